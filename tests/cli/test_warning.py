@@ -71,11 +71,7 @@ def roundtrip_run(
     ],
 )
 def test_what_cannot_be_claimed_is_one_warning_before_anything_runs(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    launches: int,
-    options: list[str],
-    warning: str,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, launches: int, options: list[str], warning: str
 ) -> None:
     result = roundtrip_run(tmp_path, monkeypatch, launches, *options)
     assert str(result.exception) == "it would measure"

@@ -112,9 +112,7 @@ def test_the_command_warns_of_a_night_that_it_cannot_read(
 
 
 def test_a_place_that_takes_no_file_fails_before_a_simulation(
-    tmp_path: Path,
-    calibrate: Command,
-    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path, calibrate: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     place = tmp_path / "nowhere" / "analysis.toml"
     monkeypatch.setattr(detection, "measure_noise", pytest.fail)

@@ -100,9 +100,7 @@ def test_a_night_of_disturbed_launches_keeps_its_median_and_is_left_out(tmp_path
     assert rows["disturbed"].to_list() == [0, 3, 0]
 
 
-def test_each_set_of_nodes_has_a_row_and_counted_hosts_are_of_no_known_node(
-    tmp_path: Path,
-) -> None:
+def test_each_set_of_nodes_has_a_row_and_counted_hosts_are_of_no_known_node(tmp_path: Path) -> None:
     other = "node-ffffffff"
     sets = (NODE, f"{NODE}+{other}", "node1+node2")
     Nights(tmp_path, series=1, nodes=lambda number: sets[number]).write(3)

@@ -8,12 +8,7 @@ from typing import Any
 
 from roundtrip.collect import samples
 
-BY = {
-    "simgrid": "3.32",
-    "platform": "odin",
-    "platform_sha256": "5e" * 32,
-    "host_flops": 1e9,
-}
+BY = {"simgrid": "3.32", "platform": "odin", "platform_sha256": "5e" * 32, "host_flops": 1e9}
 
 
 def simulate(tree: Path, **changes: Any) -> None:

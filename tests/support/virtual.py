@@ -56,11 +56,7 @@ def lacking() -> str:
 
 
 def campaign(
-    launches: int,
-    cases: int = 2,
-    budget: float = 0.5,
-    minutes: float = 10,
-    over_link: bool = False,
+    launches: int, cases: int = 2, budget: float = 0.5, minutes: float = 10, over_link: bool = False
 ) -> str:
     """A campaign of tiny launches: inside cluster A and, if two `cases`, over the WAN.
 
@@ -199,11 +195,7 @@ def checkout_with(folder: Path, change: Callable[[str], str]) -> Path:
 
 @contextmanager
 def booted(
-    home: Path,
-    name: str,
-    nodes: str = "2+2",
-    options: Sequence[str] = (),
-    has_small: bool = False,
+    home: Path, name: str, nodes: str = "2+2", options: Sequence[str] = (), has_small: bool = False
 ) -> Iterator[Virtual]:
     """A cluster of its own, its shared folder below `home`, gone at the end.
 
