@@ -125,10 +125,8 @@ def load(file: Path) -> tuple[Annotation, ...]:
     table_places = {("annotations", *path): place for path, place in places.items()}
     annotations = tables.validate({"annotations": content}, _File, table_places, file).annotations
     for index, annotation in enumerate(annotations):
-        if (
-            annotation.to is not None
-            and annotation.to[: len(annotation.start)] < annotation.start[: len(annotation.to)]
-        ):
+        start, last = annotation.start, annotation.last
+        if last[: len(start)] < start[: len(last)]:
             raise UserError("'to' is before 'from'", *places[(index, "to")])
     return annotations
 
@@ -210,12 +208,9 @@ def notes(nights: Sequence[str], annotations: Sequence[Annotation]) -> list[tupl
     """
     sorted_nights, night_notes = sorted(nights), []
     for annotation in annotations:
-        later_nights = [
-            night for night in sorted_nights if night[: len(annotation.start)] >= annotation.start
-        ]
-        is_between = annotation.to is None and later_nights != sorted_nights
-        if later_nights and (
-            is_between or later_nights[0][: len(annotation.last)] <= annotation.last
-        ):
-            night_notes.append((later_nights[0], annotation.words))
+        start, last = annotation.start, annotation.last
+        first = next((night for night in sorted_nights if night[: len(start)] >= start), None)
+        is_between = annotation.to is None and first not in sorted_nights[:1]
+        if first and (is_between or first[: len(last)] <= last):
+            night_notes.append((first, annotation.words))
     return sorted(night_notes, key=lambda note: note[0])

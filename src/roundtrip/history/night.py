@@ -216,14 +216,13 @@ def join_nights(
         faults.setdefault(digest, fault)
     good_rows = rows.filter(~pl.col("digest").is_in(list(faults)))
     provenance = [
-        {"night": night.started, "digest": night.revision.digest}
-        | dict(zip(("subject", "name", "value"), fact, strict=True))
+        (night.started, night.revision.digest, *fact)
         for night in nights
         if night.revision.digest not in faults
         for fact in night.facts
     ]
     summary = summarize(good_rows, level) if good_rows.height else pl.DataFrame(schema=NIGHTS)
-    return summary, pl.DataFrame(provenance, schema=PROVENANCE), faults
+    return summary, pl.DataFrame(provenance, schema=PROVENANCE, orient="row"), faults
 
 
 def _digest(night: MeasuredNight) -> pl.Expr:
