@@ -200,12 +200,15 @@ def test_interrupted_before_both_sides_came_back_it_says_so(played: Callable[...
 def test_the_command_that_goes_on_judges_and_writes_as_the_first_did(
     played: Callable[..., Result], tmp_path: Path
 ) -> None:
+    def stop(number: int) -> None:
+        raise KeyboardInterrupt
+
     file = str(tmp_path / "ab.json")
     options = ["--fail-on", "3%", "--budget=1h", "--format", "json", "--output", file]
-    result = played(FAST, SLOW, *options, "--site", "local", before=end_at(1))
+    result = played(FAST, SLOW, *options, "--site", "local", before=stop)
     options_text = " ".join(options)
     assert f"roundtrip ab {FAST} {SLOW} {options_text} --site local --resume\n" in result.stderr
-    again = played(FAST, SLOW, *options, "--site", "local", "--resume", before=end_at(1))
+    again = played(FAST, SLOW, *options, "--site", "local", "--resume", before=stop)
     assert f"{options_text} --site local --resume\n" in again.stderr
 
 

@@ -23,7 +23,7 @@ from roundtrip.report.sections import history
 RECORDED = Path(__file__).parents[1] / "data" / "reframe" / "4.10.4-default"
 
 
-def annotations(folder: Path, text: str) -> tuple[Annotation, ...]:
+def load(folder: Path, text: str) -> tuple[Annotation, ...]:
     file = folder / annotation_file.FILE_NAME
     file.write_text(text)
     return annotation_file.load(file)
@@ -52,7 +52,7 @@ def test_imported_nights_are_nights_of_the_ledger(
 def test_an_annotation_leaves_its_nights_out(tmp_path: Path) -> None:
     Nights(tmp_path, series=1).write(3)
     text = "- {from: 2026-01-02, text: a fan was broken, kind: incident, leave_out: true}"
-    site_ledger = ledger.read_ledger(tmp_path, CAMPAIGN, SITE, annotations(tmp_path, text))
+    site_ledger = ledger.read_ledger(tmp_path, CAMPAIGN, SITE, load(tmp_path, text))
     assert site_ledger.nights["left_out"].to_list() == ["", "incident: a fan was broken", ""]
     assert ledger.read_ledger(tmp_path, CAMPAIGN, SITE).nights["left_out"].to_list() == ["", "", ""]
 
@@ -90,7 +90,7 @@ def test_what_is_said_of_nights_goes_into_a_bundle_and_its_report(tmp_path: Path
     bundle = Nights(tmp_path, series=1).write(3)[-1] / "bundle"
     site_ledger = ledger.read_ledger(tmp_path, CAMPAIGN, SITE)
     text = "- {from: 2026-01-03, text: tonight}\n- {from: 2026-01-02, text: a <b> switch}"
-    for site_annotations in ((), annotations(tmp_path, text)):
+    for site_annotations in ((), load(tmp_path, text)):
         copy = Path(shutil.copytree(bundle, tmp_path / f"copy{len(site_annotations)}"))
         ledger.attach(copy, manifest.verify(copy), site_ledger, site_annotations)
         notes = ledger.read_attached(copy, manifest.verify(copy)).notes.rows()
@@ -110,7 +110,7 @@ def test_a_night_that_is_left_out_before_it_is_reported_is_not_judged(tmp_path: 
     bundle = Nights(tmp_path, series=2).write(3)[-1] / "bundle"
     site_ledger = ledger.read_ledger(tmp_path, CAMPAIGN, SITE)
     text = "- {from: 2026-01-03, text: cooling, kind: maintenance, leave_out: true}"
-    ledger.attach(bundle, manifest.verify(bundle), site_ledger, annotations(tmp_path, text))
+    ledger.attach(bundle, manifest.verify(bundle), site_ledger, load(tmp_path, text))
     lines = history.judge_nights(data.read(bundle)).lines
     points = [point for line in lines for point in line.series.points]
     assert {point.night[:10]: point.left_out for point in points} == {

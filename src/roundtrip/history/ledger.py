@@ -229,8 +229,8 @@ def _read_revisions(
         nights.append(rows)
         facts.append(provenance)
         for measured_night in batch:
-            if reason := faults.get(measured_night.revision.digest):
-                warnings.append(f"{measured_night.revision.path}: {reason}")
+            if fault := faults.get(measured_night.revision.digest):
+                warnings.append(f"{measured_night.revision.path}: {fault}")
                 continue
             signatures[measured_night.revision.digest] = measured_night.signature
             if measured_night.pairs.height:

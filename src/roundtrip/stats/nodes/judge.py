@@ -159,12 +159,12 @@ def judge(measures: list[Measure], settings: NodeSettings, confidence: float) ->
             unjudged_nodes[node.name] = min(
                 unjudged_nodes.get(node.name, node), node, key=lambda node: node.extra_rounds
             )
-    names = {name for search in searches for name in search.launches.measured_names.values()}
+    measured = {name for search in searches for name in search.launches.measured_names.values()}
     return NodeVerdicts(
         _without_echoes(outliers),
         tuple(unjudged_nodes[name] for name in sorted(unjudged_nodes)),
         sensitivities,
-        tuple(sorted(names)),
+        tuple(sorted(measured)),
         len(tests),
     )
 
