@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import multiprocessing
 import re
@@ -43,10 +42,9 @@ def night(make_tree: Callable[..., Any], tmp_path: Path) -> Callable[..., Path]:
         folder = tmp_path / "reports" / SITE / f"2026-11-{day:02d}"
         target = folder / f"r{1 + len(list(folder.glob('r*')))}"
         shutil.copytree(source, target / "bundle")
-        digest = hashlib.sha256((source / "manifest.json").read_bytes()).hexdigest()
-        (target / "report.json").write_text(
-            json.dumps({"schema": 1, "digest": digest, "supersedes": None, "reason": None, **facts})
-        )
+        digest = publish.sha256((source / "manifest.json").read_bytes())
+        record = {"schema": 1, "digest": digest, "supersedes": None, "reason": None, **facts}
+        (target / "report.json").write_text(json.dumps(record))
         (target / "report.html").write_text("<!doctype html>")
         return target
 
@@ -60,6 +58,11 @@ def reports(tmp_path: Path) -> Path:
 
 def history(reports: Path) -> str:
     return (reports / SITE / "history.html").read_text(encoding="utf-8")
+
+
+def contents(reports: Path) -> dict[Path, bytes]:
+    """Every page."""
+    return {file: file.read_bytes() for file in reports.rglob("*.html")}
 
 
 def links(page: Path) -> set[Path]:
@@ -85,16 +88,13 @@ def test_the_same_reports_give_the_same_bytes_and_nothing_is_left_behind(
 ) -> None:
     night(1)
     write_pages(reports)
-    before = {
-        file: (file.read_bytes(), file.stat().st_mtime_ns) for file in reports.rglob("*.html")
-    }
+    pages, index = contents(reports), reports / "index.html"
+    written_ns = index.stat().st_mtime_ns
     write_pages(reports)
     (reports / SITE / "history.html").write_text("somebody's")
     write_pages(reports)
-    after = {file: file.read_bytes() for file in reports.rglob("*.html")}
-    assert after == {file: content for file, (content, _) in before.items()}
-    index = reports / "index.html"
-    assert index.stat().st_mtime_ns == before[index][1]  # not written again
+    assert contents(reports) == pages
+    assert index.stat().st_mtime_ns == written_ns  # not written again
     assert not list(reports.rglob(".*html-*"))
 
 
@@ -201,13 +201,10 @@ def test_a_report_is_published_with_its_pages_and_verifies_beside_them(
     result = CliRunner().invoke(app, ["report", str(tree.path), "--output", str(reports)])
     assert result.exit_code == 0, result.output
     revision = next(reports.glob(f"{SITE}/*/r1"))
-    assert links(reports / "index.html") == {
-        reports / SITE / "history.html",
-        revision / "report.html",
-    }
+    index, page = reports / "index.html", reports / SITE / "history.html"
+    assert links(index) == {page, revision / "report.html"}
     assert publish.verify(revision) == []
-    pages = {reports / "index.html", reports / SITE / "history.html"}
-    assert links(revision / "report.html") >= pages
+    assert links(revision / "report.html") >= {index, page}
 
 
 def test_what_was_imported_has_its_pages_too(
@@ -231,11 +228,16 @@ def test_pages_that_cannot_be_written_are_a_warning_and_no_loss(
         raise ZeroDivisionError("a bug")
 
     monkeypatch.setattr(write, "write_pages", fail)
-    tree = make_tree(launches=6)
-    result = CliRunner().invoke(app, ["report", str(tree.path), "--output", str(reports)])
-    assert result.exit_code == 0, result.output
-    assert "warning: index and history pages: ZeroDivisionError: a bug" in result.stderr
-    assert next(reports.glob(f"{SITE}/*/r1/report.html")).is_file()
+    tree, public = make_tree(launches=6), reports.with_name("public")
+    for folder, arguments in (
+        (reports, ["report", str(tree.path), "--output", str(reports)]),
+        (public, ["publish", str(reports), "--to", str(public)]),
+    ):
+        result = CliRunner().invoke(app, arguments)
+        assert result.exit_code == 0, result.output
+        assert "warning: index and history pages: ZeroDivisionError: a bug" in result.stderr
+        assert "index: " not in result.stdout
+        assert next(folder.glob(f"{SITE}/*/r1/report.html")).is_file()
 
 
 def test_one_night_more_redraws_only_the_history_that_it_is_of(
@@ -246,31 +248,29 @@ def test_one_night_more_redraws_only_the_history_that_it_is_of(
     for facts in (reports / "other").rglob("manifest.json"):
         manifest.write(facts.parent, {**json.loads(facts.read_text()), "campaign": "other"})
         report = facts.parents[1] / "report.json"
-        record = {**json.loads(report.read_text()), "digest": _sha256(facts)}
+        digest = publish.sha256(facts.read_bytes())
+        record = {**json.loads(report.read_text()), "digest": digest}
         report.write_text(json.dumps(record))
     write_pages(reports)
-    campaigns = []
+    campaigns: list[str] = []
     render = write.history.render
-    monkeypatch.setattr(
-        write.history,
-        "render",
-        lambda site_history: (campaigns.append(site_history.campaign), render(site_history))[1],
-    )
+
+    def note(site_history: Any) -> str:
+        campaigns.append(site_history.campaign)
+        return render(site_history)
+
+    monkeypatch.setattr(write.history, "render", note)
     write_pages(reports)
     assert campaigns == []
     night(2)
     write_pages(reports)
     assert campaigns == ["synthetic"]
-    pages = {file: file.read_bytes() for file in reports.rglob("*.html")}
+    pages = contents(reports)
     for file in reports.rglob(".*.json"):
         file.unlink()
     write_pages(reports)
     assert campaigns == ["synthetic", "other", "synthetic"]
-    assert {file: file.read_bytes() for file in reports.rglob("*.html")} == pages
-
-
-def _sha256(file: Path) -> str:
-    return hashlib.sha256(file.read_bytes()).hexdigest()
+    assert contents(reports) == pages
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"made_from": 3}', "\udcff"])
@@ -279,12 +279,12 @@ def test_a_damaged_note_of_what_a_page_was_made_from_costs_nothing(
 ) -> None:
     night(1)
     write_pages(reports)
-    pages = {file: file.read_bytes() for file in reports.rglob("*.html")}
+    pages = contents(reports)
     note = reports / SITE / ".pages.json"
     record = json.loads(note.read_text())
     note.write_bytes(text.encode(errors="surrogateescape"))
     write_pages(reports)
-    assert {file: file.read_bytes() for file in reports.rglob("*.html")} == pages
+    assert contents(reports) == pages
     assert json.loads(note.read_text()) == record
 
 

@@ -8,9 +8,9 @@ columns of tables and leaves of JSON and TOML, from which pages and figures are 
 
 from __future__ import annotations
 
-import hashlib
 import re
 import shutil
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -50,10 +50,7 @@ class Field:
     def line(self) -> str:
         """A terminal line: whether the field is new, its name, some values, new ones first."""
         kind = "new" if self.is_new else "changed" if self.new_values else ""
-        values = [
-            *self.new_values,
-            *(value for value in self.values if value not in set(self.new_values)),
-        ]
+        values = list(dict.fromkeys([*self.new_values, *self.values]))
         excerpts = [
             value if len(value) <= _LONGEST else f"{value[:_LONGEST]}..."
             for value in values[:_SHOWN]
@@ -125,9 +122,9 @@ def _leaves(name: str, file: Path) -> Iterator[tuple[str, set[str]]]:
     data = files.parse_toml(text, file) if file.suffix == ".toml" else files.parse_json(text, file)
     if file.name in (manifest.FILE_NAME, published.FACTS) and isinstance(data, dict):
         data = {key: value for key, value in data.items() if key != "files"}
-    values: dict[str, set[str]] = {}
+    values: dict[str, set[str]] = defaultdict(set)
     for path, value in _flatten(data, name):
-        values.setdefault(path, set()).add(value)
+        values[path].add(value)
     yield from values.items()
 
 
@@ -169,7 +166,9 @@ def find_revisions(places: Iterable[Path]) -> list[Path]:
         if not matches:
             raise UserError("neither a published report nor a folder of some", place)
         revisions |= matches
-    return sorted(revisions, key=_order)
+    return sorted(
+        revisions, key=lambda path: (str(path.parent), published.number(path.name) or 0, path.name)
+    )
 
 
 def copy(source: Path, public: Path) -> CopyResult:
@@ -184,10 +183,6 @@ def copy(source: Path, public: Path) -> CopyResult:
 
 def _is_import(folder: Path) -> bool:
     return folder.parent.name == imported.FOLDER
-
-
-def _order(folder: Path) -> tuple[str, int, str]:
-    return str(folder.parent), published.number(folder.name) or 0, folder.name
 
 
 def refusal(source: Path, public: Path) -> str:
@@ -206,7 +201,17 @@ def refusal(source: Path, public: Path) -> str:
 
 def _require_publishable(source: Path) -> tuple[Manifest, Mapping[str, Any], str]:
     """Return manifest, facts and signer of a revision; UserError if it must not be published."""
-    bundle_manifest, facts = _require_whole(source)
+    facts = files.read_json(source / published.FACTS)
+    if not isinstance(facts, dict) or not isinstance(facts.get("files"), dict):
+        reason = "lacks digests of its files: publish it again with `roundtrip report BUNDLE`"
+        raise UserError(reason, source / published.FACTS)
+    bundle_manifest = manifest.verify(source / published.BUNDLE)
+    changed_paths = publish.damaged_paths(source, facts)
+    if bundle_manifest.digest != facts.get("digest"):
+        changed_paths = [f"{published.BUNDLE}/{manifest.FILE_NAME}", *changed_paths]
+    if changed_paths:
+        reason = f"{publish.describe_paths(changed_paths)} is not as it was published"
+        raise UserError(reason, source)
     git = bundle_manifest.data["git"]
     if git.get("dirty"):
         reason = f"measured with uncommitted changes, so nobody could repeat it: {_CLEAN}"
@@ -214,11 +219,8 @@ def _require_publishable(source: Path) -> tuple[Manifest, Mapping[str, Any], str
     if not git.get("commit") or git.get("dirty") is None:
         reason = "does not say of which commit of Roundtrip it is: run the campaign in a git clone"
         raise UserError(reason, source)
-    return (
-        bundle_manifest,
-        facts,
-        signature.check_signature(source / published.BUNDLE, bundle_manifest).sentence,
-    )
+    signer = signature.check_signature(source / published.BUNDLE, bundle_manifest)
+    return bundle_manifest, facts, signer.sentence
 
 
 def _copy_report(source: Path, public: Path) -> CopyResult:
@@ -228,20 +230,17 @@ def _copy_report(source: Path, public: Path) -> CopyResult:
         target = night / source.name
         predecessor = facts.get("supersedes")
         if predecessor is not None and not (night / str(predecessor)).is_dir():
-            raise UserError(
-                f"it supersedes {predecessor}, which is not published: publish both", source
-            )
-        digests = publish.listed_digests(facts)
+            reason = f"it supersedes {predecessor}, which is not published: publish both"
+            raise UserError(reason, source)
         if not target.exists():
             publish.require_once(site, bundle_manifest)
             reader.require(source / published.BUNDLE)
             if changed_paths := publish.verify(source):
                 reason = "differs when rebuilt: edited, or by another version of Roundtrip"
                 remedy = "`roundtrip report` with --supersedes makes it anew"
-                raise UserError(
-                    f"{publish.describe_paths(changed_paths)} {reason}; {remedy}", source
-                )
-        return replace(_copy(source, target, digests), signer=signer)
+                paths = publish.describe_paths(changed_paths)
+                raise UserError(f"{paths} {reason}; {remedy}", source)
+        return replace(_copy(source, target, publish.listed_digests(facts)), signer=signer)
 
 
 def _copy_import(source: Path, public: Path) -> CopyResult:
@@ -252,28 +251,8 @@ def _copy_import(source: Path, public: Path) -> CopyResult:
             raise UserError("no name of a campaign and a site", source / store.SOURCE)
     with _site(public, str(campaign), str(site_name)) as site:
         (site / imported.FOLDER).mkdir(exist_ok=True)
-        digests = {
-            name: hashlib.sha256(files.read_bytes(source / name)).hexdigest()
-            for name in store.FILES
-        }
+        digests = {name: publish.sha256(files.read_bytes(source / name)) for name in store.FILES}
         return _copy(source, site / imported.FOLDER / source.name, digests)
-
-
-def _require_whole(source: Path) -> tuple[Manifest, Mapping[str, Any]]:
-    """Return manifest and facts of a revision; UserError if it differs from its publication."""
-    facts = files.read_json(source / published.FACTS)
-    if not isinstance(facts, dict) or not isinstance(facts.get("files"), dict):
-        reason = "lacks digests of its files: publish it again with `roundtrip report BUNDLE`"
-        raise UserError(reason, source / published.FACTS)
-    bundle_manifest = manifest.verify(source / published.BUNDLE)
-    changed_paths = publish.damaged_paths(source, facts)
-    if bundle_manifest.digest != facts.get("digest"):
-        changed_paths = [f"{published.BUNDLE}/{manifest.FILE_NAME}", *changed_paths]
-    if changed_paths:
-        raise UserError(
-            f"{publish.describe_paths(changed_paths)} is not as it was published", source
-        )
-    return bundle_manifest, facts
 
 
 @contextmanager

@@ -86,8 +86,8 @@ def bundle_contents(revision: Path, bundle_manifest: Manifest) -> dict[str, str]
     digests = {name: str(entry["sha256"]) for name, entry in bundle_manifest.data["files"].items()}
     digests[manifest.FILE_NAME] = bundle_manifest.digest
     if "signer" in bundle_manifest.data:
-        signature_bytes = (revision / BUNDLE / manifest.SIGNATURE).read_bytes()
-        digests[manifest.SIGNATURE] = hashlib.sha256(signature_bytes).hexdigest()
+        signature_file = revision / BUNDLE / manifest.SIGNATURE
+        digests[manifest.SIGNATURE] = sha256(signature_file.read_bytes())
     return {f"{BUNDLE}/{name}": digest for name, digest in digests.items()}
 
 
@@ -102,8 +102,7 @@ def damaged_paths(revision: Path, facts: Mapping[str, Any]) -> list[str]:
     An older revision without digests of its files is only compared with its manifest; UserError if
     it does not match.
     """
-    digests = facts.get("files")
-    if not isinstance(digests, dict):
+    if not isinstance(facts.get("files"), dict):
         manifest.verify(revision / BUNDLE)
         return []
     return differences(contents(revision), listed_digests(facts))
@@ -111,13 +110,17 @@ def damaged_paths(revision: Path, facts: Mapping[str, Any]) -> list[str]:
 
 def listed_digests(facts: Mapping[str, Any]) -> dict[str, str]:
     """`contents` of a revision according to its `facts`, which list the digests of its files."""
-    digest = hashlib.sha256(facts_text(facts).encode()).hexdigest()
-    return {**facts["files"], FACTS: digest}
+    return {**facts["files"], FACTS: sha256(facts_text(facts).encode())}
+
+
+def sha256(content: bytes) -> str:
+    """The sha256 of `content` in hex digits."""
+    return hashlib.sha256(content).hexdigest()
 
 
 def site_folder(bundle_manifest: Manifest, reports: Path) -> Path:
     """The folder of a bundle's campaign on its site."""
-    return reports / str(bundle_manifest.data["campaign"]) / str(bundle_manifest.data["site"])
+    return Path(reports, bundle_manifest.data["campaign"], bundle_manifest.data["site"])
 
 
 def night_folder(folder: Path, bundle_manifest: Manifest, is_correction: bool) -> Path:
@@ -126,7 +129,7 @@ def night_folder(folder: Path, bundle_manifest: Manifest, is_correction: bool) -
     A bundle that corrects another run and has no revision yet belongs to the folder of its date.
     UserError if the start of the bundle is not a time.
     """
-    start = str(bundle_manifest.data["started"])
+    start = bundle_manifest.data["started"]
     date = _DATE.match(start)
     if not date:
         raise UserError(f"manifest: started {start!r} is not a UTC time")
@@ -149,18 +152,15 @@ def require_place(revision: Path, bundle_manifest: Manifest) -> None:
     night = revision.absolute().parent
     if not published.is_night(night.name):
         return
-    folder_place = (night.parent.parent.name, night.parent.name, published.date(night))
-    bundle_place = (
-        bundle_manifest.data["campaign"],
-        bundle_manifest.data["site"],
-        str(bundle_manifest.data["started"])[:10],
-    )
-    for bundle_name, folder_name in zip(bundle_place, folder_place, strict=True):
+    facts = bundle_manifest.data
+    for bundle_name, folder_name in (
+        (facts["campaign"], night.parent.parent.name),
+        (facts["site"], night.parent.name),
+        (facts["started"][:10], published.date(night)),
+    ):
         if bundle_name != folder_name:
-            raise UserError(
-                f"its bundle is of {bundle_name}, but it lies in the folder of {folder_name}",
-                revision,
-            )
+            reason = f"its bundle is of {bundle_name}, but it lies in the folder of {folder_name}"
+            raise UserError(reason, revision)
 
 
 def require_once(folder: Path, bundle_manifest: Manifest) -> None:
@@ -217,32 +217,31 @@ def publish(
             if revision := _existing_revision(night, bundle_manifest, correction):
                 return revision
             require_once(site, bundle_manifest)
-            if correction and not _revision_exists(night, correction.supersedes):
+            names = [path.name for path in published.revisions(night) if path.is_dir()]
+            if correction and correction.supersedes not in names:
                 raise UserError(f"there is no revision {correction.supersedes} to supersede", night)
-            note = correction or _rerun_correction(night)
+            note = correction or (Correction(names[-1], _AGAIN) if names else None)
             partial = files.partial_folder(site)
             try:
                 partial.chmod(0o755)
                 bundle_copy, copy_manifest = partial / BUNDLE, bundle_manifest
                 _copy(bundle, bundle_copy, bundle_manifest)
+                is_unsigned = signature_state == signature.UNSIGNED
                 # A bundle of another signer stays unchanged: only that signer can sign it again.
-                is_ours = signature_state == signature.UNSIGNED or signature.is_own(copy_manifest)
-                if not is_ours:
+                if not is_unsigned and not signature.is_own(bundle_manifest):
                     tell(f"{signature_state.sentence}: no nights before it are put into its report")
-                elif not ledger.has_history(copy_manifest):
-                    facts = copy_manifest.data
-                    site_annotations = annotations(facts["site"])
+                elif not ledger.has_history(bundle_manifest):
+                    site_annotations = annotations(site.name)
                     site_ledger = ledger.read_ledger(
-                        reports, facts["campaign"], facts["site"], site_annotations
+                        reports, site.parent.name, site.name, site_annotations
                     )
                     for warning in (*site_ledger.warnings, *site_ledger.remarks):
                         tell(warning)
-                    new_manifest = ledger.attach(
-                        bundle_copy, copy_manifest, site_ledger, site_annotations
+                    copy_manifest = ledger.attach(
+                        bundle_copy, bundle_manifest, site_ledger, site_annotations
                     )
-                    if new_manifest != copy_manifest and signature_state != signature.UNSIGNED:
-                        new_manifest = signature.sign(bundle_copy, new_manifest, tell)
-                    copy_manifest = new_manifest
+                    if copy_manifest != bundle_manifest and not is_unsigned:
+                        copy_manifest = signature.sign(bundle_copy, copy_manifest, tell)
                 write(bundle_copy, partial, note)
                 record = {**identity(copy_manifest, note), "files": contents(partial)}
                 (partial / FACTS).write_text(facts_text(record), encoding="utf-8")
@@ -303,33 +302,26 @@ def _is_damaged_copy(path: Path, bundle_manifest: Manifest) -> bool:
         return False
 
 
-def _rerun_correction(night: Path) -> Correction | None:
-    """The correction note if the run has a revision already; None if it has none."""
-    revisions = published.revisions(night)
-    return Correction(revisions[-1].name, _AGAIN) if revisions else None
-
-
-def _revision_exists(folder: Path, name: str) -> bool:
-    return published.number(name) is not None and (folder / name).is_dir()
-
-
 def write(bundle: Path, folder: Path, correction: Correction | None = None) -> None:
     """Write the page of `bundle` to `folder`, with its Markdown, warnings, figures and tables."""
     report = _report(bundle, correction)
-    (folder / PAGE).write_text(renderers.html(report), encoding="utf-8")
-    (folder / renderers.MARKDOWN_PAGE).write_text(renderers.markdown(report), encoding="utf-8")
-    (folder / renderers.SUMMARY).write_text(renderers.summary(report), encoding="utf-8")
+    texts = {
+        PAGE: renderers.html(report),
+        renderers.MARKDOWN_PAGE: renderers.markdown(report),
+        renderers.SUMMARY: renderers.summary(report),
+    }
     if report.warnings:
-        lines = [f"{_one_line(warning)}\n" for warning in report.warnings]
-        (folder / WARNINGS).write_text("".join(lines), encoding="utf-8")
+        texts[WARNINGS] = "".join(f"{_one_line(warning)}\n" for warning in report.warnings)
+    for name, table in report.tables.items():
+        texts[f"tables/{name}"] = plain_tables.csv_text(table)
     (folder / "figures").mkdir()
+    (folder / "tables").mkdir()
     for figure in report.figures:
         for stem, text in zip(painter.stems(figure), painter.files(figure), strict=True):
-            (folder / "figures" / f"{stem}.svg").write_text(text, encoding="utf-8")
+            texts[f"figures/{stem}.svg"] = text
             (folder / "figures" / f"{stem}.pdf").write_bytes(pdf.from_svg(text))
-    (folder / "tables").mkdir()
-    for name, table in report.tables.items():
-        (folder / "tables" / name).write_text(plain_tables.csv_text(table), encoding="utf-8")
+    for name, text in texts.items():
+        (folder / name).write_text(text, encoding="utf-8")
 
 
 def _report(bundle: Path, correction: Correction | None) -> Report:
@@ -369,9 +361,8 @@ def verify(path: Path) -> list[str]:
         new_digests = contents(new_revision) | bundle_contents(path, bundle_manifest)
     new_facts = identity(bundle_manifest, correction)
     if "files" in facts:  # older revisions have none
-        new_facts["files"] = new_digests
-    text = facts_text(new_facts)
-    new_digests = {**new_digests, FACTS: hashlib.sha256(text.encode()).hexdigest()}
+        new_facts["files"] = dict(new_digests)
+    new_digests[FACTS] = sha256(facts_text(new_facts).encode())
     return differences(new_digests, contents(path))
 
 
