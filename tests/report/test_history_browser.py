@@ -20,15 +20,14 @@ from roundtrip.report.pages.series import split_series
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason=WHY_SKIPPED)
 
 SHOWN = "[...document.querySelectorAll('#rows tbody tr')].filter(r => !r.hidden)"
+OPEN = "document.querySelector('.nights-of.open')"
 
 
 @pytest.fixture(scope="module")
 def year() -> history.History:
     full_history = years.make(500, 365)
     links = {years.night(n): f"{years.night(n)[:10]}/r1/report.html" for n in range(365)}
-    return replace(
-        full_history, reports=links, notes=[history.Note(years.night(200), "new switch")]
-    )
+    return replace(full_history, reports=links, notes=[(years.night(200), "new switch")])
 
 
 @pytest.fixture(scope="module")
@@ -55,28 +54,43 @@ def page(running: Browser, file: Path) -> Iterator[Browser]:
     assert {url.partition("#")[0] for url in running.requests()} == {file.as_uri()}
 
 
+def settle(page: Browser) -> None:
+    page.run("new Promise(done => setTimeout(done, 50))")
+
+
+def choose(page: Browser, name: str, value: str, event: str = "input") -> None:
+    """Give a field of the form a value, as a reader does."""
+    page.run(
+        f"(() => {{ const one = document.querySelector('[name={name}]'); one.value = {value!r};"
+        f" one.dispatchEvent(new Event('{event}', {{bubbles: true}})); }})()"
+    )
+
+
 def search(page: Browser, text: str) -> list[str]:
     """The first cell of each row that is left after typing `text`."""
-    page.run(
-        f"(() => {{ const one = document.querySelector('[name=text]'); one.value = {text!r};"
-        " one.dispatchEvent(new Event('input', {bubbles: true})); })()"
-    )
+    choose(page, "text", text)
     cells: list[str] = page.run(f"{SHOWN}.map(r => r.cells[0].querySelector('a').textContent)")
     return cells
+
+
+def click(page: Browser, words: str, place: str = "tools") -> None:
+    """Click the button of the open series that begins with `words`."""
+    buttons = f"[...{OPEN}.querySelectorAll('.{place} button')]"
+    page.run(f"{buttons}.find(one => one.textContent.startsWith({words!r})).click()")
 
 
 def opened(page: Browser, text: str = "") -> str:
     """Open the first row with `text`; its key."""
     page.run(f"{SHOWN}.find(r => r.textContent.includes({text!r})).click()")
-    page.run("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    settle(page)
     key: str = page.run("location.hash.slice('#series='.length)")
-    assert page.run("document.querySelector('.nights-of.open').id") == f"series={key}"
+    assert page.run(f"{OPEN}.id") == f"series={key}"
     return key
 
 
 def test_the_first_view_has_all_rows_and_no_series_open(page: Browser) -> None:
     assert page.run(f"{SHOWN}.length") == 500
-    assert page.run("document.querySelector('.nights-of.open')") is None
+    assert page.run(OPEN) is None
 
 
 def test_search_and_filter_leave_what_matches(page: Browser) -> None:
@@ -91,19 +105,13 @@ def test_search_and_filter_leave_what_matches(page: Browser) -> None:
     verdicts = page.run(f"[...new Set({SHOWN}.map(r => r.dataset.verdict))]")
     assert verdicts == ["regressed", "drifting", "improved"]
     page.run("document.querySelector('[value=unchanged]').click()")
-    page.run(
-        "(() => { const one = document.querySelector('[name=environ]'); one.selectedIndex = 1;"
-        " one.dispatchEvent(new Event('input', {bubbles: true})); })()"
-    )
+    choose(page, "environ", "mpich40-boost181")
     environs = page.run(f"[...new Set({SHOWN}.map(r => r.dataset.environ))]")
     assert environs == ["mpich40-boost181"]
 
 
 def test_order_by_the_size_of_the_change(page: Browser) -> None:
-    page.run(
-        "(() => { const one = document.querySelector('[name=order]'); one.value = 'ratio';"
-        " one.dispatchEvent(new Event('change', {bubbles: true})); })()"
-    )
+    choose(page, "order", "ratio", "change")
     sizes = [float(text) for text in page.run(f"{SHOWN}.map(r => r.dataset.ratio)")]
     assert sizes == sorted(sizes, reverse=True)
 
@@ -111,15 +119,14 @@ def test_order_by_the_size_of_the_change(page: Browser) -> None:
 def test_a_link_to_a_series_of_a_superseded_revision_says_so(page: Browser) -> None:
     """A report keeps its links, and its correction may lack what it measured."""
     page.run("location.hash = 'series=000000000000'")
-    page.run("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
-    message = page.run(
-        "document.getElementById('absent').hidden || document.getElementById('absent').innerText"
-    )
+    settle(page)
+    absent = "document.getElementById('absent')"
+    message = page.run(f"{absent}.hidden || {absent}.innerText")
     assert message.startswith("This series has no nights here")
     assert "superseded by a later revision" in message
     page.run("location.hash = 'series'")
-    page.run("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
-    assert page.run("document.getElementById('absent').hidden")
+    settle(page)
+    assert page.run(f"{absent}.hidden")
 
 
 def test_a_series_shows_every_night_with_the_numbers_of_the_ledger(
@@ -127,7 +134,7 @@ def test_a_series_shows_every_night_with_the_numbers_of_the_ledger(
 ) -> None:
     key = opened(page, "improved")
     page.run("document.querySelector('.nights-of.open details:last-of-type summary').click()")
-    page.run("new Promise(done => setTimeout(done, 50))")
+    settle(page)
     table = page.run(
         "[...document.querySelectorAll('.nights-of.open table tbody tr')].map("
         "r => [...r.cells].map(c => c.textContent))"
@@ -176,7 +183,7 @@ def test_a_drift_is_a_line_and_a_spike_is_seen_among_all_values(page: Browser) -
     assert drawn(page, ".level") == 0
     spike_key = page.run("data.series.find(one => one.spikes.length).key")
     page.run(f"location.hash = 'series={spike_key}'")
-    page.run("new Promise(done => setTimeout(done, 50))")
+    settle(page)
     is_inside = (
         "(() => { const one = document.querySelector('.nights-of.open .stage:not([hidden])"
         " .curve:last-child .dot').getBoundingClientRect(), all = document.querySelector("
@@ -184,10 +191,7 @@ def test_a_drift_is_a_line_and_a_spike_is_seen_among_all_values(page: Browser) -
         " return one.top >= all.top && one.bottom <= all.bottom; })()"
     )
     assert not page.run(is_inside)
-    page.run(
-        "[...document.querySelectorAll('.nights-of.open .tools button')]"
-        ".find(b => b.textContent === 'All values').click()"
-    )
+    click(page, "All values")
     assert page.run(is_inside)
 
 
@@ -195,7 +199,7 @@ def test_keys_walk_through_nights_and_series(page: Browser) -> None:
     key = page.run(f"{SHOWN}[0].dataset.key")
     page.run(f"{SHOWN}[0].querySelector('a').focus()")
     page.run("document.activeElement.click()")
-    page.run("new Promise(done => setTimeout(done, 50))")
+    settle(page)
     assert page.run("document.activeElement.tagName") == "H2"
     page.run("document.querySelector('.nights-of.open .stage > .figure').focus()")
     readout = "document.querySelector('.nights-of.open output').textContent"
@@ -207,15 +211,12 @@ def test_keys_walk_through_nights_and_series(page: Browser) -> None:
     assert page.run(readout).startswith("Night 1, 2026-01-01: ")
     link = page.run("document.querySelector('.nights-of.open output a').getAttribute('href')")
     assert link == "2026-01-01/r1/report.html"
-    page.run(
-        "[...document.querySelectorAll('.nights-of.open .bar button')]"
-        ".find(b => b.textContent.startsWith('Next')).click()"
-    )
-    page.run("new Promise(done => setTimeout(done, 50))")
+    click(page, "Next", "bar")
+    settle(page)
     assert page.run("location.hash") == f"#series={page.run(f'{SHOWN}[1].dataset.key')}" != key
     page.press("Escape")
-    page.run("new Promise(done => setTimeout(done, 50))")
-    assert page.run("document.querySelector('.nights-of.open')") is None
+    settle(page)
+    assert page.run(OPEN) is None
 
 
 def test_escape_lets_go_of_a_night_and_then_closes_the_series(page: Browser) -> None:
@@ -226,16 +227,13 @@ def test_escape_lets_go_of_a_night_and_then_closes_the_series(page: Browser) -> 
     assert page.run(readout).startswith("Night ")
     for text in ("", None):
         page.press("Escape")
-        page.run("new Promise(done => setTimeout(done, 50))")
+        settle(page)
         assert page.run(readout) == text
 
 
 def test_a_change_of_one_figure_makes_no_other(page: Browser) -> None:
     opened(page, "regressed")
-    page.run(
-        "[...document.querySelectorAll('.nights-of.open .tools button')]"
-        ".find(b => b.textContent === 'Reset').click()"
-    )
+    click(page, "Reset")
     assert page.run("live.size") == 1
 
 
@@ -264,17 +262,14 @@ def test_without_a_script_the_verdicts_are_all_there(running: Browser, file: Pat
     running.ask("Emulation.setScriptExecutionDisabled", value=True)
     try:
         running.open(file.as_uri())
-        document = running.ask("DOM.getDocument", depth=0)
-        rows = running.ask(
-            "DOM.querySelectorAll", nodeId=document["root"]["nodeId"], selector="#rows tbody tr"
-        )
-        forms = running.ask(
-            "DOM.querySelectorAll", nodeId=document["root"]["nodeId"], selector="form[hidden]"
+        root = running.ask("DOM.getDocument", depth=0)["root"]["nodeId"]
+        rows, forms = (
+            running.ask("DOM.querySelectorAll", nodeId=root, selector=selector)["nodeIds"]
+            for selector in ("#rows tbody tr", "form[hidden]")
         )
     finally:
         running.ask("Emulation.setScriptExecutionDisabled", value=False)
-    assert len(rows["nodeIds"]) == 500
-    assert len(forms["nodeIds"]) == 1
+    assert (len(rows), len(forms)) == (500, 1)
 
 
 def test_it_prints(page: Browser, tmp_path: Path) -> None:

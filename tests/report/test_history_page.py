@@ -216,7 +216,7 @@ def test_what_others_wrote_stays_text(generated: history.History) -> None:
         tuple(night_series.names.values()): SeriesHistory(90, reason=HOSTILE)
         for night_series in split_series(nights)
     }
-    notes = [history.Note(years.night(3), HOSTILE)]
+    notes = [(years.night(3), HOSTILE)]
     facts = generated.provenance.with_columns(value=pl.col("value") + pl.lit(HOSTILE))
     page = history.render(
         history.History(

@@ -12,6 +12,7 @@ import base64
 import itertools
 import json
 import math
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from statistics import median
 from typing import Any
@@ -20,11 +21,11 @@ import numpy as np
 from markupsafe import Markup
 
 from roundtrip.report import painter, plot, units
+from roundtrip.report.blocks import Figure
 from roundtrip.report.nights import Line, NightVerdicts, subjects
-from roundtrip.report.pages.series import Point, Series, changes_of_series, display_unit
+from roundtrip.report.pages.series import Point, changes_of_series, display_unit
 from roundtrip.report.plot import CHANGE, NOTE, STEP, Curve, Event, Plot, Scale, View
 from roundtrip.report.units import Unit
-from roundtrip.stats.nights.verdicts import SeriesHistory
 
 PARTS = 20_000
 NO_END = 65_535
@@ -45,43 +46,47 @@ _WIDTH, _LABELS, _LONGEST = 900.0, 5, 30
 _SMALL, _PLACES, _LEAST = (150.0, 28.0), 75, 0.04
 
 
-def packed_series(
-    lines: Sequence[tuple[Series, SeriesHistory, Mapping[str, Any]]], nights: Sequence[str]
-) -> dict[str, Any]:
+def packed_series(lines: Sequence[Line], verdicts: NightVerdicts) -> dict[str, Any]:
     """Return all series packed, with spikes and outlines of figures, and the kinds of points."""
-    kinds = sorted({_kind(point) for series, _, _ in lines for point in series.points})
+    kinds = sorted({_kind(point) for line in lines for point in line.series.points})
     kind_index = {kind: index for index, kind in enumerate(kinds)}
     return {
         "kinds": [list(kind) for kind in kinds],
         "series": [
-            {**_packed(series, history, nights, kind_index), **_six_digits(dict(outline))}
-            for series, history, outline in lines
+            {**_packed(line, verdicts, kind_index), **_six_digits(_outline(line, verdicts))}
+            for line in lines
         ],
     }
 
 
 def _packed(
-    series: Series,
-    history: SeriesHistory,
-    nights: Sequence[str],
-    kinds: Mapping[tuple[Any, ...], int],
+    line: Line, verdicts: NightVerdicts, kinds: Mapping[tuple[Any, ...], int]
 ) -> dict[str, Any]:
-    points = series.points
+    series, points = line.series, line.series.points
     factor, unit = display_unit(series)
     medians = np.array([point.median for point in points])
     ends = [[getattr(point, end) for point in points] for end in ("low", "high")]
-    night_index = {night: index for index, night in enumerate(nights)}
     width = "<u2" if len(kinds) > _BYTE else "u1"
     return {
         "key": series.key,
         "environ": series.environ,
         "unit": unit,
         "factor": factor,
-        "night": _runs(night_index[point.night] for point in points),
+        "night": _runs(verdicts.calendar.index(point.night) for point in points),
         "median": _base64(_upper(medians.astype("<f4"))),
         "ends": _base64(_ends(np.array(ends, float), medians)),
         "kind": _base64(np.array([kinds[_kind(point)] for point in points], width)),
-        "spikes": list(history.spikes),
+        "spikes": list(line.history.spikes),
+    }
+
+
+def _outline(line: Line, verdicts: NightVerdicts) -> dict[str, Any]:
+    """Return what the page's script needs of the figure besides the packed values."""
+    views = figure(line, verdicts).views
+    names = [{"name": curve.name} for curve in views[0].curves]
+    return {
+        "views": [plot.outline(view) | {"curves": names} for view in views],
+        "sets": _sets(line),
     }
 
 
@@ -136,11 +141,7 @@ def _base64(values: Any) -> str:
 def draw(line: Line, verdicts: NightVerdicts, notes: Sequence[tuple[int, str]]) -> list[Markup]:
     """Return the SVG of each view of a series; `notes`: (index of the night, annotation)."""
     series_plot = figure(line, verdicts, notes)
-    name = line.series.key
-    return [
-        painter.view_on_page(f"{name}-{n}", series_plot, view)
-        for n, view in enumerate(series_plot.views)
-    ]
+    return painter.page_drawings(Figure(line.series.key, series_plot.title, series_plot))
 
 
 def figure(line: Line, verdicts: NightVerdicts, notes: Sequence[tuple[int, str]] = ()) -> Plot:
@@ -179,16 +180,6 @@ def figure(line: Line, verdicts: NightVerdicts, notes: Sequence[tuple[int, str]]
     if not all(usual_range[0] <= value <= usual_range[1] for value in all_values):
         views.append(view("All values", *full_range))
     return Plot(line.series.title, line.series.place, tuple(views))
-
-
-def figure_outline(line: Line, verdicts: NightVerdicts) -> dict[str, Any]:
-    """Return what the page's script needs of the figure besides the packed values."""
-    series_plot = figure(line, verdicts)
-    names = [{"name": curve.name} for curve in series_plot.views[0].curves]
-    return {
-        "views": [plot.outline(view) | {"curves": names} for view in series_plot.views],
-        "sets": _sets(line),
-    }
 
 
 def series_sparkline(line: Line, nights: Sequence[str]) -> Markup:
@@ -259,39 +250,37 @@ def _points(line: Line, verdicts: NightVerdicts, factor: float) -> list[tuple[st
     for night, nodes, value, low, high, reason, launches, *_ in line.series.points:
         index = verdicts.calendar.index(night)
         curve = LEFT_OUT if reason else SPIKES if index in spikes else names.get(nodes, OTHER_NODES)
-        ends: tuple[float | None, float | None] = (None, None)
-        if low is not None and high is not None:
-            ends = (low * factor, high * factor)
-        points.append((curve, (index + 1, value * factor, *ends, launches)))
+        ends = [None if end is None else end * factor for end in (low, high)]
+        points.append((curve, (index + 1, value * factor, ends[0], ends[1], launches)))
     return points
 
 
 def _curves(
     line: Line, verdicts: NightVerdicts, points: Sequence[tuple[str, plot.Point]]
 ) -> tuple[Curve, ...]:
-    by_curve: dict[str, list[plot.Point]] = {}
-    for curve, point in points:
-        by_curve.setdefault(curve, []).append(point)
+    by_curve: dict[str, list[plot.Point]] = defaultdict(list)
+    for name, point in points:
+        by_curve[name].append(point)
     names = [*_set_names(_sets(line)), OTHER_NODES]
-    looks = {name: (_COLOURS[n % MOST_NODE_SETS], n) for n, name in enumerate(names)}
-    looks |= {LEFT_OUT: (_GREY, 1), SPIKES: (_AMBER, 0)}
     size = min(3.4, max(1.6, 0.42 * _WIDTH / len(verdicts.calendar.nights)))
-    curves = []
-    for name in (*names, LEFT_OUT, SPIKES):
-        if curve_points := by_curve.get(name, []):
-            colour, shape = looks[name]
-            is_set = name not in (LEFT_OUT, SPIKES)
-            curves.append(
-                Curve(
-                    name,
-                    colour,
-                    tuple(curve_points),
-                    width=0,
-                    shape=(plot.CIRCLE, plot.SQUARE)[shape % 2],
-                    size=size if is_set else size + 1,
-                    levels=tuple(_levels(line, verdicts, curve_points)) if is_set else (),
-                )
-            )
+    shapes = plot.CIRCLE, plot.SQUARE
+    curves = [
+        Curve(
+            name,
+            _COLOURS[n % MOST_NODE_SETS],
+            tuple(by_curve[name]),
+            width=0,
+            shape=shapes[n % 2],
+            size=size,
+            levels=tuple(_levels(line, verdicts, by_curve[name])),
+        )
+        for n, name in enumerate(names)
+    ]
+    for name, colour, shape in ((LEFT_OUT, _GREY, plot.SQUARE), (SPIKES, _AMBER, plot.CIRCLE)):
+        curves.append(
+            Curve(name, colour, tuple(by_curve[name]), width=0, shape=shape, size=size + 1)
+        )
+    curves = [curve for curve in curves if curve.points]
     if drift := _drift(line, verdicts, points):
         curves.append(drift)
     return tuple(curves)
@@ -330,9 +319,7 @@ def _drift(
 
     places = sorted(days)
     ends = [places[len(places) * part // 20] for part in range(20)] + [places[-1]]
-    drift_points = tuple(
-        (place, at(place), None, None, None) for place in sorted(dict.fromkeys(ends))
-    )
+    drift_points = tuple((place, at(place), None, None, None) for place in sorted(set(ends)))
     return Curve(DRIFT, _AMBER, drift_points, is_dashed=True, size=0, joined_points="")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -23,7 +24,7 @@ from roundtrip.report.pages.answers import (
     is_pair_table_complete,
     night_pairs,
 )
-from roundtrip.report.pages.series import Calendar, Change, display_unit
+from roundtrip.report.pages.series import Change, describe_changes, display_unit
 from roundtrip.stats.nights.verdicts import SeriesHistory
 
 #: Maximum changes of provenance that a row names; the figure of the series has all of them.
@@ -33,20 +34,14 @@ SCRIPTS = ("scales.js", "figure.js", "controls.js", "series.js", "rows.js")
 
 
 @dataclass(frozen=True)
-class Note:
-    """A person's remark on a night, or on all nights from it on."""
-
-    night: str
-    text: str
-
-
-@dataclass(frozen=True)
 class History:
     """The content of a history page.
 
     `series_histories`: by the names of the series; they count all nights of the history, including
     nights without the series.  `reports`: by night, links relative to the page; `home`: the link to
-    the index.  `notices` are at the top.  `confirmation`: repeated launches after the newest night.
+    the index.  `notes`: (night, text) of each person's remark on a night, or on all from it on.
+    `notices` are at the top.  `confirmation`: repeated launches after the newest night.
+    `searches`: (link to the report, finding) of each search for a cause.
     """
 
     campaign: str
@@ -54,13 +49,12 @@ class History:
     nights: pl.DataFrame
     provenance: pl.DataFrame
     series_histories: Mapping[SeriesNames, SeriesHistory]
-    notes: Sequence[Note] = ()
+    notes: Sequence[tuple[str, str]] = ()
     reports: Mapping[str, str] = field(default_factory=dict)
     notices: Sequence[Text] = ()
     home: str = ""
     acceptances: Sequence[Annotation] = ()
     confirmation: ConfirmationResult = NO_CONFIRMATION
-    #: (link to the report, finding) of each search for a cause.
     searches: Sequence[tuple[str, str]] = ()
 
     @property
@@ -111,9 +105,7 @@ def render(history: History) -> str:
     verdicts = history.verdicts
     calendar = verdicts.calendar
     all_series = [line.series for line in verdicts.lines]
-    notes = [
-        (calendar.index(note.night), note.text) for note in history.notes if note.night in calendar
-    ]
+    notes = [(calendar.index(night), text) for night, text in history.notes if night in calendar]
     lines = () if is_pair_table_complete(verdicts) else verdicts.lines
     notice = labels.notice(labels.marks_from_history(history.provenance))
     return renderers.template_page(
@@ -124,7 +116,14 @@ def render(history: History) -> str:
         newest=history.reports.get(calendar.nights[-1], ""),
         notices=[*([notice] if notice else []), *history.notices],
         title=f"{history.campaign} on {history.site}",
-        facts=_facts(history, calendar, len(all_series)),
+        facts=[
+            ("Campaign", history.campaign),
+            ("Site", history.site),
+            ("Nights", f"{len(calendar.nights)}"),
+            ("Series", f"{len(all_series)}"),
+            ("First night", calendar.label(calendar.nights[0])),
+            ("Last night", calendar.label(calendar.nights[-1])),
+        ],
         answers=answers(verdicts, history.confirmation.sentence),
         searches=history.searches,
         rows=[
@@ -142,25 +141,13 @@ def render(history: History) -> str:
     )
 
 
-def _facts(history: History, calendar: Calendar, count: int) -> list[tuple[str, str]]:
-    first, last = calendar.nights[0], calendar.nights[-1]
-    return [
-        ("Campaign", history.campaign),
-        ("Site", history.site),
-        ("Nights", f"{len(calendar.nights)}"),
-        ("Series", f"{count}"),
-        ("First night", calendar.label(first)),
-        ("Last night", calendar.label(last)),
-    ]
-
-
 def _nights(history: History, verdicts: NightVerdicts) -> list[dict[str, object]]:
     """Return the nights, newest first: number, label, link, count of steps, changes, notes."""
     calendar = verdicts.calendar
     steps = [calendar.nights[step.night] for line in verdicts.lines for step in line.history.steps]
-    notes: dict[str, list[str]] = {}
-    for note in history.notes:
-        notes.setdefault(note.night, []).append(note.text)
+    notes: dict[str, list[str]] = defaultdict(list)
+    for night, text in history.notes:
+        notes[night].append(text)
     return [
         {
             "number": calendar.number(night),
@@ -168,7 +155,7 @@ def _nights(history: History, verdicts: NightVerdicts) -> list[dict[str, object]
             "report": history.reports.get(night, ""),
             "steps": steps.count(night),
             "changes": [str(change) for change in verdicts.night_changes.get(night, [])],
-            "notes": notes.get(night, []),
+            "notes": notes[night],
         }
         for night in reversed(calendar.nights)
     ]
@@ -176,41 +163,34 @@ def _nights(history: History, verdicts: NightVerdicts) -> list[dict[str, object]
 
 def _data(history: History, verdicts: NightVerdicts, lines: Sequence[Line]) -> dict[str, object]:
     calendar = verdicts.calendar
-    index = calendar.index
     return {
         "nights": [calendar.label(night) for night in calendar.nights],
         "days": [calendar.day(night) for night in calendar.nights],
         "reports": [history.reports.get(night, "") for night in calendar.nights],
         "changes": {
-            index(night): [[change.subject, *_split(change)] for change in changes]
+            calendar.index(night): list(map(_change_entry, changes))
             for night, changes in verdicts.night_changes.items()
         },
-        **chart.packed_series(
-            [(line.series, line.history, chart.figure_outline(line, verdicts)) for line in lines],
-            calendar.nights,
-        ),
+        **chart.packed_series(lines, verdicts),
     }
 
 
-def _split(change: Change) -> list[object]:
-    """Return the text of a change and its nodes, of which the script names those of a series."""
-    return [str(replace(change, nodes=())), *([list(change.nodes)] if change.nodes else [])]
+def _change_entry(change: Change) -> list[object]:
+    """Return subject, text and nodes of a change; the script names the nodes of a series."""
+    nodes = [list(change.nodes)] if change.nodes else []
+    return [change.subject, str(replace(change, nodes=())), *nodes]
 
 
 def _row(
     line: Line, verdicts: NightVerdicts, notes: Sequence[tuple[int, str]], confirmation: str
 ) -> _Row:
     factor, unit = display_unit(line.series)
-    point = line.series.point_at(verdicts.calendar.nights[-1])
+    nights = verdicts.calendar.nights
+    point = line.series.point_at(nights[-1])
     newest = str(units.amount(point.median * factor, unit)) if point else units.NO_VALUE
-    sparkline = chart.series_sparkline(line, verdicts.calendar.nights)
-    return _Row(
-        line,
-        sparkline,
-        chart.draw(line, verdicts, notes),
-        newest,
-        _story(line, verdicts, confirmation),
-    )
+    story = _story(line, verdicts, confirmation)
+    sparkline = chart.series_sparkline(line, nights)
+    return _Row(line, sparkline, chart.draw(line, verdicts, notes), newest, story)
 
 
 def _story(line: Line, verdicts: NightVerdicts, confirmation: str) -> str:
@@ -220,8 +200,7 @@ def _story(line: Line, verdicts: NightVerdicts, confirmation: str) -> str:
         f"Change point at {calendar.describe(calendar.nights[step.night])}: "
         f"{units.change(step.ratio, step.low, step.high)} times the level before, statistic "
         f"{units.pure_number(abs(step.evidence))} against a threshold of "
-        f"{units.pure_number(step.threshold)}. What changed there: "
-        f"{'; '.join(map(str, causes)) or 'nothing that is recorded'}."
+        f"{units.pure_number(step.threshold)}. What changed there: {describe_changes(causes)}."
         for step, causes in zip(series_history.steps, line.causes, strict=True)
     ]
     lines += [f"Revised since the night before: {revision}." for revision in line.revisions]

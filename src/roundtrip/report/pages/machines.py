@@ -6,19 +6,18 @@ They derive from medians of nights as a report's headline derives from samples o
 from __future__ import annotations
 
 import itertools
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from statistics import median
 from typing import Any
 
 import polars as pl
-from markupsafe import Markup
 from pydantic import BaseModel, ConfigDict, Field
 
 from roundtrip import studies
 from roundtrip.collect.analysis import Analysis
 from roundtrip.collect.night_rows import SERIES
 from roundtrip.report import labels, units
-from roundtrip.report.pages import chart
 from roundtrip.report.pages.history import History
 from roundtrip.report.pages.series import CASE, series_key
 from roundtrip.report.units import Quantity
@@ -80,11 +79,6 @@ class Value(BaseModel):
         change = self.change
         return "" if change is None else Quantity(value=change, unit=units.Unit.RATIO, decimals=2)
 
-    @property
-    def sparkline(self) -> Markup:
-        """The sparkline of all nights."""
-        return chart.sparkline(self.levels)
-
 
 def values(history: History, thresholds: Analysis) -> Iterator[Value]:
     """Yield the values of all studies in a history."""
@@ -116,20 +110,17 @@ def _values(
     launch_parts = pl.col("launch").str.split("\n").list
     headline = headline.with_columns(night=launch_parts.get(0), case_id=launch_parts.get(1))
     all_nights = sorted(set(history.nights["night"]))
-    groups: dict[tuple[str, int | None], list[Value]] = {}
+    groups: dict[tuple[str, int | None], list[Value]] = defaultdict(list)
     keys = ["what", "size_bytes", "case_id"]
     for rows in headline.partition_by(keys, maintain_order=True):
         what, size, case = rows.select(keys).row(0)
         name = what if size is None else f"{what} at {units.size(size)}"
         value = _value(history, name, case, rows.sort("night"), nights, all_nights, marks)
-        groups.setdefault((what, size), []).append(value)
+        groups[what, size].append(value)
     for group in itertools.islice(groups.values(), MOST_VALUES):
-        ranking = sorted(
-            group, key=lambda value: value.value * (1 if value.lower_is_better else -1)
-        )
-        places: dict[str, list[Value]] = {}
-        for value in ranking:
-            places.setdefault(value.where, []).append(value)
+        places: dict[str, list[Value]] = defaultdict(list)
+        for value in sorted(group, key=lambda v: v.value if v.lower_is_better else -v.value):
+            places[value.where].append(value)
         for place_values in places.values():
             yield from sorted(place_values[:MOST_TOOLCHAINS], key=lambda value: value.toolchain)
 
@@ -145,12 +136,15 @@ def _value(
 ) -> Value:
     by_night = dict(rows.group_by("night").agg(pl.col("value").median()).iter_rows())
     last = rows.row(-1, named=True)
+    value = by_night[last["night"]]
     origin = _origin(last, nights)
     place = CASE.fullmatch(case)
     environ = place["environ"] if place else ""
     mark = marks.get(environ, "")
-    factor = by_night[last["night"]] / origin["median"] if origin and origin["median"] else None
-    has_interval = bool(factor and origin and origin["low"] is not None and not mark)
+    low, high = None, None
+    if value and origin and origin["median"] and origin["low"] is not None and not mark:
+        factor = value / origin["median"]
+        low, high = origin["low"] * factor, origin["high"] * factor
     return Value(
         campaign=history.campaign,
         site=history.site,
@@ -160,9 +154,9 @@ def _value(
         mark=mark,
         night=last["night"],
         report=history.reports.get(last["night"], ""),
-        value=by_night[last["night"]],
-        low=origin["low"] * factor if has_interval else None,
-        high=origin["high"] * factor if has_interval else None,
+        value=value,
+        low=low,
+        high=high,
         launches=origin["launches"] if origin and not mark else None,
         unit=last["unit"],
         lower_is_better=last["lower_is_better"],
@@ -186,6 +180,5 @@ def _where(check: str, place: str) -> str:
     """Return the parameters and the place of a measurement, without the toolchain."""
     _, _, parameters = check.partition("/")
     values = [parameter.partition("=")[2] for parameter in parameters.split(",")]
-    return ", ".join(
-        filter(None, (*(labels.PLACEMENTS.get(value, value) for value in values), place))
-    )
+    words = [labels.PLACEMENTS.get(value, value) for value in values]
+    return ", ".join(filter(None, [*words, place]))

@@ -72,9 +72,7 @@ class Calendar:
 
     def nearest(self, night: str, candidates: Container[str]) -> str | None:
         """Return the night in `candidates` nearest to `night`; None if none is near enough."""
-        return next(
-            (neighbour for neighbour in self.neighbours(night) if neighbour in candidates), None
-        )
+        return next((other for other in self.neighbours(night) if other in candidates), None)
 
     def neighbours(self, night: str) -> Iterator[str]:
         """Yield `night` and the nights up to `_NEAR` away from it, the nearest first."""
@@ -163,18 +161,16 @@ class Series:
 
     @property
     def _check(self) -> str:
-        """The check with the values of its parameters; "" for a foreign series without one."""
+        """Check, its parameters' values, and `case` unless it is one of these; "" if foreign."""
         match = CASE.fullmatch(str(self.names["case_id"]))
         if not match:
             return ""
         check, _, parameters = match["check"].partition("/")
-        values = [parameter.partition("=")[2] for parameter in parameters.split(",")]
-        return " ".join([check, *filter(None, values), *self._case_text([check, *values])])
-
-    def _case_text(self, others: list[str]) -> list[str]:
-        """Return the column `case`, unless it equals the check or a parameter."""
+        words = [check, *(parameter.partition("=")[2] for parameter in parameters.split(","))]
         case = self.names["case"]
-        return [str(case)] if case and case not in others else []
+        if case not in words:
+            words.append(case)
+        return " ".join(filter(None, words))
 
 
 def display_unit(series: Series) -> tuple[float, str]:
@@ -250,16 +246,11 @@ def changes_by_night(provenance: pl.DataFrame, nights: Sequence[str]) -> dict[st
 
     A night without any fact (an imported one) is skipped: missing facts are no change.
     """
-    facts: dict[str, dict[tuple[str, str], str]] = {}
+    facts: dict[str, dict[tuple[str, str], str]] = defaultdict(dict)
     rows = provenance.select("night", "subject", "name", "value").sort(pl.all())
     for night, subject, name, value in rows.iter_rows():
-        night_facts = facts.setdefault(night, {})
-        key = (subject, name)
-        night_facts[key] = (
-            f"{night_facts[key]}, {value}"
-            if key in night_facts and night_facts[key] != value
-            else value
-        )
+        values = facts[night].get((subject, name), value)
+        facts[night][subject, name] = value if values == value else f"{values}, {value}"
     changes: dict[str, list[Change]] = {}
     before: _Facts | None = None
     for night in nights:
@@ -290,6 +281,11 @@ def merge_changes(changes: Iterable[Change]) -> list[Change]:
     return [replace(change, nodes=tuple(sorted(names))) for change, names in nodes.items()]
 
 
+def describe_changes(changes: Iterable[Change | str]) -> str:
+    """Return the texts of `changes`, or that none is recorded."""
+    return "; ".join(map(str, changes)) or "nothing that is recorded"
+
+
 def _differences(before: _Facts, after: _Facts) -> Iterator[Change]:
     """Yield the changes of facts; a subject in only one night (an unused node) is no change."""
     subjects = {subject for subject, _ in before} & {subject for subject, _ in after}
@@ -307,23 +303,19 @@ def node_set_changes(points: Iterable[Point]) -> dict[str, Change]:
     `points`: those of one series, in time order.  The set of a night has the nodes of all its
     launches.  Nights with unknown nodes are skipped.
     """
+    nodes: dict[str, _Nodes] = defaultdict(frozenset)
+    for point in points:
+        if point.nodes:
+            nodes[point.night] = nodes[point.night].union(point.nodes.split("+"))
     changes: dict[str, Change] = {}
     past_sets: set[_Nodes] = set()
     before: _Nodes = frozenset()
-    for night, after in _nodes_by_night(points).items():
+    for night, after in nodes.items():
         if past_sets and after not in past_sets:
             changes[night] = Change("", NODE_SET, *_sides(before, after))
         past_sets.add(after)
         before = after
     return changes
-
-
-def _nodes_by_night(points: Iterable[Point]) -> dict[str, _Nodes]:
-    nodes: dict[str, _Nodes] = {}
-    for point in points:
-        if point.nodes:
-            nodes[point.night] = nodes.get(point.night, frozenset()).union(point.nodes.split("+"))
-    return nodes
 
 
 def _sides(before: _Nodes, after: _Nodes) -> tuple[str, str]:
@@ -344,14 +336,12 @@ class Origins:
 
     def __init__(self, medians: pl.DataFrame) -> None:
         self._medians = medians
-        self._keys_by_case: dict[tuple[str, int], list[tuple[dict[str, Any], str]]] = defaultdict(
-            list
-        )
-        keys = []
-        for names in medians.select(*SERIES).unique().iter_rows(named=True):
-            keys.append(series_key(names))
-            self._keys_by_case[names["case_id"], names["size_bytes"]].append((names, keys[-1]))
-        self.keys = frozenset(keys)
+        all_names = medians.select(*SERIES).unique().iter_rows(named=True)
+        names_by_key = {series_key(names): names for names in all_names}
+        self.keys = frozenset(names_by_key)
+        self._by_case: dict[tuple[str, int], list[tuple[str, dict[str, Any]]]] = defaultdict(list)
+        for key, names in names_by_key.items():
+            self._by_case[names["case_id"], names["size_bytes"]].append((key, names))
 
     def key(self, cases: Collection[str], size_bytes: int, **names: str) -> str:
         """Return the key of the one series with these case ids, size and `names`.
@@ -361,7 +351,7 @@ class Origins:
         keys = [
             key
             for case in cases
-            for series_names, key in self._keys_by_case.get((case, size_bytes), ())
+            for key, series_names in self._by_case.get((case, size_bytes), ())
             if names.items() <= series_names.items()
         ]
         return keys[0] if len(keys) == 1 else ""

@@ -6,7 +6,6 @@ not made again; if in doubt, both are made anew.
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import hashlib
 import json
@@ -14,13 +13,12 @@ import os
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from importlib import metadata, resources
-from importlib.resources.abc import Traversable
+from importlib import metadata
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
 import polars as pl
-from markupsafe import Markup
 from pydantic import BaseModel, ConfigDict
 
 from roundtrip import files, imported, paths
@@ -34,9 +32,9 @@ from roundtrip.report import confirmation, labels, renderers
 from roundtrip.report.blocks import Strong
 from roundtrip.report.nights import TONES, judgement
 from roundtrip.report.pages import chart, history, machines
-from roundtrip.report.pages.history import History, Note
+from roundtrip.report.pages.history import History
 from roundtrip.report.pages.series import split_series
-from roundtrip.report.publish import PAGE, locked
+from roundtrip.report.publish import PAGE, locked, sha256
 from roundtrip.stats.nights.verdicts import Verdict
 from roundtrip.stats.summaries import GEOMETRIC_MEAN
 
@@ -72,17 +70,14 @@ class CampaignSite:
 def read_campaign_sites(reports: Path) -> Iterator[CampaignSite]:
     """Yield every campaign and site with published or imported nights, sorted by name."""
     for site in sorted(path for path in reports.glob("*/*") if path.is_dir()):
-        nights = tuple(_nights(site))
+        nights = []
+        for folder in reversed(published.nights(site)):
+            pages = [path / PAGE for path in published.revisions(folder)]
+            links = [page.relative_to(site).as_posix() for page in pages if page.is_file()]
+            if links:
+                nights.append(Night(folder.name, tuple(links)))
         if nights or (site / imported.FOLDER).is_dir():
-            yield CampaignSite(site.parent.name, site.name, nights)
-
-
-def _nights(site: Path) -> Iterator[Night]:
-    for folder in reversed(published.nights(site)):
-        pages = [path / PAGE for path in published.revisions(folder)]
-        links = [f"{folder.name}/{page.parent.name}/{PAGE}" for page in pages if page.is_file()]
-        if links:
-            yield Night(folder.name, tuple(links))
+            yield CampaignSite(site.parent.name, site.name, tuple(nights))
 
 
 @dataclass(frozen=True)
@@ -92,7 +87,6 @@ class Source:
     `pages`: links to reports, by the digest of their bundle; `digest` changes with any source.
     """
 
-    reports: Path
     site: Path
     annotations: tuple[Annotation, ...]
     thresholds: analysis.Analysis
@@ -101,11 +95,19 @@ class Source:
     digest: str
 
 
-def read_source(reports: Path, campaign_site: CampaignSite) -> Source:
-    """Return the sources of a campaign on a site below `reports`; read manifests, but no tables."""
-    site, warnings = reports / campaign_site.path, list[str]()
-    site_annotations = _annotations(site.name, warnings)
-    thresholds = _thresholds(site.name, warnings)
+def read_source(site: Path) -> Source:
+    """Return the sources of a campaign on a site from its folder; read manifests, but no tables."""
+    warnings: list[str] = []
+    site_annotations: tuple[Annotation, ...] = ()
+    try:
+        site_annotations = remarks.load_site(site.name)
+    except UserError as error:
+        warnings.append(str(error))
+    try:
+        thresholds = analysis.for_site(site.name)
+    except UserError as error:
+        warnings.append(f"{error}; the package's thresholds are used")
+        thresholds = analysis.default()
     revisions, damage_warnings = published.current_revisions(site)
     pages = {
         revision.digest: (revision.path / PAGE).relative_to(site).as_posix()
@@ -113,106 +115,79 @@ def read_source(reports: Path, campaign_site: CampaignSite) -> Source:
         if (revision.path / PAGE).is_file()
     }
     parts = [
-        *(_code(), campaign_site.path, thresholds.text, warnings, damage_warnings, pages),
+        *(_code(), f"{site.parent.name}/{site.name}"),
+        *(thresholds.text, warnings, damage_warnings, pages),
         [annotation.model_dump(mode="json") for annotation in site_annotations],
         [
             [revision.path.relative_to(site).as_posix(), revision.digest, revision.stamp()]
             for revision in revisions
         ],
         published.stamp(site / imported.FOLDER),
-        [path.relative_to(reports).as_posix() for path in _searches(reports, campaign_site)],
+        [path.relative_to(site.parents[1]).as_posix() for path in _searches(site)],
     ]
-    digest = hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
-    return Source(reports, site, site_annotations, thresholds, tuple(warnings), pages, digest)
+    digest = sha256(json.dumps(parts, sort_keys=True).encode())
+    return Source(site, site_annotations, thresholds, tuple(warnings), pages, digest)
 
 
-def _searches(reports: Path, campaign_site: CampaignSite) -> Iterator[Path]:
+def _searches(site: Path) -> Iterator[Path]:
     """Yield the newest revision of each search for a cause in this campaign, newest first."""
-    for night in reversed(
-        published.nights(reports / f"blame-{campaign_site.campaign}" / campaign_site.site)
-    ):
+    folder = site.parents[1] / f"blame-{site.parent.name}" / site.name
+    for night in reversed(published.nights(folder)):
         yield from published.revisions(night)[-1:]
 
 
-def _search_findings(reports: Path, campaign_site: CampaignSite) -> Iterator[tuple[str, str]]:
+def _search_findings(site: Path) -> Iterator[tuple[str, str]]:
     """Yield (link from the history page, finding) of each search for a cause."""
     from roundtrip.cause import sentences  # few campaigns need it
 
-    for revision in _searches(reports, campaign_site):
-        place = revision.relative_to(reports).as_posix()
+    for revision in _searches(site):
+        link = f"../../{revision.relative_to(site.parents[1]).as_posix()}/{PAGE}"
         try:
-            yield f"../../{place}/{PAGE}", sentences.sentence(revision / published.BUNDLE)
+            yield link, sentences.sentence(revision / published.BUNDLE)
         except UserError as error:
-            yield f"../../{place}/{PAGE}", f"cannot be read: {error.message}"
+            yield link, f"cannot be read: {error.message}"
 
 
 def read_history(source: Source) -> History | None:
     """Return the history; None if it has no value."""
     site = source.site
     site_ledger = ledger.read_ledger(
-        source.reports, site.parent.name, site.name, source.annotations
+        site.parents[1], site.parent.name, site.name, source.annotations
     )
-    if site_ledger.nights.is_empty():
+    nights = site_ledger.nights
+    if nights.is_empty():
         return None
-    night_digests = site_ledger.nights.select("night", "digest").unique().sort("night", "digest")
-    links = {
-        night: source.pages[digest]
-        for night, digest in night_digests.iter_rows()
-        if digest in source.pages
-    }
+    night_digests = nights.select("night", "digest").unique().sort("night", "digest")
+    notices = [
+        *(("Left out: ", warning) for warning in (*site_ledger.warnings, *source.warnings)),
+        *(("Note: ", remark) for remark in site_ledger.remarks),
+    ]
     site_history = History(
         site.parent.name,
         site.name,
-        site_ledger.nights,
+        nights,
         site_ledger.provenance,
-        detection.histories(site_ledger.nights, source.thresholds.history),
-        [
-            Note(*note)
-            for note in remarks.notes(night_digests["night"].unique().to_list(), source.annotations)
-        ],
-        links,
-        [
-            *(
-                (Strong("Left out: "), _relative(warning, site))
-                for warning in (*site_ledger.warnings, *source.warnings)
-            ),
-            *((Strong("Note: "), _relative(remark, site)) for remark in site_ledger.remarks),
-        ],
+        detection.histories(nights, source.thresholds.history),
+        remarks.notes(night_digests["night"].unique().to_list(), source.annotations),
+        {
+            night: source.pages[digest]
+            for night, digest in night_digests.iter_rows()
+            if digest in source.pages
+        },
+        [(Strong(kind), _relative(text, site)) for kind, text in notices],
         _HOME,
         [annotation for annotation in source.annotations if annotation.kind == remarks.ACCEPTED],
-        searches=tuple(
-            _search_findings(source.reports, CampaignSite(site.parent.name, site.name, ()))
-        ),
+        searches=tuple(_search_findings(site)),
     )
-    if not any(
-        series_history.newest_night and series_history.newest_night.is_outside
-        for series_history in site_history.series_histories.values()
-    ):
+    newest_nights = (item.newest_night for item in site_history.series_histories.values())
+    if not any(newest and newest.is_outside for newest in newest_nights):
         return site_history
     try:
-        return replace(
-            site_history,
-            confirmation=confirmation.read_site_confirmation(site, site_history.verdicts),
-        )
+        relaunches = confirmation.read_site_confirmation(site, site_history.verdicts)
+        return replace(site_history, confirmation=relaunches)
     except UserError as error:
-        notices = [*site_history.notices, (Strong("Not read: "), _relative(str(error), site))]
-        return replace(site_history, notices=notices)
-
-
-def _annotations(site: str, warnings: list[str]) -> tuple[Annotation, ...]:
-    try:
-        return remarks.load_site(site)
-    except UserError as error:
-        warnings.append(str(error))
-        return ()
-
-
-def _thresholds(site: str, warnings: list[str]) -> analysis.Analysis:
-    try:
-        return analysis.for_site(site)
-    except UserError as error:
-        warnings.append(f"{error}; the package's thresholds are used")
-        return analysis.default()
+        notice = (Strong("Not read: "), _relative(str(error), site))
+        return replace(site_history, notices=[*site_history.notices, notice])
 
 
 def _relative(warning: str, site: Path) -> str:
@@ -254,62 +229,37 @@ class Summary(BaseModel):
     mark: str = ""
     values: tuple[machines.Value, ...] = ()
 
-    @property
-    def sparkline(self) -> Markup:
-        """The sparkline of all nights."""
-        return chart.sparkline(self.levels)
-
 
 @functools.cache
 def _code() -> str:
     """Return a text that changes with any file of the package, since this may change pages."""
+    package = Path(__file__).parents[2]
     digest = hashlib.sha256()
-    for name, content in _files(resources.files("roundtrip"), ""):
-        digest.update(f"{name} {hashlib.sha256(content).hexdigest()}\n".encode())
+    for file in sorted(package.rglob("*")):
+        if file.is_file() and "__pycache__" not in file.parts:
+            name = file.relative_to(package)
+            digest.update(f"{name} {sha256(file.read_bytes())}\n".encode())
     versions = [metadata.version(name) for name in _LIBRARIES]
     return " ".join([digest.hexdigest(), *versions])
 
 
-def stored_summary(site: Path, source_digest: str, page: Path) -> Summary | None:
+def stored_summary(site: Path, source_digest: str) -> Summary | None:
     """Return the stored summary; None if it is missing, or source, page or record has changed."""
     try:
         record = json.loads((site / STATE).read_text(encoding="utf-8"))
         proof = record.pop("proof")
         summary = Summary.model_validate(record)
+        page = sha256((site / HISTORY).read_bytes()) if summary.page else ""
     except (OSError, ValueError, LookupError, TypeError):
         return None
     is_ours = proof and proof == _proof(site.name, record)
-    is_same = summary.made_from == source_digest and summary.page in ("", _digest(page))
-    return summary if is_ours and is_same else None
-
-
-def state_text(site: str, summary: Summary) -> str:
-    """Return the text of the file that `stored_summary` reads."""
-    record = summary.model_dump(mode="json")
-    return json.dumps({**record, "proof": _proof(site, record)})
+    is_current = (summary.made_from, summary.page) == (source_digest, page)
+    return summary if is_ours and is_current else None
 
 
 def _proof(site: str, record: Mapping[str, Any]) -> str:
     """Return the proof that the writer of the record held the key of the site."""
     return pseudonyms.proof(site, json.dumps(record, sort_keys=True).encode())
-
-
-def _digest(page: Path) -> str:
-    """Return the sha256 of a page; "" without a page."""
-    with contextlib.suppress(FileNotFoundError):
-        return hashlib.sha256(page.read_bytes()).hexdigest()
-    return ""
-
-
-def _files(folder: Traversable, prefix: str) -> list[tuple[str, bytes]]:
-    contents: list[tuple[str, bytes]] = []
-    for entry in sorted(folder.iterdir(), key=lambda entry: entry.name):
-        if entry.is_dir():
-            if entry.name != "__pycache__":
-                contents += _files(entry, f"{prefix}{entry.name}/")
-        else:
-            contents.append((f"{prefix}{entry.name}", entry.read_bytes()))
-    return contents
 
 
 def write_pages(reports: Path) -> None:
@@ -332,19 +282,14 @@ def write_pages(reports: Path) -> None:
             entries.append((campaign_site, summary))
         values = sorted(
             (value for _, summary in entries for value in summary.values),
-            key=lambda value: (
-                value.what,
-                value.site,
-                value.where,
-                value.campaign,
-                value.toolchain,
-            ),
+            key=attrgetter("what", "site", "where", "campaign", "toolchain"),
         )
         page = renderers.template_page(
             "index.html.j2",
             ("sort.js",),
             entries=entries,
             tones=TONES,
+            sparkline=chart.sparkline,
             values=values,
             most_values=machines.MOST_VALUES,
             most_toolchains=machines.MOST_TOOLCHAINS,
@@ -357,15 +302,17 @@ def write_pages(reports: Path) -> None:
 def _write_history(reports: Path, campaign_site: CampaignSite) -> Summary:
     """Write the history page of a campaign on a site unless it is current; return its summary."""
     folder = reports / campaign_site.path
-    file, source = folder / HISTORY, read_source(reports, campaign_site)
-    if old_summary := stored_summary(folder, source.digest, file):
+    source = read_source(folder)
+    if old_summary := stored_summary(folder, source.digest):
         return old_summary
     summary = Summary(made_from=source.digest, nights=len(campaign_site.nights))
     if site_history := read_history(source):
         page = history.render(site_history).encode()
-        summary = _summarize(site_history, source, hashlib.sha256(page).hexdigest())
-        files.replace(file, page)
-    files.replace(folder / STATE, state_text(campaign_site.site, summary).encode())
+        summary = _summarize(site_history, source, sha256(page))
+        files.replace(folder / HISTORY, page)
+    record = summary.model_dump(mode="json")
+    text = json.dumps({**record, "proof": _proof(campaign_site.site, record)})
+    files.replace(folder / STATE, text.encode())
     return summary
 
 
