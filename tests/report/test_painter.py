@@ -13,6 +13,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from roundtrip.report import painter, svg
+from roundtrip.report.blocks import Figure
 from roundtrip.report.plot import (
     DIAMOND,
     SQUARE,
@@ -42,7 +43,11 @@ def view(*points: Point, **changes: object) -> View:
 
 
 def drawing(panel: View, title: str = "Title", alt: str = "alt") -> str:
-    return painter.view_file("one", alt, Plot(title, "subtitle", (panel,)), panel)
+    return painter.drawing(Figure("one", alt, Plot(title, "subtitle", (panel,))))
+
+
+def on_page(panel: View) -> str:
+    return painter.page_drawings(Figure("one", "", Plot("", "", (panel,))))[0]
 
 
 def parsed(text: str) -> ElementTree.Element:
@@ -63,7 +68,7 @@ def test_whatever_the_values_what_leaves_the_frame_is_clipped(rows: list[Point])
     root = parsed(text)
     assert "nan" not in text and "inf" not in text
     (marks,) = named(root, "marks")
-    assert marks.get("clip-path") == "url(#clip-one)"
+    assert marks.get("clip-path") == "url(#clip-one-0)"
     elements = [element for kind in ("band", "line") for element in named(root, kind)]
     assert set(elements) <= set(marks.iter())
     width = float(root.get("width") or 0)
@@ -74,9 +79,7 @@ def test_whatever_the_values_what_leaves_the_frame_is_clipped(rows: list[Point])
 
 
 def test_places_are_those_of_the_values() -> None:
-    frame = painter.view_on_page(
-        "one", Plot("", "", ()), view((1, 0.1, None, None, 1), (1 << 20, 1000, None, None, 1))
-    )
+    frame = on_page(view((1, 0.1, None, None, 1), (1 << 20, 1000, None, None, 1)))
     left, top, right, bottom = map(float, re.search(r'data-frame="([^"]*)"', frame)[1].split())  # type: ignore[index]
     line = re.search(r'class="line"[^>]* d="M([^"]*)"', frame)[1]  # type: ignore[index]
     ends = [tuple(map(float, place.split(","))) for place in line.split("L")]
@@ -142,10 +145,8 @@ def test_rows_have_their_names_and_a_legend_only_if_several_share_a_row() -> Non
 def test_no_room_is_kept_for_a_legend_under_curves_and_a_lone_point_is_seen() -> None:
     points = ((1, 5.0, None, None, 1), (2, 6.0, None, None, 1))
     curves = tuple(Curve(name, COLOUR, points, size=0.0) for name in ("one", "other"))
-    single, double = (
-        painter.view_on_page("one", Plot("", "", ()), view(curves=curves[:n])) for n in (1, 2)
-    )
-    heights = [re.search(r'viewBox="0 0 \S+ (\S+)"', text)[1] for text in (single, double)]  # type: ignore[index]
+    texts = [on_page(view(curves=curves[:n])) for n in (1, 2)]
+    heights = [re.search(r'viewBox="0 0 \S+ (\S+)"', text)[1] for text in texts]  # type: ignore[index]
     assert heights[0] == heights[1]
     assert not named(parsed(drawing(view(curves=curves))), "dot")
     lone_curve = replace(curves[0], points=points[:1])
@@ -158,10 +159,8 @@ def test_parts_of_a_bar_stand_side_by_side() -> None:
         Curve(name, COLOUR, ((1, value, None, None, None),))
         for name, value in (("a", 25), ("b", 75))
     )
-    panel = View(
-        "Parts", scale, None, parts, ("head", "bar"), is_stacked=True, heads=frozenset({0})
-    )
-    text = painter.view_on_page("one", Plot("", "", ()), panel)
+    heads = {"is_stacked": True, "heads": frozenset({0})}
+    text = on_page(View("Parts", scale, None, parts, ("head", "bar"), **heads))  # type: ignore[arg-type]
     bars = [re.findall(r"(-?[\d.]+),", d) for d in re.findall(r'd="(M[^"]*Z)"', text)]
     first, second = (sorted({float(x) for x in bar}) for bar in bars[:2])
     assert first[1] == second[0] and (second[1] - first[0]) == pytest.approx(340, abs=0.2)
@@ -172,9 +171,8 @@ def test_parts_of_a_bar_stand_side_by_side() -> None:
 def test_hostile_words_are_text(is_map: bool) -> None:
     if is_map:
         cells = (MapCell(0, 1, HOSTILE, 5.0, 3),)
-        text = painter.map_file(
-            HOSTILE, Heat(HOSTILE, HOSTILE, "", (HOSTILE, "b"), frozenset(), cells)
-        )
+        heat = Heat(HOSTILE, HOSTILE, "", (HOSTILE, "b"), frozenset(), cells)
+        text = painter.drawing(Figure("one", HOSTILE, heat))
     else:
         curve = Curve(HOSTILE, COLOUR, ((1, 5.0, None, None, 1),))
         x = Scale(HOSTILE, Unit.PURE, 1, 2, True)
@@ -209,10 +207,8 @@ def test_ticks_of_bytes_are_powers_of_two_and_others_read_well() -> None:
     assert labels == ["\N{MINUS SIGN}100", "0", "100", "200", "300"]
     nodes = Scale("Nodes", Unit.PURE, 2, 24, True, ticks=(2, 8, 24))
     assert svg.ticks(nodes, 5) == (2, 8, 24)
-    assert (
-        svg.tick_label(12345.0, percent) == "12\u202f345"
-        and svg.tick_label(0.25, percent) == "0.25"
-    )
+    assert svg.tick_label(12345.0, percent) == "12\u202f345"
+    assert svg.tick_label(0.25, percent) == "0.25"
 
 
 @given(st.text(min_size=1, max_size=200), st.floats(50, 400))
@@ -226,10 +222,11 @@ def test_lines_of_text_have_all_its_words(text: str, room: float) -> None:
 def test_a_map_has_a_cell_for_each_value_and_says_what_colours_mean() -> None:
     cells = tuple(MapCell(a, b, "52 µs", effect, 4) for a, b, effect in ((0, 1, 0), (1, 0, 250)))
     heat = Heat("Latency", "sub", "latency", ("a", "b"), frozenset({"b"}), cells)
-    text = painter.map_file("alt", heat)
+    figure = Figure("one", "alt", heat)
+    text = painter.drawing(figure)
     assert len(re.findall("data-at=", text)) == 2
     assert "* b" in text and "worse than usual (%)" in text
-    root = parsed(painter.map_on_page(heat))
+    root = parsed(painter.page_drawings(figure)[0])
     fills = {element.get("fill") for element in root.iter() if element.get("class") == "curve"}
     assert {"#f1f2f4", "#b3261e"} <= fills
 

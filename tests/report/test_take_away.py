@@ -14,7 +14,7 @@ from support.browser import CHROMIUM, WHY_SKIPPED, browser
 
 from roundtrip.collect import bundle
 from roundtrip.report import painter, pdf, plain_tables, publish, renderers
-from roundtrip.report.blocks import Answer, Cell, Column, Part, Report, Table, answer
+from roundtrip.report.blocks import Answer, Cell, Column, Figure, Part, Report, Table, answer
 from roundtrip.report.plot import Curve, Plot, Scale, View
 from roundtrip.report.units import Quantity, Unit
 
@@ -39,7 +39,7 @@ def of_two(make_tree: Callable[..., Any], tmp_path: Path) -> Path:
 def drawing(name: str, *names: str) -> str:
     curve = Curve(name, ("#0b4f94", "#a9d3fb"), ((1, 10.0, 9.0, 12.0, 9), (64, 1e5, None, None, 3)))
     view = View("Bandwidth", SIZES, RATES, (curve,), width=900.0)
-    return painter.view_file("one", "alt", Plot(f"Title {name}", "", (view,)), view)
+    return painter.drawing(Figure("one", "alt", Plot(f"Title {name}", "", (view,))))
 
 
 def test_a_figure_is_as_wide_as_a_column_and_embeds_its_font() -> None:
@@ -61,15 +61,13 @@ def test_letters_of_a_figure_in_a_column_are_seven_points_high() -> None:
 
 
 def test_what_leaves_the_frame_of_a_figure_is_clipped() -> None:
-    content = pdf.from_svg(drawing("MPI"))
-    assert re.search(rb" re W\*? n", content)
+    assert re.search(rb" re W\*? n", pdf.from_svg(drawing("MPI")))
 
 
 def test_an_arrow_is_drawn_and_a_character_without_a_letter_is_replaced() -> None:
     svg_text = drawing("\N{SNOWMAN}")  # its last point lies above the axis
     assert "\N{SNOWMAN} ↑" in svg_text
-    content = pdf.from_svg(svg_text)
-    assert b"(? )" in content
+    assert b"(? )" in pdf.from_svg(svg_text)
 
 
 @pytest.mark.parametrize(("weight", "is_bold"), [("400", False), ("600", True)])

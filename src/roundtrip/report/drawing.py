@@ -171,18 +171,16 @@ class Drawing(Frame):
 
     def _line(self, curve: Curve) -> Iterator[Markup]:
         spots = [self.place(curve, place, value) for place, value, *_ in curve.points]
-        places = [spot for spot in spots if spot]
-        runs = [
-            [spot for spot in run if spot] for is_shown, run in groupby(spots, bool) if is_shown
-        ]
+        runs = [list(filter(None, run)) for is_shown, run in groupby(spots, bool) if is_shown]
+        places = [spot for run in runs for spot in run]
         is_line = bool(curve.width) and not self.view.rows and len(places) > 1
         if is_line:
             dash = {"stroke-dasharray": _DASHES} if curve.is_dashed or curve.bound else {}
             attributes = {"fill": "none", **dash, "d": "".join(map(svg.path, runs))}
             if self.casing:
-                edge = {"class": "casing", "stroke": PAPER}
-                edge_width = {"stroke-width": curve.width + self.casing}
-                yield element("path", {**edge, **edge_width, **attributes})
+                width = curve.width + self.casing
+                edge = {"class": "casing", "stroke": PAPER, "stroke-width": width}
+                yield element("path", {**edge, **attributes})
             yield element("path", {"class": "line", "stroke-width": curve.width, **attributes})
         if curve.levels and self.view.y:
             ends = [
@@ -199,15 +197,13 @@ class Drawing(Frame):
         Only some points of a line are marked, different ones for each curve, so that overlapping
         curves stay visible.
         """
-        lone_size = 0.0 if is_line else _LONE
-        if not (curve.size or lone_size):
+        size = max(curve.size, _ROW_POINT if self.view.rows else 0.0 if is_line else _LONE)
+        if not size:
             return
         if is_line:
             step = -(-len(places) // _MARKED)
             places = places[self.order[curve.name] * step // len(self.order) :: step]
-        is_many = len(places) >= _MANY
-        size = max(curve.size, _ROW_POINT) if self.view.rows else max(curve.size, lone_size)
-        if not is_many:
+        if len(places) < _MANY:
             yield from (svg.dot(curve.shape, x, y, size) for x, y in places)
             return
         cap = "round" if curve.shape == CIRCLE else "square"
@@ -228,12 +224,11 @@ class Drawing(Frame):
                 areas += f"{svg.path(((x1, y - 6), (x2, y - 6), (x2, y + 6), (x1, y + 6)))}Z"
             yield self._curve_group(index, curve, element("path", {"stroke": "none", "d": areas}))
         for curve in self.view.curves:
-            bars = "".join(
-                svg.path(((self.x_of(low), y), (self.x_of(high), y)))
-                for row, _, low, high, _ in curve.points
-                if low is not None and high is not None
-                for y in (self.row_middle(int(row)),)
-            )
+            bars = ""
+            for row, _, low, high, _ in curve.points:
+                if low is not None and high is not None:
+                    y = self.row_middle(int(row))
+                    bars += svg.path(((self.x_of(low), y), (self.x_of(high), y)))
             if bars:
                 stroke = {"class": "whole", "stroke": INK, "stroke-width": 1.5}
                 yield element("path", {**stroke, "d": bars})
@@ -262,12 +257,11 @@ class Drawing(Frame):
         ends: dict[int, tuple[Curve, float, float, str]] = {}
         for index, curve in enumerate(self.view.curves):
             spots = [self.place(curve, place, value) for place, value, *_ in curve.points]
-            spot = next(filter(None, reversed(spots)), None)
-            if spot:
-                y = min(max(spot[1], self.top), self.bottom)
-                is_above, is_below = spot[1] < self.top - 0.5, spot[1] > self.bottom + 0.5
-                arrow = " ↑" if is_above else " ↓" if is_below else ""
-                ends[index] = (curve, spot[0] - self.right, y, arrow)
+            if spot := next(filter(None, reversed(spots)), None):
+                x, y = spot
+                arrow = " ↑" if y < self.top - 0.5 else " ↓" if y > self.bottom + 0.5 else ""
+                y = min(max(y, self.top), self.bottom)
+                ends[index] = (curve, x - self.right, y, arrow)
         heights = {index: end[2] for index, end in ends.items()}
         label_ys = svg.space_out(heights, _GAP, self.top + 2, self.bottom - 2)
         for index, (curve, x, y, arrow) in ends.items():

@@ -7,6 +7,7 @@ its own title, colours and background, in any program that reads SVG.
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cache
@@ -17,7 +18,7 @@ from markupsafe import Markup
 from roundtrip.report import plot, svg
 from roundtrip.report.blocks import Figure
 from roundtrip.report.drawing import INK, MUTED, PAPER, Drawing, SmallDrawing
-from roundtrip.report.plot import Heat, MapCell, Plot, View
+from roundtrip.report.plot import Heat, Plot, View
 from roundtrip.report.svg import TEXT, TITLE, element, number
 
 #: Width and height of a map's cell, and text size of its names, in pixels.
@@ -32,27 +33,72 @@ _WORD = re.compile(r"[^a-z0-9]+")
 _COLUMN, _LEAST = 440.0, 180.0
 
 
-def view_on_page(name: str, plot: Plot, view: View) -> Markup:
-    """A view as part of a page, without heading and colours; `name` is unique on the page."""
-    frame = Drawing(name, view)
-    edges = (frame.left, frame.top, frame.right, frame.bottom)
-    attributes = {
-        "class": "figure",
-        "role": "img",
-        "viewBox": frame.box,
-        "style": f"max-width:{round(frame.width)}px",
-        "data-frame": " ".join(map(number, edges)),
-        "aria-label": plot.describe(view),
-    }
-    return element("svg", attributes, *frame.elements())
+def stems(figure: Figure) -> list[str]:
+    """The file name of each view, without suffix; the first is the name of the figure."""
+    views = figure.plot.views[1:] if figure.plot else ()
+    words = (_WORD.sub("-", view.name.lower()).strip("-") for view in views)
+    return [figure.name, *(f"{figure.name}-{word}" for word in words)]
 
 
-def view_file(name: str, alt: str, plot: Plot, view: View) -> str:
-    """A view as an SVG file for a column of text; `alt`: its title for people who cannot see it."""
-    names_width = Drawing(name, view).width - view.width
-    frame = Drawing(name, replace(view, width=max(_LEAST, _COLUMN - names_width)))
-    heading = plot.title, plot.subtitle
-    return document(alt, plot.describe(view), heading, frame.width, frame.height, frame.elements())
+def files(figure: Figure) -> Iterator[str]:
+    """The SVG file of each view, for a column of text."""
+    content = figure.content
+    heading = content.title, content.subtitle
+    if not isinstance(content, Plot):
+        size, marks = _map_size(content), _map_marks(content)
+        yield document(figure.alt, content.description, heading, *size, marks)
+        return
+    for index, view in enumerate(content.views):
+        name, words = f"{figure.name}-{index}", content.describe(view)
+        names_width = Drawing(name, view).width - view.width
+        frame = Drawing(name, replace(view, width=max(_LEAST, _COLUMN - names_width)))
+        yield document(figure.alt, words, heading, frame.width, frame.height, frame.elements())
+
+
+def drawing(figure: Figure) -> str:
+    """The SVG file of a figure's first view."""
+    return next(files(figure))
+
+
+def page_drawings(figure: Figure) -> list[Markup]:
+    """The SVG of each view as part of a page, without heading and colours.
+
+    The name of the figure is unique on the page.
+    """
+    content = figure.content
+    if not isinstance(content, Plot):
+        width, height = _map_size(content)
+        attributes = {
+            "class": "figure heat",
+            "role": "img",
+            "aria-label": content.description,
+            "viewBox": f"0 0 {number(width)} {number(height)}",
+            "style": f"max-width:{round(1.2 * width)}px",
+        }
+        return [element("svg", attributes, *_map_marks(content))]
+    drawings = []
+    for index, view in enumerate(content.views):
+        frame = Drawing(f"{figure.name}-{index}", view)
+        edges = (frame.left, frame.top, frame.right, frame.bottom)
+        attributes = {
+            "class": "figure",
+            "role": "img",
+            "viewBox": frame.box,
+            "style": f"max-width:{round(frame.width)}px",
+            "data-frame": " ".join(map(number, edges)),
+            "aria-label": content.describe(view),
+        }
+        drawings.append(element("svg", attributes, *frame.elements()))
+    return drawings
+
+
+def values(figure: Figure) -> Markup:
+    """The values of the figure for the page's script: the content of a JSON <script>."""
+    content = figure.content
+    text = (
+        plot.as_json(figure.name, content) if isinstance(content, Plot) else plot.heat_json(content)
+    )
+    return Markup(text)  # noqa: S704  no < and no & in it
 
 
 def document(
@@ -111,25 +157,6 @@ def _style() -> Markup:
     return Markup(text)  # noqa: S704  ours, from a file of the package
 
 
-def map_on_page(heat: Heat) -> Markup:
-    """The map as part of a page, without heading and colours."""
-    width, height = _map_size(heat)
-    attributes = {
-        "class": "figure heat",
-        "role": "img",
-        "aria-label": heat.description,
-        "viewBox": f"0 0 {number(width)} {number(height)}",
-        "style": f"max-width:{round(1.2 * width)}px",
-    }
-    return element("svg", attributes, *_map_marks(heat))
-
-
-def map_file(alt: str, heat: Heat) -> str:
-    """The map as an SVG file."""
-    heading = (heat.title, heat.subtitle)
-    return document(alt, heat.description, heading, *_map_size(heat), _map_marks(heat))
-
-
 def _names_width(heat: Heat) -> float:
     """The space for the names beside and below the cells."""
     return max((svg.width(name, _FONT) for name in heat.labels), default=0.0) + 8
@@ -144,25 +171,21 @@ def _map_marks(heat: Heat) -> Iterator[Markup]:
     left, foot = _names_width(heat), _CELL * len(heat.names)
     for index, name in enumerate(heat.labels):
         middle = _CELL * (index + 0.5) + 4
-        kind = (
-            {"class_": "sick", "font_weight": 600} if heat.names[index] in heat.marked_names else {}
-        )
+        is_marked = heat.names[index] in heat.marked_names
+        kind = {"class_": "sick", "font_weight": 600} if is_marked else {}
         attributes = {**kind, "font_size": _FONT, "text_anchor": "end"}
         yield svg.text(name, left - 5, middle, **attributes)
         x, y = left + middle, foot + 6.0
         rotation = f"rotate(-90 {number(x)} {number(y)})"
         yield svg.text(name, x, y, transform=rotation, **attributes)
-    shades: dict[int, list[MapCell]] = {}
+    squares: dict[int, list[Markup]] = defaultdict(list)
     for cell in heat.cells:
         shade = round(_SHADES * max(-1.0, min(1.0, cell.effect / _DARKEST)))
-        shades.setdefault(shade, []).append(cell)
-    for shade in sorted(shades):
-        squares = []
-        for cell in shades[shade]:
-            place = {"data-at": f"{cell.row} {cell.column}"}
-            x, y = left + _CELL * cell.column, _CELL * cell.row
-            squares.append(svg.rect(x, y, _CELL - 1, _CELL - 1, place))
-        yield _shade_group(shade, *squares)
+        place = {"data-at": f"{cell.row} {cell.column}"}
+        x, y = left + _CELL * cell.column, _CELL * cell.row
+        squares[shade].append(svg.rect(x, y, _CELL - 1, _CELL - 1, place))
+    for shade in sorted(squares):
+        yield _shade_group(shade, *squares[shade])
     yield from _legend(foot + left + 14)
 
 
@@ -188,44 +211,3 @@ def _mix(colours: tuple[str, str, str], part: float) -> str:
     ends, share = (better if part < 0 else worse), abs(part)
     channels = (round(a + (b - a) * share) for a, b in zip(usual, ends, strict=True))
     return "#" + "".join(f"{channel:02x}" for channel in channels)
-
-
-def stems(figure: Figure) -> list[str]:
-    """The file name of each view, without suffix; the first is the name of the figure."""
-    views = figure.plot.views[1:] if figure.plot else ()
-    words = (_WORD.sub("-", view.name.lower()).strip("-") for view in views)
-    return [figure.name, *(f"{figure.name}-{word}" for word in words)]
-
-
-def files(figure: Figure) -> Iterator[str]:
-    """The SVG file of each view."""
-    content = figure.content
-    if not isinstance(content, Plot):
-        yield map_file(figure.alt, content)
-        return
-    for index, view in enumerate(content.views):
-        yield view_file(f"{figure.name}-{index}", figure.alt, content, view)
-
-
-def drawing(figure: Figure) -> str:
-    """The SVG file of a figure's first view."""
-    return next(files(figure))
-
-
-def page_drawings(figure: Figure) -> list[Markup]:
-    """The SVG of each view as part of a page."""
-    content = figure.content
-    if not isinstance(content, Plot):
-        return [map_on_page(content)]
-    return [
-        view_on_page(f"{figure.name}-{n}", content, view) for n, view in enumerate(content.views)
-    ]
-
-
-def values(figure: Figure) -> Markup:
-    """The values of the figure for the page's script: the content of a JSON <script>."""
-    content = figure.content
-    text = (
-        plot.as_json(figure.name, content) if isinstance(content, Plot) else plot.heat_json(content)
-    )
-    return Markup(text)  # noqa: S704  no < and no & in it

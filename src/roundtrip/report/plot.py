@@ -28,9 +28,8 @@ Point = tuple[float, float, float | None, float | None, int | None]
 class Scale:
     """An axis of `name` from `low` to `high`, in `unit`.
 
-    `alternative_ends`: both ends after a reader switches between linear and logarithmic; None for
-    the range of the values.  `ticks`: values with labels; () for the painter's choice.  `labels`:
-    texts in place of those values, such as the dates of nights.
+    `ticks`: values with labels; () for the painter's choice.  `labels`: texts in place of those
+    values, such as the dates of nights.
     """
 
     name: str
@@ -38,7 +37,6 @@ class Scale:
     low: float
     high: float
     is_log: bool
-    alternative_ends: tuple[float, float] | None = None
     ticks: tuple[float, ...] = ()
     labels: tuple[str, ...] = ()
 
@@ -273,7 +271,7 @@ def outline(view: View) -> dict[str, Any]:
 
 def _scale(scale: Scale) -> dict[str, Any]:
     content = {"title": scale.title, "lo": scale.low, "hi": scale.high, "log": int(scale.is_log)}
-    options = {"else": scale.alternative_ends, "ticks": scale.ticks, "labels": scale.labels}
+    options = {"ticks": scale.ticks, "labels": scale.labels}
     return content | {name: list(values) for name, values in options.items() if values}
 
 

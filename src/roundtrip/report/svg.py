@@ -112,8 +112,7 @@ def dot(shape: str, x: float, y: float, size: float) -> Markup:
 
 def width(words: str, size: float = TEXT) -> float:
     """The estimated width of a text, rather too large than too small."""
-    char_count = len(_WIDTHS)
-    widths = (_WIDTHS[ord(c) - 32] if 0 <= ord(c) - 32 < char_count else _OTHER for c in words)
+    widths = (_WIDTHS[ord(c) - 32] if " " <= c <= "~" else _OTHER for c in words)
     return _WIDER * size * sum(widths) / 1000
 
 
@@ -147,9 +146,8 @@ def space_out(
 def ticks(scale: Scale, count: float) -> tuple[float, ...]:
     """About `count` round values from `low` to `high`; the scale's own ticks if it has some."""
     slack = _SLACK * max(abs(scale.low), abs(scale.high))
-    scale_ticks = tuple(
-        tick for tick in scale.ticks if scale.low - slack <= tick <= scale.high + slack
-    )
+    low, high = scale.low - slack, scale.high + slack
+    scale_ticks = tuple(tick for tick in scale.ticks if low <= tick <= high)
     if len(scale_ticks) > 1:
         return scale_ticks
     binary = scale.unit == Unit.BYTES and math.log2(scale.low or 1.0).is_integer()
@@ -180,11 +178,8 @@ def _powers(scale: Scale, count: float, base: int) -> tuple[float, ...]:
     step = next((n for n in (1, 2, 3, 5, 10, 20) if (last - first) / n < count), 50)
     exponents = range(first - 1, last + 1) if is_short else range(first, last + 1, step)
     multiples = (1, 2, 5) if is_short else (1,)
-    values = (
-        _clean(multiple * float(base) ** exponent)
-        for exponent in exponents
-        for multiple in multiples
-    )
+    powers = (float(base) ** exponent for exponent in exponents)
+    values = (_clean(multiple * power) for power in powers for multiple in multiples)
     low, high = scale.low * (1 - _SLACK), scale.high * (1 + _SLACK)
     return tuple(value for value in values if low <= value <= high)
 
@@ -192,11 +187,8 @@ def _powers(scale: Scale, count: float, base: int) -> tuple[float, ...]:
 def _even(scale: Scale, count: float, binary: bool) -> tuple[float, ...]:
     least_step = (scale.high - scale.low) / count or 1.0
     power = 10.0 ** math.floor(math.log10(least_step))
-    step = next(
-        multiple * power
-        for multiple in (1, 2, 5, 10)
-        if multiple * power >= least_step * (1 - _SLACK)
-    )
+    steps = (multiple * power for multiple in (1, 2, 5, 10))
+    step = next(step for step in steps if step >= least_step * (1 - _SLACK))
     if binary and least_step > 1:
         step = 2.0 ** math.ceil(math.log2(least_step))
     first = math.ceil(scale.low / step - _SLACK)
