@@ -42,13 +42,13 @@ def why(tree: Any) -> str | None:
 def test_the_advice_counts_the_launches_that_were_made(
     values: int, launches_needed: int | None, launches: int, advice: str
 ) -> None:
-    assert build.advice({"a": judged(values, launches_needed)}, launches) == advice
+    assert build.advice([judged(values, launches_needed)], launches) == advice
 
 
 def test_the_claim_that_lacks_most_decides() -> None:
-    claims = {"a": judged(14, None), "b": judged(7, 11), "c": judged(10, 14)}
+    claims = [judged(14, None), judged(7, 11), judged(10, 14)]
     assert build.launches_needed(claims, 14) == 22
-    assert build.launches_needed({"a": judged(14, None)}, 14) is None
+    assert build.launches_needed([judged(14, None)], 14) is None
 
 
 def test_a_run_with_a_verdict_decides(make_tree: Maker) -> None:

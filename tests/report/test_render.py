@@ -13,13 +13,12 @@ import pytest
 
 from roundtrip.collect import bundle
 from roundtrip.collect.columns import setting_rows
-from roundtrip.report import data, labels, painter, renderers, units
-from roundtrip.report.blocks import Column, Figure, Fold, Gallery, Part, Report, Table, text_cells
+from roundtrip.report import data, labels, renderers, units
+from roundtrip.report.blocks import Column, Figure, Gallery, Part, Report, Table, text_cells
 from roundtrip.report.build import build
 from roundtrip.report.pages import series
 from roundtrip.report.plot import Curve, Plot, Scale, View
 from roundtrip.report.units import Unit
-from roundtrip.stats.summaries import Interval
 
 ENVIRON = "openmpi41-boost181"
 HOSTILE = '<script>alert(1);"><img src=x onerror=alert(2)>{{7*7}}|`${x}`[a](javascript:b)'
@@ -57,10 +56,15 @@ class _Tags(HTMLParser):
         self.text += data
 
 
-def test_hostile_names_are_text_in_html(hostile: Any) -> None:
-    page = renderers.html(hostile)
+def parsed(page: str) -> _Tags:
     parser = _Tags()
     parser.feed(page)
+    return parser
+
+
+def test_hostile_names_are_text_in_html(hostile: Any) -> None:
+    page = renderers.html(hostile)
+    parser = parsed(page)
     names = {tag for tag, _ in parser.tags}
     assert not names & {"img", "iframe", "object", "b-", "embed", "base", "form"}
     for _, attributes in parser.tags:
@@ -82,22 +86,9 @@ def test_hostile_names_are_text_in_markdown(hostile: Any) -> None:
         assert len(counts) <= 1
 
 
-def test_hostile_names_are_text_in_figures(hostile: Any) -> None:
-    import xml.etree.ElementTree as ElementTree
-
-    for figure in hostile.figures:
-        for svg in painter.files(figure):
-            root = ElementTree.fromstring(svg)  # noqa: S314  our own drawing
-            tags = {element.tag.rsplit("}", 1)[-1] for element in root.iter()}
-            shapes = {"g", "path", "rect", "circle", "text", "clipPath"}
-            assert tags <= {"svg", "title", "desc", "style", *shapes}
-    assert any("&lt;script&gt;" in painter.drawing(figure) for figure in hostile.figures)
-
-
 def test_the_page_asks_the_network_for_nothing(hostile: Any) -> None:
     page = renderers.html(hostile)
-    parser = _Tags()
-    parser.feed(page)
+    parser = parsed(page)
     for tag, attributes in parser.tags:
         # A link that a reader may choose; nothing is asked for when the page opens.
         files = ("figures/", "tables/", *(file for file, _ in renderers.FILES))
@@ -110,32 +101,19 @@ def test_the_page_asks_the_network_for_nothing(hostile: Any) -> None:
 
 
 def test_identifiers_in_the_page_are_unique(hostile: Any) -> None:
-    parser = _Tags()
-    parser.feed(renderers.html(hostile))
+    parser = parsed(renderers.html(hostile))
     identifiers = [attributes["id"] for _, attributes in parser.tags if "id" in attributes]
     assert len(identifiers) == len(set(identifiers))
 
 
 def test_every_cell_is_in_both_renderings(make_tree: Maker) -> None:
     report = build(data.read(bundle.build(make_tree(launches=6).path)))
-    page, twin = _Tags(), renderers.markdown(report)
-    page.feed(renderers.html(report))
-
-    def tables(blocks: Any) -> Any:
-        for block in blocks:
-            if isinstance(block, Table):
-                yield block
-            elif isinstance(block, Fold):
-                yield from tables(block.blocks)
-
-    count = 0
-    for part in report.parts:
-        for table in (*part.verdicts, *tables(part.blocks)):
-            for cell in (cell for row in table.rows for cell in row):
-                count += 1
-                assert cell.text in page.text
-                assert renderers.escape(cell.text) in twin
-    assert count > 200
+    page, twin = parsed(renderers.html(report)), renderers.markdown(report)
+    cells = [cell for table in report.tables.values() for row in table.rows for cell in row]
+    assert len(cells) > 200
+    for cell in cells:
+        assert cell.text in page.text
+        assert renderers.escape(cell.text) in twin
 
 
 @pytest.mark.parametrize(("expected", "is_missing"), [(2, False), (3, True)])
@@ -162,12 +140,9 @@ def test_three_digits(value: float, text: str) -> None:
     assert units.number(float("nan")) == units.number(float("inf")) == units.NO_VALUE
 
 
-def test_sizes_intervals_and_fractions() -> None:
-    sizes = [units.size(n).replace("\N{NO-BREAK SPACE}", " ") for n in (1, 1024, 65539, 3 << 20)]
-    assert sizes == ["1 B", "1 KiB", "65539 B", "3 MiB"]
-    assert units.percent(0.05).replace("\N{NO-BREAK SPACE}", " ") == "5 %"
-    assert units.percent(1.0).replace("\N{NO-BREAK SPACE}", " ") == "100 %"
-    assert units.interval(Interval(1.0, None, None, 3)).startswith("1.00 (no CI")
+def test_fractions() -> None:
+    assert units.printable(units.percent(0.05)) == "5 %"
+    assert units.printable(units.percent(1.0)) == "100 %"
 
 
 @pytest.mark.parametrize(
@@ -194,29 +169,21 @@ def test_the_stylesheet_has_both_themes_paper_and_phones() -> None:
 
 def test_many_figures_and_rows_are_folded_and_none_is_left_out() -> None:
     axis = Scale("Time", Unit.US, 0, 2, False)
-    view = View(
-        "Time", axis, None, (Curve("one", ("#000", "#fff"), ((0, 1.0, None, None, 9),)),), ("a",)
-    )
+    curve = Curve("one", ("#000", "#fff"), ((0, 1.0, None, None, 9),))
+    view = View("Time", axis, None, (curve,), ("a",))
 
     def page(figures: int, rows: int) -> _Tags:
         panels = tuple(
             Figure(f"f{n}", f"Figure {n}", Plot(f"{n}", "", (view,))) for n in range(figures)
         )
-        table = Table(
-            "Rows. More.", (Column("Name"),), tuple(text_cells(f"row {n}") for n in range(rows))
-        )
+        cells = tuple(text_cells(f"row {n}") for n in range(rows))
+        table = Table("Rows. More.", (Column("Name"),), cells)
         parts = (Part("a", "A", (Gallery(("Figures.",), panels), table)),)
-        parser = _Tags()
-        parser.feed(renderers.html(Report("Title", (), (), parts)))
-        return parser
+        return parsed(renderers.html(Report("Title", (), (), parts)))
 
     small_page, large_page = page(32, 200), page(33, 201)
     for parser, count, rows in ((small_page, 32, 200), (large_page, 33, 201)):
-        names = [
-            attributes.get("id")
-            for tag, attributes in parser.tags
-            if (attributes.get("class") or "") == "panel"
-        ]
+        names = [one.get("id") for _, one in parser.tags if one.get("class") == "panel"]
         assert names == [f"figure-f{n}" for n in range(count)]
         assert all(f"row {n}" in parser.text for n in range(rows))
     classes = [attributes.get("class") for tag, attributes in small_page.tags if tag == "details"]

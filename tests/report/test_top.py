@@ -69,33 +69,24 @@ def test_the_first_question_has_its_picture_at_the_top_and_once(report: Report) 
         figure.name for figure in report.figures
     }
     for figure in picture.figures:
-        assert (
-            top.count(f'id="figure-{figure.name}"') == page.count(f'id="figure-{figure.name}"') == 1
-        )
+        mark = f'id="figure-{figure.name}"'
+        assert top.count(mark) == page.count(mark) == 1
         assert twin.index(f"(figures/{figure.name}.svg)") < twin.index("\n## NetPIPE")
 
 
 def test_the_picture_has_the_ratios_of_the_study_beside_its_own_figure(report: Report) -> None:
     picture = report.parts[0].picture
     assert picture
-    own_plots, study_plots = (
-        [
-            figure.plot
-            for figure in picture.figures
-            if figure.plot and figure.plot.is_published is is_study
-        ]
-        for is_study in (False, True)
-    )
+    plots = [figure.plot for figure in picture.figures if figure.plot]
+    own_plots = [plot for plot in plots if not plot.is_published]
+    study_plots = [plot for plot in plots if plot.is_published]
     assert own_plots and len(study_plots) == 1
     for plot in (*own_plots, *study_plots):
         (view,) = plot.views
-        assert (
-            view.strip and view.strip[0] < 1 < view.strip[1] and view.x == study_plots[0].views[0].x
-        )
-    datatype_curve = next(
-        c for c in study_plots[0].views[0].curves if c.name == "MPI datatypes / bytes"
-    )
-    assert datatype_curve.points[-1][1] == pytest.approx(160 / 4300)
+        assert view.strip and view.strip[0] < 1 < view.strip[1]
+        assert view.x == study_plots[0].views[0].x
+    curves = {curve.name: curve for curve in study_plots[0].views[0].curves}
+    assert curves["MPI datatypes / bytes"].points[-1][1] == pytest.approx(160 / 4300)
 
 
 def test_of_many_figures_the_first_four_stand_at_the_top(report: Report) -> None:

@@ -6,9 +6,8 @@ Claims of all studies are judged together; each family is corrected separately.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
 
 import polars as pl
 
@@ -58,7 +57,6 @@ _FAMILIES_NOTE: Text = (
     "claims need no launches for the many others, and differences that nobody doubts do not lower "
     "the bar for doubtful ones.",
 )
-_Claim = TypeVar("_Claim", bound=Claim)
 
 
 def launches_made(data: Data) -> int:
@@ -66,7 +64,7 @@ def launches_made(data: Data) -> int:
     return max(data.completed_launches.group_by("case_id").len()["len"], default=0)
 
 
-def launches_needed(verdicts: Mapping[_Claim, ClaimVerdict], launch_count: int) -> int | None:
+def launches_needed(verdicts: Iterable[ClaimVerdict], launch_count: int) -> int | None:
     """The launches of each case that every underpowered claim needs; None if none is underpowered.
 
     If a claim has values in only a share of the `launch_count` launches, the same share is assumed
@@ -74,26 +72,23 @@ def launches_needed(verdicts: Mapping[_Claim, ClaimVerdict], launch_count: int) 
     """
     counts = [
         -(-verdict.launches_needed * max(launch_count, verdict.interval.n) // verdict.interval.n)
-        for verdict in verdicts.values()
+        for verdict in verdicts
         if verdict.launches_needed is not None
     ]
     return max(counts, default=None)
 
 
-def advice(verdicts: Mapping[_Claim, ClaimVerdict], launch_count: int) -> str:
+def advice(verdicts: Iterable[ClaimVerdict], launch_count: int) -> str:
     """How many launches of each case were made and are needed; "" if more would not help."""
     minimum = launches_needed(verdicts, launch_count)
     if minimum is None:
         return ""
-    launches_text = (
-        "1 launch of each case was"
-        if launch_count == 1
-        else f"{launch_count} launches of each case were"
-    )
-    return f"{launches_text} made, {minimum} would do"
+    count = units.plural(launch_count, "launch", "launches")
+    verb = "was" if launch_count == 1 else "were"
+    return f"{count} of each case {verb} made, {minimum} would do"
 
 
-def undecided_reason(data: Data, verdicts: Mapping[_Claim, ClaimVerdict]) -> str | None:
+def undecided_reason(data: Data, verdicts: Mapping[Claim, ClaimVerdict]) -> str | None:
     """One line: why nothing can be decided, and what to do; None if something can be decided."""
     rows = data.completed_launches
     disturbed_rows = rows.filter(pl.col("disturbed"))
@@ -113,7 +108,7 @@ def undecided_reason(data: Data, verdicts: Mapping[_Claim, ClaimVerdict]) -> str
     if any(verdict.verdict is not Verdict.CANNOT_TELL for verdict in verdicts.values()):
         return None
     reason = f"none of {units.plural(len(verdicts), 'claim')} has a verdict"
-    if hint := advice(verdicts, launches_made(data)):
+    if hint := advice(verdicts.values(), launches_made(data)):
         return f"{reason}: {hint}"
     return (
         f"{reason}, and too few launches are not the reason: they scatter more than what is to be "
@@ -121,24 +116,15 @@ def undecided_reason(data: Data, verdicts: Mapping[_Claim, ClaimVerdict]) -> str
     )
 
 
-def family_counts(verdicts: Mapping[Claim, ClaimVerdict]) -> str:
-    """The number of claims of each family: ``8 primary, 32 secondary``."""
-    counts = Counter(claim.family for claim in verdicts)
-    return ", ".join(f"{counts[family]} {family}" for family in Family if counts[family]) or "none"
-
-
 def too_few_notice(data: Data, verdicts: Mapping[Claim, ClaimVerdict]) -> Text | None:
     """A notice of how many claims so few launches cannot decide; None if there are none."""
-    underpowered_claims = [
-        verdict for verdict in verdicts.values() if verdict.launches_needed is not None
-    ]
-    if not underpowered_claims:
+    count = sum(verdict.launches_needed is not None for verdict in verdicts.values())
+    if not count:
         return None
-    count = units.plural(len(underpowered_claims), "claim")
     return (
         Strong("Too few launches: "),
-        f"{count} of {len(verdicts)} cannot be decided, however large the difference; "
-        f"{advice(verdicts, launches_made(data))}.",
+        f"{units.plural(count, 'claim')} of {len(verdicts)} cannot be decided, however large the "
+        f"difference; {advice(verdicts.values(), launches_made(data))}.",
     )
 
 
@@ -187,19 +173,19 @@ def _family_row(
     launch_counts = [member.interval.n for member in members]
     joint_count = joint_claims_needed(min(launch_counts), count, levels)
     verdicts = Counter(member.verdict for member in members)
-    if joint_count is None or joint_count == 1:
-        need_text: Inline | Text = "none" if joint_count is None else "any one"
-    else:
-        need_text = (units.count(joint_count), " at once")
+    need: Inline | Text = "none" if joint_count is None else "any one"
+    if joint_count and joint_count > 1:
+        need = (units.count(joint_count), " at once")
+    outcomes = ", ".join(
+        f"{verdicts[verdict]} {verdict}" for verdict in Verdict if verdicts[verdict]
+    )
     return (
         Cell(str(family).capitalize()),
         Cell(units.count(count)),
         Cell(units.count_range(launch_counts)),
         Cell(units.count(fewest_launches(count, levels))),
-        Cell(need_text),
-        Cell(
-            ", ".join(f"{verdicts[verdict]} {verdict}" for verdict in Verdict if verdicts[verdict])
-        ),
+        Cell(need),
+        Cell(outcomes),
     )
 
 
@@ -245,7 +231,7 @@ def build(data: Data, correction: Correction | None = None) -> Report:
 
 def judge_report(data: Data) -> dict[Claim, ClaimVerdict]:
     """The verdicts on all claims of the report of `data`, judged together."""
-    return _judge_sections(data, list(_sections(data)))
+    return _judge_sections(data, _sections(data))
 
 
 @dataclass(frozen=True)
@@ -266,7 +252,7 @@ class _Section:
         return Chapter(part, study.facts(), study, claims)
 
 
-def _judge_sections(data: Data, sections: Sequence[_Section]) -> dict[Claim, ClaimVerdict]:
+def _judge_sections(data: Data, sections: Iterable[_Section]) -> dict[Claim, ClaimVerdict]:
     claims = {key: ratios for section in sections for key, ratios in section.claims.items()}
     return judge(data, claims)
 
@@ -285,12 +271,14 @@ def _facts(data: Data, verdicts: Mapping[Claim, ClaimVerdict]) -> tuple[tuple[st
     host = data.environment.get("host.json")
     cpu = host.get("cpu") if isinstance(host, dict) else None
     model = cpu.get("model") if isinstance(cpu, dict) else None
+    counts = Counter(claim.family for claim in verdicts)
+    tested = ", ".join(f"{counts[family]} {family}" for family in Family if counts[family])
     return (
         ("Campaign", str(facts["campaign"])),
         ("Started", f"{facts['started'][:10]} {facts['started'][11:16]} UTC"),
         ("Site", f"{facts['site']}" + (f", {model}" if model else "")),
         ("Launches", launches.launch_counts(data).describe()),
-        ("Claims tested", family_counts(verdicts)),
+        ("Claims tested", tested or "none"),
         ("Revision", provenance.revision(data)),
         ("Bundle", data.manifest.digest[:16]),
     )

@@ -39,26 +39,16 @@ from roundtrip.report.pages import series
 
 def template_page(template: str, scripts: Sequence[str], **values: Any) -> str:
     """A page; `scripts`: files in templates/, joined in this order, without comments."""
-    script = _script(scripts)
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii")
-    return (
-        _environment()
-        .get_template(template)
-        .render(
-            script=Markup(script),  # noqa: S704  ours, from a file of the package
-            digest=digest,
-            **values,
-        )
-    )
-
-
-def _script(names: Sequence[str]) -> str:
     folder = resources.files("roundtrip.report") / "templates"
-    texts = [(folder / name).read_text(encoding="utf-8") for name in names]
+    texts = [(folder / name).read_text(encoding="utf-8") for name in scripts]
     lines = [
         line for text in texts for line in text.splitlines() if line.strip()[:2] not in ("", "//")
     ]
-    return "\n".join(['"use strict";', *lines, ""])
+    script = "\n".join(['"use strict";', *lines, ""])
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii")
+    markup = Markup(script)  # noqa: S704  ours, from files of the package
+    page = _environment().get_template(template)
+    return page.render(script=markup, digest=digest, **values)
 
 
 @cache
@@ -150,17 +140,12 @@ def _markdown_lines(report: Report) -> Iterator[str]:
     for part in report.top_parts:
         yield from (f"### {escape(part.question or part.title)}", "")
         yield from _answers(part.answers)
-        for table in part.summary:
-            yield from _markdown_table(table, report.link)
-        if part.picture:
-            yield from _markdown_block(part.picture, report.link)
+        picture = (part.picture,) if part.picture else ()
+        yield from _markdown_blocks((*part.summary, *picture), report.link)
     for part in report.parts:
         yield from (f"## {escape(part.title)}", "")
         yield from _answers(part.panel_answers)
-        for table in part.verdicts:
-            yield from _markdown_table(table, report.link)
-        for block in part.blocks:
-            yield from _markdown_block(block, report.link)
+        yield from _markdown_blocks((*part.verdicts, *part.blocks), report.link)
 
 
 def markdown_lines(blocks: Sequence[Block]) -> Iterator[str]:
@@ -177,17 +162,13 @@ def markdown_lines(blocks: Sequence[Block]) -> Iterator[str]:
 def summary(report: Report) -> str:
     """A Markdown summary for a pull request: title, facts, notices, answers and first values."""
     answers = [part.answers for part in report.top_parts]
+    tables = [table for part in report.top_parts for table in part.summary]
     lines = [
         f"**{escape(report.title)}**",
         f"- {'; '.join(f'{escape(name)}: {escape(value)}' for name, value in report.facts)}",
         *(f"- {_markdown_text(notice)}" for notice in report.notices),
         *(f"- {_markdown_text(group[0].text)}" for group in answers if group),
-        *(
-            f"- {row}"
-            for part in report.top_parts
-            for table in part.summary
-            if (row := _first_row(table))
-        ),
+        *(f"- {row}" for row in map(_first_row, tables) if row),
         *(f"- {_markdown_text(answer.text)}" for group in answers for answer in group[1:]),
     ]
     if len(lines) > _MOST_LINES:
@@ -226,7 +207,9 @@ def _markdown_block(block: Block, link: Link) -> Iterator[str]:
             yield from (f"- {_markdown_text(item)}" for item in items)
             yield ""
         case Verbatim(text):
-            yield from _verbatim(text)
+            ticks = max((len(run) for run in re.findall("`+", text)), default=0)
+            fence = "`" * max(3, ticks + 1)
+            yield from (f"{fence}text", text.rstrip("\n"), fence, "")
         case Table():
             yield from _markdown_table(block, link)
         case Gallery(caption, figures):
@@ -235,8 +218,12 @@ def _markdown_block(block: Block, link: Link) -> Iterator[str]:
             yield from ("", f"*{_markdown_text(caption)}*", "")
         case Fold(summary, blocks):
             yield from (f"**{escape(summary)}**", "")
-            for inner in blocks:
-                yield from _markdown_block(inner, link)
+            yield from _markdown_blocks(blocks, link)
+
+
+def _markdown_blocks(blocks: Sequence[Block], link: Link) -> Iterator[str]:
+    for block in blocks:
+        yield from _markdown_block(block, link)
 
 
 def _markdown_table(table: Table, link: Link) -> Iterator[str]:
@@ -255,12 +242,6 @@ def _cell(cell: Cell, target: str) -> str:
 
 def _row(cells: Iterator[str]) -> str:
     return f"| {' | '.join(cells)} |"
-
-
-def _verbatim(text: str) -> Iterator[str]:
-    ticks = max((len(run) for run in re.findall("`+", text)), default=0)
-    fence = "`" * max(3, ticks + 1)
-    yield from (f"{fence}text", text.rstrip("\n"), fence, "")
 
 
 def _markdown_text(text: Text) -> str:
