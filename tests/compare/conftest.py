@@ -46,6 +46,11 @@ def between(sources: side.Sources) -> Callable[..., Comparison]:
     return run
 
 
+def sides(run: Tree, *toolchains: str) -> list[str]:
+    """The specs of two toolchains of a run."""
+    return [f"{run.path}:toolchain={name}" for name in toolchains or (OPENMPI, MPICH)]
+
+
 def change(file: Path, **changes: Any) -> None:
     """Change keys of a JSON file."""
     file.write_text(json.dumps({**json.loads(file.read_text()), **changes}))

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from compare.conftest import MPICH, OPENMPI, THIRD, change, change_all
+from compare.conftest import MPICH, OPENMPI, THIRD, change, change_all, sides
 from support.simulated import simulate
 
 from roundtrip.compare import model
@@ -30,8 +30,7 @@ def row(comparison: Comparison, series: str) -> Row:
 
 
 def test_toolchains_of_one_run_are_claimed_by_round(tree: Tree, between: Between) -> None:
-    path = tree().path
-    comparison = between(f"{path}:toolchain={OPENMPI}", f"{path}:toolchain={MPICH}")
+    comparison = between(*sides(tree()))
     first = row(comparison, "MPI, ping-pong, 1 B")
     assert first.verdict is not None
     assert first.verdict.interval.n == 10
@@ -44,8 +43,7 @@ def test_toolchains_of_one_run_are_claimed_by_round(tree: Tree, between: Between
 
 
 def test_the_other_way_round_it_improved(tree: Tree, between: Between) -> None:
-    path = tree().path
-    comparison = between(f"{path}:toolchain={MPICH}", f"{path}:toolchain={OPENMPI}")
+    comparison = between(*sides(tree(), MPICH, OPENMPI))
     assert row(comparison, "MPI, ping-pong, 1 B").status is Status.IMPROVED
     assert comparison.exit_status == 0
 
@@ -53,8 +51,7 @@ def test_the_other_way_round_it_improved(tree: Tree, between: Between) -> None:
 def test_all_claims_are_corrected_together_and_ranked_by_evidence(
     tree: Tree, between: Between
 ) -> None:
-    path = tree().path
-    comparison = between(f"{path}:toolchain={OPENMPI}", f"{path}:toolchain={MPICH}")
+    comparison = between(*sides(tree()))
     verdicts = [row.verdict for row in comparison.rows if row.verdict]
     assert len(verdicts) == len(comparison.rows) > 6
     assert [verdict.q for verdict in verdicts] == pytest.approx(
@@ -64,11 +61,10 @@ def test_all_claims_are_corrected_together_and_ranked_by_evidence(
 
 
 def test_the_least_regression_that_fails_can_be_chosen(tree: Tree, between: Between) -> None:
-    path = tree().path
-    sides = (f"{path}:toolchain={OPENMPI}", f"{path}:toolchain={MPICH}")
-    assert between(*sides, fail_on=0.9).exit_status == 0
-    assert between(*sides, fail_on=0.9).levels.equivalence_margin == 0.9
-    assert between(*sides, fail_on=0.2).exit_status == 1
+    specs = sides(tree())
+    lenient = between(*specs, fail_on=0.9)
+    assert (lenient.exit_status, lenient.levels.equivalence_margin) == (0, 0.9)
+    assert between(*specs, fail_on=0.2).exit_status == 1
 
 
 def test_two_nights_are_shown_and_not_claimed(tree: Tree, between: Between) -> None:
@@ -102,8 +98,7 @@ def test_blocks_of_one_run_are_no_pairs(tree: Tree, between: Between) -> None:
     for number in range(1, 11):
         (run.path / "rounds" / f"{number:03d}" / "round.json").write_text('{"round": 1}')
         change_all(run, "run.json", MPICH)
-    path = run.path
-    comparison = between(f"{path}:toolchain={OPENMPI}", f"{path}:toolchain={MPICH}")
+    comparison = between(*sides(run))
     assert {row.verdict.interval.n for row in comparison.rows if row.verdict} == {1}
     assert comparison.exit_status == 2
 
@@ -141,9 +136,9 @@ def test_of_two_simulations_the_values_are_shown_and_nothing_is_claimed(
     tree: Tree, between: Between
 ) -> None:
     """Ten equal launches of each, in the rounds of one run, would be enough if measured."""
-    path = tree().path
-    simulate(path)
-    comparison = between(f"{path}:toolchain={OPENMPI}", f"{path}:toolchain={MPICH}")
+    run = tree()
+    simulate(run.path)
+    comparison = between(*sides(run))
     assert comparison.rows
     assert {row.status for row in comparison.rows} == {Status.NO_CLAIM}
     notes = " ".join(model.notes(comparison))
@@ -182,13 +177,11 @@ def test_a_case_of_one_run_that_the_new_side_never_completed_fails(
     other, rng = replace(run, mode="stream"), np.random.default_rng(1)
     for number in range(1, 11):
         other.launch(number, OPENMPI, rng)
-    path = run.path
-    sides = (f"{path}:toolchain={OPENMPI}", f"{path}:toolchain={MPICH}")
-    lost = between(*sides, fail_on=0.9)
+    lost = between(*sides(run), fail_on=0.9)
     assert (len(lost.removed), lost.added, lost.exit_status) == (1, (), 1)
     assert model.summary(lost).endswith("; 1 case of one side alone")
     assert "the other side of the run completed no launch of it" in " ".join(model.notes(lost))
-    gained = between(*sides[::-1], fail_on=0.9)
+    gained = between(*sides(run, MPICH, OPENMPI), fail_on=0.9)
     assert (gained.removed, len(gained.added), gained.exit_status) == ((), 1, 0)
     assert replace(gained, is_sequential=True).exit_status == 1
 
@@ -258,14 +251,10 @@ def test_a_spack_hash_chooses_a_side(tree: Tree, between: Between) -> None:
 def test_a_sequential_run_is_judged_by_the_sequential_test(tree: Tree, between: Between) -> None:
     run = tree()
     file = run.path / "campaign.toml"
-    path = run.path
-    sides = (f"{path}:toolchain={OPENMPI}", f"{path}:toolchain={MPICH}")
-    fixed_comparison = between(*sides)
+    fixed_comparison = between(*sides(run))
     file.write_text("sequential = true\n" + file.read_text())
-    sequential_path = run.path.rename(run.path.with_name("sequential"))
-    sequential_comparison = between(
-        *(side.replace(str(path), str(sequential_path)) for side in sides)
-    )
+    run.path = run.path.rename(run.path.with_name("sequential"))
+    sequential_comparison = between(*sides(run))
     assert sequential_comparison.is_sequential and not fixed_comparison.is_sequential
     assert "valid at whatever round" in " ".join(model.notes(sequential_comparison))
     verdicts = {model.describe_series(row): row.verdict for row in sequential_comparison.rows}

@@ -8,7 +8,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
-from compare.conftest import MPICH, OPENMPI, THIRD
+from compare.conftest import MPICH, OPENMPI, THIRD, sides
 from rich.console import Console
 from support.outputs import answer
 
@@ -23,9 +23,7 @@ HOSTILE = "<b>|x`](y)\x1b[31m\x00\ud800 & *z*"
 @pytest.fixture
 def comparison(tree: Callable[..., Any], between: Callable[..., Comparison]) -> Comparison:
     """Of one run, series that improved and regressed, one case removed and one added."""
-    run = tree(environs=(OPENMPI, MPICH))
-    path = run.path
-    result = between(f"{path}:toolchain={OPENMPI}", f"{path}:toolchain={MPICH}")
+    result = between(*sides(tree()))
     case = result.rows[0].series.base
     return replace(result, removed=(replace(case, toolchain=THIRD),), added=(case,))
 

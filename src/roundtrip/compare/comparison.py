@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import math
 import tempfile
-from collections import defaultdict
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -17,16 +16,16 @@ from roundtrip.collect import bundle
 from roundtrip.collect.launches import scan
 from roundtrip.compare import model
 from roundtrip.compare.model import Comparison, Row, Series, Status
-from roundtrip.compare.side import Side, SideCase, facts
+from roundtrip.compare.side import Pair, Side, SideCase, facts
 from roundtrip.errors import UserError
 from roundtrip.report import data, speeds
 from roundtrip.report.speeds import Point, Values
-from roundtrip.report.units import printable
+from roundtrip.report.units import MEASURED, printable
 from roundtrip.stats.rounds import Pairing, double_round_ratios, pair_by_round
 from roundtrip.stats.sequential import rounds_to_come
 from roundtrip.stats.settings import Levels
 from roundtrip.stats.summaries import median_interval
-from roundtrip.stats.verdicts import ClaimVerdict, Verdict
+from roundtrip.stats.verdicts import Verdict
 
 #: Name fields in which cases may differ, by the key that selects the sides.
 _FREE_FIELDS = {
@@ -46,74 +45,50 @@ _NAME_FIELDS = ("site", "partition", "toolchain")
 _LIKENESS_FIELDS = (*_NAME_FIELDS, "mpi", "boost", "compiler", "flags", "spack")
 
 
-@dataclass(frozen=True)
-class _Matches:
-    """Pairs (base, new); cases that only one side has; and why some were not compared."""
-
-    pairs: tuple[tuple[SideCase, SideCase], ...]
-    removed: tuple[SideCase, ...]
-    added: tuple[SideCase, ...]
-    refusals: tuple[str, ...]
-
-
-def _match(base: Side, new: Side) -> _Matches:
-    """Match the cases of `base` with those of `new`, each with at most one."""
-    free = _free_fields(base, new)
-    base_groups, new_groups = _group(base.cases), _group(new.cases)
-    pairs: list[tuple[SideCase, SideCase]] = []
+def _match(base: Side, new: Side) -> tuple[list[Pair], list[str]]:
+    """Pairs (base, new) of cases, each case in at most one; and why others were not compared."""
+    fixed_fields = _fixed_fields(base, new)
+    groups: dict[tuple[str, str, str], tuple[list[SideCase], list[SideCase]]] = {}
+    for number, side in enumerate((base, new)):
+        for case in side.cases:
+            groups.setdefault(case.key, ([], []))[number].append(case)
+    pairs: list[Pair] = []
     refusals: list[str] = []
-    for key in dict.fromkeys([*base_groups, *new_groups]):
-        base_cases, new_cases = base_groups[key], new_groups[key]
+    for base_cases, new_cases in groups.values():
         pairs += [
             (base_case, new_case)
             for base_case in base_cases
-            if (new_case := _best_match(base_case, new_cases, free))
-            and _best_match(new_case, base_cases, free) is base_case
+            if (new_case := _best_match(base_case, new_cases, fixed_fields))
+            and _best_match(new_case, base_cases, fixed_fields) is base_case
         ]
-        if {case.kind for case in base_cases}.isdisjoint(case.kind for case in new_cases):
-            refusals += (
-                [_kind_refusal(base_cases[0], new_cases[0])] if base_cases and new_cases else []
+        kinds = [{case.kind for case in cases} for cases in (base_cases, new_cases)]
+        if base_cases and new_cases and kinds[0].isdisjoint(kinds[1]):
+            base_case, new_case = base_cases[0], new_cases[0]
+            refusals.append(
+                f"{base_case.name}: {base_case.kind or MEASURED} and {new_case.kind or MEASURED}: "
+                "what is emulated or simulated is compared with its like only"
             )
-    matched_ids = {id(case) for pair in pairs for case in pair}
-    return _Matches(
-        tuple(pairs),
-        tuple(case for case in base.cases if id(case) not in matched_ids),
-        tuple(case for case in new.cases if id(case) not in matched_ids),
-        tuple(refusals),
-    )
+    return pairs, refusals
 
 
-def _group(cases: Sequence[SideCase]) -> dict[tuple[str, str, str], list[SideCase]]:
-    groups: dict[tuple[str, str, str], list[SideCase]] = defaultdict(list)
-    for case in cases:
-        groups[case.key].append(case)
-    return groups
-
-
-def _free_fields(base: Side, new: Side) -> set[str]:
-    """The name fields in which two matched cases may differ."""
+def _fixed_fields(base: Side, new: Side) -> list[str]:
+    """The fields in which two matched cases must agree."""
     free = {name for key in (*base.selection, *new.selection) for name in _FREE_FIELDS.get(key, ())}
     if {case.site for case in base.cases}.isdisjoint(case.site for case in new.cases):
         free |= set(_FREE_FIELDS["site"])
-    names = [{case.toolchain for case in side.cases} for side in (base, new)]
-    if len(names[0]) == len(names[1]) == 1:
+    if all(len({case.toolchain for case in side.cases}) == 1 for side in (base, new)):
         free.add("toolchain")
-    return free
+    return ["kind", *(name for name in _NAME_FIELDS if name not in free)]
 
 
 def _best_match(
-    case: SideCase, candidates: Sequence[SideCase], free: Collection[str]
+    case: SideCase, candidates: Sequence[SideCase], fixed_fields: Sequence[str]
 ) -> SideCase | None:
     """The candidate most similar to `case`; None without one, or if two are equally similar."""
     matches = [
         candidate
         for candidate in candidates
-        if candidate.kind == case.kind
-        and all(
-            getattr(case, name) == getattr(candidate, name)
-            for name in _NAME_FIELDS
-            if name not in free
-        )
+        if all(getattr(case, name) == getattr(candidate, name) for name in fixed_fields)
     ]
     likeness = [
         sum(getattr(case, n) == getattr(candidate, n) for n in _LIKENESS_FIELDS)
@@ -124,20 +99,6 @@ def _best_match(
     return matches[likeness.index(max(likeness))]
 
 
-def _kind_refusal(base: SideCase, new: SideCase) -> str:
-    kinds = " and ".join(case.kind or "measured" for case in (base, new))
-    case = f"{base.check}, {base.parameters}"
-    return f"{case}: {kinds}: what is emulated or simulated is compared with its like only"
-
-
-def with_minimum_effect(levels: Levels, regression: float | None) -> Levels:
-    """`levels` with `regression` (a fraction) as minimum effect and margin; unchanged if None."""
-    if regression is None:
-        return levels
-    update = {"minimum_effect": regression, "equivalence_margin": regression}
-    return levels.model_copy(update=update)
-
-
 def compare(base: Side, new: Side, fail_on: float | None = None) -> Comparison:
     """Compare `new` with `base`.
 
@@ -146,91 +107,105 @@ def compare(base: Side, new: Side, fail_on: float | None = None) -> Comparison:
     are always on par with themselves.
     """
     is_one_run = base.data.manifest.digest == new.data.manifest.digest
-    if is_one_run and dict(base.selection) == dict(new.selection):
-        raise UserError(f"{base.name} and {new.name} are the same: there is nothing to compare")
-    if is_one_run and (shared_cases := _shared_cases(base, new)):
-        raise UserError(
-            f"{base.name} and {new.name} share launches, such as those of {shared_cases[0].label}: "
-            "choose sides that share none"
-        )
-    levels = with_minimum_effect(new.data.analysis.statistics, fail_on)
-    matches = _match(base, new)
+    if is_one_run:
+        _require_distinct(base, new)
+    levels = new.data.analysis.statistics
+    if fail_on is not None:
+        update = {"minimum_effect": fail_on, "equivalence_margin": fail_on}
+        levels = levels.model_copy(update=update)
+    pairs, refusals = _match(base, new)
     values = [
         speeds.speeds_of_launches(
-            side.data, [str(row["launch"]) for case in cases for row in case.launches]
+            side.data, [name for pair in pairs for name in pair[number].launch_names]
         )
-        for side, cases in zip((base, new), zip(*matches.pairs, strict=True), strict=False)
+        for number, side in enumerate((base, new))
     ]
-    rows: list[Row] = []
+    reasons: dict[Series, str] = {}
     ratios: dict[Series, list[float]] = {}
-    for base_case, new_case in matches.pairs:
-        launches = (
-            [speeds.round_launch(row) for row in case.launches] for case in (base_case, new_case)
-        )
-        pairing = pair_by_round(*launches) if is_one_run and not base_case.simulated else None
-        why = (
-            pairing.refusal
-            if pairing
-            else model.reason_without_claim(base, new, base_case, new_case)
-        )
-        for point in _points(base_case, new_case, values):
-            series = Series(base_case, new_case, point)
+    for pair in pairs:
+        pairing = None
+        if is_one_run and not pair[0].simulated:
+            launches = ([speeds.round_launch(row) for row in case.launches] for case in pair)
+            pairing = pair_by_round(*launches)
+        why = pairing.refusal if pairing else model.reason_without_claim(base, new, *pair)
+        for point in _points(pair, values):
+            series = Series(*pair, point)
+            reasons[series] = why or "no round has both values"
             if pairing and not why:
                 ratios[series] = _round_ratios(pairing, point, values, new.data.is_abba)
-            rows.append(_row_without_verdict(series, values, levels, why))
     ratios = {series: series_ratios for series, series_ratios in ratios.items() if series_ratios}
     verdicts = data.judge(new.data, ratios, levels)
+    decided_count = sum(v.verdict in (Verdict.FASTER, Verdict.SLOWER) for v in verdicts.values())
     is_sequential = new.data.is_sequential and is_one_run
-    rounds_per_ratio = 2 if new.data.is_abba else 1
-    rows = [
-        replace(
-            _row_with_verdict(row, verdicts, ratios, levels, is_sequential),
-            rounds_per_ratio=rounds_per_ratio,
-        )
-        if row.series in verdicts
-        else row
-        for row in rows
-    ]
+    rows = []
+    for series, why in reasons.items():
+        row = _row_without_claim(series, values, levels, why)
+        if verdict := verdicts.get(series):
+            ratios_missing = None
+            if is_sequential and verdict.verdict is Verdict.CANNOT_TELL:
+                ratios_missing = rounds_to_come(
+                    ratios[series], levels, len(verdicts), decided_count
+                )
+            row = replace(
+                row,
+                ratio=verdict.interval.median,
+                verdict=verdict,
+                why="",
+                ratios_missing=ratios_missing,
+                rounds_per_ratio=2 if new.data.is_abba else 1,
+            )
+        rows.append(row)
+    matched_ids = {id(case) for pair in pairs for case in pair}
+    removed, added = (
+        tuple(case for case in side.cases if id(case) not in matched_ids) for side in (base, new)
+    )
     return Comparison(
         base,
         new,
-        facts(base, new, matches.pairs),
+        facts(base, new, pairs),
         tuple(sorted(rows, key=_rank)),
-        matches.removed,
-        matches.added,
-        matches.refusals,
+        removed,
+        added,
+        tuple(refusals),
         levels,
         is_sequential,
-        model.advise(matches.pairs) if len(verdicts) < len(rows) else "",
+        model.advise(pairs) if len(verdicts) < len(rows) else "",
     )
 
 
-def _shared_cases(base: Side, new: Side) -> list[SideCase]:
-    """The cases of `base` whose launches are also in `new`, a side of the same run."""
-    launches = {str(row["launch"]) for case in new.cases for row in case.launches}
-    return [case for case in base.cases if str(case.launches[0]["launch"]) in launches]
+def _require_distinct(base: Side, new: Side) -> None:
+    """Raise UserError if two sides of one run are the same or share launches."""
+    if dict(base.selection) == dict(new.selection):
+        raise UserError(f"{base.name} and {new.name} are the same: there is nothing to compare")
+    new_launches = {name for case in new.cases for name in case.launch_names}
+    for case in base.cases:
+        if case.launch_names[0] in new_launches:
+            raise UserError(
+                f"{base.name} and {new.name} share launches, such as those of {case.label}: "
+                "choose sides that share none"
+            )
 
 
-def _points(base: SideCase, new: SideCase, values: list[Values]) -> list[Point]:
+def _points(pair: Pair, values: Sequence[Values]) -> list[Point]:
     """The points that both sides measured and that depend on what differs between them, sorted."""
-    depends_on = speeds.differing_factors((base.mpi, base.boost), (new.mpi, new.boost))
-    side_points = [
-        {point for row in case.launches for point in side_values.get(str(row["launch"]), {})}
-        for case, side_values in zip((base, new), values, strict=True)
-    ]
-    points = [point for point in side_points[0] & side_points[1] if point.depends_on in depends_on]
+    depends_on = speeds.differing_factors(*((case.mpi, case.boost) for case in pair))
+    base_points, new_points = (
+        {point for name in case.launch_names for point in side_values.get(name, {})}
+        for case, side_values in zip(pair, values, strict=True)
+    )
+    points = [point for point in base_points & new_points if point.depends_on in depends_on]
     return sorted(points, key=lambda point: (point.what, point.size_bytes or 0))
 
 
 def _round_ratios(
-    pairing: Pairing, point: Point, values: list[Values], is_abba: bool
+    pairing: Pairing, point: Point, values: Sequence[Values], is_abba: bool
 ) -> list[float]:
     """Speed of the new side over the base, one for each round (ABBA: two rounds) with both."""
     ratios = {}
-    for number, (base_launch, new_launch) in zip(pairing.round_numbers, pairing.pairs, strict=True):
+    for number, launches in zip(pairing.round_numbers, pairing.pairs, strict=True):
         base, new = (
-            values[0].get(base_launch, {}).get(point),
-            values[1].get(new_launch, {}).get(point),
+            side_values.get(launch, {}).get(point)
+            for side_values, launch in zip(values, launches, strict=True)
         )
         if base and new and min(base.number, new.number) > 0:
             ratios[number] = _speed(base.number, new.number, point)
@@ -241,37 +216,20 @@ def _speed(base: float, new: float, point: Point) -> float:
     return base / new if point.lower_is_better else new / base
 
 
-def _row_without_verdict(series: Series, values: list[Values], levels: Levels, why: str) -> Row:
-    sides = [
-        [
-            value.number
-            for row in case.launches
-            if (value := side_values.get(str(row["launch"]), {}).get(series.point)) is not None
-        ]
-        for case, side_values in zip((series.base, series.new), values, strict=True)
-    ]
-    base, new = (median_interval(side, levels.confidence_level) for side in sides)
-    ratio = _speed(base.median, new.median, series.point) if base.median and new.median else 1.0
-    return Row(series, base, new, ratio, why=why or "no round has both values")
-
-
-def _row_with_verdict(
-    row: Row,
-    verdicts: Mapping[Series, ClaimVerdict],
-    ratios: Mapping[Series, list[float]],
-    levels: Levels,
-    is_sequential: bool,
-) -> Row:
-    verdict = verdicts[row.series]
-    ratios_missing = None
-    if is_sequential and verdict.verdict is Verdict.CANNOT_TELL:
-        decided_count = sum(
-            j.verdict in (Verdict.FASTER, Verdict.SLOWER) for j in verdicts.values()
+def _row_without_claim(series: Series, values: Sequence[Values], levels: Levels, why: str) -> Row:
+    base, new = (
+        median_interval(
+            [
+                value.number
+                for name in case.launch_names
+                if (value := side_values.get(name, {}).get(series.point))
+            ],
+            levels.confidence_level,
         )
-        ratios_missing = rounds_to_come(ratios[row.series], levels, len(verdicts), decided_count)
-    return replace(
-        row, ratio=verdict.interval.median, verdict=verdict, why="", ratios_missing=ratios_missing
+        for case, side_values in zip((series.base, series.new), values, strict=True)
     )
+    ratio = _speed(base.median, new.median, series.point) if base.median and new.median else 1.0
+    return Row(series, base, new, ratio, why=why)
 
 
 def _rank(row: Row) -> tuple[bool, float, float]:
@@ -340,11 +298,9 @@ def describe_status(comparison: Comparison, rounds: int) -> str:
     decided_count = len(comparison.rows) - len(open_claims)
     line = f"round {rounds}: {decided_count} of {len(comparison.rows)} decided"
     if open_claims:
-        names = "; ".join(open_claims[:_MOST_CLAIMS])
-        more = (
-            f"; {len(open_claims) - _MOST_CLAIMS} more" if len(open_claims) > _MOST_CLAIMS else ""
-        )
-        line += f"; open: {names}{more}"
+        line += f"; open: {'; '.join(open_claims[:_MOST_CLAIMS])}"
+    if len(open_claims) > _MOST_CLAIMS:
+        line += f"; {len(open_claims) - _MOST_CLAIMS} more"
     return printable(line)
 
 

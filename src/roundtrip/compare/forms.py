@@ -31,7 +31,12 @@ from roundtrip.report.blocks import (
 from roundtrip.report.plain_tables import terminal_table
 from roundtrip.report.units import printable
 
-_SKIPPED = (Status.CANNOT_TELL, Status.NO_CLAIM)
+#: The element that a JUnit case of a series contains; others just have a text.
+_RESULTS = {
+    Status.REGRESSED: "failure",
+    Status.CANNOT_TELL: "skipped",
+    Status.NO_CLAIM: "skipped",
+}
 #: Columns of a table in a file or a pipe; below `_WIDE` columns, the narrow table is printed.
 _WIDTH, _WIDE = 160, 120
 #: Number of differing facts that are shown; `--all` shows every one.
@@ -57,20 +62,17 @@ def as_text(comparison: Comparison, all_facts: bool = False, console: Console | 
         for label, side in (("base", comparison.base), ("new ", comparison.new)):
             _print_line(page, f"{label} {model.describe_side(side)}")
         _print_facts(page, comparison, all_facts)
-        lines = [
-            *model.unmatched_cases(comparison),
-            *model.notes(comparison),
-            model.summary(comparison),
-        ]
-        if comparison.rows:
-            cases = list(dict.fromkeys(model.describe_case(row) for row in comparison.rows))
+        cases = list(dict.fromkeys(model.describe_case(row) for row in comparison.rows))
+        if cases:
             if page.width >= _WIDE:
                 page.print(terminal_table(_wide_table(comparison.rows, cases)))
             else:
                 page.print(terminal_table(_narrow_table(comparison.rows, cases), is_plain=True))
-            lines = [f"Case {number}: {case}" for number, case in enumerate(cases, 1)] + lines
-        for line in lines:
+        for number, case in enumerate(cases, 1):
+            _print_line(page, f"Case {number}: {case}")
+        for line in (*model.unmatched_cases(comparison), *model.notes(comparison)):
             _print_line(page, line)
+        _print_line(page, model.summary(comparison))
     return capture.get()
 
 
@@ -148,13 +150,14 @@ def _json_side(side: Side) -> dict[str, Any]:
 
 def _json_row(row: Row) -> dict[str, Any]:
     point, verdict = row.series.point, row.verdict
+    base, new = row.quantities
     p_values = {"p": verdict.p, "q": verdict.q} if verdict else {}
     return {
         "what": point.what,
         "size_bytes": point.size_bytes,
         "unit": point.unit,
-        "base": {**_json_case(row.series.base), **row.base_quantity.record()},
-        "new": {**_json_case(row.series.new), **row.new_quantity.record()},
+        "base": {**_json_case(row.series.base), **base.record()},
+        "new": {**_json_case(row.series.new), **new.record()},
         "status": str(row.status),
         "ratio": {**row.ratio_quantity.record(), **p_values},
         "why": row.why,
@@ -204,35 +207,29 @@ def as_junit(comparison: Comparison, all_facts: bool = False) -> str:
 
     Facts that differ are properties; `all_facts`: all facts.
     """
-    unmatched_cases = [*comparison.removed, *comparison.added]
-    skip_count = sum(comparison.counts[status] for status in _SKIPPED)
-    skip_count += len(unmatched_cases) - len(comparison.lost)
-    suite = ElementTree.Element(
-        "testsuite",
-        name=printable(f"{comparison.new.name} against {comparison.base.name}"),
-        tests=str(len(comparison.rows) + len(unmatched_cases)),
-        failures=str(comparison.counts[Status.REGRESSED] + len(comparison.lost)),
-        errors="0",
-        skipped=str(skip_count),
-    )
-    facts = model.facts_to_show(comparison, all_facts)
-    if facts:
+    name = printable(f"{comparison.new.name} against {comparison.base.name}")
+    suite = ElementTree.Element("testsuite", name=name)
+    if facts := model.facts_to_show(comparison, all_facts):
         properties = ElementTree.SubElement(suite, "properties")
         for fact in facts:
             change = printable(f"{fact.base} -> {fact.new}")
             ElementTree.SubElement(properties, "property", name=printable(fact.name), value=change)
     for row in comparison.rows:
-        _junit_case(suite, row)
+        *_, ratio, _, count, outcome = (cell.text for cell in model.cells(row))
+        result = _RESULTS.get(row.status, "system-out")
+        message = f"{outcome}: new / base {ratio}, {count}"
+        if result == "skipped" and row.why:
+            message += f"; {row.why}"
+        names = model.describe_case(row), model.describe_series(row)
+        _junit_case(suite, names, result, message, str(row.status))
     for group, cases in (("removed", comparison.removed), ("added", comparison.added)):
-        for side_case in cases:
-            case = ElementTree.SubElement(
-                suite, "testcase", classname=group, name=printable(side_case.label)
-            )
-            message = f"{group}: it has no partner"
-            if side_case in comparison.lost:
-                ElementTree.SubElement(case, "failure", message=message, type=group)
-            else:
-                ElementTree.SubElement(case, "skipped", message=message)
+        for case in cases:
+            result = "failure" if case in comparison.lost else "skipped"
+            _junit_case(suite, (group, case.label), result, f"{group}: it has no partner", group)
+    suite.set("tests", str(len(suite.findall("testcase"))))
+    suite.set("failures", str(len(suite.findall("testcase/failure"))))
+    suite.set("errors", "0")
+    suite.set("skipped", str(len(suite.findall("testcase/skipped"))))
     ElementTree.SubElement(suite, "system-out").text = printable(
         "\n".join([model.summary(comparison), *model.notes(comparison)])
     )
@@ -242,18 +239,16 @@ def as_junit(comparison: Comparison, all_facts: bool = False) -> str:
     return ElementTree.tostring(suites, encoding="unicode", xml_declaration=True) + "\n"
 
 
-def _junit_case(suite: ElementTree.Element, row: Row) -> None:
-    names = {
-        "classname": printable(model.describe_case(row)),
-        "name": printable(model.describe_series(row)),
-    }
-    case = ElementTree.SubElement(suite, "testcase", names)
-    *_, ratio, _, count, outcome = (cell.text for cell in model.cells(row))
-    message = printable(f"{outcome}: new / base {ratio}, {count}")
-    if row.status is Status.REGRESSED:
-        ElementTree.SubElement(case, "failure", message=message, type=str(row.status))
-    elif row.status in _SKIPPED:
-        why = f"; {row.why}" if row.why else ""
-        ElementTree.SubElement(case, "skipped", message=message + printable(why))
-    else:
-        ElementTree.SubElement(case, "system-out").text = message
+def _junit_case(
+    suite: ElementTree.Element, names: tuple[str, str], result: str, message: str, kind: str
+) -> None:
+    """Add a case with `names` (class, name) and one element, its `result`; `kind`: of a failure."""
+    classname, name = map(printable, names)
+    case = ElementTree.SubElement(suite, "testcase", classname=classname, name=name)
+    element = ElementTree.SubElement(case, result)
+    if result == "system-out":
+        element.text = printable(message)
+        return
+    element.set("message", printable(message))
+    if result == "failure":
+        element.set("type", kind)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from roundtrip.compare.side import Fact, Side, SideCase
+from roundtrip.compare.side import Fact, Pair, Side, SideCase
 from roundtrip.report import units
 from roundtrip.report.blocks import Cell, Column, Tone
 from roundtrip.report.speeds import Point
@@ -80,26 +80,24 @@ class Row:
         return _STATUS[self.verdict.verdict] if self.verdict else Status.NO_CLAIM
 
     @property
-    def base_quantity(self) -> Quantity:
-        """The median of the base with its interval."""
-        return self._quantity(self.base, self.series.base)
-
-    @property
-    def new_quantity(self) -> Quantity:
-        """The median of the new side with its interval."""
-        return self._quantity(self.new, self.series.new)
-
-    def _quantity(self, interval: Interval, case: SideCase) -> Quantity:
+    def quantities(self) -> tuple[Quantity, Quantity]:
+        """The medians of the base and of the new side, with their intervals."""
         point = self.series.point
-        quantity = Quantity.from_interval(interval, point.unit, says_unit=True)
-        return replace(quantity, kind=case.kind, is_lower_better=point.lower_is_better)
+        base, new = (
+            replace(
+                Quantity.from_interval(interval, point.unit, says_unit=True),
+                kind=case.kind,
+                is_lower_better=point.lower_is_better,
+            )
+            for interval, case in ((self.base, self.series.base), (self.new, self.series.new))
+        )
+        return base, new
 
     @property
     def ratio_quantity(self) -> Quantity:
         """The ratio of speeds; without a claim it has no interval."""
-        if self.verdict is None:
-            quantity = Quantity(value=self.ratio, unit=units.Unit.RATIO)
-        else:
+        quantity = Quantity(value=self.ratio, unit=units.Unit.RATIO)
+        if self.verdict:
             quantity = Quantity.claim(self.verdict.interval)
         return replace(quantity, kind=self.series.new.kind, is_lower_better=False)
 
@@ -161,10 +159,10 @@ def summary(comparison: Comparison) -> str:
         return "nothing is comparable: no case completed on both sides"
     counts = comparison.counts
     outcomes = ", ".join(f"{counts[status]} {status}" for status in Status if counts[status])
-    total = units.plural(len(comparison.rows), "series", "series")
-    lost_cases = units.plural(len(comparison.lost), "case")
-    lost = f"; {lost_cases} of one side alone" if comparison.lost else ""
-    return f"{total} compared: {outcomes}{lost}"
+    line = f"{units.plural(len(comparison.rows), 'series', 'series')} compared: {outcomes}"
+    if comparison.lost:
+        line += f"; {units.plural(len(comparison.lost), 'case')} of one side alone"
+    return line
 
 
 def describe_side(side: Side) -> str:
@@ -184,11 +182,10 @@ def describe_series(row: Row) -> str:
 def describe_case(row: Row) -> str:
     """Check, parameters, place and toolchain; if the sides differ, of both, the new one first."""
     base, new = row.series.base, row.series.new
-    check = f"{base.check}, {base.parameters}" if base.parameters else base.check
     places = dict.fromkeys(f"{case.site}:{case.partition}" for case in (new, base))
     kind = f", {base.kind}" if base.kind else ""
     toolchains = dict.fromkeys(case.toolchain for case in (new, base))
-    return f"{check}, on {' against '.join(places)}{kind}, {' against '.join(toolchains)}"
+    return f"{base.name}, on {' against '.join(places)}{kind}, {' against '.join(toolchains)}"
 
 
 def describe_outcome(row: Row) -> str:
@@ -225,8 +222,7 @@ def cells(row: Row) -> tuple[Cell, ...]:
     return (
         Cell(describe_series(row)),
         Cell(describe_case(row)),
-        Cell(row.base_quantity.without_interval),
-        Cell(row.new_quantity.without_interval),
+        *(Cell(quantity.without_interval) for quantity in row.quantities),
         Cell(row.ratio_quantity),
         Cell(units.pure_number(verdict.q, 2) if verdict else units.NO_VALUE),
         Cell(rounds or f"{row.base.n}, {row.new.n}"),
@@ -268,24 +264,18 @@ def notes(comparison: Comparison) -> Iterator[str]:
     )
 
 
-_DRIFTS = "a machine drifts by more than most builds differ"
-
-
 def reason_without_claim(base: Side, new: Side, base_case: SideCase, new_case: SideCase) -> str:
     """One sentence: why there is no claim on two cases of different runs or simulated ones."""
     if base_case.simulated:
         return "simulated, which gives the same values each time: nothing is tested"
     if base_case.site != new_case.site:
-        return (
-            f"measured on different sites, {base_case.site} and {new_case.site}: "
-            "machines differ too"
-        )
-    if base.night[:10] != new.night[:10]:
-        return f"measured on different nights: {_DRIFTS}"
-    return f"measured in different runs: {_DRIFTS}"
+        sites = f"{base_case.site} and {new_case.site}"
+        return f"measured on different sites, {sites}: machines differ too"
+    times = "in different runs" if base.night[:10] == new.night[:10] else "on different nights"
+    return f"measured {times}: a machine drifts by more than most builds differ"
 
 
-def advise(pairs: Sequence[tuple[SideCase, SideCase]]) -> str:
+def advise(pairs: Sequence[Pair]) -> str:
     """The command that measures both sides interleaved; a sentence if no single command can."""
     if pairs and all(case.simulated for pair in pairs for case in pair):
         return "simulated values have no noise: what differs, differs"
@@ -293,17 +283,17 @@ def advise(pairs: Sequence[tuple[SideCase, SideCase]]) -> str:
     if len(sites) > 1:
         return "two sites are never interleaved: compare each with its own past"
     names = {(base.toolchain, new.toolchain) for base, new in pairs}
-    if len(names) == 1 and (name := next(iter(names)))[0] != name[1]:
-        checks = dict.fromkeys(_check(base) for base, _ in pairs)
-        options = [word for check in checks for word in ("--checks", check)]
-        line = shlex.join(["roundtrip", "ab", *name, *options, "--site", *sites])
-        return f"to measure both interleaved: {line}"
-    if len(names) > 1 and any(base != new for base, new in names):
+    if all(base == new for base, new in names):
+        return (
+            "one toolchain on two nights cannot be interleaved: keep the old build under a name of "
+            "its own and measure both by `roundtrip ab OLD NEW`"
+        )
+    if len(names) > 1:
         return "to measure two interleaved: roundtrip ab TOOLCHAIN TOOLCHAIN"
-    return (
-        "one toolchain on two nights cannot be interleaved: keep the old build under a name of its "
-        "own and measure both by `roundtrip ab OLD NEW`"
-    )
+    checks = dict.fromkeys(_check(base) for base, _ in pairs)
+    options = [word for check in checks for word in ("--checks", check)]
+    line = shlex.join(["roundtrip", "ab", *names.pop(), *options, "--site", *sites])
+    return f"to measure both interleaved: {line}"
 
 
 def _check(case: SideCase) -> str:

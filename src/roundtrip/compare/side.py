@@ -28,17 +28,9 @@ from roundtrip.report import data, labels
 from roundtrip.report.data import Data
 from roundtrip.report.sections.provenance import leaves, revision
 
-#: The keys of a selector, and their meaning.
-KEYS = {
-    "toolchain": "name of the environment",
-    "mpi": "words of what the MPI library says of itself, such as `Open MPI v4.1`",
-    "boost": "beginning of the version of Boost",
-    "spack": "beginning of the hash of the concrete Spack spec",
-    "site": "name of the site",
-    "partition": "name of the partition",
-    "check": "name of the check",
-    "study": "name of the study",
-}
+#: The keys of a selector.  A value of `mpi` is words of what the MPI library says of itself, such
+#: as `Open MPI v4.1`; of `boost` and `spack`, the beginning of a version and of a Spack hash.
+KEYS = ("toolchain", "mpi", "boost", "spack", "site", "partition", "check", "study")
 _SELECTOR = re.compile(r"(?P<source>.+?):(?P<selection>[a-z]+=[^:]*)")
 _NIGHT = re.compile(r"(?P<site>[^/]+)/(?P<campaign>[^/]+)/(?P<rest>\d{4}-\d\d-\d\d[^/]*(/r\d+)?)/?")
 _PREFIX_KEYS = ("boost", "spack")
@@ -72,16 +64,29 @@ class SideCase:
         return self.study, self.check, self.parameters
 
     @property
+    def launch_names(self) -> list[str]:
+        """The names of its launches."""
+        return [row["launch"] for row in self.launches]
+
+    @property
     def simulated(self) -> bool:
         """Whether its values come from a model, which is deterministic."""
         return bool(self.launches[0]["simulated"])
 
     @property
+    def name(self) -> str:
+        """Check and parameters."""
+        return f"{self.check}, {self.parameters}" if self.parameters else self.check
+
+    @property
     def label(self) -> str:
         """The case as text: check, parameters, place, toolchain and kind."""
-        case = f"{self.check}, {self.parameters}" if self.parameters else self.check
         place = f"on {self.site}:{self.partition} with {self.toolchain}"
-        return f"{case}, {place}" + (f", {self.kind}" if self.kind else "")
+        return f"{self.name}, {place}" + (f", {self.kind}" if self.kind else "")
+
+
+#: A case of the base, and the case of the new side that is compared with it.
+Pair = tuple[SideCase, SideCase]
 
 
 @dataclass(frozen=True)
@@ -99,8 +104,7 @@ class Side:
         for key, value in self.selection.items():
             matches = tuple(case for case in cases if _fits(key, getattr(case, key), value))
             if not matches:
-                values = sorted({str(getattr(case, key)) for case in cases})
-                choices = "; ".join(values) or "none"
+                choices = "; ".join(sorted({getattr(case, key) for case in cases})) or "none"
                 raise UserError(f"{self.name}: no launch with {key}={value}; there are: {choices}")
             cases = matches
         if not cases:
@@ -121,7 +125,6 @@ def _fits(key: str, value: str, choice: str) -> bool:
 
 
 def _cases(data: Data) -> list[SideCase]:
-    specs = _specs(data)
     rows_by_key: dict[tuple[str, str, str, str, str, str, str], list[dict[str, Any]]] = {}
     passed_launches = data.launches.filter(pl.col("status") == "passed")
     for row in passed_launches.sort("launch").iter_rows(named=True):
@@ -136,6 +139,10 @@ def _cases(data: Data) -> list[SideCase]:
             str(row.get("environ")),
         )
         rows_by_key.setdefault(key, []).append(row)
+    specs = {
+        name: dict(leaves(entry)).get("reframe extras spec")
+        for name, entry in _toolchains(data).items()
+    }
     return [
         SideCase(
             *key,
@@ -143,7 +150,7 @@ def _cases(data: Data) -> list[SideCase]:
             boost=_joined_column(rows, "boost"),
             compiler=_joined_column(rows, "compiler"),
             flags=_joined_column(rows, "compiler_flags"),
-            spack=specs.get(key[-1], _UNKNOWN),
+            spack=specs.get(key[-1]) or _UNKNOWN,
             launches=tuple(rows),
         )
         for key, rows in rows_by_key.items()
@@ -155,16 +162,11 @@ def _joined_column(rows: list[dict[str, Any]], column: str) -> str:
     return " / ".join(sorted({str(row.get(column) or _UNKNOWN) for row in rows}))
 
 
-def _specs(data: Data) -> dict[str, str]:
-    """The hash of the concrete Spack spec by environment, for environments that Spack built."""
+def _toolchains(data: Data) -> dict[str, dict[str, Any]]:
+    """The recorded facts of each toolchain."""
     toolchains = data.environment.get("toolchains.json")
-    specs: dict[str, str] = {}
-    for name, entry in toolchains.items() if isinstance(toolchains, dict) else ():
-        reframe = entry.get("reframe") if isinstance(entry, dict) else None
-        extras = reframe.get("extras") if isinstance(reframe, dict) else None
-        if isinstance(extras, dict) and extras.get("spec"):
-            specs[name] = str(extras["spec"])
-    return specs
+    entries = toolchains.items() if isinstance(toolchains, dict) else ()
+    return {name: entry for name, entry in entries if isinstance(entry, dict)}
 
 
 @dataclass(frozen=True)
@@ -186,9 +188,11 @@ class Sources:
         UserError for a missing or invalid source, and for an unknown key.
         """
         source, selection = parse_spec(spec)
-        suffix = ",".join(f"{key}={value}" for key, value in (extra_selection or {}).items())
-        name = f"{spec}{',' if selection else ':'}{suffix}" if suffix else spec
-        return Side(name, self._data(source), {**selection, **(extra_selection or {})})
+        name = spec
+        for key, value in (extra_selection or {}).items():
+            name += f"{',' if selection else ':'}{key}={value}"
+            selection[key] = value
+        return Side(name, self._data(source), selection)
 
     def _data(self, source: str) -> Data:
         folder = self._folder(source).resolve()
@@ -196,10 +200,9 @@ class Sources:
             if (folder / "state.json").is_file():
                 from roundtrip.collect import bundle  # published reports do not need it
 
+                target = self.scratch / f"{len(self._data_by_folder)}"
                 with writing(self.scratch):
-                    bundle_folder = bundle.build(
-                        folder, self.scratch / f"{len(self._data_by_folder)}"
-                    )
+                    bundle_folder = bundle.build(folder, target)
                 self._data_by_folder[folder] = data.read(bundle_folder)
             else:
                 self.decoder.require(sorted(folder.rglob("*.parquet")))
@@ -278,30 +281,35 @@ class Fact:
         return self.base != self.new
 
 
-def facts(base: Side, new: Side, pairs: Sequence[tuple[SideCase, SideCase]]) -> tuple[Fact, ...]:
+def facts(base: Side, new: Side, pairs: Sequence[Pair]) -> tuple[Fact, ...]:
     """All recorded facts of the compared cases of both sides, toolchain first, then machine."""
-    side_facts = [
+    base_facts, new_facts = (
         dict(_facts(side, [pair[number] for pair in pairs]))
         for number, side in enumerate((base, new))
-    ]
-    names = dict.fromkeys([*side_facts[0], *side_facts[1]])
+    )
     return tuple(
-        Fact(name, *(values.get(name, _UNKNOWN) for values in side_facts)) for name in names
+        Fact(name, base_facts.get(name, _UNKNOWN), new_facts.get(name, _UNKNOWN))
+        for name in dict.fromkeys([*base_facts, *new_facts])
     )
 
 
 def _facts(side: Side, cases: Sequence[SideCase]) -> Iterator[tuple[str, str]]:
-    for key, name in _CASE_FACTS.items():
-        yield name, _joined(getattr(case, key) for case in cases)
-    launches = {str(row["launch"]) for case in cases for row in case.launches}
-    yield "nodes", _joined("+".join(sorted(row["hosts"] or ())) for row in _rows(cases))
-    yield "ranks", _joined(str(row["ranks"]) for row in _rows(cases))
-    for name, title in TITLES.items():
-        values = [str(row[name]) for row in _rows(cases) if row[name] is not None]
-        if values:
+    for field_name, name in _CASE_FACTS.items():
+        yield name, _joined(getattr(case, field_name) for case in cases)
+    rows = [row for case in cases for row in case.launches]
+    is_compared = pl.col("launch").is_in([row["launch"] for row in rows])
+    yield "nodes", _joined("+".join(sorted(row["hosts"] or ())) for row in rows)
+    yield "ranks", _joined(str(row["ranks"]) for row in rows)
+    for column, title in TITLES.items():
+        if values := [str(row[column]) for row in rows if row[column] is not None]:
             yield title, _joined(values)
-    yield from _nodes(side, launches)
-    yield "binding", _joined(_bindings(side, launches))
+    nodes = side.data.nodes.filter(is_compared)
+    if not nodes.is_empty():
+        for column in NODE_FACTS:
+            yield f"{column} of the nodes", _joined(nodes[column].drop_nulls())
+        adapters = nodes["adapters"].drop_nulls()
+        yield "adapters of the nodes", _joined(name for names in adapters for name in names)
+    yield "binding", _joined(_bindings(side.data.placement.filter(is_compared)))
     yield "Roundtrip revision", revision(side.data)
     yield from _toolchain_facts(side, {case.toolchain for case in cases})
     host = side.data.environment.get("host.json")
@@ -310,28 +318,8 @@ def _facts(side: Side, cases: Sequence[SideCase]) -> Iterator[tuple[str, str]]:
             yield name, value
 
 
-def _rows(cases: Iterable[SideCase]) -> Iterator[Any]:
-    for case in cases:
-        yield from case.launches
-
-
-def _nodes(side: Side, launches: set[str]) -> Iterator[tuple[str, str]]:
-    """The facts that the kernels of the nodes of these launches reported."""
-    nodes = side.data.nodes.filter(pl.col("launch").is_in(list(launches)))
-    if nodes.is_empty():
-        return
-    for name in NODE_FACTS:
-        yield f"{name} of the nodes", _joined(nodes[name].drop_nulls())
-    adapters = nodes["adapters"].drop_nulls()
-    yield (
-        "adapters of the nodes",
-        _joined(adapter for names in adapters for adapter in names if adapter),
-    )
-
-
-def _bindings(side: Side, launches: set[str]) -> Iterator[str]:
+def _bindings(placement: pl.DataFrame) -> Iterator[str]:
     """For each launch, the processors that each of its ranks may use."""
-    placement = side.data.placement.filter(pl.col("launch").is_in(list(launches)))
     for _, ranks in placement.sort("launch", "rank").group_by("launch", maintain_order=True):
         sets = (",".join(map(str, cpus or ["any"])) for cpus in ranks["cpus"].to_list())
         yield "; ".join(f"rank {rank}: {cpus}" for rank, cpus in enumerate(sets))
@@ -339,11 +327,10 @@ def _bindings(side: Side, launches: set[str]) -> Iterator[str]:
 
 def _toolchain_facts(side: Side, environs: set[str]) -> Iterator[tuple[str, str]]:
     """Launcher facts of the toolchains, and those of their installer: origin, key, flags."""
-    toolchains = side.data.environment.get("toolchains.json")
+    toolchains = _toolchains(side.data)
     values_by_name: dict[str, list[str]] = {}
     for environ in sorted(environs):
-        entry = toolchains.get(environ) if isinstance(toolchains, dict) else None
-        for name, value in leaves(entry if isinstance(entry, dict) else {}):
+        for name, value in leaves(toolchains.get(environ, {})):
             if name.startswith(_LAUNCHER_FACTS) or (
                 name.startswith("installed ") and not name.endswith((" schema", " name"))
             ):
