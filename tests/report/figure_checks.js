@@ -1,6 +1,6 @@
-// Runs in a copy of a report's page: what a reader does to the first figure, and what they see.
+// Runs in a report's page: what a reader does to the first figure, and what they see.
 
-addEventListener("load", async () => {
+(async () => {
   const results = {}, faults = [];
   addEventListener("error", (event) => faults.push(event.message));
   const soon = () => new Promise((go) => { setTimeout(go, 60); });
@@ -115,5 +115,5 @@ addEventListener("load", async () => {
   results.says = copy.textContent;
 
   results.faults = faults;
-  document.body.dataset.results = JSON.stringify(results);
-});
+  return results;
+})()

@@ -111,15 +111,8 @@ def test_at_another_place_and_time(revision: Path, tmp_path: Path) -> None:
     shutil.copytree(CHECKOUT / "src", source / "src")
     copy = tmp_path / "moved"
     shutil.copytree(revision, copy)
-    settings = {
-        "TZ": "Asia/Tokyo",
-        "LANG": "tr_TR.UTF-8",
-        "LC_ALL": "C",
-        "PYTHONHASHSEED": "77",
-        "POLARS_MAX_THREADS": "1",
-        "HOME": "/nonexistent",
-        "SOURCE_DATE_EPOCH": "1",
-    }
+    settings = {"TZ": "Asia/Tokyo", "LANG": "tr_TR.UTF-8", "LC_ALL": "C", "HOME": "/nonexistent"}
+    settings |= {"PYTHONHASHSEED": "77", "POLARS_MAX_THREADS": "1", "SOURCE_DATE_EPOCH": "1"}
     if FAKETIME:
         settings |= {"LD_PRELOAD": str(FAKETIME[0]), "FAKETIME": "+366d"}
     output = rebuild(copy, tmp_path, source=source, **settings)

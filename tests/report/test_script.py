@@ -12,82 +12,63 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from report.test_browser import CHROMIUM, browse
+from support.browser import CHROMIUM, WHY_SKIPPED, browser
+from support.synthetic import Tree
 
 from roundtrip.collect import bundle
 from roundtrip.report import data, plot, publish, renderers
-from roundtrip.report.blocks import Figure
 from roundtrip.report.build import build
 from roundtrip.report.units import Unit
 
-needs_chromium = pytest.mark.skipif(
-    CHROMIUM is None, reason="no Chromium here: apt install chromium"
-)
+needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason=WHY_SKIPPED)
 CHECKS = Path(__file__).with_name("figure_checks.js").read_text()
 ENVIRONS = ("openmpi41-boost181", "mpich40-boost181")
 
 
 @pytest.fixture(scope="module")
 def revision(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    from support.synthetic import Tree
-
     folder = tmp_path_factory.mktemp("script")
     tree = Tree(folder / "run", launches=6, environs=ENVIRONS, samples=5)
     tree.sizes = [1, 8, 64, 1024, 65536, 1 << 20]
     return publish.publish(bundle.build(tree.write().path), folder / "reports")
 
 
-def figures_of(revision: Path) -> list[Figure]:
-    return list(build(data.read(revision / "bundle")).figures)
-
-
 @needs_chromium
 def test_the_script_runs_under_the_policy_of_the_page(revision: Path, tmp_path: Path) -> None:
     page = revision / publish.PAGE
-    names = [figure.name for figure in figures_of(revision)]
+    names = [figure.name for figure in build(data.read(revision / "bundle")).figures]
     name = next(name for name in names if "bandwidth" in name)
-    options = ("--virtual-time-budget=4000", "--enable-logging=stderr", "--dump-dom")
-    page_path = Path(f"{page}")
-    process = browse(page_path, tmp_path, *options, fragment=f"#{name}?at=1.2")
-    assert re.search(rf'class="panel live[^>]*data-plot="{name}"', process.stdout)
-    dom = entities.unescape(process.stdout)
-    assert re.search(r"<output[^>]*>Boost.MPI, 64.B: [\d.]+.MB/s \[", dom)
-    assert '<details class="part" open' in process.stdout
-    lines = [line for line in process.stderr.splitlines() if "CONSOLE" in line]
-    assert not [line for line in lines if "source: chrome:" not in line]  # the browser's own pages
     forged_page = tmp_path / "refused.html"
     forged_page.write_text(page.read_text().replace("sha256-", "sha256-A"))
-    assert "panel live" not in browse(forged_page, tmp_path, *options).stdout
+    with browser(tmp_path / "profile") as session:
+        session.open(f"{page.as_uri()}#{name}?at=1.2")
+        session.run("new Promise(done => setTimeout(done, 500))")
+        panel = f"document.querySelector('[data-plot=\"{name}\"]')"
+        assert session.run(f"{panel}.classList.contains('live')")
+        output = session.run(f"{panel}.querySelector('output').textContent")
+        assert re.match(r"Boost.MPI, 64.B: [\d.]+.MB/s \[", output)
+        assert session.run(f"{panel}.closest('details.part').open")
+        assert session.faults() == []
+        session.open(f"{forged_page.as_uri()}#{name}?at=1.2")
+        session.run("new Promise(done => setTimeout(done, 500))")
+        assert not session.run("document.querySelector('.panel.live')")
 
 
 @needs_chromium
 def test_what_a_reader_does(revision: Path, tmp_path: Path) -> None:
-    page = (revision / publish.PAGE).read_text()
-    copy = tmp_path / "checked.html"
-    bare_page = re.sub(r"<meta http-equiv=[^>]*>", "", page)
-    copy.write_text(bare_page.replace("</body>", f"<script>{CHECKS}</script></body>"))
-    process = browse(
-        copy, tmp_path, "--virtual-time-budget=9000", "--window-size=1280,900", "--dump-dom"
-    )
-    match = re.search(r'<body data-results="([^"]*)"', process.stdout)
-    assert match, process.stdout[-2000:]
-    results: dict[str, Any] = json.loads(entities.unescape(match[1]))
+    with browser(tmp_path / "profile") as session:
+        session.size(1280)
+        session.open((revision / publish.PAGE).as_uri())
+        results: dict[str, Any] = session.run(CHECKS)
     assert results.pop("faults") == []
-    texts = {
-        key: results.pop(key)
-        for key in [key for key, value in results.items() if isinstance(value, str)]
-    }
+    texts = {key: results.pop(key) for key in list(results) if isinstance(results[key], str)}
     for key in ("first", "second", "end", "down", "hover"):
-        assert re.search(
-            r"MPI.*, \d+.(B|KiB|MiB): [\d. ]+.MB/s \[[^]]+\] n.=.6$",
-            texts[key].replace("\u202f", " "),
-        ), key
-    assert texts["first"].startswith("MPI, 1\u00a0B: ") and texts["second"].startswith(
-        "MPI, 8\u00a0B: "
-    )
-    assert texts["end"].startswith("MPI, 1\u00a0MiB: ") and texts["down"].startswith(
-        "Boost.MPI, 1\u00a0MiB: "
-    )
+        text = texts[key].replace("\u202f", " ")
+        assert re.search(r"MPI.*, \d+.(B|KiB|MiB): [\d. ]+.MB/s \[[^]]+\] n.=.6$", text), key
+    assert texts["first"].startswith("MPI, 1\u00a0B: ")
+    assert texts["second"].startswith("MPI, 8\u00a0B: ")
+    assert texts["end"].startswith("MPI, 1\u00a0MiB: ")
+    assert texts["down"].startswith("Boost.MPI, 1\u00a0MiB: ")
     assert (texts["aria"], texts["gone"], texts["pressed"]) == ("polite", "", "false")
     assert texts["tip"].count("MB/s") == 5 and "Boost.MPI (Serialized)" in texts["tip"]
     assert "at=0.0" in texts["link"] and "x=" in texts["link"]
