@@ -1,15 +1,18 @@
 """The placement of ranks: all in one node, or each on a node of its own."""
 
 import shlex
+import sys
 
 import reframe as rfm
 import reframe.utility.typecheck as typ
+from reframe.core import runtime
+from reframe.core.backends import getlauncher
 from reframe.core.builtins import parameter, run_after, run_before, variable
 
-from roundtrip.sites import launchers
+from roundtrip.sites import launchers, scales
+from roundtrip.sites.scales import SIMULATED
 
-from . import launcher
-from .skipped import tell_if_skipped
+_printed_lines = set()
 
 
 class Placement(rfm.RegressionTestPlugin):
@@ -33,7 +36,7 @@ class Placement(rfm.RegressionTestPlugin):
         """Run only on partitions that offer all `features`."""
         self.needs = [*self.needs, *features]
         self.valid_systems = [" ".join(f"+{name}" for name in features)]
-        tell_if_skipped(self)
+        _tell_if_skipped(self)
 
     @run_after("init")
     def place_ranks(self):
@@ -47,17 +50,60 @@ class Placement(rfm.RegressionTestPlugin):
     @property
     def steps(self):
         """Whether launches are steps of the job that runs ReFrame, not jobs."""
-        return launcher.starts_steps(self.job.launcher)
+        return starts_steps(self.job.launcher)
 
     @run_before("run")
     def set_launcher(self):
         extras = dict(self.current_environ.extras)
         if self.launcher_options is not None:
             extras["launcher_options"] = shlex.split(self.launcher_options)
-        self.job.launcher = launcher.environment_launcher(self.job, extras)
+        self.job.launcher = environment_launcher(self.job, extras)
         default = extras.get("launcher_options", [])
         options = extras.get(self.launcher_options_key, default)
         failure_options = launchers.fail_fast_options(self.job.launcher.registered_name)
         self.job.launcher.options += [*options, *failure_options]
         if self.steps:  # a step would take all nodes of the allocation
             self.job.options += [f"--nodes={self.num_hosts}"]
+
+
+def starts_steps(launcher):
+    """Whether launches by `launcher` are steps of the job that runs ReFrame, not jobs."""
+    return launcher.registered_name == "srunalloc"
+
+
+def environment_launcher(job, extras):
+    """The launcher that an environment's `extras` name; without one, the job's own."""
+    key = extras.get("launcher")
+    if key and not (starts_steps(job.launcher) and key == "srun"):  # it is srun that starts a step
+        return getlauncher(key)()
+    return job.launcher
+
+
+def _tell_if_skipped(test):
+    """Print in ``reframe -l`` why a partition cannot run a test: ReFrame omits such tests.
+
+    There is a line for each check, partition and feature that the partition lacks.
+    """
+    if not {"-l", "-L", "--list", "--list-detailed"} & set(sys.argv):
+        return
+    check = type(test).__name__.split("_")[0]
+    for partition in runtime.runtime().system.partitions:
+        gaps = [_lacking(test, partition, environ) for environ in partition.environs]
+        if gaps and all(gaps):
+            line = f"skipped on {partition.name}: tests of {check} {gaps[0]}"
+            if line not in _printed_lines:
+                _printed_lines.add(line)
+                print(line)
+
+
+def _lacking(test, partition, environ):
+    """Return the first feature that is missing, with the reason if it is a size, or why the test is
+    not simulated; None if nothing is missing."""
+    features = {*partition.features, *environ.features}
+    if SIMULATED in features and test.why_not_simulated:
+        return f"are not simulated: {test.why_not_simulated}"
+    for feature in test.needs:
+        if feature not in features:
+            reason = scales.shortage(feature, partition.extras)
+            return f"that need {feature} ({reason})" if reason else f"that need {feature}"
+    return None

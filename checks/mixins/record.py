@@ -18,10 +18,9 @@ from roundtrip.host import programs
 from roundtrip.sites import slurm
 from roundtrip.toolchains import spec
 
-from . import launcher
-from .link import LeasedLink
 from .pairs import OnPairs
 from .simulation import Simulation
+from .wan import LeasedLink
 
 _catalogue = functools.cache(spec.catalogue)
 CHECKOUT = pathlib.Path(__file__).resolve().parents[2]
@@ -38,7 +37,7 @@ _OWN_LIBRARIES = re.compile(r"LD_LIBRARY_PATH|LD_PRELOAD|\b(module|ml|source|spa
 class Recorded(OnPairs, LeasedLink, Simulation):
     """Keeps samples.csv, run.json and case.json; a launch without the end marker fails.
 
-    The check sets `study` and `num_tasks`, and has `num_hosts` (mixin Placement).  The emulation on
+    The check sets `study` and `num_tasks`, and has the mixin Placement.  The emulation on
     a partition is in its extras (``emulated``, a mapping).  A launch has exclusive nodes.
     """
 
@@ -131,11 +130,7 @@ class Recorded(OnPairs, LeasedLink, Simulation):
         family = _catalogue(CHECKOUT).families.get(extras.get("mpi"))
         if family is None or not extras.get("mpi_version"):
             return None
-        return {
-            "family": extras["mpi"],
-            "version": extras["mpi_version"],
-            "says": family.answers,
-        }
+        return {"family": extras["mpi"], "version": extras["mpi_version"], "says": family.answers}
 
     @property
     def linked_mpi(self):
@@ -143,9 +138,8 @@ class Recorded(OnPairs, LeasedLink, Simulation):
         that sets the loader's path itself."""
         part, environ = self.current_partition, self.current_environ
         places = (part.local_env, environ)
-        file = CHECKOUT / "site-configs" / self.current_system.name / "environment"
         words = [
-            *(file.read_text(errors="replace") if file.is_file() else "").splitlines(),
+            *self.site_script.splitlines(),
             *(command for place in (part, environ) for command in place.prepare_cmds),
             *(name for place in places for name in place.env_vars),
         ]
@@ -168,15 +162,20 @@ class Recorded(OnPairs, LeasedLink, Simulation):
         part, environ = self.current_partition, self.current_environ
         places = (self.current_system.preload_environ, part.local_env, environ)
         variables = {name for place in places for name in place.env_vars}
+        variables |= programs.set_variables(self.site_script)
+        return {} if self.simulated else programs.tuning(variables)
+
+    @property
+    def site_script(self):
+        """The text of the site's file ``environment``; "" without one."""
         file = CHECKOUT / "site-configs" / self.current_system.name / "environment"
-        script = file.read_text(errors="replace") if file.is_file() else ""
-        return {} if self.simulated else programs.tuning(variables | programs.set_variables(script))
+        return file.read_text(errors="replace") if file.is_file() else ""
 
     @property
     def in_slurm(self):
         """Whether the ranks run in a job of Slurm."""
         scheduler = self.current_partition.scheduler.registered_name
-        return slurm.is_slurm(scheduler) or launcher.starts_steps(self.job.launcher)
+        return slurm.is_slurm(scheduler) or self.steps
 
     @run_before("run")
     def note_the_allocation(self):
@@ -205,8 +204,7 @@ class Recorded(OnPairs, LeasedLink, Simulation):
 
     def other_job(self, folder):
         """Return the fault that the launch ran in another Slurm job than its own; else ""."""
-        has_own_job = self.in_slurm and not launcher.starts_steps(self.job.launcher)
-        if self.simulated or not has_own_job:
+        if self.simulated or self.steps or not self.in_slurm:
             return ""
         return identity.Allocation.read(folder).job_mismatch(self.job.jobid)
 

@@ -41,29 +41,17 @@ class build_npb(build_workload):
     workload = "npb"
 
 
-class NPBBase(Placement, Figures, Recorded, rfm.RunOnlyRegressionTest):
-    """One benchmark of one class.  Derived classes set the ranks and the features they need."""
+class NPBLaunch(Placement, Figures, Recorded, rfm.RunOnlyRegressionTest):
+    """Starts our program.  Derived classes have the parameters `benchmark` and `problem_class`."""
 
-    study = "npb"
+    study = npb.STUDY.name
     sourcesdir = None
     build = fixture(build_npb, scope="environment")
-
-    #: The benchmark.
-    benchmark = parameter(npb.BENCHMARKS, type=str, loggable=True)
-    #: Size of the problem: S and W for trying, A, B and C for measuring.
-    problem_class = parameter(npb.CLASSES, type=str, loggable=True)
-    #: The programs: `native`, ours; `upstream`, those of NPB 3.4.
-    source = parameter([npb.NATIVE, npb.UPSTREAM], type=str, loggable=True)
     #: Time limit of a launch, s.
     limit = variable(LIMIT, value=1800, loggable=True)
-    #: How to make a missing feature available, unless the site says it.
-    remedies = variable(typ.Dict[str, str], value={"npb-upstream": "spack install npb"})
 
     @run_after("init")
-    def choose_source(self):
-        upstream = self.source == npb.UPSTREAM
-        self.valid_prog_environs = [UPSTREAM_ENVIRONS if upstream else NATIVE_ENVIRONS]
-        self.needs = [*self.needs, *(["npb-upstream"] if upstream else [])]
+    def limit_the_time(self):
         self.time_limit = f"{self.limit}s"
 
     def start(self, ranks):
@@ -73,6 +61,25 @@ class NPBBase(Placement, Figures, Recorded, rfm.RunOnlyRegressionTest):
             f"{self.benchmark} of class {self.problem_class} cannot run on {ranks} ranks",
         )
         self.num_tasks = ranks
+
+
+class NPBBase(NPBLaunch):
+    """One benchmark of one class.  Derived classes set the ranks and the features they need."""
+
+    #: The benchmark.
+    benchmark = parameter(npb.BENCHMARKS, type=str, loggable=True)
+    #: Size of the problem: S and W for trying, A, B and C for measuring.
+    problem_class = parameter(npb.CLASSES, type=str, loggable=True)
+    #: The programs: `native`, ours; `upstream`, those of NPB 3.4.
+    source = parameter([npb.NATIVE, npb.UPSTREAM], type=str, loggable=True)
+    #: How to make a missing feature available, unless the site says it.
+    remedies = variable(typ.Dict[str, str], value={"npb-upstream": "spack install npb"})
+
+    @run_after("init")
+    def choose_source(self):
+        upstream = self.source == npb.UPSTREAM
+        self.valid_prog_environs = [UPSTREAM_ENVIRONS if upstream else NATIVE_ENVIRONS]
+        self.needs = [*self.needs, *(["npb-upstream"] if upstream else [])]
 
     @property
     def emulation(self):
@@ -120,9 +127,7 @@ class NPBBase(Placement, Figures, Recorded, rfm.RunOnlyRegressionTest):
                 msg=f"verified as NPB has it, but its history {self.result.history}",
             ),
             sn.assert_eq(
-                self.result.total_processes,
-                self.num_tasks,
-                msg="ran with {0} ranks instead of {1}",
+                self.result.total_processes, self.num_tasks, msg="ran with {0} ranks instead of {1}"
             ),
         ]
         if self.source == npb.NATIVE:

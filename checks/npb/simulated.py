@@ -7,30 +7,19 @@ the speed of these hosts, which determines the cost of a longer round trip, so i
 import shlex
 import sys
 
-import reframe as rfm
 import reframe.utility.sanity as sn
 import reframe.utility.typecheck as typ
 from reframe.core.backends import getlauncher
-from reframe.core.builtins import (
-    fixture,
-    parameter,
-    run_after,
-    run_before,
-    sanity_function,
-    variable,
-)
+from reframe.core.builtins import parameter, run_after, run_before, sanity_function, variable
 
 from roundtrip import paths
 from roundtrip.sites import scales
 from roundtrip.sites.scales import SIMULATED
 from roundtrip.studies import npb
 
-from ..mixins.amounts import LIMIT, amount
-from ..mixins.figures import Figures
-from ..mixins.placement import Placement
-from ..mixins.record import Recorded
+from ..mixins.amounts import amount
 from ..test_selection import simple_test
-from .npb import NATIVE_ENVIRONS, NPBBase, build_npb
+from .npb import NATIVE_ENVIRONS, NPBBase, NPBLaunch
 
 _SIMULATOR = f"{NATIVE_ENVIRONS} +{SIMULATED}"
 
@@ -62,19 +51,17 @@ class NPBSimulated(NPBBase):
 
 
 @simple_test
-class NPBHostSpeeds(Placement, Figures, Recorded, rfm.RunOnlyRegressionTest):
+class NPBHostSpeeds(NPBLaunch):
     """One cluster of 16 hosts, and two of them: each recorded once and replayed at every point.
 
     A launch has a simulation for each speed of a host on one cluster, and for each speed and each
     round-trip time on two clusters; ``points/`` keeps a file of each.
     """
 
-    study = npb.STUDY.name
     descr = "NAS Parallel Benchmarks on two simulated clusters over one, at many host speeds"
     valid_prog_environs = [_SIMULATOR]
     num_tasks = 32
-    sourcesdir = None
-    build = fixture(build_npb, scope="environment")
+    limit = 3600
 
     #: BT and SP take square numbers of ranks, which 32 is not.
     benchmark = parameter(["CG", "EP", "FT", "IS", "LU", "MG"], type=str, loggable=True)
@@ -90,19 +77,13 @@ class NPBHostSpeeds(Placement, Figures, Recorded, rfm.RunOnlyRegressionTest):
     rtts = variable(typ.List[amount(float, 0, 60000)], value=[0.0, 1.0, 2.0, 4.0], loggable=True)
     #: Files of results from elsewhere, drawn for comparison; paths from the checkout's root on.
     marks = variable(typ.List[str], value=[], loggable=True)
-    #: Time limit of a launch, s.
-    limit = variable(LIMIT, value=3600, loggable=True)
 
     @run_after("init")
     def choose_ranks(self):
-        self.skip_if(
-            not npb.legal_ranks(self.benchmark, self.problem_class, self.num_tasks),
-            f"{self.benchmark} of class {self.problem_class} cannot run on {self.num_tasks} ranks",
-        )
+        self.start(self.num_tasks)
         self.need(self.placement, "two-clusters")
         self.needs = [*self.needs, SIMULATED]
         self.keep_files = [*self.keep_files, "points"]
-        self.time_limit = f"{self.limit}s"
 
     @run_before("run")
     def set_command(self):

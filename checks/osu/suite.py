@@ -10,8 +10,8 @@ from reframe.core.exceptions import SanityError
 
 from roundtrip.studies.osu.derived import BENCHMARKS
 
-from ..mixins import launcher
 from ..mixins.build import Listed
+from ..mixins.placement import environment_launcher, starts_steps
 from ..mixins.simulation import OnSimulatedHosts
 
 #: The line about ``-h`` in the help of every version.
@@ -55,8 +55,8 @@ class find_osu(OnSimulatedHosts, Listed, rfm.CompileOnlyRegressionTest):
         if self.simulated:
             self.lay_out(1)
         extras = self.current_environ.extras
-        job_launcher = launcher.environment_launcher(self.build_job, extras)
-        node_option = ["--nodes=1"] if launcher.starts_steps(job_launcher) else []
+        job_launcher = environment_launcher(self.build_job, extras)
+        node_option = ["--nodes=1"] if starts_steps(job_launcher) else []
         job_launcher.options = [
             *job_launcher.options,
             *extras.get("launcher_options", []),
