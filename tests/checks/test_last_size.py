@@ -2,41 +2,33 @@
 
 from __future__ import annotations
 
-import importlib
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 from reframe.core.exceptions import SanityError
 
+from checks.netpipe.reference import NetPIPEReference
+from checks.osu.osu import OSU
 from roundtrip.studies.netpipe.output import Point, Schedule
 from roundtrip.studies.osu import output as osu_output
 
-CHECKOUT = Path(__file__).parents[2]
 LATENCY = "# OSU MPI Latency Test v5.9\n# Size          Latency (us)\n"
 
 
-def load(module: str, name: str, monkeypatch: pytest.MonkeyPatch) -> Any:
-    monkeypatch.syspath_prepend(str(CHECKOUT))
-    return getattr(importlib.import_module(f"checks.{module}"), name)
-
-
 @pytest.mark.parametrize(("end", "last"), [(1000000, 786435), (64, 67), (1, 1)])
-def test_netpipe(monkeypatch: pytest.MonkeyPatch, end: int, last: int) -> None:
-    check = load("netpipe.reference", "NetPIPEReference", monkeypatch)
+def test_netpipe(end: int, last: int) -> None:
     points = [Point(size, 1e-6) for size in Schedule(end=end).sizes()]
     assert points[-1].size_bytes == last
     launch = SimpleNamespace(end=end, points=points, schedule=lambda: Schedule(end=end))
-    assert check.reached_the_end(launch).evaluate()
+    assert NetPIPEReference.reached_the_end(launch).evaluate()
     launch.points = points[:-1]
     with pytest.raises(SanityError, match="stopped at|wrote no point"):
-        check.reached_the_end(launch).evaluate()
+        NetPIPEReference.reached_the_end(launch).evaluate()
 
 
 @pytest.mark.parametrize("last", [524288, 262144])
 def test_osu(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, last: int) -> None:
-    check = load("osu.osu", "OSU", monkeypatch)
     runs: list[osu_output.Output] = []
     monkeypatch.setattr(osu_output, "convert", lambda _, output, *__: runs.append(output))
     lines = [f"{1 << power}  0.3\n" for power in range(last.bit_length())]
@@ -47,10 +39,10 @@ def test_osu(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, last: int) -> None
         rank_hosts=lambda: SimpleNamespace(evaluate=lambda: ["a"]),
         identities=lambda: [],
     )
-    launch.read = lambda file, largest: check.read(launch, file, largest)
+    launch.read = lambda file, largest: OSU.read(launch, file, largest)
     if last == 524288:
-        check.convert_output(launch)
+        OSU.convert_output(launch)
         assert [output.rows[-1].size_bytes for output in runs] == [last]
         return
     with pytest.raises(SanityError, match="ends at 262144 bytes, before 524288: truncated"):
-        check.convert_output(launch)
+        OSU.convert_output(launch)

@@ -10,11 +10,12 @@ import pytest
 from reframe.core.exceptions import SkipTestError
 from reframe.core.meta import RegressionTestMeta
 
+from checks.osu.osu import OSU
+
 CHECKOUT = Path(__file__).parents[2]
 
 
-def test_every_parameter_of_a_check_is_logged(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(str(CHECKOUT))
+def test_every_parameter_of_a_check_is_logged() -> None:
     files = (file.relative_to(CHECKOUT) for file in (CHECKOUT / "checks").rglob("*.py"))
     modules = [importlib.import_module(".".join(file.with_suffix("").parts)) for file in files]
     parameters = {
@@ -28,12 +29,10 @@ def test_every_parameter_of_a_check_is_logged(monkeypatch: pytest.MonkeyPatch) -
     assert [name for name, is_logged in parameters.items() if not is_logged] == []
 
 
-def test_why_a_check_skips_itself_is_in_its_report(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_why_a_check_skips_itself_is_in_its_report() -> None:
     """ReFrame's report has the loggable variables of a skipped test, and no reason."""
-    monkeypatch.syspath_prepend(str(CHECKOUT))
-    check = importlib.import_module("checks.osu.osu").OSU
-    assert "skip_reason" in dict(check.loggable_attrs())
+    assert "skip_reason" in dict(OSU.loggable_attrs())
     launch = SimpleNamespace(skip_reason="")
     with pytest.raises(SkipTestError, match="no osu_bw here"):
-        check.skip(launch, "no osu_bw here")
+        OSU.skip(launch, "no osu_bw here")
     assert launch.skip_reason == "no osu_bw here"

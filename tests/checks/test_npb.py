@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -28,22 +28,10 @@ parameters = { benchmark = ["CG", "BT"], problem_class = ["S"], wan_rtt = [4] }
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A machine with one toolchain."""
-    folder = tmp_path_factory.mktemp("virtual")
-    toolchain = folder / "toolchains" / "mpich50-boost181"
-    toolchain.mkdir(parents=True)
-    (toolchain / "toolchain.json").write_text("{}")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("ROUNDTRIP_TOOLCHAINS", str(folder / "toolchains"))
-        patch.setenv("ROUNDTRIP_RUNS", str(folder / "runs"))
-        patch.delenv("ROUNDTRIP_NPB", raising=False)
-        yield folder
-
-
-@pytest.fixture(scope="module")
-def planned(folder: Path) -> matrix.Matrix:
-    return built(folder)
+def planned(machine: Path, install: Callable[..., None]) -> matrix.Matrix:
+    """The matrix on a machine with one toolchain."""
+    install("mpich50-boost181")
+    return built(machine)
 
 
 def built(folder: Path) -> matrix.Matrix:
@@ -62,7 +50,7 @@ def named(planned: matrix.Matrix, check: str) -> set[tuple[str, str, str, str]]:
 
 @pytest.mark.nightly
 def test_only_legal_ranks_run_and_npb_itself_only_where_it_is(
-    planned: matrix.Matrix, folder: Path, monkeypatch: pytest.MonkeyPatch
+    planned: matrix.Matrix, machine: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     native_cases = {
         ("CG", "native", "1", "shared-memory"),
@@ -78,16 +66,16 @@ def test_only_legal_ranks_run_and_npb_itself_only_where_it_is(
     wan_cases = named(planned, "NPBWan")
     reasons = {item.reason for item in planned.skipped if "source=upstream" in item.case}
     assert any("npb-upstream (build NPB 3.4 into" in reason for reason in reasons)
-    (folder / "npb" / "mpich50").mkdir(parents=True)
-    monkeypatch.setenv("ROUNDTRIP_NPB", str(folder / "npb"))
+    (machine / "npb" / "mpich50").mkdir(parents=True)
+    monkeypatch.setenv("ROUNDTRIP_NPB", str(machine / "npb"))
     upstream_cases = {(benchmark, "upstream", *rest) for benchmark, _, *rest in native_cases}
-    upstream_matrix = built(folder)
+    upstream_matrix = built(machine)
     assert named(upstream_matrix, "NPB") == native_cases | upstream_cases
     upstream_wan_cases = {(benchmark, "upstream", *rest) for benchmark, _, *rest in wan_cases}
     assert named(upstream_matrix, "NPBWan") == wan_cases | upstream_wan_cases
-    script = upstream_script_over_the_link(upstream_matrix, folder)
+    script = upstream_script_over_the_link(upstream_matrix, machine)
     (launch,) = [line for line in script.splitlines() if " lease --rtt=4ms " in line]
-    assert launch.endswith(f"{folder}/npb/mpich50/cg.S.x")
+    assert launch.endswith(f"{machine}/npb/mpich50/cg.S.x")
 
 
 def upstream_script_over_the_link(planned: matrix.Matrix, folder: Path) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -40,22 +40,21 @@ parameters = { benchmark = ["BT"], problem_class = ["A"], source = ["native"] }
 """
 
 
+@pytest.fixture(scope="module", autouse=True)
+def osu(machine: Path, install: Callable[..., None]) -> None:
+    """One toolchain with one program of OSU's."""
+    install("mpich50-boost181")
+    folder = machine / "toolchains" / "osu" / "mpich50"
+    folder.mkdir(parents=True)
+    (folder / "osu_allreduce").touch()
+
+
 @pytest.fixture(scope="module")
-def planned(tmp_path_factory: pytest.TempPathFactory) -> Iterator[matrix.Matrix]:
-    """The matrix on site `virtual` with one toolchain and no cluster up: 4 + 4 nodes of 4 cores."""
-    folder = tmp_path_factory.mktemp("scales")
-    for place in ("mpich50-boost181", "osu/mpich50"):
-        (folder / "toolchains" / place).mkdir(parents=True)
-    (folder / "toolchains" / "mpich50-boost181" / "toolchain.json").write_text("{}")
-    (folder / "toolchains" / "osu" / "mpich50" / "osu_allreduce").touch()
-    (folder / "scales.toml").write_text(CAMPAIGN)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("ROUNDTRIP_TOOLCHAINS", str(folder / "toolchains"))
-        patch.setenv("ROUNDTRIP_RUNS", str(folder / "runs"))
-        patch.delenv("ROUNDTRIP_OSU", raising=False)
-        yield matrix.build_matrix(
-            model.load_campaign(folder / "scales.toml"), Site("virtual", CHECKOUT)
-        )
+def planned(machine: Path) -> matrix.Matrix:
+    """The matrix on site `virtual` with no cluster up: 4 + 4 nodes of 4 cores."""
+    file = machine / "scales.toml"
+    file.write_text(CAMPAIGN)
+    return matrix.build_matrix(model.load_campaign(file), Site("virtual", CHECKOUT))
 
 
 def scale_of(case: str) -> tuple[str, str, str]:
@@ -76,13 +75,8 @@ def test_what_fits_is_expected_and_the_rest_skipped_with_the_reason(planned: mat
     }
     reasons = {scale_of(item.case)[:2]: item.reason for item in planned.skipped}
     assert set(reasons) == {
-        ("OSUAtScale", "nodes_8"),
-        ("OSUAtScale", "nodes_16"),
-        ("RingAtScale", "nodes_8"),
-        ("RingAtScale", "nodes_16"),
-        ("NPBWanAtScale", "nodes_16"),
-        ("NPBAtScale", "nodes_8"),
-        ("NPBAtScale", "nodes_16"),
+        *((name, "nodes_8") for name in ("OSUAtScale", "RingAtScale", "NPBAtScale")),
+        *((f"{name}AtScale", "nodes_16") for name in ("OSU", "Ring", "NPB", "NPBWan")),
     }
     reason = "partition 'grid' with 'mpich50-tcp' does not offer: nodes_16 (it has 8)"
     assert reasons["NPBWanAtScale", "nodes_16"] == reason
@@ -118,15 +112,7 @@ def test_a_job_fills_its_nodes_with_what_the_benchmark_takes(planned: matrix.Mat
     }
 
 
-def test_reframe_says_by_hand_what_the_site_cannot_do(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for place in ("mpich50-boost181", "osu/mpich50"):
-        (tmp_path / place).mkdir(parents=True)
-    (tmp_path / "mpich50-boost181" / "toolchain.json").write_text("{}")
-    monkeypatch.setenv("ROUNDTRIP_TOOLCHAINS", str(tmp_path))
-    monkeypatch.setenv("ROUNDTRIP_RUNS", str(tmp_path / "runs"))
-    monkeypatch.delenv("ROUNDTRIP_OSU", raising=False)
+def test_reframe_says_by_hand_what_the_site_cannot_do() -> None:
     site = Site("local", CHECKOUT)
     process = subprocess.run(
         ["reframe", "-c", "checks/osu/scale.py", "-l"],

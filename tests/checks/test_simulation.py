@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
+from checks.mixins.simulation import Simulation
 from roundtrip import simgrid
 
-CHECKOUT = Path(__file__).parents[2]
-FILE = CHECKOUT / "checks" / "mixins" / "simulation.py"
-spec = importlib.util.spec_from_file_location("simulation", FILE)
-assert spec is not None
-assert spec.loader is not None
-simulation = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(simulation)
+PLATFORMS = Path(__file__).parents[2] / "site-configs" / "simulated" / "platforms"
 
 
 def launched(folder: Path, time_limit: float | None) -> SimpleNamespace:
@@ -25,7 +19,7 @@ def launched(folder: Path, time_limit: float | None) -> SimpleNamespace:
     check = SimpleNamespace(
         simulated=True,
         simulation={"platform": "odin", "host_flops": 1e9},
-        platform_file=CHECKOUT / "site-configs" / "simulated" / "platforms" / "odin.xml",
+        platform_file=PLATFORMS / "odin.xml",
         current_environ=SimpleNamespace(extras={"mpi_version": "3.32"}),
         stagedir=folder,
         num_tasks=4,
@@ -33,8 +27,8 @@ def launched(folder: Path, time_limit: float | None) -> SimpleNamespace:
         keep_files=[],
         time_limit=time_limit,
     )
-    check.lay_out = lambda ranks: simulation.OnSimulatedHosts.lay_out(check, ranks)
-    simulation.Simulation.lay_out_the_platform(check)
+    check.lay_out = lambda ranks: Simulation.lay_out(check, ranks)
+    Simulation.lay_out_the_platform(check)
     return check
 
 
@@ -48,7 +42,7 @@ def test_a_budget_of_simulated_time_limits_no_real_time(
 def test_what_simulated_a_program_of_others_is_recorded(tmp_path: Path) -> None:
     check = launched(tmp_path, None)
     assert (tmp_path / simgrid.HOSTS_FILE).read_text().split() == [f"odin{n}" for n in range(4)]
-    record = simulation.Simulation.simulated_by.fget(check)
+    record = Simulation.simulated_by.fget(check)
     assert record == {
         "simgrid": "3.32",
         "platform": check.env_vars[simgrid.NAME],
@@ -56,4 +50,4 @@ def test_what_simulated_a_program_of_others_is_recorded(tmp_path: Path) -> None:
         "host_flops": json.loads(check.env_vars[simgrid.FLOPS]),
     }
     check.simulated = False
-    assert simulation.Simulation.simulated_by.fget(check) is None
+    assert Simulation.simulated_by.fget(check) is None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,17 +15,9 @@ CHECKOUT = Path(__file__).parents[2]
 SMOKE = catalogue().smoke
 
 
-def install(folder: Path, names: list[str]) -> None:
-    for name in names:
-        (folder / name).mkdir(parents=True)
-        (folder / name / "toolchain.json").write_text("{}")
-
-
-@pytest.fixture
-def local(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Site:
-    install(tmp_path / "toolchains", list(SMOKE))
-    monkeypatch.setenv("ROUNDTRIP_TOOLCHAINS", str(tmp_path / "toolchains"))
-    monkeypatch.setenv("ROUNDTRIP_RUNS", str(tmp_path / "runs"))
+@pytest.fixture(scope="module")
+def local(install: Callable[..., None]) -> Site:
+    install(*SMOKE)
     return Site("local", CHECKOUT)
 
 

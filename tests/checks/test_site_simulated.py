@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -27,19 +28,13 @@ parameters = { app = ["FFT"], sizes = ["largest"] }
 """
 
 
-@pytest.fixture(scope="module")
-def toolchains(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("toolchains")
-    for name in ("smpi-boost181", "openmpi41-boost181"):
-        (folder / name).mkdir()
-        (folder / name / "toolchain.json").write_text("{}")
-    return folder
+@pytest.fixture(scope="module", autouse=True)
+def toolchains(install: Callable[..., None]) -> None:
+    install("smpi-boost181", "openmpi41-boost181")
 
 
 @pytest.fixture
-def site(toolchains: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Site:
-    monkeypatch.setenv("ROUNDTRIP_TOOLCHAINS", str(toolchains))
-    monkeypatch.setenv("ROUNDTRIP_RUNS", str(tmp_path / "runs"))
+def site() -> Site:
     return Site("simulated", CHECKOUT)
 
 
@@ -90,7 +85,7 @@ def test_what_shows_nothing_under_a_simulator_is_skipped_with_the_reason(
 @pytest.mark.nightly
 @pytest.mark.parametrize(("name", "launches"), [("simulated", 2), ("simulated-night", 1)])
 def test_the_shipped_campaigns_can_run_and_claim_nothing(
-    site: Site, name: str, launches: int, monkeypatch: pytest.MonkeyPatch
+    site: Site, name: str, launches: int
 ) -> None:
     campaign = model.load_campaign(CHECKOUT / "campaigns" / f"{name}.toml")
     planned = matrix.build_matrix(campaign, site)
@@ -109,11 +104,7 @@ def test_the_shipped_campaigns_can_run_and_claim_nothing(
 
 
 @pytest.mark.nightly
-def test_a_machine_that_measures_simulates_nothing(
-    toolchains: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("ROUNDTRIP_TOOLCHAINS", str(toolchains))
-    monkeypatch.setenv("ROUNDTRIP_RUNS", str(tmp_path / "runs"))
+def test_a_machine_that_measures_simulates_nothing() -> None:
     local = Site("local", CHECKOUT)
     assert not [name for name in local.toolchains if name.startswith("smpi")]
     checks = {case.check for case in local.cases(["checks/npb/simulated.py"])}

@@ -3,40 +3,32 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
-
-CHECKOUT = Path(__file__).parents[2]
-#: Counts the sockets of the launch in a folder, as the check does.
-COUNT = """\
-import sys
 from types import SimpleNamespace
+
+import pytest
+
 from checks.netpipe.sockets import NetPIPEOnSockets
-here = SimpleNamespace(stagedir=sys.argv[1])
-print(NetPIPEOnSockets.sockets(here).evaluate())
-"""
 
 
-def sockets(folder: Path, *cpus: list[int]) -> str:
+@pytest.mark.parametrize(
+    ("cpus", "sockets"),
+    [
+        ([[0], [2]], 1),
+        ([[0, 10], [11]], 2),
+        ([[0, 1], [2]], 0),  # one rank may run on both
+    ],
+)
+def test_a_rank_is_on_the_socket_of_all_its_processors(
+    tmp_path: Path, cpus: list[list[int]], sockets: int
+) -> None:
     """Of a node with processors 0, 2, 10 on socket 0 and 1, 3, 11 on socket 1."""
     lines = [
-        f"/sys/devices/system/cpu/cpu{cpu}/topology/physical_package_id:{cpu % 2}"
+        f"/sys/devices/system/cpu/cpu{cpu}/topology/physical_package_id:{cpu % 2}\n"
         for cpu in (0, 1, 10, 11, 2, 3)
     ]
-    (folder / "sockets.txt").write_text("\n".join(lines) + "\n")
-    placement = [
-        {"rank": rank, "host": "n1", "cpus": rank_cpus} for rank, rank_cpus in enumerate(cpus)
-    ]
-    (folder / "run.json").write_text(json.dumps({"placement": placement}))
-    process = subprocess.run(
-        [sys.executable, "-c", COUNT, str(folder)], cwd=CHECKOUT, capture_output=True, text=True
-    )
-    assert process.returncode == 0, process.stderr
-    return process.stdout.strip()
-
-
-def test_a_rank_is_on_the_socket_of_all_its_processors(tmp_path: Path) -> None:
-    assert sockets(tmp_path, [0], [2]) == "1"
-    assert sockets(tmp_path, [0, 10], [11]) == "2"
-    assert sockets(tmp_path, [0, 1], [2]) == "0", "it may run on both"
+    (tmp_path / "sockets.txt").write_text("".join(lines))
+    placement = [{"rank": rank, "host": "n1", "cpus": cpus[rank]} for rank in range(2)]
+    (tmp_path / "run.json").write_text(json.dumps({"placement": placement}))
+    launch = SimpleNamespace(stagedir=str(tmp_path))
+    assert NetPIPEOnSockets.sockets(launch).evaluate() == sockets

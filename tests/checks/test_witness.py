@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import importlib.util
 import platform
 import shlex
 import subprocess
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from reframe.core.exceptions import SanityError
 
-FILE = Path(__file__).parents[2] / "checks" / "mixins" / "witness.py"
-spec = importlib.util.spec_from_file_location("witness", FILE)
-assert spec is not None
-assert spec.loader is not None
-witness = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(witness)
-Witnessed = witness.Witnessed
+from checks.mixins.witness import Witnessed
 
 
 def launched(tmp_path: Path, stderr_text: str, ranks: int, hosts: int) -> SimpleNamespace:
@@ -28,12 +22,16 @@ def launched(tmp_path: Path, stderr_text: str, ranks: int, hosts: int) -> Simple
     return check
 
 
-def test_the_program_runs_with_its_words_and_output(tmp_path: Path) -> None:
-    check = SimpleNamespace(executable="printf", executable_opts=[], simulated=False)
+def run(program: str, words: str, **options: Any) -> subprocess.CompletedProcess[str]:
+    """One rank of a launch."""
+    check = SimpleNamespace(executable=program, executable_opts=[], simulated=False)
     Witnessed.wrap_executable(check)
-    line = shlex.join(["%s-%s", "a b", "$c"])
-    command = " ".join([check.executable, *check.executable_opts, line])
-    process = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True)
+    command = " ".join([check.executable, *check.executable_opts, words])
+    return subprocess.run(["bash", "-c", command], capture_output=True, text=True, **options)
+
+
+def test_the_program_runs_with_its_words_and_output(tmp_path: Path) -> None:
+    process = run("printf", shlex.join(["%s-%s", "a b", "$c"]), check=True)
     assert process.stdout == "a b-$c"
     launch_check = launched(tmp_path, "a warning of the MPI\n" + process.stderr, 1, 1)
     assert launch_check.rank_hosts().evaluate() == [platform.node()]
@@ -58,13 +56,7 @@ def test_which_library_a_rank_says(tmp_path: Path, name: str, is_mpi: bool) -> N
         f"#!/bin/sh\nprintf '\\tlibc.so.6 => /c (0x1)\\n\\t{name} => {library} (0x7f)\\n'\n"
     )
     ldd.chmod(0o755)
-    check = SimpleNamespace(executable="true", executable_opts=[], simulated=False)
-    Witnessed.wrap_executable(check)
-    command = " ".join([check.executable, *check.executable_opts])
-    environment = {"PATH": f"{tmp_path}:/usr/bin:/bin"}
-    process = subprocess.run(
-        ["bash", "-c", command], capture_output=True, text=True, env=environment
-    )
+    process = run("true", "", env={"PATH": f"{tmp_path}:/usr/bin:/bin"})
     assert process.stderr.split()[5:] == ([str(library)] if is_mpi else [])
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
+import importlib
 from pathlib import Path
 
 import pytest
@@ -10,7 +10,7 @@ import reframe.core.schedulers.local as local
 import reframe.frontend.executors.policies as policies
 from reframe.core import fields, variables
 
-FILE = Path(__file__).parents[2] / "checks" / "workarounds.py"
+from checks import workarounds
 
 
 def test_a_script_is_one_word(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -19,9 +19,7 @@ def test_a_script_is_one_word(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         *((module, "user_deprecation_warning") for module in (fields, variables)),
     ):
         monkeypatch.setattr(module, name, getattr(module, name))  # put back afterwards
-    spec = importlib.util.spec_from_file_location("workarounds", FILE)
-    assert spec is not None and spec.loader is not None
-    spec.loader.exec_module(importlib.util.module_from_spec(spec))
+    importlib.reload(workarounds)
     script = tmp_path / "a b" / "job.sh"
     script.parent.mkdir()
     script.write_text("#!/bin/sh\nexit 7\n")
