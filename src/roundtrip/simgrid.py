@@ -124,7 +124,6 @@ def simulation_fault(stderr_text: str) -> str:
 _TOOLCHAIN = "smpi"
 #: The root category at "critical" hides the warning of MPI_Abort, which `simulation_fault` needs.
 LOG_OPTIONS = ("--log=root.thres:critical", "--log=smpi_pmpi.thres:warning")
-_MISSING = "SimGrid is not installed: roundtrip toolchains smpi-boost181"
 
 
 def smpirun() -> Path:
@@ -132,7 +131,7 @@ def smpirun() -> Path:
     toolchain_program = paths.toolchains() / _TOOLCHAIN / "bin" / "smpirun"
     program = toolchain_program if toolchain_program.is_file() else shutil.which("smpirun")
     if program is None:
-        raise UserError(_MISSING)
+        raise UserError("SimGrid is not installed: roundtrip toolchains smpi-boost181")
     return Path(program)
 
 

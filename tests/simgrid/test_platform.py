@@ -96,23 +96,24 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return target
 
 
+def run(folder: Path, ranks: int, *words: str | Path) -> subprocess.CompletedProcess[str]:
+    """Run smpirun on the platform in `folder`."""
+    smpirun = paths.toolchains() / "smpi" / "bin" / "smpirun"
+    options = ["-np", str(ranks), "-platform", "platform.xml", "-hostfile", "hosts.txt"]
+    command = [smpirun, *options, *simgrid.LOG_OPTIONS, *words]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300)
+
+
 @pytest.mark.parametrize("failure", ["deadlock", "abort"])
 def test_a_simulation_that_went_wrong_is_known_by_what_it_says(
     program: Path, tmp_path: Path, failure: str
 ) -> None:
     """Its status is that of success."""
     simgrid.read_platform(PLATFORMS / "odin.xml", 1e9).write(tmp_path, 2)
-    command = [paths.toolchains() / "smpi" / "bin" / "smpirun", "-np", "2"]
-    command += ["-platform", "platform.xml", "-hostfile", "hosts.txt", *simgrid.LOG_OPTIONS]
-    process = subprocess.run(
-        [*command, program, failure], cwd=tmp_path, capture_output=True, text=True, timeout=120
-    )
+    process = run(tmp_path, 2, program, failure)
     assert process.returncode == 0
     assert failure in simgrid.simulation_fault(process.stderr).lower()
-    good_process = subprocess.run(
-        [*command, program], cwd=tmp_path, capture_output=True, text=True, timeout=120
-    )
-    assert simgrid.simulation_fault(good_process.stderr) == ""
+    assert simgrid.simulation_fault(run(tmp_path, 2, program).stderr) == ""
 
 
 @pytest.mark.parametrize(
@@ -136,13 +137,8 @@ def test_a_message_takes_what_the_platform_says(
     mb_s: float,
 ) -> None:
     simgrid.read_platform(PLATFORMS / f"{name}.xml", 1e9, rtt).write(tmp_path, ranks)
-    command = [paths.toolchains() / "smpi" / "bin" / "smpirun", "-np", str(ranks)]
-    command += ["-platform", "platform.xml", "-hostfile", "hosts.txt", *simgrid.LOG_OPTIONS]
-    command += ["--cfg=smpi/simulate-computation:no", program]
-    runs = [
-        subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300).stdout
-        for _ in range(2)
-    ]
+    words = ("--cfg=smpi/simulate-computation:no", program)
+    runs = [run(tmp_path, ranks, *words).stdout for _ in range(2)]
     assert runs[0] == runs[1], "two runs of a simulation differ"
     small_s, large_s = (float(word) for word in runs[0].split())
     assert small_s * 1e6 == pytest.approx(latency_us, rel=0.01)

@@ -37,7 +37,7 @@ def rewrite(index: Path, old: str, new: str) -> None:
     """Change the last `old` in the file of rank 1."""
     file = index.with_name("rank1.txt")
     head, _, tail = file.read_text().rpartition(old)
-    file.write_text(head + new + tail)
+    file.write_bytes((head + new + tail).encode(errors="surrogateescape"))
 
 
 def test_a_recorded_trace_is_cut_to_its_timed_section(recorded: Path, tmp_path: Path) -> None:
@@ -87,9 +87,7 @@ def test_the_head_of_a_trace_is_as_large_as_its_largest_collective(
 def test_a_truncated_or_hostile_trace_is_refused(
     recorded: Path, tmp_path: Path, old: str, new: str, complaint: str
 ) -> None:
-    file = recorded.with_name("rank1.txt")
-    head, _, tail = file.read_text().rpartition(old)
-    file.write_bytes((head + new + tail).encode(errors="surrogateescape"))
+    rewrite(recorded, old, new)
     with pytest.raises(UserError, match=complaint):
         cut(recorded, tmp_path / "cut")
     assert not (tmp_path / "cut").exists()
