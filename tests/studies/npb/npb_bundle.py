@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -11,7 +12,7 @@ from roundtrip import studies
 from roundtrip.collect import analysis, bundle_tables, samples
 from roundtrip.collect.bundle_rows import DETAIL_ROWS, PLACEMENT, POINTS
 from roundtrip.collect.columns import columns, setting_rows
-from roundtrip.report.blocks import Block, Fold, Part, Table
+from roundtrip.report.blocks import Cell, Part, Table
 from roundtrip.report.data import Data
 from roundtrip.stats.verdicts import judge
 
@@ -97,10 +98,10 @@ class Bundle:
             if source == "upstream":
                 continue
             self.rows.append((*key, 0, "total", 0, "time", total, "s"))
+            parts = [("iteration", total), ("compute", compute * noise)]
+            if communication:
+                parts.append(("exchange", communication * noise))
             for i in range(ITERATIONS):
-                parts = (("iteration", total), ("compute", compute * noise))
-                if communication:
-                    parts = (*parts, ("exchange", communication * noise))
                 for phase, seconds in parts:
                     self.rows.append((*key, 0, phase, i, "time", seconds / ITERATIONS, "s"))
             for rank in range(ranks):
@@ -161,16 +162,18 @@ def part(data: Data) -> Part:
     return chapter.part(judge(chapter.claims(), data.analysis.statistics))
 
 
-def flat(blocks: tuple[Block, ...]) -> list[Block]:
-    """Blocks, those that are folded too."""
-    flat_blocks: list[Block] = []
-    for block in blocks:
-        flat_blocks += flat(block.blocks) if isinstance(block, Fold) else [block]
-    return flat_blocks
-
-
 def table(section: Part, start: str) -> Table:
     """The one whose caption begins so."""
-    blocks = [*section.verdicts, *flat(section.blocks)]
-    (match,) = [b for b in blocks if isinstance(b, Table) and b.caption.startswith(start)]
+    (match,) = [one for one in section.tables if one.caption.startswith(start)]
     return match
+
+
+def row(block: Table, *words: str) -> tuple[Cell, ...]:
+    """The one whose name has all these words."""
+    (match,) = [cells for cells in block.rows if all(word in cells[0].text for word in words)]
+    return match
+
+
+def numbers(cells: Iterable[Cell]) -> list[str]:
+    """The first word of each cell: a median without its interval."""
+    return [cell.text.split(" ")[0] for cell in cells]

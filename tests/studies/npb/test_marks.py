@@ -16,7 +16,7 @@ from studies.npb.npb_bundle import Bundle
 from roundtrip import files
 from roundtrip.errors import UserError
 from roundtrip.report import plot
-from roundtrip.report.blocks import Items, Table, all_blocks
+from roundtrip.report.blocks import Items, Table
 from roundtrip.report.data import Data
 from roundtrip.report.painter import drawing
 from roundtrip.studies.npb import EmulatedMark, Mark, Marks, hostspeeds, marks, simulated
@@ -43,6 +43,14 @@ def over_the_link() -> Bundle:
         fields = {"communication": 1 + rtt, "problem_class": "W", "placement": "one-per-node"}
         builder.add("CG", 2, rtt, compute=2.0, **fields)  # type: ignore[arg-type]
     return builder
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """The marks of `over_the_link`."""
+    file = tmp_path / "marks.json"
+    file.write_text(json.dumps(marks.as_json(marks.from_bundle(bundle(over_the_link())))))
+    return file
 
 
 def curves(benchmark: str, waits: float, mops: float) -> BenchmarkCurves:
@@ -119,9 +127,7 @@ def test_only_what_was_measured_on_one_processor_is_marked() -> None:
         marks.from_bundle(bundle(builder))
 
 
-def test_a_launch_keeps_what_is_of_its_benchmark_with_its_origin(tmp_path: Path) -> None:
-    file = tmp_path / "marks.json"
-    file.write_text(json.dumps(marks.as_json(marks.from_bundle(bundle(over_the_link())))))
+def test_a_launch_keeps_what_is_of_its_benchmark_with_its_origin(file: Path) -> None:
     cg_marks = marks.read(file, "CG", "W")
     assert [mark.rtt_ms for mark in cg_marks.emulated] == [0.0, 4.0]
     assert cg_marks.origin == ORIGIN.origin
@@ -139,12 +145,9 @@ def test_a_launch_keeps_what_is_of_its_benchmark_with_its_origin(tmp_path: Path)
     ],
 )
 def test_what_is_no_file_of_marks_is_refused_with_its_place(
-    tmp_path: Path, change: dict[str, Any], place: str
+    file: Path, change: dict[str, Any], place: str
 ) -> None:
-    file = tmp_path / "marks.json"
-    file.write_text(
-        json.dumps({**marks.as_json(marks.from_bundle(bundle(over_the_link()))), **change})
-    )
+    file.write_text(json.dumps({**json.loads(file.read_text()), **change}))
     with pytest.raises(UserError, match=f"marks.json: no file of marks: {place}"):
         marks.read(file, "CG", "W")
 
@@ -173,11 +176,7 @@ def test_the_figure_marks_them_and_says_that_they_were_measured() -> None:
 
 
 def test_tables_name_the_origin_and_say_of_each_row_what_it_is() -> None:
-    blocks = list(
-        all_blocks(
-            tuple(simulated.measured_blocks([curves("CG", 100, 500.0), curves("MG", 100, 1000.0)]))
-        )
-    )
+    blocks = simulated.measured_blocks([curves("CG", 100, 500.0), curves("MG", 100, 1000.0)])
     tables = [block for block in blocks if isinstance(block, Table)]
     processors, speedups = tables
     assert all("measured; parts SIMULATED" in row[0].text for row in processors.rows)

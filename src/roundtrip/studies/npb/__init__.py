@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
@@ -33,7 +34,7 @@ CLASSES = ("S", "W", "A", "B", "C")
 TRIAL_CLASSES = ("S", "W")
 NATIVE, UPSTREAM = "native", "upstream"
 TWO_CLUSTERS, ONE_CLUSTER, TRANSPORT = "two clusters", "one cluster", "transport"
-#: Transports that stand for the study's libraries today; see `derived.COUNTERPARTS`.
+#: Transports that stand for the study's libraries today; see `derived.role`.
 UDP, MIXED, TCP = "udp", "mixed", "tcp"
 #: Arms whose rates are compared: programs, clusters and transports.
 ARMS = {
@@ -76,13 +77,22 @@ def legal_ranks(benchmark: str, problem_class: str, ranks: int) -> bool:
     if benchmark in ("BT", "SP"):
         return any(side * side == ranks for side in range(1, points // 3 + 1))
     if benchmark == "LU":
-        shorter = max(
-            (k for k in range(1, ranks + 1) if k * k <= ranks and ranks % k == 0), default=0
-        )
+        shorter = max((k for k in range(1, math.isqrt(ranks) + 1) if ranks % k == 0), default=0)
         return shorter > 0 and points // (ranks // shorter) >= 4
     if benchmark in ("CG", "FT", "IS", "MG"):
         return 0 < ranks <= points and ranks & (ranks - 1) == 0
     return ranks > 0
+
+
+def base_ranks(benchmark: str, problem_class: str, ranks: int) -> int:
+    """Ranks of one cluster, the base of `ranks` on two: half, or as many if half is illegal."""
+    half = ranks // 2
+    return half if legal_ranks(benchmark, problem_class, half) else ranks
+
+
+def shares_memory(placement: str, ranks: int, clusters: int) -> bool:
+    """Whether the ranks of a cluster share memory, which takes more ranks than `clusters`."""
+    return placement in MEMORY_PLACEMENTS and ranks > clusters
 
 
 class Thresholds(Table):
@@ -203,10 +213,7 @@ def _is_in_one_cluster(place: Place) -> bool:
 
 #: Contrasts: two clusters over one, one transport over another, our program over NPB's own.
 SPEEDUP = Contrast(
-    TWO_CLUSTERS,
-    ONE_CLUSTER,
-    "speed-up of two clusters over one",
-    is_primary=_is_of_the_study,
+    TWO_CLUSTERS, ONE_CLUSTER, "speed-up of two clusters over one", is_primary=_is_of_the_study
 )
 TRANSPORTS = Contrast(TRANSPORT, TRANSPORT)
 SOURCES = Contrast(
@@ -257,50 +264,35 @@ class NPB(Study):
         return super().section(data)
 
 
-def _has_upstream(case: PlannedCase, cluster_cases: Sequence[PlannedCase]) -> bool:
+def _has_upstream(case: PlannedCase, cases: Sequence[PlannedCase]) -> bool:
     """Whether `case` runs our program, and NPB's own program runs in the same place."""
     if case.parameters.get("source", NATIVE) != NATIVE:
         return False
-    parameters = {**case.parameters, "source": UPSTREAM}
-    return any(
-        (other.place, other.environ, dict(other.parameters))
-        == (case.place, case.environ, parameters)
-        for other in cluster_cases
-    )
+    twin = case.place, case.environ, {**case.parameters, "source": UPSTREAM}
+    return any((other.place, other.environ, dict(other.parameters)) == twin for other in cases)
 
 
 def _has_base(case: PlannedCase, cluster_cases: Sequence[PlannedCase]) -> bool:
-    """Whether one cluster runs the problem on half the ranks, or on as many if half is illegal."""
+    """Whether one cluster runs the problem on `base_ranks`."""
     parameters = case.parameters
-    candidates = [other for other in cluster_cases if _is_same(other, case)]
+    candidates = [other.parameters for other in cluster_cases if _problem(other) == _problem(case)]
     if "scale" in parameters:  # the partition determines the number of ranks
         half = (_HALF_SCALES.get(parameters["scale"]), parameters.get("placement"))
-        return any(
-            (other.parameters.get("scale"), other.parameters.get("placement")) == half
-            for other in candidates
-        )
+        return any((other.get("scale"), other.get("placement")) == half for other in candidates)
     ranks = int(parameters["ranks"])
-    is_legal = legal_ranks(parameters["benchmark"], parameters["problem_class"], ranks // 2)
-    base_ranks = str(ranks // 2 if is_legal else ranks)
+    base = base_ranks(parameters["benchmark"], parameters["problem_class"], ranks)
+    in_memory = shares_memory(parameters.get("placement", ""), ranks, 2)
     return any(
-        other.parameters.get("ranks") == base_ranks
-        and (base_ranks == "1" or _in_memory(other, 1) == _in_memory(case, 2))
+        other.get("ranks") == str(base)
+        and (base == 1 or shares_memory(other.get("placement", ""), base, 1) == in_memory)
         for other in candidates
     )
 
 
-def _is_same(one: PlannedCase, other: PlannedCase) -> bool:
-    """Whether two cases run the same problem with the same program and toolchain."""
+def _problem(case: PlannedCase) -> tuple[str | None, ...]:
+    """What is the same of a case and its base: toolchain, benchmark, class and program."""
     names = ("benchmark", "problem_class", "source")
-    return one.environ == other.environ and all(
-        one.parameters.get(name) == other.parameters.get(name) for name in names
-    )
-
-
-def _in_memory(case: PlannedCase, clusters: int) -> bool:
-    """Whether the ranks of a cluster share memory, which takes more ranks than `clusters`."""
-    in_memory = case.parameters.get("placement") in MEMORY_PLACEMENTS
-    return in_memory and int(case.parameters.get("ranks", "1")) > clusters
+    return case.environ, *(case.parameters.get(name) for name in names)
 
 
 STUDY = NPB()

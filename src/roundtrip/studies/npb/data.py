@@ -15,22 +15,14 @@ from typing import Any
 import polars as pl
 
 from roundtrip.collect.columns import setting_texts
-from roundtrip.report import labels
+from roundtrip.report import labels, units
 from roundtrip.report.blocks import Cell
 from roundtrip.report.data import Data
 from roundtrip.report.units import Level, Unit
 from roundtrip.stats.rounds import Pairing, RoundLaunch, pair_by_round
 from roundtrip.stats.summaries import Interval, median_interval
 from roundtrip.studies import display
-from roundtrip.studies.npb import (
-    MEMORY_PLACEMENTS,
-    NATIVE,
-    STUDY,
-    UPSTREAM,
-    Place,
-    derived,
-    legal_ranks,
-)
+from roundtrip.studies.npb import NATIVE, STUDY, UPSTREAM, base_ranks, derived, shares_memory
 
 #: Label of every row, table and figure of results over the link.
 EMULATED = "emulated WAN"
@@ -61,20 +53,20 @@ class Series:
         is_listed = self.benchmark in _BENCHMARKS
         return _BENCHMARKS.index(self.benchmark) if is_listed else len(_BENCHMARKS), astuple(self)
 
-    def place_at(self, rtt: float | None) -> Place:
-        """Place of comparison of its rates; `rtt` is in ms, None inside a cluster."""
-        return Place(self.benchmark, self.problem_class, rtt)
-
     @property
     def name(self) -> str:
         """``CG A``."""
         return f"{self.benchmark} {self.problem_class}"
 
     @property
+    def program(self) -> str:
+        """``CG A``, or ``CG A, NPB 3.4`` for NPB's own program."""
+        return f"{self.name}{self._source_words}"
+
+    @property
     def case(self) -> str:
         """``CG.A on 2 ranks``."""
-        ranks = "1 rank" if self.ranks == 1 else f"{self.ranks} ranks"
-        return f"{self.benchmark}.{self.problem_class} on {ranks}"
+        return f"{self.benchmark}.{self.problem_class} on {units.plural(self.ranks, 'rank')}"
 
     @property
     def as_planned(self) -> Series:
@@ -84,9 +76,7 @@ class Series:
     @property
     def in_memory(self) -> bool:
         """Whether the ranks of a cluster share memory."""
-        return self.placement in MEMORY_PLACEMENTS and self.ranks > (
-            2 if self.spans_clusters else 1
-        )
+        return shares_memory(self.placement, self.ranks, 2 if self.spans_clusters else 1)
 
     @property
     def role(self) -> str | None:
@@ -96,21 +86,23 @@ class Series:
     @property
     def transport(self) -> str:
         """Text: toolchain, memory inside clusters if ranks use it, and NPB 3.4 if it is NPB's."""
-        source = ", NPB 3.4" if self.source == UPSTREAM else ""
         memory = ", in memory inside" if self.in_memory and self.spans_clusters else ""
-        return f"{self.toolchain}{memory}{source}"
+        return f"{self.toolchain}{memory}{self._source_words}"
+
+    @property
+    def _source_words(self) -> str:
+        return ", NPB 3.4" if self.source == UPSTREAM else ""
 
     @property
     def setup(self) -> str:
         """Text: number and placement of the ranks."""
-        half = self.ranks // 2
-        place = f"{half} + {half} ranks" if self.spans_clusters else f"{self.ranks} ranks"
-        place = "1 rank" if self.ranks == 1 else place
-        if not self.spans_clusters and self.ranks > 1 and self.placement:
+        place = units.plural(self.ranks, "rank")
+        if self.spans_clusters and self.ranks != 1:
+            place = f"{self.ranks // 2} + {self.ranks // 2} ranks"
+        elif self.ranks > 1 and self.placement:
             place = f"{place} {labels.PLACEMENTS.get(self.placement, self.placement)}"
-        place = (
-            place if self.spans_clusters or self.has_real_nodes else f"{place} on emulated nodes"
-        )
+        if not self.spans_clusters and not self.has_real_nodes:
+            place = f"{place} on emulated nodes"
         return f"{place}, fewer processors" if self.shares_processors else place
 
     @property
@@ -120,45 +112,9 @@ class Series:
         return f"{label}, {EMULATED}" if self.spans_clusters else label
 
 
-def series_from_row(
-    row: Mapping[str, Any], titles: Mapping[str, str], transports: Mapping[str, str]
-) -> tuple[Series, float | None]:
-    """Series and round-trip time (ms; None inside a cluster) of a row of cases.parquet.
-
-    `titles`, `transports`: toolchain and transport by environment.  A launch that never ran is
-    known only by the name of its case.
-    """
-    parameters, emulation = (
-        setting_texts(row["parameters"]),
-        setting_texts(row["emulation"]),
-    )
-    rtt = emulation.get("wan_rtt_ms", parameters.get("wan_rtt"))
-    ranks, environ = parameters.get("ranks", ""), str(row["environ"] or "")
-    series = Series(
-        benchmark=parameters.get("benchmark", ""),
-        problem_class=parameters.get("problem_class", ""),
-        ranks=int(ranks) if ranks.isdigit() else int(row["ranks"] or 0),
-        toolchain=str(titles.get(environ) or environ),
-        environ=environ,
-        placement=parameters.get("placement", ""),
-        source=parameters.get("source", NATIVE),
-        spans_clusters=rtt is not None,
-        partition=str(row["partition"] or ""),
-        shares_processors="shared_processors" in emulation,
-        has_real_nodes="nodes" not in emulation,
-        transport_name=transports.get(environ) or derived.legacy_transport(environ),
-    )
-    return series, None if rtt is None else float(rtt)
-
-
-@dataclass(frozen=True)
-class MissingCase:
-    """A case with launches that did not complete."""
-
-    series: Series
-    rtt: float | None
-    status: str
-    reason: str
+Figures = dict[str, float]
+#: Figures of launches at one RTT, by launch.
+Rounds = dict[str, Figures]
 
 
 class Launches:
@@ -166,19 +122,20 @@ class Launches:
 
     def __init__(self, data: Data) -> None:
         self.level = Level(data.analysis.statistics.confidence_level)
+        self.is_abba = data.is_abba
         launches = data.launches.filter(pl.col("study") == STUDY.name)
         titles = launches.filter(pl.col("toolchain") != pl.col("environ"))
         titles = titles.sort(pl.col("status") == "passed")  # the dict keeps the last one
         self._titles = dict(titles.select("environ", "toolchain").iter_rows())
+        self._case_ids = dict(launches.select("launch", "case_id").iter_rows())
         self._transports = _transports(data.environment.get("toolchains.json"))
-        self._rows = list(launches.iter_rows(named=True))
+        self._rows = launches.rows(named=True)
         self._details = data.study_records(STUDY.name)
         self._origins = data.origins
-        self.is_abba = data.is_abba
         self._samples = data.samples.filter(pl.col("study") == STUDY.name)
 
     @cached_property
-    def _figures(self) -> dict[str, dict[str, float]]:
+    def _figures(self) -> Rounds:
         """rate, time, compute, communication, iterations, least and most of each launch.
 
         least and most: seconds in MPI of the rank with the least and of the rank with the most;
@@ -216,69 +173,58 @@ class Launches:
         return {row.pop("launch"): row for row in frame.collect().iter_rows(named=True)}
 
     @cached_property
-    def points(self) -> dict[Series, dict[float | None, dict[str, dict[str, float]]]]:
+    def points(self) -> dict[Series, dict[float | None, Rounds]]:
         """Figures by series, RTT in ms (None inside a cluster) and launch."""
-        points: dict[Series, dict[float | None, dict[str, dict[str, float]]]] = {}
+        points: dict[Series, dict[float | None, Rounds]] = {}
         for row in self._rows:
             if row["status"] == "passed" and row["launch"] in self._figures:
                 series, rtt = self._series(row)
-                launches = points.setdefault(series, {}).setdefault(rtt, {})
-                launches[row["launch"]] = self._figures[row["launch"]]
+                rounds = points.setdefault(series, {}).setdefault(rtt, {})
+                rounds[row["launch"]] = self._figures[row["launch"]]
         return {
             series: dict(sorted(points[series].items(), key=lambda item: item[0] or 0.0))
             for series in sorted(points, key=lambda series: series.order)
         }
 
-    @cached_property
-    def missing_cases(self) -> list[MissingCase]:
-        """Cases with launches that failed or are missing; skipped cases have their own table."""
-        rows = [row for row in self._rows if row["status"] in ("failed", "missing")]
-        return [
-            MissingCase(*self._series(row), str(row["status"]), str(row["reason"] or ""))
-            for row in rows
-        ]
+    def rounds(self, series: Series, rtt: float | None) -> Rounds:
+        """Figures of the launches at one RTT in ms (None inside a cluster); {} without launches."""
+        return self.points.get(series, {}).get(rtt, {})
 
     @cached_property
-    def _passed_rows(self) -> dict[tuple[Series, float | None], list[dict[str, Any]]]:
-        """Rows of cases.parquet of completed launches, by series and RTT in ms."""
-        rows: dict[tuple[Series, float | None], list[dict[str, Any]]] = {}
-        for row in self._rows:
-            if row["status"] == "passed":
-                rows.setdefault(self._series(row), []).append(row)
-        return rows
+    def missing_points(self) -> list[tuple[Series, float | None]]:
+        """Series and RTT of launches that failed or are missing; skipped cases have a table."""
+        return [self._series(row) for row in self._rows if row["status"] in ("failed", "missing")]
 
     def value(self, series: Series, rtt: float | None, figure: str) -> Cell:
         """Cell of `figure`, rate or time, over launches, with its series in the history."""
-        rows = self.points[series].get(rtt, {}).values()
-        values = [row[figure] for row in rows if math.isfinite(row[figure])]
-        key = self.series_key(series, rtt, figure)
-        return display.value(self.interval(values), _UNITS[figure], series=key)
+        rounds = self.rounds(series, rtt).values()
+        values = [figures[figure] for figures in rounds if math.isfinite(figures[figure])]
+        return self.cell(values, _UNITS[figure], series=self.series_key(series, rtt, figure))
+
+    def cell(self, values: Sequence[float], unit: Unit, base: str = "", series: str = "") -> Cell:
+        """Cell of median and interval of `values`; `base` and `series` as in `Quantity`."""
+        return display.value(self.interval(values), unit, base=base, series=series)
 
     def series_key(self, series: Series, rtt: float | None, figure: str = "rate") -> str:
         """Key of the series of `figure`, rate or time, in the history, as in `Cell.series`."""
-        cases = {row["case_id"] for row in self._passed_rows.get((series, rtt), ())}
+        cases = {self._case_ids[launch] for launch in self.rounds(series, rtt)}
         return self._origins.key(cases, 0, metric=figure, phase="total")
 
     @cached_property
     def _messages(self) -> pl.DataFrame:
         return self._samples.filter(pl.col("metric") == "messages").collect()
 
-    def messages(self, series: Series) -> pl.DataFrame:
-        """Columns pattern, size_bytes, messages of one launch: every launch sends the same."""
-        launches = [
-            rows[0]["launch"]
-            for (other, _), rows in sorted(self._passed_rows.items(), key=_by_rtt)
-            if other == series
-        ]
-        return derived.messages(self._messages.filter(pl.col("launch") == launches[0]))
+    def messages(self, series: Series) -> tuple[pl.DataFrame, float]:
+        """`derived.messages` and iterations of the first launch: every launch sends the same."""
+        launch, figures = next(iter(next(iter(self.points[series].values())).items()))
+        samples = self._messages.filter(pl.col("launch") == launch)
+        return derived.messages(samples), figures["iterations"]
 
     def histories(self, series: Series) -> list[str]:
         """Verification history in the record of each launch; "not measured" without one."""
-        return [
-            _history(self._details.get(row["launch"]))
-            for row in self._rows
-            if row["status"] == "passed" and self._series(row)[0] == series
-        ]
+        launches = [launch for rounds in self.points[series].values() for launch in rounds]
+        records = [self._details.get(launch, {}).get("verification") or {} for launch in launches]
+        return [str(record.get("history") or "not measured") for record in records]
 
     @property
     def link_series(self) -> list[Series]:
@@ -288,13 +234,10 @@ class Launches:
     @property
     def planned_link_points(self) -> set[tuple[Series, float]]:
         """Series as planned and RTT in ms of all launches over the link, completed or not."""
-        measured_points = (
-            (series, rtt) for series in self.link_series for rtt in self.points[series]
-        )
-        missing_points = ((case.series, case.rtt) for case in self.missing_cases)
+        points = [(series, rtt) for series in self.points for rtt in self.points[series]]
         return {
             (series.as_planned, rtt)
-            for series, rtt in (*measured_points, *missing_points)
+            for series, rtt in (*points, *self.missing_points)
             if rtt is not None
         }
 
@@ -314,29 +257,23 @@ class Launches:
         ]
         return min(candidates, key=lambda other: (other.ranks, other.order))
 
+    def ideal_speedup(self, series: Series) -> float:
+        """The number of ranks over that of `fewest_ranks_base`."""
+        return series.ranks / self.fewest_ranks_base(series).ranks
+
     def base_of(self, series: Series) -> Series | None:
-        """Base of `series` in one cluster, on half the ranks, or on as many if half is illegal."""
-        candidates = [
+        """Base of `series` in one cluster, on `base_ranks`; None if it did not run."""
+        ranks = base_ranks(series.benchmark, series.problem_class, series.ranks)
+        candidates = (
             other
-            for other in self.points
-            if not other.spans_clusters
-            and (other.benchmark, other.problem_class, other.environ, other.source)
-            == (series.benchmark, series.problem_class, series.environ, series.source)
-            and (other.ranks == 1 or other.in_memory == series.in_memory)
-        ]
-        half = series.ranks // 2
-        is_legal = legal_ranks(series.benchmark, series.problem_class, half)
-        ranks = half if is_legal else series.ranks
-        return next((other for other in candidates if other.ranks == ranks), None)
+            for other in self.cluster_series
+            if (other.name, other.environ, other.source, other.ranks)
+            == (series.name, series.environ, series.source, ranks)
+            and (ranks == 1 or other.in_memory == series.in_memory)
+        )
+        return next(candidates, None)
 
-    def base_label(self, series: Series) -> str:
-        """Label of the base of the speed-up of `series`; "" without a base."""
-        base = self.base_of(series)
-        return base.label if base else ""
-
-    def pairs(
-        self, first: Mapping[str, dict[str, float]], second: Mapping[str, dict[str, float]]
-    ) -> list[tuple[dict[str, float], dict[str, float]]]:
+    def pairs(self, first: Rounds, second: Rounds) -> list[tuple[Figures, Figures]]:
         """Figures of pairs of launches of the same round, which are close in time."""
         pairing = self.pairing(first, second)
         return [(first[one], second[other]) for one, other in pairing.pairs]
@@ -365,7 +302,28 @@ class Launches:
         return median_interval(values, self.level) if values else None
 
     def _series(self, row: Mapping[str, Any]) -> tuple[Series, float | None]:
-        return series_from_row(row, self._titles, self._transports)
+        """Series and round-trip time (ms; None inside a cluster) of a row of cases.parquet.
+
+        A launch that never ran is known only by the name of its case.
+        """
+        parameters, emulation = setting_texts(row["parameters"]), setting_texts(row["emulation"])
+        rtt = emulation.get("wan_rtt_ms", parameters.get("wan_rtt"))
+        ranks, environ = parameters.get("ranks", ""), str(row["environ"] or "")
+        series = Series(
+            benchmark=parameters.get("benchmark", ""),
+            problem_class=parameters.get("problem_class", ""),
+            ranks=int(ranks) if ranks.isdigit() else int(row["ranks"] or 0),
+            toolchain=str(self._titles.get(environ) or environ),
+            environ=environ,
+            placement=parameters.get("placement", ""),
+            source=parameters.get("source", NATIVE),
+            spans_clusters=rtt is not None,
+            partition=str(row["partition"] or ""),
+            shares_processors="shared_processors" in emulation,
+            has_real_nodes="nodes" not in emulation,
+            transport_name=self._transports.get(environ) or derived.legacy_transport(environ),
+        )
+        return series, None if rtt is None else float(rtt)
 
 
 def _transports(toolchains: object) -> dict[str, str]:
@@ -377,12 +335,3 @@ def _transports(toolchains: object) -> dict[str, str]:
         if isinstance(value, str):
             transports[str(name)] = value
     return transports
-
-
-def _history(record: Mapping[str, Any] | None) -> str:
-    verification = (record or {}).get("verification") or {}
-    return str(verification.get("history") or "not measured")
-
-
-def _by_rtt(item: tuple[tuple[Series, float | None], Any]) -> float:
-    return item[0][1] or 0.0

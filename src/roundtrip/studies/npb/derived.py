@@ -26,13 +26,17 @@ Round trips waited for
 
 The study: Matsuda, Kudoh and Ishikawa, "Evaluation of MPI implementations on grid-connected
 clusters using an emulated WAN environment", CCGrid 2003, doi 10.1109/CCGRID.2003.1199347.  Two
-clusters of 16 hosts each, a router PC between them.  Numbers are from its abstract.
+clusters of 16 hosts each, a router PC between them.  Its findings are from its abstract:
+"UDP-encapsulated MPICH-SCore most often performs better than other implementations.  However, the
+differences are not critical for the benchmarks.  [...] The performance of the LU benchmark scales
+up linearly with under 4 millisecond round-trip latency.  The CG benchmark shows the scalability of
+1.13 times with 4 millisecond round-trip latency.  The MG benchmark shows the scalability of 1.24
+times with 4 millisecond round-trip latency."
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import polars as pl
 import scipy
@@ -51,73 +55,14 @@ from roundtrip.stats.summaries import (
 from roundtrip.studies.derivation import Facts, Pairing, Ratio, toolchain_speeds
 from roundtrip.studies.npb import MEMORY_PLACEMENTS, MIXED, TCP, UDP
 
-
-@dataclass(frozen=True)
-class Counterpart:
-    """A library of the study, its substitute today, and the reason for the substitute."""
-
-    library: str
-    substitute: str
-    reason: str
-
-
-COUNTERPARTS = {
-    UDP: Counterpart(
-        "UDP-encapsulated MPICH-SCore",
-        "MPICH over libfabric's udp;ofi_rxd, each rank on a node",
-        "One library end to end that makes UDP datagrams reliable itself, inside a cluster and "
-        "between clusters, without the kernel's TCP.",
-    ),
-    MIXED: Counterpart(
-        "MPICH-G2/SCore",
-        "MPICH over shared memory inside a cluster and TCP between, a node for each cluster",
-        "The cluster's own fast way inside, TCP to the other cluster. Shared memory takes the "
-        "place of SCore on Myrinet.",
-    ),
-    TCP: Counterpart(
-        "MPICH-P4",
-        "MPICH over TCP, each rank on a node",
-        "TCP sockets for every message, in a cluster and between clusters.",
-    ),
+#: Findings of the study, in brief.
+UDP_MOSTLY_BETTER = "UDP most often better"
+DIFFERENCES_NOT_CRITICAL = "Differences not critical"
+SCALING_STATEMENTS = {
+    "LU": "LU scales linearly up to 4 ms",
+    "CG": "CG gains at 4 ms: 1.13",
+    "MG": "MG gains at 4 ms: 1.24",
 }
-
-
-@dataclass(frozen=True)
-class Statement:
-    """A finding of the study in its words, and the `benchmark` that it is about, if any."""
-
-    words: str
-    short: str
-    benchmark: str = ""
-
-
-UDP_MOSTLY_BETTER = Statement(
-    "UDP-encapsulated MPICH-SCore most often performs better than other implementations.",
-    "UDP most often better",
-)
-DIFFERENCES_NOT_CRITICAL = Statement(
-    "However, the differences are not critical for the benchmarks.", "Differences not critical"
-)
-SCALING_STATEMENTS = (
-    Statement(
-        "The performance of the LU benchmark scales up linearly with under 4 millisecond "
-        "round-trip latency.",
-        "LU scales linearly up to 4 ms",
-        "LU",
-    ),
-    Statement(
-        "The CG benchmark shows the scalability of 1.13 times with 4 millisecond round-trip "
-        "latency.",
-        "CG gains at 4 ms: 1.13",
-        "CG",
-    ),
-    Statement(
-        "The MG benchmark shows the scalability of 1.24 times with 4 millisecond round-trip "
-        "latency.",
-        "MG gains at 4 ms: 1.24",
-        "MG",
-    ),
-)
 
 
 def role(transport: str, placement: str) -> str | None:
@@ -135,20 +80,13 @@ def legacy_transport(environ: str) -> str:
     return "UDP" if "udp" in words else "TCP" if {"tcp", "ucx"} & set(words) else ""
 
 
-def separated_speedup(
-    one_cluster_s: tuple[float, float], two_clusters_s: tuple[float, float], ranks: tuple[int, int]
-) -> float:
-    """Speed-up on processors of their own.
-
-    `one_cluster_s`, `two_clusters_s`: (compute, communication) in seconds.
-    """
-    return sum(one_cluster_s) / separated_time(one_cluster_s, two_clusters_s, ranks)
-
-
 def separated_time(
     one_cluster_s: tuple[float, float], two_clusters_s: tuple[float, float], ranks: tuple[int, int]
 ) -> float:
-    """Time on both clusters if every rank had its own processor, seconds."""
+    """Time on both clusters if every rank had its own processor, seconds.
+
+    `one_cluster_s`, `two_clusters_s`: (compute, communication) in seconds; `ranks` of both.
+    """
     return one_cluster_s[0] * ranks[0] / ranks[1] + two_clusters_s[1]
 
 
@@ -163,18 +101,6 @@ def slope(rtt_s: Sequence[float], seconds: Sequence[float], level: float) -> Int
     has_interval = all(lower_rank(list(rtt_s).count(rtt), level) > 0 for rtt in set(rtt_s))
     low, high = (float(fit.low_slope), float(fit.high_slope)) if has_interval else (None, None)
     return Interval(float(fit.slope), low, high, len(seconds), level)
-
-
-def rtt_at_speedup(
-    speedup: float, one_cluster_s: float, two_clusters_s: float, round_trips: float, iterations: int
-) -> float | None:
-    """RTT in seconds at which the speed-up falls to `speedup`; None if it never does.
-
-    The RTT is 0 if the speed-up is less even without a delay.  `two_clusters_s`: time without one.
-    """
-    if round_trips <= 0:
-        return None
-    return max(0.0, (one_cluster_s / speedup - two_clusters_s) / (round_trips * iterations))
 
 
 PATTERNS = ("exchange", "pipeline", "transpose", "reduction")
@@ -198,18 +124,13 @@ ROUND_TRIPS = Summary("time of an iteration over round-trip time", Kind.COST, "l
 
 def summary(samples: pl.DataFrame) -> dict[str, float]:
     """Figures of one launch, named as in SUMMARY_UNITS; figures not measured are absent."""
-    figures: dict[str, float] = {}
-    section_samples = samples.filter(pl.col("phase") == "total")
-    for metric in ("rate", "time"):
-        values = section_samples.filter(pl.col("metric") == metric)["value"]
-        if len(values):
-            figures[metric] = float(values[0])
+    section = samples.filter(pl.col("phase") == "total", pl.col("metric").is_in(["rate", "time"]))
+    figures: dict[str, float] = dict(section.select("metric", "value").iter_rows())
     shares = phase_shares(samples)
     if "compute" in shares:
         figures["compute_share"] = shares["compute"]
     counts = messages(samples)
-    total = counts["messages"].sum()
-    if total:
+    if total := counts["messages"].sum():
         figures["messages"] = float(total)
         bytes_ = (counts["size_bytes"] * counts["messages"]).sum()
         figures["mean_message_bytes"] = float(bytes_) / float(total)

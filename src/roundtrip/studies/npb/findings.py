@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
+from statistics import median
 
 from roundtrip.report import labels, units
-from roundtrip.report.blocks import Answer, Inline, Strong, Tone
+from roundtrip.report.blocks import Answer, Strong, Tone
 from roundtrip.report.units import Quantity
 from roundtrip.stats.summaries import Interval
 from roundtrip.stats.verdicts import ClaimVerdict, Verdict
@@ -15,7 +16,10 @@ from roundtrip.studies.findings import Outcome, joint_words, names_or_count
 from roundtrip.studies.npb import (
     NATIVE,
     PUBLISHED_SPEEDUPS,
+    SOURCES,
+    SPEEDUP,
     STUDY_RTT_MS,
+    TRANSPORTS,
     TRIAL_CLASSES,
     UDP,
     UPSTREAM,
@@ -24,15 +28,12 @@ from roundtrip.studies.npb import (
     published_words,
 )
 from roundtrip.studies.npb.data import EMULATED, Launches, Series
-from roundtrip.studies.npb.derived import Statement
 from roundtrip.studies.npb.speedup import (
-    NpbSources,
-    NpbSpeedup,
-    NpbTransports,
+    SeriesClaim,
     claimed_speedups,
-    communication_shares,
-    same_problem,
-    speedups_over_ranks,
+    speedup_over_ranks,
+    transport_pairs,
+    verdicts_on,
 )
 from roundtrip.studies.study import Claim
 
@@ -53,10 +54,10 @@ class Finding:
     and some were not made; else "".
     """
 
-    statement: Statement
+    statement: str
     where: str
-    evidence: str | Quantity
-    outcome: str
+    evidence: str | Quantity = units.NO_VALUE
+    outcome: str = "not measured"
     series: Series | None = None
     limits: str = ""
 
@@ -75,43 +76,32 @@ def findings(
     verdicts: Mapping[Claim, ClaimVerdict], launches: Launches, settings: Thresholds
 ) -> list[Finding]:
     """Return all five findings of the study; "not measured" without class A or above."""
-    transports = {
-        key: verdict
-        for key, verdict in verdicts.items()
-        if isinstance(key, NpbTransports) and key.series.problem_class not in TRIAL_CLASSES
-    }
-    speedups = {
-        key: verdict
-        for key, verdict in verdicts.items()
-        if isinstance(key, NpbSpeedup) and key.series.problem_class not in TRIAL_CLASSES
-    }
-    udp_verdicts = [verdict for key, verdict in transports.items() if key.series.role == UDP]
+    transports = verdicts_on(TRANSPORTS, verdicts)
+    transports = {claim: transports[claim] for claim in transports if not _is_trial(claim.series)}
+    udp_verdicts = [verdict for claim, verdict in transports.items() if claim.series.role == UDP]
     pairs = _planned_pairs(launches)
     udp_count = sum(UDP in (one.role, other.role) for one, other in pairs)
     results = [
         _udp_mostly_better(udp_verdicts, udp_count),
         _not_critical(list(transports.values()), len(pairs), settings),
     ]
-    for statement in derived.SCALING_STATEMENTS:
+    for benchmark, statement in derived.SCALING_STATEMENTS.items():
+        target = PUBLISHED_SPEEDUPS[benchmark] * (1 - settings.published_within)
+        place = f"in one cluster and over a link of {STUDY_RTT_MS:g} ms"
         series_results = [
-            _scaling(launches, statement, key, verdict, settings)
-            for key, verdict in speedups.items()
-            if key.series.benchmark == statement.benchmark and key.rtt == STUDY_RTT_MS
+            _scaling(statement, claim, verdict, target)
+            for claim, verdict in verdicts_on(SPEEDUP, verdicts).items()
+            if (claim.series.benchmark, claim.rtt) == (benchmark, STUDY_RTT_MS)
+            and not _is_trial(claim.series)
         ]
-        results += series_results or [_not_measured(statement)]
+        results += series_results or [
+            Finding(statement, f"no {benchmark} of class A or above {place}")
+        ]
     return results
 
 
-def _not_measured(statement: Statement) -> Finding:
-    """`statement` without a comparison; the cell says which launches it lacks."""
-    if statement.benchmark:
-        place = f"in one cluster and over a link of {STUDY_RTT_MS:g} ms"
-        where = f"no {statement.benchmark} of class A or above {place}"
-    elif statement is derived.UDP_MOSTLY_BETTER:
-        where = "UDP and another transport did not run the same kernel of class A or above"
-    else:
-        where = "no two transports ran the same kernel of class A or above"
-    return Finding(statement, where, units.NO_VALUE, "not measured")
+def _is_trial(series: Series) -> bool:
+    return series.problem_class in TRIAL_CLASSES
 
 
 def prefer_unshared(all_findings: Sequence[Finding]) -> list[Finding]:
@@ -132,11 +122,11 @@ def prefer_unshared(all_findings: Sequence[Finding]) -> list[Finding]:
 
 def _planned_pairs(launches: Launches) -> list[tuple[Series, Series]]:
     """Pairs of transports at each RTT for which both were launched, completed or not."""
-    return [
-        (one, other)
-        for (one, rtt), (other, other_rtt) in combinations(launches.planned_link_points, 2)
-        if rtt == other_rtt and same_problem(one, other) and one.problem_class not in TRIAL_CLASSES
-    ]
+    planned: dict[float, list[Series]] = defaultdict(list)
+    for series, rtt in launches.planned_link_points:
+        if not _is_trial(series):
+            planned[rtt].append(series)
+    return [pair for all_series in planned.values() for pair in transport_pairs(all_series)]
 
 
 def _comparison_count(count: int, total: int) -> str:
@@ -153,7 +143,8 @@ def _where_measured(count: int, total: int) -> str:
 def _udp_mostly_better(verdicts: Sequence[ClaimVerdict], total: int) -> Finding:
     statement = derived.UDP_MOSTLY_BETTER
     if not verdicts:
-        return _not_measured(statement)
+        lack = "UDP and another transport did not run the same kernel of class A or above"
+        return Finding(statement, lack)
     counts = {kind: sum(verdict.verdict is kind for verdict in verdicts) for kind in Verdict}
     text = ", ".join(f"{number} {kind}" for kind, number in counts.items() if number)
     half, wins = len(verdicts) / 2, counts[Verdict.FASTER]
@@ -170,14 +161,15 @@ def _udp_mostly_better(verdicts: Sequence[ClaimVerdict], total: int) -> Finding:
 def _not_critical(verdicts: Sequence[ClaimVerdict], total: int, settings: Thresholds) -> Finding:
     statement = derived.DIFFERENCES_NOT_CRITICAL
     if not verdicts:
-        return _not_measured(statement)
+        return Finding(statement, "no two transports ran the same kernel of class A or above")
     margin = 1 + settings.critical_difference
-    within = [verdict.interval.within(1 / margin, margin) for verdict in verdicts]
-    beyond = [_is_beyond(verdict.interval, margin) for verdict in verdicts]
-    outcome = "holds" if all(within) else "does not hold" if any(beyond) else "cannot tell"
+    intervals = [verdict.interval for verdict in verdicts]
+    is_within = all(interval.within(1 / margin, margin) for interval in intervals)
+    beyond = sum(_is_beyond(interval, margin) for interval in intervals)
+    outcome = "holds" if is_within else "does not hold" if beyond else "cannot tell"
     ratios = (
-        f"ratios {units.ratio_range_text([verdict.interval.median for verdict in verdicts])}; "
-        f"{sum(beyond)} beyond {units.percent(settings.critical_difference)}"
+        f"ratios {units.ratio_range_text([interval.median for interval in intervals])}; "
+        f"{beyond} beyond {units.percent(settings.critical_difference)}"
     )
     where = f"every pair of transports, {_comparison_count(len(verdicts), total)}"
     # One critical difference refutes the statement, whatever the others are.
@@ -191,15 +183,8 @@ def _is_beyond(interval: Interval, margin: float) -> bool:
     return interval.low > margin or interval.high < 1 / margin
 
 
-def _scaling(
-    launches: Launches,
-    statement: Statement,
-    key: NpbSpeedup,
-    verdict: ClaimVerdict,
-    settings: Thresholds,
-) -> Finding:
+def _scaling(statement: str, claim: SeriesClaim, verdict: ClaimVerdict, target: float) -> Finding:
     """Test of a speed-up at 4 ms; "in part": two clusters gain, but less than in the study."""
-    target = PUBLISHED_SPEEDUPS[statement.benchmark] * (1 - settings.published_within)
     low, high = verdict.interval.low, verdict.interval.high
     if low is None or high is None:
         outcome = "cannot tell"
@@ -211,47 +196,39 @@ def _scaling(
         outcome = "holds in part"
     else:
         outcome = "cannot tell" if high >= target else "does not hold"
-    ratio = Quantity.claim(verdict.interval, launches.base_label(key.series))
-    return Finding(statement, key.series.label, ratio, outcome, key.series)
+    ratio = Quantity.claim(verdict.interval, claim.base.label)
+    return Finding(statement, claim.series.label, ratio, outcome, claim.series)
 
 
 _VERDICTS = (Verdict.FASTER, Verdict.SLOWER, Verdict.ON_PAR, Verdict.CANNOT_TELL)
 _WORDS = {kind: "open" if kind is Verdict.CANNOT_TELL else str(kind) for kind in _VERDICTS}
 
 
-def answers_at_longest_rtt(
-    launches: Launches, verdicts: Mapping[Claim, ClaimVerdict]
-) -> list[Answer]:
+def answers_at_longest_rtt(verdicts: Mapping[Claim, ClaimVerdict]) -> list[Answer]:
     """Return one answer: benchmarks that gain from a second cluster at the longest RTT."""
-    speedups = {key: verdict for key, verdict in verdicts.items() if isinstance(key, NpbSpeedup)}
-    selection = {key: verdict for key, verdict in speedups.items() if key.series.source == NATIVE}
-    selection = selection or speedups
-    if not selection:
+    speedups = verdicts_on(SPEEDUP, verdicts)
+    claims = [claim for claim in speedups if claim.series.source == NATIVE] or list(speedups)
+    if not claims:
         return []
-    rtt = max(key.rtt for key in selection)
-    verdicts_at_rtt = {key: verdict for key, verdict in selection.items() if key.rtt == rtt}
-    unshared_names = {
-        key.series.name for key in verdicts_at_rtt if not key.series.shares_processors
-    }
-    by_name: dict[str, list[Outcome]] = {}
-    medians: dict[str, list[float]] = {}
-    for key, verdict in verdicts_at_rtt.items():
-        if not key.series.shares_processors or key.series.name not in unshared_names:
-            base = launches.base_of(key.series)
-            is_same_size = base is not None and base.ranks == key.series.ranks
-            name = f"{key.series.name} (as many ranks in one)" if is_same_size else key.series.name
-            where = key.series.ranks, key.series.setup
-            outcome = Outcome(key.series.transport, where, verdict.verdict)
-            by_name.setdefault(name, []).append(outcome)
-            medians.setdefault(name, []).append(verdict.interval.median)
-    speedup_texts = {
-        name: f"{name} ({units.ratio_range_text(values)} times as fast)"
-        for name, values in medians.items()
-    }
+    rtt = max(claim.rtt or 0.0 for claim in claims)
+    claims = [claim for claim in claims if claim.rtt == rtt]
+    unshared = {claim.series.name for claim in claims if not claim.series.shares_processors}
+    outcomes: dict[str, list[Outcome]] = defaultdict(list)
+    medians: dict[str, list[float]] = defaultdict(list)
+    for claim in claims:
+        series, verdict = claim.series, speedups[claim]
+        if series.shares_processors and series.name in unshared:
+            continue
+        is_same_size = claim.base.ranks == series.ranks
+        name = f"{series.name} (as many ranks in one)" if is_same_size else series.name
+        where = series.ranks, series.setup
+        outcomes[name].append(Outcome(series.transport, where, verdict.verdict))
+        medians[name].append(verdict.interval.median)
     groups: dict[str, list[str]] = {words: [] for words in _WORDS.values()}
-    for name, outcomes in by_name.items():
-        words = joint_words(outcomes, _WORDS, "transport")
-        groups.setdefault(words, []).append(speedup_texts[name])
+    for name in outcomes:
+        words = joint_words(outcomes[name], _WORDS, "transport")
+        times = f"{units.ratio_range_text(medians[name])} times as fast"
+        groups.setdefault(words, []).append(f"{name} ({times})")
     clauses = [f"{words} in {', '.join(names)}" for words, names in groups.items() if names]
     text = f"Two clusters against one, on an {EMULATED} of {rtt:g} ms: {'; '.join(clauses)}."
     return [Answer((text,))]
@@ -261,37 +238,34 @@ def answers_at_longest_rtt(
 _MAX_IDEAL_RATIO = 1.25
 
 
-def _ideal(launches: Launches, series: Series) -> float:
-    return series.ranks / launches.fewest_ranks_base(series).ranks
-
-
 def answers_in_one_cluster(
     launches: Launches, verdicts: Mapping[Claim, ClaimVerdict]
 ) -> list[Answer]:
     """Return answers on scaling over ranks, and on our programs against NPB's own."""
     answers = []
     speedups = {
-        series: value.median
+        series: speedup.median
         for series in launches.cluster_series
-        if series.source == NATIVE
-        and (value := launches.interval(speedups_over_ranks(launches, series)))
+        if series.source == NATIVE and (speedup := speedup_over_ranks(launches, series))
     }
-    outliers = {
+    outliers = [
         series
         for series, speedup in speedups.items()
-        if speedup > _MAX_IDEAL_RATIO * _ideal(launches, series)
-    }
-    for is_shared, prefix in ((False, ""), (True, "Where ranks share processors: ")):
-        if group := {
-            series: speedup
-            for series, speedup in speedups.items()
+        if speedup > _MAX_IDEAL_RATIO * launches.ideal_speedup(series)
+    ]
+    subjects = {False: "Speed-up", True: "Where ranks share processors: speed-up"}
+    for is_shared, subject in subjects.items():
+        group = [
+            series
+            for series in speedups
             if series.shares_processors is is_shared and series not in outliers
-        }:
+        ]
+        if group:
             ranks = sorted({series.ranks for series in group})
             rank_range = " to ".join(dict.fromkeys((str(ranks[0]), str(ranks[-1]))))
-            times = units.ratio_range_text(list(group.values()))
-            text = f"speed-up on {rank_range} ranks over the fewest: {times} times."
-            answers.append(Answer((f"{prefix}{text}" if prefix else f"S{text[1:]}",)))
+            times = units.ratio_range_text([speedups[series] for series in group])
+            text = f"{subject} on {rank_range} ranks over the fewest: {times} times."
+            answers.append(Answer((text,)))
     if outliers:
         clauses = (
             f"{series.name} on {series.setup}: {units.pure_number(speedups[series])} times"
@@ -302,33 +276,36 @@ def answers_in_one_cluster(
     if not speedups:
         names = list(dict.fromkeys(series.name for series in launches.cluster_series))
         answers.append(Answer((f"{', '.join(names)} ran and verified; see the rates below.",)))
-    source_verdicts = {
-        key.native: verdict.verdict
-        for key, verdict in verdicts.items()
-        if isinstance(key, NpbSources) and key.rtt is None
+    return [*answers, *_source_answers(verdicts)]
+
+
+def _source_answers(verdicts: Mapping[Claim, ClaimVerdict]) -> list[Answer]:
+    """An answer on our programs against NPB's own in one cluster; [] without both."""
+    kinds = {
+        claim.series: verdict.verdict
+        for claim, verdict in verdicts_on(SOURCES, verdicts).items()
+        if claim.rtt is None
     }
-    source_names = _distinct_names(list(source_verdicts))
-    names_by_kind: dict[Verdict, list[str]] = {}
-    for series, kind in source_verdicts.items():
-        names_by_kind.setdefault(kind, []).append(source_names[series])
-    if names_by_kind:
-        count = sum(map(len, names_by_kind.values()))
-        clauses = (
-            f"{_WORDS[kind]} in {names_or_count(names_by_kind[kind], count)}"
-            for kind in _VERDICTS
-            if kind in names_by_kind
-        )
-        text = f"Against NPB 3.4's own programs: {'; '.join(clauses)}."
-        answers.append(Answer((text,), "bad" if Verdict.SLOWER in names_by_kind else "plain"))
-    return answers
+    series_names = _distinct_names(list(kinds))
+    names_by_kind: dict[Verdict, list[str]] = defaultdict(list)
+    for series, kind in kinds.items():
+        names_by_kind[kind].append(series_names[series])
+    clauses = [
+        f"{_WORDS[kind]} in {names_or_count(names_by_kind[kind], len(kinds))}"
+        for kind in _VERDICTS
+        if kind in names_by_kind
+    ]
+    if not clauses:
+        return []
+    text = f"Against NPB 3.4's own programs: {'; '.join(clauses)}."
+    return [Answer((text,), "bad" if Verdict.SLOWER in names_by_kind else "plain")]
 
 
 def _distinct_names(all_series: Sequence[Series]) -> dict[Series, str]:
     """``CG A on 4 ranks``; if several series are that, each with what distinguishes it."""
-    series_by_name: dict[str, list[Series]] = {}
+    series_by_name: dict[str, list[Series]] = defaultdict(list)
     for series in all_series:
-        name = f"{series.name} on {units.plural(series.ranks, 'rank')}"
-        series_by_name.setdefault(name, []).append(series)
+        series_by_name[f"{series.name} on {units.plural(series.ranks, 'rank')}"].append(series)
     names: dict[Series, str] = {}
     for name, group in series_by_name.items():
         texts = {series: series.label for series in group}
@@ -348,68 +325,56 @@ def answers_over_link(launches: Launches, all_findings: Sequence[Finding]) -> li
     for name in dict.fromkeys(series.name for series in launches.link_series):
         group = [series for series in launches.link_series if series.name == name]
         group = [series for series in group if series.source == NATIVE] or group
-        selection = [series for series in group if not series.shares_processors] or group
-        words = _words(launches, selection)
-        if not words:
-            continue
-        outcomes = [finding.outcome for finding in all_findings if finding.series in selection]
-        worst = max(outcomes, key=list(TONES).index, default="not measured")
-        answers.append(Answer((Strong(name), *words), TONES[worst]))
+        group = [series for series in group if not series.shares_processors] or group
+        if words := _link_words(launches, group):
+            outcomes = [finding.outcome for finding in all_findings if finding.series in group]
+            worst = max(outcomes, key=list(TONES).index, default="not measured")
+            answers.append(Answer((Strong(name), words), TONES[worst]))
     return answers
 
 
-def _words(launches: Launches, group: Sequence[Series]) -> tuple[Inline, ...]:
+def _link_words(launches: Launches, group: Sequence[Series]) -> str:
+    """Text on the speed-ups at the shortest and the longest RTT; "" without any."""
     rtts = sorted({rtt for series in group for rtt in launches.points[series] if rtt is not None})
+    ends = list(dict.fromkeys((rtts[0], rtts[-1])))
     base = launches.base_of(group[0])
     comparison = f"as fast as one with {base.setup} " if base else ""
     speedups: list[str] = []
-    for rtt in dict.fromkeys((rtts[0], rtts[-1])):
-        medians = [
-            speedup.median for series in group if (speedup := _speedup(launches, series, rtt))
-        ]
-        if medians:
-            speedups.append(f"{units.ratio_range_text(medians)} times {comparison}at {rtt:g} ms")
+    waits: list[str] = []
+    for rtt in ends:
+        if times := _speedup_range(launches, group, rtt):
+            speedups.append(f"{times} times {comparison}at {rtt:g} ms")
             comparison = ""
+        if shares := _communication_shares(launches, group, rtt):
+            waits.append(f"{units.percent(median(shares))} at {rtt:g} ms")
     if not speedups:
-        return ()
-    name = group[0].benchmark
-    study = (
-        f" The study in 2003: {published_words(name)}, at 4 ms."
-        if name in PUBLISHED_SPEEDUPS
-        else ""
-    )
+        return ""
     text = (
         f", {group[0].setup} in two clusters on an {EMULATED}: {', '.join(speedups)} "
-        f"({units.plural(len(group), 'transport')}).{_waiting_words(launches, group, rtts)}"
-        f"{_upstream_speedup(launches, group, rtts[-1])}{study}"
+        f"({units.plural(len(group), 'transport')})."
     )
-    return (text,)
+    if waits:
+        text += f" In MPI, waiting included: {', '.join(waits)} of a rank's time."
+    upstream = [replace(series, source=UPSTREAM) for series in group]
+    if times := _speedup_range(launches, upstream, ends[-1]):
+        text += f" NPB 3.4's own program: {times} times at {ends[-1]:g} ms."
+    if group[0].benchmark in PUBLISHED_SPEEDUPS:
+        text += f" The study in 2003: {published_words(group[0].benchmark)}, at 4 ms."
+    return text
 
 
-def _waiting_words(launches: Launches, group: Sequence[Series], rtts: Sequence[float]) -> str:
-    """Text on a rank's share of time in MPI, at the shortest and the longest RTT."""
-    parts = []
-    for rtt in dict.fromkeys((rtts[0], rtts[-1])):
-        shares = [
-            share for series in group for share in communication_shares(launches, series, rtt)
-        ]
-        interval = launches.interval(shares)
-        if interval:
-            parts.append(f"{units.percent(interval.median)} at {rtt:g} ms")
-    return f" In MPI, waiting included: {', '.join(parts)} of a rank's time." if parts else ""
+def _speedup_range(launches: Launches, group: Sequence[Series], rtt: float) -> str:
+    """The range of the claimed speed-ups of the series that were measured; "" without any."""
+    speedups = [launches.interval(claimed_speedups(launches, series, rtt)) for series in group]
+    medians = [speedup.median for speedup in speedups if speedup]
+    return units.ratio_range_text(medians) if medians else ""
 
 
-def _upstream_speedup(launches: Launches, group: Sequence[Series], rtt: float) -> str:
-    """Text on the speed-up of NPB's own programs in the same place; "" without one."""
-    twins = [replace(series, source=UPSTREAM) for series in group]
-    upstream = [series for series in twins if series in launches.points]
-    medians = [
-        speedup.median for series in upstream if (speedup := _speedup(launches, series, rtt))
+def _communication_shares(launches: Launches, group: Sequence[Series], rtt: float) -> list[float]:
+    """Share of the time of all iterations in MPI, for each launch that has both parts."""
+    return [
+        figures["communication"] / (figures["compute"] + figures["communication"])
+        for series in group
+        for figures in launches.rounds(series, rtt).values()
+        if figures["compute"]
     ]
-    if not medians:
-        return ""
-    return f" NPB 3.4's own program: {units.ratio_range_text(medians)} times at {rtt:g} ms."
-
-
-def _speedup(launches: Launches, series: Series, rtt: float) -> Interval | None:
-    return launches.interval(claimed_speedups(launches, series, rtt))

@@ -15,11 +15,12 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from statistics import median
 from typing import Any
 
+import polars as pl
 from pydantic import ValidationError
 
 from roundtrip import files, model
@@ -42,18 +43,10 @@ def read(file: Path, benchmark: str, problem_class: str) -> Marks:
         fault = model.first_fault(error, "an object")
         location = fault.where or "the file"
         raise UserError(f"no file of marks: {location}: {fault.why}", file) from None
-    return marks.model_copy(
-        update={
-            "alone": [mark for mark in marks.alone if _matches(mark, benchmark, problem_class)],
-            "emulated": [
-                mark for mark in marks.emulated if _matches(mark, benchmark, problem_class)
-            ],
-        }
-    )
-
-
-def _matches(mark: Mark, benchmark: str, problem_class: str) -> bool:
-    return (mark.benchmark, mark.class_) == (benchmark, problem_class)
+    problem = benchmark, problem_class
+    alone = [mark for mark in marks.alone if (mark.benchmark, mark.class_) == problem]
+    emulated = [mark for mark in marks.emulated if (mark.benchmark, mark.class_) == problem]
+    return marks.model_copy(update={"alone": alone, "emulated": emulated})
 
 
 def as_json(marks: Marks) -> dict[str, Any]:
@@ -74,19 +67,17 @@ def from_bundle(bundle: Data) -> Marks:
         raise UserError("it was simulated: only what was measured is marked", bundle.folder)
     launches = Launches(bundle)
     alone_marks = {
-        _series_key(series): _alone_mark(launches, series)
+        (series.name, series.environ): _alone_mark(launches, series)
         for series in launches.cluster_series
         if series.ranks == 1 and series.source == NATIVE
     }
     if not alone_marks:
         raise UserError("it has no launch of NPB on one rank: how fast is one?", bundle.folder)
-    emulated_marks = [
-        _emulated_mark(launches, series, rtt, alone_marks[_series_key(series)].mops)
-        for series in launches.link_series
-        if series.source == NATIVE and _series_key(series) in alone_marks
-        for rtt in launches.points[series]
-        if rtt is not None and claimed_speedups(launches, series, rtt)
-    ]
+    emulated_marks: list[EmulatedMark] = []
+    for series in launches.link_series:
+        alone = alone_marks.get((series.name, series.environ))
+        if alone and series.source == NATIVE:
+            emulated_marks += _emulated_marks(launches, series, alone.mops)
     manifest = bundle.manifest.data
     return Marks(
         **{name: str(manifest[name]) for name in ("campaign", "site", "started")},
@@ -97,57 +88,46 @@ def from_bundle(bundle: Data) -> Marks:
     )
 
 
-def _series_key(series: Series) -> tuple[str, str, str]:
-    return series.benchmark, series.problem_class, series.environ
-
-
-def _series_fields(series: Series) -> dict[str, Any]:
-    return {
-        "benchmark": series.benchmark,
-        "class": series.problem_class,
-        "toolchain": series.toolchain,
-    }
-
-
 def _alone_mark(launches: Launches, series: Series) -> Mark:
-    rates = [figures["rate"] for figures in launches.points[series][None].values()]
+    rates = [figures["rate"] for figures in launches.rounds(series, None).values()]
     return Mark(**_series_fields(series), launches=len(rates), mops=_short(median(rates)))
 
 
-def _emulated_mark(launches: Launches, series: Series, rtt: float, mops: float) -> EmulatedMark:
-    ratios = claimed_speedups(launches, series, rtt)
-    interval = launches.interval(ratios)
-    assert interval is not None  # noqa: S101  there are ratios
-    return EmulatedMark(
-        **_series_fields(series),
-        ranks=series.ranks,
-        rtt_ms=rtt,
-        mops=mops,
-        speedup=_short(interval.median),
-        low=None if interval.low is None else _short(interval.low),
-        high=None if interval.high is None else _short(interval.high),
-        separated=ratios != measured_speedups(launches, series, rtt),
-        launches=len(ratios),
-    )
+def _emulated_marks(launches: Launches, series: Series, mops: float) -> Iterator[EmulatedMark]:
+    """Marks of `series` at each RTT with a claimed speed-up, for one rank that does `mops`."""
+    for rtt in launches.points[series]:
+        ratios = claimed_speedups(launches, series, rtt)
+        if interval := launches.interval(ratios):
+            yield EmulatedMark(
+                **_series_fields(series),
+                ranks=series.ranks,
+                rtt_ms=rtt or 0.0,
+                mops=mops,
+                speedup=_short(interval.median),
+                low=None if interval.low is None else _short(interval.low),
+                high=None if interval.high is None else _short(interval.high),
+                separated=ratios != measured_speedups(launches, series, rtt),
+                launches=len(ratios),
+            )
+
+
+def _series_fields(series: Series) -> dict[str, Any]:
+    problem = {"benchmark": series.benchmark, "class": series.problem_class}
+    return {**problem, "toolchain": series.toolchain}
 
 
 def _processor(bundle: Data, names: list[str]) -> str:
     """Name in the records of nodes, else of the campaign's host; UserError if there are several."""
-    nodes = bundle.nodes
-    processors = {
-        processor
-        for processor in nodes.filter(nodes["launch"].is_in(names))["processor"]
-        if processor
-    }
+    nodes = bundle.nodes.filter(pl.col("launch").is_in(names))
+    processors = set(filter(None, nodes["processor"]))
     if len(processors) > 1:
         text = ", ".join(sorted(processors))
         raise UserError(f"several processors, so that no rate is of one: {text}", bundle.folder)
     host = bundle.environment.get("host.json")
     cpu = host.get("cpu") if isinstance(host, dict) else None
     cpu_model = cpu.get("model") if isinstance(cpu, dict) else None
-    return next(iter(processors), None) or str(
-        cpu_model or "a processor that the bundle does not name"
-    )
+    name = next(iter(processors), None) or cpu_model
+    return str(name or "a processor that the bundle does not name")
 
 
 def _short(value: float) -> float:

@@ -6,13 +6,25 @@ share processors.
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Sequence
+from statistics import median
 from typing import Any
 
 import polars as pl
 
 from roundtrip.report import units
-from roundtrip.report.blocks import Answer, Cell, Column, Figure, Inline, Strong, Table, Text
+from roundtrip.report.blocks import (
+    Answer,
+    Cell,
+    Figure,
+    Strong,
+    Table,
+    Text,
+    Tone,
+    number_columns,
+    text_columns,
+)
 from roundtrip.report.data import Data
 from roundtrip.report.plot import DIAMOND, Curve, Rule, Scale, View
 from roundtrip.report.units import Level, Quantity, Unit
@@ -29,15 +41,22 @@ from roundtrip.studies.npb import (
     STUDY_RTT_MS,
     TRANSPORT,
     TRIAL_CLASSES,
-    UPSTREAM,
     published_words,
 )
 from roundtrip.studies.npb.data import EMULATED, Launches, Series
-from roundtrip.studies.npb.speedup import claimed_speedups, speedups_over_ranks
-from roundtrip.studies.npb.tables import SourceVerdicts
+from roundtrip.studies.npb.speedup import Verdicts, claimed_speedups, speedup_over_ranks
 from roundtrip.studies.study import GREY, PINK, Arm, Colour
 
 Rows = list[dict[str, Any]]
+
+
+def _row(
+    name: str, colour: Colour, series: Series, x: float, value: Interval, **more: object
+) -> dict[str, Any]:
+    """A row of `as_lines`: the point at `x` of the line of that name."""
+    point = {"x": x, "median": value.median, "low": value.low, "high": value.high}
+    line = {"name": name, "colour": colour, "shared": series.shares_processors}
+    return {**line, **point, "n": value.n or None, **more}
 
 
 def as_lines(rows: Sequence[dict[str, Any]]) -> tuple[Rows, dict[str, Arm]]:
@@ -52,13 +71,9 @@ def as_lines(rows: Sequence[dict[str, Any]]) -> tuple[Rows, dict[str, Arm]]:
     for row in rows:
         name, shared = row["name"], row["shared"]
         title = f"{name}, fewer processors" if shared and name in unshared else name
-        arms[title] = _arm(title, row["colour"], shared)
+        arms[title] = Arm(title, row["colour"], point=3.3, is_dashed=shared)
         arm_rows.append({**row, "arm": title})
     return arm_rows, dict(sorted(arms.items()))
-
-
-def _arm(title: str, colour: Colour, shared: bool) -> Arm:
-    return Arm(title, colour, point=3.3, is_dashed=shared)
 
 
 def link_caption(level: Level) -> Text:
@@ -75,13 +90,16 @@ def link_caption(level: Level) -> Text:
 
 def link_plots(launches: Launches) -> tuple[Figure, ...]:
     """Figures of each benchmark and class, the study's benchmarks first, with the same axes."""
-    rows_by_name: dict[str, list[dict[str, Any]]] = {}
+    # If several environments stand for the same library, their names must differ.
+    counts = Counter(map(_role, launches.link_series))
+    rows_by_program: dict[str, Rows] = defaultdict(list)
     for series in sorted(
         launches.link_series, key=lambda series: series.benchmark not in PUBLISHED_SPEEDUPS
     ):
-        source = "" if series.source == NATIVE else ", NPB 3.4"
-        rows_by_name.setdefault(f"{series.name}{source}", []).extend(_link_rows(launches, series))
-    panels = [(name, rows) for name, rows in rows_by_name.items() if rows]
+        is_named = series.role is not None and counts[_role(series)] == 1
+        title = ARMS[series.role or TRANSPORT].title if is_named else series.transport
+        rows_by_program[series.program] += _link_rows(launches, series, title)
+    panels = [(name, rows) for name, rows in rows_by_program.items() if rows]
     drawings = [
         _link_drawing(number, *panel, launches.level) for number, panel in enumerate(panels, 1)
     ]
@@ -102,7 +120,23 @@ def link_plots(launches: Launches) -> tuple[Figure, ...]:
     return display.panel_figures(drawings, subject, views)
 
 
-def _link_drawing(number: int, name: str, rows: list[dict[str, Any]], level: Level) -> Drawing:
+def _role(series: Series) -> tuple[object, ...]:
+    return series.program, series.ranks, series.role
+
+
+def _link_rows(launches: Launches, series: Series, title: str) -> Rows:
+    base = launches.base_of(series)
+    name = f"{title}, {series.ranks // 2} + {series.ranks // 2}"
+    colour = ARMS[series.role or TRANSPORT].colour
+    scales = base is not None and base.ranks < series.ranks
+    rows = []
+    for rtt in launches.points[series]:
+        if speedup := launches.interval(claimed_speedups(launches, series, rtt)):
+            rows.append(_row(name, colour, series, rtt or 0.0, speedup, scales=scales))
+    return rows
+
+
+def _link_drawing(number: int, name: str, rows: Rows, level: Level) -> Drawing:
     """Drawing of a benchmark, with the study's speed-up if the study has one."""
     rows, arms = as_lines(rows)
     note = "" if all(row["scales"] for row in rows) else ", over as many ranks in one"
@@ -126,52 +160,18 @@ def _link_rules(drawing: Drawing) -> tuple[Rule, ...]:
     return (gain, ideal) if drawing.frame["scales"].drop_nulls().all() else (gain,)
 
 
-def _link_rows(launches: Launches, series: Series) -> list[dict[str, Any]]:
-    half, base = series.ranks // 2, launches.base_of(series)
-    # If several environments stand for the same library, their names must differ.
-    title = ARMS[series.role].title if series.role else series.transport
-    name = f"{title}, {half} + {half}"
-    if sum(_kind(other) == _kind(series) for other in launches.link_series) > 1:
-        name = f"{series.transport}, {half} + {half}"
-    rows = []
-    for rtt in launches.points[series]:
-        interval = launches.interval(claimed_speedups(launches, series, rtt or 0.0))
-        if interval is not None:
-            rows.append(
-                {
-                    "name": name,
-                    "colour": ARMS[series.role or TRANSPORT].colour,
-                    "shared": series.shares_processors,
-                    "scales": base is not None and base.ranks < series.ranks,
-                    "x": rtt,
-                    "median": interval.median,
-                    "low": interval.low,
-                    "high": interval.high,
-                    "n": interval.n,
-                }
-            )
-    return rows
-
-
-def _kind(series: Series) -> tuple[object, ...]:
-    return series.name, series.ranks, series.role, series.source
-
-
 def node_growth(data: Data, launches: Launches) -> Growth:
     """Efficiency of each benchmark and class in one machine or cluster over its nodes."""
     rates = [
-        (launch, f"{series.name}{_BY_SOURCE[series.source]}", series.ranks / figures["rate"])
+        (launch, series.program, series.ranks / figures["rate"])
         for series in launches.cluster_series
         if series.placement == ALL_CORES
-        for launch, figures in launches.points[series].get(None, {}).items()
+        for launch, figures in launches.rounds(series, None).items()
     ]
     schema = {"launch": pl.String, "thing": pl.String, "value": pl.Float64}
     times = pl.DataFrame(rates, schema=schema, orient="row")
     rows = data.study_launches(STUDY.name)
     return Growth.from_launches(times, rows, growth.constant_time, launches.level, minimum_nodes=1)
-
-
-_BY_SOURCE = {NATIVE: "", UPSTREAM: ", NPB 3.4"}
 
 
 def caption(level: Level) -> Text:
@@ -187,20 +187,17 @@ def table(launches: Launches) -> Table:
     """Table of speed-ups over ranks: a row for each series on more than the fewest ranks."""
     rows = []
     for series in launches.cluster_series:
-        speedup, base = _speedup(launches, series), launches.fewest_ranks_base(series)
-        if speedup is None:
-            continue
-        rows.append(
-            (
-                Cell(series.label),
-                Cell(base.setup),
-                Cell(
-                    Quantity.from_interval(speedup, Unit.RATIO, base=base.label),
-                    series=launches.series_key(series, None),
-                ),
-                Cell(_efficiency(series, base, speedup)),
+        if speedup := speedup_over_ranks(launches, series):
+            base = launches.fewest_ranks_base(series)
+            ratio = Quantity.from_interval(speedup, Unit.RATIO, base=base.label)
+            rows.append(
+                (
+                    Cell(series.label),
+                    Cell(base.setup),
+                    Cell(ratio, series=launches.series_key(series, None)),
+                    Cell(_efficiency(series, base, speedup)),
+                )
             )
-        )
     return Table(
         launches.level.caption(
             "Speed-up over the fewest ranks in the same place: ratio of rates in the same round, "
@@ -208,33 +205,20 @@ def table(launches: Launches) -> Table:
             "of ranks."
         ),
         (
-            Column("Benchmark and toolchain"),
-            Column("Over"),
-            Column("Speed-up", "right"),
-            Column("Efficiency", "right"),
+            *text_columns("Benchmark and toolchain", "Over"),
+            *number_columns("Speed-up", "Efficiency"),
         ),
         tuple(rows),
     )
 
 
-def answers(launches: Launches, verdicts: SourceVerdicts) -> list[Answer]:
-    """An answer for each benchmark, class and toolchain; trial classes only if no other ran."""
-    natives = [series for series in launches.cluster_series if series.source == NATIVE]
-    non_trials = [series for series in natives if series.problem_class not in TRIAL_CLASSES]
-    groups: dict[tuple[str, str], list[Series]] = {}
-    for series in non_trials or natives:
-        groups.setdefault((series.name, series.toolchain), []).append(series)
-    return [_answer(launches, verdicts, *key, group) for key, group in groups.items()]
-
-
 def plots(launches: Launches) -> tuple[Figure, ...]:
     """One figure for each benchmark and class that ran on several numbers of ranks."""
-    frames: dict[str, list[dict[str, Any]]] = {}
+    rows_by_name: dict[str, Rows] = defaultdict(list)
     for series in launches.cluster_series:
-        if speedup := _speedup(launches, series):
-            rows = frames.setdefault(series.name, [])
-            rows += [_scaling_row(launches, series, speedup), *_start(launches, series)]
-    drawings = [_drawing(number, *panel) for number, panel in enumerate(frames.items(), 1)]
+        if speedup := speedup_over_ranks(launches, series):
+            rows_by_name[series.name] += _rank_rows(launches, series, speedup)
+    drawings = [_drawing(number, *panel) for number, panel in enumerate(rows_by_name.items(), 1)]
 
     def views(drawing: Drawing) -> tuple[View, ...]:
         ranks = sorted(set(drawing.frame["x"]))
@@ -246,6 +230,23 @@ def plots(launches: Launches) -> tuple[Figure, ...]:
     return display.panel_figures(drawings, "Speed-up over ranks", views)
 
 
+def _rank_rows(launches: Launches, series: Series, speedup: Interval) -> Rows:
+    """The point of `series`, and the first point of its line: 1 on the fewest ranks."""
+    peers = [
+        other for other in launches.cluster_series if other.name == series.name and other.ranks > 1
+    ]
+    name, colour = ARMS[series.source].title, ARMS[series.source].colour
+    if len({peer.toolchain for peer in peers}) > 1:
+        name += f", {series.toolchain}"
+    if len({peer.placement for peer in peers}) > 1:
+        name += f", {series.placement}"
+    start, ranks = Interval(1.0, None, None, 0), launches.fewest_ranks_base(series).ranks
+    return [
+        _row(name, colour, series, series.ranks, speedup, ideal=launches.ideal_speedup(series)),
+        _row(name, colour, series, ranks, start, ideal=1.0),
+    ]
+
+
 def _ideal(drawing: Drawing) -> Curve:
     """Curve of the ideal speed-up, which is proportional to the number of ranks."""
     rows = drawing.frame.unique("x").sort("x").select("x", "ideal").rows()
@@ -253,7 +254,7 @@ def _ideal(drawing: Drawing) -> Curve:
     return Curve("Ideal", GREY, points, width=1.0, size=0, bound="ideal speed-up")
 
 
-def _drawing(number: int, name: str, rows: list[dict[str, Any]]) -> Drawing:
+def _drawing(number: int, name: str, rows: Rows) -> Drawing:
     rows, arms = as_lines(rows)
     columns = ["arm", "x", "ideal", "median", "low", "high", "n"]
     frame = pl.DataFrame(rows, infer_schema_length=None).select(columns).unique(maintain_order=True)
@@ -261,76 +262,45 @@ def _drawing(number: int, name: str, rows: list[dict[str, Any]]) -> Drawing:
     return Drawing(f"npb-scaling-{number}", name, subtitle, frame, arms)
 
 
-def _speedup(launches: Launches, series: Series) -> Interval | None:
-    return launches.interval(speedups_over_ranks(launches, series))
-
-
 def _efficiency(series: Series, base: Series, speedup: Interval) -> Quantity:
     return units.percentage(speedup.median * base.ranks / series.ranks)
 
 
+def answers(launches: Launches, verdicts: Verdicts) -> list[Answer]:
+    """An answer for each benchmark, class and toolchain; trial classes only if no other ran."""
+    natives = [series for series in launches.cluster_series if series.source == NATIVE]
+    non_trials = [series for series in natives if series.problem_class not in TRIAL_CLASSES]
+    groups: dict[tuple[str, str], list[Series]] = defaultdict(list)
+    for series in non_trials or natives:
+        groups[series.name, series.toolchain].append(series)
+    return [_answer(launches, verdicts, *key, group) for key, group in groups.items()]
+
+
 def _answer(
-    launches: Launches, verdicts: SourceVerdicts, name: str, toolchain: str, group: Sequence[Series]
+    launches: Launches, verdicts: Verdicts, name: str, toolchain: str, group: Sequence[Series]
 ) -> Answer:
-    words: list[Inline] = []
+    words = []
     for series in group:
-        rate = launches.interval(
-            [figures["rate"] for figures in launches.points[series][None].values()]
-        )
-        if rate is None:
-            continue
-        rate_words = f"{units.amount(rate.median, Unit.MOPS)} on {series.setup}"
-        if speedup := _speedup(launches, series):
+        rates = [figures["rate"] for figures in launches.rounds(series, None).values()]
+        rate_words = f"{units.amount(median(rates), Unit.MOPS)} on {series.setup}"
+        if speedup := speedup_over_ranks(launches, series):
             base = launches.fewest_ranks_base(series)
             rate_words += (
                 f" ({units.pure_number(speedup.median)} times {base.setup}, efficiency "
                 f"{_efficiency(series, base, speedup)})"
             )
         words.append(rate_words)
-    group_verdicts = {
-        key: verdict for key, verdict in verdicts.items() if key.native in group and key.rtt is None
-    }
-    text = f", {toolchain}: {', '.join(map(str, words))}."
-    if group_verdicts:
-        ratios = [verdict.interval.median for verdict in group_verdicts.values()]
-        verdict_words = ", ".join(
-            dict.fromkeys(str(verdict.verdict) for verdict in group_verdicts.values())
-        )
-        text += f" Over NPB 3.4: {units.ratio_range_text(ratios)} times its rate ({verdict_words})."
-    is_slower = any(verdict.verdict == "slower" for verdict in group_verdicts.values())
-    is_below = any(verdict.interval.median < 1 for verdict in group_verdicts.values())
-    return Answer((Strong(name), text), "bad" if is_slower else "warn" if is_below else "plain")
-
-
-def _scaling_row(launches: Launches, series: Series, speedup: Interval) -> dict[str, Any]:
-    return {
-        "name": _line(launches, series),
-        "colour": ARMS[series.source].colour,
-        "shared": series.shares_processors,
-        "x": series.ranks,
-        "ideal": series.ranks / launches.fewest_ranks_base(series).ranks,
-        "median": speedup.median,
-        "low": speedup.low,
-        "high": speedup.high,
-        "n": speedup.n or None,
-    }
-
-
-def _start(launches: Launches, series: Series) -> list[dict[str, Any]]:
-    """The first point of the line: 1 on the fewest ranks."""
-    start = Interval(1.0, None, None, 0)
-    base = {
-        **_scaling_row(launches, launches.fewest_ranks_base(series), start),
-        "name": _line(launches, series),
-    }
-    return [{**base, "shared": series.shares_processors}]
-
-
-def _line(launches: Launches, series: Series) -> str:
-    peers = [
-        other for other in launches.cluster_series if other.name == series.name and other.ranks > 1
+    text = f", {toolchain}: {', '.join(words)}."
+    group_verdicts = [
+        verdict
+        for claim, verdict in verdicts.items()
+        if claim.series in group and claim.rtt is None
     ]
-    name = ARMS[series.source].title
-    if len({peer.toolchain for peer in peers}) > 1:
-        name += f", {series.toolchain}"
-    return f"{name}, {series.placement}" if len({peer.placement for peer in peers}) > 1 else name
+    ratios = [verdict.interval.median for verdict in group_verdicts]
+    kinds = list(dict.fromkeys(str(verdict.verdict) for verdict in group_verdicts))
+    if ratios:
+        times = units.ratio_range_text(ratios)
+        text += f" Over NPB 3.4: {times} times its rate ({', '.join(kinds)})."
+    is_below = any(ratio < 1 for ratio in ratios)
+    tone: Tone = "bad" if "slower" in kinds else "warn" if is_below else "plain"
+    return Answer((Strong(name), text), tone)

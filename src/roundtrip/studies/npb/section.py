@@ -6,8 +6,10 @@ Also its tables of times, messages and verification.
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from statistics import median
 
 import polars as pl
 
@@ -24,13 +26,15 @@ from roundtrip.report.blocks import (
     Part,
     Table,
     Text,
+    number_columns,
+    text_columns,
 )
 from roundtrip.report.data import Data
 from roundtrip.report.units import Quantity, Unit
 from roundtrip.stats.verdicts import ClaimVerdict
 from roundtrip.studies import display
-from roundtrip.studies.npb import NATIVE, Thresholds, scaling, tables
-from roundtrip.studies.npb.data import EMULATED, Launches, Series
+from roundtrip.studies.npb import NATIVE, SOURCES, Thresholds, scaling, tables
+from roundtrip.studies.npb.data import EMULATED, Figures, Launches, Series
 from roundtrip.studies.npb.findings import (
     Finding,
     answers_at_longest_rtt,
@@ -44,6 +48,7 @@ from roundtrip.studies.npb.speedup import (
     measured_speedups,
     pairing_refusals,
     separated_speedups,
+    verdicts_on,
 )
 from roundtrip.studies.study import Claim
 
@@ -56,8 +61,8 @@ def cluster_times(launches: Launches) -> Table:
         place = series.partition + (", ranks share processors" if series.shares_processors else "")
         time = launches.value(series, None, "time")
         rate, *parts = _times(launches, series, None)
-        rank_rates = launches.interval([figures["rate"] / series.ranks for figures in rounds])
-        per_process = replace(display.value(rank_rates, Unit.MOPS), series=rate.origin)
+        rank_rates = [figures["rate"] / series.ranks for figures in rounds]
+        per_process = replace(launches.cell(rank_rates, Unit.MOPS), series=rate.origin)
         rows.append((Cell(series.label), Cell(place), time, rate, per_process, *parts))
     return Table(
         launches.level.caption(
@@ -83,27 +88,19 @@ def link_times(launches: Launches) -> Table:
     """Table of compute, communication and both speed-ups of every series over the link and RTT."""
     rows = []
     for series in launches.link_series:
+        base = launches.base_of(series)
+        base_label = base.label if base else ""
         for rtt in launches.points[series]:
-            ratios = [
-                formula(launches, series, rtt or 0.0)
-                for formula in (measured_speedups, separated_speedups)
-            ]
-            origins = (launches.series_key(series, rtt), "")
-            base = launches.base_label(series)
+            measured = measured_speedups(launches, series, rtt)
+            separated = separated_speedups(launches, series, rtt)
+            measured_cell = launches.cell(measured, Unit.RATIO, base_label)
             rows.append(
                 (
                     Cell(f"{series.label} {rtt:g} ms"),
                     *_times(launches, series, rtt),
-                    display.value(
-                        launches.interval(_added_times(launches, series, rtt or 0.0)), Unit.S
-                    ),
-                    *(
-                        replace(
-                            display.value(launches.interval(values), Unit.RATIO, base=base),
-                            series=origin,
-                        )
-                        for values, origin in zip(ratios, origins, strict=True)
-                    ),
+                    launches.cell(_added_times(launches, series, rtt), Unit.S),
+                    replace(measured_cell, series=launches.series_key(series, rtt)),
+                    launches.cell(separated, Unit.RATIO, base_label),
                 )
             )
     return Table(
@@ -117,17 +114,16 @@ def link_times(launches: Launches) -> Table:
             Column("Benchmark, transport and link"),
             *_TIME_COLUMNS,
             Column("Added by the delay", "right", Unit.S),
-            Column("Speed-up, measured", "right"),
-            Column("Speed-up, own processors", "right"),
+            *number_columns("Speed-up, measured", "Speed-up, own processors"),
         ),
         tuple(rows),
     )
 
 
-def _added_times(launches: Launches, series: Series, rtt: float) -> list[float]:
+def _added_times(launches: Launches, series: Series, rtt: float | None) -> list[float]:
     """Time added to that at the smallest RTT, one for each round; [] at the smallest RTT."""
     points = launches.points[series]
-    min_rtt = min(points, key=lambda delay: delay or 0.0)
+    min_rtt = next(iter(points))
     if rtt == min_rtt:
         return []
     pairs = launches.pairs(points[rtt], points[min_rtt])
@@ -143,20 +139,19 @@ def messages(launches: Launches) -> Table:
         if series.source != NATIVE or key in keys:
             continue
         keys.add(key)
-        counts = launches.messages(series)
-        figures = next(iter(next(iter(launches.points[series].values())).values()))
-        iterations = max(figures["iterations"], 1)
+        counts, iterations = launches.messages(series)
         kind = f", counted on an {EMULATED}" if series.spans_clusters else ""
         name = f"{series.name}, {units.plural(series.ranks, 'rank')}{kind}"
-        rows += [_pattern_row(name, part, iterations) for part in _by_pattern(counts)]
+        for (pattern,), rows_of_pattern in counts.group_by("pattern", maintain_order=True):
+            sizes = _message_cells(rows_of_pattern, max(iterations, 1))
+            rows.append((Cell(name), Cell(str(pattern)), *sizes))
     return Table(
         "Messages of one iteration, all ranks together, by our counters; they do not depend on the "
         "link. A reduction counts once for each rank. Half of the messages are no longer than "
         "the median.",
         (
-            Column("Benchmark"),
-            Column("Pattern"),
-            *(Column(name, "right") for name in ("Messages", "Smallest", "Median", "Largest")),
+            *text_columns("Benchmark", "Pattern"),
+            *number_columns("Messages", "Smallest", "Median", "Largest"),
             Column("Bytes", "right", Unit.BYTES),
         ),
         tuple(rows),
@@ -177,60 +172,51 @@ def _times(launches: Launches, series: Series, rtt: float | None) -> tuple[Cell,
     rounds = list(launches.points[series][rtt].values())
     if not all(figures["compute"] for figures in rounds):
         return rate, *[display.NOT_MEASURED] * 3
-    parts = ("compute", "communication")
-    mean = (
-        display.value(launches.interval([figures[part] for figures in rounds]), Unit.S)
-        for part in parts
+    means = (
+        launches.cell([figures[part] for figures in rounds], Unit.S)
+        for part in ("compute", "communication")
     )
-    return rate, *mean, _rank_range_cell(launches, rounds)
+    return rate, *means, _rank_range_cell(rounds)
 
 
-def _rank_range_cell(launches: Launches, rounds: Sequence[dict[str, float]]) -> Cell:
+def _rank_range_cell(rounds: Sequence[Figures]) -> Cell:
     """Median communication time of the rank with the least and of the rank with the most."""
-    rounds_by_rank = [figures for figures in rounds if math.isfinite(figures["least"])]
-    ends = [
-        launches.interval([figures[name] for figures in rounds_by_rank])
-        for name in ("least", "most")
-    ]
-    least, most = (end and Quantity(value=end.median, unit=Unit.S) for end in ends)
-    return Cell((least, " to ", most)) if least and most else display.NOT_MEASURED
+    ends = [(figures["least"], figures["most"]) for figures in rounds]
+    ends = [(least, most) for least, most in ends if math.isfinite(least)]
+    if not ends:
+        return display.NOT_MEASURED
+    least, most = (Quantity(value=median(times), unit=Unit.S) for times in zip(*ends, strict=True))
+    return Cell((least, " to ", most))
 
 
-def _by_pattern(counts: pl.DataFrame) -> list[pl.DataFrame]:
-    return counts.partition_by("pattern", maintain_order=True) if counts.height else []
-
-
-def _pattern_row(name: str, counts: pl.DataFrame, iterations: float) -> tuple[Cell, ...]:
+def _message_cells(counts: pl.DataFrame, iterations: float) -> tuple[Cell, ...]:
+    """Number, smallest, median and largest size, and bytes of an iteration's messages."""
     total = int(counts["messages"].sum())
     upper_half = counts.filter(pl.col("messages").cum_sum() * 2 >= total)
     sizes = [counts["size_bytes"][0], upper_half["size_bytes"][0], counts["size_bytes"][-1]]
     volume = int((counts["size_bytes"] * counts["messages"]).sum())
-    values = (
-        units.pure_number(total / iterations),
-        *(units.byte_size(int(size)) for size in sizes),
-        Quantity(value=volume / iterations, unit=Unit.BYTES),
+    return (
+        Cell(units.pure_number(total / iterations)),
+        *(Cell(units.byte_size(int(size))) for size in sizes),
+        Cell(Quantity(value=volume / iterations, unit=Unit.BYTES)),
     )
-    return Cell(name), Cell(str(counts["pattern"][0])), *map(Cell, values)
 
 
 def verification(launches: Launches) -> Table:
     """Table of verification: a row for each benchmark, class and source, over all places."""
-    rows = []
-    groups: dict[tuple[str, str], list[Series]] = {}
+    histories: dict[str, list[str]] = defaultdict(list)
     for series in launches.points:
-        groups.setdefault((series.name, series.source), []).append(series)
-    for (name, source), group in groups.items():
-        texts = [text for series in group for text in launches.histories(series)]
-        suffix = "" if source == NATIVE else ", NPB 3.4"
-        rows.append(
-            (Cell(f"{name}{suffix}"), _count_of(len(texts), len(texts)), _history_cell(texts))
-        )
+        histories[series.program] += launches.histories(series)
+    rows = [
+        (Cell(program), _count_of(len(texts), len(texts)), _history_cell(texts))
+        for program, texts in histories.items()
+    ]
     return Table(
         "Launches counted here, by verification. The specification looks at the end of a run (FT "
         "and IS: at every iteration). The history: what each iteration computed, against verified "
         "runs that were recorded for the class; it finds one spoiled message that the end no "
         "longer shows. A launch that fails either is a failure, listed as such.",
-        (Column("Benchmark"), Column("As NPB has it"), Column("By its history")),
+        text_columns("Benchmark", "As NPB has it", "By its history"),
         tuple(rows),
     )
 
@@ -260,56 +246,59 @@ class Section:
 
     def claims(self) -> Mapping[Claim, Sequence[float]]:
         """Ratios of speed-ups, of pairs of transports, and of our programs to NPB's."""
-        return dict(claims(self._launches).items())
+        return claims(self._launches)
 
     def part(self, verdicts: Mapping[Claim, ClaimVerdict]) -> Part:
         """Return the section: answers, speed-ups, times, messages, verification, sources."""
         launches = self._launches
         has_link = bool(launches.link_series)
         results = findings(verdicts, launches, self._settings) if has_link else []
-        source_verdicts = tables.source_verdicts(verdicts)
-        blocks: list[Block] = [Paragraph(_QUESTION)]
-        if has_link:
-            blocks += self._link_blocks(verdicts, results)
+        source_verdicts = verdicts_on(SOURCES, verdicts)
         rank_gallery = Gallery(scaling.caption(launches.level), scaling.plots(launches))
         link_gallery = Gallery(scaling.link_caption(launches.level), scaling.link_plots(launches))
         pictures = [gallery for gallery in (link_gallery, rank_gallery) if gallery.figures]
-        blocks += [*_cluster_blocks(launches, pictures[1:]), *self._growth.blocks("npb-growth")]
-        blocks += [Heading(3, "What is sent"), messages(launches)]
-        blocks += [Heading(3, "Verified in two ways"), verification(launches)]
-        blocks.append(Heading(3, "Our programs and NPB's own"))
+        rank_table = scaling.table(launches)
+        rank_blocks: list[Block] = [Heading(3, "Speed-up over ranks"), *pictures[1:], rank_table]
+        verdict_tables = []
+        if results:
+            verdict_tables.append(tables.verdict_table(launches, prefer_unshared(results)))
         if source_verdicts:
-            blocks.append(Fold("Both rates", (tables.source_rates(launches, source_verdicts),)))
-        else:
-            blocks.append(Paragraph(_NO_UPSTREAM, is_note=True))
+            verdict_tables.append(tables.source_verdict_table(launches, source_verdicts))
+        blocks: list[Block] = [
+            Paragraph(_QUESTION),
+            *(self._link_blocks(verdicts, results) if has_link else []),
+            Heading(3, "In one machine or cluster"),
+            cluster_times(launches),
+            *(rank_blocks if rank_table.rows else []),
+            *self._growth.blocks("npb-growth"),
+            Heading(3, "What is sent"),
+            messages(launches),
+            Heading(3, "Verified in two ways"),
+            verification(launches),
+            Heading(3, "Our programs and NPB's own"),
+            Fold("Both rates", (tables.source_rates(launches, source_verdicts),))
+            if source_verdicts
+            else Paragraph(_NO_UPSTREAM, is_note=True),
+        ]
         if refusals := pairing_refusals(launches):
             reasons: list[Text] = [(f"{pair}: {reason}.",) for pair, reason in refusals]
             blocks += [Heading(3, "Not compared, and why"), Items(tuple(reasons))]
         blocks += [Heading(3, "How to read NPB"), Items(_READING)]
+        if has_link:
+            title = "NPB: how do two clusters on a slow link compute as one?"
+            answers = answers_at_longest_rtt(verdicts)
+            panel_answers = answers_over_link(launches, results)
+        else:
+            title = "NPB: how fast are the NAS Parallel Benchmarks?"
+            answers = answers_in_one_cluster(launches, verdicts)
+            panel_answers = scaling.answers(launches, source_verdicts)
         return Part(
             anchor="npb",
-            title="NPB: how do two clusters on a slow link compute as one?"
-            if has_link
-            else "NPB: how fast are the NAS Parallel Benchmarks?",
+            title=title,
             blocks=tuple(blocks),
-            answers=tuple(
-                answers_at_longest_rtt(launches, verdicts)
-                if has_link
-                else answers_in_one_cluster(launches, verdicts)
-            ),
-            panel_answers=tuple(
-                answers_over_link(launches, results)
-                if has_link
-                else scaling.answers(launches, source_verdicts)
-            ),
-            verdicts=(
-                *((tables.verdict_table(launches, prefer_unshared(results)),) if results else ()),
-                *(
-                    (tables.source_verdict_table(self._launches, source_verdicts),)
-                    if source_verdicts
-                    else ()
-                ),
-            ),
+            answers=tuple(answers),
+            panel_answers=tuple(panel_answers),
+            verdicts=tuple(verdict_tables),
             warnings=tuple(tables.source_warnings(source_verdicts)),
             picture=pictures[0] if pictures else None,
         )
@@ -323,37 +312,21 @@ class Section:
             Heading(3, "Transports against each other"),
             Fold("Every pair at every delay", (pair_table,)),
         ]
+        every_series = Fold(
+            "The study's findings in every series", (tables.verdict_table(launches, results),)
+        )
+        has_others = len(results) > len(prefer_unshared(results))
         return [
             tables.counterparts(),
             Heading(3, f"Speed-up over one cluster, {EMULATED}"),
             tables.speedups(launches, verdicts),
-            *(
-                [
-                    Fold(
-                        "The study's findings in every series",
-                        (tables.verdict_table(launches, results),),
-                    )
-                ]
-                if len(results) > len(prefer_unshared(results))
-                else []
-            ),
+            *([every_series] if has_others else []),
             Heading(3, "Why: what an iteration waits for"),
             tables.tolerance(launches),
             Heading(3, "Compute and communication apart"),
             Fold("Every benchmark, transport and delay", (link_times(launches),)),
             *(transport_blocks if pair_table.rows else []),
         ]
-
-
-def _cluster_blocks(launches: Launches, galleries: Sequence[Gallery]) -> list[Block]:
-    """Blocks of times, rates and speed-ups over ranks, with the figures that are not on top."""
-    scaling_table = scaling.table(launches)
-    rank_blocks: list[Block] = [Heading(3, "Speed-up over ranks"), *galleries, scaling_table]
-    return [
-        Heading(3, "In one machine or cluster"),
-        cluster_times(launches),
-        *(rank_blocks if scaling_table.rows else []),
-    ]
 
 
 _QUESTION: Text = (

@@ -3,146 +3,132 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import combinations
+from statistics import median
 
 from roundtrip.stats.rounds import double_round_ratios
 from roundtrip.stats.summaries import Interval
-from roundtrip.stats.verdicts import Family
-from roundtrip.studies.npb import NATIVE, SOURCES, SPEEDUP, TRANSPORTS, UDP, UPSTREAM, derived
-from roundtrip.studies.npb.data import Launches, Series
+from roundtrip.stats.verdicts import ClaimVerdict, Family
+from roundtrip.studies.npb import (
+    NATIVE,
+    SOURCES,
+    SPEEDUP,
+    TRANSPORTS,
+    UDP,
+    UPSTREAM,
+    Place,
+    derived,
+)
+from roundtrip.studies.npb.data import Figures, Launches, Series
+from roundtrip.studies.study import Claim, Contrast
 
 
 @dataclass(frozen=True)
-class NpbSpeedup:
-    """Speed-up of both clusters over one; from separated times if ranks share processors."""
+class SeriesClaim:
+    """A claim of `contrast` on `series` over `base`; `rtt` in ms, None in one cluster.
 
-    series: Series
-    rtt: float
+    A speed-up is from separated times if ranks share processors, and its base is in one cluster.
+    All other bases are at the same `rtt`.
+    """
 
-    @property
-    def family(self) -> Family:
-        """Family in which the claim is corrected."""
-        return SPEEDUP.family(self.series.place_at(self.rtt))
-
-
-@dataclass(frozen=True)
-class NpbTransports:
-    """Rate of one transport over that of another, on as many ranks at the same RTT in ms."""
-
+    contrast: Contrast
     series: Series
     base: Series
-    rtt: float
+    rtt: float | None
 
     @property
     def family(self) -> Family:
         """Family in which the claim is corrected."""
-        return TRANSPORTS.family(self.series.place_at(self.rtt))
-
-
-@dataclass(frozen=True)
-class NpbSources:
-    """Rate of our program over that of NPB 3.4; `rtt` in ms, None in one cluster."""
-
-    native: Series
-    upstream: Series
-    rtt: float | None = None
+        place = Place(self.series.benchmark, self.series.problem_class, self.rtt)
+        return self.contrast.family(place)
 
     @property
-    def family(self) -> Family:
-        """Family in which the claim is corrected."""
-        return SOURCES.family(self.native.place_at(self.rtt))
+    def base_rtt(self) -> float | None:
+        """Round-trip time of the base in ms."""
+        return None if self.contrast == SPEEDUP else self.rtt
 
 
-Comparison = NpbSpeedup | NpbTransports | NpbSources
-Point = tuple[Series, float | None]
+Verdicts = dict[SeriesClaim, ClaimVerdict]
 
 
-def claims(launches: Launches) -> dict[Comparison, Sequence[float]]:
-    """Return all claims of the section that have ratios, with one ratio for each round."""
-    ratios_by_claim: dict[Comparison, Sequence[float]] = {}
-    for series in launches.link_series:
-        for rtt in launches.points[series]:
-            if rtt is not None and (ratios := claimed_speedups(launches, series, rtt)):
-                ratios_by_claim[NpbSpeedup(series, rtt)] = ratios
-    for pair in transport_pairs(launches):
-        for rtt in launches.points[pair[0]]:
-            if rtt is not None and (ratios := _rate_ratios(launches, *pair, rtt)):
-                ratios_by_claim[NpbTransports(*pair, rtt)] = ratios
-    for native, upstream in source_pairs(launches):
-        for rtt in launches.points[native]:
-            if ratios := _rate_ratios(launches, native, upstream, rtt):
-                ratios_by_claim[NpbSources(native, upstream, rtt)] = ratios
-    return ratios_by_claim
+def verdicts_on(contrast: Contrast, verdicts: Mapping[Claim, ClaimVerdict]) -> Verdicts:
+    """The verdicts on the claims of one contrast, in the order of `claims`."""
+    return {
+        claim: verdict
+        for claim, verdict in verdicts.items()
+        if isinstance(claim, SeriesClaim) and claim.contrast == contrast
+    }
+
+
+def claims(launches: Launches) -> dict[Claim, Sequence[float]]:
+    """Return all claims of the section that have ratios, with one ratio for each round.
+
+    Those of a contrast are in the order of series and RTT.
+    """
+    ratios = {claim: _ratios(launches, claim) for claim in _possible_claims(launches)}
+    return {claim: claim_ratios for claim, claim_ratios in ratios.items() if claim_ratios}
 
 
 def pairing_refusals(launches: Launches) -> list[tuple[str, str]]:
     """Return (pair, reason) of each pair that has values but cannot be paired by round."""
+    pairs = [
+        (claim.series, claim.rtt, claim.base, claim.base_rtt)
+        for claim in _possible_claims(launches)
+    ]
+    for series in launches.cluster_series:
+        if (base := launches.fewest_ranks_base(series)) != series:
+            pairs.append((series, None, base, None))
     refusals = []
-    for (one, rtt), (other, other_rtt) in _ratio_points(launches):
-        sides = launches.points[one].get(rtt, {}), launches.points[other].get(other_rtt, {})
+    for series, rtt, base, base_rtt in pairs:
+        sides = launches.rounds(series, rtt), launches.rounds(base, base_rtt)
         reason = launches.pairing(*sides).refusal
         if all(sides) and reason:
             delay = "" if rtt is None else f" at {rtt:g} ms"
-            refusals.append((f"{one.label}{delay}, over {other.label}", reason))
+            refusals.append((f"{series.label}{delay}, over {base.label}", reason))
     return refusals
 
 
-def _ratio_points(launches: Launches) -> Iterator[tuple[Point, Point]]:
-    """Pairs of points whose ratios are formed; the base is second."""
-    points = launches.points
-    for series in launches.link_series:
-        if base := launches.base_of(series):
-            yield from (((series, rtt), (base, None)) for rtt in points[series])
-    for one, other in transport_pairs(launches) + source_pairs(launches):
-        yield from (((one, rtt), (other, rtt)) for rtt in points[one])
-    for series in launches.cluster_series:
-        if (base := launches.fewest_ranks_base(series)) != series:
-            yield (series, None), (base, None)
-
-
-def measured_speedups(launches: Launches, series: Series, rtt: float) -> list[float]:
-    """Speed-ups as ratios of rates, one for each round; empty without a base."""
-    base = launches.base_of(series)
-    if base is None:
-        return []
-    pairs = launches.pairs(launches.points[base][None], launches.points[series].get(rtt, {}))
-    return [figures["rate"] / base_figures["rate"] for base_figures, figures in pairs]
-
-
-def separated_speedups(launches: Launches, series: Series, rtt: float) -> list[float]:
-    """Speed-up on processors of their own, one for each round; empty without separated times."""
-    base = launches.base_of(series)
-    if base is None or series.source != NATIVE or base.shares_processors:
-        return []
-    pairs = launches.pairs(launches.points[base][None], launches.points[series].get(rtt, {}))
-    ranks = (base.ranks, series.ranks)
+def _possible_claims(launches: Launches) -> list[SeriesClaim]:
+    """The claims of all pairs of series, whether their launches share a round or not."""
+    bases = [(series, launches.base_of(series)) for series in launches.link_series]
+    pairs = [
+        *((SPEEDUP, series, base) for series, base in bases if base),
+        *((TRANSPORTS, *pair) for pair in transport_pairs(launches.link_series)),
+        *((SOURCES, *pair) for pair in _source_pairs(launches)),
+    ]
     return [
-        derived.separated_speedup(_split(base_figures), _split(figures), ranks)
-        for base_figures, figures in pairs
-        if base_figures["compute"]
+        SeriesClaim(contrast, series, base, rtt)
+        for contrast, series, base in pairs
+        for rtt in launches.points[series]
     ]
 
 
-def communication_shares(launches: Launches, series: Series, rtt: float) -> list[float]:
-    """Share of communication in the time of all iterations, for each launch that has both."""
-    return [
-        figures["communication"] / (figures["compute"] + figures["communication"])
-        for figures in launches.points[series].get(rtt, {}).values()
-        if figures["compute"]
-    ]
+def transport_pairs(all_series: Iterable[Series]) -> list[tuple[Series, Series]]:
+    """All pairs of transports over the link with the same problem and program; UDP is first."""
+    pairs = []
+    for one, other in combinations(all_series, 2):
+        if (one.program, one.ranks) == (other.program, other.ranks):
+            first, second = sorted((one, other), key=lambda series: series.role != UDP)
+            pairs.append((first, second))
+    return pairs
 
 
-def speedups_over_ranks(launches: Launches, series: Series) -> list[float]:
-    """Ratios of the rate to that on the fewest ranks in the same place, one for each round."""
-    base = launches.fewest_ranks_base(series)
-    if base == series:
-        return []
-    return _rate_ratios(launches, series, base, None)
+def _source_pairs(launches: Launches) -> list[tuple[Series, Series]]:
+    """Pairs of our program and NPB's own, for the same problem in the same place."""
+    natives = [series for series in launches.points if series.source == NATIVE]
+    pairs = [(series, replace(series, source=UPSTREAM)) for series in natives]
+    return [(native, upstream) for native, upstream in pairs if upstream in launches.points]
 
 
-def claimed_speedups(launches: Launches, series: Series, rtt: float) -> list[float]:
+def _ratios(launches: Launches, claim: SeriesClaim) -> list[float]:
+    if claim.contrast == SPEEDUP:
+        return claimed_speedups(launches, claim.series, claim.rtt)
+    return _rate_ratios(launches, claim.series, claim.rtt, claim.base, claim.base_rtt)
+
+
+def claimed_speedups(launches: Launches, series: Series, rtt: float | None) -> list[float]:
     """Speed-ups that are claimed: measured if both or neither share processors, else separated."""
     formula = measured_speedups if is_rate_ratio(launches, series) else separated_speedups
     return formula(launches, series, rtt)
@@ -154,25 +140,40 @@ def is_rate_ratio(launches: Launches, series: Series) -> bool:
     return base is None or base.shares_processors == series.shares_processors
 
 
-def transport_pairs(launches: Launches) -> list[tuple[Series, Series]]:
-    """All pairs of transports over the link with the same problem; UDP is first."""
-    pairs = []
-    for one, other in combinations(launches.link_series, 2):
-        if same_problem(one, other):
-            first, second = sorted((one, other), key=lambda item: item.role != UDP)
-            pairs.append((first, second))
-    return pairs
+def measured_speedups(launches: Launches, series: Series, rtt: float | None) -> list[float]:
+    """Speed-ups as ratios of rates, one for each round; empty without a base."""
+    base = launches.base_of(series)
+    return _rate_ratios(launches, series, rtt, base, None) if base else []
 
 
-def source_pairs(launches: Launches) -> list[tuple[Series, Series]]:
-    """Pairs of our program and NPB's own, for the same problem in the same place."""
-    return [
-        (native, upstream)
-        for native in launches.points
-        for upstream in launches.points
-        if (native.source, upstream.source) == (NATIVE, UPSTREAM)
-        and _place(native) == _place(upstream)
-    ]
+def separated_speedups(launches: Launches, series: Series, rtt: float | None) -> list[float]:
+    """Speed-up on processors of their own, one for each round; empty without separated times."""
+    base = launches.base_of(series)
+    if base is None or series.source != NATIVE or base.shares_processors:
+        return []
+    ranks = (base.ranks, series.ranks)
+    pairs = launches.pairs(launches.rounds(base, None), launches.rounds(series, rtt))
+    times = [(_split(one), _split(two)) for one, two in pairs if one["compute"]]
+    return [sum(one) / derived.separated_time(one, two, ranks) for one, two in times]
+
+
+def speedup_over_ranks(launches: Launches, series: Series) -> Interval | None:
+    """Rate over that on the fewest ranks in the same place; None on the fewest ranks."""
+    base = launches.fewest_ranks_base(series)
+    if base == series:
+        return None
+    return launches.interval(_rate_ratios(launches, series, None, base, None))
+
+
+def _rate_ratios(
+    launches: Launches, series: Series, rtt: float | None, base: Series, base_rtt: float | None
+) -> list[float]:
+    first, second = launches.rounds(series, rtt), launches.rounds(base, base_rtt)
+    pairing = launches.pairing(first, second)
+    ratios = [first[one]["rate"] / second[other]["rate"] for one, other in pairing.pairs]
+    if launches.is_abba and series.environ != base.environ:
+        return double_round_ratios(dict(zip(pairing.round_numbers, ratios, strict=True)))
+    return ratios
 
 
 def round_trips(launches: Launches, series: Series) -> Interval | None:
@@ -190,65 +191,40 @@ def round_trips(launches: Launches, series: Series) -> Interval | None:
 
 
 def rtt_of_speedup(launches: Launches, series: Series, speedup: float) -> float | None:
-    """RTT in s at which the speed-up falls to `speedup`, from medians and `round_trips`."""
+    """RTT in seconds at which the speed-up falls to `speedup`; None if it is unknown, or never.
+
+    It follows from medians and `round_trips`, and is 0 if the speed-up is less without a delay.
+    """
     base, trips = launches.base_of(series), round_trips(launches, series)
-    rtts = [rtt for rtt in launches.points[series] if rtt is not None]
     is_known = series.source == NATIVE or not series.shares_processors
     if base is None or trips is None or base.shares_processors or not is_known:
         return None
-    min_rtt = min(rtts)
-    base_rounds = list(launches.points[base][None].values())
-    rounds = list(launches.points[series][min_rtt].values())
+    if trips.median <= 0:
+        return None
+    min_rtt, rounds = next(iter(launches.points[series].items()))
+    one_cluster_s = _median_split([*launches.rounds(base, None).values()])
+    two_clusters_s = _median_split([*rounds.values()])
     ranks = (base.ranks, series.ranks)
-    pair = _median_split(launches, base_rounds), _median_split(launches, rounds)
-    separated_s = derived.separated_time(*pair, ranks)
-    two_clusters_s = separated_s if series.shares_processors else sum(pair[1])
-    iterations = int(rounds[0]["iterations"])
-    undelayed_s = two_clusters_s - trips.median * iterations * min_rtt / 1e3
-    return derived.rtt_at_speedup(speedup, sum(pair[0]), undelayed_s, trips.median, iterations)
+    separated_s = derived.separated_time(one_cluster_s, two_clusters_s, ranks)
+    seconds = separated_s if series.shares_processors else sum(two_clusters_s)
+    iterations = int(next(iter(rounds.values()))["iterations"])
+    undelayed_s = seconds - trips.median * iterations * (min_rtt or 0.0) / 1e3
+    lead_s = sum(one_cluster_s) / speedup - undelayed_s
+    return max(0.0, lead_s / (trips.median * iterations))
 
 
-def _iterations_s(figures: dict[str, float]) -> float:
+def _iterations_s(figures: Figures) -> float:
     """Seconds in all iterations; for NPB's own programs, in the whole timed section."""
     return figures["compute"] + figures["communication"] or figures["time"]
 
 
-def _median_split(launches: Launches, rounds: Sequence[dict[str, float]]) -> tuple[float, float]:
+def _median_split(rounds: Sequence[Figures]) -> tuple[float, float]:
+    """Median compute and communication time, s; for NPB's own programs all time is the first."""
     if not all(figures["compute"] for figures in rounds):
-        time = launches.interval([figures["time"] for figures in rounds])
-        return (time.median if time else 0.0), 0.0
-    intervals = [
-        launches.interval([figures[name] for figures in rounds])
-        for name in ("compute", "communication")
-    ]
-    compute, communication = (value.median if value else 0.0 for value in intervals)
-    return compute, communication
+        return median(figures["time"] for figures in rounds), 0.0
+    computes, communications = zip(*map(_split, rounds), strict=True)
+    return median(computes), median(communications)
 
 
-def _split(figures: dict[str, float]) -> tuple[float, float]:
+def _split(figures: Figures) -> tuple[float, float]:
     return figures["compute"], figures["communication"]
-
-
-def _rate_ratios(launches: Launches, one: Series, other: Series, rtt: float | None) -> list[float]:
-    first, second = (launches.points[side].get(rtt, {}) for side in (one, other))
-    pairing = launches.pairing(first, second)
-    ratios = {
-        number: first[launch]["rate"] / second[other_launch]["rate"]
-        for number, (launch, other_launch) in zip(pairing.round_numbers, pairing.pairs, strict=True)
-    }
-    is_abba = launches.is_abba and one.environ != other.environ
-    return double_round_ratios(ratios) if is_abba else list(ratios.values())
-
-
-def same_problem(one: Series, other: Series) -> bool:
-    """Whether two series have the same benchmark, class, ranks and source."""
-    return _problem(one) == _problem(other)
-
-
-def _problem(series: Series) -> tuple[object, ...]:
-    return series.benchmark, series.problem_class, series.ranks, series.source
-
-
-def _place(series: Series) -> tuple[object, ...]:
-    problem = series.benchmark, series.problem_class, series.ranks
-    return *problem, series.environ, series.placement, series.partition, series.spans_clusters

@@ -7,78 +7,97 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from roundtrip.report import units
-from roundtrip.report.blocks import Cell, Column, Table, Tone, text_cells
+from roundtrip.report.blocks import (
+    Cell,
+    Column,
+    Table,
+    Tone,
+    number_columns,
+    text_cells,
+    text_columns,
+)
 from roundtrip.report.units import Quantity, Unit
 from roundtrip.stats.verdicts import ClaimVerdict, Verdict
 from roundtrip.studies import display
-from roundtrip.studies.npb import NATIVE, PUBLISHED_SPEEDUPS, Thresholds, derived
+from roundtrip.studies.npb import NATIVE, PUBLISHED_SPEEDUPS, SPEEDUP, TRANSPORTS, Thresholds
 from roundtrip.studies.npb.data import EMULATED, Launches, Series
 from roundtrip.studies.npb.findings import Finding
 from roundtrip.studies.npb.speedup import (
-    NpbSources,
-    NpbSpeedup,
-    NpbTransports,
+    SeriesClaim,
+    Verdicts,
     is_rate_ratio,
     round_trips,
     rtt_of_speedup,
-    transport_pairs,
+    verdicts_on,
 )
 from roundtrip.studies.study import Claim
 
 
 def verdict_table(launches: Launches, findings: Sequence[Finding]) -> Table:
     """Table of verdicts: a row for each finding of the study and each series that tests it."""
-    rows = []
-    for finding in findings:
-        outcome = Cell(finding.evidence, finding.tone, finding.verdict)
-        rows.append((Cell(finding.statement.short), Cell(finding.where), outcome))
+    rows = [
+        (
+            *text_cells(finding.statement, finding.where),
+            Cell(finding.evidence, finding.tone, finding.verdict),
+        )
+        for finding in findings
+    ]
     return Table(
         launches.level.caption(
             f"Do the findings of 2003 hold today? All over an {EMULATED}. Speed-up over one "
             "cluster with half of the ranks, {level} interval over rounds. The study gives a "
             "number for CG and MG; that of LU, 2.00, is inferred from “linearly”."
         ),
-        (Column("The study says"), Column("Here"), Column("We find")),
+        text_columns("The study says", "Here", "We find"),
         tuple(rows),
     )
 
 
 def counterparts() -> Table:
     """Table of the study's libraries, their substitutes, and the reasons."""
-    rows = [
-        text_cells(counterpart.library, counterpart.substitute, counterpart.reason)
-        for counterpart in derived.COUNTERPARTS.values()
-    ]
     return Table(
         "What stands for the study's libraries. Theirs were of one family; where ours are all one "
         "MPI library, they differ only in the transport.",
-        (Column("In 2003"), Column("Today"), Column("Because")),
-        tuple(rows),
+        text_columns("In 2003", "Today", "Because"),
+        (
+            text_cells(
+                "UDP-encapsulated MPICH-SCore",
+                "MPICH over libfabric's udp;ofi_rxd, each rank on a node",
+                "One library end to end that makes UDP datagrams reliable itself, inside a cluster "
+                "and between clusters, without the kernel's TCP.",
+            ),
+            text_cells(
+                "MPICH-G2/SCore",
+                "MPICH over shared memory inside a cluster and TCP between, a node for each "
+                "cluster",
+                "The cluster's own fast way inside, TCP to the other cluster. Shared memory takes "
+                "the place of SCore on Myrinet.",
+            ),
+            text_cells(
+                "MPICH-P4",
+                "MPICH over TCP, each rank on a node",
+                "TCP sockets for every message, in a cluster and between clusters.",
+            ),
+        ),
     )
 
 
 def speedups(launches: Launches, verdicts: Mapping[Claim, ClaimVerdict]) -> Table:
     """Table of speed-ups: a row for each series over the link, a column for each RTT."""
-    measured_rtts = {rtt for series in launches.link_series for rtt in launches.points[series]}
-    rtts = sorted(
-        rtt
-        for rtt in {*measured_rtts, *(case.rtt for case in launches.missing_cases)}
-        if rtt is not None
-    )
-    rows = []
-    missing_series = [case.series for case in launches.missing_cases if case.series.spans_clusters]
-    planned_series = {series.as_planned for series in launches.link_series}
-    lost_series = {
+    speedup_verdicts = verdicts_on(SPEEDUP, verdicts)
+    rtts = sorted({rtt for _, rtt in launches.planned_link_points})
+    link_series = launches.link_series
+    measured = {series.as_planned for series in link_series}
+    lost = {
         series.as_planned: series
-        for series in missing_series
-        if series.as_planned not in planned_series
+        for series, _ in launches.missing_points
+        if series.spans_clusters and series.as_planned not in measured
     }
-    for series in sorted(
-        [*launches.link_series, *lost_series.values()], key=lambda series: series.order
-    ):
+    rows = []
+    for series in sorted([*link_series, *lost.values()], key=lambda series: series.order):
         base = launches.base_of(series)
-        by_rtt = [_speedup(launches, verdicts, series, rtt) for rtt in rtts]
         base_cell = display.NONE if base is None else Cell(base.setup)
+        by_rtt = [_speedup(launches, speedup_verdicts, series, base, rtt) for rtt in rtts]
         rows.append((Cell(series.label), base_cell, *by_rtt))
     return Table(
         launches.level.caption(
@@ -88,9 +107,8 @@ def speedups(launches: Launches, verdicts: Mapping[Claim, ClaimVerdict]) -> Tabl
             "processors of their own; a lower bound."
         ),
         (
-            Column("Benchmark and transport"),
-            Column("Over one cluster with"),
-            *(Column(f"{rtt:g} ms", "right") for rtt in rtts),
+            *text_columns("Benchmark and transport", "Over one cluster with"),
+            *number_columns(*(f"{rtt:g} ms" for rtt in rtts)),
         ),
         tuple(rows),
     )
@@ -100,21 +118,16 @@ def tolerance(launches: Launches) -> Table:
     """Table of messages sent and round trips waited for in an iteration, and RTTs that follow."""
     rows = []
     for series in launches.link_series:
-        trips = round_trips(launches, series)
-        figures = next(iter(next(iter(launches.points[series].values())).values()))
-        messages = int(launches.messages(series)["messages"].sum())
-        iterations = figures["iterations"]
-        per_rank = messages / iterations / series.ranks if iterations else 0.0
+        counts, iterations = launches.messages(series)
+        messages = int(counts["messages"].sum()) / iterations / series.ranks if iterations else 0.0
         study_speedup = PUBLISHED_SPEEDUPS.get(series.benchmark)
         rows.append(
             (
                 Cell(series.label),
-                _messages_cell(series, per_rank),
-                display.value(trips, Unit.PURE),
+                _messages_cell(series, messages),
+                display.value(round_trips(launches, series), Unit.PURE),
                 _rtt_cell(rtt_of_speedup(launches, series, 1.0)),
-                _rtt_cell(rtt_of_speedup(launches, series, study_speedup))
-                if study_speedup
-                else display.NONE,
+                _rtt_cell(study_speedup and rtt_of_speedup(launches, series, study_speedup)),
             )
         )
     return Table(
@@ -124,9 +137,7 @@ def tolerance(launches: Launches) -> Table:
         "delay at which they have the study's speed-up.",
         (
             Column("Benchmark and transport"),
-            Column("Messages of a rank", "right"),
-            Column("Round trips waited for", "right"),
-            Column("No gain at RTT", "right"),
+            *number_columns("Messages of a rank", "Round trips waited for", "No gain at RTT"),
             Column("The study's speed-up at RTT", "right"),
         ),
         tuple(rows),
@@ -138,21 +149,17 @@ def transports(
 ) -> Table:
     """Table of ratios and verdicts of each pair of transports at each RTT."""
     rows = []
-    for pair in transport_pairs(launches):
-        for rtt in launches.points[pair[0]]:
-            verdict = verdicts.get(NpbTransports(*pair, rtt or 0.0))
-            if verdict is None:
-                continue
-            name = f"{pair[0].name}, {pair[0].setup}, {EMULATED} {rtt:g} ms"
-            rows.append(
-                (
-                    Cell(name),
-                    Cell(f"{pair[0].transport} / {pair[1].transport}"),
-                    verdict_cell(
-                        verdict, launches.series_key(pair[0], rtt), f"{pair[1].label} {rtt:g} ms"
-                    ),
-                )
+    for claim, verdict in verdicts_on(TRANSPORTS, verdicts).items():
+        series, base, link = claim.series, claim.base, f"{claim.rtt:g} ms"
+        rows.append(
+            (
+                Cell(f"{series.name}, {series.setup}, {EMULATED} {link}"),
+                Cell(f"{series.transport} / {base.transport}"),
+                verdict_cell(
+                    verdict, launches.series_key(series, claim.rtt), f"{base.label} {link}"
+                ),
             )
+        )
     return Table(
         f"Transports against each other, {EMULATED}: ratio of rates in the same round; above 1 the "
         f"first is faster. More than {units.percent(settings.critical_difference)} counts as "
@@ -163,25 +170,20 @@ def transports(
 
 
 def _speedup(
-    launches: Launches, verdicts: Mapping[Claim, ClaimVerdict], series: Series, rtt: float
+    launches: Launches, verdicts: Verdicts, series: Series, base: Series | None, rtt: float
 ) -> Cell:
-    verdict = verdicts.get(NpbSpeedup(series, rtt))
-    if verdict:
-        origin = launches.series_key(series, rtt) if is_rate_ratio(launches, series) else ""
-        return verdict_cell(verdict, origin, launches.base_label(series))
-    if rtt in launches.points.get(series, {}):
-        if base := launches.base_of(series):
-            points = launches.points
-            pairing = launches.pairing(points[series][rtt], points[base][None])
-            reason = "not in the same rounds" if pairing.refusal else "compute not measured"
-            return Cell(reason, "muted")
+    rounds = launches.rounds(series, rtt)
+    if not rounds:
+        is_lost = (series.as_planned, rtt) in launches.planned_link_points
+        return Cell("no launch completed", "bad") if is_lost else display.NOT_MEASURED
+    if base is None:
         return Cell("no base in one cluster", "muted")
-    if any(
-        case.series.as_planned == series.as_planned and case.rtt == rtt
-        for case in launches.missing_cases
-    ):
-        return Cell("no launch completed", "bad")
-    return display.NOT_MEASURED
+    if verdict := verdicts.get(SeriesClaim(SPEEDUP, series, base, rtt)):
+        origin = launches.series_key(series, rtt) if is_rate_ratio(launches, series) else ""
+        return verdict_cell(verdict, origin, base.label)
+    pairing = launches.pairing(rounds, launches.rounds(base, None))
+    reason = "not in the same rounds" if pairing.refusal else "compute not measured"
+    return Cell(reason, "muted")
 
 
 def _messages_cell(series: Series, messages: float) -> Cell:
@@ -202,30 +204,23 @@ _TONES: dict[Verdict, Tone] = {
     Verdict.ON_PAR: "muted",
     Verdict.CANNOT_TELL: "warn",
 }
-SourceVerdicts = dict[NpbSources, ClaimVerdict]
 
 
-def source_verdicts(verdicts: Mapping[Claim, ClaimVerdict]) -> SourceVerdicts:
-    """The verdicts on our programs against NPB's, in the order of the benchmarks."""
-    items = [(key, verdict) for key, verdict in verdicts.items() if isinstance(key, NpbSources)]
-    return dict(sorted(items, key=lambda item: (item[0].native.order, item[0].rtt or 0.0)))
-
-
-def source_verdict_table(launches: Launches, verdicts: SourceVerdicts) -> Table:
+def source_verdict_table(launches: Launches, verdicts: Verdicts) -> Table:
     """Table of ratios to NPB 3.4: rows by benchmark, class and place, columns by ranks."""
-    ranks = sorted({key.native.ranks for key in verdicts})
+    ranks = sorted({claim.series.ranks for claim in verdicts})
     rows: dict[tuple[str, str], dict[int, Cell]] = {}
-    for key, verdict in verdicts.items():
-        row = rows.setdefault((key.native.name, _source_place(key)), {})
-        row[key.native.ranks] = verdict_cell(verdict, launches.series_key(key.native, key.rtt))
+    for claim, verdict in verdicts.items():
+        series = claim.series
+        row = rows.setdefault((series.name, _source_place(claim)), {})
+        row[series.ranks] = verdict_cell(verdict, launches.series_key(series, claim.rtt))
     return Table(
         launches.level.caption(
             "Our programs against NPB 3.4: ratio of Mop/s in the same round, median and "
             "{level} interval; below 1 ours is slower."
         ),
         (
-            Column("Benchmark"),
-            Column("Where"),
+            *text_columns("Benchmark", "Where"),
             *(Column(units.plural(count, "rank"), "right", base="NPB 3.4") for count in ranks),
         ),
         tuple(
@@ -235,15 +230,14 @@ def source_verdict_table(launches: Launches, verdicts: SourceVerdicts) -> Table:
     )
 
 
-def source_rates(launches: Launches, verdicts: SourceVerdicts) -> Table:
+def source_rates(launches: Launches, verdicts: Verdicts) -> Table:
     """Table of the rates of our programs and of NPB 3.4's, with their ratios."""
     rows = []
-    for key, verdict in verdicts.items():
-        pair = (key.native, key.upstream)
-        rates = [launches.value(series, key.rtt, "rate") for series in pair]
-        link = "" if key.rtt is None else f" {key.rtt:g} ms"
+    for claim, verdict in verdicts.items():
+        rates = [launches.value(side, claim.rtt, "rate") for side in (claim.series, claim.base)]
+        link = "" if claim.rtt is None else f" {claim.rtt:g} ms"
         ratio = verdict_cell(verdict, rates[0].origin)
-        rows.append((Cell(f"{key.native.label}{link}"), *rates, ratio))
+        rows.append((Cell(f"{claim.series.label}{link}"), *rates, ratio))
     return Table(
         "Our programs beside those of NPB 3.4 in the same place: Mop/s by NPB's own formula, and "
         "the ratio in the same round.",
@@ -257,16 +251,16 @@ def source_rates(launches: Launches, verdicts: SourceVerdicts) -> Table:
     )
 
 
-def source_warnings(verdicts: SourceVerdicts) -> Iterator[str]:
+def source_warnings(verdicts: Verdicts) -> Iterator[str]:
     """Yield a line for each case with a median ratio to NPB 3.4 below 1, over the link or not."""
-    places = {_source_place(key) for key in verdicts}
-    for key, verdict in verdicts.items():
+    places = {_source_place(claim) for claim in verdicts}
+    for claim, verdict in verdicts.items():
         if verdict.interval.median >= 1:
             continue
-        place = f", {_source_place(key)}" if len(places) > 1 else ""
+        place = f", {_source_place(claim)}" if len(places) > 1 else ""
         doubt = "" if verdict.verdict == "slower" else f" ({verdict.verdict})"
         ratio = units.interval(verdict.interval)
-        yield f"slower than official NPB 3.4: {key.native.case}{place}, {ratio}{doubt}"
+        yield f"slower than official NPB 3.4: {claim.series.case}{place}, {ratio}{doubt}"
 
 
 def verdict_cell(verdict: ClaimVerdict, series: str = "", base: str = "") -> Cell:
@@ -274,8 +268,8 @@ def verdict_cell(verdict: ClaimVerdict, series: str = "", base: str = "") -> Cel
     return display.verdict(verdict, _TONES, str(verdict.verdict), base, series)
 
 
-def _source_place(key: NpbSources) -> str:
-    series = key.native
+def _source_place(claim: SeriesClaim) -> str:
+    series = claim.series
     placement = series.placement if series.ranks > 1 else ""
     place = f"{series.toolchain}, {placement}" if placement else series.toolchain
-    return place if key.rtt is None else f"{place}, {EMULATED} {key.rtt:g} ms"
+    return place if claim.rtt is None else f"{place}, {EMULATED} {claim.rtt:g} ms"
