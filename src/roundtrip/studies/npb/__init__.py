@@ -127,9 +127,9 @@ class EmulatedMark(Mark):
     separated: bool = False
 
     @property
-    def setup(self) -> str:
-        """``1 + 1 ranks``."""
-        return f"{self.ranks // 2} + {self.ranks // 2} ranks"
+    def halves(self) -> str:
+        """``1 + 1``: the ranks of each cluster."""
+        return f"{self.ranks // 2} + {self.ranks // 2}"
 
 
 class Marks(Record):

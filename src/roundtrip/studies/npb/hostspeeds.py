@@ -20,9 +20,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import pairwise
-from typing import Any
 
 import polars as pl
 
@@ -37,6 +35,7 @@ from roundtrip.studies.npb import (
     CLASSES,
     PUBLISHED_SPEEDUPS,
     STUDY,
+    STUDY_RTT_MS,
     EmulatedMark,
     Mark,
     Marks,
@@ -111,75 +110,82 @@ class BenchmarkCurves:
                 return speed * math.exp(part * math.log(next_speed / speed))
         return None
 
-    def round_trips_waited(self, speed: float) -> float | None:
-        """Round trips waited for at a host speed; None if there is only one round-trip time."""
+    @property
+    def even_speed(self) -> float | None:
+        """Host speed, Mflop/s, up to which two clusters beat one at the longest round trip."""
+        return self.speed_at(self.rtts[-1], 1.0)
+
+    @property
+    def study_speedup(self) -> float | None:
+        """The study's speed-up at the longest round-trip time; None if it has none there."""
+        return PUBLISHED_SPEEDUPS.get(self.benchmark) if self.rtts[-1] == STUDY_RTT_MS else None
+
+    @property
+    def study_speed(self) -> float | None:
+        """Host speed, Mflop/s, of `study_speedup`; None if it is not found."""
+        return self.speed_at(self.rtts[-1], self.study_speedup) if self.study_speedup else None
+
+    @property
+    def round_trips(self) -> float | None:
+        """Round trips waited for at the fastest host; None if there is only one round-trip time."""
         min_rtt, max_rtt = self.rtts[0], self.rtts[-1]
         if min_rtt == max_rtt:
             return None
-        return (
-            (self.two_clusters_s[max_rtt][speed] - self.two_clusters_s[min_rtt][speed])
-            / (max_rtt - min_rtt)
-            * 1e3
-        )
+        speed = max(self.one_cluster_s)
+        added_s = self.two_clusters_s[max_rtt][speed] - self.two_clusters_s[min_rtt][speed]
+        return added_s / (max_rtt - min_rtt) * 1e3
 
-    def compute_latency_ratio(self, speed: float) -> float | None:
+    def compute_latency_ratio(self, speed: float | None) -> float | None:
         """Ratio of computing to latency at the longest round trip and any `speed` in Mflop/s.
 
         The round trips waited for are taken at the fastest host, which computes least.
         """
-        round_trips = self.round_trips_waited(max(self.one_cluster_s))
-        if not round_trips or round_trips <= 0 or not self.operations:
+        round_trips = self.round_trips
+        if not speed or not round_trips or round_trips <= 0 or not self.operations:
             return None
         return self.operations / RANKS[0] / (speed * _MFLOP) / (round_trips * self.rtts[-1] / 1e3)
 
 
-class Sweeps:
-    """Launches of `CHECK` in a bundle, one for each case: its completed launches are equal."""
+def read_curves(data: Data) -> tuple[BenchmarkCurves, ...]:
+    """Curves of each benchmark and class in the launches of `CHECK`, in display order.
 
-    def __init__(self, data: Data) -> None:
-        launches = data.study_launches(STUDY.name)
-        self._launches = launches.filter(pl.col("check") == CHECK).unique("case_id", keep="first")
-        self._details = data.study_records(STUDY.name)
-        self._samples = data.samples
-
-    @cached_property
-    def curves(self) -> tuple[BenchmarkCurves, ...]:
-        """Curves of each benchmark and class, in display order."""
-        names = self._launches["launch"].to_list()
-        samples = self._samples.filter(pl.col("launch").is_in(names)).select(
-            "launch",
-            "case_id",
-            "value",
-            pl.col("case").str.extract_groups(_CASE).alias("case"),
-            one=pl.col("variant") == ONE_CLUSTER_VARIANT,
-            rtt=pl.col("variant").str.extract_groups(_ADDED_RTT).struct.field("rtt"),
-        )
-        rows = samples.unnest("case").collect()
-        curves = []
-        for (launch, case_id, benchmark, problem_class), points in rows.group_by(
-            "launch", "case_id", "benchmark", "problem_class"
-        ):
-            one_cluster_s: dict[float, float] = {}
-            two_clusters_s: dict[float, dict[float, float]] = {}
-            for row in points.iter_rows(named=True):
-                speed = float(row["mflops"])
-                times = (
-                    one_cluster_s
-                    if row["one"]
-                    else two_clusters_s.setdefault(float(row["rtt"]), {})
+    One launch of each case is read: its completed launches are equal.
+    """
+    launches = data.study_launches(STUDY.name).filter(pl.col("check") == CHECK)
+    names = launches.unique("case_id", keep="first")["launch"].to_list()
+    samples = data.samples.filter(pl.col("launch").is_in(names)).select(
+        "launch",
+        "case_id",
+        "value",
+        pl.col("case").str.extract_groups(_CASE).alias("case"),
+        one=pl.col("variant") == ONE_CLUSTER_VARIANT,
+        rtt=pl.col("variant").str.extract_groups(_ADDED_RTT).struct.field("rtt"),
+    )
+    keys = ["launch", "case_id", "benchmark", "problem_class"]
+    records = data.study_records(STUDY.name)
+    curves = []
+    for key, points in samples.unnest("case").collect().group_by(keys):
+        launch, case_id, benchmark, problem_class = map(str, key)
+        one_cluster_s: dict[float, float] = {}
+        two_clusters_s: dict[float, dict[float, float]] = {}
+        for row in points.iter_rows(named=True):
+            rtt = row["rtt"]
+            times = one_cluster_s if row["one"] else two_clusters_s.setdefault(float(rtt), {})
+            times[float(row["mflops"])] = row["value"]
+        record = records.get(launch) or {}
+        if one_cluster_s and two_clusters_s:
+            curves.append(
+                BenchmarkCurves(
+                    benchmark,
+                    problem_class,
+                    one_cluster_s,
+                    two_clusters_s,
+                    float(record.get("declared") or record.get("operations") or 0.0),
+                    tuple(map(Marks.model_validate, record.get("marks") or ())),
+                    case_id,
                 )
-                times[speed] = row["value"]
-            details = self._details.get(str(launch)) or {}
-            if one_cluster_s and two_clusters_s:
-                problem = str(benchmark), str(problem_class)
-                operations = float(details.get("declared") or details.get("operations") or 0.0)
-                marks = tuple(map(Marks.model_validate, details.get("marks") or ()))
-                curves.append(
-                    BenchmarkCurves(
-                        *problem, one_cluster_s, two_clusters_s, operations, marks, str(case_id)
-                    )
-                )
-        return tuple(sorted(curves, key=lambda curve: curve.order))
+            )
+    return tuple(sorted(curves, key=lambda curve: curve.order))
 
 
 SIMULATED = "SIMULATED"
@@ -204,13 +210,12 @@ MARKS_CAPTION: Text = (
 
 def figures(curves: Sequence[BenchmarkCurves]) -> tuple[Figure, ...]:
     """Figures of each benchmark and class, all with the same axes."""
-    drawings = [_drawing(number, curve, _top(curves)) for number, curve in enumerate(curves, 1)]
+    top = _top(curves)
+    drawings = [_drawing(number, curve, top) for number, curve in enumerate(curves, 1)]
     values = pl.concat([drawing.frame.select("x", "median") for drawing in drawings])
     low, high = float(values["x"].min()), float(values["x"].max())  # type: ignore[arg-type]
     if high > max(speed for curve in curves for speed in curve.one_cluster_s):
         high *= _MARGIN  # room for a mark beyond the curves
-    top = _top(curves)
-
     decades = tuple(10.0**power for power in range(9) if low <= 10.0**power <= high)
     domain = (low, high) if low < high else (low / 2, 2 * high)
     x = Scale("Speed of a host", Unit.MFLOPS, *domain, is_log=True, ticks=decades)
@@ -237,63 +242,63 @@ def _top(curves: Sequence[BenchmarkCurves]) -> float:
     return 1.1 * max([2.0, *speedups, *mark_speedups])
 
 
-def _drawing(number: int, curve: BenchmarkCurves, top: float) -> Drawing:
-    names = {rtt: f"+{rtt:g} ms" for rtt in curve.rtts}
-    colours = palette(names.values())
-    arms = {name: Arm(name, colours[name], point=3.1, shape=CIRCLE) for name in names.values()}
-    rows = [
-        {"arm": names[rtt], "x": speed, "median": value}
-        for rtt in curve.rtts
-        for speed, value in curve.speedups(rtt).items()
-    ]
-    if study_speedup := PUBLISHED_SPEEDUPS.get(curve.benchmark):
-        study = f"The study, 4 ms: {published_words(curve.benchmark)}"
-        arms[study] = Arm(study, PINK, is_dashed=True, point=0)
-        ends = (min(curve.one_cluster_s), max(curve.one_cluster_s))
-        rows += [{"arm": study, "x": speed, "median": study_speedup, "n": None} for speed in ends]
-    for title, arm, points in (*_rate_rules(curve, top), *_emulated_points(curve, colours)):
-        arms[title] = arm
-        rows += [{"arm": title, **point} for point in points]
-    frame = pl.DataFrame([{**_POINT_DEFAULTS, **row} for row in rows], schema=_SCHEMA)
-    return Drawing(
-        f"npb-simulated-{number}", f"{curve.name} ({SIMULATED})", _subtitle(curve), frame, arms
-    )
-
-
-def _subtitle(curve: BenchmarkCurves) -> str:
-    """Subtitle: the figure is simulated, and the processors on which marks were measured."""
-    processors = dict.fromkeys(origin.processor for origin in curve.marks)
-    return f"{SIMULATED}; measured: {', '.join(processors)}" if processors else SIMULATED
-
-
-#: Columns of a row, and their defaults for a simulated point.
-_SCHEMA = {
+#: A curve of a figure: its points are host speed, speed-up, and number of values if it is measured.
+Line = tuple[Arm, list[tuple[float, float, int | None]]]
+_COLUMNS = {
     "arm": pl.String,
     **dict.fromkeys(("x", "median", "low", "high"), pl.Float64),
     "n": pl.Int64,
 }
-_POINT_DEFAULTS = {"low": None, "high": None, "n": 1}
-#: Name, appearance and rows of a mark.
-MarkCurve = tuple[str, Arm, list[dict[str, Any]]]
 
 
-def _rate_rules(curve: BenchmarkCurves, top: float) -> Iterator[MarkCurve]:
+def _drawing(number: int, curve: BenchmarkCurves, top: float) -> Drawing:
+    lines = [*_simulated_lines(curve), *_rate_rules(curve, top), *_emulated_points(curve)]
+    rows = [(arm.title, x, y, None, None, n) for arm, points in lines for x, y, n in points]
+    processors = dict.fromkeys(origin.processor for origin in curve.marks)
+    return Drawing(
+        f"npb-simulated-{number}",
+        f"{curve.name} ({SIMULATED})",
+        f"{SIMULATED}; measured: {', '.join(processors)}" if processors else SIMULATED,
+        pl.DataFrame(rows, schema=_COLUMNS, orient="row"),
+        {arm.title: arm for arm, _ in lines},
+    )
+
+
+def _simulated_lines(curve: BenchmarkCurves) -> Iterator[Line]:
+    """A line for each delay, and the study's number."""
+    colours = _colours(curve)
+    for rtt in curve.rtts:
+        title = f"+{rtt:g} ms"
+        arm = Arm(title, colours[title], point=3.1, shape=CIRCLE)
+        yield arm, [(speed, value, 1) for speed, value in curve.speedups(rtt).items()]
+    if study_speedup := PUBLISHED_SPEEDUPS.get(curve.benchmark):
+        study = f"The study, 4 ms: {published_words(curve.benchmark)}"
+        ends = (min(curve.one_cluster_s), max(curve.one_cluster_s))
+        arm = Arm(study, PINK, is_dashed=True, point=0)
+        yield arm, [(speed, study_speedup, None) for speed in ends]
+
+
+def _colours(curve: BenchmarkCurves) -> dict[str, Colour]:
+    return palette(f"+{rtt:g} ms" for rtt in curve.rtts)
+
+
+def _rate_rules(curve: BenchmarkCurves, top: float) -> Iterator[Line]:
     """Vertical rules at the measured rate of one rank on each real processor."""
     for _, mark in curve.rank_marks:
         title = f"One rank, measured: {units.amount(mark.mops, Unit.MOPS)}"
         arm = Arm(title, GREY, is_dashed=True, point=0)
-        yield title, arm, [{"x": mark.mops, "median": end, "n": None} for end in (top / 1000, top)]
+        yield arm, [(mark.mops, end, None) for end in (top / 1000, top)]
 
 
-def _emulated_points(curve: BenchmarkCurves, colours: Mapping[str, Colour]) -> Iterator[MarkCurve]:
+def _emulated_points(curve: BenchmarkCurves) -> Iterator[Line]:
     """Emulated points at the shortest and the longest delay."""
-    marks = curve.emulated_marks
+    marks, colours = curve.emulated_marks, _colours(curve)
     delays = {mark.rtt_ms for mark in marks}
     ranks = sorted({mark.ranks for mark in marks})
     for mark in marks:
         if mark.rtt_ms in (min(delays), max(delays)):
-            title = f"{EMULATED} {mark.ranks // 2} + {mark.ranks // 2}, +{mark.rtt_ms:g} ms"
+            title = f"{EMULATED} {mark.halves}, +{mark.rtt_ms:g} ms"
             colour = colours.get(f"+{mark.rtt_ms:g} ms", GREY)
             shape = _SHAPES[ranks.index(mark.ranks) % len(_SHAPES)]
             arm = Arm(title, colour, width=0, point=4.2, shape=shape)
-            yield title, arm, [{"x": mark.mops, "median": mark.speedup, "n": mark.launches}]
+            yield arm, [(mark.mops, mark.speedup, mark.launches)]

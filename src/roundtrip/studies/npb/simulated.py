@@ -4,7 +4,7 @@ from measured campaigns.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import polars as pl
 
@@ -22,23 +22,16 @@ from roundtrip.report.blocks import (
     Strong,
     Table,
     Text,
+    number_columns,
+    text_cells,
+    text_columns,
 )
 from roundtrip.report.data import Data
 from roundtrip.report.pages.series import Origins
 from roundtrip.report.units import Quantity, Unit
-from roundtrip.stats.summaries import Interval
 from roundtrip.stats.verdicts import ClaimVerdict
 from roundtrip.studies import display
-from roundtrip.studies.npb import (
-    CLASSES,
-    PUBLISHED_SPEEDUPS,
-    STUDY,
-    STUDY_RTT_MS,
-    EmulatedMark,
-    Mark,
-    Marks,
-    published_words,
-)
+from roundtrip.studies.npb import CLASSES, STUDY, Marks, published_words
 from roundtrip.studies.npb.hostspeeds import (
     CAPTION,
     CHECK,
@@ -46,8 +39,8 @@ from roundtrip.studies.npb.hostspeeds import (
     MARKS_CAPTION,
     SIMULATED,
     BenchmarkCurves,
-    Sweeps,
     figures,
+    read_curves,
 )
 from roundtrip.studies.npb.sweep import ONE_CLUSTER_VARIANT, case_at, two_clusters_variant
 from roundtrip.studies.study import Claim
@@ -59,7 +52,7 @@ class SimulatedSection:
     """Sweeps over host speeds, and rates of the benchmarks on many simulated hosts."""
 
     def __init__(self, data: Data) -> None:
-        self._curves = Sweeps(data).curves
+        self._curves = read_curves(data)
         self._launches = data.study_launches(STUDY.name).filter(pl.col("check") != CHECK)
         self._samples = data.samples
         self._origins = data.origins
@@ -73,10 +66,8 @@ class SimulatedSection:
         blocks: list[Block] = [Paragraph(_QUESTION)]
         picture = None
         if self._curves:
-            caption = (
-                *CAPTION,
-                *((" ", *MARKS_CAPTION) if any(c.marks for c in self._curves) else ()),
-            )
+            has_marks = any(curve.marks for curve in self._curves)
+            caption: Text = (*CAPTION, " ", *MARKS_CAPTION) if has_marks else CAPTION
             picture = Gallery(caption, figures(self._curves))
             blocks += [
                 Heading(3, f"Two clusters over one, {SIMULATED}"),
@@ -99,46 +90,35 @@ class SimulatedSection:
     def _rates(self) -> Table:
         samples = self._samples.filter((pl.col("phase") == "total") & (pl.col("metric") == "rate"))
         rates = dict(samples.select("launch", "value").collect().iter_rows())
-        rows = self._launches.unique("case_id", keep="first").sort("case_id").iter_rows(named=True)
+        launches = self._launches.unique("case_id", keep="first").sort("case_id")
+        rows = []
+        for case_id, launch, ranks in launches.select("case_id", "launch", "ranks").iter_rows():
+            key = self._origins.key([case_id], 0, metric="rate", phase="total")
+            rate = _cell(rates.get(launch), Unit.MOPS, series=key)
+            rows.append((Cell(f"{case_id} ({SIMULATED})"), Cell(units.count(ranks)), rate))
         return Table(
             f"{SIMULATED}: rate by NPB's formula, verified as NPB has it.",
             (Column("Case"), Column("Ranks", "right"), Column("", "right", Unit.MOPS)),
-            tuple(
-                (
-                    Cell(f"{row['case_id']} ({SIMULATED})"),
-                    Cell(units.count(row["ranks"])),
-                    _cell(rates.get(row["launch"]), Unit.MOPS, series=self._rate(row["case_id"])),
-                )
-                for row in rows
-            ),
+            tuple(rows),
         )
-
-    def _rate(self, case_id: str) -> str:
-        """Key of the series of a case's rate."""
-        return self._origins.key([case_id], 0, metric="rate", phase="total")
 
 
 def break_even(curves: Sequence[BenchmarkCurves]) -> Table:
     """Table of host speeds of break-even and of the study's number at the longest delay, and of the
     ratios of computing to latency there."""
-    rows = []
-    for curve in curves:
-        max_rtt = curve.rtts[-1]
-        study_speedup = PUBLISHED_SPEEDUPS.get(curve.benchmark) if max_rtt == STUDY_RTT_MS else None
-        even_speed, study_speed = _host_speeds(curve)
-        round_trips = curve.round_trips_waited(max(curve.one_cluster_s))
-        rows.append(
-            (
-                Cell(f"{curve.name} ({SIMULATED})"),
-                Cell(Quantity(value=max_rtt, unit=Unit.MS, digits=_digits(max_rtt))),
-                _cell(even_speed, Unit.MFLOPS),
-                _cell(study_speedup, Unit.PURE),
-                _cell(study_speed, Unit.MFLOPS),
-                _cell(round_trips, Unit.PURE),
-                _cell(curve.compute_latency_ratio(even_speed) if even_speed else None, Unit.PURE),
-                _cell(curve.compute_latency_ratio(study_speed) if study_speed else None, Unit.PURE),
-            )
+    rows = [
+        (
+            Cell(f"{curve.name} ({SIMULATED})"),
+            Cell(Quantity(value=curve.rtts[-1], unit=Unit.MS, digits=_digits(curve.rtts[-1]))),
+            _cell(curve.even_speed, Unit.MFLOPS),
+            _cell(curve.study_speedup, Unit.PURE),
+            _cell(curve.study_speed, Unit.MFLOPS),
+            _cell(curve.round_trips, Unit.PURE),
+            _cell(curve.compute_latency_ratio(curve.even_speed), Unit.PURE),
+            _cell(curve.compute_latency_ratio(curve.study_speed), Unit.PURE),
         )
+        for curve in curves
+    ]
     return Table(
         f"{SIMULATED}: the host speed up to which two clusters beat one, and at which the study's "
         "number is found; and there, how long a rank of one cluster computes for each second of "
@@ -149,9 +129,11 @@ def break_even(curves: Sequence[BenchmarkCurves]) -> Table:
             Column("Break-even", "right", Unit.MFLOPS),
             Column("The study", "right"),
             Column("Found at", "right", Unit.MFLOPS),
-            Column("Round trips waited for", "right"),
-            Column("Computing over waiting, at break-even", "right"),
-            Column("Computing over waiting, at the study's", "right"),
+            *number_columns(
+                "Round trips waited for",
+                "Computing over waiting, at break-even",
+                "Computing over waiting, at the study's",
+            ),
         ),
         tuple(rows),
     )
@@ -159,34 +141,20 @@ def break_even(curves: Sequence[BenchmarkCurves]) -> Table:
 
 def point_table(curves: Sequence[BenchmarkCurves], origins: Origins) -> Table:
     """Table of speed-ups: a row for each benchmark and host speed, a column for each delay."""
-
-    def series(curve: BenchmarkCurves, speed: float, variant: str) -> str:
-        case = case_at(curve.benchmark, curve.problem_class, speed)
-        return origins.key([curve.case_id], 0, case=case, variant=variant, metric="time")
-
     rtts = sorted({rtt for curve in curves for rtt in curve.rtts})
-    rows = [
-        (
-            Cell(f"{curve.name}, hosts of {speed:g} Mflop/s ({SIMULATED})"),
-            _cell(
-                curve.one_cluster_s[speed], Unit.S, series=series(curve, speed, ONE_CLUSTER_VARIANT)
-            ),
-            *(
-                Cell(
-                    Quantity(
-                        value=curve.one_cluster_s[speed] / curve.two_clusters_s[rtt][speed],
-                        unit=Unit.RATIO,
-                    ),
-                    series=series(curve, speed, two_clusters_variant(rtt)),
-                )
-                if speed in curve.two_clusters_s.get(rtt, {})
-                else display.NONE
-                for rtt in rtts
-            ),
-        )
-        for curve in curves
-        for speed in sorted(curve.one_cluster_s)
-    ]
+    rows = []
+    for curve in curves:
+        for speed, one_cluster_s in sorted(curve.one_cluster_s.items()):
+            names = {"case": case_at(curve.benchmark, curve.problem_class, speed), "metric": "time"}
+            key = origins.key([curve.case_id], 0, variant=ONE_CLUSTER_VARIANT, **names)
+            name = f"{curve.name}, hosts of {speed:g} Mflop/s ({SIMULATED})"
+            cells = [Cell(name), _cell(one_cluster_s, Unit.S, series=key)]
+            for rtt in rtts:
+                key = origins.key([curve.case_id], 0, variant=two_clusters_variant(rtt), **names)
+                time = curve.two_clusters_s.get(rtt, {}).get(speed)
+                ratio = Quantity(value=one_cluster_s / time, unit=Unit.RATIO) if time else None
+                cells.append(Cell(ratio, series=key) if ratio else display.NONE)
+            rows.append(tuple(cells))
     return Table(
         f"{SIMULATED}: time on one cluster, and speed-up of two over it by how much a round trip "
         "between them is longer.",
@@ -211,9 +179,8 @@ def _cell(value: float | None, unit: Unit, series: str = "") -> Cell:
 def _answer(curve: BenchmarkCurves) -> Answer:
     max_rtt = curve.rtts[-1]
     speedups = curve.speedups(max_rtt)
-    even_speed = curve.speed_at(max_rtt, 1.0)
-    if even_speed:
-        words = f"two clusters beat one up to {_mflops(even_speed)} a host at +{max_rtt:g} ms"
+    if speed := curve.even_speed:
+        words = f"two clusters beat one up to {_mflops(speed)} a host at +{max_rtt:g} ms"
     else:
         pays = min(speedups.values()) >= 1
         words = f"two clusters {'always' if pays else 'never'} beat one at +{max_rtt:g} ms, " + (
@@ -293,11 +260,10 @@ def processor_rates(curves: Sequence[BenchmarkCurves]) -> Table:
             Cell(mark.toolchain),
             _cell(mark.mops, Unit.MOPS),
             Cell(units.count(mark.launches)),
-            _cell(even_speed and even_speed / mark.mops, Unit.PART),
-            _cell(study_speed and study_speed / mark.mops, Unit.PART),
+            _cell((curve.even_speed or 0.0) / mark.mops, Unit.PART),
+            _cell((curve.study_speed or 0.0) / mark.mops, Unit.PART),
         )
         for curve in curves
-        for even_speed, study_speed in [_host_speeds(curve)]
         for origin, mark in curve.rank_marks
     ]
     return Table(
@@ -305,12 +271,9 @@ def processor_rates(curves: Sequence[BenchmarkCurves]) -> Table:
         f"although the processor is the same. {SIMULATED}: break-even at the longest delay, and "
         "where the study's number is found, as parts of that rate.",
         (
-            Column("Benchmark and processor"),
-            Column("Toolchain"),
+            *text_columns("Benchmark and processor", "Toolchain"),
             Column("One rank", "right", Unit.MOPS),
-            Column("Launches", "right"),
-            Column("Break-even at", "right"),
-            Column("The study at", "right"),
+            *number_columns("Launches", "Break-even at", "The study at"),
         ),
         tuple(rows),
     )
@@ -318,28 +281,30 @@ def processor_rates(curves: Sequence[BenchmarkCurves]) -> Table:
 
 def emulated_speedups(curves: Sequence[BenchmarkCurves]) -> Table:
     """Table of all emulated speed-ups, with points that the figure leaves out."""
-    rows = [
-        (
-            Cell(f"{curve.name}, {mark.setup}, +{mark.rtt_ms:g} ms ({EMULATED}, measured)"),
-            Cell(mark.toolchain),
-            _cell(mark.mops, Unit.MOPS),
-            _interval(mark),
-            Cell(units.count(mark.launches)),
-            Cell("separated times" if mark.separated else "rates"),
-        )
-        for curve in curves
-        for mark in curve.emulated_marks
-    ]
+    rows = []
+    for curve in curves:
+        for mark in curve.emulated_marks:
+            speedup = Quantity(
+                value=mark.speedup, unit=Unit.PURE, low=mark.low, high=mark.high, n=mark.launches
+            )
+            name = f"{curve.name}, {mark.halves} ranks, +{mark.rtt_ms:g} ms ({EMULATED}, measured)"
+            rows.append(
+                (
+                    *text_cells(name, mark.toolchain),
+                    _cell(mark.mops, Unit.MOPS),
+                    Cell(speedup),
+                    Cell(units.count(mark.launches)),
+                    Cell("separated times" if mark.separated else "rates"),
+                )
+            )
     return Table(
         f"{EMULATED}, measured, not simulated: speed-up of two clusters over one with half of the "
         "ranks, median and interval over rounds. From separated times where ranks share "
         "processors: compute as on processors of their own, a lower bound.",
         (
-            Column("Benchmark and link"),
-            Column("Toolchain"),
+            *text_columns("Benchmark and link", "Toolchain"),
             Column("One rank", "right", Unit.MOPS),
-            Column("Speed-up", "right"),
-            Column("Rounds", "right"),
+            *number_columns("Speed-up", "Rounds"),
             Column("From"),
         ),
         tuple(rows),
@@ -351,15 +316,20 @@ def proportions(curves: Sequence[BenchmarkCurves], origin: Marks) -> str:
 
     "" if fewer than two numbers are found in the largest class.
     """
-    matches = list(_study_matches(curves, origin))
+    largest = max((curve.problem_class for curve in curves), key=CLASSES.index, default="")
+    matches = []
+    for curve in curves:
+        marks = [mark for source, mark in curve.rank_marks if source.origin == origin.origin]
+        if marks and curve.study_speed and curve.problem_class == largest:
+            matches.append((curve, curve.study_speed, marks[0].mops))
     if len(matches) < 2:
         return ""
-    speeds = [speed for _, _, speed in matches]
-    parts = [speed / mark.mops for _, mark, speed in matches]
+    speeds = [speed for _, speed, _ in matches]
+    parts = [speed / mops for _, speed, mops in matches]
     details = "; ".join(
         f"{curve.name} {published_words(curve.benchmark)} at {_mflops(speed)}, "
-        f"{units.percent(speed / mark.mops)} of {units.amount(mark.mops, Unit.MOPS)}"
-        for curve, mark, speed in matches
+        f"{units.percent(speed / mops)} of {units.amount(mops, Unit.MOPS)}"
+        for curve, speed, mops in matches
     )
     speed_gap, part_gap = max(speeds) / min(speeds), max(parts) / min(parts)
     words = "gives all of them" if part_gap < _TOLERANCE else "does not give all of them"
@@ -372,37 +342,9 @@ def proportions(curves: Sequence[BenchmarkCurves], origin: Marks) -> str:
     )
 
 
-def _study_matches(
-    curves: Sequence[BenchmarkCurves], origin: Marks
-) -> Iterator[tuple[BenchmarkCurves, Mark, float]]:
-    """Yield (benchmark, first rate of `origin`, host speed of the study's number) in the largest
-    class, where that speed is found."""
-    largest = max((curve.problem_class for curve in curves), key=CLASSES.index, default="")
-    for curve in curves:
-        mark = next(
-            (mark for source, mark in curve.rank_marks if source.origin == origin.origin), None
-        )
-        study_speed = _host_speeds(curve)[1]
-        if mark and study_speed and curve.problem_class == largest:
-            yield curve, mark, study_speed
-
-
-def _host_speeds(curve: BenchmarkCurves) -> tuple[float | None, float | None]:
-    """Host speeds of break-even and of the study's number, at the longest delay."""
-    max_rtt = curve.rtts[-1]
-    speedup = PUBLISHED_SPEEDUPS.get(curve.benchmark) if max_rtt == STUDY_RTT_MS else None
-    return curve.speed_at(max_rtt, 1.0), curve.speed_at(max_rtt, speedup) if speedup else None
-
-
 def _digits(number: float) -> int:
     """Number of digits of a number that was chosen, not measured."""
     return len(f"{number:g}".replace(".", "").lstrip("0"))
-
-
-def _interval(mark: EmulatedMark) -> Cell:
-    """Cell of the speed-up of a mark, whose base is in another campaign."""
-    interval = Interval(mark.speedup, mark.low, mark.high, mark.launches)
-    return Cell(Quantity.from_interval(interval, Unit.PURE))
 
 
 _MARKS_NOTE: Text = (

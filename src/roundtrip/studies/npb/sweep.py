@@ -34,16 +34,7 @@ RANKS = (16, 32)
 _RECORDING_FLOPS = 1e9  # flop/s; a trace does not depend on it
 _WORKERS = 2
 #: Fields of the recorded launch that run.json repeats.
-_LAUNCH_FIELDS = (
-    "mpi",
-    "boost",
-    "compiler",
-    "clock",
-    "timing",
-    "hosts",
-    "placement",
-    "version",
-)
+_LAUNCH_FIELDS = ("mpi", "boost", "compiler", "clock", "timing", "hosts", "placement", "version")
 
 
 def two_clusters_variant(rtt_ms: float) -> str:
@@ -76,23 +67,20 @@ class Point:
     @property
     def variant(self) -> str:
         """The variant in samples.csv."""
-        return (
-            ONE_CLUSTER_VARIANT
-            if self.added_rtt_ms is None
-            else two_clusters_variant(self.added_rtt_ms)
-        )
+        rtt_ms = self.added_rtt_ms
+        return ONE_CLUSTER_VARIANT if rtt_ms is None else two_clusters_variant(rtt_ms)
 
 
 @dataclass(frozen=True)
 class Sweep:
-    """Settings of a sweep."""
+    """Settings of a sweep: host speeds in Mflop/s, added round-trip times in ms."""
 
     program: Path
-    platform_file: Path
+    platform: Path
     benchmark: str
     problem_class: str
     mflops: tuple[float, ...]
-    rtts_ms: tuple[float, ...]
+    rtts: tuple[float, ...]
     seed: int
     marks: tuple[Path, ...] = ()
 
@@ -106,10 +94,10 @@ class Sweep:
 
         UserError if the benchmark cannot run on so many hosts, or was not verified.
         """
-        options = f"--benchmark={self.benchmark}", f"--class={self.problem_class}"
-        command: list[str | Path] = [self.program, *options]
-        platform = simgrid.read_platform(self.platform_file, _RECORDING_FLOPS, 0.0)
-        trace = record([*command, f"--seed={self.seed}"], ranks, platform, folder)
+        problem = f"--benchmark={self.benchmark}", f"--class={self.problem_class}"
+        command: list[str | Path] = [self.program, *problem, f"--seed={self.seed}"]
+        platform = simgrid.read_platform(self.platform, _RECORDING_FLOPS, 0.0)
+        trace = record(command, ranks, platform, folder)
         launch = files.read_json(folder / RUN)
         if launch[STUDY.name]["verified"] is not True:
             raise UserError(f"{self.benchmark} on {ranks} ranks was not verified")
@@ -119,7 +107,7 @@ class Sweep:
         """Simulate every point from the traces on one cluster and on both."""
         settings = [
             (trace, flops * 1e6, rtt)
-            for trace, rtts in zip(traces, ((None,), self.rtts_ms), strict=True)
+            for trace, rtts in zip(traces, ((None,), self.rtts), strict=True)
             for rtt in rtts
             for flops in self.mflops
         ]
@@ -127,14 +115,14 @@ class Sweep:
             yield from pool.map(lambda setting: self._point(*setting), settings)
 
     def _point(self, trace: Trace, flops: float, rtt: float | None) -> Point:
-        platform = simgrid.read_platform(self.platform_file, flops, rtt or 0.0)
+        platform = simgrid.read_platform(self.platform, flops, rtt or 0.0)
         return Point(
             self.benchmark,
             self.problem_class,
             trace.ranks,
             flops,
             rtt,
-            platform.variables[simgrid.SHA256],
+            platform.sha256,
             replay(trace, platform),
         )
 
@@ -159,9 +147,14 @@ def run(sweep: Sweep, output: Path) -> None:
     details = {
         name: launch[STUDY.name][name] for name in ("benchmark", "class", "operations", "verified")
     }
+    # Without host speed and delay: each point has its own.
+    simulated = {
+        **{name: launch["simulated"][name] for name in ("simgrid", "platform")},
+        "platform_sha256": hashlib.sha256(sweep.platform.read_bytes()).hexdigest(),
+    }
     record = {
         **{name: launch[name] for name in _LAUNCH_FIELDS if name in launch},
-        "simulated": _simulated(sweep, launch),
+        "simulated": simulated,
         "workload": "npb-sweep",
         "command": [str(sweep.program), f"--benchmark={sweep.benchmark}"],
         "ranks": RANKS[1],
@@ -172,14 +165,7 @@ def run(sweep: Sweep, output: Path) -> None:
     output.write_text(
         "".join(f"{point.case} {point.variant}: {point.seconds!r} s\n" for point in points)
     )
-    foreign.write(output, record, map(_row, points), {"simulated": record["simulated"]})
-
-
-def _simulated(sweep: Sweep, launch: dict[str, Any]) -> dict[str, Any]:
-    """Simulator and platform, without host speeds and delays: each point has its own."""
-    digest = hashlib.sha256(sweep.platform_file.read_bytes()).hexdigest()
-    fields = {name: launch["simulated"][name] for name in ("simgrid", "platform")}
-    return {**fields, "platform_sha256": digest}
+    foreign.write(output, record, map(_row, points), {"simulated": simulated})
 
 
 def _point_entry(point: Point) -> dict[str, Any]:
@@ -200,27 +186,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--class", dest="problem_class", default="S")
     parser.add_argument("--mflops", type=_numbers, default=(10.0, 100.0, 1000.0, 10000.0))
     parser.add_argument("--rtts", type=_numbers, default=(0.0, 4.0), help="ms")
-    parser.add_argument(
-        "--marks",
-        type=_files,
-        default=(),
-        help="files made by roundtrip.studies.npb.marks, with commas",
-    )
+    marks_help = "files made by roundtrip.studies.npb.marks, with commas"
+    parser.add_argument("--marks", type=_files, default=(), help=marks_help)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--samples", type=Path, default=Path("samples.csv"))
-    options = parser.parse_args(arguments)
-    sweep = Sweep(
-        options.program,
-        options.platform,
-        options.benchmark,
-        options.problem_class,
-        options.mflops,
-        options.rtts,
-        options.seed,
-        options.marks,
-    )
+    options = vars(parser.parse_args(arguments))
+    output = options.pop("samples").with_name("sweep.txt")
     try:
-        run(sweep, options.samples.with_name("sweep.txt"))
+        run(Sweep(**options), output)
     except UserError as error:
         print(f"sweep: {error}", file=sys.stderr)
         return 2
