@@ -13,7 +13,7 @@ from roundtrip.collect import bundle_tables, samples
 from roundtrip.collect.bundle_rows import DETAIL_ROWS, POINTS
 from roundtrip.collect.columns import cells, columns, setting_rows
 from roundtrip.collect.run_record import DETAILS
-from roundtrip.report.blocks import Block, Fold, Part, Table
+from roundtrip.report.blocks import Part, Table, plain_text
 from roundtrip.report.data import Data
 from roundtrip.stats.verdicts import judge
 from support.measured import data_of
@@ -107,17 +107,17 @@ def part(data: Data) -> Part:
     return chapter.part(judge(chapter.claims(), data.analysis.statistics))
 
 
-def tables(of: tuple[Block, ...]) -> list[Table]:
-    """All tables, folded away or not."""
-    top_tables = [b for b in of if isinstance(b, Table)]
-    return top_tables + [t for b in of if isinstance(b, Fold) for t in tables(b.blocks)]
-
-
 def table(of: Part, start: str) -> Table:
-    (ring_table,) = [t for t in tables(of.blocks) if t.caption.startswith(start)]
-    return ring_table
+    """The one table whose caption starts so."""
+    (match,) = [table for table in of.tables if table.caption.startswith(start)]
+    return match
 
 
 def answer(of: Part) -> str:
     (panel_answer,) = of.panel_answers
-    return "".join(word if isinstance(word, str) else word.text for word in panel_answer.text)
+    return plain_text(panel_answer.text)
+
+
+def lines(of: Part) -> list[str]:
+    """The answers at the top of the report."""
+    return [plain_text(line.text) for line in of.answers]

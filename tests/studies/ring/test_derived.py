@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 
 import polars as pl
 import pytest
 
 from roundtrip.collect import samples
-from roundtrip.errors import UserError
-from roundtrip.studies.derivation import ratios_within_launch
 from roundtrip.studies.ring import derived as ring
+from roundtrip.studies.ring.curves import Panel
 
 
 def frame(times: dict[tuple[str, int], list[float]], metric: str = "time_per_pass") -> pl.DataFrame:
@@ -35,12 +33,6 @@ def test_single_laps_are_not_mixed_with_batches() -> None:
     assert ring.launch_medians(rows.lazy(), [])["seconds"].to_list() == [1e-6]
 
 
-def test_a_ratio_above_one_is_faster() -> None:
-    medians = ring.launch_medians(frame({("region", 10): [1e-6], ("mpi", 10): [4e-6]}).lazy(), [])
-    assert ratios_within_launch(medians, [], "mpi")["ratio"].item() == pytest.approx(4)
-    assert ratios_within_launch(medians, [], "region")["ratio"].item() == pytest.approx(0.25)
-
-
 def test_the_best_two_sided_call_is_chosen_at_each_size() -> None:
     times = {("mpi", 10): [2e-6], ("mpi-typed", 10): [1e-6], ("mpi", 100): [3e-6]}
     medians = ring.launch_medians(frame({**times, ("mpi-rma", 10): [1e-9]}).lazy(), [])
@@ -61,11 +53,13 @@ def test_the_best_two_sided_call_is_chosen_at_each_size() -> None:
 def test_the_crossover_is_where_it_becomes_faster_for_good(
     times: list[float], other_times: list[float], size: float
 ) -> None:
-    assert ring.crossover([10, 100, 1000], times, other_times) == pytest.approx(size)
+    seconds, other_seconds = (
+        dict(zip((10, 100, 1000), values, strict=True)) for values in (times, other_times)
+    )
+    assert ring.crossover({**seconds, 10_000: 9.0}, other_seconds) == pytest.approx(size)
 
 
 def test_a_fixed_cost_is_the_true_median_over_the_sizes() -> None:
-    assert ring.fixed_cost([8.0, 1.0, 2.0, 4.0]) == 3.0
     times = {("region", 10): [1.0], ("region", 100): [3.0], ("cache-line", 10): [1.0]}
     assert ring.summary(frame(times))["region_per_hand_over"] == 2.0
 
@@ -93,24 +87,23 @@ def test_flatness_in_hand_overs_leaves_out_what_slows_both() -> None:
 def test_a_region_is_named_after_the_way_it_goes(
     passes: tuple[int, int], region: str, udp: str
 ) -> None:
-    assert (ring.title("region", *passes), ring.title("region-udp", *passes)) == (region, udp)
-    assert ring.title("mpi", *passes) == "MPI two-sided"
+    shared, network = passes
+    panel = Panel(key=("", "2"), toolchain="", shared_passes=shared, network_passes=network)
+    titles = [panel.title(name) for name in ("region", "region-udp", "mpi")]
+    assert titles == [region, udp, "MPI two-sided"]
 
 
 def test_a_launch_in_figures() -> None:
-    figures = ring.summary(
-        frame(
-            {
-                ("cache-line", 10): [0.1e-6],
-                ("cache-line", 10_000): [0.1e-6],
-                ("region", 10): [0.20e-6],
-                ("region", 10_000): [0.22e-6],
-                ("mpi", 10): [0.4e-6],
-                ("mpi", 10_000): [4.4e-6],
-                ("mpi-typed", 10_000): [2.2e-6],
-            }
-        )
-    )
+    times = {
+        ("cache-line", 10): [0.1e-6],
+        ("cache-line", 10_000): [0.1e-6],
+        ("region", 10): [0.20e-6],
+        ("region", 10_000): [0.22e-6],
+        ("mpi", 10): [0.4e-6],
+        ("mpi", 10_000): [4.4e-6],
+        ("mpi-typed", 10_000): [2.2e-6],
+    }
+    figures = ring.summary(frame(times))
     assert figures["region_pass_10B"] == pytest.approx(0.2)
     assert figures["region_flatness"] == pytest.approx(1.1)
     assert figures["region_per_hand_over"] == pytest.approx(2.1)
@@ -121,15 +114,8 @@ def test_a_launch_in_figures() -> None:
 
 
 def test_the_published_lines_are_those_of_the_text() -> None:
-    two_ranks, three_ranks, _ = ring.PUBLISHED_LINES
-    assert dict(two_ranks.points)[10_000] == pytest.approx(3700, rel=0.05)
-    assert dict(three_ranks.points)[10_000] == pytest.approx(1800, rel=0.05)
-
-
-def test_a_file_that_is_not_samples_is_an_error(tmp_path: Path) -> None:
-    (tmp_path / "samples.csv").write_text("nonsense\n")
-    with pytest.raises(UserError):
-        ring.summary(samples.read_rows(tmp_path / "samples.csv"))
+    assert ring.PUBLISHED_RATES["2"][10_000] == pytest.approx(3700, rel=0.05)
+    assert ring.PUBLISHED_RATES["3"][10_000] == pytest.approx(1800, rel=0.05)
 
 
 def test_theoretical_goodput_counts_every_byte_time_on_the_wire() -> None:

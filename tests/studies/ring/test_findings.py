@@ -9,7 +9,7 @@ import pytest
 from roundtrip.collect import analysis
 from roundtrip.stats.summaries import Interval
 from roundtrip.stats.verdicts import ClaimVerdict, Verdict
-from roundtrip.studies.findings import comparison
+from roundtrip.studies.findings import comparison, worst_tone
 from roundtrip.studies.ring import STUDY, Thresholds
 from roundtrip.studies.ring.curves import Panel
 from roundtrip.studies.ring.findings import TONES, Finding, findings
@@ -71,6 +71,7 @@ def test_good_news_is_not_red_and_partial_evidence_is_not_green() -> None:
     assert finding_of((P, F, P, P)).tone == "plain"
     assert finding_of((S, S, S, S)).tone == "good"
     assert finding_of((S, S, S, None)).tone == finding_of((P, F, P, None)).tone == "warn"
+    assert worst_tone([]) == "warn"
 
 
 def test_it_is_open_only_if_no_size_shows_the_cost_and_one_is_undecided() -> None:

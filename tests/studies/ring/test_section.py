@@ -4,55 +4,46 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import Any, TypeGuard
+from typing import Any
 
 import polars as pl
-from support.ring import (
-    SIZES,
-    TRUTH,
-    answer,
-    part,
-    processors_move_apart,
-    ring_data,
-    table,
-    tables,
-)
+import pytest
+from support.ring import SIZES, TRUTH, answer, lines, part, processors_move_apart, ring_data, table
 
-from roundtrip import studies
-from roundtrip.report.blocks import Gallery, Part, Table
+from roundtrip.report.blocks import Gallery, Part
+from roundtrip.report.data import Data
 from roundtrip.report.painter import drawing
+from roundtrip.studies.ring.curves import Curves
+
+HUB: dict[str, Any] = {"case": "1+1", "emulated": {"hub_mbit_s": 10}, "placement": "one-per-node"}
 
 
-def test_the_three_reasons_follow_the_data() -> None:
-    (verdicts,) = part(ring_data(TRUTH)).verdicts
+def test_the_three_reasons_follow_the_data(section: Part) -> None:
+    (verdicts,) = section.verdicts
     (row,) = verdicts.rows
     assert [cell.verdict for cell in row[1:4]] == ["holds", "holds in part", "does not hold"]
     assert row[4].text == "not measured"  # PVM was not in the ring
 
 
-def test_a_region_that_is_read_stands_beside_messages_that_are_read() -> None:
+def test_a_region_that_is_read_stands_beside_messages_that_are_read(section: Part) -> None:
     read_variants = {"region-read": (0.2e-6, 4e-10), "mpi-read": (0.3e-6, 6e-10)}
-    section = part(ring_data(TRUTH | read_variants))
-    rows = {row[1].text: row for row in table(section, "Effective bandwidth in MB/s when").rows}
+    read_section = part(ring_data(TRUTH | read_variants))
+    read_table = table(read_section, "Effective bandwidth in MB/s when")
+    rows = {row[1].text: row for row in read_table.rows}
     read_row = rows["Region over MPI two-sided, all read"]
     assert [round(float(cell.text.split()[0]), 1) for cell in read_row[2:]] == [1.5] * 4
     unread_row = rows["Region over MPI two-sided, nobody reads"]
     assert float(unread_row[-1].text.partition(" [")[0].replace("\u202f", "")) > 1000
-    assert re.search(r"with every byte read 1\.[45]\d \[", answer(section))
-    plain_section = part(ring_data(TRUTH))
-    assert not [t for t in tables(plain_section.blocks) if "when every byte is read" in t.caption]
+    assert re.search(r"with every byte read 1\.[45]\d \[", answer(read_section))
+    assert not [t for t in section.tables if "when every byte is read" in t.caption]
 
 
-def test_the_axis_ends_where_nothing_physical_is_meant() -> None:
+def test_the_axis_ends_where_nothing_physical_is_meant(section: Part) -> None:
     """A region of 1 MB in 0.18 µs would be 5.5 TB/s; one copy takes 10 GB/s at most."""
-    (gallery,) = [block for block in part(ring_data(TRUTH)).blocks if is_gallery(block)]
+    (gallery,) = [block for block in section.blocks if isinstance(block, Gallery)]
     svg = drawing(gallery.figures[0])
     assert ">10\u202f000<" in svg and "100\u202f000" not in svg and "1e+" not in svg
     assert "Region by reference ↑" in svg and "MPI two-sided ↑" not in svg
-
-
-def is_gallery(block: object) -> TypeGuard[Gallery]:
-    return isinstance(block, Gallery)
 
 
 def test_too_few_launches_settle_nothing() -> None:
@@ -60,11 +51,11 @@ def test_too_few_launches_settle_nothing() -> None:
     assert [cell.verdict for cell in verdicts.rows[0][1:4]] == ["cannot tell"] * 3
 
 
-def test_goals_are_judged_by_their_intervals() -> None:
-    study_row, row = table(part(ring_data(TRUTH)), "A region's pass inside a node").rows
+def test_goals_are_judged_by_their_intervals(section: Part) -> None:
+    study_row, row = table(section, "A region's pass inside a node").rows
     assert study_row[1].text == "2.80"
     assert [cell.verdict for cell in row[3:7]] == ["reached"] * 4
-    slow = {**TRUTH, "region": (0.3e-6, 3e-12), "mpi": (0.3e-6, 1e-11), "mpi-typed": (0.4e-6, 0)}
+    slow = {**TRUTH, "region": (0.3e-6, 3e-13), "mpi": (0.3e-6, 1e-11), "mpi-typed": (0.4e-6, 0)}
     _, row = table(part(ring_data(slow)), "A region's pass inside a node").rows
     assert [cell.verdict for cell in row[3:7]] == ["not reached"] * 4
 
@@ -91,12 +82,11 @@ def test_flatness_in_hand_overs_needs_the_bare_line_at_every_size() -> None:
 def test_a_ring_over_a_network_has_no_goals_of_shared_memory() -> None:
     truth = {name: TRUTH[name] for name in ("region", "mpi", "mpi-sync", "mpi-typed")}
     section = part(ring_data(truth, case="1+1"))
-    captions = [block.caption for block in section.blocks if isinstance(block, Table)]
-    assert not any(caption.startswith("A region's pass inside") for caption in captions)
+    assert not [t for t in section.tables if t.caption.startswith("A region's pass inside")]
 
 
-def test_the_crossover_with_what_is_slower_everywhere_is_the_smallest_size() -> None:
-    rows = table(part(ring_data(TRUTH)), "The size in bytes from which").rows
+def test_the_crossover_with_what_is_slower_everywhere_is_the_smallest_size(section: Part) -> None:
+    rows = table(section, "The size in bytes from which").rows
     assert {row[2].text: row[3].text.split(" ")[0] for row in rows}["MPI two-sided"] == "10.0"
 
 
@@ -108,8 +98,7 @@ def test_the_figure_shows_the_study_beside_the_same_placement_only() -> None:
     assert "The study, 2002" not in drawn("2+1")
 
 
-def test_the_picture_is_the_time_of_a_pass_and_few_curves_share_a_figure() -> None:
-    section = part(ring_data(TRUTH))
+def test_the_picture_is_the_time_of_a_pass_and_few_curves_share_a_figure(section: Part) -> None:
     assert section.picture
     (figure,) = section.picture.figures
     assert figure.plot
@@ -146,8 +135,7 @@ def test_every_figure_of_the_study_stands_beside_ours() -> None:
 
 def test_the_studys_ethernet_stands_beside_an_emulated_hub_and_says_so() -> None:
     wire = {"region-udp": (5e-6, 0.9e-6), "mpi": (5e-6, 1.2e-6), "region": (5e-6, 1.2e-6)}
-    hub = {"emulated": {"hub_mbit_s": 10}, "placement": "one-per-node", "case": "1+1"}
-    findings = said(part(ring_data(wire, **hub)))  # type: ignore[arg-type]
+    findings = said(part(ring_data(wire, **HUB)))
     goodput = next(row for key, row in findings.items() if "almost the entire" in key)
     assert "of what the wire can carry, by UDP (EMULATED HUB: 10 Mbit/s)" in goodput[1]
     gain = next(row for key, row in findings.items() if "superior" in key)
@@ -155,15 +143,8 @@ def test_the_studys_ethernet_stands_beside_an_emulated_hub_and_says_so() -> None
 
 
 def test_more_ranks_than_processors_stand_apart() -> None:
-    section = part(ring_data(TRUTH, case="3", placement="oversubscribed"))
-    lines = ["".join(map(str, sentence.text)) for sentence in section.answers]
-    assert lines[0].startswith("More ranks than processors: in a node a region is passed in 0.1")
-
-
-def test_a_bundle_without_rings_has_no_section() -> None:
-    data = ring_data(TRUTH)
-    empty_data = replace(data, launches=data.launches.filter(pl.lit(False)))
-    assert studies.get("ring").section(empty_data) is None
+    first, *_ = lines(part(ring_data(TRUTH, case="3", placement="oversubscribed")))
+    assert first.startswith("More ranks than processors: in a node a region is passed in 0.1")
 
 
 def test_goodput_on_a_hub_is_a_share_of_what_the_wire_can_carry() -> None:
@@ -174,20 +155,15 @@ def test_goodput_on_a_hub_is_a_share_of_what_the_wire_can_carry() -> None:
         "pvm": (600e-6, wire),
         "pvm-xdr": (700e-6, wire),
     }
-    data = ring_data(truth, case="1+1", emulated={"hub_mbit_s": 10})
-    goodputs = table(part(data), "Goodput at 1\xa0kB")
+    goodputs = table(part(ring_data(truth, **HUB)), "Goodput at 1\xa0kB")
     limit, region, mpi, *pvm = goodputs.rows
     assert (limit[1].text, limit[2].text) == ("What the wire can carry", "1.17")
     assert [row[1].text for row in pvm] == ["PVM, raw", "PVM, XDR"]
     assert (region[-1].tone, region[-1].verdict) == ("bad", "not reached")
     assert 0.6 < float(mpi[-1].text.split()[0]) < 0.75
-    quick = ring_data({"region-udp": (-5 * wire, wire)}, case="1+1", emulated={"hub_mbit_s": 10})
+    quick = ring_data({"region-udp": (-5 * wire, wire)}, **HUB)
     _, region = table(part(quick), "Goodput at 1\xa0kB").rows
     assert region[-1].verdict == "reached"
-
-
-HUB: dict[str, Any] = {"case": "1+1", "emulated": {"hub_mbit_s": 10}, "placement": "one-per-node"}
-QUICK = {"region-udp": (-4e-6, 0.8e-6), "mpi": (5e-6, 1.2e-6)}
 
 
 def test_what_the_study_says_is_open_where_the_intervals_do_not_tell() -> None:
@@ -201,6 +177,60 @@ def test_what_the_study_says_is_open_where_the_intervals_do_not_tell() -> None:
 
 
 def test_goodput_is_full_only_if_its_interval_is() -> None:
+    quick = {"region-udp": (-4e-6, 0.8e-6), "mpi": (5e-6, 1.2e-6)}
     for launches, verdict in ((10, "holds"), (1, "cannot tell")):
-        rows = said(part(ring_data(QUICK, launches=launches, **HUB)))
+        rows = said(part(ring_data(quick, launches=launches, **HUB)))
         assert next(row for key, row in rows.items() if "almost the entire" in key)[2] == verdict
+
+
+def renamed(data: Data, name: str, **columns: pl.Expr) -> Data:
+    """The same launches under other names, as another case, with `columns` of launches."""
+    names = {
+        "launch": pl.format("{}/{}", pl.lit(name), "launch"),
+        "case_id": pl.lit(f"Ring@{name}"),
+    }
+    return replace(
+        data,
+        launches=data.launches.with_columns(**names, **columns),
+        samples=data.samples.with_columns(**names),
+    )
+
+
+def together(*rings: Data) -> Data:
+    return replace(
+        rings[0],
+        launches=pl.concat([data.launches for data in rings]),
+        samples=pl.concat([data.samples for data in rings]),
+    )
+
+
+def test_rings_on_two_partitions_are_distinct() -> None:
+    data = ring_data({"mpi": TRUTH["mpi"]}, case="1+1", placement="one-per-node")
+    moved = renamed(data, "y", partition=pl.lit("clusterB"))
+    assert [panel.label for panel in Curves(together(data, moved)).panels] == [
+        f"Open MPI, 2 ranks on 2 nodes, on virtual:cluster{name}" for name in "AB"
+    ]
+
+
+def test_a_pass_that_takes_twice_as_long_is_half_as_efficient() -> None:
+    rings = [
+        renamed(
+            ring_data(
+                {"mpi": (factor * 20e-6, factor * 1e-8)},
+                case="+".join(["1"] * nodes),
+                hosts=[f"node-{number}" for number in range(nodes)],
+                placement="one-per-node",
+            ),
+            str(nodes),
+        )
+        for nodes, factor in ((2, 1.0), (4, 2.0))
+    ]
+    section = part(together(*rings))
+    growth = table(section, "Efficiency on so many nodes")
+    rows = [[cell.text for cell in cells] for cells in growth.rows]
+    assert [row[:3] for row in rows] == [
+        [f"A pass by MPI, {size}", "Open MPI, on a node each", "100\u00a0%, 2 ranks"]
+        for size in ("1\u00a0MB", "1\u00a0kB")
+    ]
+    assert [float(row[3].split()[0]) for row in rows] == pytest.approx([50, 50], rel=0.1)
+    assert any("Open MPI, 4 ranks on 4 nodes" in str(line.text) for line in section.panel_answers)

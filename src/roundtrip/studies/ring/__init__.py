@@ -30,8 +30,8 @@ METRIC, LAP = "time_per_pass", "lap_time"
 REGION = "region"
 REGION_UDP = "region-udp"
 FLOOR = "cache-line"
-#: Transports in display order, with their titles in one node; see `derived.title`.  Transports that
-#: copy are paler than those that do not.
+#: Transports in display order, with their titles in one node; see `curves.Panel.title`.  Transports
+#: that copy are paler than those that do not.
 ARMS = {
     REGION: Arm("Region by reference", BLUE),
     REGION_UDP: Arm("Region by UDP", ("#3d8fe0", "#5c9bd6")),
@@ -101,10 +101,6 @@ class Thresholds(Table):
     least_goodput: Limit = 0.95
 
 
-def _is_in_one_node(ranks_on_nodes: str) -> bool:
-    return "+" not in ranks_on_nodes
-
-
 class Ring(Study):
     """What does it cost to pass a region by reference, and by each kind of message?"""
 
@@ -121,7 +117,7 @@ class Ring(Study):
             "mpi-shm",
             REGION,
             "bandwidth of one copy over a region by reference, one a compared size",
-            is_primary=_is_in_one_node,
+            is_primary=lambda ranks_on_nodes: "+" not in ranks_on_nodes,  # in one node
         ),
         Contrast("mpi-sync", "mpi"),
         Contrast("mpi-typed", "mpi"),

@@ -6,18 +6,19 @@ Also the efficiency of a pass over the number of nodes; a lap has as many passes
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from statistics import median
 from typing import Any
 
 import polars as pl
 
 from roundtrip.collect.columns import setting_number
 from roundtrip.report import units
-from roundtrip.report.blocks import Figure, Text
+from roundtrip.report.blocks import Gallery
 from roundtrip.report.data import Data
 from roundtrip.report.plot import LINK
-from roundtrip.report.units import Level, Unit
+from roundtrip.report.units import Unit
 from roundtrip.stats.summaries import Interval, median_intervals
 from roundtrip.studies import display, growth, panel
 from roundtrip.studies.derivation import ratios_by_size
@@ -36,9 +37,9 @@ from roundtrip.studies.ring import (
     STUDY,
     derived,
 )
-from roundtrip.studies.study import GREY, PINK, Arm, Colour
+from roundtrip.studies.study import GREY, PINK, Arm
 
-_BY = ["case_id", "case", "variant", "size_bytes"]
+_BY = ["case_id", *derived.POINT]
 _LAUNCH = ["launch", "case_id"]
 _PLACEMENTS = {
     **{name: title for name, (_, title) in NODE_PLACEMENTS.items()},
@@ -80,7 +81,12 @@ class Panel(panel.Panel):
 
     def title(self, variant: str) -> str:
         """Displayed name of a transport: regions are passed by reference only inside nodes."""
-        return derived.title(variant, self.shared_passes, self.network_passes)
+        if self.in_one_node or variant not in (REGION, REGION_UDP):
+            return ARMS[variant].title if variant in ARMS else variant
+        carrier = "UDP" if variant == REGION_UDP else "MPI's messages"
+        if self.shared_passes:
+            return f"Region by reference in a node and by {carrier} between"
+        return f"Region by {carrier}"
 
     @property
     def order(self) -> tuple[Any, ...]:
@@ -98,11 +104,13 @@ class Curves(Panels[Panel]):
 
     @cached_property
     def values(self) -> pl.DataFrame:
-        """Medians of launches by point: columns of `derived.launch_medians`, launch, case_id."""
-        is_listed = pl.col("variant").is_in(
-            [*ARMS, *map(derived.read_variant, derived.READ_TRANSPORTS)]
-        )
-        return derived.launch_medians(self.samples.filter(is_listed), _LAUNCH)
+        """Medians of launches by point: columns of `derived.launch_medians`, launch, case_id.
+
+        Also those of MPI's fastest two-sided call, as variant BEST_TWO_SIDED.
+        """
+        is_listed = pl.col("variant").is_in([*ARMS, *derived.READ_VARIANTS.values()])
+        medians = derived.launch_medians(self.samples.filter(is_listed), _LAUNCH)
+        return pl.concat([medians, derived.best_two_sided(medians, _LAUNCH)])
 
     @cached_property
     def bandwidth(self) -> pl.DataFrame:
@@ -134,9 +142,19 @@ class Curves(Panels[Panel]):
             .collect()
         )
 
-    def bandwidth_ratios(self, panel: Panel, variant: str, base: str) -> dict[int, list[float]]:
-        """Ratios of effective bandwidth, one for each launch, by size in bytes."""
-        return ratios_by_size(self.rows(self.values, panel), variant, base)
+    def ratio(self, panel: Panel, variant: str, base: str, size: int) -> Interval | None:
+        """Ratio of effective bandwidths at one point; None if no launch measured both."""
+        ratios = ratios_by_size(self.rows(self.values, panel, size_bytes=size), variant, base)
+        return self.interval(ratios.get(size, []))
+
+    def gain(self, panel: Panel, variant: str) -> Interval | None:
+        """Ratio of a region's bandwidth to that of MPI's best two-sided call, at STUDY_SIZE."""
+        return self.ratio(panel, variant, derived.BEST_TWO_SIDED, derived.STUDY_SIZE)
+
+    def bandwidths(self, panel: Panel, variant: str, size: int) -> list[float]:
+        """Effective bandwidths at one point, MB/s, one for each launch."""
+        rows = self.rows(self.values, panel, variant=variant, size_bytes=size)
+        return rows["bandwidth"].to_list()
 
     def bandwidth_at(self, panel: Panel, variant: str, size: int) -> Interval | None:
         """Interval of the effective bandwidth, MB/s, at one point; None if it was not measured."""
@@ -146,38 +164,28 @@ class Curves(Panels[Panel]):
         """Key of the series of the time per pass at one point, as in `Cell.series`."""
         return self.series(panel, size, variant=variant, metric=METRIC)
 
-    def gains_over_mpi(self, panel: Panel, variant: str = REGION) -> dict[int, list[float]]:
-        """Ratios of a region's bandwidth to MPI's best two-sided call, one per launch, by size."""
-        medians = self.rows(self.values, panel)
-        frame = pl.concat([medians, derived.best_two_sided(medians, _LAUNCH)])
-        return ratios_by_size(frame, variant, "best")
-
-    def read_gain(self, panel: Panel) -> Interval | None:
-        """Bandwidth ratio of a region to MPI two-sided at STUDY_SIZE, with every byte read."""
-        region, mpi = derived.read_variant(REGION), derived.read_variant(derived.TWO_SIDED[0])
-        return self.interval(self.bandwidth_ratios(panel, region, mpi).get(derived.STUDY_SIZE, []))
-
-    def best_mpi_bandwidths(self, panel: Panel, size: int) -> list[float]:
-        """Effective bandwidths of MPI's best two-sided call at `size`, MB/s, one per launch."""
-        rows = derived.best_two_sided(self.rows(self.values, panel), _LAUNCH)
-        return rows.filter(pl.col("size_bytes") == size)["bandwidth"].to_list()
-
     def pass_times(self, panel: Panel, variant: str) -> dict[str, dict[int, float]]:
         """Seconds per pass of a transport, by launch and size in bytes."""
-        medians = self.rows(self.values, panel, variant=variant)
-        times: dict[str, dict[int, float]] = {}
-        rows = medians.sort("launch", "size_bytes").select("launch", "size_bytes", "seconds")
-        for launch, size, seconds in rows.iter_rows():
-            times.setdefault(launch, {})[size] = seconds
-        return times
+        medians = self.rows(self.values, panel, variant=variant).sort("launch", "size_bytes")
+        points = medians.select("launch", "size_bytes", "seconds").rows_by_key("launch")
+        return {launch: dict(times) for launch, times in points.items()}
+
+    def fixed_costs(self, panel: Panel, variant: str) -> dict[str, float]:
+        """Fixed cost of a transport by launch, seconds."""
+        launches = self.pass_times(panel, variant).items()
+        return {launch: median(times.values()) for launch, times in launches}
+
+    def flatness(self, panel: Panel) -> list[float]:
+        """Region flatness, one for each launch."""
+        launches = self.pass_times(panel, REGION).values()
+        return [derived.flatness(times.values()) for times in launches]
 
     def flatness_in_hand_overs(self, panel: Panel) -> list[float]:
         """Region flatness in hand-overs, per launch with the bare cache line at all sizes."""
-        bare_launches = self.pass_times(panel, FLOOR)
-        launches = self.pass_times(panel, REGION).items()
+        bare_times = self.pass_times(panel, FLOOR)
         values = [
-            derived.flatness_in_hand_overs(by_size, bare_launches.get(name, {}))
-            for name, by_size in launches
+            derived.flatness_in_hand_overs(times, bare_times.get(launch, {}))
+            for launch, times in self.pass_times(panel, REGION).items()
         ]
         return [flatness for flatness in values if flatness is not None]
 
@@ -225,48 +233,41 @@ def node_growth(curves: Curves) -> Growth:
     medians = curves.values.filter(
         pl.col("variant").is_in(list(_GROWTH_NAMES)) & pl.col("size_bytes").is_in(GROWTH_SIZES)
     )
-    things = [
-        f"{_GROWTH_NAMES[variant]}, {units.size(size)}"
-        for variant, size in medians.select("variant", "size_bytes").rows()
-    ]
-    times = medians.with_columns(thing=pl.Series(things, dtype=pl.String), value="seconds")
+    name = pl.col("variant").replace_strict(_GROWTH_NAMES)
+    size = pl.col("size_bytes").replace_strict({size: units.size(size) for size in GROWTH_SIZES})
+    times = medians.with_columns(thing=pl.concat_str(name, pl.lit(", "), size), value="seconds")
     return Growth.from_launches(times, curves.launches, growth.constant_time, curves.level)
 
 
-def pass_caption(level: Level) -> Text:
-    """Caption of the figures of the time per pass, with intervals at `level`."""
-    return level.caption(
-        "Time of one pass over the size of the region: median over launches, bands are {level} "
-        "rank intervals. A region that is handed over in memory costs the same whatever its size; "
-        "what is copied, or crosses a network, grows with it. The bare cache line is the least "
-        "that a hand-over in memory can cost, the rate of the link the least over an emulated hub. "
-        "Dashed, too: the study in 2002, of the same placement."
-    )
+_TIME_CAPTION = (
+    "Time of one pass over the size of the region: median over launches, bands are {level} rank "
+    "intervals. A region that is handed over in memory costs the same whatever its size; what is "
+    "copied, or crosses a network, grows with it. The bare cache line is the least that a "
+    "hand-over in memory can cost, the rate of the link the least over an emulated hub. Dashed, "
+    "too: the study in 2002, of the same placement."
+)
+_BANDWIDTH_CAPTION = (
+    "Effective bandwidth over region size, as in the study's figure but log-log: bytes of the "
+    "region x passes / elapsed time, one token under way; median over launches, bands are {level} "
+    "rank intervals. Of a region that is handed over in place and not read this is not a rate of "
+    "transfer: nothing is transferred, so the line rises with the size for ever. The axis ends at "
+    "the decade above the fastest pass that moves or reads all bytes; a line that goes on where "
+    "nothing physical is meant is marked ↑. “All read”: the receiver reads every byte. In a hybrid "
+    "ring a region goes by reference inside a node, and by message between nodes. Dashed: the "
+    "study in 2002, of the same placement."
+)
 
 
-def caption(level: Level) -> Text:
-    """Caption of the figures of effective bandwidth, with intervals at `level`."""
-    return level.caption(
-        "Effective bandwidth over region size, as in the study's figure but log-log: bytes of "
-        "the region x passes / elapsed time, one token under way; median over launches, bands "
-        "are {level} rank intervals. Of a region that is handed over in place and not read "
-        "this is not a rate of transfer: nothing is transferred, so the line rises with the size "
-        "for ever. The axis ends at the decade above the fastest pass that moves or reads all "
-        "bytes; a line that goes on where nothing physical is meant is marked ↑. “All read”: the "
-        "receiver reads every byte. In a hybrid ring a region goes by reference inside a node, "
-        "and by message between nodes. Dashed: the study in 2002, of the same placement."
-    )
-
-
-_READ_VARIANTS = {derived.read_variant(name): name for name in (REGION, "mpi")}
-_NETWORK_TITLES = {REGION: "MPI", REGION_UDP: "UDP"}
+_READ_REGION, _READ_MPI = (derived.READ_VARIANTS[name] for name in (REGION, "mpi"))
 _STUDY, _LINK = "study", "link"
-_COLOURS: dict[str, Colour] = {
-    **{name: arm.colour for name, arm in ARMS.items()},
-    derived.read_variant(REGION): ("#1b7837", "#8fd49a"),
-    derived.read_variant("mpi"): ("#8c510a", "#d8b365"),
-    _STUDY: PINK,
-    _LINK: GREY,
+#: All curves; `_arms` has the titles of transports.
+_CURVES = {
+    **ARMS,
+    FLOOR: replace(ARMS[FLOOR], is_dashed=True),
+    _READ_REGION: Arm("", ("#1b7837", "#8fd49a")),
+    _READ_MPI: Arm("", ("#8c510a", "#d8b365")),
+    _STUDY: Arm("The study, 2002", PINK, is_dashed=True),
+    _LINK: Arm(LINK, GREY, point=0, is_bound=True),
 }
 #: Curves in the figures at the top of the report.
 _TOP_ARMS = (REGION, REGION_UDP, "mpi-shm", "mpi", "pvm", FLOOR, _STUDY, _LINK)
@@ -274,11 +275,12 @@ _TOP_ARMS = (REGION, REGION_UDP, "mpi-shm", "mpi", "pvm", FLOOR, _STUDY, _LINK)
 _FAMILIES = {
     "what moves": (REGION, REGION_UDP, "mpi-shm", "mpi-rma", "mpi", _STUDY, _LINK),
     "control messages and types": ("mpi", "mpi-sync", "mpi-typed", _LINK),
-    "all bytes read, and PVM": (*_READ_VARIANTS, "pvm", "pvm-xdr", _LINK),
+    "all bytes read, and PVM": (_READ_REGION, _READ_MPI, "pvm", "pvm-xdr", _LINK),
 }
+_SIZE = "Region size"
 
 
-def draw_passes(curves: Curves, panels: Sequence[Panel]) -> tuple[Figure, ...]:
+def draw_passes(curves: Curves, panels: Sequence[Panel]) -> Gallery:
     """Figures of the time per pass, one for each panel, all with the same axes."""
     seconds = median_intervals(curves.values, _BY, "seconds", curves.level)
     times = display.curve_rows(seconds, 1e6)
@@ -291,17 +293,20 @@ def draw_passes(curves: Curves, panels: Sequence[Panel]) -> tuple[Figure, ...]:
         )
         for number, panel in enumerate(panels, 1)
     ]
-    return display.curves_over_size(
+    figures = display.curves_over_size(
         drawings, "Time of a pass over region size", "Time of a pass", Unit.US, None, _SIZE
     )
+    return Gallery(curves.level.caption(_TIME_CAPTION), figures)
 
 
-def draw(curves: Curves, panels: Sequence[Panel]) -> tuple[Figure, ...]:
+def draw_bandwidth(curves: Curves, panels: Sequence[Panel]) -> Gallery:
     """Figures of effective bandwidth for each panel and family of transports, with equal axes."""
     rates = display.curve_rows(curves.bandwidth)
-    frames = [_frame(curves.rows(rates, panel), panel, lambda _, rate: rate) for panel in panels]
-    physical_frames = [_physical(panel, frame) for panel, frame in zip(panels, frames, strict=True)]
-    domain = display.decades(frames)[0], display.decades(physical_frames)[1]
+    frames = {
+        panel: _frame(curves.rows(rates, panel), panel, lambda _, rate: rate) for panel in panels
+    }
+    physical_frames = [_physical(panel, frame) for panel, frame in frames.items()]
+    domain = display.decades([*frames.values()])[0], display.decades(physical_frames)[1]
     drawings = [
         display.drawing(
             f"ring-{number}-bandwidth-{index}",
@@ -310,20 +315,19 @@ def draw(curves: Curves, panels: Sequence[Panel]) -> tuple[Figure, ...]:
             _arms(panel, names),
             f"{panel.launch_count_text}: {family}",
         )
-        for number, (panel, frame) in enumerate(zip(panels, frames, strict=True), 1)
+        for number, (panel, frame) in enumerate(frames.items(), 1)
         for index, (family, names) in enumerate(_FAMILIES.items(), 1)
     ]
-    return display.curves_over_size(
-        [drawing for drawing in drawings if {*drawing.frame["arm"]} - {_STUDY, _LINK}],
+    drawings = [drawing for drawing in drawings if {*drawing.visible_arms} - {_STUDY, _LINK}]
+    figures = display.curves_over_size(
+        drawings,
         "Effective bandwidth over region size",
         "Effective bandwidth",
         Unit.MB_S,
         domain,
         _SIZE,
     )
-
-
-_SIZE = "Region size"
+    return Gallery(curves.level.caption(_BANDWIDTH_CAPTION), figures)
 
 
 def _physical(panel: Panel, frame: pl.DataFrame) -> pl.DataFrame:
@@ -337,13 +341,10 @@ def _frame(
     medians: pl.DataFrame, panel: Panel, value: Callable[[float, float], float]
 ) -> pl.DataFrame:
     """Rows of a panel, the study and the link; `value` maps (bytes, MB/s) to what is drawn."""
-    frame = medians.filter(pl.col("variant").is_in(list(_COLOURS)))
+    frame = medians.filter(pl.col("variant").is_in(list(_CURVES)))
     frame = frame.select(*INTERVAL, "n", "arm", "x")
     points: list[tuple[str, float, float]] = [
-        (_STUDY, size, rate)
-        for line in derived.PUBLISHED_LINES
-        if line.ranks_on_nodes == panel.case
-        for size, rate in line.points
+        (_STUDY, size, rate) for size, rate in derived.PUBLISHED_RATES.get(panel.case, {}).items()
     ]
     if panel.hub_mbit_s:
         ends = {float(x) for x in (frame["x"].min(), frame["x"].max())}  # type: ignore[arg-type]
@@ -353,25 +354,12 @@ def _frame(
 
 
 def _arms(panel: Panel, names: Sequence[str]) -> dict[str, Arm]:
-    return {
-        name: Arm(
-            _name(name, panel),
-            _COLOURS[name],
-            point=0 if name == _LINK else 3.0,
-            is_dashed=name in (_STUDY, FLOOR),
-            is_bound=name == _LINK,
-        )
-        for name in names
-    }
-
-
-def _name(variant: str, panel: Panel) -> str:
-    if variant == _LINK:
-        return LINK
-    if variant == _STUDY:
-        return "The study, 2002"
-    if variant in _READ_VARIANTS:
-        return f"{panel.title(_READ_VARIANTS[variant])}, all read"
-    if panel.shared_passes and panel.network_passes and variant in _NETWORK_TITLES:
-        return f"Region, {_NETWORK_TITLES[variant]} between nodes"  # the full title does not fit
-    return panel.title(variant)
+    """The curves of these names, with the titles that they have in the panel."""
+    titles = {name: arm.title for name, arm in _CURVES.items()}
+    titles |= {name: panel.title(name) for name in ARMS}
+    titles[_READ_REGION] = f"{titles[REGION]}, all read"
+    titles[_READ_MPI] = f"{titles['mpi']}, all read"
+    if panel.shared_passes and panel.network_passes:  # the full titles do not fit
+        titles[REGION] = "Region, MPI between nodes"
+        titles[REGION_UDP] = "Region, UDP between nodes"
+    return {name: replace(_CURVES[name], title=titles[name]) for name in names}

@@ -7,7 +7,8 @@ Effective bandwidth
     bytes of the region x passes / elapsed = bytes / time per pass, MB/s = 10^6 bytes/s.  It is no
     transfer rate if the region is handed over in place, because nothing is transferred.
 Fixed cost
-    median of a region's time per pass over the sizes, seconds.
+    median of a region's time per pass over the sizes, seconds; that of the bare cache line is the
+    time of a hand-over.
 Flatness
     largest over smallest time per pass of a region over the sizes of one launch; 1 is flat.  In
     hand-overs, each time is first divided by that of the bare cache line at the same size: sizes
@@ -28,7 +29,7 @@ PowerBook G3, a 10BASE-T hub.  Numbers are from its text; the 10BASE-T point is 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
@@ -37,53 +38,48 @@ import polars as pl
 
 from roundtrip.stats.summaries import MEDIAN, OVER_LAUNCHES, PERCENTILES, Kind, Summary
 from roundtrip.studies.derivation import ORIGIN, Facts, Pairing, Ratio, Tail, toolchain_speeds
-from roundtrip.studies.ring import ARMS, FLOOR, LAP, METRIC, REGION, REGION_UDP
+from roundtrip.studies.ring import FLOOR, LAP, METRIC, REGION, REGION_UDP
 
-#: Transports that are also timed with every byte read: see `read_variant`.
-READ_TRANSPORTS = (REGION, "mpi-shm", "mpi", "pvm")
-#: MPI's two-sided calls, which the study calls MPI.
-TWO_SIDED = ("mpi", "mpi-typed", "mpi-sync")
-#: Size at which the study gives its effective bandwidth, bytes.
-STUDY_SIZE = 10_000
+#: Variants in which the receiver reads every byte, by transport.
+READ_VARIANTS = {name: f"{name}-read" for name in (REGION, "mpi-shm", "mpi", "pvm")}
+#: MPI's two-sided calls, which the study calls MPI, and the variant of their fastest one.
+TWO_SIDED, BEST_TWO_SIDED = ("mpi", "mpi-typed", "mpi-sync"), "best"
+#: Sizes at which the study gives its effective bandwidth in memory, and on 10BASE-T, bytes.
+STUDY_SIZE, HUB_SIZE = 10_000, 1_000
 _HEADLINE_SIZES = (10, STUDY_SIZE, 1_000_000)
 
-#: Perf variables of a ReFrame check and their units.
-SUMMARY_UNITS = {
-    "region_pass_10B": "us",
-    "region_pass_10kB": "us",
-    "region_pass_16MiB": "us",
-    "region_flatness": "1",
-    "hand_over": "us",
-    "region_per_hand_over": "1",
-    "region_bandwidth_10kB": "MB/s",
-    "mpi_bandwidth_10kB": "MB/s",
-    "region_over_mpi_10kB": "1",
-    "mpi_pass_10B": "us",
-    "pvm_bandwidth_10kB": "MB/s",
-    "region_udp_bandwidth_1kB": "MB/s",
-    "region_read_bandwidth_10kB": "MB/s",
-    "mpi_read_bandwidth_10kB": "MB/s",
+#: Perf variables of a ReFrame check: unit, and the point whose time of a pass (us) or effective
+#: bandwidth (MB/s) they are; None: they are made from several points.
+_VARIABLES: dict[str, tuple[str, tuple[str, int] | None]] = {
+    "region_pass_10B": ("us", (REGION, 10)),
+    "region_pass_10kB": ("us", (REGION, STUDY_SIZE)),
+    "region_pass_16MiB": ("us", (REGION, 16 << 20)),
+    "region_flatness": ("1", None),
+    "hand_over": ("us", None),
+    "region_per_hand_over": ("1", None),
+    "region_bandwidth_10kB": ("MB/s", (REGION, STUDY_SIZE)),
+    "mpi_bandwidth_10kB": ("MB/s", (BEST_TWO_SIDED, STUDY_SIZE)),
+    "region_over_mpi_10kB": ("1", None),
+    "mpi_pass_10B": ("us", ("mpi", 10)),
+    "pvm_bandwidth_10kB": ("MB/s", ("pvm", STUDY_SIZE)),
+    "region_udp_bandwidth_1kB": ("MB/s", (REGION_UDP, HUB_SIZE)),
+    "region_read_bandwidth_10kB": ("MB/s", (READ_VARIANTS[REGION], STUDY_SIZE)),
+    "mpi_read_bandwidth_10kB": ("MB/s", (READ_VARIANTS["mpi"], STUDY_SIZE)),
 }
+SUMMARY_UNITS = {name: unit for name, (unit, _) in _VARIABLES.items()}
 POINT = ["case", "variant", "size_bytes"]
 #: Summary of a launch's batches as one time per pass.
 SECONDS = Summary("time of a pass", Kind.COST, "the batches of a launch", MEDIAN)
 
 
-@dataclass(frozen=True)
-class PublishedLine:
-    """A configuration of the study, its ranks on each node, and its effective bandwidths."""
-
-    name: str
-    ranks_on_nodes: str
-    points: tuple[tuple[int, float], ...]  # (bytes, MB/s)
-
-
 _SIZES = (10, 100, 1_000, 10_000)
-PUBLISHED_LINES = (
-    PublishedLine("2 on 2 processors", "2", tuple((n, n / 2.8) for n in _SIZES)),
-    PublishedLine("3 on 2 processors", "3", tuple((n, n / 5.6) for n in _SIZES)),
-    PublishedLine("10BASE-T", "1+1", ((1_000, 1.1),)),
-)
+#: Effective bandwidths of the study, MB/s, by ranks on each node and size in bytes: two and three
+#: ranks on two processors, and 10BASE-T.
+PUBLISHED_RATES = {
+    "2": {size: size / 2.8 for size in _SIZES},
+    "3": {size: size / 5.6 for size in _SIZES},
+    "1+1": {HUB_SIZE: 1.1},
+}
 #: Fixed time per pass that the study gives for two processes in one machine, seconds.
 PUBLISHED_PASS = 2.8e-6
 
@@ -134,26 +130,6 @@ def theoretical_goodput(mbit_s: float, size: int) -> float:
     return mbit_s / 8 * size / (size + FRAME_OVERHEAD)
 
 
-def read_variant(transport: str) -> str:
-    """Name of a transport's variant in which receivers read every byte."""
-    return f"{transport}-read"
-
-
-def title(variant: str, shared_passes: int, network_passes: int) -> str:
-    """The displayed name of a transport.
-
-    `shared_passes` and `network_passes`: passes of a lap inside nodes and between nodes.
-    """
-    if not network_passes or variant not in (REGION, REGION_UDP):
-        return ARMS[variant].title if variant in ARMS else variant
-    carrier = "UDP" if variant == REGION_UDP else "MPI's messages"
-    return (
-        f"Region by reference in a node and by {carrier} between"
-        if shared_passes
-        else f"Region by {carrier}"
-    )
-
-
 def launch_medians(samples: pl.LazyFrame, by: list[str]) -> pl.DataFrame:
     """Median time per pass of each (`by`, case, variant, size_bytes).
 
@@ -171,21 +147,21 @@ def launch_medians(samples: pl.LazyFrame, by: list[str]) -> pl.DataFrame:
 
 
 def best_two_sided(medians: pl.DataFrame, by: list[str]) -> pl.DataFrame:
-    """Rows of `medians` for MPI's fastest two-sided call at each point, as variant "best"."""
-    keys = [*by, "case", "size_bytes"]
-    return (
-        medians.filter(pl.col("variant").is_in(list(TWO_SIDED)))
-        .sort("seconds")
-        .group_by(keys, maintain_order=True)
-        .first()
-        .with_columns(variant=pl.lit("best"))
-        .select(medians.columns)
-    )
+    """Rows of `medians` for MPI's fastest two-sided call at each point, as variant BEST_TWO_SIDED;
+    the same columns.
+    """
+    two_sided = medians.filter(pl.col("variant").is_in(list(TWO_SIDED))).sort("seconds")
+    fastest = two_sided.unique([*by, "case", "size_bytes"], keep="first", maintain_order=True)
+    return fastest.with_columns(variant=pl.lit(BEST_TWO_SIDED))
 
 
-def crossover(sizes: list[int], seconds: list[float], other_seconds: list[float]) -> float:
-    """The size in bytes from which on `seconds` stays below `other_seconds`; sizes ascend."""
-    gains = [math.log(o / s) for s, o in zip(seconds, other_seconds, strict=True)]
+def crossover(seconds: Mapping[int, float], other_seconds: Mapping[int, float]) -> float:
+    """The size in bytes from which on `seconds` stays below `other_seconds`.
+
+    Both are by size, ascending; only sizes of both count.
+    """
+    sizes = [size for size in seconds if size in other_seconds]
+    gains = [math.log(other_seconds[size] / seconds[size]) for size in sizes]
     if not gains or gains[-1] <= 0:
         return math.inf
     points = list(zip(sizes, gains, strict=True))
@@ -193,11 +169,6 @@ def crossover(sizes: list[int], seconds: list[float], other_seconds: list[float]
         if low_gain <= 0 < high_gain:
             return float(low * (high / low) ** (-low_gain / (high_gain - low_gain)))
     return float(sizes[0])
-
-
-def fixed_cost(seconds: Iterable[float]) -> float:
-    """Median over the sizes, seconds; for the bare cache line, the time of a hand-over."""
-    return median(seconds)
 
 
 def flatness(seconds: Collection[float]) -> float:
@@ -220,38 +191,25 @@ def flatness_in_hand_overs(
 def summary(samples: pl.DataFrame) -> dict[str, float]:
     """Figures of one launch, named as in SUMMARY_UNITS; figures not measured are absent."""
     medians = launch_medians(samples.lazy(), [])
+    rows = pl.concat([medians, best_two_sided(medians, [])])
     seconds = {
-        (row["variant"], row["size_bytes"]): row["seconds"] for row in medians.iter_rows(named=True)
+        (variant, size): time
+        for variant, size, time in rows.select("variant", "size_bytes", "seconds").iter_rows()
     }
     figures: dict[str, float] = {}
-    for name, key in (
-        ("region_pass_10B", (REGION, 10)),
-        ("region_pass_10kB", (REGION, STUDY_SIZE)),
-        ("region_pass_16MiB", (REGION, 16 << 20)),
-        ("mpi_pass_10B", ("mpi", 10)),
-    ):
-        if key in seconds:
-            figures[name] = seconds[key] * 1e6
-    region = [value for (variant, _), value in seconds.items() if variant == REGION]
-    floor = [value for (variant, _), value in seconds.items() if variant == FLOOR]
+    for name, (unit, point) in _VARIABLES.items():
+        if point and (time := seconds.get(point)):
+            figures[name] = time * 1e6 if unit == "us" else point[1] / time / 1e6
+    region, floor = (
+        [time for (variant, _), time in seconds.items() if variant == name]
+        for name in (REGION, FLOOR)
+    )
     if region:
         figures["region_flatness"] = flatness(region)
     if floor:
-        figures["hand_over"] = fixed_cost(floor) * 1e6
+        figures["hand_over"] = median(floor) * 1e6
     if region and floor:
-        figures["region_per_hand_over"] = fixed_cost(region) / fixed_cost(floor)
-    two_sided = [seconds[t, STUDY_SIZE] for t in TWO_SIDED if (t, STUDY_SIZE) in seconds]
-    for name, time in (
-        ("region", seconds.get((REGION, STUDY_SIZE))),
-        ("mpi", min(two_sided, default=None)),
-        ("pvm", seconds.get(("pvm", STUDY_SIZE))),
-        ("region_read", seconds.get((read_variant(REGION), STUDY_SIZE))),
-        ("mpi_read", seconds.get((read_variant("mpi"), STUDY_SIZE))),
-    ):
-        if time is not None:
-            figures[f"{name}_bandwidth_10kB"] = STUDY_SIZE / time / 1e6
-    if (REGION_UDP, 1_000) in seconds:
-        figures["region_udp_bandwidth_1kB"] = 1_000 / seconds[REGION_UDP, 1_000] / 1e6
+        figures["region_per_hand_over"] = median(region) / median(floor)
     if "region_bandwidth_10kB" in figures and "mpi_bandwidth_10kB" in figures:
         ratio = figures["region_bandwidth_10kB"] / figures["mpi_bandwidth_10kB"]
         figures["region_over_mpi_10kB"] = ratio

@@ -8,7 +8,7 @@ from itertools import takewhile
 from operator import itemgetter
 
 from roundtrip.report import labels, units
-from roundtrip.report.blocks import Answer, Inline, Strong, Tone
+from roundtrip.report.blocks import Answer, Strong, Tone
 from roundtrip.report.units import Quantity, Unit
 from roundtrip.stats.summaries import Interval
 from roundtrip.stats.verdicts import ClaimVerdict, Verdict
@@ -121,10 +121,9 @@ def overall_answers(
         return (Answer((labels.ONLY_SIMULATED,)),)
     if not all_findings:
         return (*costs, Answer(("No reason of the study could be tested.",), "warn"))
+    regular_findings = [finding for finding in all_findings if not finding.panel.oversubscribed]
     by_reason: dict[str, list[Finding]] = {}
-    for finding in [
-        finding for finding in all_findings if not finding.panel.oversubscribed
-    ] or all_findings:
+    for finding in regular_findings or all_findings:
         by_reason.setdefault(finding.statement.short, []).append(finding)
     reasons = [
         Answer(
@@ -151,70 +150,53 @@ def _cost_lines(curves: Curves, panels: Sequence[Panel], settings: Thresholds) -
 
 def _gain_lines(curves: Curves, panels: Sequence[Panel]) -> Iterator[str]:
     """Line on the ratio of a region's bandwidth to that of MPI's best two-sided call."""
-    gains = [
-        gain.median
-        for panel in panels
-        if (ratios := curves.gains_over_mpi(panel).get(derived.STUDY_SIZE, []))
-        and (gain := curves.interval(ratios))
-    ]
-    if gains:
+    if gains := [gain.median for panel in panels if (gain := curves.gain(panel, REGION))]:
         times, size = units.span(gains), units.size(derived.STUDY_SIZE)
         yield f"A region has {times} times the bandwidth of the best two-sided MPI at {size}."
 
 
 def _outcome_words(group: Sequence[Finding]) -> str:
     """The outcome; if there are several, each with the names of its pairs, or their number."""
-    outcomes: dict[str, list[Finding]] = {}
+    panel_names = labels.distinct_labels({finding.panel.label for finding in group})
+    pairs_by_outcome: dict[str, list[str]] = {}
     for finding in group:
-        outcomes.setdefault(finding.sentence, []).append(finding)
-    if len(outcomes) == 1:
-        return next(iter(outcomes))
-    names = labels.distinct_labels({finding.panel.label for finding in group})
+        pair = finding.panel.title(finding.variant)
+        if len(panel_names) > 1:
+            pair += f" ({panel_names[finding.panel.label]})"  # PVM, XDR (MPICH 4.0)
+        pairs_by_outcome.setdefault(finding.sentence, []).append(pair)
+    if len(pairs_by_outcome) == 1:
+        return next(iter(pairs_by_outcome))
     return "; ".join(
-        f"{outcome} for {names_or_count(_pair_names(subset, names), len(group))}"
-        for outcome, subset in outcomes.items()
+        f"{outcome} for {names_or_count(pairs, len(group))}"
+        for outcome, pairs in pairs_by_outcome.items()
     )
-
-
-def _pair_names(group: Sequence[Finding], names: Mapping[str, str]) -> list[str]:
-    """``PVM, XDR (MPICH 4.0)``: name of each pair, with its panel if there are several panels."""
-    return [
-        f"{finding.panel.title(finding.variant)} ({names[finding.panel.label]})"
-        if len(names) > 1
-        else finding.panel.title(finding.variant)
-        for finding in group
-    ]
 
 
 def panel_answer(
     curves: Curves, panel: Panel, all_findings: Sequence[Finding], settings: Thresholds
 ) -> Answer:
     """The answer of `panel`; `all_findings` are the findings of all panels."""
-    words: list[Inline] = [Strong(panel.label), ": "]
-    if panel.in_one_node:
-        words += _cost_words(curves, panel, settings)
-    gains = []
+    clauses, gains = [], []
+    size = units.size(derived.STUDY_SIZE)
+    if panel.in_one_node and (cost := region_cost(curves, panel, settings)):
+        clauses.append(_cost_clause(cost))
     for variant in (REGION, REGION_UDP):
-        gain = curves.interval(curves.gains_over_mpi(panel, variant).get(derived.STUDY_SIZE, []))
-        if gain:
+        if gain := curves.gain(panel, variant):
             title = panel.title(variant)
             gains.append(f"a {title[0].lower()}{title[1:]} has {units.interval(gain)}")
     if gains:
-        size = units.size(derived.STUDY_SIZE)
-        words.append(
-            f"{', '.join(gains)} times the effective bandwidth of the best two-sided MPI at "
-            f"{size}; "
-        )
-    if read_gain := curves.read_gain(panel):
-        size = units.size(derived.STUDY_SIZE)
-        words.append(f"with every byte read {units.interval(read_gain)} times MPI's at {size}; ")
+        base = "the effective bandwidth of the best two-sided MPI"
+        clauses.append(f"{', '.join(gains)} times {base} at {size}")
+    read_region, read_mpi = (derived.READ_VARIANTS[name] for name in (REGION, "mpi"))
+    if read_gain := curves.ratio(panel, read_region, read_mpi, derived.STUDY_SIZE):
+        clauses.append(f"with every byte read {units.interval(read_gain)} times MPI's at {size}")
     panel_findings = [finding for finding in all_findings if finding.panel == panel]
-    reasons = [
+    clauses += [
         f"{finding.statement.short.lower()} ({finding.variant}): {finding.sentence}"
         for finding in panel_findings
-    ]
-    words.append("; ".join(reasons) if reasons else "no reason of the study could be tested")
-    return Answer((*words, "."), worst_tone(finding.tone for finding in panel_findings))
+    ] or ["no reason of the study could be tested"]
+    tone = worst_tone(finding.tone for finding in panel_findings)
+    return Answer((Strong(panel.label), f": {'; '.join(clauses)}."), tone)
 
 
 @dataclass(frozen=True)
@@ -235,8 +217,8 @@ class RegionCost:
 def region_cost(curves: Curves, panel: Panel, settings: Thresholds) -> RegionCost | None:
     """Cost of a region's pass in a panel; None if no region was passed there."""
     launches = list(curves.pass_times(panel, REGION).values())
-    seconds = curves.interval([derived.fixed_cost(by_size.values()) for by_size in launches])
-    time_flatness = curves.interval([derived.flatness(by_size.values()) for by_size in launches])
+    seconds = curves.interval([*curves.fixed_costs(panel, REGION).values()])
+    time_flatness = curves.interval(curves.flatness(panel))
     if seconds is None or time_flatness is None:
         return None
     # The range of sizes that every launch measured.
@@ -248,10 +230,7 @@ def region_cost(curves: Curves, panel: Panel, settings: Thresholds) -> RegionCos
     return RegionCost(seconds, time_flatness, hand_over_flatness, sizes, is_flat, is_flat_in_time)
 
 
-def _cost_words(curves: Curves, panel: Panel, settings: Thresholds) -> list[Inline]:
-    cost = region_cost(curves, panel, settings)
-    if cost is None:
-        return []
+def _cost_clause(cost: RegionCost) -> str:
     low, high = map(units.size, cost.sizes)
     flatness = cost.hand_over_flatness or cost.time_flatness
     unit = " in bare hand-overs" if cost.hand_over_flatness else ""
@@ -260,14 +239,14 @@ def _cost_words(curves: Curves, panel: Panel, settings: Thresholds) -> list[Inli
     words = f"a region is passed in {time}{suffix} from {low} to {high}"
     if cost.is_flat and not cost.is_flat_in_time:
         words += ", and in the same number of bare hand-overs at each"
-    return [f"{words} (largest over smallest{unit} {units.interval(flatness)}); "]
+    return f"{words} (largest over smallest{unit} {units.interval(flatness)})"
 
 
 def is_within(interval: Interval, limit: float, *, is_least: bool = False) -> bool | None:
     """Whether all of it is within `limit`, a minimum if `is_least`; None if that is open."""
     if interval.low is None or interval.high is None:
         return None
-    low, high = interval.low, interval.high
-    if low >= limit if is_least else high <= limit:
-        return True
-    return False if (high < limit if is_least else low > limit) else None
+    low, high = (
+        end >= limit if is_least else end <= limit for end in (interval.low, interval.high)
+    )
+    return low if low == high else None

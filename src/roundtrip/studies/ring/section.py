@@ -9,32 +9,160 @@ from roundtrip.report.blocks import (
     Block,
     Cell,
     Column,
-    Gallery,
     Heading,
     Items,
     Paragraph,
     Part,
     Table,
     Text,
+    number_columns,
+    text_columns,
 )
 from roundtrip.report.data import Data
-from roundtrip.report.units import Unit
+from roundtrip.report.units import Quantity, Unit
 from roundtrip.stats.verdicts import ClaimVerdict
 from roundtrip.studies import display
 from roundtrip.studies.findings import claims, study_verdicts
-from roundtrip.studies.ring import ARMS, STUDY, Thresholds, derived, tables
-from roundtrip.studies.ring.curves import (
-    Curves,
-    caption,
-    draw,
-    draw_passes,
-    node_growth,
-    pass_caption,
-)
+from roundtrip.studies.ring import ARMS, REGION, REGION_UDP, STUDY, Thresholds, derived, tables
+from roundtrip.studies.ring.curves import Curves, Panel, draw_bandwidth, draw_passes, node_growth
 from roundtrip.studies.ring.derived import Statement
-from roundtrip.studies.ring.findings import Finding, findings, overall_answers, panel_answer
-from roundtrip.studies.ring.published import study_table
+from roundtrip.studies.ring.findings import (
+    Finding,
+    findings,
+    is_within,
+    overall_answers,
+    panel_answer,
+    region_cost,
+)
 from roundtrip.studies.study import Claim
+
+
+def study_table(curves: Curves, panels: Sequence[Panel], settings: Thresholds) -> Table:
+    """Return the table of the study's claims and figures, except its three reasons."""
+    two_ranks = [panel for panel in panels if panel.in_one_node and not panel.oversubscribed]
+    three_ranks = [panel for panel in panels if panel.oversubscribed]
+    two_nodes = [panel for panel in panels if panel.case == "1+1"]
+    hybrid = [panel for panel in panels if panel.shared_passes and panel.network_passes]
+    return display.study_table(
+        (
+            (
+                "“the time to “pass” a region is a constant …, and completely independent of the "
+                "region size”: two processes on two processors",
+                _microseconds(derived.PUBLISHED_PASS),
+                _constant(curves, two_ranks, settings),
+            ),
+            (
+                "“for the green line it is about twice that”: three processes on two processors",
+                ("inferred: ", _microseconds(2 * derived.PUBLISHED_PASS)),
+                _constant(curves, three_ranks, settings),
+            ),
+            (
+                "effective bandwidth for regions of 10000 bytes, two processes on two processors",
+                "3.7 GB/s",
+                _bandwidth(curves, two_ranks),
+            ),
+            (
+                "effective bandwidth for regions of 10000 bytes, three processes on two processors",
+                "1.8 GB/s",
+                _bandwidth(curves, three_ranks),
+            ),
+            (
+                "“You will not see performance like that from PVM or MPI in any configuration, "
+                "even working through shared memory”",
+                units.NO_VALUE,
+                _gain(curves, two_ranks, REGION, derived.STUDY_SIZE),
+            ),
+            (
+                "“almost the entire bandwidth of the 10BaseT ethernet to the application, with "
+                "region sizes of just 1000 bytes each”",
+                "1.1 MB/s, read off its figure",
+                _goodput(curves, two_nodes, settings),
+            ),
+            (
+                "“superior to PVM and MPI in similar circumstances”: regions by UDP",
+                units.NO_VALUE,
+                _gain(curves, two_nodes, REGION_UDP, derived.HUB_SIZE),
+            ),
+            (
+                "hybrid: “one traversal of the ring consists of two traversals of the ethernet "
+                "plus one through fixed-latency shared memory”",
+                units.NO_VALUE,
+                _lap(hybrid),
+            ),
+        )
+    )
+
+
+def _microseconds(seconds: float) -> Quantity:
+    return units.amount(seconds * 1e6, Unit.US, digits=2)
+
+
+def _constant(curves: Curves, panels: Sequence[Panel], settings: Thresholds) -> Cell:
+    """Time per pass of a region, and whether it is constant over the sizes."""
+    costs = [cost for panel in panels if (cost := region_cost(curves, panel, settings))]
+    if not costs:
+        return display.NOT_MEASURED
+    times = units.span([cost.seconds.median * 1e6 for cost in costs])
+    outcomes = [cost.is_flat for cost in costs]
+    return _verdict_cell(f"{times} µs{_mark(panels)}", outcomes, "constant", "not constant")
+
+
+def _bandwidth(curves: Curves, panels: Sequence[Panel]) -> Cell:
+    rates = [curves.bandwidth_at(panel, REGION, derived.STUDY_SIZE) for panel in panels]
+    if not any(rates):
+        return display.NOT_MEASURED
+    span = units.span([rate.median for rate in rates if rate], 1e-3)
+    return Cell(f"{span} GB/s, effective: nothing is moved{_mark(panels)}")
+
+
+def _gain(curves: Curves, panels: Sequence[Panel], variant: str, size: int) -> Cell:
+    """Bandwidth ratio of `variant` to MPI's best two-sided call, and to PVM where it ran."""
+    words: list[str] = []
+    outcomes: list[bool | None] = []
+    for name, base in (("the best two-sided MPI", derived.BEST_TWO_SIDED), ("PVM", "pvm")):
+        ratios = (curves.ratio(panel, variant, base, size) for panel in panels)
+        if gains := [ratio for ratio in ratios if ratio]:
+            words.append(f"{units.span([gain.median for gain in gains])} times {name}")
+            outcomes += [is_within(gain, 1.0, is_least=True) for gain in gains]
+    if not words:
+        return display.NOT_MEASURED
+    text = f"{' and '.join(words)} at {units.size(size)}{_mark(panels)}"
+    return _verdict_cell(text, outcomes, "holds", "not everywhere")
+
+
+def _goodput(curves: Curves, panels: Sequence[Panel], settings: Thresholds) -> Cell:
+    shares, outcomes = [], []
+    for panel in panels:
+        rate = curves.bandwidth_at(panel, REGION_UDP, derived.HUB_SIZE)
+        if panel.hub_mbit_s and rate:
+            limit = derived.theoretical_goodput(panel.hub_mbit_s, derived.HUB_SIZE)
+            shares.append(rate.median / limit)
+            outcomes.append(is_within(rate, settings.least_goodput * limit, is_least=True))
+    if not shares:
+        return display.NOT_MEASURED
+    parts = " to ".join(dict.fromkeys(units.percent(end) for end in (min(shares), max(shares))))
+    text = f"{parts} of what the wire can carry, by UDP{_mark(panels)}"
+    return _verdict_cell(text, outcomes, "holds", "less")
+
+
+def _lap(panels: Sequence[Panel]) -> Cell:
+    laps = dict.fromkeys(
+        f"{units.plural(panel.network_passes, 'pass', 'passes')} over the network and "
+        f"{panel.shared_passes} in memory"
+        for panel in panels
+    )
+    return Cell(f"{'; '.join(laps)}{_mark(panels)}") if laps else display.NOT_MEASURED
+
+
+def _mark(panels: Sequence[Panel]) -> str:
+    return labels.mark(panel.kind for panel in panels)
+
+
+def _verdict_cell(text: str, outcomes: Sequence[bool | None], yes: str, no: str) -> Cell:
+    """`yes` if every outcome is, `no` if one is not, as in `is_within`; else "cannot tell"."""
+    if all(outcomes):
+        return Cell(text, "good", yes)
+    return Cell(text, "warn", no if False in outcomes else "cannot tell")
 
 
 def reason_table(
@@ -58,9 +186,8 @@ def reason_table(
     return Table(
         f"“{statement.words}” {statement.test} Ratio of effective bandwidths: below 1 it costs.",
         (
-            Column("Toolchain and placement"),
-            Column("Pair"),
-            *(Column(units.size(size), "right") for size in settings.compared_sizes),
+            *text_columns("Toolchain and placement", "Pair"),
+            *number_columns(*map(units.size, settings.compared_sizes)),
             Column("The reason"),
         ),
         tuple(rows),
@@ -74,14 +201,10 @@ def verdict_table(all_findings: Sequence[Finding]) -> Table:
         for statement in derived.STATEMENTS
         for pair in statement.pairs
     }
-    cells_by_panel = {
-        panel: {
-            (finding.variant, finding.base): finding.cell
-            for finding in all_findings
-            if finding.panel == panel
-        }
-        for panel in dict.fromkeys(finding.panel for finding in all_findings)
-    }
+    cells_by_panel: dict[Panel, dict[tuple[str, str], Cell]] = {}
+    for finding in all_findings:
+        cells = cells_by_panel.setdefault(finding.panel, {})
+        cells[finding.variant, finding.base] = finding.cell
     return display.grid(
         "Do the study's three reasons hold here? Ratios of effective bandwidth over the compared "
         "sizes.",
@@ -105,51 +228,42 @@ class Section:
 
     def part(self, verdicts: Mapping[Claim, ClaimVerdict]) -> Part:
         """Return the section: answers, figures, cost of a pass, the study's three reasons."""
+        curves, settings, panels = self._curves, self._settings, self._curves.panels
         ring_verdicts = study_verdicts(verdicts, STUDY.name)
-        panels = self._curves.panels
         results = [
-            finding
-            for panel in panels
-            for finding in findings(panel, ring_verdicts, self._settings)
+            finding for panel in panels for finding in findings(panel, ring_verdicts, settings)
         ]
-        shared_panels = [panel for panel in panels if panel.shared_passes]
-        node_panels = [panel for panel in panels if panel.in_one_node]
-        measured_panels = [panel for panel in panels if not labels.is_only_simulated([panel.kind])]
-        published_table = study_table(self._curves, measured_panels, self._settings)
-        blocks: list[Block] = [
-            Paragraph(_QUESTION),
-            *([published_table] if measured_panels else []),
-            Gallery(caption(self._curves.level), draw(self._curves, panels)),
-            Heading(3, "What a pass costs"),
-        ]
-        if node_panels:
-            blocks.append(tables.goals(self._curves, node_panels, self._settings))
+        blocks: list[Block] = [Paragraph(_QUESTION)]
+        if measured := [panel for panel in panels if not labels.is_only_simulated([panel.kind])]:
+            blocks.append(study_table(curves, measured, settings))
+        blocks += [draw_bandwidth(curves, panels), Heading(3, "What a pass costs")]
+        if node_panels := [panel for panel in panels if panel.in_one_node]:
+            blocks.append(tables.goals(curves, node_panels, settings))
         if hubs := [panel for panel in panels if panel.hub_mbit_s and panel.case == "1+1"]:
-            blocks.append(tables.goodput(self._curves, hubs, self._settings.least_goodput))
+            blocks.append(tables.goodput(curves, hubs, settings.least_goodput))
+        if shared_panels := [panel for panel in panels if panel.shared_passes]:
+            blocks.append(tables.crossovers(curves, shared_panels))
         blocks += [
-            *([tables.crossovers(self._curves, shared_panels)] if shared_panels else []),
-            *tables.read_blocks(self._curves, panels, self._settings.compared_sizes),
-            *tables.lap_blocks(self._curves),
-            *node_growth(self._curves).blocks("ring-growth"),
+            *tables.read_blocks(curves, panels, settings.compared_sizes),
+            *tables.lap_blocks(curves),
+            *node_growth(curves).blocks("ring-growth"),
             Heading(3, "The study's three reasons"),
         ]
         for statement in derived.STATEMENTS:
             group = [finding for finding in results if finding.statement == statement]
             if group:
-                blocks.append(reason_table(self._curves, statement, group, self._settings))
-        if skipped_table := tables.skipped_transports(self._curves, panels):
+                blocks.append(reason_table(curves, statement, group, settings))
+        if skipped_table := tables.skipped_transports(curves, panels):
             blocks += [Heading(3, "What was left out"), skipped_table]
         blocks += [Heading(3, "How to read the ring"), Items(_READING)]
         return Part(
             anchor="ring",
             title="Ring: what does passing a region cost when it need not be copied?",
             blocks=tuple(blocks),
-            answers=overall_answers(self._curves, panels, results, self._settings),
-            panel_answers=tuple(
-                panel_answer(self._curves, panel, results, self._settings) for panel in panels
-            ),
+            answers=overall_answers(curves, panels, results, settings),
+            panel_answers=tuple(panel_answer(curves, panel, results, settings) for panel in panels),
             verdicts=(verdict_table(results),) if results else (),
-            picture=Gallery(pass_caption(self._curves.level), draw_passes(self._curves, panels)),
+            picture=draw_passes(curves, panels),
         )
 
 

@@ -7,13 +7,23 @@ launches skipped, with the reasons.
 from __future__ import annotations
 
 import math
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-import polars as pl
-
 from roundtrip.report import units
-from roundtrip.report.blocks import Block, Cell, Column, Fold, Heading, Paragraph, Table, text_cells
+from roundtrip.report.blocks import (
+    Block,
+    Cell,
+    Column,
+    Fold,
+    Heading,
+    Paragraph,
+    Table,
+    number_columns,
+    text_cells,
+    text_columns,
+)
 from roundtrip.report.units import Quantity, Unit
 from roundtrip.stats.summaries import Interval
 from roundtrip.studies import display
@@ -29,49 +39,28 @@ def goals(curves: Curves, panels: Sequence[Panel], settings: Thresholds) -> Tabl
     """Table of a region's fixed cost and flatness, the bare hand-over, and the gain over MPI."""
     study = Cell(Quantity(value=derived.PUBLISHED_PASS * _MICRO, unit=Unit.US))
     rows = [(Cell("The study, 2 on 2 processors, 2002"), study, *[display.NONE] * 6)]
+    flat = 1 + settings.flat_within
     for panel in panels:
-        launches = curves.pass_times(panel, REGION)
-        fixed_costs = {
-            name: derived.fixed_cost(by_size.values()) for name, by_size in launches.items()
-        }
-        bare_launches = curves.pass_times(panel, FLOOR)
-        floor_costs = {
-            name: derived.fixed_cost(by_size.values()) for name, by_size in bare_launches.items()
-        }
-        flatness = [derived.flatness(by_size.values()) for by_size in launches.values()]
+        costs = curves.fixed_costs(panel, REGION)
+        hand_overs = curves.fixed_costs(panel, FLOOR)
         per_hand_over = [
-            fixed_costs[name] / floor_costs[name] for name in fixed_costs if name in floor_costs
+            cost / hand_overs[name] for name, cost in costs.items() if name in hand_overs
         ]
-        gain = curves.gains_over_mpi(panel).get(derived.STUDY_SIZE, [])
-        best = curves.best_mpi_bandwidths(panel, derived.STUDY_SIZE)
-        in_hand_overs = curves.flatness_in_hand_overs(panel)
-        samples = [
-            list(fixed_costs.values()),
-            list(floor_costs.values()),
-            per_hand_over,
-            flatness,
-            in_hand_overs,
-            gain,
-            best,
-        ]
-        costs, hand_overs, *intervals, two_sided = map(curves.interval, samples)
+        gain = curves.gain(panel, REGION)
+        best = curves.bandwidths(panel, derived.BEST_TWO_SIDED, derived.STUDY_SIZE)
         cells = [
-            display.value(costs, Unit.US, _MICRO),
-            display.value(hand_overs, Unit.US, _MICRO),
-            limit_verdict(intervals[0], settings.most_hand_overs, Unit.RATIO),
-            limit_verdict(intervals[1], 1 + settings.flat_within),
-            limit_verdict(intervals[2], 1 + settings.flat_within),
+            display.value(curves.interval([*costs.values()]), Unit.US, _MICRO),
+            display.value(curves.interval([*hand_overs.values()]), Unit.US, _MICRO),
+            limit_verdict(curves.interval(per_hand_over), settings.most_hand_overs, Unit.RATIO),
+            limit_verdict(curves.interval(curves.flatness(panel)), flat),
+            limit_verdict(curves.interval(curves.flatness_in_hand_overs(panel)), flat),
             replace(
-                limit_verdict(intervals[3], settings.least_gain, Unit.RATIO, is_least=True),
+                limit_verdict(gain, settings.least_gain, Unit.RATIO, is_least=True),
                 series=curves.series_key(panel, REGION, derived.STUDY_SIZE),
             ),
-            display.value(two_sided, Unit.MB_S),
+            display.value(curves.interval(best), Unit.MB_S),
         ]
-        counted_cells = [
-            _with_launch_count(cell, len(sample), panel)
-            for cell, sample in zip(cells, samples, strict=True)
-        ]
-        rows.append((Cell(panel.label), *counted_cells))
+        rows.append((Cell(panel.label), *(_with_launch_count(cell, panel) for cell in cells)))
     return Table(
         curves.level.caption(
             "A region's pass inside a node: median over its sizes, then over launches, {level} "
@@ -98,65 +87,57 @@ def goals(curves: Curves, panels: Sequence[Panel], settings: Thresholds) -> Tabl
 
 def crossovers(curves: Curves, panels: Sequence[Panel]) -> Table:
     """Table of sizes from which on a region is faster; each panel has a pass inside a node."""
-    transports = [name for name in ARMS if name not in _REGION_ARMS]
-    rows = []
-    for panel in panels:
-        for region in (REGION, REGION_UDP):
-            for transport in transports:
-                crossings, largest = _crossovers(curves, panel, region, transport)
-                if crossings:
-                    cell = _with_launch_count(
-                        _crossover_cell(curves, crossings, largest), len(crossings), panel
-                    )
-                    names = (panel.label, panel.title(region), panel.title(transport))
-                    rows.append((*map(Cell, names), cell))
+    rows = [
+        (*text_cells(panel.label, panel.title(region), panel.title(transport)), cell)
+        for panel in panels
+        for region in (REGION, REGION_UDP)
+        for transport in ARMS
+        if transport not in _REGION_ARMS
+        and (cell := _crossover_cell(curves, panel, region, transport))
+    ]
     return Table(
         "The size in bytes from which a pass by reference is faster, interpolated between the "
         "measured sizes. The smallest measured size means that it is always faster. Only rings "
         "with a pass inside a node are listed, because elsewhere nothing goes by reference.",
         (
-            Column("Toolchain and placement"),
-            Column("Region"),
-            Column("Faster than"),
+            *text_columns("Toolchain and placement", "Region", "Faster than"),
             Column("From", "right", Unit.BYTES),
         ),
         tuple(rows),
     )
 
 
-def _crossovers(
-    curves: Curves, panel: Panel, region: str, transport: str
-) -> tuple[list[float], int | None]:
-    """Return the crossover size of each launch that measured both transports at some size.
-
-    The second value is the largest size that all these launches reach; None without a launch.
-    """
+def _crossover_cell(curves: Curves, panel: Panel, region: str, transport: str) -> Cell | None:
+    """The crossover over the launches that measured both at some size; None without a launch."""
     transport_times = curves.pass_times(panel, transport)
-    crossings = []
-    largest: int | None = None
-    for launch, by_size in curves.pass_times(panel, region).items():
-        base = transport_times.get(launch, {})
-        if sizes := [size for size in by_size if size in base]:
-            times = [by_size[size] for size in sizes], [base[size] for size in sizes]
-            crossings.append(derived.crossover(sizes, *times))
-            largest = max(sizes) if largest is None else min(largest, max(sizes))
-    return crossings, largest
-
-
-def _crossover_cell(curves: Curves, crossings: Sequence[float], largest: int | None) -> Cell:
+    crossings, largest_sizes = [], []
+    for launch, times in curves.pass_times(panel, region).items():
+        other_times = transport_times.get(launch, {})
+        if common_sizes := times.keys() & other_times.keys():
+            crossings.append(derived.crossover(times, other_times))
+            largest_sizes.append(max(common_sizes))
+    if not crossings:
+        return None
     finite = [size for size in crossings if math.isfinite(size)]
-    limit = f"not up to {units.size(largest or 0)}"
+    limit = f"not up to {units.size(min(largest_sizes))}"
     if not finite:
-        return Cell(limit, "warn")
-    if len(finite) < len(crossings):
+        cell = Cell(limit, "warn")
+    elif len(finite) < len(crossings):
         words = ("in ", units.count(len(finite)), f" of {len(crossings)} launches, else {limit}")
-        return Cell(words, "warn")
-    return display.value(curves.interval(finite), Unit.BYTES)
+        cell = Cell(words, "warn")
+    else:
+        cell = display.value(curves.interval(finite), Unit.BYTES)
+    return _with_launch_count(cell, panel, len(crossings))
 
 
-def _with_launch_count(cell: Cell, launches: int, panel: Panel) -> Cell:
-    """Return the cell, with the number of launches if only some of the panel measured it."""
-    if not 0 < launches < panel.launches:
+def _with_launch_count(cell: Cell, panel: Panel, launches: int | None = None) -> Cell:
+    """Return the cell, with the number of launches if only some of the panel measured it.
+
+    `launches`: by default those of the interval in the cell.
+    """
+    if launches is None:
+        launches = next((quantity.n for quantity in cell.quantities), None)
+    if not launches or launches >= panel.launches:
         return cell
     words = ("; measured in ", units.count(launches), f" of {panel.launches} launches")
     return replace(cell, content=(*cell.parts, *words))
@@ -175,8 +156,6 @@ def limit_verdict(
     return Cell(value, "good", "reached") if is_reached else Cell(value, "bad", "not reached")
 
 
-#: Region size of the study's 10BASE-T point, bytes.
-_HUB_SIZE = 1_000
 _WIRE = "What the wire can carry"
 
 
@@ -186,39 +165,30 @@ def goodput(curves: Curves, panels: Sequence[Panel], least_goodput: float) -> Ta
     A region by UDP is expected to reach a share of `least_goodput`.
     """
     rows: list[tuple[Cell, ...]] = []
+    size = derived.HUB_SIZE
     for panel in panels:
-        hub_rate = panel.hub_mbit_s or 0.0
-        limit = derived.theoretical_goodput(hub_rate, _HUB_SIZE)
+        limit = derived.theoretical_goodput(panel.hub_mbit_s or 0.0, size)
         limit_cell = Cell(Quantity(value=limit, unit=Unit.MB_S))
-        rows.append((Cell(panel.label), Cell(_WIRE), limit_cell, display.NONE))
-        medians = curves.rows(curves.values, panel).filter(pl.col("size_bytes") == _HUB_SIZE)
+        rows.append((*text_cells(panel.label, _WIRE), limit_cell, display.NONE))
         for name in ARMS:
-            rates = medians.filter(pl.col("variant") == name)["bandwidth"].to_list()
-            interval = curves.interval(rates)
-            if interval is None:
+            if not (rates := curves.bandwidths(panel, name, size)):
                 continue
+            series = curves.series_key(panel, name, size)
+            goodput_cell = display.value(curves.interval(rates), Unit.MB_S, series=series)
             share = curves.interval([rate / limit for rate in rates])
-            is_ours = name == REGION_UDP
-            rows.append(
-                (
-                    Cell(panel.label),
-                    Cell(panel.title(name)),
-                    display.value(
-                        interval, Unit.MB_S, series=curves.series_key(panel, name, _HUB_SIZE)
-                    ),
-                    limit_verdict(share, least_goodput, Unit.RATIO, is_least=True)
-                    if is_ours
-                    else display.value(share, Unit.RATIO),
-                )
+            share_cell = (
+                limit_verdict(share, least_goodput, Unit.RATIO, is_least=True)
+                if name == REGION_UDP
+                else display.value(share, Unit.RATIO)
             )
+            rows.append((*text_cells(panel.label, panel.title(name)), goodput_cell, share_cell))
     return Table(
-        f"Goodput at {units.size(_HUB_SIZE)} on a hub, one token under way, as a share of what "
-        f"Ethernet can carry: {_HUB_SIZE} bytes in one UDP datagram take "
-        f"{_HUB_SIZE + derived.FRAME_OVERHEAD} byte times. "
+        f"Goodput at {units.size(size)} on a hub, one token under way, as a share of what "
+        f"Ethernet can carry: {size} bytes in one UDP datagram take "
+        f"{size + derived.FRAME_OVERHEAD} byte times. "
         f"Expected of regions by UDP: at least {units.percent(least_goodput)}.",
         (
-            Column("Toolchain and placement"),
-            Column("Transport"),
+            *text_columns("Toolchain and placement", "Transport"),
             Column("", "right", Unit.MB_S),
             Column("Of the theoretical", "right", base=_WIRE),
         ),
@@ -247,9 +217,8 @@ def read_blocks(curves: Curves, panels: Sequence[Panel], sizes: Sequence[int]) -
             "is attached to them."
         ),
         (
-            Column("Toolchain and placement"),
-            Column("What"),
-            *(Column(units.size(size), "right") for size in sizes),
+            *text_columns("Toolchain and placement", "What"),
+            *number_columns(*map(units.size, sizes)),
         ),
         tuple(rows),
         (Unit.MB_S,),
@@ -258,41 +227,37 @@ def read_blocks(curves: Curves, panels: Sequence[Panel], sizes: Sequence[int]) -
 
 
 def _read_rows(curves: Curves, panel: Panel, sizes: Sequence[int]) -> list[tuple[Cell, ...]]:
-    variants = curves.rows(curves.values, panel)["variant"].unique()
-    names = [name for name in derived.READ_TRANSPORTS if derived.read_variant(name) in variants]
+    variants = {*curves.rows(curves.values, panel)["variant"]}
+    read = {name: read for name, read in derived.READ_VARIANTS.items() if read in variants}
     rows = []
-    for name in names:
-        variant = derived.read_variant(name)
-        intervals = [curves.bandwidth_at(panel, variant, size) for size in sizes]
-        keys = [curves.series_key(panel, variant, size) for size in sizes]
-        title = Cell((panel.title(name), f", {Unit.MB_S}"))
+    for name, variant in read.items():
         values = [
-            display.value(interval, Unit.MB_S, fallback=display.NOT_MEASURED, series=series)
-            for interval, series in zip(intervals, keys, strict=True)
+            display.value(
+                curves.bandwidth_at(panel, variant, size),
+                Unit.MB_S,
+                fallback=display.NOT_MEASURED,
+                series=curves.series_key(panel, variant, size),
+            )
+            for size in sizes
         ]
-        rows.append((Cell(panel.label), title, *values))
-    if REGION not in names:
+        rows.append((Cell(panel.label), Cell((panel.title(name), f", {Unit.MB_S}")), *values))
+    if REGION not in read:
         return rows
-    read_pairs = [(derived.read_variant(REGION), derived.read_variant(name)) for name in names]
-    unread_pairs = [(REGION, name) for name in names]
-    for suffix, pairs in ((", all read", read_pairs), (", nobody reads", unread_pairs)):
-        for (region, transport), name in zip(pairs, names, strict=True):
-            if name != REGION:
-                ratios = curves.bandwidth_ratios(panel, region, transport)
-                base = panel.title(name)
-                shares = [
-                    replace(
-                        display.value(
-                            curves.interval(ratios.get(size, [])),
-                            Unit.RATIO,
-                            fallback=display.NOT_MEASURED,
-                            base=base,
-                        ),
-                        series=curves.series_key(panel, region, size),
-                    )
-                    for size in sizes
-                ]
-                rows.append((Cell(panel.label), Cell(f"Region over {base}{suffix}"), *shares))
+    copies = [name for name in read if name != REGION]
+    unread = {name: name for name in read}
+    for suffix, variant_of in ((", all read", read), (", nobody reads", unread)):
+        region = variant_of[REGION]
+        for name in copies:
+            base = panel.title(name)
+            ratios = [curves.ratio(panel, region, variant_of[name], size) for size in sizes]
+            cells = [
+                replace(
+                    display.value(ratio, Unit.RATIO, fallback=display.NOT_MEASURED, base=base),
+                    series=curves.series_key(panel, region, size),
+                )
+                for ratio, size in zip(ratios, sizes, strict=True)
+            ]
+            rows.append((Cell(panel.label), Cell(f"Region over {base}{suffix}"), *cells))
     return rows
 
 
@@ -316,29 +281,28 @@ def lap_blocks(curves: Curves) -> list[Block]:
 
 def _percentiles(curves: Curves, panel: Panel) -> Table:
     batches = curves.batches(panel)
-    rows_by_transport: dict[str, list[tuple[Cell, ...]]] = {name: [] for name in ARMS}
-    for row in curves.rows(curves.laps, panel).iter_rows(named=True):
+    arms = list(ARMS)
+    laps = curves.rows(curves.laps, panel).rows(named=True)
+    rows = []
+    for row in sorted(laps, key=lambda row: arms.index(row["variant"])):
         name, size = row["variant"], row["size_bytes"]
-        times = [
-            Cell(
-                Quantity(value=row[f"p{part}"] / panel.passes * 1e6, unit=Unit.US, percentile=part)
-            )
-            for part in PERCENTILES
-        ]
-        sample_cells = Cell(units.byte_size(size)), Cell(units.count(row["laps"]))
+        times = [(part, row[f"p{part}"] / panel.passes * 1e6) for part in PERCENTILES]
         batch = batches.get((name, size))
-        batch_cell = Cell(units.count_range(batch)) if batch else display.NONE
-        rows_by_transport[name].append((Cell(panel.title(name)), *sample_cells, *times, batch_cell))
+        rows.append(
+            (
+                Cell(panel.title(name)),
+                Cell(units.byte_size(size)),
+                Cell(units.count(row["laps"])),
+                *(Cell(Quantity(value=t, unit=Unit.US, percentile=part)) for part, t in times),
+                Cell(units.count_range(batch)) if batch else display.NONE,
+            )
+        )
     lap = units.plural(panel.passes, "pass", "passes")
-    columns = (
-        *(Column("Size", "right"), Column("Laps", "right")),
-        *(Column(f"{part} %", "right") for part in PERCENTILES),
-        Column("Laps in a batch", "right"),
-    )
+    percents = (f"{part} %" for part in PERCENTILES)
     return Table(
         f"{panel.label}: {Unit.US} a pass; a lap is {lap}. {_waiting(curves, panel)}".strip(),
-        (Column("Transport"), *columns),
-        tuple(row for rows in rows_by_transport.values() for row in rows),
+        (Column("Transport"), *number_columns("Size", "Laps", *percents, "Laps in a batch")),
+        tuple(rows),
         (Unit.US,),
     )
 
@@ -361,20 +325,16 @@ def _policy(wait: dict[str, object], panel: Panel) -> str:
 def skipped_transports(curves: Curves, panels: Sequence[Panel]) -> Table | None:
     """Table of skipped transports by panel and reason; None if the bundle records none."""
     positions = {name: number for number, name in enumerate(ARMS)}
-
-    def order(variant: str) -> int:
-        return positions.get(variant, len(positions))
-
     rows = []
     for panel in panels:
-        skips: dict[tuple[str, str], set[str]] = {}
-        for launch, variant, reason in _skips(curves, panel):
-            skips.setdefault((reason, variant), set()).add(launch)
-        groups: dict[tuple[str, int], list[str]] = {}
-        for (reason, variant), launches in skips.items():
-            groups.setdefault((reason, len(launches)), []).append(variant)
+        skips = dict.fromkeys(_skips(curves, panel))
+        counts = Counter((reason, variant) for _, variant, reason in skips)
+        groups: dict[tuple[str, int], list[str]] = defaultdict(list)
+        for (reason, variant), count in counts.items():
+            groups[reason, count].append(variant)
         for (reason, count), variants in groups.items():
-            names = "; ".join(map(panel.title, sorted(variants, key=order)))
+            variants.sort(key=lambda variant: positions.get(variant, len(positions)))
+            names = "; ".join(map(panel.title, variants))
             words = (units.count(count), f" of {panel.launches}")
             rows.append((*text_cells(panel.label, names, reason), Cell(words)))
     if not rows:
@@ -382,10 +342,8 @@ def skipped_transports(curves: Curves, panels: Sequence[Panel]) -> Table | None:
     return Table(
         "Transports that were left out, and why.",
         (
-            Column("Toolchain and placement"),
-            Column("Transport"),
-            Column("Reason"),
-            Column("Launches", "right"),
+            *text_columns("Toolchain and placement", "Transport", "Reason"),
+            *number_columns("Launches"),
         ),
         tuple(rows),
     )

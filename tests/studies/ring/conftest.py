@@ -1,0 +1,13 @@
+"""The section of the ring whose truth is known."""
+
+from __future__ import annotations
+
+import pytest
+from support.ring import TRUTH, part, ring_data
+
+from roundtrip.report.blocks import Part
+
+
+@pytest.fixture(scope="session")
+def section() -> Part:
+    return part(ring_data(TRUTH))
