@@ -70,7 +70,7 @@ class OSUBase(Placement, Figures, Witnessed, Recorded, rfm.RunOnlyRegressionTest
 
     @run_before("run")
     def set_command(self):
-        program = self.suite.programs.get(self.benchmark)
+        program = self.measured_program
         if program is None:
             prefix = self.current_environ.extras["osu_prefix"]
             raise SanityError(f"{prefix} has no program osu_{self.benchmark}: install it whole")
@@ -94,22 +94,25 @@ class OSUBase(Placement, Figures, Witnessed, Recorded, rfm.RunOnlyRegressionTest
     def convert_output(self):
         """A fault in an output fails the launch; the message names file and line."""
         stage = pathlib.Path(self.stagedir)
-        largest = osu.BENCHMARKS[self.benchmark].last_size(self.end)
+        # A program without -m ignores `end`; its curve is then longer.
+        expected = self.benchmark, osu.BENCHMARKS[self.benchmark].last_size(self.end)
         try:
             if self.validation:
-                self.read(stage / osu_output.VALIDATION_FILE, largest)
-            output = self.read(stage / osu_output.MEASUREMENT_FILE, largest)
+                osu_output.parse(stage / osu_output.VALIDATION_FILE, *expected)
+            output = osu_output.parse(stage / osu_output.MEASUREMENT_FILE, *expected)
         except UserError as error:
             raise SanityError(str(error).replace(f"{stage}/", "")) from None
         hosts = list(dict.fromkeys(self.rank_hosts().evaluate()))
-        run = osu_output.Run(
-            self.command, self.num_tasks, hosts, self.simulated_by, self.identities()
+        osu_output.convert(
+            stage,
+            output,
+            validated=bool(self.validation),
+            command=self.command,
+            ranks=self.num_tasks,
+            hosts=hosts,
+            simulated=self.simulated_by,
+            identity=self.identities(),
         )
-        osu_output.convert(stage, output, bool(self.validation), run)
-
-    def read(self, file, largest):
-        # A program without -m ignores `end`; its curve is then longer.
-        return osu_output.parse(file, self.benchmark, largest if self.benchmark != "barrier" else 0)
 
     @sanity_function
     def reached_the_end(self):

@@ -30,7 +30,7 @@ def test_netpipe(end: int, last: int) -> None:
 @pytest.mark.parametrize("last", [524288, 262144])
 def test_osu(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, last: int) -> None:
     runs: list[osu_output.Output] = []
-    monkeypatch.setattr(osu_output, "convert", lambda _, output, *__: runs.append(output))
+    monkeypatch.setattr(osu_output, "convert", lambda _, output, **__: runs.append(output))
     lines = [f"{1 << power}  0.3\n" for power in range(last.bit_length())]
     (tmp_path / osu_output.MEASUREMENT_FILE).write_text(LATENCY + "".join(lines))
     launch = SimpleNamespace(
@@ -39,7 +39,6 @@ def test_osu(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, last: int) -> None
         rank_hosts=lambda: SimpleNamespace(evaluate=lambda: ["a"]),
         identities=lambda: [],
     )
-    launch.read = lambda file, largest: OSU.read(launch, file, largest)
     if last == 524288:
         OSU.convert_output(launch)
         assert [output.rows[-1].size_bytes for output in runs] == [last]

@@ -9,7 +9,7 @@ import pytest
 
 from roundtrip.collect import analysis, samples
 from roundtrip.studies.derivation import SPEEDS
-from roundtrip.studies.osu import STUDY, derived
+from roundtrip.studies.osu import STUDY
 from roundtrip.studies.osu import derived as osu
 
 DATA = Path(__file__).parents[2] / "data" / "osu"
@@ -20,26 +20,22 @@ def help_of(name: str, version: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("name", "version", "options", "validation"),
+    ("name", "version", "prefix", "suffix", "validates"),
     [
-        ("latency", "53", ["-i", "9"], None),
-        ("latency", "59", ["-m", "64", "-i", "9"], ["-m", "64", "-i", "20", "-x", "2", "-c"]),
-        ("latency", "74", ["-m", "64", "-i", "9", "-z"], ["-m", "64", "-i", "20", "-x", "2", "-c"]),
-        ("allreduce", "53", ["-f", "-m", "64", "-i", "9"], None),
-        (
-            "allreduce",
-            "74",
-            ["-f", "-T", "mpi_int", "-m", "64", "-i", "9", "-z"],
-            ["-f", "-T", "mpi_int", "-m", "64", "-i", "20", "-x", "2", "-c"],
-        ),
+        ("latency", "53", "", "", False),
+        ("latency", "59", "-m 64 ", "", True),
+        ("latency", "74", "-m 64 ", " -z", True),
+        ("allreduce", "53", "-f -m 64 ", "", False),
+        ("allreduce", "74", "-f -T mpi_int -m 64 ", " -z", True),
     ],
 )
 def test_only_what_a_version_offers_is_used(
-    name: str, version: str, options: list[str], validation: list[str] | None
+    name: str, version: str, prefix: str, suffix: str, validates: bool
 ) -> None:
     benchmark, text = osu.BENCHMARKS[name], help_of(name, version)
-    assert osu.options(benchmark, text, 64, 9) == options
-    assert osu.validation_options(benchmark, text, 64) == validation
+    assert " ".join(osu.options(benchmark, text, 64, 9)) == f"{prefix}-i 9{suffix}"
+    validation = " ".join(osu.validation_options(benchmark, text, 64) or ())
+    assert validation == (f"{prefix}-i 20 -x 2 -c" if validates else "")
 
 
 @pytest.mark.parametrize(
@@ -47,21 +43,13 @@ def test_only_what_a_version_offers_is_used(
 )
 def test_a_run_ends_at_the_last_power_of_two(end: int, size: int) -> None:
     assert osu.BENCHMARKS["latency"].last_size(end) == size
-    assert osu.BENCHMARKS["barrier"].last_size(0) == 0
+    assert osu.BENCHMARKS["barrier"].last_size(end) == 0
 
 
 def test_simulated_messages_are_all_alike_so_that_few_are_sent() -> None:
-    latency = osu.BENCHMARKS["latency"]
-    assert osu.short_run_options(latency, help_of("latency", "74"), 64) == [
-        *("-m", "64", "-i", "20", "-z", "-x", "2")
-    ]
-    assert osu.short_run_options(latency, help_of("latency", "74"), 0, 5) == [
-        "-i",
-        "5",
-        "-z",
-        "-x",
-        "2",
-    ]
+    latency, text = osu.BENCHMARKS["latency"], help_of("latency", "74")
+    assert " ".join(osu.short_run_options(latency, text, 64)) == "-m 64 -i 20 -z -x 2"
+    assert " ".join(osu.short_run_options(latency, text, 0, 5)) == "-i 5 -z -x 2"
 
 
 @pytest.mark.parametrize(("messages", "expected"), [(0, "20"), (5, "5"), (9000, "20")])
@@ -80,8 +68,8 @@ def test_defaults_are_left_to_the_program_and_a_barrier_is_not_validated() -> No
 def frame(rows: list[tuple[int, str, str, float, str]]) -> pl.DataFrame:
     """Rows of (size_bytes, statistic, metric, value, unit)."""
     sample_rows = [
-        ("osu", "x", "osu-7.4", n, statistic, 0, metric, v, unit)
-        for n, statistic, metric, v, unit in rows
+        ("osu", "x", "osu-7.4", size, statistic, 0, *measured)
+        for size, statistic, *measured in rows
     ]
     return pl.DataFrame(sample_rows, schema=samples.SCHEMA, orient="row")
 
@@ -125,37 +113,27 @@ def test_the_summary_of_a_latency_that_starts_at_nothing_has_its_sizes() -> None
 
 
 @pytest.mark.parametrize(
-    ("program", "size", "metric", "value", "expected"),
+    ("program", "size"),
     [
-        ("latency", 8, "half_round_trip_time", 2e-6, (2.0, "µs", True)),
-        ("bw", 1 << 20, "bandwidth", 900.0, (900.0, "MB/s", False)),
-        ("bibw", 1 << 20, "bandwidth", 1700.0, (1700.0, "MB/s", False)),
-        ("put_latency", 8, "operation_time", 3e-6, (3.0, "µs", True)),
-        ("get_latency", 8, "operation_time", 4e-6, (4.0, "µs", True)),
-        ("allreduce", 8, "operation_time", 5e-6, (5.0, "µs", True)),
-        ("alltoall", 1 << 10, "operation_time", 6e-6, (6.0, "µs", True)),
-        ("bcast", 1 << 10, "operation_time", 7e-6, (7.0, "µs", True)),
-        ("barrier", 0, "operation_time", 8e-6, (8.0, "µs", True)),
+        ("latency", 8),
+        ("bw", 1 << 20),
+        ("bibw", 1 << 20),
+        ("put_latency", 8),
+        ("get_latency", 8),
+        ("allreduce", 8),
+        ("alltoall", 1 << 10),
+        ("bcast", 1 << 10),
+        ("barrier", 0),
     ],
 )
-def test_a_program_is_compared_at_the_size_that_people_quote(
-    program: str, size: int, metric: str, value: float, expected: tuple[float, str, bool]
-) -> None:
-    sizes = (size, 2 * size + 1)
-    samples = pl.LazyFrame(
-        {
-            "launch": ["one"] * 2,
-            "case": [program] * 2,
-            "variant": ["osu"] * 2,
-            "metric": [metric] * 2,
-            "size_bytes": sizes,
-            "phase": [next(iter(derived.SUMMARIES))] * 2,
-            "value": [value] * 2,
-        }
-    )
-    speeds = STUDY.speeds(samples, analysis.default())
+def test_a_program_is_compared_at_the_size_that_people_quote(program: str, size: int) -> None:
+    metric = osu.BENCHMARKS[program].metric
+    rows = [(n, "p50", metric, 3e-6, "-") for n in (size, 2 * size + 1)]
+    named_rows = frame(rows).with_columns(launch=pl.lit("one"), case=pl.lit(program))
+    speeds = STUDY.speeds(named_rows.lazy(), analysis.default())
     assert dict(speeds.schema) == SPEEDS
     (row,) = speeds.rows(named=True)
     assert row["size_bytes"] == size and row["what"] == f"OSU {program}"
-    assert row["value"] == pytest.approx(expected[0])
-    assert (row["unit"], row["lower_is_better"]) == expected[1:]
+    value, unit, is_cost = (3e-6, "MB/s", False) if metric == "bandwidth" else (3.0, "µs", True)
+    assert row["value"] == pytest.approx(value)
+    assert (row["unit"], row["lower_is_better"]) == (unit, is_cost)

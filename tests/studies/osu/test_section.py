@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import product
 from typing import Any, cast
 
 import polars as pl
@@ -14,7 +15,7 @@ from roundtrip.collect import analysis, samples
 from roundtrip.collect.bundle_rows import PLACEMENT, POINTS
 from roundtrip.collect.columns import setting_rows
 from roundtrip.collect.night_rows import SERIES
-from roundtrip.report.blocks import Fold, Part, Table
+from roundtrip.report.blocks import Part, Table
 from roundtrip.report.data import Data
 from roundtrip.report.pages import series
 from roundtrip.report.painter import drawing
@@ -48,39 +49,36 @@ def rows_of(launch: int, study: str, benchmark: str, drift: float) -> list[tuple
     return rows
 
 
+PROGRAMS = (("osu", "latency"), ("osu", "mbw_mr"), ("osu", "barrier"), ("netpipe", "latency"))
+
+
 def osu_data(
-    netpipe: float = 1.0, launches: int = 8, kinds: tuple[dict[str, Any], dict[str, Any]] = ({}, {})
+    netpipe: float = 1.0, launches: int = 8, emulated: dict[str, Any] | None = None
 ) -> Data:
-    """A bundle of one toolchain; launches differ by up to 1 %.  `kinds`: emulated, by study."""
-    rows, cases = [], []
-    for launch in range(launches):
-        for study, benchmark in (
-            ("osu", "latency"),
-            ("osu", "mbw_mr"),
-            ("osu", "barrier"),
-            ("netpipe", "latency"),
-        ):
-            drift = (1 + 0.001 * launch) * (netpipe if study == "netpipe" else 1.0)
-            rows += rows_of(launch, study, benchmark, drift)
-            cases.append(
-                {
-                    "launch": f"{study}/{benchmark}/{launch}",
-                    "case_id": f"{study}/{benchmark}",
-                    "study": study,
-                    "status": "passed",
-                    "system": "box",
-                    "partition": "smp",
-                    "environ": "openmpi",
-                    "toolchain": "Open MPI",
-                    "ranks": 2,
-                    "hosts": ["node-1"],
-                    "parameters": setting_rows({"placement": "shared-memory"}),
-                    "emulation": setting_rows(kinds[study == "netpipe"]),
-                    "simulated": False,
-                }
-            )
-    verification = {row["launch"]: "barrier" not in row["launch"] for row in cases}
-    points = [{"launch": name, "verified": passed} for name, passed in verification.items()]
+    """A bundle of one toolchain; launches differ by up to 1 %.  `emulated`: for OSU only."""
+    rows, cases, points = [], [], []
+    for launch, (study, benchmark) in product(range(launches), PROGRAMS):
+        drift = (1 + 0.001 * launch) * (netpipe if study == "netpipe" else 1.0)
+        rows += rows_of(launch, study, benchmark, drift)
+        name = f"{study}/{benchmark}/{launch}"
+        points.append({"launch": name, "verified": benchmark != "barrier"})
+        cases.append(
+            {
+                "launch": name,
+                "case_id": f"{study}/{benchmark}",
+                "study": study,
+                "status": "passed",
+                "system": "box",
+                "partition": "smp",
+                "environ": "openmpi",
+                "toolchain": "Open MPI",
+                "ranks": 2,
+                "hosts": ["node-1"],
+                "parameters": setting_rows({"placement": "shared-memory"}),
+                "emulation": setting_rows(emulated if emulated and study == "osu" else {}),
+                "simulated": False,
+            }
+        )
     schema = {"launch": pl.String, "case_id": pl.String, **samples.SCHEMA}
     return Data(
         folder=cast(Any, None),
@@ -103,13 +101,13 @@ def part(data: Data) -> Part:
     return chapter.part({})
 
 
+@pytest.fixture(scope="module")
+def section() -> Part:
+    return part(osu_data())
+
+
 def table(section: Part, start: str) -> Table:
-    blocks = [
-        b
-        for block in section.blocks
-        for b in (block.blocks if isinstance(block, Fold) else [block])
-    ]
-    (match,) = [b for b in blocks if isinstance(b, Table) and b.caption.startswith(start)]
+    (match,) = [table for table in section.tables if table.caption.startswith(start)]
     return match
 
 
@@ -145,26 +143,26 @@ def test_too_few_launches_settle_nothing() -> None:
 
 
 def test_what_was_emulated_is_never_laid_beside_what_was_measured() -> None:
-    section = part(osu_data(kinds=({"wan_rtt_ms": 2}, {})))
+    section = part(osu_data(emulated={"wan_rtt_ms": 2}))
     assert section.verdicts == ()
     assert "EMULATED WAN: RTT 2 ms" in table(section, "Times in µs").rows[0][0].text
 
 
-def test_a_launch_counts_with_its_median_and_not_with_its_mean() -> None:
-    rows = table(part(osu_data()), "Times in µs").rows
+def test_a_launch_counts_with_its_median_and_not_with_its_mean(section: Part) -> None:
+    rows = table(section, "Times in µs").rows
     texts = {row[1].text: [cell.text for cell in row[2:]] for row in rows}
     assert texts["latency"][2].startswith("0.602 [0.600,")
     assert texts["barrier"][0].startswith("1.00 [1.00,")
 
 
-def test_rates_have_messages_a_second() -> None:
-    (row,) = table(part(osu_data()), "Bandwidth in MB/s").rows
+def test_rates_have_messages_a_second(section: Part) -> None:
+    (row,) = table(section, "Bandwidth in MB/s").rows
     assert row[1].text == "mbw_mr"
     assert row[-1].text.startswith("12.5 [12.5,")
 
 
-def test_it_is_said_what_was_compared_with_what_was_sent() -> None:
-    rows = table(part(osu_data()), "What was run").rows
+def test_it_is_said_what_was_compared_with_what_was_sent(section: Part) -> None:
+    rows = table(section, "What was run").rows
     programs = {row[1].text: (row[3].text, row[5].text) for row in rows}
     assert programs == {
         "latency": ("median", "all compared"),
@@ -173,10 +171,9 @@ def test_it_is_said_what_was_compared_with_what_was_sent() -> None:
     }
 
 
-def test_each_kind_of_curve_has_a_figure_and_none_is_empty() -> None:
-    figures = part(osu_data()).figures
-    assert [figure.name for figure in figures] == ["osu-latency-1", "osu-bandwidth-1"]
-    for figure in figures:
+def test_each_kind_of_curve_has_a_figure_and_none_is_empty(section: Part) -> None:
+    assert [figure.name for figure in section.figures] == ["osu-latency-1", "osu-bandwidth-1"]
+    for figure in section.figures:
         assert "2 ranks in one node" in drawing(figure)
 
 

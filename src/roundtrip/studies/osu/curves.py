@@ -7,8 +7,10 @@ beside our NetPIPE: two programs that measure the same quantity must agree.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 from typing import Any
 
 import polars as pl
@@ -18,12 +20,14 @@ from roundtrip.report.blocks import (
     Block,
     Cell,
     Column,
-    Figure,
+    Gallery,
     Heading,
     Paragraph,
     Table,
-    Text,
     Tone,
+    number_columns,
+    text_cells,
+    text_columns,
 )
 from roundtrip.report.data import Data
 from roundtrip.report.units import Level, Quantity, Unit
@@ -38,6 +42,13 @@ from roundtrip.studies.osu import ARMS, STUDY, Thresholds, derived
 from roundtrip.studies.panel import Panels, Row, with_placement
 
 PLACE = ["system", "partition", "environ", "placement"]
+#: The unit in which values of each metric are printed, and the factor that converts them to it.
+UNITS = {
+    "half_round_trip_time": (Unit.US, 1e6),
+    "operation_time": (Unit.US, 1e6),
+    "bandwidth": (Unit.MB_S, 1.0),
+    "message_rate": (Unit.MILLION_MESSAGES_S, 1e-6),
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,22 +96,14 @@ class Curves(Panels[Panel]):
 
     def point(self, panel: Panel, benchmark: str, metric: str, size: int) -> Interval | None:
         """The interval of one point; None if it was not measured."""
-        rows = self.rows(self.intervals, panel, benchmark=benchmark, metric=metric)
-        return self.interval_at(rows, panel, size_bytes=size)
+        return self.interval_at(
+            self.intervals, panel, benchmark=benchmark, metric=metric, size_bytes=size
+        )
 
-    def cell(
-        self,
-        panel: Panel,
-        benchmark: str,
-        metric: str,
-        size: int,
-        unit: Unit,
-        scale: float = 1.0,
-    ) -> Cell:
-        """The interval of one point, times `scale`, with its series."""
-        interval = self.point(panel, benchmark, metric, size)
-        series = self.series_key(panel, benchmark, metric, size)
-        return display.value(interval, unit, scale, series=series)
+    def cell(self, panel: Panel, benchmark: str, metric: str, size: int) -> Cell:
+        """The interval of one point, as `UNITS` says, with its series."""
+        point = panel, benchmark, metric, size
+        return display.value(self.point(*point), *UNITS[metric], series=self.series_key(*point))
 
     def series_key(self, panel: Panel, benchmark: str, metric: str, size: int) -> str:
         """The series of one point, as `Cell.series`; "" if launches gave different statistics."""
@@ -143,13 +146,13 @@ def node_growth(curves: Curves) -> Growth:
     collectives = [
         name for name, benchmark in derived.BENCHMARKS.items() if benchmark.is_collective
     ]
-    values = (
-        curves.values.filter(pl.col("benchmark").is_in(collectives))
-        .filter(pl.col("size_bytes").is_in(GROWTH_SIZES) | (pl.col("benchmark") == "barrier"))
-        .filter(pl.col("value") > 0)
+    benchmark, size = pl.col("benchmark"), pl.col("size_bytes")
+    is_barrier = benchmark == "barrier"
+    values = curves.values.filter(
+        benchmark.is_in(collectives), size.is_in(GROWTH_SIZES) | is_barrier, pl.col("value") > 0
     )
-    things = [_thing(*row) for row in values.select("benchmark", "size_bytes").rows()]
-    times = values.with_columns(thing=pl.Series(things, dtype=pl.String))
+    suffix = size.replace_strict({n: f", {units.size(n)}" for n in GROWTH_SIZES}, default="")
+    times = values.with_columns(thing=pl.concat_str(benchmark, suffix))
     return Growth.from_launches(times, curves.launches, ideal_time, curves.level)
 
 
@@ -158,76 +161,57 @@ def ideal_time(thing: str, ranks: int) -> float:
     return float(ranks - 1) if thing.startswith("alltoall") else math.log2(ranks)
 
 
-def _thing(benchmark: str, size: int) -> str:
-    return benchmark if benchmark == "barrier" else f"{benchmark}, {units.size(size)}"
-
-
-@dataclass(frozen=True)
-class Kind:
-    """Benchmarks that share a figure of `axis`; values times `scale` are in `unit`."""
-
-    name: str
-    benchmarks: tuple[str, ...]
-    axis: str
-    unit: Unit
-    scale: float
-    description: str
-
-    def caption(self, level: Level) -> Text:
-        """The caption of its figures, with intervals at `level`."""
-        return level.caption(
-            f"{self.description}: median over launches, bands are {{level}} rank intervals. Where "
-            "the version prints percentiles a launch's value is the median over its messages, else "
-            "their mean."
-        )
-
-
-KINDS = (
-    Kind(
-        "latency",
+#: The benchmarks that share a figure, and a description of their values.
+FIGURES = {
+    "latency": (
         ("latency", "put_latency", "get_latency"),
-        "Time",
-        Unit.US,
-        1e6,
         "Half a round trip (latency), and the time of one MPI_Put and one MPI_Get",
     ),
-    Kind(
-        "bandwidth",
+    "bandwidth": (
         ("bw", "bibw", "mbw_mr", "put_bw", "get_bw"),
-        "Bandwidth",
-        Unit.MB_S,
-        1.0,
         "Bandwidth in windows of messages; bibw both ways, mbw_mr all pairs together",
     ),
-    Kind(
-        "collectives",
+    "collectives": (
         ("allreduce", "alltoall", "bcast"),
-        "Time",
-        Unit.US,
-        1e6,
         "Time of a collective, mean over the ranks, by bytes a rank",
     ),
-)
+}
 
 
-def draw(curves: Curves, kind: Kind) -> tuple[Figure, ...]:
-    """One figure for each panel that has such benchmarks; all with the same axes."""
-    frames = [(panel, _frame(curves, panel, kind)) for panel in curves.panels]
-    frames = [(panel, frame) for panel, frame in frames if not frame.is_empty()]
-    arms = {name: ARMS[name] for name in kind.benchmarks}
+def draw(curves: Curves, name: str) -> Gallery | None:
+    """A figure of FIGURES for each panel that has such benchmarks, all with the same axes.
+
+    None if no panel has any.
+    """
+    benchmarks, description = FIGURES[name]
+    unit, scale = UNITS[derived.BENCHMARKS[benchmarks[0]].metric]
+    frames = [
+        (panel, frame)
+        for panel in curves.panels
+        if (frame := _frame(curves, panel, benchmarks, scale)).height
+    ]
+    if not frames:
+        return None
+    arms = {benchmark: ARMS[benchmark] for benchmark in benchmarks}
     drawings = [
-        display.drawing(f"osu-{kind.name}-{number}", panel, frame, arms, ", ".join(panel.versions))
+        display.drawing(f"osu-{name}-{number}", panel, frame, arms, ", ".join(panel.versions))
         for number, (panel, frame) in enumerate(frames, 1)
     ]
-    description = f"OSU {kind.name} over message size"
-    return display.curves_over_size(drawings, description, kind.axis, kind.unit)
+    axis = "Bandwidth" if unit is Unit.MB_S else "Time"
+    caption = curves.level.caption(
+        f"{description}: median over launches, bands are {{level}} rank intervals. Where the "
+        "version prints percentiles a launch's value is the median over its messages, else their "
+        "mean."
+    )
+    title = f"OSU {name} over message size"
+    return Gallery(caption, display.curves_over_size(drawings, title, axis, unit))
 
 
-def _frame(curves: Curves, panel: Panel, kind: Kind) -> pl.DataFrame:
+def _frame(curves: Curves, panel: Panel, benchmarks: Sequence[str], scale: float) -> pl.DataFrame:
     """The rows that a log scale can show: no empty messages, no values that OSU rounded to 0."""
     return (
-        display.curve_rows(curves.rows(curves.intervals, panel), kind.scale, "benchmark")
-        .filter(pl.col("benchmark").is_in(kind.benchmarks) & (pl.col("metric") != "message_rate"))
+        display.curve_rows(curves.rows(curves.intervals, panel), scale, "benchmark")
+        .filter(pl.col("benchmark").is_in(benchmarks) & (pl.col("metric") != "message_rate"))
         .filter((pl.col("size_bytes") > 0) & (pl.col("median") > 0))
         .with_columns(low=pl.when(pl.col("low") > 0).then("low"))
         .with_columns(high=pl.when(pl.col("low").is_not_null()).then("high"))
@@ -240,17 +224,20 @@ TONES: dict[str, Tone] = {AGREE: "good", DISAGREE: "bad", UNKNOWN: "warn"}
 
 @dataclass(frozen=True)
 class Pair:
-    """An OSU benchmark and the case of NetPIPE that measures the same quantity, `metric`."""
+    """An OSU benchmark and the case of NetPIPE that measures the same quantity, `metric`; `column`
+    has it in `netpipe.derived.launch_medians`.
+    """
 
     benchmark: str
     metric: str
     case: str
+    column: str
     words: str
 
 
 PAIRS = (
-    Pair("latency", "half_round_trip_time", "pingpong/same", "latency / ping-pong"),
-    Pair("bw", "bandwidth", "stream/same", "bw / stream"),
+    Pair("latency", "half_round_trip_time", "pingpong/same", "seconds", "latency / ping-pong"),
+    Pair("bw", "bandwidth", "stream/same", "bandwidth", "bw / stream"),
 )
 
 
@@ -269,6 +256,11 @@ class Comparison:
     outcome: str
     series: tuple[str, str] = ("", "")
 
+    @property
+    def ratio(self) -> float:
+        """OSU's median over NetPIPE's."""
+        return self.osu.median / self.netpipe.median
+
 
 def compare_with_netpipe(data: Data, curves: Curves) -> list[Comparison]:
     """Every pair at every compared size that both programs measured in the same place."""
@@ -276,30 +268,22 @@ def compare_with_netpipe(data: Data, curves: Curves) -> list[Comparison]:
     all_medians = _netpipe(data)
     comparisons = []
     for panel in curves.panels:
-        place = dict(zip(PLACE, panel.place, strict=True), kind=panel.kind)
-        conditions = [pl.col(key) == value for key, value in place.items()]
-        medians = all_medians.filter(*conditions) if panel.ranks == 2 else all_medians.clear()
-        for pair in PAIRS:
-            for size in settings.compared_sizes:
-                at = (pl.col("case") == pair.case) & (pl.col("size_bytes") == size)
-                column = "seconds" if pair.metric != "bandwidth" else "bandwidth"
-                rows = medians.filter(at)
-                values = rows[column].to_list()
-                osu = curves.point(panel, pair.benchmark, pair.metric, size)
-                if values and osu:
-                    netpipe = median_interval(values, curves.level)
-                    verdict = outcome(osu, netpipe, settings)
-                    series = (
-                        curves.series_key(panel, pair.benchmark, pair.metric, size),
-                        data.origins.key(
-                            rows["case_id"].unique(),
-                            size,
-                            case=pair.case,
-                            variant=BASE,
-                            phase="measure",
-                        ),
-                    )
-                    comparisons.append(Comparison(panel, pair, size, osu, netpipe, verdict, series))
+        if panel.ranks != 2:
+            continue
+        place = dict(zip(PLACE, panel.place, strict=True))
+        medians = all_medians.filter(**place, kind=panel.kind)
+        for pair, size in product(PAIRS, settings.compared_sizes):
+            rows = medians.filter(case=pair.case, size_bytes=size)
+            point = panel, pair.benchmark, pair.metric, size
+            osu = curves.point(*point)
+            if rows.is_empty() or osu is None:
+                continue
+            netpipe = median_interval(rows[pair.column].to_list(), curves.level)
+            cases, names = rows["case_id"].unique(), {"case": pair.case, "variant": BASE}
+            netpipe_series = data.origins.key(cases, size, **names, phase="measure")
+            series = curves.series_key(*point), netpipe_series
+            verdict = outcome(osu, netpipe, settings)
+            comparisons.append(Comparison(panel, pair, size, osu, netpipe, verdict, series))
     return comparisons
 
 
@@ -341,9 +325,8 @@ def comparison_blocks(
                 "others; median over launches, {level} rank interval."
             ),
             (
-                Column("Toolchain"),
-                Column("OSU / NetPIPE"),
-                *(Column(name, "right") for name in ("Size", "OSU", "NetPIPE")),
+                *text_columns("Toolchain", "OSU / NetPIPE"),
+                *number_columns("Size", "OSU", "NetPIPE"),
                 Column("Ratio", "right", base="NetPIPE"),
                 Column("They"),
             ),
@@ -354,21 +337,13 @@ def comparison_blocks(
 
 
 def _comparison_row(comparison: Comparison) -> tuple[Cell, ...]:
-    is_rate = comparison.pair.metric == "bandwidth"
-    unit, scale = (Unit.MB_S, 1.0) if is_rate else (Unit.US, 1e6)
-    cells = (
-        Cell(Quantity.from_interval(value, unit, scale, series=series))
-        for value, series in zip(
-            (comparison.osu, comparison.netpipe), comparison.series, strict=True
-        )
-    )
-    ratio = Quantity(value=comparison.osu.median / comparison.netpipe.median, unit=Unit.RATIO)
+    unit, (osu_series, netpipe_series) = UNITS[comparison.pair.metric], comparison.series
     return (
-        Cell(comparison.panel.label),
-        Cell(comparison.pair.words),
+        *text_cells(comparison.panel.label, comparison.pair.words),
         Cell(units.byte_size(comparison.size_bytes)),
-        *cells,
-        Cell(ratio, series=comparison.series[0]),
+        display.value(comparison.osu, *unit, series=osu_series),
+        display.value(comparison.netpipe, *unit, series=netpipe_series),
+        Cell(Quantity(value=comparison.ratio, unit=Unit.RATIO), series=osu_series),
         Cell("", TONES[comparison.outcome], comparison.outcome),
     )
 
@@ -378,9 +353,5 @@ def _netpipe(data: Data) -> pl.DataFrame:
     launches = with_placement(data.study_launches(NETPIPE.name)).select(
         "launch", "case_id", *PLACE, "kind"
     )
-    samples = data.samples.filter(
-        (pl.col("study") == NETPIPE.name)
-        & (pl.col("phase") == "measure")
-        & (pl.col("variant") == BASE)
-    )
+    samples = data.samples.filter(study=NETPIPE.name, phase="measure", variant=BASE)
     return launch_medians(samples, ["launch"]).join(launches, on="launch")

@@ -46,9 +46,9 @@ class Benchmark:
     def last_size(self, end: int) -> int:
         """Return the largest size, bytes, of a run up to `end`, 0 for the program's default.
 
-        Sizes double from line to line, so it may be less than `end`.
+        Sizes double from line to line, so it may be less than `end`.  A barrier has size 0 only.
         """
-        return 1 << (end.bit_length() - 1) if end else self.largest
+        return 1 << (end.bit_length() - 1) if end and self.largest else self.largest
 
 
 _ALL = (

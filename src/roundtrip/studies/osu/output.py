@@ -7,11 +7,10 @@ Columns and their order depend on version and options.  Blanks separate the name
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from roundtrip.errors import UserError
 from roundtrip.studies import foreign
@@ -27,36 +26,10 @@ _COLUMN = re.compile(
     r"|P(?P<part>\d+) Tail (?:(?P<tail_time>Lat\(us\))|(?P<tail_rate>BW\(MB/s\)))"
 )
 _STATISTICS = {"Avg": "average", "Min": "minimum", "Max": "maximum", None: "average"}
+#: The kinds of columns with measured values, and the factors to s, MB/s and 1/s.
 _SCALES = {"time": 1e-6, "rate": 1.0, "messages": 1.0}
 
 
-@dataclass(frozen=True)
-class Column:
-    """The content of a column.
-
-    `kind`: size, sent, count, check, time, rate or messages.  The last three are measured values:
-    their `statistic`, and the `scale` (0 for the others) that converts them to s, MB/s or 1/s.
-    """
-
-    kind: str
-    statistic: str = ""
-    scale: float = 0.0
-
-
-def recognise(header: str) -> tuple[list[Column], str]:
-    """The columns of a header, and the rest of it: a name that OSU does not use, or ""."""
-    return [_column(match) for match in _COLUMN.finditer(header)], _COLUMN.sub("", header).strip()
-
-
-def _column(match: re.Match[str]) -> Column:
-    kind = str(match.lastgroup).removeprefix("tail_")
-    if kind not in _SCALES:
-        return Column(kind)
-    statistic = f"p{match['part']}" if match["part"] else _STATISTICS[match["of"]]
-    return Column(kind, statistic, _SCALES[kind])
-
-
-Value = TypeVar("Value")
 _MAJOR = range(5, 8)
 _TITLE = re.compile(r"# OSU (?P<title>MPI.*?) v(?P<version>(?P<major>\d+)\.\d\S*)$")
 _ON_DEVICE = re.compile(r"^MPI(-\w+)? ")  # MPI-CUDA and similar; MPI_Put is a different name
@@ -87,12 +60,6 @@ class Output:
     notes: dict[str, str]
     rows: tuple[Row, ...]
 
-    @property
-    def validated(self) -> bool | None:
-        """Whether all received data passed validation; None without a column Validation."""
-        checks = [row.passed for row in self.rows]
-        return None if None in checks else all(checks)
-
 
 def parse(file: Path, benchmark: str, largest: int = 0) -> Output:
     """The output of ``osu_<benchmark>``; UserError with file and line for anything else.
@@ -113,7 +80,8 @@ class _Reader:
     benchmark: Benchmark
     version: str = ""
     title: str = ""
-    columns: list[Column] = field(default_factory=list)
+    #: Kind (a group of `_COLUMN`) and statistic of each column.
+    columns: list[tuple[str, str]] = field(default_factory=list)
     notes: dict[str, str] = field(default_factory=dict)
     rows: list[Row] = field(default_factory=list)
     line_number: int = 0
@@ -159,12 +127,15 @@ class _Reader:
         self.version, self.title = match["version"], line
 
     def _header(self, line: str) -> None:
-        columns, unknown = recognise(line[1:])
-        if unknown:
+        if unknown := _COLUMN.sub("", line[1:]).strip():
             raise self._fault(f"unknown column {quote(unknown)}")
         if self.rows:
             raise self._fault("a second header: the file holds the outputs of two programs")
-        self.columns = columns
+        self.columns = []
+        for match in _COLUMN.finditer(line[1:]):
+            kind = str(match.lastgroup).removeprefix("tail_")
+            statistic = f"p{match['part']}" if match["part"] else _STATISTICS[match["of"]]
+            self.columns.append((kind, statistic))
 
     def _row(self, line: str) -> None:
         if not self.columns:
@@ -172,83 +143,69 @@ class _Reader:
         cells = line.split()
         if len(cells) != len(self.columns) or not cells[0][0].isdigit():
             raise self._fault(f"{quote(line)} is not the {len(self.columns)} values of a line")
-        row = self._values(cells)
+        try:
+            row = self._values(cells)
+        except ValueError as error:
+            raise self._fault(str(error)) from None
         if row.passed is False:
             raise self._fault(f"validation failed at {row.size_bytes} bytes: wrong data arrived")
-        self.rows.append(row)
-        if not _follow([row.size_bytes for row in self.rows[-2:]]):
-            previous_size = self.rows[-2].size_bytes
+        previous_size = self.rows[-1].size_bytes if self.rows else None
+        if previous_size is not None and row.size_bytes != max(1, 2 * previous_size):
             raise self._fault(f"size {row.size_bytes} after {previous_size}: a line is missing")
+        self.rows.append(row)
 
     def _values(self, cells: list[str]) -> Row:
+        """The row of a line; ValueError for a cell that is no number."""
         texts: dict[str, str] = {}
         values: dict[tuple[str, str], float] = {}
-        for column, cell in zip(self.columns, cells, strict=True):
-            if column.scale:
-                metric = self._metric(column)
-                values[column.statistic, metric] = self._read(cell, foreign.number) * column.scale
-            else:
-                texts[column.kind] = cell
+        for (kind, statistic), cell in zip(self.columns, cells, strict=True):
+            if kind not in _SCALES:
+                texts[kind] = cell
+                continue
+            if (kind == "time") == (self.benchmark.metric == "bandwidth"):
+                raise self._fault(f"a column that {self.benchmark.title!r} does not have")
+            metric = "message_rate" if kind == "messages" else self.benchmark.metric
+            values[statistic, metric] = foreign.number(cell) * _SCALES[kind]
         check = texts.get("check")
         if check not in ("Pass", "Fail", None):
             raise self._fault(f"validation is {quote(check)}; right are: Pass, Fail")
         return Row(
-            self._read(texts.get("size", "0"), foreign.whole_number),
+            foreign.whole_number(texts.get("size", "0")),
             values,
-            self._read(texts["count"], foreign.whole_number) if "count" in texts else None,
+            foreign.whole_number(texts["count"]) if "count" in texts else None,
             None if check is None else check == "Pass",
-            self._read(texts["sent"], foreign.whole_number) if "sent" in texts else None,
+            foreign.whole_number(texts["sent"]) if "sent" in texts else None,
         )
-
-    def _metric(self, column: Column) -> str:
-        has_times = self.benchmark.metric != "bandwidth"
-        if has_times != (column.kind == "time"):
-            raise self._fault(f"a column that {self.benchmark.title!r} does not have")
-        return "message_rate" if column.kind == "messages" else self.benchmark.metric
-
-    def _read(self, cell: str, parser: Callable[[str], Value]) -> Value:
-        try:
-            return parser(cell)
-        except ValueError as error:
-            raise self._fault(str(error)) from None
 
     def _fault(self, reason: str) -> UserError:
         return UserError(reason, self.file, self.line_number)
-
-
-def _follow(sizes: list[int]) -> bool:
-    """Whether each size is twice the one before; after 0 comes 1."""
-    return all(after == max(1, 2 * before) for before, after in pairwise(sizes))
 
 
 #: Outputs in the folder of a launch: of the measurement, and of the validation run before it.
 MEASUREMENT_FILE, VALIDATION_FILE = "osu.txt", "validation.txt"
 
 
-@dataclass(frozen=True)
-class Run:
-    """Facts that the output does not contain: command, ranks, hosts by their own names.
-
-    `simulated`: the simulator, as in run.json; None for real ranks.  `identity`, as in run.json:
-    what each rank runs, as far as it is known outside of the program.
-    """
-
-    command: Sequence[str]
-    ranks: int
-    hosts: Sequence[str]
-    simulated: Mapping[str, Any] | None = None
-    identity: Sequence[Mapping[str, Any]] = ()
-
-
-def convert(folder: Path, output: Output, validated: bool, run: Run) -> None:
+def convert(
+    folder: Path,
+    output: Output,
+    *,
+    validated: bool,
+    command: Sequence[str],
+    ranks: int,
+    hosts: Sequence[str],
+    simulated: Mapping[str, Any] | None = None,
+    identity: Sequence[Mapping[str, Any]] = (),
+) -> None:
     """Write ``samples.csv`` and ``run.json`` into `folder`, as one of our workloads would.
 
-    `validated`: whether a validation run of the same program passed just before.
+    `validated`: whether a validation run of the same program passed just before.  The others are
+    what the output does not contain: `hosts` by their own names; `simulated`, the simulator, and
+    `identity`, what each rank runs as far as it is known outside of the program, as in run.json.
     """
-    variant = f"osu-{output.version}"
+    variant, benchmark = f"osu-{output.version}", output.benchmark.name
     points = [
         foreign.point(
-            *(output.benchmark.name, variant, row.size_bytes),
+            *(benchmark, variant, row.size_bytes),
             samples=len(row.values),
             batch=row.iterations,
             status="repeated",
@@ -259,21 +216,20 @@ def convert(folder: Path, output: Output, validated: bool, run: Run) -> None:
     record = {
         "workload": "osu",
         "version": output.version,
-        "command": list(run.command),
+        "command": list(command),
         "notes": output.notes,
-        "ranks": run.ranks,
-        "hosts": list(run.hosts),
+        "ranks": ranks,
+        "hosts": list(hosts),
         "points": points,
-        "simulated": run.simulated,
-        "identity": list(run.identity),
+        "simulated": simulated,
+        "identity": list(identity),
     }
-    foreign.write(folder / MEASUREMENT_FILE, record, _samples(output, variant), output.notes)
-
-
-def _samples(output: Output, variant: str) -> Iterator[list[str | int]]:
-    for row in output.rows:
-        for (statistic, metric), value in row.values.items():
-            yield [
-                *(STUDY.name, output.benchmark.name, variant, row.size_bytes, statistic, 0, metric),
-                *(f"{value:.12g}", METRICS[metric].unit),
-            ]
+    samples = (
+        [
+            *(STUDY.name, benchmark, variant, row.size_bytes, statistic, 0, metric),
+            *(f"{value:.12g}", METRICS[metric].unit),
+        ]
+        for row in output.rows
+        for (statistic, metric), value in row.values.items()
+    )
+    foreign.write(folder / MEASUREMENT_FILE, record, samples, output.notes)

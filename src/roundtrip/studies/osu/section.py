@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import product
 
 import polars as pl
 
@@ -13,7 +14,6 @@ from roundtrip.report.blocks import (
     Cell,
     Column,
     Fold,
-    Gallery,
     Heading,
     Paragraph,
     Part,
@@ -21,6 +21,9 @@ from roundtrip.report.blocks import (
     Table,
     Text,
     Tone,
+    number_columns,
+    text_cells,
+    text_columns,
 )
 from roundtrip.report.data import Data
 from roundtrip.report.units import Quantity, Unit
@@ -32,12 +35,13 @@ from roundtrip.studies.osu import Thresholds, derived
 from roundtrip.studies.osu.curves import (
     AGREE,
     DISAGREE,
-    KINDS,
+    FIGURES,
     PAIRS,
     TONES,
     UNKNOWN,
     Comparison,
     Curves,
+    Pair,
     Panel,
     compare_with_netpipe,
     comparison_blocks,
@@ -51,81 +55,53 @@ _SIZES = (8, 1 << 10, 64 << 10, 1 << 20)
 
 def times(curves: Curves) -> Table:
     """Latencies and times of collectives at a few sizes, µs; a barrier has no message."""
-    benchmarks = [b for b in derived.BENCHMARKS.values() if b.metric != "bandwidth"]
+    rows = []
+    for panel, benchmark in product(curves.panels, derived.BENCHMARKS.values()):
+        intervals = curves.rows(curves.intervals, panel, benchmark=benchmark.name)
+        if benchmark.metric == "bandwidth" or intervals.is_empty():
+            continue
+        point = panel, benchmark.name, benchmark.metric
+        cells = (curves.cell(*point, size) for size in (0, *_SIZES))
+        rows.append((*text_cells(panel.label, benchmark.name), *cells))
     return Table(
         curves.level.caption(
             f"Times in {Unit.US}: median over launches, {{level}} rank interval. OSU prints two "
             "decimals."
         ),
         (
-            Column("Toolchain"),
-            Column("Benchmark"),
-            Column("No message", "right"),
-            *(Column(units.size(size), "right") for size in _SIZES),
+            *text_columns("Toolchain", "Benchmark"),
+            *number_columns("No message", *map(units.size, _SIZES)),
         ),
-        tuple(
-            (
-                Cell(panel.label),
-                Cell(benchmark.name),
-                *(
-                    curves.cell(panel, benchmark.name, benchmark.metric, size, Unit.US, 1e6)
-                    for size in (0, *_SIZES)
-                ),
-            )
-            for panel in curves.panels
-            for benchmark in benchmarks
-            if not curves.rows(curves.intervals, panel, benchmark=benchmark.name).is_empty()
-        ),
+        tuple(rows),
         (Unit.US,),
     )
 
 
 def rates(curves: Curves) -> Table:
     """Bandwidths at a few sizes, the peak, and messages per second."""
-    benchmarks = [b for b in derived.BENCHMARKS.values() if b.metric == "bandwidth"]
     rows = []
-    for panel in curves.panels:
-        for benchmark in benchmarks:
-            where = {"benchmark": benchmark.name, "metric": "bandwidth"}
-            intervals = curves.rows(curves.intervals, panel, **where)
-            if intervals.is_empty():
-                continue
-            peak = intervals.sort("median", descending=True).row(0, named=True)
-            rows.append(
-                (
-                    Cell(panel.label),
-                    Cell(benchmark.name),
-                    *(
-                        curves.cell(panel, benchmark.name, "bandwidth", size, Unit.MB_S)
-                        for size in _SIZES
-                    ),
-                    Cell(
-                        (
-                            Quantity(
-                                value=peak["median"],
-                                unit=Unit.MB_S,
-                                series=curves.series_key(panel, **where, size=peak["size_bytes"]),
-                            ),
-                            " at ",
-                            units.byte_size(peak["size_bytes"]),
-                        )
-                    ),
-                    curves.cell(
-                        *(panel, benchmark.name, "message_rate", 8),
-                        *(Unit.MILLION_MESSAGES_S, 1e-6),
-                    ),
-                )
+    for panel, benchmark in product(curves.panels, derived.BENCHMARKS):
+        if not (peak := _peak(curves, panel, benchmark)):
+            continue
+        peak_size, most = peak
+        series = curves.series_key(panel, benchmark, "bandwidth", peak_size)
+        quantity = Quantity(value=most, unit=Unit.MB_S, series=series)
+        rows.append(
+            (
+                *text_cells(panel.label, benchmark),
+                *(curves.cell(panel, benchmark, "bandwidth", size) for size in _SIZES),
+                Cell((quantity, " at ", units.byte_size(peak_size))),
+                curves.cell(panel, benchmark, "message_rate", 8),
             )
+        )
     return Table(
         curves.level.caption(
             f"Bandwidth in {Unit.MB_S}, and messages per second where the program counts them: "
             "median over launches, {level} rank interval."
         ),
         (
-            Column("Toolchain"),
-            Column("Benchmark"),
-            *(Column(units.size(size), "right") for size in _SIZES),
-            Column("Peak", "right"),
+            *text_columns("Toolchain", "Benchmark"),
+            *number_columns(*map(units.size, _SIZES), "Peak"),
             Column("{} at 8 B", "right", Unit.MILLION_MESSAGES_S),
         ),
         tuple(rows),
@@ -141,18 +117,16 @@ def validation(data: Data, curves: Curves) -> Table:
     by_launch = data.points.group_by("launch").agg(pl.col("verified").fill_null(False).all())
     verified_launches = by_launch.filter("verified")
     rows = []
-    panel_by_key = {panel.key[0]: panel for panel in curves.panels}
+    panels = {panel.key[0]: panel for panel in curves.panels}
     for (key, benchmark), group in sorted(launches.group_by("panel", "benchmark")):
+        panel = panels[str(key)]
+        statistic = "median" if group["phase"].unique().to_list() == ["p50"] else "mean"
         count = group.join(verified_launches, on="launch", how="semi").height
         share = (units.count(count), f" of {group.height}")
         words = "all compared" if count == group.height else share
-        is_median = group["phase"].unique().to_list() == ["p50"]
         rows.append(
             (
-                Cell(panel_by_key[str(key)].label),
-                Cell(str(benchmark)),
-                Cell(", ".join(panel_by_key[str(key)].versions)),
-                Cell("median" if is_median else "mean"),
+                *text_cells(panel.label, str(benchmark), ", ".join(panel.versions), statistic),
                 Cell(units.count(group.height)),
                 Cell(words) if count else Cell("not: the program cannot", "muted"),
             )
@@ -160,11 +134,8 @@ def validation(data: Data, curves: Curves) -> Table:
     return Table(
         "What was run. A short run of its own compares the data before the measured run.",
         (
-            Column("Toolchain"),
-            Column("Benchmark"),
-            Column("Version"),
-            Column("A launch's value"),
-            Column("Launches", "right"),
+            *text_columns("Toolchain", "Benchmark", "Version", "A launch's value"),
+            *number_columns("Launches"),
             Column("Data"),
         ),
         tuple(rows),
@@ -192,15 +163,11 @@ class Section:
         """Figures, tables, the cross-check."""
         curves = self._curves
         comparisons = compare_with_netpipe(self._data, curves)
-        galleries = [
-            (kind.name.capitalize(), Gallery(kind.caption(curves.level), figures))
-            for kind in KINDS
-            if (figures := draw(curves, kind))
-        ]
+        galleries = [(name, gallery) for name in FIGURES if (gallery := draw(curves, name))]
         picture = galleries.pop(0)[1] if galleries else None
         blocks: list[Block] = [Paragraph(_QUESTION)]
         for name, gallery in galleries:
-            blocks += [Heading(3, name), gallery]
+            blocks += [Heading(3, name.capitalize()), gallery]
         blocks += node_growth(curves).blocks("osu-growth")
         tables = [times(curves), rates(curves)]
         blocks += [Heading(3, "In numbers"), *(table for table in tables if table.rows)]
@@ -222,18 +189,14 @@ class Section:
 
 
 def _verdicts(comparisons: Sequence[Comparison], sizes: Sequence[int]) -> Table:
-    rows = []
-    for panel in dict.fromkeys(comparison.panel for comparison in comparisons):
-        row = {}
-        for pair in PAIRS:
-            pair_comparisons = [
-                comparison
-                for comparison in comparisons
-                if (comparison.panel, comparison.pair) == (panel, pair)
-            ]
-            if pair_comparisons:
-                row[pair] = _verdict(pair_comparisons, sizes)
-        rows.append((panel.label, row))
+    groups: dict[Panel, dict[Pair, list[Comparison]]] = {}
+    for comparison in comparisons:
+        by_pair = groups.setdefault(comparison.panel, {})
+        by_pair.setdefault(comparison.pair, []).append(comparison)
+    rows = [
+        (panel.label, {pair: _verdict(group, sizes) for pair, group in by_pair.items()})
+        for panel, by_pair in groups.items()
+    ]
     return display.grid(
         "Does OSU agree with our NetPIPE? Ratios of the medians over the compared sizes.",
         "Toolchain",
@@ -249,7 +212,7 @@ def _verdict(comparisons: Sequence[Comparison], sizes: Sequence[int]) -> Cell:
     limits = ""
     if worst == AGREE:
         limits = where_measured([comparison.size_bytes for comparison in comparisons], sizes)
-    ratios = [comparison.osu.median / comparison.netpipe.median for comparison in comparisons]
+    ratios = [comparison.ratio for comparison in comparisons]
     return display.span(ratios, "warn" if limits else TONES[worst], f"{worst}{limits}")
 
 
@@ -267,14 +230,15 @@ def overall(curves: Curves, comparisons: Sequence[Comparison]) -> tuple[Answer, 
         latency.median for panel in curves.panels if (latency := _latency(curves, panel))
     ]:
         clauses.append(f"latency {units.span(latencies, 1e6)} µs at {units.size(8)}")
-    if peaks := [peak for panel in curves.panels if (peak := _peak(curves, panel))]:
+    if peaks := [peak for panel in curves.panels if (peak := _peak(curves, panel, "bw"))]:
         clauses.append(f"bandwidth one way up to {units.span([rate for _, rate in peaks])} MB/s")
     if not clauses:
         clauses += [
             words for collective in _COLLECTIVES if (words := _collective(curves, *collective))
         ]
     kind = labels.mark_of_sum(panel.kind for panel in curves.panels)
-    values = Answer((f"{_capital('; '.join(clauses) or 'see below')}{kind}.",))
+    text = "; ".join(clauses) or "see below"
+    values = Answer((f"{text[0].upper()}{text[1:]}{kind}.",))
     agreement = _agreement(comparisons)
     if not agreement:
         return (values,)
@@ -287,10 +251,10 @@ def panel_answer(curves: Curves, panel: Panel, comparisons: Sequence[Comparison]
     clauses = []
     if latency := _latency(curves, panel):
         clauses.append(f"latency {_us(latency)} at {units.size(8)}")
-    if peak := _peak(curves, panel):
-        clauses.append(
-            f"bandwidth one way up to {units.amount(peak[1], Unit.MB_S)}, at {units.size(peak[0])}"
-        )
+    if peak := _peak(curves, panel, "bw"):
+        size, most = peak
+        rate = units.amount(most, Unit.MB_S)
+        clauses.append(f"bandwidth one way up to {rate}, at {units.size(size)}")
     for name, size in _COLLECTIVES:
         if value := curves.point(panel, name, "operation_time", size):
             clauses.append(f"{name} {_us(value)}")
@@ -322,9 +286,9 @@ def _collective(curves: Curves, name: str, size: int) -> str:
     return f"{name} {units.span([*medians.values()], 1e6)} µs on {ranks} ranks"
 
 
-def _peak(curves: Curves, panel: Panel) -> tuple[int, float] | None:
+def _peak(curves: Curves, panel: Panel, benchmark: str) -> tuple[int, float] | None:
     """Size in bytes and median in MB/s of the peak; None if bandwidth was not measured."""
-    rates = curves.rows(curves.intervals, panel, benchmark="bw", metric="bandwidth")
+    rates = curves.rows(curves.intervals, panel, benchmark=benchmark, metric="bandwidth")
     if rates.is_empty():
         return None
     size, most = rates.sort("median").select("size_bytes", "median").row(-1)
@@ -361,12 +325,5 @@ def _agreement(comparisons: Sequence[Comparison]) -> str:
 
 
 def _answer_tone(comparisons: Sequence[Comparison]) -> Tone:
-    return (
-        TONES[DISAGREE]
-        if any(comparison.outcome == DISAGREE for comparison in comparisons)
-        else "plain"
-    )
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
+    is_bad = any(comparison.outcome == DISAGREE for comparison in comparisons)
+    return TONES[DISAGREE] if is_bad else "plain"
