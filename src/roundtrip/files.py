@@ -20,9 +20,9 @@ import shutil
 import stat
 import tempfile
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from roundtrip.errors import UserError, refusal
 
@@ -33,7 +33,6 @@ MOST_BYTES, MOST_TEXT = 1 << 30, 1 << 24
 _INTEGER_DIGITS = 20
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _TOML_LINE = re.compile(r" \(at line (\d+), column \d+\)")
-_Parsed = TypeVar("_Parsed")
 
 
 def read_bytes(file: Path, max_bytes: int = MOST_BYTES) -> bytes:
@@ -90,8 +89,7 @@ def parse_json(text: str, file: Path | str | None = None, line: int | None = Non
     UserError with file and line if it is not JSON, has a key twice, a number that does not fit 64
     bits, or too deep a nesting.  `file`, and `line` where `text` begins in it, are for messages.
     """
-
-    def parse() -> Any:
+    try:
         value = json.loads(
             text,
             object_pairs_hook=_once,
@@ -101,10 +99,8 @@ def parse_json(text: str, file: Path | str | None = None, line: int | None = Non
         )
         if _SURROGATE.search(text):
             json.dumps(value, ensure_ascii=False).encode()
+        _require_shallow(value)
         return value
-
-    try:
-        return _bounded(parse)
     except json.JSONDecodeError as error:
         raise UserError(f"not JSON: {error.msg}", file, (line or 1) + error.lineno - 1) from None
     except UnicodeEncodeError:
@@ -116,7 +112,9 @@ def parse_json(text: str, file: Path | str | None = None, line: int | None = Non
 def parse_toml(text: str, file: Path | str | None = None) -> dict[str, Any]:
     """The tables of the TOML `text`; UserError with `file` and line if it is not TOML."""
     try:
-        return _bounded(lambda: tomllib.loads(text, parse_float=_real))
+        document = tomllib.loads(text, parse_float=_real)
+        _require_shallow(document)
+        return document
     except (ValueError, RecursionError) as error:
         reason = _reason(error)
         place = _TOML_LINE.search(reason)
@@ -126,14 +124,13 @@ def parse_toml(text: str, file: Path | str | None = None) -> dict[str, Any]:
         raise UserError(f"not TOML: {_TOML_LINE.sub('', reason)}", file, line or None) from None
 
 
-def _bounded(parse: Callable[[], _Parsed]) -> _Parsed:
-    """Return the result of `parse`; RecursionError if it is nested too deeply."""
-    value = parse()
-    level: list[Any] = [value]
+def _require_shallow(value: Any) -> None:
+    """RecursionError if `value` is nested too deeply."""
+    level = [value]
     for _ in range(MAX_DEPTH + 1):
         level = [item for container in level for item in _inside(container)]
         if not level:
-            return value
+            return
     raise RecursionError
 
 
@@ -315,7 +312,7 @@ def partial_folder(parent: Path) -> Path:
 def _lock(folder: Path) -> bool:
     """Lock the folder until this process ends; return whether that was possible."""
     with contextlib.suppress(OSError):
-        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        descriptor = os.open(folder, _FOLDER)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:

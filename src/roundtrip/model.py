@@ -176,9 +176,8 @@ def first_fault(error: ValidationError, container: str) -> Fault:
         reason = f"input should be {'a list' if container == 'a table' else container} "
         reason += "with at least one value"
     elif kind == "string_pattern_mismatch":
-        reason = (
-            f"right is {WORDS.get(details['ctx']['pattern'], 'a line of printable characters')}"
-        )
+        words = WORDS.get(details["ctx"]["pattern"], "a line of printable characters")
+        reason = f"right is {words}"
     return Fault(path, printable(f"{reason}, not {details['input']!r:.60}"))
 
 

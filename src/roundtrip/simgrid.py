@@ -85,11 +85,9 @@ def read_platform(file: Path, host_flops: float, added_rtt_ms: float | None = No
     template = Template(files.read_text(file))
     places = set(template.get_identifiers())
     if places != values.keys():
-        placeholders = ", ".join(f"${{{name}}}" for name in sorted(places)) or "nothing"
-        value_names = ", ".join(f"${{{name}}}" for name in values)
-        raise UserError(
-            f"the platform asks for {placeholders}, and it is given {value_names}", file
-        )
+        wanted = ", ".join(f"${{{name}}}" for name in sorted(places)) or "nothing"
+        names = ", ".join(f"${{{name}}}" for name in values)
+        raise UserError(f"the platform asks for {wanted}, and it is given {names}", file)
     text = template.substitute(values)
     try:
         document = ElementTree.fromstring(text)  # noqa: S314  a file of the site, no foreign data
@@ -120,15 +118,13 @@ def simulation_fault(stderr_text: str) -> str:
     return match[0].strip() if match else ""
 
 
-#: Name of the toolchain with SimGrid.
-_TOOLCHAIN = "smpi"
 #: The root category at "critical" hides the warning of MPI_Abort, which `simulation_fault` needs.
 LOG_OPTIONS = ("--log=root.thres:critical", "--log=smpi_pmpi.thres:warning")
 
 
 def smpirun() -> Path:
     """``smpirun`` of the toolchain, else of PATH.  UserError if there is none."""
-    toolchain_program = paths.toolchains() / _TOOLCHAIN / "bin" / "smpirun"
+    toolchain_program = paths.toolchains() / "smpi" / "bin" / "smpirun"
     program = toolchain_program if toolchain_program.is_file() else shutil.which("smpirun")
     if program is None:
         raise UserError("SimGrid is not installed: roundtrip toolchains smpi-boost181")
@@ -157,12 +153,10 @@ def run_smpirun(
         errors="replace",
         check=False,
     )
-    error_line = simulation_fault(process.stderr)
-    if error_line or process.returncode:
-        first_line = (process.stderr.strip().splitlines() or ["it said nothing"])[0]
-        raise UserError(
-            f"smpirun ended with status {process.returncode}: {error_line or first_line}"
-        )
+    fault = simulation_fault(process.stderr)
+    if fault or process.returncode:
+        why = fault or (process.stderr.strip().splitlines() or ["it said nothing"])[0]
+        raise UserError(f"smpirun ended with status {process.returncode}: {why}")
     return process
 
 
@@ -254,11 +248,10 @@ def _largest(file: Path, rank: int, ranks: int) -> int:
     """Return an upper bound of the largest buffer of a collective in the timed section, bytes."""
     largest = 1
     for words in _section(file, rank):
-        # In collectives with counts for each rank, the received count follows these.
-        numbers = (
-            [words[2], *words[3 + ranks : 4 + ranks]] if words[1].endswith("v") else words[2:4]
-        )
         if words[1] in (*_OF_ALL, *_OF_EACH):
+            # In collectives with counts for each rank, the received count follows these.
+            second = 3 + ranks if words[1].endswith("v") else 3
+            numbers = words[2:3] + words[second : second + 1]
             elements = max((int(float(number)) for number in numbers), default=0)
             factor = ranks if words[1] in _OF_EACH else 1
             largest = max(largest, elements * factor * _MOST_ELEMENT)
@@ -295,9 +288,8 @@ def _section(file: Path, rank: int) -> Iterator[list[str]]:
                 raise UserError(message, file, number)
             yield words
     if marks != 2:
-        raise UserError(
-            f"{marks} marks of a timed section instead of 2: cut off, or of another program", file
-        )
+        why = "marks of a timed section instead of 2: cut off, or of another program"
+        raise UserError(f"{marks} {why}", file)
 
 
 def _lines(file: Path) -> Iterator[tuple[int, list[str]]]:
