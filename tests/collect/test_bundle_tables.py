@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
+from collect.conftest import ENVIRON, Maker, content, edit
 from support.bundles import RECORDED, rewritten
 from support.hosts import pseudonym
+from support.synthetic import Tree
 
 from roundtrip import model
 from roundtrip.collect import bundle, bundle_tables, manifest, records, samples
@@ -22,8 +23,6 @@ from roundtrip.report import data
 from roundtrip.report.build import build
 from roundtrip.stats.summaries import lower_rank
 
-ENVIRON = "openmpi41-boost181"
-Maker = Callable[..., Any]
 LAUNCH = f"001/{ENVIRON}/NetPIPE_ping"
 
 
@@ -40,8 +39,7 @@ def test_every_table_has_its_columns_and_none_has_json(make_tree: Maker) -> None
             assert not column.str.contains(r"^[\[{]").any(), f"{name}.{column.name}"
 
 
-def test_ranks_clock_and_load_stand_in_columns(make_tree: Maker) -> None:
-    bundle_path = bundle.build(make_tree(launches=1, environs=(ENVIRON,)).path)
+def test_ranks_clock_and_load_stand_in_columns(bundle_path: Path) -> None:
     host = pseudonym()
 
     def rows(name: str, *columns: str) -> list[tuple[Any, ...]]:
@@ -60,22 +58,17 @@ def test_ranks_clock_and_load_stand_in_columns(make_tree: Maker) -> None:
     assert rows("cases", *clock) == [("MPI_Wtime", 1e-9, 3.1e-8)]
 
 
-def test_how_a_launch_took_its_times_stands_in_columns(make_tree: Maker) -> None:
-    tree = make_tree(launches=2, environs=(ENVIRON,))
-    first, second = sorted(tree.path.rglob("run.json"))
-    run = json.loads(first.read_text())
-    run["timing"] = {"clock": "one rank", "synchronisation": "message", "cache": "flushed"}
-    first.write_text(json.dumps(run))
-    timing = data.read(bundle.build(tree.path)).launches.select(*TIMING)
+def test_how_a_launch_took_its_times_stands_in_columns(two_launches: Tree) -> None:
+    first, second = sorted(two_launches.path.rglob("run.json"))
+    edit(first, timing={"clock": "one rank", "synchronisation": "message", "cache": "flushed"})
+    timing = data.read(bundle.build(two_launches.path)).launches.select(*TIMING)
     assert timing.rows() == [("one rank", "message", None, "flushed"), (None, None, None, None)]
-    run["timing"] = {"clock": "the moon"}
-    second.write_text(json.dumps(run))
+    edit(second, timing={"clock": "the moon"})
     with pytest.raises(UserError, match="timing.clock"):
-        records.read_record(second, tree.path)
+        records.read_record(second, two_launches.path)
 
 
-def test_a_bundle_from_before_timing_is_read(make_tree: Maker) -> None:
-    bundle_path = bundle.build(make_tree(launches=1, environs=(ENVIRON,)).path)
+def test_a_bundle_from_before_timing_is_read(bundle_path: Path) -> None:
     old_bundle = rewritten(bundle_path, lambda cases: cases.drop(*TIMING))
     assert data.read(old_bundle).launches["timing_clock"].to_list() == [None]
     assert bundle_tables.read_table(old_bundle / "cases.parquet", Case, ["launch"]).height == 1
@@ -115,24 +108,19 @@ def test_a_value_is_text_and_a_number_if_it_is_one(
     assert setting_rows({"x": value}) == [{"name": "x", "value": text, "number": number}]
 
 
-def of_ring(tree: Any, record: dict[str, Any]) -> Path:
-    """The tree with its one launch as if the ring had run; the path of its run.json."""
+def of_ring(tree: Any, record: dict[str, Any]) -> None:
+    """Change the tree's one launch to one of the ring."""
     (file,) = tree.path.glob("rounds/*/output/*/*/*/*/run.json")
     case, rows = file.with_name("case.json"), file.with_name("samples.csv")
-    case.write_text(json.dumps({**json.loads(case.read_text()), "study": "ring"}))
+    edit(case, study="ring")
     text = rows.read_text().replace("netpipe,", "ring,")
-    content = text.replace("half_round_trip_time", "time_per_pass").encode()
-    rows.write_bytes(content)
-    run = json.loads(file.read_text())
-    seal = samples.seal(content, samples.parse(content, rows).frame)
-    file.write_text(json.dumps({**run, "samples": seal, "ring": record, "npb": {"not": "its"}}))
-    return Path(file)
+    csv = text.replace("half_round_trip_time", "time_per_pass").encode()
+    rows.write_bytes(csv)
+    seal = samples.seal(csv, samples.parse(csv, rows).frame)
+    edit(file, samples=seal, ring=record, npb={"not": "its"})
 
 
-def test_what_a_workload_says_of_its_launch_is_a_row_of_its_studys_table(
-    make_tree: Maker,
-) -> None:
-    tree = make_tree(launches=1, environs=(ENVIRON,))
+def test_what_a_workload_says_of_its_launch_is_a_row_of_its_studys_table(tree: Tree) -> None:
     skipped_variants = [{"variant": "mpi-rma", "reason": "no windows on thunderbolt"}]
     wait = {"spins": 60, "yields": 0, "network_yields_ms": 2, "then": "futex"}
     of_ring(tree, {"skipped": skipped_variants, "wait": wait, "undeclared": 1})
@@ -147,16 +135,12 @@ def test_what_a_workload_says_of_its_launch_is_a_row_of_its_studys_table(
     assert data.read(bundle_path).study_records("npb") == {}
 
 
-def test_details_of_before_a_field_are_read_with_nulls(make_tree: Maker) -> None:
-    tree = make_tree(launches=1, environs=(ENVIRON,))
+def test_details_of_before_a_field_are_read_with_nulls(tree: Tree) -> None:
     of_ring(tree, {"tokens": 1, "wait": {"then": "poll"}})
     bundle_path = bundle.build(tree.path)
     wait_column = pl.struct(pl.col("wait").struct.field("then")).alias("wait")
-    rewritten(
-        bundle_path,
-        lambda frame: frame.select("launch", "tokens", wait_column),
-        "details/ring",
-    )
+    names = ("launch", "tokens", wait_column)
+    rewritten(bundle_path, lambda frame: frame.select(names), "details/ring")
     (row,) = data.read(bundle_path).study_records("ring").values()
     wait = {"spins": None, "yields": None, "network_yields_ms": None, "then": "poll"}
     assert row == {**dict.fromkeys(columns(DETAILS["ring"])), "tokens": 1, "wait": wait}
@@ -188,10 +172,7 @@ def _example(schema: Any) -> Any:
         case "array":
             return [_example(schema["items"])] * 2
         case "object" if "properties" in schema:
-            return {
-                name: _example(property_schema)
-                for name, property_schema in schema["properties"].items()
-            }
+            return {name: _example(item) for name, item in schema["properties"].items()}
         case "object":
             return {name: _example(schema["additionalProperties"]) for name in ("a", "b c")}
     return {"string": "text", "integer": 3, "number": 0.5, "boolean": True}[schema["type"]]
@@ -209,32 +190,27 @@ def test_a_bundle_from_before_a_table_is_read_without_it(make_tree: Maker) -> No
     assert build(bundle_data).parts
 
 
-def test_points_are_a_typed_table(make_tree: Callable[..., Any]) -> None:
-    tree = make_tree(launches=2, environs=(ENVIRON,))
-    tree.fail(2, ENVIRON)
-    (file,) = tree.path.glob("rounds/001/output/*/*/*/*/run.json")
+def test_points_are_a_typed_table(two_launches: Tree) -> None:
+    two_launches.fail(2, ENVIRON)
+    (file,) = two_launches.path.glob("rounds/001/output/*/*/*/*/run.json")
     point_records = json.loads(file.read_text())["points"]
-    points = data.read(bundle.build(tree.path)).points
+    points = data.read(bundle.build(two_launches.path)).points
     assert dict(points.schema) == POINTS
     for name in ("case", "variant", "size_bytes", "samples", "status", "batch", "median_s"):
         assert points[name].to_list() == [point[name] for point in point_records]
     assert points["verified"].to_list() == [point["verified"] for point in point_records]
-    assert points.select("launch", "study").unique().rows() == [
-        (f"001/{ENVIRON}/NetPIPE_ping", "netpipe")
-    ]
+    assert points.select("launch", "study").unique().rows() == [(LAUNCH, "netpipe")]
     budget_points = points.filter((pl.col("status") == "budget") & (pl.col("samples") > 0))
     assert budget_points["median_s"].min() > points["median_s"].min()
 
 
 def test_what_a_library_made_of_a_legal_call_stands_in_the_row(
-    make_tree: Callable[..., Any],
+    tree: Tree,
 ) -> None:
-    tree = make_tree(launches=1, environs=(ENVIRON,))
     (file,) = tree.path.glob("rounds/*/output/*/*/*/*/run.json")
-    run = json.loads(file.read_text())
     finding = {"call": "MPI_Pack", "error": "MPI_ERR_ARG on thunderbolt", "consequence": "left out"}
-    run["points"][0] |= {"finding": finding, "inner": 7}
-    file.write_text(json.dumps(run))
+    with content(file) as run:
+        run["points"][0] |= {"finding": finding, "inner": 7}
     points = data.read(bundle.build(tree.path)).points
     (row,) = points.drop_nulls("finding_call").iter_rows(named=True)
     assert (row["inner"], row["finding_error"]) == (7, f"MPI_ERR_ARG on {pseudonym()}")
@@ -256,9 +232,8 @@ def test_each_launch_and_series_has_the_median_of_its_samples(make_tree: Maker) 
         values = np.sort(series_rows["value"].to_numpy())
         summary = [row[name] for name in ("samples", "median", "low", "high")]
         assert summary == [9, values[4], values[rank - 1], values[-rank]]
-        assert series_rows.select("case_id", "study", "unit").unique().rows() == [
-            (row["case_id"], row["study"], row["unit"])
-        ]
+        names = ("case_id", "study", "unit")
+        assert series_rows.select(names).unique().rows() == [tuple(row[name] for name in names)]
     assert medians.select("launch", "nodes").unique()["nodes"].to_list() == [pseudonym()] * 4
 
 

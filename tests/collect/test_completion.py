@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
+from collect.conftest import ENVIRON, Maker, content
 from hypothesis import given
 from hypothesis import strategies as st
 from reframe.core.exceptions import SpawnedProcessError
@@ -18,8 +16,6 @@ from roundtrip.collect import bundle, completion
 from roundtrip.collect.completion import Counts, count_launches
 from roundtrip.report import data
 from roundtrip.report.build import build
-
-Maker = Callable[..., Any]
 
 
 def test_launches_too_many_replace_none_that_are_missing() -> None:
@@ -45,10 +41,9 @@ def test_an_older_bundle_does_not_say_how_many_were_requested() -> None:
 def test_terminal_and_report_show_the_same_count(
     make_tree: Maker, target: int, summary: str
 ) -> None:
-    tree = make_tree(launches=6, environs=("openmpi41-boost181",))
-    state = json.loads((tree.path / "state.json").read_text())
-    state["expected"][0]["launches"] = target
-    (tree.path / "state.json").write_text(json.dumps(state))
+    tree = make_tree(launches=6, environs=(ENVIRON,))
+    with content(tree.path / "state.json") as state:
+        state["expected"][0]["launches"] = target
     report = build(data.read(bundle.build(tree.path)))
     assert dict(report.facts)["Launches"] == summary
     assert next(Outcome.from_tree(RunTree(tree.path)).lines()) == f"1 case: {summary}"
@@ -145,7 +140,5 @@ def test_the_words_of_a_command_that_failed(out: str, error: str, words: str) ->
 
 
 def test_of_other_reasons_the_first_line_is_kept() -> None:
-    test_case = completion.TestCase.from_entry(
-        {"fail_reason": "sanity error: no end marker\nmore\n"}
-    )
-    assert test_case.fail_reason == "sanity error: no end marker"
+    entry = {"fail_reason": "sanity error: no end marker\nmore\n"}
+    assert completion.TestCase.from_entry(entry).fail_reason == "sanity error: no end marker"

@@ -5,15 +5,17 @@ from __future__ import annotations
 import base64
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
+from collect.conftest import ENVIRON, Maker, content, edit
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from support.nights import Nights
+from support.synthetic import Tree
 
 from roundtrip.collect import analysis, bundle, declared, manifest, pseudonyms
 from roundtrip.collect.disclosure import DIGEST, TUNING, Disclosure, withhold_private
@@ -26,10 +28,8 @@ from roundtrip.history.annotations import load
 from roundtrip.report import data, public, publish
 from roundtrip.report.build import Correction
 
-ENVIRON = "openmpi41-boost181"
 CAMPAIGNS = Path(__file__).parents[2] / "campaigns"
 LOCK = Path(__file__).parents[1] / "sites" / "data" / "environment" / "spack.lock"
-Maker = Callable[..., Any]
 NAMES = Disclosure(Pseudonyms(["open", "nid7.acme.org"], b"k" * 16), ["proj-quantum", "alice"])
 
 #: Where each secret is planted, and the secret.
@@ -65,24 +65,23 @@ SECRETS = {
 PARTS = ("zquill", "zoe.quill", "falcon-labs", "s3cr3tPr0xyW0rd", "27000@", "thunderbolt")
 
 
-def planted(make_tree: Maker) -> Any:
+@pytest.fixture
+def planted(make_tree: Maker) -> Tree:
     """A run tree with every secret in the place that its key names."""
     tree = make_tree(launches=3, environs=(ENVIRON,), sizes=[1, 64], samples=2)
     secret = SECRETS.__getitem__
     stage = tree.fail(3, ENVIRON, fail_reason=f"job error: on {secret('reason of a failure')}")
     (stage / "rfm_job.err").write_text(f"fatal: token {secret('last words of a log')}\n")
     for file in tree.path.rglob("output/**/run.json"):
-        run = json.loads(file.read_text())
-        run["command"] = ["netpipe", secret("command line")]
-        library = secret("MPI library string")
-        run["mpi"]["library"] = f"Open MPI v4.1.4, package: Open MPI {library} Distribution"
-        run["compiler"]["flags"] = f"-O3 -I{secret('compile flags')} -L/usr/lib"
-        run["nodes"][0]["firmware"] = secret("what a node reports")
-        run["points"][0]["parameters"] = secret("point of a workload")
-        file.write_text(json.dumps(run))
+        with content(file) as run:
+            run["command"] = ["netpipe", secret("command line")]
+            library = secret("MPI library string")
+            run["mpi"]["library"] = f"Open MPI v4.1.4, package: Open MPI {library} Distribution"
+            run["compiler"]["flags"] = f"-O3 -I{secret('compile flags')} -L/usr/lib"
+            run["nodes"][0]["firmware"] = secret("what a node reports")
+            run["points"][0]["parameters"] = secret("point of a workload")
     env = tree.path / "env"
-    site = json.loads((env / "site-config.json").read_text())
-    site["partitions"][0] |= {
+    changes = {
         "access": [
             f"--account={secret('access: account')}",
             f"--reservation={secret('access: reservation')}",
@@ -101,7 +100,8 @@ def planted(make_tree: Maker) -> Any:
             f". {secret('prepare: home directory')}",
         ],
     }
-    (env / "site-config.json").write_text(json.dumps(site))
+    with content(env / "site-config.json") as site:
+        site["partitions"][0] |= changes
     environment = {
         "name": ENVIRON,
         "env_vars": [
@@ -121,17 +121,13 @@ def planted(make_tree: Maker) -> Any:
     (env / "notes.txt").write_text(secret("a file in env/ that nobody knows"))
     drained_node = {"host": "blackbird07", "state": "DRAINED"}
     drained_node["reason"] = f"bad fan [{secret('reason of a drained node')}]"
-    nodes = {
-        "schema": 1,
-        "partitions": {"smp": {"hosts": ["blackbird07"], "not_measured": [drained_node]}},
-    }
-    (env / "nodes.json").write_text(json.dumps(nodes))
+    partitions = {"smp": {"hosts": ["blackbird07"], "not_measured": [drained_node]}}
+    (env / "nodes.json").write_text(json.dumps({"schema": 1, "partitions": partitions}))
     with (tree.path / "campaign.toml").open("a") as stream:
         stream.write(f"# {secret('campaign.toml')}\n")
-    state = json.loads((tree.path / "state.json").read_text())
     reason = f"no PVM in {secret('reason of a skip')} for account {secret('access: account')}"
-    state["skipped"] = [{"case": "Ring/@local:smp+pvm", "reason": reason}]
-    (tree.path / "state.json").write_text(json.dumps(state))
+    skipped = [{"case": "Ring/@local:smp+pvm", "reason": reason}]
+    edit(tree.path / "state.json", skipped=skipped)
     return tree
 
 
@@ -148,15 +144,14 @@ def everything(folder: Path) -> Iterator[tuple[str, str]]:
 
 
 @pytest.mark.nightly
-def test_no_planted_secret_is_in_any_published_byte(make_tree: Maker, tmp_path: Path) -> None:
-    tree = planted(make_tree)
-    tree_text = "".join(file.read_text() for file in tree.path.rglob("*") if file.is_file())
+def test_no_planted_secret_is_in_any_published_byte(planted: Tree, tmp_path: Path) -> None:
+    tree_text = "".join(file.read_text() for file in planted.path.rglob("*") if file.is_file())
     secret_names = {name for name, secret in SECRETS.items() if secret in tree_text}
     assert secret_names == set(SECRETS) - {"annotation", "reason of a correction"}
     notes = tmp_path / "annotations.yaml"
     notes.write_text(f"- from: 2026-11-21\n  text: ask {SECRETS['annotation']}\n")
     reports, public_folder = tmp_path / "reports", tmp_path / "public"
-    bundle_path = bundle.build(tree.path)
+    bundle_path = bundle.build(planted.path)
     assert load(notes)[0].text == "ask [withheld]"
     Nights(reports).night(1, campaign="synthetic", site="local", started="2026-11-20T01:00:00Z")
     first = publish.publish(bundle_path, reports, annotations=lambda _: load(notes))
@@ -166,40 +161,31 @@ def test_no_planted_secret_is_in_any_published_byte(make_tree: Maker, tmp_path: 
     for revision in (first, second):
         public.copy(revision, public_folder)
     documents = [*everything(bundle_path), *everything(reports), *everything(public_folder)]
-    assert {Path(name).suffix for name, _ in documents} >= {
-        ".html",
-        ".md",
-        ".json",
-        ".svg",
-        ".parquet",
-    }
+    suffixes = {Path(name).suffix for name, _ in documents}
+    assert suffixes >= {".html", ".md", ".json", ".svg", ".parquet"}
     secrets = [*SECRETS.values(), *PARTS, pseudonyms.site_key("local").decode()]
     leaks = {(secret, name) for name, text in documents for secret in secrets if secret in text}
     assert not leaks
 
 
-def test_what_explains_a_change_stays(make_tree: Maker) -> None:
-    bundle_path = bundle.build(planted(make_tree).path)
+def test_what_explains_a_change_stays(planted: Tree) -> None:
+    bundle_path = bundle.build(planted.path)
     bundle_data = data.read(bundle_path)
     row = bundle_data.launches.filter(pl.col("status") == "passed").row(0, named=True)
     assert row["mpi_library"] == "Open MPI v4.1.4, package: Open MPI Distribution"
     assert re.fullmatch(rf"-O3 -I{DIGEST} -L/usr/lib", row["compiler_flags"])
-    environment_facts = {
-        name: value for subject, name, value in known(bundle_path) if subject == ENVIRON
+    values = {(subject, name): value for subject, name, value in known(bundle_path)}
+    assert values[ENVIRON, "variable UCX_TLS"] == "self,sm"
+    for name in ("PATH", "SITE_SWITCH"):
+        assert re.fullmatch(DIGEST, values[ENVIRON, f"variable {name}"])
+    assert values["", "variable UCX_NET_DEVICES of partition smp"] == "mlx5_0:1"
+    assert re.fullmatch(DIGEST, values["", "access of partition smp"])
+    note = json.loads((bundle_path / "env" / WITHHELD).read_text())
+    assert set(note["looked_like_credentials"]) >= {
+        "site-config.json partitions env_vars GITHUB_TOKEN",
+        f"toolchains.json {ENVIRON} reframe env_vars OMPI_MCA_orte_aws_key",
+        "cases.parquet reason",
     }
-    assert environment_facts["variable UCX_TLS"] == "self,sm"
-    assert all(
-        re.fullmatch(DIGEST, environment_facts[f"variable {n}"]) for n in ("PATH", "SITE_SWITCH")
-    )
-    site_facts = {name: value for subject, name, value in known(bundle_path) if not subject}
-    assert site_facts["variable UCX_NET_DEVICES of partition smp"] == "mlx5_0:1"
-    assert re.fullmatch(DIGEST, site_facts["access of partition smp"])
-    credential_fields = json.loads((bundle_path / "env" / WITHHELD).read_text())[
-        "looked_like_credentials"
-    ]
-    assert "site-config.json partitions env_vars GITHUB_TOKEN" in credential_fields
-    assert f"toolchains.json {ENVIRON} reframe env_vars OMPI_MCA_orte_aws_key" in credential_fields
-    assert "cases.parquet reason" in credential_fields
 
 
 def test_a_number_of_a_private_variable_stays_in_other_texts() -> None:
@@ -212,20 +198,16 @@ def test_a_number_of_a_private_variable_stays_in_other_texts() -> None:
 def known(bundle_path: Path) -> list[facts.Fact]:
     bundle_data = data.read(bundle_path)
     passed_launches = bundle_data.launches.filter(pl.col("status") == "passed")
-    return facts.bundle_facts(
-        bundle_path,
-        manifest.verify(bundle_path),
-        passed_launches,
-        bundle_data.placement.select("launch", "rank", "cpus"),
-    )
+    placement = bundle_data.placement.select("launch", "rank", "cpus")
+    bundle_manifest = manifest.verify(bundle_path)
+    return facts.bundle_facts(bundle_path, bundle_manifest, passed_launches, placement)
 
 
-def test_a_private_value_that_changes_shows_by_its_digest(make_tree: Maker) -> None:
-    tree = planted(make_tree)
-    facts_before = set(known(bundle.build(tree.path)))
-    file = tree.path / "env" / "toolchains.json"
+def test_a_private_value_that_changes_shows_by_its_digest(planted: Tree) -> None:
+    facts_before = set(known(bundle.build(planted.path)))
+    file = planted.path / "env" / "toolchains.json"
     file.write_text(file.read_text().replace("on-falcon", "off-falcon"))
-    changed_names = {name for _, name, _ in facts_before ^ set(known(bundle.build(tree.path)))}
+    changed_names = {name for _, name, _ in facts_before ^ set(known(bundle.build(planted.path)))}
     assert changed_names == {"variable SITE_SWITCH"}
 
 
@@ -295,12 +277,10 @@ def test_a_slash_before_a_word_of_a_title_begins_no_path(title: str) -> None:
 
 def test_what_is_private_in_a_title_does_not_leave() -> None:
     title = "for alice of proj-quantum on nid7.acme.org: /home/alice, password=hunter22"
-    public_title = parse_toml(declared.public_campaign(f"title = {json.dumps(title)}\n", NAMES))[
-        "title"
-    ]
-    assert re.fullmatch(
-        rf"for {DIGEST} of {DIGEST} on \S+: {DIGEST}, password={DIGEST}", public_title
-    )
+    public_text = declared.public_campaign(f"title = {json.dumps(title)}\n", NAMES)
+    public_title = parse_toml(public_text)["title"]
+    pattern = rf"for {DIGEST} of {DIGEST} on \S+: {DIGEST}, password={DIGEST}"
+    assert re.fullmatch(pattern, public_title)
     assert "nid7" not in public_title and "/home" not in NAMES.text("[/home]")
 
 
@@ -333,12 +313,8 @@ def test_what_people_write_for_everybody() -> None:
 
 def test_pseudonyms_in_fields() -> None:
     pseudonym = NAMES.pseudonym("open")
-    fields = {
-        "ranks": [{"host": "open", "library": "open"}],
-        "hosts": ["open"],
-        "reason": "on open",
-    }
-    assert NAMES.fields(fields) == {
+    ranks = [{"host": "open", "library": "open"}]
+    assert NAMES.fields({"ranks": ranks, "hosts": ["open"], "reason": "on open"}) == {
         "ranks": [{"host": pseudonym, "library": "open"}],
         "hosts": [pseudonym],
         "reason": f"on {pseudonym}",
@@ -346,14 +322,11 @@ def test_pseudonyms_in_fields() -> None:
     assert pseudonyms.HOST_FIELDS == ("host", "hosts", "hostname")
 
 
-def test_a_file_in_env_that_is_no_json_stays(make_tree: Maker) -> None:
-    tree = make_tree(launches=1, environs=(ENVIRON,))
+def test_a_file_in_env_that_is_no_json_stays(tree: Tree) -> None:
     (tree.path / "env" / "tools.json").write_text("{")
     bundle_path = bundle.build(tree.path)
-    assert sorted(file.name for file in (bundle_path / "env").iterdir()) == [
-        "host.json",
-        "site-config.json",
-    ]
+    names = {file.name for file in (bundle_path / "env").iterdir()}
+    assert names == {"host.json", "site-config.json"}
     with pytest.raises(UserError, match="missing"):
         manifest.verify(bundle_path / "env")
 

@@ -23,6 +23,8 @@ CASE = {
     "links": LIBRARY,
     "extras": {"transport": "rc", "device": "mlx5_0:1"},
 }
+#: Of a launch whose transport nobody declares.
+PLAIN_CASE = {**CASE, "extras": {}}
 JOB = Allocation(("a1", "a2"), "head")
 MOVED = 100_000_000
 
@@ -51,8 +53,7 @@ def with_nodes(**changes: Any) -> dict[str, Any]:
 
 
 def test_a_launch_as_it_was_requested_has_no_fault() -> None:
-    case = {**CASE, "extras": {}}
-    assert judge(run(), case) == ""
+    assert judge(run(), PLAIN_CASE) == ""
 
 
 def test_what_a_launch_does_not_record_is_not_judged() -> None:
@@ -101,28 +102,16 @@ def test_a_copy_of_the_library_by_the_loaders_path() -> None:
 
 
 def test_another_library_than_the_mpis_by_the_loaders_path() -> None:
-    boost = "/opt/boost/lib/libboost_mpi.so.1.81.0"
-    case = {
-        **CASE,
-        "extras": {},
-        "libraries": {"libboost_mpi.so.1.81.0": boost, "libm.so.6": "/lib/libm.so.6"},
-    }
-    matching_libraries = {
-        "libboost_mpi.so.1.81.0": boost,
-        "libm.so.6": "/lib/libm-2.so",
-        "libslow.so": "/x.so",
-    }
-    other_libraries = {"libboost_mpi.so.1.81.0": "/home/me/libboost_mpi.so.1.81.0"}
-    assert (
-        judge(run({"libraries": matching_libraries}, {"libraries": matching_libraries}), case) == ""
-    )
-    assert judge(run({}, {"libraries": other_libraries}), case) == (
+    name, boost = "libboost_mpi.so.1.81.0", "/opt/boost/lib/libboost_mpi.so.1.81.0"
+    case = {**PLAIN_CASE, "libraries": {name: boost, "libm.so.6": "/lib/libm.so.6"}}
+    libraries = {name: boost, "libm.so.6": "/lib/libm-2.so", "libslow.so": "/x.so"}
+    assert judge(run({"libraries": libraries}, {"libraries": libraries}), case) == ""
+    record = run({}, {"libraries": {name: f"/home/me/{name}"}})
+    assert judge(record, case) == (
         "mismatch: rank 1 on a2 loaded libboost_mpi.so.1.81.0 (/home/me/libboost_mpi.so.1.81.0), "
         f"but the program links libboost_mpi.so.1.81.0 ({boost}): LD_LIBRARY_PATH brings another"
     )
-    assert judge(run({}, {"libraries": other_libraries}), {**case, "links": None}) == "", (
-        "the site's own"
-    )
+    assert judge(record, {**case, "links": None}) == "", "the site's own"
 
 
 @pytest.mark.parametrize(
@@ -140,7 +129,7 @@ def test_another_library_than_the_mpis_by_the_loaders_path() -> None:
 def test_what_starts_a_program_may_not_change_its_arguments(
     arguments: list[str], fault: str
 ) -> None:
-    case = {**CASE, "extras": {}, "arguments": ["--budget=1", "--end=4096"]}
+    case = {**PLAIN_CASE, "arguments": ["--budget=1", "--end=4096"]}
     reason = judge(run(command=["/build/netpipe", *arguments]), case)
     assert reason.startswith(f"mismatch: {fault}") if fault else not reason
     foreign_rank = {"program_sha256": None}
@@ -159,11 +148,7 @@ def test_code_that_a_variable_of_the_user_brings_is_named() -> None:
     ("hosts", "names", "fault"),
     [
         (("head", "head2"), (None, None), "ran on head, where the job was submitted; the job"),
-        (
-            ("head", "a2"),
-            ("a1", "a2"),
-            "ran on head, where the job was submitted; the job has",
-        ),
+        (("head", "a2"), ("a1", "a2"), "ran on head, where the job was submitted; the job has"),
         (
             ("a1", "b7"),
             ("a1", None),
@@ -178,17 +163,15 @@ def test_code_that_a_variable_of_the_user_brings_is_named() -> None:
 def test_ranks_elsewhere_than_on_the_nodes_of_the_job(
     hosts: tuple[str, str], names: tuple[str | None, str | None], fault: str
 ) -> None:
-    record = run(
-        *({"host": host, "slurm_node": node} for host, node in zip(hosts, names, strict=True))
-    )
-    reason = judge(record, {**CASE, "extras": {}})
+    places = zip(hosts, names, strict=True)
+    record = run(*({"host": host, "slurm_node": node} for host, node in places))
+    reason = judge(record, PLAIN_CASE)
     assert reason.startswith(f"mismatch: {fault}") if fault else not reason
 
 
 def test_a_launch_outside_of_any_job() -> None:
-    assert (
-        judge(run(), job=Allocation((), "")) == "mismatch: ran on a1, outside of any job of Slurm"
-    )
+    fault = judge(run(), job=Allocation((), ""))
+    assert fault == "mismatch: ran on a1, outside of any job of Slurm"
 
 
 def test_hosts_alone_are_compared_with_the_job_where_a_program_of_others_ran() -> None:
@@ -197,7 +180,7 @@ def test_hosts_alone_are_compared_with_the_job_where_a_program_of_others_ran() -
 
 
 def test_shared_memory_where_the_network_was_requested() -> None:
-    fault = judge(with_nodes(sent_bytes={"eth1": 1_000}), {**CASE, "extras": {}})
+    fault = judge(with_nodes(sent_bytes={"eth1": 1_000}), PLAIN_CASE)
     assert fault == (
         "mismatch: interface eth1 sent 1000 bytes of the 100000000 that were measured, the most of "
         "all: shared memory, where the network was asked for"
@@ -205,12 +188,11 @@ def test_shared_memory_where_the_network_was_requested() -> None:
 
 
 @pytest.mark.parametrize(
-    "changes",
-    [{"boot": None}, {"adapters": ["mlx5_0"]}, {"sent_bytes": {"eth1": MOVED // 10}}],
+    "changes", [{"boot": None}, {"adapters": ["mlx5_0"]}, {"sent_bytes": {"eth1": MOVED // 10}}]
 )
 def test_where_data_may_have_gone_another_way_nothing_is_claimed(changes: dict[str, Any]) -> None:
     node_changes = {"sent_bytes": {"eth1": 0}, **changes}
-    assert judge(with_nodes(**node_changes), {**CASE, "extras": {}}) == ""
+    assert judge(with_nodes(**node_changes), PLAIN_CASE) == ""
 
 
 def test_nodes_of_two_machines_share_no_memory() -> None:
@@ -243,9 +225,8 @@ def test_a_simulated_launch_has_no_nodes_and_no_file() -> None:
     record["nodes"][0]["sent_bytes"] = {"eth1": 0}
     assert judge(record, case, None) == ""
     assert not identity.needs_allocation(case)
-    assert "toolchain openmpi41-tcp is smpi 3.33" in judge(
-        record, {**case, "mpi": {**mpi, "version": "3.33"}}, None
-    )
+    fault = judge(record, {**case, "mpi": {**mpi, "version": "3.33"}}, None)
+    assert "toolchain openmpi41-tcp is smpi 3.33" in fault
 
 
 def test_what_others_wrote_is_one_printable_line() -> None:
@@ -256,11 +237,7 @@ def test_what_others_wrote_is_one_printable_line() -> None:
 
 @pytest.mark.parametrize(
     ("nodelist", "nodes"),
-    [
-        ("a[1-2,5],b1", ("a1", "a2", "a5", "b1")),
-        ("node-1.example", ("node-1.example",)),
-        ("", ()),
-    ],
+    [("a[1-2,5],b1", ("a1", "a2", "a5", "b1")), ("node-1.example", ("node-1.example",)), ("", ())],
 )
 def test_the_allocation_of_a_job(tmp_path: Path, nodelist: str, nodes: tuple[str, ...]) -> None:
     text = f"SLURM_JOB_ID=7\nSLURM_JOB_NODELIST={nodelist}\nSLURM_SUBMIT_HOST=Head.example.org\n"
@@ -309,6 +286,3 @@ def test_any_allocation_is_read_or_refused(tmp_path_factory: Any, content: bytes
     (folder / identity.ALLOCATION).write_bytes(b"SLURM_JOB_NODELIST=" + content)
     with contextlib.suppress(UserError):
         assert all(isinstance(node, str) for node in Allocation.read(folder).nodes)
-
-
-# Launches of a run, each against those before it.

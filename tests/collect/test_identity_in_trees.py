@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import copy
-import json
 import re
-from collections.abc import Callable
 from typing import Any
 
 import pytest
+from collect.conftest import ENVIRON, Maker, content, edit
 from support.identity import LIBRARY, RANK
+from support.synthetic import Tree
 
 from roundtrip.collect import bundle, identity
 from roundtrip.collect.disclosure import DIGEST
@@ -17,28 +16,27 @@ from roundtrip.collect.launches import scan
 from roundtrip.report import data
 from roundtrip.report.sections import launches
 
-Maker = Callable[..., Any]
-ENVIRON = "openmpi41-boost181"
 HOST = "thunderbolt.example.org"
 
 
-def record(tree: Any, number: int, **changes: Any) -> None:
-    """What the ranks of a launch said, and what else is changed in its run.json."""
-    file = tree.folder(number, ENVIRON) / "run.json"
-    case = file.with_name("case.json")
-    case_record = {**json.loads(case.read_text()), "tuning": {}, **changes.pop("case", {})}
-    case.write_text(json.dumps(case_record))
-    rank = {"host": HOST, "ranks": [0, 1], "slurm_node": None, **RANK}
-    run_record = json.loads(file.read_text())
-    run_record["command"] = ["/build/netpipe"]
-    run_record["identity"] = [{**rank, **changes.pop("rank", {})}]
-    node = {"smt": "off", "logical": 2, "huge_pages": "madvise"}
-    interfaces = {"eth1": "MTU 1500"}
-    run_record["nodes"][0] |= {**node, "interfaces": interfaces, **changes.pop("node", {})}
-    file.write_text(json.dumps({**run_record, **changes}))
+def record(tree: Tree, number: int, **changes: Any) -> None:
+    """Record what the ranks of a launch say; `changes` are of ``case``, ``rank`` and ``node``."""
+    folder = tree.folder(number, ENVIRON)
+    edit(folder / "case.json", **({"tuning": {}} | changes.get("case", {})))
+    identity = {"host": HOST, "ranks": [0, 1], "slurm_node": None, **RANK}
+    node = {"smt": "off", "logical": 2, "huge_pages": "madvise", "interfaces": {"eth1": "MTU 1500"}}
+    with content(folder / "run.json") as run:
+        run["command"] = ["/build/netpipe"]
+        run["identity"] = [identity | changes.get("rank", {})]
+        run["nodes"][0] |= node | changes.get("node", {})
 
 
-def reasons(tree: Any) -> list[str]:
+@pytest.fixture
+def tree(two_launches: Tree) -> Tree:
+    return two_launches
+
+
+def reasons(tree: Tree) -> list[str]:
     return [launch.reason for launch in scan(tree.path)]
 
 
@@ -82,7 +80,7 @@ def test_what_changed_in_mid_run_fails_the_launches_after_it(
 ) -> None:
     tree = make_tree(launches=4, environs=(ENVIRON,))
     for number in (1, 2, 3, 4):
-        record(tree, number, **(copy.deepcopy(changes) if number > 2 else {}))
+        record(tree, number, **(changes if number > 2 else {}))
     launch_reasons = reasons(tree)
     assert launch_reasons[:2] == ["", ""]
     assert all(reason.startswith(f"mismatch: {difference}") for reason in launch_reasons[2:])
@@ -96,15 +94,12 @@ def test_a_fact_that_a_launch_does_not_know_is_no_change(make_tree: Maker) -> No
     assert reasons(tree) == ["", "", ""]
 
 
-def test_a_program_that_is_not_the_one_that_the_run_began_with(make_tree: Maker) -> None:
-    tree = make_tree(launches=2, environs=(ENVIRON,))
-    file = tree.path / "state.json"
+def test_a_program_that_is_not_the_one_that_the_run_began_with(tree: Tree) -> None:
     pins = [{"what": "program", "file": "/build/netpipe", "sha256": RANK["program_sha256"]}]
-    file.write_text(json.dumps({**json.loads(file.read_text()), "pins": pins}))
+    edit(tree.path / "state.json", pins=pins)
     for number in (1, 2):
-        case = tree.folder(number, ENVIRON) / "case.json"
         program = {"file": "/build/netpipe", "sha256": None}
-        case.write_text(json.dumps({**json.loads(case.read_text()), "program": program}))
+        edit(tree.folder(number, ENVIRON) / "case.json", program=program)
     record(tree, 1)
     record(tree, 2, rank={"program_sha256": "cd" * 32})
     first, second = reasons(tree)
@@ -113,15 +108,17 @@ def test_a_program_that_is_not_the_one_that_the_run_began_with(make_tree: Maker)
     assert " when the run began, and is cdcd" in second
 
 
-def test_a_launch_beside_another_job_is_disturbed_and_says_by_which(make_tree: Maker) -> None:
-    tree = make_tree(launches=2, environs=(ENVIRON,))
-    for number in (1, 2):
+def allocate(tree: Tree, *texts: str) -> None:
+    """Let each launch have run in a job of Slurm with this allocation."""
+    for number, text in enumerate(texts, 1):
         folder = tree.folder(number, ENVIRON)
-        case = json.loads((folder / "case.json").read_text())
-        (folder / "case.json").write_text(json.dumps({**case, "scheduler": "slurm"}))
-        text = "SLURM_JOB_ID=7\nSLURM_JOB_UID=1000\nSLURM_JOB_NODELIST=thunderbolt\n"
-        other_job = "OTHER_JOB=49|65534|thunderbolt\n" if number == 2 else ""
-        (folder / identity.ALLOCATION).write_text(text + other_job)
+        edit(folder / "case.json", scheduler="slurm")
+        (folder / identity.ALLOCATION).write_text(text)
+
+
+def test_a_launch_beside_another_job_is_disturbed_and_says_by_which(tree: Tree) -> None:
+    text = "SLURM_JOB_ID=7\nSLURM_JOB_UID=1000\nSLURM_JOB_NODELIST=thunderbolt\n"
+    allocate(tree, text, f"{text}OTHER_JOB=49|65534|thunderbolt\n")
     assert reasons(tree) == ["", ""]
     launch_rows = data.read(bundle.build(tree.path)).launches.sort("launch")
     first, second = launch_rows["disturbed_why"]
@@ -129,14 +126,8 @@ def test_a_launch_beside_another_job_is_disturbed_and_says_by_which(make_tree: M
     assert second.startswith("co-scheduled: Slurm ran job 49 of another user on node node-")
 
 
-def test_nodes_of_a_job_have_pseudonyms_in_a_bundle(make_tree: Maker) -> None:
-    tree = make_tree(launches=2, environs=(ENVIRON,))
-    for number in (1, 2):
-        folder = tree.folder(number, ENVIRON)
-        case = json.loads((folder / "case.json").read_text())
-        (folder / "case.json").write_text(json.dumps({**case, "scheduler": "slurm"}))
-        nodes = "thunderbolt" if number == 1 else "odin,fenrir7"
-        (folder / identity.ALLOCATION).write_text(f"SLURM_JOB_NODELIST={nodes}\n")
+def test_nodes_of_a_job_have_pseudonyms_in_a_bundle(tree: Tree) -> None:
+    allocate(tree, "SLURM_JOB_NODELIST=thunderbolt\n", "SLURM_JOB_NODELIST=odin,fenrir7\n")
     assert reasons(tree)[1].endswith("did not allocate; the job has node fenrir7, node odin")
     bundle_data = data.read(bundle.build(tree.path))
     (reason,) = bundle_data.launches.filter(status="failed")["reason"]

@@ -2,31 +2,25 @@
 
 from __future__ import annotations
 
-import json
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
+from collect.conftest import ENVIRON, Maker, content, edit
+from support.synthetic import Tree
 
 from roundtrip.campaign.outcome import Outcome
 from roundtrip.campaign.tree import RunTree
 from roundtrip.collect import bundle
-from roundtrip.collect.launches import Launch, scan
-
-ENVIRON = "openmpi41-boost181"
-Maker = Callable[..., Any]
+from roundtrip.collect.launch import Launch
+from roundtrip.collect.launches import scan
 
 
 def the_failed(tree: Any) -> Launch:
     (launch,) = [launch for launch in scan(tree.path) if launch.status != "passed"]
     return launch
-
-
-def edit(file: Path, **changes: Any) -> None:
-    file.write_text(json.dumps({**json.loads(file.read_text()), **changes}))
 
 
 def test_all_launches_of_a_good_run_passed(make_tree: Maker) -> None:
@@ -41,16 +35,13 @@ def test_all_launches_of_a_good_run_passed(make_tree: Maker) -> None:
     assert not any(launch.disturbances for launch in launches)
 
 
-def test_session_1000_is_after_999(make_tree: Maker) -> None:
+def test_session_1000_is_after_999(tree: Tree) -> None:
     """As text it is before; then the copy would count, and the original not."""
-    tree = make_tree(launches=1, environs=(ENVIRON,))
     rounds = tree.path / "rounds"
     (rounds / "001").rename(rounds / "999")
     shutil.copytree(rounds / "999", rounds / "1000")
-    assert [(launch.round, launch.status) for launch in scan(tree.path)] == [
-        ("999", "passed"),
-        ("1000", "failed"),
-    ]
+    statuses = [(launch.round, launch.status) for launch in scan(tree.path)]
+    assert statuses == [("999", "passed"), ("1000", "failed")]
 
 
 def test_an_empty_run_has_none(tmp_path: Path) -> None:
@@ -60,9 +51,7 @@ def test_an_empty_run_has_none(tmp_path: Path) -> None:
 def test_a_disturbed_launch_passes_and_says_why(make_tree: Maker) -> None:
     launches = scan(make_tree(launches=5, environs=(ENVIRON,)).path)
     assert [bool(launch.disturbances) for launch in launches] == [False] * 4 + [True]
-    assert any(
-        "load average 4.4 at the start, on 2 cores" in reason for reason in launches[4].disturbances
-    )
+    assert "load average 4.4 at the start, on 2 cores" in launches[4].disturbances
 
 
 def test_a_launch_of_4_of_20_sizes_is_partial_and_has_not_passed(make_tree: Maker) -> None:
@@ -73,9 +62,8 @@ def test_a_launch_of_4_of_20_sizes_is_partial_and_has_not_passed(make_tree: Make
     launches = scan(tree.path)
     assert [launch.status for launch in launches] == ["passed"] * 4 + ["partial"]
     partial_reason, *disturbances = launches[4].reason.split("; ")
-    assert (
-        partial_reason == "measured 4 of the 20 sizes of its coarse grid before its time was over"
-    )
+    lack = "measured 4 of the 20 sizes of its coarse grid before its time was over"
+    assert partial_reason == lack
     assert "load average 4.4 at the start, on 2 cores" in disturbances
     outcome = Outcome.from_tree(RunTree(tree.path))
     assert not outcome.is_complete
@@ -85,15 +73,9 @@ def test_a_launch_of_4_of_20_sizes_is_partial_and_has_not_passed(make_tree: Make
     assert missing_line == f"missing 1 x {tree.case_id(ENVIRON)}"
 
 
-def test_a_simulated_launch_is_never_partial(make_tree: Maker) -> None:
-    tree = make_tree(launches=1, environs=(ENVIRON,))
+def test_a_simulated_launch_is_never_partial(tree: Tree) -> None:
     edit(tree.folder(1, ENVIRON) / "case.json", simulated=True)
-    simulator = {
-        "simgrid": "3.32",
-        "platform": "odin",
-        "platform_sha256": "0" * 64,
-        "host_flops": 1e9,
-    }
+    simulator = {"simgrid": "3.32", "platform": "odin", "platform_sha256": "0" * 64}
     run = tree.folder(1, ENVIRON) / "run.json"
     edit(run, simulated=simulator, coverage={"measured": 4, "wanted": 20})
     (launch,) = scan(tree.path)
@@ -101,19 +83,17 @@ def test_a_simulated_launch_is_never_partial(make_tree: Maker) -> None:
 
 
 @pytest.mark.parametrize("coverage", [{"measured": -1, "wanted": 2}, {"measured": 1}, [4, 20]])
-def test_a_coverage_that_is_none_fails_the_launch(make_tree: Maker, coverage: Any) -> None:
-    tree = make_tree(launches=1, environs=(ENVIRON,))
+def test_a_coverage_that_is_none_fails_the_launch(tree: Tree, coverage: Any) -> None:
     edit(tree.folder(1, ENVIRON) / "run.json", coverage=coverage)
     assert the_failed(tree).status == "failed"
 
 
-def test_a_failed_launch_has_reframes_reason_and_its_last_words(make_tree: Maker) -> None:
-    tree = make_tree(launches=2, environs=(ENVIRON,))
+def test_a_failed_launch_has_reframes_reason_and_its_last_words(two_launches: Tree) -> None:
     reason = "sanity error: no end marker: the workload died or was killed"
-    stage = tree.fail(2, ENVIRON, fail_phase="sanity", fail_reason=reason, job_exitcode=137)
+    stage = two_launches.fail(2, ENVIRON, fail_phase="sanity", fail_reason=reason, job_exitcode=137)
     (stage / "run.json").unlink()
     (stage / "rfm_job.err").write_text("first\nmpirun noticed that rank 1 died\x1b[0m\n\n")
-    launch = the_failed(tree)
+    launch = the_failed(two_launches)
     assert launch.status == "failed"
     assert launch.id == f"002/{ENVIRON}/NetPIPE_ping"
     assert launch.reason == (
@@ -121,35 +101,30 @@ def test_a_failed_launch_has_reframes_reason_and_its_last_words(make_tree: Maker
     )
 
 
-def test_a_killed_session_leaves_interrupted_launches(make_tree: Maker) -> None:
-    tree = make_tree(launches=2, environs=(ENVIRON,))
-    stage = tree.fail(2, ENVIRON)
+def test_a_killed_session_leaves_interrupted_launches(two_launches: Tree) -> None:
+    stage = two_launches.fail(2, ENVIRON)
     (stage / "run.json").unlink()
-    (tree.path / "rounds" / "002" / "report.json").unlink()
-    assert the_failed(tree).reason.startswith("interrupted: the ReFrame session was killed")
+    (two_launches.path / "rounds" / "002" / "report.json").unlink()
+    assert the_failed(two_launches).reason.startswith("interrupted: the ReFrame session was killed")
 
 
-def test_passed_launches_of_a_killed_session_count(make_tree: Maker) -> None:
-    tree = make_tree(launches=1)
-    (tree.path / "rounds" / "001" / "report.json").write_text('{"runs": [')
-    assert [launch.status for launch in scan(tree.path)] == ["passed", "passed"]
-
-
-def test_a_build_that_failed_is_the_reason_of_its_tests(make_tree: Maker) -> None:
-    tree = make_tree(launches=1, environs=(ENVIRON,))
+def fail_build(tree: Tree, **entry: Any) -> None:
+    """Let the build of the tree's one launch fail."""
     shutil.rmtree(tree.folder(1, ENVIRON))
-    build = tree.entry(
-        *(1, ENVIRON, "fail"),
-        display_name=f"build_workloads ~local:smp+{ENVIRON}",
-        fixture=True,
-        fail_reason="build error: build job failed with exit code: 3",
-    )
+    name = f"build_workloads ~local:smp+{ENVIRON}"
+    reason = "build error: build job failed with exit code: 3"
+    facts = {"display_name": name, "fixture": True, "fail_reason": reason, **entry}
+    build = tree.entry(1, ENVIRON, "fail", **facts)
     tree.report(1, [build, tree.entry(1, ENVIRON, "fail_deps", stagedir=None)])
+
+
+BUILD_FAILURE = "build_workloads failed: build error: build job failed with exit code: 3"
+
+
+def test_a_build_that_failed_is_the_reason_of_its_tests(tree: Tree) -> None:
+    fail_build(tree)
     launch = the_failed(tree)
-    assert launch.case_id == tree.case_id(ENVIRON)
-    assert launch.reason == (
-        "build_workloads failed: build error: build job failed with exit code: 3"
-    )
+    assert (launch.case_id, launch.reason) == (tree.case_id(ENVIRON), BUILD_FAILURE)
 
 
 @pytest.mark.parametrize(
@@ -160,25 +135,13 @@ def test_a_build_that_failed_is_the_reason_of_its_tests(make_tree: Maker) -> Non
         ("-- Found MPI\nCMake Error at CMakeLists.txt:3 (find):\n", "CMake Error at"),
     ],
 )
-def test_the_first_error_of_a_build_is_its_reason(
-    make_tree: Maker, output: str, error: str
-) -> None:
-    tree = make_tree(launches=1, environs=(ENVIRON,))
-    shutil.rmtree(tree.folder(1, ENVIRON))
-    build = tree.entry(
-        *(1, ENVIRON, "fail"),
-        display_name=f"build_workloads ~local:smp+{ENVIRON}",
-        fixture=True,
-        fail_phase="compile",
-        stagedir="/anywhere/build_workloads_1",
-        fail_reason="build error: build job failed with exit code: 1",
-    )
-    tree.report(1, [build, tree.entry(1, ENVIRON, "fail_deps", stagedir=None)])
+def test_the_first_error_of_a_build_is_its_reason(tree: Tree, output: str, error: str) -> None:
+    fail_build(tree, fail_phase="compile", stagedir="/anywhere/build_workloads_1")
     folder = tree.path / "rounds/001/stage/local/smp" / ENVIRON / "build_workloads_1"
     folder.mkdir(parents=True)
     (folder / "rfm_build.out").write_text(output)
     reason = the_failed(tree).reason
-    assert reason.startswith(f"build_workloads failed: {build['fail_reason']}: {error}")
+    assert reason.startswith(f"{BUILD_FAILURE}: {error}")
     assert reason.isprintable()
 
 
@@ -208,14 +171,12 @@ def test_a_test_that_skips_itself_is_skipped(make_tree: Maker) -> None:
         ({"points": 3}, "run.json:1: points: input should be a list, not 3"),
     ],
 )
-def test_a_run_json_that_does_not_fit(make_tree: Maker, changes: Any, reason: str) -> None:
-    tree = make_tree(launches=1, environs=(ENVIRON,))
+def test_a_run_json_that_does_not_fit(tree: Tree, changes: Any, reason: str) -> None:
     edit(tree.folder(1, ENVIRON) / "run.json", **changes)
     assert the_failed(tree).reason == reason
 
 
-def test_bad_samples_fail_the_launch_with_the_first_line(make_tree: Maker) -> None:
-    tree = make_tree(launches=1, environs=(ENVIRON,))
+def test_bad_samples_fail_the_launch_with_the_first_line(tree: Tree) -> None:
     file = tree.folder(1, ENVIRON) / "samples.csv"
     content = file.read_bytes().splitlines(keepends=True)
     content[5] = content[5].replace(b",s\n", b",us\n")
@@ -225,37 +186,34 @@ def test_bad_samples_fail_the_launch_with_the_first_line(make_tree: Maker) -> No
 
 
 @pytest.mark.parametrize("name", ["run.json", "samples.csv"])
-def test_a_launch_without_one_of_its_files(make_tree: Maker, name: str) -> None:
-    tree = make_tree(launches=1, environs=(ENVIRON,))
+def test_a_launch_without_one_of_its_files(tree: Tree, name: str) -> None:
     (tree.folder(1, ENVIRON) / name).unlink()
     assert the_failed(tree).reason.startswith(name)
 
 
-def test_a_launch_of_another_study_than_its_case(make_tree: Maker) -> None:
-    tree = make_tree(launches=1, environs=(ENVIRON,))
+def test_a_launch_of_another_study_than_its_case(tree: Tree) -> None:
     edit(tree.folder(1, ENVIRON) / "case.json", study="ring")
     assert the_failed(tree).reason == "samples.csv is of study netpipe, not ring"
 
 
-def test_a_second_scan_sees_what_changed(make_tree: Maker) -> None:
-    tree = make_tree(launches=1, environs=(ENVIRON,))
+def test_a_second_scan_sees_what_changed(tree: Tree) -> None:
     assert scan(tree.path)[0].status == "passed"
     edit(tree.folder(1, ENVIRON) / "run.json", complete=False, padding="x")
     assert scan(tree.path)[0].status == "failed"
 
 
-@pytest.mark.parametrize("report", ["null", "[]", '{"runs": [{"testcases": [3]}]}', '{"runs": 1}'])
-def test_a_broken_session_report_counts_as_none(make_tree: Maker, report: str) -> None:
-    tree = make_tree(launches=1, environs=(ENVIRON,))
+@pytest.mark.parametrize(
+    "report", ["null", "[]", '{"runs": [{"testcases": [3]}]}', '{"runs": 1}', '{"runs": [']
+)
+def test_a_broken_session_report_counts_as_none(tree: Tree, report: str) -> None:
     (tree.path / "rounds" / "001" / "report.json").write_text(report)
     assert [launch.status for launch in scan(tree.path)] == ["passed"]
 
 
-def test_a_copied_launch_counts_once(make_tree: Maker) -> None:
-    tree = make_tree(launches=2, environs=(ENVIRON,))
-    folder = next((tree.path / "rounds" / "001" / "output").rglob("case.json")).parent
+def test_a_copied_launch_counts_once(two_launches: Tree) -> None:
+    folder = next((two_launches.path / "rounds" / "001" / "output").rglob("case.json")).parent
     shutil.copytree(folder, folder.with_name(folder.name + "_copy"))
-    launch = the_failed(tree)
+    launch = the_failed(two_launches)
     assert launch.reason == (
         f"samples.csv: the very samples of launch 001/{ENVIRON}/{folder.name}: a copy"
     )
@@ -266,14 +224,10 @@ def test_a_launch_that_had_no_time_says_how_busy_the_machine_was(make_tree: Make
     folder = tree.folder(2, ENVIRON)
     head = (folder / "samples.csv").read_text().split("netpipe,")[0]
     (folder / "samples.csv").write_text(head)
-    run = json.loads((folder / "run.json").read_text())
-    points = [{**point, "status": "budget", "samples": 0} for point in run["points"]]
-    edit(
-        folder / "run.json",
-        points=points,
-        budget_s=1.0,
-        disturbance={**run["disturbance"], "load_average_start": [14.25]},
-    )
+    with content(folder / "run.json") as run:
+        for point in run["points"]:
+            point |= {"status": "budget", "samples": 0}
+        run["budget_s"], run["disturbance"]["load_average_start"] = 1.0, [14.25]
     assert the_failed(tree).reason == (
         "its budget of 1 s was spent before anything was measured, at a load average of 14.2: "
         "give it a larger one"
@@ -282,17 +236,11 @@ def test_a_launch_that_had_no_time_says_how_busy_the_machine_was(make_tree: Make
 
 @pytest.mark.parametrize(("logical", "is_disturbed"), [(64, False), (8, True), (None, False)])
 def test_the_load_of_a_node_is_judged_by_its_own_processors(
-    make_tree: Maker, logical: int | None, is_disturbed: bool
+    tree: Tree, logical: int | None, is_disturbed: bool
 ) -> None:
-    tree = make_tree(launches=1, environs=(ENVIRON,))
-    file = tree.path / "env" / "host.json"
-    file.write_text(json.dumps({**json.loads(file.read_text()), "hostname": "login"}))
-    run_file = tree.folder(1, ENVIRON) / "run.json"
-    run = json.loads(run_file.read_text())
-    edit(
-        run_file,
-        nodes=[{**run["nodes"][0], "logical": logical}],
-        disturbance={**run["disturbance"], "load_average_start": [14.2]},
-    )
+    edit(tree.path / "env" / "host.json", hostname="login")
+    with content(tree.folder(1, ENVIRON) / "run.json") as run:
+        run["nodes"][0]["logical"] = logical
+        run["disturbance"]["load_average_start"] = [14.2]
     (launch,) = scan(tree.path)
     assert any("load average" in why for why in launch.disturbances) == is_disturbed

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Callable
 from typing import Any
 
 import pytest
-from support.synthetic import Tree
+from collect.conftest import ENVIRON, Maker
 
 from roundtrip.collect import link
 from roundtrip.collect.launches import scan
@@ -19,17 +18,12 @@ _SETTINGS = {
 }  # fmt: skip
 
 
-def _direction(name: str) -> dict[str, Any]:
-    return {"name": name, "frames": 9, "cut": 0, "dropped": 0, "late_us_mean": 3.2}
-
-
 def _status() -> dict[str, Any]:
+    direction = {"frames": 9, "cut": 0, "dropped": 0, "late_us_mean": 3.2}
     return {
         **_SETTINGS,
-        "started_ns": 5,
-        "changes": 2,
-        "send_errors": 0,
-        "directions": [_direction("A->B"), _direction("B->A")],
+        **{"started_ns": 5, "changes": 2, "send_errors": 0},
+        "directions": [{"name": name, **direction} for name in ("A->B", "B->A")],
         "self_test": {"asked_ms": 0.0, "min_ms": 0.031, "p50_ms": 0.04, "received": 25},
     }
 
@@ -39,24 +33,14 @@ def record(**after: Any) -> dict[str, Any]:
     status = _status()
     for key, value in after.items():
         (status["directions"][0] if key in status["directions"][0] else status)[key] = value
-    return {
-        "schema": 1,
-        "holder": "job 7",
-        "asked": dict(_SETTINGS),
-        "before": _status(),
-        "after": status,
-        "broken": [],
-        "status": 0,
-    }
-
-
-def test_an_untouched_link_is_no_fault() -> None:
-    assert link.fault(record()) == ""
+    links = {"asked": dict(_SETTINGS), "before": _status(), "after": status}
+    return {"schema": 1, "holder": "job 7", **links, "broken": [], "status": 0}
 
 
 @pytest.mark.parametrize(
     ("after", "reason"),
     [
+        ({}, ""),
         ({"changes": 3, "rtt_ms": 4.0}, "link changed: RTT 0 ms asked, RTT 4 ms found"),
         ({"changes": 4}, "link changed 2 times"),
         ({"changes": 3, "cut": 12}, "link changed: 12 frames cut"),
@@ -115,22 +99,17 @@ def test_a_latency_has_an_upper_bound_from_the_links_own_ping() -> None:
 
 
 def test_a_launch_over_a_touched_link_is_failed_with_the_reason(
-    make_tree: Callable[..., Tree],
+    make_tree: Maker,
 ) -> None:
-    tree = make_tree()
-    first, second, third, *other_launches = [
-        launch for launch in scan(tree.path) if launch.status == "passed"
-    ]
-    assert first.folder and second.folder and third.folder
-    (first.folder / link.FILE_NAME).write_text(json.dumps(record(cut=12)))
-    (second.folder / link.FILE_NAME).write_text(json.dumps(record()))
-    (third.folder / link.FILE_NAME).write_text('{"schema": 1}')
-    launches = {launch.id: launch for launch in scan(tree.path)}
-    assert (launches[first.id].status, launches[first.id].reason) == ("failed", "12 frames cut")
-    assert launches[second.id].status == "passed"
-    assert launches[third.id].status == "failed"
-    assert launches[third.id].reason.startswith("link.json: the file: 'holder' is missing")
-    assert all(launches[launch.id].status == "passed" for launch in other_launches)
+    tree = make_tree(launches=4, environs=(ENVIRON,))
+    texts = (json.dumps(record(cut=12)), json.dumps(record()), '{"schema": 1}')
+    for number, text in enumerate(texts, 1):
+        (tree.folder(number, ENVIRON) / link.FILE_NAME).write_text(text)
+    touched, untouched, damaged, other = scan(tree.path)
+    assert (touched.status, touched.reason) == ("failed", "12 frames cut")
+    assert (untouched.status, other.status) == ("passed", "passed")
+    assert damaged.status == "failed"
+    assert damaged.reason.startswith("link.json: the file: 'holder' is missing")
 
 
 def test_a_record_that_is_none_is_one_line(tmp_path: Any) -> None:

@@ -39,9 +39,8 @@ def table(tmp_path: Path) -> Path:
 
 def task(folder: Path, monkeypatch: pytest.MonkeyPatch, body: str) -> str:
     """A task of the reader whose function has that body."""
-    (folder / "hostile.py").write_text(
-        f"def run(limits, files, content):\n    {body}\n    yield b''"
-    )
+    code = f"def run(limits, files, content):\n    {body}\n    yield b''"
+    (folder / "hostile.py").write_text(code)
     monkeypatch.setenv("PYTHONPATH", f"{folder}:{CHECKOUT / 'src'}")
     return "hostile:run"
 
@@ -78,9 +77,8 @@ def test_each_limit_is_named(
 def test_a_table_that_makes_polars_panic_is_named(
     table: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    hostile_task = task(
-        table.parent, monkeypatch, "import polars; raise polars.exceptions.PanicException"
-    )
+    body = "import polars; raise polars.exceptions.PanicException"
+    hostile_task = task(table.parent, monkeypatch, body)
     with Reader() as file_reader, pytest.raises(UserError, match="its decoder panicked"):
         list(file_reader.run(hostile_task, [table]))
 
@@ -102,9 +100,8 @@ def test_rows_count_over_all_tables_that_are_read_together(
         pl.select(a=pl.repeat("x", rows)).write_parquet(file)
     reader.require(table.parent)
     pl.select(a=pl.repeat("x", 401)).write_parquet(second_table)
-    with pytest.raises(
-        UserError, match=f"^{second_table}: 1001 rows; right are at most 1000; if it is a"
-    ):
+    complaint = f"^{second_table}: 1001 rows; right are at most 1000; if it is a"
+    with pytest.raises(UserError, match=complaint):
         reader.require(table.parent)
 
 
@@ -145,10 +142,8 @@ def test_a_large_samples_file_is_read_as_a_small_one(
             patch.setattr(samples, "_SMALL", 10)
             limited_samples = samples.parse_limited(content, file)
         assert limited_samples.frame.equals(direct_samples.frame)
-        assert (limited_samples.metadata, limited_samples.problems) == (
-            direct_samples.metadata,
-            direct_samples.problems,
-        )
+        assert limited_samples.metadata == direct_samples.metadata
+        assert limited_samples.problems == direct_samples.problems
 
 
 def test_a_cache_that_unpacks_to_much_is_made_anew(
@@ -164,19 +159,15 @@ def test_a_cache_that_unpacks_to_much_is_made_anew(
     assert not cache.load(tmp_path).stamps
 
 
-def _json(file: Path) -> None:
-    with gzip.open(file, "wb", 6) as stream:
-        stream.write(b'{"session_info": {}, "runs": [')
-        for _ in range(60):
-            stream.write(b"[]," * 1_000_000)
-        stream.write(b"[]]}")
+def _gzip(head: bytes, part: bytes, end: bytes = b"") -> Callable[[Path], None]:
+    def write(file: Path) -> None:
+        with gzip.open(file, "wb", 6) as stream:
+            stream.write(head)
+            for _ in range(60):
+                stream.write(part * 1_000_000)
+            stream.write(end)
 
-
-def _log(file: Path) -> None:
-    with gzip.open(file, "wb", 6) as stream:
-        stream.write(HEAD)
-        for _ in range(60):
-            stream.write(b"x\n" * 1_000_000)
+    return write
 
 
 def _database(file: Path) -> None:
@@ -211,8 +202,11 @@ seconds = used.ru_utime + used.ru_stime
 print(json.dumps([done.returncode, done.stdout + done.stderr, used.ru_maxrss, seconds]))
 """
 BOMBS: dict[str, tuple[Callable[[Path], None], str]] = {
-    "report.json.gz": (_json, "more than 6.. MiB of memory"),
-    "Check.log.gz": (_log, "more than 6.. MiB of memory"),
+    "report.json.gz": (
+        _gzip(b'{"session_info": {}, "runs": [', b"[],", b"[]]}"),
+        "more than 6.. MiB of memory",
+    ),
+    "Check.log.gz": (_gzip(HEAD, b"x\n"), "more than 6.. MiB of memory"),
     "results.db": (_database, "string or blob too big"),
     "tree": (_table, "2000112 rows; right are at most"),
 }

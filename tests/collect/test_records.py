@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from collect.conftest import ENVIRON
+from support.synthetic import Tree
 
-from roundtrip.collect import analysis, records
+from roundtrip.collect import records
 from roundtrip.errors import UserError
 
 
 @pytest.fixture
-def launch(make_tree: Callable[..., Any]) -> Path:
-    tree = make_tree(launches=1, environs=("openmpi41-boost181",))
-    folder: Path = tree.folder(1, "openmpi41-boost181")
-    return folder
+def launch(tree: Tree) -> Path:
+    return tree.folder(1, ENVIRON)
 
 
 def test_a_case_id_has_its_parameters_sorted() -> None:
@@ -82,52 +81,6 @@ def test_what_is_not_a_record(launch: Path, content: bytes, complaint: str) -> N
 def test_a_missing_file(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="missing"):
         records.read_record(tmp_path / "case.json")
-
-
-def test_the_package_thresholds_are_good() -> None:
-    levels = analysis.default().statistics
-    assert 0 < levels.minimum_effect <= levels.equivalence_margin < 1
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "complaint"),
-    [
-        (
-            "minimum_effect = 0.05",
-            "minimum_effect = 'x'",
-            "statistics.minimum_effect: input should be",
-        ),
-        (
-            "minimum_effect = 0.05",
-            "minimal_effect = 0.05",
-            "statistics: unknown key 'minimal_effect'; legal",
-        ),
-        ("[netpipe]", "[netpype]", "unknown key 'netpype'; legal are disturbance, "),
-        ("[disturbance]", "[netpipes]", "unknown key 'netpipes'; legal are "),
-        ("confidence_level = 0.95", "confidence_level = 1", "should be less than 1"),
-        ("[netpipe]", "[netpipe", "not TOML"),
-        ("compared_sizes = [1, 1024, 65536, 1048576]", "compared_sizes = []", "compared_sizes"),
-    ],
-)
-def test_bad_thresholds_are_one_line(tmp_path: Path, old: str, new: str, complaint: str) -> None:
-    file = tmp_path / "analysis.toml"
-    file.write_text(analysis.default_text().replace(old, new))
-    with pytest.raises(UserError) as error:
-        analysis.load(file)
-    assert complaint in error.value.message
-    line_number = file.read_text().split(new)[0].count("\n") + 1
-    assert (error.value.file, error.value.line) == (str(file), line_number)
-
-
-def test_thresholds_older_than_a_study_are_good_and_stay_as_they_are(tmp_path: Path) -> None:
-    file = tmp_path / "analysis.toml"
-    file.write_text(analysis.default_text().split("[netpipe]")[0])
-    thresholds = analysis.load(file)
-    assert thresholds.studies == analysis.default().studies
-    assert thresholds.text == file.read_text()
-    file.write_text("[netpipe]\ncompared_sizes = [1]\ngreat_loss = 0.5\n")
-    with pytest.raises(UserError, match="'statistics' is missing"):
-        analysis.load(file)
 
 
 def test_the_round_that_was_written_is_read(tmp_path: Path) -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from typing import Any
 
 import pytest
+from collect.conftest import Maker
 from hypothesis import given
 from hypothesis import strategies as st
+from support.synthetic import Tree
 
 from roundtrip.collect import bundle, scheduler_log
 from roundtrip.report import data, renderers
@@ -20,22 +21,22 @@ LOG = """\
 """
 
 
-def test_the_report_says_how_often_and_how_long(make_tree: Callable[..., Any]) -> None:
-    tree = make_tree(launches=6)
-    (tree.path / scheduler_log.FILE_NAME).write_text(LOG)
+def recorded(tree: Tree, log: str) -> tuple[Any, str]:
+    """What the bundle of a tree with this log has of it, and its report."""
+    (tree.path / scheduler_log.FILE_NAME).write_text(log)
     scheduler_log.record(tree.path)
     bundle_path = bundle.build(tree.path)
-    assert "Slurm did not answer once, 31 s in total." in renderers.markdown(
-        build(data.read(bundle_path))
-    )
-    record_text = (bundle_path / "env" / "scheduler.json").read_text()
-    assert json.loads(record_text) == {
-        "silences": [{"start": "2026-11-22T00:39:19Z", "seconds": 31}]
-    }
+    report = renderers.markdown(build(data.read(bundle_path)))
+    return json.loads((bundle_path / "env" / "scheduler.json").read_text()), report
 
 
-def test_a_run_without_silences_records_none(make_tree: Callable[..., Any]) -> None:
-    tree = make_tree(launches=6)
+def test_the_report_says_how_often_and_how_long(make_tree: Maker) -> None:
+    record, report = recorded(make_tree(launches=6), LOG)
+    assert "Slurm did not answer once, 31 s in total." in report
+    assert record == {"silences": [{"start": "2026-11-22T00:39:19Z", "seconds": 31}]}
+
+
+def test_a_run_without_silences_records_none(tree: Tree) -> None:
     scheduler_log.record(tree.path)
     assert not (tree.path / "env" / "scheduler.json").exists()
 
@@ -47,14 +48,11 @@ def test_what_is_no_such_record_says_nothing(content: object) -> None:
     assert scheduler_log.describe_record(content) == ""
 
 
-def test_that_accounting_stayed_away_reaches_the_report(make_tree: Callable[..., Any]) -> None:
+def test_that_accounting_stayed_away_reaches_the_report(make_tree: Maker) -> None:
     tree = make_tree(launches=6)
-    (tree.path / scheduler_log.FILE_NAME).write_text(LOG.replace(" back ", " instead "))
-    scheduler_log.record(tree.path)
-    bundle_path = bundle.build(tree.path)
-    record = json.loads((bundle_path / "env" / "scheduler.json").read_text())
+    record, report = recorded(tree, LOG.replace(" back ", " instead "))
     assert scheduler_log.describe_record(record) == scheduler_log.describe_run(tree.path)
-    assert "its accounting stayed away" in renderers.markdown(build(data.read(bundle_path)))
+    assert "its accounting stayed away" in report
 
 
 @given(st.lists(st.text(max_size=80) | st.sampled_from(LOG.splitlines()), max_size=6))

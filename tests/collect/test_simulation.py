@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
+from collect.conftest import ENVIRON, edit
 from support.bundles import rewritten
+from support.synthetic import Tree
 
 from roundtrip.collect import bundle, bundle_tables, launches, manifest
 from roundtrip.collect.bundle_rows import PLACEMENT, TITLES, Case
@@ -19,20 +19,13 @@ from roundtrip.history import facts
 from roundtrip.report import data
 from roundtrip.report.labels import notice_of_simulated as notice
 
-ENVIRON = "openmpi41-boost181"
-Maker = Callable[..., Any]
-SIMULATED = {
-    "simgrid": "3.32",
-    "platform": "grid-1ms",
-    "platform_sha256": "5e" * 32,
-    "host_flops": 2e8,
-}
+SIMULATOR = {"simgrid": "3.32", "platform": "grid-1ms", "platform_sha256": "5e" * 32}
+SIMULATED = {**SIMULATOR, "host_flops": 2e8}
 
 
 def test_what_simulated_a_launch_stands_in_columns_and_in_the_facts_of_a_night(
-    make_tree: Maker,
+    tree: Tree,
 ) -> None:
-    tree = make_tree(launches=1, environs=(ENVIRON,))
     simulate(tree.path, case={"simulated": True}, run={"simulated": SIMULATED})
     bundle_path = bundle.build(tree.path)
     launch_rows = data.read(bundle_path).launches
@@ -58,22 +51,22 @@ def test_what_simulated_a_launch_stands_in_columns_and_in_the_facts_of_a_night(
     ],
 )
 def test_a_simulated_launch_that_does_not_say_by_what_fails(
-    make_tree: Maker, case: dict[str, Any], run: dict[str, Any], fault: str
+    tree: Tree, case: dict[str, Any], run: dict[str, Any], fault: str
 ) -> None:
-    tree = make_tree(launches=1, environs=(ENVIRON,))
     simulate(tree.path, case, run)
     (launch,) = launches.scan(tree.path)
     assert launch.status == "failed"
     assert re.search(fault, launch.reason)
 
 
-def test_what_simulated_a_launch_that_failed_is_left_out(make_tree: Maker) -> None:
-    tree = make_tree(launches=2, environs=(ENVIRON,))
-    simulate(tree.path, case={"simulated": True}, run={"simulated": SIMULATED})
+def test_what_simulated_a_launch_that_failed_is_left_out(two_launches: Tree) -> None:
+    simulate(two_launches.path, case={"simulated": True}, run={"simulated": SIMULATED})
     for name in ("samples.csv", "run.json"):
-        first, second = sorted(tree.path.rglob(name))
+        first, second = sorted(two_launches.path.rglob(name))
         second.write_bytes(first.read_bytes())
-    launch_rows = data.read(bundle.build(tree.path)).launches.filter(pl.col("status") != "missing")
+    launch_rows = data.read(bundle.build(two_launches.path)).launches.filter(
+        pl.col("status") != "missing"
+    )
     simulators = launch_rows.select("status", "simulated_simgrid").sort("status").rows()
     assert simulators == [("failed", None), ("passed", "3.32")]
 
@@ -82,22 +75,19 @@ def simulate(tree: Path, case: dict[str, Any], run: dict[str, Any]) -> None:
     """Add to case.json and run.json of each launch."""
     for name, changes in (("case.json", case), ("run.json", run)):
         for file in tree.rglob(name):
-            file.write_text(json.dumps({**json.loads(file.read_text()), **changes}, indent=1))
+            edit(file, **changes)
 
 
-def test_a_launch_at_many_host_speeds_has_none_of_its_own(make_tree: Maker) -> None:
-    tree = make_tree(launches=1, environs=(ENVIRON,)).path
-    simulator = {name: value for name, value in SIMULATED.items() if name != "host_flops"}
-    simulate(tree, {"simulated": True}, {"simulated": simulator})
-    bundle_data = data.read(bundle.build(tree))
+def test_a_launch_at_many_host_speeds_has_none_of_its_own(tree: Tree) -> None:
+    simulate(tree.path, {"simulated": True}, {"simulated": SIMULATOR})
+    bundle_data = data.read(bundle.build(tree.path))
     assert bundle_data.launches["simulated_host_flops"].to_list() == [None]
     assert "grid-1ms (hosts of all speeds swept, file 5e5e5e5e)" in str(notice(bundle_data))
 
 
 def test_a_bundle_from_before_simulation_is_read_and_one_with_half_of_it_is_not(
-    make_tree: Maker,
+    bundle_path: Path,
 ) -> None:
-    bundle_path = bundle.build(make_tree(launches=1, environs=(ENVIRON,)).path)
     old_bundle = rewritten(bundle_path, lambda cases: cases.drop(*TITLES))
     assert data.read(old_bundle).launches["simulated_simgrid"].to_list() == [None]
     cases = bundle_tables.read_table(old_bundle / "cases.parquet", Case, [*facts.COLUMNS])

@@ -12,8 +12,7 @@ from typing import Any, TypeVar
 from roundtrip import files, paths, studies, tables
 from roundtrip.errors import UserError
 from roundtrip.model import Limit, Table, extend_model
-from roundtrip.stats.settings import Levels, NightSettings
-from roundtrip.stats.settings import NodeSettings as NodeSettings
+from roundtrip.stats.settings import Levels, NightSettings, NodeSettings
 
 FILE_NAME = "analysis.toml"
 _Thresholds = TypeVar("_Thresholds")
@@ -114,25 +113,26 @@ def parse(text: str, file: Path) -> Analysis:
     get the package's thresholds.  A bundle with such a file has no launches of such a study.
     """
     file_tables, places = tables.parse(text, file)
-    study_models = {study.name: study.thresholds for study in studies.load() if study.thresholds}
+    shared_tables, study_models = _Shared.model_fields.keys(), _study_models()
     package = files.parse_toml(default_text())
     defaults = {name: package[name] for name in (*_OPTIONAL_TABLES, *study_models)}
-    model = tables.validate({**defaults, **file_tables}, _file(), places, file)
-    thresholds = {name: getattr(model, name) for name in (*_Shared.model_fields, *study_models)}
+    model = tables.validate({**defaults, **file_tables}, _model(), places, file)
+    thresholds = {name: getattr(model, name) for name in (*shared_tables, *study_models)}
     return Analysis(
-        **{name: thresholds[name] for name in _Shared.model_fields},
+        **{name: thresholds[name] for name in shared_tables},
         text=text,
         defaults=_missing_toml(file_tables, thresholds),
         studies={kind: thresholds[name] for name, kind in study_models.items()},
     )
 
 
+def _study_models() -> dict[str, type[Table]]:
+    return {study.name: study.thresholds for study in studies.load() if study.thresholds}
+
+
 @cache
-def _file() -> type[_Shared]:
-    study_models = {
-        study.name: (study.thresholds, ...) for study in studies.load() if study.thresholds
-    }
-    return extend_model(_Shared, study_models)
+def _model() -> type[_Shared]:
+    return extend_model(_Shared, {name: (kind, ...) for name, kind in _study_models().items()})
 
 
 def _missing_toml(file_tables: Mapping[str, Any], thresholds: Mapping[str, Table]) -> str:

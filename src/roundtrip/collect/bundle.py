@@ -7,6 +7,7 @@ import json
 import shutil
 from collections.abc import Callable, Sequence
 from importlib import metadata
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -93,22 +94,20 @@ def _write(
 ) -> manifest.Manifest:
     """Write the bundle of a tree to an empty folder."""
     state = records.read_record(run_dir / "state.json")
-    passed_launches = sorted(
-        (item for item in launches if item.status == "passed"), key=lambda item: item.id
-    )
+    passed = sorted((item for item in launches if item.status == "passed"), key=attrgetter("id"))
     environment = Environment.read(run_dir)
     campaign = files.read_text_in_tree(run_dir / "campaign.toml")
     contents = [content for launch in launches for content in (launch.case, launch.run)]
     job_nodes = (node for launch in launches for node in launch.nodes)
     hosts = [*environment.hosts(), *host_names(contents), *job_nodes]
     names = Disclosure(Pseudonyms(hosts, pseudonyms.site_key(state["site"])), environment.words())
-    rows = _samples(passed_launches, run_dir, names)
+    rows = _samples(passed, run_dir, names)
     tables = bundle_tables.make_tables(launch_records(launches, state, names))
     bundle_tables.write_frame(rows, folder / "samples.parquet")
     bundle_tables.write_tables(tables, folder)
     level = thresholds.statistics.confidence_level
     medians = bundle_tables.launch_medians(rows.lazy(), tables.frames["cases"], level)
-    bundle_tables.write_medians(medians, folder)
+    bundle_tables.write_frame(medians, folder / bundle_tables.MEDIANS_FILE)
     limits = public_thresholds(thresholds.text, names)
     (folder / analysis.FILE_NAME).write_bytes(limits.encode())
     (folder / "campaign.toml").write_bytes(public_campaign(campaign, names).encode())
@@ -128,12 +127,9 @@ def _samples(launches: Sequence[Launch], root: Path, names: Disclosure) -> pl.Da
         content = files.read_in_tree(file, root, files.MOST_SAMPLES)
         if samples.digest(content) != launch.digest:
             raise UserError("was changed while it was collected; try again", file)
-        frame = samples.parse_limited(content, file).frame
-        labels = [
-            pl.lit(launch.id).alias("launch"),
-            pl.lit(names.redact(launch.case_id)).alias("case_id"),
-        ]
-        frames.append(frame.sort(_SORT, maintain_order=True).select(*labels, pl.all()))
+        frame = samples.parse_limited(content, file).frame.sort(_SORT, maintain_order=True)
+        case_id = pl.lit(names.redact(launch.case_id)).alias("case_id")
+        frames.append(frame.select(pl.lit(launch.id).alias("launch"), case_id, pl.all()))
     return pl.concat(frames, rechunk=True)
 
 
@@ -155,11 +151,10 @@ def nodes_not_measured(run_dir: Path, names: Disclosure) -> dict[str, Any]:
 
     {} if the run did not ask the scheduler.  UserError for a file that cannot be read.
     """
-    if not (run_dir / records.NODES_FILE).exists():
+    file = run_dir / records.NODES_FILE
+    if not file.exists():
         return {}
-    partitions = records.read_record(run_dir / records.NODES_FILE, run_dir, records.Nodes)[
-        "partitions"
-    ]
+    partitions = records.read_record(file, run_dir, records.Nodes)["partitions"]
     nodes = {
         node["host"]: {
             "node": names.pseudonym(node["host"]),

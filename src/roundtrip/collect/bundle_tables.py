@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import zip_longest
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -109,12 +110,8 @@ def scan_table(file: Path, row: type[Row], missing: Collection[str] | None = Non
     schema = columns(row)
     optional_columns = newer_columns(row) if missing is None else missing
     _require_columns(pl.scan_parquet(file).collect_schema().names(), schema, optional_columns, file)
-    frame = pl.scan_parquet(
-        file,
-        schema=dict(schema),
-        missing_columns="insert",
-        cast_options=pl.ScanCastOptions(missing_struct_fields="insert"),
-    )
+    casts = pl.ScanCastOptions(missing_struct_fields="insert")
+    frame = pl.scan_parquet(file, schema=dict(schema), missing_columns="insert", cast_options=casts)
     return frame.select(*schema)
 
 
@@ -135,10 +132,9 @@ def read_table(file: Path, row: type[Row], names: Sequence[str] | None = None) -
         _require_few(table.height, file)
         if file_names == all_names:
             return table
-        null_columns = (
-            pl.lit(None, schema[name]).alias(name) for name in all_names if name not in file_schema
-        )
-        return table.with_columns(*null_columns).select(all_names)
+        missing_names = (name for name in all_names if name not in file_schema)
+        nulls = (pl.lit(None, schema[name]).alias(name) for name in missing_names)
+        return table.with_columns(*nulls).select(all_names)
 
 
 def _whole(file: Path, row: type[Row], missing: Collection[str] | None = None) -> pl.DataFrame:
@@ -186,12 +182,9 @@ def require_tables(tables: Tables, file: Callable[[str], Path]) -> None:
     for name, frame in tables.frames.items():
         require_rows(frame, ROWS[name], file(name))
     launch_ids = launches.select("launch")
-    passed_launches = passed_launches.select(*LABELS)
     for name in ("parameters", "emulation", "placement", "nodes", "disturbance"):
         require_launches(tables.frames[name], launch_ids, "no launch of cases.parquet", file(name))
-    require_launches(
-        tables.frames["points"], passed_launches, "no launch that passed", file("points")
-    )
+    _require_passed(tables.frames["points"], launches, file("points"))
     for name in ("parameters", "emulation"):
         frame, fault = tables.frames[name], "a name has two rows for one launch"
         _require_once(frame, ["launch", "name"], fault, file(name))
@@ -203,9 +196,7 @@ def require_tables(tables: Tables, file: Callable[[str], Path]) -> None:
 
 def require_samples(rows: pl.LazyFrame, launches: pl.DataFrame, file: Path) -> None:
     """UserError for invalid samples, or samples without a launch that passed."""
-    passed_launches = launches.filter(pl.col("status") == "passed").select(*LABELS)
-    keys = rows.select(*LABELS).unique().sort("launch")
-    require_launches(keys.collect(), passed_launches, "no launch that passed", file)
+    _require_passed(rows.select(*LABELS).unique().sort("launch").collect(), launches, file)
     is_complete = pl.all_horizontal(pl.all().is_not_null().all())
     if not rows.select(is_complete & samples.all_rows_valid()).collect().item():
         raise UserError("rows that no launch can have measured: units, numbers or blanks", file)
@@ -221,16 +212,14 @@ def require_rows(frame: pl.DataFrame, row: type[Row], file: Path) -> None:
     for rule in rules(row):
         violations = frame.filter(rule.violation)
         if not violations.is_empty():
-            raise UserError(
-                f"{rule.column} {_describe_violation(violations[rule.column][0], rule)}", file
-            )
+            raise UserError(_describe_violation(violations[rule.column][0], rule), file)
 
 
 def _describe_violation(cell: Any, rule: Rule) -> str:
     if cell is None and rule.requirement.startswith("a text"):
-        return "is empty where it cannot be"
+        return f"{rule.column} is empty where it cannot be"
     text = printable(str(cell.to_list() if isinstance(cell, pl.Series) else cell)[:60])
-    return f"{text!r} is not {rule.requirement}"
+    return f"{rule.column} {text!r} is not {rule.requirement}"
 
 
 def require_launches(rows: pl.DataFrame, launches: pl.DataFrame, reason: str, file: Path) -> None:
@@ -239,6 +228,11 @@ def require_launches(rows: pl.DataFrame, launches: pl.DataFrame, reason: str, fi
     if not unknown_rows.is_empty():
         name = printable(str(unknown_rows["launch"][0])[:200])
         raise UserError(f"rows of {name!r}, which is {reason}", file)
+
+
+def _require_passed(rows: pl.DataFrame, launches: pl.DataFrame, file: Path) -> None:
+    passed_launches = launches.filter(pl.col("status") == "passed").select(*LABELS)
+    require_launches(rows, passed_launches, "no launch that passed", file)
 
 
 def _require_details(study: str, frame: pl.DataFrame, launches: pl.DataFrame, file: Path) -> None:
@@ -261,22 +255,12 @@ def make_tables(records: Iterable[Record]) -> Tables:
     `emulated`, `clock`, `timing`, `simulation` (`simulated` of run.json), `disturbance`,
     `placement`, `nodes`, `points` and `details`.  An error of polars if a value fits no column.
     """
-    launches = sorted(records, key=lambda record: (record["case_id"], record["launch"]))
-    rows = {
-        "cases": [_case(record) for record in launches],
-        "points": _labelled_rows(launches, _points),
-        "parameters": _labelled_rows(
-            launches, lambda record: setting_rows(record.get("parameters") or {})
-        ),
-        "emulation": _labelled_rows(
-            launches, lambda record: setting_rows(record.get("emulated") or {})
-        ),
-        "placement": _labelled_rows(launches, lambda record: record.get("placement") or ()),
-        "nodes": _labelled_rows(launches, lambda record: record.get("nodes") or ()),
-        "disturbance": _labelled_rows(launches, _ranks),
-    }
+    rows: dict[str, list[Record]] = {name: [] for name in ALL}
     details: defaultdict[str, list[Record]] = defaultdict(list)
-    for record in launches:
+    for record in sorted(records, key=itemgetter("case_id", "launch")):
+        labels = {name: record[name] for name in LABELS}
+        for table, table_rows in _rows(record).items():
+            rows[table] += [{**row, **labels} for row in table_rows]
         if record["study"] in DETAILS and (detail := record.get("details")):
             row = {**cells(DETAILS[record["study"]], detail), "launch": record["launch"]}
             details[record["study"]].append(row)
@@ -291,10 +275,17 @@ def frame(rows: Sequence[Record], schema: Schema) -> pl.DataFrame:
     return pl.DataFrame([{name: row.get(name) for name in schema} for row in rows], schema=schema)
 
 
-def _labelled_rows(launches: Sequence[Record], rows: Any) -> list[Record]:
-    return [
-        {**row, **{n: record[n] for n in LABELS}} for record in launches for row in rows(record)
-    ]
+def _rows(record: Record) -> Mapping[str, Iterable[Record]]:
+    """The rows of a launch by table, without the columns `LABELS`."""
+    return {
+        "cases": [_case(record)],
+        "points": _points(record),
+        "parameters": setting_rows(record.get("parameters") or {}),
+        "emulation": setting_rows(record.get("emulated") or {}),
+        "placement": record.get("placement") or (),
+        "nodes": record.get("nodes") or (),
+        "disturbance": _ranks(record),
+    }
 
 
 def _case(record: Record) -> Record:
@@ -317,9 +308,9 @@ def _prefixed(prefix: str, values: Record | None) -> Record:
 
 
 def _floats(values: Sequence[float | None] | None) -> list[float | None] | None:
-    return (
-        None if values is None else [None if number is None else float(number) for number in values]
-    )
+    if values is None:
+        return None
+    return [None if number is None else float(number) for number in values]
 
 
 def _points(record: Record) -> Iterator[Record]:
@@ -354,15 +345,8 @@ def launch_medians(rows: pl.LazyFrame, launches: pl.DataFrame, level: float) -> 
     hosts = pl.col("hosts").list.unique().list.sort().list.join("+")
     launch_columns = launches.select(*LABELS, "campaign_round", nodes=hosts)
     medians = median_intervals(rows.select(*_KEYS, "value").collect(), _KEYS, "value", level)
-    table = (
-        medians.rename({"n": "samples"}).join(launch_columns, on="launch").join(units, on="metric")
-    )
-    return table.select(*MEDIANS).sort(_ORDER)
-
-
-def write_medians(medians: pl.DataFrame, bundle: Path) -> None:
-    """Write launch medians, columns `MEDIANS`, into the folder `bundle`."""
-    write_frame(medians, bundle / MEDIANS_FILE)
+    medians = medians.rename({"n": "samples"}).join(launch_columns, on="launch")
+    return medians.join(units, on="metric").select(*MEDIANS).sort(_ORDER)
 
 
 def read_medians(bundle: Path, launches: pl.DataFrame, level: float) -> pl.DataFrame:
@@ -389,8 +373,7 @@ def stored_medians(bundle: Path, launches: pl.DataFrame) -> pl.DataFrame | None:
         return None
     medians = read_table(file, Median)
     require_rows(medians, Median, file)
-    passed_launches = launches.filter(pl.col("status") == "passed").select(*LABELS)
-    require_launches(medians.select(*LABELS), passed_launches, "no launch that passed", file)
+    _require_passed(medians.select(*LABELS), launches, file)
     _require_once(medians, _KEYS, "a series has two rows for one launch", file)
     return medians
 

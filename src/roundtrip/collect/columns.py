@@ -90,12 +90,14 @@ def guide(model: type[Record]) -> Iterator[str]:
 
 def cells(model: type[Record], value: Mapping[str, Any]) -> dict[str, Any]:
     """The cells of a row for the object `value`; entries that are no column are left out."""
-    return {name: _cell(schema, value.get(name)) for name, schema in _properties(model).items()}
+    row: dict[str, Any] = _cell(json_schema(model), value)
+    return row
 
 
 def value(model: type[Record], row: Mapping[str, Any]) -> dict[str, Any]:
     """Return the object of a row's cells, without nulls: the inverse of `cells`."""
-    return _object(_properties(model), row)
+    value: dict[str, Any] = _value(json_schema(model), row)
+    return value
 
 
 def _properties(model: type[Record]) -> Mapping[str, Any]:
@@ -140,13 +142,10 @@ def _condition(schema: Mapping[str, Any], cell: pl.Expr) -> tuple[pl.Expr, str]:
         case _ if "enum" in schema:
             return cell.is_in(schema["enum"]), f"one of {', '.join(schema['enum'])}"
         case "array":
-            items = _bare(schema["items"])
-            condition, requirement = _condition(items, pl.element())
-            is_null = pl.element().is_null()
-            condition = (
-                is_null | condition if _is_nullable(schema["items"]) else condition.fill_null(False)
-            )
-            return cell.list.eval(condition).list.all(), f"a list, each {requirement}"
+            items, item = schema["items"], pl.element()
+            condition, requirement = _condition(_bare(items), item)
+            good = item.is_null() | condition if _is_nullable(items) else condition
+            return cell.list.eval(good.fill_null(False)).list.all(), f"a list, each {requirement}"
         case "string":
             return _is_text(schema, cell)
         case "number" if low is None:
@@ -179,23 +178,13 @@ def _cell(schema: Mapping[str, Any], value: Any) -> Any:
         case "array":
             return [_cell(schema["items"], item) for item in value]
         case "object" if "properties" in schema:
-            return {
-                name: _cell(field, value.get(name)) for name, field in schema["properties"].items()
-            }
+            return {n: _cell(field, value.get(n)) for n, field in schema["properties"].items()}
         case "object":
-            value_schema = schema["additionalProperties"]
-            return [
-                {"name": name, "value": _cell(value_schema, item)}
-                for name, item in sorted(value.items())
-            ]
+            kind, items = schema["additionalProperties"], sorted(value.items())
+            return [{"name": name, "value": _cell(kind, item)} for name, item in items]
         case "number":
             return float(value)
     return value
-
-
-def _object(properties: Mapping[str, Any], cell: Mapping[str, Any]) -> dict[str, Any]:
-    values = {name: _value(schema, cell[name]) for name, schema in properties.items()}
-    return {name: item for name, item in values.items() if item is not None}
 
 
 def _value(schema: Mapping[str, Any], cell: Any) -> Any:
@@ -206,7 +195,8 @@ def _value(schema: Mapping[str, Any], cell: Any) -> Any:
         case "array":
             return [_value(schema["items"], item) for item in cell]
         case "object" if "properties" in schema:
-            return _object(schema["properties"], cell)
+            values = {name: _value(item, cell[name]) for name, item in schema["properties"].items()}
+            return {name: item for name, item in values.items() if item is not None}
         case "object":
             value_schema = schema["additionalProperties"]
             return {entry["name"]: _value(value_schema, entry["value"]) for entry in cell}

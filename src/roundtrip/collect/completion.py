@@ -118,10 +118,8 @@ class SessionReport:
             # Not `files.parse_json`: it refuses lone surrogates, which ReFrame's texts may contain.
             data = json.loads(files.read_in_tree(file, root, _MOST_REPORT))
             entries = [entry for run in data["runs"] for entry in run["testcases"]]
-            tests = (TestCase.from_entry(entry) for entry in entries)
-            return SessionReport(
-                tuple(_with_error(test, file.parent, root) for test in tests), True
-            )
+            tests = map(TestCase.from_entry, entries)
+            return SessionReport(tuple(_with_error(t, file.parent, root) for t in tests), True)
         except (UserError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
             return SessionReport((), False)
 
@@ -195,8 +193,7 @@ def first_failure(error: str) -> str:
     """
     match = _FAILED_RANK.search(error)
     if match is None:
-        lines = [line.strip() for line in error.splitlines() if line.strip(" -\t")]
-        return _last(lines)
+        return _last([line.strip() for line in error.splitlines() if line.strip(" -\t")])
     groups = {key.rstrip("2345"): text for key, text in match.groupdict().items() if text}
     location = f" on {groups['host']}" if "host" in groups else ""
     how = groups.get("how") or (f"exit code {groups['code']}" if "code" in groups else "MPI_Abort")
@@ -217,12 +214,10 @@ def nodes_down(error: str, nodes: Sequence[str]) -> set[str]:
 
 def _own(error: str) -> list[str]:
     """The lines that the failed rank may have written itself."""
-    blocks = _RULE.split(error)
-    # Two rules enclose one message.
-    own_blocks = [
-        block for n, block in enumerate(blocks) if n % 2 == 0 or not _PARTNER_WORDS.search(block)
-    ]
-    lines = [line.strip() for block in own_blocks for line in block.splitlines()]
+    lines = []
+    for number, block in enumerate(_RULE.split(error)):  # two rules enclose one message
+        if number % 2 == 0 or not _PARTNER_WORDS.search(block):
+            lines += [line.strip() for line in block.splitlines()]
     return [
         line for line in lines if line and not (_NOISE.search(line) or _PARTNER_WORDS.search(line))
     ]
@@ -318,10 +313,8 @@ class Counts:
         """Return ``16 of 16 launches completed; 2 more repeat disturbed ones``."""
         more = ""
         if self.surplus:
-            more = (
-                f"; {self.surplus} more "
-                f"{'repeats' if self.surplus == 1 else 'repeat'} disturbed ones"
-            )
+            verb = "repeats" if self.surplus == 1 else "repeat"
+            more = f"; {self.surplus} more {verb} disturbed ones"
         partial = f"; {self.partial} more only partial" if self.partial else ""
         return f"{self.completed} of {self.target} launches completed{more}{partial}"
 

@@ -122,19 +122,15 @@ def public_campaign(text: str, names: Disclosure) -> str:
 
 def public_thresholds(text: str, names: Disclosure) -> str:
     """Return the text of an analysis.toml with only the comments of the package's own file."""
-    package_comments = {
-        match[2] for line in analysis.default_text().splitlines() if (match := _split(line))
-    }
+    matches = map(_CODE_AND_COMMENT.fullmatch, analysis.default_text().splitlines())
+    package_comments = {match[2] for match in matches if match}
     lines = []
     for line in text.splitlines():
-        match = _split(line)
+        match = _CODE_AND_COMMENT.fullmatch(line)
         code, comment = (match[1], match[2] or "") if match else (line, "")
-        lines.append((code + (comment if comment in package_comments else "")).rstrip())
-    return "\n".join([*(names.redact(line, analysis.FILE_NAME) for line in lines), ""])
-
-
-def _split(line: str) -> re.Match[str] | None:
-    return _CODE_AND_COMMENT.fullmatch(line)
+        line = (code + (comment if comment in package_comments else "")).rstrip()
+        lines.append(names.redact(line, analysis.FILE_NAME))
+    return "\n".join([*lines, ""])
 
 
 def _lines(data: Mapping[str, Any], table: type[Table], names: Disclosure) -> list[str]:

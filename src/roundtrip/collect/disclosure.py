@@ -26,6 +26,8 @@ SLURM = (
     *("SLURM_MEM_BIND", "SLURM_MPI_TYPE", "SLURM_OVERCOMMIT", "SLURM_OVERLAP"),
     *("SLURM_PMIX_DIRECT_CONN", "SLURM_THREADS_PER_CORE", "SLURM_WHOLE"),
 )
+#: Options of a scheduler that name an account, a person, a folder or nodes.
+WHO = r"--(?:account|chdir|comment|exclude|gid|mail-user|nodelist|qos|reservation|uid|wckey)"
 DIGEST = r"private-[0-9a-f]{12}"
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
 _VALUE = re.compile(r"[\w.,:;=+^*%{}()\[\]'\" -]{0,300}", re.ASCII)
@@ -63,10 +65,7 @@ _PRIVATE = (
         r"(?<![\w.+-])[\w.+-]+@(?![\w.-]*:[\w.-]*\+|(?:develop|main|master|stable)\b)"
         r"(?:[A-Za-z][\w.-]*|\d+\.\d+\.\d+\.\d+|\d{4}-\d\d-\d\dT[\d:]+)"
     ),
-    re.compile(
-        r"--(?:account|chdir|comment|exclude|gid|mail-user|nodelist|qos|reservation|uid|wckey)"
-        r"(?:=|\s+)(\S+)"
-    ),
+    re.compile(rf"{WHO}(?:=|\s+)(\S+)"),
     re.compile(rf"\b(?:{_NAMES_OF})[\"']?\s*[=:]\s*[\"'(]?([\w.-]+)", re.IGNORECASE),
     re.compile(rf"\b(?:host|hostname){_HOST_WORD}", re.IGNORECASE),
     re.compile(
@@ -92,6 +91,11 @@ _USER_AT_HOST = re.compile(r"\s*[\w.+-]+@[A-Za-z][\w.-]*")
 _MANY = 1 << 16
 #: Length limit of a text that is searched, characters; a longer text becomes a digest.
 _LONGEST = 10_000
+
+
+def is_tuning(variable: str) -> bool:
+    """Whether the value of a variable, which tunes MPI or places ranks, is public."""
+    return variable.startswith(TUNING) or variable in SLURM
 
 
 class Disclosure:
@@ -147,13 +151,10 @@ class Disclosure:
         """Return name and value of a variable; the value's digest unless it tunes MPI."""
         text = value if isinstance(value, str) else json.dumps(value, sort_keys=True)
         public_name = name if _NAME.fullmatch(name) else self.digest(name)
+        is_plain = is_tuning(name) and _VALUE.fullmatch(text)
         if _SECRETIVE.search(name) or self._cut(text, _PATH)[1]:
             self.credential_places.add(f"{place} {public_name}")
-        elif (
-            (name.startswith(TUNING) or name in SLURM)
-            and _VALUE.fullmatch(text)
-            and self.text(text) == text
-        ):
+        elif is_plain and self.text(text) == text:
             return [public_name, text]
         return [public_name, self.digest(text)]
 

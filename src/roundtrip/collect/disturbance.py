@@ -116,15 +116,11 @@ def _stop_reasons(facts: Mapping[str, Any], limits: Disturbance) -> Iterator[str
         if suspended_s > limits.stop_s:
             yield f"suspended: the machine of rank {rank} slept for {suspended_s:.1f} s"
             break
-    signalled_ranks = [
-        (
-            idle_s,
-            f"suspended: a signal stopped rank {rank} ({signals:.0f} x SIGCONT, "
-            f"{idle_s:.1f} s without the processor)",
-        )
-        for rank, (signals, idle_s) in _by_rank(facts, "continued", "idle_s")
-        if signals and idle_s > _LEAST_STOP_S
-    ]
+    signalled_ranks = []
+    for rank, (signals, idle_s) in _by_rank(facts, "continued", "idle_s"):
+        if signals and idle_s > _LEAST_STOP_S:
+            details = f"{signals:.0f} x SIGCONT, {idle_s:.1f} s without the processor"
+            signalled_ranks.append((idle_s, f"suspended: a signal stopped rank {rank} ({details})"))
     if signalled_ranks:
         yield from _worst(signalled_ranks)
         return  # others only waited for these
@@ -160,18 +156,16 @@ def _waits(facts: Mapping[str, Any]) -> Iterator[tuple[float, int]]:
 
     Without a record of the kernel, it is the time without one, unless the rank sleeps in its MPI.
     """
-    waits = dict(_by_rank(facts, "waited_s"))
-    off_cpu = {
+    times = _by_rank(facts, "duration_s", "cpu_s", "voluntary_context_switches")
+    waits = {
         rank: max(0.0, duration_s - cpu_s)
-        for rank, (duration_s, cpu_s, sleeps) in _by_rank(
-            facts, "duration_s", "cpu_s", "voluntary_context_switches"
-        )
+        for rank, (duration_s, cpu_s, sleeps) in times
         if sleeps < _FEW_SLEEPS_PER_S * duration_s
     }
+    waits |= {rank: waited_s for rank, (waited_s,) in _by_rank(facts, "waited_s")}
     for rank, (duration_s,) in _by_rank(facts, "duration_s"):
-        waited_s = waits[rank][0] if rank in waits else off_cpu.get(rank, 0.0)
         if duration_s > 0:
-            yield min(1.0, waited_s / duration_s), rank
+            yield min(1.0, waits.get(rank, 0.0) / duration_s), rank
 
 
 def _clock_reasons(facts: Mapping[str, Any], limits: Disturbance) -> Iterator[str]:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from roundtrip import files
-from roundtrip.collect.disclosure import SLURM, TUNING, Disclosure
+from roundtrip.collect.disclosure import WHO, Disclosure, is_tuning
 from roundtrip.collect.pseudonyms import host_names
 from roundtrip.errors import UserError
 
@@ -26,11 +26,6 @@ _REST = "withheld"
 _RESUMED_SUFFIX = ".resumed-"
 #: A function that returns the public part of data at a place.
 Rule = Callable[[Disclosure, Any, str], Any]
-
-
-def _text(names: Disclosure, data: Any, place: str) -> Any:
-    """Return numbers and texts at any depth; the texts as `Disclosure.text`."""
-    return names.fields(data, place)
 
 
 def _host(names: Disclosure, data: Any, place: str) -> Any:
@@ -76,7 +71,7 @@ def _each(rule: Rule) -> Rule:
 
 def _only(texts: str = "", **rules: Rule) -> Rule:
     """Return the rule that keeps fields in `texts` or `rules`, and one digest of all others."""
-    shape = {**dict.fromkeys(texts.split(), _text), **rules}
+    shape: dict[str, Rule] = {**dict.fromkeys(texts.split(), Disclosure.fields), **rules}
 
     def apply(names: Disclosure, data: Any, place: str) -> Any:
         if not isinstance(data, dict):
@@ -169,7 +164,7 @@ _LOCK = _only(
 _FILES: Mapping[str, Rule] = {
     "host.json": _HOST,
     "toolchains.json": _each(_only(reframe=_ENVIRONMENT, installed=_INSTALLED)),
-    "tools.json": _text,
+    "tools.json": Disclosure.fields,
     "site-config.json": _SITE,
     "nodes.json": _NODES,
     "pairs.json": _PAIRS,
@@ -226,11 +221,8 @@ def _rule_of(name: str) -> Rule | None:
     return _FILES.get(name.split(_RESUMED_SUFFIX)[0])
 
 
-#: Options of a scheduler that name an account, a person, a folder or nodes.
-_WHO = re.compile(
-    r"(?:--(?:account|chdir|comment|exclude|gid|mail-user|nodelist|qos|reservation|uid|wckey)[= ]"
-    r"|-[ADwxq][= ]?)[\"']?([^\s\"']+)"
-)
+#: These options of a scheduler, and their short forms.
+_WHO = re.compile(rf"(?:{WHO}[= ]|-[ADwxq][= ]?)[\"']?([^\s\"']+)")
 _OPTIONS = ("access", "sched_options", "across", "resources")
 _LONG_ENOUGH = 6
 
@@ -244,10 +236,9 @@ def _words(data: Any, key: str) -> Iterator[str]:
             if isinstance(pair, list) and len(pair) == 2 and isinstance(pair[1], str):
                 yield from _private_value(str(pair[0]), pair[1])
     elif isinstance(data, list) and key in _OPTIONS:
-        line = " ".join(
-            " ".join(option) if isinstance(option, list) else str(option) for option in data
-        )
-        yield from (word for argument in _WHO.findall(line) for word in argument.split(","))
+        options = (" ".join(item) if isinstance(item, list) else str(item) for item in data)
+        for argument in _WHO.findall(" ".join(options)):
+            yield from argument.split(",")
     elif isinstance(data, list):
         for item in data:
             yield from _words(item, key)
@@ -258,8 +249,8 @@ def _private_value(name: str, value: str) -> Iterator[str]:
 
     A number such as 1048576 stands in other texts as a size or a count.
     """
-    is_open = name.startswith(TUNING) or name in SLURM
-    if not is_open and len(value) >= _LONG_ENOUGH and not re.fullmatch(r"[a-z]+|[\d.]+", value):
+    is_long = len(value) >= _LONG_ENOUGH
+    if not is_tuning(name) and is_long and not re.fullmatch(r"[a-z]+|[\d.]+", value):
         yield value
 
 

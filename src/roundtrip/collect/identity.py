@@ -110,9 +110,8 @@ def _other_jobs(lines: Iterable[str], nodes: Sequence[str], variables: Mapping[s
     job, uid = other_jobs[0]
     user = "the same user" if uid == variables.get("SLURM_JOB_UID") else "another user"
     more = f" and {len(other_jobs) - 1} more" if len(other_jobs) > 1 else ""
-    places = ", ".join(
-        f"node {node}" for node in sorted(set().union(*shared_nodes.values()))[:_FEW_NODES]
-    )
+    common_nodes = sorted(set().union(*shared_nodes.values()))
+    places = ", ".join(f"node {node}" for node in common_nodes[:_FEW_NODES])
     return f"co-scheduled: Slurm ran job {job} of {user}{more} on {places} at the same time"
 
 
@@ -164,10 +163,8 @@ def facts(case: Record, run: Record) -> Iterator[tuple[tuple[str, str], Any]]:
     ranks, program = run.get("identity") or (), case.get("program") or {}
     rank = ranks[0] if ranks else {}
     if digest := rank.get("program_sha256") or program.get("sha256"):
-        yield (
-            (f"program {describe_file(str(program.get('file', run['workload'])))}", "sha256"),
-            digest,
-        )
+        file = describe_file(str(program.get("file", run["workload"])))
+        yield (f"program {file}", "sha256"), digest
     if (tuning := case.get("tuning")) is not None:
         variables = "; ".join(f"{name}={value}" for name, value in tuning.items())
         yield (environ, "tuning by the user"), variables or "none"
@@ -244,20 +241,15 @@ def _argument_fault(case: Record, run: Record, ranks: Sequence[Record]) -> str:
     """Return how the arguments of a program of ours differ from those of the check."""
     arguments, command = case.get("arguments"), run.get("command")
     is_ours = any(rank.get("program_sha256") for rank in ranks)
-    if (
-        not is_ours
-        or case["simulated"]
-        or arguments is None
-        or not command
-        or command[1:] == arguments
-    ):
+    if not is_ours or case["simulated"] or arguments is None or not command:
         return ""
-    surplus = " ".join(argument for argument in command[1:] if argument not in arguments)
-    lack = " ".join(argument for argument in arguments if argument not in command[1:])
-    difference = (
-        f"with {_shown(surplus)}" if surplus else "without some arguments, or in another order"
-    )
-    return f"the program ran {difference}; the check asked for {_shown(lack) if lack else 'less'}"
+    program_arguments = command[1:]
+    if program_arguments == arguments:
+        return ""
+    surplus = " ".join(word for word in program_arguments if word not in arguments)
+    lack = " ".join(word for word in arguments if word not in program_arguments)
+    how = f"with {_shown(surplus)}" if surplus else "without some arguments, or in another order"
+    return f"the program ran {how}; the check asked for {_shown(lack) if lack else 'less'}"
 
 
 def _place_fault(run: Record, ranks: Sequence[Record], allocation: Allocation) -> str:
@@ -266,8 +258,7 @@ def _place_fault(run: Record, ranks: Sequence[Record], allocation: Allocation) -
     The name of a host may differ from Slurm's name of the node.  Launchers pass variables on, so a
     Slurm name that several hosts report identifies none of them.
     """
-    hosts = {rank["host"]: rank.get("slurm_node") for rank in ranks}
-    hosts = hosts or dict.fromkeys(run["hosts"])
+    hosts = {rank["host"]: rank.get("slurm_node") for rank in ranks} or dict.fromkeys(run["hosts"])
     name_counts = Counter(name for name in hosts.values() if name)
     for host, name in hosts.items():
         if not allocation.nodes:
@@ -294,21 +285,16 @@ def _transport_fault(case: Record, run: Record, moved_bytes: int) -> str:
     counts = [count for node in nodes if (count := node.get("sent_bytes"))]
     if len(counts) != len(nodes):
         return ""
-    most_bytes, interface = max(
-        (bytes_, name) for count in counts for name, bytes_ in count.items()
-    )
+    sent, interface = max((sent, name) for count in counts for name, sent in count.items())
+    traffic = f"interface {interface} sent {sent} bytes of the {moved_bytes} that were measured"
     extras = case.get("extras") or {}
-    request = f"{extras.get('transport')} on {extras.get('device')}"
-    traffic = (
-        f"interface {interface} sent {most_bytes} bytes of the {moved_bytes} that were measured"
-    )
-    if extras.get("transport") in _RDMA and most_bytes >= _MOST_SHARE * moved_bytes:
+    if extras.get("transport") in _RDMA and sent >= _MOST_SHARE * moved_bytes:
+        request = f"{extras['transport']} on {extras.get('device')}"
         return f"{traffic}: TCP, where {request} was asked for"
     boots = {node.get("boot") for node in nodes}
-    is_shared_kernel = (
-        len(boots) == 1 and boots != {None} and not any(node.get("adapters") for node in nodes)
-    )
-    if is_shared_kernel and most_bytes < _LEAST_SHARE * moved_bytes:
+    has_adapters = any(node.get("adapters") for node in nodes)
+    is_shared_kernel = len(boots) == 1 and boots != {None} and not has_adapters
+    if is_shared_kernel and sent < _LEAST_SHARE * moved_bytes:
         return f"{traffic}, the most of all: shared memory, where the network was asked for"
     return ""
 

@@ -54,11 +54,6 @@ class Launch:
         """The case, and the nodes that the launch requested; () if the scheduler chose them."""
         return self.case_id, tuple(self.case.get("hosts", ()))
 
-    @property
-    def sealed(self) -> bool:
-        """Whether run.json has a full seal of the samples."""
-        return bool(self.run) and samples.is_full_seal(self.run["samples"])
-
 
 @dataclass(frozen=True)
 class Contents:
@@ -99,34 +94,33 @@ def _contents(root: Path, folder: Path, stamps: tuple[tuple[int, ...], ...]) -> 
         fault = _fault(case, run, sample_file, digest)
         if not fault and (link_record := link.read(folder, root)):
             fault = link.fault(link_record)
-        fault = fault or _identity_fault(case, run, allocation, sample_file)
+        fault = fault or identity.fault(case, run, allocation, sample_file.moved_bytes)
     except UserError as error:
         fault = str(error)
-    return Contents(
-        case, run, nodes, other_jobs, digest, rows_digest, fault.replace(f"{folder}/", "")
-    )
+    fault = fault.replace(f"{folder}/", "")
+    return Contents(case, run, nodes, other_jobs, digest, rows_digest, fault)
+
+
+def error_tail(folder: Path, root: Path | None = None, max_bytes: int = 4096) -> str:
+    """The end of the standard error of the job in `folder`; "" if it cannot be read."""
+    try:
+        end = files.read_tail_in_tree(folder / "rfm_job.err", root, max_bytes)
+    except UserError:
+        return ""
+    return end.decode("utf-8", errors="replace")
 
 
 def identity_fault(folder: Path) -> str:
     """Return how program or nodes of the launch in `folder` differ from the request; "" if they do
     not.  UserError if its files cannot be read."""
     case, run = records.read_record(folder / "case.json"), records.read_record(folder / "run.json")
-    sample_file = samples.read(folder / SAMPLES)
-    return _identity_fault(case, run, _allocation(folder, folder, case), sample_file)
+    moved_bytes = samples.read(folder / SAMPLES).moved_bytes
+    return identity.fault(case, run, _allocation(folder, folder, case), moved_bytes)
 
 
 def _allocation(folder: Path, root: Path, case: dict[str, Any]) -> identity.Allocation | None:
     is_needed = identity.needs_allocation(case)
     return identity.Allocation.read(folder, root) if is_needed else None
-
-
-def _identity_fault(
-    case: dict[str, Any],
-    run: dict[str, Any],
-    allocation: identity.Allocation | None,
-    sample_file: samples.Samples,
-) -> str:
-    return identity.fault(case, run, allocation, int(sample_file.frame["size_bytes"].sum()))
 
 
 def _budget_fault(run: dict[str, Any]) -> str:
@@ -172,8 +166,6 @@ _CASE_ID = re.compile(
     r"^(?P<check>[^/]+)/(?P<parameters>.*)"
     r"@(?P<system>[^:@]+):(?P<partition>[^+@]+)\+(?P<environ>[^@]+)$"
 )
-
-
 #: Columns with our own names and numbers, or with pseudonyms from `_record`.
 _OURS = (
     *("launch", "study", "status", "round", "hosts", "nodes_down"),
@@ -245,7 +237,7 @@ def _record(launch: Launch, by_check: dict[str, str], names: Disclosure) -> dict
         row |= {name: run.get(name) for name in _COPIED}
         row |= {
             "started": run["start_time"],
-            "sealed": launch.sealed,
+            "sealed": samples.is_full_seal(run["samples"]),
             "taken": run["samples"]["rows"],
             "hosts": [names.pseudonym(host) for host in run["hosts"]],
             "mpi_library": names.library((run.get("mpi") or {}).get("library") or "") or None,

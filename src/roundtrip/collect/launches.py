@@ -31,8 +31,6 @@ from roundtrip.collect.completion import SessionReport, TestCase
 from roundtrip.collect.launch import Launch, Status
 from roundtrip.errors import UserError, printable
 
-__all__ = ["Launch", "scan"]
-
 #: ReFrame's folders: <system>/<partition>/<toolchain>/<launch>.
 _LEVELS = 4
 #: Bytes that are read of standard error: a trace of each rank follows the first failure.
@@ -177,35 +175,28 @@ class _Session:
         environ, round_ = folder.parent.name, self.folder.name
         contents = launch.contents(self.root, folder)
         test = self.report.find(environ, folder.name)
-        if contents.case:
-            case_id = records.case_id(contents.case)
+        case, run, nodes = contents.case, contents.run, contents.nodes
+        if case:
+            case_id = records.case_id(case)
         else:
             case_id = test.case_id if test else _unknown_case(folder.name, environ)
         launch_id = f"{round_}/{environ}/{folder.name}"
-        place = (round_, environ, folder)
-        item = Launch(
-            launch_id, case_id, "failed", "", *place, contents.case, contents.run, contents.nodes
-        )
+        item = Launch(launch_id, case_id, "failed", "", round_, environ, folder, case, run, nodes)
         if is_output and not contents.fault and (test is None or test.result == "pass"):
             return self._completed_launch(item, contents)
         reason = test.reason(self.report) if test else ""
         if not reason and not self.report.is_complete and not is_output:
             reason = "interrupted: the ReFrame session was killed before this launch ended"
-        error = self._error(folder)
+        error = launch.error_tail(folder, self.root, _ERROR)
         is_lost = str(folder.relative_to(self.root)) in self.lost_jobs
         if not is_output and (why := completion.displacement(reason, error, is_lost)):
             return replace(item, status="displaced", reason=why)
         down_nodes = () if is_output else self._nodes_down(folder, error, contents)
-        node_failure = (
-            f"node {', node '.join(down_nodes)} failed (Slurm: down, or its step gone)"
-            if down_nodes
-            else ""
-        )
-        # After a node failed, the surviving ranks blame each other.
-        parts = [
-            reason or contents.fault or "left unfinished",
-            node_failure or completion.first_failure(error),
-        ]
+        first_failure = completion.first_failure(error)
+        if down_nodes:  # the surviving ranks blame each other
+            names = ", node ".join(down_nodes)
+            first_failure = f"node {names} failed (Slurm: down, or its step gone)"
+        parts = (reason or contents.fault or "left unfinished", first_failure)
         return replace(item, reason="; ".join(filter(None, parts)), nodes_down=down_nodes)
 
     def _nodes_down(self, folder: Path, error: str, contents: launch.Contents) -> tuple[str, ...]:
@@ -216,21 +207,19 @@ class _Session:
 
     def _completed_launch(self, item: Launch, contents: launch.Contents) -> Launch:
         """Return the launch as passed or partial, with its disturbances."""
-        if contents.case["simulated"]:  # nothing disturbs it, and a repetition measures no more
-            return replace(
-                item, status="passed", digest=contents.digest, rows_digest=contents.rows_digest
-            )
-        one_machine = bool((contents.case["emulated"] or {}).get("nodes"))
-        cores = disturbance.processors(contents.run, self.machine)
-        disturbances = disturbance.reasons(contents.run, self.limits, cores, one_machine)
-        if preload := identity.preload_reason(contents.case, contents.run):
-            disturbances = (preload, *disturbances)
-        if contents.other_jobs:
-            disturbances = (contents.other_jobs, *disturbances)
-        if lack := disturbance.partial_reason(contents.run, self.limits):
+        case, run = contents.case, contents.run
+        digest, rows_digest = contents.digest, contents.rows_digest
+        passed = replace(item, status="passed", digest=digest, rows_digest=rows_digest)
+        if case["simulated"]:  # nothing disturbs it, and a repetition measures no more
+            return passed
+        one_machine = bool((case["emulated"] or {}).get("nodes"))
+        cores = disturbance.processors(run, self.machine)
+        reasons = disturbance.reasons(run, self.limits, cores, one_machine)
+        all_reasons = (contents.other_jobs, identity.preload_reason(case, run), *reasons)
+        disturbances = tuple(filter(None, all_reasons))
+        if lack := disturbance.partial_reason(run, self.limits):
             return replace(item, status="partial", reason="; ".join((lack, *disturbances)))
-        item = replace(item, digest=contents.digest, rows_digest=contents.rows_digest)
-        return replace(item, status="passed", disturbances=disturbances)
+        return replace(passed, disturbances=disturbances)
 
     def _without_folder(self, test: TestCase) -> Launch:
         reason = test.reason(self.report) or "ReFrame says it passed, but its files are gone"
@@ -240,11 +229,3 @@ class _Session:
         name, round_ = test.folder or test.hash or "unknown", printable(self.folder.name)
         launch_id = f"{round_}/{test.environ}/{name}"
         return Launch(launch_id, test.case_id, status, reason, round_, test.environ)
-
-    def _error(self, folder: Path) -> str:
-        """Return the end of the job's standard error, or ""."""
-        try:
-            end = files.read_tail_in_tree(folder / "rfm_job.err", self.root, _ERROR)
-        except UserError:
-            return ""
-        return end.decode("utf-8", errors="replace")

@@ -87,15 +87,11 @@ def fault(record: dict[str, Any]) -> str:
     if after["started_ns"] != before["started_ns"]:
         return "the link was started anew under the launch"
     changes = after["changes"] - before["changes"]
-    if (
-        changes
-        or record["broken"]
-        or _differences(settings, before)
-        or _differences(settings, after)
-    ):
+    differences = _differences(settings, before) or _differences(settings, after)
+    if changes or record["broken"] or differences:
         times = f" {changes} times" if changes > 1 else ""
         details = [f"lease broken by {request}" for request in record["broken"]]
-        details += _differences(settings, before) or _differences(settings, after) or _cut(after)
+        details += differences or _cut(after)
         return f"link changed{times}" + (f": {', '.join(details)}" if details else "")
     if cut := _cut(after):
         return cut[0]

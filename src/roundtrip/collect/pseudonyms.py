@@ -59,11 +59,10 @@ class Pseudonyms:
         self._key = key
         for host in sorted(spellings):
             short_name = host.split(".")[0]
-            if (
-                not short_name or short_name.isdecimal()
-            ):  # the first number of an address identifies nothing
+            # The first number of an address identifies nothing.
+            if not short_name or short_name.isdecimal():
                 short_name = host
-            self._names[host] = self._names[short_name] = f"node-{self._short_digest(short_name)}"
+            self._names[host] = self._names[short_name] = f"node-{self._hmac(short_name)[:8]}"
         hosts = sorted({*self._names, *spellings.values()}, key=lambda host: (-len(host), host))
         # Names with a dot, or with letters and digits, are hosts anywhere.  Names of letters may be
         # English words, and are hosts only where one is expected.  Numbers are never hosts.
@@ -81,15 +80,14 @@ class Pseudonyms:
 
     def switch_pseudonym(self, name: str) -> str:
         """The pseudonym of a switch, ``switch-5b0e77aa``, computed as that of a host."""
-        return f"switch-{self._short_digest(name)}"
-
-    def _short_digest(self, name: str) -> str:
-        content = name.encode(errors="surrogateescape")
-        return hmac.digest(self._key, content, hashlib.sha256).hex()[:8]
+        return f"switch-{self._hmac(name)[:8]}"
 
     def digest(self, value: str) -> str:
         """Return 64 hex digits that identify a private value and depend on the key."""
-        content = f"private\0{value}".encode(errors="surrogateescape")
+        return self._hmac(f"private\0{value}")
+
+    def _hmac(self, text: str) -> str:
+        content = text.encode(errors="surrogateescape")
         return hmac.digest(self._key, content, hashlib.sha256).hex()
 
     def message(self, text: str) -> str:
@@ -124,11 +122,6 @@ def site_key(site: str) -> bytes:
     if not file.exists():
         _make_key(file)
     return _read_key(file)
-
-
-def existing_site_key(site: str) -> bytes | None:
-    """As `site_key`, without creating a key: None if there is none."""
-    return site_key(site) if os.environ.get(KEY_VARIABLE) or site_key_file(site).exists() else None
 
 
 def site_key_file(site: str) -> Path:
@@ -215,9 +208,9 @@ def known_hosts(site: str, runs: Path) -> HostNames:
 
     UserError for a key that cannot be used.
     """
-    if (key := existing_site_key(site)) is None:
+    if not os.environ.get(KEY_VARIABLE) and not site_key_file(site).exists():
         return HostNames({}, has_key=False)
-    names = {*_slurm_nodes(), *_recorded_hosts(site, runs)}
+    key, names = site_key(site), {*_slurm_nodes(), *_recorded_hosts(site, runs)}
     pseudonyms = Pseudonyms(names, key)
     return HostNames({pseudonyms.pseudonym(name): name for name in sorted(names)}, has_key=True)
 
@@ -225,12 +218,10 @@ def known_hosts(site: str, runs: Path) -> HostNames:
 def _slurm_nodes() -> list[str]:
     """Return the nodes that Slurm lists; [] if it does not answer."""
     try:
-        process = subprocess.run(
-            _SINFO, capture_output=True, text=True, timeout=_SINFO_S, check=True
-        )
+        reply = subprocess.run(_SINFO, capture_output=True, text=True, timeout=_SINFO_S, check=True)
     except (OSError, subprocess.SubprocessError):
         return []
-    return process.stdout.split()
+    return reply.stdout.split()
 
 
 def _recorded_hosts(site: str, runs: Path) -> Iterator[str]:

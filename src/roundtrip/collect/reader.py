@@ -61,11 +61,8 @@ class Limits:
         """Return the limits for files of `size` bytes in total; UserError for an invalid factor."""
         factor = _factor()
         memory = min(MEMORY + MEMORY_PER_BYTE * size, MOST_MEMORY)
-        return Limits(
-            int(factor * memory),
-            int(factor * (SECONDS + SECONDS_PER_BYTE * size)) + 1,
-            int(factor * (ROWS + ROWS_PER_BYTE * size)),
-        )
+        seconds, rows = SECONDS + SECONDS_PER_BYTE * size, ROWS + ROWS_PER_BYTE * size
+        return Limits(int(factor * memory), int(factor * seconds) + 1, int(factor * rows))
 
     def require_rows(self, rows: int) -> None:
         """UserError for more rows than the limit."""
@@ -125,8 +122,7 @@ class Reader:
         `task` gets the limits, the files, `content` and `arguments`.  UserError, with the file
         whose answer is missing, if `task` raises it, reaches a limit, or the process dies.
         """
-        size = len(content) or sum(_size(file) for file in files)
-        limits = Limits.for_size(size)
+        limits = Limits.for_size(len(content) or sum(map(_size, files)))
         stream = self._begin()
         job = [task, [limits.memory, limits.seconds, limits.rows], list(map(str, files)), arguments]
         number = 0
@@ -161,11 +157,8 @@ class Reader:
 
     def _receive(self, count: int) -> bytes:
         assert self._process is not None and self._process.stdout is not None  # noqa: S101  as above
-        stream, parts, deadline = (
-            self._process.stdout.fileno(),
-            [],
-            time.monotonic() + _ANSWER_TIMEOUT_S,
-        )
+        stream, parts = self._process.stdout.fileno(), []
+        deadline = time.monotonic() + _ANSWER_TIMEOUT_S
         while count:
             if not select.select([stream], [], [], max(0.0, deadline - time.monotonic()))[0]:
                 raise TimeoutError
@@ -313,8 +306,5 @@ def _sources(file: str, limits: Limits) -> Iterable[Any]:
         members = archive.infolist()
         if sum(member.file_size for member in members) > limits.memory:
             raise MemoryError
-        return [
-            io.BytesIO(archive.read(member))
-            for member in members
-            if member.filename.endswith(".parquet")
-        ]
+        tables = [member for member in members if member.filename.endswith(".parquet")]
+        return [io.BytesIO(archive.read(member)) for member in tables]

@@ -73,6 +73,11 @@ class Samples:
     metadata: dict[str, Any] = field(default_factory=dict)
     problems: tuple[Problem, ...] = ()
 
+    @property
+    def moved_bytes(self) -> int:
+        """The sum of the sizes of all samples."""
+        return int(self.frame["size_bytes"].sum())
+
 
 def parse(content: bytes, file: Path) -> Samples:
     """Parse the content of one samples.csv; raise nothing: faults are in `problems`."""
@@ -154,18 +159,18 @@ def _fast(body: bytes) -> pl.DataFrame | None:
     if not body:
         return pl.DataFrame(schema=SCHEMA)
     body = _LINE_END.sub(b"\n", body) if b"\r" in body else body
-    if not body.endswith(b"\n") or b'"' in body or body.startswith(codecs.BOM_UTF8):
-        return None
-    if b"\r" in body:  # polars strips it at the end of a field
+    # polars strips a carriage return at the end of a field
+    if (
+        not body.endswith(b"\n")
+        or body.startswith(codecs.BOM_UTF8)
+        or b'"' in body
+        or b"\r" in body
+    ):
         return None
     try:
         body.decode("utf-8")  # polars accepts some invalid bytes
-        texts = pl.read_csv(
-            io.BytesIO(body),
-            has_header=False,
-            schema=dict.fromkeys(SCHEMA, pl.String),
-            quote_char=None,
-        )
+        schema = dict.fromkeys(SCHEMA, pl.String)
+        texts = pl.read_csv(io.BytesIO(body), has_header=False, schema=schema, quote_char=None)
     except (pl.exceptions.PolarsError, UnicodeDecodeError):
         return None
     if texts.height != body.count(b"\n"):
@@ -296,10 +301,8 @@ def seal_fault(file_digest: str, frame: pl.DataFrame, run_seal: dict[str, Any]) 
         samples=pl.len(), in_order=(pl.col("rep") == pl.int_range(pl.len())).all()
     )
     if "counts" in run_seal:
-        file_counts, seal_counts = (
-            _by_series(series_counts.to_dicts()),
-            _by_series(run_seal["counts"]),
-        )
+        file_counts = _by_series(series_counts.to_dicts())
+        seal_counts = _by_series(run_seal["counts"])
         for series in {**file_counts, **seal_counts}:
             if (count := file_counts.get(series, 0)) != (seal_count := seal_counts.get(series, 0)):
                 amount = f"{count} samples of {_series_words(series)}"

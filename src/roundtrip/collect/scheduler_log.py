@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 FILE_NAME = "scheduler.log"
 _FALLBACK_WORDS = "its accounting stayed away, so that scontrol said how jobs ended"
@@ -97,25 +98,23 @@ def outages(silences: Sequence[Silence]) -> list[tuple[float, float]]:
     return spans
 
 
-def describe(spans: Sequence[tuple[float, float]]) -> str:
-    """Return ``Slurm did not answer 3 times, 41 s in total``; "" if it always did."""
+def describe(spans: Sequence[tuple[float, float]], has_fallback: bool = False) -> str:
+    """Return ``Slurm did not answer 3 times, 41 s in total``; "" if it always did.
+
+    `has_fallback` adds that scontrol replaced accounting.
+    """
     if not spans:
         return ""
     seconds = sum(end - start for start, end in spans)
     times = "once" if len(spans) == 1 else f"{len(spans)} times"
-    return f"Slurm did not answer {times}, {seconds:.0f} s in total"
+    note = f"; {_FALLBACK_WORDS}" if has_fallback else ""
+    return f"Slurm did not answer {times}, {seconds:.0f} s in total{note}"
 
 
 def describe_run(run_dir: Path) -> str:
     """As `describe`, for a run tree, with a note if scontrol replaced accounting."""
     silences = read(run_dir)
-    return _with_fallback(
-        describe(outages(silences)), any(silence.has_fallback for silence in silences)
-    )
-
-
-def _with_fallback(words: str, has_fallback: bool) -> str:
-    return f"{words}; {_FALLBACK_WORDS}" if has_fallback and words else words
+    return describe(outages(silences), any(silence.has_fallback for silence in silences))
 
 
 def record(run_dir: Path) -> None:
@@ -125,18 +124,13 @@ def record(run_dir: Path) -> None:
     """
     silences = read(run_dir)
     if spans := outages(silences):
-        items = [
-            {
-                "start": f"{datetime.fromtimestamp(start, UTC):%Y-%m-%dT%H:%M:%SZ}",
-                "seconds": round(end - start),
-            }
-            for start, end in spans
-        ]
-        accounting = (
-            {"accounting_away": True} if any(silence.has_fallback for silence in silences) else {}
-        )
-        text = json.dumps({"silences": items, **accounting}, indent=1)
-        (run_dir / "env" / "scheduler.json").write_text(text)
+        content: dict[str, Any] = {"silences": []}
+        for start, end in spans:
+            begin = f"{datetime.fromtimestamp(start, UTC):%Y-%m-%dT%H:%M:%SZ}"
+            content["silences"].append({"start": begin, "seconds": round(end - start)})
+        if any(silence.has_fallback for silence in silences):
+            content["accounting_away"] = True
+        (run_dir / "env" / "scheduler.json").write_text(json.dumps(content, indent=1))
 
 
 def describe_record(content: object) -> str:
@@ -148,5 +142,4 @@ def describe_record(content: object) -> str:
     seconds = [item.get("seconds") if isinstance(item, dict) else None for item in items]
     if not all(isinstance(s, int) and 0 <= s < 1 << 31 for s in seconds):
         return ""
-    words = describe([(0.0, float(s)) for s in seconds if s is not None])
-    return _with_fallback(words, is_away)
+    return describe([(0.0, float(s)) for s in seconds if s is not None], is_away)

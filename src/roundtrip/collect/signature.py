@@ -25,7 +25,6 @@ from roundtrip import files, paths
 from roundtrip.collect import disclosure, manifest
 from roundtrip.collect.manifest import Manifest
 from roundtrip.errors import UserError, writing
-from roundtrip.files import read_bytes
 
 #: Variable with the file of the private key, if it is not the user's own.
 KEY_VARIABLE = "ROUNDTRIP_SIGNING_KEY"
@@ -104,8 +103,7 @@ def check_signature(bundle: Path, bundle_manifest: Manifest) -> Signature:
         why = f"it was changed since it was signed, or it is not signed by {key}"
         raise UserError(why, bundle / manifest.FILE_NAME)
     allowed_signers = _allowed_signers(site)
-    is_ours = _blob(signer) == _blob(_public_key(signing_key(site)))
-    is_listed = is_ours or bool(
+    is_listed = _blob(signer) == _own_blob(site) or (
         allowed_signers and _is_verified(content, signature, allowed_signers, site)
     )
     return Signature("signed" if is_listed else "foreign", key)
@@ -114,8 +112,7 @@ def check_signature(bundle: Path, bundle_manifest: Manifest) -> Signature:
 def is_own(bundle_manifest: Manifest) -> bool:
     """Whether a manifest names our own key; False if our key cannot be read."""
     signer = bundle_manifest.data.get("signer")
-    public_key = _public_key(signing_key(str(bundle_manifest.data["site"])))
-    return bool(signer) and _blob(str(signer)) == _blob(public_key)
+    return bool(signer) and _blob(str(signer)) == _own_blob(str(bundle_manifest.data["site"]))
 
 
 def fingerprint(signer: str) -> str:
@@ -147,8 +144,7 @@ def cache_key(site: str) -> bytes:
     It changes with the signing key, with the signers that the site allows, and when
     ``ssh-keygen`` appears or disappears.
     """
-    public_key = _blob(_public_key(signing_key(site)))
-    return f"{public_key} {_is_missing()} ".encode() + _allowed_signers(site)
+    return f"{_own_blob(site)} {_is_missing()} ".encode() + _allowed_signers(site)
 
 
 def signing_key(site: str) -> Path:
@@ -217,10 +213,14 @@ def _blob(public_key: str) -> str:
     return " ".join(public_key.split(" ")[:2])
 
 
+def _own_blob(site: str) -> str:
+    return _blob(_public_key(signing_key(site)))
+
+
 def _allowed_signers(site: str) -> bytes:
     try:
         file = paths.checkout() / "site-configs" / site / ALLOWED_SIGNERS
-        return read_bytes(file) if file.is_file() else b""
+        return files.read_bytes(file) if file.is_file() else b""
     except UserError:
         return b""
 
