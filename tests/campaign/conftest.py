@@ -10,8 +10,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
+from support.launches import leave
 
 from roundtrip.campaign import scheduler, session, tree
 from roundtrip.campaign.matrix import ExpectedCase, Matrix, SkippedCase
@@ -32,16 +34,39 @@ EXPECTED = [ExpectedCase(case, "check.py", ()) for case in CASES]
 Player = Callable[[Case, Path, int], None]
 
 
+def declared(launches: int, extra: int = 0, minutes: float = 60, **more: Any) -> Campaign:
+    checks = (CheckPlan("N", 1),)
+    return Campaign("night", Path("night.toml"), "t", launches, extra, minutes, checks, **more)
+
+
+def local_site(scheduler: str = "local", **more: object) -> Any:
+    partitions = {"smp": {"scheduler": scheduler}}
+    site = {"name": "local", "partitions": partitions, "environment": dict(os.environ)}
+    return SimpleNamespace(**{**site, **more})
+
+
 class Quiet:
+    """Shows nothing; `said` has why nothing ran."""
+
+    def __init__(self) -> None:
+        self.said: list[str] = []
+
     def begin_launches(self, cases: int, launches: int, limit_s: float, note: object) -> None: ...
 
-    def show_wait(self, why: str) -> None: ...
+    def show_wait(self, why: str) -> None:
+        self.said.append(why)
 
     def set_remaining(self, launches: int) -> None: ...
 
     def show_test(self, name: str) -> None: ...
 
     def show_result(self, verdict: str, name: str, counts: bool = True) -> None: ...
+
+
+def write_program(file: Path, script: str) -> None:
+    """Write a script of the shell."""
+    file.write_text(f"#!/bin/sh\n{script}\n")
+    file.chmod(0o755)
 
 
 @dataclass
@@ -68,21 +93,9 @@ class Stage:
         return 0.0
 
     def run(self) -> bool:
-        campaign = Campaign(
-            "night",
-            Path("night.toml"),
-            "t",
-            self.launches,
-            self.extra,
-            self.minutes,
-            (CheckPlan("N", 1),),
-        )
+        campaign = declared(self.launches, self.extra, self.minutes)
         with self.tree:
-            site = SimpleNamespace(
-                name="local",
-                partitions={"smp": {"scheduler": self.scheduler}},
-                environment=dict(os.environ),
-            )
+            site = local_site(self.scheduler)
             runner = Runner(campaign, site, self.tree, self.expected, self.progress)  # type: ignore[arg-type]
             runner.should_stop = self.enough
             return runner.run()
@@ -110,6 +123,38 @@ def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Stag
     return make
 
 
+def failing(times: int, mark: Callable[[Path], object]) -> Player:
+    """Plays launches of which each case's first `times` fail, with a `mark` in their folders."""
+
+    def play(case: Case, folder: Path, attempts: int) -> None:
+        leave(case, folder, passed=attempts >= times)
+        if attempts < times:
+            mark(*folder.glob(f"stage/*/*/*/{case.check}_{case.hash}"))
+
+    return play
+
+
+def failing_with(error: str, times: int) -> Player:
+    """As `failing`, with the standard error of the launches that fail."""
+    return failing(times, lambda folder: (folder / "rfm_job.err").write_text(error))
+
+
+@pytest.fixture
+def slurm_stage(
+    stage: Callable[..., Stage], fake: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> Callable[[Player], Stage]:
+    """A stage with Slurm, whose queue is empty, and with short pauses."""
+    fake("squeue", failures=0)
+    monkeypatch.setattr(scheduler, "_FIRST_S", 0.01)
+
+    def make(player: Player) -> Stage:
+        new_stage = stage(player)
+        new_stage.scheduler = "slurm"
+        return new_stage
+
+    return make
+
+
 #: What a command of Slurm says while its controller is away.
 LOST = "slurm_load_jobs error: Unable to contact slurm controller (connect failure)"
 #: How ReFrame asks accounting for the state of a job.
@@ -126,15 +171,13 @@ def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Path]
     def make(name: str, failures: int, error: str = LOST, answer: str = "", then: int = 0) -> Path:
         calls = tmp_path / f"{name}.calls"
         script = f"""\
-            #!/bin/sh
             echo "$*" >> {calls}
             if [ $(wc -l < {calls}) -le {failures} ]; then echo "{error}" >&2; exit 1; fi
             [ -z "{answer}" ] || echo "{answer}"
             exit {then}
             """
         lines = [line.strip() for line in script.splitlines()]
-        (folder / name).write_text("\n".join(lines))
-        (folder / name).chmod(0o755)
+        write_program(folder / name, "\n".join(lines))
         return calls
 
     return make
@@ -144,10 +187,6 @@ def run_wrapper(
     name: str, *arguments: str, run_dir: Path, cwd: Path | None = None, wait_s: int = 60
 ):  # type: ignore[no-untyped-def]
     patience = scheduler.SlurmWait(time.time() + wait_s, run_dir)
-    return subprocess.run(
-        [name, *arguments],
-        capture_output=True,
-        text=True,
-        cwd=cwd,
-        env=patience.environment(os.environ),
-    )
+    environment = patience.environment(os.environ)
+    command = [name, *arguments]
+    return subprocess.run(command, capture_output=True, text=True, cwd=cwd, env=environment)

@@ -98,9 +98,8 @@ def test_on_a_terminal_the_bar_says_what_runs_and_how_long_yet() -> None:
         progress.begin_launches(1, 8, 600, lambda: "waiting for Slurm")
         progress.show_result("OK", "NetPIPE with a")
         progress.show_test("NetPIPE with b")
-    assert (
-        "1/8 about 0 s left (limit in 10 min), NetPIPE with b, waiting for Slurm" in out.getvalue()
-    )
+    status = "1/8 about 0 s left (limit in 10 min), NetPIPE with b, waiting for Slurm"
+    assert status in out.getvalue()
 
 
 def test_a_long_run_says_when_it_will_end(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -59,9 +59,8 @@ def expected(plan: CheckPlan, toolchains: tuple[str, ...], partitions: int) -> l
             continue
         for partition in plan.partitions or [f"p{number}" for number in range(partitions)]:
             for environ in plan.toolchains or toolchains:
-                case = Case(
-                    plan.name, tuple(sorted(parameters.items())), "0", "x", partition, environ
-                )
+                pairs = tuple(sorted(parameters.items()))
+                case = Case(plan.name, pairs, "0", "x", partition, environ)
                 cases.append(ExpectedCase(case, "f", tuple(plan.variables.items()), study))
     return cases
 
@@ -102,9 +101,8 @@ def test_the_shipped_campaigns_can_decide_each_primary_claim(
 ) -> None:
     if name != "npb":  # whose question NPB 3.4 itself is; on other sites it is not installed
         monkeypatch.setitem(OFFERED["NPB"], "source", (npb.NATIVE,))
-    claims = outlook(
-        model.load_campaign(CAMPAIGNS / f"{name}.toml"), EIGHT[:toolchains], partitions
-    )
+    campaign = model.load_campaign(CAMPAIGNS / f"{name}.toml")
+    claims = outlook(campaign, EIGHT[:toolchains], partitions)
     assert claims.claim_count == primary
     assert claims.reach is Reach.ALONE
     assert claims.warning() is None
@@ -182,12 +180,7 @@ def test_nothing_to_compare_is_descriptive_and_may_have_any_number_of_launches()
 
 def test_sizes_that_a_campaign_leaves_out_are_no_claims() -> None:
     check = CheckPlan(
-        "NetPIPE",
-        6,
-        ("a",),
-        None,
-        {"variants": ("five",), "mode": ("pingpong",)},
-        {"end": "65536"},
+        "NetPIPE", 6, ("a",), None, {"variants": ("five",), "mode": ("pingpong",)}, {"end": "65536"}
     )
     campaign = Campaign("night", Path("n.toml"), "t", 9, 0, 60, (check,))
     assert outlook(campaign).claim_count == 3

@@ -9,15 +9,14 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from campaign.conftest import declared, local_site, write_program
 from support.launches import leave
 
 from roundtrip.campaign import runner, session
 from roundtrip.campaign.matrix import ExpectedCase
-from roundtrip.campaign.model import Campaign, CheckPlan
 from roundtrip.campaign.outcome import Outcome
 from roundtrip.campaign.runner import Runner
 from roundtrip.collect import bundle, manifest, records
@@ -30,13 +29,8 @@ ONE, OTHER = "NetPIPE/mode=pingpong@local:smp+a", "NetPIPE/mode=stream@local:smp
 def night(stage: Callable[..., Any]) -> Runner:
     """A night of two cases, three launches each, which has run."""
     new_stage = stage(lambda case, folder, _: leave(case, folder))
-    site = SimpleNamespace(
-        name="local", partitions={"smp": {"scheduler": "local"}}, environment=dict(os.environ)
-    )
-    campaign = Campaign(
-        *("night", Path("night.toml"), "t", 3, 0, 60, (CheckPlan("N", 1),)), confirm_minutes=30
-    )
-    runner = Runner(campaign, site, new_stage.tree, new_stage.expected, new_stage.progress)  # type: ignore[arg-type]
+    campaign = declared(3, confirm_minutes=30)
+    runner = Runner(campaign, local_site(), new_stage.tree, new_stage.expected, new_stage.progress)
     with new_stage.tree:
         assert runner.run()
     return runner
@@ -58,10 +52,8 @@ def test_launches_that_confirm_are_no_part_of_the_night(night: Runner, tmp_path:
     bundle_after = bundle.build(night.tree.path, tmp_path)
     assert manifest.verify(bundle_after).digest != manifest.verify(bundle_before).digest
     manifest.verify(bundle_after / records.CONFIRMATION)
-    for table in ("samples", "medians", "cases"):
-        assert (bundle_after / f"{table}.parquet").read_bytes() == (
-            bundle_before / f"{table}.parquet"
-        ).read_bytes()
+    for name in ("samples.parquet", "medians.parquet", "cases.parquet"):
+        assert (bundle_after / name).read_bytes() == (bundle_before / name).read_bytes()
 
 
 def test_each_round_launches_the_worse_and_the_controls_once(night: Runner) -> None:
@@ -86,10 +78,8 @@ def test_without_the_time_for_a_round_it_says_so(
     reason = runner.launch_confirmation(night, {ONE, OTHER}, 4)
     assert reason.startswith("no time was left: a round takes ")
     assert not (night.tree.path / records.CONFIRMATION).exists()
-    assert (
-        json.loads((night.tree.path / "env" / records.CONFIRMATION_FILE).read_text())["why_not"]
-        == reason
-    )
+    record = json.loads((night.tree.path / "env" / records.CONFIRMATION_FILE).read_text())
+    assert record["why_not"] == reason
 
 
 @pytest.mark.parametrize(
@@ -137,17 +127,9 @@ def test_each_case_is_launched_on_its_nodes_of_the_night_if_slurm_has_them_in_us
     nodelist: tuple[str, ...],
 ) -> None:
     for name in ("sinfo", "squeue", "scancel"):
-        program = tmp_path / name
-        program.write_text(f"#!/bin/sh\n{f'echo {listing!r}' if name == 'sinfo' else ''}\n")
-        program.chmod(0o755)
-    partition = {"scheduler": "squeue", "environs": ["a"]}
-    path = f"{tmp_path}:{os.environ['PATH']}"
-    night.site = SimpleNamespace(  # type: ignore[assignment]
-        name="local",
-        partitions={"smp": partition},
-        environment={**os.environ, "PATH": path},
-        checkout=tmp_path,
-    )
+        write_program(tmp_path / name, f"echo {listing!r}" if name == "sinfo" else "")
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    night.site = local_site("squeue", checkout=tmp_path)
     night.expected = [replace(item, nodes=nodes) for item in night.expected]
     run_session, nodelists = session.run_session, []
 

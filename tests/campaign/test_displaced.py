@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from campaign.conftest import failing_with, write_program
 from support.launches import leave
 
 from roundtrip.campaign import scheduler
@@ -43,12 +44,6 @@ def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(scheduler, "_FIRST_S", 0.01)
 
 
-def struck(case: Any, folder: Path, error: str) -> None:
-    leave(case, folder, passed=False)
-    (stage,) = folder.glob(f"stage/*/*/*/*{case.hash}")
-    (stage / "rfm_job.err").write_text(error)
-
-
 def blocked(case: Any, folder: Path, reason: str) -> None:
     """As ReFrame reports a job that it cancelled because of Slurm's reason."""
     entry = {
@@ -74,14 +69,7 @@ def test_a_preempted_launch_is_repeated_and_no_case_is_given_up(
     stage: Stages, error: str, passed: int
 ) -> None:
     """Three times in a row: a launch that failed so often is given up."""
-
-    def play(case: Any, folder: Path, attempts: int) -> None:
-        if attempts < 3:
-            struck(case, folder, error)
-        else:
-            leave(case, folder)
-
-    campaign = stage(play)
+    campaign = stage(failing_with(error, times=3))
     campaign.run()
     assert set(campaign.passed().values()) == ({passed} if passed else set())
     outcome = Outcome.from_tree(campaign.tree)
@@ -110,13 +98,11 @@ def scontrol(folder: Path, answers: list[str], monkeypatch: pytest.MonkeyPatch) 
     for number, answer in enumerate(answers, 1):
         (folder / f"answer-{number}").write_text(answer)
     calls = folder / "calls"
-    script = f"""#!/bin/sh
+    script = f"""\
 echo "$*" >> {calls}
 n=$(wc -l < {calls})
-cat {folder}/answer-$((n < {len(answers)} ? n : {len(answers)}))
-"""
-    (folder / "bin" / "scontrol").write_text(script)
-    (folder / "bin" / "scontrol").chmod(0o755)
+cat {folder}/answer-$((n < {len(answers)} ? n : {len(answers)}))"""
+    write_program(folder / "bin" / "scontrol", script)
     monkeypatch.setenv("PATH", f"{folder / 'bin'}:/usr/bin:/bin")
     return calls
 

@@ -1,17 +1,23 @@
-"""What a run records of machine and software; a resumed run overwrites nothing of it."""
+"""What a run records of machine and software, and that it ends when a pinned file changes."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from support.launches import leave
 
 from roundtrip.campaign import environment
 from roundtrip.campaign.matrix import ExpectedCase, Matrix
+from roundtrip.campaign.outcome import Outcome
+from roundtrip.collect import bundle
+from roundtrip.errors import UserError
 from roundtrip.host import facts
+from roundtrip.report import data
 from roundtrip.sites.site import Case
 
 PLAN = Matrix((ExpectedCase(Case("NetPIPE", (), "12345678", "s", "p", "gcc"), "f.py", ()),), ())
@@ -65,3 +71,125 @@ def test_what_the_user_tunes_is_recorded(tmp_path: Path, monkeypatch: pytest.Mon
     environment.record_environment(site, PLAN, tmp_path / "env")
     record = json.loads((tmp_path / "env" / "tuning.json").read_text())
     assert record == {"variables": [["FI_PROVIDER", "mine"]]}
+
+
+Stages = Callable[..., Any]
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Path:
+    file = tmp_path / "netpipe"
+    file.write_text("as it was built")
+    return file
+
+
+@pytest.fixture
+def begun(stage: Stages, program: Path) -> Callable[..., Any]:
+    """A run whose program is built, and whose launches a player plays."""
+
+    def begin(player: Callable[[Any, Path, int], None] = lambda *_: None) -> Any:
+        campaign = stage(player)
+        fixture = campaign.tree.next_build() / "output" / "local" / "smp" / "a" / "build_netpipe_1"
+        fixture.mkdir(parents=True)
+        (fixture / "programs.json").write_text(json.dumps([str(program)]))
+        environment.record_pins(campaign.tree)
+        return campaign
+
+    return begin
+
+
+def test_a_run_that_nothing_changed_goes_on(begun: Any, tmp_path: Path) -> None:
+    tree = begun().tree
+    assert [pin["what"] for pin in tree.state["pins"]] == ["campaign", "program"]
+    environment.require_unchanged(tree, tmp_path / "night.toml")
+    first_pins = tree.state["pins"]
+    environment.record_pins(tree)
+    assert tree.state["pins"] == first_pins
+
+
+def test_a_build_that_a_full_disk_ended_pins_nothing(begun: Any) -> None:
+    tree = begun().tree
+    folder = tree.next_build() / "output" / "local" / "smp" / "a" / "build_netpipe_1"
+    folder.mkdir(parents=True)
+    (folder / "programs.json").touch()
+    first_pins = tree.state["pins"]
+    tree.write_state(pins=[])
+    environment.record_pins(tree)
+    assert tree.state["pins"] == first_pins
+
+
+def test_a_program_that_is_replaced_between_rounds_ends_the_run(
+    begun: Any, program: Path, tmp_path: Path
+) -> None:
+    def player(case: Any, folder: Path, attempts: int) -> None:
+        leave(case, folder)
+        if attempts == 1:
+            program.write_text("another")
+
+    campaign = begun(player)
+    assert campaign.run()
+    assert sum(campaign.passed().values()) == 4, "of two rounds; a third would mix two programs"
+    message = f"mismatch: program netpipe ({program}) has changed since the run began: sha256 "
+    assert campaign.tree.state["stopped"].startswith(message)
+    assert not Outcome.from_tree(campaign.tree).is_complete
+    (campaign.tree.path / "env").mkdir(exist_ok=True)
+    bundle_data = data.read(bundle.build(campaign.tree.path))
+    reasons = bundle_data.launches.filter(status="missing")["reason"]
+    assert all("stopped: mismatch: program netpipe (private-" in reason for reason in reasons)
+    message = r"state.json: mismatch: program netpipe \S+ has changed since"
+    with pytest.raises(UserError, match=message):
+        environment.require_unchanged(campaign.tree, tmp_path / "night.toml")
+
+
+def test_a_program_that_is_as_before_lets_the_run_go_on(begun: Any, program: Path) -> None:
+    campaign = begun(lambda case, folder, _: leave(case, folder))
+    program.write_text("another")
+    campaign.run()
+    assert campaign.passed() == {}
+    program.write_text("as it was built")
+    environment.record_pins(campaign.tree)
+    campaign.run()
+    assert campaign.tree.state["stopped"] is None
+    assert Outcome.from_tree(campaign.tree).is_complete
+
+
+def test_a_missing_program_is_a_change(begun: Any, program: Path) -> None:
+    tree = begun().tree
+    program.unlink()
+    assert environment.find_change(tree).endswith(" then, unreadable now")
+
+
+def test_a_changed_campaign_fails_with_its_line(begun: Any, tmp_path: Path) -> None:
+    tree, campaign = begun().tree, tmp_path / "night.toml"
+    campaign.write_text("title = 't'\nlaunches = 9\n")
+    with pytest.raises(UserError) as error:
+        environment.require_unchanged(tree, campaign)
+    assert str(error.value) == (
+        f"{campaign}:2: line was '' when this run began, and is 'launches = 9'; start a new run"
+    )
+
+
+def test_a_changed_lock_file_is_found_and_the_first_is_kept(
+    stage: Stages, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lock = tmp_path / "spack.lock"
+    lock.write_text('{"first": 1}')
+    monkeypatch.setenv("SPACK_ENV", str(tmp_path))
+    tree = stage(lambda *_: None).tree
+    site: Any = SimpleNamespace(system={}, toolchains={}, partitions={}, folder=tmp_path)
+    plan = Matrix((), ())
+    environment.record_environment(site, plan, tree.path / "env")
+    environment.record_pins(tree)
+    lock.write_text('{"second": 2}')
+    message = r"lock file spack\.lock \S+ has changed since the run began"
+    with pytest.raises(UserError, match=message):
+        environment.require_unchanged(tree, tmp_path / "night.toml")
+    environment.record_environment(site, plan, tree.path / "env")
+    assert (tree.path / "env" / "spack.lock").read_text() == '{"first": 1}'
+    assert (tree.path / "env" / "spack.lock.resumed-1").read_text() == '{"second": 2}'
+
+
+def test_a_run_from_before_pins_goes_on(stage: Stages, tmp_path: Path) -> None:
+    tree = stage(lambda *_: None).tree
+    assert environment.find_change(tree) == ""
+    environment.require_unchanged(tree, tmp_path / "night.toml")

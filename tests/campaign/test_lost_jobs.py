@@ -8,23 +8,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from campaign.conftest import POLL, run_wrapper
-from support.launches import leave
+from campaign.conftest import POLL, failing, run_wrapper, write_program
 
-from roundtrip.campaign import scheduler
 from roundtrip.campaign.outcome import Outcome
 from roundtrip.collect import scheduler_log
 
 Stages = Callable[..., Any]
 #: As Slurm 22.05 answers; beside it lie the lines of ``squeue --format='%i|%T|%N|%Z'``.
-SQUEUE = """#!/bin/sh
+SQUEUE = """\
 echo "$*" >> "$0.calls"
 case $* in
   *--states=all*) cat "$0.jobs" ;;
   *) grep '|RUNNING|' "$0.jobs" | sed 's/|[^|]*$/|None/' ;;
 esac
 """
-CONFIG = """#!/bin/sh
+CONFIG = """\
 [ "$2" = config ] || exit 1
 echo "Configuration data as of 2026-11-25T03:26:31"
 echo "BATCH_START_TIMEOUT     = 10 sec"
@@ -44,9 +42,8 @@ def controller(fake: Any, tmp_path: Path) -> Callable[..., Path]:
         stage.mkdir(parents=True)
         fake("sbatch", failures=0, answer="Submitted batch job 7")
         run_wrapper("sbatch", "job.sh", run_dir=tmp_path, cwd=stage)
-        for name, script in (("squeue", SQUEUE), ("scontrol", CONFIG)):
-            (folder / name).write_text(script)
-            (folder / name).chmod(0o755)
+        write_program(folder / "squeue", SQUEUE)
+        write_program(folder / "scontrol", CONFIG)
         fake("sacct", failures=0, answer=sacct)
         fake("sinfo", failures=0, answer=down)
         (folder / "squeue.jobs").write_text(jobs.replace("STAGE", str(stage)))
@@ -120,26 +117,17 @@ def test_the_node_that_slurm_took_for_down_is_noted(controller: Any) -> None:
 
 
 def test_a_launch_whose_job_slurm_lost_is_repeated_and_no_case_is_given_up(
-    stage: Stages, fake: Any, monkeypatch: pytest.MonkeyPatch
+    slurm_stage: Stages,
 ) -> None:
-    fake("squeue", failures=0)
-    monkeypatch.setattr(scheduler, "_FIRST_S", 0.01)
-    messages: list[str] = []
+    def lose(folder: Path) -> None:
+        run_dir = folder.parents[6]
+        with (run_dir / scheduler_log.FILE_NAME).open("a") as log:
+            log.write(f"{int(time.time())} unknown 7 {folder.relative_to(run_dir)}\n")
 
-    def player(case: Any, folder: Path, attempts: int) -> None:
-        leave(case, folder, passed=attempts >= 3)
-        if attempts < 3:
-            (stage_folder,) = folder.glob(f"stage/*/*/*/{case.check}_{case.hash}")
-            run_dir = folder.parents[1]
-            with (run_dir / scheduler_log.FILE_NAME).open("a") as log:
-                log.write(f"{int(time.time())} unknown 7 {stage_folder.relative_to(run_dir)}\n")
-
-    campaign = stage(player)
-    campaign.scheduler = "slurm"
-    campaign.progress.show_wait = messages.append
+    campaign = slurm_stage(failing(3, lose))
     assert campaign.run()
     outcome = Outcome.from_tree(campaign.tree)
     assert outcome.is_complete and not outcome.failures
     reason = "6 lost by a controller that restarted without its state"
     assert f"Slurm displaced 6 launches ({reason})" in "\n".join(outcome.lines())
-    assert messages and "Slurm's controller lost its state" in messages[0]
+    assert "Slurm's controller lost its state" in campaign.progress.said[0]

@@ -49,20 +49,14 @@ class FakeSite:
 
     def cases(self, files: list[str], selection: object = None) -> list[Case]:
         assert files == ["netpipe.py"]
-        return [
-            Case(
-                "NetPIPE", (("mode", m), ("placement", "shared-memory")), "0" * 8, "box", "smp", "a"
-            )
-            for m in ("pingpong", "stream")
-        ]
+        place = ("placement", "shared-memory")
+        parameter_sets = [(("mode", mode), place) for mode in ("pingpong", "stream")]
+        return [Case("NetPIPE", values, "0" * 8, "box", "smp", "a") for values in parameter_sets]
 
 
-def campaign(*checks: CheckPlan) -> Campaign:
-    return Campaign("c", Path("c.toml"), "t", 8, 0, 60, checks)
-
-
-def build(*checks: CheckPlan) -> matrix.Matrix:
-    return matrix.build_matrix(campaign(*checks), FakeSite())  # type: ignore[arg-type]
+def build(*checks: CheckPlan, site: FakeSite | None = None) -> matrix.Matrix:
+    campaign = Campaign("c", Path("c.toml"), "t", 8, 0, 60, checks)
+    return matrix.build_matrix(campaign, site or FakeSite())  # type: ignore[arg-type]
 
 
 def test_all_values_of_what_is_not_named() -> None:
@@ -76,15 +70,12 @@ def test_every_case_requested_is_run_or_skipped_with_its_reason() -> None:
     reasons = {item.case: item.reason for item in plan.skipped}
     prefix = "NetPIPE/mode=stream,placement="
     assert [item.case.id for item in plan.expected] == [f"{prefix}shared-memory@box:smp+a"]
-    assert reasons[f"{prefix}one-per-node@box:smp+a"] == (
-        "partition 'smp' with 'a' does not offer: one-per-node"
-    )
-    assert reasons[f"{prefix}shared-memory@box:smp+absent"] == (
-        "toolchain 'absent' is not installed on partition 'smp'"
-    )
-    assert reasons[f"{prefix}shared-memory@box:smp+plain"] == (
-        "partition 'smp' with 'plain' does not offer: boost"
-    )
+    for name, reason in {
+        "one-per-node@box:smp+a": "partition 'smp' with 'a' does not offer: one-per-node",
+        "shared-memory@box:smp+absent": "toolchain 'absent' is not installed on partition 'smp'",
+        "shared-memory@box:smp+plain": "partition 'smp' with 'plain' does not offer: boost",
+    }.items():
+        assert reasons[prefix + name] == reason
 
 
 def test_a_lacking_feature_is_named_with_what_would_give_it() -> None:
@@ -101,10 +92,10 @@ def test_a_lacking_feature_is_named_with_what_would_give_it() -> None:
             test = {**described("stream", "x"), "@class": "OSU", "needs": ["osu", "x"]}
             return [*super().describe(files), {**test, "remedies": {"osu": "spack install osu"}}]
 
-    reason = matrix._why_not(Lacking().describe(["netpipe.py"])[-1], Lacking(), "smp", "a")  # type: ignore[arg-type]
-    assert reason == "partition 'smp' with 'a' does not offer: osu (run make osu), x"
-    reason = matrix._why_not(Lacking().describe(["netpipe.py"])[-1], Lacking(), "smp", "plain")  # type: ignore[arg-type]
-    assert reason == "partition 'smp' with 'plain' does not offer: osu (spack install osu), x"
+    test = Lacking().describe(["netpipe.py"])[-1]
+    for environ, words in (("a", "run make osu"), ("plain", "spack install osu")):
+        reason = matrix._why_not(test, Lacking(), "smp", environ)  # type: ignore[arg-type]
+        assert reason == f"partition 'smp' with '{environ}' does not offer: osu ({words}), x"
 
 
 @pytest.mark.parametrize(
@@ -143,7 +134,7 @@ class ChoosySite(FakeSite):
 def test_declared_values_without_a_test_are_listed() -> None:
     modes, places = ("pingpong", "stream"), ("shared-memory", "one-per-node")
     plan = CheckPlan("NetPIPE", 1, parameters={"mode": modes, "placement": places})
-    cases = matrix.build_matrix(campaign(plan), ChoosySite())  # type: ignore[arg-type]
+    cases = build(plan, site=ChoosySite())
     untested_cases = [item.case for item in cases.skipped if "no test of these" in item.reason]
     assert untested_cases == [
         f"NetPIPE/mode=stream,placement=one-per-node@box:smp+{name}" for name in FakeSite.toolchains
@@ -160,7 +151,7 @@ def test_a_check_without_a_test_of_its_values_is_an_error() -> None:
     )
     complaint = "'NetPIPE' has no test with mode = stream, placement = one-per-node: choose values"
     with pytest.raises(UserError, match=f"^c.toml:7: .*{complaint}"):
-        matrix.build_matrix(campaign(*plans), ChoosySite())  # type: ignore[arg-type]
+        build(*plans, site=ChoosySite())
 
 
 def test_a_case_declared_twice_is_an_error() -> None:
@@ -194,7 +185,7 @@ def test_reframe_runs_once_for_all_values_that_it_takes() -> None:
         CheckPlan("NetPIPE", 1, parameters={"mode": (mode,)}, variables={"budget": budget})
         for mode, budget in (("pingpong", "4"), ("stream", "5"))
     ]
-    matrix.build_matrix(campaign(*plans), site)  # type: ignore[arg-type]
+    build(*plans, site=site)
     assert site.requested == [{"NetPIPE.budget": "4"}, {"NetPIPE.budget": "5"}]
 
 
@@ -208,4 +199,4 @@ def test_reframe_runs_once_for_all_values_that_it_takes() -> None:
 def test_a_value_that_a_check_does_not_take(variables: dict[str, str], complaint: str) -> None:
     plan = CheckPlan("NetPIPE", 7, variables=variables)
     with pytest.raises(UserError, match=f"^c.toml:7: .*{complaint}"):
-        matrix.build_matrix(campaign(plan), SettingSite())  # type: ignore[arg-type]
+        build(plan, site=SettingSite())

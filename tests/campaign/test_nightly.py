@@ -226,24 +226,23 @@ def test_two_series_at_once_are_both_in_scrontab(night: Night) -> None:
     assert table.count("roundtrip-nightly nightly there\n") == 1
 
 
+def options(record: str) -> list[str]:
+    command = [SLURM / "submit_options", "12"]
+    return subprocess.run(command, input=record, capture_output=True, text=True).stdout.splitlines()
+
+
 def test_what_says_nothing_is_no_option() -> None:
     """Of a job without any option; an account that looks like another field is one."""
     record = "JobId=12 JobName=x\n   Priority=1 Nice=0 Account=(null) QOS=N/A WCKey=*usual\n"
     record += "   NumNodes=1 NumCPUs=1 NumTasks=1 OverSubscribe=OK\n"
     record += "   MinMemoryCPU=0 Features=(null)\n   MailType=NONE\n   StdOut=/12/o-12-112.txt\n"
-    process = subprocess.run(
-        [SLURM / "submit_options", "12"], input=record, capture_output=True, text=True
-    )
-    assert process.stdout == "--wckey=usual\n--output=/12/o-%j-112.txt\n"
+    assert options(record) == ["--wckey=usual", "--output=/12/o-%j-112.txt"]
 
 
 def test_a_job_that_holds_nodes_for_its_steps_holds_them_every_night() -> None:
     record = "JobId=12 JobName=x\n   NumNodes=2 NumCPUs=16 NumTasks=2 CPUs/Task=1\n"
     record += "   OverSubscribe=NO Contiguous=0\n"
-    process = subprocess.run(
-        [SLURM / "submit_options", "12"], input=record, capture_output=True, text=True
-    )
-    assert process.stdout == "--nodes=2\n--ntasks=2\n--exclusive\n"
+    assert options(record) == ["--nodes=2", "--ntasks=2", "--exclusive"]
 
 
 def test_submitted_again_it_goes_on_with_the_same_night(night: Night) -> None:
@@ -285,9 +284,7 @@ def test_a_night_has_the_name_of_the_day_on_which_it_begins(
     assert names(night) == [name]
 
 
-def test_what_slurm_will_kill_before_its_report_is_there_is_reported_by_a_job(
-    night: Night,
-) -> None:
+def test_what_slurm_will_kill_before_its_report_is_there_is_reported_by_a_job(night: Night) -> None:
     """scancel: the job has ended, and KillWait seconds are left."""
     night.record(end=datetime.now().isoformat(timespec="seconds"))
     state = '{{\n "night": "{}",\n}}\n'

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from campaign.conftest import write_program
 
 from roundtrip.campaign import nodes
 from roundtrip.campaign.nodes import Node
@@ -31,14 +32,11 @@ n9|mixed|ib,fat|none
 
 def site(folder: Path, sinfo: str, **partition: object) -> Any:
     """A site whose sinfo is this shell script."""
-    program = folder / "sinfo"
-    program.write_text(f"#!/bin/sh\n{sinfo}\n")
-    program.chmod(0o755)
+    write_program(folder / "sinfo", sinfo)
     environment = {**os.environ, "PATH": f"{folder}:{os.environ['PATH']}"}
     partitions = {"p": {"scheduler": "slurm", **partition}}
-    return SimpleNamespace(
-        name="s", environment=environment, partitions=partitions, checkout=folder
-    )
+    facts = {"environment": environment, "partitions": partitions, "checkout": folder}
+    return SimpleNamespace(name="s", **facts)
 
 
 def test_each_node_once_by_its_number_with_the_reason_of_those_that_are_lost() -> None:
@@ -88,11 +86,8 @@ def test_reserved_nodes_run_the_jobs_of_a_reservation(
 def test_slurm_is_asked_for_the_partition_that_jobs_go_to(
     tmp_path: Path, access: list[str], option: str
 ) -> None:
-    slurm_site = site(
-        tmp_path,
-        'echo "$*" > asked; echo "a1|idle|(null)|none"'.replace("asked", f"{tmp_path}/a"),
-        access=access,
-    )
+    script = f'echo "$*" > {tmp_path}/a; echo "a1|idle|(null)|none"'
+    slurm_site = site(tmp_path, script, access=access)
     assert nodes.partition_nodes(slurm_site, "p") == [Node("a1", "idle")]
     words = (tmp_path / "a").read_text().split()
     assert [word for word in words if word.startswith("--partition")] == [option] * bool(option)
@@ -153,9 +148,6 @@ def test_what_slurm_said_is_noted_as_the_collector_reads_it(tmp_path: Path) -> N
     nodes.record_nodes({"p": nodes.parse_sinfo(LISTING)}, tmp_path)
     record = records.read_record(tmp_path / "env" / "nodes.json", kind=Nodes)["partitions"]["p"]
     assert record["hosts"] == ["n1", "n9", "n10"]
-    assert record["not_measured"][0] == {
-        "host": "n2",
-        "state": "drained",
-        "reason": "bad cable | rail 2",
-    }
+    drained = {"host": "n2", "state": "drained", "reason": "bad cable | rail 2"}
+    assert record["not_measured"][0] == drained
     assert json.loads((tmp_path / "env" / "nodes.json").read_text())["schema"] == 1

@@ -15,10 +15,7 @@ from roundtrip.sites.site import Case
 
 DECLARED = (
     CheckPlan(
-        "Ping",
-        7,
-        parameters={"mode": ("pingpong",), "kind": ("raw",)},
-        variables={"budget": "3"},
+        "Ping", 7, parameters={"mode": ("pingpong",), "kind": ("raw",)}, variables={"budget": "3"}
     ),
 )
 

@@ -1,4 +1,4 @@
-"""While Slurm does not answer a run waits, and no case is blamed."""
+"""While Slurm does not answer a run waits, and no case is blamed; it says what it waits for."""
 
 from __future__ import annotations
 
@@ -8,15 +8,22 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from campaign.conftest import LOST, POLL, run_wrapper
-from support.launches import leave
+from campaign.conftest import LOST, POLL, failing, failing_with, run_wrapper, write_program
 
 from roundtrip.campaign import scheduler
 from roundtrip.campaign.outcome import Outcome
+from roundtrip.campaign.scheduler import Queue, describe_wait
 from roundtrip.collect import scheduler_log
 
 COMMANDS = Path(scheduler.__file__).parent / "slurm"
 Stages = Callable[..., Any]
+
+
+@pytest.fixture
+def stage_folder(tmp_path: Path) -> Path:
+    folder = tmp_path / "rounds" / "001" / "stage"
+    folder.mkdir(parents=True)
+    return folder
 
 
 @pytest.mark.parametrize(
@@ -89,24 +96,25 @@ def test_the_deadline_ends_the_waiting(fake: Any, tmp_path: Path) -> None:
     assert scheduler.SlurmWait(time.time(), tmp_path).status() == ""
 
 
-def test_a_submission_that_arrived_is_not_repeated(fake: Any, tmp_path: Path) -> None:
-    stage = tmp_path / "rounds" / "001" / "stage"
-    stage.mkdir(parents=True)
-    calls = fake("sbatch", failures=9, error="sbatch: error: Socket timed out on send/recv")
-    fake("squeue", failures=0, answer=f"12 {stage}")
-    process = run_wrapper("sbatch", "job.sh", run_dir=tmp_path, cwd=stage)
+@pytest.mark.parametrize("failures", [9, 0])
+def test_a_submission_that_arrived_is_not_repeated(
+    fake: Any, tmp_path: Path, stage_folder: Path, failures: int
+) -> None:
+    """Whether sbatch says that it failed, or nothing at all: the queue has the job."""
+    calls = fake("sbatch", failures, error="sbatch: error: Socket timed out on send/recv")
+    fake("squeue", failures=0, answer=f"12 {stage_folder}")
+    process = run_wrapper("sbatch", "job.sh", run_dir=tmp_path, cwd=stage_folder)
     assert (process.returncode, process.stdout) == (0, "Submitted batch job 12\n")
     assert len(calls.read_text().splitlines()) == 1
 
 
 def test_a_job_of_another_folder_is_not_taken_for_the_submitted_one(
-    fake: Any, tmp_path: Path
+    fake: Any, tmp_path: Path, stage_folder: Path
 ) -> None:
-    stage = tmp_path / "rounds" / "001" / "stage"
-    stage.mkdir(parents=True)
     fake("sbatch", failures=1, answer="Submitted batch job 13")
-    fake("squeue", failures=0, answer=f"12 {stage}/other")
-    assert run_wrapper("sbatch", run_dir=tmp_path, cwd=stage).stdout == "Submitted batch job 13\n"
+    fake("squeue", failures=0, answer=f"12 {stage_folder}/other")
+    process = run_wrapper("sbatch", run_dir=tmp_path, cwd=stage_folder)
+    assert process.stdout == "Submitted batch job 13\n"
 
 
 def test_silences_that_overlap_are_one(tmp_path: Path) -> None:
@@ -121,44 +129,23 @@ def test_silences_that_overlap_are_one(tmp_path: Path) -> None:
     assert patience.outage_s(301) is None
 
 
-def test_a_case_is_not_given_up_because_slurm_was_silent(
-    stage: Stages, fake: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_case_is_not_given_up_because_slurm_was_silent(slurm_stage: Stages) -> None:
     """Four rounds without an answer, twice as many as give a case up, then all is measured."""
-    fake("squeue", failures=0)
-    monkeypatch.setattr(scheduler, "_FIRST_S", 0.01)
-
-    def player(case: Any, folder: Path, attempts: int) -> None:
-        leave(case, folder, passed=attempts >= 4)
-        if attempts < 4:
-            (stage_folder,) = folder.glob(f"stage/*/*/*/{case.check}_{case.hash}")
-            (stage_folder / "rfm_job.err").write_text(f"srun: error: {LOST}\n")
-
-    campaign = stage(player)
-    campaign.scheduler = "slurm"
+    campaign = slurm_stage(failing_with(f"srun: error: {LOST}\n", times=4))
     assert campaign.run()
-    outcome = Outcome.from_tree(campaign.tree)
-    assert outcome.is_complete
+    assert Outcome.from_tree(campaign.tree).is_complete
     assert set(campaign.attempts.values()) == {7}
 
 
 def test_a_session_during_a_silence_blames_no_case_and_the_run_says_so(
-    stage: Stages, fake: Any, monkeypatch: pytest.MonkeyPatch
+    slurm_stage: Stages,
 ) -> None:
-    fake("squeue", failures=0)
-    monkeypatch.setattr(scheduler, "_FIRST_S", 0.01)
+    def silence(folder: Path) -> None:
+        now, identity = int(time.time()), f"{folder.name}-{folder.parents[4].name}"
+        with (folder.parents[6] / scheduler_log.FILE_NAME).open("a") as log:
+            log.write(f"{now} lost {identity} sacct x\n{now} back {identity}\n")
 
-    def player(case: Any, folder: Path, attempts: int) -> None:
-        leave(case, folder, passed=attempts >= 3)
-        now = int(time.time())
-        if attempts < 3:
-            with (folder.parents[1] / scheduler_log.FILE_NAME).open("a") as log:
-                log.write(
-                    f"{now} lost {case.hash}{attempts} sacct x\n{now} back {case.hash}{attempts}\n"
-                )
-
-    campaign = stage(player)
-    campaign.scheduler = "slurm"
+    campaign = slurm_stage(failing(3, silence))
     campaign.run()
     outcome = Outcome.from_tree(campaign.tree)
     assert outcome.is_complete
@@ -223,16 +210,6 @@ def test_a_silence_begins_when_the_command_did(fake: Any, tmp_path: Path) -> Non
     assert silence.end is not None and silence.end - silence.start >= 4
 
 
-def test_a_submission_without_a_word_is_found_in_the_queue(fake: Any, tmp_path: Path) -> None:
-    stage = tmp_path / "rounds" / "001" / "stage"
-    stage.mkdir(parents=True)
-    calls = fake("sbatch", failures=0)
-    fake("squeue", failures=0, answer=f"12 {stage}")
-    process = run_wrapper("sbatch", "job.sh", run_dir=tmp_path, cwd=stage)
-    assert (process.returncode, process.stdout) == (0, "Submitted batch job 12\n")
-    assert len(calls.read_text().splitlines()) == 1
-
-
 @pytest.mark.parametrize(("status", "message"), [(0, "there is none of"), (1, "said nothing")])
 def test_a_submission_without_a_word_and_without_a_job_fails_with_words(
     fake: Any, tmp_path: Path, status: int, message: str
@@ -263,22 +240,45 @@ def test_what_says_that_no_more_jobs_are_taken(words: str, limit: bool) -> None:
     assert scheduler.is_submit_limit(words) is limit
 
 
-def test_a_run_waits_while_it_may_not_submit_and_blames_no_case(
-    stage: Stages, fake: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    fake("squeue", failures=0)
-    monkeypatch.setattr(scheduler, "_FIRST_S", 0.01)
-    messages: list[str] = []
-
-    def player(case: Any, folder: Path, attempts: int) -> None:
-        leave(case, folder, passed=attempts >= 4)
-        if attempts < 4:
-            (stage_folder,) = folder.glob(f"stage/*/*/*/{case.check}_{case.hash}")
-            (stage_folder / "rfm_job.err").write_text("sbatch: error: AssocMaxSubmitJobLimit\n")
-
-    campaign = stage(player)
-    campaign.scheduler = "slurm"
-    campaign.progress.show_wait = messages.append
+def test_a_run_waits_while_it_may_not_submit_and_blames_no_case(slurm_stage: Stages) -> None:
+    campaign = slurm_stage(failing_with("sbatch: error: AssocMaxSubmitJobLimit\n", times=4))
     assert campaign.run()
     assert Outcome.from_tree(campaign.tree).is_complete
-    assert messages and "Slurm takes no more jobs of this user or account now" in messages[0]
+    reason = "Slurm takes no more jobs of this user or account now"
+    assert reason in campaign.progress.said[0]
+
+
+MINE = "roundtrip:night/virtual/20261122T010000Z"
+NOW = 1_795_300_000.0
+#: ``squeue --format=%i|%T|%r|%S|%V|%k`` with SLURM_TIME_FORMAT=%s (Slurm 22.05).
+LISTING = f"""\
+7|PENDING|Priority|N/A|1795299000|somebody else's
+8|RUNNING|None|1795299990|1795299900|{MINE}
+9|PENDING|Resources|{{start}}|1795299760|{MINE}
+"""
+
+
+@pytest.mark.parametrize(
+    ("start", "expected"),
+    [("N/A", ""), ("1795299000", ""), ("1795303600", "; Slurm expects it to start at 2026-11-2")],
+)
+def test_a_job_that_waits_says_why_how_long_and_until_when(start: str, expected: str) -> None:
+    message = describe_wait(LISTING.format(start=start), MINE, NOW)
+    assert message.startswith(f"job 9 has waited for 4 min: Resources{expected}")
+    assert message.endswith("Resources") is not bool(expected)
+
+
+@pytest.mark.parametrize("listing", ["", "squeue: error: x\n", f"8|RUNNING|None|1|1|{MINE}\n"])
+def test_nothing_is_said_of_a_job_that_runs(listing: str) -> None:
+    assert describe_wait(listing, MINE, NOW) == ""
+
+
+def test_slurm_is_not_asked_whenever_somebody_looks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = f"echo x >> {tmp_path}/calls\necho '9|PENDING|Licenses|N/A|N/A|{MINE}'"
+    write_program(tmp_path / "squeue", script)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    queue = Queue(MINE, {"PATH": f"{tmp_path}:/usr/bin:/bin"})
+    assert {queue.status() for _ in range(9)} == {"job 9 has waited: Licenses"}
+    assert (tmp_path / "calls").read_text() == "x\n"

@@ -6,9 +6,11 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from campaign.conftest import write_program
 
 from roundtrip import paths
 from roundtrip.campaign import matrix, model, session
@@ -45,12 +47,16 @@ finally:
 """
 
 
+def run(*command: str, env: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(command, cwd=CHECKOUT, env=env, capture_output=True, text=True)
+
+
 def test_the_commands_load_nothing_heavy() -> None:
     names = "[name for some in COMMANDS.values() for name in some]"
     code = "import sys; from typer.main import get_group; from roundtrip.cli import COMMANDS, app\n"
     code += f"assert all(get_group(app).get_command(None, name) for name in {names})\n"
     code += f"print([m for m in {HEAVY} if m in sys.modules])"
-    process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    process = run(sys.executable, "-c", code)
     assert process.stdout == "[]\n", process.stderr
 
 
@@ -58,17 +64,9 @@ def test_the_commands_load_nothing_heavy() -> None:
 @NEEDS_TOOLCHAIN
 def test_a_dry_run_asks_reframe_twice_and_only_of_its_own_checks(tmp_path: Path) -> None:
     calls = tmp_path / "calls"
-    spy = tmp_path / "bin" / "reframe"
-    spy.parent.mkdir()
-    spy.write_text(f'#!/bin/sh\necho "$@" >> {calls}\nexec {BIN}/reframe "$@"\n')
-    spy.chmod(0o755)
-    process = subprocess.run(
-        ["roundtrip", "run", "smoke", "--site", "local", "--dry-run"],
-        cwd=CHECKOUT,
-        env={**os.environ, "PATH": f"{spy.parent}:{BIN}:{os.environ['PATH']}"},
-        capture_output=True,
-        text=True,
-    )
+    write_program(tmp_path / "reframe", f'echo "$@" >> {calls}\nexec {BIN}/reframe "$@"')
+    environment = {**os.environ, "PATH": f"{tmp_path}:{BIN}:{os.environ['PATH']}"}
+    process = run("roundtrip", "run", "smoke", "--site", "local", "--dry-run", env=environment)
     assert process.returncode == 0, process.stderr
     commands = calls.read_text().splitlines()
     assert [call.split()[-1] for call in commands] == ["--describe", "--describe"]
@@ -89,15 +87,12 @@ def test_reframe_makes_the_tests_of_a_campaign_alone_and_as_among_all() -> None:
         for test in (*all_tests, *campaign_tests):
             test.pop("unique_name", None)  # a number among the tests that are made
         expected = [matrix._tests(plan, all_tests, campaign) for plan in campaign.checks]
-        assert [
-            matrix._tests(plan, campaign_tests, campaign) for plan in campaign.checks
-        ] == expected
+        tests = [matrix._tests(plan, campaign_tests, campaign) for plan in campaign.checks]
+        assert tests == expected
         names = [plan.name for plan in campaign.checks]
         test_names = {test["name"] for test in campaign_tests if names.count(test["@class"]) == 1}
-        test_lists = (
-            tests for name, tests in zip(names, expected, strict=True) if names.count(name) == 1
-        )
-        assert test_names == {test["name"] for tests in test_lists for test in tests}
+        single = [tests for n, tests in zip(names, expected, strict=True) if names.count(n) == 1]
+        assert test_names == {test["name"] for tests in single for test in tests}
 
 
 @pytest.mark.nightly
@@ -111,12 +106,9 @@ def test_a_value_without_a_test_is_named_with_legal_ones(tmp_path: Path) -> None
 
 
 def test_a_session_makes_the_tests_of_its_block_alone() -> None:
-    block = [
-        ExpectedCase(
-            Case("NPB", (("benchmark", name), ("ranks", "2")), "0" * 8, "x", "p", "a"), "f", ()
-        )
-        for name in ("CG", "EP")
-    ]
+    parameter_sets = [(("benchmark", name), ("ranks", "2")) for name in ("CG", "EP")]
+    cases = [Case("NPB", values, "0" * 8, "x", "p", "a") for values in parameter_sets]
+    block = [ExpectedCase(case, "f", ()) for case in cases]
     selection = json.loads(session._test_variables(block)["ROUNDTRIP_TESTS"])
     assert selection == {"NPB": [{"benchmark": ["CG", "EP"], "ranks": ["2"]}]}
 
@@ -130,13 +122,8 @@ def test_the_file_of_a_check_is_found_without_reframe() -> None:
 
 def test_reframe_walks_no_stack_for_warnings_that_it_suppresses() -> None:
     """Two walks a test took more than half of the time of listing all checks."""
-    process = subprocess.run(
-        [sys.executable, "-c", COUNT_STACK_WALKS],
-        cwd=CHECKOUT,
-        env=Site("local", CHECKOUT).environment,
-        capture_output=True,
-        text=True,
-    )
+    environment = Site("local", CHECKOUT).environment
+    process = run(sys.executable, "-c", COUNT_STACK_WALKS, env=environment)
     walks = int(process.stdout.rpartition("walks: ")[2])
     assert walks < 5, process.stdout
 
@@ -150,11 +137,6 @@ def test_a_deprecated_variable_that_we_use_ourselves_still_warns(tmp_path: Path)
     (tmp_path / "checks" / "mixins").symlink_to(CHECKOUT / "checks" / "mixins")
     code = text.replace("    num_tasks = 2\n", '    num_tasks = 2\n    variables = {"A": "b"}\n')
     (folder / "netpipe.py").write_text(code)
-    process = subprocess.run(
-        ["reframe", f"--checkpath={folder}", "-l"],
-        cwd=CHECKOUT,
-        env=Site("local", CHECKOUT).environment,
-        capture_output=True,
-        text=True,
-    )
+    environment = Site("local", CHECKOUT).environment
+    process = run("reframe", f"--checkpath={folder}", "-l", env=environment)
     assert "'variables' is deprecated" in process.stdout + process.stderr

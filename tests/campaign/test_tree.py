@@ -1,9 +1,14 @@
-"""Which run a later invocation goes on with."""
+"""Which run a later invocation goes on with, and who holds a site."""
 
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
+import time
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -15,20 +20,12 @@ from roundtrip.collect import analysis
 from roundtrip.errors import UserError
 
 
-def begin(runs: Path, report: bool = False, night: str | None = None) -> tree.RunTree:
+def begin(runs: Path, site: str = "site", **options: Any) -> tree.RunTree:
     file = runs.parent / "night.toml"
     file.write_text("title = 't'\n")
-    campaign = Campaign("night", file, "t", 1, 0, 60, ())
-    return tree.create_tree(
-        runs,
-        campaign,
-        "site",
-        Matrix((), ()),
-        Revision("c", False),
-        analysis.default(),
-        report,
-        night,
-    )
+    campaign, revision = Campaign("night", file, "t", 1, 0, 60, ()), Revision("c", False)
+    thresholds = analysis.for_site(site)
+    return tree.create_tree(runs, campaign, site, Matrix((), ()), revision, thresholds, **options)
 
 
 def test_a_night_finds_the_run_it_began_and_no_other(
@@ -59,13 +56,18 @@ def test_the_path_of_a_run_is_absolute_and_without_links(
         assert resumed_run.path == run.path.resolve()
 
 
-def test_a_finished_run_is_resumed_for_the_report_it_lacks(tmp_path: Path) -> None:
+@pytest.mark.parametrize("report", [True, False])
+def test_a_run_is_resumed_for_the_launches_and_the_report_it_lacks(
+    tmp_path: Path, report: bool
+) -> None:
     runs = tmp_path / "runs"
-    run = begin(runs, report=True)
-    run.finish()
+    run = begin(runs, report=report)
     assert tree.newest_unfinished(runs, "night", "site").path == run.path
-    run.record_report(tmp_path / "report.html")
-    with pytest.raises(UserError, match="no unfinished run"):
+    run.finish()
+    if report:
+        assert tree.newest_unfinished(runs, "night", "site").path == run.path
+        run.record_report(tmp_path / "report.html")
+    with pytest.raises(UserError, match="no unfinished run of 'night'"):
         tree.newest_unfinished(runs, "night", "site")
 
 
@@ -100,11 +102,85 @@ def test_a_run_keeps_the_thresholds_that_it_began_with(
     (folder / "site-configs/noisy" / analysis.FILE_NAME).write_text(text)
     monkeypatch.chdir(folder)
     assert analysis.for_site("quiet") == analysis.default()
-    file = tmp_path / "night.toml"
-    file.write_text("")
-    campaign = Campaign("night", file, "t", 1, 0, 60, ())
-    thresholds = analysis.for_site("noisy")
-    revision = Revision("c", False)
-    run = tree.create_tree(tmp_path, campaign, "noisy", Matrix((), ()), revision, thresholds)
+    run = begin(tmp_path / "runs", "noisy")
     (folder / "site-configs/noisy" / analysis.FILE_NAME).unlink()
     assert analysis.for_run(run.path).disturbance.load_above_cores == 7.5
+
+
+_HOLD = """\
+import sys, time
+from types import SimpleNamespace
+from roundtrip.campaign import tree
+site = SimpleNamespace(name=sys.argv[1], partitions={"p": {"scheduler": sys.argv[2]}})
+with tree.hold_site(site, "first", False, print):
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+
+
+@pytest.fixture(autouse=True)
+def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    return tmp_path
+
+
+def site(name: str, scheduler: str = "slurm") -> Any:
+    return SimpleNamespace(name=name, partitions={"p": {"scheduler": scheduler}})
+
+
+def holder(name: str, scheduler: str = "slurm") -> subprocess.Popen[str]:
+    process = subprocess.Popen(
+        [sys.executable, "-c", _HOLD, name, scheduler],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "held\n"
+    return process
+
+
+@pytest.mark.parametrize("scheduler", ["slurm", "local"])
+def test_the_second_says_who_holds_the_site(scheduler: str) -> None:
+    first = holder("alpha", scheduler)
+    try:
+        lock = tree.hold_site(site("alpha", scheduler), "second", False, print)
+        with pytest.raises(UserError) as error, lock:
+            pass
+        assert "site 'alpha' is being measured by campaign 'first' since " in str(error.value)
+        assert f"process {first.pid} on " in str(error.value)
+        assert str(error.value).count("\n") == 0
+        with tree.hold_site(site("beta", scheduler), "second", False, print):
+            pass
+    finally:
+        first.communicate("")
+
+
+def test_a_killed_holder_holds_nothing() -> None:
+    first = holder("alpha")
+    first.kill()
+    first.communicate()
+    with tree.hold_site(site("alpha"), "second", False, print):
+        pass
+
+
+def test_waiting_ends_when_the_holder_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tree, "_PAUSE_S", 0.05)
+    first, messages = holder("alpha"), []
+
+    def record(line: str) -> None:
+        messages.append(line)
+        time.sleep(0.2)
+        first.communicate("")
+
+    with tree.hold_site(site("alpha"), "second", True, record):
+        assert first.poll() == 0
+    assert len(messages) == 1
+    assert "waiting" in messages[0]
+
+
+def test_a_state_folder_that_cannot_be_made_is_one_line(state: Path) -> None:
+    (state / "roundtrip").write_text("a file")
+    lock = tree.hold_site(site("alpha"), "second", False, print)
+    with pytest.raises(UserError, match="set XDG_STATE_HOME"), lock:
+        pass

@@ -115,14 +115,9 @@ def require_unchanged(tree: RunTree, campaign: Path) -> None:
     """
     copy = tree.path / "campaign.toml"
     if programs.digest(campaign) != programs.digest(copy):
-        line, old_line, new_line = _first_difference(
-            files.read_text(copy), files.read_text(campaign)
-        )
-        raise UserError(
-            f"line was {old_line!r} when this run began, and is {new_line!r}; start a new run",
-            campaign,
-            line,
-        )
+        line, old, new = _first_difference(files.read_text(copy), files.read_text(campaign))
+        why = f"line was {old!r} when this run began, and is {new!r}; start a new run"
+        raise UserError(why, campaign, line)
     if change := find_change(tree):
         raise UserError(f"{change}; start a new run", tree.path / "state.json")
 

@@ -14,6 +14,8 @@ from roundtrip.errors import UserError
 from roundtrip.sites import scales
 from roundtrip.sites.site import Case, Site, TestSelection
 
+#: ReFrame's description of a test.
+_Test = dict[str, Any]
 #: The part of a message of a check's type that names the legal values.
 _RIGHT = re.compile(r"right is .*")
 #: Reason of a case of declared values for which a check skips itself, so that ReFrame drops it.
@@ -99,26 +101,23 @@ def build_matrix(campaign: Campaign, site: Site) -> Matrix:
     for plan in campaign.checks:
         plan_tests = _tests(plan, tests, campaign)
         for test, partition, environ in _combinations(plan, plan_tests, site, campaign):
-            case = _case(test, site.name, partition, environ)
+            parameters = tuple(_parameters(test).items())
+            case = Case(plan.name, parameters, test["hashcode"], site.name, partition, environ)
             if case.id in expected:
                 raise campaign.fault(f"case {case.id} is declared twice", plan)
             if case.id in cases:
-                variables = tuple(sorted(plan.variables.items()))
                 nodes = _nodes(test)
                 if campaign.in_pairs and nodes not in (1, 2):
-                    raise campaign.fault(
-                        f"check '{plan.name}' runs on other than one or two nodes: "
-                        'nodes = "all" is for these',
-                        plan,
-                    )
+                    why = 'runs on other than one or two nodes: nodes = "all" is for these'
+                    raise campaign.fault(f"check '{plan.name}' {why}", plan)
                 features = site.toolchains[environ].get("features", [])
                 expected[case.id] = ExpectedCase(
                     cases[case.id],
-                    test["@file"],
-                    variables,
-                    str(test.get("study", "")),
-                    scales.SIMULATED in features,
-                    nodes,
+                    file=test["@file"],
+                    variables=tuple(sorted(plan.variables.items())),
+                    study=str(test.get("study", "")),
+                    simulated=scales.SIMULATED in features,
+                    nodes=nodes,
                 )
             else:
                 reason = _why_not(test, site, partition, environ)
@@ -127,10 +126,8 @@ def build_matrix(campaign: Campaign, site: Site) -> Matrix:
             skipped[case.id] = SkippedCase(case.id, _NO_TEST)
     if not expected:
         reasons = {item.reason for item in skipped.values()} or {"it offers no toolchain"}
-        summary = "; ".join(sorted(reasons))
-        raise UserError(
-            f"nothing of this campaign can run on site '{site.name}': {summary}", campaign.file
-        )
+        why = f"nothing of this campaign can run on site '{site.name}'"
+        raise UserError(f"{why}: {'; '.join(sorted(reasons))}", campaign.file)
     return Matrix(tuple(expected.values()), tuple(skipped.values()))
 
 
@@ -152,18 +149,16 @@ def _selection(campaign: Campaign) -> TestSelection:
     return products
 
 
-def _offered(plan: CheckPlan, tests: list[dict[str, Any]]) -> bool:
+def _offered(plan: CheckPlan, tests: list[_Test]) -> bool:
     """Whether every parameter value in `plan` is that of a test."""
-    parameter_sets = [dict(_parameters(test)) for test in tests if test["@class"] == plan.name]
+    parameter_sets = [_parameters(test) for test in tests if test["@class"] == plan.name]
     return bool(parameter_sets) and all(
         {*values} <= {test.get(key) for test in parameter_sets}
         for key, values in plan.parameters.items()
     )
 
 
-def _tests(
-    plan: CheckPlan, tests: list[dict[str, Any]], campaign: Campaign
-) -> list[dict[str, Any]]:
+def _tests(plan: CheckPlan, tests: list[_Test], campaign: Campaign) -> list[_Test]:
     """The parametrized tests that `plan` selects; UserError if there is none."""
     check_tests = [test for test in tests if test["@class"] == plan.name]
     settable = check_tests[0].get("settable", check_tests[0])
@@ -171,50 +166,47 @@ def _tests(
         if variable not in check_tests[0]:
             raise campaign.fault(f"check '{plan.name}' has no variable '{variable}'", plan)
         if variable not in settable:
-            raise campaign.fault(
-                f"check '{plan.name}' sets '{variable}' itself, so that a value has no effect; "
-                f"right is one of: {', '.join(settable)}",
-                plan,
-            )
+            why = f"sets '{variable}' itself, so that a value has no effect; right is one of"
+            raise campaign.fault(f"check '{plan.name}' {why}: {', '.join(settable)}", plan)
     for key, values in plan.parameters.items():
-        legal = {dict(_parameters(test)).get(key) for test in check_tests}
-        if unknown_values := [value for value in values if value not in legal]:
+        legal = {_parameters(test).get(key) for test in check_tests}
+        if unknown := [value for value in values if value not in legal]:
             choices = ", ".join(sorted(value for value in legal if value)) or "no such parameter"
-            raise campaign.fault(
-                f"check '{plan.name}': {key} = '{unknown_values[0]}' is not one of: {choices}", plan
-            )
+            why = f"{key} = '{unknown[0]}' is not one of: {choices}"
+            raise campaign.fault(f"check '{plan.name}': {why}", plan)
+    declared = plan.parameters.items()
     plan_tests = [
         test
         for test in check_tests
-        if all(dict(_parameters(test))[key] in values for key, values in plan.parameters.items())
+        if all(_parameters(test)[key] in values for key, values in declared)
     ]
     if not plan_tests:
-        declared = ", ".join(
-            f"{key} = {' or '.join(values)}" for key, values in plan.parameters.items()
-        )
-        raise campaign.fault(
-            f"check '{plan.name}' has no test with {declared}: choose values that go together",
-            plan,
-        )
+        text = ", ".join(f"{key} = {' or '.join(values)}" for key, values in declared)
+        why = f"check '{plan.name}' has no test with {text}: choose values that go together"
+        raise campaign.fault(why, plan)
     return plan_tests
 
 
-def _untested(plan: CheckPlan, plan_tests: list[dict[str, Any]], site: Site) -> Iterator[Case]:
+def _untested(plan: CheckPlan, plan_tests: list[_Test], site: Site) -> Iterator[Case]:
     """Yield a case, without hash, for each combination of declared values that has no test.
 
     Its parameters are the declared ones only.
     """
     keys = sorted(plan.parameters)
-    tested = {tuple(dict(_parameters(test))[key] for key in keys) for test in plan_tests}
+    tested = {tuple(_parameters(test)[key] for key in keys) for test in plan_tests}
     for values in product(*(plan.parameters[key] for key in keys)):
         if values not in tested:
-            for partition in plan.partitions or site.partitions:
-                for environ in plan.toolchains or site.toolchains:
-                    parameters = tuple(zip(keys, values, strict=True))
-                    yield Case(plan.name, parameters, "", site.name, partition, environ)
+            parameters = tuple(zip(keys, values, strict=True))
+            for partition, environ in _places(plan, site):
+                yield Case(plan.name, parameters, "", site.name, partition, environ)
 
 
-def _require_values(campaign: Campaign, site: Site, tests: list[dict[str, Any]]) -> None:
+def _places(plan: CheckPlan, site: Site) -> Iterator[tuple[str, str]]:
+    """The partitions and toolchains of `plan` on `site`."""
+    return product(plan.partitions or site.partitions, plan.toolchains or site.toolchains)
+
+
+def _require_values(campaign: Campaign, site: Site, tests: list[_Test]) -> None:
     """UserError for a value that ReFrame refuses for a variable of a check.
 
     ReFrame runs once for all checks, and again for each value only if it refuses one.
@@ -222,84 +214,75 @@ def _require_values(campaign: Campaign, site: Site, tests: list[dict[str, Any]])
     test_by_check = {test["@class"]: test for test in tests}
     batches: list[list[CheckPlan]] = []
     for plan in campaign.checks:
-        if not plan.variables.keys() <= test_by_check.get(plan.name, {}).keys():
+        known_variables = test_by_check.get(plan.name, {}).keys()
+        if not plan.variables or not plan.variables.keys() <= known_variables:
             continue  # `_tests` reports the missing variable
-        batch = next((batch for batch in batches if plan.name not in {p.name for p in batch}), None)
-        if not plan.variables or any(plan in batch for batch in batches):
-            continue
-        if batch is None:
-            batches.append(batch := [])
-        batch.append(plan)
+        for batch in batches:
+            if plan.name not in {other.name for other in batch}:
+                batch.append(plan)
+                break
+        else:
+            batches.append([plan])
     for batch in batches:
         try:
             _set(batch, site, test_by_check)
         except UserError:
             for plan in batch:
-                for variable in plan.variables:
-                    _require_value(plan, variable, campaign, site, test_by_check)
+                for variable, value in plan.variables.items():
+                    one = replace(plan, variables={variable: value})
+                    _require_value(one, campaign, site, test_by_check)
             raise
 
 
 def _require_value(
-    plan: CheckPlan,
-    variable: str,
-    campaign: Campaign,
-    site: Site,
-    test_by_check: Mapping[str, dict[str, Any]],
+    plan: CheckPlan, campaign: Campaign, site: Site, test_by_check: Mapping[str, _Test]
 ) -> None:
-    value = plan.variables[variable]
+    """UserError if ReFrame refuses the value of the only variable of `plan`."""
     try:
-        _set([replace(plan, variables={variable: value})], site, test_by_check)
+        _set([plan], site, test_by_check)
     except UserError as error:
         match = _RIGHT.search(error.message)
         reason = match[0] if match else error.message
+        ((variable, value),) = plan.variables.items()
         fault = f"check '{plan.name}': {variable} = {value[:60]!r}: {reason}"
         raise campaign.fault(fault, plan) from None
 
 
-def _set(
-    batch: Sequence[CheckPlan], site: Site, test_by_check: Mapping[str, dict[str, Any]]
-) -> None:
+def _set(batch: Sequence[CheckPlan], site: Site, test_by_check: Mapping[str, _Test]) -> None:
     """Let ReFrame set the variables of `batch`, in one test a check; UserError if it refuses."""
-    files = sorted({str(test_by_check[plan.name]["@file"]) for plan in batch})
+    tests = [test_by_check[plan.name] for plan in batch]
+    files = sorted({str(test["@file"]) for test in tests})
     selection = {
-        plan.name: [{key: [value] for key, value in _parameters(test_by_check[plan.name])}]
-        for plan in batch
+        test["@class"]: [{key: [value] for key, value in _parameters(test).items()}]
+        for test in tests
     }
     values = {f"{p.name}.{key}": value for p in batch for key, value in p.variables.items()}
     site.describe(files, selection, values)
 
 
 def _combinations(
-    plan: CheckPlan, tests: list[dict[str, Any]], site: Site, campaign: Campaign
-) -> Iterator[tuple[dict[str, Any], str, str]]:
+    plan: CheckPlan, tests: list[_Test], site: Site, campaign: Campaign
+) -> Iterator[tuple[_Test, str, str]]:
     for kind, names, entries in (
         ("partition", plan.partitions, site.partitions),
         ("toolchain", plan.toolchains, site.toolchains),
     ):
         for name in names or ():
             if name not in entries:
-                choices = ", ".join(sorted(entries))
-                raise campaign.fault(
-                    f"unknown {kind} '{name}'; site '{site.name}' has: {choices}", plan
-                )
+                why = f"unknown {kind} '{name}'; site '{site.name}' has"
+                raise campaign.fault(f"{why}: {', '.join(sorted(entries))}", plan)
     for test in tests:
-        for partition in plan.partitions or site.partitions:
-            for environ in plan.toolchains or site.toolchains:
-                yield test, partition, environ
+        for partition, environ in _places(plan, site):
+            yield test, partition, environ
 
 
-def _parameters(test: dict[str, Any]) -> list[tuple[str, str]]:
-    items = [item.split("=", 1) for item in test["display_name"].split(" %")[1:]]
-    return sorted((key, value) for key, value in items)
+def _parameters(test: _Test) -> dict[str, str]:
+    """The parameters of a test, sorted by name."""
+    items = (item.partition("=") for item in test["display_name"].split(" %")[1:])
+    return dict(sorted((key, value) for key, _, value in items))
 
 
-def _case(test: dict[str, Any], system: str, partition: str, environ: str) -> Case:
-    parameters = tuple(_parameters(test))
-    return Case(test["@class"], parameters, test["hashcode"], system, partition, environ)
-
-
-def _nodes(test: dict[str, Any]) -> int:
+def _nodes(test: _Test) -> int:
     """Return the number of nodes of a launch; 0 if the partition or the check decides it."""
     tasks, per_node = test.get("num_tasks"), test.get("num_tasks_per_node")
     if not isinstance(tasks, int) or not per_node or "wan" in test.get("needs", []):
@@ -307,7 +290,7 @@ def _nodes(test: dict[str, Any]) -> int:
     return tasks // int(per_node)
 
 
-def _why_not(test: dict[str, Any], site: Site, partition: str, environ: str) -> str:
+def _why_not(test: _Test, site: Site, partition: str, environ: str) -> str:
     config = site.partitions[partition]
     if environ not in config["environs"]:
         return f"toolchain '{environ}' is not installed on partition '{partition}'"

@@ -180,21 +180,14 @@ def _toolchains(names: tuple[str, ...] | None) -> tuple[str, ...] | None:
     """Replace ``smoke`` in `names` by the toolchains that it means on this machine."""
     if names is None or SMOKE not in names:
         return names
-    smoke_names = catalogue().smoke
-    return tuple(
-        dict.fromkeys(
-            toolchain for name in names for toolchain in (smoke_names if name == SMOKE else [name])
-        )
-    )
+    smoke = catalogue().smoke
+    all_names = (known for name in names for known in (smoke if name == SMOKE else [name]))
+    return tuple(dict.fromkeys(all_names))
 
 
 def _as_option(value: object) -> str:
     """A TOML value as ReFrame writes it in names and reads it on its command line."""
-    if isinstance(value, bool):
-        return str(value)
-    if isinstance(value, list):
-        return ",".join(_as_option(item) for item in value)
-    return str(value)
+    return ",".join(map(_as_option, value)) if isinstance(value, list) else str(value)
 
 
 def campaign_name(base: str, new: str) -> str:

@@ -80,11 +80,10 @@ def partition_nodes(site: Site, partition: str) -> list[Node]:
     UserError if its scheduler is not Slurm, Slurm does not list them, or the options choose none.
     """
     config = site.partitions[partition]
+    place = f"nodes of partition '{partition}' of site '{site.name}'"
     if not slurm.is_slurm(config["scheduler"]):
-        raise UserError(
-            f"the nodes of partition '{partition}' of site '{site.name}' are not known: "
-            f"its scheduler is '{config['scheduler']}', and only Slurm lists them"
-        )
+        why = f"its scheduler is '{config['scheduler']}', and only Slurm lists them"
+        raise UserError(f"the {place} are not known: {why}")
     options = slurm.access_options(config.get("access", ()))
     listing = _sinfo(site, partition, options.get("partition"))
     nodes = parse_sinfo(listing, is_reserved="reservation" in options)
@@ -102,16 +101,13 @@ def partition_nodes(site: Site, partition: str) -> list[Node]:
         ]
     except ValueError as error:
         raise UserError(
-            f"the nodes of partition '{partition}' of site '{site.name}' cannot be chosen by "
-            f"--constraint={features}: {error}; right are features with &, | and ( )"
+            f"the {place} cannot be chosen by --constraint={features}: {error}; "
+            "right are features with &, | and ( )"
         ) from None
     if nodes and not selection:
         keys = ("constraint", "nodelist", "exclude")
         request = " ".join(f"--{key}={options[key]}" for key in keys if key in options)
-        raise UserError(
-            f"none of the {len(nodes)} nodes of partition '{partition}' of site '{site.name}' is "
-            f"what its options ask for: {request}"
-        )
+        raise UserError(f"none of the {len(nodes)} {place} is what its options ask for: {request}")
     return selection
 
 

@@ -13,7 +13,8 @@ from roundtrip.campaign.model import Campaign
 from roundtrip.campaign.tree import RunTree
 from roundtrip.collect import analysis, completion, scheduler_log
 from roundtrip.collect.completion import Counts
-from roundtrip.collect.launches import Launch, scan
+from roundtrip.collect.launch import Launch
+from roundtrip.collect.launches import scan
 from roundtrip.errors import UserError
 from roundtrip.stats.planning import (
     Reach,
@@ -119,13 +120,9 @@ def assess_claims(campaign: Campaign, plan: Matrix, settings: analysis.Analysis)
         for item in plan.expected
         if not item.simulated
     ]
-    return Outlook(
-        campaign,
-        tuple(primary_claims(cases, settings)),
-        _compared_toolchains(cases),
-        settings.statistics,
-        simulated=bool(plan.expected) and not cases,
-    )
+    claims, toolchains = tuple(primary_claims(cases, settings)), _compared_toolchains(cases)
+    simulated = bool(plan.expected) and not cases
+    return Outlook(campaign, claims, toolchains, settings.statistics, simulated)
 
 
 def _compared_toolchains(cases: list[PlannedCase]) -> tuple[str, ...]:
@@ -192,14 +189,9 @@ class Outcome:
         return self.counts.passed
 
     @property
-    def missing(self) -> dict[str, int]:
-        """Missing launches, by case."""
-        return self.counts.missing
-
-    @property
     def is_complete(self) -> bool:
         """Whether every case has its launches; False without cases."""
-        return bool(self.counts.targets) and not self.missing
+        return bool(self.counts.targets) and not self.counts.missing
 
     def lines(self) -> Iterator[str]:
         """The outcome in lines for people, the worst last."""
@@ -207,20 +199,17 @@ class Outcome:
         yield f"{cases} case{'s' if cases != 1 else ''}: {self.counts.describe()}"
         if self.skipped:
             yield f"{self.skipped} cases cannot run on this site (listed in the report)"
-        if self.outage_note:
-            yield self.outage_note
-        if self.displacement_note:
-            yield self.displacement_note
+        yield from filter(None, (self.outage_note, self.displacement_note))
         for disturbance, count in _kinds(self.disturbances):
             yield f"disturbed {count} x: {disturbance}"
-        for reason, count in Counter(self.partial_reasons).items():
-            yield f"partial {count} x {reason}"
-        for reason, count in Counter(self.self_skips).items():
-            yield f"skipped itself {count} x {reason}"
-        for reason, count in Counter(self.failures).items():
-            yield f"failed {count} x {reason}"
-        for case, count in self.missing.items():
-            yield f"missing {count} x {case}"
+        for verdict, counts in (
+            ("partial", Counter(self.partial_reasons)),
+            ("skipped itself", Counter(self.self_skips)),
+            ("failed", Counter(self.failures)),
+            ("missing", self.counts.missing),
+        ):
+            for reason, count in counts.items():
+                yield f"{verdict} {count} x {reason}"
 
 
 def _kinds(reason_sets: Iterable[tuple[str, ...]]) -> list[tuple[str, int]]:

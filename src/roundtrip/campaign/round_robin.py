@@ -140,9 +140,7 @@ def plan_night(
             _next_rounds(size, hosts, budget, _last_rounds(last_run, partition, size))
             for size in sorted(group_sizes)
         ]
-        pairs = (
-            pair for round_robin in round_robins for pair in round_robin.pairs(frozenset(outages))
-        )
+        pairs = (pair for item in round_robins for pair in item.pairs(frozenset(outages)))
         plans[partition] = PartitionPlan(tuple(round_robins), tuple(pairs))
     return NightPlan(plans)
 
@@ -165,21 +163,14 @@ def read_plan(run_dir: Path) -> NightPlan:
         raise UserError("not the plan of a night: start a new run", file) from None
 
 
-def newest_plan(folder: Path) -> Path | None:
-    """Return the newest run in `folder` with a plan; None without one."""
-    plans = sorted(folder.glob(f"*/{PLAN_FILE}"))
-    return plans[-1].parents[1] if plans else None
-
-
 def _next_rounds(
     size: int, hosts: tuple[str, ...], budget: int | None, predecessor: RoundRobin | None
 ) -> RoundRobin:
     total = round_count(len(hosts)) if size == 2 else min(2, len(hosts))
-    launch_counts = (
-        predecessor.before if predecessor and predecessor.hosts == hosts else (0,) * total
-    )
-    order = sorted(range(total), key=lambda number: (launch_counts[number], number))
-    return RoundRobin(size, hosts, launch_counts, tuple(sorted(order[: budget or total])))
+    is_same = predecessor and predecessor.hosts == hosts
+    before = predecessor.before if predecessor and is_same else (0,) * total
+    order = sorted(range(total), key=lambda number: (before[number], number))
+    return RoundRobin(size, hosts, before, tuple(sorted(order[: budget or total])))
 
 
 def _last_rounds(run_dir: Path | None, partition: str, size: int) -> RoundRobin | None:
@@ -243,9 +234,7 @@ class Night:
         """Yield the lines of ``--dry-run`` about node pairs and nodes that are down."""
         for partition, plan in (self.plan.partitions if self.plan else {}).items():
             for pair in plan.pairs:
-                hosts = (
-                    " and ".join(pair.hosts) if len(pair.hosts) > 1 else f"{pair.hosts[0]} alone"
-                )
+                hosts = " and ".join(pair.hosts) + " alone" * (len(pair.hosts) == 1)
                 yield f"pair  {partition}: {hosts}, round {pair.pair_round}"
         for partition, node_list in self.nodes.items():
             for node in node_list:
@@ -283,6 +272,7 @@ def arrange_night(
         night, node_lists = read_plan(resumed_run.path), {}
     else:
         node_lists = nodes.nodes_by_partition(site, partitions)
-        last_run = newest_plan(runs / campaign.name / site.name)
+        plans = sorted((runs / campaign.name / site.name).glob(f"*/{PLAN_FILE}"))
+        last_run = plans[-1].parents[1] if plans else None
         night = plan_night(plan.expected, node_lists, campaign.rounds_a_night, last_run)
     return Night(replace(plan, expected=night.assign(plan.expected)), night, node_lists)

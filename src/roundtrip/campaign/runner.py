@@ -7,7 +7,7 @@ import random
 import statistics
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -18,7 +18,8 @@ from roundtrip.campaign.progress import TerminalProgress, duration
 from roundtrip.campaign.scheduler import Pauses, Queue
 from roundtrip.campaign.tree import RunTree
 from roundtrip.collect import completion, records, scheduler_log
-from roundtrip.collect.launches import Launch, scan
+from roundtrip.collect.launch import Launch, error_tail
+from roundtrip.collect.launches import scan
 from roundtrip.sites import slurm
 from roundtrip.sites.site import Site
 
@@ -91,7 +92,9 @@ class Runner:
         while (items := self._wanted()) and not self.should_stop():
             if self._is_changed():
                 return True
-            self.progress.set_remaining(self._left(items))
+            passed, _ = self._passed()
+            left = (max(1, self.campaign.launches - passed[item.key]) for item in items)
+            self.progress.set_remaining(sum(left))
             length_s = statistics.median(lengths_s) if lengths_s else 0.0
             if lengths_s and time.monotonic() + length_s > self.deadline:
                 return False
@@ -137,22 +140,15 @@ class Runner:
         """
         old_counts, _ = self._passed()
         number = self.tree.next_round()
-        blocks = self._blocks(items, number)
-        seconds = 0.0
+        seconds, lock = 0.0, self.tree.lock_descriptor
         excuses: dict[Key, str] = {}
-        for block in blocks:
+        for block in self._blocks(items, number):
             if self._is_changed():
                 break
             start = time.time()
             folder = self.tree.next_session(number)
             seconds += session.run_session(
-                self.site,
-                block,
-                folder,
-                self._label,
-                self.tree.lock_descriptor,
-                self._on_event,
-                self._wait,
+                self.site, block, folder, self._label, lock, self._on_event, self._wait
             )
             if self._wait:
                 lost_s = self._wait.outage_s(start)
@@ -170,10 +166,8 @@ class Runner:
 
     def _blocks(self, items: Sequence[ExpectedCase], number: int) -> list[list[ExpectedCase]]:
         """The sessions of a round, in their order."""
-        seed = self.campaign.abba_seed
-        sides = [items] if seed is None else session.abba_order(items, seed, number)
-        order = []
-        for side in sides:
+        seed, order = self.campaign.abba_seed, []
+        for side in [items] if seed is None else session.abba_order(items, seed, number):
             blocks = session.blocks(side)
             random.shuffle(blocks)
             order += blocks
@@ -225,18 +219,10 @@ class Runner:
         limit = GIVE_UP_AFTER if not pass_counts[item.key] else self.campaign.launches
         return self._failures[item.key] >= limit
 
-    def _left(self, items: Iterable[ExpectedCase]) -> int:
-        pass_counts, _ = self._passed()
-        return sum(max(1, self.campaign.launches - pass_counts[item.key]) for item in items)
-
 
 def _words(launch: Launch) -> str:
     """Return why a launch failed, and the end of its job's standard error."""
-    try:
-        error = (launch.folder / "rfm_job.err").read_bytes()[-4096:] if launch.folder else b""
-    except OSError:
-        error = b""
-    return f"{launch.reason}\n{error.decode(errors='replace')}"
+    return f"{launch.reason}\n{error_tail(launch.folder) if launch.folder else ''}"
 
 
 def launch_confirmation(runner: Runner, cases: Collection[str], launches: int) -> str:
@@ -247,9 +233,8 @@ def launch_confirmation(runner: Runner, cases: Collection[str], launches: int) -
     time of the first one is that of the night's launches.
     """
     items = [item for item in runner.expected if item.case.id in cases and not item.simulated]
-    budget_s = min(
-        60 * (runner.campaign.confirm_minutes or 0.0), runner.deadline - time.monotonic()
-    )
+    confirm_s = 60 * (runner.campaign.confirm_minutes or 0.0)
+    budget_s = min(confirm_s, runner.deadline - time.monotonic())
     round_s = runner.launch_s * len(items)
     reason = ""
     if not items:
@@ -274,22 +259,18 @@ def launch_confirmation(runner: Runner, cases: Collection[str], launches: int) -
 def _on_same_nodes(runner: Runner, items: Sequence[ExpectedCase]) -> Iterator[ExpectedCase]:
     """Yield the cases, with the node list of their launches of the night if all nodes are up."""
     node_lists = nodes.known_nodes(runner.site, {item.case.partition for item in items})
-    host_names = {
-        partition: {
-            node.name.partition(".")[0]: node.name for node in node_list if not node.down_reason
-        }
-        for partition, node_list in node_lists.items()
-    }
+    host_names: defaultdict[str, dict[str, str]] = defaultdict(dict)
+    for partition, node_list in node_lists.items():
+        up_names = (node.name for node in node_list if not node.down_reason)
+        host_names[partition] = {name.partition(".")[0]: name for name in up_names}
     host_counts: defaultdict[str, Counter[frozenset[str]]] = defaultdict(Counter)
     for launch in scan(runner.tree.path):
         if launch.status == "passed" and not launch.disturbances:
             hosts = frozenset(host.partition(".")[0] for host in launch.run["hosts"])
             host_counts[launch.case_id][hosts] += 1
     for item in items:
-        names = host_names.get(item.case.partition, {})
-        hosts = next(
-            (host_set for host_set, _ in host_counts[item.case.id].most_common(1)), frozenset()
-        )
+        names, counts = host_names[item.case.partition], host_counts[item.case.id]
+        hosts = max(counts, key=counts.__getitem__, default=frozenset())
         if not item.pairs and len(hosts) == item.nodes and hosts <= names.keys():
             item = replace(item, nodelist=tuple(sorted(names[host] for host in hosts)))
         yield item

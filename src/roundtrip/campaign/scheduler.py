@@ -8,7 +8,7 @@ import re
 import shutil
 import subprocess
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -53,18 +53,13 @@ class SlurmWait:
             "ROUNDTRIP_SLURM_LOG": str(self.run_dir / scheduler_log.FILE_NAME),
         }
 
-    @property
-    def is_over(self) -> bool:
-        return time.time() >= self.deadline
-
     def status(self) -> str:
         """Return the text to show while Slurm does not answer; "" while it answers."""
         waits = [item for item in scheduler_log.read(self.run_dir) if item.end is None]
         if not waits:
             return ""
-        return (
-            f"waiting for Slurm, which does not answer, for {time.time() - waits[-1].start:.0f} s"
-        )
+        wait_s = time.time() - waits[-1].start
+        return f"waiting for Slurm, which does not answer, for {wait_s:.0f} s"
 
     def outage_s(self, moment: float) -> float | None:
         """Seconds without an answer after `moment` (since 1970); None if Slurm always answered."""
@@ -108,11 +103,8 @@ def cancel(label: str, environment: Mapping[str, str], wait: SlurmWait | None) -
     if listing.returncode and wait is None:
         return []  # Slurm's commands are installed, but there is no cluster
     _require(listing, "cannot see which jobs there are")
-    jobs = [
-        job
-        for job, _, comment in (line.partition(" ") for line in listing.stdout.splitlines())
-        if comment.strip() == job_comment(label)
-    ]
+    lines = (line.partition(" ") for line in listing.stdout.splitlines())
+    jobs = [job for job, _, comment in lines if comment.strip() == job_comment(label)]
     if jobs:
         process = subprocess.run(["scancel", *jobs], capture_output=True, text=True, env=env)
         _require(process, f"cannot cancel jobs {' '.join(jobs)}")
@@ -135,7 +127,7 @@ def cancel_and_wait(label: str, environment: Mapping[str, str], wait: SlurmWait)
     the wait is over; UserError as in `cancel`.
     """
     while cancel(label, environment, wait):
-        if wait.is_over:
+        if time.time() >= wait.deadline:
             raise NoAnswerError("jobs that were cancelled do not end")
         time.sleep(1)
 
@@ -158,20 +150,23 @@ class Queue:
     def status(self) -> str:
         """Return what the first job waits for; "" if none waits, or Slurm does not answer."""
         if time.monotonic() - self._asked >= self.every_s:
-            self._known = describe_wait(self._ask(), self.comment, time.time())
+            command = ["squeue", "--noheader", "--me", "--states=PENDING", f"--format={_FORMAT}"]
+            listing = _query(command, self.environment)
+            self._known = describe_wait(listing, self.comment, time.time())
             self._asked = time.monotonic()
         return self._known
 
-    def _ask(self) -> str:
-        command = ["squeue", "--noheader", "--me", "--states=PENDING", f"--format={_FORMAT}"]
-        environment = {**self.environment, "SLURM_TIME_FORMAT": "%s"}
-        try:
-            process = subprocess.run(
-                command, capture_output=True, text=True, timeout=_TIMEOUT_S, env=environment
-            )
-        except (OSError, subprocess.TimeoutExpired):
-            return ""
-        return process.stdout
+
+def _query(command: Sequence[str], environment: Mapping[str, str]) -> str:
+    """What a command of Slurm prints, with times in seconds since 1970; "" without an answer."""
+    env = {**environment, "SLURM_TIME_FORMAT": "%s"}
+    try:
+        process = subprocess.run(
+            command, capture_output=True, text=True, timeout=_TIMEOUT_S, env=env
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return process.stdout
 
 
 def describe_wait(listing: str, comment: str, now: float) -> str:
@@ -181,15 +176,18 @@ def describe_wait(listing: str, comment: str, now: float) -> str:
         if len(fields) != 6 or fields[1] != "PENDING" or fields[5].strip() != comment:
             continue
         job, _, reason, start, submit_time, _ = fields
-        wait_text = (
-            f" for {progress.duration(now - float(submit_time))}" if submit_time.isdigit() else ""
-        )
-        start_text = ""
+        text = f"job {job} has waited"
+        if submit_time.isdigit():
+            text += f" for {progress.duration(now - float(submit_time))}"
+        text += f": {reason}"
         if start.isdigit() and float(start) > now:
-            moment = datetime.fromtimestamp(float(start)).strftime("%Y-%m-%d %H:%M")
-            start_text = f"; Slurm expects it to start at {moment}"
-        return f"job {job} has waited{wait_text}: {reason}{start_text}"
+            text += f"; Slurm expects it to start at {_minute(float(start))}"
+        return text
     return ""
+
+
+def _minute(moment: float) -> str:
+    return datetime.fromtimestamp(moment).strftime("%Y-%m-%d %H:%M")
 
 
 @dataclass(frozen=True)
@@ -203,10 +201,8 @@ class Maintenance:
 
     def __str__(self) -> str:
         """Nodes and end of the maintenance, for people."""
-        end_text = datetime.fromtimestamp(self.end).strftime("%Y-%m-%d %H:%M")
-        return (
-            f"Slurm keeps {self.nodes} for maintenance until {end_text} (reservation {self.name})"
-        )
+        end = _minute(self.end)
+        return f"Slurm keeps {self.nodes} for maintenance until {end} (reservation {self.name})"
 
 
 def parse_maintenances(text: str) -> list[Maintenance]:
@@ -277,27 +273,11 @@ class Pauses:
                 return False
             time.sleep(max(0.0, min(wait_s, self._next_s)))
             self._next_s = min(2 * self._next_s, _LONGEST_S)
-            maintenances = (
-                candidate
-                for candidate in self._maintenances()
-                if candidate.name == maintenance.name
-            )
-            current = next(maintenances, None)
+            current = {item.name: item for item in self._maintenances()}.get(maintenance.name)
         return True
 
     def _maintenances(self) -> list[Maintenance]:
         """Return the maintenances that are not over; none if Slurm does not answer."""
-        try:
-            process = subprocess.run(
-                ["scontrol", "show", "reservation", "--oneliner"],
-                capture_output=True,
-                text=True,
-                env={**(self.environment or os.environ), "SLURM_TIME_FORMAT": "%s"},
-            )
-        except FileNotFoundError:
-            return []
-        return [
-            maintenance
-            for maintenance in parse_maintenances(process.stdout)
-            if maintenance.end > time.time()
-        ]
+        command = ["scontrol", "show", "reservation", "--oneliner"]
+        listing = _query(command, self.environment or os.environ)
+        return [item for item in parse_maintenances(listing) if item.end > time.time()]

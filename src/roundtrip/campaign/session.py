@@ -182,23 +182,6 @@ def run_session(
     return wall_s - build_s
 
 
-def build_session(
-    site: Site,
-    block: Sequence[ExpectedCase],
-    folder: Path,
-    lock_descriptor: int,
-    on_event: Listener,
-) -> None:
-    """Build the programs of the cases in `block`, without a launch; otherwise as `run_session`."""
-    block = [replace(item, pairs=()) for item in block]
-    arguments = [*_case_arguments(site, block, folder), "--exec-policy=serial"]
-    arguments += ["--setvar=build_only=yes", "--run"]
-    start = time.monotonic()
-    environment = {**site.environment, **_test_variables(block)}
-    status = _supervise(site, arguments, folder, lock_descriptor, on_event, environment)
-    _write_end(folder, status, time.monotonic() - start)
-
-
 def _supervise(
     site: Site,
     arguments: Sequence[str],
@@ -277,9 +260,20 @@ def build_all(
     progress.begin_builds(watch.builds, watch)
     start = time.monotonic()
     for group in groups:
-        watch.folder = tree.next_build()
-        build_session(site, group, watch.folder, tree.lock_descriptor, watch.on_event)
+        _build(site, group, tree, watch)
     progress.end_builds(time.monotonic() - start)
+
+
+def _build(site: Site, group: Sequence[ExpectedCase], tree: RunTree, watch: _BuildWatch) -> None:
+    """Build the programs of the cases in `group` in one session."""
+    watch.folder = folder = tree.next_build()
+    block = [replace(item, pairs=()) for item in group]
+    arguments = [*_case_arguments(site, block, folder), "--exec-policy=serial"]
+    arguments += ["--setvar=build_only=yes", "--run"]
+    start = time.monotonic()
+    environment = {**site.environment, **_test_variables(block)}
+    status = _supervise(site, arguments, folder, tree.lock_descriptor, watch.on_event, environment)
+    _write_end(folder, status, time.monotonic() - start)
 
 
 def build_representatives(expected: Iterable[ExpectedCase]) -> list[list[ExpectedCase]]:

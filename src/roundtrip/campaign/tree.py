@@ -70,22 +70,19 @@ class RunTree:
 
     def __init__(self, path: Path) -> None:
         self.path = path.resolve()
-        self._lock = -1
-
-    @property
-    def lock_descriptor(self) -> int:
-        return self._lock
+        self.lock_descriptor = -1
 
     def __enter__(self) -> RunTree:
-        self._lock = os.open(self.path / "lock", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o644)
-        if not _try_lock(self._lock):
-            os.close(self._lock)
+        flags = os.O_CREAT | os.O_RDWR | os.O_CLOEXEC
+        self.lock_descriptor = os.open(self.path / "lock", flags, 0o644)
+        if not _try_lock(self.lock_descriptor):
+            os.close(self.lock_descriptor)
             message = "another campaign is running in this tree; wait for it or stop it"
             raise UserError(message, self.path)
         return self
 
     def __exit__(self, *_: object) -> None:
-        os.close(self._lock)
+        os.close(self.lock_descriptor)
 
     @property
     def state(self) -> dict[str, Any]:
@@ -169,14 +166,7 @@ def create_tree(
         "git": {"commit": revision.commit, "dirty": revision.dirty},
         "job": os.environ.get("SLURM_JOB_ID"),
         "repeats": campaign.launches,
-        "expected": [
-            {
-                "case": item.case.id,
-                "launches": item.launches(campaign.launches),
-                "variables": dict(item.variables),
-            }
-            for item in matrix.expected
-        ],
+        "expected": [_entry(item, item.launches(campaign.launches)) for item in matrix.expected],
         "skipped": [{"case": item.case, "reason": item.reason} for item in matrix.skipped],
         "finished": None,
         "report": "wanted" if report else None,
@@ -188,9 +178,8 @@ def create_tree(
     try:
         path.mkdir(parents=True)
     except FileExistsError:
-        raise UserError(
-            "a campaign was started here in this very second; try again", path
-        ) from None
+        why = "a campaign was started here in this very second; try again"
+        raise UserError(why, path) from None
     shutil.copyfile(campaign.file, path / "campaign.toml")
     (path / analysis.FILE_NAME).write_text(thresholds.text, encoding="utf-8")
     tree = RunTree(path)
@@ -210,13 +199,14 @@ def inner_tree(
     for file in ("campaign.toml", analysis.FILE_NAME, "env/host.json"):
         if (tree.path / file).is_file():
             shutil.copyfile(tree.path / file, inner.path / file)
-    cases = [
-        {"case": item.case.id, "launches": launches, "variables": dict(item.variables)}
-        for item in expected
-    ]
+    cases = [_entry(item, launches) for item in expected]
     changes = {"started": _utc(datetime.now(UTC)), "repeats": launches, "expected": cases}
     inner.write_state(**{**tree.state, **changes, "skipped": [], "report": None})
     return inner
+
+
+def _entry(item: ExpectedCase, launches: int) -> dict[str, Any]:
+    return {"case": item.case.id, "launches": launches, "variables": dict(item.variables)}
 
 
 def require_same_matrix(tree: RunTree, matrix: Matrix) -> None:
@@ -287,11 +277,8 @@ def hold_site(site: Site, campaign: str, wait: bool, tell: Callable[[str], None]
                 raise UserError(f"{message}: stop it, or wait for it with --wait")
             if time.monotonic() - message_s >= _MESSAGE_EVERY_S:
                 message_s = time.monotonic()
-                since = (
-                    f", for {duration(message_s - start_s)}"
-                    if message_s - start_s > _PAUSE_S
-                    else ""
-                )
+                wait_s = message_s - start_s
+                since = f", for {duration(wait_s)}" if wait_s > _PAUSE_S else ""
                 tell(f"{message}: waiting for it to end{since}")
             time.sleep(_PAUSE_S)
         since = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
