@@ -125,9 +125,7 @@ def test_a_time_without_a_zone_is_of_the_zone_given() -> None:
 
 
 def test_an_attribute_named_like_a_variable_is_none() -> None:
-    head = HEAD + "|max_value"
-    rows, rejects = parse(head, row(1) + "|99")
-    assert (rows, rejects) == ([(2, 1)], [])
+    assert parse(f"{HEAD}|max_value", f"{row(1)}|99") == ([(2, 1)], [])
 
 
 def test_a_hundred_thousand_rows_take_less_than_a_second() -> None:

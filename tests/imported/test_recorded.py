@@ -63,12 +63,10 @@ def test_every_value_is_read(kind: str, pattern: str, values: int) -> None:
 @pytest.mark.parametrize("kind", ["4.6.3-default", "4.10.4-default"])
 def test_logs_and_reports_say_the_same(kind: str) -> None:
     keys = ["name", "environ", "metric", "value", "unit"]
-    logs = {
-        row for source in read(kind, "*.log*") for row in source.parsed.rows.select(keys).rows()
-    }
-    reports = {
-        row for source in read(kind, "*.json") for row in source.parsed.rows.select(keys).rows()
-    }
+    logs, reports = (
+        {row for source in read(kind, pattern) for row in source.parsed.rows.select(keys).rows()}
+        for pattern in ("*.log*", "*.json")
+    )
     assert logs == reports
 
 

@@ -1,4 +1,4 @@
-"""The table of an import that somebody changed, digest and all; and what gzip packed."""
+"""The table of an import that somebody changed; what gzip packed; which direction is better."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 
 from roundtrip.errors import UserError
 from roundtrip.imported import bring, store
-from roundtrip.imported.values import VALUES
+from roundtrip.imported.values import VALUES, lower_is_better
 
 TEXT = dict.fromkeys((name for name, kind in VALUES.items() if kind == pl.String), "x")
 ROW: dict[str, Any] = {
@@ -61,10 +61,8 @@ def test_a_file_is_unpacked_up_to_the_limit(
 ) -> None:
     monkeypatch.setattr(bring, "_MOST", 1000)
     text = b"x" * size
-    gzip_content = b"".join(
-        gzip.compress(text[start : start + part]) for start in range(0, size, part)
-    )
-    content, fault = bring._gunzip(gzip_content)
+    parts = (text[start : start + part] for start in range(0, size, part))
+    content, fault = bring._gunzip(b"".join(map(gzip.compress, parts)))
     if size > 1000:
         assert content == b"" and fault is not None and fault.reason.startswith("too large")
     else:
@@ -76,3 +74,29 @@ def test_the_nights_of_values_are_foreign_and_undisturbed(tmp_path: Path) -> Non
     (night,) = nights.rows(named=True)
     assert (night["median"], night["launches"]) == (1.5, 1)
     assert (night["disturbed"], night["left_out"], night["foreign"]) == (0, "", True)
+
+
+LOWER = ["s", "us", "µs", "ms", "ns", "sec", "seconds", "min", "us/op", "s/iteration", "hours"]
+HIGHER = ["MB/s", "GB/s", "Mop/s", "1/s", "GFLOPS", "Gflop/s", "ns/day", "MHz", "Gbps", "tokens/s"]
+NEITHER = ["", "%", "W", "J", "widgets", "MB", "shops"]
+
+
+def test_less_time_is_better_more_rate_is_better_other_units_say_nothing() -> None:
+    units = [*LOWER, *HIGHER, *NEITHER]
+    directions = {unit: lower_is_better("x", unit, None, None) for unit in units}
+    assert directions == {
+        **dict.fromkeys(LOWER, True),
+        **dict.fromkeys(HIGHER, False),
+        **dict.fromkeys(NEITHER),
+    }
+
+
+def test_a_reference_with_one_limit_goes_before_the_unit() -> None:
+    assert lower_is_better("x", "s", -0.1, None) is False
+    assert lower_is_better("x", "W", None, 0.1) is True
+    assert lower_is_better("x", "W", -0.1, 0.1) is None
+
+
+def test_what_the_user_says_comes_first() -> None:
+    assert lower_is_better("x_1", "MB/s", -0.1, None, lower_globs=["x_*"]) is True
+    assert lower_is_better("y", "s", None, None, higher_globs=["y"]) is False

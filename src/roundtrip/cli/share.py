@@ -258,7 +258,7 @@ def bring(
     if not is_name(campaign):
         raise UserError(f"--campaign {campaign!r}: {NAME_WORDS}")
     lower, higher = lower_is_better or [], higher_is_better or []
-    options = Options(_zone(timezone), timezone, lower, higher)
+    options = Options(_zone(timezone), lower, higher)
     result = bring_in(paths.reports(), campaign, site, places, options)
     if result.folder is None and len(result.rejects) == 1:
         raise UserError(result.rejects[0])

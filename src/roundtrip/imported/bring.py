@@ -78,9 +78,8 @@ def read_sources(places: Iterable[Path], zone: datetime.tzinfo) -> Iterator[Sour
                 continue
             if head["is_used"] and head["digest"] not in digests:
                 digests.add(head["digest"])
-                result = ParsedFile(
-                    rows, [Reject(*reject) for reject in head["aside"]], head["empty"]
-                )
+                rejects = [Reject(*reject) for reject in head["aside"]]
+                result = ParsedFile(rows, rejects, head["empty"])
                 yield Source(file, name, head["digest"], head["size"], result)
     for folder_error in errors:
         folder = Path(folder_error.filename)
@@ -179,7 +178,6 @@ class Options:
     """
 
     zone: datetime.tzinfo = datetime.UTC
-    zone_name: str = "UTC"
     lower: Sequence[str] = ()
     higher: Sequence[str] = ()
 
@@ -219,13 +217,11 @@ def bring(root: Path, campaign: str, site: str, places: Iterable[Path], options:
     all_rows = pl.concat([_NONE, *rows])
     require_patterns(all_rows["metric"].unique().to_list(), options.lower, options.higher)
     values, more_rejects = select_comparable(all_rows, options.lower, options.higher)
-    rejects = [
-        (number, fault) for number, source in enumerate(sources) for fault in source.parsed.rejects
-    ]
-    rejects += more_rejects
+    rejects = [(source, fault) for source in sources for fault in source.parsed.rejects]
+    rejects += [(sources[number], fault) for number, fault in more_rejects]
     messages = [
-        printable(f"{UserError(reject.reason, sources[n].file, reject.line)}")
-        for n, reject in rejects
+        printable(f"{UserError(fault.reason, source.file, fault.line)}")
+        for source, fault in rejects
     ]
     empty_rows = sum(source.parsed.empty_rows for source in sources)
     if not values.height:
@@ -236,11 +232,11 @@ def bring(root: Path, campaign: str, site: str, places: Iterable[Path], options:
     stored_values = store.without_repeats(stored_rows(values, names))
     # Stored messages contain nothing private, because they may be published.
     lines = [
-        names.text(f"{UserError(reject.reason, sources[n].name, reject.line)}")
-        for n, reject in rejects
+        names.text(f"{UserError(fault.reason, source.name, fault.line)}")
+        for source, fault in rejects
     ]
-    source = {"campaign": campaign, "site": site, **_source(sources, options)}
-    folder = store.write(root / campaign / site / store.FOLDER, stored_values, source, lines)
+    facts = {"campaign": campaign, "site": site, **_source(sources, options)}
+    folder = store.write(root / campaign / site / store.FOLDER, stored_values, facts, lines)
     series = stored_values.select("case_id", "metric", "unit").n_unique()
     return Import(folder, len(sources), stored_values.height, series, empty_rows, messages)
 
@@ -252,7 +248,7 @@ def _source(sources: list[Source], options: Options) -> dict[str, Any]:
     return {
         "files": sorted(entries, key=lambda entry: (entry["name"], entry["sha256"])),
         "options": {
-            "timezone": options.zone_name,
+            "timezone": str(options.zone),
             "lower_is_better": sorted(options.lower),
             "higher_is_better": sorted(options.higher),
         },

@@ -96,11 +96,8 @@ def parse_header(line: str) -> Layout | None:
     )
     if best is None or len(best.attributes) + 3 * len(best.variables) < _MIN_COLUMNS:
         return None
-    return (
-        best
-        if _TIMES & {*best.attributes} or best.variables or "perf_value" in best.attributes
-        else None
-    )
+    has_values = _TIMES & {*best.attributes} or best.variables or "perf_value" in best.attributes
+    return best if has_values else None
 
 
 def _layout(line: str, delimiter: str) -> Layout:
@@ -134,14 +131,8 @@ def _layout(line: str, delimiter: str) -> Layout:
         if "value" in columns and ("unit" in columns or not has_units)
     }
     json_columns = tuple(index for index, cell in enumerate(cells) if cell in _JSON)
-    return Layout(
-        delimiter,
-        len(cells),
-        attributes,
-        variables,
-        json_columns,
-        _header_fault(attributes, odd_cell),
-    )
+    fault = _header_fault(attributes, odd_cell)
+    return Layout(delimiter, len(cells), attributes, variables, json_columns, fault)
 
 
 def _header_fault(attributes: dict[str, Place], odd_cell: str) -> str:
@@ -204,12 +195,8 @@ def _lines(content: bytes, result: ParsedFile) -> pl.DataFrame:
 
 def _by_layout(lines: pl.DataFrame, result: ParsedFile) -> list[tuple[Layout, pl.DataFrame]]:
     """The rows of each layout; a log may have several headers."""
-    candidates = lines.with_row_index("at").filter(pl.col("text").str.contains(_HINT))
-    headers = [
-        (index, header)
-        for index, _, text in candidates.iter_rows()
-        if (header := parse_header(text))
-    ]
+    rows = lines.with_row_index("at").filter(pl.col("text").str.contains(_HINT))
+    headers = [(at, header) for at, _, text in rows.iter_rows() if (header := parse_header(text))]
     first = headers[0][0] if headers else lines.height
     if first:
         reason = f"{first} rows before any header, which says what their columns are"
@@ -232,13 +219,9 @@ def _long_row_values(
     fields = pl.col("text").str.split(layout.delimiter)
     readings = []
     for index in layout.text_columns():
-        text_cell = fields.list.slice(index, extra + 1).list.join(" ")
-        parts = [
-            fields.list.head(index),
-            pl.concat_list(text_cell),
-            fields.list.slice(index + extra + 1),
-        ]
-        text = pl.concat_list(*parts).list.join(layout.delimiter)
+        head, tail = fields.list.head(index), fields.list.slice(index + extra + 1)
+        text_cell = pl.concat_list(fields.list.slice(index, extra + 1).list.join(" "))
+        text = pl.concat_list(head, text_cell, tail).list.join(layout.delimiter)
         reading = _values(rows.with_columns(text=text), layout, zone, ParsedFile())
         readings.append(reading.filter(pl.col("name").str.contains(_NAME)))
     values = pl.concat([result.rows, *readings]).unique(maintain_order=True)
@@ -279,9 +262,8 @@ def _values(
         return pl.DataFrame(schema=LOGGED_VALUES)
     tests = _tests(table, layout, zone)
     values = pl.concat([tests.hstack(table.select(columns)) for columns in variables])
-    values = values.filter(
-        ~pl.col("raw").is_in(_EMPTY_TEXTS), ~pl.col("metric").is_in(_EMPTY_TEXTS)
-    )
+    is_empty = pl.col("raw").is_in(_EMPTY_TEXTS) | pl.col("metric").is_in(_EMPTY_TEXTS)
+    values = values.filter(~is_empty)
     result.empty_rows += table.height - values["line"].n_unique()
     if not values.height:
         return pl.DataFrame(schema=LOGGED_VALUES)
@@ -312,10 +294,7 @@ def _variable(metric: pl.Expr, places: dict[str, Place]) -> list[pl.Expr]:
     return [
         metric.fill_null("").alias("metric"),
         _cell(places["value"]).fill_null("").alias("raw"),
-        pl.when(unit.is_in(_EMPTY_TEXTS))
-        .then(pl.lit(""))
-        .otherwise(unit.fill_null(""))
-        .alias("unit"),
+        unit.fill_null("").replace(_EMPTY_TEXTS, "").alias("unit"),
         _limit(places, "lower"),
         _limit(places, "upper"),
     ]
@@ -374,11 +353,9 @@ def _reject_faulty(frame: pl.DataFrame, reasons: pl.Series, result: ParsedFile) 
     bad_rows = frame.select("line").with_columns(reason=reasons).filter(pl.col("reason") != "")
     for line, reason in bad_rows.unique("line", maintain_order=True).iter_rows():
         result.reject(line, reason)
-    return (
-        frame.filter(~pl.col("line").is_in(bad_rows["line"].implode()))
-        if bad_rows.height
-        else frame
-    )
+    if not bad_rows.height:
+        return frame
+    return frame.filter(~pl.col("line").is_in(bad_rows["line"].implode()))
 
 
 #: "Stream %array_mb=64 /998573a1 @tulip:cpu+gcc"; hash and place are optional.
@@ -432,10 +409,9 @@ def _time(table: pl.DataFrame, layout: Layout, zone: datetime.tzinfo) -> pl.Seri
         is_date = seconds.is_between(0, 2**33)
         micros = pl.when(is_date).then(seconds * 1e6).cast(pl.Int64)
         times = table.select(micros.cast(pl.Datetime("us")).alias("time"))["time"]
-    key = next(
-        (key for key in ("job_completion_time", "asctime") if key in layout.attributes), None
-    )
-    if key is None or not times.null_count():
+    cells = [layout.attributes.get(key) for key in ("job_completion_time", "asctime")]
+    place = cells[0] or cells[1]
+    if place is None or not times.null_count():
         return times
-    texts = table.select(_cell(layout.attributes[key]).alias("text"))["text"]
+    texts = table.select(_cell(place).alias("text"))["text"]
     return times.zip_with(times.is_not_null(), parse_times(texts, zone))

@@ -210,9 +210,8 @@ def parse_database(content: bytes) -> ParsedFile:
                 return result
             for number, (uuid, blob) in enumerate(connection.execute(_QUERY)):
                 label = printable(f"session {uuid}")[:60] if uuid else f"session {number}"
-                rows += _session(
-                    blob if isinstance(blob, bytes) else str(blob), result, f"{label}: "
-                )
+                text = blob if isinstance(blob, bytes) else str(blob)
+                rows += _session(text, result, f"{label}: ")
     except (sqlite3.Error, UnicodeError, OverflowError) as error:
         result.reject(0, f"broken database: {printable(str(error))[:200]}")
     result.rows = pl.DataFrame(rows, schema=LOGGED_VALUES, orient="row")

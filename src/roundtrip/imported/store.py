@@ -47,9 +47,8 @@ def write(folder: Path, values: pl.DataFrame, source: dict[str, Any], messages: 
             digest = hashlib.sha256((partial / _VALUES).read_bytes()).hexdigest()
             text = json.dumps({"schema": 1, **source, "values": digest}, indent=1, sort_keys=True)
             (partial / SOURCE).write_text(text + "\n", encoding="utf-8")
-            (partial / _REJECTS).write_text(
-                "".join(f"{line}\n" for line in messages), encoding="utf-8"
-            )
+            lines = "".join(f"{line}\n" for line in messages)
+            (partial / _REJECTS).write_text(lines, encoding="utf-8")
             partial.rename(target)
         except OSError:
             if not target.is_dir():  # else another process was first
@@ -115,14 +114,9 @@ def without_repeats(values: pl.DataFrame) -> pl.DataFrame:
     rows = values.sort(
         pl.col("session").is_null(), pl.col("nodes") == "", "session", "digest", maintain_order=True
     ).with_columns(second=pl.col("time").dt.truncate("1s"))
-    timed_rows = rows.filter(pl.col("time").is_not_null())
-    timed_rows = timed_rows.unique([*_VALUE, "second"], keep="first", maintain_order=True)
-    untimed_rows = rows.filter(pl.col("time").is_null())
-    untimed_rows = untimed_rows.unique([*_VALUE, "session"], keep="first", maintain_order=True)
-    timed_rows, untimed_rows = (
-        timed_rows.with_row_index("log"),
-        untimed_rows.with_row_index("report"),
-    )
+    is_timed = pl.col("time").is_not_null()
+    timed_rows = _first(rows.filter(is_timed), *_VALUE, "second").with_row_index("log")
+    untimed_rows = _first(rows.filter(~is_timed), *_VALUE, "session").with_row_index("report")
     pairs = _pairs(timed_rows, untimed_rows)
     merged_rows = timed_rows.join(pairs, on="log", how="left", maintain_order="left").with_columns(
         session=pl.coalesce("session", "session_reported"),
@@ -141,24 +135,20 @@ def without_repeats(values: pl.DataFrame) -> pl.DataFrame:
 def _pairs(logs: pl.DataFrame, reports: pl.DataFrame) -> pl.DataFrame:
     """Return pairs of equal rows of logs and of reports without times, each row at most once."""
     columns = ["session", "session_end", "nodes", "facts"]
+    reported = reports.select(*_VALUE, "report", pl.col(columns).name.suffix("_reported"))
     pairs = logs.select(*_VALUE, "log", "second", "session").join(
-        reports.select(
-            *_VALUE, "report", *(pl.col(name).alias(f"{name}_reported") for name in columns)
-        ),
-        on=_VALUE,
-        maintain_order="left",
+        reported, on=_VALUE, maintain_order="left"
     )
-    begins, ends = (
-        pl.col("session_reported").dt.truncate("1s"),
-        pl.col("session_end_reported") + _LATE,
-    )
-    is_same_session = pl.col("session").is_null() | (
-        pl.col("session") == pl.col("session_reported")
-    )
-    pairs = pairs.filter(is_same_session, pl.col("second").is_between(begins, ends))
-    pairs = pairs.unique("log", keep="first", maintain_order=True)
-    pairs = pairs.unique("report", keep="first", maintain_order=True)
+    session, begin = pl.col("session"), pl.col("session_reported")
+    end = pl.col("session_end_reported") + _LATE
+    is_same_session = session.is_null() | (session == begin)
+    is_in_session = pl.col("second").is_between(begin.dt.truncate("1s"), end)
+    pairs = _first(_first(pairs.filter(is_same_session, is_in_session), "log"), "report")
     return pairs.select("log", "report", *(f"{name}_reported" for name in columns))
+
+
+def _first(rows: pl.DataFrame, *keys: str) -> pl.DataFrame:
+    return rows.unique([*keys], keep="first", maintain_order=True)
 
 
 def form_nights(values: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
