@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 import os
+import subprocess
 import sys
 from pathlib import Path
 
-import packages
 import pipeline
 from steps import StepError, Steps, table
 
@@ -46,13 +46,35 @@ def _cache() -> Path:
     return Path(home) / "roundtrip" / "card"
 
 
+def missing_packages(checkout: Path, site: str) -> list[str]:
+    """Packages of the site's Spack part and of the virtual cluster that are not installed.
+
+    Empty without dpkg: then Spack and the cluster report what is missing.
+    """
+    folders = [checkout / "site-configs" / site, checkout / "testbed"]
+    names = [
+        name
+        for folder in folders
+        if (file := folder / "apt-packages.txt").is_file()
+        for line in file.read_text().splitlines()
+        if (name := line.split("#", 1)[0].strip()) and not name.startswith("[")
+    ]
+    query = ["dpkg-query", "-W", "-f", "${db:Status-Status} ${Package}\n", *names]
+    try:
+        lines = subprocess.run(query, capture_output=True, text=True).stdout.splitlines()
+    except FileNotFoundError:
+        return []
+    installed_names = {line.split()[1] for line in lines if line.startswith("installed ")}
+    return sorted(set(names) - installed_names)
+
+
 def main() -> int:
     options = arguments()
     spack = Path(os.environ.get("SPACK_ROOT") or "/nonexistent") / "bin" / "spack"
     if not spack.is_file():
         print(NO_SPACK, file=sys.stderr)
         return 2
-    if names := packages.missing_packages(CHECKOUT, options.site):
+    if names := missing_packages(CHECKOUT, options.site):
         message = f"card: not installed: {' '.join(names)}\n  apt-get install {' '.join(names)}"
         print(message, file=sys.stderr)
         return 2

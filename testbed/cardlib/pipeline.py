@@ -1,4 +1,8 @@
-"""The steps of the card, in order: environment, installation, cluster, checks, night."""
+"""The steps of the card, in order: environment, installation, cluster, checks, night.
+
+Finally, on request, a test of the build cache as on another machine: in a second, empty prefix, the
+first one hidden.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +10,24 @@ import argparse
 import json
 import os
 import subprocess
+import sys
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
 import launches
-import second_prefix
 from steps import StepError, Steps, output_of, run, size
 
 WORKLOADS = "roundtrip-workloads"
+#: Longer than the first prefix, so that every path in a program must change.
+LONGER_PREFIX = "another-machine/with/a-longer/path/to/what-it-was/given"
+#: In a mount namespace: hides the folder $1, redirects writes to the checkout $2, such as the view
+#: of its environment, to $3, and runs the remaining arguments.
+HIDING_SCRIPT = (
+    'mount -t tmpfs hidden "$1" && '
+    'mount -t overlay checkout -o "lowerdir=$2,upperdir=$3/written,workdir=$3/work" "$2" && '
+    'cd "$2" && shift 3 && exec "$@"'
+)
 
 
 @dataclass(frozen=True)
@@ -117,7 +131,7 @@ def run_card(card: Card, steps: Steps) -> None:
             step.size = size(card.options.cache)
     launch(card, steps, prefix, toolchain)
     if card.options.second:
-        second_prefix.restore(card, steps, prefix)
+        restore(card, steps, prefix)
 
 
 def toolchain_name(card: Card) -> str | None:
@@ -190,3 +204,15 @@ def store(card: Card) -> str:
     if not output:
         raise StepError("`spack python` does not run: see `spack config get config`")
     return output.splitlines()[-1]
+
+
+def restore(card: Card, steps: Steps, prefix: str) -> None:
+    """Run the card again in a new prefix with `prefix` hidden, from the build cache only."""
+    with tempfile.TemporaryDirectory(dir=card.options.cache, prefix="second-") as folder:
+        for name in (LONGER_PREFIX, "written", "work"):
+            (Path(folder) / name).mkdir(parents=True)
+        hide = ["unshare", "--mount", "--propagation", "private", "sh", "-ec", HIDING_SCRIPT, "sh"]
+        command = [sys.executable, Path(__file__).parent, *card.words()]
+        command += ["--prefix", Path(folder) / LONGER_PREFIX]
+        with steps.step("second prefix, the first hidden (steps above)"):
+            run([*hide, prefix, card.checkout, folder, *command], card.checkout)

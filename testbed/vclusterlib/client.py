@@ -7,10 +7,11 @@ import os
 import socket
 from typing import Any
 
-from vclusterlib.control import SOCKET
 from vclusterlib.errors import UserError, VclusterError
 from vclusterlib.state import State
 
+#: The stream socket of the world, in ``run/``; head, nodes and host all reach it.
+SOCKET = "control.sock"
 _PATIENCE = 60.0
 
 

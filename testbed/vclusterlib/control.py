@@ -1,8 +1,7 @@
 """The requests that the world answers: status, changes and tests of the link, power and faults.
 
-They arrive at the stream socket ``run/control.sock``, which head, nodes and host all reach.  A
-request is one JSON object on one line, and so is the answer: ``{"ok": true, ...}``, or
-``{"ok": false, "error": line, "status": 1 or 2}``.
+They arrive at the stream socket `client.SOCKET`.  A request is one JSON object on one line, and so
+is the answer: ``{"ok": true, ...}``, or ``{"ok": false, "error": line, "status": 1 or 2}``.
 """
 
 from __future__ import annotations
@@ -12,17 +11,17 @@ import json
 import socket
 import subprocess
 import time
+from dataclasses import replace
 from typing import Any
 
-from vclusterlib import lease, network, processes, selftest
+from vclusterlib import daemons, lease, network, selftest
+from vclusterlib.boot import Power, node_states
 from vclusterlib.errors import UserError, VclusterError
 from vclusterlib.faults import Faults
 from vclusterlib.link import Link, LinkSettings
 from vclusterlib.node import pid_file
-from vclusterlib.power import Power
 from vclusterlib.state import State
 
-SOCKET = "control.sock"
 _REQUEST_LIMIT = 65536
 
 
@@ -42,7 +41,8 @@ class Control:
 
     def apply(self, changes: dict[str, Any], test: bool = True, fresh: bool = False) -> None:
         """Change the link's settings, or with `fresh` those of ``up``; with `test`, measure it."""
-        self._settings = (self._initial_settings if fresh else self._settings).with_changes(changes)
+        settings = self._initial_settings if fresh else self._settings
+        self._settings = replace(settings, **changes)
         self._test = None
         self._link.apply(self._settings, ends_cut=fresh or bool(changes.get("up")))
         if self._spec.fabric == "hub":
@@ -122,16 +122,18 @@ class Control:
 
     def _status(self) -> dict[str, Any]:
         spec = self._spec
-        daemons = processes.daemons_alive(self._daemons())
+        alive = daemons.daemons_alive(self._daemons())
         # without a slurmctld, sinfo would wait for it
-        states = node_states() if daemons["slurmctld"] else {}
-        slurmds = processes.slurmd_alive(self._first_processes())
+        states = node_states() if alive["slurmctld"] else {}
+        pid_files = {node.name: pid_file(self._state, node.name) for node in spec.nodes}
+        pids = {name: int(file.read_text()) for name, file in pid_files.items()}
+        slurmds = daemons.slurmd_alive(pids)
         return {
             "uptime_s": round(time.monotonic() - self._start, 3),
             "accounting": spec.accounting,
             "rootless": spec.rootless,
             "shares": list(spec.shares),
-            "daemons": daemons,
+            "daemons": alive,
             "nodes": [
                 {
                     "name": node.name,
@@ -147,23 +149,7 @@ class Control:
             "faults": self._faults.to_json(),
         }
 
-    def _first_processes(self) -> dict[str, int]:
-        files = {node.name: pid_file(self._state, node.name) for node in self._spec.nodes}
-        return {name: int(file.read_text()) for name, file in files.items()}
-
     def _daemons(self) -> list[str]:
         accounting = ["mariadbd", "slurmdbd"] if self._spec.accounting else []
         link = [self._link.program] if self._link.program else []
         return ["munged", *accounting, "slurmctld", "slurmd", *link]
-
-
-def node_states() -> dict[str, str]:
-    """Slurm's state of each node (idle, mixed, allocated, down*, ...); empty without slurmctld."""
-    command = ["sinfo", "-h", "-N", "-o", "%N %T"]
-    try:
-        process = subprocess.run(command, capture_output=True, text=True, check=False, timeout=10)
-    except subprocess.TimeoutExpired:
-        return {}
-    return (
-        dict(line.split() for line in process.stdout.splitlines()) if not process.returncode else {}
-    )

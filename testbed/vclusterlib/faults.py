@@ -13,8 +13,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from vclusterlib import cgroup, network, processes
-from vclusterlib.daemons import Daemons
+from vclusterlib import cgroup, network
+from vclusterlib.daemons import Daemons, namespace_pids
 from vclusterlib.errors import UserError
 from vclusterlib.link import LinkSettings, UserspaceLink
 from vclusterlib.node import pid_file
@@ -85,4 +85,4 @@ class Faults:
 
     def _processes(self, name: str) -> list[int]:
         pid = int(pid_file(self._state, name).read_text())
-        return processes.namespace_pids(pid)
+        return namespace_pids(pid)

@@ -2,6 +2,11 @@
 
 The file ``run/lease`` says who holds it: ``{"holder", "token", "since", "broken"}``.  The holder
 locks the file (flock) as long as it lives.  Head, nodes and host see the same file.
+
+``vcluster lease`` sets the link, and runs a command while it holds the lease.  A JSON record holds
+the state of the link before and after: ``{"schema", "holder", "asked", "before", "after", "broken",
+"status"}``.  `before` and `after` are as in ``wan --stats``, each with its own self-test; `after`
+is None if the link did not answer.  The counters of `after` begin at 0 with the command.
 """
 
 from __future__ import annotations
@@ -9,17 +14,24 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import json
+import os
 import secrets
+import signal
+import subprocess
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from types import FrameType
 from typing import IO, Any
 
-from vclusterlib.errors import VclusterError
-from vclusterlib.state import State
+from vclusterlib import client
+from vclusterlib.errors import UserError, VclusterError
+from vclusterlib.link import SETTINGS
+from vclusterlib.state import State, write_atomically
 
 _PAUSE = 0.2
+_FORWARDED_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
 
 
 def _file(state: State) -> Path:
@@ -34,33 +46,22 @@ def _try_lock(file: IO[str], mode: int) -> bool:
     return True
 
 
-class Lease:
-    """A lease, which is held until its file is closed."""
-
-    def __init__(self, state: State, file: IO[str], token: str) -> None:
-        self._state = state
-        self._file = file
-        self.token = token
-
-    @property
-    def breaches(self) -> list[str]:
-        """The requests that changed the link by ``--force`` during the lease."""
-        return [str(request) for request in _read(_file(self._state)).get("broken", [])]
-
-
 @contextlib.contextmanager
-def hold(state: State, holder: str, patience: float) -> Iterator[Lease]:
-    """Hold the lease; VclusterError with the holder's name if it is not free in `patience` s."""
+def _hold(state: State, holder: str, patience: float) -> Iterator[str]:
+    """Hold the lease, and yield its token.
+
+    VclusterError with the holder's name if it is not free in `patience` s.
+    """
     with _file(state).open("a+") as file:
         deadline = time.monotonic() + patience
         while not _try_lock(file, fcntl.LOCK_EX):
             if time.monotonic() >= deadline:
                 raise VclusterError(f"the link is leased to {_name(state)}")
             time.sleep(_PAUSE)
-        lease = Lease(state, file, secrets.token_hex(8))
+        token = secrets.token_hex(8)
         since = datetime.now(UTC).isoformat(timespec="seconds")
-        _write(file, {"holder": holder, "token": lease.token, "since": since, "broken": []})
-        yield lease
+        _write(file, {"holder": holder, "token": token, "since": since, "broken": []})
+        yield token
 
 
 def require(state: State, request: dict[str, Any]) -> None:
@@ -99,3 +100,63 @@ def _write(file: IO[str], record: dict[str, Any]) -> None:
     file.truncate()
     file.write(json.dumps(record))
     file.flush()
+
+
+def run(
+    state: State,
+    settings: dict[str, Any],
+    command: list[str],
+    holder: str,
+    record: Path | None,
+    patience: float,
+) -> int:
+    """Lease the link for `command`; return its exit status, or 128 + the signal that ended it.
+
+    `settings`: the link settings that differ from those of ``up``.
+    """
+    if not command:
+        raise UserError("which command? e.g. vcluster lease --rtt 2ms -- srun -N2 hostname")
+    if not state.run.is_dir():
+        raise client.not_up(state)
+    fabric = state.spec().fabric
+    with _hold(state, holder, patience) as token:
+
+        def ask(**fields: Any) -> Any:
+            return client.ask(state, {"do": fabric, "lease": token, **fields})["link"]
+
+        asked = ask(changes=settings, fresh=True)  # the whole link, whatever it was before
+        ask(reset=True)
+        before = ask()
+        status = _run(command)
+        after = None
+        with contextlib.suppress(VclusterError):
+            after = ask(measure=True)
+        result = {
+            "schema": 1,
+            "holder": holder,
+            "asked": {key: asked[key] for key in SETTINGS},
+            "before": before,
+            "after": after,
+            "broken": _read(_file(state)).get("broken", []),
+            "status": status,
+        }
+    if record:
+        write_atomically(record, json.dumps(result, indent=1) + "\n", 0o644)
+    return status
+
+
+def _run(command: list[str]) -> int:
+    """Run a command, pass our signals on to it, and return its exit status."""
+    try:
+        process = subprocess.Popen(command)
+    except OSError as error:
+        raise UserError(f"{command[0]}: {error.strerror}") from error
+
+    def forward(number: int, _frame: FrameType | None) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(process.pid, number)
+
+    for number in _FORWARDED_SIGNALS:
+        signal.signal(number, forward)
+    status = process.wait()
+    return 128 - status if status < 0 else status

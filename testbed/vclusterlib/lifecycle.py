@@ -1,20 +1,33 @@
-"""``up`` and ``down``: a cluster is either complete or does not exist."""
+"""``up`` and ``down``: a cluster is either complete or does not exist.
+
+The world reports over one pipe, and stays only if ``up`` accepts it over another.  So the world
+ends by itself if ``up`` is killed, and ``up`` sees at once if the world is killed.
+"""
 
 from __future__ import annotations
 
+import json
 import os
+import select
 import signal
+import subprocess
 import sys
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from types import FrameType
 from typing import Any
 
-from vclusterlib import build, cgroup, client, launch, overlay, tools
+from vclusterlib import build, cgroup, client, slurmconf, tools
 from vclusterlib.boot import is_working
 from vclusterlib.daemons import poll
 from vclusterlib.errors import UserError, VclusterError
 from vclusterlib.spec import Spec
-from vclusterlib.state import State
+from vclusterlib.state import STATE_VARIABLE, State
+
+_BOOT_PATIENCE = 240.0
+_ENTRY = Path(__file__).resolve().parent
 
 
 def up(state: State, spec: Spec, explicit_fields: set[str]) -> str:
@@ -24,8 +37,7 @@ def up(state: State, spec: Spec, explicit_fields: set[str]) -> str:
     is.  An incomplete cluster (after a crash, or a killed ``up``) is ended and booted again.
     VclusterError for one whose processes may all live: its jobs would end with it.
     """
-    if os.environ.get("ROUNDTRIP_VCLUSTER_STATE"):
-        raise UserError("this is inside a virtual cluster: run `up` outside")
+    _require_outside("up")
     with state.locked():
         health = examine(state)
         if health["state"] == "up":
@@ -43,14 +55,18 @@ def up(state: State, spec: Spec, explicit_fields: set[str]) -> str:
 
 def down(state: State) -> str:
     """End the cluster and return the line to print; the state folder keeps logs and database."""
-    if os.environ.get("ROUNDTRIP_VCLUSTER_STATE"):
-        raise UserError("this is inside a virtual cluster: run `down` outside")
+    _require_outside("down")
     if not state.path.is_dir():
         return f"cluster {state.name} is not up"
     with state.locked():
         was_up = state.world() is not None
         destroy(state)
     return f"cluster {state.name} is {'down' if was_up else 'not up'}"
+
+
+def _require_outside(command: str) -> None:
+    if os.environ.get(STATE_VARIABLE):
+        raise UserError(f"this is inside a virtual cluster: run `{command}` outside")
 
 
 def examine(state: State) -> dict[str, Any]:
@@ -116,10 +132,10 @@ def _boot(state: State, spec: Spec) -> str:
     build_s = time.monotonic() - start
     state.require_short_path()
     state.prepare(spec)
-    overlay.take(spec.slurm, state)
+    slurmconf.take_overlay(spec.slurm, state)
     try:
-        with launch.interruptible():
-            report = launch.world(state, spec, engine, programs)
+        with _interruptible():
+            report = _start_world(state, spec, engine, programs)
     except BaseException:
         destroy(state)
         raise
@@ -143,3 +159,76 @@ def _caveats(spec: Spec, scheduler: str) -> list[str]:
             "may lose frames"
         )
     return caveats
+
+
+def _start_world(state: State, spec: Spec, engine: str, programs: Path) -> dict[str, Any]:
+    """Start the first process, wait for its report, accept it, and return the report.
+
+    VclusterError if the world does not boot.
+    """
+    setup = {
+        "program": str(programs / build.LINK),
+        "engine": engine,
+        "keep": [str(state.path), str(programs), *spec.shares],
+        "cgroup": cgroup.make(state, spec.cpu_weight),
+    }
+    report, reporter = os.pipe2(os.O_CLOEXEC)
+    acceptee, accept = os.pipe2(os.O_CLOEXEC)
+    command = [
+        "unshare",
+        *tools.user_namespace(spec.rootless),
+        *tools.NAMESPACES,
+        "--kill-child",
+        *(sys.executable, "-IS", str(_ENTRY), "__world", str(state.path)),
+        *(str(reporter), str(acceptee), json.dumps(setup)),
+    ]
+    environment = {**os.environ, "PATH": tools.search_path(), "LC_ALL": "C"}
+    if spec.rootless:
+        environment["LD_PRELOAD"] = str(programs / build.SHIM)
+    with (state.log / "world.log").open("wb") as log:
+        subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            env=environment,
+            pass_fds=(reporter, acceptee),
+            start_new_session=True,
+        )
+    os.close(reporter)
+    os.close(acceptee)
+    try:
+        boot_report = _await_report(report, state)
+        os.write(accept, b"y")
+        return boot_report
+    finally:
+        os.close(report)
+        os.close(accept)
+
+
+def _await_report(report: int, state: State) -> dict[str, Any]:
+    log = state.log / "world.log"
+    readable, _, _ = select.select([report], [], [], _BOOT_PATIENCE)
+    if not readable:
+        raise VclusterError(f"cluster {state.name} did not boot in {_BOOT_PATIENCE:g} s, see {log}")
+    word, _, content = os.read(report, 65536).decode().partition(" ")
+    if word == "ready":
+        return dict(json.loads(content))
+    if word == "failed":
+        raise VclusterError(f"cluster {state.name} did not boot: {json.loads(content)}")
+    raise VclusterError(f"cluster {state.name} died while booting, see {log}")
+
+
+@contextmanager
+def _interruptible() -> Iterator[None]:
+    """Let SIGTERM and SIGHUP end this process as Ctrl-C does, so that it cleans up."""
+
+    def interrupt(_number: int, _frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    previous = {n: signal.signal(n, interrupt) for n in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield
+    finally:
+        for number, handler in previous.items():
+            signal.signal(number, handler)

@@ -13,7 +13,7 @@ import socket
 import subprocess
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -44,9 +44,6 @@ class LinkSettings:
     def needs_packets(self) -> bool:
         """Whether the link must see single packets: losses or pacing of 64 KiB are too coarse."""
         return self.loss > 0 or 0 < self.rate <= _FULL_SPEED
-
-    def with_changes(self, changes: dict[str, Any]) -> LinkSettings:
-        return replace(self, **changes)
 
     def to_json(self) -> dict[str, Any]:
         """The settings under the names of `SETTINGS`."""
@@ -179,19 +176,18 @@ class NetemLink:
             self._changes += 1
         command = ["tc", "-s", "-j", "qdisc", "show"]
         output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-        directions = []
-        for queue in json.loads(output):
-            if queue["kind"] == "netem":
-                directions.append(
-                    {
-                        "name": self._ends[queue["dev"]],
-                        "sent": queue["packets"],
-                        "bytes": queue["bytes"],
-                        "dropped": queue["drops"],
-                        "late_us_mean": None,
-                        "late_us_max": None,
-                    }
-                )
+        directions = [
+            {
+                "name": self._ends[queue["dev"]],
+                "sent": queue["packets"],
+                "bytes": queue["bytes"],
+                "dropped": queue["drops"],
+                "late_us_mean": None,
+                "late_us_max": None,
+            }
+            for queue in json.loads(output)
+            if queue["kind"] == "netem"
+        ]
         return {
             "directions": directions,
             "scheduler": "kernel",

@@ -23,10 +23,6 @@ _BRIDGE = "type bridge stp_state 0 forward_delay 0 mcast_snooping 0"
 _HEAD_MAC = {"brA": "02:78:00:00:00:01", "brB": "02:78:00:00:00:02", "brM": "02:77:00:00:00:01"}
 
 
-def hub_ports(spec: Spec) -> list[str]:
-    return [f"f-{node.name}" for node in spec.nodes]
-
-
 def world_script(spec: Spec, engine: str) -> str:
     """The script for all links in the head's namespace, and for the nodes' empty namespaces."""
     lines = ["link set lo up", *(f"netns add {node.name}" for node in spec.nodes)]
@@ -34,13 +30,14 @@ def world_script(spec: Spec, engine: str) -> str:
     for name in bridges:
         lines += [f"link add {name} address {_HEAD_MAC[name]} {_BRIDGE}", _up(name)]
     for node in spec.nodes:
-        lines += _pair(f"f-{node.name}", "eth1", node.fabric_mac, node)
+        port = f"f-{node.name}"
+        lines.append(_pair(port, "eth1", node.fabric_mac, node))
         if spec.managed:
-            lines += [_up(f"f-{node.name}")]
-            lines += _pair(f"m-{node.name}", "eth0", node.management_mac, node)
-            lines += [f"link set m-{node.name} master brM", _up(f"m-{node.name}")]
+            card = f"m-{node.name}"
+            lines += [_up(port), _pair(card, "eth0", node.management_mac, node)]
+            lines += [f"link set {card} master brM", _up(card)]
         else:
-            lines += [f"link set f-{node.name} master {_bridge(node)}", _up(f"f-{node.name}")]
+            lines += [f"link set {port} master {_bridge(node)}", _up(port)]
     if spec.fabric == "wan":
         lines += _wan(engine)
     lines.append(f"addr add {spec.head_address}/16 dev {bridges[0]}")
@@ -80,8 +77,8 @@ def _up(device: str) -> str:
     return f"link set dev {device} addrgenmode none up"
 
 
-def _pair(outer: str, inner: str, mac: str, node: Node) -> list[str]:
-    return [f"link add {outer} type veth peer name {inner} address {mac} netns {node.name}"]
+def _pair(outer: str, inner: str, mac: str, node: Node) -> str:
+    return f"link add {outer} type veth peer name {inner} address {mac} netns {node.name}"
 
 
 def _wan(engine: str) -> list[str]:

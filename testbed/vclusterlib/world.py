@@ -20,15 +20,14 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from vclusterlib import accounting, cgroup, head, network
-from vclusterlib.boot import NodeBoot, is_working
-from vclusterlib.control import SOCKET, Control, node_states
+from vclusterlib import accounting, cgroup, mounts, network, slurmconf
+from vclusterlib.boot import NodeBoot, Power, is_working, node_states
+from vclusterlib.client import SOCKET
+from vclusterlib.control import Control
 from vclusterlib.daemons import Daemons
 from vclusterlib.errors import VclusterError
 from vclusterlib.faults import Faults
 from vclusterlib.link import Link, NetemLink, UserspaceLink
-from vclusterlib.power import Power
-from vclusterlib.slurmconf import SERVICE
 from vclusterlib.spec import Spec
 from vclusterlib.state import State
 
@@ -59,8 +58,8 @@ class World:
         """Boot the cluster; VclusterError or OSError names the part that failed."""
         spec, daemons = self._spec, self._daemons
         with self._timed("files"):
-            head.prepare(self._state, spec, self._visible_folders)
-        daemons.start("munged", head.munged(self._state))
+            self._become_head()
+        daemons.start("munged", self._munged())
         with self._timed("network"):
             network.build(spec, self._engine)
         link = self._start_link()
@@ -76,11 +75,13 @@ class World:
             daemons.start("slurmctld", ["slurmctld", "-D"])
             daemons.await_ready("slurmctld", self._slurmctld_listens, 20, "slurmctld.log")
         with self._timed("nodes"):
-            (self._state.spool / SERVICE).mkdir(exist_ok=True)
-            daemons.start("slurmd", ["slurmd", "-D", "-N", SERVICE])
+            (self._state.spool / slurmconf.SERVICE).mkdir(exist_ok=True)
+            daemons.start("slurmd", ["slurmd", "-D", "-N", slurmconf.SERVICE])
             nodes.open_gate()
             nodes.await_idle()
-            daemons.await_ready("slurmd", self._service_works, 30, f"slurmd-{SERVICE}.log")
+            daemons.await_ready(
+                "slurmd", self._service_works, 30, f"slurmd-{slurmconf.SERVICE}.log"
+            )
         (self._state.run / "booted").touch()
         power = Power(self._state, spec, daemons, self._visible_folders)
         faults = Faults(self._state, spec, daemons, self._program)
@@ -119,23 +120,48 @@ class World:
                     else:
                         os.read(wake_read, 4096)
 
+    def _become_head(self) -> None:
+        """Turn this process's namespaces into the head node; the working folder becomes run/."""
+        state, spec = self._state, self._spec
+        mounts.make_private(self._visible_folders)
+        mounts.mount_proc()
+        mounts.mount_sysfs()
+        for folder in ("munge", "slurm", "mysqld", "lock"):
+            Path("/run", folder).mkdir()
+        first_job = accounting.first_job(state) if spec.accounting else 1
+        slurmconf.write(spec, state, first_job)
+        for name in ("hosts", "slurm", "munge"):
+            mounts.bind(state.etc / name, f"/etc/{name}")
+        socket.sethostname("head")
+        os.chdir(state.run)
+
+    def _munged(self) -> list[str]:
+        """The munged command for head and nodes; --force lets the files belong to any user."""
+        options = {
+            "key-file": "/etc/munge/munge.key",
+            "log-file": self._state.log / "munged.log",
+            "seed-file": self._state.run / "munge.seed",
+        }
+        flags = [f"--{name}={value}" for name, value in options.items()]
+        return ["munged", "--foreground", "--force", *flags]
+
     def _start_link(self) -> Link:
         if self._engine == "netem":
             return NetemLink()
         if self._spec.fabric == "hub":
             for node in self._spec.nodes:
                 network.segment_in_software(["eth1"], True, node.name)
-            return UserspaceLink(self._daemons, self._program, "hub", network.hub_ports(self._spec))
-        return UserspaceLink(
-            self._daemons, self._program, "wire", ["wA", "wB"], senders=("pA", "pB")
-        )
+            ports = [f"f-{node.name}" for node in self._spec.nodes]
+            return UserspaceLink(self._daemons, self._program, "hub", ports)
+        ports = ["wA", "wB"]
+        return UserspaceLink(self._daemons, self._program, "wire", ports, senders=("pA", "pB"))
 
     def _slurmctld_listens(self) -> bool:
         with socket.socket() as probe:
             return probe.connect_ex((self._spec.head_address, _SLURMCTLD_PORT)) == 0
 
     def _service_works(self) -> bool:
-        return is_working(node_states().get(SERVICE, ""))
+        return is_working(node_states().get(slurmconf.SERVICE, ""))
 
     @contextlib.contextmanager
     def _timed(self, part: str) -> Iterator[None]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from vclusterlib import network, overlay, slurmconf
+from vclusterlib import network, slurmconf
 from vclusterlib.errors import UserError
 from vclusterlib.link import LinkSettings, netem_script
 from vclusterlib.spec import Spec
@@ -100,7 +100,7 @@ def test_files_are_laid_over_those_of_slurm(tmp_path):
         "PartitionName=urgent Nodes=a1 PriorityTier=10\n"
     )
     (folder / "topology.conf").write_text("SwitchName=s1 Nodes=a[1-2],b1\n")
-    overlay.take(str(folder), state)
+    slurmconf.take_overlay(str(folder), state)
     slurmconf.write(SMALL, state)
     text = (state.etc / "slurm" / "slurm.conf").read_text()
     assert "\nTopologyPlugin=topology/tree\n" in text
@@ -112,9 +112,9 @@ def test_files_are_laid_over_those_of_slurm(tmp_path):
     assert "PartitionName=grid Nodes=a[1-2],b[1-1] MaxTime=120 State=UP Default=YES" in text
     assert text.endswith("PartitionName=urgent Nodes=a1 PriorityTier=10\n")
     assert (state.etc / "slurm" / "topology.conf").read_text().startswith("SwitchName=s1")
-    overlay.take("", state)
+    slurmconf.take_overlay("", state)
     slurmconf.write(SMALL, state)
     assert not (state.etc / "slurm" / "topology.conf").exists()
     assert "urgent" not in (state.etc / "slurm" / "slurm.conf").read_text()
     with pytest.raises(UserError, match=r"there is no \*\.conf in it"):
-        overlay.take(str(tmp_path), state)
+        slurmconf.take_overlay(str(tmp_path), state)
