@@ -33,9 +33,8 @@ def node_states() -> dict[str, str]:
         process = subprocess.run(command, capture_output=True, text=True, check=False, timeout=10)
     except subprocess.TimeoutExpired:
         return {}
-    return (
-        dict(line.split() for line in process.stdout.splitlines()) if not process.returncode else {}
-    )
+    lines = [] if process.returncode else process.stdout.splitlines()
+    return dict(line.split() for line in lines)
 
 
 class NodeBoot:

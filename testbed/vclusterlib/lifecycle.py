@@ -76,10 +76,9 @@ def examine(state: State) -> dict[str, Any]:
     or slurmctld, or a node with a slurmd does no work.
     """
     if not state.is_inside and state.world() is None:
-        is_stale = (state.path / "world.json").exists()
-        return (
-            {"state": "broken", "why": "its first process died"} if is_stale else {"state": "down"}
-        )
+        if (state.path / "world.json").exists():
+            return {"state": "broken", "why": "its first process died"}
+        return {"state": "down"}
     try:
         status = client.ask(state, {"do": "status"}, 15)
     except UserError as error:  # nobody listens: it has not booted, or ends

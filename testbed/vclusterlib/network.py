@@ -92,13 +92,11 @@ def _wan(engine: str) -> list[str]:
 
 def _neighbours(spec: Spec, local_node: Node | None, device: str, management: bool) -> list[str]:
     """The entries for all other nodes, and for the head on its network."""
-    cards = []
-    for node in spec.nodes:
-        if management:
-            cards.append((node, node.management_address, node.management_mac))
-        else:
-            cards.append((node, node.fabric_address, node.fabric_mac))
-    entries = [(address, mac) for node, address, mac in cards if node != local_node]
+    others = [node for node in spec.nodes if node != local_node]
+    if management:
+        entries = [(node.management_address, node.management_mac) for node in others]
+    else:
+        entries = [(node.fabric_address, node.fabric_mac) for node in others]
     if local_node and management == spec.managed:
         entries.append((spec.head_address, _HEAD_MAC["brM" if management else "brA"]))
     return [

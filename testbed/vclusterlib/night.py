@@ -101,10 +101,8 @@ class Cluster:
     def ok(self, *command: str) -> str:
         process = self.run(*command)
         if process.returncode:
-            sys.exit(
-                f"vcluster {shlex.join(command)}: "
-                f"{process.stderr.strip() or process.stdout.strip()}"
-            )
+            reason = process.stderr.strip() or process.stdout.strip()
+            sys.exit(f"vcluster {shlex.join(command)}: {reason}")
         return process.stdout
 
     @contextmanager
@@ -179,9 +177,8 @@ def node_verdicts(record: dict[str, Any], names: dict[str, str]) -> dict[str, st
     for outlier in record["named"]:
         measures = [measure["measure"] for measure in outlier["measures"]]
         words = ["slow processor"] if outlier["slow_processor"] else list(dict.fromkeys(measures))
-        verdicts.setdefault(
-            names.get(outlier["name"], f"{outlier['kind']} {outlier['name']}"), []
-        ).extend(words)
+        node = names.get(outlier["name"], f"{outlier['kind']} {outlier['name']}")
+        verdicts.setdefault(node, []).extend(words)
     for suspect in record["flaky"]:
         node = " or ".join(names.get(name, name) for name in suspect["nodes"])
         text = f"flaky ({suspect['failed']} of {suspect['launches']} failed)"
@@ -238,11 +235,7 @@ def make_sick(cluster: Cluster, case: Case, crashes: float, watchers: ExitStack)
 
 def choose_cases(nodes: list[str]) -> list[Case]:
     """Two cases in each cluster, on its second to fifth node; UserError for too few nodes."""
-    first_letter = nodes[0][0]
-    clusters = [
-        [node for node in nodes if (node[0] == first_letter) is is_first]
-        for is_first in (True, False)
-    ]
+    clusters = [[node for node in nodes if node[0] == letter] for letter in "ab"]
     if min(map(len, clusters)) < MIN_NODES:
         raise UserError(
             f"--nodes: at least {MIN_NODES} in each cluster, of which 4 are in the table"

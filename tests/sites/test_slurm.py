@@ -111,7 +111,7 @@ def test_what_was_recorded_is_of_three_kinds() -> None:
     assert tree.cluster.accounts == ("hpc", "root")
     assert tree.cluster.limits["grid"].qos == ("whole", "normal")
     assert mixed.cluster.preempts
-    assert not mixed.cluster.up("broken")
+    assert not mixed.cluster.limit("broken").up
     assert mixed.cluster.kinds["grid"] == (
         Kind(2, 4, ("clusterA",), ""),
         Kind(2, 4, ("clusterB",), ""),

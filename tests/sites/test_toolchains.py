@@ -13,8 +13,8 @@ import pytest
 from reframe.core.exceptions import ConfigError
 
 from roundtrip.errors import UserError
+from roundtrip.sites import launchers, render, software
 from roundtrip.sites import lock as locks
-from roundtrip.sites import render, software
 from roundtrip.sites.software import one_to_one
 from roundtrip.sites.toolchains import (
     environments,
@@ -26,7 +26,8 @@ from roundtrip.sites.toolchains import (
 
 CHECKOUT = Path(__file__).parents[2]
 RECORDED = Path(__file__).parent / "data" / "environment" / "spack.lock"
-LAUNCH = {name: ("srun", ["--mpi=pmi2"]) for name in ("openmpi", "mpich", "mvapich", "mvapich2")}
+BY_SRUN = ({}, launchers.launcher_extras("srun", ["--mpi=pmi2"]))
+LAUNCH = dict.fromkeys(("openmpi", "mpich", "mvapich", "mvapich2"), BY_SRUN)
 NAMES = {
     f"{mpi}-{boost}"
     for mpi in ("openmpi41", "openmpi50", "mvapich2-23", "mvapich40", "mpich43")

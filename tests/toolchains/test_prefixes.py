@@ -17,7 +17,6 @@ from roundtrip.toolchains.prefixes import (
     derive_sources,
     make_mpi,
     one_line_sources,
-    wrapper,
 )
 from roundtrip.toolchains.spec import Boost, Mpi, catalogue
 
@@ -283,18 +282,18 @@ MPIS = catalogue().mpis
 
 
 @pytest.mark.parametrize("mpi", [MPIS["openmpi41"], MPIS["mpich40"]], ids=lambda mpi: mpi.family)
-def test_wrapper_keeps_name_arguments_and_compiler(tmp_path: Path, mpi: Mpi) -> None:
+def test_wrapper_keeps_name_arguments_and_compiler(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mpi: Mpi
+) -> None:
     program = tmp_path / "with space" / "mpicxx.real"
     program.parent.mkdir()
     program.write_text('#!/bin/sh\necho "${0##*/}|$#|$2|$OMPI_CXX$MPICH_CXX"\n')
     program.chmod(0o755)
-    script = tmp_path / "mpicxx"
-    script.write_text(wrapper(mpi, program))
-    script.chmod(0o755)
+    monkeypatch.setattr(prefixes, "system_program", lambda name, family: program)
+    make_mpi(mpi, tmp_path, tmp_path / "log")
+    command = [tmp_path / "bin" / "mpicxx", "a", "b  c", ""]
     environment = {"PATH": "/usr/bin:/bin"}
-    result = subprocess.run(
-        [script, "a", "b  c", ""], capture_output=True, text=True, check=True, env=environment
-    )
+    result = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
     assert result.stdout == "mpicxx.real|3|b  c|/usr/bin/g++\n"
 
 

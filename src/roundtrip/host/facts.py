@@ -141,23 +141,17 @@ def read_host(root: Path = Path("/")) -> Host:
     cpu = root / "sys/devices/system/cpu"
     cpuinfo = _text(root / "proc/cpuinfo") or ""
     online = parse_list(_text(cpu / "online") or "") or [0]
-    cpu_list = re.search(
-        r"^Cpus_allowed_list:\s*(\S+)", _text(root / "proc/self/status") or "", re.MULTILINE
-    )
+    cpu_list = _field(_text(root / "proc/self/status") or "", "Cpus_allowed_list")
     memory = _meminfo(root)
-    microcode = re.search(r"^microcode\s*:\s*(\S+)", cpuinfo, re.MULTILINE)
     cores = {_topology(cpu, n) for n in online}
-    smt = _text(cpu / "smt/active")
-    numa_balancing = _text(root / "proc/sys/kernel/numa_balancing")
-    autogroup = _text(root / "proc/sys/kernel/sched_autogroup_enabled")
     return Host(
         hostname=_text(root / "proc/sys/kernel/hostname") or "",
         cpu_model=_cpu_model(cpuinfo),
         logical=len(online),
-        usable=len(parse_list(cpu_list[1])) if cpu_list else len(online),
+        usable=len(parse_list(cpu_list)) if cpu_list else len(online),
         cores=len(cores),
         sockets=len({socket for socket, _ in cores}),
-        smt=None if smt is None else smt == "1",
+        smt=_switch(cpu / "smt/active"),
         quota=_quota(root / "sys/fs/cgroup"),
         caches=_caches(cpu / f"cpu{online[0]}/cache"),
         numa_nodes=len(parse_list(_text(root / "sys/devices/system/node/online") or "0")),
@@ -175,14 +169,14 @@ def read_host(root: Path = Path("/")) -> Host:
         or _text(root / "sys/class/dmi/id/sys_vendor"),
         container=(root / ".dockerenv").exists() or (root / "run/systemd/container").exists(),
         thp=_chosen(_text(root / "sys/kernel/mm/transparent_hugepage/enabled")),
-        numa_balancing=None if numa_balancing is None else numa_balancing != "0",
+        numa_balancing=_switch(root / "proc/sys/kernel/numa_balancing"),
         mitigations=tuple(
             (file.name, _text(file) or "") for file in sorted(cpu.glob("vulnerabilities/*"))
         ),
         load=_load(_text(root / "proc/loadavg") or ""),
         steal=_steal(_text(root / "proc/stat") or ""),
-        autogroup=None if autogroup is None else autogroup != "0",
-        microcode=microcode[1] if microcode else None,
+        autogroup=_switch(root / "proc/sys/kernel/sched_autogroup_enabled"),
+        microcode=_field(cpuinfo, "microcode"),
         firmware=_text(root / "sys/class/dmi/id/bios_version"),
     )
 
@@ -204,11 +198,21 @@ def _text(file: Path) -> str | None:
         return None
 
 
+def _switch(file: Path) -> bool | None:
+    """Whether a switch of the kernel is not 0; None if there is none."""
+    text = _text(file)
+    return None if text is None else text != "0"
+
+
+def _field(text: str, name: str) -> str | None:
+    """The value in the first line ``NAME: VALUE``, as in files of /proc."""
+    match = re.search(rf"^{name}\s*:\s*(\S.*)$", text, re.MULTILINE)
+    return match[1] if match else None
+
+
 def _cpu_model(cpuinfo: str) -> str:
-    for name in ("model name", "Model", "CPU part"):
-        if match := re.search(rf"^{name}\s*:\s*(.+)$", cpuinfo, re.MULTILINE):
-            return " ".join(match[1].split())
-    return "unknown"
+    names = (_field(cpuinfo, name) for name in ("model name", "Model", "CPU part"))
+    return " ".join(next(filter(None, names), "unknown").split())
 
 
 def _topology(cpu: Path, number: int) -> tuple[str, str]:
@@ -249,10 +253,8 @@ def _governors(cpu: Path, online: list[int]) -> tuple[str, ...]:
 
 
 def _turbo(cpu: Path) -> bool | None:
-    no_turbo, boost = _text(cpu / "intel_pstate/no_turbo"), _text(cpu / "cpufreq/boost")
-    if no_turbo is not None:
-        return no_turbo == "0"
-    return None if boost is None else boost == "1"
+    no_turbo = _switch(cpu / "intel_pstate/no_turbo")
+    return _switch(cpu / "cpufreq/boost") if no_turbo is None else not no_turbo
 
 
 def _quota(cgroup: Path) -> float | None:

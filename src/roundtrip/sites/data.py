@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from roundtrip import tables
-from roundtrip.model import Table
+from roundtrip.model import Table, optional
 from roundtrip.tables import Path_, Places, Strings
 
 #: Key of a repeated partition that holds the placeholders of its Slurm partition.
@@ -63,53 +63,35 @@ class Simulated(Table):
 class Extras(Table):
     """The extras of a partition."""
 
-    fabric: str | None = Field(default=None, description="what joins the ranks, on show")
-    binding: str | None = Field(
-        default=None, description="what a rank is bound to: `core` or `none`"
+    fabric: str | None = optional("what joins the ranks, on show")
+    binding: str | None = optional("what a rank is bound to: `core` or `none`")
+    transport: str | None = optional("the transport that UCX is to take")
+    device: str | None = optional("the device that UCX is to take")
+    interface: str | None = optional("network interface of the nodes, for programs that use IP")
+    processors: int | Literal["here"] | None = optional(
+        "processors that all nodes share, where nodes are none; `here`: all"
     )
-    transport: str | None = Field(default=None, description="the transport that UCX is to take")
-    device: str | None = Field(default=None, description="the device that UCX is to take")
-    interface: str | None = Field(
-        default=None, description="network interface of the nodes, for programs that use IP"
+    emulated: dict[str, Any] | None = optional("what is emulated, and how; on show")
+    simulated: Simulated | None = optional(
+        "what SimGrid simulates: `platform` (a file of the site's `platforms/`), "
+        "`host_flops` (speed of a host) and, where round trips can be longer, `added_rtt_ms`"
     )
-    processors: int | Literal["here"] | None = Field(
-        default=None,
-        description="processors that all nodes share, where nodes are none; `here`: all",
+    lease: str | None = optional("command that holds the emulated link while a launch crosses it")
+    across: Strings | None = optional(
+        "scheduler options for nodes on both sides of the link; {nodes}: on each side"
     )
-    emulated: dict[str, Any] | None = Field(
-        default=None, description="what is emulated, and how; on show"
+    nodes: int | None = optional("nodes of the partition; the features `nodes_2`, ... follow")
+    cores: int | Literal["here"] | None = optional(
+        "cores of a node; the features `cores_2`, ... follow; `here`: this machine's"
     )
-    simulated: Simulated | None = Field(
-        default=None,
-        description="what SimGrid simulates: `platform` (a file of the site's `platforms/`), "
-        "`host_flops` (speed of a host) and, where round trips can be longer, `added_rtt_ms`",
+    sockets: int | Literal["here"] | None = optional(
+        "sockets of a node; `sockets_2`, ... follow; `here`: this machine's"
     )
-    lease: str | None = Field(
-        default=None, description="command that holds the emulated link while a launch crosses it"
+    size_from: str | None = optional(
+        "a `slurm.conf` that says how many of these there are, if it exists"
     )
-    across: Strings | None = Field(
-        default=None,
-        description="scheduler options for nodes on both sides of the link; {nodes}: on each side",
-    )
-    nodes: int | None = Field(
-        default=None, description="nodes of the partition; the features `nodes_2`, ... follow"
-    )
-    cores: int | Literal["here"] | None = Field(
-        default=None,
-        description="cores of a node; the features `cores_2`, ... follow; `here`: this machine's",
-    )
-    sockets: int | Literal["here"] | None = Field(
-        default=None,
-        description="sockets of a node; `sockets_2`, ... follow; `here`: this machine's",
-    )
-    size_from: str | None = Field(
-        default=None,
-        description="a `slurm.conf` that says how many of these there are, if it exists",
-    )
-    memory_gb: int | None = Field(default=None, description="memory of a node, GB")
-    assumed: dict[str, Any] | None = Field(
-        default=None, description="what a simulation assumes, because no source has it"
-    )
+    memory_gb: int | None = optional("memory of a node, GB")
+    assumed: dict[str, Any] | None = optional("what a simulation assumes, because no source has it")
 
 
 #: The extras of an environment, which `render` and `toolchains` fill in.
@@ -157,10 +139,10 @@ _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 class Launch(Table):
     """How an MPI family starts its ranks."""
 
-    launcher: str | None = Field(
-        None, description="ReFrame's launcher, the partition's by default; `smpirun` for SimGrid"
+    launcher: str | None = optional(
+        "ReFrame's launcher, the partition's by default; `smpirun` for SimGrid"
     )
-    pmi: str | None = Field(None, description="value of srun's `--mpi`")
+    pmi: str | None = optional("value of srun's `--mpi`")
     options: Strings = Field((), description="options of the launcher")
     variables: dict[str, str] = Field(default_factory=dict, description="environment variables")
     variables_as_root: dict[str, str] = Field(
@@ -185,7 +167,7 @@ class Transport(Table):
     mpi: str = Field(description="the MPI; its toolchain with the last Boost is taken")
     over: str = Field(description="the transport's name, on show")
     variables: dict[str, str] = Field(default_factory=dict, description="variables that choose it")
-    unless: str | None = Field(None, description="a condition under which it is left out")
+    unless: str | None = optional("a condition under which it is left out")
 
 
 class Partition(Table):
@@ -199,16 +181,16 @@ class Partition(Table):
     )
     launcher: str = Field(description="ReFrame's launcher, as `srun`")
     access: Strings = Field((), description="options that get a job its nodes")
-    account: str | None = Field(
-        None, description="an option with `{account}`, added if `$ROUNDTRIP_ACCOUNT` is set"
+    account: str | None = optional(
+        "an option with `{account}`, added if `$ROUNDTRIP_ACCOUNT` is set"
     )
     options: dict[str, Any] = Field(default_factory=dict, description="ReFrame's `sched_options`")
     without: Strings = Field((), description="MPI families that cannot run there")
-    environs: Strings | None = Field(None, description="its environments; all by default")
+    environs: Strings | None = optional("its environments; all by default")
     variables: dict[str, str] = Field(default_factory=dict, description="environment variables")
     prepare: Strings = Field((), description="commands before each launch")
     features: Strings = Field((), description="what checks ask for; counts are derived (scales)")
-    processor: dict[str, Any] | None = Field(None, description="ReFrame's `processor`")
+    processor: dict[str, Any] | None = optional("ReFrame's `processor`")
     extras: Extras = Field(default_factory=Extras, description="what checks read, below")
     max_jobs: int = Field(1, description="jobs at once")
     side_by_side: bool = Field(
@@ -216,8 +198,8 @@ class Partition(Table):
         description="launches on different nodes do not disturb each other: pairs of nodes are "
         "measured together",
     )
-    only_if: str | None = Field(None, description="a condition without which it is left out")
-    unless: str | None = Field(None, description="a condition under which it is left out")
+    only_if: str | None = optional("a condition without which it is left out")
+    unless: str | None = optional("a condition under which it is left out")
 
 
 class SiteData(Table):
@@ -233,10 +215,9 @@ class SiteData(Table):
     bind: Strings = Field(
         (), description="options of srun that bind ranks, after those of `[launch]`"
     )
-    pmix: str | None = Field(
-        None,
-        description="series of PMIx that the MPIs are built with, that of the cluster's Slurm: "
-        "`4` where `srun --mpi=list` has `pmix_v4`",
+    pmix: str | None = optional(
+        "series of PMIx that the MPIs are built with, that of the cluster's Slurm: "
+        "`4` where `srun --mpi=list` has `pmix_v4`"
     )
     label: Strings = Field(
         (),
@@ -285,16 +266,11 @@ def load(file: Path, checkout: Path) -> SiteData:
         if key not in legal:
             message = f"unknown key '{key}'; legal are {', '.join(legal)}"
             raise tables.fault(message, (key,), places, file)
-    values = data.pop("values", {})
-    defaults = data.pop("every_partition", {})
-    slurm_partitions = data.pop("slurm_partition", {})
-    parts = (
-        values,
-        defaults,
-        slurm_partitions,
-        *(slurm_partitions.values() if isinstance(slurm_partitions, dict) else ()),
+    values, defaults, slurm_partitions = (
+        data.pop(key, {}) for key in ("values", "every_partition", "slurm_partition")
     )
-    if not all(isinstance(item, dict) for item in parts):
+    nested = slurm_partitions.values() if isinstance(slurm_partitions, dict) else ()
+    if not all(isinstance(item, dict) for item in (values, defaults, slurm_partitions, *nested)):
         message = "`values`, `every_partition` and each `slurm_partition` are tables"
         raise tables.fault(message, ("values",), places, file)
     placeholders = {
@@ -302,8 +278,8 @@ def load(file: Path, checkout: Path) -> SiteData:
         "site": file.parent.name,
         "checkout": shlex.quote(str(checkout)),
     }
-    if isinstance(first_name := next(iter(slurm_partitions), None), str):
-        placeholders = {"partition": first_name, **placeholders}
+    if slurm_partitions:
+        placeholders = {"partition": next(iter(slurm_partitions)), **placeholders}
     partitions: Any = data.pop("partition", {})
     if isinstance(partitions, dict):
         partitions = _spread_partitions(partitions, slurm_partitions, places)
@@ -348,15 +324,13 @@ def _with_bases(file: Path, folder: Path, chain: tuple[str, ...]) -> tuple[dict[
     return tables.merge(base_data, data), {**base_places, **places}
 
 
-def _inherit_places(places: Places, partitions: Any) -> None:
+def _inherit_places(places: Places, partitions: Iterable[str]) -> None:
     """Give each partition the places of the keys that it inherits from `every_partition`."""
-    default_places = {
-        path[1:]: place for path, place in places.items() if path[0] == "every_partition"
-    }
-    for key in partitions if isinstance(partitions, dict) else ():
-        for path, place in default_places.items():
-            if path:
-                places.setdefault(("partition", key, *path), place)
+    default_places = [item for item in places.items() if item[0][0] == "every_partition"]
+    for key in partitions:
+        for path, place in default_places:
+            if path[1:]:
+                places.setdefault(("partition", key, *path[1:]), place)
 
 
 def _fill(value: Any, placeholders: dict[str, str], path: Path_, places: Places, file: Path) -> Any:

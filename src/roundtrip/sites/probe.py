@@ -135,7 +135,7 @@ class Facts:
     @property
     def usable_partitions(self) -> list[Partition]:
         """Partitions that start jobs."""
-        return [partition for partition in self.partitions if self.cluster.up(partition.name)]
+        return [partition for partition in self.partitions if self.cluster.limit(partition.name).up]
 
     @property
     def partition(self) -> Partition | None:

@@ -21,7 +21,7 @@ from roundtrip.host import facts
 from roundtrip.sites import data, launchers, scales, slurm, toolchains
 from roundtrip.sites.data import Launch, Partition, SiteData
 from roundtrip.sites.scales import SIMULATED
-from roundtrip.toolchains.spec import Catalogue, Mpi, Toolchain, catalogue
+from roundtrip.toolchains.spec import Boost, Catalogue, Toolchain, catalogue
 
 
 def prebuilt_environment(
@@ -30,22 +30,23 @@ def prebuilt_environment(
     toolchain: Toolchain,
     variables: Mapping[str, str],
     extras: Mapping[str, object],
+    last_boost: Boost,
     *,
-    suites_toolchain: str | None = None,
     netpipe: bool = False,
 ) -> dict[str, Any]:
     """Return environment `name` of `system` with `toolchain`, built or not.
 
-    `suites_toolchain` is the toolchain that offers this MPI's NPB, OSU and NetPIPE, which do not
-    use Boost; None if it is `toolchain`.  `netpipe` offers Debian's NetPIPE if it is installed.  A
-    launcher in `extras` is one of the MPI's own programs unless it is srun.
+    The toolchain with the `last_boost` offers this MPI's NPB, OSU and NetPIPE, which do not use
+    Boost.  `netpipe` offers Debian's NetPIPE if it is installed.  A launcher in `extras` is one of
+    the MPI's own programs unless it is srun.
     """
     mpi = toolchain.mpi
     store = paths.toolchains()
     prefix, tools = f"{store}/{toolchain.name}", f"{store}/{mpi.name}/bin"
     npb = f"{os.environ.get('ROUNDTRIP_NPB') or store / 'npb'}/{mpi.name}"
     osu = f"{os.environ.get('ROUNDTRIP_OSU') or store / 'osu'}/{mpi.name}"
-    suites_hint = f"it knows no Boost, {suites_toolchain} is enough" if suites_toolchain else None
+    is_last = toolchain.boost == last_boost
+    reason = f"it knows no Boost, {mpi.name}-{last_boost.name} is enough"
     compilers = f"CC={tools}/mpicc CXX={tools}/mpicxx"
     configure = " ".join([*mpi.kind.configure, "./configure"])
     make_osu = f"build it in its source: {configure} {compilers} --prefix={osu} && make -k install"
@@ -66,7 +67,7 @@ def prebuilt_environment(
             *([["PATH", f"{tools}:$PATH"]] if own_launcher else []),
             *map(list, variables.items()),
         ],
-        "features": ["mpi", "boost", *kind, *([] if suites_hint else features)],
+        "features": ["mpi", "boost", *kind, *(features if is_last else [])],
         "extras": {
             "toolchain": f"{mpi.title}, Boost {toolchain.boost.series}",
             "mpi": mpi.family,
@@ -78,8 +79,8 @@ def prebuilt_environment(
             "osu_prefix": osu,
             **({"netpipe_reference": reference} if netpipe else {}),
             "lacks": {
-                "npb-upstream": suites_hint or f"build NPB 3.4 into {npb}",
-                "osu": suites_hint or make_osu,
+                "npb-upstream": f"build NPB 3.4 into {npb}" if is_last else reason,
+                "osu": make_osu if is_last else reason,
             },
             **extras,
         },
@@ -145,16 +146,16 @@ def _environments(name: str, site: SiteData, checkout: Path) -> list[dict[str, A
         tables = site.declared.items()
         return [{"name": key, **table, "target_systems": [name]} for key, table in tables]
     if site.software == "spack":
-        starts = {
-            mpi: (launch.launcher, _options(launch, site)) for mpi, launch in site.launch.items()
-        }
-        variables = {mpi: list(_variables(launch).items()) for mpi, launch in site.launch.items()}
-        return toolchains.environments(name, starts, variables, site.label)
+        starts = {mpi: _start(launch, site) for mpi, launch in site.launch.items()}
+        return toolchains.environments(name, starts, site.label)
     versions = catalogue(checkout)
     if site.transport:
         return [_over(name, key, site, versions) for key in site.transport]
     return [
-        _plain(name, toolchain, site, versions) for toolchain in _usable_toolchains(site, versions)
+        prebuilt_environment(
+            name, item.name, item, *_own_start(site, item), versions.last_boost, netpipe=True
+        )
+        for item in _usable_toolchains(site, versions)
     ]
 
 
@@ -162,30 +163,8 @@ def _usable_toolchains(site: SiteData, versions: Catalogue) -> list[Toolchain]:
     """Return the simulators if the site launches ranks by one, else all other toolchains."""
     families = {mpi.family for mpi in versions.mpis.values() if mpi.kind.simulator}
     is_simulated = not families.isdisjoint(site.launch)
-    return [
-        toolchain
-        for toolchain in versions.available_toolchains
-        if toolchain.mpi.kind.simulator == is_simulated
-    ]
-
-
-def _plain(
-    system: str, toolchain: Toolchain, site: SiteData, versions: Catalogue
-) -> dict[str, Any]:
-    """The environment of a toolchain, under the toolchain's name."""
-    variables, extras = _start(site, toolchain.mpi)
-    last_boost = versions.last_boost
-    return prebuilt_environment(
-        system,
-        toolchain.name,
-        toolchain,
-        variables,
-        extras,
-        suites_toolchain=None
-        if toolchain.boost == last_boost
-        else f"{toolchain.mpi.name}-{last_boost.name}",
-        netpipe=True,
-    )
+    available = versions.available_toolchains
+    return [item for item in available if item.mpi.kind.simulator == is_simulated]
 
 
 def _over(system: str, key: str, site: SiteData, versions: Catalogue) -> dict[str, Any]:
@@ -196,39 +175,25 @@ def _over(system: str, key: str, site: SiteData, versions: Catalogue) -> dict[st
         message = f"unknown MPI '{transport.mpi}' in transport '{key}'; there are: {legal}"
         raise UserError(message, f"site-configs/{system}/{data.FILE}")
     toolchain = Toolchain(versions.mpis[transport.mpi], versions.last_boost)
-    variables, extras = _start(site, toolchain.mpi)
+    variables, extras = _own_start(site, toolchain)
+    variables |= transport.variables
     title = f"{toolchain.mpi.title} over {transport.over}"
-    return prebuilt_environment(
-        system,
-        key,
-        toolchain,
-        {**variables, **transport.variables},
-        {"toolchain": title, "transport": transport.over, **extras},
-    )
+    extras = {"toolchain": title, "transport": transport.over, **extras}
+    return prebuilt_environment(system, key, toolchain, variables, extras, toolchain.boost)
 
 
 def _partition(
     partition: Partition, site: SiteData, environments: list[dict[str, Any]]
 ) -> dict[str, Any]:
-    scheduler = next(
-        (
-            alternative
-            for name, alternative in partition.scheduler_if.items()
-            if site.condition[name]
-        ),
-        partition.scheduler,
-    )
+    alternatives = [name for key, name in partition.scheduler_if.items() if site.condition[key]]
     extras = _extras(partition)
-    account = os.environ.get("ROUNDTRIP_ACCOUNT")
+    account = partition.account if os.environ.get("ROUNDTRIP_ACCOUNT") else None
     fields = {
         "name": partition.name,
         "descr": partition.description,
-        "scheduler": scheduler,
+        "scheduler": [*alternatives, partition.scheduler][0],
         "launcher": partition.launcher,
-        "access": [
-            *partition.access,
-            *([partition.account] if account and partition.account else []),
-        ],
+        "access": [*partition.access, *([account] if account else [])],
         "sched_options": partition.options,
         "environs": _environs(partition, site, environments),
         "env_vars": [list(pair) for pair in partition.variables.items()],
@@ -290,23 +255,21 @@ def _environs(
     return [name for name in built_names(environments) if name not in exclusions]
 
 
-def _start(site: SiteData, mpi: Mpi) -> tuple[dict[str, str], dict[str, object]]:
-    """Return variables and extras to start ranks of `mpi`; UserError if the site has none."""
+def _own_start(site: SiteData, toolchain: Toolchain) -> tuple[dict[str, str], dict[str, object]]:
+    """As `_start`, for a toolchain of ours; UserError if the site cannot start its MPI."""
+    mpi = toolchain.mpi
     if mpi.family not in site.launch:
         legal = ", ".join(site.launch)
         raise UserError(f"the site does not say how {mpi.title} starts ranks; it knows: {legal}")
-    launch = site.launch[mpi.family]
-    extras = launchers.launcher_extras(launch.launcher, _options(launch, site))
-    return {**site.variables, **_variables(launch)}, extras
+    variables, extras = _start(site.launch[mpi.family], site)
+    return {**site.variables, **variables}, extras
 
 
-def _options(launch: Launch, site: SiteData) -> list[str]:
-    """Options of a launch; `pmi` and `bind` are for srun only."""
-    if launch.launcher not in (None, "srun"):
-        return list(launch.options)
-    return [*([f"--mpi={launch.pmi}"] if launch.pmi else []), *launch.options, *site.bind]
-
-
-def _variables(launch: Launch) -> dict[str, str]:
+def _start(launch: Launch, site: SiteData) -> tuple[dict[str, str], dict[str, object]]:
+    """Return the variables and the extras by which ranks start."""
     root_variables = launch.variables_as_root if os.geteuid() == 0 else {}
-    return {**launch.variables, **root_variables}
+    options = list(launch.options)
+    if launch.launcher in (None, "srun"):  # `pmi` and `bind` are for srun only
+        options = [*([f"--mpi={launch.pmi}"] if launch.pmi else []), *options, *site.bind]
+    extras = launchers.launcher_extras(launch.launcher, options)
+    return {**launch.variables, **root_variables}, extras

@@ -58,27 +58,27 @@ def partition_size(text: str, partition: str) -> dict[str, int]:
     """
     lines = [dict(re.findall(r"(\w+)=(\S+)", line.split("#")[0])) for line in text.splitlines()]
     defaults: dict[str, str] = {}
-    cores: dict[str, int] = {}
-    sockets: dict[str, int] = {}
+    nodes: dict[str, dict[str, int]] = {}
     for line in lines:
         if line.get("NodeName") == "DEFAULT":
             defaults |= line
         elif "NodeName" in line:
             node = {**defaults, **line}
             count = int(node.get("Sockets", 1)) * int(node.get("CoresPerSocket", 0))
-            names = expand_hosts(node["NodeName"])
-            cores |= dict.fromkeys(names, count or int(node.get("CPUs", 0)))
-            sockets |= dict.fromkeys(names, int(node.get("Sockets", 0)))
+            size = {
+                "cores": count or int(node.get("CPUs", 0)),
+                "sockets": int(node.get("Sockets", 0)),
+            }
+            nodes |= dict.fromkeys(expand_hosts(node["NodeName"]), size)
     for line in lines:
         if line.get("PartitionName") == partition:
             names = expand_hosts(line.get("Nodes", ""))
-            sizes = {
-                quantity: [counts[name] for name in names if counts.get(name)]
-                for quantity, counts in (("cores", cores), ("sockets", sockets))
-            }
-            return {"nodes": len(names)} | {
-                quantity: min(values) for quantity, values in sizes.items() if values
-            }
+            sizes = [nodes[name] for name in names if name in nodes]
+            counts = {"nodes": len(names)}
+            for quantity in ("cores", "sockets"):
+                if known := [size[quantity] for size in sizes if size[quantity]]:
+                    counts[quantity] = min(known)
+            return counts
     return {}
 
 
@@ -174,10 +174,6 @@ class SlurmFacts:
     def crontab(self) -> bool:
         """Whether users may have a crontab."""
         return "enable" in setting(self.config, "ScronParameters")
-
-    def up(self, partition: str) -> bool:
-        """Whether the partition starts jobs; True if unknown."""
-        return self.limit(partition).up
 
     def limit(self, partition: str) -> Limits:
         """Return the limits of the partition; no limit if Slurm does not report it."""
@@ -307,16 +303,12 @@ def parse_qos(text: str) -> dict[str, int | None]:
 
 
 def _own_accounts(text: str) -> tuple[str, ...]:
-    """As `parse_accounts`, for this user; () for a user id without a name, as in a container."""
-    try:
-        return parse_accounts(text, getpass.getuser()) if text else ()
-    except (KeyError, OSError):  # KeyError before Python 3.13
-        return ()
-
-
-def parse_accounts(text: str, user: str) -> tuple[str, ...]:
-    """Parse ``sacctmgr show assoc``: the accounts of `user`."""
+    """Parse ``sacctmgr show assoc``: this user's accounts; () for a user id without a name."""
     rows = [line.split("|") for line in text.splitlines() if line.count("|") == 2]
+    try:
+        user = getpass.getuser() if rows else ""
+    except (KeyError, OSError):  # as in a container; KeyError before Python 3.13
+        return ()
     return tuple(sorted({account for account, owner, _ in rows if owner == user}))
 
 

@@ -29,7 +29,7 @@ from roundtrip.sites.lock import Concrete, Lock
 from roundtrip.sites.site import Finding, Site, last_line, summarise
 
 #: The first version whose `include` accepts environment variables, which spack.yaml uses.
-OLDEST_SPACK = (1, 1)
+OLDEST_SPACK = "1.1"
 _TOKEN = re.compile(r"[@%]=?[^\s+~^@%]+|[+~][\w-]+|[\w.-]+:?=\S+|[\w.-]+")
 _VALIDATE = """
 import importlib, json
@@ -80,15 +80,17 @@ def find_spack() -> Spack | None:
     if candidate is None:
         return None
     process = subprocess.run([candidate, "--version"], capture_output=True, text=True)
-    number = re.match(r"(\d+)\.(\d+)", process.stdout)
+    number = re.match(r"\d+\.\d+", process.stdout)
     if not number:
         raise UserError(f"{candidate} does not run: {last_line(process.stderr + process.stdout)}")
-    if tuple(map(int, number.groups())) < OLDEST_SPACK:
-        oldest = ".".join(map(str, OLDEST_SPACK))
-        raise UserError(
-            f"{candidate} is Spack {process.stdout.strip()}: {oldest} or newer is needed"
-        )
+    if _numbers(number[0]) < _numbers(OLDEST_SPACK):
+        text = process.stdout.strip()
+        raise UserError(f"{candidate} is Spack {text}: {OLDEST_SPACK} or newer is needed")
     return Spack(candidate, process.stdout.split()[0])
+
+
+def _numbers(version: str) -> list[int]:
+    return [int(part) for part in version.split(".")]
 
 
 def definitions(folder: Path) -> dict[str, list[str]]:
@@ -179,7 +181,11 @@ def check_files(folder: Path, environment: Path) -> list[Finding]:
         for name, settings in packages.items()
         if isinstance(settings, dict) and "variants" in settings
     ]
-    faults += _unnamed_mpis(packages)
+    faults += [
+        f"packages.yaml: external '{item['spec']}' does not name its MPI (^openmpi@...)"
+        for item in packages.get("boost", {}).get("externals", [])
+        if "+mpi" in item["spec"] and "^" not in item["spec"]  # Spack would take any MPI for it
+    ]
     concretizer = folder / "concretizer.yaml"
     if concretizer.is_file():
         settings = yamlfile.load(concretizer)["concretizer"]
@@ -317,16 +323,6 @@ def one_to_one(lock: Lock, environs: Sequence[Mapping[str, Any]]) -> list[Findin
     return summarise("one spec an environment", faults, f"{len(owners)} environments")
 
 
-def _unnamed_mpis(packages: Mapping[str, Any]) -> list[str]:
-    """Return a line for each Boost external without its MPI: Spack would take any MPI for it."""
-    externals = packages.get("boost", {}).get("externals", [])
-    return [
-        f"packages.yaml: external '{item['spec']}' does not name its MPI (^openmpi@...)"
-        for item in externals
-        if "+mpi" in item["spec"] and "^" not in item["spec"]
-    ]
-
-
 def require_ready(site: Site) -> None:
     """UserError with the next step unless the site is ready, as it is without a Spack part."""
     if site.spack is None:
@@ -361,10 +357,9 @@ def _no_lock(site: Site) -> str:
     folder = os.environ.get("SPACK_ENV")
     if folder:
         return f"the Spack environment {folder} is not concretized: run `spack concretize`"
-    oldest = ".".join(map(str, OLDEST_SPACK))
     if find_spack() is None:  # a version that is too old is an error of its own
         return (
             f"site '{site.name}' has its toolchains from Spack, and there is no `spack` in PATH "
-            f"or SPACK_ROOT: {oldest} or newer is needed"
+            f"or SPACK_ROOT: {OLDEST_SPACK} or newer is needed"
         )
     return f"site '{site.name}' needs an active Spack environment: run `spack env activate .`"

@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Any
 
 from roundtrip.errors import UserError
-from roundtrip.sites import launchers
 from roundtrip.sites import lock as locks
 from roundtrip.sites.lock import Concrete, Lock
 
@@ -32,8 +31,8 @@ PVM = "pvm"
 _OFFERS = {"osu": OSU, "npb-upstream": NPB, "netpipe-reference": NETPIPE}
 #: The view of spack.yaml, in the environment's folder.
 VIEW = ".spack-view"
-#: MPI package: (ReFrame launcher, its options).
-Launch = Mapping[str, tuple[str | None, Sequence[str]]]
+#: How ranks of an MPI start: environment variables, and extras (`launchers.launcher_extras`).
+Start = tuple[Mapping[str, str], Mapping[str, object]]
 PATCH, COMPILER = "patch", "compiler"
 #: ReFrame's option to run, abbreviated or joined with others: those before it take no value.
 _RUN = re.compile(r"-[RVqv]*r.*|--run?")
@@ -127,17 +126,13 @@ def warn_empty_site(system: str, reason: str) -> None:
 
 
 def environments(
-    system: str,
-    launch: Launch,
-    variables: Mapping[str, Sequence[tuple[str, str]]] | None = None,
-    label: Sequence[str] = (),
+    system: str, starts: Mapping[str, Start], label: Sequence[str] = ()
 ) -> list[dict[str, Any]]:
     """Return ReFrame environments of `system` from the active Spack environment; [] without one.
 
-    `launch` has the launcher of each MPI and `variables` its environment variables, by package
-    name; `label` is as in `toolchains`.  ReFrame reports a run without any case as passed, so a
-    line on standard error says what is missing.
-    UserError for a broken lock file, or one with an MPI that `launch` lacks.
+    `starts` has the start of each MPI, by package name; `label` is as in `toolchains`.  ReFrame
+    reports a run without any case as passed, so a line on standard error says what is missing.
+    UserError for a broken lock file, or one with an MPI that `starts` lacks.
     """
     file = active_lock()
     if file is None:
@@ -149,8 +144,7 @@ def environments(
     # Programs that do not use Boost are measured with one Boost only, the last of each MPI.
     last_by_mpi = {item.mpi.hash: item.name for item in sorted(items, key=lambda item: item.name)}
     entries = [
-        _environment(item, lock, system, launch, variables or {}, last_by_mpi[item.mpi.hash])
-        for item in items
+        _environment(item, lock, system, starts, last_by_mpi[item.mpi.hash]) for item in items
     ]
     if not installed_names(entries):
         warn_empty_site(system, f"no toolchain of {file} is installed: `spack install`")
@@ -185,17 +179,16 @@ def _environment(
     item: Toolchain,
     lock: Lock,
     system: str,
-    launch: Launch,
-    variables: Mapping[str, Sequence[tuple[str, str]]],
+    starts: Mapping[str, Start],
     last_toolchain: str,
 ) -> dict[str, Any]:
-    if item.mpi.name not in launch:
+    if item.mpi.name not in starts:
         raise UserError(
             f"site '{system}' does not say how {item.mpi.label} starts ranks; "
-            f"it knows: {', '.join(sorted(launch))}",
+            f"it knows: {', '.join(sorted(starts))}",
             lock.file,
         )
-    launcher, options = launch[item.mpi.name]
+    variables, start_extras = starts[item.mpi.name]
     mpi, prefix = prefix_of_spec(item.mpi, lock), prefix_of_spec(item.root, lock)
     suites = {name: prefix_of_spec(spec, lock) for name, spec in sorted(item.suites.items())}
     suites = {name: place for name, place in suites.items() if Path(place).is_dir()}
@@ -208,10 +201,7 @@ def _environment(
         "cc": f"{mpi}/bin/mpicc",
         "cxx": f"{mpi}/bin/mpicxx",
         "ftn": f"{mpi}/bin/mpifort",
-        "env_vars": [
-            ["PATH", f"{mpi}/bin:$PATH"],
-            *[list(pair) for pair in variables.get(item.mpi.name, ())],
-        ],
+        "env_vars": [["PATH", f"{mpi}/bin:$PATH"], *map(list, variables.items())],
         "features": ["mpi", "boost", *(features if is_last else [])],
         "extras": {
             "toolchain": item.title,
@@ -235,7 +225,7 @@ def _environment(
                 for feature, package in _OFFERS.items()
             },
             "build": f"{system}-{item.name}-{item.root.hash[:7]}",
-            **launchers.launcher_extras(launcher, options),
+            **start_extras,
         },
         "target_systems": [system],
     }

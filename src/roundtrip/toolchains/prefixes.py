@@ -69,15 +69,13 @@ class Archive:
 
     @cached_property
     def _options(self) -> list[str]:
-        folders = {name: self.work / name for name in ("sources.list.d", "lists", "cache")}
-        for folder in folders.values():
-            folder.mkdir(parents=True, exist_ok=True)
-        derive_sources(self.etc, folders["sources.list.d"])
+        sources = self._folder("sources.list.d")
+        derive_sources(self.etc, sources)
         settings = {
             "Dir::Etc::SourceList": "/dev/null",
-            "Dir::Etc::SourceParts": folders["sources.list.d"],
-            "Dir::State::Lists": folders["lists"],
-            "Dir::Cache": folders["cache"],
+            "Dir::Etc::SourceParts": sources,
+            "Dir::State::Lists": self._folder("lists"),
+            "Dir::Cache": self._folder("cache"),
             "Acquire::Retries": 3,
             "Acquire::Languages": "none",
         }
@@ -87,18 +85,21 @@ class Archive:
         run("updating package lists", ["apt-get", *options, "update"], self.log)
         return options
 
+    def _folder(self, name: str) -> Path:
+        folder = self.work / name
+        folder.mkdir(parents=True, exist_ok=True)
+        return folder
+
     def packages(self, names: list[str]) -> list[Path]:
         """Download binary packages and return their .deb files, in the order of `names`."""
-        folder = self.work / "deb"
-        folder.mkdir(parents=True, exist_ok=True)
+        folder = self._folder("deb")
         command = ["apt-get", *self._options, "download", *names]
         run(f"downloading {' '.join(names)}", command, self.log, cwd=folder)
         return [next(folder.glob(f"{name}_*.deb")) for name in names]
 
     def source(self, name: str) -> Path:
         """Download a source package and return its upstream tar file."""
-        folder = self.work / "src"
-        folder.mkdir(parents=True, exist_ok=True)
+        folder = self._folder("src")
         command = ["apt-get", *self._options, "source", "--download-only", name]
         run(f"downloading the sources of {name}", command, self.log, cwd=folder)
         return next(folder.glob(f"{name}_*.orig.tar.*"))
@@ -110,12 +111,9 @@ class Archive:
         if has_apt():
             return self.source(f"boost{boost.series}")
         if not shutil.which("dnf"):
-            message = (
-                f"Boost {boost.version} is not offered here: set ROUNDTRIP_BOOST to its tar file"
-            )
-            raise BuildError(message, self.log)
-        folder = self.work / "src"
-        folder.mkdir(parents=True, exist_ok=True)
+            remedy = "set ROUNDTRIP_BOOST to its tar file"
+            raise BuildError(f"Boost {boost.version} is not offered here: {remedy}", self.log)
+        folder = self._folder("src")
         run("downloading boost", ["dnf", "download", "--source", "boost"], self.log, cwd=folder)
         package = next(folder.glob("boost-*.src.rpm"))
         run(f"unpacking {package.name}", ["rpm2archive", package], self.log)
@@ -127,14 +125,11 @@ FEDORA = Path("/usr/lib64")  # Fedora and its derivatives have a folder for each
 PROGRAMS = ("mpicc", "mpicxx", "mpirun", "mpiexec")
 
 
-def wrapper(mpi: Mpi, program: Path) -> str:
-    """Text of a wrapper that runs `program` with this toolchain's compilers."""
-    prefix = mpi.kind.compilers
-    return (
-        "#!/bin/sh\n"
-        f"export {prefix}_CC={CC} {prefix}_CXX={CXX}\n"
-        f'exec {shlex.quote(str(program))} "$@"\n'
-    )
+def write_wrapper(path: Path, command: Sequence[str | Path], variables: str = "") -> None:
+    """Write a script that runs `command` with its own arguments, after an export of `variables`."""
+    export = f"export {variables}\n" if variables else ""
+    path.write_text(f'#!/bin/sh\n{export}exec {shlex.join(map(str, command))} "$@"\n')
+    path.chmod(0o755)
 
 
 def system_program(name: str, family: str) -> Path:
@@ -160,10 +155,9 @@ def make_mpi(mpi: Mpi, place: Path, log: Path) -> None:
         run("installing the MPI wheel", [*command, *options], log)
         programs = {name: wheel / "bin" / name for name in PROGRAMS}
     (place / "bin").mkdir()
+    compilers = f"{mpi.kind.compilers}_CC={CC} {mpi.kind.compilers}_CXX={CXX}"
     for name, program in programs.items():
-        path = place / "bin" / name
-        path.write_text(wrapper(mpi, program))
-        path.chmod(0o755)
+        write_wrapper(place / "bin" / name, [program], compilers)
 
 
 _COMPILERS = {"smpicc": "mpicc", "smpicxx": "mpicxx"}
@@ -191,18 +185,16 @@ def make_simulator(mpi: Mpi, archive: Archive, place: Path) -> None:
     for name in (*_COMPILERS, _STARTERS[0]):
         script = programs / name
         script.write_text(relocate(script.read_text(), place))
-    # The linker looks for SimGrid's dependencies in the system's folders only.
     for library in sorted((place / "usr" / "lib").glob("*/*.so*")):
         if not library.is_symlink():
-            command: list[str | Path] = ["patchelf", "--set-rpath", "$ORIGIN", library]
-            run(f"setting the search path of {library.name}", command, archive.log)
+            _set_rpath(library, archive.log)
     (place / "bin").mkdir()
     options = [f"-idirafter{headers}", *(f"-D{definition}" for definition in mpi.kind.definitions)]
     for smpi_name, mpi_name in _COMPILERS.items():
         for name in (smpi_name, mpi_name):
-            _wrap(place / "bin" / name, [programs / smpi_name, *options])
+            write_wrapper(place / "bin" / name, [programs / smpi_name, *options])
     for name in _STARTERS:
-        _wrap(place / "bin" / name, [programs / _STARTERS[0]])
+        write_wrapper(place / "bin" / name, [programs / _STARTERS[0]])
 
 
 def relocate(script: str, place: Path) -> str:
@@ -221,10 +213,10 @@ def two_hosts(folder: Path) -> list[str | Path]:
     return ["-platform", platform, "-hostfile", hosts]
 
 
-def _wrap(path: Path, command: list[str | Path]) -> None:
-    words = " ".join(shlex.quote(str(word)) for word in command)
-    path.write_text(f'#!/bin/sh\nexec {words} "$@"\n')
-    path.chmod(0o755)
+def _set_rpath(library: Path, log: Path) -> None:
+    """Let a library of Debian look beside itself, not in the system's folders only."""
+    command: list[str | Path] = ["patchelf", "--set-rpath", "$ORIGIN", library]
+    run(f"setting the search path of {library.name}", command, log)
 
 
 LIBRARIES = ("serialization", "mpi")  # in the order of linking: mpi needs serialization
@@ -280,9 +272,7 @@ def take_debian_libraries(boost: Boost, archive: Archive, place: Path) -> str:
     for name in LIBRARIES:
         file = f"libboost_{name}.so.{boost.version}"
         next((place / "deb").glob(f"usr/lib/*/{file}")).rename(place / "lib" / file)
-        # Debian's libraries look for each other in the system's folders only.
-        command = ["patchelf", "--set-rpath", "$ORIGIN", str(place / "lib" / file)]
-        run(f"setting the search path of {file}", command, archive.log)
+        _set_rpath(place / "lib" / file, archive.log)
         (place / "lib" / f"libboost_{name}.so").symlink_to(file)
     shutil.rmtree(place / "deb")
     return f"{distributor()} {names[1]} {debs[1].name.split('_')[1]}"

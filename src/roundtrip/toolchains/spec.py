@@ -136,21 +136,16 @@ class Catalogue:
     def available_toolchains(self) -> list[Toolchain]:
         """The toolchains that this machine can have."""
         toolchains = self.toolchains.values()
-        return [
-            toolchain
-            for toolchain in toolchains
-            if toolchain.mpi.is_available and toolchain.boost.is_available
-        ]
+        return [item for item in toolchains if item.mpi.is_available and item.boost.is_available]
 
     @property
     def smoke(self) -> tuple[str, ...]:
         """Toolchains of campaign `smoke`: the distribution's MPI of each family, or a wheel."""
         mpi_by_family: dict[str, Mpi] = {}
         for mpi in self.mpis.values():
-            if mpi.is_available and not mpi.kind.simulator:
-                mpi_by_family[mpi.family] = (
-                    mpi if mpi.packages else mpi_by_family.get(mpi.family, mpi)
-                )
+            is_first = mpi.family not in mpi_by_family
+            if mpi.is_available and not mpi.kind.simulator and (mpi.packages or is_first):
+                mpi_by_family[mpi.family] = mpi
         return tuple(f"{mpi.name}-{self.last_boost.name}" for mpi in mpi_by_family.values())
 
     @property
@@ -166,16 +161,10 @@ class Catalogue:
         """
         toolchains = self.toolchains
         if everything:
-            return [
-                toolchain
-                for toolchain in self.available_toolchains
-                if not toolchain.mpi.kind.simulator
-            ]
-        unknown_names = [name for name in names if name not in toolchains]
-        if unknown_names:
-            raise UserError(
-                f"unknown toolchain {unknown_names[0]!r}; toolchains: {', '.join(toolchains)}"
-            )
+            return [item for item in self.available_toolchains if not item.mpi.kind.simulator]
+        for name in names:
+            if name not in toolchains:
+                raise UserError(f"unknown toolchain {name!r}; toolchains: {', '.join(toolchains)}")
         return [toolchains[name] for name in dict.fromkeys(names or self.smoke)]
 
 
@@ -200,9 +189,8 @@ def load(file: Path) -> Catalogue:
     for name, table in content.mpi.items():
         if fault := _fault(table, content):
             raise tables.fault(f"mpi.{name}: {fault[1]}", ("mpi", name, fault[0]), places, file)
-        is_available = distribution not in table.without and distribution in (
-            table.distributions or [distribution]
-        )
+        is_listed = not table.distributions or distribution in table.distributions
+        is_available = is_listed and distribution not in table.without
         family = content.family[table.family]
         mpis[name] = Mpi(name=name, kind=family, is_available=is_available, **table.model_dump())
     distribution_mpis = [mpi for mpi in mpis.values() if mpi.packages]
