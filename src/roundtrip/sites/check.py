@@ -241,9 +241,7 @@ def compare_slurm(site: Site, cluster: SlurmFacts) -> list[Finding]:
     process = subprocess.run(["sinfo", "-h", "-o", slurm.SINFO], capture_output=True, text=True)
     if process.returncode:
         return [Finding("not checked", subject, f"sinfo failed: {last_line(process.stderr)}")]
-    slurm_partitions = {
-        partition.name: partition for partition in slurm.parse_sinfo(process.stdout)
-    }
+    slurm_partitions = {item.name: item for item in slurm.parse_sinfo(process.stdout)}
     faults = [
         f"there is no partition '{name}'; there are: {', '.join(sorted(slurm_partitions))}"
         for name in sorted(set(slurm_names.values()) - set(slurm_partitions))
@@ -359,8 +357,7 @@ def _check_scripts(
 ) -> list[Finding]:
     subject = "job scripts"
     if not scripts:
-        feature_sets = [set(p.get("features", [])) for p in site.partitions.values()]
-        is_historical = all(HISTORICAL in features for features in feature_sets)
+        is_historical = all(HISTORICAL in p.get("features", []) for p in site.partitions.values())
         reason = "historical: nothing runs" if is_historical else "no toolchain is installed"
         return [Finding("not checked", subject, f"ReFrame lists no case here: {reason}")]
     if folder:

@@ -24,15 +24,13 @@ def nights_environment(facts: Facts, partitions: Sequence[Partition]) -> str:
         return ""
     hosts = frozenset().union(*(partition.hosts for partition in partitions))
     candidates = [p for p in facts.usable_partitions if p.hosts and not p.hosts & hosts]
-    night_partition = (
-        max(candidates, key=lambda p: _longest(facts, p)) if candidates else partitions[0]
-    )
+    if candidates:
+        night_partition = max(candidates, key=lambda p: _longest(facts, p))
+        reason = "none of its nodes is measured"
+    else:
+        night_partition = partitions[0]
+        reason = "its nodes are measured as well: the job of a night takes one core of them"
     minutes = min(NIGHT_S, _longest(facts, night_partition)) // 60
-    reason = (
-        "none of its nodes is measured"
-        if candidates
-        else "its nodes are measured as well: the job of a night takes one core of them"
-    )
     text = (
         "# Sourced by `activate`: options of `sbatch campaigns/nightly.sbatch`.\n"
         f"export SBATCH_PARTITION={night_partition.name} # {reason}\n"
@@ -219,7 +217,11 @@ def site_toml(
         text += f'pmix = "{series}" # as `srun --mpi=list` says\n'
     else:
         unknowns.append(f"`pmix` in `{data.FILE}`: the series that Slurm was built with")
-    values = _values(base, facts)
+    values: dict[str, str | int | None] = {
+        "hca": facts.port.device if facts.port else None,
+        "port": facts.port.number if facts.port else None,
+        "interface": facts.interface(infiniband=base == "infiniband"),
+    }
     text += "\n[values]\n"
     for key in _BASES[base].values:
         default, hint = _VALUES[key]
@@ -254,19 +256,10 @@ def _sizes(partitions: Sequence[Partition]) -> tuple[str, list[str]]:
 def readme(name: str, base: str, lines: list[str], unknowns: list[str]) -> str:
     """Return the README of the site: its facts (`lines`), and the `unknowns` left to set."""
     facts = "\n".join(f"- {line}" for line in lines)
-    unknown_list = (
-        "\n".join(f"- {item}" for item in unknowns) or "- nothing, but read every value once"
-    )
+    unknowns = unknowns or ["nothing, but read every value once"]
+    unknown_list = "\n".join(f"- {item}" for item in unknowns)
     return (
         f"# Site `{name}`\n\nWritten by `roundtrip site new`, over `site-configs/base/{base}.toml`."
         f"\n\nFound:\n\n{facts}\n\nNot found, so the usual value stands; set it:\n\n{unknown_list}"
         f"\n\nThen `roundtrip site check {name}`.\n"
     )
-
-
-def _values(base: str, facts: Facts) -> dict[str, str | int | None]:
-    return {
-        "hca": facts.port.device if facts.port else None,
-        "port": facts.port.number if facts.port else None,
-        "interface": facts.interface(infiniband=base == "infiniband"),
-    }

@@ -208,21 +208,15 @@ def parse_sinfo(text: str) -> tuple[Partition, ...]:
     `cores` and `sockets` are the minimum over the nodes.
     """
     partitions: dict[str, Partition] = {}
-    for name, nodes, sockets, cores, features, names in _sinfo_lines(text):
-        hosts, partition = frozenset(expand_hosts(names)), partitions.get(name.rstrip("*"))
-        if partition:
+    for mark, nodes, sockets, cores, features, names in _sinfo_lines(text):
+        name, hosts = mark.rstrip("*"), frozenset(expand_hosts(names))
+        if partition := partitions.get(name):
             nodes, hosts = nodes + partition.nodes, hosts | partition.hosts
             cores, sockets = min(cores, partition.cores), min(sockets, partition.sockets)
             features = (*features, *partition.features)
-        partitions[name.rstrip("*")] = Partition(
-            name.rstrip("*"),
-            name.endswith("*"),
-            nodes,
-            cores,
-            tuple(sorted(set(features))),
-            hosts,
-            sockets,
-        )
+        features = tuple(sorted(set(features)))
+        is_default = mark.endswith("*")
+        partitions[name] = Partition(name, is_default, nodes, cores, features, hosts, sockets)
     return tuple(partitions.values())
 
 

@@ -138,7 +138,7 @@ def cluster_packages(template: str, facts: Facts, base: str) -> tuple[dict[str, 
         for ucx, tcp in _OVER_TCP.items():
             text = text.replace(ucx, tcp)
     if series := slurm.pmix_series(facts.pmi):
-        text = require_pmix(text, series)
+        text = re.sub(r"(?m)^(  pmix:.*\n    require: \[')@[\d.]+", rf"\g<1>@{series}", text)
     lib = facts.library("slurm")
     if lib is not None and lib.missing_file:  # MPICH looks for Slurm's libraries, Open MPI for srun
         text = text.replace("+slurm pmi=", "~slurm pmi=")
@@ -156,39 +156,28 @@ def cluster_packages(template: str, facts: Facts, base: str) -> tuple[dict[str, 
 
 def _add_libraries(packages: dict[str, Any], facts: Facts, base: str) -> None:
     """Add the libraries of the MPIs, from this machine if programs can be built with them."""
-    rdma = _RDMA if facts.port else ""
-    target = f"target={facts.target or USUAL_TARGET}"
+    usable = {item.name: item for item in facts.libraries if not item.missing_file}
     for name in ("ucx", "rdma-core"):
         del packages[name]
     if base != "tcp":
-        options = " ".join(f"{_UCX} {rdma}".split())
-        ucx = facts.library("ucx")
-        packages["ucx"] = (
-            _external(ucx, f"ucx@{ucx.version} {options}")
-            if ucx and not ucx.missing_file
-            else {"require": [f"{options} {target}"]}
-        )
-    core = facts.library("rdma-core")
-    if facts.port and core and not core.missing_file:
+        options = f"{_UCX} {_RDMA}" if facts.port else _UCX
+        if ucx := usable.get("ucx"):
+            packages["ucx"] = _external(ucx, f"ucx@{ucx.version} {options}")
+        else:
+            target = facts.target or USUAL_TARGET
+            packages["ucx"] = {"require": [f"{options} target={target}"]}
+    if facts.port and (core := usable.get("rdma-core")):
         packages["rdma-core"] = _external(core, f"rdma-core@{core.version}")
-    libraries = {item.name: item for item in facts.libraries if not item.missing_file}
-    pmix_libraries = [libraries[name] for name in _WITH_PMIX if name in libraries]
-    series = (
-        pmix_libraries[0].version.split(".")[0] if len(pmix_libraries) == len(_WITH_PMIX) else None
-    )
-    if series and series == slurm.pmix_series(facts.pmi):
-        for item in pmix_libraries:
+    if not usable.keys() >= {*_WITH_PMIX}:
+        return
+    if usable["pmix"].version.split(".")[0] == slurm.pmix_series(facts.pmi):
+        for item in (usable[name] for name in _WITH_PMIX):
             external = {"spec": f"{item.name}@{item.version}", "prefix": item.prefix}
             packages.setdefault(item.name, {})["externals"] = [external]
 
 
 def _external(library: Library, spec: str) -> dict[str, Any]:
     return {"buildable": False, "externals": [{"spec": spec, "prefix": library.prefix}]}
-
-
-def require_pmix(text: str, series: str) -> str:
-    """The text of a ``packages.yaml`` with PMIx required in this `series`."""
-    return re.sub(r"(?m)^(  pmix:.*\n    require: \[')@[\d.]+", rf"\g<1>@{series}", text)
 
 
 def fit_packages(packages: str, facts: Facts) -> str:

@@ -47,11 +47,6 @@ class Rank:
     pmix_client: str
 
     @property
-    def is_bound(self) -> bool:
-        """Whether it may run on fewer processors than its node has."""
-        return self.cpus != self.online
-
-    @property
     def process_manager(self) -> str:
         """``PMIx client 5.0.1, server 4.2.2``, ``PMI`` or ``no PMI``."""
         if self.pmi.get("PMIX_NAMESPACE"):
@@ -133,7 +128,7 @@ def binding_fault(output: TrialOutput, extras: Mapping[str, Any]) -> str | None:
     if extras.get("binding") != "core":
         return None
     for rank in output.ranks:
-        if not rank.is_bound:
+        if rank.cpus == rank.online:
             return f"rank {rank.number} is not bound: it may run on {rank.cpus} of {rank.online}"
     first, second = output.ranks
     if first.host == second.host and first.cpus == second.cpus:
