@@ -1,32 +1,3 @@
-"""A Spack environment that is the recorded one, with the folders of its view in place."""
+"""The recorded Spack environment."""
 
-from __future__ import annotations
-
-import shutil
-from pathlib import Path
-
-import pytest
-
-from roundtrip.sites import lock as locks
-from roundtrip.sites import toolchains
-from roundtrip.studies.osu.derived import BENCHMARKS
-
-RECORDED = Path(__file__).parents[1] / "sites" / "data" / "environment" / "spack.lock"
-
-
-@pytest.fixture
-def active(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Folder of the active environment; everything in it counts as installed."""
-    folder = tmp_path / "environment"
-    folder.mkdir()
-    shutil.copyfile(RECORDED, folder / "spack.lock")
-    lock = locks.read(folder / "spack.lock")
-    for spec in lock.specs.values():
-        if spec.external is None:
-            place = Path(toolchains.prefix_of_spec(spec, lock))
-            place.mkdir(parents=True, exist_ok=True)
-            if spec.name == toolchains.OSU:
-                for benchmark in BENCHMARKS:
-                    (place / f"osu_{benchmark}").touch()
-    monkeypatch.setenv("SPACK_ENV", str(folder))
-    return folder
+from support.recorded import active  # noqa: F401  a fixture

@@ -1,27 +1,25 @@
-"""The recorded Spack environment with its folders in place; sources to fill a mirror from."""
+"""The recorded Spack environment, and a checkout to write sites into."""
 
 from __future__ import annotations
 
+import os
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
+from support.recorded import active  # noqa: F401  a fixture
 
-from roundtrip.sites import lock as locks
-from roundtrip.sites import toolchains
-
-RECORDED = Path(__file__).parent / "data" / "environment" / "spack.lock"
+CHECKOUT = Path(__file__).parents[2]
 
 
 @pytest.fixture
-def active(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Folder of the active environment; everything in it counts as installed."""
-    folder = tmp_path / "environment"
-    folder.mkdir()
-    shutil.copyfile(RECORDED, folder / "spack.lock")
-    lock = locks.read(folder / "spack.lock")
-    for spec in lock.specs.values():
-        if spec.external is None:
-            Path(toolchains.prefix_of_spec(spec, lock)).mkdir(parents=True, exist_ok=True)
-    monkeypatch.setenv("SPACK_ENV", str(folder))
+def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A checkout with what a site needs of one; ReFrame is the one that runs this test."""
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}:{os.environ['PATH']}")
+    folder = tmp_path / "checkout"
+    for part in ("site-configs", "reframe", "checks", "campaigns"):
+        patterns = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(CHECKOUT / part, folder / part, ignore=patterns)
+    shutil.copyfile(CHECKOUT / "spack.yaml", folder / "spack.yaml")
     return folder

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from support.outputs import answer
+from support.scripts import script
 from typer.testing import CliRunner
 
 from roundtrip.cli import app
@@ -193,11 +194,9 @@ def test_a_site_is_compared_with_the_slurm_at_hand(
 ) -> None:
     site = Site("infiniband", checkout)
     tools = tmp_path / "tools"
-    tools.mkdir()
 
     def say(program: str, text: str) -> None:
-        (tools / program).write_text(f"#!/bin/sh\ncat <<'TEXT'\n{text}\nTEXT\n")
-        (tools / program).chmod(0o755)
+        script(tools / program, f"cat <<'TEXT'\n{text}\nTEXT")
 
     def compared() -> list[Finding]:
         return check.compare_slurm(site, slurm.gather_slurm_facts())
@@ -232,18 +231,6 @@ def test_a_fault_sets_the_exit_status(checkout: Path, active: Path) -> None:
     assert any("max_jobs must be 1" in detail for detail in faults)
     refusal = run.invoke(app, ["site", "check", "nowhere"])
     assert isinstance(refusal.exception, UserError)
-
-
-def test_a_spack_that_is_too_old_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    command = tmp_path / "bin" / "spack"
-    command.parent.mkdir()
-    command.write_text("#!/bin/sh\necho 0.23.1\n")
-    command.chmod(0o755)
-    monkeypatch.setenv("SPACK_ROOT", str(tmp_path))
-    with pytest.raises(UserError, match=r"is Spack 0\.23\.1: 1\.1 or newer is needed"):
-        software.find_spack()
 
 
 def test_lines_are_written_only_of_live_findings() -> None:

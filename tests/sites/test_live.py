@@ -9,6 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from support.scripts import script
 
 from roundtrip.cli import site as command
 from roundtrip.errors import UserError
@@ -127,10 +128,7 @@ def test_lines_are_written_where_they_belong_and_comments_stay() -> None:
     content = tomllib.loads(text)
     assert content["pmix"] == "5"
     assert content["values"] == {"interface": "eth1"}
-    assert content["launch"]["mpich"] == {
-        **{"launcher": "srun", "pmi": "pmi2"},
-        "options": [],
-    }
+    assert content["launch"]["mpich"] == {"launcher": "srun", "pmi": "pmi2", "options": []}
     openmpi = {"launcher": "mpirun", "options": ["--bind-to", "core"]}
     assert content["launch"]["openmpi"] == openmpi
     assert content["every_partition"] == {"scheduler": "squeue"}
@@ -211,8 +209,7 @@ def test_a_scheduler_that_needs_accounting_is_not_tried_without(
     verdicts: list[str],
 ) -> None:
     """ReFrame's `slurm` would end the session, and say that it passed."""
-    (tmp_path / "sacct").write_text(f"#!/bin/sh\nexit {status}\n")
-    (tmp_path / "sacct").chmod(0o755)
+    script(tmp_path / "sacct", f"exit {status}")
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
     partition = {"scheduler": scheduler, "environs": [], "extras": {}}
     site: Any = SimpleNamespace(partitions={"x": partition}, toolchains={})
@@ -222,9 +219,7 @@ def test_a_scheduler_that_needs_accounting_is_not_tried_without(
     assert result.lines == expected
 
 
-def test_a_job_is_named_before_it_waits_in_a_queue(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_job_is_named_before_it_waits_in_a_queue(monkeypatch: pytest.MonkeyPatch) -> None:
     steps: list[str] = []
     monkeypatch.setattr(trials, "_run_cases", lambda *_: steps.append("submitted") or [])
     places = [Place("ib", "openmpi41-boost181"), Place("ib", "mpich40-boost181")]

@@ -8,18 +8,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.recorded import LOCK
 
 from roundtrip.errors import UserError
 from roundtrip.sites import lock as locks
 from roundtrip.sites.lock import Lock
 
-RECORDED = Path(__file__).parent / "data" / "environment" / "spack.lock"
 Change = Callable[[dict[str, Any]], None]
 
 
 def changed(tmp_path: Path, change: Change) -> Lock:
     """The recorded lock file with `change` made to its JSON."""
-    content = json.loads(RECORDED.read_text())
+    content = json.loads(LOCK.read_text())
     change(content)
     file = tmp_path / "spack.lock"
     file.write_text(json.dumps(content))
@@ -47,22 +47,18 @@ def drift(content: dict[str, Any]) -> None:
 
 
 def test_the_recorded_lock_has_one_build_for_each_mpi_and_one_target() -> None:
-    lock = locks.read(RECORDED)
-    labels = sorted(spec.label for spec in lock.mpis.values())
-    assert labels == [
-        "mpich@4.3.2",
-        "mvapich2@2.3.7-1",
-        "mvapich@4.0",
-        "openmpi@4.1.8",
-        "openmpi@5.0.8",
-    ]
+    lock = locks.read(LOCK)
+    labels = {spec.label for spec in lock.mpis.values()}
+    openmpis = {"openmpi@4.1.8", "openmpi@5.0.8"}
+    assert labels == {"mpich@4.3.2", "mvapich2@2.3.7-1", "mvapich@4.0", *openmpis}
+    assert len(lock.mpis) == 5
     assert len(lock.roots) == 26
     assert locks.split_builds(lock) == []
     assert locks.split_targets(lock) == []
 
 
 def test_every_fabric_is_the_required_one() -> None:
-    lock = locks.read(RECORDED)
+    lock = locks.read(LOCK)
     parameters = {spec.name: spec.parameters for spec in lock.mpis.values()}
     for spec in lock.mpis.values():
         if spec.name == "openmpi":

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,7 +15,6 @@ from roundtrip.sites.site import Site
 from roundtrip.sites.slurm import Partition
 from roundtrip.sites.software import check_files
 
-CHECKOUT = Path(__file__).parents[2]
 CLUSTER = Facts(
     partitions=(Partition("batch", True, 64, 32, ()),),
     slurm="24.05.3",
@@ -38,19 +34,6 @@ ETHERNET = Facts(
     libraries=(Library("ucx", "1.16.0"),),
 )
 TCP = replace(ETHERNET, libraries=())
-
-
-@pytest.fixture
-def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A checkout with what a site needs of one; ReFrame is the one that runs this test."""
-    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}:{os.environ['PATH']}")
-    folder = tmp_path / "checkout"
-    for part in ("site-configs", "reframe", "checks", "campaigns"):
-        shutil.copytree(
-            CHECKOUT / part, folder / part, ignore=shutil.ignore_patterns("__pycache__")
-        )
-    shutil.copyfile(CHECKOUT / "spack.yaml", folder / "spack.yaml")
-    return folder
 
 
 @pytest.mark.parametrize(
@@ -78,9 +61,9 @@ def test_a_cluster_gets_a_site_that_loads_and_is_sound(
     assert (first["extras"]["nodes"], first["extras"]["cores"]) == (nodes, cores)
     assert {f"nodes_{nodes}", f"cores_{cores}"} <= set(first["features"])
     assert f"nodes_{2 * nodes}" not in first["features"]
-    assert software.check_pmix_package(
-        data.load(folder / "site.toml", checkout), folder / "spack/packages.yaml"
-    )[0].verdict == ("ok")
+    site_data = data.load(folder / "site.toml", checkout)
+    (finding,) = software.check_pmix_package(site_data, folder / "spack/packages.yaml")
+    assert finding.verdict == "ok"
     for partition in site.partitions.values():
         assert partition["extras"]["interface"] in [name for name, _ in facts.interfaces]
     assert len(site.toolchains) == 15
@@ -128,7 +111,7 @@ def test_ranks_start_by_what_srun_offers_and_the_mpi_is_built_for_it(
     starts = launch(site)
     assert (starts["openmpi"], starts["mpich"]) == (openmpi, mpich)
     assert [item.detail for item in check.check_partitions(site) if item.verdict == "fault"] == []
-    packages = yamlfile.load(folder / "spack" / "packages.yaml")["packages"]
+    packages = packages_of(folder)
     assert variants in packages["mpich"]["require"][0]
     assert "slurm" not in packages["mvapich"]["require"][0] or starts["mvapich"][0] == "srun"
     readme = (folder / "README.md").read_text()
@@ -139,7 +122,7 @@ def test_ranks_start_by_what_srun_offers_and_the_mpi_is_built_for_it(
 
 def test_versions_go_to_spack_and_what_is_unknown_to_the_readme(checkout: Path) -> None:
     folder = new.write_site("mine", CLUSTER, checkout)
-    packages = yamlfile.load(folder / "spack" / "packages.yaml")["packages"]
+    packages = packages_of(folder)
     assert packages["slurm"]["externals"][0]["spec"] == "slurm@24-05-3-1"
     assert packages["ucx"]["externals"][0]["spec"].startswith("ucx@1.16.0 +thread_multiple")
     assert "- `pmix` in `site.toml`" in (folder / "README.md").read_text()

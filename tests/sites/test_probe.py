@@ -8,6 +8,7 @@ from typing import Any
 
 import archspec.cpu
 import pytest
+from support.scripts import script
 
 from roundtrip.host.facts import read_host
 from roundtrip.sites import probe, slurm
@@ -17,11 +18,9 @@ DATA = Path(__file__).parent / "data"
 HOST = read_host(DATA.parents[1] / "data" / "hosts" / "virtual-2-cores")
 #: Of the processor of this machine, nothing.
 NO_PROCESSOR: dict[str, Any] = dict.fromkeys(("cpu", "target", "sockets", "cores"))
-OUTPUTS = {
-    "sinfo -h": "sinfo.txt",
-    "srun --mpi=list": "srun-mpi-list.txt",
-}
 TEXTS = {
+    "sinfo -h": (DATA / "sinfo.txt").read_text(),
+    "srun --mpi=list": (DATA / "srun-mpi-list.txt").read_text(),
     "sinfo --version": "slurm 23.11.1\n",
     "scontrol show": "SlurmctldHost = head\nTaskPlugin              = task/cgroup,task/affinity\n",
     "ucx_info -v": "# Library version: 1.17.0\n# API headers version: 1.17.0\n",
@@ -32,9 +31,6 @@ TEXTS = {
 def cluster(*command: str) -> str | None:
     """A cluster that answers with the recorded texts."""
     words = " ".join(command)
-    for start, file in OUTPUTS.items():
-        if words.startswith(start):
-            return (DATA / file).read_text()
     return next((text for start, text in TEXTS.items() if words.startswith(start)), None)
 
 
@@ -67,10 +63,8 @@ def test_a_cluster_is_read_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert facts.slurm == "23.11.1"
     assert facts.partition is not None
     assert facts.partition.features == ("cascadelake", "ib", "icelake")
-    assert (facts.partition.name, facts.partition.nodes, facts.partition.cores) == (
-        *("compute", 128),
-        48,
-    )
+    partition = facts.partition
+    assert (partition.name, partition.nodes, partition.cores) == ("compute", 128, 48)
     assert [partition.name for partition in facts.distinct_partitions] == ["compute", "gpu"]
     assert facts.accounting is False
     assert facts.pmi == ("none", "pmi2", "pmix", "pmix_v3", "pmix_v4")
@@ -93,7 +87,7 @@ def test_a_machine_with_nothing_is_no_error(tmp_path: Path) -> None:
 
 
 def test_nodes_that_differ_count_by_the_smallest() -> None:
-    compute, gpu, debug = slurm.parse_sinfo((DATA / "sinfo.txt").read_text())
+    compute, gpu, debug = slurm.parse_sinfo(TEXTS["sinfo -h"])
     assert (compute.nodes, compute.cores) == (128, 48)
     assert (gpu.cores, gpu.features) == (32, ())
     assert not debug.default
@@ -131,10 +125,8 @@ def test_a_library_without_headers_is_not_one_to_build_with(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     prefix = tmp_path / "opt"
-    (prefix / "bin").mkdir(parents=True)
     for program in ("sinfo", "ucx_info"):
-        (prefix / "bin" / program).write_text("#!/bin/sh\n")
-        (prefix / "bin" / program).chmod(0o755)
+        script(prefix / "bin" / program, "")
     monkeypatch.setenv("PATH", f"{prefix}/bin")
     header, library = prefix / "include/ucp/api/ucp.h", prefix / "lib/x86_64-linux-gnu/libucp.so"
     header.parent.mkdir(parents=True)

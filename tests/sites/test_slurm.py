@@ -10,10 +10,8 @@ import getpass
 import json
 import os
 import shutil
-import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -23,7 +21,6 @@ from roundtrip.sites.probe import Facts
 from roundtrip.sites.site import Case, Site
 from roundtrip.sites.slurm import Kind
 
-CHECKOUT = Path(__file__).parents[2]
 DATA = Path(__file__).parent / "data" / "slurm"
 #: What of a site follows from Slurm alone.
 FILES = ("site.toml", "README.md", "environment")
@@ -53,15 +50,15 @@ def who(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(getpass, "getuser", lambda: "root")
 
 
-@pytest.fixture
-def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}:{os.environ['PATH']}")
-    folder = tmp_path / "checkout"
-    for part in ("site-configs", "reframe", "checks", "campaigns"):
-        patterns = shutil.ignore_patterns("__pycache__")
-        shutil.copytree(CHECKOUT / part, folder / part, ignore=patterns)
-    shutil.copyfile(CHECKOUT / "spack.yaml", folder / "spack.yaml")
-    return folder
+def write_site(checkout: Path, name: str) -> Path:
+    """The folder of site `mine`, written on the Slurm `name`."""
+    return new.write_site("mine", facts(name), checkout, software="toolchains")
+
+
+def faults(checkout: Path, name: str) -> list[str]:
+    """The differences of site `mine` from the Slurm `name`."""
+    findings = check.compare_limits(Site("mine", checkout), facts(name).cluster)
+    return [item.detail for item in findings if item.verdict == "fault"]
 
 
 @pytest.mark.parametrize("error", [KeyError("getpwuid(): uid not found: 7"), OSError("no name")])
@@ -78,7 +75,7 @@ def test_a_user_without_a_name_has_no_accounts(
 
 @pytest.mark.parametrize("name", SLURMS)
 def test_the_site_of_a_slurm_is_the_expected_one(checkout: Path, name: str) -> None:
-    folder = new.write_site("mine", facts(name), checkout, software="toolchains")
+    folder = write_site(checkout, name)
     expected = DATA / name / "site"
     if os.environ.get("ROUNDTRIP_UPDATE_GOLDEN"):
         expected.mkdir(exist_ok=True)
@@ -90,15 +87,8 @@ def test_the_site_of_a_slurm_is_the_expected_one(checkout: Path, name: str) -> N
 
 @pytest.mark.parametrize("name", SLURMS)
 def test_a_new_site_differs_in_nothing_from_its_slurm(checkout: Path, name: str) -> None:
-    site_facts = facts(name)
-    new.write_site("mine", site_facts, checkout, software="toolchains")
-    findings = compared(Site("mine", checkout), name)
-    assert [item.detail for item in findings if item.verdict == "fault"] == []
-
-
-def compared(site: Site, name: str, **replacements: str) -> list[Any]:
-    cluster = facts(name, **replacements).cluster
-    return check.compare_limits(site, cluster)
+    write_site(checkout, name)
+    assert faults(checkout, name) == []
 
 
 def test_what_was_recorded_is_of_three_kinds() -> None:
@@ -151,12 +141,12 @@ def test_where_slurm_says_little_the_site_is_written(checkout: Path) -> None:
 def test_what_a_site_asks_and_slurm_has_not_is_a_fault(
     checkout: Path, name: str, old: str, new_: str, fault: str
 ) -> None:
-    new.write_site("mine", facts(name), checkout, software="toolchains")
+    write_site(checkout, name)
     file = checkout / "site-configs" / "base" / "slurm.toml"
     text = file.read_text()
     assert old in text
     file.write_text(text.replace(old, new_))
-    details = [i.detail for i in compared(Site("mine", checkout), name) if i.verdict == "fault"]
+    details = faults(checkout, name)
     assert any(fault in detail for detail in details), details
 
 
@@ -170,22 +160,18 @@ def test_what_a_site_asks_and_slurm_has_not_is_a_fault(
 def test_an_account_that_slurm_does_not_take_is_a_fault(
     checkout: Path, account: str, fault: str
 ) -> None:
-    folder = new.write_site("mine", facts("tree"), checkout, software="toolchains")
-    file = folder / "environment"
-    file.write_text(
-        file.read_text().replace("ROUNDTRIP_ACCOUNT=hpc", f"ROUNDTRIP_ACCOUNT={account}")
-    )
-    details = [i.detail for i in compared(Site("mine", checkout), "tree") if i.verdict == "fault"]
-    assert details == [fault]
+    file = write_site(checkout, "tree") / "environment"
+    text = file.read_text()
+    file.write_text(text.replace("ROUNDTRIP_ACCOUNT=hpc", f"ROUNDTRIP_ACCOUNT={account}"))
+    assert faults(checkout, "tree") == [fault]
 
 
 def test_a_site_from_another_slurm_has_its_differences_named(checkout: Path) -> None:
     """Accounting and task binding are here; on the other cluster they are not."""
-    new.write_site("mine", facts("tree"), checkout, software="toolchains")
-    findings = compared(Site("mine", checkout), "plain")
-    faults = "\n".join(item.detail for item in findings if item.verdict == "fault")
-    assert "scheduler 'slurm' asks sacct, which answers nothing here" in faults
-    assert "TaskPlugin is task/none, without task/affinity" in faults
+    write_site(checkout, "tree")
+    details = "\n".join(faults(checkout, "plain"))
+    assert "scheduler 'slurm' asks sacct, which answers nothing here" in details
+    assert "TaskPlugin is task/none, without task/affinity" in details
 
 
 @pytest.mark.parametrize(
@@ -197,15 +183,14 @@ def test_a_site_from_another_slurm_has_its_differences_named(checkout: Path) -> 
     ],
 )
 def test_the_nightly_job_is_one_that_slurm_takes(checkout: Path, line: str, fault: str) -> None:
-    folder = new.write_site("mine", facts("tree"), checkout, software="toolchains")
-    with (folder / "environment").open("a") as file:
+    with (write_site(checkout, "tree") / "environment").open("a") as file:
         file.write(f"export {line}\n")
-    details = [i.detail for i in compared(Site("mine", checkout), "tree") if i.verdict == "fault"]
+    details = faults(checkout, "tree")
     assert any(fault in detail for detail in details), details
 
 
 def test_a_job_script_asks_for_no_more_time_than_its_partition_allows(checkout: Path) -> None:
-    new.write_site("mine", facts("plain"), checkout, software="toolchains")
+    write_site(checkout, "plain")
     site = Site("mine", checkout)
     (partition,) = site.partitions
     case = Case("NetPIPE", (), "0" * 8, "mine", partition, "a")

@@ -6,11 +6,12 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from support.recorded import LOCK
+from support.scripts import script
 from typer.testing import CliRunner
 
 from roundtrip.cli import app
@@ -20,7 +21,6 @@ from roundtrip.sites import software
 from roundtrip.sites.site import Site
 
 CHECKOUT = Path(__file__).parents[2]
-RECORDED = Path(__file__).parent / "data" / "environment" / "spack.lock"
 INFINIBAND = CHECKOUT / "site-configs" / "infiniband" / "spack"
 
 
@@ -36,11 +36,11 @@ def test_the_matrix_is_every_mpi_with_every_boost_and_suite() -> None:
 
 
 def test_the_recorded_lock_is_that_matrix() -> None:
-    assert software.mismatches(locks.read(RECORDED), wanted()) == []
+    assert software.mismatches(locks.read(LOCK), wanted()) == []
 
 
 def test_a_root_too_few_or_too_many_is_named() -> None:
-    lock = locks.read(RECORDED)
+    lock = locks.read(LOCK)
     short_lock = replace(lock, roots=lock.roots[1:])
     assert software.mismatches(short_lock, wanted()) == [
         "not in the lock file: " + software.canonical_spec(lock.roots[0].spec)
@@ -73,9 +73,6 @@ def test_a_name_the_site_does_not_define_is_an_error() -> None:
         software.expand_matrix(CHECKOUT / "spack.yaml", {"mpis": ["mpich"]})
 
 
-SPACK = "#!/bin/sh\necho {version}\n"
-
-
 @pytest.fixture
 def bare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """No Spack and no active environment; a folder in PATH to put one into."""
@@ -88,34 +85,24 @@ def bare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tools
 
 
-def put_spack(folder: Path, version: str) -> None:
-    (folder / "spack").write_text(SPACK.format(version=version))
-    (folder / "spack").chmod(0o755)
-
-
 def refusal(site: str = "infiniband") -> str:
     with pytest.raises(UserError) as error:
         software.require_ready(Site(site, CHECKOUT))
     return str(error.value)
 
 
-def change(lock: Path, edit: Callable[[dict[str, object]], None]) -> None:
-    content = json.loads(lock.read_text())
-    edit(content)
-    lock.write_text(json.dumps(content))
-
-
 def test_no_spack(bare: Path) -> None:
     assert "there is no `spack` in PATH or SPACK_ROOT: 1.1 or newer is needed" in refusal()
 
 
-def test_a_spack_that_is_too_old(bare: Path) -> None:
-    put_spack(bare, "0.23.1")
+def test_a_spack_that_is_too_old(bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    script(bare / "bin" / "spack", "echo 0.23.1")
+    monkeypatch.setenv("SPACK_ROOT", str(bare))
     assert "is Spack 0.23.1: 1.1 or newer is needed" in refusal()
 
 
 def test_no_active_environment(bare: Path) -> None:
-    put_spack(bare, "1.1.0")
+    script(bare / "spack", "echo 1.1.0")
     assert "needs an active Spack environment: run `spack env activate .`" in refusal()
 
 
@@ -136,7 +123,9 @@ def test_a_lock_file_of_another_site_or_spack_yaml(active: Path) -> None:
     message = refusal("spack")
     assert "does not match spack.yaml on site 'spack': " in message
     assert "`. site-configs/activate spack`, then `spack concretize -f`" in message
-    change(active / "spack.lock", lambda content: content["roots"].pop(0))  # type: ignore[attr-defined]
+    lock = active / "spack.lock"
+    content = json.loads(lock.read_text())
+    lock.write_text(json.dumps({**content, "roots": content["roots"][1:]}))
     assert "not in the lock file: roundtrip-workloads @main" in refusal()
 
 
@@ -148,9 +137,8 @@ def test_other_sites_need_no_spack(bare: Path) -> None:
     software.require_ready(Site("local", CHECKOUT))
 
 
-@pytest.mark.parametrize("command", [["run", "boost-netpipe", "--site", "infiniband"]])
-def test_nothing_is_launched(bare: Path, command: list[str]) -> None:
-    result = CliRunner().invoke(app, command)
+def test_nothing_is_launched(bare: Path) -> None:
+    result = CliRunner().invoke(app, ["run", "boost-netpipe", "--site", "infiniband"])
     assert isinstance(result.exception, UserError)
     assert os.environ.get("SPACK_ENV") is None
 

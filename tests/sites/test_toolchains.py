@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from reframe.core.exceptions import ConfigError
+from support.recorded import LOCK
 
 from roundtrip.errors import UserError
 from roundtrip.sites import launchers, render, software
@@ -25,7 +26,6 @@ from roundtrip.sites.toolchains import (
 )
 
 CHECKOUT = Path(__file__).parents[2]
-RECORDED = Path(__file__).parent / "data" / "environment" / "spack.lock"
 BY_SRUN = ({}, launchers.launcher_extras("srun", ["--mpi=pmi2"]))
 LAUNCH = dict.fromkeys(("openmpi", "mpich", "mvapich", "mvapich2"), BY_SRUN)
 NAMES = {
@@ -36,7 +36,7 @@ NAMES = {
 
 
 def test_each_root_of_the_workloads_is_one_toolchain() -> None:
-    lock = locks.read(RECORDED)
+    lock = locks.read(LOCK)
     all_toolchains = toolchains(lock)
     assert {item.name for item in all_toolchains} == NAMES
     assert len({item.root.hash for item in all_toolchains}) == len(NAMES)
@@ -46,7 +46,7 @@ def test_each_root_of_the_workloads_is_one_toolchain() -> None:
 
 
 def test_two_specs_of_one_name_are_refused_with_the_odd_one(tmp_path: Path) -> None:
-    content = json.loads(RECORDED.read_text())
+    content = json.loads(LOCK.read_text())
     first = content["roots"][0]
     content["concrete_specs"]["twin000"] = content["concrete_specs"][first["hash"]]
     content["roots"].append({"spec": "roundtrip-workloads@main ^elsewhere", "hash": "twin000"})
@@ -57,8 +57,8 @@ def test_two_specs_of_one_name_are_refused_with_the_odd_one(tmp_path: Path) -> N
 
 
 def test_prefixes_are_those_of_the_view_or_of_the_external() -> None:
-    lock = locks.read(RECORDED)
-    view = RECORDED.parent / ".spack-view"
+    lock = locks.read(LOCK)
+    view = LOCK.parent / ".spack-view"
     item = next(item for item in toolchains(lock) if item.name == "openmpi50-boost186")
     assert prefix_of_spec(item.mpi, lock) == f"{view}/openmpi-5.0.8-{item.mpi.hash[:7]}"
     assert (
@@ -157,18 +157,12 @@ def test_the_upstream_netpipe_is_the_reference_where_it_is_installed(active: Pat
 def test_what_is_not_installed_is_no_offer(active: Path) -> None:
     environs = environments("infiniband", LAUNCH)
     assert set(installed_names(environs)) == NAMES
-    assert not any(
-        "mvapich2" in name for name in installed_names(environs, excluded_mpis=["mvapich2"])
-    )
+    names = installed_names(environs, excluded_mpis=["mvapich2"])
+    assert not any("mvapich2" in name for name in names)
     lock = locks.read(active / "spack.lock")
     toolchain = next(item for item in toolchains(lock) if item.name == "mpich43-boost186")
     shutil.rmtree(prefix_of_spec(toolchain.root, lock))
     assert NAMES - set(installed_names(environs)) == {"mpich43-boost186"}
-
-
-def test_without_an_active_environment_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("SPACK_ENV", raising=False)
-    assert environments("infiniband", LAUNCH) == []
 
 
 def test_an_mpi_that_the_site_cannot_start_is_an_error(active: Path) -> None:
@@ -197,10 +191,8 @@ def test_nothing_to_run_with_is_said_where_reframe_would_pass(
     shutil.rmtree(active / ".spack-view")
     environments("infiniband", LAUNCH)
     lock = active / "spack.lock"
-    message = (
-        f"site 'infiniband' can run no check: no toolchain of {lock} is installed: `spack install`"
-    )
-    assert capsys.readouterr().err == f"{message}\n"
+    reason = f"no toolchain of {lock} is installed: `spack install`"
+    assert capsys.readouterr().err == f"site 'infiniband' can run no check: {reason}\n"
     monkeypatch.delenv("SPACK_ENV")
     assert environments("infiniband", LAUNCH) == []
     assert "no concretized Spack environment is active" in capsys.readouterr().err
@@ -209,11 +201,8 @@ def test_nothing_to_run_with_is_said_where_reframe_would_pass(
 @pytest.mark.parametrize(
     ("option", "runs"),
     [
-        *[(option, True) for option in ("-r", "--run", "-Rr", "-vRr", "-rR", "-rnring", "--ru")],
-        *[
-            (option, False)
-            for option in ("-R", "-lR", "-nring", "--reruns=2", "--recursive", "ring")
-        ],
+        *[(word, True) for word in ("-r", "--run", "-Rr", "-vRr", "-rR", "-rnring", "--ru")],
+        *[(word, False) for word in ("-R", "-lR", "-nring", "--reruns=2", "--recursive", "ring")],
     ],
 )
 def test_a_run_without_toolchains_is_refused_however_it_is_asked_for(

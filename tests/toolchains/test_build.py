@@ -32,9 +32,8 @@ def test_right_answer(openmpi: plan.Plan) -> None:
     mpich = plan.toolchain_plan(TOOLCHAINS["mpich40-boost174"])
     assert selftest_faults(mpich, "2\n321\n1_74\nMPICH Version:\t4.0.2\n") == []
     smpi = plan.toolchain_plan(TOOLCHAINS["smpi-boost181"])
-    assert (
-        selftest_faults(smpi, "2\n321\n1_81\nSMPI Version 3.32. Copyright The SimGrid Team\n") == []
-    )
+    answer = "SMPI Version 3.32. Copyright The SimGrid Team"
+    assert selftest_faults(smpi, f"2\n321\n1_81\n{answer}\n") == []
 
 
 @pytest.mark.parametrize(
@@ -52,6 +51,15 @@ def test_right_answer(openmpi: plan.Plan) -> None:
 def test_wrong_answers(openmpi: plan.Plan, output: str, fault: str) -> None:
     (message,) = selftest_faults(openmpi, output)
     assert fault in message
+
+
+def copy_of(prefix: Path, folder: Path) -> Path:
+    """A prefix with the headers and libraries of another, for a self-test to write into."""
+    copy = folder / "prefix"
+    copy.mkdir()
+    for name in ("include", "lib"):
+        (copy / name).symlink_to(prefix / name)
+    return copy
 
 
 def built(name: str) -> tuple[plan.Plan, Path, Path]:
@@ -73,20 +81,12 @@ def test_built_toolchain(name: str, tmp_path: Path) -> None:
     assert record["key"] == plan.key
     assert record["mpi"]["version"] == plan.mpi.version
     assert record["boost"]["version"] == plan.toolchain.boost.version
-    copy = tmp_path / "prefix"
-    copy.mkdir()
-    for folder in ("include", "lib"):
-        (copy / folder).symlink_to(prefix / folder)
-    selftest(plan, copy, mpi, tmp_path / "log")
+    selftest(plan, copy_of(prefix, tmp_path), mpi, tmp_path / "log")
 
 
 @pytest.mark.live
 def test_a_toolchain_with_the_mpi_of_another_is_caught(tmp_path: Path) -> None:
     plan, prefix, _ = built("openmpi41-boost181")
     _, _, mpi = built("mpich40-boost181")
-    copy = tmp_path / "prefix"
-    copy.mkdir()
-    for folder in ("include", "lib"):
-        (copy / folder).symlink_to(prefix / folder)
     with pytest.raises(BuildError):
-        selftest(plan, copy, mpi, tmp_path / "log")
+        selftest(plan, copy_of(prefix, tmp_path), mpi, tmp_path / "log")

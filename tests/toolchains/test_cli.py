@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from support.scripts import script
 
 from roundtrip.host.facts import installed_packages
 from roundtrip.toolchains.spec import catalogue
@@ -40,11 +41,7 @@ def test_listing_lists_what_is_named(tmp_path: Path) -> None:
     name = catalogue().smoke[0]
     rows = roundtrip(tmp_path, "--list", name).stdout.splitlines()[1:]
     assert [row.split()[0] for row in rows] == [name]
-    toolchains = [
-        toolchain
-        for toolchain in catalogue().available_toolchains
-        if not toolchain.mpi.kind.simulator
-    ]
+    toolchains = catalogue().select([], everything=True)
     assert len(roundtrip(tmp_path, "--list", "--all").stdout.splitlines()[1:]) == len(toolchains)
 
 
@@ -60,9 +57,7 @@ def test_a_failing_build_says_why_and_where_and_leaves_nothing_half_done(tmp_pat
     if not installed_packages(["openmpi-bin"]):
         pytest.skip("Debian's Open MPI is not installed: make setup")
     programs, store = tmp_path / "programs", tmp_path / "store"
-    programs.mkdir()
-    (programs / "apt-get").write_text("#!/bin/sh\necho 'E: no mirror answers'; exit 100\n")
-    (programs / "apt-get").chmod(0o755)
+    script(programs / "apt-get", "echo 'E: no mirror answers'; exit 100")
     result = roundtrip(store, name, path=f"{programs}:/usr/bin:/bin")
     assert result.returncode == 1
     log = store / "logs" / f"{name}.log"

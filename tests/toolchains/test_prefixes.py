@@ -7,6 +7,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from support.scripts import script
 
 from roundtrip import paths
 from roundtrip.toolchains import plan, prefixes
@@ -166,12 +167,6 @@ def test_a_corrupted_download_stops_the_build(tmp_path: Path, repository: Path) 
     assert "Hash Sum mismatch" in error.value.explain(lines=99)
 
 
-def fake_apt(folder: Path, body: str) -> None:
-    folder.mkdir()
-    (folder / "apt-get").write_text(f"#!/bin/sh\n{body}\n")
-    (folder / "apt-get").chmod(0o755)
-
-
 def test_downloads_come_from_a_private_configuration(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -180,7 +175,7 @@ case "$*" in
   *"download liby"*) touch libx-dev_1.0_all.deb liby_2.0_all.deb ;;
   *"source --download-only"*) touch boost1.81_1.81.0.orig.tar.xz boost1.81_1.81.0-5.debian.tar.xz ;;
 esac"""
-    fake_apt(tmp_path / "bin", body)
+    script(tmp_path / "bin" / "apt-get", body)
     monkeypatch.setenv("PATH", f"{tmp_path}/bin:/usr/bin:/bin")
     etc = configuration(tmp_path / "etc")
     contents = {file: file.read_bytes() for file in etc.rglob("*") if file.is_file()}
@@ -242,8 +237,7 @@ def without_apt(folder: Path, monkeypatch: pytest.MonkeyPatch, **scripts: str) -
     for name in ("gzip", "tar"):
         (programs / name).symlink_to(str(shutil.which(name)))
     for name, body in scripts.items():
-        (programs / name).write_text(f"#!/bin/sh\nPATH=/usr/bin:/bin; {body}\n")
-        (programs / name).chmod(0o755)
+        script(programs / name, f"PATH=/usr/bin:/bin; {body}")
     monkeypatch.setenv("PATH", str(programs))
 
 
@@ -286,9 +280,7 @@ def test_wrapper_keeps_name_arguments_and_compiler(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mpi: Mpi
 ) -> None:
     program = tmp_path / "with space" / "mpicxx.real"
-    program.parent.mkdir()
-    program.write_text('#!/bin/sh\necho "${0##*/}|$#|$2|$OMPI_CXX$MPICH_CXX"\n')
-    program.chmod(0o755)
+    script(program, 'echo "${0##*/}|$#|$2|$OMPI_CXX$MPICH_CXX"')
     monkeypatch.setattr(prefixes, "system_program", lambda name, family: program)
     make_mpi(mpi, tmp_path, tmp_path / "log")
     command = [tmp_path / "bin" / "mpicxx", "a", "b  c", ""]
@@ -319,7 +311,7 @@ def test_a_wheel_with_another_hash_is_refused(tmp_path: Path) -> None:
 
 
 MADE = catalogue().toolchains["smpi-boost181"]
-SCRIPT = '#!/usr/bin/env sh\nCXX=/usr/bin/c++\necho /usr/include /usr/lib/x86_64-linux-gnu "$@"\n'
+SCRIPT = 'CXX=/usr/bin/c++\necho /usr/include /usr/lib/x86_64-linux-gnu "$@"'
 
 
 class _Packages(Archive):
@@ -327,16 +319,12 @@ class _Packages(Archive):
 
     def packages(self, names: list[str]) -> list[Path]:
         root = self.work / "root"
-        (root / "usr" / "bin").mkdir(parents=True)
         for name in ("smpicc", "smpicxx", "smpirun"):
-            (root / "usr" / "bin" / name).write_text(SCRIPT)
-            (root / "usr" / "bin" / name).chmod(0o755)
+            script(root / "usr" / "bin" / name, SCRIPT)
         (root / "usr" / "include" / "boost").mkdir(parents=True)
         (root / "DEBIAN").mkdir()
-        control = (
-            f"Package: {names[0]}\nVersion: 1\nArchitecture: all\nMaintainer: a\nDescription: b\n"
-        )
-        (root / "DEBIAN" / "control").write_text(control)
+        control = f"Package: {names[0]}\nVersion: 1\nArchitecture: all\n"
+        (root / "DEBIAN" / "control").write_text(f"{control}Maintainer: a\nDescription: b\n")
         deb = self.work / f"{names[0]}_1_all.deb"
         subprocess.run(["dpkg-deb", "-b", root, deb], check=True, capture_output=True)
         return [deb]
