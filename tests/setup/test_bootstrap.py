@@ -11,32 +11,19 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from support.scripts import script
 
 from roundtrip.host.facts import listed_packages
 
 HERE = Path(__file__).parents[2] / "site-configs" / "local"
-CAMPAIGN = listed_packages((HERE / "apt-packages.txt").read_text(), ("campaign",))
-TEST = listed_packages((HERE / "apt-packages.txt").read_text(), ("campaign", "test"))
+APT = (HERE / "apt-packages.txt").read_text()
+TEST = listed_packages(APT, ("campaign", "test"))
+OPTIONAL = listed_packages(APT, ("test if offered",))
 ROOTLESS = Path("site-configs", "local", "rootless.lock")
-OPTIONAL = listed_packages((HERE / "apt-packages.txt").read_text(), ("test if offered",))
 DNF = listed_packages((HERE / "dnf-packages.txt").read_text(), ("campaign",))
 TOOLS = (
-    "awk",
-    "cat",
-    "cp",
-    "date",
-    "dirname",
-    "env",
-    "flock",
-    "grep",
-    "mkdir",
-    "rm",
-    "sh",
-    "sha256sum",
-    "tail",
-    "touch",
-    "tr",
-    "true",
+    *("awk", "cat", "cp", "date", "dirname", "env", "flock", "grep", "mkdir", "rm", "sh"),
+    *("sha256sum", "tail", "touch", "tr", "true"),
 )
 
 
@@ -48,8 +35,7 @@ class Machine:
     programs: Path
 
     def add(self, name: str, body: str) -> None:
-        (self.programs / name).write_text(f"#!/bin/sh\n{body}\n")
-        (self.programs / name).chmod(0o755)
+        script(self.programs / name, body)
 
     def debian(self, absent: list[str], user: int) -> None:
         """A Debian machine that lacks `absent`; `apt-get install` is logged and installs them."""
@@ -80,16 +66,12 @@ done""",
             self.add(name, "exit 0")
         self.add("apt-get", f'echo "$@" >>{self.root}/apt-calls; touch cli11.deb')
         self.add("dpkg-deb", 'echo "$@" >$3/usr/unpacked')
-        pip = self.root / ".venv" / "bin" / "pip"
-        pip.write_text(f'#!/bin/sh\necho "$@" >>{self.root}/pip-calls\n')
-        pip.chmod(0o755)
+        script(self.root / ".venv" / "bin" / "pip", f'echo "$@" >>{self.root}/pip-calls')
 
     def complete_python(self) -> None:
         """A .venv whose stamp matches, with a `roundtrip` that prints its arguments."""
         venv = self.root / ".venv"
-        (venv / "bin").mkdir(parents=True)
-        (venv / "bin" / "roundtrip").write_text('#!/bin/sh\necho "called: $*"\n')
-        (venv / "bin" / "roundtrip").chmod(0o755)
+        script(venv / "bin" / "roundtrip", 'echo "called: $*"')
         (venv / "pyvenv.cfg").write_text(f"command = python3 -m venv {venv}\n")
         parts = ("requirements.lock", "pyproject.toml", ".venv/pyvenv.cfg")
         content = b"".join((self.root / part).read_bytes() for part in parts)
@@ -98,12 +80,24 @@ done""",
     def apt_calls(self) -> list[str]:
         return (self.root / "apt-calls").read_text().splitlines()
 
-    def run(self, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    def run_on_terminal(self, answer: str, **environment: str) -> subprocess.CompletedProcess[str]:
+        """Run it for a person who has typed `answer`."""
+        master, terminal = pty.openpty()
+        try:
+            os.write(master, f"{answer}\n".encode())
+            return self.run(stdin=terminal, **environment)
+        finally:
+            os.close(terminal)
+            os.close(master)
+
+    def run(
+        self, *arguments: str, stdin: int = subprocess.DEVNULL, **environment: str
+    ) -> subprocess.CompletedProcess[str]:
         command = [str(self.root / "site-configs" / "local" / "bootstrap"), *arguments]
         return subprocess.run(
             command,
             env={"PATH": str(self.programs), **environment},
-            stdin=subprocess.DEVNULL,
+            stdin=stdin,
             capture_output=True,
             text=True,
             check=False,
@@ -122,7 +116,9 @@ def machine(tmp_path: Path) -> Machine:
     programs.mkdir()
     for name in TOOLS:
         (programs / name).symlink_to(str(shutil.which(name)))
-    return Machine(root, programs)
+    machine = Machine(root, programs)
+    machine.complete_python()
+    return machine
 
 
 def test_neither_apt_nor_dnf_is_one_message_with_the_spack_route(machine: Machine) -> None:
@@ -148,7 +144,6 @@ def test_no_root_lists_exactly_what_is_missing(machine: Machine) -> None:
 
 def test_no_root_is_no_obstacle_when_all_is_installed(machine: Machine) -> None:
     machine.debian([], user=1000)
-    machine.complete_python()
     result = machine.run("campaign", "--all")
     assert (result.returncode, result.stdout) == (0, "called: toolchains --all\n")
     assert machine.apt_calls() == []
@@ -178,7 +173,6 @@ def test_packages_that_no_source_offers(machine: Machine) -> None:
 @pytest.mark.parametrize("sudo", [False, True])
 def test_missing_packages_are_installed_without_a_question(machine: Machine, sudo: bool) -> None:
     machine.debian(["mpich", "patchelf"], user=1000 if sudo else 0)
-    machine.complete_python()
     if sudo:
         machine.add("sudo", '[ "$1" = -n ] && shift && exec "$@"')
     result = machine.run()
@@ -195,7 +189,6 @@ def test_missing_packages_are_installed_without_a_question(machine: Machine, sud
 
 def test_a_failing_step_shows_its_end_and_its_log(machine: Machine) -> None:
     machine.debian(["mpich"], user=0)
-    machine.complete_python()
     body = 'case "$*" in *" install "*) PATH=/usr/bin:/bin; seq 1 99; exit 100 ;; esac'
     machine.add("apt-get", body)
     result = machine.run()
@@ -218,50 +211,25 @@ def test_unknown_purpose(machine: Machine) -> None:
 @pytest.mark.parametrize(("answer", "status"), [("n", 2), ("y", 0), ("", 0)])
 def test_a_person_is_asked_once(machine: Machine, answer: str, status: int) -> None:
     machine.debian(["mpich"], user=0)
-    machine.complete_python()
-    master, terminal = pty.openpty()
-    process = subprocess.Popen(
-        [machine.root / "site-configs" / "local" / "bootstrap"],
-        env={"PATH": str(machine.programs)},
-        stdin=terminal,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    os.write(master, f"{answer}\n".encode())
-    output, errors = process.communicate(timeout=60)
-    os.close(terminal)
-    os.close(master)
-    assert process.returncode == status
-    assert output.count("[Y/n]") == 1
+    result = machine.run_on_terminal(answer)
+    assert result.returncode == status
+    assert result.stdout.count("[Y/n]") == 1
     assert bool(machine.apt_calls()) == (status == 0)
-    assert ("packages were declined" in errors) == (status == 2)
+    assert ("packages were declined" in result.stderr) == (status == 2)
 
 
-@pytest.mark.parametrize("variable", ["YES", "CI"])
-def test_nobody_is_asked_where_nobody_answers(machine: Machine, variable: str) -> None:
+@pytest.mark.parametrize("environment", [{"YES": "1"}, {"CI": "true"}])
+def test_nobody_is_asked_where_nobody_answers(
+    machine: Machine, environment: dict[str, str]
+) -> None:
     machine.debian(["mpich"], user=0)
-    machine.complete_python()
-    master, terminal = pty.openpty()
-    value = {"YES": "1", "CI": "true"}[variable]
-    result = subprocess.run(
-        [machine.root / "site-configs" / "local" / "bootstrap"],
-        env={"PATH": str(machine.programs), variable: value},
-        stdin=terminal,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-    )
-    os.close(terminal)
-    os.close(master)
+    result = machine.run_on_terminal("", **environment)
     assert result.returncode == 0
     assert "[Y/n]" not in result.stdout
 
 
 def test_a_machine_without_a_network_fails_with_one_line(machine: Machine) -> None:
     machine.debian(["mpich"], user=0)
-    machine.complete_python()
     machine.add("apt-get", 'echo "Temporary failure resolving a name" >&2; exit 100')
     result = machine.run()
     assert result.returncode == 1
@@ -271,7 +239,6 @@ def test_a_machine_without_a_network_fails_with_one_line(machine: Machine) -> No
 
 def test_a_package_that_the_distribution_lacks_keeps_no_test_from_running(machine: Machine) -> None:
     machine.debian(OPTIONAL, user=0)
-    machine.complete_python()
     machine.offers("chromium")
     assert machine.run("test").returncode == 0
     _, install_call = machine.apt_calls()
@@ -280,14 +247,12 @@ def test_a_package_that_the_distribution_lacks_keeps_no_test_from_running(machin
 
 def test_a_user_who_is_no_root_does_without_packages_that_tests_want(machine: Machine) -> None:
     machine.debian(OPTIONAL, user=1000)
-    machine.complete_python()
     assert machine.run("test").returncode == 0
     assert machine.apt_calls() == []
 
 
 def test_without_root_a_campaign_takes_wheels_and_unpacks_packages(machine: Machine) -> None:
     machine.debian(["mpich", "ninja-build"], user=1000)
-    machine.complete_python()
     machine.rootless()
     first_result, second_result = machine.run(), machine.run()
     for result in (first_result, second_result):
@@ -302,7 +267,6 @@ def test_without_root_a_campaign_takes_wheels_and_unpacks_packages(machine: Mach
 
 
 def test_elsewhere_a_campaign_takes_boost_from_the_tar_file_that_is_named(machine: Machine) -> None:
-    machine.complete_python()
     machine.rootless()
     for name in ("apt-get", "dpkg-deb"):
         (machine.programs / name).unlink()
@@ -314,7 +278,6 @@ def test_elsewhere_a_campaign_takes_boost_from_the_tar_file_that_is_named(machin
 
 def test_without_root_the_tests_name_what_they_lack(machine: Machine) -> None:
     machine.debian(["mpich"], user=1000)
-    machine.complete_python()
     machine.rootless()
     result = machine.run("test")
     assert result.returncode == 2
@@ -335,7 +298,6 @@ for name; do
 done""",
     )
     machine.add("dnf", f'echo "$@" >>{calls}; case "$*" in *" install "*) touch {stamp} ;; esac')
-    machine.complete_python()
     return machine
 
 

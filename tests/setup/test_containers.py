@@ -8,6 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from support.scripts import script
 
 ROOT = Path(__file__).parents[2]
 
@@ -31,19 +32,17 @@ def apptainer_sections() -> dict[str, str]:
     return dict(re.findall(r"^%(\w+)\n((?:    .*\n)+)", text, re.MULTILINE))
 
 
-def commands_of(script: str, folder: Path, *programs: str) -> list[str]:
-    """The commands by which `script` calls `programs`, which do nothing."""
+def commands_of(commands: str, folder: Path, *programs: str) -> list[str]:
+    """The commands by which the shell `commands` call `programs`, which do nothing."""
     bin_ = folder / "bin"
-    bin_.mkdir(exist_ok=True)
     log = folder / "log"
     log.write_text("")
     for name in programs:
-        (bin_ / name).write_text(f'#!/bin/sh\necho "{name} $*" >>{log}\n')
-        (bin_ / name).chmod(0o755)
-    script = script.replace("cd /roundtrip", f"cd {folder}")
+        script(bin_ / name, f'echo "{name} $*" >>{log}')
+    commands = commands.replace("cd /roundtrip", f"cd {folder}")
     environment = {"PATH": str(bin_), "APPTAINER_ROOTFS": "/rootfs"}
     shell = str(shutil.which("sh"))
-    subprocess.run([shell, "-ec", script], env=environment, cwd=folder, check=True)
+    subprocess.run([shell, "-ec", commands], env=environment, cwd=folder, check=True)
     return log.read_text().splitlines()
 
 

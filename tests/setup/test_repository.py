@@ -55,11 +55,7 @@ def test_locked_requirements_have_hashes_and_no_address(name: str) -> None:
     assert not re.search(r"^\s*(-|--(index|extra|find|trusted))", text.replace("--hash", ""), re.M)
     requirements = re.findall(r"^[a-z0-9][^\n]*?(?:\\\n[^\n]*?)*$", text, re.MULTILINE)
     assert requirements
-    violations = [
-        requirement
-        for requirement in requirements
-        if not re.match(r"[\w.-]+==\S+ \\\n", requirement)
-    ]
+    violations = [item for item in requirements if not re.match(r"[\w.-]+==\S+ \\\n", item)]
     assert violations == []
     assert all("--hash=sha256:" in requirement for requirement in requirements)
 

@@ -110,13 +110,6 @@ def test_odin_documents_the_study_and_runs_nothing() -> None:
     assert site.cases() == []
 
 
-@pytest.mark.parametrize("name", ["infiniband", "roce", "spack"])
-def test_the_spack_part_is_sound(name: str) -> None:
-    folder = CHECKOUT / "site-configs" / name / "spack"
-    findings = software.check_files(folder, CHECKOUT / "spack.yaml")
-    assert [item.detail for item in findings if item.verdict == "fault"] == []
-
-
 def test_the_recorded_lock_fits_the_infiniband_site(active: Path) -> None:
     site = Site("infiniband", CHECKOUT)
     environment = CHECKOUT / "spack.yaml"
@@ -194,11 +187,8 @@ def test_a_site_check_renders_a_script_for_each_mpi(active: Path, tmp_path: Path
     finding = next(item for item in findings if item.subject == "job scripts")
     assert finding.verdict == "ok", finding
     names = {file.name for file in (tmp_path / "scripts").glob("NetPIPE-shared-memory@smp+*")}
-    assert {re.split("[+-]", name.split("@")[1])[1][:5] for name in names} == {
-        "openm",
-        "mpich",
-        "mvapi",
-    }
+    mpis = {re.split("[+-]", name.split("@")[1])[1][:5] for name in names}
+    assert mpis == {"openm", "mpich", "mvapi"}
 
 
 def _install_only(environment: Path, names: set[str]) -> None:

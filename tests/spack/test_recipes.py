@@ -1,11 +1,14 @@
-"""Recipes load against a stand-in for Spack's package API, and say what they must."""
+"""Recipes load against a stand-in for Spack's package API, and say what they must.
+
+Those of the testbed extend Spack's own for the virtual cluster.
+"""
 
 from __future__ import annotations
 
 import ast
 import importlib.util
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -14,7 +17,7 @@ import pytest
 import yaml
 
 CHECKOUT = Path(__file__).parents[2]
-REPOSITORY = CHECKOUT / "spack_repo" / "roundtrip"
+REPOSITORY, TESTBED = (CHECKOUT / "spack_repo" / name for name in ("roundtrip", "testbed"))
 HEADER = """\
 # Copyright the Roundtrip authors. See LICENSE-APACHE and LICENSE-MIT in spack_repo.
 #
@@ -33,39 +36,40 @@ class Base:
 
 
 @pytest.fixture
-def said(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[tuple[str, tuple[Any, ...], Any]]]:
+def said(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, tuple[Any, ...], Any]]:
     """What a recipe's directives said: (directive, arguments, keywords)."""
     calls: list[tuple[str, tuple[Any, ...], Any]] = []
 
     def directive(name: str) -> Callable[..., None]:
         return lambda *arguments, **keywords: calls.append((name, arguments, keywords))
 
-    api = ModuleType("spack.package")
-    for name in DIRECTIVES:
-        setattr(api, name, directive(name))
-    api.which = lambda *_: None  # type: ignore[attr-defined]
-    build = {
-        "build_systems.cmake": ("CMakePackage",),
-        "build_systems.generic": ("Package",),
-        "build_systems.makefile": ("MakefilePackage",),
-        "packages.mvapich.package": ("Mvapich",),
+    api = {name: directive(name) for name in DIRECTIVES}
+    bases = {
+        "build_systems.cmake": "CMakePackage",
+        "build_systems.generic": "Package",
+        "build_systems.makefile": "MakefilePackage",
+        "packages.mvapich.package": "Mvapich",
     }
-    for module, names in {
-        f"spack_repo.builtin.{key}": value for key, value in build.items()
-    }.items():
-        stub = ModuleType(module)
-        for name in names:
-            setattr(stub, name, Base)
-        stub.generator = directive("generator")  # type: ignore[attr-defined]
-        monkeypatch.setitem(sys.modules, module, stub)
-    for module in ("spack", "spack_repo", "spack_repo.builtin", "spack_repo.roundtrip"):
-        monkeypatch.setitem(sys.modules, module, ModuleType(module))
-    monkeypatch.setitem(sys.modules, "spack.package", api)
-    prefix = "spack_repo.roundtrip.build_systems"
-    monkeypatch.setitem(sys.modules, prefix, ModuleType(prefix))
+    builtin = {
+        f"spack_repo.builtin.{module}": {name: Base, "generator": api["generator"]}
+        for module, name in bases.items()
+    }
+    ours = "spack_repo.roundtrip"
+    packages = {"spack.package": {**api, "which": lambda *_: None}, **builtin}
+    stand_in(monkeypatch, {**packages, ours: {}, f"{ours}.build_systems": {}})
     base = load(REPOSITORY / "build_systems" / "workloads.py")
-    monkeypatch.setitem(sys.modules, f"{prefix}.workloads", base)
-    yield calls
+    monkeypatch.setitem(sys.modules, f"{ours}.build_systems.workloads", base)
+    return calls
+
+
+def stand_in(monkeypatch: pytest.MonkeyPatch, modules: dict[str, dict[str, Any]]) -> None:
+    """Let `modules` with these names be imported, below Spack's packages."""
+    for module in ("spack", "spack_repo", "spack_repo.builtin", "spack_repo.builtin.packages"):
+        monkeypatch.setitem(sys.modules, module, ModuleType(module))
+    for module, names in modules.items():
+        stub = ModuleType(module)
+        vars(stub).update(names)
+        monkeypatch.setitem(sys.modules, module, stub)
 
 
 def load(recipe: Path) -> ModuleType:
@@ -77,11 +81,12 @@ def load(recipe: Path) -> ModuleType:
     return module
 
 
-def test_the_repository_says_which_package_api_it_has() -> None:
-    repo = yaml.safe_load((REPOSITORY / "repo.yaml").read_text())["repo"]
-    assert repo == {"namespace": "roundtrip", "api": "v2.2"}
+@pytest.mark.parametrize("repository", [REPOSITORY, TESTBED], ids=lambda folder: folder.name)
+def test_the_repository_says_which_package_api_it_has(repository: Path) -> None:
+    repo = yaml.safe_load((repository / "repo.yaml").read_text())["repo"]
+    assert repo == {"namespace": repository.name, "api": "v2.2"}
     # Package API v2 wants spack_repo/<namespace>.
-    assert (REPOSITORY.parent.name, REPOSITORY.name) == ("spack_repo", repo["namespace"])
+    assert repository.parent.name == "spack_repo"
 
 
 @pytest.mark.parametrize("recipe", RECIPES, ids=lambda recipe: recipe.parent.name)
@@ -195,3 +200,96 @@ class Spec(dict[str, SimpleNamespace]):
 
     def satisfies(self, text: str) -> bool:
         return self._fortran and text.startswith("+fortran")
+
+
+def replace(old: str, new: str, file: str, string: bool) -> None:
+    """Spack's `filter_file` for plain text; a text that is not there is a fault here."""
+    assert string
+    text = Path(file).read_text()
+    assert old in text
+    Path(file).write_text(text.replace(old, new))
+
+
+@pytest.fixture
+def extended(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Any]:
+    """Loads a recipe of the testbed, by the name of the package that it extends."""
+
+    class Builtin:
+        """Stands for the builtin recipe."""
+
+        patches = {"": [SimpleNamespace(url="https://x/8e6d9ba8058a"), SimpleNamespace()]}
+        dependencies = {"": {"automake": 1, "bison": 1}}
+
+        def url_for_version(self, version: str) -> str:
+            return f"https://authors.example/{version}"
+
+        def flag_handler(self, name: str, flags: list[str]) -> tuple[Any, ...]:
+            return flags, None, None
+
+    functions = {
+        **{name: lambda *_, **__: None for name in ("version", "depends_on", "conflicts")},
+        "run_before": lambda _: lambda method: method,
+        "join_path": lambda *parts: "/".join(parts),
+        "filter_file": replace,
+        "Spec": lambda text="": text,
+    }
+    builtin = {
+        f"spack_repo.builtin.packages.{name}.package": {
+            name.capitalize(): type("Builtin", (Builtin,), {})
+        }
+        for name in ("openmpi", "mpich", "boost", "mvapich2")
+    }
+    stand_in(monkeypatch, {"spack.package": functions, **builtin})
+
+    def recipe(package: str) -> Any:
+        module = load(TESTBED / "packages" / package / "package.py")
+        return getattr(module, package.capitalize())
+
+    return recipe
+
+
+@pytest.mark.parametrize(
+    ("package", "version", "file"),
+    [
+        ("openmpi", "4.1.4", "openmpi_4.1.4.orig.tar.xz"),
+        ("mpich", "4.0.2", "mpich_4.0.2.orig.tar.xz"),
+    ],
+)
+def test_only_debians_version_comes_from_debian(
+    extended: Callable[[str], Any], package: str, version: str, file: str
+) -> None:
+    instance = extended(package)()
+    assert instance.url_for_version(version).endswith(f"/{file}")
+    assert instance.url_for_version("9.9") == "https://authors.example/9.9"
+
+
+def test_open_mpi_drops_the_one_patch_and_keeps_the_others(extended: Callable[[str], Any]) -> None:
+    assert [vars(patch) for patch in extended("openmpi").patches[""]] == [{}]
+
+
+def test_mvapich2s_tcp_device_is_mended(
+    extended: Callable[[str], Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The two faults that end the compilation with GCC 12, in the lines where they are."""
+    monkeypatch.chdir(tmp_path)
+    tcp = tmp_path / "src/mpid/ch3/channels/nemesis/netmod/tcp"
+    tcp.mkdir(parents=True)
+    (tcp / "tcp_init.c").write_text("CHECK(mpierrno != 0, mpi_errno);\n")
+    (tcp / "tcp_getip.c").write_text("char* ip[INET];\ninet_ntop(AF_INET, addr, ip);\n")
+
+    extended("mvapich2")().patch()
+
+    assert (tcp / "tcp_init.c").read_text() == "CHECK(mpi_errno != 0, mpi_errno);\n"
+    expected = "char ip[INET];\ninet_ntop(AF_INET, &addr, ip);\n"
+    assert (tcp / "tcp_getip.c").read_text() == expected
+
+
+def test_mvapich2_defines_its_variables_once_for_new_compilers(
+    extended: Callable[[str], Any],
+) -> None:
+    recipe_class = extended("mvapich2")
+    instance = recipe_class()
+    instance.spec = SimpleNamespace(satisfies=lambda text: text == "%c=gcc@10:")
+    assert instance.flag_handler("cflags", []) == (["-fcommon"], None, None)
+    assert instance.flag_handler("fflags", []) == ([], None, None)
+    assert recipe_class.dependencies[""] == {"bison": 1}

@@ -3,20 +3,11 @@
 from __future__ import annotations
 
 import subprocess
-import time
 
 import pytest
+from support.virtual import await_true
 
 pytestmark = pytest.mark.live
-
-
-def wait_for(condition, seconds=20):
-    """Poll until true; slurmctld and slurmdbd answer with a delay."""
-    deadline = time.monotonic() + seconds
-    while not (answer := condition()):
-        assert time.monotonic() < deadline, f"did not happen within {seconds} s"
-        time.sleep(0.1)
-    return answer
 
 
 def test_status_shows_nodes_partitions_and_link(cluster):
@@ -83,10 +74,7 @@ def test_no_such_node_fails(cluster):
 
 
 def test_nodes_have_their_own_name_processes_shm_and_tmp(cluster):
-    names = ("shm", "tmp")
-    cluster.ok(
-        "node", "a1", "touch", *(f"/dev/{n}/mark" if n == "shm" else "/tmp/mark" for n in names)
-    )
+    cluster.ok("node", "a1", "touch", "/dev/shm/mark", "/tmp/mark")
     for name in ("a2", "b1"):
         output = cluster.ok("node", name, "sh", "-c", "hostname; ls /dev/shm /tmp; ps -e -o comm=")
         assert output.startswith(name)
@@ -146,10 +134,11 @@ def test_a_killed_exec_ends_its_command(cluster):
     with subprocess.Popen(
         cluster.command("exec", "sleep", "4711"), env=cluster.variables(), cwd="/"
     ) as process:
-        wait_for(lambda: cluster.run("exec", "pgrep", "-f", "sleep 4711").returncode == 0)
+        pgrep = ("exec", "pgrep", "-fx", "sleep 4711")
+        assert await_true(lambda: cluster.run(*pgrep).returncode == 0, 20)
         process.terminate()
         process.wait(10)
-    wait_for(lambda: cluster.run("exec", "pgrep", "-fx", "sleep 4711").returncode == 1)
+    assert await_true(lambda: cluster.run(*pgrep).returncode == 1, 20)
 
 
 def test_keys_and_state_are_for_their_owner_only(cluster):
@@ -162,16 +151,16 @@ def test_keys_and_state_are_for_their_owner_only(cluster):
 
 def test_a_killed_slurmd_is_named_and_can_be_restarted(cluster):
     cluster.ok("node", "b2", "pkill", "-x", "slurmd")
-    status = wait_for(lambda: (s := cluster.status())["state"] == "broken" and s)
-    assert status["why"] == "not running: b2"
+    assert await_true(lambda: cluster.status()["state"] == "broken", 20)
+    assert cluster.status()["why"] == "not running: b2"
     cluster.ok("node", "b2", "slurmd")
-    wait_for(lambda: cluster.status()["state"] == "up")
+    assert await_true(lambda: cluster.status()["state"] == "up", 20)
     assert cluster.ok("exec", "srun", "-w", "b2", "hostname") == "b2\n"
 
 
 def test_slurmctld_can_be_restarted(cluster):
     cluster.ok("exec", "pkill", "-x", "slurmctld")
-    wait_for(lambda: not cluster.status()["daemons"]["slurmctld"])
+    assert await_true(lambda: not cluster.status()["daemons"]["slurmctld"], 20)
     cluster.ok("exec", "slurmctld")
-    wait_for(lambda: cluster.status()["state"] == "up")
+    assert await_true(lambda: cluster.status()["state"] == "up", 20)
     assert cluster.ok("exec", "srun", "-N4", "true") == ""

@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
+from support.virtual import await_true
 
 pytestmark = [pytest.mark.nightly, pytest.mark.live]
 
@@ -52,11 +53,8 @@ def host_state():
     return {link["ifname"] for link in links}, [line.split()[4] for line in mounts], groups
 
 
-def wait_gone(namespaces_of_cluster):
-    deadline = time.monotonic() + 10
-    while leftovers := namespaces_of_cluster & namespaces(everybody()):
-        assert time.monotonic() < deadline, f"still there: {leftovers}"
-        time.sleep(0.05)
+def wait_gone(spaces):
+    assert await_true(lambda: not spaces & namespaces(everybody()), 10), "they are still there"
 
 
 def test_down_leaves_nothing(single):
@@ -149,11 +147,8 @@ def test_up_mends_a_cluster_that_is_half_dead(single, victim):
         os.kill(single.world(), signal.SIGKILL)
     else:
         single.ok("exec", "pkill", "-KILL", "-f", f"^[^ ]*{victim}")
-    deadline = time.monotonic() + 10
-    while (status := single.status())["state"] == "up":
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
-    assert status["state"] == "broken"
+    assert await_true(lambda: single.status()["state"] != "up", 10)
+    assert single.status()["state"] == "broken"
     assert single.run("status").returncode == 1
     process = single.run("up", "--nodes", "1+1")
     assert process.returncode == 0, process.stderr
@@ -192,10 +187,7 @@ def test_a_node_loses_its_power_and_gets_it_back(single):
     assert single.run(*ping).returncode == 1
     assert single.run("node", "a2", "true").returncode != 0
     single.ok("power", "a2", "on")
-    deadline = time.monotonic() + 60
-    while single.status()["state"] != "up":
-        assert time.monotonic() < deadline, single.status()
-        time.sleep(0.1)
+    assert await_true(lambda: single.status()["state"] == "up", 60), single.status()
     assert single.ok(*ping)
     assert single.ok("exec", "srun", "-w", "a2", "hostname").split() == ["a2"]
     assert pid_file.read_text() != pid

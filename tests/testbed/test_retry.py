@@ -5,23 +5,22 @@ from __future__ import annotations
 import os
 
 import pytest
+from support.scripts import script
 
 pytestmark = [pytest.mark.nightly, pytest.mark.live]
 
 
-def with_slurmd(cluster, vcluster, script):
+def with_slurmd(cluster, vcluster, body):
     """The same cluster, with a slurmd of ours found first."""
     folder = cluster.home / f"{cluster.name}-programs"
-    folder.mkdir()
-    (folder / "slurmd").write_text(f'#!/bin/sh\n{script}\nexec /usr/sbin/slurmd "$@"\n')
-    (folder / "slurmd").chmod(0o755)
+    script(folder / "slurmd", f'{body}\nexec /usr/sbin/slurmd "$@"')
     path = f"{folder}:{os.environ['PATH']}"
     return vcluster(cluster.home, cluster.name, {"PATH": path}), folder
 
 
 def test_a_node_that_fails_once_is_tried_again(single, vcluster):
-    script = 'case "$*" in *b1*) mkdir "$0.once" 2>/dev/null && exit 1;; esac'
-    cluster, folder = with_slurmd(single, vcluster, script)
+    body = 'case "$*" in *b1*) mkdir "$0.once" 2>/dev/null && exit 1;; esac'
+    cluster, folder = with_slurmd(single, vcluster, body)
     cluster.ok("up", "--nodes", "1+1", "--share", str(folder))
     log = (single.state / "log" / "world.log").read_text()
     assert "node b1: ended with status 1 (attempt 1)" in log

@@ -1,4 +1,4 @@
-"""The cable of a node that is made sick, without a cluster: what is applied to its link."""
+"""What is applied to the links, without a cluster: by a sick node's cable, at the end of a cut."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from types import SimpleNamespace
 
 import pytest
 from vclusterlib import cgroup, faults, network
-from vclusterlib.link import LinkSettings
+from vclusterlib.control import Control
+from vclusterlib.link import LinkSettings, UserspaceLink
 from vclusterlib.spec import Spec, parse_nodes
 
 
@@ -36,3 +37,24 @@ def test_a_link_has_the_delay_of_both_ways_and_the_loss_of_each(applied):
     node_faults.change("a2", {}, clear=True)
     assert ("stop", "cable-a2") in applied
     assert node_faults.to_json() == {}
+
+
+@pytest.mark.parametrize(
+    ("changes", "fresh", "words"),
+    [
+        ({"rtt": 0.002}, False, set()),
+        ({"up": True}, False, {"up"}),
+        ({"up": False}, False, {"down"}),
+        ({}, True, {"up"}),  # a lease
+        ({"rtt": 0.002}, True, {"up"}),
+    ],
+)
+def test_only_up_and_a_lease_end_a_cut(monkeypatch, changes, fresh, words):
+    sent = []
+    monkeypatch.setattr(network, "segment_in_software", lambda *_: None)
+    monkeypatch.setattr(UserspaceLink, "_ask", lambda self, command: sent.append(command))
+    link = object.__new__(UserspaceLink)
+    link._senders, link._in_packets = (), False
+    state = SimpleNamespace(spec=Spec)
+    Control(state, link, None, None).apply(changes, test=False, fresh=fresh)
+    assert set(sent[-1].split()) & {"up", "down"} == words
