@@ -48,22 +48,19 @@ class Steps:
             step.clock, step.processor = time.monotonic() - clock, _processor() - processor
 
 
-def run(
-    words: Sequence[str | Path], folder: Path, variables: Mapping[str, str] | None = None
-) -> None:
+def run(words: Sequence[str | Path], folder: Path, variables: Mapping[str, str] = {}) -> None:
     """Run a command with its output shown; StepError if it fails."""
     sys.stdout.flush()
-    if subprocess.run(words, cwd=folder, env={**os.environ, **(variables or {})}).returncode:
+    if subprocess.run(words, cwd=folder, env={**os.environ, **variables}).returncode:
         raise StepError(f"failed: {' '.join(map(str, words))}")
 
 
 def output_of(
-    words: Sequence[str | Path], folder: Path, variables: Mapping[str, str] | None = None
+    words: Sequence[str | Path], folder: Path, variables: Mapping[str, str] = {}
 ) -> str | None:
     """The standard output of a command; None if it fails."""
-    process = subprocess.run(
-        words, cwd=folder, env={**os.environ, **(variables or {})}, capture_output=True, text=True
-    )
+    environ = {**os.environ, **variables}
+    process = subprocess.run(words, cwd=folder, env=environ, capture_output=True, text=True)
     return None if process.returncode else process.stdout.strip()
 
 

@@ -40,13 +40,12 @@ def node_states() -> dict[str, str]:
 class NodeBoot:
     """The first processes of the nodes, from their fork until Slurm reports that all work."""
 
-    def __init__(
-        self, state: State, spec: Spec, daemons: Daemons, visible_folders: list[str]
-    ) -> None:
+    def __init__(self, state: State, spec: Spec, daemons: Daemons, folders: list[str]) -> None:
+        """`folders` stay visible on the nodes."""
         self._state = state
         self._spec = spec
         self._daemons = daemons
-        self._visible_folders = visible_folders
+        self._visible_folders = folders
         self._gate, self._gate_holder = os.pipe2(os.O_CLOEXEC)
         self._attempts: dict[str, int] = {}
         self._deadline: dict[str, float] = {}
@@ -107,13 +106,12 @@ class NodeBoot:
 class Power:
     """The power switches of all nodes; only the world, the parent of the nodes, uses it."""
 
-    def __init__(
-        self, state: State, spec: Spec, daemons: Daemons, visible_folders: list[str]
-    ) -> None:
+    def __init__(self, state: State, spec: Spec, daemons: Daemons, folders: list[str]) -> None:
+        """`folders` stay visible on the nodes."""
         self._state = state
         self._spec = spec
         self._daemons = daemons
-        self._visible_folders = visible_folders
+        self._visible_folders = folders
 
     def switch(self, name: str, on: bool) -> None:
         """Switch a node on or off; UserError if there is none, or it is on (off) already."""

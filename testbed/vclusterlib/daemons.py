@@ -131,9 +131,7 @@ def daemons_alive(daemons: Iterable[str]) -> dict[str, bool]:
     return {name: (namespace, short_name) in processes for name, short_name in names.items()}
 
 
-def slurmd_alive(first_processes: dict[str, int]) -> dict[str, bool]:
+def slurmd_alive(pids: dict[str, int]) -> dict[str, bool]:
     """For each node, by the pid of its first process, whether its slurmd runs."""
     processes = _running_processes(["slurmd"])
-    return {
-        node: (_namespace(str(pid)), "slurmd") in processes for node, pid in first_processes.items()
-    }
+    return {node: (_namespace(str(pid)), "slurmd") in processes for node, pid in pids.items()}

@@ -15,7 +15,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from vclusterlib import network
 from vclusterlib.daemons import Daemons
@@ -55,19 +55,6 @@ class LinkSettings:
             "seed": self.seed,
             "up": self.up,
         }
-
-
-class Link(Protocol):
-    """The interface of a link to the world."""
-
-    engine: str
-    program: str
-
-    def apply(self, settings: LinkSettings, ends_cut: bool = False) -> None: ...
-
-    def cut(self, seconds: float) -> None: ...
-
-    def statistics(self, reset: bool) -> dict[str, Any]: ...
 
 
 class UserspaceLink:
@@ -195,6 +182,10 @@ class NetemLink:
             "started_ns": self._started,
             "changes": self._changes,
         }
+
+
+#: A link as the world uses it.
+Link = UserspaceLink | NetemLink
 
 
 def netem_script(settings: LinkSettings) -> list[str]:

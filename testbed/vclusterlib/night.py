@@ -93,10 +93,8 @@ class Cluster:
     share: Path
 
     def run(self, *command: str) -> subprocess.CompletedProcess[str]:
-        full_command = [str(VCLUSTER), "--name", self.name, *command]
-        return subprocess.run(
-            full_command, cwd=CHECKOUT, capture_output=True, text=True, check=False
-        )
+        words = [str(VCLUSTER), "--name", self.name, *command]
+        return subprocess.run(words, cwd=CHECKOUT, capture_output=True, text=True, check=False)
 
     def ok(self, *command: str) -> str:
         process = self.run(*command)
@@ -156,9 +154,8 @@ def measure_night(
 ) -> tuple[str, dict[str, str]]:
     """Measure a night; return its summary line, and the verdicts by named node."""
     begin = time.monotonic()
-    run_process = cluster.roundtrip(
-        series, "run", str(cluster.share / "pairs.toml"), "--site", "virtual"
-    )
+    campaign = str(cluster.share / "pairs.toml")
+    run_process = cluster.roundtrip(series, "run", campaign, "--site", "virtual")
     duration = time.monotonic() - begin
     match = _COMPLETED.search(run_process.stderr)
     if match is None or run_process.returncode not in (0, 1):

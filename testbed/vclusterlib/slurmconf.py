@@ -125,9 +125,8 @@ def hosts(spec: Spec) -> str:
     for node in spec.nodes:
         if spec.managed:
             lines.append(f"{node.management_address} {node.name}")
-        lines.append(
-            f"{node.fabric_address} {'' if spec.managed else node.name + ' '}{node.name}-f"
-        )
+        name = "" if spec.managed else f"{node.name} "
+        lines.append(f"{node.fabric_address} {name}{node.name}-f")
     return "\n".join(lines) + "\n"
 
 

@@ -22,11 +22,9 @@ def _parse(text: str, quantity: str, units: Mapping[str, float], example: str) -
     return float(match[1]) * units[match[2]]
 
 
-def _within(
-    value: float, low: float, high: float, quantity: str, text: str, range_text: str
-) -> float:
+def _within(value: float, low: float, high: float, quantity: str, text: str, span: str) -> float:
     if not low <= value <= high:
-        raise UserError(f"{quantity} {text} is out of range: allowed is {range_text}")
+        raise UserError(f"{quantity} {text} is out of range: allowed is {span}")
     return value
 
 

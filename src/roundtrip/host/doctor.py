@@ -82,9 +82,8 @@ def turbo(host: Host) -> Finding:
     """Whether the processors' frequency depends on their temperature."""
     detail = {True: "on", False: "off", None: _UNKNOWN}[host.turbo]
     advice = "speed depends on temperature: echo 1 > .../cpu/intel_pstate/no_turbo"
-    return warn_if(
-        host.turbo is True, "turbo", detail, advice + " (or echo 0 > .../cpu/cpufreq/boost)"
-    )
+    advice += " (or echo 0 > .../cpu/cpufreq/boost)"
+    return warn_if(host.turbo is True, "turbo", detail, advice)
 
 
 def load(host: Host) -> Finding:
@@ -137,18 +136,15 @@ def numa(host: Host) -> Finding:
     return warn_if(is_bad, "NUMA", detail, "echo 0 > /proc/sys/kernel/numa_balancing")
 
 
-def packages(missing_packages: Sequence[str] | None) -> Finding:
+def packages(missing: Sequence[str] | None) -> Finding:
     """Whether all packages of a campaign are installed.
 
-    `missing_packages` are the packages that are not; None without dpkg and rpm.
+    `missing` are the packages that are not; None without dpkg and rpm.
     """
-    if missing_packages is None:
+    if missing is None:
         return Finding("packages", "warn", "no dpkg and no rpm", "build the software with Spack")
-    if missing_packages:
-        return Finding(
-            "packages", "warn", f"not installed: {', '.join(missing_packages)}", "make setup"
-        )
-    return Finding("packages", "ok", "all installed")
+    detail = f"not installed: {', '.join(missing)}" if missing else "all installed"
+    return warn_if(bool(missing), "packages", detail, "make setup")
 
 
 def toolchains(states: Mapping[str, str]) -> Finding:

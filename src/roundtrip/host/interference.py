@@ -141,9 +141,8 @@ def findings(blocks: Sequence[Block], levels: Levels, autogroup: bool | None) ->
 
 def _others(blocks: Sequence[Block]) -> Finding:
     mean = statistics.mean(block.other_processors for block in blocks)
-    detail = (
-        f"{mean:.2f} processors while the test ran{_slowdown(lambda b: b.other_processors, blocks)}"
-    )
+    slowdown = _slowdown(lambda block: block.other_processors, blocks)
+    detail = f"{mean:.2f} processors while the test ran{slowdown}"
     advice = "stop other work, or wait until it is done"
     return warn_if(mean > _OTHERS, "others' load", detail, advice)
 
@@ -161,9 +160,8 @@ def _autogroup(blocks: Sequence[Block], autogroup: bool | None) -> Finding:
 
 def _steal(blocks: Sequence[Block]) -> Finding:
     mean = statistics.mean(block.steal_processors for block in blocks)
-    detail = (
-        f"{mean:.3f} processors while the test ran{_slowdown(lambda b: b.steal_processors, blocks)}"
-    )
+    slowdown = _slowdown(lambda block: block.steal_processors, blocks)
+    detail = f"{mean:.3f} processors while the test ran{slowdown}"
     advice = "the hypervisor's other guests: repeat at quieter times"
     return warn_if(mean > _STEAL, "CPU steal", detail, advice)
 

@@ -64,10 +64,8 @@ def libraries(program: Path) -> dict[str, Path]:
 
 def mpi_library(program: Path) -> Path | None:
     """The file of the MPI library that the program links; None if it links none, or several."""
-    candidates = {
-        file for name, file in libraries(program).items() if re.fullmatch(MPI_LIBRARY, name)
-    }
-    return candidates.pop() if len(candidates) == 1 else None
+    matches = {file for name, file in libraries(program).items() if re.fullmatch(MPI_LIBRARY, name)}
+    return matches.pop() if len(matches) == 1 else None
 
 
 def _listed(listing: str) -> Iterator[tuple[str, Path]]:

@@ -25,7 +25,7 @@ from roundtrip.sites.site import Case, Finding, Site, last_line, summarise
 from roundtrip.sites.slurm import SlurmFacts
 
 #: Number of lines from which a file of a site is too long.
-LONGEST_FILE = 100
+MOST_LINES = 100
 #: A partition with this feature is documentation: no check may run there.
 HISTORICAL = "historical"
 _TIME = re.compile(r"^#SBATCH --time=(\S+)$", re.MULTILINE)
@@ -70,10 +70,8 @@ def check_files(site: Site) -> list[Finding]:
         if (file := site.folder / name).is_file():
             lines = file.read_text().count("\n")
             sizes.append(f"{name} {lines} lines")
-            if lines >= LONGEST_FILE:
-                faults.append(
-                    f"{name} has {lines} lines: a site is data, under {LONGEST_FILE} lines"
-                )
+            if lines >= MOST_LINES:
+                faults.append(f"{name} has {lines} lines: a site is data, under {MOST_LINES} lines")
     tree = ast.parse((site.folder / "reframe.py").read_text())
     callees = {
         node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
@@ -95,23 +93,20 @@ def check_partitions(site: Site) -> list[Finding]:
     faults = []
     for name, partition in site.partitions.items():
         extras, features = partition.get("extras", {}), partition.get("features", [])
-        variables = dict(partition.get("env_vars", []))
-        if not extras.get("fabric"):
-            faults.append(f"partition '{name}': no fabric chosen (extras: fabric)")
-        if not extras.get("binding"):
-            faults.append(f"partition '{name}': no binding chosen (extras: binding)")
+        variables, place = dict(partition.get("env_vars", [])), f"partition '{name}'"
+        for key in ("fabric", "binding"):
+            if not extras.get(key):
+                faults.append(f"{place}: no {key} chosen (extras: {key})")
         if HISTORICAL in features:
             continue
         if extras.get("fabric") in RDMA:
             faults += [
-                f"partition '{name}': {variable} is not set, so UCX would choose by itself"
+                f"{place}: {variable} is not set, so UCX would choose by itself"
                 for variable in ("UCX_NET_DEVICES", "UCX_TLS")
                 if not variables.get(variable)
             ]
         if partition.get("max_jobs") != 1:
-            faults.append(
-                f"partition '{name}': max_jobs must be 1, or jobs share what they measure"
-            )
+            faults.append(f"{place}: max_jobs must be 1, or jobs share what they measure")
     if any(
         partition.get("extras", {}).get("binding") != "none"
         for partition in site.partitions.values()
@@ -155,19 +150,17 @@ def compare_limits(site: Site, cluster: SlurmFacts) -> list[Finding]:
 
 def _refused(access: Mapping[str, str], cluster: SlurmFacts) -> list[str]:
     """Return a line for each request of a partition's access that Slurm lacks or would refuse."""
-    slurm_name = access["partition"]
-    kinds, limits = cluster.kinds.get(slurm_name, ()), cluster.limit(slurm_name)
-    faults = [] if limits.up else [f"Slurm's '{slurm_name}' is not up: it starts no job"]
+    name = access["partition"]
+    kinds, limits = cluster.kinds.get(name, ()), cluster.limit(name)
+    faults = [] if limits.up else [f"Slurm's '{name}' is not up: it starts no job"]
     features = {feature for kind in kinds for feature in kind.features}
     for feature in re.findall(r"[A-Za-z_][\w.-]*", access.get("constraint", "") if kinds else ""):
         if feature not in features:
             choices = ", ".join(sorted(features)) or "none"
-            faults.append(
-                f"no node of '{slurm_name}' has the feature '{feature}'; there are: {choices}"
-            )
+            faults.append(f"no node of '{name}' has the feature '{feature}'; there are: {choices}")
     gres = access.get("gres", "").split(":")[0]
     if gres and kinds and not any(kind.gres.split(":")[0] == gres for kind in kinds):
-        faults.append(f"no node of '{slurm_name}' has '{gres}'")
+        faults.append(f"no node of '{name}' has '{gres}'")
     for title, value, names, allowlist in (
         ("QOS", access.get("qos"), tuple(cluster.qos), limits.qos),
         ("account", access.get("account"), cluster.accounts, limits.accounts),
@@ -175,7 +168,7 @@ def _refused(access: Mapping[str, str], cluster: SlurmFacts) -> list[str]:
         if value and names and value not in names:
             faults.append(f"there is no {title} '{value}' for you; there are: {', '.join(names)}")
         elif value and allowlist and value not in allowlist:
-            faults.append(f"'{slurm_name}' takes no {title} '{value}', only {', '.join(allowlist)}")
+            faults.append(f"'{name}' takes no {title} '{value}', only {', '.join(allowlist)}")
     return faults
 
 
@@ -226,9 +219,7 @@ def _nightly(environment: Mapping[str, str], cluster: SlurmFacts) -> list[str]:
 
 def compare_slurm(site: Site, cluster: SlurmFacts) -> list[Finding]:
     """Compare partitions, sizes, PMI and limits with Slurm, or say why they were not checked."""
-    options = {
-        name: slurm.access_options(p.get("access", [])) for name, p in site.partitions.items()
-    }
+    options = {key: slurm.access_options(p.get("access", [])) for key, p in site.partitions.items()}
     slurm_names = {
         name: access["partition"] for name, access in options.items() if "partition" in access
     }
@@ -262,22 +253,16 @@ def compare_slurm(site: Site, cluster: SlurmFacts) -> list[Finding]:
     ]
 
 
-def _compare_size(
-    name: str, extras: Mapping[str, Any], slurm_partition: slurm.Partition
-) -> list[str]:
+def _compare_size(name: str, extras: Mapping[str, Any], partition: slurm.Partition) -> list[str]:
     """Return a line for each size that is missing or exceeds Slurm's; smaller sizes are legal."""
-    lines = []
+    lines, place = [], f"partition '{name}'"
     for quantity in ("nodes", "cores", "sockets"):
-        slurm_count, site_count = getattr(slurm_partition, quantity), extras.get(quantity)
-        if site_count is None and (slurm_count or quantity != "sockets"):
-            lines.append(
-                f"partition '{name}' does not say how many {quantity}: sinfo has {slurm_count}"
-            )
-        elif site_count is not None and slurm_count and site_count > slurm_count:
+        count, site_count = getattr(partition, quantity), extras.get(quantity)
+        if site_count is None and (count or quantity != "sockets"):
+            lines.append(f"{place} does not say how many {quantity}: sinfo has {count}")
+        elif site_count is not None and count and site_count > count:
             suffix = "" if quantity == "nodes" else " a node"
-            lines.append(
-                f"partition '{name}': {site_count} {quantity}{suffix}, and sinfo has {slurm_count}"
-            )
+            lines.append(f"{place}: {site_count} {quantity}{suffix}, and sinfo has {count}")
     return lines
 
 

@@ -52,6 +52,11 @@ def _spread_partitions(
     return copies
 
 
+def _table(description: str) -> Any:
+    """The field of a table that may be left out."""
+    return Field(default_factory=dict, description=description)
+
+
 class Simulated(Table):
     """What a partition simulates."""
 
@@ -144,10 +149,8 @@ class Launch(Table):
     )
     pmi: str | None = optional("value of srun's `--mpi`")
     options: Strings = Field((), description="options of the launcher")
-    variables: dict[str, str] = Field(default_factory=dict, description="environment variables")
-    variables_as_root: dict[str, str] = Field(
-        default_factory=dict, description="the same, set only for root"
-    )
+    variables: dict[str, str] = _table("environment variables")
+    variables_as_root: dict[str, str] = _table("the same, set only for root")
 
 
 class Condition(Table):
@@ -166,7 +169,7 @@ class Transport(Table):
 
     mpi: str = Field(description="the MPI; its toolchain with the last Boost is taken")
     over: str = Field(description="the transport's name, on show")
-    variables: dict[str, str] = Field(default_factory=dict, description="variables that choose it")
+    variables: dict[str, str] = _table("variables that choose it")
     unless: str | None = optional("a condition under which it is left out")
 
 
@@ -176,18 +179,16 @@ class Partition(Table):
     name: str = Field(description="its name; that of its table by default")
     description: str = Field(description="ReFrame's `descr`")
     scheduler: str = Field(description="ReFrame's scheduler, as `slurm`, `squeue` or `local`")
-    scheduler_if: dict[str, str] = Field(
-        default_factory=dict, description="another scheduler, by the condition that holds"
-    )
+    scheduler_if: dict[str, str] = _table("another scheduler, by the condition that holds")
     launcher: str = Field(description="ReFrame's launcher, as `srun`")
     access: Strings = Field((), description="options that get a job its nodes")
     account: str | None = optional(
         "an option with `{account}`, added if `$ROUNDTRIP_ACCOUNT` is set"
     )
-    options: dict[str, Any] = Field(default_factory=dict, description="ReFrame's `sched_options`")
+    options: dict[str, Any] = _table("ReFrame's `sched_options`")
     without: Strings = Field((), description="MPI families that cannot run there")
     environs: Strings | None = optional("its environments; all by default")
-    variables: dict[str, str] = Field(default_factory=dict, description="environment variables")
+    variables: dict[str, str] = _table("environment variables")
     prepare: Strings = Field((), description="commands before each launch")
     features: Strings = Field((), description="what checks ask for; counts are derived (scales)")
     processor: dict[str, Any] | None = optional("ReFrame's `processor`")
@@ -228,21 +229,13 @@ class SiteData(Table):
     detect: Annotated[tuple[Literal["pvm"], ...], Field(strict=False)] = Field(
         (), description="features that every partition has if the machine offers them"
     )
-    launch: dict[str, Launch] = Field(
-        default_factory=dict, description="tables `[launch.FAMILY]`, by MPI family"
-    )
-    variables: dict[str, str] = Field(
-        default_factory=dict, description="what all toolchains of `toolchains.toml` need set"
-    )
-    condition: dict[str, Condition] = Field(
-        default_factory=dict, description="tables `[condition.NAME]`"
-    )
-    transport: dict[str, Transport] = Field(
-        default_factory=dict, description="a line for each transport, an environment of its own"
-    )
+    launch: dict[str, Launch] = _table("tables `[launch.FAMILY]`, by MPI family")
+    variables: dict[str, str] = _table("what all toolchains of `toolchains.toml` need set")
+    condition: dict[str, Condition] = _table("tables `[condition.NAME]`")
+    transport: dict[str, Transport] = _table("a line for each transport, an environment of its own")
     partition: dict[str, Partition] = Field(description="tables `[partition.NAME]`")
-    declared: dict[str, dict[str, Any]] = Field(
-        default_factory=dict, description='environments in ReFrame\'s form, for `software = "none"`'
+    declared: dict[str, dict[str, Any]] = _table(
+        'environments in ReFrame\'s form, for `software = "none"`'
     )
 
 

@@ -66,9 +66,7 @@ def socket_options(launcher: str, placement: str, options: Sequence[str]) -> lis
 
 def _without(options: Sequence[str], setting: Sequence[str]) -> list[str]:
     """Remove each option named as in `setting`, with its value in the same word or the next."""
-    positions = [
-        number for number, option in enumerate(options) if _key(option) == _key(setting[0])
-    ]
+    positions = [index for index, option in enumerate(options) if _key(option) == _key(setting[0])]
     removals = {number + step for number in positions for step in range(len(setting))}
     return [option for number, option in enumerate(options) if number not in removals]
 

@@ -44,9 +44,7 @@ def answer(
         site.add_sticky_option("systems/prefix", folder)
     runtime.init_runtime(site)
     test_cases = _load(files, {"_rfm_dry_run": "1"} if folder else {})
-    cases = {
-        _case(test_case): test_case for test_case in test_cases if not test_case.check.is_fixture()
-    }
+    cases = {_case(item): item for item in test_cases if not item.check.is_fixture()}
     reply = {"config": json.loads(str(site)), "cases": [asdict(case) for case in cases]}
     if folder:
         selection: dict[object, Case] = {}
@@ -55,9 +53,8 @@ def answer(
                 selection.setdefault(_kind(case, cases[case]), case)
             elif case.id in names:
                 selection[case.id] = case
-        reply["scripts"] = _scripts(
-            {case.id: cases[case] for case in selection.values()}, test_cases
-        )
+        cases_by_name = {case.id: cases[case] for case in selection.values()}
+        reply["scripts"] = _scripts(cases_by_name, test_cases)
     return reply
 
 
@@ -66,9 +63,8 @@ def _load(files: Sequence[str], variables: dict[str, str]) -> list[TestCase]:
     checks = []
     for file in files:
         try:
-            module = import_module_from_file(
-                str(Path(file).resolve()), force=True, load_parents=True
-            )
+            path = str(Path(file).resolve())
+            module = import_module_from_file(path, force=True, load_parents=True)
         except Exception as error:
             raise ImportError(f"{file}: a check does not load: {error}") from error
         checks += loader.load_from_module(module)

@@ -120,10 +120,8 @@ def read(file: Path) -> Lock:
         raise UserError(f"not a Spack lock file ({type(error).__name__}: {error})", file) from None
     hashes = set(specs)
     references = {r.hash for r in roots} | {d[1] for s in specs.values() for d in s.dependencies}
-    if missing_hashes := sorted(references - hashes):
-        raise UserError(
-            f"truncated: it refers to {missing_hashes[0][:7]!a} and does not hold it", file
-        )
+    for reference in sorted(references - hashes):
+        raise UserError(f"truncated: it refers to {reference[:7]!a} and does not hold it", file)
     return Lock(file, spack, roots, specs)
 
 

@@ -212,10 +212,8 @@ def _partition(
 
 def _jobs(partition: Partition) -> int:
     """Return the limit of concurrent jobs, which a campaign raises if launches share no node."""
-    job_limit = os.environ.get("ROUNDTRIP_SIDE_BY_SIDE", "")
-    return (
-        int(job_limit) if partition.side_by_side and job_limit.isdecimal() else partition.max_jobs
-    )
+    limit = os.environ.get("ROUNDTRIP_SIDE_BY_SIDE", "")
+    return int(limit) if partition.side_by_side and limit.isdecimal() else partition.max_jobs
 
 
 def _detected(site: SiteData) -> list[str]:

@@ -168,9 +168,8 @@ class Site:
         options = [f"--checkpath={file}" for file in files]
         options += [f"--setvar={name}={value}" for name, value in (variables or {}).items()]
         flags = ("--skip-system-check", "--skip-prgenv-check", "--describe")
-        tests: list[dict[str, Any]] = json.loads(
-            self._reframe(*options, *flags, selection=selection)
-        )
+        output = self._reframe(*options, *flags, selection=selection)
+        tests: list[dict[str, Any]] = json.loads(output)
         return tests
 
     def cases(

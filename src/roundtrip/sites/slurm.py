@@ -120,9 +120,8 @@ def access_options(access: Iterable[str]) -> dict[str, str]:
     for names in _OPTIONS:
         parser.add_argument(*names, default=argparse.SUPPRESS)
     try:
-        options, _ = parser.parse_known_args(
-            [word for option in access for word in shlex.split(option)]
-        )
+        words = [word for option in access for word in shlex.split(option)]
+        options, _ = parser.parse_known_args(words)
     except (argparse.ArgumentError, ValueError):  # ValueError: a quote is not closed
         return {}
     return vars(options)

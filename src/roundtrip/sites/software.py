@@ -60,9 +60,8 @@ class Spack:
         sections = [[str(f), "env" if f.stem == "spack" else f.stem] for f in files]
         code = _VALIDATE.format(files=json.dumps(sections))
         statement = f"exec({code!r})"  # `spack python -c` takes one statement
-        process = subprocess.run(
-            [self.command, "python", "-c", statement], capture_output=True, text=True
-        )
+        command = [self.command, "python", "-c", statement]
+        process = subprocess.run(command, capture_output=True, text=True)
         match = re.search(r"^FAULTS (.*)$", process.stdout, re.MULTILINE)
         if not match:
             raise UserError(f"`spack python` failed: {last_line(process.stderr + process.stdout)}")
@@ -122,11 +121,10 @@ def mismatches(lock: Lock, roots: list[str]) -> list[str]:
     """Return lines about roots that the lock lacks or has in excess; at most 3 roots of each."""
     spec_counts = Counter(map(canonical_spec, roots))
     lock_counts = Counter(canonical_spec(root.spec) for root in lock.roots)
+    missing, excess = spec_counts - lock_counts, lock_counts - spec_counts
     return [
-        *_some("not in the lock file", sorted((spec_counts - lock_counts).elements())),
-        *_some(
-            "in the lock file and not asked for", sorted((lock_counts - spec_counts).elements())
-        ),
+        *_some("not in the lock file", sorted(missing.elements())),
+        *_some("in the lock file and not asked for", sorted(excess.elements())),
     ]
 
 
@@ -203,9 +201,8 @@ def check_schema(folder: Path, environment: Path) -> list[Finding]:
         if spack is None:
             return [Finding("not checked", subject, "no spack in $SPACK_ROOT or PATH")]
         names = [environment, *sorted(folder.glob("*.yaml"))]
-        return summarise(
-            subject, spack.schema_faults(names), f"{len(names)} files, Spack {spack.version}"
-        )
+        summary = f"{len(names)} files, Spack {spack.version}"
+        return summarise(subject, spack.schema_faults(names), summary)
     except UserError as error:
         return [Finding("fault", subject, error.message)]
 

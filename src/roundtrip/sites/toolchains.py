@@ -142,10 +142,8 @@ def environments(
     lock = locks.read(file)
     items = toolchains(lock, label)
     # Programs that do not use Boost are measured with one Boost only, the last of each MPI.
-    last_by_mpi = {item.mpi.hash: item.name for item in sorted(items, key=lambda item: item.name)}
-    entries = [
-        _environment(item, lock, system, starts, last_by_mpi[item.mpi.hash]) for item in items
-    ]
+    last = {item.mpi.hash: item.name for item in sorted(items, key=lambda item: item.name)}
+    entries = [_environment(item, lock, system, starts, last[item.mpi.hash]) for item in items]
     if not installed_names(entries):
         warn_empty_site(system, f"no toolchain of {file} is installed: `spack install`")
     return entries

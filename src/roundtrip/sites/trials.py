@@ -288,11 +288,9 @@ def _why(case: dict[str, Any]) -> str:
     if stack := _STACK.findall(text):
         return str(stack[-1])
     lines = [line.strip() for line in text.splitlines() if not _CHATTER.search(line)]
-    error_lines = [
-        line for line in lines if re.search(r"rror\b|annot|nable to|not found|efused", line)
-    ]
+    errors = [line for line in lines if re.search(r"rror\b|annot|nable to|not found|efused", line)]
     reason = (case.get("fail_reason") or "it wrote nothing").strip().splitlines()[0]
-    return error_lines[0] if error_lines else reason
+    return errors[0] if errors else reason
 
 
 def _text(case: dict[str, Any], key: str) -> str:

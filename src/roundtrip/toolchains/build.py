@@ -128,9 +128,8 @@ def _make(
         flags = ["as Debian built it"]
     else:
         say(f"Boost {boost.version}: sources")
-        sources = store.ensure(
-            boost_key(boost, "sources"), partial(prefixes.make_sources, boost, archive)
-        )
+        make_sources = partial(prefixes.make_sources, boost, archive)
+        sources = store.ensure(boost_key(boost, "sources"), make_sources)
         prefixes.compile_libraries(
             plan, sources, place, log, lambda n, of: say(f"compiling Boost.MPI: {n} of {of} files")
         )

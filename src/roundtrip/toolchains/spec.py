@@ -194,9 +194,8 @@ def load(file: Path) -> Catalogue:
         family = content.family[table.family]
         mpis[name] = Mpi(name=name, kind=family, is_available=is_available, **table.model_dump())
     distribution_mpis = [mpi for mpi in mpis.values() if mpi.packages]
-    versions = (
-        facts.installed_packages([name for mpi in distribution_mpis for name in mpi.packages]) or {}
-    )
+    packages = [name for mpi in distribution_mpis for name in mpi.packages]
+    versions = facts.installed_packages(packages) or {}
     for mpi in distribution_mpis:
         local_mpi = _distribution_mpi(mpi, versions) if mpi.is_available else None
         mpis[mpi.name] = mpi.model_copy(update={"is_available": False})
