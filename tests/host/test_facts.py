@@ -11,7 +11,7 @@ import pytest
 from roundtrip.host import facts
 from roundtrip.host.facts import Cache
 
-RECORDED = Path(__file__).parents[1] / "data" / "hosts" / "virtual-2-cores"
+HOST = facts.read_host(Path(__file__).parents[1] / "data" / "hosts" / "virtual-2-cores")
 
 
 def tree(root: Path, files: dict[str, str]) -> Path:
@@ -22,7 +22,7 @@ def tree(root: Path, files: dict[str, str]) -> Path:
 
 
 def test_recorded_virtual_machine() -> None:
-    host = facts.read_host(RECORDED)
+    host = HOST
     assert (host.logical, host.usable, host.cores, host.sockets) == (2, 2, 2, 1)
     assert host.cpu_model == "Intel(R) Xeon(R) Processor"
     assert host.smt is False
@@ -57,9 +57,8 @@ def test_bare_metal_with_two_threads_a_core(tmp_path: Path) -> None:
     for number in range(8):
         files[f"{cpu}/cpu{number}/topology/physical_package_id"] = str(number // 4)
         files[f"{cpu}/cpu{number}/topology/core_id"] = str(number % 2)
-        files[f"{cpu}/cpu{number}/cpufreq/scaling_governor"] = (
-            "powersave" if number else "schedutil"
-        )
+        governor = "powersave" if number else "schedutil"
+        files[f"{cpu}/cpu{number}/cpufreq/scaling_governor"] = governor
     host = facts.read_host(tree(tmp_path, files))
     assert (host.logical, host.usable, host.cores, host.sockets) == (8, 4, 4, 2)
     assert host.smt is True
@@ -74,16 +73,11 @@ def test_bare_metal_with_two_threads_a_core(tmp_path: Path) -> None:
 
 
 def test_version_1_control_group(tmp_path: Path) -> None:
-    root = tree(
-        tmp_path,
-        {
-            "sys/fs/cgroup/cpu/cpu.cfs_quota_us": "50000",
-            "sys/fs/cgroup/cpu/cpu.cfs_period_us": "100000",
-        },
-    )
-    assert facts.read_host(root).quota == 0.5
-    (root / "sys/fs/cgroup/cpu/cpu.cfs_quota_us").write_text("-1")
-    assert facts.read_host(root).quota is None
+    cpu = "sys/fs/cgroup/cpu"
+    files = {f"{cpu}/cpu.cfs_quota_us": "50000", f"{cpu}/cpu.cfs_period_us": "100000"}
+    assert facts.read_host(tree(tmp_path, files)).quota == 0.5
+    (tmp_path / cpu / "cpu.cfs_quota_us").write_text("-1")
+    assert facts.read_host(tmp_path).quota is None
 
 
 def test_a_kernel_that_says_nothing_is_one_processor_of_unknown_kind(tmp_path: Path) -> None:
@@ -103,9 +97,6 @@ def test_this_machine() -> None:
     assert host.logical >= host.cores >= host.sockets >= 1
     assert host.memory_kib > 2**18
     assert host.kernel
-
-
-HOST = facts.read_host(Path(__file__).parents[1] / "data" / "hosts" / "virtual-2-cores")
 
 
 def test_snapshot_is_json_and_names_the_tools() -> None:

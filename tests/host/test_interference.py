@@ -79,9 +79,8 @@ def test_each_disturbance_warns_alone(
 
 def test_a_frequency_that_moves_and_what_it_did() -> None:
     """Half of the blocks at 80 % of the frequency: the loop and the messages take 1.25 times."""
-    slow_blocks = [
-        replace(block, loop_s=1.25e-3, a_s=[2.5e-3], b_s=[2.5e-3]) for block in blocks()[:6]
-    ]
+    slower = {"loop_s": 1.25e-3, "a_s": [2.5e-3], "b_s": [2.5e-3]}
+    slow_blocks = [replace(block, **slower) for block in blocks()[:6]]
     level, detail = found(slow_blocks + blocks()[6:])["speed"]
     assert level == "warn"
     assert "up to 25.0% more" in detail
@@ -121,9 +120,8 @@ def test_the_kernel_says_whether_sessions_get_equal_shares(tmp_path: Path) -> No
 def test_a_short_real_one() -> None:
     measured_blocks = interference.measure(seconds=0.6)
     assert len(measured_blocks) == interference.BLOCKS
-    assert all(
-        block.ratio > 0 and block.own_s >= 0 and block.loop_s > 0 for block in measured_blocks
-    )
+    for block in measured_blocks:
+        assert block.ratio > 0 and block.own_s >= 0 and block.loop_s > 0
     assert interference.findings(measured_blocks, LEVELS, facts.read_host().autogroup)
 
 

@@ -102,9 +102,8 @@ def test_variables_of_the_user_but_not_those_of_site_and_launcher(tmp_path: Path
     }
     script = "# export NOT\nexport UCX_TLS=rc SBATCH_ACCOUNT=me\n"
     site_variables = {"FI_PROVIDER"} | programs.set_variables(script)
-    assert programs.tuning(site_variables, environ, tmp_path) == {
-        "OMPI_MCA_btl_tcp_eager_limit": "64"
-    }
+    settings = programs.tuning(site_variables, environ, tmp_path)
+    assert settings == {"OMPI_MCA_btl_tcp_eager_limit": "64"}
 
 
 def test_parameters_in_the_users_home(tmp_path: Path) -> None:

@@ -149,9 +149,7 @@ def test_no_root_is_no_obstacle_when_all_is_installed(machine: Machine) -> None:
     assert machine.apt_calls() == []
 
 
-def test_sudo_that_would_ask_for_a_password_counts_as_none_without_a_terminal(
-    machine: Machine,
-) -> None:
+def test_sudo_that_asks_for_a_password_counts_as_none_without_a_terminal(machine: Machine) -> None:
     machine.debian(["mpich"], user=1000)
     machine.add("sudo", "exit 1")
     assert machine.run().returncode == 2
@@ -160,9 +158,8 @@ def test_sudo_that_would_ask_for_a_password_counts_as_none_without_a_terminal(
 
 def test_packages_that_no_source_offers(machine: Machine) -> None:
     machine.debian(["mpich", "patchelf"], user=0)
-    machine.add(
-        "apt-cache", 'printf "mpich:\\n  Candidate: 4.0\\npatchelf:\\n  Candidate: (none)\\n"'
-    )
+    listing = "mpich:\\n  Candidate: 4.0\\npatchelf:\\n  Candidate: (none)\\n"
+    machine.add("apt-cache", f'printf "{listing}"')
     result = machine.run()
     assert result.returncode == 2
     assert "do not offer" in result.stderr

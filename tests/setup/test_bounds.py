@@ -39,12 +39,8 @@ def pip(python: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_every_library_has_both_bounds_and_the_upper_is_a_whole_version() -> None:
-    violations = [
-        requirement
-        for requirement in DEPENDENCIES
-        if not re.fullmatch(r"[\w-]+>=[\d.]+,<\d+", requirement)
-    ]
-    assert violations == []
+    bounds = re.compile(r"[\w-]+>=[\d.]+,<\d+")
+    assert [item for item in DEPENDENCIES if not bounds.fullmatch(item)] == []
 
 
 @pytest.mark.nightly
@@ -54,12 +50,9 @@ def test_the_package_works_at_an_end_of_its_bounds(end: str, tmp_path: Path) -> 
         pytest.skip("pip reaches no index of packages: connect the machine to a network")
     subprocess.run([sys.executable, "-m", "venv", tmp_path / "venv"], check=True)
     python = tmp_path / "venv" / "bin" / "python"
-    requirements = (
-        [lowest(requirement) for requirement in DEPENDENCIES] if end == "lowest" else DEPENDENCIES
-    )
-    installation = pip(
-        python, "install", "--upgrade", *requirements, *RUNNER, "--editable", str(ROOT)
-    )
+    requirements = map(lowest, DEPENDENCIES) if end == "lowest" else DEPENDENCIES
+    options = ("--upgrade", *requirements, *RUNNER, "--editable", str(ROOT))
+    installation = pip(python, "install", *options)
     assert installation.returncode == 0, installation.stderr[-2000:]
     process = subprocess.run(
         [python, "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", *TESTS],

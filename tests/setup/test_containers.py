@@ -69,9 +69,8 @@ def test_a_container_of_rocky_linux_gets_the_repositories_that_it_needs(tmp_path
 
 def test_an_apptainer_image_is_set_up_and_its_test_is_a_campaign(tmp_path: Path) -> None:
     sections = apptainer_sections()
-    assert commands_of(sections["setup"], tmp_path, "git") == [
-        "git clone --quiet . /rootfs/roundtrip"
-    ]
+    clone = "git clone --quiet . /rootfs/roundtrip"
+    assert commands_of(sections["setup"], tmp_path, "git") == [clone]
     assert commands_of(sections["post"], tmp_path, "apt-get", "make") == APT
     for name in ("test", "runscript"):
         assert commands_of(sections[name], tmp_path, "make") == ["make campaign"]

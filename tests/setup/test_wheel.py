@@ -12,6 +12,9 @@ from support.tracked import copy_tracked
 
 pytestmark = pytest.mark.nightly
 
+#: The user's variables that would move what a campaign writes.
+PLACES = ("ROUNDTRIP_RUNS", "ROUNDTRIP_REPORTS")
+
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -28,11 +31,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def roundtrip(site: Path, folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     environment = {
-        **{
-            key: value
-            for key, value in os.environ.items()
-            if key not in ("ROUNDTRIP_RUNS", "ROUNDTRIP_REPORTS")
-        },
+        **{key: value for key, value in os.environ.items() if key not in PLACES},
         "PYTHONPATH": str(site),
         "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
     }
@@ -46,9 +45,7 @@ def roundtrip(site: Path, folder: Path, *words: str) -> subprocess.CompletedProc
     )
 
 
-def test_a_campaign_folder_is_laid_out_and_its_campaigns_can_run(
-    installed: Path, tmp_path: Path
-) -> None:
+def test_a_campaign_folder_is_laid_out_and_can_run(installed: Path, tmp_path: Path) -> None:
     process = roundtrip(installed, tmp_path, "init", "mine")
     assert process.returncode == 0, process.stderr
     folder = tmp_path / "mine"
@@ -60,12 +57,11 @@ def test_a_campaign_folder_is_laid_out_and_its_campaigns_can_run(
     assert commands.is_relative_to(installed) and os.access(commands / "scontrol", os.X_OK)
     rerun = roundtrip(installed, tmp_path, "init", "mine")
     assert rerun.returncode == 2
-    assert (
-        rerun.stderr == "roundtrip: mine: not empty: a campaign folder is laid out in a new one\n"
-    )
+    reason = "not empty: a campaign folder is laid out in a new one"
+    assert rerun.stderr == f"roundtrip: mine: {reason}\n"
 
 
-def test_outside_of_a_campaign_folder_the_line_says_what_to_do(
+def test_outside_of_a_campaign_folder_a_line_says_what_to_do(
     installed: Path, tmp_path: Path
 ) -> None:
     process = roundtrip(installed, tmp_path, "run", "smoke")

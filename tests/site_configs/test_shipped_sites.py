@@ -79,9 +79,7 @@ def ordinary_user(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("name", SITES)
-def test_a_shipped_site_loads_without_an_environment(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_site_loads_without_an_environment(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for variable in ("SPACK_ENV", "SPACK_ROOT"):
         monkeypatch.delenv(variable, raising=False)
     site = Site(name, CHECKOUT)
@@ -90,9 +88,7 @@ def test_a_shipped_site_loads_without_an_environment(
 
 
 @pytest.mark.parametrize("name", ["infiniband", "roce"])
-def test_all_toolchains_of_the_lock_are_offered_where_their_mpi_can(
-    name: str, active: Path
-) -> None:
+def test_all_toolchains_of_the_lock_are_offered_where_they_can(name: str, active: Path) -> None:
     site = Site(name, CHECKOUT)
     assert len(site.toolchains) == 15
     for partition, settings in site.partitions.items():
@@ -127,9 +123,7 @@ def test_golden_scripts(name: str, active: Path) -> None:
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("name", ["local", "virtual", "simulated"])
-def test_golden_scripts_without_spack(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_golden_without_spack(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     golden_cases = [case for case in KEPT if case[0] == name]
     monkeypatch.setenv("ROUNDTRIP_TOOLCHAINS", str(tmp_path))
     for mpi in catalogue().mpis:
@@ -144,7 +138,7 @@ def test_golden_scripts_without_spack(
     compare_with_golden(name, golden_cases, str(tmp_path))
 
 
-def test_the_golden_script_of_a_pair_names_its_nodes(
+def test_the_script_of_a_pair_names_its_nodes(
     active: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Two nodes of two switches, where the partition asks for one: they must not wait for it."""

@@ -85,7 +85,7 @@ def test_a_sound_site_has_no_fault_and_says_what_was_not_checked(checkout: Path)
         ("[values]", "\n" * 90 + "[values]", "site.toml has 102 lines: a site is data"),
     ],
 )
-def test_a_fault_in_reframes_part_is_named(
+def test_a_fault_of_reframes_part_is_named(
     checkout: Path, old: str, new: str, message: str
 ) -> None:
     edit_data(checkout, old, new)
@@ -126,7 +126,7 @@ def test_a_site_that_does_not_load_is_one_fault_with_its_line(
         ("analysis.toml", "[statistic]\n", "1: unknown key 'statistic'"),
     ],
 )
-def test_a_fault_in_what_is_said_of_nights_is_named(
+def test_a_fault_in_notes_of_nights_is_named(
     checkout: Path, name: str, text: str, fault: str
 ) -> None:
     (checkout / "site-configs/infiniband" / name).write_text(text)
@@ -153,7 +153,7 @@ def test_an_extra_that_no_check_knows_is_named(checkout: Path) -> None:
         ("packages.yaml", "  all:", "  all: [", "not YAML"),
     ],
 )
-def test_a_fault_in_spacks_part_is_named(
+def test_a_fault_in_spacks_part(
     checkout: Path, file: str, old: str, new: str, message: str
 ) -> None:
     folder = checkout / "site-configs/infiniband/spack"

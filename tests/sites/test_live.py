@@ -63,9 +63,7 @@ def test_ranks_are_read_also_where_their_lines_run_together() -> None:
     [(OB1, ("tcp",)), (UCX, ("tcp/eth1",)), (NEWER_UCX, ("rc_mlx5/mlx5_0:1",)), ("", ())],
     ids=["ob1", "ucx 1.13", "ucx 1.19", "nothing said"],
 )
-def test_the_transport_is_what_the_mpi_says_it_took(
-    errors: str, transports: tuple[str, ...]
-) -> None:
+def test_the_transport_is_what_the_mpi_names(errors: str, transports: tuple[str, ...]) -> None:
     assert said(rank(0), rank(1), errors=errors).transports == transports
 
 

@@ -38,7 +38,7 @@ def test_a_partition_offers_what_fits_into_it() -> None:
         ("all", "one-per-node", (20, 1)),
     ],
 )
-def test_a_scale_is_nodes_and_ranks_in_each(
+def test_a_scale_is_nodes_and_their_ranks(
     scale: str, placement: str, ranks: tuple[int, int]
 ) -> None:
     assert scales.size(scale, placement, BIG) == ranks

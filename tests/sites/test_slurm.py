@@ -62,9 +62,7 @@ def faults(checkout: Path, name: str) -> list[str]:
 
 
 @pytest.mark.parametrize("error", [KeyError("getpwuid(): uid not found: 7"), OSError("no name")])
-def test_a_user_without_a_name_has_no_accounts(
-    monkeypatch: pytest.MonkeyPatch, error: Exception
-) -> None:
+def test_who_has_no_name_has_no_accounts(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
     def fail() -> str:
         raise error
 
@@ -157,9 +155,7 @@ def test_what_a_site_asks_and_slurm_has_not_is_a_fault(
         ("root", "partition 'tcp': 'grid' takes no account 'root', only hpc"),
     ],
 )
-def test_an_account_that_slurm_does_not_take_is_a_fault(
-    checkout: Path, account: str, fault: str
-) -> None:
+def test_an_account_that_slurm_refuses_is_a_fault(checkout: Path, account: str, fault: str) -> None:
     file = write_site(checkout, "tree") / "environment"
     text = file.read_text()
     file.write_text(text.replace("ROUNDTRIP_ACCOUNT=hpc", f"ROUNDTRIP_ACCOUNT={account}"))
@@ -199,10 +195,8 @@ def test_a_job_script_asks_for_no_more_time_than_its_partition_allows(checkout: 
     assert check.time_limit_faults(scripts[:1], site, cluster) == []
     (fault,) = check.time_limit_faults(scripts, site, cluster)
     assert fault == "NetPIPE asks for 60 minutes of partition 'grid', which allows 60"
-    free_cluster = replace(
-        cluster, limits={"grid": replace(cluster.limits["grid"], longest_s=None)}
-    )
-    assert check.time_limit_faults(scripts, site, free_cluster) == []
+    limits = {"grid": replace(cluster.limits["grid"], longest_s=None)}
+    assert check.time_limit_faults(scripts, site, replace(cluster, limits=limits)) == []
 
 
 @pytest.mark.parametrize(

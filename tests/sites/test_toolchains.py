@@ -61,9 +61,8 @@ def test_prefixes_are_those_of_the_view_or_of_the_external() -> None:
     view = LOCK.parent / ".spack-view"
     item = next(item for item in toolchains(lock) if item.name == "openmpi50-boost186")
     assert prefix_of_spec(item.mpi, lock) == f"{view}/openmpi-5.0.8-{item.mpi.hash[:7]}"
-    assert (
-        prefix_of_spec(item.root, lock) == f"{view}/roundtrip-workloads-main-{item.root.hash[:7]}"
-    )
+    workloads = f"roundtrip-workloads-main-{item.root.hash[:7]}"
+    assert prefix_of_spec(item.root, lock) == f"{view}/{workloads}"
     slurm = next(spec for spec in lock.specs.values() if spec.name == "slurm")
     assert prefix_of_spec(slurm, lock) == "/usr"
 
@@ -75,9 +74,8 @@ def test_environments_carry_their_spec_and_how_ranks_start(active: Path) -> None
     assert item["extras"]["launcher_options"] == ["--mpi=pmi2"]
     assert item["extras"]["toolchain"] == "MVAPICH2 2.3.7-1, Boost 1.81.0"
     assert item["target_systems"] == ["infiniband"]
-    assert re.fullmatch(
-        rf"{active}/\.spack-view/mvapich2-2\.3\.7-1-\w{{7}}/bin/mpicxx", item["cxx"]
-    )
+    view = rf"{active}/\.spack-view"
+    assert re.fullmatch(rf"{view}/mvapich2-2\.3\.7-1-\w{{7}}/bin/mpicxx", item["cxx"])
     assert one_to_one(locks.read(active / "spack.lock"), list(environs.values()))[0].verdict == "ok"
 
 
@@ -92,12 +90,12 @@ def use_pvm(lock: Path, pvm_count: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("pvm_count", "features"), [(0, []), (len(NAMES) - 1, []), (len(NAMES), ["pvm"])]
+    ("count", "features"), [(0, []), (len(NAMES) - 1, []), (len(NAMES), ["pvm"])]
 )
 def test_pvm_is_offered_if_the_workloads_of_every_toolchain_use_it(
-    active: Path, pvm_count: int, features: list[str]
+    active: Path, count: int, features: list[str]
 ) -> None:
-    use_pvm(active / "spack.lock", pvm_count)
+    use_pvm(active / "spack.lock", count)
     assert spack_pvm() == features
     (system,) = render.render(CHECKOUT / "site-configs" / "infiniband")["systems"]
     for partition in system["partitions"]:
@@ -148,10 +146,8 @@ def test_the_upstream_netpipe_is_the_reference_where_it_is_installed(active: Pat
     environs = environments("infiniband", LAUNCH)
     offers = [item for item in environs if "netpipe-reference" in item["features"]]
     assert [item["extras"]["netpipe_reference"] for item in offers] == [f"{place}/bin/NPmpi"]
-    remedies = [
-        item["extras"]["lacks"]["netpipe-reference"] for item in environs if item not in offers
-    ]
-    assert any(text.startswith("spack install netpipe ^") for text in remedies)
+    lacks = [item["extras"]["lacks"] for item in environs if item not in offers]
+    assert any(item["netpipe-reference"].startswith("spack install netpipe ^") for item in lacks)
 
 
 def test_what_is_not_installed_is_no_offer(active: Path) -> None:
@@ -256,9 +252,7 @@ def names(lock: locks.Lock, label: Sequence[str]) -> set[str]:
     return {item.name for item in toolchains(lock, label) if item.boost.version == "1.86.0"}
 
 
-def test_without_a_label_the_second_build_is_refused_and_the_label_is_named(
-    twice: locks.Lock,
-) -> None:
+def test_without_a_label_a_second_build_is_refused_and_it_is_named(twice: locks.Lock) -> None:
     with pytest.raises(UserError, match=r"'mpich43-boost186' would be two .*`label` in site\.toml"):
         toolchains(twice)
     (line,) = software.split_labels(twice, [])

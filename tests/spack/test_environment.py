@@ -80,9 +80,7 @@ def test_what_is_installed_can_be_restored_to_another_path() -> None:
         ),
     ],
 )
-def test_activate_asks_for_what_is_still_to_do(
-    tmp_path: Path, files: tuple[str, ...], hint: str
-) -> None:
+def test_activate_asks_for_what_is_left(tmp_path: Path, files: tuple[str, ...], hint: str) -> None:
     shutil.copytree(CHECKOUT / "site-configs", tmp_path / "site-configs", symlinks=True)
     for name in files:
         (tmp_path / name).mkdir() if name == ".spack-view" else (tmp_path / name).touch()
@@ -117,9 +115,7 @@ def test_the_view_is_where_toolchains_look_for_it() -> None:
     view = environment()["view"]["toolchains"]
     assert view["root"] == VIEW
     assert set(MPIS) <= set(view["select"])
-    assert view["exclude"] == ["boost"], (
-        "a link for each header of each Boost takes longer than all else"
-    )
+    assert view["exclude"] == ["boost"], "a link for each header takes longer than all else"
     # Two builds of one version must not share a prefix.
     assert view["projections"] == {"all": "{name}-{version}-{hash:7}"}
 

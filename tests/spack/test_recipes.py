@@ -149,9 +149,8 @@ def test_a_workload_alone_is_a_project_of_its_own_without_boost(said: list[Any],
 
 def test_mvapich_declares_what_its_configure_step_reads(said: list[Any]) -> None:
     load(REPOSITORY / "packages" / "mvapich" / "package.py")
-    variants = {
-        arguments[0]: keywords for directive, arguments, keywords in said if directive == "variant"
-    }
+    calls = [call for call in said if call[0] == "variant"]
+    variants = {arguments[0]: keywords for _, arguments, keywords in calls}
     assert variants["pmi_version"]["default"] == "none"
     assert "16" in variants["ch3_rank_bits"]["values"]
 
@@ -182,7 +181,7 @@ def test_a_source_is_pinned_to_what_was_verified(recipe: Path, said: list[Any]) 
 
 
 @pytest.mark.parametrize("name", sorted(KNOWN))
-def test_an_upstream_program_is_built_with_the_wrappers_of_its_mpi(
+def test_an_upstream_program_is_built_by_the_wrappers_of_its_mpi(
     name: str, said: list[Any]
 ) -> None:
     recipe = getattr(load(REPOSITORY / "packages" / name / "package.py"), name.capitalize())()
@@ -284,9 +283,7 @@ def test_mvapich2s_tcp_device_is_mended(
     assert (tcp / "tcp_getip.c").read_text() == expected
 
 
-def test_mvapich2_defines_its_variables_once_for_new_compilers(
-    extended: Callable[[str], Any],
-) -> None:
+def test_mvapich2_defines_variables_once_for_new_compilers(extended: Callable[[str], Any]) -> None:
     recipe_class = extended("mvapich2")
     instance = recipe_class()
     instance.spec = SimpleNamespace(satisfies=lambda text: text == "%c=gcc@10:")

@@ -90,7 +90,7 @@ def test_the_site_is_included(real: Spack, checkout: Path, site: str) -> None:
 
 
 @pytest.mark.parametrize("site", SITES)
-def test_what_no_root_needs_is_not_considered(
+def test_what_is_unused_is_not_considered(
     real: Spack, checkout: Path, tmp_path: Path, site: str
 ) -> None:
     """They are what concretization costs: some 600 packages for the 70 that roots are made of."""
@@ -150,9 +150,8 @@ def test_spack_installs_the_command(real: Spack, tmp_path: Path) -> None:
     copy_tracked(tmp_path / "source")
     places = {name: tmp_path / name for name in ("source", "view", "root")}
     version = ".".join(map(str, sys.version_info[:3]))
-    (tmp_path / "spack.yaml").write_text(
-        INSTALLED.format(**places, version=version, prefix=sys.base_prefix)
-    )
+    text = INSTALLED.format(**places, version=version, prefix=sys.base_prefix)
+    (tmp_path / "spack.yaml").write_text(text)
     run(real, tmp_path, "install")
     program = tmp_path / "view" / "bin" / "roundtrip"
     process = subprocess.run([program, "--version"], capture_output=True, text=True, check=True)

@@ -135,7 +135,7 @@ RUN_ELSEWHERE: dict[str, tuple[str, ...]] = {
         *("--samples samples.csv", "--variants mpi", "--exact"),
     ),
     r"\. site-configs/activate (SITE|mycluster)": (
-        "tests/spack/test_environment.py::test_activate_asks_for_what_is_still_to_do",
+        "tests/spack/test_environment.py::test_activate_asks_for_what_is_left",
         ". site-configs/activate infiniband",
     ),
 }

@@ -93,9 +93,8 @@ def card(checkout: Path, *words: str, spack: bool = True) -> subprocess.Complete
     environ["XDG_CACHE_HOME"] = str(checkout.parent / "cache")
     if spack:
         environ["SPACK_ROOT"] = str(checkout.parent / "spack")
-    return subprocess.run(
-        [checkout / "testbed" / "card", *words], env=environ, capture_output=True, text=True
-    )
+    command = [checkout / "testbed" / "card", *words]
+    return subprocess.run(command, env=environ, capture_output=True, text=True)
 
 
 def commands(checkout: Path) -> list[str]:
@@ -169,9 +168,8 @@ def test_a_program_that_was_not_launched_fails_the_card(checkout: Path) -> None:
     """ReFrame calls it passed if a check has another name, or nothing of it is installed."""
     output_file = checkout.parent / "printed"
     lines = [line for line in output_file.read_text().splitlines() if "DDTBench" not in line]
-    output_file.write_text(
-        "\n".join([*lines, "[     FAIL ] (1/9) DDTBench %sizes=largest %app=MILC"])
-    )
+    lines.append("[     FAIL ] (1/9) DDTBench %sizes=largest %app=MILC")
+    output_file.write_text("\n".join(lines))
     process = card(checkout, "--slice", "openmpi@4.1.4,1.81.0")
     assert process.returncode == 1
     assert process.stderr.startswith("card: no case passed of DDTBench%")
@@ -192,9 +190,8 @@ def test_every_program_that_the_card_looks_for_is_a_case_of_a_check(tmp_path: Pa
         text=True,
     )
     assert process.returncode == 0, process.stderr
-    cases = [
-        line[2:].replace(" %", "%") for line in process.stdout.splitlines() if line[:2] == "- "
-    ]
+    lines = [line for line in process.stdout.splitlines() if line[:2] == "- "]
+    cases = [line[2:].replace(" %", "%") for line in lines]
     patterns = runpy.run_path(str(ROOT / "testbed" / "cardlib" / "launches.py"))["ALL_CHECKS"]
     assert [
         pattern for pattern in patterns if not any(re.match(pattern, case) for case in cases)

@@ -36,9 +36,8 @@ def test_each_patient_has_a_control_beside_it_that_lacks_the_fault_alone() -> No
     ]
     parsers = {"--latency": units.rtt, "--loss": units.loss, "--cpu": units.cpu}
     for fault in night.FAULTS:
-        assert [key for key in fault.options if key in parsers] == [
-            k for k in fault.control if k in parsers
-        ]
+        keys = [key for key in fault.options if key in parsers]
+        assert keys == [key for key in fault.control if key in parsers]
         assert fault.crashes == (not fault.options)
         for key, value in zip(fault.options[::2], fault.options[1::2], strict=True):
             assert parsers[key](value) > 0

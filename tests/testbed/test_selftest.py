@@ -6,9 +6,8 @@ from vclusterlib.selftest import expected_ms, parse
 
 
 def ping(*times):
-    lines = [
-        f"64 bytes from 10.78.2.1: icmp_seq={i} ttl=64 time={t} ms" for i, t in enumerate(times)
-    ]
+    start = "64 bytes from 10.78.2.1: icmp_seq="
+    lines = [f"{start}{number} ttl=64 time={ms} ms" for number, ms in enumerate(times)]
     return "\n".join([*lines, f"5 packets transmitted, {len(times)} received, 0% packet loss"])
 
 

@@ -7,12 +7,8 @@ from vclusterlib.spec import Spec, parse_nodes
 
 def test_nodes_have_names_addresses_and_macs_of_their_own():
     nodes = Spec(nodes_a=16, nodes_b=16).nodes
-    assert [nodes[0].name, nodes[15].name, nodes[16].name, nodes[31].name] == [
-        "a1",
-        "a16",
-        "b1",
-        "b16",
-    ]
+    names = [nodes[index].name for index in (0, 15, 16, 31)]
+    assert names == ["a1", "a16", "b1", "b16"]
     for attribute in ("fabric_address", "management_address", "fabric_mac", "management_mac"):
         assert len({getattr(node, attribute) for node in nodes}) == 32
 

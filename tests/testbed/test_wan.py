@@ -21,10 +21,9 @@ def stats(cluster):
 
 def pings(cluster, target, count=20):
     """Round-trip times in ms from a1, sorted."""
-    output = cluster.run(
-        "node", "a1", "ping", "-n", "-c", str(count), "-i", "0.01", "-W", "1", target
-    )
-    return sorted(float(time) for time in re.findall(r"time=([\d.]+)", output.stdout))
+    ping = ("ping", "-n", "-c", str(count), "-i", "0.01", "-W", "1", target)
+    output = cluster.run("node", "a1", *ping).stdout
+    return sorted(float(time) for time in re.findall(r"time=([\d.]+)", output))
 
 
 # Bounds are wide upwards: the machine may be busy.  Downwards ping's last digit is all there is.

@@ -20,9 +20,8 @@ OPENMPI = "Open MPI v4.1.4, package: Debian OpenMPI, ident: 4.1.4"
 
 @pytest.fixture
 def openmpi(monkeypatch: pytest.MonkeyPatch) -> plan.Plan:
-    monkeypatch.setattr(
-        plan, "installed_packages", lambda names: {"openmpi-bin": "4.1.4-3", "mpich": "4.0.2"}
-    )
+    versions = {"openmpi-bin": "4.1.4-3", "mpich": "4.0.2"}
+    monkeypatch.setattr(plan, "installed_packages", lambda names: versions)
     monkeypatch.setattr(plan, "compiler_version", lambda: "12.2.0")
     return plan.toolchain_plan(TOOLCHAINS["openmpi41-boost181"])
 

@@ -45,9 +45,7 @@ def test_every_distribution_is_recorded() -> None:
 
 
 @pytest.mark.parametrize("distribution", SMOKE)
-def test_it_offers_what_is_installed_and_unpacked(
-    distribution: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_it_offers_what_is_installed(distribution: str, monkeypatch: pytest.MonkeyPatch) -> None:
     manager = "dnf" if distribution.startswith("el") else "apt"
     listing = (LOCAL / f"{manager}-packages.txt").read_text()
     versions = packages(distribution)
@@ -73,9 +71,7 @@ def test_smoke_is_the_distribution_s_own_mpis_with_its_newest_boost(
     assert check.toolchains == names
 
 
-def test_the_distribution_s_own_series_takes_the_place_of_a_wheel(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_distribution_s_own_series_replaces_a_wheel(monkeypatch: pytest.MonkeyPatch) -> None:
     local_catalogue = on("debian13", monkeypatch)
     debian, wheel = local_catalogue.mpis["openmpi50"], local_catalogue.mpis["mpich50"]
     assert (debian.packages[0], debian.pin, debian.title) == ("openmpi-bin", None, "Open MPI 5.0")

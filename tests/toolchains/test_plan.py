@@ -101,9 +101,7 @@ def test_another_series_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
         plan.toolchain_plan(TOOLCHAINS["mpich40-boost181"])
 
 
-def test_missing_package_names_the_set_up_and_the_spack_route(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_missing_package_names_set_up_and_spack(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(INSTALLED, "mpich")
     with pytest.raises(UserError, match=r"needs package mpich: run `make setup`, or .*Spack"):
         plan.toolchain_plan(TOOLCHAINS["mpich40-boost174"])

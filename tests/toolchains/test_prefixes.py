@@ -167,9 +167,7 @@ def test_a_corrupted_download_stops_the_build(tmp_path: Path, repository: Path) 
     assert "Hash Sum mismatch" in error.value.explain(lines=99)
 
 
-def test_downloads_come_from_a_private_configuration(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_downloads_take_private_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     body = f"""echo "$@" >>{tmp_path}/calls
 case "$*" in
   *"download liby"*) touch libx-dev_1.0_all.deb liby_2.0_all.deb ;;
@@ -330,9 +328,7 @@ class _Packages(Archive):
         return [deb]
 
 
-def test_scripts_point_into_the_prefix_and_wrappers_define_what_programs_need(
-    tmp_path: Path,
-) -> None:
+def test_scripts_point_into_the_prefix_and_wrappers_define_macros(tmp_path: Path) -> None:
     (tmp_path / "work").mkdir()
     place = tmp_path / "with space"
     place.mkdir()

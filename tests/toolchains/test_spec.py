@@ -109,9 +109,7 @@ def test_a_newer_boost_is_one_table(file: Path) -> None:
         ('title = "MPICH"\n', "", "'title' is missing", "[family.mpich]"),
     ],
 )
-def test_a_fault_names_its_line(
-    file: Path, old: str, new: str, fault: str, line_start: str
-) -> None:
+def test_a_fault_has_its_line(file: Path, old: str, new: str, fault: str, line_start: str) -> None:
     with pytest.raises(UserError) as error:
         load(edit(file, old, new))
     assert fault in error.value.message

@@ -21,6 +21,7 @@ from roundtrip import paths
 from roundtrip.host.facts import installed_packages, upstream
 from roundtrip.sites import launchers, slurm, software, yamlfile
 from roundtrip.sites.probe import USUAL_TARGET, Facts, Library
+from roundtrip.toolchains.prefixes import write_wrapper
 
 # Spack's recipe of Open MPI asks for `mpic++`.
 _WRAPPERS = ("mpicc", "mpicxx", "mpic++", "mpif77", "mpif90", "mpifort", "mpirun", "mpiexec")
@@ -113,8 +114,7 @@ def _make_prefix(mpi: _DebianMpi, prefix: Path) -> None:
         # Not links: Hydra looks for its helper in the folder of the path that started it.
         program, place = Path(f"/usr/bin/{name}.{mpi.name}"), prefix / "bin" / name
         if program.exists():
-            place.write_text(f'#!/bin/sh\nexec {program} "$@"\n')
-            place.chmod(0o755)
+            write_wrapper(place, [program])
 
 
 #: The comments that explain each entry are in the shipped site.
