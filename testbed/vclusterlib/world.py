@@ -175,13 +175,6 @@ def _end(_signal: int, _frame: FrameType | None) -> None:
     raise Terminated
 
 
-def _listen() -> socket.socket:
-    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    listener.bind(SOCKET)
-    listener.listen(64)
-    return listener
-
-
 def _tell(pipe: int, word: str, content: object) -> None:
     os.write(pipe, f"{word} {json.dumps(content)}\n".encode())
 
@@ -199,7 +192,9 @@ def main(arguments: list[str]) -> int:
     try:
         world = World(state, setup)
         control = world.boot()
-        listener = _listen()
+        listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        listener.bind(SOCKET)
+        listener.listen(64)
         _tell(report, "ready", world.report())
         if os.read(accept, 1) != b"y":
             return 1

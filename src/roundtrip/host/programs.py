@@ -10,7 +10,7 @@ import hashlib
 import os
 import re
 import subprocess
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from functools import cache
 from pathlib import Path
 
@@ -59,18 +59,14 @@ def libraries(program: Path) -> dict[str, Path]:
         )
     except (OSError, subprocess.TimeoutExpired):
         return {}
-    return dict(_listed(process.stdout))
+    matches = _LINKED.finditer(process.stdout)
+    return {match["name"]: Path(match["file"]).resolve() for match in matches}
 
 
 def mpi_library(program: Path) -> Path | None:
     """The file of the MPI library that the program links; None if it links none, or several."""
     matches = {file for name, file in libraries(program).items() if re.fullmatch(MPI_LIBRARY, name)}
     return matches.pop() if len(matches) == 1 else None
-
-
-def _listed(listing: str) -> Iterator[tuple[str, Path]]:
-    for match in _LINKED.finditer(listing):
-        yield match["name"], Path(match["file"]).resolve()
 
 
 #: Prefixes of variables that tune MPIs and their transports.

@@ -40,7 +40,8 @@ def nights_environment(facts: Facts, partitions: Sequence[Partition]) -> str:
         ("SBATCH_ACCOUNT", night_partition),
         ("ROUNDTRIP_ACCOUNT", partitions[0]),
     ):
-        accounts = _accounts(facts, partition)
+        allowlist = facts.cluster.limit(partition.name).accounts
+        accounts = [name for name in facts.cluster.accounts if not allowlist or name in allowlist]
         if len(facts.cluster.accounts) > 1 and accounts:
             text += f"export {variable}={accounts[0]} # of: {', '.join(accounts)}\n"
     return text
@@ -91,12 +92,6 @@ def unknown_limits(facts: Facts, partitions: Sequence[Partition]) -> list[str]:
                 f"`access` of partition `{partition.name}`: `--qos=` one of {limits.qos}"
             )
     return unknowns
-
-
-def _accounts(facts: Facts, partition: Partition) -> list[str]:
-    """The user's accounts that may use the partition."""
-    accounts = facts.cluster.limit(partition.name).accounts
-    return [name for name in facts.cluster.accounts if not accounts or name in accounts]
 
 
 def _longest(facts: Facts, partition: Partition) -> int:

@@ -26,6 +26,7 @@ from functools import cache
 from pathlib import Path
 
 from roundtrip.errors import UserError, refusal
+from roundtrip.host import programs
 from roundtrip.host.facts import distributor, installed_packages, upstream
 from roundtrip.toolchains.spec import Boost, Mpi, Toolchain
 
@@ -303,17 +304,10 @@ def _tar_inputs() -> dict[str, object]:
     if tar_file is None:
         return {}
     try:
-        state = tar_file.stat()
-        return {"tar": _sha256(tar_file, state.st_size, state.st_mtime_ns)}
+        with tar_file.open("rb"):  # for the reason, where `digest` gives none
+            return {"tar": programs.digest(tar_file)}
     except OSError as error:
         raise refusal(error, tar_file) from None
-
-
-@cache
-def _sha256(file: Path, size: int, modified: int) -> str:
-    """SHA-256 of a file, read once for each size and time of modification."""
-    with file.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def states(toolchains: Iterable[Toolchain], store: Store) -> dict[str, str]:
