@@ -28,6 +28,7 @@ from vclusterlib.daemons import Daemons
 from vclusterlib.errors import VclusterError
 from vclusterlib.faults import Faults
 from vclusterlib.link import Link, NetemLink, UserspaceLink
+from vclusterlib.slurmconf import SERVICE
 from vclusterlib.spec import Spec
 from vclusterlib.state import State
 
@@ -75,13 +76,11 @@ class World:
             daemons.start("slurmctld", ["slurmctld", "-D"])
             daemons.await_ready("slurmctld", self._slurmctld_listens, 20, "slurmctld.log")
         with self._timed("nodes"):
-            (self._state.spool / slurmconf.SERVICE).mkdir(exist_ok=True)
-            daemons.start("slurmd", ["slurmd", "-D", "-N", slurmconf.SERVICE])
+            (self._state.spool / SERVICE).mkdir(exist_ok=True)
+            daemons.start("slurmd", ["slurmd", "-D", "-N", SERVICE])
             nodes.open_gate()
             nodes.await_idle()
-            daemons.await_ready(
-                "slurmd", self._service_works, 30, f"slurmd-{slurmconf.SERVICE}.log"
-            )
+            daemons.await_ready("slurmd", self._service_works, 30, f"slurmd-{SERVICE}.log")
         (self._state.run / "booted").touch()
         power = Power(self._state, spec, daemons, self._visible_folders)
         faults = Faults(self._state, spec, daemons, self._program)
@@ -161,7 +160,7 @@ class World:
             return probe.connect_ex((self._spec.head_address, _SLURMCTLD_PORT)) == 0
 
     def _service_works(self) -> bool:
-        return is_working(node_states().get(slurmconf.SERVICE, ""))
+        return is_working(node_states().get(SERVICE, ""))
 
     @contextlib.contextmanager
     def _timed(self, part: str) -> Iterator[None]:

@@ -21,7 +21,7 @@ from roundtrip.toolchains.spec import catalogue
 CHECKOUT = Path(__file__).parents[2]
 GOLDEN = Path(__file__).parent / "golden"
 SITES = ("infiniband", "roce", "spack", "odin", "local", "virtual", "simulated")
-#: Cases whose scripts are kept: (site, partition, environment, check and its parameters).
+#: Checks with parameters.
 ONE_PER_NODE = ("NetPIPE", "placement=one-per-node", "mode=pingpong", "variants=five")
 IN_ONE_NODE = ("NetPIPE", "placement=shared-memory", "mode=pingpong", "variants=five")
 ON_ONE_SOCKET = ("NetPIPEOnSockets", "placement=one-socket", "mode=pingpong", "variants=raw")
@@ -34,42 +34,28 @@ RING_OVERSUBSCRIBED = ("Ring", "placement=oversubscribed", "transport=mpi")
 RING_ONE_PER_NODE = ("RingNetwork", "placement=one-per-node", "transport=mpi", "link=fast")
 RING_HYBRID = ("RingNetwork", "placement=hybrid", "transport=mpi", "link=fast")
 ACROSS_THE_WAN = ("NetPIPEWan", "mode=pingpong", "variants=five", "wan_rtt=4")
-KEPT = (
-    ("infiniband", "ib-rc", "openmpi50-boost186", ONE_PER_NODE),
-    ("infiniband", "ib-rc", "openmpi50-boost186", IN_ONE_NODE),
-    ("infiniband", "ib-rc", "openmpi50-boost186", ON_ONE_SOCKET),
-    ("infiniband", "ib-rc", "openmpi50-boost186", ON_TWO_SOCKETS),
-    ("infiniband", "ib-rc", "openmpi50-boost186", OSU_ONE_PER_NODE),
-    ("infiniband", "ib-rc", "openmpi50-boost186", OSU_GROUP),
-    ("infiniband", "ib-rc", "openmpi50-boost186", OSU_AT_SCALE),
-    ("infiniband", "ib-rc", "openmpi50-boost186", RING_OVERSUBSCRIBED),
-    ("infiniband", "ib-rc", "openmpi50-boost186", RING_HYBRID),
-    ("infiniband", "ib-dc", "mpich43-boost181", ONE_PER_NODE),
-    ("infiniband", "ib-ud", "mvapich2-23-boost174", ONE_PER_NODE),
-    ("infiniband", "ipoib-tcp", "openmpi41-boost174", ONE_PER_NODE),
-    ("roce", "roce-rc", "mvapich2-23-boost186", ONE_PER_NODE),
-    ("roce", "roce-rc", "mvapich2-23-boost186", OSU_ONE_PER_NODE),
-    ("roce", "ethernet-tcp", "mvapich40-boost181", ONE_PER_NODE),
-    ("roce", "ethernet-tcp", "mvapich40-boost181", RING_HYBRID),
-    ("spack", "smp", "mpich43-boost186", IN_ONE_NODE),
-    ("spack", "smp", "mpich43-boost186", OSU_IN_ONE_NODE),
-    ("spack", "smp", "openmpi41-boost186", IN_ONE_NODE),
-    ("spack", "smp", "mpich43-boost186", RING_OVERSUBSCRIBED),
-    ("spack", "smp", "openmpi41-boost186", RING_OVERSUBSCRIBED),
-    ("local", "smp", "openmpi41-boost181", IN_ONE_NODE),
-    ("local", "smp", "openmpi41-boost181", OSU_IN_ONE_NODE),
-    ("local", "smp", "mpich50-boost181", IN_ONE_NODE),
-    ("local", "smp", "mpich50-boost181", RING_OVERSUBSCRIBED),
-    ("local", "smp", "openmpi41-boost181", RING_OVERSUBSCRIBED),
-    ("virtual", "clusterA", "openmpi50-tcp", ONE_PER_NODE),
-    ("virtual", "clusterA", "openmpi50-tcp", OSU_ONE_PER_NODE),
-    ("virtual", "clusterA", "openmpi50-tcp", RING_HYBRID),
-    ("virtual", "clusterB", "mpich40-ucx", IN_ONE_NODE),
-    ("virtual", "grid", "mpich50-udp", ACROSS_THE_WAN),
-    ("simulated", "odin", "smpi-boost181", ONE_PER_NODE),
-    ("simulated", "grid", "smpi-boost181", RING_ONE_PER_NODE),
-    ("simulated", "hdr", "smpi-boost174", ONE_PER_NODE),
-)
+#: Cases whose scripts are kept: checks by (site, partition, environment).
+KEPT = {
+    ("infiniband", "ib-rc", "openmpi50-boost186"): (
+        *(ONE_PER_NODE, IN_ONE_NODE, ON_ONE_SOCKET, ON_TWO_SOCKETS, OSU_ONE_PER_NODE),
+        *(OSU_GROUP, OSU_AT_SCALE, RING_OVERSUBSCRIBED, RING_HYBRID),
+    ),
+    ("infiniband", "ib-dc", "mpich43-boost181"): (ONE_PER_NODE,),
+    ("infiniband", "ib-ud", "mvapich2-23-boost174"): (ONE_PER_NODE,),
+    ("infiniband", "ipoib-tcp", "openmpi41-boost174"): (ONE_PER_NODE,),
+    ("roce", "roce-rc", "mvapich2-23-boost186"): (ONE_PER_NODE, OSU_ONE_PER_NODE),
+    ("roce", "ethernet-tcp", "mvapich40-boost181"): (ONE_PER_NODE, RING_HYBRID),
+    ("spack", "smp", "mpich43-boost186"): (IN_ONE_NODE, OSU_IN_ONE_NODE, RING_OVERSUBSCRIBED),
+    ("spack", "smp", "openmpi41-boost186"): (IN_ONE_NODE, RING_OVERSUBSCRIBED),
+    ("local", "smp", "openmpi41-boost181"): (IN_ONE_NODE, OSU_IN_ONE_NODE, RING_OVERSUBSCRIBED),
+    ("local", "smp", "mpich50-boost181"): (IN_ONE_NODE, RING_OVERSUBSCRIBED),
+    ("virtual", "clusterA", "openmpi50-tcp"): (ONE_PER_NODE, OSU_ONE_PER_NODE, RING_HYBRID),
+    ("virtual", "clusterB", "mpich40-ucx"): (IN_ONE_NODE,),
+    ("virtual", "grid", "mpich50-udp"): (ACROSS_THE_WAN,),
+    ("simulated", "odin", "smpi-boost181"): (ONE_PER_NODE,),
+    ("simulated", "grid", "smpi-boost181"): (RING_ONE_PER_NODE,),
+    ("simulated", "hdr", "smpi-boost174"): (ONE_PER_NODE,),
+}
 
 
 @pytest.fixture(autouse=True)
@@ -116,15 +102,13 @@ def test_the_recorded_lock_fits_the_infiniband_site(active: Path) -> None:
 @pytest.mark.nightly
 @pytest.mark.parametrize("name", ["infiniband", "roce", "spack"])
 def test_golden_scripts(name: str, active: Path) -> None:
-    golden_cases = [case for case in KEPT if case[0] == name]
-    _install_only(active, {case[2] for case in golden_cases})
-    compare_with_golden(name, golden_cases)
+    _install_only(active, {environ for site, _, environ in KEPT if site == name})
+    compare_with_golden(name)
 
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("name", ["local", "virtual", "simulated"])
 def test_golden_without_spack(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    golden_cases = [case for case in KEPT if case[0] == name]
     monkeypatch.setenv("ROUNDTRIP_TOOLCHAINS", str(tmp_path))
     for mpi in catalogue().mpis:
         boosts = ("174", "181") if name == "simulated" else ("181",)
@@ -135,7 +119,7 @@ def test_golden_without_spack(name: str, tmp_path: Path, monkeypatch: pytest.Mon
             (folder / "toolchain.json").touch()
         for benchmark in BENCHMARKS:
             (tmp_path / "osu" / mpi / f"osu_{benchmark}").touch()
-    compare_with_golden(name, golden_cases, str(tmp_path))
+    compare_with_golden(name, str(tmp_path))
 
 
 def test_the_script_of_a_pair_names_its_nodes(
@@ -153,18 +137,19 @@ def test_the_script_of_a_pair_names_its_nodes(
     _compare(_without_options(script.text), GOLDEN / "pairs" / script.name)
 
 
-def compare_with_golden(name: str, golden_cases: list[tuple], toolchain_folder: str = "") -> None:
+def compare_with_golden(name: str, toolchain_folder: str = "") -> None:
     site = Site(name, CHECKOUT)
     netpipe = [f"checks/netpipe/{name}.py" for name in ("netpipe", "sockets", "wan")]
     other_checks = [f"checks/{name}.py" for name in ("osu/osu", "osu/scale", "ring/ring")]
     all_cases = site.cases([*netpipe, *other_checks])
-    cases = [_case(all_cases, *golden_case[1:]) for golden_case in golden_cases]
+    places = [(*place, checks) for (site_name, *place), checks in KEPT.items() if site_name == name]
+    cases = [_case(all_cases, *place, check) for *place, checks in places for check in checks]
     for script in check.render_scripts(site, cases):
         text = _without_options(script.text)
         if toolchain_folder:
             text = text.replace(toolchain_folder, "@TOOLCHAINS@")
         _compare(text, GOLDEN / name / script.name)
-    assert len(list((GOLDEN / name).glob("*.sh"))) == len(golden_cases)
+    assert len(list((GOLDEN / name).glob("*.sh"))) == len(cases)
 
 
 def _compare(text: str, file: Path) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.virtual import Virtual
+from support.virtual import Virtual, await_true
 from vclusterlib import tools
 from vclusterlib.errors import VclusterError
 
@@ -60,6 +60,20 @@ class Vcluster:
             f"{arguments}: {process.returncode}\n{process.stderr}\n{process.stdout}"
         )
         return process.stdout
+
+    def start(self, *arguments: str, until: Path) -> subprocess.Popen[str]:
+        """A command in the background, once the file `until` is there."""
+        process = subprocess.Popen(
+            self.command(*arguments),
+            env=self.variables(),
+            cwd=CHECKOUT,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        await_true(lambda: until.exists() or process.poll() is not None, 120, pause_s=0.005)
+        assert until.exists(), process.communicate(timeout=1)
+        return process
 
     def world(self) -> int:
         """Pid of the first process."""

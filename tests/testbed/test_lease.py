@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import signal
-import subprocess
-import time
 from pathlib import Path
 
 import pytest
@@ -26,24 +24,12 @@ def record(tmp_path):
     return tmp_path / "link.json"
 
 
-def holder(cluster, record, *command, rtt="1ms"):
+def holder(cluster, record, *command):
     """A lease in the background, once its command runs."""
     mark = record.with_name("running")
-    script = f'touch {mark}; exec "$@"'
-    arguments = ["lease", "--rtt", rtt, "--record", str(record), "--for", "job 7", "--"]
-    process = subprocess.Popen(
-        cluster.command(*arguments, "sh", "-c", script, "sh", *command),
-        env=cluster.variables(),
-        cwd=CHECKOUT,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    deadline = time.monotonic() + 30
-    while not mark.exists():
-        assert process.poll() is None, process.communicate()
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-    return process
+    arguments = ["lease", "--rtt", "1ms", "--record", str(record), "--for", "job 7", "--"]
+    shell = ["sh", "-c", f'touch {mark}; exec "$@"', "sh"]
+    return cluster.start(*arguments, *shell, *command, until=mark)
 
 
 def stats(cluster):

@@ -6,7 +6,6 @@ import json
 import os
 import signal
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
@@ -92,19 +91,7 @@ def test_two_clusters_at_once_are_strangers(cluster, single):
 
 def start_up(cluster):
     """``up`` in the background, once its world lives."""
-    process = subprocess.Popen(
-        cluster.command("up", "--nodes", "1+1"),
-        env=cluster.variables(),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    deadline = time.monotonic() + 120
-    while not (cluster.state / "world.json").exists():
-        assert process.poll() is None, process.communicate()
-        assert time.monotonic() < deadline
-        time.sleep(0.005)
-    return process
+    return cluster.start("up", "--nodes", "1+1", until=cluster.state / "world.json")
 
 
 def test_up_works_after_the_world_was_killed_while_booting(single):
