@@ -93,9 +93,7 @@ def test_odin_documents_the_study_and_runs_nothing() -> None:
 
 
 def test_the_recorded_lock_fits_the_infiniband_site(active: Path) -> None:
-    site = Site("infiniband", CHECKOUT)
-    environment = CHECKOUT / "spack.yaml"
-    findings = software.check_lock_file(site, site.folder / "spack", environment)
+    findings = software.check_lock_file(Site("infiniband", CHECKOUT))
     assert [item.verdict for item in findings] == ["ok"] * 4, findings
 
 

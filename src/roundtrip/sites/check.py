@@ -316,7 +316,7 @@ def check_site(site: Site, scripts_folder: Path | None = None) -> list[Finding]:
         except UserError as error:
             findings.append(Finding("fault", "Spack part", str(error)))
         findings += software.check_schema(folder, environment)
-        findings += software.check_lock_file(site, folder, environment)
+        findings += software.check_lock_file(site)
     findings += _check_nights(site)
     if script_fault:
         return [*findings, Finding("fault", "job scripts", script_fault)]

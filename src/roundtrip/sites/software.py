@@ -72,12 +72,10 @@ class Spack:
 def find_spack() -> Spack | None:
     """Spack in ``$SPACK_ROOT`` or PATH; None without one, UserError if it is too old."""
     root = os.environ.get("SPACK_ROOT")
-    candidate = Path(root) / "bin" / "spack" if root else None
-    if candidate is None or not candidate.is_file():
-        on_path = shutil.which("spack")
-        candidate = Path(on_path) if on_path else None
-    if candidate is None:
+    place = (shutil.which("spack", path=f"{root}/bin") if root else None) or shutil.which("spack")
+    if place is None:
         return None
+    candidate = Path(place)
     process = subprocess.run([candidate, "--version"], capture_output=True, text=True)
     number = re.match(r"\d+\.\d+", process.stdout)
     if not number:
@@ -207,14 +205,14 @@ def check_schema(folder: Path, environment: Path) -> list[Finding]:
         return [Finding("fault", subject, error.message)]
 
 
-def check_lock_file(site: Site, folder: Path, environment: Path) -> list[Finding]:
+def check_lock_file(site: Site) -> list[Finding]:
     """Check that the active lock has one build per MPI, the matrix, and a spec per toolchain."""
     file = toolchains.active_lock()
     if file is None:
         return [Finding("not checked", "lock file", "no concretized Spack environment is active")]
     try:
         lock = locks.read(file)
-        roots = expand_matrix(environment, definitions(folder))
+        roots = _roots(site)
         summary = f"{len(roots)} roots, all in the lock file"
         return [
             *one_build_per_mpi(lock, site.declaration.label if site.declaration else ()),
@@ -340,14 +338,16 @@ def require_ready(site: Site) -> None:
 
 def require_current(lock: Lock, site: Site) -> None:
     """UserError if `lock` does not match spack.yaml on `site`, which has a Spack part."""
-    lists = definitions(site.spack or site.folder)
-    roots = expand_matrix(site.checkout / "spack.yaml", lists)
-    if differences := mismatches(lock, roots):
+    if differences := mismatches(lock, _roots(site)):
         raise UserError(
             f"does not match spack.yaml on site '{site.name}': {differences[0]}; "
             f"`. site-configs/activate {site.name}`, then `spack concretize -f`",
             lock.file,
         )
+
+
+def _roots(site: Site) -> list[str]:
+    return expand_matrix(site.checkout / "spack.yaml", definitions(site.spack or site.folder))
 
 
 def _no_lock(site: Site) -> str:
