@@ -13,7 +13,8 @@ from vclusterlib.slurmconf import CLUSTER_NAME
 from vclusterlib.state import State
 
 _SOCKET = Path("/run/mysqld/mysqld.sock")
-_LOG_SIZE = "--innodb-log-file-size=16M"
+#: Options of the server and of the program that makes its files; --no-defaults must be first.
+_OPTIONS = ("--no-defaults", "--user=root", "--innodb-log-file-size=16M")
 _JOBS_OF_A_BOOT = 100_000
 
 
@@ -28,21 +29,10 @@ def first_job(state: State) -> int:
 def start(daemons: Daemons, state: State) -> None:
     """Start MariaDB and slurmdbd, and wait until slurmdbd knows the cluster."""
     _make_database(state)
-    command = [
-        "mariadbd",
-        "--no-defaults",
-        "--user=root",
-        f"--datadir={state.mysql}",
-        f"--socket={_SOCKET}",
-        "--pid-file=/run/mysqld/mariadbd.pid",
-        "--skip-networking",
-        "--skip-grant-tables",
-        "--innodb-flush-log-at-trx-commit=0",
-        "--innodb-buffer-pool-size=32M",
-        _LOG_SIZE,
-        "--innodb-lock-wait-timeout=900",
-        "--performance-schema=0",
-    ]
+    command = ["mariadbd", *_OPTIONS, f"--datadir={state.mysql}", f"--socket={_SOCKET}"]
+    command += ["--pid-file=/run/mysqld/mariadbd.pid", "--skip-networking", "--skip-grant-tables"]
+    command += ["--innodb-flush-log-at-trx-commit=0", "--innodb-lock-wait-timeout=900"]
+    command += ["--innodb-buffer-pool-size=32M", "--performance-schema=0"]
     daemons.start("mariadbd", command)
     daemons.await_ready("mariadbd", _SOCKET.exists, 60)
     daemons.start("slurmdbd", ["slurmdbd", "-D"])
@@ -72,15 +62,8 @@ def _make_database(state: State) -> None:
     if state.mysql.is_dir():
         return
     scratch = Path(tempfile.mkdtemp(dir="/dev/shm")) / "mysql"
-    command = [
-        "mariadb-install-db",
-        "--no-defaults",
-        "--user=root",
-        f"--datadir={scratch}",
-        "--auth-root-authentication-method=normal",
-        "--skip-test-db",
-        _LOG_SIZE,
-    ]
+    command = ["mariadb-install-db", *_OPTIONS, f"--datadir={scratch}", "--skip-test-db"]
+    command.append("--auth-root-authentication-method=normal")
     with (state.log / "mariadb-install.log").open("wb") as log:
         process = subprocess.run(command, stdout=log, stderr=log, check=False)
     if process.returncode:
