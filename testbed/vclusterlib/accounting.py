@@ -50,7 +50,7 @@ def stop(daemons: Daemons) -> None:
 
 def _clusters() -> list[str] | None:
     command = ["sacctmgr", "-n", "-P", "show", "cluster", "format=cluster"]
-    process = subprocess.run(command, capture_output=True, text=True, check=False)
+    process = subprocess.run(command, capture_output=True, text=True)
     return None if process.returncode else process.stdout.split()
 
 
@@ -65,7 +65,7 @@ def _make_database(state: State) -> None:
     command = ["mariadb-install-db", *_OPTIONS, f"--datadir={scratch}", "--skip-test-db"]
     command.append("--auth-root-authentication-method=normal")
     with (state.log / "mariadb-install.log").open("wb") as log:
-        process = subprocess.run(command, stdout=log, stderr=log, check=False)
+        process = subprocess.run(command, stdout=log, stderr=log)
     if process.returncode:
         raise VclusterError(f"mariadb-install-db failed, see {state.log / 'mariadb-install.log'}")
     copy = state.path / "mysql.new"

@@ -30,7 +30,7 @@ def node_states() -> dict[str, str]:
     """Slurm's state of each node (idle, mixed, allocated, down*, ...); empty without slurmctld."""
     command = ["sinfo", "-h", "-N", "-o", "%N %T"]
     try:
-        process = subprocess.run(command, capture_output=True, text=True, check=False, timeout=10)
+        process = subprocess.run(command, capture_output=True, text=True, timeout=10)
     except subprocess.TimeoutExpired:
         return {}
     lines = [] if process.returncode else process.stdout.splitlines()

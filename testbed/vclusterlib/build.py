@@ -69,7 +69,7 @@ def _build(folder: Path) -> None:
 
 
 def _run(command: list[str]) -> None:
-    process = subprocess.run(command, capture_output=True, text=True, check=False)
+    process = subprocess.run(command, capture_output=True, text=True)
     if process.returncode:
         print(process.stdout + process.stderr, file=sys.stderr)
         raise VclusterError(f"building the link failed: {' '.join(command[:2])}")

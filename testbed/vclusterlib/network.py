@@ -108,7 +108,7 @@ def _neighbours(spec: Spec, local_node: Node | None, device: str, management: bo
 def run_batch(program: str, script: str, namespace: str | None = None) -> None:
     """Feed a script to ``ip`` or ``tc``; VclusterError with the first line of an error."""
     command = [program, *(["-n", namespace] if namespace else []), "-batch", "-"]
-    process = subprocess.run(command, input=script, capture_output=True, text=True, check=False)
+    process = subprocess.run(command, input=script, capture_output=True, text=True)
     if process.returncode:
         reason = (process.stderr.strip().splitlines() or ["no reason given"])[0]
         raise VclusterError(f"{program} -batch failed in {namespace or 'the head'}: {reason}")
@@ -129,7 +129,7 @@ def segment_in_software(devices: Iterable[str], on: bool, namespace: str | None 
         command = ["ethtool", "-K", device, "tso", offload, "gso", offload]
         if namespace:
             command = ["nsenter", f"--net={NAMESPACES / namespace}", *command]
-        process = subprocess.run(command, capture_output=True, text=True, check=False)
+        process = subprocess.run(command, capture_output=True, text=True)
         if process.returncode:
             raise VclusterError(f"ethtool {device}: {process.stderr.strip()}")
 

@@ -94,7 +94,7 @@ class Cluster:
 
     def run(self, *command: str) -> subprocess.CompletedProcess[str]:
         words = [str(VCLUSTER), "--name", self.name, *command]
-        return subprocess.run(words, cwd=CHECKOUT, capture_output=True, text=True, check=False)
+        return subprocess.run(words, cwd=CHECKOUT, capture_output=True, text=True)
 
     def ok(self, *command: str) -> str:
         process = self.run(*command)

@@ -78,7 +78,7 @@ def _ping(target: str, count: int, interval: float, patience: float) -> str:
     prefix = ["nsenter", f"--net={network.NAMESPACES / 'a1'}"]
     pace = ["-c", str(count), "-i", f"{interval:.3f}", "-W", f"{patience:g}"]
     command = ["ping", "-n", *pace, target]
-    process = subprocess.run([*prefix, *command], capture_output=True, text=True, check=False)
+    process = subprocess.run([*prefix, *command], capture_output=True, text=True)
     return process.stdout
 
 

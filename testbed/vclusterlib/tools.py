@@ -64,7 +64,7 @@ def require_namespaces(rootless: bool) -> None:
     """UserError if this user may not make the namespaces we need."""
     command = ["unshare", *user_namespace(rootless), *NAMESPACES, "--mount-proc"]
     command += ["ip", "link", "set", "lo", "up"]
-    process = subprocess.run(command, capture_output=True, text=True, check=False)
+    process = subprocess.run(command, capture_output=True, text=True)
     if process.returncode:
         reason = (process.stderr.strip().splitlines() or ["no reason given"])[-1]
         hint = (
@@ -80,4 +80,4 @@ def has_netem(rootless: bool) -> bool:
     """Whether this kernel has the netem queue, by a trial on the loopback of a new namespace."""
     probe = ["tc", "qdisc", "add", "dev", "lo", "root", "netem", "delay", "1ms"]
     command = ["unshare", *user_namespace(rootless), "--net", *probe]
-    return subprocess.run(command, capture_output=True, check=False).returncode == 0
+    return subprocess.run(command, capture_output=True).returncode == 0

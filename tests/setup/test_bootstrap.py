@@ -100,7 +100,6 @@ done""",
             stdin=stdin,
             capture_output=True,
             text=True,
-            check=False,
             timeout=60,
         )
 

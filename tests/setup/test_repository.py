@@ -70,7 +70,7 @@ def test_scripts_are_executable_and_parse(script: str) -> None:
     file = ROOT / script
     assert file.stat().st_mode & 0o111
     shell = file.read_text().splitlines()[0].removeprefix("#!")
-    assert subprocess.run([shell, "-n", file], check=False).returncode == 0
+    assert subprocess.run([shell, "-n", file]).returncode == 0
 
 
 def test_every_make_target_in_the_help_exists() -> None:
@@ -79,4 +79,4 @@ def test_every_make_target_in_the_help_exists() -> None:
     assert {"campaign", "test", "toolchains", "bench", "clean"} <= set(targets)
     for target in targets:
         command = ["make", "--dry-run", target]
-        assert subprocess.run(command, cwd=ROOT, capture_output=True, check=False).returncode == 0
+        assert subprocess.run(command, cwd=ROOT, capture_output=True).returncode == 0

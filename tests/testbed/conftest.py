@@ -49,7 +49,6 @@ class Vcluster:
             capture_output=True,
             text=True,
             env=self.variables(),
-            check=False,
             **settings,
         )
 

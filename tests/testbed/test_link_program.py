@@ -28,13 +28,13 @@ def tree():
         ["cmake", "-S", str(build.SOURCES), "-B", str(TREE), *options],
         ["cmake", "--build", str(TREE), "-j", "2", "--target", "link_tests"],
     ):
-        process = subprocess.run(command, capture_output=True, text=True, check=False)
+        process = subprocess.run(command, capture_output=True, text=True)
         assert process.returncode == 0, process.stdout + process.stderr
     return TREE
 
 
 def test_googletests_pass(tree):
-    process = subprocess.run([tree / "link_tests"], capture_output=True, text=True, check=False)
+    process = subprocess.run([tree / "link_tests"], capture_output=True, text=True)
     assert process.returncode == 0, process.stdout
     assert "[  PASSED  ]" in process.stdout
 
@@ -49,7 +49,7 @@ def test_googletests_pass(tree):
 )
 def test_bad_options_are_one_line(tree, arguments, status, reason):
     command = ["unshare", "-rn", str(build.programs() / build.LINK), *arguments]
-    process = subprocess.run(command, capture_output=True, text=True, check=False)
+    process = subprocess.run(command, capture_output=True, text=True)
     if "unshare" in process.stderr:
         pytest.skip(f"no user namespace to try in: {process.stderr.strip()}")
     assert process.returncode == status

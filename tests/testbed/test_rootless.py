@@ -21,13 +21,13 @@ def rootless(home, vcluster):
     if os.geteuid() != 0:
         pytest.skip("not root: all other tests run rootless already")
     prefix = ("setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups")
-    probe = subprocess.run([*prefix, "unshare", "-rn", "true"], capture_output=True, check=False)
+    probe = subprocess.run([*prefix, "unshare", "-rn", "true"], capture_output=True)
     if probe.returncode:
         pytest.skip(f"no user namespaces: {probe.stderr.decode().strip()}")
     state_home = Path(tempfile.mkdtemp(prefix="vcluster-nobody-"))
     os.chown(state_home, NOBODY, NOBODY)
     cluster = vcluster(state_home, "nobody", {"HOME": str(state_home)}, prefix)
-    if subprocess.run([*prefix, "test", "-x", str(cluster.command()[4])], check=False).returncode:
+    if subprocess.run([*prefix, "test", "-x", str(cluster.command()[4])]).returncode:
         pytest.skip("the checkout is not readable for user nobody")
     yield cluster
     cluster.run("down")

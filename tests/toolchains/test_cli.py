@@ -22,7 +22,6 @@ def roundtrip(
         env=environment,
         capture_output=True,
         text=True,
-        check=False,
         timeout=120,
     )
 

@@ -109,9 +109,8 @@ class Site:
         """Environment variables after ``. site-configs/activate <name>``; UserError if it fails."""
         script = '. "$0" "$1" && env -0'
         activate = self.checkout / "site-configs" / "activate"
-        process = subprocess.run(
-            ["bash", "-c", script, str(activate), self.name], capture_output=True, text=True
-        )
+        command = ["bash", "-c", script, str(activate), self.name]
+        process = subprocess.run(command, capture_output=True, text=True)
         if process.returncode:
             raise UserError(f"cannot activate site '{self.name}': {last_line(process.stderr)}")
         pairs = (item.split("=", 1) for item in process.stdout.split("\0") if "=" in item)

@@ -167,7 +167,6 @@ def run(
             text=True,
             errors="replace",
             timeout=timeout,
-            check=False,
         )
         output, failure = result.stdout, result.returncode and f"status {result.returncode}"
     except subprocess.TimeoutExpired:
