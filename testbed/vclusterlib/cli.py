@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 
 from vclusterlib import client, enter, lease, lifecycle, units
 from vclusterlib.errors import UserError, VclusterError
-from vclusterlib.mounts import PRIVATE
+from vclusterlib.namespaces import PRIVATE
 from vclusterlib.spec import ENGINES, FABRICS, Spec, parse_nodes
 from vclusterlib.state import State
 

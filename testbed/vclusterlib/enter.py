@@ -9,7 +9,7 @@ import os
 from pathlib import Path
 from typing import NoReturn
 
-from vclusterlib import cgroup, client, mounts, node, tools
+from vclusterlib import cgroup, client, namespaces, node, tools
 from vclusterlib.errors import UserError
 from vclusterlib.state import STATE_VARIABLE, State
 
@@ -55,7 +55,7 @@ def compute(state: State, name: str, command: list[str]) -> NoReturn:
 def environment(state: State) -> dict[str, str]:
     """Our environment without the variables of an outer job; with ``ROUNDTRIP_VCLUSTER_STATE``."""
     variables = {k: v for k, v in os.environ.items() if not k.startswith(_FOREIGN_PREFIXES)}
-    if mounts.is_hidden(variables.get("TMPDIR", "")):
+    if namespaces.is_hidden(variables.get("TMPDIR", "")):
         del variables["TMPDIR"]
     return {**variables, "PATH": tools.search_path(), STATE_VARIABLE: str(state.path)}
 
@@ -84,7 +84,7 @@ def _require_shared(folder: str, world: int, state: State) -> None:
         is_shared = os.path.samestat(os.stat(folder), os.stat(f"/proc/{world}/root{folder}"))  # noqa: PTH116
     except OSError:
         is_shared = False
-    if not is_shared and folder in mounts.PRIVATE:
+    if not is_shared and folder in namespaces.PRIVATE:
         raise UserError(f"the head node has its own {folder}: cd elsewhere")
     if not is_shared:
         name = "" if state.name == "default" else f" --name {state.name}"

@@ -16,13 +16,9 @@ import time
 from pathlib import Path
 from typing import NoReturn
 
-from vclusterlib import cgroup, mounts, network, syscalls
+from vclusterlib import cgroup, namespaces, network
 from vclusterlib.spec import Node
 from vclusterlib.state import State
-
-_SPACES = (
-    syscalls.CLONE_NEWNS | syscalls.CLONE_NEWUTS | syscalls.CLONE_NEWIPC | syscalls.CLONE_NEWPID
-)
 
 
 def pid_file(state: State, name: str) -> Path:
@@ -57,11 +53,11 @@ def _become_child(gate: int) -> None:
 
 
 def _keep(state: State, node: Node, visible_folders: list[str], gate: int) -> NoReturn:
-    syscalls.enter_network(network.NAMESPACES / node.name)
-    syscalls.unshare(_SPACES)
+    namespaces.enter_network(network.NAMESPACES / node.name)
+    namespaces.unshare()
     pid = os.fork()
     if pid == 0:
-        syscalls.die_with_parent(signal.SIGKILL)
+        namespaces.die_with_parent(signal.SIGKILL)
         os._exit(_live(state, node, visible_folders, gate))
     os.close(gate)
     pid_file(state, node.name).write_text(str(pid))
@@ -71,16 +67,16 @@ def _keep(state: State, node: Node, visible_folders: list[str], gate: int) -> No
 
 def _live(state: State, node: Node, visible_folders: list[str], gate: int) -> int:
     signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
-    syscalls.mount("none", "/", flags=syscalls.MS_REC | syscalls.MS_PRIVATE)
+    namespaces.mount("none", "/", flags=namespaces.MS_REC | namespaces.MS_PRIVATE)
     munge = os.open("/run/munge", os.O_PATH | os.O_CLOEXEC)
-    mounts.mount_proc()
-    mounts.make_private(visible_folders)
+    namespaces.mount_proc()
+    namespaces.make_private(visible_folders)
     for folder in ("munge", "slurm", "lock"):
         Path("/run", folder).mkdir()
-    mounts.bind(f"/proc/self/fd/{munge}", "/run/munge")
+    namespaces.bind(f"/proc/self/fd/{munge}", "/run/munge")
     os.close(munge)
     socket.sethostname(node.name)
-    mounts.mount_sysfs()
+    namespaces.mount_sysfs()
     (state.spool / node.name).mkdir(exist_ok=True)
     os.read(gate, 1)
     os.close(gate)

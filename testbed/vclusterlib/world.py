@@ -20,7 +20,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from vclusterlib import accounting, cgroup, mounts, network, slurmconf
+from vclusterlib import accounting, cgroup, namespaces, network, slurmconf
 from vclusterlib.boot import NodeBoot, Power, is_working, node_states
 from vclusterlib.client import SOCKET
 from vclusterlib.control import Control
@@ -122,15 +122,15 @@ class World:
     def _become_head(self) -> None:
         """Turn this process's namespaces into the head node; the working folder becomes run/."""
         state, spec = self._state, self._spec
-        mounts.make_private(self._visible_folders)
-        mounts.mount_proc()
-        mounts.mount_sysfs()
+        namespaces.make_private(self._visible_folders)
+        namespaces.mount_proc()
+        namespaces.mount_sysfs()
         for folder in ("munge", "slurm", "mysqld", "lock"):
             Path("/run", folder).mkdir()
         first_job = accounting.first_job(state) if spec.accounting else 1
         slurmconf.write(spec, state, first_job)
         for name in ("hosts", "slurm", "munge"):
-            mounts.bind(state.etc / name, f"/etc/{name}")
+            namespaces.bind(state.etc / name, f"/etc/{name}")
         socket.sethostname("head")
         os.chdir(state.run)
 
