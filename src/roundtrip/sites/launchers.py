@@ -101,11 +101,9 @@ _HYDRA = "mpiexec"
 
 def srun_pmi(mpi: str, facts: Facts) -> str | None:
     """The value of srun's ``--mpi`` for `mpi`; None if the MPI has to start its ranks itself."""
-    if facts.binds_tasks is False or (mpi == "mvapich2" and _without_libraries(facts)):
+    if _obstacle(mpi, facts):
         return None
-    if not facts.pmi:
-        return _PMIS[mpi][0]
-    return next((name for name in _PMIS[mpi] if name in facts.pmi), None)
+    return next((name for name in _PMIS[mpi] if name in facts.pmi), _PMIS[mpi][0])
 
 
 def start_options(mpi: str, pmi_plugins: Sequence[str]) -> list[tuple[str, ...]]:
@@ -119,12 +117,11 @@ def launch_tables(facts: Facts) -> str:
     """The ``[launch]`` tables of a site.toml that differ from those of its base."""
     text = ""
     for mpi, (default_pmi, *_) in _PMIS.items():
-        pmi = srun_pmi(mpi, facts)
-        if pmi is None:
+        if obstacle := _obstacle(mpi, facts):
             launcher = _OWN.get(mpi, _HYDRA)
-            text += f'\n[launch.{mpi}]\nlauncher = "{launcher}" # {_why(mpi, facts)}\n'
+            text += f'\n[launch.{mpi}]\nlauncher = "{launcher}" # {obstacle}\n'
             text += f"options = {json.dumps(_BIND[launcher])}\n"
-        elif pmi != default_pmi:
+        elif (pmi := srun_pmi(mpi, facts)) != default_pmi:
             text += f'\n[launch.{mpi}]\npmi = "{pmi}" # srun has no {default_pmi}\n'
     return text
 
@@ -133,9 +130,9 @@ def start_lines(facts: Facts) -> list[str]:
     """Return one line for people: how each MPI starts its ranks."""
     starts = []
     for mpi in _PMIS:
-        pmi = srun_pmi(mpi, facts)
-        fallback = f"{_OWN.get(mpi, _HYDRA)}, {_why(mpi, facts)}"
-        starts.append(f"{mpi}: {f'srun --mpi={pmi}' if pmi else fallback}")
+        obstacle = _obstacle(mpi, facts)
+        by_srun = f"srun --mpi={srun_pmi(mpi, facts)}"
+        starts.append(f"{mpi}: {f'{_OWN.get(mpi, _HYDRA)}, {obstacle}' if obstacle else by_srun}")
     return [f"how ranks start: {'; '.join(starts)}"]
 
 
@@ -151,15 +148,13 @@ def unknown_starts(facts: Facts) -> list[str]:
     return unknowns
 
 
-def _without_libraries(facts: Facts) -> bool:
-    """Whether Slurm is installed without its libraries, which have the PMI of MVAPICH2."""
-    slurm = facts.library("slurm")
-    return slurm is not None and slurm.missing_file is not None
-
-
-def _why(mpi: str, facts: Facts) -> str:
+def _obstacle(mpi: str, facts: Facts) -> str | None:
+    """Return why srun cannot start ranks of `mpi`; None if it can."""
     if facts.binds_tasks is False:
         return "srun binds no task here: TaskPlugin lacks task/affinity"
-    if mpi == "mvapich2" and _without_libraries(facts):
+    slurm = facts.library("slurm")
+    if mpi == "mvapich2" and slurm and slurm.missing_file:  # its PMI is in Slurm's libraries
         return "Slurm's PMI library is not installed here"
-    return f"srun offers {', '.join(facts.pmi)} only"
+    if facts.pmi and not set(_PMIS[mpi]) & set(facts.pmi):
+        return f"srun offers {', '.join(facts.pmi)} only"
+    return None
