@@ -105,25 +105,27 @@ class Virtual:
     def command(self, *arguments: str) -> list[str]:
         return [str(_COMMAND), "--name", self.name, *arguments]
 
-    def run(self, *arguments: str, timeout: float = 300) -> subprocess.CompletedProcess[str]:
-        """A vcluster command, whatever its exit status."""
-        return self._process(self.command(*arguments), CHECKOUT, timeout)
+    def run(
+        self, *arguments: str, timeout: float = 300, **options: Any
+    ) -> subprocess.CompletedProcess[str]:
+        """A vcluster command, whatever its exit status; `options` as of `subprocess.run`."""
+        return self._process(self.command(*arguments), timeout, **{"cwd": CHECKOUT, **options})
 
     def _process(
-        self, command: list[str], folder: Path, timeout: float
+        self, command: list[str], timeout: float, **options: Any
     ) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             command,
-            cwd=folder,
             env=self.environment,
             capture_output=True,
             text=True,
             timeout=scaled_timeout(timeout),
+            **options,
         )
 
-    def ok(self, *arguments: str, timeout: float = 300) -> str:
+    def ok(self, *arguments: str, **options: Any) -> str:
         """Standard output of a vcluster command that must succeed."""
-        process = self.run(*arguments, timeout=timeout)
+        process = self.run(*arguments, **options)
         output = f"{process.stderr}\n{process.stdout}"
         assert process.returncode == 0, f"{arguments}: {process.returncode}\n{output}"
         return process.stdout
@@ -138,7 +140,7 @@ class Virtual:
         exports = "".join(f"export {key}={value}; " for key, value in variables.items())
         script = f'{exports} sbatch --parsable "$@" campaigns/nightly.sbatch {campaign}'
         output = f"--output={self.share}/night-%j.out"
-        process = self._process(self.on_site(script, output, *options), self.checkout, 300)
+        process = self._process(self.on_site(script, output, *options), 300, cwd=self.checkout)
         assert process.stdout, process.stderr
         return process.stdout.split()[-1]
 

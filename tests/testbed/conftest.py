@@ -7,8 +7,8 @@ import os
 import subprocess
 import tempfile
 import zlib
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,53 +18,26 @@ from vclusterlib import tools
 from vclusterlib.errors import VclusterError
 
 CHECKOUT = Path(__file__).resolve().parents[2]
-COMMAND = CHECKOUT / "testbed" / "vcluster"
 
 
 @dataclass(frozen=True)
-class Vcluster:
-    """The command line for one cluster; `home` holds its state directory."""
+class Vcluster(Virtual):
+    """A cluster, up or not, whose commands begin with `prefix`; `home` has its state directory."""
 
-    home: Path
-    name: str
-    environment: dict[str, str] = field(default_factory=dict)
     prefix: tuple[str, ...] = ()
-    share: Path = Path()  # what all its nodes see
 
     @property
     def state(self) -> Path:
         return self.home / "roundtrip" / "vcluster" / self.name
 
     def command(self, *arguments: str) -> list[str]:
-        return [*self.prefix, str(COMMAND), "--name", self.name, *arguments]
-
-    def variables(self) -> dict[str, str]:
-        return {**os.environ, "XDG_STATE_HOME": str(self.home), **self.environment}
-
-    def run(self, *arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
-        """Run one command, whatever its exit status."""
-        settings = {"cwd": CHECKOUT, "timeout": 60, **options}
-        return subprocess.run(
-            self.command(*arguments),
-            capture_output=True,
-            text=True,
-            env=self.variables(),
-            **settings,
-        )
-
-    def ok(self, *arguments: str, **options: Any) -> str:
-        """Standard output of a command that must succeed."""
-        process = self.run(*arguments, **options)
-        assert process.returncode == 0, (
-            f"{arguments}: {process.returncode}\n{process.stderr}\n{process.stdout}"
-        )
-        return process.stdout
+        return [*self.prefix, *super().command(*arguments)]
 
     def start(self, *arguments: str, until: Path) -> subprocess.Popen[str]:
         """A command in the background, once the file `until` is there."""
         process = subprocess.Popen(
             self.command(*arguments),
-            env=self.variables(),
+            env=self.environment,
             cwd=CHECKOUT,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -83,9 +56,15 @@ class Vcluster:
 
 
 @pytest.fixture(scope="session")
-def vcluster() -> type[Vcluster]:
-    """The class: tests cannot import what is in a conftest."""
-    return Vcluster
+def vcluster() -> Callable[..., Vcluster]:
+    """Makes a `Vcluster` without a folder that its nodes share."""
+
+    def make(
+        home: Path, name: str, variables: dict[str, str] | None = None, prefix: tuple[str, ...] = ()
+    ) -> Vcluster:
+        return Vcluster(home, Path(), name, variables or {}, prefix=prefix)
+
+    return make
 
 
 @pytest.fixture(scope="session")
@@ -103,7 +82,7 @@ def home() -> Iterator[Path]:
 @pytest.fixture(scope="session")
 def cluster(virtual_cluster: Virtual) -> Vcluster:
     """The command line of the cluster that the session shares."""
-    return Vcluster(virtual_cluster.home, virtual_cluster.name, share=virtual_cluster.share)
+    return Vcluster(virtual_cluster.home, virtual_cluster.share, virtual_cluster.name)
 
 
 @pytest.fixture
@@ -124,6 +103,6 @@ def plain(cluster: Vcluster) -> Iterator[None]:
 @pytest.fixture
 def single(home: Path, request: pytest.FixtureRequest) -> Iterator[Vcluster]:
     """A cluster of its own for this test; 1+1 nodes boot fastest."""
-    cluster = Vcluster(home, f"t{zlib.crc32(request.node.name.encode())}")
+    cluster = Vcluster(home, Path(), f"t{zlib.crc32(request.node.name.encode())}")
     yield cluster
     cluster.run("down")

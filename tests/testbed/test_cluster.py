@@ -119,7 +119,7 @@ def test_exec_passes_status_streams_and_terminal_type_through(cluster):
     assert cluster.run("node", "a1", "sh", "-c", "exit 8").returncode == 8
     process = cluster.run("exec", "sh", "-c", "cat; echo $TERM >&2", input="to stdin")
     assert process.stdout == "to stdin"
-    assert process.stderr.strip() == cluster.variables().get("TERM", "")
+    assert process.stderr.strip() == cluster.environment.get("TERM", "")
     assert cluster.run("exec", "srun", "-N1", "sh", "-c", "exit 5").returncode == 5
 
 
@@ -132,7 +132,7 @@ def test_an_outer_slurm_job_does_not_show_inside(cluster, vcluster):
 
 def test_a_killed_exec_ends_its_command(cluster):
     with subprocess.Popen(
-        cluster.command("exec", "sleep", "4711"), env=cluster.variables(), cwd="/"
+        cluster.command("exec", "sleep", "4711"), env=cluster.environment, cwd="/"
     ) as process:
         pgrep = ("exec", "pgrep", "-fx", "sleep 4711")
         assert await_true(lambda: cluster.run(*pgrep).returncode == 0, 20)

@@ -50,7 +50,7 @@ def test_bulk_data_obeys_the_rate(cluster):
     program = ["/usr/bin/python3", "tests/testbed/bulk.py"]
     command = cluster.command("node", "b1", *program, "receive")
     with subprocess.Popen(
-        command, env=cluster.variables(), cwd=CHECKOUT, stdout=subprocess.PIPE
+        command, env=cluster.environment, cwd=CHECKOUT, stdout=subprocess.PIPE
     ) as receiver:
         cluster.ok("node", "a1", *program, "send", "b1")
         rate = float(receiver.communicate(timeout=30)[0])
