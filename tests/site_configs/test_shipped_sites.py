@@ -140,8 +140,12 @@ def compare_with_golden(name: str, toolchain_folder: str = "") -> None:
     netpipe = [f"checks/netpipe/{name}.py" for name in ("netpipe", "sockets", "wan")]
     other_checks = [f"checks/{name}.py" for name in ("osu/osu", "osu/scale", "ring/ring")]
     all_cases = site.cases([*netpipe, *other_checks])
-    places = [(*place, checks) for (site_name, *place), checks in KEPT.items() if site_name == name]
-    cases = [_case(all_cases, *place, check) for *place, checks in places for check in checks]
+    cases = [
+        _case(all_cases, partition, environ, kept_check)
+        for (site_name, partition, environ), kept_checks in KEPT.items()
+        for kept_check in kept_checks
+        if site_name == name
+    ]
     for script in check.render_scripts(site, cases):
         text = _without_options(script.text)
         if toolchain_folder:

@@ -60,7 +60,7 @@ class Spack:
         sections = [[str(f), "env" if f.stem == "spack" else f.stem] for f in files]
         code = _VALIDATE.format(files=json.dumps(sections))
         statement = f"exec({code!r})"  # `spack python -c` takes one statement
-        command = [self.command, "python", "-c", statement]
+        command = [str(self.command), "python", "-c", statement]
         process = subprocess.run(command, capture_output=True, text=True)
         match = re.search(r"^FAULTS (.*)$", process.stdout, re.MULTILINE)
         if not match:
