@@ -215,7 +215,8 @@ class Launches:
         return self._samples.filter(pl.col("metric") == "messages").collect()
 
     def messages(self, series: Series) -> tuple[pl.DataFrame, float]:
-        """`derived.messages` and iterations of the first launch: every launch sends the same."""
+        """Columns pattern, size_bytes, messages, and the iterations, of the first launch: every
+        launch sends the same."""
         launch, figures = next(iter(next(iter(self.points[series].values())).items()))
         samples = self._messages.filter(pl.col("launch") == launch)
         return derived.messages(samples), figures["iterations"]
