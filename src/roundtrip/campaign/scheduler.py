@@ -151,18 +151,20 @@ class Queue:
         """Return what the first job waits for; "" if none waits, or Slurm does not answer."""
         if time.monotonic() - self._asked >= self.every_s:
             command = ["squeue", "--noheader", "--me", "--states=PENDING", f"--format={_FORMAT}"]
-            listing = _query(command, self.environment)
+            listing = _query(command, self.environment, _TIMEOUT_S)
             self._known = describe_wait(listing, self.comment, time.time())
             self._asked = time.monotonic()
         return self._known
 
 
-def _query(command: Sequence[str], environment: Mapping[str, str]) -> str:
+def _query(
+    command: Sequence[str], environment: Mapping[str, str], timeout_s: float | None = None
+) -> str:
     """What a command of Slurm prints, with times in seconds since 1970; "" without an answer."""
     env = {**environment, "SLURM_TIME_FORMAT": "%s"}
     try:
         process = subprocess.run(
-            command, capture_output=True, text=True, timeout=_TIMEOUT_S, env=env
+            command, capture_output=True, text=True, timeout=timeout_s, env=env
         )
     except (OSError, subprocess.TimeoutExpired):
         return ""
@@ -273,7 +275,8 @@ class Pauses:
                 return False
             time.sleep(max(0.0, min(wait_s, self._next_s)))
             self._next_s = min(2 * self._next_s, _LONGEST_S)
-            current = {item.name: item for item in self._maintenances()}.get(maintenance.name)
+            others = (item for item in self._maintenances() if item.name == maintenance.name)
+            current = next(others, None)
         return True
 
     def _maintenances(self) -> list[Maintenance]:

@@ -304,9 +304,12 @@ def _tar_inputs() -> dict[str, object]:
         return {}
     try:
         with tar_file.open("rb"):  # for the reason, where `digest` gives none
-            return {"tar": programs.digest(tar_file)}
+            digest = programs.digest(tar_file)
     except OSError as error:
         raise refusal(error, tar_file) from None
+    if digest is None:
+        raise UserError("cannot be read to its end", tar_file)
+    return {"tar": digest}
 
 
 def states(toolchains: Iterable[Toolchain], store: Store) -> dict[str, str]:
