@@ -54,6 +54,12 @@ def test_the_summary_has_rate_time_and_mean_message() -> None:
     )
 
 
+def test_the_first_point_of_a_sweep_stands_for_its_launch() -> None:
+    rows = frame(LAUNCH)
+    later_rows = rows.with_columns(pl.col("value") * 2)
+    assert derived.summary(pl.concat([rows, later_rows]))["rate"] == derived.summary(rows)["rate"]
+
+
 def test_a_launch_without_messages_has_none_in_its_summary() -> None:
     figures = derived.summary(frame(LAUNCH[:4]))
     assert "messages" not in figures
@@ -75,7 +81,7 @@ def test_a_launch_without_messages_has_none_in_its_summary() -> None:
 def test_legal_ranks_depend_on_the_class(
     benchmark: str, problem_class: str, ranks: list[int]
 ) -> None:
-    assert [n for n in range(41) if legal_ranks(benchmark, problem_class, n)] == ranks
+    assert [n for n in range(-1, 41) if legal_ranks(benchmark, problem_class, n)] == ranks
 
 
 @pytest.mark.parametrize(

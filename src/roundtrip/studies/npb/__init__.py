@@ -74,14 +74,16 @@ _HALF_SCALES = {
 def legal_ranks(benchmark: str, problem_class: str, ranks: int) -> bool:
     """Whether our program accepts this number of ranks for a benchmark and class."""
     points = _GRID.get(benchmark, {}).get(problem_class, _MAX_RANKS)
+    if ranks < 1:
+        return False
     if benchmark in ("BT", "SP"):
         return any(side * side == ranks for side in range(1, points // 3 + 1))
     if benchmark == "LU":
-        shorter = max((k for k in range(1, math.isqrt(ranks) + 1) if ranks % k == 0), default=0)
-        return shorter > 0 and points // (ranks // shorter) >= 4
+        shorter = max(side for side in range(1, math.isqrt(ranks) + 1) if ranks % side == 0)
+        return points // (ranks // shorter) >= 4
     if benchmark in ("CG", "FT", "IS", "MG"):
-        return 0 < ranks <= points and ranks & (ranks - 1) == 0
-    return ranks > 0
+        return ranks <= points and ranks & (ranks - 1) == 0
+    return True
 
 
 def base_ranks(benchmark: str, problem_class: str, ranks: int) -> int:

@@ -125,7 +125,8 @@ ROUND_TRIPS = Summary("time of an iteration over round-trip time", Kind.COST, "l
 def summary(samples: pl.DataFrame) -> dict[str, float]:
     """Figures of one launch, named as in SUMMARY_UNITS; figures not measured are absent."""
     section = samples.filter(pl.col("phase") == "total", pl.col("metric").is_in(["rate", "time"]))
-    figures: dict[str, float] = dict(section.select("metric", "value").iter_rows())
+    # A sweep over host speeds has a row for each point, of which the first counts.
+    figures: dict[str, float] = dict(section.select("metric", "value").reverse().iter_rows())
     shares = phase_shares(samples)
     if "compute" in shares:
         figures["compute_share"] = shares["compute"]
