@@ -187,12 +187,13 @@ def replay(plan: Plan, entries: Sequence[Entry]) -> tuple[Causes | Changes, list
     return questions.run(plan.search(), answer), asked
 
 
-def require_budget(minutes: float, times: int, seconds: float, words: str) -> None:
-    """UserError, with `words`, if `minutes` are too few for so many `times` `seconds`."""
-    min_minutes = times * seconds / 60
+def require_budget(minutes: float, count: int, seconds: float, words: str) -> None:
+    """UserError if `minutes` are too few for `count` launches or rounds of `seconds` each, which
+    `words` say."""
+    min_minutes = count * seconds / 60
     if min_minutes > minutes:
         raise UserError(
-            f"the budget of {minutes:g} min cannot suffice: {words}, and at least {times} are "
+            f"the budget of {minutes:g} min cannot suffice: {words}, and at least {count} are "
             f"needed; right is more than {math.ceil(min_minutes)} min"
         )
 

@@ -244,11 +244,11 @@ def _rounds(plan: Plan, entries: Sequence[Entry], questions: Sequence[Question])
     names = dict.fromkeys([*completions, *failures])
     rows = [(name, completions[name], failures[name]) for name in names]
     caption = "Launches of each arm. Every launch is in bundle/launches.jsonl."
-    blocks = (
+    tables = (
         _table("What rounds were to show.", "Question|Rounds>", kinds.items()),
         _table(caption, "Arm|Completed>|Failed>", rows),
     )
-    return Part("rounds", "Rounds and launches", blocks)
+    return Part("rounds", "Rounds and launches", tables)
 
 
 def _arm(plan: Plan, arm: Hashable) -> str:
@@ -269,5 +269,6 @@ def _method(plan: Plan) -> Part:
         "search, whenever it stops. How often it was in simulations: python -m tools.bench blame."
     )
     setting = json.dumps({"seed": plan.seed, "step": round(plan.step, 6), "error": ERROR})
-    blocks = (Paragraph((rule,)), Paragraph((text,)), Paragraph(("Settings: ", Code(setting))))
-    return Part("method", "How it was decided", blocks)
+    settings = Paragraph(("Settings: ", Code(setting)))
+    paragraphs = (Paragraph((rule,)), Paragraph((text,)), settings)
+    return Part("method", "How it was decided", paragraphs)

@@ -139,10 +139,7 @@ def _cases(data: Data) -> list[SideCase]:
             str(row.get("environ")),
         )
         rows_by_key.setdefault(key, []).append(row)
-    specs = {
-        name: dict(leaves(entry)).get("reframe extras spec")
-        for name, entry in _toolchains(data).items()
-    }
+    specs = {name: _spec(entry) for name, entry in _toolchains(data).items()}
     return [
         SideCase(
             *key,
@@ -150,11 +147,18 @@ def _cases(data: Data) -> list[SideCase]:
             boost=_joined_column(rows, "boost"),
             compiler=_joined_column(rows, "compiler"),
             flags=_joined_column(rows, "compiler_flags"),
-            spack=specs.get(key[-1]) or _UNKNOWN,
+            spack=specs.get(key[-1], _UNKNOWN),
             launches=tuple(rows),
         )
         for key, rows in rows_by_key.items()
     ]
+
+
+def _spec(entry: dict[str, Any]) -> str:
+    """The hash of the concrete Spack spec of a toolchain."""
+    reframe = entry.get("reframe")
+    extras = reframe.get("extras") if isinstance(reframe, dict) else None
+    return str((extras.get("spec") if isinstance(extras, dict) else None) or _UNKNOWN)
 
 
 def _joined_column(rows: list[dict[str, Any]], column: str) -> str:

@@ -214,8 +214,9 @@ class Search:
     @cached_property
     def effects(self) -> list[UnitEffect]:
         """Effects of all units with enough launches, outliers first."""
-        healthy = self._healthy(self.outliers)
-        outlier_effects = (self._effect(unit, healthy) for unit in self.outliers)
+        outlier_effects = (
+            self._effect(unit, self._healthy(self.outliers)) for unit in self.outliers
+        )
         return [*filter(None, outlier_effects), *self._other_effects(self.outliers)]
 
     @cached_property
