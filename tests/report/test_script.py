@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from support.browser import CHROMIUM, WHY_SKIPPED, browser
 from support.synthetic import Tree
+from support.virtual import await_true
 
 from roundtrip.collect import bundle
 from roundtrip.report import data, plot, publish, renderers
@@ -42,15 +43,14 @@ def test_the_script_runs_under_the_policy_of_the_page(revision: Path, tmp_path: 
     forged_page.write_text(page.read_text().replace("sha256-", "sha256-A"))
     with browser(tmp_path / "profile") as session:
         session.open(f"{page.as_uri()}#{name}?at=1.2")
-        session.run("new Promise(done => setTimeout(done, 500))")
         panel = f"document.querySelector('[data-plot=\"{name}\"]')"
-        assert session.run(f"{panel}.classList.contains('live')")
+        assert await_true(lambda: session.run(f"{panel}.classList.contains('live')"), 20)
         output = session.run(f"{panel}.querySelector('output').textContent")
         assert re.match(r"Boost.MPI, 64.B: [\d.]+.MB/s \[", output)
         assert session.run(f"{panel}.closest('details.part').open")
         assert session.faults() == []
         session.open(f"{forged_page.as_uri()}#{name}?at=1.2")
-        session.run("new Promise(done => setTimeout(done, 500))")
+        assert await_true(lambda: session.run("1") and "inline script" in str(session.faults()), 20)
         assert not session.run("document.querySelector('.panel.live')")
 
 

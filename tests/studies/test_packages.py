@@ -104,14 +104,17 @@ def test_nothing_is_compared_that_is_not_declared() -> None:
 
 
 def matches(pattern: str, packages: Sequence[str], files: str = "*.py") -> list[str]:
-    """The lines of source files that match a pattern, with their places."""
-    return [
-        f"{file.relative_to(SRC)}:{number}: {line.strip()}"
+    """What matches a pattern in source files, also across lines, with its place."""
+    texts = {
+        file: file.read_text(encoding="utf-8")
         for package in packages
         for file in sorted((SRC / package).rglob(files))
         if file.is_file() and file.suffix != ".pyc"
-        for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1)
-        if re.search(pattern, line)
+    }
+    return [
+        f"{file.relative_to(SRC)}:{text.count(chr(10), 0, match.start()) + 1}: {match[0]}"
+        for file, text in texts.items()
+        for match in re.finditer(pattern, text)
     ]
 
 
