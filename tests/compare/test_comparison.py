@@ -234,16 +234,24 @@ def test_provenance_says_what_differs(tree: Tree, between: Between) -> None:
     assert {"compiler", "flags", "Boost", "MPI library", "Spack hash"} <= fact_names
 
 
-def test_a_spack_hash_chooses_a_side(tree: Tree, between: Between) -> None:
+@pytest.mark.parametrize(
+    ("spec", "choice", "shown"),
+    [
+        ("zyxwvuts", "zyxw", "zyxwvuts"),
+        ("", "not recorded", "not recorded"),
+        (None, "not recorded", "not recorded"),
+    ],
+)
+def test_a_spack_hash_chooses_a_side(
+    tree: Tree, between: Between, spec: str | None, choice: str, shown: str
+) -> None:
     run = tree()
-    toolchains = {
-        name: {"reframe": {"extras": {"spec": spec}}}
-        for name, spec in ((OPENMPI, "abcdefgh"), (MPICH, "zyxwvuts"))
-    }
+    specs = {OPENMPI: "abcdefgh", MPICH: spec}
+    toolchains = {name: {"reframe": {"extras": {"spec": specs[name]}}} for name in specs}
     (run.path / "env" / "toolchains.json").write_text(json.dumps(toolchains))
-    comparison = between(f"{run.path}:spack=abcd", f"{run.path}:spack=zyxw")
+    comparison = between(f"{run.path}:spack=abcd", f"{run.path}:spack={choice}")
     assert comparison.exit_status == 1
-    assert ("Spack hash", "abcdefgh", "zyxwvuts") in {
+    assert ("Spack hash", "abcdefgh", shown) in {
         (fact.name, fact.base, fact.new) for fact in comparison.facts
     }
 
