@@ -177,19 +177,23 @@ void DdtBench::survey_all(Launch& launch, const Catalogue& catalogue) const {
     if (session.root()) print_case(item, results[order[i]]);
   }
   session.agree([&] {
-    if (!session.root()) return;
-    launch.record["evicted_bytes"] = plan.evicted_bytes;
-    launch.record["precision"] = plan.precision;
-    OriginalFormat original;
-    for (std::size_t i = 0; i < catalogue.size(); ++i) {
-      record(catalogue[i], results[i], launch);
-      for (const ArmResult& arm : results[i]) {
-        if (arm.buffering == plan.bufferings.front())
-          original.add(catalogue[i], arm, session.size());
-      }
-    }
-    if (!format_file_.empty()) write_whole(format_file_, original.text());
+    if (session.root()) write_results(launch, catalogue, plan, results);
   });
+}
+
+void DdtBench::write_results(Launch& launch, const Catalogue& catalogue, const Plan& plan,
+                             const std::vector<std::vector<ArmResult>>& results) const {
+  launch.record["evicted_bytes"] = plan.evicted_bytes;
+  launch.record["precision"] = plan.precision;
+  OriginalFormat original;
+  for (std::size_t i = 0; i < catalogue.size(); ++i) {
+    record(catalogue[i], results[i], launch);
+    for (const ArmResult& arm : results[i]) {
+      if (arm.buffering == plan.bufferings.front())
+        original.add(catalogue[i], arm, launch.session.size());
+    }
+  }
+  if (!format_file_.empty()) write_whole(format_file_, original.text());
 }
 
 void DdtBench::print_pack_speed(const Session& session, const Catalogue& catalogue) {

@@ -25,6 +25,9 @@ class DdtBench final : public Workload {
  private:
   [[nodiscard]] Plan plan(const Launch& launch) const;
   void survey_all(Launch& launch, const Catalogue& catalogue) const;
+  /// On rank 0: adds `results`, those of each case, to the record and the original format.
+  void write_results(Launch& launch, const Catalogue& catalogue, const Plan& plan,
+                     const std::vector<std::vector<ArmResult>>& results) const;
   static void print_pack_speed(const Session& session, const Catalogue& catalogue);
 
   std::vector<std::string> apps_;
