@@ -23,6 +23,12 @@ case $* in
 esac
 """
 CONFIG = """\
+case $1/$2 in
+  ping/) exit 0 ;;
+  show/job)
+    cat "$0.job"
+    exit ;;
+esac
 [ "$2" = config ] || exit 1
 echo "Configuration data as of 2026-11-25T03:26:31"
 echo "BATCH_START_TIMEOUT     = 10 sec"
@@ -90,6 +96,24 @@ def test_accounting_that_says_for_ever_that_a_lost_job_runs_is_not_believed(
     assert lines[0] == "7|CANCELLED|0:0|Unknown|"
     calls = (run_dir / "sacct.calls").read_text().splitlines()
     assert [line.split()[4] for line in calls] == ["7,8", "8"]
+
+
+@pytest.mark.parametrize("rows", ["", "7|RUNNING|0:0|Unknown|a[1-2]"])
+@pytest.mark.parametrize(("state", "ago_s"), [("FAILED", 20), ("FAILED", 1), ("RUNNING", 20)])
+def test_a_job_whose_end_the_database_lost_ended_when_the_controller_says(
+    controller: Any, rows: str, state: str, ago_s: int
+) -> None:
+    run_dir = controller(f"7|{state}|a[1-2]|STAGE\n", -60, f"JobID|State\n{rows}")
+    end = time.strftime("%Y-%m-%dT%H:%M:%S", time.localtime(time.time() - ago_s))
+    job = f"JobId=7 JobName=x JobState={state} ExitCode=3:0 EndTime={end} NodeList=a[1-2]\n"
+    (run_dir / "bin" / "scontrol.job").write_text(job)
+    lines = run_wrapper("sacct", *POLL, run_dir=run_dir).stdout.splitlines()
+    is_taken = (state, ago_s) == ("FAILED", 20)
+    assert lines == ["JobID|State", f"7|FAILED|3:0|{end}|a[1-2]" if is_taken else rows][: len(lines)]
+    assert len(lines) == 1 + (is_taken or bool(rows))
+    silences = scheduler_log.read(run_dir)
+    assert [silence.has_fallback for silence in silences] == [True] * is_taken
+    assert all(19 <= (silence.end or 0) - silence.start <= 40 for silence in silences)
 
 
 def test_another_job_with_the_number_of_a_lost_one_is_not_waited_for(controller: Any) -> None:

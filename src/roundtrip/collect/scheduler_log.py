@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 FILE_NAME = "scheduler.log"
-_FALLBACK_WORDS = "its accounting stayed away, so that scontrol said how jobs ended"
+_FALLBACK_WORDS = "its accounting stayed away or lost a job, so that scontrol said how jobs ended"
 
 
 @dataclass(frozen=True)
