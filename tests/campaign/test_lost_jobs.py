@@ -109,7 +109,9 @@ def test_a_job_whose_end_the_database_lost_ended_when_the_controller_says(
     (run_dir / "bin" / "scontrol.job").write_text(job)
     lines = run_wrapper("sacct", *POLL, run_dir=run_dir).stdout.splitlines()
     is_taken = (state, ago_s) == ("FAILED", 20)
-    assert lines == ["JobID|State", f"7|FAILED|3:0|{end}|a[1-2]" if is_taken else rows][: len(lines)]
+    assert (
+        lines == ["JobID|State", f"7|FAILED|3:0|{end}|a[1-2]" if is_taken else rows][: len(lines)]
+    )
     assert len(lines) == 1 + (is_taken or bool(rows))
     silences = scheduler_log.read(run_dir)
     assert [silence.has_fallback for silence in silences] == [True] * is_taken
