@@ -98,13 +98,14 @@ def test_accounting_that_says_for_ever_that_a_lost_job_runs_is_not_believed(
     assert [line.split()[4] for line in calls] == ["7,8", "8"]
 
 
+@pytest.mark.parametrize("time_format", ["%s", "%Y-%m-%dT%H:%M:%S"])
 @pytest.mark.parametrize("rows", ["", "7|RUNNING|0:0|Unknown|a[1-2]"])
 @pytest.mark.parametrize(("state", "ago_s"), [("FAILED", 20), ("FAILED", 1), ("RUNNING", 20)])
 def test_a_job_whose_end_the_database_lost_ended_when_the_controller_says(
-    controller: Any, rows: str, state: str, ago_s: int
+    controller: Any, time_format: str, rows: str, state: str, ago_s: int
 ) -> None:
     run_dir = controller(f"7|{state}|a[1-2]|STAGE\n", -60, f"JobID|State\n{rows}")
-    end = time.strftime("%Y-%m-%dT%H:%M:%S", time.localtime(time.time() - ago_s))
+    end = time.strftime(time_format, time.localtime(time.time() - ago_s))
     job = f"JobId=7 JobName=x JobState={state} ExitCode=3:0 EndTime={end} NodeList=a[1-2]\n"
     (run_dir / "bin" / "scontrol.job").write_text(job)
     lines = run_wrapper("sacct", *POLL, run_dir=run_dir).stdout.splitlines()
