@@ -24,9 +24,8 @@ class Row:
     resumed: int = 0
 
     @property
-    def clean(self) -> bool:
-        breaches = self.lost + self.doubled + self.false_green
-        return not breaches and self.begun == self.resumed
+    def breaches(self) -> int:
+        return self.lost + self.doubled + self.false_green + self.begun - self.resumed
 
 
 _HEAD = ("fault", "injected", "lost", "doubled", "false green", "resumed")

@@ -55,6 +55,20 @@ def test_daemon_away(accounted: Virtual, daemon: str, is_whole: bool) -> None:
     storm(accounted, accounted.share / daemon, faults, 7, 2)
 
 
+def ends_lost(cluster: Virtual, trial: Trial, job: str) -> None:
+    """From now on the database keeps no end of a job, as one that crashed has lost the last."""
+    trigger = "BEFORE UPDATE ON vgrid_job_table FOR EACH ROW SET NEW.state = 1, NEW.time_end = 0"
+    cluster.ok("exec", "mariadb", "slurm_acct_db", "-e", f"CREATE TRIGGER running {trigger}")
+
+
+def test_a_job_whose_end_the_database_lost(accounted: Virtual) -> None:
+    try:
+        (trial,) = storm(accounted, accounted.share / "ends", [ends_lost], 7, 2)
+    finally:
+        accounted.ok("exec", "mariadb", "slurm_acct_db", "-e", "DROP TRIGGER IF EXISTS running")
+    assert "its accounting stayed away or lost a job" in trial.log
+
+
 def test_accounting_gone_for_good(accounted: Virtual) -> None:
     """While slurmctld works, it says how jobs ended, and the run says so."""
     trial = Trial(accounted.share / "gone", campaign(2, cases=1), 2, cluster=accounted)

@@ -75,4 +75,3 @@ def test_disk_full_on_slurm(cluster: Virtual) -> None:
 def test_disk_full_once(small: Path) -> None:
     text = LOCAL.format(launches=1, budget=0.5)
     fill((Trial(path, text, 1) for path in numbered(small)), small, ("measure",))
-    assert all(row.clean for row in TALLY.values())

@@ -98,4 +98,3 @@ def test_a_few_blows_at_the_driver(tmp_path: Path) -> None:
         return Trial(folder, LOCAL.format(launches=2, budget=0.5), 2)
 
     blows(map(two_launches, numbered(tmp_path)), [("measure", KILL), ("copy", TERM)], 1)
-    assert all(row.clean for row in TALLY.values())

