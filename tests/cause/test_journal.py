@@ -119,7 +119,7 @@ def test_a_budget_that_cannot_suffice_is_refused_after_one_round(tmp_path: Path)
 
 
 def test_time_that_is_over_leaves_the_answer_open(tmp_path: Path) -> None:
-    result = run(tmp_path / "search", Played(sleep_s=0.02), minutes=0.02)
+    result = run(tmp_path / "search", Played(sleep_s=0.05), minutes=0.05)
     assert isinstance(result, Changes) and not result.changes
 
 
