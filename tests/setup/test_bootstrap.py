@@ -62,7 +62,7 @@ done""",
 
     def rootless(self) -> None:
         """A compiler, a `pip` that installs nothing, and an apt-get that downloads a package."""
-        for name in ("g++", "make"):
+        for name in ("g++", "make", "xz"):
             self.add(name, "exit 0")
         self.add("apt-get", f'echo "$@" >>{self.root}/apt-calls; touch cli11.deb')
         self.add("dpkg-deb", 'echo "$@" >$3/usr/unpacked')
@@ -260,6 +260,16 @@ def test_without_root_a_campaign_takes_wheels_and_unpacks_packages(machine: Mach
     (install_call,) = (machine.root / "pip-calls").read_text().splitlines()
     assert install_call.endswith("--require-hashes -r " + str(machine.root / ROOTLESS))
     assert (machine.root / ".venv" / "unpacked").read_text() == "-x cli11.deb root\n"
+
+
+def test_without_root_a_campaign_names_the_programs_that_it_lacks(machine: Machine) -> None:
+    machine.debian(["mpich"], user=1000)
+    machine.rootless()
+    for name in ("make", "xz"):
+        (machine.programs / name).unlink()
+    result = machine.run()
+    assert result.returncode == 2
+    assert "has no sudo; for a campaign make xz would do." in result.stderr
 
 
 def test_elsewhere_a_campaign_takes_boost_from_the_tar_file_that_is_named(machine: Machine) -> None:
