@@ -110,13 +110,19 @@ def test_a_job_whose_end_the_database_lost_ended_when_the_controller_says(
     (run_dir / "bin" / "scontrol.job").write_text(job)
     lines = run_wrapper("sacct", *POLL, run_dir=run_dir).stdout.splitlines()
     is_taken = (state, ago_s) == ("FAILED", 20)
-    assert (
-        lines == ["JobID|State", f"7|FAILED|3:0|{end}|a[1-2]" if is_taken else rows][: len(lines)]
-    )
-    assert len(lines) == 1 + (is_taken or bool(rows))
+    row = f"7|FAILED|3:0|{end}|a[1-2]" if is_taken else rows
+    assert lines == ["JobID|State", *filter(None, [row])]
     silences = scheduler_log.read(run_dir)
     assert [silence.has_fallback for silence in silences] == [True] * is_taken
     assert all(19 <= (silence.end or 0) - silence.start <= 40 for silence in silences)
+
+
+def test_an_ended_job_with_the_number_of_a_lost_one_does_not_end_it(controller: Any) -> None:
+    run_dir = controller("7|FAILED|b1|/home/else\n", 60, "7|RUNNING|0:0|Unknown|a[1-2]")
+    job = "JobId=7 JobState=FAILED ExitCode=3:0 EndTime=1795000000 NodeList=b1\n"
+    (run_dir / "bin" / "scontrol.job").write_text(job)
+    assert "FAILED" not in run_wrapper("sacct", *POLL, run_dir=run_dir).stdout
+    assert scheduler_log.unknown_jobs(run_dir) == LOST_JOB
 
 
 def test_another_job_with_the_number_of_a_lost_one_is_not_waited_for(controller: Any) -> None:

@@ -269,7 +269,7 @@ def test_without_root_a_campaign_names_the_programs_that_it_lacks(machine: Machi
         (machine.programs / name).unlink()
     result = machine.run()
     assert result.returncode == 2
-    assert "has no sudo; for a campaign make xz would do." in result.stderr
+    assert "has no sudo; a campaign needs only these programs: make xz." in result.stderr
 
 
 def test_elsewhere_a_campaign_takes_boost_from_the_tar_file_that_is_named(machine: Machine) -> None:
