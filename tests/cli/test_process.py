@@ -277,6 +277,21 @@ def test_a_number_of_threads_that_is_none(environment: str, complaint: str) -> N
     one_line(result, complaint)
 
 
+def test_numpy_starts_no_thread_and_the_programs_that_are_measured_do_not_see_how(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)
+    code = "import os, roundtrip.stats; print(len(os.listdir('/proc/self/task')), *os.environ)"
+    words = roundtrip(code=code).stdout.split()
+    assert words[0] == "1"
+    assert "OPENBLAS_NUM_THREADS" not in words[1:]
+
+
+def test_the_users_own_number_of_threads_stays() -> None:
+    code = "import os, roundtrip.stats; print(os.environ['OPENBLAS_NUM_THREADS'])"
+    assert roundtrip(code=code, env={"OPENBLAS_NUM_THREADS": "3"}).stdout == "3\n"
+
+
 def confine(limit: int) -> None:
     resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
 

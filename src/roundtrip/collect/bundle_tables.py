@@ -209,10 +209,11 @@ def _require_once(frame: pl.DataFrame, keys: Sequence[str], fault: str, file: Pa
 
 def require_rows(frame: pl.DataFrame, row: type[Row], file: Path) -> None:
     """UserError for the first cell of `frame` that breaks a rule of `row`."""
-    for rule in rules(row):
-        violations = frame.filter(rule.violation)
-        if not violations.is_empty():
-            raise UserError(_describe_violation(violations[rule.column][0], rule), file)
+    tests = {str(number): rule.violation.any() for number, rule in enumerate(rules(row))}
+    for rule, is_broken in zip(rules(row), frame.select(**tests).row(0), strict=True):
+        if is_broken:
+            cell = frame.filter(rule.violation)[rule.column][0]
+            raise UserError(_describe_violation(cell, rule), file)
 
 
 def _describe_violation(cell: Any, rule: Rule) -> str:

@@ -133,8 +133,9 @@ def read(bundle: Path) -> Data:
         lists = settings_by_launch(tables.frames[name], name)
         launches = launches.join(lists, on="launch", how="left", maintain_order="left")
     with bundle_tables.decoding(bundle / "samples.parquet") as file:
-        rows = bundle_tables.scan_table(file, Sample)
+        samples = bundle_tables.scan_table(file, Sample)
         # This decodes every page once, so that no later reader can fail on one.
+        rows = samples.collect().lazy()
         bundle_tables.require_samples(rows, launches, file)
     thresholds = analysis.load(bundle / analysis.FILE_NAME)
     level = thresholds.statistics.confidence_level
@@ -156,7 +157,7 @@ def read(bundle: Path) -> Data:
         nodes=tables.frames["nodes"],
         disturbance=tables.frames["disturbance"],
         details=tables.details,
-        samples=rows.filter(is_apart),
+        samples=samples.filter(is_apart),
         analysis=thresholds,
         campaign_text=files.read_text(bundle / "campaign.toml"),
         environment=environment,
