@@ -19,6 +19,8 @@ KILL, TERM, INT = signal.SIGKILL, signal.SIGTERM, signal.SIGINT
 RUNNING = ("start", "build", "submit", "measure", "wrote", "copy", "copied", "between")
 REPORTING = ("collect", "report")
 LAUNCHES = 3
+#: Runs that may miss a moment, one after the other.
+TRIES = 20
 
 pytestmark = pytest.mark.usefixtures("toolchain")
 
@@ -33,7 +35,7 @@ def blows(trials: Iterator[Trial], plan: list[tuple[str, signal.Signals]], seed:
     trial = next(trials)
     row = Row()
     for moment, blow in plan:
-        while True:
+        for _ in range(TRIES):
             row = TALLY[f"driver {blow.name} at {moment}"]
             if trial.finished:
                 _end(trial, row, None)
@@ -48,6 +50,8 @@ def blows(trials: Iterator[Trial], plan: list[tuple[str, signal.Signals]], seed:
             # It was too quick, or the run has ended without reaching this moment.
             _end(trial, row, process)
             trial = next(trials)
+        else:
+            pytest.fail(f"{TRIES} runs never reached {moment}")
     _end(trial, row, None)
 
 

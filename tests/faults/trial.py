@@ -190,7 +190,7 @@ class Trial:
             "copied": self._news(self.runs, f"{output}/case.json"),
             "between": self._news(self.runs, "*/*/*/rounds/*/session.json"),
             "collect": self._news(self.runs, "*/*/*/bundles"),
-            "report": self._news(self.reports, "*/*/*/.partial-*"),
+            "report": self._news(self.reports, "**/.partial-*"),
         }
 
     @staticmethod
