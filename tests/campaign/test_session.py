@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections import Counter
@@ -13,6 +14,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.virtual import await_true
 
 from roundtrip.campaign import model, session
 from roundtrip.campaign.matrix import ExpectedCase, NodePair
@@ -125,6 +127,30 @@ def test_an_interrupt_while_reframe_is_being_started_is_not_lost(tmp_path: Path)
         timeout=60,
     )
     assert (process.stdout, process.stderr) == ("interrupted\n", "")
+
+
+def test_no_process_outlives_its_session(tmp_path: Path) -> None:
+    """A rank may be in a session of its own: MPICH's proxy begins one."""
+    folder = tmp_path / "001"
+    command = ["sh", "-c", "setsid sleep 60 >/dev/null 2>&1 & echo $!"]
+    stranger = subprocess.Popen(["sleep", "60"], env={"ROUNDTRIP_SESSION": f"{folder}2"})
+    try:
+        site = SimpleNamespace(checkout=tmp_path)
+        environment = dict(os.environ)
+        session._supervise(site, command, folder, 2, print, environment)  # type: ignore[arg-type]
+        rank = int((folder / "console.log").read_text())
+        assert await_true(lambda: not is_alive(rank), 5)
+        assert stranger.poll() is None
+    finally:
+        stranger.kill()
+        stranger.wait()
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
 
 
 def test_time_of_building_is_no_time_of_launching(

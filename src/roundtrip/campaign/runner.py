@@ -72,6 +72,7 @@ class Runner:
         self.progress.begin_launches(cases, launches, limit_s, note)
         try:
             self._cancel()
+            session.kill_orphans(self.tree.path)
             in_time = self._rounds()
             # A job that Slurm requeued would run without a session.
             self._cancel()

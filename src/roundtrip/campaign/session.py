@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import json
+import os
 import random
 import re
 import signal
@@ -11,7 +13,6 @@ import subprocess
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -29,6 +30,10 @@ _REPORT = "report.json"
 _CONTROL = re.compile(r"\x1b\[[0-9;]*m")
 _PR_SET_PDEATHSIG = 1
 _STOPPING = {signal.SIGINT, signal.SIGTERM}
+#: Variable that marks the processes of a session with the session's folder.
+_MARK = "ROUNDTRIP_SESSION"
+#: Timeout of killing a session's processes: one that waits for a file system may not die.
+_ORPHANS_TIMEOUT_S = 5.0
 
 #: Called with the events of ReFrame: (RUN, OK, FAIL, ABORT or SKIP; name of the test).  They are
 #: parsed from its console, the only source during a run, and only shown: results are in its report.
@@ -190,14 +195,14 @@ def _supervise(
     on_event: Listener,
     environment: Mapping[str, str],
 ) -> int:
-    """Run ReFrame to its end and return its exit status."""
+    """Run ReFrame to its end and return its exit status; no process of the session outlives it."""
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / "console.log").open("w") as console:
         with _signals_held():
             process = subprocess.Popen(
                 arguments,
                 cwd=site.checkout,
-                env=environment,
+                env={**environment, _MARK: str(folder)},
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
@@ -216,7 +221,34 @@ def _supervise(
         except BaseException:
             _stop(process)
             raise
-        return process.wait()
+        else:
+            return process.wait()
+        finally:
+            kill_orphans(folder)
+
+
+def kill_orphans(folder: Path) -> None:
+    """Kill the processes on this machine of sessions in `folder`, which have ended.
+
+    A rank whose mpirun was killed before the rank had connected to it waits for it for minutes.
+    """
+    deadline = time.monotonic() + _ORPHANS_TIMEOUT_S
+    while (pids := _orphans(folder)) and time.monotonic() < deadline:
+        for pid in pids:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        time.sleep(0.02)
+
+
+def _orphans(folder: Path) -> list[int]:
+    mark = f"{_MARK}={folder}".encode()
+    pids = []
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):  # it has ended, or is another user's
+            variables = (process / "environ").read_bytes().split(b"\0")
+            if any(text == mark or text.startswith(mark + b"/") for text in variables):
+                pids.append(int(process.name))
+    return pids
 
 
 def _write_end(folder: Path, status: int, wall_s: float, **more: object) -> None:
@@ -233,7 +265,7 @@ def _stop(process: subprocess.Popen[str], patience_s: float = 20.0) -> None:
         process.wait()
 
 
-@contextmanager
+@contextlib.contextmanager
 def _signals_held() -> Iterator[None]:
     """Delay INT and TERM to the end of the block: Python loses an interrupt inside a fork."""
     signal.pthread_sigmask(signal.SIG_BLOCK, _STOPPING)
