@@ -302,6 +302,16 @@ class OpenNode(Part):
     rounds: int = required("more rounds that would do")
 
 
+class WrongClock(Part):
+    """A node whose clock runs faster or slower than those of others in the newest night."""
+
+    campaign: str = required("the campaign")
+    node: str = required("its pseudonym")
+    rate: float = required("its rate over theirs")
+    partners: int = required("other nodes that differ from it")
+    other: str = required("the only other node, whose clock may be the wrong one; empty if not")
+
+
 class MissingNode(Part):
     """A node that the newest night did not measure."""
 
@@ -323,6 +333,7 @@ class Nodes(Part):
     )
     named: tuple[NamedNode, ...] = required("sick nodes, switches and links, worst first")
     flaky: tuple[FlakyNodes, ...] = required("nodes whose launches fail")
+    clocks: tuple[WrongClock, ...] = required("nodes whose clock runs at a wrong rate")
     cannot_tell: tuple[OpenNode, ...] = required("nodes with too few launches")
     not_measured: tuple[MissingNode, ...] = required("nodes that the newest night lacks")
     hosts: Mapping[str, str] = required("hosts by pseudonym, with the key of the site")

@@ -1,12 +1,13 @@
 """Does a campaign over pairs of nodes name the sick ones, and no others?
 
 It boots a virtual cluster whose nodes all have the same emulated cable, and measures quiet nights,
-after none of which a node may be named.  Then four nodes become patients: a cable that is 100 us
-longer, one that loses 0.5 % of its frames, half a processor, processes that crash.  Each has a
-control, which carries everything but the fault: the cable without delay and loss, a quota that
-takes nothing away, a watcher that crashes nothing.  After the last night the patients must be
-named, and nobody else.  Real launches through real Slurm; a row a night is printed, then a table of
-patients and controls.
+after none of which a node may be named.  Then six nodes become patients: a cable that is 100 us
+longer, one that loses 0.5 % of its frames, half a processor, processes that crash, a clock that is
+1.3 times as fast, another MPI library (a copy elsewhere).  Each has a control, which carries
+everything but the fault: the cable without delay and loss, a quota that takes nothing away, a
+watcher that crashes nothing, the preloaded clock at its right rate, the search path of the same
+library.  After the last night the patients must be named, and nobody else.  Real launches through
+real Slurm; a row a night is printed, then a table of patients and controls.
 """
 
 from __future__ import annotations
@@ -57,23 +58,45 @@ CABLE = ("--cable",)
 
 @dataclass(frozen=True)
 class Fault:
-    """A fault: its options of ``vcluster fault``, and whether a share of the processes crash.
+    """A fault: its options of ``vcluster fault``, whether a share of the processes crash, and the
+    variables of the processes on the node.
 
-    `control`: the same options without the fault.
+    `control`, `control_variables`: the same without the fault.  In a variable ``{share}`` is the
+    shared folder, and ``{library}`` the folder of the MPI library.
     """
 
     name: str
     options: tuple[str, ...] = ()
     control: tuple[str, ...] = ()
     crashes: bool = False
+    variables: str = ""
+    control_variables: str = ""
 
 
 FAULTS = (
     Fault("slow link", ("--latency", "100us"), ("--latency", "0")),
     Fault("flaky", crashes=True),
+    Fault(
+        "wrong clock",
+        variables="LD_PRELOAD={share}/fast_clock.so FAST_RANK=all",
+        control_variables="LD_PRELOAD={share}/fast_clock.so",
+    ),
     Fault("lossy link", ("--loss", "0.5%"), ("--loss", "0")),
     Fault("half a processor", ("--cpu", "50%"), ("--cpu", "6400%")),
+    Fault(
+        "another MPI",
+        variables="LD_LIBRARY_PATH={share}/other",
+        control_variables="LD_LIBRARY_PATH={library}",
+    ),
 )
+#: In place of srun: the processes on some nodes get variables.
+_SRUN = """\
+#!/bin/bash
+while [[ $1 == -* ]]; do options+=("$1"); shift; done
+exec /usr/bin/srun "${{options[@]}}" sh -c 'case $(hostname) in
+{cases}
+esac; exec "$@"' sh "$@"
+"""
 
 
 @dataclass(frozen=True)
@@ -122,7 +145,9 @@ class Cluster:
             "ROUNDTRIP_SITE_KEY": self.share / "key",
         }
         exports = "".join(f"export {key}={shlex.quote(str(v))}; " for key, v in variables.items())
-        script = f"{exports}. site-configs/activate virtual && roundtrip {shlex.join(command)}"
+        path = f"PATH={shlex.quote(str(self.share / series / 'bin'))}:$PATH"
+        command_line = f"{path} roundtrip {shlex.join(command)}"
+        script = f"{exports}. site-configs/activate virtual && {command_line}"
         return self.run("exec", "bash", "-c", script)
 
 
@@ -176,6 +201,9 @@ def node_verdicts(record: dict[str, Any], names: dict[str, str]) -> dict[str, st
         words = ["slow processor"] if outlier["slow_processor"] else list(dict.fromkeys(measures))
         node = names.get(outlier["name"], f"{outlier['kind']} {outlier['name']}")
         verdicts.setdefault(node, []).extend(words)
+    for clock in record["clocks"]:
+        nodes = [names.get(name, name) for name in (clock["node"], clock["other"]) if name]
+        verdicts.setdefault(" or ".join(nodes), []).append(f"clock {clock['rate']:.2f} times")
     for suspect in record["flaky"]:
         node = " or ".join(names.get(name, name) for name in suspect["nodes"])
         text = f"flaky ({suspect['failed']} of {suspect['launches']} failed)"
@@ -208,6 +236,7 @@ def main(arguments: list[str]) -> int:
         if options.sick:
             for case in cases:
                 make_sick(cluster, case, options.crashes, watchers)
+            write_launcher(cluster.share, cases)
         for number in range(1, options.sick + 1):
             summary, verdicts = measure_night(cluster, "sick", names)
             print(row("sick", number, summary, set(verdicts), faulty_names), flush=True)
@@ -230,19 +259,46 @@ def make_sick(cluster: Cluster, case: Case, crashes: float, watchers: ExitStack)
             watchers.enter_context(cluster.crash_processes(node, share))
 
 
+def write_launcher(share: Path, cases: list[Case]) -> None:
+    """Write an srun that sets the variables of the cases on their nodes, and what they name."""
+    library = next(Path("/usr/lib").glob("*/libmpi.so.40"))
+    exports = [
+        (node, variables.format(share=share, library=library.parent))
+        for case in cases
+        for node, variables in (
+            (case.faulty, case.fault.variables),
+            (case.control, case.fault.control_variables),
+        )
+        if variables
+    ]
+    if not exports:
+        return
+    (share / "other").mkdir(exist_ok=True)
+    shutil.copy(library, share / "other")
+    source, target = CHECKOUT / "testbed" / "clock" / "fast_clock.cpp", share / "fast_clock.so"
+    subprocess.run(
+        ["g++", "-std=c++20", "-O2", "-shared", "-fPIC", "-o", target, source], check=True
+    )
+    launcher = share / "sick" / "bin" / "srun"
+    launcher.parent.mkdir(parents=True)
+    lines = [f"  {node}) export {variables} ;;" for node, variables in exports]
+    launcher.write_text(_SRUN.format(cases="\n".join(lines)))
+    launcher.chmod(0o755)
+
+
 def choose_cases(nodes: list[str]) -> list[Case]:
-    """Two cases in each cluster, on its second to fifth node; UserError for too few nodes."""
+    """Three cases in each cluster, on its second to seventh node; UserError for too few nodes."""
     clusters = [[node for node in nodes if node[0] == letter] for letter in "ab"]
     if min(map(len, clusters)) < MIN_NODES:
         raise UserError(
-            f"--nodes: at least {MIN_NODES} in each cluster, of which 4 are in the table"
+            f"--nodes: at least {MIN_NODES} in each cluster, of which 6 are in the table"
         )
-    pairs = [members[index : index + 2] for members in clusters for index in (1, 3)]
+    pairs = [members[index : index + 2] for members in clusters for index in (1, 3, 5)]
     return [Case(fault, *pair) for fault, pair in zip(FAULTS, pairs, strict=True)]
 
 
-#: With fewer nodes in a cluster, two sick ones are more than a third.
-MIN_NODES = 6
+#: With fewer nodes in a cluster, three sick ones are a third or more.
+MIN_NODES = 10
 
 
 def table(cases: list[Case], verdicts: dict[str, str]) -> list[str]:
@@ -275,9 +331,9 @@ def parse_arguments(arguments: list[str]) -> argparse.Namespace:
     add = parser.add_argument
     add("--name", default="night", help="which virtual cluster (night)")
     add("--share", default=str(CHECKOUT / "build" / "night"), help="folder of runs and reports")
-    add("--nodes", default="16+16", help="nodes of each cluster, at least 6+6 (16+16)")
+    add("--nodes", default="16+16", help="nodes of each cluster, at least 10+10 (16+16)")
     add("--quiet", type=int, default=20, help="quiet nights (20)")
-    add("--sick", type=int, default=3, help="nights with four faulty nodes (3)")
+    add("--sick", type=int, default=3, help="nights with six faulty nodes (3)")
     share = "share of the flaky node's processes that crash (0.333)"
     add("--crashes", type=float, default=1 / 3, help=share)
     add("--rounds", type=int, default=4, help="rounds a night (4)")

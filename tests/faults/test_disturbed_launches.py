@@ -160,7 +160,7 @@ def test_a_stopped_rank_is_named(netpipe: Path, tmp_path: Path) -> None:
 
 def test_a_clock_that_runs_fast_on_one_rank_is_named(netpipe: Path, tmp_path: Path) -> None:
     library = tmp_path / "fast_clock.so"
-    source = Path(__file__).with_name("fast_clock.cpp")
+    source = CHECKOUT / "testbed" / "clock" / "fast_clock.cpp"
     build = ["g++", "-std=c++20", "-O2", "-shared", "-fPIC", "-o", library, source]
     subprocess.run(build, check=True)
     rate, step = Launch(netpipe, tmp_path, LD_PRELOAD=str(library), FAST_RANK="1").marks()

@@ -34,7 +34,8 @@ class Pairs:
     """A writer of such nights: `each` rounds a night, of `nodes` (an even number).
 
     `slow` adds seconds to each message of a node, `narrow` divides the bandwidth to others, `lossy`
-    is the share of its messages that take 0.2 s, `halved` nodes have processors of half the speed.
+    is the share of its messages that take 0.2 s, `halved` nodes have processors of half the speed,
+    and the clocks of `clocks` run so many times as fast.
     All launches of `failed` nodes fail, as Slurm takes those of `down` for down.  Times scatter by
     `noise` from launch to launch.  `alone` launches on single nodes come besides.  `plan` is what
     env/pairs.json says of each partition, `emulated` what each launch says of its nodes.
@@ -50,6 +51,7 @@ class Pairs:
     narrow: Mapping[int, float] = field(default_factory=dict)
     lossy: Mapping[int, float] = field(default_factory=dict)
     halved: Collection[int] = ()
+    clocks: Mapping[int, float] = field(default_factory=dict)
     failed: frozenset[int] = frozenset()
     down: frozenset[int] = frozenset()
     switches: int = 0
@@ -119,8 +121,13 @@ class Pairs:
             **{"status": "passed" if is_ok else "failed", "reason": "" if is_ok else "no answer"},
             **{"wanted": 4, "hosts": hosts, "emulated": self.emulated, "placement": places},
             "nodes_down": [pseudonym(node) for node in sorted(self.down & set(nodes))] or None,
+            "disturbance": {"clock_rate": [1.0, self._rate(nodes)], "clock_rate_error": [0, 1e-5]},
             "parameters": parameters,
         }
+
+    def _rate(self, nodes: tuple[int, ...]) -> float:
+        """The clock of the last node over that of the first."""
+        return self.clocks.get(nodes[-1], 1.0) / self.clocks.get(nodes[0], 1.0)
 
     def _samples(
         self, launch: tuple[int, int, tuple[int, ...]], rng: np.random.Generator

@@ -32,13 +32,15 @@ def test_each_patient_has_a_control_beside_it_that_lacks_the_fault_alone() -> No
     names = [f"a{n}" for n in range(1, 17)] + [f"b{n}" for n in range(1, 17)]
     cases = night.choose_cases(names)
     assert [(case.faulty, case.control) for case in cases] == [
-        *(("a2", "a3"), ("a4", "a5"), ("b2", "b3"), ("b4", "b5"))
+        *(("a2", "a3"), ("a4", "a5"), ("a6", "a7"), ("b2", "b3"), ("b4", "b5"), ("b6", "b7"))
     ]
     parsers = {"--latency": units.rtt, "--loss": units.loss, "--cpu": units.cpu}
     for fault in night.FAULTS:
         keys = [key for key in fault.options if key in parsers]
         assert keys == [key for key in fault.control if key in parsers]
-        assert fault.crashes == (not fault.options)
+        assert [bool(fault.options), fault.crashes, bool(fault.variables)].count(True) == 1
+        assert bool(fault.variables) == bool(fault.control_variables)
+        assert fault.variables != fault.control_variables or not fault.variables
         for key, value in zip(fault.options[::2], fault.options[1::2], strict=True):
             assert parsers[key](value) > 0
     controls = [
@@ -56,8 +58,10 @@ def test_what_is_named_is_read_from_the_answer_in_json() -> None:
         "measures": [{"measure": "latency"}, {"measure": "tail"}, {"measure": "latency"}],
     }
     flaky_pair = {"nodes": ["node-2", "node-3"], "failed": 3, "launches": 9}
-    assert night.node_verdicts({"named": [slow_node, slow_link], "flaky": [flaky_pair]}, names) == {
-        "a1": "slow processor",
+    clock = {"node": "node-1", "other": "", "rate": 1.2999}
+    record = {"named": [slow_node, slow_link], "flaky": [flaky_pair], "clocks": [clock]}
+    assert night.node_verdicts(record, names) == {
+        "a1": "slow processor, clock 1.30 times",
         "a2": "latency, tail",
         "a2 or a3": "flaky (3 of 9 failed)",
     }
@@ -77,7 +81,7 @@ def test_a_row_says_who_is_missing_and_who_is_there_falsely() -> None:
     assert night.row("quiet", 1, "8 of 8", set(), set()).endswith("8 of 8  named: none")
 
 
-@pytest.mark.parametrize("nodes", ["3", "0+4", "5+6"])
+@pytest.mark.parametrize("nodes", ["3", "0+4", "9+10"])
 def test_nodes_that_no_cluster_can_have_end_it_with_one_line(
     nodes: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -112,7 +116,7 @@ def test_the_last_night_is_to_name_the_sick_and_a_quiet_one_nobody(
     monkeypatch.setattr(night, "boot", booted)
     answers = lambda cluster, series, names: ("", dict.fromkeys(next(nights[series]), "latency"))  # noqa: E731
     monkeypatch.setattr(night, "measure_night", answers)
-    cases = [night.Case(night.FAULTS[0], "a2", "a3"), night.Case(night.FAULTS[2], "b2", "b3")]
+    cases = [night.Case(night.FAULTS[0], "a2", "a3"), night.Case(night.FAULTS[3], "b2", "b3")]
     monkeypatch.setattr(night, "choose_cases", lambda names: cases)
     options = ["--nodes", "2+2", "--quiet", str(len(quiet_nights)), "--sick", str(len(sick_nights))]
     assert night.main(options) == status

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import shlex
 import sys
@@ -21,6 +22,7 @@ from roundtrip.errors import UserError
 if TYPE_CHECKING:
     from roundtrip.collect.pseudonyms import HostNames
     from roundtrip.history.nodes import AbsentNode, SlowProcessor
+    from roundtrip.stats.clocks import OddClock
     from roundtrip.stats.nodes.failures import FlakyNode
     from roundtrip.stats.nodes.judge import NodeVerdicts, Outlier
 
@@ -32,19 +34,20 @@ _MAX_REASON = 200
 class _Verdict:
     """The verdicts of a campaign's nights on nodes, and the nodes that the newest did not measure.
 
-    `slow_processors`: nodes whose processor is slow.  `marks`: labels of simulated or emulated
-    environments.
+    `slow_processors`: nodes whose processor is slow.  `clocks`: those that run at a wrong rate.
+    `marks`: labels of simulated or emulated environments.
     """
 
     node_verdicts: NodeVerdicts
     slow_processors: dict[str, SlowProcessor]
     suspects: tuple[FlakyNode, ...]
+    clocks: list[OddClock]
     absences: list[AbsentNode]
     marks: dict[str, str]
 
     def is_alarm(self) -> bool:
         has_failed = any(absence.is_failed for absence in self.absences)
-        return bool(self.node_verdicts.outliers or self.suspects) or has_failed
+        return bool(self.node_verdicts.outliers or self.suspects or self.clocks) or has_failed
 
 
 @app.command()
@@ -62,7 +65,8 @@ def nodes(
     reports: common.REPORTS = None,
 ) -> None:
     """Name the nodes, switches and links of a site that are sick or flaky, by all nights of its
-    campaigns over pairs of nodes, and the nodes that the newest night did not measure.
+    campaigns over pairs of nodes; of the newest night, the nodes whose clock runs at a wrong rate,
+    and the nodes that it did not measure.
 
     Worst first; with the names of hosts, where the key of the site is at hand.  Exit status: 0 none
     is sick; 1 some are, or all launches on them failed in the newest night; 2 bad input.
@@ -102,7 +106,11 @@ def _lines(verdict: _Verdict) -> list[str]:
 
     node_verdicts, marks = verdict.node_verdicts, verdict.marks
     mark = words.environ_mark(marks, marks)
-    lines = [
+    clocks = [
+        f"The clock of {clock.node}{mark} {words.describe_clock_rate(clock)}"
+        for clock in verdict.clocks
+    ]
+    lines = clocks + [
         f"{words.title(outlier, marks)}: "
         + words.describe_outlier(outlier, node_verdicts, verdict.slow_processors.get(outlier.name))
         + "."
@@ -148,6 +156,9 @@ def _reasons(verdict: _Verdict) -> Iterator[tuple[str, str]]:
             outlier, node_verdicts, verdict.slow_processors.get(outlier.name)
         )
         yield outlier.name, units.printable(reason)
+    for clock in verdict.clocks:
+        target = " or ".join(filter(None, [clock.node, clock.other]))
+        yield target, f"its clock runs {math.exp(clock.excess):.4g} times as fast as others"
     for suspect in verdict.suspects:
         reason = words.describe_flaky(suspect, "failed").removesuffix(".")
         yield " or ".join(suspect.names), units.printable(reason)
@@ -156,7 +167,7 @@ def _reasons(verdict: _Verdict) -> Iterator[tuple[str, str]]:
 def _read(reports: Path, campaign: str, site: str) -> _Verdict | None:
     """The verdict of all nights of a campaign; None if it is not over pairs of nodes."""
     from roundtrip.collect import analysis
-    from roundtrip.history import nodes
+    from roundtrip.history import clocks, nodes
     from roundtrip.history.annotations import load_site
     from roundtrip.report import labels
     from roundtrip.stats.nodes.failures import find_flaky_nodes
@@ -171,6 +182,7 @@ def _read(reports: Path, campaign: str, site: str) -> _Verdict | None:
         judge(measures, thresholds.nodes, thresholds.statistics.confidence_level),
         nodes.slow_processors(ledger.pairs, thresholds.nodes),
         find_flaky_nodes(nodes.outcomes(ledger.pairs), thresholds.nodes),
+        clocks.newest_wrong_rates(reports / campaign / site, thresholds.disturbance.clock_rate),
         nodes.absent_nodes(reports / campaign / site, ledger.pairs),
         labels.marks_from_history(ledger.provenance),
     )
@@ -207,6 +219,17 @@ def _record(site: str, verdicts: Mapping[str, _Verdict], hosts: HostNames) -> di
             }
             for name, verdict in verdicts.items()
             for suspect in verdict.suspects
+        ],
+        "clocks": [
+            {
+                "campaign": name,
+                "node": clock.node,
+                "rate": math.exp(clock.excess),
+                "partners": clock.partners,
+                "other": clock.other,
+            }
+            for name, verdict in verdicts.items()
+            for clock in verdict.clocks
         ],
         "cannot_tell": [
             {

@@ -1,4 +1,4 @@
-"""Sick nodes in words: for a report and for the terminal."""
+"""Sick nodes and wrong clocks in words: for a report and for the terminal."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from roundtrip.history.pairs import BANDWIDTH, LATENCY, TAIL
 from roundtrip.report import units
 from roundtrip.report.blocks import Text, plain_text
 from roundtrip.report.units import Quantity, Unit
+from roundtrip.stats.clocks import OddClock
 from roundtrip.stats.nodes.failures import FlakyNode
 from roundtrip.stats.nodes.judge import Evidence, NodeVerdicts, Outlier, UnjudgedNode
 from roundtrip.stats.nodes.launches import Kind
@@ -127,6 +128,26 @@ def describe_flaky(flaky_node: FlakyNode, verb: str) -> str:
     if len(flaky_node.names) > 1:
         counts += f"; they {verb} only together: launches with other partners decide which it is"
     return f"{counts}."
+
+
+def describe_clock_rate(clock: OddClock) -> str:
+    """``runs 1.3 times as fast as those of 2 other nodes: its times are wrong.``"""
+    rate = f"{math.exp(clock.excess):.4g}"
+    return f"runs {rate} times as fast as {_other_clocks(clock)}: its times are wrong."
+
+
+def describe_wall_clock(clock: OddClock) -> str:
+    """``is 120 s ahead of those of 2 other nodes: its logs are misdated.``"""
+    side = "ahead of" if clock.excess > 0 else "behind"
+    offset = f"{abs(clock.excess):.3g} s"
+    return f"is {offset} {side} {_other_clocks(clock)}: its logs are misdated."
+
+
+def _other_clocks(clock: OddClock) -> str:
+    if clock.other:
+        return f"that of {clock.other}; of two alone nobody knows which is right"
+    pronoun = "those" if clock.partners > 1 else "that"
+    return f"{pronoun} of {units.plural(clock.partners, 'other node')}"
 
 
 def describe_measure(name: MeasureName) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -13,6 +12,7 @@ import polars as pl
 from roundtrip.collect import completion, identity, scheduler_log
 from roundtrip.collect.bundle_rows import STATUSES
 from roundtrip.collect.completion import Counts, count_launches
+from roundtrip.history import clocks
 from roundtrip.report import labels, units
 from roundtrip.report import nodes as words
 from roundtrip.report.blocks import (
@@ -36,12 +36,9 @@ from roundtrip.report.blocks import (
 from roundtrip.report.data import Data
 from roundtrip.report.sections import nodes, spread
 from roundtrip.report.units import Quantity, Unit
-from roundtrip.stats.clocks import ClockComparison, OddClock, odd_clocks
 from roundtrip.stats.summaries import MEDIAN, Kind, Summary
 from roundtrip.studies.derivation import Facts, Pairing, Ratio
 
-#: Maximum difference between wall clocks of nodes under NTP.
-_UTC_LIMIT_S = 1.0
 #: Facts for the audit, whatever blocks the section has.
 _FACTS = Facts(
     summaries=(
@@ -68,44 +65,12 @@ def odd_clock_answers(data: Data) -> Iterator[Answer]:
     """Yield the nodes whose clock rate or wall clock deviates from those of other nodes."""
     environs = labels.kinds_by_environ(data.launches)
     mark = words.environ_mark(environs, environs)
-    rates = (
-        ClockComparison(root, host, math.log(rate), error / rate)
-        for root, host, (rate, error) in _against_root(data, "clock_rate", "clock_rate_error")
-        if rate > 0
-    )
-    limit = math.log1p(data.analysis.disturbance.clock_rate)
-    for outlier in odd_clocks(rates, limit):
-        difference = f"runs {math.exp(outlier.excess):.4g} times as fast as {_others(outlier)}"
-        title = f"The clock of {outlier.node}{mark} "
-        yield answer(title, f"{difference}: its times are wrong.", "bad")
-    offsets = (
-        ClockComparison(root, host, ahead_s, 0.0)
-        for root, host, (ahead_s,) in _against_root(data, "utc_ahead_s")
-    )
-    for outlier in odd_clocks(offsets, _UTC_LIMIT_S):
-        side = "ahead of" if outlier.excess > 0 else "behind"
-        difference = f"is {abs(outlier.excess):.3g} s {side} {_others(outlier)}"
-        title = f"The wall clock of {outlier.node}{mark} "
-        yield answer(title, f"{difference}: its logs are misdated.", "warn")
-
-
-def _others(outlier: OddClock) -> str:
-    if outlier.other:
-        return f"that of {outlier.other}; of two alone nobody knows which is right"
-    pronoun = "those" if outlier.partners > 1 else "that"
-    return f"{pronoun} of {units.plural(outlier.partners, 'other node')}"
-
-
-def _against_root(data: Data, *names: str) -> Iterator[tuple[str, str, tuple[float, ...]]]:
-    """(Host of rank 0, host of another rank, columns `names`: its clock against rank 0)."""
-    if data.placement.is_empty():
-        return
-    hosts = data.placement.select("launch", "rank", "host")
-    roots = hosts.filter(pl.col("rank") == 0).select("launch", root="host")
-    readings = data.disturbance.select("launch", "rank", *names).drop_nulls()
-    rows = readings.join(hosts, on=["launch", "rank"]).join(roots, on="launch")
-    for root, host, *values in rows.sort("launch", "rank").select("root", "host", *names).rows():
-        yield root, host, tuple(values)
+    limit = data.analysis.disturbance.clock_rate
+    for clock in clocks.wrong_rates(data.placement, data.disturbance, limit):
+        yield answer(f"The clock of {clock.node}{mark} ", words.describe_clock_rate(clock), "bad")
+    for clock in clocks.wrong_wall_clocks(data.placement, data.disturbance):
+        title = f"The wall clock of {clock.node}{mark} "
+        yield answer(title, words.describe_wall_clock(clock), "warn")
 
 
 def part(data: Data) -> Part:
