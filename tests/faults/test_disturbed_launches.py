@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import time
@@ -158,12 +159,28 @@ def test_a_stopped_rank_is_named(netpipe: Path, tmp_path: Path) -> None:
     assert stops_s[0] < 0.5, "rank 0 waited in MPI, which asks for the processor meanwhile"
 
 
-def test_a_clock_that_runs_fast_on_one_rank_is_named(netpipe: Path, tmp_path: Path) -> None:
+@pytest.fixture
+def fast_clock(tmp_path: Path) -> str:
     library = tmp_path / "fast_clock.so"
     source = CHECKOUT / "testbed" / "clock" / "fast_clock.cpp"
     build = ["g++", "-std=c++20", "-O2", "-shared", "-fPIC", "-o", library, source]
     subprocess.run(build, check=True)
-    rate, step = Launch(netpipe, tmp_path, LD_PRELOAD=str(library), FAST_RANK="1").marks()
+    return str(library)
+
+
+def test_clocks_that_run_equally_fast_on_all_nodes_are_named(
+    netpipe: Path, tmp_path: Path, fast_clock: str
+) -> None:
+    """As on a whole partition: no clock of a launch differs from another, but from the calendar."""
+    marks = Launch(netpipe, tmp_path, LD_PRELOAD=fast_clock, FAST_RANK="all").marks()
+    assert len(marks) == 1
+    assert re.match(r"the clock of rank [01] went \+0\.\d+ s", marks[0])
+
+
+def test_a_clock_that_runs_fast_on_one_rank_is_named(
+    netpipe: Path, tmp_path: Path, fast_clock: str
+) -> None:
+    rate, step = Launch(netpipe, tmp_path, LD_PRELOAD=fast_clock, FAST_RANK="1").marks()
     assert rate == "the clock of rank 1 runs 1.3 times as fast as that of rank 0"
     assert step.startswith("the clock of rank 1 went +0.")
 

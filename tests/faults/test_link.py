@@ -27,6 +27,11 @@ def link_flapping(cluster: Virtual, trial: Trial, job: str) -> None:
         time.sleep(0.05)
 
 
+def link_throttled(cluster: Virtual, trial: Trial, job: str) -> None:
+    """To a twentieth of its rate, by somebody else."""
+    cluster.ok("wan", "--rate", "50Mbit/s", "--force", "--no-self-test")
+
+
 def over_the_link(cluster: Virtual, name: str, faults: list[Fault], seed: int, n: int) -> None:
     text = campaign(n, over_link=True, budget=2)
     runs = storm(cluster, cluster.share / name, faults, seed, n, text)
@@ -38,8 +43,10 @@ def over_the_link(cluster: Virtual, name: str, faults: list[Fault], seed: int, n
 
 @pytest.mark.usefixtures("whole_drill")
 def test_storm_over_the_link(cluster: Virtual) -> None:
-    over_the_link(cluster, "link", 2 * [link_changed, link_cut, link_flapping], 2, 3)
+    over_the_link(
+        cluster, "link", 2 * [link_changed, link_cut, link_flapping, link_throttled], 2, 3
+    )
 
 
 def test_a_link_changed_under_a_launch(cluster: Virtual) -> None:
-    over_the_link(cluster, "changed", [link_changed, link_flapping], 6, 1)
+    over_the_link(cluster, "changed", [link_changed, link_throttled, link_flapping], 6, 1)

@@ -117,6 +117,25 @@ def test_a_controller_that_lost_its_state(cluster: Virtual) -> None:
     assert "failed 1 x" not in trial.log
 
 
+def test_a_launch_that_slurm_suspends_says_so(cluster: Virtual) -> None:
+    row = TALLY["slurm: suspended"]
+    trial = Trial(cluster.share / "suspended", long_campaign(1), 1, cluster=cluster)
+    process = trial.resume()
+    assert await_true(lambda: len(processes(trial.runs, "workload")) == 2, 120)
+    (job,) = (id_ for id_, _, state in cluster.jobs() if state == "RUNNING")
+    time.sleep(2)  # it measures by then
+    cluster.ok("exec", "scontrol", "suspend", job)
+    row.injected += 1
+    time.sleep(4)
+    cluster.ok("exec", "scontrol", "resume", job)
+    trial.complete(row, process)
+    assert trial.oracle.tree
+    (launch,) = scan(trial.oracle.tree)
+    assert launch.status == "passed"
+    assert any(reason.startswith("suspended: ") for reason in launch.disturbances)
+    assert "suspended: " in trial.log
+
+
 def test_a_node_that_slurm_takes_for_down_is_blamed_and_not_its_partner(cluster: Virtual) -> None:
     row = TALLY["slurm: node down"]
     trial = Trial(cluster.share / "down", long_campaign(1), 1, cluster=cluster)
