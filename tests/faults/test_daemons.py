@@ -52,7 +52,11 @@ def away(daemon: str) -> Fault:
 @pytest.mark.parametrize("daemon", ["munged", "slurmdbd", "mariadbd"])
 def test_daemon_away(accounted: Virtual, daemon: str, is_whole: bool) -> None:
     faults = (2 if is_whole else 1) * [away(daemon)]
-    storm(accounted, accounted.share / daemon, faults, 7, 2)
+    trials = storm(accounted, accounted.share / daemon, faults, 7, 2)
+    trees = [trial.oracle.tree for trial in trials if trial.oracle.tree]
+    outages = [span for tree in trees for span in scheduler_log.outages(scheduler_log.read(tree))]
+    away_s = sum(end - start for start, end in outages) / len(faults)
+    assert 15 < away_s < 60, "the run says for how long it was away: 25 s, and what it took to ask"
 
 
 def ends_lost(cluster: Virtual, trial: Trial, job: str) -> None:
