@@ -13,15 +13,17 @@ import reframe.utility.sanity as sn
 
 from roundtrip.host.programs import MPI_LIBRARY
 
-#: Prints to standard error, which the program's own output does not use: host, its name in Slurm,
-#: and the MPI library that the loader finds for the program.
+#: Prints to standard error, where no output is parsed: host, its name in Slurm, and the MPI library
+#: that the loader finds for the program, also by LD_PRELOAD.
 _WRAPPER_SCRIPT = (
-    r'mpi=$(ldd "$1" 2>/dev/null | sed -En "s/^\s*' + MPI_LIBRARY + r' => (.*) \(.*/\3/p"); '
+    r'mpi=$(ldd "$(command -v "$1")" 2>/dev/null | '
+    r'sed -En "s,^\s*(.* => )?(/.*/' + MPI_LIBRARY + r') \(.*,\2,p"); '
     'echo "ROUNDTRIP RANK ON $(uname -n) ${SLURMD_NODENAME:--} ${mpi:+$(realpath "$mpi")}" >&2; '
     'exec "$@"'
 )
+#: A line may follow an unfinished one of another rank.
 _RANK_LINE = re.compile(
-    r"^(?:ROUNDTRIP RANK ON|.*\[smpi/INFO\] \[rank \d+\] ->) (?P<host>\S+)"
+    r"(?:ROUNDTRIP RANK ON|^.*\[smpi/INFO\] \[rank \d+\] ->) (?P<host>\S+)"
     r"(?: (?P<node>\S+) (?P<mpi>.*))?$",
     re.MULTILINE,
 )
@@ -47,14 +49,10 @@ class Witnessed(rfm.RegressionTestPlugin):
         self.executable_opts = ["-c", shlex.quote(_WRAPPER_SCRIPT), "sh", self.executable]
         self.executable = "sh"
 
-    @sn.deferrable
-    def rank_hosts(self):
-        """Return the node of each rank, in the order of their lines."""
-        return [match["host"] for match in _rank_lines(self)]
-
-    def identities(self):
-        """Return `identity` of run.json: host and MPI library of each rank, in order of lines."""
-        return [
+    def identity_entries(self):
+        """Return `hosts` and `identity` (host and MPI library of each rank) of run.json."""
+        hosts = list(dict.fromkeys(match["host"] for match in _rank_lines(self)))
+        identities = [
             {
                 "host": match["host"],
                 "ranks": [number],
@@ -64,17 +62,16 @@ class Witnessed(rfm.RegressionTestPlugin):
             for number, match in enumerate(_rank_lines(self))
             if match["node"]
         ]
+        return {"hosts": hosts, "identity": identities}
 
     def ranks_are_complete(self):
         """Assert that `num_tasks` ranks ran on `num_hosts` nodes."""
-        ranks = self.rank_hosts()
+        hosts = [match["host"] for match in _rank_lines(self)]
         return sn.all(
             [
+                sn.assert_eq(len(hosts), self.num_tasks, msg="ran with {0} ranks instead of {1}"),
                 sn.assert_eq(
-                    sn.count(ranks), self.num_tasks, msg="ran with {0} ranks instead of {1}"
-                ),
-                sn.assert_eq(
-                    sn.count_uniq(ranks), self.num_hosts, msg="ran on {0} hosts instead of {1}"
+                    len(set(hosts)), self.num_hosts, msg="ran on {0} hosts instead of {1}"
                 ),
             ]
         )

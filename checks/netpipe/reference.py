@@ -11,11 +11,12 @@ from reframe.core.builtins import run_before, sanity_function, variable
 from ..mixins.amounts import LARGEST, amount
 from ..mixins.placement import Placement
 from ..mixins.record import Recorded
+from ..mixins.witness import Witnessed
 from ..test_selection import simple_test
 
 
 @simple_test
-class NetPIPEReference(Placement, Recorded, rfm.RunOnlyRegressionTest):
+class NetPIPEReference(Placement, Witnessed, Recorded, rfm.RunOnlyRegressionTest):
     """Runs the program of the extra ``netpipe_reference``: Spack's NPmpi, or Debian's NPopenmpi or
     NPmpich2."""
 
@@ -39,7 +40,8 @@ class NetPIPEReference(Placement, Recorded, rfm.RunOnlyRegressionTest):
     @run_before("run")
     def set_command(self):
         self.executable = shlex.quote(self.current_environ.extras["netpipe_reference"])
-        self.executable_opts = ["-o", "np.out", *self.schedule().options()]
+        self.wrap_executable()
+        self.executable_opts += ["-o", "np.out", *self.schedule().options()]
 
     def schedule(self):
         from roundtrip.studies.netpipe.output import Schedule
@@ -52,16 +54,21 @@ class NetPIPEReference(Placement, Recorded, rfm.RunOnlyRegressionTest):
 
         stage = pathlib.Path(self.stagedir)
         self.points = netpipe_output.convert(
-            stage / "np.out", self.executable, self.num_tasks, self.schedule()
+            stage / "np.out",
+            self.current_environ.extras["netpipe_reference"],
+            self.num_tasks,
+            self.schedule(),
+            **self.identity_entries(),
         )
 
     @sanity_function
     def reached_the_end(self):
-        return sn.assert_ge(
+        last = sn.assert_ge(
             max((point.size_bytes for point in self.points), default=0),
             max(self.schedule().sizes()),
             msg="stopped at {0} bytes, before {1}",
         )
+        return sn.all([last, self.ranks_are_complete()])
 
     @run_before("performance")
     def set_perf_variables(self):

@@ -30,6 +30,7 @@ from ..mixins.build import build_workload
 from ..mixins.figures import Figures
 from ..mixins.placement import Placement
 from ..mixins.record import Recorded
+from ..mixins.witness import Witnessed
 from ..test_selection import simple_test
 
 NATIVE_ENVIRONS, UPSTREAM_ENVIRONS = "+mpi +boost", "+mpi +boost +npb-upstream"
@@ -63,7 +64,7 @@ class NPBLaunch(Placement, Figures, Recorded, rfm.RunOnlyRegressionTest):
         self.num_tasks = ranks
 
 
-class NPBBase(NPBLaunch):
+class NPBBase(Witnessed, NPBLaunch):
     """One benchmark of one class.  Derived classes set the ranks and the features they need."""
 
     #: The benchmark.
@@ -105,14 +106,17 @@ class NPBBase(NPBLaunch):
             return
         program = pathlib.Path(self.measured_program)
         self.skip_if(not program.is_file(), f"this installation has no {program.name}")
-        self.executable, self.executable_opts = shlex.quote(str(program)), []
+        self.executable = shlex.quote(str(program))
+        self.wrap_executable()
 
     @run_before("sanity")
     def read_output(self):
         output = pathlib.Path(self.stagedir) / str(self.stdout)
         try:
             if self.source == npb.UPSTREAM:
-                self.result = npb_upstream.convert(output, self.executable)
+                self.result = npb_upstream.convert(
+                    output, self.measured_program, **self.identity_entries()
+                )
             else:
                 self.result = npb_upstream.parse(output)
         except UserError as error:
@@ -130,9 +134,9 @@ class NPBBase(NPBLaunch):
                 self.result.total_processes, self.num_tasks, msg="ran with {0} ranks instead of {1}"
             ),
         ]
-        if self.source == npb.NATIVE:
-            checks.append(self.launch_is_whole())
-        return sn.all(checks)
+        is_native = self.source == npb.NATIVE
+        ranks = self.launch_is_whole() if is_native else self.ranks_are_complete()
+        return sn.all([*checks, ranks])
 
 
 @simple_test

@@ -102,16 +102,14 @@ class OSUBase(Placement, Figures, Witnessed, Recorded, rfm.RunOnlyRegressionTest
             output = osu_output.parse(stage / osu_output.MEASUREMENT_FILE, *expected)
         except UserError as error:
             raise SanityError(str(error).replace(f"{stage}/", "")) from None
-        hosts = list(dict.fromkeys(self.rank_hosts().evaluate()))
         osu_output.convert(
             stage,
             output,
             validated=bool(self.validation),
             command=self.command,
             ranks=self.num_tasks,
-            hosts=hosts,
             simulated=self.simulated_by,
-            identity=self.identities(),
+            **self.identity_entries(),
         )
 
     @sanity_function

@@ -20,7 +20,9 @@ LATENCY = "# OSU MPI Latency Test v5.9\n# Size          Latency (us)\n"
 def test_netpipe(end: int, last: int) -> None:
     points = [Point(size, 1e-6) for size in Schedule(end=end).sizes()]
     assert points[-1].size_bytes == last
-    launch = SimpleNamespace(end=end, points=points, schedule=lambda: Schedule(end=end))
+    launch = SimpleNamespace(
+        points=points, schedule=lambda: Schedule(end=end), ranks_are_complete=lambda: True
+    )
     assert NetPIPEReference.reached_the_end(launch).evaluate()
     launch.points = points[:-1]
     with pytest.raises(SanityError, match="stopped at|wrote no point"):
@@ -36,8 +38,7 @@ def test_osu(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, last: int) -> None
     launch = SimpleNamespace(
         **{"end": 1000000, "benchmark": "latency", "stagedir": tmp_path, "validation": None},
         **{"command": [], "num_tasks": 2, "simulated_by": None},
-        rank_hosts=lambda: SimpleNamespace(evaluate=lambda: ["a"]),
-        identities=lambda: [],
+        identity_entries=lambda: {"hosts": ["a"], "identity": []},
     )
     if last == 524288:
         OSU.convert_output(launch)

@@ -15,7 +15,7 @@ from roundtrip.studies.osu import output as osu_output
 
 def netpipe(content: bytes, seed: bytes, folder: Path) -> bool:
     file = written(content, folder / "np.out")
-    points = netpipe_output.convert(file, "NPmpi", 2)
+    points = netpipe_output.convert(file, "NPmpi", 2, hosts=[])
     assert [point.size_bytes for point in points] == [
         size for size, _ in zip(netpipe_output.Schedule().sizes(), points, strict=False)
     ], "a line is missing"
@@ -24,7 +24,7 @@ def netpipe(content: bytes, seed: bytes, folder: Path) -> bool:
 
 
 def npb(content: bytes, seed: bytes, folder: Path) -> bool:
-    npb_upstream.convert(written(content, folder / "rfm_job.out"), "cg.A.x")
+    npb_upstream.convert(written(content, folder / "rfm_job.out"), "cg.A.x", hosts=[])
     samples.read_rows(folder / "samples.csv")
     return True
 

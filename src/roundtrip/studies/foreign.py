@@ -22,7 +22,6 @@ _UNKNOWN_ENTRIES: dict[str, Any] = {
     "boost": None,
     "compiler": {"id": None, "version": None, "flags": None},
     "clock": {"name": "MPI_Wtime", "resolution_s": None, "overhead_s": None},
-    "hosts": [],
     "placement": [],
     "elapsed_s": None,
     "seed": None,
@@ -74,9 +73,9 @@ def write(
     """Write samples.csv and run.json, which seals it, beside `output`.
 
     Their start time is the modification time of `output`, the end of the launch.  `record` has the
-    known entries of run.json, at least workload, version, command, ranks and points.  `rows` have
-    the columns of samples.csv; `notes` go into its head.  UserError for rows that the reader of
-    samples.csv refuses.
+    known entries of run.json, at least workload, version, command, ranks, hosts and points.  `rows`
+    have the columns of samples.csv; `notes` go into its head.  UserError for rows that the reader
+    of samples.csv refuses.
     """
     end = datetime.fromtimestamp(output.stat().st_mtime, UTC)
     time = end.isoformat(timespec="seconds").replace("+00:00", "Z")

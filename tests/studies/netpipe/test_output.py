@@ -60,10 +60,12 @@ def test_schedules_of_other_options(schedule: Schedule, sizes: list[int]) -> Non
 def test_convert_writes_a_launch(tmp_path: Path) -> None:
     file = tmp_path / "np.out"
     file.write_bytes((DATA / "NPmpich2-4.0.2.full.out").read_bytes())
-    netpipe_output.convert(file, "NPmpich2", 2)
+    identity = [{"host": "n1", "ranks": [0], "slurm_node": None, "file": "/lib/libmpi.so"}]
+    netpipe_output.convert(file, "NPmpich2", 2, hosts=["n1"], identity=identity)
     run = json.loads((tmp_path / "run.json").read_text())
     rows = [r for r in (tmp_path / "samples.csv").read_text().splitlines() if not r.startswith("#")]
     assert run["complete"] is True
+    assert (run["hosts"], run["identity"]) == (["n1"], identity)
     assert run["samples"]["rows"] == 124 == len(rows) - 1
     assert rows[0] == "study,case,variant,size_bytes,phase,rep,metric,value,unit"
 

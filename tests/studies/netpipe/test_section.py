@@ -240,7 +240,7 @@ def test_the_reference_stands_beside_our_raw_mpi(make_tree: Maker) -> None:
     folder = tree.folder(1, OPENMPI).with_name("NetPIPEReference_1")
     folder.mkdir()
     (folder / "np.out").write_bytes(recording.read_bytes())
-    netpipe_output.convert(folder / "np.out", "NPopenmpi", 2)
+    netpipe_output.convert(folder / "np.out", "NPopenmpi", 2, hosts=["node"])
     name = "NetPIPEReference %placement=shared-memory"
     tree.case(
         folder, OPENMPI, study="netpipe-reference", check="NetPIPEReference", display_name=name

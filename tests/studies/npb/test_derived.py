@@ -114,13 +114,15 @@ def test_an_output_that_is_not_there_is_one_line(tmp_path: Path) -> None:
 def test_an_upstream_launch_becomes_one_of_ours(tmp_path: Path) -> None:
     output = tmp_path / "out.txt"
     output.write_text((DATA / "cg.A.2.txt").read_text())
-    npb_upstream.convert(output, "cg.A.x")
+    identity = [{"host": "n1", "ranks": [0], "slurm_node": None, "file": "/lib/libmpi.so"}]
+    npb_upstream.convert(output, "cg.A.x", hosts=["n1"], identity=identity)
     sample_file = samples.read(tmp_path / "samples.csv")
     assert sample_file.problems == ()
     assert derived.summary(sample_file.frame) == {"rate": 241.03}
     assert npb_upstream.parse(output).iterations == 15
     record = json.loads((tmp_path / "run.json").read_text())
     assert (record["ranks"], record["complete"]) == (2, True)
+    assert (record["hosts"], record["identity"]) == (["n1"], identity)
 
 
 @pytest.mark.parametrize(
@@ -139,7 +141,7 @@ def test_wrong_idle_and_damaged_results_are_refused(
     output = tmp_path / "out.txt"
     output.write_text(text.replace(old, new))
     with pytest.raises(UserError, match=reason):
-        npb_upstream.convert(output, "cg.A.x")
+        npb_upstream.convert(output, "cg.A.x", hosts=["n1"])
 
 
 def test_every_row_that_our_program_writes_is_read() -> None:

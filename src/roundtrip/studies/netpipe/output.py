@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from roundtrip.errors import UserError
 from roundtrip.studies import foreign
@@ -87,10 +88,19 @@ def _point(line: str, file: Path, number: int) -> Point:
     return Point(size, time)
 
 
-def convert(file: Path, program: str, ranks: int, schedule: Schedule | None = None) -> list[Point]:
+def convert(
+    file: Path,
+    program: str,
+    ranks: int,
+    schedule: Schedule | None = None,
+    *,
+    hosts: Sequence[str],
+    identity: Sequence[Mapping[str, Any]] = (),
+) -> list[Point]:
     """Write ``samples.csv`` and ``run.json`` beside `file`, as one of our workloads would.
 
-    UserError as for `parse`, and if there is no point.
+    `hosts` and `identity` are entries of run.json.  UserError as for `parse`, and if there is no
+    point.
     """
     points = parse(file, schedule)
     if not points:
@@ -101,6 +111,8 @@ def convert(file: Path, program: str, ranks: int, schedule: Schedule | None = No
         "command": [program],
         "clock": {"name": "gettimeofday", "resolution_s": 1e-6, "overhead_s": None},
         "ranks": ranks,
+        "hosts": list(hosts),
+        "identity": list(identity),
         "warmup_discarded": 100,
         "points": [
             foreign.point(

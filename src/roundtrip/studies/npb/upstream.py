@@ -7,8 +7,10 @@ are taken from `Mop/s total`.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from roundtrip import files
 from roundtrip.errors import UserError
@@ -62,10 +64,17 @@ def parse_output(text: str, file: str | Path) -> Result:
         raise UserError(f"the result block of NPB is damaged: {error}", file) from None
 
 
-def convert(output: Path, program: str) -> Result:
+def convert(
+    output: Path,
+    program: str,
+    *,
+    hosts: Sequence[str],
+    identity: Sequence[Mapping[str, Any]] = (),
+) -> Result:
     """Write ``samples.csv`` and ``run.json`` beside the output of NPB's own program.
 
-    UserError if it was not verified, or if some of its processes had nothing to do.
+    `hosts` and `identity` are entries of run.json.  UserError if it was not verified, or if some of
+    its processes had nothing to do.
     """
     result = parse(output)
     if not result.verified:
@@ -82,6 +91,8 @@ def convert(output: Path, program: str) -> Result:
         "version": result.version,
         "command": [program],
         "ranks": result.total_processes,
+        "hosts": list(hosts),
+        "identity": list(identity),
         "points": [foreign.point(case, UPSTREAM, 0, **fields)],
     }
     row = (STUDY.name, case, UPSTREAM, 0, "total", 0, "rate", result.rate, "Mop/s")
