@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from support.nights import Nights
 from support.synthetic import Tree
 
+from roundtrip import paths
 from roundtrip.collect import analysis, bundle, declared, manifest, pseudonyms
 from roundtrip.collect.disclosure import DIGEST, TUNING, Disclosure, withhold_private
 from roundtrip.collect.environment import WITHHELD, Environment
@@ -27,6 +28,7 @@ from roundtrip.history import facts
 from roundtrip.history.annotations import load
 from roundtrip.report import data, public, publish
 from roundtrip.report.build import Correction
+from roundtrip.report.pages.write import write_pages
 
 CAMPAIGNS = Path(__file__).parents[2] / "campaigns"
 LOCK = Path(__file__).parents[1] / "sites" / "data" / "environment" / "spack.lock"
@@ -144,11 +146,14 @@ def everything(folder: Path) -> Iterator[tuple[str, str]]:
 
 
 @pytest.mark.nightly
-def test_no_planted_secret_is_in_any_published_byte(planted: Tree, tmp_path: Path) -> None:
+def test_no_planted_secret_is_in_any_published_byte(
+    planted: Tree, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     tree_text = "".join(file.read_text() for file in planted.path.rglob("*") if file.is_file())
     secret_names = {name for name, secret in SECRETS.items() if secret in tree_text}
     assert secret_names == set(SECRETS) - {"annotation", "reason of a correction"}
-    notes = tmp_path / "annotations.yaml"
+    notes = tmp_path / "site-configs" / "local" / "annotations.yaml"
+    notes.parent.mkdir(parents=True)
     notes.write_text(f"- from: 2026-11-21\n  text: ask {SECRETS['annotation']}\n")
     reports, public_folder = tmp_path / "reports", tmp_path / "public"
     bundle_path = bundle.build(planted.path)
@@ -160,6 +165,12 @@ def test_no_planted_secret_is_in_any_published_byte(planted: Tree, tmp_path: Pat
     second = publish.publish(bundle_path, reports, correction)
     for revision in (first, second):
         public.copy(revision, public_folder)
+    monkeypatch.setattr(paths, "checkout", lambda: tmp_path)  # pages read its annotations
+    for folder in (reports, public_folder):
+        write_pages(folder)
+        page = (folder / "synthetic" / "local" / "history.html").read_text()
+        assert "ask [withheld]" in page
+        assert "history.html" in (folder / "index.html").read_text()
     documents = [*everything(bundle_path), *everything(reports), *everything(public_folder)]
     suffixes = {Path(name).suffix for name, _ in documents}
     assert suffixes >= {".html", ".md", ".json", ".svg", ".parquet"}
