@@ -25,6 +25,7 @@ def record(tree: Tree, number: int, **changes: Any) -> None:
     edit(folder / "case.json", **({"tuning": {}} | changes.get("case", {})))
     identity = {"host": HOST, "ranks": [0, 1], "slurm_node": None, **RANK}
     node = {"smt": "off", "logical": 2, "huge_pages": "madvise", "interfaces": {"eth1": "MTU 1500"}}
+    node["memory"] = "503 GiB"
     with content(folder / "run.json") as run:
         run["command"] = ["/build/netpipe"]
         run["identity"] = [identity | changes.get("rank", {})]
@@ -61,6 +62,18 @@ def reasons(tree: Tree) -> list[str]:
         ),
         ({"node": {"huge_pages": "never"}}, f"node {HOST}: transparent huge pages was madvise in"),
         ({"node": {"logical": 1}}, f"node {HOST}: number of processors online was 2 in launch"),
+        (
+            {"node": {"governor": "powersave"}},
+            f"node {HOST}: governor was performance in launch 001/{ENVIRON}/NetPIPE_ping, and",
+        ),
+        (
+            {"node": {"kernel": "6.1.0-41-amd64"}},
+            f"node {HOST}: kernel was 6.1.0-40-amd64 in launch 001/{ENVIRON}/NetPIPE_ping, and is",
+        ),
+        (
+            {"node": {"memory": "471 GiB"}},
+            f"node {HOST}: memory was '503 GiB' in launch 001/{ENVIRON}/NetPIPE_ping, and",
+        ),
         (
             {"node": {"interfaces": {"eth1": "MTU 576", "veth7": "MTU 1500"}}},
             f"node {HOST}: interface eth1 was 'MTU 1500' in launch",
