@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from support.launches import leave
+from support.linked import linked  # noqa: F401  a fixture
 
 from roundtrip.campaign import scheduler, session, tree
 from roundtrip.campaign.matrix import ExpectedCase, Matrix, SkippedCase

@@ -141,6 +141,26 @@ def test_a_program_that_is_replaced_between_rounds_ends_the_run(
         environment.require_unchanged(campaign.tree, tmp_path / "night.toml")
 
 
+def test_a_library_of_the_program_that_is_replaced_between_rounds_ends_the_run(
+    begun: Any, program: Path, linked: Path, tmp_path: Path
+) -> None:
+    library = tmp_path / "lib" / "libmpi.so.40.1"
+    linked.replace(program)
+
+    def player(case: Any, folder: Path, attempts: int) -> None:
+        leave(case, folder)
+        if attempts == 1:
+            library.write_bytes(library.read_bytes() + b"another")
+
+    campaign = begun(player)
+    assert campaign.run()
+    assert sum(campaign.passed().values()) == 4, "of two rounds; a third would mix two libraries"
+    message = f"mismatch: library {library.name} ({library}) has changed since the run began: sha"
+    assert campaign.tree.state["stopped"].startswith(message)
+    with pytest.raises(UserError, match=r"mismatch: library libmpi\.so\.40\.1 \S+ has changed"):
+        environment.require_unchanged(campaign.tree, tmp_path / "night.toml")
+
+
 def test_a_program_that_is_as_before_lets_the_run_go_on(begun: Any, program: Path) -> None:
     campaign = begun(lambda case, folder, _: leave(case, folder))
     program.write_text("another")
