@@ -11,6 +11,7 @@ import re
 from pathlib import Path
 
 import pytest
+from support.recorded import swap_osu_for_netpipe
 
 from roundtrip.sites import check, software, toolchains
 from roundtrip.sites import lock as locks
@@ -170,6 +171,31 @@ def test_a_site_check_renders_a_script_for_each_mpi(active: Path, tmp_path: Path
     names = {file.name for file in (tmp_path / "scripts").glob("NetPIPE-shared-memory@smp+*")}
     mpis = {re.split("[+-]", name.split("@")[1])[1][:5] for name in names}
     assert mpis == {"openm", "mpich", "mvapi"}
+
+
+@pytest.mark.nightly
+def test_under_slurm_every_check_ends_a_launch_as_soon_as_a_rank_fails(
+    active: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On two sites: one has sockets, OSU and NetPIPE's own program, the other has a WAN."""
+    _install_only(active, {"openmpi50-boost186", "mpich43-boost186"})
+    swap_osu_for_netpipe(active, "mpich43-boost186")
+    monkeypatch.setenv("ROUNDTRIP_TOOLCHAINS", str(tmp_path))
+    (tmp_path / "mpich50-boost181").mkdir()
+    (tmp_path / "mpich50-boost181" / "toolchain.json").touch()
+    over_wan = {name: [{}] for name in ("NetPIPEWan", "NPBWan", "NPBWanAtScale")}
+    scripts: dict[str, str] = {}
+    for site_name, selection in (("infiniband", "ends"), ("virtual", over_wan)):
+        site = Site(site_name, CHECKOUT)
+        cases: dict[str, Case] = {}
+        for case in site.cases(selection=selection):
+            cases.setdefault(case.check, case)
+        for script in check.render_scripts(site, list(cases.values())):
+            scripts[script.case.check] = script.text
+    assert set(scripts) == set(site.checks) - {"NPBSimulated", "NPBHostSpeeds"}
+    for name, text in scripts.items():
+        (launch,) = re.findall(r"^.*\bsrun .*$", text, re.MULTILINE)
+        assert "srun --mpi=" in launch and " --kill-on-bad-exit=1 " in launch, name
 
 
 def _install_only(environment: Path, names: set[str]) -> None:

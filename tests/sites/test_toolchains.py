@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from reframe.core.exceptions import ConfigError
-from support.recorded import LOCK
+from support.recorded import LOCK, swap_osu_for_netpipe
 
 from roundtrip.errors import UserError
 from roundtrip.sites import launchers, render, software
@@ -135,14 +135,7 @@ def test_osu_is_offered_once_for_each_mpi_or_how_to_get_it_is_said(active: Path)
 
 
 def test_the_upstream_netpipe_is_the_reference_where_it_is_installed(active: Path) -> None:
-    lock = locks.read(active / "spack.lock")
-    content = json.loads(lock.file.read_text())
-    suite = next(root for root in content["roots"] if root["spec"].startswith("osu-"))
-    content["concrete_specs"][suite["hash"]] |= {"name": "netpipe", "version": "3.7.2"}
-    lock.file.write_text(json.dumps(content))
-    lock = locks.read(lock.file)
-    place = prefix_of_spec(lock.specs[suite["hash"]], lock)
-    Path(place).mkdir(parents=True)
+    place = swap_osu_for_netpipe(active, "mpich43-boost186")
     environs = environments("infiniband", LAUNCH)
     offers = [item for item in environs if "netpipe-reference" in item["features"]]
     assert [item["extras"]["netpipe_reference"] for item in offers] == [f"{place}/bin/NPmpi"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 
@@ -30,3 +31,17 @@ def active(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
                     (place / f"osu_{benchmark}").touch()
     monkeypatch.setenv("SPACK_ENV", str(folder))
     return folder
+
+
+def swap_osu_for_netpipe(environment: Path, toolchain: str) -> str:
+    """Let the MPI of a toolchain have NetPIPE 3.7.2 in place of OSU; the prefix of NetPIPE."""
+    lock = locks.read(environment / "spack.lock")
+    (item,) = (item for item in toolchains.toolchains(lock) if item.name == toolchain)
+    suite = item.suites[toolchains.OSU].hash
+    content = json.loads(lock.file.read_text())
+    content["concrete_specs"][suite] |= {"name": toolchains.NETPIPE, "version": "3.7.2"}
+    lock.file.write_text(json.dumps(content))
+    lock = locks.read(lock.file)
+    prefix = toolchains.prefix_of_spec(lock.specs[suite], lock)
+    Path(prefix).mkdir(parents=True)
+    return prefix
