@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from support.nights import CAMPAIGN, ENVIRON, SITE, Nights
+from support.nights import CAMPAIGN, ENVIRON, NODE, SITE, Nights
 
 from roundtrip.collect import manifest
 from roundtrip.history import ledger
@@ -19,7 +20,8 @@ from roundtrip.history.annotations import Annotation
 from roundtrip.report import data, renderers
 from roundtrip.report.blocks import Table, all_blocks, plain_text
 from roundtrip.report.build import build
-from roundtrip.report.pages.series import split_series
+from roundtrip.report.pages.answers import report_answers
+from roundtrip.report.pages.series import Change, split_series
 from roundtrip.report.sections import history
 from roundtrip.report.units import NO_VALUE
 
@@ -84,6 +86,64 @@ def test_too_few_nights_are_not_called_unchanged(tmp_path: Path) -> None:
         "Too few nights: 2 nights; a series can be judged from night 12 on. No verdict"
     )
     assert answer.endswith("What changed since the night before: nothing that is recorded.")
+
+
+def upgraded(night: int) -> Callable[[int], dict[str, Any]]:
+    """What launches record of which MPI library and processor are others from `night` on."""
+
+    def record(number: int) -> dict[str, Any]:
+        library, processor = ("6", "9654") if number >= night else ("4", "7763")
+        nodes = [{"host": NODE, "processor": f"EPYC {processor}"}]
+        return {"mpi_library": f"Open MPI v4.1.{library}", "nodes": nodes}
+
+    return record
+
+
+UPGRADES = (
+    f"MPI library ({ENVIRON}): Open MPI v4.1.4 → Open MPI v4.1.6",
+    f"processor: EPYC 7763 → EPYC 9654 on {NODE}",
+)
+
+
+def test_of_two_nights_a_changed_mpi_and_a_changed_processor_are_named(tmp_path: Path) -> None:
+    (answer,) = texts(history.part(judged(tmp_path, 2, record=upgraded(1))).answers)
+    changes = answer.partition("What changed since the night before: ")[2]
+    assert set(changes.removesuffix(".").split("; ")) == set(UPGRADES)
+
+
+def test_a_changed_mpi_and_a_changed_processor_are_named_though_no_series_stepped(
+    tmp_path: Path,
+) -> None:
+    def host(number: int) -> dict[str, Any]:
+        return {"packages": {"libucx0": "1.14" if number >= 19 else "1.13"}}
+
+    bundle_data = judged(tmp_path, 20, record=upgraded(19), host=host)
+    changes, rest = texts(history.part(bundle_data).answers)
+    beginning, *others = changes.split("; ")
+    first = beginning.removeprefix("What changed since the night before: ")
+    assert {first, *others} == {*UPGRADES, "and 1 other fact."}
+    assert rest.startswith("Nothing else changed against 19 nights: of 8 series, 0 changed lately")
+
+
+def test_one_mpi_of_many_toolchains_is_named_once(changed: data.Data) -> None:
+    verdicts = history.judge_nights(changed)
+    names = [f"openmpi50-boost1{number}" for number in range(70, 75)]
+    changes = [Change(name, "MPI version", "5.0.3", "5.0.5") for name in names]
+    night = verdicts.calendar.nights[-1]
+    texts_by_count = {
+        count: texts(report_answers(replace(verdicts, night_changes={night: changes[:count]})))[-2]
+        for count in (2, 5)
+    }
+    beginning = "What changed since the night before: MPI version"
+    assert texts_by_count == {
+        2: f"{beginning} ({names[0]}, {names[1]}): 5.0.3 → 5.0.5.",
+        5: f"{beginning} (5 toolchains): 5.0.3 → 5.0.5.",
+    }
+
+
+def test_an_mpi_that_changed_earlier_is_no_news(tmp_path: Path) -> None:
+    (answer,) = texts(history.part(judged(tmp_path, 20, record=upgraded(18))).answers)
+    assert answer.startswith("Nothing changed against 19 nights")
 
 
 def test_a_step_is_named_with_its_night_and_what_changed(changed: data.Data) -> None:

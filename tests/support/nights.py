@@ -49,7 +49,7 @@ class Nights:
     `sd` of the nights and `noise` of launches are relative.  `change` gives the factor of a night
     on the values of its series, a frame with case_id, variant and size_bytes.  `host` gives facts
     of a night's machine, `disturbed` and `nodes` what its launches say, `kernel` what their nodes
-    do, by night.
+    do, `record` what else is in the record of its launches, by night.
     """
 
     reports: Path
@@ -64,6 +64,7 @@ class Nights:
     disturbed: Callable[[int], bool] = lambda _: False
     nodes: Callable[[int], str] = lambda _: NODE
     kernel: Callable[[int], str] = lambda _: "5.14.0-427"
+    record: Callable[[int], Mapping[str, Any]] = lambda _: {}
     facts: Mapping[str, Any] = field(default_factory=dict)
 
     def write(self, count: int) -> list[Path]:
@@ -113,6 +114,7 @@ class Nights:
             "disturbed": self.disturbed(number),
             "nodes": [{"host": host, "kernel": self.kernel(number)} for host in node.split("+")],
             "placement": [{"rank": r, "host": node.split("+")[0], "cpus": [r]} for r in (0, 1)],
+            **self.record(number),
         }
         return [
             {"launch": _launch(case, n), "case_id": case, "campaign_round": n + 1, **record}

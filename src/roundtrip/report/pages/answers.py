@@ -17,6 +17,7 @@ from roundtrip.report.blocks import Answer, answer
 from roundtrip.report.nights import TONES, Line, NightVerdicts
 from roundtrip.report.pages.series import (
     NODE_SET,
+    Change,
     describe_changes,
     display_unit,
     merge_changes,
@@ -28,6 +29,8 @@ from roundtrip.stats.nights.verdicts import Verdict
 _USUAL_LEAST = 8
 #: Maximum reasons, and maximum facts of a series, that a sentence names.
 _NAMED = 3
+#: Facts whose changes since the night before a report names, whatever its series did.
+_ALWAYS_NAMED = ("MPI library", "build of the MPI library", "MPI version", "processor")
 _UNDECIDED = (Verdict.DRIFTING, Verdict.WANDERING, Verdict.TOO_FEW_NIGHTS, Verdict.NO_VALUE)
 DISTANCE = (
     "Distance: how far apart both nights are, in units of the median over all series of this site."
@@ -228,7 +231,8 @@ def _median_detectable_step(lines: Sequence[Line]) -> str:
 def report_answers(verdicts: NightVerdicts, confirmation: str = "") -> Iterator[Answer]:
     """Yield the answers for the section of a report: one for each night of a recent change.
 
-    Regressions come first; one answer sums up the rest.  `confirmation`: the sentence on repeated
+    Regressions come first; one answer names a changed MPI or processor, one sums up the rest.
+    `confirmation`: the sentence on repeated
     launches.
     """
     if has_too_few_nights(verdicts):
@@ -259,10 +263,33 @@ def report_answers(verdicts: NightVerdicts, confirmation: str = "") -> Iterator[
         yield _answer(key[1], key[2], groups[key], verdicts)
     if lines := [line for line in verdicts.lines if line.revisions]:
         yield answer("Revised: ", f"{_first_label(lines)}: {'; '.join(lines[0].revisions)}.")
+    changed_facts = list(_fact_answers(verdicts))
+    yield from changed_facts
     new_count = sum(len(groups[key]) for key in news)
     old_count = sum(map(len, groups.values())) - new_count
-    has_news = bool(news or worse_lines or flapping_lines or better_lines)
+    has_news = bool(news or worse_lines or flapping_lines or better_lines or changed_facts)
     yield _summary_answer(verdicts, new_count, old_count, has_news)
+
+
+def _fact_answers(verdicts: NightVerdicts) -> Iterator[Answer]:
+    """Yield an answer if an MPI or a processor is another than in the night before."""
+    changes = verdicts.night_changes.get(verdicts.calendar.nights[-1], ())
+    subjects: dict[Change, list[str]] = defaultdict(list)
+    for change in changes:
+        if change.name in _ALWAYS_NAMED:
+            subjects[replace(change, subject="")].append(change.subject)
+    if subjects:
+        texts = [
+            str(replace(change, subject=_list_subjects(names)))
+            for change, names in subjects.items()
+        ]
+        more = len(changes) - sum(map(len, subjects.values()))
+        texts += [f"and {units.plural(more, 'other fact')}"] if more else []
+        yield answer("What changed since the night before: ", f"{'; '.join(texts)}.")
+
+
+def _list_subjects(names: Sequence[str]) -> str:
+    return ", ".join(names) if len(names) <= _NAMED else units.plural(len(names), "toolchain")
 
 
 def _summary_answer(
