@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from roundtrip.campaign import matrix, model
+from roundtrip.cli import main
 from roundtrip.sites.site import Site
 from roundtrip.toolchains.spec import catalogue
 
@@ -55,6 +56,36 @@ def test_the_full_campaign_lists_what_cannot_run_with_reasons(local: Site) -> No
     assert any("does not offer: one-per-node" in item.reason for item in plan.skipped)
     cases = [item.case.id for item in plan.expected] + [item.case for item in plan.skipped]
     assert len(cases) == len(set(cases))
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize(
+    ("variable", "words"),
+    [
+        ("budget = -3", "budget = '-3': right is a number from 0.001 to 604800"),
+        ("budget = 'x'", "budget = 'x': right is a number from 0.001 to 604800"),
+        ("budget = [1, 2]", "budget = '1,2': right is a number from 0.001 to 604800"),
+        ("budget = 2026-11-27", "budget = '2026-11-27': right is a number from 0.001 to 604800"),
+        ("end = 0", "end = '0': right is a whole number from 1 to 2147483647"),
+    ],
+)
+def test_a_value_that_netpipe_does_not_take_is_one_line_and_status_2(
+    local: Site,
+    variable: str,
+    words: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    file = tmp_path / "night.toml"
+    check = f'[[check]]\nname = "NetPIPE"\nvariables = {{ {variable} }}\n'
+    file.write_text(f"title = 't'\nlaunches = 9\n{check}")
+    arguments = ["roundtrip", "run", str(file), "--site", local.name, "--dry-run"]
+    monkeypatch.setattr("sys.argv", arguments)
+    with pytest.raises(SystemExit) as end:
+        main()
+    line = f"roundtrip: {file}:3: check 'NetPIPE': {words}\n"
+    assert (end.value.code, *capfd.readouterr()) == (2, "", line)
 
 
 def test_the_folder_reframe_is_no_package() -> None:
