@@ -232,8 +232,7 @@ def report_answers(verdicts: NightVerdicts, confirmation: str = "") -> Iterator[
     """Yield the answers for the section of a report: one for each night of a recent change.
 
     Regressions come first; one answer names a changed MPI or processor, one sums up the rest.
-    `confirmation`: the sentence on repeated
-    launches.
+    `confirmation`: the sentence on repeated launches.
     """
     if has_too_few_nights(verdicts):
         yield answer("Too few nights: ", too_few_nights_sentence(verdicts))
