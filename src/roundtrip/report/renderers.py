@@ -140,8 +140,11 @@ def _markdown_lines(report: Report) -> Iterator[str]:
     for part in report.top_parts:
         yield from (f"### {escape(part.question or part.title)}", "")
         yield from _answers(part.answers)
+    for part in report.top_parts:
         picture = (part.picture,) if part.picture else ()
-        yield from _markdown_blocks((*part.summary, *picture), report.link)
+        if blocks := (*part.summary, *picture):
+            yield from (f"### {escape(part.title)}", "")
+            yield from _markdown_blocks(blocks, report.link)
     for part in report.parts:
         yield from (f"## {escape(part.title)}", "")
         yield from _answers(part.panel_answers)

@@ -89,7 +89,7 @@ def overall(all_findings: Sequence[Sequence[Finding]], only_arm: str) -> tuple[A
         text = "No ping-pong launch completed: the study's question stays open."
         return (Answer((text,), "warn"),)
     if only_arm:
-        text = f"Only {only_arm} was measured, so nothing is compared with it."
+        text = f"Only {only_arm} was measured; no other way to send is compared with it."
         return (Answer((text,)),)
     groups = [group for group in all_findings if any(finding.evidence for finding in group)]
     if not groups and labels.is_only_simulated(group[0].panel.kind for group in all_findings):

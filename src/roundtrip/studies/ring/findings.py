@@ -127,7 +127,8 @@ def overall_answers(
         by_reason.setdefault(finding.statement.short, []).append(finding)
     reasons = [
         Answer(
-            (f"{name}: {_outcome_words(group)}.",), worst_tone(finding.tone for finding in group)
+            (f"The study's reason “{name[0].lower()}{name[1:]}”: {_outcome_words(group)}.",),
+            worst_tone(finding.tone for finding in group),
         )
         for name, group in by_reason.items()
     ]
