@@ -333,7 +333,7 @@ def parse_arguments(arguments: list[str]) -> argparse.Namespace:
     add("--share", default=str(CHECKOUT / "build" / "night"), help="folder of runs and reports")
     add("--nodes", default="16+16", help="nodes of each cluster, at least 10+10 (16+16)")
     add("--quiet", type=int, default=20, help="quiet nights (20)")
-    add("--sick", type=int, default=3, help="nights with six faulty nodes (3)")
+    add("--sick", type=int, default=6, help="nights with six faulty nodes (6)")
     share = "share of the flaky node's processes that crash (0.333)"
     add("--crashes", type=float, default=1 / 3, help=share)
     add("--rounds", type=int, default=4, help="rounds a night (4)")

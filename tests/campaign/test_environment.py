@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -159,6 +160,22 @@ def test_a_library_of_the_program_that_is_replaced_between_rounds_ends_the_run(
     assert campaign.tree.state["stopped"].startswith(message)
     with pytest.raises(UserError, match=r"mismatch: library libmpi\.so\.40\.1 \S+ has changed"):
         environment.require_unchanged(campaign.tree, tmp_path / "night.toml")
+
+
+def test_a_link_that_leads_to_another_library_is_a_change(
+    begun: Any, program: Path, linked: Path, tmp_path: Path
+) -> None:
+    linked.replace(program)
+    tree = begun().tree
+    assert environment.find_change(tree) == ""
+    library = tmp_path / "lib" / "libmpi.so.40.1"
+    other = shutil.copy(library, tmp_path / "libmpi.so.40.2")
+    (link,) = (file for file in library.parent.iterdir() if file.is_symlink())
+    link.unlink()
+    link.symlink_to(other)
+    change = environment.find_change(tree)
+    assert change.startswith(f"mismatch: library {link.name} of program netpipe is another file")
+    assert "libmpi.so.40.2" in change
 
 
 def test_a_program_that_is_as_before_lets_the_run_go_on(begun: Any, program: Path) -> None:

@@ -43,16 +43,17 @@ def test_a_sick_node_is_named_and_the_status_is_one(tmp_path: Path) -> None:
 
 
 def test_a_node_whose_clock_runs_fast_is_named(tmp_path: Path) -> None:
-    """By the newest night; of two nodes alone nobody knows which clock is right."""
-    Pairs(tmp_path, nodes=8, clocks={3: 1.3}).write(2)
+    """By the newest night, and once: its times, which look like those of a sick node, are wrong."""
+    Pairs(tmp_path, slow={3: 100e-6}, clocks={3: 1.3}).write(2)
     result = nodes(tmp_path)
     assert result.exit_code == 1
     assert result.stdout.splitlines()[0] == (
         f"{CAMPAIGN}: The clock of {pseudonym(3)} runs 1.3 times as fast as those of 4 other nodes:"
         " its times are wrong."
     )
-    (clock,) = answer("nodes", nodes(tmp_path, "--json").stdout)["clocks"]
-    assert clock == {
+    output = answer("nodes", nodes(tmp_path, "--json").stdout)
+    assert output["named"] == []
+    assert output["clocks"][0] == {
         **{"campaign": CAMPAIGN, "node": pseudonym(3), "other": ""},
         **{"rate": pytest.approx(1.3), "partners": 4},
     }

@@ -115,6 +115,10 @@ def test_a_campaign_that_decides_nothing_is_not_green(
     assert "report: " in out
     assert "measured, but nothing can be decided: " in err
     assert f"where that is meant, declare allow_untold = true in {campaign}" in err
+    status, _, err = finish(start(environment, "--allow-underpowered", campaign, "--night", "n"))
+    assert status == 1, err
+    status, _, err = finish(start(environment, "--allow-underpowered", campaign, "--night", "n"))
+    assert (status, "night n has been measured: " in err) == (1, True)
 
 
 @pytest.mark.live

@@ -98,13 +98,21 @@ def record_pins(tree: RunTree) -> None:
 
 def find_change(tree: RunTree) -> str:
     """Return the first change since the run began, in one line; "" without one."""
-    for pin in tree.state.get("pins") or ():
+    pins = tree.state.get("pins") or ()
+    for pin in pins:
         file, old = Path(pin["file"]), pin["sha256"]
         new = programs.digest(file)
         if new != old:
             name = identity.describe_file(pin["file"])
             change = f"{identity.MISMATCH}{pin['what']} {name} has changed since the run began"
             return f"{change}: sha256 {old[:12]} then, {new[:12] if new else 'unreadable'} now"
+    pinned_files = {pin["file"] for pin in pins}
+    executables = (Path(pin["file"]) for pin in pins if pin["what"] == "program")
+    for program in executables:
+        for name, file in programs.libraries(program).items():
+            if str(file) not in pinned_files:
+                change = f"{identity.MISMATCH}library {name} of program {program.name} is another"
+                return f"{change} file since the run began: {identity.describe_file(str(file))}"
     return ""
 
 

@@ -106,9 +106,9 @@ class RunTree:
         cases = [{**item, "launches": launches} for item in self.state["expected"]]
         self.write_state(expected=cases)
 
-    def record_report(self, page: Path) -> None:
-        """Record the place of the report."""
-        self.write_state(report=str(page))
+    def record_report(self, page: Path, is_decided: bool) -> None:
+        """Record the place of the report, and whether it decides anything, or need not."""
+        self.write_state(report=str(page), decided=is_decided)
 
     @property
     def is_complete(self) -> bool:

@@ -8,7 +8,7 @@ import re
 import shlex
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -167,7 +167,7 @@ def _reasons(verdict: _Verdict) -> Iterator[tuple[str, str]]:
 def _read(reports: Path, campaign: str, site: str) -> _Verdict | None:
     """The verdict of all nights of a campaign; None if it is not over pairs of nodes."""
     from roundtrip.collect import analysis
-    from roundtrip.history import clocks, nodes
+    from roundtrip.history import clocks, nodes, published
     from roundtrip.history.annotations import load_site
     from roundtrip.report import labels
     from roundtrip.stats.nodes.failures import find_flaky_nodes
@@ -178,12 +178,25 @@ def _read(reports: Path, campaign: str, site: str) -> _Verdict | None:
         return None
     thresholds = analysis.for_site(site)
     measures = nodes.measures(ledger.pairs, thresholds.nodes)
+    none: tuple[list[OddClock], list[AbsentNode]] = ([], [])
+    odd_clocks, absences = published.read_newest(
+        reports / campaign / site,
+        lambda bundle, bundle_manifest: (
+            clocks.wrong_rates_in(bundle, thresholds.disturbance.clock_rate),
+            nodes.absent_nodes(bundle, bundle_manifest, ledger.pairs),
+        ),
+        none,
+    )
+    node_verdicts = judge(measures, thresholds.nodes, thresholds.statistics.confidence_level)
+    # Times by a wrong clock are wrong: they look like those of a sick node.
+    wrong = {clock.node for clock in odd_clocks}
+    outliers = tuple(item for item in node_verdicts.outliers if item.name not in wrong)
     return _Verdict(
-        judge(measures, thresholds.nodes, thresholds.statistics.confidence_level),
+        replace(node_verdicts, outliers=outliers),
         nodes.slow_processors(ledger.pairs, thresholds.nodes),
         find_flaky_nodes(nodes.outcomes(ledger.pairs), thresholds.nodes),
-        clocks.newest_wrong_rates(reports / campaign / site, thresholds.disturbance.clock_rate),
-        nodes.absent_nodes(reports / campaign / site, ledger.pairs),
+        odd_clocks,
+        absences,
         labels.marks_from_history(ledger.provenance),
     )
 

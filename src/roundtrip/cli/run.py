@@ -99,7 +99,7 @@ def run(
     run_tree = _run_to_resume(declaration.name, site, resume, tree_path, night)
     if night and run_tree and run_tree.is_complete:
         say(f"night {night} has been measured: {run_tree.state['report'] or run_tree.path}")
-        return
+        raise typer.Exit(int(not run_tree.state.get("decided", True)))
     if run_tree and not _can_resume(run_tree, plan, declaration.file, night):
         run_tree = None
     arrangement = round_robin.arrange_night(declaration, here, plan, paths.runs(), run_tree)
@@ -150,7 +150,7 @@ def run(
         confirmed_keys = confirmation.tell(run_tree.path, page.parent, say)
         if outcome.is_complete:
             with writing(run_tree.path):
-                run_tree.record_report(page)
+                run_tree.record_report(page, is_decided)
             if declaration.blame_minutes and not is_stopped:
                 cause.after_night(here, declaration, confirmed_keys)
     raise typer.Exit(0 if outcome.is_complete and is_decided else 1)

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
 from collections.abc import Iterator
 from pathlib import Path
 
 import polars as pl
 
-from roundtrip.collect import bundle_tables, manifest, reader
+from roundtrip.collect import bundle_tables, reader
 from roundtrip.collect.bundle_rows import DisturbanceRow, PlaceRow
-from roundtrip.errors import UserError
-from roundtrip.history import published
 from roundtrip.stats.clocks import ClockComparison, OddClock, odd_clocks
 
 #: Maximum difference between wall clocks of nodes under NTP.
@@ -43,21 +40,14 @@ def wrong_wall_clocks(placement: pl.DataFrame, disturbance: pl.DataFrame) -> lis
     return odd_clocks(offsets, _UTC_LIMIT_S)
 
 
-def newest_wrong_rates(folder: Path, limit: float) -> list[OddClock]:
-    """`wrong_rates` of the newest readable night of a campaign on a site in `folder`.
-
-    An unreadable night raises no UserError, since the ledger warns of it.
-    """
-    for revision in reversed(published.current_revisions(folder)[0]):
-        with contextlib.suppress(UserError):
-            manifest.verify(revision.bundle)
-            files = [revision.bundle / f"{name}.parquet" for name in ("placement", "disturbance")]
-            reader.require_tables(files)
-            placement = bundle_tables.read_table(files[0], PlaceRow, ["launch", "rank", "host"])
-            names = ["launch", "rank", "clock_rate", "clock_rate_error"]
-            disturbance = bundle_tables.read_table(files[1], DisturbanceRow, names)
-            return wrong_rates(placement, disturbance, limit)
-    return []
+def wrong_rates_in(bundle: Path, limit: float) -> list[OddClock]:
+    """`wrong_rates` of a bundle; UserError if it cannot be read."""
+    files = [bundle / f"{name}.parquet" for name in ("placement", "disturbance")]
+    reader.require_tables(files)
+    placement = bundle_tables.read_table(files[0], PlaceRow, ["launch", "rank", "host"])
+    names = ["launch", "rank", "clock_rate", "clock_rate_error"]
+    disturbance = bundle_tables.read_table(files[1], DisturbanceRow, names)
+    return wrong_rates(placement, disturbance, limit)
 
 
 def _against_root(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -14,11 +13,12 @@ import numpy as np
 import polars as pl
 
 from roundtrip import files
-from roundtrip.collect import bundle_tables, manifest, reader
+from roundtrip.collect import bundle_tables, reader
 from roundtrip.collect.bundle_rows import Case
+from roundtrip.collect.manifest import Manifest
 from roundtrip.collect.night_rows import NIGHTS
 from roundtrip.errors import UserError
-from roundtrip.history import pairs, published
+from roundtrip.history import pairs
 from roundtrip.history.pairs import BANDWIDTH, FAILURE, LATENCY, TAIL
 from roundtrip.stats.nodes.failures import Outcomes
 from roundtrip.stats.nodes.judge import Measure
@@ -237,21 +237,12 @@ class AbsentNode:
         return self.state == FAILED
 
 
-def absent_nodes(folder: Path, pairs: pl.DataFrame) -> list[AbsentNode]:
-    """The absent nodes of the newest readable night of a campaign on a site in `folder`, by name.
+def absent_nodes(bundle: Path, bundle_manifest: Manifest, pairs: pl.DataFrame) -> list[AbsentNode]:
+    """The absent nodes of one night, by name; UserError for a bundle that cannot be read.
 
-    `pairs`: columns `PAIRS`, of all nights.  An unreadable night raises no UserError, since the
-    ledger warns of it.
+    `pairs`: columns `PAIRS`, of all nights.
     """
-    for revision in reversed(published.current_revisions(folder)[0]):
-        with contextlib.suppress(UserError):
-            return _absent_in(revision.bundle, pairs)
-    return []
-
-
-def _absent_in(bundle: Path, pairs: pl.DataFrame) -> list[AbsentNode]:
-    """The absent nodes of one night; UserError for a bundle that cannot be read."""
-    bundle_manifest, cases = manifest.verify(bundle), bundle / "cases.parquet"
+    cases = bundle / "cases.parquet"
     reader.require_tables([cases])
     launches = bundle_tables.read_table(
         cases, Case, ["launch", "status", "reason", "hosts", "nodes_down"]
