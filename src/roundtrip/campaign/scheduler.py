@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
 import os
 import re
 import shutil
@@ -98,7 +97,7 @@ def cancel(label: str, environment: Mapping[str, str], wait: SlurmWait | None) -
     if shutil.which("squeue", path=environment.get("PATH")) is None:
         return []
     env = dict(wait.environment(environment) if wait else environment)
-    query = ["squeue", "--noheader", f"--user={getpass.getuser()}", "--format=%i %k"]
+    query = ["squeue", "--noheader", f"--user={os.getuid()}", "--format=%i %k"]
     listing = subprocess.run(query, capture_output=True, text=True, env=env)
     if listing.returncode and wait is None:
         return []  # Slurm's commands are installed, but there is no cluster

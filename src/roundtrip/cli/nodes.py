@@ -8,7 +8,7 @@ import re
 import shlex
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -171,13 +171,11 @@ def _read(reports: Path, campaign: str, site: str) -> _Verdict | None:
     from roundtrip.history.annotations import load_site
     from roundtrip.report import labels
     from roundtrip.stats.nodes.failures import find_flaky_nodes
-    from roundtrip.stats.nodes.judge import judge
 
     ledger = common.read_ledger(reports, campaign, site, load_site(site))
     if ledger.pairs.is_empty():
         return None
     thresholds = analysis.for_site(site)
-    measures = nodes.measures(ledger.pairs, thresholds.nodes)
     none: tuple[list[OddClock], list[AbsentNode]] = ([], [])
     odd_clocks, absences = published.read_newest(
         reports / campaign / site,
@@ -187,12 +185,9 @@ def _read(reports: Path, campaign: str, site: str) -> _Verdict | None:
         ),
         none,
     )
-    node_verdicts = judge(measures, thresholds.nodes, thresholds.statistics.confidence_level)
-    # Times by a wrong clock are wrong: they look like those of a sick node.
-    wrong = {clock.node for clock in odd_clocks}
-    outliers = tuple(item for item in node_verdicts.outliers if item.name not in wrong)
+    level = thresholds.statistics.confidence_level
     return _Verdict(
-        replace(node_verdicts, outliers=outliers),
+        nodes.node_verdicts(ledger.pairs, odd_clocks, thresholds.nodes, level),
         nodes.slow_processors(ledger.pairs, thresholds.nodes),
         find_flaky_nodes(nodes.outcomes(ledger.pairs), thresholds.nodes),
         odd_clocks,

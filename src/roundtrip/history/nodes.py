@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +20,9 @@ from roundtrip.collect.night_rows import NIGHTS
 from roundtrip.errors import UserError
 from roundtrip.history import pairs
 from roundtrip.history.pairs import BANDWIDTH, FAILURE, LATENCY, TAIL
+from roundtrip.stats.clocks import OddClock
 from roundtrip.stats.nodes.failures import Outcomes
-from roundtrip.stats.nodes.judge import Measure
+from roundtrip.stats.nodes.judge import Measure, NodeVerdicts, judge
 from roundtrip.stats.nodes.launches import NO_NODE, Launches, effects
 from roundtrip.stats.settings import NodeSettings
 from roundtrip.stats.summaries import Interval
@@ -107,6 +108,19 @@ def measures(pairs: pl.DataFrame, settings: NodeSettings) -> list[Measure]:
         Measure(name, launches(rows), settings.least_effect(is_tail=name.measure == TAIL))
         for name, rows in split_measures(pairs)
     ]
+
+
+def node_verdicts(
+    pairs: pl.DataFrame, odd_clocks: Iterable[OddClock], settings: NodeSettings, confidence: float
+) -> NodeVerdicts:
+    """Judge the nodes by `pairs`; `confidence` is the level of intervals.
+
+    Times by one of `odd_clocks` are wrong: they look like those of a sick node, and name none.
+    """
+    verdicts = judge(measures(pairs, settings), settings, confidence)
+    wrong = {clock.node for clock in odd_clocks}
+    outliers = tuple(outlier for outlier in verdicts.outliers if outlier.name not in wrong)
+    return replace(verdicts, outliers=outliers)
 
 
 def split_measures(pairs: pl.DataFrame) -> Iterator[tuple[MeasureName, pl.DataFrame]]:

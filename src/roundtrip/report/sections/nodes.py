@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from roundtrip.history import nodes as node_history
+from roundtrip.history.clocks import wrong_rates
 from roundtrip.history.nodes import MeasureName, SlowProcessor
 from roundtrip.history.pairs import BANDWIDTH, FAILURE, LATENCY
 from roundtrip.report import labels, units
@@ -37,7 +38,7 @@ from roundtrip.report.pages.series import Origins
 from roundtrip.report.plot import Heat, MapCell
 from roundtrip.report.units import Unit
 from roundtrip.stats.nodes.failures import FlakyNode, Outcomes, find_flaky_nodes
-from roundtrip.stats.nodes.judge import NodeVerdicts, judge
+from roundtrip.stats.nodes.judge import NodeVerdicts
 from roundtrip.stats.summaries import MEDIAN, Kind, Summary
 from roundtrip.studies.derivation import Facts
 
@@ -289,8 +290,10 @@ def can_detect(data: Data) -> bool:
 
 
 def _verdicts(data: Data, pairs: pl.DataFrame) -> NodeVerdicts:
-    settings, confidence = data.analysis.nodes, data.analysis.statistics.confidence_level
-    return judge(node_history.measures(pairs, settings), settings, confidence)
+    limits = data.analysis
+    odd_clocks = wrong_rates(data.placement, data.disturbance, limits.disturbance.clock_rate)
+    level = limits.statistics.confidence_level
+    return node_history.node_verdicts(pairs, odd_clocks, limits.nodes, level)
 
 
 def _outcomes(data: Data, fault: pl.Expr) -> Outcomes:
