@@ -68,6 +68,8 @@ class build_workload(Listed, rfm.CompileOnlyRegressionTest):
         self.build_system.configuredir = shlex.quote(str(CHECKOUT / "workloads"))
         self.build_system.builddir = shlex.quote(str(self.build_folder))
         self.build_system.config_opts = ["-G Ninja", "-DCMAKE_BUILD_TYPE=Release"]
+        if "boost" not in environ.features:
+            self.build_system.config_opts.append("-DROUNDTRIP_BOOST=OFF")
         if SIMULATED in environ.features:
             # Native instructions of some processors round differently and change iterations.
             self.build_system.config_opts.append("-DROUNDTRIP_NATIVE=OFF")

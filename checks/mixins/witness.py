@@ -1,72 +1,126 @@
-"""The nodes of the ranks of a third-party program: each prints its node, then runs the program.
+"""What the ranks of a third-party program are, and what disturbed them: each prints it.
 
 The scheduler's list of nodes is only the allocation, and some schedulers give none: only the launch
 knows the real nodes of ranks.  Simulated ranks are no processes: SimGrid prints their hosts.
 """
 
+import contextlib
+import json
 import pathlib
 import re
 import shlex
 
 import reframe as rfm
 import reframe.utility.sanity as sn
+from reframe.core.builtins import fixture
 
-from roundtrip.host.programs import MPI_LIBRARY
+from .build import build_workload
 
-#: Prints to standard error, where no output is parsed: host, its name in Slurm, and the MPI library
-#: that the loader finds for the program, also by LD_PRELOAD.
+#: Prints to standard error, where no output is parsed: host, process, and the node's name in Slurm.
+#: The preloaded library (``workloads/witness``) prints the rest, unless the program is static.
 _WRAPPER_SCRIPT = (
-    r'mpi=$(ldd "$(command -v "$1")" 2>/dev/null | '
-    r'sed -En "s,^\s*(.* => )?(/.*/' + MPI_LIBRARY + r') \(.*,\2,p"); '
-    'echo "ROUNDTRIP RANK ON $(uname -n) ${SLURMD_NODENAME:--} ${mpi:+$(realpath "$mpi")}" >&2; '
-    'exec "$@"'
+    'echo "ROUNDTRIP RANK ON $(uname -n) $$ ${SLURMD_NODENAME:--}" >&2; '
+    'witness=$1; shift; LD_PRELOAD="$witness${LD_PRELOAD:+:$LD_PRELOAD}" exec "$@"'
 )
 #: A line may follow an unfinished one of another rank.
 _RANK_LINE = re.compile(
-    r"(?:ROUNDTRIP RANK ON|^.*\[smpi/INFO\] \[rank \d+\] ->) (?P<host>\S+)"
-    r"(?: (?P<node>\S+) (?P<mpi>.*))?$",
+    r"(?:ROUNDTRIP RANK ON|^.*\[smpi/INFO\] \[rank (?P<process>\d+)\] ->) (?P<host>\S+)"
+    r"(?: (?P<pid>\d+) (?P<facts>.*))?$",
     re.MULTILINE,
 )
 #: Options by which smpirun prints the hosts of ranks.
 _SIMULATOR_OPTIONS = ("-map", "--log=smpi.thres:info")
 
 
-def _rank_lines(check):
-    """Return the lines of the ranks of a launch, as matches, in order."""
+def _ranks(check):
+    """Return what the ranks of a launch printed, in their order: `host` and other facts of each."""
     text = pathlib.Path(check.stagedir, str(check.stderr)).read_text(errors="replace")
-    return list(_RANK_LINE.finditer(text))
+    ranks = {}
+    for line in _RANK_LINE.finditer(text):
+        facts = ranks.setdefault((line["host"], line["pid"] or line["process"]), {})
+        facts["host"] = line["host"]
+        if (line["facts"] or "").startswith("{"):
+            with contextlib.suppress(ValueError):  # cut, as its rank was killed
+                facts.update(json.loads(line["facts"]))
+        elif line["facts"]:
+            facts["slurm_node"] = None if line["facts"] == "-" else line["facts"]
+    found = list(ranks.values())
+    is_numbered = all(rank.get("rank") is not None for rank in found)
+    return sorted(found, key=lambda rank: rank["rank"]) if is_numbered else found
+
+
+def _disturbance(ranks):
+    """Return `disturbance` of run.json; None unless every rank has told its own."""
+    rows = [rank.get("disturbance") for rank in ranks]
+    if not rows or None in rows:
+        return None
+    steals = {rank["host"]: row.pop("steal_s") for rank, row in zip(ranks, rows, strict=True)}
+    ends = [row.pop("load_average") for row in rows]
+    return {
+        "load_average_start": ranks[0]["load_average_start"],
+        "load_average_end": ends[0],
+        "steal_s": None if None in steals.values() else sum(steals.values()),
+        **{name: [row[name] for row in rows] for name in rows[0]},
+    }
+
+
+class build_witness(build_workload):
+    """The library that each rank loads beside its own."""
+
+    workload = "witness"
+    valid_prog_environs = ["+mpi"]
+
+    @property
+    def program(self):
+        return self.path_of("witness.so")
 
 
 class Witnessed(rfm.RegressionTestPlugin):
     """Needs `num_tasks`, `num_hosts` (mixin Placement) and `simulated` (mixin Simulation)."""
 
+    witness = fixture(build_witness, scope="environment")
+
     def wrap_executable(self):
-        """Let each rank print its node, then execute `executable` with its options."""
+        """Let each rank print what it is, and run `executable` with its options."""
         if self.simulated:
             self.executable_opts = []
             self.job.launcher.options = [*self.job.launcher.options, *_SIMULATOR_OPTIONS]
             return
-        self.executable_opts = ["-c", shlex.quote(_WRAPPER_SCRIPT), "sh", self.executable]
+        words = [shlex.quote(_WRAPPER_SCRIPT), "sh", shlex.quote(self.witness.program)]
+        self.executable_opts = ["-c", *words, self.executable]
         self.executable = "sh"
 
-    def identity_entries(self):
-        """Return `hosts` and `identity` (host and MPI library of each rank) of run.json."""
-        hosts = list(dict.fromkeys(match["host"] for match in _rank_lines(self)))
-        identities = [
-            {
-                "host": match["host"],
-                "ranks": [number],
-                "slurm_node": None if match["node"] == "-" else match["node"],
-                "file": match["mpi"] if match["mpi"].startswith("/") else None,
-            }
-            for number, match in enumerate(_rank_lines(self))
-            if match["node"]
-        ]
-        return {"hosts": hosts, "identity": identities}
+    def rank_entries(self):
+        """Return the entries of run.json on its ranks: hosts, software, processors, disturbances.
+
+        Ranks of a static program name only their hosts.
+        """
+        ranks = _ranks(self)
+        disturbance = _disturbance(ranks)
+        return {
+            "hosts": list(dict.fromkeys(rank["host"] for rank in ranks)),
+            "identity": [
+                {
+                    "host": rank["host"],
+                    "ranks": [number],
+                    "slurm_node": rank["slurm_node"],
+                    **rank.get("identity", {}),
+                }
+                for number, rank in enumerate(ranks)
+                if "slurm_node" in rank
+            ],
+            "placement": [
+                {"rank": number, "host": rank["host"], "cpus": rank["cpus"]}
+                for number, rank in enumerate(ranks)
+                if "cpus" in rank
+            ],
+            "disturbance": disturbance,
+            "elapsed_s": disturbance and max(disturbance["duration_s"]),
+        }
 
     def ranks_are_complete(self):
         """Assert that `num_tasks` ranks ran on `num_hosts` nodes."""
-        hosts = [match["host"] for match in _rank_lines(self)]
+        hosts = [rank["host"] for rank in _ranks(self)]
         return sn.all(
             [
                 sn.assert_eq(len(hosts), self.num_tasks, msg="ran with {0} ranks instead of {1}"),

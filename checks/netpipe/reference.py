@@ -58,7 +58,7 @@ class NetPIPEReference(Placement, Witnessed, Recorded, rfm.RunOnlyRegressionTest
             self.current_environ.extras["netpipe_reference"],
             self.num_tasks,
             self.schedule(),
-            **self.identity_entries(),
+            **self.rank_entries(),
         )
 
     @sanity_function

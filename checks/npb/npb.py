@@ -115,7 +115,7 @@ class NPBBase(Witnessed, NPBLaunch):
         try:
             if self.source == npb.UPSTREAM:
                 self.result = npb_upstream.convert(
-                    output, self.measured_program, **self.identity_entries()
+                    output, self.measured_program, **self.rank_entries()
                 )
             else:
                 self.result = npb_upstream.parse(output)

@@ -109,7 +109,7 @@ class OSUBase(Placement, Figures, Witnessed, Recorded, rfm.RunOnlyRegressionTest
             command=self.command,
             ranks=self.num_tasks,
             simulated=self.simulated_by,
-            **self.identity_entries(),
+            **self.rank_entries(),
         )
 
     @sanity_function

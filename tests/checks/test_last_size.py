@@ -38,7 +38,7 @@ def test_osu(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, last: int) -> None
     launch = SimpleNamespace(
         **{"end": 1000000, "benchmark": "latency", "stagedir": tmp_path, "validation": None},
         **{"command": [], "num_tasks": 2, "simulated_by": None},
-        identity_entries=lambda: {"hosts": ["a"], "identity": []},
+        rank_entries=lambda: {"hosts": ["a"], "identity": []},
     )
     if last == 524288:
         OSU.convert_output(launch)

@@ -20,11 +20,6 @@ from checks.npb.npb import NPBBase
 from roundtrip.studies.netpipe.output import Schedule
 
 DATA = Path(__file__).parents[1] / "data"
-#: In place of ldd, which knows a program only by its path.
-LDD = """\
-#!/bin/sh
-case $1 in /*) printf '\\tlibmpi.so.40 => {library} (0x7f)\\n' ;; esac
-"""
 #: In place of NetPIPE: rank 0 writes its table, and an unfinished line to standard error.
 NETPIPE = """\
 #!/bin/sh
@@ -39,19 +34,25 @@ NPB = """\
 """
 
 
+#: The dynamic loader goes on without it.
+NO_WITNESS = SimpleNamespace(program="/a folder/witness.so")
+
+
 def launched(tmp_path: Path, stderr_text: str, ranks: int, hosts: int) -> SimpleNamespace:
     (tmp_path / "err").write_text(stderr_text)
     return SimpleNamespace(stagedir=tmp_path, stderr="err", num_tasks=ranks, num_hosts=hosts)
 
 
 def hosts(check: SimpleNamespace) -> list[str]:
-    entries: dict[str, list[str]] = Witnessed.identity_entries(check)
+    entries: dict[str, list[str]] = Witnessed.rank_entries(check)
     return entries["hosts"]
 
 
 def run(program: str, words: str, **options: Any) -> subprocess.CompletedProcess[str]:
     """One rank of a launch."""
-    check = SimpleNamespace(executable=program, executable_opts=[], simulated=False)
+    check = SimpleNamespace(
+        executable=program, executable_opts=[], simulated=False, witness=NO_WITNESS
+    )
     Witnessed.wrap_executable(check)
     command = " ".join([check.executable, *check.executable_opts, words])
     return subprocess.run(["bash", "-c", command], capture_output=True, text=True, **options)
@@ -62,29 +63,6 @@ def test_the_program_runs_with_its_words_and_output(tmp_path: Path) -> None:
     assert process.stdout == "a b-$c"
     launch_check = launched(tmp_path, "a warning of the MPI\n" + process.stderr, 1, 1)
     assert hosts(launch_check) == [platform.node()]
-
-
-@pytest.mark.parametrize("line", ["{name} => {file}", "{file}"], ids=["linked", "preloaded"])
-@pytest.mark.parametrize(
-    ("name", "is_mpi"),
-    [
-        ("libmpi.so.40", True),
-        ("libmpich.so.12", True),
-        ("libmpi_gnu_91.so.12", True),
-        ("libmpi_cxx.so.40", False),
-        ("libmpichcxx.so.12", False),
-    ],
-)
-def test_which_library_a_rank_says(tmp_path: Path, name: str, is_mpi: bool, line: str) -> None:
-    library = tmp_path / "lib" / name
-    library.parent.mkdir()
-    library.touch()
-    ldd = tmp_path / "ldd"
-    found = line.format(name=name, file=library)
-    ldd.write_text(f"#!/bin/sh\nprintf '\\tlibc.so.6 => /c (0x1)\\n\\t{found} (0x7f)\\n'\n")
-    ldd.chmod(0o755)
-    process = run("true", "", env={"PATH": f"{tmp_path}:/usr/bin:/bin"})
-    assert process.stderr.split()[5:] == ([str(library)] if is_mpi else [])
 
 
 def test_the_simulator_says_where_it_put_each_rank(tmp_path: Path) -> None:
@@ -113,7 +91,7 @@ def test_the_simulator_says_where_it_put_each_rank(tmp_path: Path) -> None:
 def test_ranks_and_nodes_are_counted_where_they_ran(
     tmp_path: Path, hosts: list[str], fault: str | None
 ) -> None:
-    stderr_text = "".join(f"ROUNDTRIP RANK ON {host}\n" for host in hosts)
+    stderr_text = "".join(line(host, pid, "-") for pid, host in enumerate(hosts))
     outcome = Witnessed.ranks_are_complete(launched(tmp_path, stderr_text, 2, 2))
     if fault is None:
         assert outcome.evaluate()
@@ -122,36 +100,67 @@ def test_ranks_and_nodes_are_counted_where_they_ran(
         outcome.evaluate()
 
 
-def test_each_rank_names_its_node_and_the_mpi_that_it_loads(tmp_path: Path) -> None:
+BEGIN = {"rank": 0, "cpus": [3], "identity": {"library": "MPICH 4", "file": "/a/libmpi.so"}}
+END = {
+    "load_average_start": [0.5, 0.4, 0.3],
+    "disturbance": {"duration_s": 2.0, "throttled_s": 0.5, "steal_s": 0.25, "load_average": [1.0]},
+}
+
+
+def line(host: str, pid: int, facts: dict[str, Any] | str) -> str:
+    text = facts if isinstance(facts, str) else json.dumps(facts)
+    return f"ROUNDTRIP RANK ON {host} {pid} {text}\n"
+
+
+def test_the_lines_of_a_rank_become_entries_of_the_launch(tmp_path: Path) -> None:
+    """In the order of ranks; the steal of a host counts once, the load is that of rank 0."""
+    long = {**END["disturbance"], "duration_s": 3.0, "load_average": [7.0]}
     stderr_text = (
-        "ROUNDTRIP RANK ON n1.site a1 /lib/a folder/libmpi.so.40.1\nROUNDTRIP RANK ON n2 - \n"
+        line("n1", 8, "a1")
+        + line("n1", 7, "a1")
+        + line("n1", 8, {**BEGIN, "rank": 1})
+        + line("n1", 7, BEGIN)
+        + line("n1", 8, {**END, "disturbance": long})
+        + line("n1", 7, END)
     )
-    assert Witnessed.identity_entries(launched(tmp_path, stderr_text, 2, 2)) == {
-        "hosts": ["n1.site", "n2"],
+    place = {"host": "n1", "cpus": [3]}
+    software = {"host": "n1", "slurm_node": "a1", **BEGIN["identity"]}
+    assert Witnessed.rank_entries(launched(tmp_path, stderr_text, 2, 1)) == {
+        "hosts": ["n1"],
+        "identity": [{**software, "ranks": [0]}, {**software, "ranks": [1]}],
+        "placement": [{**place, "rank": 0}, {**place, "rank": 1}],
+        "disturbance": {
+            **{"load_average_start": [0.5, 0.4, 0.3], "load_average_end": [1.0], "steal_s": 0.25},
+            **{"duration_s": [2.0, 3.0], "throttled_s": [0.5, 0.5]},
+        },
+        "elapsed_s": 3.0,
+    }
+
+
+def test_a_rank_that_is_killed_or_static_still_has_a_node(tmp_path: Path) -> None:
+    stderr_text = line("n1", 7, BEGIN)[:60] + "\n" + line("n1", 7, "a1") + line("n2", 7, "-")
+    launch_check = launched(tmp_path, stderr_text, 2, 2)
+    assert Witnessed.ranks_are_complete(launch_check).evaluate()
+    assert Witnessed.rank_entries(launch_check) == {
+        "hosts": ["n1", "n2"],
         "identity": [
-            {
-                **{"host": "n1.site", "ranks": [0], "slurm_node": "a1"},
-                "file": "/lib/a folder/libmpi.so.40.1",
-            },
-            {"host": "n2", "ranks": [1], "slurm_node": None, "file": None},
+            {"host": "n1", "ranks": [0], "slurm_node": "a1"},
+            {"host": "n2", "ranks": [1], "slurm_node": None},
         ],
+        **{"placement": [], "disturbance": None, "elapsed_s": None},
     }
 
 
 def test_a_line_behind_the_unfinished_line_of_another_rank_counts(tmp_path: Path) -> None:
-    stderr_text = (
-        "ROUNDTRIP RANK ON n1 - \n  0:  1 bytes  9 times --> ROUNDTRIP RANK ON n2 - /m.so\n"
-    )
-    launch_check = launched(tmp_path, stderr_text, 2, 2)
-    assert Witnessed.ranks_are_complete(launch_check).evaluate()
-    assert Witnessed.identity_entries(launch_check)["identity"][1]["file"] == "/m.so"
+    stderr_text = line("n1", 7, "-") + "  0:  1 bytes  9 times --> " + line("n2", 7, "-")
+    assert hosts(launched(tmp_path, stderr_text, 2, 2)) == ["n1", "n2"]
 
 
 class Launch(SimpleNamespace):
     """Two ranks on this machine, of a stand-in for a third-party program."""
 
     wrap_executable = Witnessed.wrap_executable
-    identity_entries = Witnessed.identity_entries
+    rank_entries = Witnessed.rank_entries
     ranks_are_complete = Witnessed.ranks_are_complete
 
     def run(self) -> None:
@@ -161,25 +170,25 @@ class Launch(SimpleNamespace):
 
     def lose_a_rank(self) -> None:
         error_file = self.stagedir / "err"
-        error_file.write_text(error_file.read_text().replace("ROUNDTRIP RANK ON", "", 1))
+        lines = error_file.read_text().splitlines(keepends=True)
+        lines.remove(next(text for text in lines if "ROUNDTRIP RANK ON" in text))
+        error_file.write_text("".join(lines))
 
 
 @pytest.fixture
 def launch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Launch:
-    """With the stand-ins, by their names, in the PATH, and the MPI that they load."""
-    folder, library = tmp_path / "a folder", tmp_path / "libmpi.so.40"
+    """With the stand-ins, by their names, in the PATH."""
+    folder = tmp_path / "a folder"
     recordings = {"np": "netpipe/NPopenmpi-4.1.4.full.out", "cg.A.x": "npb/cg.A.2.txt"}
     folder.mkdir()
-    library.touch()
-    for name, program in (("ldd", LDD), ("np", NETPIPE), ("cg.A.x", NPB)):
-        text = program.replace("{library}", str(library))
-        text = text.replace("{recording}", shlex.quote(str(DATA / recordings.get(name, ""))))
+    for name, program in (("np", NETPIPE), ("cg.A.x", NPB)):
+        text = program.replace("{recording}", shlex.quote(str(DATA / recordings[name])))
         (folder / name).write_text(text)
         (folder / name).chmod(0o755)
     monkeypatch.delenv("SLURMD_NODENAME", raising=False)
     monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
     files = {"stagedir": tmp_path, "stdout": "out", "stderr": "err"}
-    return Launch(**files, simulated=False, num_tasks=2, num_hosts=1)
+    return Launch(**files, simulated=False, witness=NO_WITNESS, num_tasks=2, num_hosts=1)
 
 
 def test_netpipe_itself_records_where_and_with_what_it_ran(launch: Launch) -> None:
@@ -213,8 +222,6 @@ def expect_record(launch: Launch, program: str) -> None:
     record = json.loads((launch.stagedir / "run.json").read_text())
     host = platform.node()
     assert (record["command"], record["hosts"]) == ([program], [host])
-    library = str(launch.stagedir / "libmpi.so.40")
-    assert [rank.pop("slurm_node") for rank in record["identity"]] == [None, None]
     assert record["identity"] == [
-        {"host": host, "ranks": [rank], "file": library} for rank in range(2)
+        {"host": host, "ranks": [rank], "slurm_node": None} for rank in range(2)
     ]

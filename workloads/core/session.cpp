@@ -1,7 +1,5 @@
 #include "core/session.hpp"
 
-#include <sched.h>
-
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -12,6 +10,7 @@
 #include <thread>
 
 #include "core/leaf_switch.hpp"
+#include "core/placement.hpp"
 
 namespace roundtrip {
 namespace {
@@ -21,17 +20,6 @@ std::string host_name() {
   int length = 0;
   MPI_Get_processor_name(name.data(), &length);
   return {name.data(), static_cast<std::size_t>(length)};
-}
-
-std::vector<int> allowed_cpus() {
-  std::vector<int> cpus;
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  if (sched_getaffinity(0, sizeof(set), &set) != 0) return cpus;
-  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
-    if (CPU_ISSET(cpu, &set)) cpus.push_back(cpu);
-  }
-  return cpus;
 }
 
 /// Text of MPI_Get_library_version, without tabs.

@@ -18,6 +18,7 @@
 #include "core/identity.hpp"
 #include "core/json_text.hpp"
 #include "core/launch.hpp"
+#include "core/loaded.hpp"
 #include "core/node.hpp"
 #include "core/simulation.hpp"
 #include "core/whole_file.hpp"
@@ -169,7 +170,8 @@ void complain(const std::string& who, std::string what) {
 }  // namespace
 
 int run_main(int argc, char** argv, Workload& workload) {
-  const auto libraries = loaded_libraries();  // MPI_Init loads plugins
+  std::map<std::string, std::string> libraries;
+  if constexpr (!simulated) libraries = loaded_libraries();  // MPI_Init loads plugins
   const Session session(&argc, &argv);
   try {
     CommonFlags flags;

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -95,12 +95,12 @@ def convert(
     schedule: Schedule | None = None,
     *,
     hosts: Sequence[str],
-    identity: Sequence[Mapping[str, Any]] = (),
+    **rank_entries: Any,
 ) -> list[Point]:
     """Write ``samples.csv`` and ``run.json`` beside `file`, as one of our workloads would.
 
-    `hosts` and `identity` are entries of run.json.  UserError as for `parse`, and if there is no
-    point.
+    `hosts` and `rank_entries` are entries of run.json.  UserError as for `parse`, and if there is
+    no point.
     """
     points = parse(file, schedule)
     if not points:
@@ -112,7 +112,7 @@ def convert(
         "clock": {"name": "gettimeofday", "resolution_s": 1e-6, "overhead_s": None},
         "ranks": ranks,
         "hosts": list(hosts),
-        "identity": list(identity),
+        **rank_entries,
         "warmup_discarded": 100,
         "points": [
             foreign.point(

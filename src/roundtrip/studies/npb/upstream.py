@@ -7,7 +7,7 @@ are taken from `Mop/s total`.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -69,12 +69,12 @@ def convert(
     program: str,
     *,
     hosts: Sequence[str],
-    identity: Sequence[Mapping[str, Any]] = (),
+    **rank_entries: Any,
 ) -> Result:
     """Write ``samples.csv`` and ``run.json`` beside the output of NPB's own program.
 
-    `hosts` and `identity` are entries of run.json.  UserError if it was not verified, or if some of
-    its processes had nothing to do.
+    `hosts` and `rank_entries` are entries of run.json.  UserError if it was not verified, or if
+    some of its processes had nothing to do.
     """
     result = parse(output)
     if not result.verified:
@@ -92,7 +92,7 @@ def convert(
         "command": [program],
         "ranks": result.total_processes,
         "hosts": list(hosts),
-        "identity": list(identity),
+        **rank_entries,
         "points": [foreign.point(case, UPSTREAM, 0, **fields)],
     }
     row = (STUDY.name, case, UPSTREAM, 0, "total", 0, "rate", result.rate, "Mop/s")

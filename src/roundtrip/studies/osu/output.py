@@ -194,13 +194,13 @@ def convert(
     ranks: int,
     hosts: Sequence[str],
     simulated: Mapping[str, Any] | None = None,
-    identity: Sequence[Mapping[str, Any]] = (),
+    **rank_entries: Any,
 ) -> None:
     """Write ``samples.csv`` and ``run.json`` into `folder`, as one of our workloads would.
 
     `validated`: whether a validation run of the same program passed just before.  The others are
-    what the output does not contain: `hosts` by their own names; `simulated`, the simulator, and
-    `identity`, what each rank runs as far as it is known outside of the program, as in run.json.
+    what the output does not contain: `hosts` by their own names; `simulated`, the simulator; and
+    `rank_entries`, entries of run.json: what the ranks are, and what disturbed them.
     """
     variant, benchmark = f"osu-{output.version}", output.benchmark.name
     points = [
@@ -222,7 +222,7 @@ def convert(
         "hosts": list(hosts),
         "points": points,
         "simulated": simulated,
-        "identity": list(identity),
+        **rank_entries,
     }
     samples = (
         [

@@ -26,5 +26,5 @@ export MV2_USE_RoCE=1
 export MV2_DEFAULT_GID_INDEX=3
 env | grep -E '^SLURM_(JOB_ID|JOB_UID|JOB_NODELIST|SUBMIT_HOST)=' > allocation.txt
 env -u ROUNDTRIP_SLURM_DEADLINE timeout 10 squeue -h -t R,S -w "$SLURM_JOB_NODELIST" -o 'OTHER_JOB=%A|%U|%N' 2> /dev/null >> allocation.txt
-srun --mpi=pmi2 --cpu-bind=cores --distribution=block:block --kill-on-bad-exit=1 sh -c 'mpi=$(ldd "$(command -v "$1")" 2>/dev/null | sed -En "s,^\s*(.* => )?(/.*/libmpi(ch)?(_[a-z]+_[0-9]+)?[.]so[.0-9]*) \(.*,\2,p"); echo "ROUNDTRIP RANK ON $(uname -n) ${SLURMD_NODENAME:--} ${mpi:+$(realpath "$mpi")}" >&2; exec "$@"' sh @SPACK_ENV@/.spack-view/osu-micro-benchmarks-7.5-aibkhs7/osu_latency > osu.txt
+srun --mpi=pmi2 --cpu-bind=cores --distribution=block:block --kill-on-bad-exit=1 sh -c 'echo "ROUNDTRIP RANK ON $(uname -n) $$ ${SLURMD_NODENAME:--}" >&2; witness=$1; shift; LD_PRELOAD="$witness${LD_PRELOAD:+:$LD_PRELOAD}" exec "$@"' sh @SPACK_ENV@/.spack-view/roundtrip-workloads-main-rjqmax5/bin/witness.so @SPACK_ENV@/.spack-view/osu-micro-benchmarks-7.5-aibkhs7/osu_latency > osu.txt
 status=$?; env -u ROUNDTRIP_SLURM_DEADLINE timeout 10 squeue -h -t R,S -w "$SLURM_JOB_NODELIST" -o 'OTHER_JOB=%A|%U|%N' 2> /dev/null >> allocation.txt; (exit $status)

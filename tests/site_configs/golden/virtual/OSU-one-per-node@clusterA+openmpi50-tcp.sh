@@ -18,5 +18,5 @@ export OMPI_MCA_btl=tcp,sm,self
 export PMIX_MCA_gds=hash
 env | grep -E '^SLURM_(JOB_ID|JOB_UID|JOB_NODELIST|SUBMIT_HOST)=' > allocation.txt
 env -u ROUNDTRIP_SLURM_DEADLINE timeout 10 squeue -h -t R,S -w "$SLURM_JOB_NODELIST" -o 'OTHER_JOB=%A|%U|%N' 2> /dev/null >> allocation.txt
-srun --mpi=pmix --kill-on-bad-exit=1 sh -c 'mpi=$(ldd "$(command -v "$1")" 2>/dev/null | sed -En "s,^\s*(.* => )?(/.*/libmpi(ch)?(_[a-z]+_[0-9]+)?[.]so[.0-9]*) \(.*,\2,p"); echo "ROUNDTRIP RANK ON $(uname -n) ${SLURMD_NODENAME:--} ${mpi:+$(realpath "$mpi")}" >&2; exec "$@"' sh @TOOLCHAINS@/osu/openmpi50/osu_latency > osu.txt
+srun --mpi=pmix --kill-on-bad-exit=1 sh -c 'echo "ROUNDTRIP RANK ON $(uname -n) $$ ${SLURMD_NODENAME:--}" >&2; witness=$1; shift; LD_PRELOAD="$witness${LD_PRELOAD:+:$LD_PRELOAD}" exec "$@"' sh @CHECKOUT@/build/openmpi50-boost181/witness/witness.so @TOOLCHAINS@/osu/openmpi50/osu_latency > osu.txt
 status=$?; env -u ROUNDTRIP_SLURM_DEADLINE timeout 10 squeue -h -t R,S -w "$SLURM_JOB_NODELIST" -o 'OTHER_JOB=%A|%U|%N' 2> /dev/null >> allocation.txt; (exit $status)

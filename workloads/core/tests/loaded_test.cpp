@@ -1,4 +1,4 @@
-#include "core/identity.hpp"
+#include "core/loaded.hpp"
 
 #include <elf.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "core/disturbance.hpp"
+#include "core/counters.hpp"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -19,7 +19,7 @@ constexpr const char* stat =
     "cpu  7810 0 2565 205228 499 0 194 150 0 0\n"
     "cpu0 804 0 570 106692 40 0 24 50 0 0\n";
 
-TEST(Disturbance, ReadsTheKernelsFiles) {
+TEST(Counters, ReadsTheKernelsFiles) {
   const Counters counters =
       parse_counters({.status = status,
                       .sched = sched,
@@ -36,7 +36,7 @@ TEST(Disturbance, ReadsTheKernelsFiles) {
   EXPECT_EQ(counters.load_average.value(), (std::array<double, 3>{0.08, 1.5, 4.0}));
 }
 
-TEST(Disturbance, TellsWhatTheKernelDoesNotSay) {
+TEST(Counters, TellsWhatTheKernelDoesNotSay) {
   const Counters none = parse_counters({}, 100);
   EXPECT_FALSE(none.involuntary_context_switches);
   EXPECT_FALSE(none.core_migrations);
@@ -54,11 +54,23 @@ TEST(Disturbance, TellsWhatTheKernelDoesNotSay) {
   EXPECT_FALSE(cut.load_average);
 }
 
-TEST(Disturbance, ReadsThisMachine) {
+TEST(Counters, ReadsThisMachine) {
   EXPECT_TRUE(read_counters().involuntary_context_switches);
   EXPECT_TRUE(read_counters().voluntary_context_switches);
   EXPECT_TRUE(read_counters().load_average);
   EXPECT_GE(waited_s().value_or(0), 0);
+}
+
+TEST(RankWatch, CountsSinceItBegan) {
+  const RankWatch watch;
+  const double end = read_clock(CLOCK_MONOTONIC) + 0.02;
+  while (read_clock(CLOCK_MONOTONIC) < end) {
+  }
+  const auto record = watch.record();
+  EXPECT_GE(record["duration_s"].get<double>(), 0.02);
+  EXPECT_GT(record["cpu_s"].get<double>(), 0);
+  EXPECT_LE(record["cpu_s"].get<double>(), record["duration_s"].get<double>() + 0.01);
+  EXPECT_EQ(record["tracer"], 0);
 }
 
 }  // namespace

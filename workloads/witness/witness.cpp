@@ -1,0 +1,103 @@
+// A library that LD_PRELOAD loads into the ranks of a third-party MPI program: each rank prints to
+// standard error what it runs, and at its end what disturbed it. It changes nothing else, and is
+// silent in a program without MPI, such as a script that starts the real one.
+#include <dlfcn.h>
+#include <unistd.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <optional>
+#include <string>
+
+#include "core/counters.hpp"
+#include "core/json_text.hpp"
+#include "core/loaded.hpp"
+#include "core/placement.hpp"
+
+namespace {
+
+using nlohmann::ordered_json;
+
+/// The first line by which the loaded MPI library describes itself; empty without MPI.
+std::optional<std::string> library() {
+  using Function = int (*)(char*, int*);
+  void* const symbol = dlsym(RTLD_DEFAULT, "PMPI_Get_library_version");
+  if (symbol == nullptr) return std::nullopt;
+  std::array<char, 1 << 14> text{};  // MPI_MAX_LIBRARY_VERSION_STRING is 256 to 8192
+  int length = 0;
+  reinterpret_cast<Function>(symbol)(text.data(), &length);
+  const std::string lines(text.data());
+  std::string line = lines.substr(0, lines.find('\n'));
+  std::ranges::replace(line, '\t', ' ');
+  return line;
+}
+
+/// The number of this rank, as the launcher sets it; null if it does not.
+ordered_json rank() {
+  for (const char* name : {"PMIX_RANK", "PMI_RANK", "MV2_COMM_WORLD_RANK"}) {
+    const char* const text = std::getenv(name);
+    char* end = nullptr;
+    if (text == nullptr || *text == '\0') continue;
+    if (const auto number = std::strtol(text, &end, 10); *end == '\0') return number;
+  }
+  return nullptr;
+}
+
+/// Removes this library from LD_PRELOAD, which programs that the rank starts would inherit.
+void leave_preload() {
+  Dl_info own{};
+  const char* const value = std::getenv("LD_PRELOAD");
+  if (value == nullptr || dladdr(reinterpret_cast<void*>(&leave_preload), &own) == 0) return;
+  const std::string text(value);
+  const std::string name(own.dli_fname);
+  if (!text.starts_with(name)) return;
+  const auto rest = text.find_first_not_of(": ", name.size());
+  if (rest == std::string::npos) {
+    unsetenv("LD_PRELOAD");
+  } else {
+    setenv("LD_PRELOAD", text.substr(rest).c_str(), 1);
+  }
+}
+
+/// Prints one line at once, so that no other rank's output stands in it.
+void print(const ordered_json& facts) {
+  std::array<char, 256> host{};
+  gethostname(host.data(), host.size() - 1);
+  const std::string line = "ROUNDTRIP RANK ON " + std::string(host.data()) + ' ' +
+                           std::to_string(getpid()) + ' ' + roundtrip::json_text(facts) + '\n';
+  [[maybe_unused]] const auto written = write(STDERR_FILENO, line.data(), line.size());
+}
+
+class Witness {
+ public:
+  Witness() {
+    const auto name = library();
+    if (!name) return;
+    leave_preload();
+    ordered_json identity = {{"library", *name}};
+    identity.update(roundtrip::describe_loaded());
+    print({{"rank", rank()}, {"cpus", roundtrip::allowed_cpus()}, {"identity", identity}});
+    pid_ = getpid();
+    watch_.emplace();
+  }
+  /// Not in a copy of the rank (fork(2)), which ends apart.
+  ~Witness() {
+    if (watch_ && pid_ == getpid()) {
+      const auto& load = watch_->start().load_average;
+      print({{"load_average_start", load ? ordered_json(*load) : nullptr},
+             {"disturbance", watch_->record()}});
+    }
+  }
+  Witness(const Witness&) = delete;
+  Witness& operator=(const Witness&) = delete;
+
+ private:
+  std::optional<roundtrip::RankWatch> watch_;
+  pid_t pid_ = 0;
+};
+
+const Witness witness;
+
+}  // namespace
