@@ -8,23 +8,27 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from support.virtual import await_true
 
+from checks.mixins.witness import Witnessed
 from roundtrip import paths
 from roundtrip.collect import analysis, disturbance
 
 CHECKOUT = Path(__file__).parents[2]
 TOOLCHAIN = "openmpi41-boost181"
 GROUPS = Path("/sys/fs/cgroup")
+WITNESS = "witness/witness.so"
 KINDS = ("throttled", "suspended", "the clock")
 
 
@@ -36,7 +40,16 @@ def netpipe() -> Path:
     environment = {k: v for k, v in os.environ.items() if not k.startswith("MAKE")}
     command: list[str | Path] = ["make", f"build-{TOOLCHAIN}"]
     if (build / "build.ninja").exists():
-        command = ["flock", build / ".lock", "cmake", "--build", build, "--target", "netpipe"]
+        command = [
+            "flock",
+            build / ".lock",
+            "cmake",
+            "--build",
+            build,
+            "--target",
+            "netpipe",
+            "witness",
+        ]
     subprocess.run(command, cwd=CHECKOUT, env=environment, check=True)
     return build / "netpipe" / "netpipe"
 
@@ -68,6 +81,7 @@ class Launch:
         netpipe: Path,
         folder: Path,
         prefix: Sequence[str] = (),
+        wrapper: Sequence[str] = (),
         ranks: int = 2,
         seconds: float = 2,
         **variables: str,
@@ -78,7 +92,7 @@ class Launch:
         binding = ("--oversubscribe", "--bind-to", "none") if ranks > 2 else ("--bind-to", "core")
         sizes = ("--perturbation", "0", "--end", "65536")
         duration = ("--budget", str(seconds), "--precision", "0.01")  # no quiet machine ends sooner
-        program = (netpipe, "--samples", "samples.csv", *duration, *sizes)
+        program = (*wrapper, netpipe, "--samples", "samples.csv", *duration, *sizes)
         self.process = subprocess.Popen(
             [*prefix, mpirun, "-n", str(ranks), *binding, *exports, *program],
             cwd=folder,
@@ -89,6 +103,7 @@ class Launch:
                 "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
             },
             stdout=subprocess.DEVNULL,
+            stderr=(folder / "err").open("w"),
         )
 
     def rank(self, number: int) -> int:
@@ -129,6 +144,24 @@ def test_a_throttled_launch_says_so(netpipe: Path, tmp_path: Path) -> None:
     with cgroup("cpu", cfs_period_us="100000", cfs_quota_us="20000") as group:
         (mark,) = Launch(netpipe, tmp_path, inside(group)).marks()
     assert mark.startswith("throttled: the CPU limit of the cgroup of rank ")
+
+
+def test_a_throttled_launch_of_a_third_party_program_says_so(netpipe: Path, tmp_path: Path) -> None:
+    """Any program stands for one: the library that it loads watches, not the program."""
+    check = SimpleNamespace(
+        **{"executable": "", "executable_opts": [], "simulated": False, "stagedir": tmp_path},
+        **{"stderr": "err", "witness": SimpleNamespace(program=str(netpipe.parents[1] / WITNESS))},
+    )
+    Witnessed.wrap_executable(check)
+    wrapper = shlex.split(" ".join([check.executable, *check.executable_opts]))
+    with cgroup("cpu", cfs_period_us="100000", cfs_quota_us="20000") as group:
+        ours = Launch(netpipe, tmp_path, inside(group), wrapper).record()
+    run = {**Witnessed.rank_entries(check), "ranks": 2}
+    marks = disturbance.reasons(run, analysis.default().disturbance, None)
+    assert [mark for mark in marks if mark.startswith("throttled")], marks
+    ranks = [(rank["library"], rank["file"], rank["build"]) for rank in run["identity"]]
+    (entry,) = ours["identity"]
+    assert ranks == 2 * [(entry["library"], entry["file"], entry["build"])]
 
 
 def test_a_frozen_launch_is_recorded(netpipe: Path, tmp_path: Path) -> None:
