@@ -42,7 +42,7 @@ def run(
     dry_run: Annotated[
         bool, typer.Option(help="Print the matrix and what it will be able to claim, then stop.")
     ] = False,
-    report: Annotated[bool, typer.Option(help="Collect and report at the end.")] = True,
+    report: Annotated[bool, typer.Option(help="Collect, judge and report at the end.")] = True,
     wait: common.WAIT = False,
     allow_underpowered: Annotated[
         bool,

@@ -29,6 +29,12 @@ def _require_plain(value: object) -> object:
     return value
 
 
+def _require_flat(value: object) -> object:
+    for item in value if isinstance(value, list | tuple) else (value,):
+        _require_plain(item)
+    return value
+
+
 _Values = Annotated[
     tuple[Annotated[Any, AfterValidator(_require_plain)], ...], Field(strict=False, min_length=1)
 ]
@@ -50,7 +56,7 @@ class CheckTable(Table):
         default_factory=dict,
         description='as `{ mode = ["pingpong"] }`; all values of a parameter that is not named',
     )
-    variables: dict[str, Any] = Field(
+    variables: dict[str, Annotated[Any, AfterValidator(_require_flat)]] = Field(
         default_factory=dict,
         description="variables of the check, as with `reframe -S`: `{ budget = 4 }`",
     )
