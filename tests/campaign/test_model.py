@@ -135,6 +135,7 @@ def test_every_shipped_campaign_loads(file: Path) -> None:
         (GOOD.replace("{ mode", "3 # { mode"), 6, "parameters: input should be a table, not 3"),
         (GOOD + "[[check]]\nname = 'b'\n[check.parameters]\nmode = []\n", 11, "check.1.parameters"),
         (GOOD.replace("= 4", "= [[4]]"), 7, "variables.budget: input should be a text or a number"),
+        (GOOD.replace("= 4", "= 2026-11-27"), 7, "variables.budget: input should be a text or"),
         (
             GOOD.replace("launches = 8", "allow_untold = 1"),
             2,

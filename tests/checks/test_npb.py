@@ -76,7 +76,7 @@ def test_only_legal_ranks_run_and_npb_itself_only_where_it_is(
     script = upstream_script_over_the_link(upstream_matrix, machine)
     (launch,) = [line for line in script.splitlines() if " lease --rtt=4ms " in line]
     assert " -- srun " in launch and "ROUNDTRIP RANK ON" in launch
-    assert launch.endswith(f" sh {machine}/npb/mpich50/cg.S.x")
+    assert launch.endswith(f"/witness.so {machine}/npb/mpich50/cg.S.x")
 
 
 def upstream_script_over_the_link(planned: matrix.Matrix, folder: Path) -> str:
