@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -22,20 +23,23 @@ def test_launches_too_many_replace_none_that_are_missing() -> None:
     counts = Counts({"a": 8, "b": 8}, {"a": 9, "b": 7})
     assert (counts.completed, counts.target, counts.surplus) == (15, 16, 1)
     assert counts.missing == {"b": 1}
-    assert counts.describe() == "15 of 16 launches completed; 1 more repeats disturbed ones"
+    assert counts.describe() == "15 of 16 launches completed; 1 made again"
+    disturbed = replace(counts, disturbed=3, partial=2).describe()
+    assert disturbed.endswith("completed; 3 of 16 disturbed, 1 made again; 2 more only partial")
 
 
 def test_an_older_bundle_does_not_say_how_many_were_requested() -> None:
-    rows = [("a", "passed", None)] * 3 + [("a", "missing", None), ("b", "skipped", None)]
+    rows = [("a", "passed", None, None)] * 3
+    rows += [("a", "missing", None, None), ("b", "skipped", None, None)]
     assert count_launches(rows) == Counts({"a": 4}, {"a": 3})
 
 
 @pytest.mark.parametrize(
     ("target", "summary"),
     [
-        (6, "6 of 6 launches completed"),
-        (4, "4 of 4 launches completed; 2 more repeat disturbed ones"),
-        (8, "6 of 8 launches completed"),
+        (6, "6 of 6 launches completed; 1 of 6 disturbed"),
+        (4, "4 of 4 launches completed; 1 of 6 disturbed, 2 made again"),
+        (8, "6 of 8 launches completed; 1 of 6 disturbed"),
     ],
 )
 def test_terminal_and_report_show_the_same_count(

@@ -170,6 +170,7 @@ class Outcome:
             counts=Counts(
                 targets={item["case"]: item["launches"] for item in state["expected"]},
                 passed=Counter(item.case_id for item in launches if item.status == "passed"),
+                disturbed=sum(bool(item.disturbances) for item in launches),
                 partial=sum(item.status == "partial" for item in launches),
             ),
             failures=_reasons(launches, "failed"),

@@ -276,13 +276,14 @@ def describe_displaced(reasons: Iterable[str]) -> str:
 
 @dataclass(frozen=True)
 class Counts:
-    """Target launches and passed launches, by case.
+    """Target launches and passed launches, by case; and how many of those passed were disturbed.
 
     A case gets more launches than its target if some of its launches were disturbed.
     """
 
     targets: Mapping[str, int]
     passed: Mapping[str, int]
+    disturbed: int = 0
     #: Launches that measured only a part of their sizes, which did not pass.
     partial: int = 0
 
@@ -310,27 +311,28 @@ class Counts:
         return {case: count for case, count in shortfalls.items() if count > 0}
 
     def describe(self) -> str:
-        """Return ``16 of 16 launches completed; 2 more repeat disturbed ones``."""
-        more = ""
-        if self.surplus:
-            verb = "repeats" if self.surplus == 1 else "repeat"
-            more = f"; {self.surplus} more {verb} disturbed ones"
+        """Return ``16 of 16 launches completed; 5 of 18 disturbed, 2 made again``."""
+        total = sum(self.passed.values())
+        disturbed = f"; {self.disturbed} of {total} disturbed" if self.disturbed else ""
+        again = f"{',' if disturbed else ';'} {self.surplus} made again" if self.surplus else ""
         partial = f"; {self.partial} more only partial" if self.partial else ""
-        return f"{self.completed} of {self.target} launches completed{more}{partial}"
+        return f"{self.completed} of {self.target} launches completed{disturbed}{again}{partial}"
 
 
-def count_launches(rows: Iterable[tuple[str, str, int | None]]) -> Counts:
-    """Return the counts of (case, status, target launches), one for each row of cases.parquet.
+def count_launches(rows: Iterable[tuple[str, str, int | None, bool | None]]) -> Counts:
+    """Return the counts of (case, status, target launches, is disturbed), rows of cases.parquet.
 
     An older bundle has no targets: then the target is the sum of passed and missing launches.
     """
     launch_counts: dict[str, int] = {}
     cases: defaultdict[str, Counter[str]] = defaultdict(Counter)
-    for case, status, launch_count in rows:
+    disturbed = 0
+    for case, status, launch_count, is_disturbed in rows:
+        disturbed += bool(is_disturbed)
         if launch_count is not None:
             launch_counts[case] = launch_count
         cases[status][case] += 1
     passed, missing = cases["passed"], cases["missing"]
     for case in passed | missing:
         launch_counts.setdefault(case, passed[case] + missing[case])
-    return Counts(launch_counts, passed, cases["partial"].total())
+    return Counts(launch_counts, passed, disturbed, cases["partial"].total())

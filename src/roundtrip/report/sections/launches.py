@@ -99,7 +99,7 @@ def _faults(data: Data) -> Iterator[Answer]:
     if count := counts["failed"]:
         yield answer("Failed: ", f"{units.plural(count, 'attempt')} at a launch.", "bad")
     yield from _mismatches(data)
-    if count := int(data.launches["disturbed"].fill_null(False).sum()):
+    if count := launch_counts(data).disturbed:
         launches = units.plural(counts["passed"], "launch")
         yield answer("Disturbed: ", f"{count} of {launches}, kept and marked.", "warn")
     yield from odd_clock_answers(data)
@@ -126,7 +126,8 @@ def facts(launches_part: Part) -> Facts:
 
 def launch_counts(data: Data) -> Counts:
     """Return the counts of requested and completed launches."""
-    return count_launches(data.launches.select("case_id", "status", "wanted").iter_rows())
+    columns = ("case_id", "status", "wanted", "disturbed")
+    return count_launches(data.launches.select(columns).iter_rows())
 
 
 def _counts(data: Data) -> Table:
