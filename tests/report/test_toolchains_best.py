@@ -77,6 +77,8 @@ def test_races_that_no_comparison_joins_are_rows_of_their_own() -> None:
         ("MPI a is fastest in 1 of 2 comparisons.",),
         ("Which is fastest is open in 1 of 2 comparisons.",),
     ]
+    (answer,) = race_answers(races(judged(("ab", UNKNOWN, 1.0), ("cd", UNKNOWN, 1.0)), {}), TITLES)
+    assert answer.text == ("No toolchain is shown to be fastest: every comparison is open.",)
     assert race_answers([], TITLES) == ()
 
 

@@ -161,7 +161,10 @@ def race_answers(all_races: Sequence[Race], titles: Mapping[str, str]) -> tuple[
         places = [
             (quantities[race.setting, race.quantity], race.size_bytes) for race in outcomes[name]
         ]
-        if len(places) == len(all_races) > 1:
+        if len(places) == len(all_races) > 1 and name == _UNKNOWN:
+            sentence = "No toolchain is shown to be fastest:"
+            where = f"every comparison is open{kinds}"
+        elif len(places) == len(all_races) > 1:
             where = f"everywhere{kinds}"
         elif len({quantity for quantity, _ in places}) > MOST_PLACES or disputed & {*places}:
             # A place where another race has another outcome would contradict its sentence.
