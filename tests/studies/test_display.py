@@ -12,7 +12,7 @@ from roundtrip.collect import analysis
 from roundtrip.report.painter import drawing as drawing_of
 from roundtrip.report.plot import CIRCLE, SQUARE
 from roundtrip.report.units import Unit
-from roundtrip.stats.verdicts import Verdict, judge
+from roundtrip.stats.verdicts import judge
 from roundtrip.studies import display
 from roundtrip.studies.display import (
     Drawing,
@@ -119,10 +119,8 @@ FASTER = judge({"one": [2.0 + 0.01 * k for k in range(9)]}, analysis.default().s
 
 
 def test_a_verdict_has_its_own_words_or_those_of_the_study() -> None:
-    tones = {Verdict.FASTER: "good"}
-    cell = display.verdict(FASTER, tones, series="key")
+    cell = display.verdict(FASTER, series="key")
     assert cell.text.startswith("2.04 [") and cell.series == "key"
     assert (cell.verdict, cell.tone) == ("faster", "good")
     assert display.verdict(FASTER, words="holds").verdict == "holds"
-    assert display.verdict(FASTER).tone == "plain"
     assert display.verdict(None, words="holds") == display.NOT_MEASURED

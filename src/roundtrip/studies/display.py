@@ -55,7 +55,13 @@ from roundtrip.studies.study import Arm
 
 NONE = Cell(units.NO_VALUE, "muted")
 NOT_MEASURED = Cell("not measured", "muted")
-_NO_TONES: Mapping[Verdict, Tone] = {}
+#: A loss looks like a loss, however large it is and whether or not a study expected it.
+TONES: dict[Verdict, Tone] = {
+    Verdict.FASTER: "good",
+    Verdict.SLOWER: "bad",
+    Verdict.ON_PAR: "good",
+    Verdict.CANNOT_TELL: "warn",
+}
 _NO_BASES: Mapping[Any, str] = {}
 K = TypeVar("K", bound=Hashable)
 
@@ -80,7 +86,6 @@ def value(
 
 def verdict(
     claim_verdict: ClaimVerdict | None,
-    tones: Mapping[Verdict, Tone] = _NO_TONES,
     words: str = "",
     base: str = "",
     series: str = "",
@@ -94,7 +99,7 @@ def verdict(
     ratio = Quantity.claim(claim_verdict.interval, base)
     return Cell(
         ratio,
-        tones.get(claim_verdict.verdict, "plain"),
+        TONES[claim_verdict.verdict],
         words or claim_verdict.words,
         series=series,
     )

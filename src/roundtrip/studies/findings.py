@@ -164,6 +164,11 @@ class VerdictAt:
     verdict: ClaimVerdict | None
 
 
+def line_tone(points: Iterable[VerdictAt]) -> Tone:
+    """The most severe tone of the verdicts of a `line`; "warn" of what was not measured."""
+    return worst_tone(display.TONES[p.verdict.verdict] if p.verdict else "warn" for p in points)
+
+
 def line(subject: str, base: str, points: Sequence[VerdictAt]) -> str:
     """A sentence, without its full stop, on the cost of `subject` over `base`.
 

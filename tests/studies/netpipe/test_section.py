@@ -47,7 +47,10 @@ def outcomes(section: Part) -> dict[str, list[str]]:
 
 
 def test_findings_follow_the_data(make_tree: Maker) -> None:
-    """Boost.MPI adds 6 ns to 280 ns in one tree, 60 ns to 310 ns in the other."""
+    """Boost.MPI adds 6 ns to 280 ns in one tree, 60 ns to 310 ns in the other.
+
+    Each loss is red, also one that the study expected.
+    """
     section = part(make_tree(launches=10, samples=20, environs=(OPENMPI, SLOW_BOOST)))
     assert outcomes(section) == {
         "Open MPI 4.1, Boost 1.81": ["agrees", "agrees", "agrees", "agrees"],
@@ -58,11 +61,10 @@ def test_findings_follow_the_data(make_tree: Maker) -> None:
         "Boost.MPI costs 14 to 19 % at 1 B, 1 KiB on Open MPI 5.0; on par elsewhere "
         "(medians within 2 %)."
     )
-    assert (plain.tone, datatypes.tone) == ("bad", "good")
+    assert {answer.tone for answer in section.answers} == {"bad"}
     assert words(datatypes.text).startswith("MPI with derived datatypes is ")
     assert words(serialized.text).startswith("Serializing every byte is ")
     good, bad = section.panel_answers
-    assert good.tone == "good"
     assert "81: Boost.MPI is on par with raw MPI (medians within 2 %)." in words(good.text)
     assert bad.tone == "bad" and "81: Boost.MPI costs 14 to 19 % at 1 B, 1" in words(bad.text)
 
@@ -80,7 +82,7 @@ def test_what_was_not_measured_at_every_compared_size_says_so(make_tree: Maker) 
         "1 MiB."
     )
     for answer in section.answers:
-        assert answer.tone == "warn"
+        assert answer.tone == ("bad" if "slower" in words(answer.text) else "warn")
         assert words(answer.text).endswith("; not measured at 1 MiB.")
 
 

@@ -43,10 +43,9 @@ def overall(panels: Sequence[Panel], verdicts: Mapping[Comparison, ClaimVerdict]
             outcomes.setdefault(app, []).append(Outcome(mpi, where, verdict.verdict))
     if not outcomes:
         return Answer(("Datatypes and packing by hand were not compared.",), "warn")
-    advice = {verdict: words for verdict, (words, _) in tables.ADVICE.items()}
-    groups: dict[str, list[str]] = {words: [] for words in advice.values()}
+    groups: dict[str, list[str]] = {words: [] for words in tables.ADVICE.values()}
     for app in (app for app in APPS if app in outcomes):
-        groups.setdefault(joint_words(outcomes[app], advice, "MPI"), []).append(app)
+        groups.setdefault(joint_words(outcomes[app], tables.ADVICE, "MPI"), []).append(app)
     clauses = _group_text(groups)
     return Answer((f"{clauses[0].upper()}{clauses[1:]}.",))
 
@@ -75,7 +74,7 @@ def panel_answer(panel: Panel, verdicts: Mapping[Comparison, ClaimVerdict]) -> A
         groups[app_verdicts[app].verdict].append(app)
     open_apps = groups.pop(Verdict.CANNOT_TELL)
     clauses = [
-        f"{tables.ADVICE[verdict][0]} for {', '.join(apps)}"
+        f"{tables.ADVICE[verdict]} for {', '.join(apps)}"
         for verdict, apps in groups.items()
         if apps
     ]

@@ -15,7 +15,6 @@ from roundtrip.report.blocks import (
     Cell,
     Column,
     Table,
-    Tone,
     number_columns,
     text_cells,
     text_columns,
@@ -42,12 +41,12 @@ from roundtrip.studies.ddtbench.data import DdtData, Panel
 from roundtrip.studies.findings import Comparison, names_or_count
 from roundtrip.studies.panel import interval_of
 
-#: Advice and tone by the verdict on the gain of datatypes over packing by hand.
-ADVICE: dict[Verdict, tuple[str, Tone]] = {
-    Verdict.FASTER: ("use datatypes", "good"),
-    Verdict.SLOWER: ("pack by hand", "warn"),
-    Verdict.ON_PAR: ("no difference", "plain"),
-    Verdict.CANNOT_TELL: ("open", "muted"),
+#: Advice by the verdict on the gain of datatypes over packing by hand.
+ADVICE: dict[Verdict, str] = {
+    Verdict.FASTER: "use datatypes",
+    Verdict.SLOWER: "pack by hand",
+    Verdict.ON_PAR: "no difference",
+    Verdict.CANNOT_TELL: "open",
 }
 
 
@@ -58,10 +57,9 @@ def comparison(panel: Panel, app: str, size: int, base: str = MANUAL) -> Compari
 
 def advice(verdict: ClaimVerdict | None, series: str) -> Cell:
     """The gain with its interval and the advice; `series` as in `Cell`."""
-    words, tones = "", {outcome: tone for outcome, (_, tone) in ADVICE.items()}
-    if verdict and verdict.verdict is not Verdict.CANNOT_TELL:
-        words, _ = ADVICE[verdict.verdict]
-    return display.verdict(verdict, tones, words, series=series)
+    is_decided = verdict and verdict.verdict is not Verdict.CANNOT_TELL
+    words = ADVICE[verdict.verdict] if verdict and is_decided else ""
+    return display.verdict(verdict, words, series=series)
 
 
 def verdict_table(

@@ -13,7 +13,14 @@ from roundtrip.stats.settings import Levels
 from roundtrip.stats.verdicts import ClaimVerdict, Verdict
 from roundtrip.studies import display
 from roundtrip.studies import findings as shared
-from roundtrip.studies.findings import Comparison, VerdictAt, comparison, line, worst_tone
+from roundtrip.studies.findings import (
+    Comparison,
+    VerdictAt,
+    comparison,
+    line,
+    line_tone,
+    worst_tone,
+)
 from roundtrip.studies.netpipe import ARMS, STUDY, Thresholds, tables
 from roundtrip.studies.netpipe.curves import Curves, Panel
 from roundtrip.studies.netpipe.derived import STATEMENTS, Statement, published_ratio
@@ -97,10 +104,7 @@ def overall(all_findings: Sequence[Sequence[Finding]], only_arm: str) -> tuple[A
     if not groups:
         text = "Boost.MPI was not compared with raw MPI: no launch has both at a compared size."
         return (Answer((Strong(text),), "warn"),)
-    lines = [
-        (f"{_line(group)}.", worst_tone(finding.tone for finding in group))
-        for group in zip(*groups, strict=True)
-    ]
+    lines = [(f"{_line(group)}.", line_tone(_points(group))) for group in zip(*groups, strict=True)]
     if others := [group[0].panel.label for group in all_findings if group not in groups]:
         lines[0] = f"{lines[0][0]} Nothing was compared on {'; '.join(others)}.", "warn"
     return tuple(Answer((text,), tone) for text, tone in lines)
@@ -109,19 +113,21 @@ def overall(all_findings: Sequence[Sequence[Finding]], only_arm: str) -> tuple[A
 def panel_answer(findings: Sequence[Finding]) -> Answer:
     """The answer for one panel, from its four findings."""
     lines = " ".join(f"{_line([finding])}." for finding in findings if finding.evidence)
-    plain, datatypes, *_ = findings
-    return answer(plain.panel.label, f": {lines}", worst_tone((plain.tone, datatypes.tone)))
+    return answer(findings[0].panel.label, f": {lines}", line_tone(_points(findings)))
 
 
 def _line(findings: Sequence[Finding]) -> str:
     """A sentence on one statement in all panels, at every compared size, measured or not."""
     statement = findings[0].statement
-    points = [
+    return line(statement.subject, statement.base_title, _points(findings))
+
+
+def _points(findings: Sequence[Finding]) -> list[VerdictAt]:
+    return [
         VerdictAt(finding.panel.label, size, dict(finding.evidence).get(size))
         for finding in findings
         for size in finding.compared_sizes
     ]
-    return line(statement.subject, statement.base_title, points)
 
 
 def verdict_table(all_findings: Sequence[Sequence[Finding]]) -> Table:

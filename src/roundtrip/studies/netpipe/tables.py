@@ -20,7 +20,6 @@ from roundtrip.report.blocks import (
     Paragraph,
     Table,
     Text,
-    Tone,
     count_cells,
     number_columns,
 )
@@ -34,13 +33,6 @@ from roundtrip.studies.netpipe import ARMS, BASE, COMPARED_VARIANTS, STUDY, deri
 from roundtrip.studies.netpipe.curves import TAILS, Curves, Panel
 from roundtrip.studies.netpipe.derived import Statement
 from roundtrip.studies.panel import interval_of
-
-_TONES: dict[Verdict, Tone] = {
-    Verdict.FASTER: "good",
-    Verdict.SLOWER: "bad",
-    Verdict.ON_PAR: "good",
-    Verdict.CANNOT_TELL: "warn",
-}
 
 
 def ratios(
@@ -141,7 +133,7 @@ def ratio_cell(claim: ClaimVerdict | None, series: str, with_q: bool = False) ->
     words = ""
     if claim and with_q and claim.verdict in (Verdict.FASTER, Verdict.SLOWER):
         words = f"{claim.words}, q\N{NO-BREAK SPACE}{units.number(claim.q, 2)}"
-    return display.verdict(claim, _TONES, words, series=series)
+    return display.verdict(claim, words, series=series)
 
 
 def nearest_ratio(curves: Curves, panel: Panel, statement: Statement, size: int) -> Cell:

@@ -12,7 +12,8 @@ from roundtrip.report.blocks import Answer, Strong, Tone
 from roundtrip.report.units import Quantity
 from roundtrip.stats.summaries import Interval
 from roundtrip.stats.verdicts import ClaimVerdict, Verdict
-from roundtrip.studies.findings import Outcome, joint_words, names_or_count
+from roundtrip.studies import display
+from roundtrip.studies.findings import Outcome, joint_words, names_or_count, worst_tone
 from roundtrip.studies.npb import (
     NATIVE,
     PUBLISHED_SPEEDUPS,
@@ -231,7 +232,8 @@ def answers_at_longest_rtt(verdicts: Mapping[Claim, ClaimVerdict]) -> list[Answe
         groups.setdefault(words, []).append(f"{name} ({times})")
     clauses = [f"{words} in {', '.join(names)}" for words, names in groups.items() if names]
     text = f"Two clusters against one, on an {EMULATED} of {rtt:g} ms: {'; '.join(clauses)}."
-    return [Answer((text,))]
+    tone = worst_tone(display.TONES[one.verdict] for group in outcomes.values() for one in group)
+    return [Answer((text,), tone)]
 
 
 #: Largest ratio of a speed-up to the ideal one that the number of ranks can explain.

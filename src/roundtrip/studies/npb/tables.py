@@ -11,13 +11,12 @@ from roundtrip.report.blocks import (
     Cell,
     Column,
     Table,
-    Tone,
     number_columns,
     text_cells,
     text_columns,
 )
 from roundtrip.report.units import Quantity, Unit
-from roundtrip.stats.verdicts import ClaimVerdict, Verdict
+from roundtrip.stats.verdicts import ClaimVerdict
 from roundtrip.studies import display
 from roundtrip.studies.npb import NATIVE, PUBLISHED_SPEEDUPS, SPEEDUP, TRANSPORTS, Thresholds
 from roundtrip.studies.npb.data import EMULATED, Launches, Series
@@ -198,14 +197,6 @@ def _rtt_cell(seconds: float | None) -> Cell:
     return Cell((Quantity(value=seconds * 1e3, unit=Unit.MS), f" {Unit.MS}"), unit=Unit.MS)
 
 
-_TONES: dict[Verdict, Tone] = {
-    Verdict.FASTER: "good",
-    Verdict.SLOWER: "bad",
-    Verdict.ON_PAR: "muted",
-    Verdict.CANNOT_TELL: "warn",
-}
-
-
 def source_verdict_table(launches: Launches, verdicts: Verdicts) -> Table:
     """Table of ratios to NPB 3.4: rows by benchmark, class and place, columns by ranks."""
     ranks = sorted({claim.series.ranks for claim in verdicts})
@@ -265,7 +256,7 @@ def source_warnings(verdicts: Verdicts) -> Iterator[str]:
 
 def verdict_cell(verdict: ClaimVerdict, series: str = "", base: str = "") -> Cell:
     """A ratio with its verdict; `series` as in `Cell`, `base` as in `Quantity`."""
-    return display.verdict(verdict, _TONES, str(verdict.verdict), base, series)
+    return display.verdict(verdict, str(verdict.verdict), base, series)
 
 
 def _source_place(claim: SeriesClaim) -> str:
