@@ -65,7 +65,7 @@ def test_the_primary_claims_are_those_that_were_planned(make_tree: Maker) -> Non
 
 def test_families_are_shown_with_their_numbers(make_tree: Maker) -> None:
     report = build(read_tree(make_tree(launches=9, environs=(OPENMPI,))))
-    assert dict(report.facts)["Claims tested"] == "4 primary, 16 secondary"
+    assert dict(report.provenance)["Claims tested"] == "4 primary, 16 secondary"
     rows = family_rows(report)
     assert rows["Primary"][:4] == ["4", "9", "8", "any one"]
     assert rows["Secondary"][:4] == ["16", "9", "10", "2 at once"]

@@ -35,8 +35,8 @@ def table(read: data.Data) -> Table:
 def test_latency_and_peak_are_medians_over_the_launches_of_raw_mpi(read: data.Data) -> None:
     (latency, peak) = table(read).rows
     assert [row[0].text for row in (latency, peak)] == [
-        "Half-round-trip latency at 1\N{NO-BREAK SPACE}B",
-        "Peak bandwidth",
+        "Half-round-trip latency at 1\N{NO-BREAK SPACE}B (lower is better)",
+        "Peak bandwidth (higher is better)",
     ]
     toolchain = table(read).columns[1].name
     launches = read.launches.filter(pl.col("toolchain") == toolchain)["launch"].to_list()
@@ -124,7 +124,7 @@ def test_rows_name_where_they_differ_and_what_waits_for_processors() -> None:
     )
     differences = labels.differences({place for place, _ in settings})
     rows = [headline._Row("Time", 8, *setting, "s", True) for setting in settings]
-    names = [headline._name(row, differences[row.setting]).replace("\xa0", " ") for row in rows]
+    names = [headline._name(row, differences[row.setting], "").replace("\xa0", " ") for row in rows]
     assert names == [
         "Time, in one node at 8 B",
         "Time at 8 B (more ranks than processors)",

@@ -45,7 +45,7 @@ def test_the_top_says_by_what_and_that_two_runs_were_identical(tree: Path) -> No
 
 def test_nothing_is_claimed_of_eight_equal_launches(report: Report) -> None:
     """Measured, they would be enough for claims, also between the two toolchains."""
-    assert dict(report.facts)["Claims tested"] == "none"
+    assert dict(report.provenance)["Claims tested"] == "none"
     anchors = [part.anchor for part in report.parts]
     assert "claims" not in anchors
     assert "toolchains" not in anchors

@@ -18,6 +18,7 @@ from roundtrip.studies.study import Study
 
 #: Maximum rows and toolchain columns of a headline.
 _MOST_ROWS, _MOST_TOOLCHAINS = 8, 4
+_DIRECTIONS = {True: "lower is better", False: "higher is better"}
 
 
 class _Row(NamedTuple):
@@ -67,13 +68,15 @@ def headline(data: Data, study: Study) -> Table | None:
         if shown < count
     ]
     rest = f" Shown: {', '.join(notes)}; the rest is below." if notes else ""
+    directions = {row.lower_is_better: _DIRECTIONS[row.lower_is_better] for row in cells}
+    common = f"; {directions.popitem()[1]}" if len(directions) == 1 else ""
     blank = Cell(units.NO_VALUE, "muted")
     return Table(
-        level.caption(f"Median over launches, {{level}} rank interval.{rest}"),
+        level.caption(f"Median over launches, {{level}} rank interval{common}.{rest}"),
         (Column("What"), *number_columns(*(titles[name] for name in environs))),
         tuple(
             (
-                Cell(_name(row, differences[row.setting])),
+                Cell(_name(row, differences[row.setting], directions.get(row.lower_is_better, ""))),
                 *(Cell(by_environ[name]) if name in by_environ else blank for name in environs),
             )
             for row, by_environ in cells.items()
@@ -131,7 +134,8 @@ def _cell(values: list[Value], unit: str, level: Level) -> Quantity:
     return Quantity.from_interval(interval, unit, series=series, says_unit=says_unit)
 
 
-def _name(row: _Row, setting: str) -> str:
+def _name(row: _Row, setting: str, direction: str) -> str:
     size = "" if row.size_bytes is None else f" at {units.size(row.size_bytes)}"
     label = f"{labels.add_setting(row.quantity, setting)}{size}"
-    return f"{label} ({row.kind})" if row.kind else label
+    notes = "; ".join(filter(None, (row.kind, direction)))
+    return f"{label} ({notes})" if notes else label
