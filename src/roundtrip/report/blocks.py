@@ -92,6 +92,11 @@ class Cell:
         return plain_text(self.parts)
 
     @property
+    def tail(self) -> str:
+        """What follows the digits of a cell that is one quantity: its interval and its unit."""
+        return self.content.tail if isinstance(self.content, Quantity) else ""
+
+    @property
     def quantities(self) -> tuple[Quantity, ...]:
         """The quantities in the cell."""
         return tuple(part for part in self.parts if isinstance(part, Quantity))
@@ -154,6 +159,15 @@ class Table:
             raise ValueError(f"“{self.caption}” does not print {missing_units[0]}")
         if any(len(row) != len(self.columns) for row in self.rows):
             raise ValueError(f"“{self.caption}”: a row has not one cell for each column")
+
+    @property
+    def tail_widths(self) -> tuple[float, ...]:
+        """By column the width of the longest tail, in widths of a digit: most signs are narrower.
+
+        Medians line up if all tails of a column are as wide.
+        """
+        columns = zip(*self.rows, strict=True)
+        return tuple(0.85 * max(len(cell.tail) for cell in cells) for cells in columns)
 
     @property
     def caption(self) -> str:
@@ -239,7 +253,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Report:
-    """A whole report; `facts`: the (name, value) pairs under the title.
+    """A whole report; (name, value) pairs: `facts` under the title, `provenance` below the answers.
 
     `series`: keys of the series on the history page beside the published report; cells of these
     series link to that page.  If `series` is empty, there is no such page.
@@ -250,6 +264,7 @@ class Report:
     notices: tuple[Text, ...]
     parts: tuple[Part, ...]
     series: frozenset[str] = frozenset()
+    provenance: tuple[tuple[str, str], ...] = ()
 
     @property
     def figures(self) -> tuple[Figure, ...]:

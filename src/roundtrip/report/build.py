@@ -222,10 +222,11 @@ def build(data: Data, correction: Correction | None = None) -> Report:
     warnings = [(Strong("Warning: "), warning) for part in parts for warning in part.warnings]
     return Report(
         title=data.title,
-        facts=_facts(data, verdicts),
+        facts=_facts(data),
         notices=(*_notices(data, verdicts, correction), *warnings),
         parts=tuple(parts),
         series=data.origins.keys | data.nights.keys,
+        provenance=_provenance(data, verdicts),
     )
 
 
@@ -266,18 +267,23 @@ def _sections(data: Data) -> Iterator[_Section]:
         yield _Section(comparison, comparison.claims())
 
 
-def _facts(data: Data, verdicts: Mapping[Claim, ClaimVerdict]) -> tuple[tuple[str, str], ...]:
+def _facts(data: Data) -> tuple[tuple[str, str], ...]:
     facts = data.manifest.data
     host = data.environment.get("host.json")
     cpu = host.get("cpu") if isinstance(host, dict) else None
     model = cpu.get("model") if isinstance(cpu, dict) else None
-    counts = Counter(claim.family for claim in verdicts)
-    tested = ", ".join(f"{counts[family]} {family}" for family in Family if counts[family])
     return (
         ("Campaign", str(facts["campaign"])),
         ("Started", f"{facts['started'][:10]} {facts['started'][11:16]} UTC"),
         ("Site", f"{facts['site']}" + (f", {model}" if model else "")),
         ("Launches", launches.launch_counts(data).describe()),
+    )
+
+
+def _provenance(data: Data, verdicts: Mapping[Claim, ClaimVerdict]) -> tuple[tuple[str, str], ...]:
+    counts = Counter(claim.family for claim in verdicts)
+    tested = ", ".join(f"{counts[family]} {family}" for family in Family if counts[family])
+    return (
         ("Claims tested", tested or "none"),
         ("Revision", provenance.revision(data)),
         ("Bundle", data.manifest.digest[:16]),

@@ -131,8 +131,7 @@ def markdown(report: Report) -> str:
 
 def _markdown_lines(report: Report) -> Iterator[str]:
     yield from (f"# {escape(report.title)}", "")
-    yield from (f"- {escape(name)}: {escape(value)}" for name, value in report.facts)
-    yield ""
+    yield from _facts(report.facts)
     for notice in report.notices:
         yield from (f"> {_markdown_text(notice)}", "")
     if report.top_parts:
@@ -140,6 +139,9 @@ def _markdown_lines(report: Report) -> Iterator[str]:
     for part in report.top_parts:
         yield from (f"### {escape(part.question or part.title)}", "")
         yield from _answers(part.answers)
+    if report.provenance:
+        yield from ("### Tested and measured with", "")
+        yield from _facts(report.provenance)
     for part in report.top_parts:
         picture = (part.picture,) if part.picture else ()
         if blocks := (*part.summary, *picture):
@@ -149,6 +151,11 @@ def _markdown_lines(report: Report) -> Iterator[str]:
         yield from (f"## {escape(part.title)}", "")
         yield from _answers(part.panel_answers)
         yield from _markdown_blocks((*part.verdicts, *part.blocks), report.link)
+
+
+def _facts(facts: Sequence[tuple[str, str]]) -> Iterator[str]:
+    yield from (f"- {escape(name)}: {escape(value)}" for name, value in facts)
+    yield ""
 
 
 def markdown_lines(blocks: Sequence[Block]) -> Iterator[str]:
@@ -164,11 +171,12 @@ def markdown_lines(blocks: Sequence[Block]) -> Iterator[str]:
 
 def summary(report: Report) -> str:
     """A Markdown summary for a pull request: title, facts, notices, answers and first values."""
+    facts = (*report.facts, *report.provenance)
     answers = [part.answers for part in report.top_parts]
     tables = [table for part in report.top_parts for table in part.summary]
     lines = [
         f"**{escape(report.title)}**",
-        f"- {'; '.join(f'{escape(name)}: {escape(value)}' for name, value in report.facts)}",
+        f"- {'; '.join(f'{escape(name)}: {escape(value)}' for name, value in facts)}",
         *(f"- {_markdown_text(notice)}" for notice in report.notices),
         *(f"- {_markdown_text(group[0].text)}" for group in answers if group),
         *(f"- {row}" for row in map(_first_row, tables) if row),

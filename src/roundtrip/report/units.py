@@ -193,8 +193,13 @@ class Quantity:
         return replace(Quantity.from_interval(interval, Unit.RATIO, base=base), is_claim=True)
 
     def __str__(self) -> str:
+        return f"{self._number(self.value)}{self.tail}"
+
+    @property
+    def tail(self) -> str:
+        """What follows the digits: the interval and the unit, each after a blank."""
         unit = f"{_SPACE}{self.unit}" if self.says_unit else ""
-        return f"{self._number(self.value)}{f' {self.bounds}' if self.bounds else ''}{unit}"
+        return f"{f' {self.bounds}' if self.bounds else ''}{unit}"
 
     def _number(self, value: float) -> str:
         if self.unit is Unit.COUNT:

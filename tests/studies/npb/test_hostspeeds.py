@@ -171,7 +171,7 @@ def test_the_report_shows_the_figure_with_the_studys_line_and_is_labelled(sweeps
     links = [[cell.origin for cell in row[1:]] for row in points.rows]
     assert all(all(row) for row in links)
     assert len({key for row in links for key in row}) == 3 * len(MFLOPS)
-    assert dict(report.facts)["Claims tested"] == "none"
+    assert dict(report.provenance)["Claims tested"] == "none"
     (audit,) = [part for part in report.parts if part.anchor == "audit"]
     rows = [row for table in audit.tables for row in table.rows]
     npb_rows = {row[0].text: row for row in rows if "NAS Parallel Benchmarks" in row[2].text}
