@@ -145,9 +145,17 @@ class Interval:
             self.low is not None and self.high is not None and low <= self.low <= self.high <= high
         )
 
+    def is_above(self, value: float) -> bool:
+        """Whether the whole interval lies above `value`; False if there is none."""
+        return self.low is not None and self.low > value
+
+    def is_below(self, value: float) -> bool:
+        """Whether the whole interval lies below `value`; False if there is none."""
+        return self.high is not None and self.high < value
+
     def excludes(self, value: float) -> bool:
         """Whether the interval lies wholly on one side of `value`; False if there is none."""
-        return self.low is not None and self.high is not None and not self.low <= value <= self.high
+        return self.is_above(value) or self.is_below(value)
 
 
 @cache

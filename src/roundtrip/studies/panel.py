@@ -105,6 +105,11 @@ class Panels(Generic[P]):
         """The panel of `row`, which has its first launch, `key_columns` and number of launches."""
         raise NotImplementedError
 
+    def _common_fields(self, row: Row) -> dict[str, Any]:
+        """The fields of a `Panel` that are columns of `row` in every study."""
+        key = tuple(row[name] for name in self.key_columns)
+        return {"key": key, **{name: row[name] for name in ("toolchain", "kind", "launches")}}
+
     @cached_property
     def panels(self) -> tuple[P, ...]:
         """All panels, in the order in which they are shown."""
@@ -190,11 +195,8 @@ class CasePanels(Panels[Panel]):
         ranks = units.plural(row["ranks"], "rank") if row["ranks"] else ""
         rest = [f"{name} {value}" for name, value in sorted(parameters(row).items())]
         return Panel(
-            key=tuple(row[name] for name in self.key_columns),
-            toolchain=row["toolchain"],
+            **self._common_fields(row),
             where=" ".join(filter(None, (ranks, placement))),
-            kind=row["kind"],
-            launches=row["launches"],
             facts=(row["case"], *rest, place(row), row["environ"]),
         )
 

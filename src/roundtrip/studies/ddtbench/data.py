@@ -159,13 +159,8 @@ class DdtData(Panels[Panel]):
         return counts.join(self.launches.unique("panel", keep="first"), on="panel")
 
     def _panel(self, row: Row) -> Panel:
-        return Panel(
-            key=(row["panel"], row["buffers"]),
-            toolchain=row["toolchain"],
-            where=str(_PLACEMENTS.get(row["placement"], row["placement"])),
-            kind=row["kind"],
-            launches=row["launches"],
-        )
+        where = str(_PLACEMENTS.get(row["placement"], row["placement"]))
+        return Panel(**self._common_fields(row), where=where)
 
 
 _EPOCHS = {"pack": BLUE, "communication": ("#b6bfca", "#4a5563"), "unpack": TEAL}

@@ -149,17 +149,14 @@ class Curves(Panels[Panel]):
         return self.series(panel, size, variant=variant, phase="measure")
 
     def _panel(self, row: Row) -> Panel:
-        case, kind, place = row["case"], row["kind"], panel.place(row)
-        mode, _, buffers = case.partition("/")
+        place = panel.place(row)
+        mode, _, buffers = row["case"].partition("/")
         exclusions = ("mode", "wan_rtt")  # in `case` and in `kind`
         parameters = sorted(panel.parameters(row).items())
         rest = [value for name, value in parameters if name not in exclusions]
         words = [_MODES.get(mode, mode), _BUFFERS.get(buffers, buffers)]
         return Panel(
-            key=(row["case_id"], case),
-            toolchain=row["toolchain"],
-            kind=kind,
-            launches=row["launches"],
+            **self._common_fields(row),
             facts=(
                 *words,
                 *(labels.PLACEMENTS.get(value, value) for value in rest),
@@ -167,7 +164,7 @@ class Curves(Panels[Panel]):
                 row["environ"],
             ),
             environ=row["environ"],
-            setting=", ".join(filter(None, (*words, *rest, place, kind))),
+            setting=", ".join(filter(None, (*words, *rest, place, row["kind"]))),
             rtt_ms=setting_number(row["emulation"], "wan_rtt_ms"),
         )
 

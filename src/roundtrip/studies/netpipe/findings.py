@@ -79,9 +79,7 @@ def _outcome(
             claim.interval.within(0, bound) and claim.q < levels.false_discovery_level
             for claim in evidence
         )
-        differs = any(
-            claim.interval.low is not None and claim.interval.low > bound for claim in evidence
-        )
+        differs = any(claim.interval.is_above(bound) for claim in evidence)
     if agrees or not differs:
         return AGREES if agrees else UNKNOWN
     return DIFFERS if expectation == "on par" and Verdict.SLOWER in verdicts else BETTER

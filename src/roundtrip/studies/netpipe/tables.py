@@ -216,17 +216,15 @@ def reference_blocks(data: Data, curves: Curves) -> list[Block]:
             if reference.is_empty() or raw_mpi.is_empty():
                 continue
             theirs = median_interval(reference["seconds"].to_list(), curves.level)
-            ours = median_interval(raw_mpi["seconds"].to_list(), curves.level)
             least = median_interval(raw_mpi["least_seconds"].to_list(), curves.level)
             series = data.origins.key(reference["case_id"].unique(), size)
             ratio = Quantity(value=theirs.median / least.median, unit=Unit.RATIO)
-            our_series = curves.series_key(panel, BASE, size)
             rows.append(
                 (
                     Cell(panel.label),
                     Cell(units.byte_size(size)),
                     display.value(theirs, Unit.US, 1e6, series=series),
-                    display.value(ours, Unit.US, 1e6, series=our_series),
+                    curves.cell(curves.times, panel, BASE, size, Unit.US),
                     display.value(least, Unit.US, 1e6),
                     Cell(ratio, series=series),
                 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -10,7 +11,6 @@ from statistics import median
 from roundtrip.report import labels, units
 from roundtrip.report.blocks import Answer, Strong, Tone
 from roundtrip.report.units import Quantity
-from roundtrip.stats.summaries import Interval
 from roundtrip.stats.verdicts import ClaimVerdict, Verdict
 from roundtrip.studies import display
 from roundtrip.studies.findings import Outcome, joint_words, names_or_count, worst_tone
@@ -166,7 +166,7 @@ def _not_critical(verdicts: Sequence[ClaimVerdict], total: int, settings: Thresh
     margin = 1 + settings.critical_difference
     intervals = [verdict.interval for verdict in verdicts]
     is_within = all(interval.within(1 / margin, margin) for interval in intervals)
-    beyond = sum(_is_beyond(interval, margin) for interval in intervals)
+    beyond = sum(one.is_above(margin) or one.is_below(1 / margin) for one in intervals)
     outcome = "holds" if is_within else "does not hold" if beyond else "cannot tell"
     ratios = (
         f"ratios {units.ratio_range_text([interval.median for interval in intervals])}; "
@@ -178,26 +178,16 @@ def _not_critical(verdicts: Sequence[ClaimVerdict], total: int, settings: Thresh
     return Finding(statement, where, ratios, outcome, limits=limits)
 
 
-def _is_beyond(interval: Interval, margin: float) -> bool:
-    if interval.low is None or interval.high is None:
-        return False
-    return interval.low > margin or interval.high < 1 / margin
-
-
 def _scaling(statement: str, claim: SeriesClaim, verdict: ClaimVerdict, target: float) -> Finding:
     """Test of a speed-up at 4 ms; "in part": two clusters gain, but less than in the study."""
-    low, high = verdict.interval.low, verdict.interval.high
-    if low is None or high is None:
-        outcome = "cannot tell"
-    elif low >= target:
+    interval = verdict.interval
+    if interval.within(target, math.inf):
         outcome = "holds"
-    elif high < 1:
-        outcome = "does not hold"
-    elif low > 1:
+    elif interval.is_above(1):
         outcome = "holds in part"
     else:
-        outcome = "cannot tell" if high >= target else "does not hold"
-    ratio = Quantity.claim(verdict.interval, claim.base.label)
+        outcome = "does not hold" if interval.is_below(max(1, target)) else "cannot tell"
+    ratio = Quantity.claim(interval, claim.base.label)
     return Finding(statement, claim.series.label, ratio, outcome, claim.series)
 
 

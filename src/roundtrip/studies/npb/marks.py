@@ -21,7 +21,6 @@ from statistics import median
 from typing import Any
 
 import polars as pl
-from pydantic import ValidationError
 
 from roundtrip import files, model
 from roundtrip.errors import UserError
@@ -37,12 +36,10 @@ def read(file: Path, benchmark: str, problem_class: str) -> Marks:
 
     UserError if it is not a file of marks.
     """
-    try:
-        marks = Marks.model_validate(files.read_json(file))
-    except ValidationError as error:
-        fault = model.first_fault(error, "an object")
-        location = fault.where or "the file"
-        raise UserError(f"no file of marks: {location}: {fault.why}", file) from None
+    content = files.read_json(file)
+    if fault := model.fault(Marks, content):
+        raise UserError(f"no file of marks: {fault.where or 'the file'}: {fault.why}", file)
+    marks = Marks.model_validate(content)
     problem = benchmark, problem_class
     alone = [mark for mark in marks.alone if (mark.benchmark, mark.class_) == problem]
     emulated = [mark for mark in marks.emulated if (mark.benchmark, mark.class_) == problem]

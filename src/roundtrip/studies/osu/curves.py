@@ -125,11 +125,8 @@ class Curves(Panels[Panel]):
     def _panel(self, row: Row) -> Panel:
         where = labels.PLACEMENTS.get(row["placement"], row["placement"])
         return Panel(
-            key=(row["panel"],),
-            toolchain=row["toolchain"],
+            **self._common_fields(row),
             where=f"{row['ranks']} ranks {where}",
-            kind=row["kind"],
-            launches=row["launches"],
             facts=(panels.place(row), row["environ"]),
             place=tuple(row[name] for name in PLACE),
             ranks=row["ranks"],

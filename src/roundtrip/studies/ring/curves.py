@@ -202,11 +202,8 @@ class Curves(Panels[Panel]):
             title = f"{row['ranks']} ranks on {row['ranks']} nodes"
         shared_passes, network_passes = _passes(row["case"], self.details.get(row["launch"], {}))
         return Panel(
-            key=(row["case_id"], row["case"]),
-            toolchain=row["toolchain"],
+            **self._common_fields(row),
             where=title + (f", {link} link" if link else ""),
-            kind=row["kind"],
-            launches=row["launches"],
             facts=(panel.place(row), row["environ"]),
             shared_passes=shared_passes,
             network_passes=network_passes,

@@ -47,7 +47,7 @@ def goals(curves: Curves, panels: Sequence[Panel], settings: Thresholds) -> Tabl
             cost / hand_overs[name] for name, cost in costs.items() if name in hand_overs
         ]
         gain = curves.gain(panel, REGION)
-        best = curves.bandwidths(panel, derived.BEST_TWO_SIDED, derived.STUDY_SIZE)
+        best = curves.bandwidth_at(panel, derived.BEST_TWO_SIDED, derived.STUDY_SIZE)
         cells = [
             display.value(curves.interval([*costs.values()]), Unit.US, _MICRO),
             display.value(curves.interval([*hand_overs.values()]), Unit.US, _MICRO),
@@ -58,7 +58,7 @@ def goals(curves: Curves, panels: Sequence[Panel], settings: Thresholds) -> Tabl
                 limit_verdict(gain, settings.least_gain, Unit.RATIO, is_least=True),
                 series=curves.series_key(panel, REGION, derived.STUDY_SIZE),
             ),
-            display.value(curves.interval(best), Unit.MB_S),
+            display.value(best, Unit.MB_S),
         ]
         rows.append((Cell(panel.label), *(_with_launch_count(cell, panel) for cell in cells)))
     return Table(
