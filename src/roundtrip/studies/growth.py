@@ -7,7 +7,7 @@ and placement.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -59,16 +59,23 @@ class Growth:
 
         Lines with only one number of nodes are left out.
         """
-        keys = ["thing", "kind", "line", "nodes", "ranks"]
-        intervals = median_intervals(times.select(list(TIMES)), keys, "value", level).sort(keys)
         line = ["thing", "kind", "line"]
         has_growth = pl.col("nodes").n_unique().over(line) > 1
-        rows = [
-            row
-            for _, group in intervals.filter(has_growth).group_by(line, maintain_order=True)
-            for row in _efficiencies(group.rows(named=True), ideal_time)
-        ]
-        return Growth(pl.DataFrame(rows, infer_schema_length=None), Level(level))
+        intervals = median_intervals(times, [*line, "nodes", "ranks"], "value", level)
+        rows = intervals.filter(has_growth)
+        points = rows.select("thing", "ranks").iter_rows()
+        ideal = pl.Series([ideal_time(*point) for point in points], dtype=pl.Float64)
+        time, growth = pl.col("median"), pl.col("ideal") / pl.col("ideal").first().over(line)
+        best = 100 * time.first().over(line) * growth
+        is_base = pl.int_range(pl.len()).over(line) == 0
+        frame = rows.with_columns(ideal=ideal).with_columns(
+            time=time,
+            x="nodes",
+            median=best / time,
+            low=pl.when(~is_base).then(best / pl.col("high")),
+            high=pl.when(~is_base).then(best / pl.col("low")),
+        )
+        return Growth(frame.drop("ideal"), Level(level))
 
     @staticmethod
     def from_launches(
@@ -162,24 +169,6 @@ def with_nodes(values: pl.DataFrame, launches: pl.DataFrame) -> pl.DataFrame:
             rows.append((row["launch"], row["kind"], line, nodes, row["ranks"]))
     schema = {"launch": pl.String, **{name: TIMES[name] for name in _PLACE}}
     return values.join(pl.DataFrame(rows, schema=schema, orient="row"), on="launch")
-
-
-def _efficiencies(rows: Sequence[Mapping[str, Any]], ideal_time: IdealTime) -> list[dict[str, Any]]:
-    base, efficiencies = rows[0], []
-    for row in rows:
-        thing = row["thing"]
-        growth = ideal_time(thing, row["ranks"]) / ideal_time(thing, base["ranks"])
-        best = 100 * base["median"] * growth
-        is_base = row is base
-        efficiency = {
-            "time": row["median"],
-            "x": row["nodes"],
-            "median": best / row["median"],
-            "low": None if is_base or row["high"] is None else best / row["high"],
-            "high": None if is_base or row["low"] is None else best / row["low"],
-        }
-        efficiencies.append({**row, **efficiency})
-    return efficiencies
 
 
 def _drawing(name: str, thing: str, kind: str, rows: pl.DataFrame) -> Drawing:

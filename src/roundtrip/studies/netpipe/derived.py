@@ -31,6 +31,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+import numpy as np
 import polars as pl
 
 from roundtrip.stats.summaries import (
@@ -149,13 +150,10 @@ def published_rate(variant: str, size: int) -> float | None:
 
     Sizes up to a tenth above the last point have its value (1 MiB that of 1 000 000 bytes).
     """
-    points = published_curve(variant)
-    for (low, rate_low), (high, rate_high) in pairwise(points):
-        if low <= size <= high:
-            part = math.log(size / low) / math.log(high / low)
-            return float(rate_low * (rate_high / rate_low) ** part)
-    last, rate_last = points[-1]
-    return rate_last if last < size <= 1.1 * last else None
+    sizes, rates = zip(*published_curve(variant), strict=True)
+    if not sizes[0] <= size <= 1.1 * sizes[-1]:
+        return None
+    return math.exp(np.interp(math.log(size), np.log(sizes), np.log(rates)))
 
 
 def published_ratio(statement: Statement, size: int) -> float | None:

@@ -148,9 +148,7 @@ def _link_drawing(number: int, name: str, rows: Rows, level: Level) -> Drawing:
         study = f"The study, 2003: {published_words(benchmark)}"
         arms[study] = Arm(study, PINK, width=0, point=5, shape=DIAMOND)
         rows.append({"arm": study, "x": STUDY_RTT_MS, "median": study_speedup})
-    frame = pl.DataFrame(rows, infer_schema_length=None).select(
-        "arm", "x", "median", "low", "high", "n", "scales"
-    )
+    frame = pl.DataFrame(rows, infer_schema_length=None)
     return Drawing(f"npb-{number}", name, f"{EMULATED}{note}, {intervals}", frame, arms)
 
 
