@@ -35,12 +35,13 @@ LAUNCH = [
 ]
 
 
-def test_what_our_program_says_of_its_history_is_read() -> None:
-    text = (DATA / "native.cg.S.1.txt").read_text()
-    assert npb_upstream.parse_output(text, "native").history is None
+def test_what_our_program_says_of_its_history_is_read(tmp_path: Path) -> None:
+    recorded = DATA / "native.cg.S.1.txt"
+    assert npb_upstream.parse(recorded).history is None
     history = "deviates at iteration 3: zeta 8.5 instead of 8.6, 1e-13 apart at most"
-    result = npb_upstream.parse_output(f" History: {history}\n{text}", "native")
-    assert result.history == history
+    output = tmp_path / "native.txt"
+    output.write_text(f" History: {history}\n{recorded.read_text()}")
+    assert npb_upstream.parse(output).history == history
 
 
 def test_shares_are_of_the_time_of_all_iterations() -> None:
@@ -94,16 +95,15 @@ def test_legal_ranks_depend_on_the_class(
     ],
 )
 def test_recorded_outputs_are_read(name: str, problem: str, ranks: int, rate: float) -> None:
-    result = npb_upstream.parse_output((DATA / name).read_text(), name)
+    result = npb_upstream.parse(DATA / name)
     assert f"{result.benchmark} {result.problem_class}" == problem
     assert (result.rate, result.verified) == (rate, True)
     assert (result.total_processes, result.active_processes) == (ranks, ranks)
 
 
 def test_a_killed_run_is_refused() -> None:
-    text = (DATA / "lu.A.2.truncated.txt").read_text()
     with pytest.raises(UserError, match="no result block"):
-        npb_upstream.parse_output(text, "lu.A.2.truncated.txt")
+        npb_upstream.parse(DATA / "lu.A.2.truncated.txt")
 
 
 def test_an_output_that_is_not_there_is_one_line(tmp_path: Path) -> None:

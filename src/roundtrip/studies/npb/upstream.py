@@ -35,13 +35,9 @@ class Result:
     history: str | None = None
 
 
-def parse(output: Path) -> Result:
-    """`parse_output` of a file; UserError if it cannot be read or has no result block."""
-    return parse_output(files.read_in_tree(output).decode(errors="replace"), output)
-
-
-def parse_output(text: str, file: str | Path) -> Result:
-    """The result block in the output of one of NPB's programs; UserError if there is none."""
+def parse(file: Path) -> Result:
+    """The result block in an output of NPB's programs; UserError if it cannot be read, or has none."""
+    text = files.read_in_tree(file).decode(errors="replace")
     name = re.search(r"^ (\w\w) Benchmark Completed", text, re.MULTILINE)
     if name is None:
         raise UserError("no result block of NPB: it died, was killed or is something else", file)
