@@ -52,6 +52,8 @@ _HEADS = {
     Family.SECONDARY: "whatever else a study compares inside its launches",
     Family.TOOLCHAINS: "one toolchain against another, by round; see Toolchains compared",
 }
+#: The largest number of toolchains that the front names.
+_MOST_NAMES = 3
 _FAMILIES_NOTE: Text = (
     "False discoveries are controlled in each family apart (Benjamini-Hochberg): the few primary "
     "claims need no launches for the many others, and differences that nobody doubts do not lower "
@@ -272,10 +274,12 @@ def _facts(data: Data) -> tuple[tuple[str, str], ...]:
     host = data.environment.get("host.json")
     cpu = host.get("cpu") if isinstance(host, dict) else None
     model = cpu.get("model") if isinstance(cpu, dict) else None
+    names = sorted(data.completed_launches["toolchain"].unique())
     return (
         ("Campaign", str(facts["campaign"])),
         ("Started", f"{facts['started'][:10]} {facts['started'][11:16]} UTC"),
         ("Site", f"{facts['site']}" + (f", {model}" if model else "")),
+        ("Toolchains", " and ".join(names) if len(names) <= _MOST_NAMES else str(len(names))),
         ("Launches", launches.launch_counts(data).describe()),
     )
 
