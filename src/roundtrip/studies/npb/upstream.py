@@ -36,7 +36,7 @@ class Result:
 
 
 def parse(file: Path) -> Result:
-    """The result block in an output of NPB's programs; UserError if it cannot be read, or has none."""
+    """The result block in an output of NPB's programs; UserError if unreadable, or without one."""
     text = files.read_in_tree(file).decode(errors="replace")
     name = re.search(r"^ (\w\w) Benchmark Completed", text, re.MULTILINE)
     if name is None:
