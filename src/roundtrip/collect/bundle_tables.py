@@ -140,9 +140,9 @@ def read_table(file: Path, row: type[Row], names: Sequence[str] | None = None) -
 def _whole(file: Path, row: type[Row], missing: Collection[str] | None = None) -> pl.DataFrame:
     """Read a table of rows `row` that may lack the columns `missing`."""
     with decoding(file):
-        frame = scan_table(file, row, missing)
-        _require_few(frame.select(pl.len()).collect().item(), file)
-        return frame.collect()
+        frame = scan_table(file, row, missing).head(_MOST_ROWS + 1).collect()
+        _require_few(frame.height, file)
+        return frame
 
 
 def _require_columns(

@@ -12,8 +12,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from roundtrip.collect import bundle
-from roundtrip.collect.launches import scan
 from roundtrip.compare import model
 from roundtrip.compare.model import Comparison, Row, Series, Status
 from roundtrip.compare.side import Pair, Side, SideCase, facts
@@ -270,6 +268,8 @@ class Watch:
     @property
     def pairs(self) -> int:
         """The number of rounds in which a launch of each toolchain passed."""
+        from roundtrip.collect.launches import scan  # comparisons of bundles do not need it
+
         rounds: dict[str, set[int | None]] = {self.base: set(), self.new: set()}
         for launch in scan(self.tree):
             if launch.status == "passed" and launch.environ in rounds:
@@ -278,6 +278,8 @@ class Watch:
 
     def compare(self) -> Comparison:
         """The comparison of the launches so far; UserError if none completed."""
+        from roundtrip.collect import bundle  # as above
+
         with tempfile.TemporaryDirectory(prefix="roundtrip-ab-") as folder:
             bundle_data = data.read(bundle.build(self.tree, Path(folder)))
             base, new = (

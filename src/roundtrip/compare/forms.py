@@ -11,7 +11,6 @@ from xml.etree import ElementTree
 from rich.console import Console
 from rich.text import Text as Line
 
-from roundtrip import output
 from roundtrip.compare import model
 from roundtrip.compare.model import Comparison, Row, Status
 from roundtrip.compare.side import Fact, Side, SideCase
@@ -125,6 +124,8 @@ def _narrow_table(rows: Sequence[Row], cases: list[str]) -> Table:
 
 def as_json(comparison: Comparison, all_facts: bool = False) -> str:
     """The comparison as a JSON object; `all_facts`: include facts that do not differ."""
+    from roundtrip import output  # the other forms do not need it
+
     content = {
         "summary": model.summary(comparison),
         "exit_status": comparison.exit_status,

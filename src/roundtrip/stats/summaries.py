@@ -190,7 +190,8 @@ def median_interval(values: Sequence[float], level: float) -> Interval:
         raise ValueError("needs at least one value, and no NaN")
     rank = lower_rank(sorted_values.size, level)
     low, high = sorted_values[[rank - 1, -rank]].tolist() if rank else (None, None)
-    return Interval(float(np.median(sorted_values)), low, high, sorted_values.size, level)
+    middle = sorted_values[[(sorted_values.size - 1) // 2, sorted_values.size // 2]].mean()
+    return Interval(float(middle), low, high, sorted_values.size, level)
 
 
 def median_intervals(
