@@ -140,28 +140,54 @@ def inside(group: Path) -> tuple[str, ...]:
     return ("sh", "-c", 'echo $$ > "$0"; exec "$@"', str(group / "cgroup.procs"))
 
 
+def stop_for_2s(process: int) -> None:
+    """Stop a rank while it measures."""
+    time.sleep(1.5)  # it measures by then
+    os.kill(process, signal.SIGSTOP)
+    time.sleep(2)
+    os.kill(process, signal.SIGCONT)
+
+
 def test_a_throttled_launch_says_so(netpipe: Path, tmp_path: Path) -> None:
     with cgroup("cpu", cfs_period_us="100000", cfs_quota_us="20000") as group:
         (mark,) = Launch(netpipe, tmp_path, inside(group)).marks()
     assert mark.startswith("throttled: the CPU limit of the cgroup of rank ")
 
 
+class ThirdParty:
+    """A launch whose program stands for a third-party one: only the loaded library watches it."""
+
+    def __init__(self, netpipe: Path, folder: Path, prefix: Sequence[str] = (), seconds: float = 2):
+        library = SimpleNamespace(program=str(netpipe.parents[1] / WITNESS))
+        self._check = SimpleNamespace(
+            **{"executable": "", "executable_opts": [], "simulated": False, "stagedir": folder},
+            **{"stderr": "err", "witness": library},
+        )
+        Witnessed.wrap_executable(self._check)
+        wrapper = shlex.split(" ".join([self._check.executable, *self._check.executable_opts]))
+        self.launch = Launch(netpipe, folder, prefix, wrapper, seconds=seconds)
+
+    def marks(self) -> list[str]:
+        """As of `Launch`, from what the library printed; it names the MPI that the program does."""
+        (entry,) = self.launch.record()["identity"]
+        run = {**Witnessed.rank_entries(self._check), "ranks": 2}
+        ranks = [(rank["library"], rank["file"], rank["build"]) for rank in run["identity"]]
+        assert ranks == 2 * [(entry["library"], entry["file"], entry["build"])]
+        reasons = disturbance.reasons(run, analysis.default().disturbance, None)
+        return [reason for reason in reasons if reason.startswith(KINDS)]
+
+
 def test_a_throttled_launch_of_a_third_party_program_says_so(netpipe: Path, tmp_path: Path) -> None:
-    """Any program stands for one: the library that it loads watches, not the program."""
-    check = SimpleNamespace(
-        **{"executable": "", "executable_opts": [], "simulated": False, "stagedir": tmp_path},
-        **{"stderr": "err", "witness": SimpleNamespace(program=str(netpipe.parents[1] / WITNESS))},
-    )
-    Witnessed.wrap_executable(check)
-    wrapper = shlex.split(" ".join([check.executable, *check.executable_opts]))
     with cgroup("cpu", cfs_period_us="100000", cfs_quota_us="20000") as group:
-        ours = Launch(netpipe, tmp_path, inside(group), wrapper).record()
-    run = {**Witnessed.rank_entries(check), "ranks": 2}
-    marks = disturbance.reasons(run, analysis.default().disturbance, None)
-    assert [mark for mark in marks if mark.startswith("throttled")], marks
-    ranks = [(rank["library"], rank["file"], rank["build"]) for rank in run["identity"]]
-    (entry,) = ours["identity"]
-    assert ranks == 2 * [(entry["library"], entry["file"], entry["build"])]
+        (mark,) = ThirdParty(netpipe, tmp_path, inside(group)).marks()
+    assert mark.startswith("throttled: the CPU limit of the cgroup of rank ")
+
+
+def test_a_stopped_rank_of_a_third_party_program_is_named(netpipe: Path, tmp_path: Path) -> None:
+    third_party = ThirdParty(netpipe, tmp_path, seconds=4)
+    stop_for_2s(third_party.launch.rank(1))
+    (mark,) = third_party.marks()
+    assert mark.startswith("suspended: a signal stopped rank 1 (1 x SIGCONT, ")
 
 
 def test_a_frozen_launch_is_recorded(netpipe: Path, tmp_path: Path) -> None:
@@ -180,11 +206,7 @@ def test_a_frozen_launch_is_recorded(netpipe: Path, tmp_path: Path) -> None:
 
 def test_a_stopped_rank_is_named(netpipe: Path, tmp_path: Path) -> None:
     launch = Launch(netpipe, tmp_path, seconds=4)
-    process = launch.rank(1)
-    time.sleep(1.5)  # it measures by then
-    os.kill(process, signal.SIGSTOP)
-    time.sleep(2)
-    os.kill(process, signal.SIGCONT)
+    stop_for_2s(launch.rank(1))
     (mark,) = launch.marks()
     assert mark.startswith("suspended: a signal stopped rank 1 (1 x SIGCONT, ")
     stops_s = launch.record()["disturbance"]["longest_stop_s"]

@@ -6,7 +6,7 @@
 #include <csignal>
 #include <ctime>
 
-#include "core/disturbance.hpp"
+#include "core/counters.hpp"
 #include "core/simulation.hpp"
 
 namespace roundtrip {

@@ -15,6 +15,7 @@
 #include "core/json_text.hpp"
 #include "core/loaded.hpp"
 #include "core/placement.hpp"
+#include "core/stops.hpp"
 
 namespace {
 
@@ -80,14 +81,17 @@ class Witness {
     identity.update(roundtrip::describe_loaded());
     print({{"rank", rank()}, {"cpus", roundtrip::allowed_cpus()}, {"identity", identity}});
     pid_ = getpid();
+    roundtrip::watch_stops();
     watch_.emplace();
   }
   /// Not in a copy of the rank (fork(2)), which ends apart.
   ~Witness() {
     if (watch_ && pid_ == getpid()) {
       const auto& load = watch_->start().load_average;
+      auto disturbance = watch_->record();
+      disturbance["continued"] = roundtrip::stops().continued;
       print({{"load_average_start", load ? ordered_json(*load) : nullptr},
-             {"disturbance", watch_->record()}});
+             {"disturbance", disturbance}});
     }
   }
   Witness(const Witness&) = delete;
