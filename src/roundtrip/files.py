@@ -178,9 +178,9 @@ def _reason(error: Exception) -> str:
     return str(error).split(";")[0]
 
 
-#: The largest record and the largest samples.csv that are read, bytes; workloads write far less.
-#: Python may need 24 bytes for each byte of a record.
-MOST_RECORD = 1 << 23
+#: The largest record, report of ReFrame and samples.csv that are read, bytes; workloads write far
+#: less, ReFrame megabytes.  Python may need 24 bytes for each byte of a record.
+MOST_RECORD, MOST_REPORT = 1 << 23, 3 << 23
 MOST_SAMPLES = 1 << 27
 _LINK = "a symbolic link: not followed"
 _ON_THE_WAY = "a symbolic link, or no folder, on the way to it: not followed"

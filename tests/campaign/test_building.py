@@ -151,6 +151,7 @@ if not any("build_only" in a for a in arguments):
 CAMPAIGN = f"""\
 title = "Tiny"
 launches = 2
+allow_untold = true
 time_limit_minutes = {{minutes}}
 [[check]]
 name = "NetPIPE"

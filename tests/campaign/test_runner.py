@@ -130,6 +130,7 @@ def test_disturbed_launches_are_kept_and_repeated_as_far_as_allowed(
     campaign = stage(passing(steal_s=4.0), extra=extra)
     campaign.run()
     assert campaign.passed() == dict.fromkeys(CASE_IDS, 3 + extra)
+    assert Outcome.from_tree(campaign.tree).all_disturbed
 
 
 @pytest.mark.parametrize("killed_after", range(6))

@@ -193,6 +193,12 @@ def _table(file: Path) -> None:
     manifest.write(bundle_path, {name: facts[name] for name in facts if name != "files"})
 
 
+def _objects(folder: Path) -> None:
+    tree = Tree(folder / "run", launches=3, sizes=[1], samples=3).write()
+    for launch in tree.path.glob("rounds/*/output/*/*/*/*"):
+        (launch / "run.json").write_text(f"[{'[],' * 2_700_000}0]")
+
+
 #: From a small process: a process begins with the peak memory of the one that starts it.
 MEASURE = """
 import json, resource, subprocess, sys
@@ -209,6 +215,7 @@ BOMBS: dict[str, tuple[Callable[[Path], None], str]] = {
     "Check.log.gz": (_gzip(HEAD, b"x\n"), "more than 6.. MiB of memory"),
     "results.db": (_database, "string or blob too big"),
     "tree": (_table, "2000112 rows; right are at most"),
+    "objects": (_objects, "more than 91. MiB of memory"),
 }
 
 
@@ -231,9 +238,12 @@ def test_a_command_on_a_bomb_takes_little(tmp_path: Path, name: str) -> None:
     make, reason = BOMBS[name]
     place = tmp_path / name
     make(place)
-    command = ["report", str(next(place.glob("**/manifest.json")).parent)] if name == "tree" else []
+    command = ["import", "local", str(place)]
+    if name in ("tree", "objects"):
+        file = "**/manifest.json" if name == "tree" else "*/state.json"
+        command = ["report", str(next(place.glob(file)).parent)]
     program = "import sys; from roundtrip.cli import main; sys.argv[0] = 'roundtrip'; main()"
-    words = [sys.executable, "-c", program, *(command or ["import", "local", str(place)])]
+    words = [sys.executable, "-c", program, *command]
     reports, state = str(tmp_path / "reports"), str(tmp_path / "state")
     process = subprocess.run(
         [sys.executable, "-c", MEASURE, *words],

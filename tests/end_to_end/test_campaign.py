@@ -31,6 +31,8 @@ parameters = {{ variants = ["five"], placement = ["shared-memory"], mode = ["pin
 variables = {{ budget = 5, precision = 20, perturbation = 0, end = 65536 }}
 """
 
+ALLOWED = CAMPAIGN.replace("launches = 3", "launches = 3\nallow_untold = true")
+
 pytestmark = pytest.mark.skipif(
     not (paths.toolchains() / TOOLCHAIN / "toolchain.json").exists(),
     reason=f"toolchain {TOOLCHAIN} is not installed: make setup",
@@ -124,7 +126,7 @@ def test_a_campaign_that_decides_nothing_is_not_green(
 @pytest.mark.live
 @pytest.mark.quiet
 def test_a_campaign_ends_with_a_report(campaign: Path, environment: dict[str, str]) -> None:
-    campaign.write_text(CAMPAIGN.replace("launches = 3", "launches = 3\nallow_untold = true"))
+    campaign.write_text(ALLOWED)
     status, out, err = finish(start(environment, campaign))
     assert status == 0, err
     assert "measured, but nothing can be decided: " in err
@@ -154,7 +156,7 @@ def test_a_campaign_killed_at_any_moment_is_resumed_exactly(
     campaign: Path, environment: dict[str, str]
 ) -> None:
     """kill -9 and TERM at random moments: no launch is lost, none counted twice."""
-    campaign.write_text(CAMPAIGN.replace("precision = 20", "precision = 0.01"))  # 5 s a launch
+    campaign.write_text(ALLOWED.replace("precision = 20", "precision = 0.01"))  # 5 s a launch
     rng = random.Random(4)
     process = start(environment, "--allow-underpowered", campaign, "--no-report")
     earlier_ids: set[str] = set()
@@ -179,7 +181,8 @@ def test_a_campaign_killed_at_any_moment_is_resumed_exactly(
 def test_a_second_campaign_on_the_site_is_refused_or_waits(
     campaign: Path, environment: dict[str, str], tmp_path: Path
 ) -> None:
-    arguments = ("--allow-underpowered", campaign, "--no-report")
+    campaign.write_text(ALLOWED)
+    arguments = (campaign, "--no-report")
     first_process = start(environment, *arguments)
     wait_for_a_round(first_process, environment)
     other_environment = {**environment, "ROUNDTRIP_RUNS": str(tmp_path / "other")}

@@ -194,6 +194,11 @@ class Outcome:
         """Whether every case has its launches; False without cases."""
         return bool(self.counts.targets) and not self.counts.missing
 
+    @property
+    def all_disturbed(self) -> bool:
+        """Whether launches passed, but each was disturbed, so that nothing can be decided."""
+        return 0 < sum(self.passed.values()) == self.counts.disturbed
+
     def lines(self) -> Iterator[str]:
         """The outcome in lines for people, the worst last."""
         cases = len(self.counts.targets)

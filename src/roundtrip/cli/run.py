@@ -144,7 +144,12 @@ def run(
     for line in outcome.lines():
         say(line)
     is_decided = True
-    if report and outcome.passed:
+    if not report and outcome.passed:
+        is_decided = not outcome.all_disturbed or declaration.allow_untold
+        if outcome.all_disturbed:
+            say("measured, but nothing can be decided: all launches were disturbed")
+        say(f"not judged; to judge it: roundtrip report {shlex.quote(str(run_tree.path))}")
+    elif outcome.passed:
         page = publish_run(run_tree.path)
         is_decided = _is_decided(page.parent / "bundle", declaration) or declaration.allow_untold
         confirmed_keys = confirmation.tell(run_tree.path, page.parent, say)

@@ -19,6 +19,7 @@ from roundtrip.collect import (
     bundle_tables,
     manifest,
     pseudonyms,
+    reader,
     records,
     samples,
     signature,
@@ -68,6 +69,7 @@ def build(
 
 def _scan(run_dir: Path, thresholds: analysis.Analysis) -> list[Launch]:
     """Return the launches of a run tree; UserError if it is invalid, or no launch completed."""
+    reader.require_objects(run_dir)
     records.read_record(run_dir / "state.json")
     launches = scan(run_dir, thresholds)
     if not any(item.status == "passed" for item in launches):

@@ -22,8 +22,6 @@ from roundtrip import files
 from roundtrip.collect import identity, records
 from roundtrip.errors import UserError, printable
 
-#: Size limit of a report, bytes; ReFrame writes megabytes about every test and fixture.
-_MOST_REPORT = 3 << 23
 #: Size limit of a build's output, bytes, and errors of compilers, linkers and CMake in it.
 _MOST_BUILD = 1 << 22
 _ERROR = re.compile(r"^.*\berror: .*$|^.*undefined reference to .*$|^CMake Error.*$", re.MULTILINE)
@@ -116,7 +114,7 @@ class SessionReport:
         """Read a report.json of the run tree `root`; a broken one counts as absent."""
         try:
             # Not `files.parse_json`: it refuses lone surrogates, which ReFrame's texts may contain.
-            data = json.loads(files.read_in_tree(file, root, _MOST_REPORT))
+            data = json.loads(files.read_in_tree(file, root, files.MOST_REPORT))
             entries = [entry for run in data["runs"] for entry in run["testcases"]]
             tests = map(TestCase.from_entry, entries)
             return SessionReport(tuple(_with_error(t, file.parent, root) for t in tests), True)

@@ -8,6 +8,7 @@ large texts are read here.  A UserError names the file and the limit.
 from __future__ import annotations
 
 import contextlib
+import gc
 import importlib
 import io
 import json
@@ -27,6 +28,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from roundtrip.errors import UserError
+from roundtrip.files import MOST_RECORD, MOST_REPORT, parse_json, read_text_in_tree
 
 if TYPE_CHECKING:
     import polars as pl
@@ -34,6 +36,8 @@ if TYPE_CHECKING:
 #: Limits for a file of 0 bytes, and their increase per byte.  Measured data hardly compresses, so
 #: only a malicious file needs far more than this per byte.
 MEMORY, MEMORY_PER_BYTE, MOST_MEMORY = 640 << 20, 32, 4 << 30
+#: Memory per byte of JSON; Python needs 3 for what workloads and ReFrame write, 21 for ``[],[],``.
+JSON_PER_BYTE = 6
 SECONDS, SECONDS_PER_BYTE = 6, 0.25e-6
 ROWS, ROWS_PER_BYTE = 1 << 20, 1
 #: Variable with a factor of all limits, for a site with larger files.
@@ -42,7 +46,15 @@ FACTOR = "ROUNDTRIP_READER_FACTOR"
 _ANSWER_TIMEOUT_S = 180.0
 #: Timeout of the end of the process after its last job, seconds.
 _EXIT_TIMEOUT_S = 1.0
-_TABLES = "roundtrip.collect.reader:tables"
+_TABLES, _OBJECTS = "roundtrip.collect.reader:tables", "roundtrip.collect.reader:objects"
+#: The JSON files of a run tree, and the total size up to which any take little memory and time.
+_JSON_FILES = (
+    "*",
+    "env/*",
+    "rounds/*/*",
+    *(f"rounds/*/{p}/*/*/*/*/*" for p in ("output", "stage")),
+)
+_LITTLE_JSON = 1 << 22
 _PROGRAM = "from roundtrip.collect import reader; reader.serve()"
 _GOOD, _BAD, _END = b"+", b"-", b"."
 _LENGTH = 8
@@ -57,10 +69,10 @@ class Limits:
     rows: int
 
     @staticmethod
-    def for_size(size: int) -> Limits:
+    def for_size(size: int, memory_per_byte: int = MEMORY_PER_BYTE) -> Limits:
         """Return the limits for files of `size` bytes in total; UserError for an invalid factor."""
         factor = _factor()
-        memory = min(MEMORY + MEMORY_PER_BYTE * size, MOST_MEMORY)
+        memory = min(MEMORY + memory_per_byte * size, MOST_MEMORY)
         seconds, rows = SECONDS + SECONDS_PER_BYTE * size, ROWS + ROWS_PER_BYTE * size
         return Limits(int(factor * memory), int(factor * seconds) + 1, int(factor * rows))
 
@@ -93,6 +105,16 @@ def require_tables(files: Sequence[Path]) -> None:
         reader.require(files)
 
 
+def require_objects(tree: Path) -> None:
+    """As `require_tables`, for all JSON files of a run tree."""
+    found = [file for name in _JSON_FILES for file in sorted(tree.glob(f"{name}.json"))]
+    found = [file for file in found if not file.is_symlink()]  # its reader reports it
+    if sum(map(_size, found)) > _LITTLE_JSON:
+        with Reader() as reader:
+            for _ in reader.run(_OBJECTS, found, str(tree)):
+                pass
+
+
 class Reader:
     """A subprocess that reads files, or sets of files, one after the other.
 
@@ -122,7 +144,8 @@ class Reader:
         `task` gets the limits, the files, `content` and `arguments`.  UserError, with the file
         whose answer is missing, if `task` raises it, reaches a limit, or the process dies.
         """
-        limits = Limits.for_size(len(content) or sum(map(_size, files)))
+        per_byte = JSON_PER_BYTE if task == _OBJECTS else MEMORY_PER_BYTE
+        limits = Limits.for_size(len(content) or sum(map(_size, files)), per_byte)
         stream = self._begin()
         job = [task, [limits.memory, limits.seconds, limits.rows], list(map(str, files)), arguments]
         number = 0
@@ -295,6 +318,17 @@ def tables(limits: Limits, files: Sequence[str], content: bytes) -> Iterator[byt
                 frames.append(pl.read_parquet(source))
         except (pl.exceptions.PolarsError, OSError, zipfile.BadZipFile, zlib.error):
             pass  # the table's reader reports it
+        yield b""
+
+
+def objects(limits: Limits, names: Sequence[str], content: bytes, root: str) -> Iterator[bytes]:
+    """Parse JSON files in the tree `root`, and keep all in memory, as their readers do."""
+    gc.disable()  # there are no cycles in JSON, and searching for them takes most of the time
+    values = []
+    for file in map(Path, names):
+        with contextlib.suppress(UserError):  # the file's reader reports it
+            most = MOST_REPORT if file.name == "report.json" else MOST_RECORD
+            values.append(parse_json(read_text_in_tree(file, Path(root), most)))
         yield b""
 
 
