@@ -2,117 +2,163 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
+from statistics import median
+from typing import Any
 
 import polars as pl
 import pytest
-from support import years
 from support.browser import CHROMIUM, WHY_SKIPPED, browser
+from support.published_nights import SITE, Nights
+from support.synthetic import Tree
 
 from roundtrip.collect import analysis
+from roundtrip.errors import UserError
+from roundtrip.report import data
+from roundtrip.report.data import Data
 from roundtrip.report.pages import machines, write
 from roundtrip.report.pages.history import History
 from roundtrip.report.pages.machines import Value
 from roundtrip.report.pages.write import CampaignSite, Night, Summary
 
-NIGHTS = 5
+#: The processors of the nights.
+PROCESSORS = ("AMD EPYC", "Xeon", "Xeon", "Xeon")
 
 
-def history() -> History:
-    """One night a day, of raw MPI at 1 and 2 bytes with two toolchains."""
-    full_history = years.make(series=20, nights=NIGHTS)
-    is_raw = (pl.col("variant") == "mpi") & pl.col("size_bytes").is_in([1, 2])
-    nights = full_history.nights.filter(is_raw).with_columns(
-        case=pl.lit("pingpong/shared-buffer"), phase=pl.lit("measure"), left_out=pl.lit("")
-    )
-    return replace(full_history, nights=nights)
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a campaign on a site, with a night on each of `PROCESSORS`."""
+    folder = tmp_path_factory.mktemp("machines")
+
+    def make_tree(name: str, **settings: Any) -> Tree:
+        return Tree(folder / name, samples=5, **settings).write()
+
+    night = Nights(make_tree, folder / "reports")
+    for number, processor in enumerate(PROCESSORS, 1):
+        night(number, processor=processor)
+    return folder / "reports" / SITE
 
 
-def found(site_history: History) -> list[Value]:
-    return list(machines.values(site_history, analysis.default()))
+@pytest.fixture(scope="module")
+def history(site: Path) -> History:
+    site_history = write.read_history(write.read_source(site))
+    assert site_history
+    return site_history
 
 
-def test_a_value_is_that_of_its_series_in_the_newest_night() -> None:
-    site_history = history()
-    latency = found(site_history)[0]
+@pytest.fixture(scope="module")
+def newest(site: Path) -> Data:
+    return data.read(site / f"2026-11-{len(PROCESSORS):02d}" / "r1" / "bundle")
+
+
+def found(history: History, read: Data) -> list[Value]:
+    return list(machines.values(history, analysis.default(), lambda _: read))
+
+
+def test_a_value_is_the_median_over_the_launches_of_the_newest_night(
+    history: History, newest: Data
+) -> None:
+    latency = found(history, newest)[0]
     assert latency.what == f"Half-round-trip latency at 1{chr(0xA0)}B"
     assert (latency.site, latency.campaign, latency.where) == (
-        *("odin", "nightly"),
-        "pingpong, on a node each, odin:ib",
+        *("local", "synthetic"),
+        "pingpong, in one node, local:smp",
     )
-    has_toolchain = pl.col("case_id").str.ends_with(f"+{latency.toolchain}")
-    rows = site_history.nights.filter(has_toolchain, size_bytes=1).sort("night")
-    assert latency.night == rows["night"][-1] == years.night(NIGHTS - 1)
-    for value, name in ((latency.value, "median"), (latency.low, "low"), (latency.high, "high")):
-        assert value == pytest.approx(1e6 * rows[name][-1])
-    baseline = rows["median"][:-1].median()
-    assert latency.change == pytest.approx(rows["median"][-1] / baseline)  # type: ignore[operator]
-    assert latency.levels == pytest.approx([1e6 * median for median in rows["median"]])
-    assert latency.series
-
-
-def test_a_value_of_no_single_series_has_no_interval() -> None:
-    peak = next(value for value in found(history()) if value.what == "Peak bandwidth")
-    assert (peak.low, peak.high, peak.series) == (None, None, "")
-    assert str(peak.quantity).endswith("MB/s") and "no CI" not in str(peak.quantity)
-
-
-def test_a_night_that_was_disturbed_or_left_out_is_not_the_newest() -> None:
-    site_history = history()
-    is_last = pl.col("night") == years.night(NIGHTS - 1)
-    left_out = pl.when(is_last).then(pl.lit("disturbed")).otherwise(pl.lit(""))
-    nights = site_history.nights.with_columns(left_out=left_out)
-    for value in found(replace(site_history, nights=nights)):
-        assert value.night == years.night(NIGHTS - 2)
-        assert value.levels[-1] is None
-
-
-def test_what_is_simulated_says_so_and_has_no_interval() -> None:
-    site_history = history()
-    environ = found(site_history)[0].toolchain
-    fact = {"subject": environ, "name": "simulated by", "after": ""}
-    row = site_history.provenance[0].with_columns(
-        **{
-            name: pl.lit(text)
-            for name, text in fact.items()
-            if name in site_history.provenance.columns
-        }
+    is_series = pl.col("case_id").str.ends_with(f"+{latency.toolchain}")
+    names = {"variant": "mpi", "size_bytes": 1, "phase": "measure"}
+    rows = newest.medians.filter(is_series, **names)
+    assert latency.night == newest.manifest.data["started"]
+    assert latency.value == pytest.approx(1e6 * rows["median"].median())
+    assert (latency.low, latency.high) == pytest.approx(
+        (1e6 * rows["median"].min(), 1e6 * rows["median"].max())
     )
-    site_history = replace(site_history, provenance=pl.concat([site_history.provenance, row]))
-    simulated_values = [value for value in found(site_history) if value.toolchain == environ]
-    assert simulated_values and all(
-        value.mark.startswith("SIMULATED") and value.low is None for value in simulated_values
+    assert latency.launches == rows.height and latency.series in newest.origins.keys
+
+
+def test_a_peak_is_the_median_of_the_peaks_of_launches(history: History, newest: Data) -> None:
+    peak = next(value for value in found(history, newest) if value.what.startswith("Peak"))
+    is_series = pl.col("case_id").str.ends_with(f"+{peak.toolchain}")
+    rows = newest.medians.filter(is_series, variant="mpi", phase="measure")
+    rates = rows.with_columns(rate=pl.col("size_bytes") / pl.col("median") / 1e6)
+    peaks = rates.group_by("launch").agg(pl.col("rate").max())["rate"].to_list()
+    assert (peak.value, peak.low, peak.high) == pytest.approx(
+        (median(peaks), min(peaks), max(peaks))
     )
+    assert peak.series == ""
+
+
+def test_a_trend_has_no_night_on_another_processor(history: History, newest: Data) -> None:
+    for value in found(history, newest):
+        assert value.machine == "local, Xeon"
+        assert [level is None for level in value.levels] == [True, False, False, False]
+        *past_levels, level = value.levels[1:]
+        assert value.change == pytest.approx(level / median(past_levels))
+    nowhere = replace(history, provenance=history.provenance.clear())
+    for value in found(nowhere, newest):
+        assert value.machine == "local" and None not in value.levels
+
+
+def test_a_night_that_was_disturbed_or_left_out_is_not_the_newest(
+    history: History, newest: Data
+) -> None:
+    last = max(history.nights["night"])
+    left_out = pl.when(night=last).then(pl.lit("disturbed")).otherwise(pl.lit(""))
+    nights = history.nights.with_columns(left_out=left_out)
+    for value in found(replace(history, nights=nights), newest):
+        assert value.night[:10] == "2026-11-03" and value.levels[-1] is None
+
+
+def test_a_night_that_cannot_be_read_has_no_values(history: History) -> None:
+    def fail(night: str) -> Data:
+        raise UserError("damaged")
+
+    assert list(machines.values(history, analysis.default(), fail)) == []
+
+
+def test_what_is_simulated_says_so(history: History, newest: Data) -> None:
+    environ = found(history, newest)[0].toolchain
+    fact = {"subject": environ, "name": "simulated by"}
+    row = history.provenance[0].with_columns(**{n: pl.lit(text) for n, text in fact.items()})
+    simulated = replace(history, provenance=pl.concat([history.provenance, row]))
+    marks = {value.toolchain: value.mark for value in found(simulated, newest)}
+    assert [mark.startswith("SIMULATED") for mark in marks.values()] == [
+        name == environ for name in marks
+    ]
 
 
 @pytest.fixture
-def page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The index of two sites."""
-    values = found(history())
-    sites = {
-        name: [
-            value.model_copy(update={"site": name, "value": factor * value.value})
-            for value in values
-        ]
-        for name, factor in (("odin", 1.0), ("thor", 0.5))
+def page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, history: History, newest: Data) -> Path:
+    """The index of two campaigns on two sites, one of them on two machines."""
+    values = found(history, newest)
+    places = {
+        ("daily", "odin"): {"site": "odin"},
+        ("nightly", "odin"): {"site": "odin", "processor": "AMD EPYC"},
+        ("nightly", "thor"): {"site": "thor"},
     }
 
     def summary(reports: Path, shelf: CampaignSite) -> Summary:
-        return Summary(page="a", nights=1, values=tuple(sites[shelf.site]))
+        names = {"campaign": shelf.campaign, **places[shelf.campaign, shelf.site]}
+        copies = tuple(value.model_copy(update=names) for value in values)
+        return Summary(page="a", nights=1, values=copies)
 
-    shelves = [CampaignSite("nightly", name, (Night("2026-01-01", ("a",)),)) for name in sites]
+    shelves = [CampaignSite(*place, (Night("2026-01-01", ("a",)),)) for place in places]
     monkeypatch.setattr(write, "read_campaign_sites", lambda _: iter(shelves))
     monkeypatch.setattr(write, "_write_history", summary)
     write.write_pages(tmp_path)
     return tmp_path / write.INDEX
 
 
-def test_both_sites_are_in_the_table_and_none_is_compared(page: Path) -> None:
+def test_machines_of_a_metric_stand_together_and_none_is_compared(page: Path) -> None:
     text = page.read_text()
     assert "No claim is made between sites" in text
-    table = text[text.index('id="machines"') :]
-    assert table.count("<span>thor") == table.count("<span>odin") == len(found(history()))
+    rows = re.findall(r'<tr><th scope="row".*?</tr>', text[text.index('id="machines"') :], re.S)
+    cells = [re.findall(r"<(?:th|td)[^>]*>(?:<span>)?([^<]*)", row) for row in rows]
+    assert [machine for _, machine, *_ in cells] == 2 * [
+        name for name in ("odin, AMD EPYC", "odin, Xeon", "thor, Xeon") for _ in range(2)
+    ]
+    assert len({what for what, *_ in cells[:6]}) == 1
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason=WHY_SKIPPED)
@@ -125,7 +171,7 @@ def test_a_heading_sorts_the_rows_and_numbers_inside_their_metric(
         press = "document.querySelectorAll('.sortable th button')[{}].click()"
         session.run(press.format(1))
         sites = session.run(column.format(1, ".textContent.trim()"))
-        assert sites == sorted(sites) and len(set(sites)) == 2
+        assert sites == sorted(sites) and len(set(sites)) == 3
         session.run(press.format(5))
         metrics = session.run(column.format(0, ".textContent.trim()"))
         assert metrics == sorted(metrics)

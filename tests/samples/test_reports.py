@@ -29,6 +29,16 @@ def test_every_file_is_rebuilt_byte_for_byte(rebuilt: Path) -> None:
     assert differences == [], "run: python samples/rebuild.py"
 
 
+def test_the_table_of_machines_has_the_numbers_of_the_reports(rebuilt: Path) -> None:
+    index = (rebuilt / "index.html").read_text()
+    table = index[index.index('id="machines"') : index.index("</table>", index.index("machines"))]
+    rows = re.findall(r'data-label="Value"[^>]*>(.*?)</td>.*?href="([^"]*)">', table)
+    assert rows
+    for value, report in rows:
+        text = (rebuilt / report).with_suffix(".md").read_text().replace("\\", "")
+        assert re.sub("<[^>]*>", "", value) in text
+
+
 def test_each_report_is_linked_from_the_list() -> None:
     links = re.findall(r"\]\((reports/[^)]*report\.html)\)", (SAMPLES / "README.md").read_text())
     pages = [page.relative_to(SAMPLES).as_posix() for page in SAMPLES.rglob("report.html")]

@@ -25,9 +25,11 @@ from roundtrip.sites.toolchains import toolchains
 Fact = tuple[str, str, str]
 _LONGEST = 300
 _LOCK = "env/spack.lock"
+#: The model of the processor.
+PROCESSOR = "processor"
 #: Paths of facts in host.json, and their names for people.
 _HOST = {
-    "cpu.model": "processor",
+    "cpu.model": PROCESSOR,
     "cpu.microcode": "microcode",
     "cpu.logical": "processors online",
     "cpu.usable": "processors usable",

@@ -1,15 +1,17 @@
 """Machines by metrics: the headline values of each campaign on each site.
 
-They derive from medians of nights as a report's headline derives from samples of launches.
+A value is that of its night's report.  Its trend derives from the medians of all nights.
 """
 
 from __future__ import annotations
 
 import itertools
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
 from statistics import median
-from typing import Any
+from typing import NamedTuple
 
 import polars as pl
 from pydantic import BaseModel, ConfigDict, Field
@@ -17,29 +19,48 @@ from pydantic import BaseModel, ConfigDict, Field
 from roundtrip import studies
 from roundtrip.collect.analysis import Analysis
 from roundtrip.collect.night_rows import SERIES
-from roundtrip.report import labels, units
+from roundtrip.errors import UserError
+from roundtrip.history import facts
+from roundtrip.report import labels, speeds, units
+from roundtrip.report.data import Data
 from roundtrip.report.pages.history import History
-from roundtrip.report.pages.series import CASE, series_key
+from roundtrip.report.pages.series import CASE
 from roundtrip.report.units import Quantity
-from roundtrip.studies.derivation import ORIGIN
+from roundtrip.stats.summaries import median_interval
 from roundtrip.studies.study import Study
 
 #: Maximum values of a study, and maximum toolchains of a machine for each value, in the table.
 MOST_VALUES, MOST_TOOLCHAINS = 8, 4
 
 
+class _Key(NamedTuple):
+    """What a value is of, in any night."""
+
+    study: str
+    what: str
+    size_bytes: int | None
+    case_id: str
+
+    @property
+    def name(self) -> str:
+        """Quantity and size."""
+        at = "" if self.size_bytes is None else f" at {units.size(self.size_bytes)}"
+        return f"{self.what}{at}"
+
+
 class Value(BaseModel):
     """A value of a toolchain on a machine in its newest night that counts, and of all nights.
 
-    `mark`: that it is emulated or simulated, "" if it is neither.  `series`: the key of the series
-    of which it is the median, "" if of no single one; then it has no interval.  `report` leads from
-    the folder of the campaign on its site to that of the night.
+    `processor`: as that night recorded it, else "".  `mark`: that it is emulated or simulated, ""
+    if it is neither.  `series`: as in `Quantity`.  `report` leads from the folder of the campaign
+    on its site to that of the night.  `levels` has None for nights on another processor.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     campaign: str
     site: str
+    processor: str
     what: str
     where: str
     toolchain: str
@@ -56,6 +77,11 @@ class Value(BaseModel):
     levels: list[float | None] = Field(repr=False)
 
     @property
+    def machine(self) -> str:
+        """Site and processor, as on the report."""
+        return ", ".join(filter(None, (self.site, self.processor)))
+
+    @property
     def quantity(self) -> Quantity:
         """Value and interval, with the unit."""
         return Quantity(
@@ -69,9 +95,9 @@ class Value(BaseModel):
 
     @property
     def change(self) -> float | None:
-        """The value over the median of the nights before; None in the first night."""
-        past_levels = [level for level in self.levels if level is not None][:-1]
-        return self.value / median(past_levels) if past_levels and median(past_levels) else None
+        """The newest level over the median of those before; None in the first night."""
+        *past_levels, newest = [level for level in self.levels if level is not None]
+        return newest / median(past_levels) if past_levels and median(past_levels) else None
 
     @property
     def trend(self) -> Quantity | str:
@@ -80,43 +106,89 @@ class Value(BaseModel):
         return "" if change is None else Quantity(value=change, unit=units.Unit.RATIO, decimals=2)
 
 
-def values(history: History, thresholds: Analysis) -> Iterator[Value]:
-    """Yield the values of all studies in a history."""
+def values(
+    history: History, thresholds: Analysis, read_night: Callable[[str], Data]
+) -> Iterator[Value]:
+    """Yield the values of all studies in a history.
+
+    `read_night` returns the bundle of a night; if it raises UserError, the night has no values.
+    """
     night_rows = history.nights.filter(~pl.col("foreign") & (pl.col("left_out") == ""))
-    is_single = pl.len() == 1  # several sets of nodes in a night have no common interval
-    nights = night_rows.group_by("night", *SERIES).agg(
-        pl.col("median").median(),
-        pl.when(is_single).then(pl.col("low").first()).alias("low"),
-        pl.when(is_single).then(pl.col("high").first()).alias("high"),
-        pl.col("launches").sum(),
-    )
-    marks = labels.marks_from_history(history.provenance)
+    nights = night_rows.group_by("night", *SERIES).agg(pl.col("median").median())
+    sources = _Sources(history, read_night)
     for study in studies.load():
         study_nights = nights.filter(study=study.name).sort("night", *SERIES)
         if not study_nights.is_empty():
-            yield from _values(history, study, study_nights, thresholds, marks)
+            yield from _values(sources, study, study_nights, thresholds)
+
+
+@dataclass(frozen=True)
+class _Sources:
+    """A history, and the bundles of its nights."""
+
+    history: History
+    read_night: Callable[[str], Data]
+    _statements: dict[str, dict[_Key, Quantity]] = field(default_factory=dict)
+
+    @cached_property
+    def marks(self) -> Mapping[str, str]:
+        """Marks by environment."""
+        return labels.marks_from_history(self.history.provenance)
+
+    @cached_property
+    def processors(self) -> Mapping[str, str]:
+        """The processor of each night that recorded one."""
+        rows = self.history.provenance.filter(subject="", name=facts.PROCESSOR)
+        return dict(rows.select("night", "value").iter_rows())
+
+    @cached_property
+    def nights(self) -> list[str]:
+        """All nights, oldest first."""
+        return sorted(set(self.history.nights["night"]))
+
+    def statement(self, night: str, key: _Key) -> Quantity | None:
+        """The value of a night as the headline of its report has it."""
+        if night not in self._statements:
+            try:
+                self._statements[night] = dict(_statements(self.read_night(night)))
+            except UserError:
+                self._statements[night] = {}
+        return self._statements[night].get(key)
+
+
+def _statements(data: Data) -> Iterator[tuple[_Key, Quantity]]:
+    """Yield the headline values of a bundle."""
+    level = data.analysis.statistics.confidence_level
+    for study in studies.load():
+        cases = dict(data.study_launches(study.name).select("launch", "case_id").iter_rows())
+        if not cases:
+            continue
+        samples = data.samples.filter(pl.col("launch").is_in(list(cases)), study=study.name)
+        launch_values: dict[tuple[_Key, str], list[speeds.Value]] = defaultdict(list)
+        for row in study.headline(samples, data.analysis).iter_rows(named=True):
+            case = cases[row["launch"]]
+            key = _Key(study.name, row["what"], row["size_bytes"], case)
+            value = speeds.Value(row["value"], data.series_of(case, row))
+            launch_values[key, row["unit"]].append(value)
+        for (key, unit), numbers in launch_values.items():
+            interval = median_interval([value.number for value in numbers], level)
+            yield key, Quantity.from_interval(interval, unit, series=speeds.single_series(numbers))
 
 
 def _values(
-    history: History,
-    study: Study,
-    nights: pl.DataFrame,
-    thresholds: Analysis,
-    marks: Mapping[str, str],
+    sources: _Sources, study: Study, nights: pl.DataFrame, thresholds: Analysis
 ) -> Iterator[Value]:
     launch = pl.concat_str("night", pl.lit("\n"), "case_id")
     samples = nights.with_columns(launch=launch, value="median", rep=pl.lit(0, pl.Int64))
     headline = study.headline(samples.lazy(), thresholds)
     launch_parts = pl.col("launch").str.split("\n").list
     headline = headline.with_columns(night=launch_parts.get(0), case_id=launch_parts.get(1))
-    all_nights = sorted(set(history.nights["night"]))
     groups: dict[tuple[str, int | None], list[Value]] = defaultdict(list)
     keys = ["what", "size_bytes", "case_id"]
     for rows in headline.partition_by(keys, maintain_order=True):
-        what, size, case = rows.select(keys).row(0)
-        name = what if size is None else f"{what} at {units.size(size)}"
-        value = _value(history, name, case, rows.sort("night"), nights, all_nights, marks)
-        groups[what, size].append(value)
+        key = _Key(study.name, *rows.select(keys).row(0))
+        if value := _value(sources, key, rows.sort("night")):
+            groups[key.what, key.size_bytes].append(value)
     for group in itertools.islice(groups.values(), MOST_VALUES):
         places: dict[str, list[Value]] = defaultdict(list)
         for value in sorted(group, key=lambda v: v.value if v.lower_is_better else -v.value):
@@ -125,55 +197,36 @@ def _values(
             yield from sorted(place_values[:MOST_TOOLCHAINS], key=lambda value: value.toolchain)
 
 
-def _value(
-    history: History,
-    name: str,
-    case: str,
-    rows: pl.DataFrame,
-    nights: pl.DataFrame,
-    all_nights: list[str],
-    marks: Mapping[str, str],
-) -> Value:
+def _value(sources: _Sources, key: _Key, rows: pl.DataFrame) -> Value | None:
     by_night = dict(rows.group_by("night").agg(pl.col("value").median()).iter_rows())
     last = rows.row(-1, named=True)
-    value = by_night[last["night"]]
-    origin = _origin(last, nights)
-    place = CASE.fullmatch(case)
+    night = last["night"]
+    quantity = sources.statement(night, key)
+    if quantity is None:
+        return None
+    place = CASE.fullmatch(key.case_id)
     environ = place["environ"] if place else ""
-    mark = marks.get(environ, "")
-    low, high = None, None
-    if value and origin and origin["median"] and origin["low"] is not None and not mark:
-        factor = value / origin["median"]
-        low, high = origin["low"] * factor, origin["high"] * factor
+    processor = sources.processors.get(night, "")
+    others = {other for other, name in sources.processors.items() if processor not in ("", name)}
     return Value(
-        campaign=history.campaign,
-        site=history.site,
-        what=name,
-        where=_where(place["check"], place["place"]) if place else case,
+        campaign=sources.history.campaign,
+        site=sources.history.site,
+        processor=processor,
+        what=key.name,
+        where=_where(place["check"], place["place"]) if place else key.case_id,
         toolchain=environ,
-        mark=mark,
-        night=last["night"],
-        report=history.reports.get(last["night"], ""),
-        value=value,
-        low=low,
-        high=high,
-        launches=origin["launches"] if origin and not mark else None,
-        unit=last["unit"],
+        mark=sources.marks.get(environ, ""),
+        night=night,
+        report=sources.history.reports.get(night, ""),
+        value=quantity.value,
+        low=quantity.low,
+        high=quantity.high,
+        launches=quantity.n,
+        unit=quantity.unit,
         lower_is_better=last["lower_is_better"],
-        series=series_key(origin) if origin else "",
-        levels=[by_night.get(night) for night in all_nights],
+        series=quantity.series,
+        levels=[None if other in others else by_night.get(other) for other in sources.nights],
     )
-
-
-def _origin(value: Mapping[str, Any], nights: pl.DataFrame) -> dict[str, Any]:
-    """Return the row of NIGHTS that a value derives from; empty if there is no single one."""
-    names = {name: value[name] for name in ORIGIN if value[name] is not None}
-    if not names:
-        return {}
-    size = value["size_bytes"] or 0
-    filters = {"night": value["night"], "case_id": value["case_id"], "size_bytes": size, **names}
-    rows = nights.filter(**filters)
-    return rows.row(0, named=True) if rows.height == 1 else {}
 
 
 def _where(check: str, place: str) -> str:

@@ -22,14 +22,15 @@ import polars as pl
 from pydantic import BaseModel, ConfigDict
 
 from roundtrip import files, imported, paths
-from roundtrip.collect import analysis, pseudonyms
+from roundtrip.collect import analysis, pseudonyms, reader
 from roundtrip.collect.night_rows import SERIES
 from roundtrip.errors import UserError, writing
 from roundtrip.history import annotations as remarks
 from roundtrip.history import detection, ledger, published
 from roundtrip.history.annotations import Annotation
-from roundtrip.report import confirmation, labels, renderers
+from roundtrip.report import confirmation, data, labels, renderers
 from roundtrip.report.blocks import Strong
+from roundtrip.report.data import Data
 from roundtrip.report.nights import TONES, judgement
 from roundtrip.report.pages import chart, history, machines
 from roundtrip.report.pages.history import History
@@ -282,7 +283,7 @@ def write_pages(reports: Path) -> None:
             entries.append((campaign_site, summary))
         values = sorted(
             (value for _, summary in entries for value in summary.values),
-            key=attrgetter("what", "site", "where", "campaign", "toolchain"),
+            key=attrgetter("what", "machine", "where", "campaign", "toolchain"),
         )
         page = renderers.template_page(
             "index.html.j2",
@@ -316,6 +317,15 @@ def _write_history(reports: Path, campaign_site: CampaignSite) -> Summary:
     return summary
 
 
+def _read_night(site: Path, report: str) -> Data:
+    """The bundle of a night by the link to its report; UserError if it has none or is damaged."""
+    if not report:
+        raise UserError("the night has no report", site)
+    bundle = (site / report).parent / published.BUNDLE
+    reader.require(bundle)
+    return data.read(bundle)
+
+
 def _summarize(site_history: History, source: Source, page: str) -> Summary:
     """Return the index's summary of a history; `page`: the digest of its page."""
     verdicts: Counter[Verdict] = Counter()
@@ -329,5 +339,11 @@ def _summarize(site_history: History, source: Source, page: str) -> Summary:
         counts=tuple((verdict, verdicts[verdict]) for verdict in Verdict if verdicts[verdict]),
         levels=tuple(overall_levels(site_history.nights)),
         mark="; ".join(sorted(set(labels.marks_from_history(site_history.provenance).values()))),
-        values=tuple(machines.values(site_history, source.thresholds)),
+        values=tuple(
+            machines.values(
+                site_history,
+                source.thresholds,
+                lambda night: _read_night(source.site, site_history.reports.get(night, "")),
+            )
+        ),
     )
