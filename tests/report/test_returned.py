@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from typing import Any
 
 from support.bundles import read_tree
 from support.hosts import pseudonym
 
-from roundtrip.report.blocks import Answer, plain_text
+from roundtrip.report.blocks import plain_text
 from roundtrip.report.data import Data
 from roundtrip.report.sections import launches
 
@@ -31,10 +32,11 @@ def test_each_fault_has_a_line_and_health_has_one(make_tree: Callable[..., Any])
     tree = make_tree(launches=6, environs=(ENVIRON,))
     quiet(tree)
     (answer,) = launches.answers(read_tree(tree))
-    assert answer == Answer(("Every launch completed, and none was disturbed.",), "good")
+    assert plain_text(answer.text) == "Yes, all 6; none was disturbed."
+    assert answer.tone == "good"
     tree.fail(6, ENVIRON, fail_reason="killed")
     bundle_data = read_tree(tree)
-    sentences = ["Incomplete: 1 expected launch missing.", "Failed: 1 attempt at a launch."]
+    sentences = ["No, 5 of 6; none was disturbed.", "Failed: 1 attempt at a launch."]
     assert words(bundle_data) == sentences
     assert {answer.tone for answer in launches.answers(bundle_data)} == {"bad"}
 
@@ -47,7 +49,7 @@ def test_a_partial_launch_is_counted_apart(make_tree: Callable[..., Any]) -> Non
     file.write_text(json.dumps({**run, "coverage": {"measured": 4, "wanted": 20}}))
     bundle_data = read_tree(tree)
     assert words(bundle_data) == [
-        "Incomplete: 1 expected launch missing.",
+        "No, 5 of 6; none was disturbed.",
         "Partial: 1 launch measured too few sizes; left out.",
     ]
     partial = bundle_data.launches.filter(status="partial")
@@ -72,8 +74,10 @@ def test_a_node_with_a_fast_clock_is_named(make_tree: Callable[..., Any]) -> Non
     between(tree, 3, ("n3", "n2"), clock_rate=[1.0, 1 / 1.3], utc_ahead_s=[0.0, -120.0])
     for number in (4, 5, 6):
         between(tree, number, ("n1", "n1"))
-    disturbance, rate, offset = words(read_tree(tree))
-    assert disturbance.startswith("Disturbed: 2 of 6 launches")
+    completeness, rate, offset, disturbance = words(read_tree(tree))
+    assert completeness == "Yes, all 6; 2 of 6 attempts were disturbed."
+    assert re.fullmatch(r"Most often: the clock of rank 1 .*", disturbance)
+    assert "Without them no median would change by more than " in disturbance
     node = pseudonym("n3")
     assert rate == (
         f"The clock of {node} runs 1.3 times as fast as those of 2 other nodes: "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from support.bundles import read_tree
 from roundtrip.collect import records
 from roundtrip.report import speeds
 from roundtrip.report.blocks import Items, Part, Table, plain_text
+from roundtrip.report.build import build
 from roundtrip.report.sections import toolchains
 from roundtrip.report.speeds import ToolchainComparison
 from roundtrip.report.units import printable
@@ -126,7 +128,9 @@ def test_blocks_in_sequence_are_refused_with_the_reason(tree: Any) -> None:
     move(tree, MPICH, by=10)
     part, verdicts = judged(tree)
     assert not verdicts
-    assert not (part.answers or part.panel_answers or part.summary)
+    (answer,) = part.answers
+    assert answer.text == ("No toolchains are compared: none ran one case in the same rounds.",)
+    assert not (part.panel_answers or part.summary)
     assert f"{SLOW} against {FAST}" in refusals(part)
     assert "no round launched both" in refusals(part)
 
@@ -175,7 +179,16 @@ def test_toolchains_with_another_between_them_are_not_compared(make_tree: Maker)
 
 
 def test_one_toolchain_is_compared_with_none(make_tree: Maker) -> None:
-    assert toolchains.section(read_tree(make_tree(launches=6, environs=(OPENMPI,)))) is None
+    bundle_data = read_tree(make_tree(launches=6, environs=(OPENMPI,)))
+    section = toolchains.section(bundle_data)
+    assert section and not section.claims()
+    (answer,) = section.part({}).answers
+    assert answer.text == (f"Only {bundle_data.launches['toolchain'][0]} was measured.",)
+    parts = {part.anchor: part for part in build(bundle_data).parts}
+    alone, values = parts["toolchains"].answers
+    assert alone == answer
+    text = plain_text(values.text)
+    assert re.search(r"latency at 1.B [\d.]+.µs; peak bandwidth, ping-pong \d", text)
 
 
 def test_emulated_values_say_so_in_every_row(make_tree: Maker) -> None:

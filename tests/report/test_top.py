@@ -32,7 +32,7 @@ def test_questions_come_first_in_order_and_their_answers_are_short(report: Repor
     study_questions = {study.name: study.question for study in studies.load()}
     assert questions == [
         study_questions["netpipe"],
-        "Which MPI and which Boost is fastest here?",
+        "Which MPI and which Boost is fastest here, and how fast?",
         "What changed since last night?",
         "Did every launch complete?",
     ]

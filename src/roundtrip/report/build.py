@@ -31,6 +31,7 @@ from roundtrip.report.blocks import (
 )
 from roundtrip.report.data import Data, judge
 from roundtrip.report.sections import headline, history, launches, nodes, provenance, toolchains
+from roundtrip.report.sections.headline import Headline
 from roundtrip.stats.planning import fewest_launches, joint_claims_needed
 from roundtrip.stats.settings import Levels
 from roundtrip.stats.verdicts import ClaimVerdict, Family, Verdict
@@ -207,7 +208,12 @@ def build(data: Data, correction: Correction | None = None) -> Report:
     """Judge the claims of all studies together, and make the report; `correction` is its note."""
     sections = list(_sections(data))
     verdicts = _judge_sections(data, sections)
-    chapters = [section.chapter(data, verdicts) for section in sections]
+    headlines = {
+        study.name: values
+        for section in sections
+        if (study := section.study) and (values := headline.headline(data, study))
+    }
+    chapters = [section.chapter(verdicts, headlines) for section in sections]
     parts = [chapter.part for chapter in chapters]
     families = families_part(data, verdicts)
     parts += [families] if families else []
@@ -245,13 +251,17 @@ class _Section:
     claims: Mapping[Claim, Sequence[float]]
     study: Study | None = None
 
-    def chapter(self, data: Data, verdicts: Mapping[Claim, ClaimVerdict]) -> Chapter:
+    def chapter(
+        self, verdicts: Mapping[Claim, ClaimVerdict], headlines: Mapping[str, Headline]
+    ) -> Chapter:
         part, study, claims = self.section.part(verdicts), self.study, tuple(self.claims)
         if study is None:
+            values = headline.value_answers(list(headlines.values()))
+            part = replace(part, answers=(*part.answers, *values))
             return Chapter(part, toolchains.FACTS, None, claims)
         part = replace(part, question=part.question or study.question)
-        if values := headline.headline(data, study):
-            part = replace(part, summary=(values, *part.summary))
+        if study.name in headlines:
+            part = replace(part, summary=(headlines[study.name].table, *part.summary))
         return Chapter(part, study.facts(), study, claims)
 
 
@@ -279,7 +289,7 @@ def _facts(data: Data) -> tuple[tuple[str, str], ...]:
         ("Campaign", str(facts["campaign"])),
         ("Started", f"{facts['started'][:10]} {facts['started'][11:16]} UTC"),
         ("Site", f"{facts['site']}" + (f", {model}" if model else "")),
-        ("Toolchains", " and ".join(names) if len(names) <= _MOST_NAMES else str(len(names))),
+        ("Toolchains", labels.join_labels(names) if len(names) <= _MOST_NAMES else str(len(names))),
         ("Launches", launches.launch_counts(data).describe()),
     )
 

@@ -67,6 +67,15 @@ def distinct_labels(labels: Collection[str]) -> dict[str, str]:
     return {label: rest or label for label, rest in differences(labels).items()}
 
 
+def join_labels(labels: Collection[str]) -> str:
+    """``MPICH 4.0 and Open MPI 4.1, Boost 1.81``: labels, and the parts that all share once."""
+    rests = differences(labels)
+    if not all(rests.values()):
+        return " and ".join(labels)
+    common_parts = [part for part in min(labels).split(", ") if part not in rests[min(labels)]]
+    return ", ".join((" and ".join(rests.values()), *common_parts))
+
+
 def add_setting(title: str, setting: str) -> str:
     """`title` with the parts of `setting` whose value the title does not name.
 

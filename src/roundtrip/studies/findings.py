@@ -40,7 +40,7 @@ def where_measured(measured_sizes: Collection[int], compared_sizes: Sequence[int
     sizes = [size for size in sorted(compared_sizes) if size in measured_sizes]
     if not sizes or len(sizes) == len(compared_sizes):
         return ""
-    return f" where measured ({_sizes(sizes, sorted(compared_sizes), 2)})"
+    return f" where measured ({size_list(sizes, sorted(compared_sizes), 2)})"
 
 
 @dataclass(frozen=True)
@@ -285,13 +285,15 @@ def _place(points: Sequence[VerdictAt], all_points: Sequence[VerdictAt]) -> str:
     panels = list(by_panel)
     if len(set(map(tuple, by_panel.values()))) == 1:
         is_all = all(sizes == all_by_panel[name] for name, sizes in by_panel.items())
-        at = "" if is_all else f" at {_sizes(by_panel[panels[0]], all_sizes)}"
+        at = "" if is_all else f" at {size_list(by_panel[panels[0]], all_sizes)}"
         if len(panels) == len(all_by_panel):
             return at
         names = "; ".join(panels) if len(panels) <= _MOST_NAMED else f"{len(panels)} toolchains"
         return f"{at} on {names}"
     if len(panels) <= _MOST_NAMED:
-        clauses = (f" at {_sizes(sizes, all_sizes)} on {name}" for name, sizes in by_panel.items())
+        clauses = (
+            f" at {size_list(sizes, all_sizes)} on {name}" for name, sizes in by_panel.items()
+        )
         return " and".join(clauses)
     return f" in {len(points)} of {len(all_points)} comparisons"
 
@@ -310,7 +312,7 @@ def names_or_count(names: Sequence[str], count: int) -> str:
     return ", ".join(unique_names) if is_few else f"{len(names)} of {count}"
 
 
-def _sizes(sizes: list[int], all_sizes: list[int], range_length: int = 3) -> str:
+def size_list(sizes: list[int], all_sizes: list[int], range_length: int = 3) -> str:
     """``1 B to 64 KiB``; the sizes are listed if they are fewer than `range_length`, or the range
     has gaps.
     """

@@ -127,7 +127,9 @@ def test_a_disagreement_beyond_the_intervals_is_flagged(netpipe: float, outcome:
     assert answer.tone == panel_answer.tone == ("bad" if outcome == DISAGREE else "plain")
     words = {AGREE: "agrees", DISAGREE: "disagrees", UNKNOWN: "open"}[outcome]
     assert values.text == (f"{BARRIER}.",) and values.tone == "plain"
-    assert answer.text == (f"NetPIPE against OSU: {words}.",)
+    (text,) = answer.text
+    assert str(text).startswith("OSU latency over the ping-pong of NetPIPE: ")
+    assert str(text).endswith(f"; {words} everywhere.")
 
 
 def test_what_is_not_measured_is_said_of_the_whole() -> None:
@@ -236,10 +238,9 @@ def compared(toolchain: str, outcome: str, kind: str = "") -> Comparison:
 
 def test_toolchains_that_differ_at_one_size_are_named() -> None:
     comparisons = [compared("Open MPI", AGREE), compared("MPICH", DISAGREE)]
-    assert _agreement(comparisons).replace("\xa0", " ") == (
-        "NetPIPE against OSU: agrees in latency at 1 B (Open MPI); disagrees in latency at 1 B "
-        "(MPICH)"
-    )
+    assert [line.replace("\xa0", " ") for line in _agreement(comparisons)] == [
+        "OSU latency over the ping-pong of NetPIPE: 1.0; agrees at 1 B; disagrees at 1 B"
+    ]
 
 
 def test_what_is_emulated_in_part_is_said_of_the_whole() -> None:

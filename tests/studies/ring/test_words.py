@@ -114,9 +114,9 @@ def test_the_answer_says_what_is_gained_and_what_holds(section: Part) -> None:
     assert gain_line.startswith("A region has 12")
     assert gain_line.endswith("best two-sided MPI at 10\xa0kB.")
     assert reason_lines == [
-        "The study's reason “copying costs”: holds.",
-        "The study's reason “control messages cost”: holds in part.",
-        "The study's reason “type processing costs”: does not hold.",
+        "“copying costs” (elepar's study, 2002): holds.",
+        "“control messages cost” (elepar's study, 2002): holds in part.",
+        "“type processing costs” (elepar's study, 2002): does not hold.",
     ]
     top_text = "".join(lines(part(ring_data(TRUTH, launches=5))))
     assert "whatever its size" not in top_text and "(median over its sizes)" in top_text

@@ -1,15 +1,17 @@
-"""The headline at the top of a report: a small table of the main values of each study."""
+"""The headline at the top of a report: the main values of each study, as a table and in words."""
 
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import polars as pl
 
 from roundtrip.collect.columns import setting_texts
 from roundtrip.report import labels, units
-from roundtrip.report.blocks import Cell, Column, Table, number_columns
+from roundtrip.report.blocks import Answer, Cell, Column, Table, answer, number_columns
 from roundtrip.report.data import Data
 from roundtrip.report.speeds import Value, distinct_titles, single_series
 from roundtrip.report.units import Level, Quantity
@@ -18,6 +20,8 @@ from roundtrip.studies.study import Study
 
 #: Maximum rows and toolchain columns of a headline.
 _MOST_ROWS, _MOST_TOOLCHAINS = 8, 4
+#: Maximum values of a study in the answer for a toolchain.
+_MOST_CLAUSES = 2
 _DIRECTIONS = {True: "lower is better", False: "higher is better"}
 
 
@@ -35,11 +39,62 @@ class _Row(NamedTuple):
     lower_is_better: bool
 
 
-def headline(data: Data, study: Study) -> Table | None:
-    """Return a table of medians with intervals over launches, by toolchain; None without values.
+@dataclass(frozen=True)
+class Headline:
+    """The main values of a study: by row and environment, the median and interval over launches.
 
-    If there are too many toolchains, the table shows those that are best in the first row, then
-    those that only other rows have.
+    `titles`: the toolchain of each environment that is shown; `note` says what is not shown.
+    """
+
+    level: Level
+    titles: Mapping[str, str]
+    rows: Mapping[_Row, Mapping[str, Quantity]]
+    note: str
+
+    @property
+    def table(self) -> Table:
+        """A row for each value, a column for each toolchain."""
+        differences = labels.differences({row.setting for row in self.rows})
+        directions = {row.lower_is_better: _DIRECTIONS[row.lower_is_better] for row in self.rows}
+        common = f"; {directions.popitem()[1]}" if len(directions) == 1 else ""
+        blank = Cell(units.NO_VALUE, "muted")
+        return Table(
+            self.level.caption(
+                f"Median over launches, {{level}} rank interval{common}.{self.note}"
+            ),
+            (Column("What"), *number_columns(*self.titles.values())),
+            tuple(
+                (
+                    Cell(
+                        _name(
+                            row, differences[row.setting], directions.get(row.lower_is_better, "")
+                        )
+                    ),
+                    *(Cell(values[name]) if name in values else blank for name in self.titles),
+                )
+                for row, values in self.rows.items()
+            ),
+        )
+
+    def clauses(self, title: str) -> Iterator[str]:
+        """The first values of the toolchain `title` in words, amounts before ratios."""
+        differences = labels.differences({row.setting for row in self.rows})
+        rows = sorted(self.rows, key=lambda row: row.unit in units.UNPRINTED_UNITS)
+        firsts = {row.quantity: row for row in reversed(rows)}
+        for row in [row for row in rows if firsts[row.quantity] is row][:_MOST_CLAUSES]:
+            for environ, value in self.rows[row].items():
+                if self.titles.get(environ) == title:
+                    name = _name(row, differences[row.setting], "")
+                    is_word = name[:2].istitle() and name[1].islower()
+                    lowered = f"{name[0].lower()}{name[1:]}" if is_word else name
+                    yield f"{lowered} {value.without_interval}"
+
+
+def headline(data: Data, study: Study) -> Headline | None:
+    """Return the main values of `study`; None without any.
+
+    If there are too many toolchains, those are shown that are best in the first row, then those
+    that only other rows have.
     """
     level = Level(data.analysis.statistics.confidence_level)
     launches = {row["launch"]: row for row in data.study_launches(study.name).iter_rows(named=True)}
@@ -47,40 +102,40 @@ def headline(data: Data, study: Study) -> Table | None:
     if not rows:
         return None
     titles = distinct_titles({row["environ"]: row["toolchain"] for row in launches.values()})
-    cells = {
+    shown_rows = {
         row: {environ: _cell(values, row.unit, level) for environ, values in by_environ.items()}
         for row, by_environ in list(rows.items())[:_MOST_ROWS]
     }
-    first_row, first_cells = next(iter(cells.items()))
+    first_row, first_cells = next(iter(shown_rows.items()))
     ranking = sorted(
         first_cells,
         key=lambda name: first_cells[name].value * (1 if first_row.lower_is_better else -1),
     )
-    ranking = list(dict.fromkeys([*ranking, *(name for row in cells.values() for name in row)]))
+    ranking = list(
+        dict.fromkeys([*ranking, *(name for row in shown_rows.values() for name in row)])
+    )
     environs = sorted(ranking[:_MOST_TOOLCHAINS], key=titles.__getitem__)
-    differences = labels.differences({row.setting for row in rows})
     notes = [
         f"{shown} of {units.plural(count, noun)}"
         for shown, count, noun in (
-            (len(cells), len(rows), "value"),
+            (len(shown_rows), len(rows), "value"),
             (len(environs), len(titles), "toolchain"),
         )
         if shown < count
     ]
-    rest = f" Shown: {', '.join(notes)}; the rest is below." if notes else ""
-    directions = {row.lower_is_better: _DIRECTIONS[row.lower_is_better] for row in cells}
-    common = f"; {directions.popitem()[1]}" if len(directions) == 1 else ""
-    blank = Cell(units.NO_VALUE, "muted")
-    return Table(
-        level.caption(f"Median over launches, {{level}} rank interval{common}.{rest}"),
-        (Column("What"), *number_columns(*(titles[name] for name in environs))),
-        tuple(
-            (
-                Cell(_name(row, differences[row.setting], directions.get(row.lower_is_better, ""))),
-                *(Cell(by_environ[name]) if name in by_environ else blank for name in environs),
-            )
-            for row, by_environ in cells.items()
-        ),
+    note = f" Shown: {', '.join(notes)}; the rest is below." if notes else ""
+    shown_titles = {environ: titles[environ] for environ in environs}
+    return Headline(level, shown_titles, shown_rows, note)
+
+
+def value_answers(headlines: Sequence[Headline]) -> tuple[Answer, ...]:
+    """An answer for each toolchain that the `headlines` show: its first values of each study."""
+    titles = sorted({title for headline in headlines for title in headline.titles.values()})
+    names = labels.distinct_labels(titles)
+    return tuple(
+        answer(names[title], f": {'; '.join(clauses)}.")
+        for title in titles[:_MOST_TOOLCHAINS]
+        if (clauses := [clause for headline in headlines for clause in headline.clauses(title)])
     )
 
 

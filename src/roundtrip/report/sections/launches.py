@@ -51,6 +51,7 @@ _FACTS = Facts(
 _PAIRS = "pairs.json"
 #: Maximum distinct mismatches among the answers; the section lists all.
 _MOST_MISMATCHES = 3
+_NUMBER = re.compile(r"[+-]?\d+(\.\d+)?")
 _MISMATCH = re.compile(rf"{identity.MISMATCH}.*?(?=; last words: |$)")
 QUESTION = "Did every launch complete?"
 _TONES: dict[str, Tone] = {
@@ -80,28 +81,72 @@ def part(data: Data) -> Part:
     blocks += [*_excluded_nodes(data), *_scheduler_faults(data)]
     blocks += [*_disturbances(data, yardsticks), *spread.blocks(data, yardsticks)]
     title = "Launches: completed, failed and disturbed"
-    return Part("launches", title, tuple(blocks), answers=answers(data), question=QUESTION)
+    return Part(
+        "launches", title, tuple(blocks), answers=answers(data, yardsticks), question=QUESTION
+    )
 
 
-def answers(data: Data) -> tuple[Answer, ...]:
-    """Return an answer for each fault, or one that says that there is none."""
-    faults = tuple(_faults(data))
-    return faults or (Answer(("Every launch completed, and none was disturbed.",), "good"),)
+def answers(data: Data, yardsticks: pl.DataFrame | None = None) -> tuple[Answer, ...]:
+    """Return whether every launch completed, what disturbed launches, and an answer for each fault.
+
+    `yardsticks` are those of `data`, if the caller has them.
+    """
+    counts, lines = launch_counts(data), list(_faults(data))
+    if counts.disturbed:
+        yardsticks = _yardsticks(data) if yardsticks is None else yardsticks
+        text = f"{_disturbance_words(data)} {_change_words(yardsticks)}".strip()
+        lines.append(Answer((text,), "warn"))
+    first = (
+        f"No, {counts.completed} of {counts.target}"
+        if counts.missing
+        else f"Yes, all {counts.target}"
+    )
+    tone: Tone = "bad" if counts.missing else "warn" if lines else "good"
+    return answer(first, f"; {_disturbed_count(counts)}.", tone), *lines
+
+
+def _disturbed_count(counts: Counts) -> str:
+    if not counts.disturbed:
+        return "none was disturbed"
+    again = f", {counts.surplus} made again" if counts.surplus else ""
+    verb = "was" if counts.disturbed == 1 else "were"
+    return f"{counts.disturbed} of {sum(counts.passed.values())} attempts {verb} disturbed{again}"
+
+
+def _disturbance_words(data: Data) -> str:
+    """An example of the most common reason of disturbed launches."""
+    reasons = [why.split("; ")[0] for why in data.completed_launches["disturbed_why"] if why]
+    kinds = Counter(_NUMBER.sub("#", reason) for reason in reasons)
+    example = next(r for r in reasons if _NUMBER.sub("#", r) == kinds.most_common(1)[0][0])
+    return f"Most often: {example}."
+
+
+def _change_words(yardsticks: pl.DataFrame) -> str:
+    """By how much medians over launches would change without the disturbed launches."""
+    changes, lost_count = [], 0
+    for _, group in yardsticks.group_by(["number", *spread.FIGURE_COLUMNS]):
+        calm_median = group.filter(~pl.col("disturbed"))["median"].median()
+        median = group["median"].median()
+        if not isinstance(calm_median, float):
+            lost_count += 1
+        elif isinstance(median, float) and median and group["disturbed"].any():
+            changes.append(abs(calm_median / median - 1))
+    clauses = []
+    if lost_count:
+        clauses.append(f"{units.plural(lost_count, 'median')} would have no launch left")
+    if changes:
+        clauses.append(f"no median would change by more than {units.percent(max(changes))}")
+    return f"Without them {'; '.join(clauses)}." if clauses else ""
 
 
 def _faults(data: Data) -> Iterator[Answer]:
     counts = Counter(data.launches["status"])
-    if count := counts["missing"]:
-        yield answer("Incomplete: ", f"{units.plural(count, 'expected launch')} missing.", "bad")
     if count := counts["partial"]:
         launches = units.plural(count, "launch")
         yield answer("Partial: ", f"{launches} measured too few sizes; left out.", "bad")
     if count := counts["failed"]:
         yield answer("Failed: ", f"{units.plural(count, 'attempt')} at a launch.", "bad")
     yield from _mismatches(data)
-    if count := launch_counts(data).disturbed:
-        launches = units.plural(counts["passed"], "launch")
-        yield answer("Disturbed: ", f"{count} of {launches}, kept and marked.", "warn")
     yield from odd_clock_answers(data)
 
 

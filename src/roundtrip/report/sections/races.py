@@ -154,7 +154,13 @@ def race_answers(all_races: Sequence[Race], titles: Mapping[str, str]) -> tuple[
     disputed = {place for place, names in outcomes_at.items() if len(names) > 1}
     ranking = sorted(outcomes, key=lambda name: (name in _SENTENCES, -len(outcomes[name])))
     tone: Tone = "warn" if ranking == [_UNKNOWN] else "plain"
+    comparisons = units.plural(len(all_races), "comparison")
     answers = []
+    if len([name for name in ranking if name not in _SENTENCES]) > 1:
+        tally = ", ".join(f"{len(outcomes[name])} {name}" for name in ranking)
+        kinds = labels.mark_of_sum(race.setting.kind for race in all_races)
+        text = f"No overall winner; of {comparisons}{kinds} the fastest is: {tally}."
+        answers.append(Answer((text,)))
     for name in ranking:
         sentence = _SENTENCES.get(name, f"{name} is fastest")
         kinds = labels.mark_of_sum(race.setting.kind for race in outcomes[name])
@@ -168,9 +174,12 @@ def race_answers(all_races: Sequence[Race], titles: Mapping[str, str]) -> tuple[
             where = f"everywhere{kinds}"
         elif len({quantity for quantity, _ in places}) > MOST_PLACES or disputed & {*places}:
             # A place where another race has another outcome would contradict its sentence.
-            where = f"in {len(places)} of {units.plural(len(all_races), 'comparison')}{kinds}"
+            where = f"in {len(places)} of {comparisons}{kinds}"
         else:
             where = f"for {_places(places)}"
+        if name not in _SENTENCES:
+            margins = [1 + race.margin for race in outcomes[name]]
+            where += f": {units.speed(min(margins), max(margins))}"
         answers.append(Answer((f"{sentence} {where}.",), tone))
     return tuple(answers)
 

@@ -46,7 +46,7 @@ from roundtrip.stats.verdicts import ClaimVerdict, Verdict
 from roundtrip.studies.derivation import Facts, Pairing, Ratio
 from roundtrip.studies.study import Claim
 
-QUESTION = "Which MPI and which Boost is fastest here?"
+QUESTION = "Which MPI and which Boost is fastest here, and how fast?"
 _MOST_ANSWERS = 6
 _HOW: Text = (
     "A machine drifts from launch to launch by more than most toolchains differ. So launches are "
@@ -74,6 +74,10 @@ class ToolchainsSection:
     def __init__(self, data: Data, toolchains: Toolchains) -> None:
         self._level = Level(data.analysis.statistics.confidence_level)
         self._toolchains = toolchains
+        names = sorted(data.completed_launches["toolchain"].unique())
+        self._alone = f"Only {names[0]} was measured"
+        if len(names) > 1:
+            self._alone = "No toolchains are compared: none ran one case in the same rounds"
 
     @cached_property
     def _by_pair(self) -> dict[Pair, dict[ToolchainComparison, PairedValues]]:
@@ -118,11 +122,12 @@ class ToolchainsSection:
         elif reasons:
             blocks += [Heading(3, title), Items(reasons)]
         all_races, titles = races(verdicts, self._toolchains.comparisons), self._toolchains.titles
+        answers = race_answers(all_races, titles) or (Answer((f"{self._alone}.",)),)
         return Part(
             "toolchains",
             "Toolchains compared",
             tuple(blocks),
-            answers=race_answers(all_races, titles),
+            answers=answers,
             verdicts=race_tables(all_races, titles),
             question=QUESTION,
             panel_answers=tuple(self._each(pairs, verdicts)),
@@ -212,7 +217,7 @@ def _case(setting: Setting) -> str:
 
 
 def section(data: Data) -> ToolchainsSection | None:
-    """Return the section; None if no two toolchains ran the same case."""
+    """Return the section; None for pairs of nodes, unless toolchains are compared as well."""
     toolchains = Toolchains(data)
-    is_asked = toolchains.comparisons or toolchains.refusals
+    is_asked = data.pairs.is_empty() or toolchains.comparisons or toolchains.refusals
     return ToolchainsSection(data, toolchains) if is_asked else None

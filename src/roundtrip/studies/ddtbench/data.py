@@ -172,7 +172,7 @@ _SHORT = {
     REFERENCE: "contiguous",
 }
 #: Name of the row of the study's own example, below our row.
-_STUDY = "the study, 2012"
+_STUDY = f"{EXAMPLE}, study 2012"
 
 
 def overhead_gallery(data: DdtData, panels: Sequence[Panel]) -> Gallery:

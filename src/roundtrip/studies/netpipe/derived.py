@@ -283,7 +283,7 @@ def headline(samples: pl.LazyFrame) -> pl.DataFrame:
     )
     peaks = toolchain_speeds(
         peak.unique(["launch", "case"], maintain_order=True),
-        pl.lit("Peak bandwidth"),
+        pl.lit("Peak bandwidth, ping-pong"),
         size_bytes=None,
         value=pl.col("bandwidth"),
         unit="MB/s",

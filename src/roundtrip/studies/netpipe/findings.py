@@ -6,6 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import polars as pl
+
 from roundtrip.report import labels, units
 from roundtrip.report.blocks import Answer, Cell, Column, Inline, Strong, Table, Text, Tone, answer
 from roundtrip.report.units import Quantity, Unit
@@ -85,17 +87,25 @@ def _outcome(
     return DIFFERS if expectation == "on par" and Verdict.SLOWER in verdicts else BETTER
 
 
-def overall(all_findings: Sequence[Sequence[Finding]], only_arm: str) -> tuple[Answer, ...]:
-    """One line for each statement over all panels; `all_findings` has four for each panel.
+def single_arm_answer(curves: Curves, title: str) -> Answer:
+    """Latency and peak bandwidth in ping-pong of the only measured arm, over all panels."""
+    is_pingpong = pl.col("case").str.starts_with("pingpong/")
+    latencies = curves.times.filter(is_pingpong, size_bytes=1)["median"].to_list()
+    peaks = curves.bandwidth.filter(is_pingpong).group_by(*curves.key_columns).max()["median"]
+    clauses = (
+        [f"{units.span(latencies)} µs half a round trip at {units.size(1)}"] if latencies else []
+    )
+    if not peaks.is_empty():
+        clauses.append(f"at its peak {units.span(peaks.to_list())} MB/s")
+    values = f" in ping-pong: {', '.join(clauses)}" if clauses else " was measured"
+    return Answer((f"{title}{values}; no other way to send is compared with it.",))
 
-    `only_arm`: the title of the arm, if a single one was measured.
-    """
+
+def overall(all_findings: Sequence[Sequence[Finding]]) -> tuple[Answer, ...]:
+    """One line for each statement over all panels; `all_findings` has four for each panel."""
     if not all_findings:
         text = "No ping-pong launch completed: the study's question stays open."
         return (Answer((text,), "warn"),)
-    if only_arm:
-        text = f"Only {only_arm} was measured; no other way to send is compared with it."
-        return (Answer((text,)),)
     groups = [group for group in all_findings if any(finding.evidence for finding in group)]
     if not groups and labels.is_only_simulated(group[0].panel.kind for group in all_findings):
         return (Answer((labels.ONLY_SIMULATED,)),)

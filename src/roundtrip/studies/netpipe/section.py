@@ -20,6 +20,7 @@ from roundtrip.studies.netpipe.findings import (
     findings,
     overall,
     panel_answer,
+    single_arm_answer,
     study_table,
     verdict_table,
 )
@@ -91,7 +92,7 @@ class Section:
             anchor="netpipe",
             title="NetPIPE: what does Boost.MPI cost over raw MPI?",
             blocks=tuple(blocks),
-            answers=overall(all_findings, only_arm),
+            answers=(single_arm_answer(curves, only_arm),) if only_arm else overall(all_findings),
             question=f"How fast is {only_arm} here?" if only_arm else "",
             panel_answers=tuple(map(panel_answer, groups)) if len(groups) > 1 else (),
             verdicts=(verdict_table(groups),) if groups else (),

@@ -218,8 +218,8 @@ def answers_at_longest_rtt(verdicts: Mapping[Claim, ClaimVerdict]) -> list[Answe
     groups: dict[str, list[str]] = {words: [] for words in _WORDS.values()}
     for name in outcomes:
         words = joint_words(outcomes[name], _WORDS, "transport")
-        times = f"{units.ratio_range_text(medians[name])} times as fast"
-        groups.setdefault(words, []).append(f"{name} ({times})")
+        speed = units.speed(min(medians[name]), max(medians[name]))
+        groups.setdefault(words, []).append(f"{name} ({speed.removesuffix(f' {words}')})")
     clauses = [f"{words} in {', '.join(names)}" for words, names in groups.items() if names]
     text = f"Two clusters against one, on an {EMULATED} of {rtt:g} ms: {'; '.join(clauses)}."
     tone = worst_tone(display.TONES[one.verdict] for group in outcomes.values() for one in group)

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from roundtrip.stats.summaries import MEAN, MEDIAN, OVER_LAUNCHES, TOTAL, Kind, Summary
-from roundtrip.studies.derivation import Facts, Pairing, Ratio, Tail, toolchain_speeds
+from roundtrip.studies.derivation import ORIGIN, Facts, Pairing, Ratio, Tail, toolchain_speeds
 
 #: Messages of a validation run and of a simulated run, and warm-up messages, which do not count.
 _FEW_MESSAGES, _WARM_UP = 20, 2
@@ -194,20 +194,50 @@ _QUOTED_POINTS = (
 )
 
 
+#: The least time in µs that is compared: ten units of the last digit that the programs print.
+_LEAST_US = 0.1
+
+
 def speeds(samples: pl.LazyFrame, sizes: Sequence[int]) -> pl.DataFrame:
-    """The typical value of each launch at the points that are often quoted: columns SPEEDS."""
-    quotes = pl.DataFrame(
-        _QUOTED_POINTS, schema={"case": pl.String, "size_bytes": pl.Int64}, orient="row"
+    """The typical value of each launch at the points that are often quoted: columns SPEEDS.
+
+    Without points at which a launch has a time below `_LEAST_US`: its digits are too few.
+    """
+    is_resolved = (pl.col("unit") != "µs") | (pl.col("value") >= _LEAST_US)
+    quotes = _quotes(typical_values(samples, ["launch"]))
+    return quotes.filter(is_resolved.all().over("what", "size_bytes"))
+
+
+def headline(samples: pl.LazyFrame) -> pl.DataFrame:
+    """Latency, peak of the bandwidth one way, and the other quoted points: columns SPEEDS."""
+    values = typical_values(samples, ["launch"])
+    quotes = _quotes(values)
+    is_latency = quotes["what"] == "OSU latency"
+    peaks = values.filter(case="bw", metric="bandwidth").sort("value").unique("launch", keep="last")
+    peak = _named(
+        peaks.sort("launch"), pl.lit("OSU bw, peak"), size_bytes=None, **dict.fromkeys(ORIGIN)
     )
-    values = typical_values(samples, ["launch"]).join(quotes, on=["case", "size_bytes"])
-    is_rate = pl.col("metric") == "bandwidth"
+    return pl.concat([quotes.filter(is_latency), peak, quotes.filter(~is_latency)])
+
+
+def _quotes(values: pl.DataFrame) -> pl.DataFrame:
+    """The quoted points of `typical_values`."""
+    schema = {"case": pl.String, "size_bytes": pl.Int64}
+    quotes = pl.DataFrame(_QUOTED_POINTS, schema, orient="row")
     is_main = pl.col("metric").is_in(["half_round_trip_time", "operation_time", "bandwidth"])
+    quoted_values = quotes.join(values, on=list(schema), maintain_order="left").filter(is_main)
+    return _named(quoted_values, pl.concat_str(pl.lit("OSU "), "case"))
+
+
+def _named(values: pl.DataFrame, what: pl.Expr, **columns: None) -> pl.DataFrame:
+    is_rate = pl.col("metric") == "bandwidth"
     return toolchain_speeds(
-        values.filter(is_main),
-        pl.concat_str(pl.lit("OSU "), "case"),
+        values,
+        what,
         value=pl.when(is_rate).then("value").otherwise(pl.col("value") * 1e6),
         unit=pl.when(is_rate).then(pl.lit("MB/s")).otherwise(pl.lit("µs")),
         lower_is_better=~is_rate,
+        **columns,
     )
 
 

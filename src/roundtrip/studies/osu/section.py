@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 
 import polars as pl
@@ -30,7 +30,7 @@ from roundtrip.report.units import Quantity, Unit
 from roundtrip.stats.summaries import Interval
 from roundtrip.stats.verdicts import ClaimVerdict
 from roundtrip.studies import display
-from roundtrip.studies.findings import names_or_count, where_measured
+from roundtrip.studies.findings import size_list, where_measured
 from roundtrip.studies.osu import Thresholds, derived
 from roundtrip.studies.osu.curves import (
     AGREE,
@@ -66,7 +66,7 @@ def times(curves: Curves) -> Table:
     return Table(
         curves.level.caption(
             f"Times in {Unit.US}: median over launches, {{level}} rank interval. OSU prints two "
-            "decimals."
+            "decimals; toolchains are not compared by times below 0.1 µs."
         ),
         (
             *text_columns("Toolchain", "Benchmark"),
@@ -231,7 +231,9 @@ def overall(curves: Curves, comparisons: Sequence[Comparison]) -> tuple[Answer, 
     ]:
         clauses.append(f"latency {units.span(latencies, 1e6)} µs at {units.size(8)}")
     if peaks := [peak for panel in curves.panels if (peak := _peak(curves, panel, "bw"))]:
-        clauses.append(f"bandwidth one way up to {units.span([rate for _, rate in peaks])} MB/s")
+        clauses.append(
+            f"bandwidth one way at its peak {units.span([rate for _, rate in peaks])} MB/s"
+        )
     if not clauses:
         clauses += [
             words for collective in _COLLECTIVES if (words := _collective(curves, *collective))
@@ -239,10 +241,8 @@ def overall(curves: Curves, comparisons: Sequence[Comparison]) -> tuple[Answer, 
     kind = labels.mark_of_sum(panel.kind for panel in curves.panels)
     text = "; ".join(clauses) or "see below"
     values = Answer((f"{text[0].upper()}{text[1:]}{kind}.",))
-    agreement = _agreement(comparisons)
-    if not agreement:
-        return (values,)
-    return values, Answer((f"{agreement}{kind}.",), _answer_tone(comparisons))
+    tone = _answer_tone(comparisons)
+    return values, *(Answer((f"{line}{kind}.",), tone) for line in _agreement(comparisons))
 
 
 def panel_answer(curves: Curves, panel: Panel, comparisons: Sequence[Comparison]) -> Answer:
@@ -258,8 +258,7 @@ def panel_answer(curves: Curves, panel: Panel, comparisons: Sequence[Comparison]
     for name, size in _COLLECTIVES:
         if value := curves.point(panel, name, "operation_time", size):
             clauses.append(f"{name} {_us(value)}")
-    if agreement := _agreement(panel_comparisons):
-        clauses.append(agreement)
+    clauses += _agreement(panel_comparisons)
     words = "; ".join(clauses) or "see below"
     return Answer((Strong(panel.label), f": {words}."), _answer_tone(panel_comparisons))
 
@@ -298,30 +297,25 @@ def _peak(curves: Curves, panel: Panel, benchmark: str) -> tuple[int, float] | N
 _WORDS = {AGREE: "agrees", DISAGREE: "disagrees", UNKNOWN: "open"}
 
 
-def _agreement(comparisons: Sequence[Comparison]) -> str:
-    """Where NetPIPE agrees, disagrees, or the result is open; "" if it was not compared.
+def _agreement(comparisons: Sequence[Comparison]) -> Iterator[str]:
+    """For each pair the range of its ratios, and the sizes at which OSU and NetPIPE agree or not.
 
-    With several panels, each place names its own: they may differ at one size.
+    With several panels a size may be named twice: they may differ there.
     """
-    if not comparisons:
-        return ""
-    names = labels.distinct_labels({comparison.panel.label for comparison in comparisons})
-    where: dict[str, list[str]] = {}
-    for comparison in comparisons:
-        at = f"{comparison.pair.benchmark} at {units.size(comparison.size_bytes)}"
-        if len(names) > 1:
-            at = f"{at} ({names[comparison.panel.label]})"
-        where.setdefault(comparison.outcome, []).append(at)
-    if len(where) == 1:
-        return f"NetPIPE against OSU: {_WORDS[comparisons[0].outcome]}"
-    clauses = [
-        f"{_WORDS[name]} in {names_or_count(where[name], len(comparisons))}"
-        for name in TONES
-        if name in where
-    ]
-    if AGREE not in where:
-        clauses.insert(0, f"{_WORDS[AGREE]} nowhere")
-    return f"NetPIPE against OSU: {'; '.join(clauses)}"
+    for pair in dict.fromkeys(comparison.pair for comparison in comparisons):
+        group = [comparison for comparison in comparisons if comparison.pair == pair]
+        sizes: dict[str, set[int]] = {}
+        for comparison in group:
+            sizes.setdefault(comparison.outcome, set()).add(comparison.size_bytes)
+        all_sizes = sorted(set.union(*sizes.values()))
+        clauses = [
+            f"{_WORDS[name]} at {size_list(sorted(sizes[name]), all_sizes)}"
+            for name in TONES
+            if name in sizes
+        ]
+        ratios = units.span([comparison.ratio for comparison in group], digits=2)
+        where = "; ".join(clauses) if len(sizes) > 1 else f"{_WORDS[group[0].outcome]} everywhere"
+        yield f"OSU {pair.words.replace(' / ', ' over the ')} of NetPIPE: {ratios}; {where}"
 
 
 def _answer_tone(comparisons: Sequence[Comparison]) -> Tone:

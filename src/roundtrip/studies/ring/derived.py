@@ -46,7 +46,7 @@ READ_VARIANTS = {name: f"{name}-read" for name in (REGION, "mpi-shm", "mpi", "pv
 TWO_SIDED, BEST_TWO_SIDED = ("mpi", "mpi-typed", "mpi-sync"), "best"
 #: Sizes at which the study gives its effective bandwidth in memory, and on 10BASE-T, bytes.
 STUDY_SIZE, HUB_SIZE = 10_000, 1_000
-_HEADLINE_SIZES = (10, STUDY_SIZE, 1_000_000)
+_HEADLINE_SIZES = (10, 1_000, STUDY_SIZE, 1_000_000)
 
 #: Perf variables of a ReFrame check: unit, and the point whose time of a pass (us) or effective
 #: bandwidth (MB/s) they are; None: they are made from several points.

@@ -125,14 +125,7 @@ def overall_answers(
     by_reason: dict[str, list[Finding]] = {}
     for finding in regular_findings or all_findings:
         by_reason.setdefault(finding.statement.short, []).append(finding)
-    reasons = [
-        Answer(
-            (f"The study's reason “{name[0].lower()}{name[1:]}”: {_outcome_words(group)}.",),
-            worst_tone(finding.tone for finding in group),
-        )
-        for name, group in by_reason.items()
-    ]
-    return (*costs, *reasons)
+    return (*costs, *(line for group in by_reason.values() for line in _reason_answers(group)))
 
 
 def _cost_lines(curves: Curves, panels: Sequence[Panel], settings: Thresholds) -> Iterator[str]:
@@ -156,21 +149,23 @@ def _gain_lines(curves: Curves, panels: Sequence[Panel]) -> Iterator[str]:
         yield f"A region has {times} times the bandwidth of the best two-sided MPI at {size}."
 
 
-def _outcome_words(group: Sequence[Finding]) -> str:
-    """The outcome; if there are several, each with the names of its pairs, or their number."""
+def _reason_answers(group: Sequence[Finding]) -> Iterator[Answer]:
+    """An answer on one reason for each outcome; if there are several, each names its pairs."""
+    name = group[0].statement.short
+    reason = f"“{name[0].lower()}{name[1:]}” (elepar's study, 2002)"
     panel_names = labels.distinct_labels({finding.panel.label for finding in group})
-    pairs_by_outcome: dict[str, list[str]] = {}
+    by_outcome: dict[str, list[Finding]] = {}
     for finding in group:
-        pair = finding.panel.title(finding.variant)
-        if len(panel_names) > 1:
-            pair += f" ({panel_names[finding.panel.label]})"  # PVM, XDR (MPICH 4.0)
-        pairs_by_outcome.setdefault(finding.sentence, []).append(pair)
-    if len(pairs_by_outcome) == 1:
-        return next(iter(pairs_by_outcome))
-    return "; ".join(
-        f"{outcome} for {names_or_count(pairs, len(group))}"
-        for outcome, pairs in pairs_by_outcome.items()
-    )
+        by_outcome.setdefault(finding.sentence, []).append(finding)
+    for outcome, findings_ in by_outcome.items():
+        where = ""
+        if len(by_outcome) > 1:
+            pairs = [finding.panel.title(finding.variant) for finding in findings_]
+            if len(panel_names) > 1:  # PVM, XDR (MPICH 4.0)
+                labels_ = (panel_names[finding.panel.label] for finding in findings_)
+                pairs = [f"{pair} ({label})" for pair, label in zip(pairs, labels_, strict=True)]
+            where = f" for {names_or_count(pairs, len(group))}"
+        yield Answer((f"{reason}: {outcome}{where}.",), worst_tone(f.tone for f in findings_))
 
 
 def panel_answer(
