@@ -111,7 +111,7 @@ def _words(model: type[Record]) -> str:
 def _limits() -> Iterator[str]:
     yield from ("", "## Limits of files that are read", "")
     yield "Files that others may have written are decoded in a process of its own:"
-    yield from ("", "| | a file may take | and for each MiB of it |", "|---|---|---|")
+    yield from ("", "| limit | a file may take | and for each MiB of it |", "|---|---|---|")
     memory = f"{reader.MEMORY >> 20} MiB, at most {reader.MOST_MEMORY >> 30} GiB"
     yield f"| memory | {memory} | {reader.MEMORY_PER_BYTE} MiB |"
     seconds = f"{reader.SECONDS_PER_BYTE * 2**20:.2f} s"
