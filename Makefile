@@ -120,7 +120,6 @@ night: setup ## real nights on 16 + 16 virtual nodes: are the sick ones named, a
 # Pages keep their places, so that links between them hold.
 SITE_PAGES = '*.md' '*.toml' docs samples spack_repo/LICENSE-* ':!tests/*/*'
 site: setup-test ## docs, samples and their index as a static site: build/site/html
-	@$(BIN)/python -c 'import material' 2>/dev/null || $(BIN)/pip install -q --require-hashes -r requirements-site.lock
 	@rm -rf build/site && mkdir -p build/site/pages
 	@git ls-files -z $(SITE_PAGES) | xargs -0 cp --parents -t build/site/pages
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet

@@ -20,6 +20,7 @@ APT = (HERE / "apt-packages.txt").read_text()
 TEST = listed_packages(APT, ("campaign", "test"))
 OPTIONAL = listed_packages(APT, ("test if offered",))
 ROOTLESS = Path("site-configs", "local", "rootless.lock")
+TEST_LOCK = Path("site-configs", "local", "test.lock")
 DNF = listed_packages((HERE / "dnf-packages.txt").read_text(), ("campaign",))
 TOOLS = (
     *("awk", "cat", "cp", "date", "dirname", "env", "flock", "grep", "mkdir", "rm", "sh"),
@@ -61,17 +62,17 @@ done""",
         self.add("apt-cache", f"shift; for n in {names}; do {line}; done")
 
     def rootless(self) -> None:
-        """A compiler, a `pip` that installs nothing, and an apt-get that downloads a package."""
+        """A compiler and an apt-get that downloads a package."""
         for name in ("g++", "make", "xz"):
             self.add(name, "exit 0")
         self.add("apt-get", f'echo "$@" >>{self.root}/apt-calls; touch cli11.deb')
         self.add("dpkg-deb", 'echo "$@" >$3/usr/unpacked')
-        script(self.root / ".venv" / "bin" / "pip", f'echo "$@" >>{self.root}/pip-calls')
 
     def complete_python(self) -> None:
-        """A .venv whose stamp matches, with a `roundtrip` that prints its arguments."""
+        """A .venv whose stamp matches; `roundtrip` prints its arguments, `pip` logs them."""
         venv = self.root / ".venv"
         script(venv / "bin" / "roundtrip", 'echo "called: $*"')
+        script(venv / "bin" / "pip", f'echo "$@" >>{self.root}/pip-calls')
         (venv / "pyvenv.cfg").write_text(f"command = python3 -m venv {venv}\n")
         parts = ("requirements.lock", "pyproject.toml", ".venv/pyvenv.cfg")
         content = b"".join((self.root / part).read_bytes() for part in parts)
@@ -108,9 +109,16 @@ done""",
 def machine(tmp_path: Path) -> Machine:
     root, programs = tmp_path / "checkout", tmp_path / "programs"
     (root / "site-configs" / "local").mkdir(parents=True)
-    for name in ("bootstrap", "apt-packages.txt", "dnf-packages.txt", "rootless.lock"):
+    for name in (
+        "bootstrap",
+        "apt-packages.txt",
+        "dnf-packages.txt",
+        ROOTLESS.name,
+        TEST_LOCK.name,
+    ):
         shutil.copy(HERE / name, root / "site-configs" / "local")
-    (root / "requirements.lock").write_text("x==1\n")
+    for name in ("requirements.lock", "requirements-site.lock"):
+        (root / name).write_text("x==1\n")
     (root / "pyproject.toml").write_text("[project]\n")
     programs.mkdir()
     for name in TOOLS:
@@ -245,6 +253,22 @@ def test_a_user_who_is_no_root_does_without_packages_that_tests_want(machine: Ma
     machine.debian(OPTIONAL, user=1000)
     assert machine.run("test").returncode == 0
     assert machine.apt_calls() == []
+
+
+def test_tests_take_the_packages_of_their_locks_once_and_again_when_these_change(
+    machine: Machine,
+) -> None:
+    machine.debian([], user=0)
+    calls = machine.root / "pip-calls"
+    assert machine.run().returncode == 0 and not calls.exists(), "a campaign takes none"
+    for expected_count in (1, 1):
+        assert machine.run("test").returncode == 0
+        assert len(calls.read_text().splitlines()) == expected_count
+    (call,) = calls.read_text().splitlines()
+    assert call.endswith(f"-r requirements-site.lock -r {machine.root / TEST_LOCK}")
+    (machine.root / TEST_LOCK).write_text("y==2\n")
+    assert machine.run("test").returncode == 0
+    assert len(calls.read_text().splitlines()) == 2
 
 
 def test_without_root_a_campaign_takes_wheels_and_unpacks_packages(machine: Machine) -> None:

@@ -48,7 +48,15 @@ def test_no_tracked_file_names_a_registry_host() -> None:
     assert offenders == []
 
 
-@pytest.mark.parametrize("name", ["requirements.lock", "requirements-site.lock"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "requirements.lock",
+        "requirements-site.lock",
+        "site-configs/local/rootless.lock",
+        "site-configs/local/test.lock",
+    ],
+)
 def test_locked_requirements_have_hashes_and_no_address(name: str) -> None:
     text = (ROOT / name).read_text()
     assert "://" not in text

@@ -7,6 +7,7 @@ prints the processor time in seconds that a page takes until it is drawn (``... 
 from __future__ import annotations
 
 import base64
+import importlib.util
 import json
 import os
 import select
@@ -24,6 +25,9 @@ CHROMIUM = (
     shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 )
 WHY_SKIPPED = "no Chromium here: apt install chromium"
+_AXE = importlib.util.find_spec("axe_playwright_python")
+#: Why no page can be searched for what keeps readers out; "" if it can.
+WHY_NO_AXE = WHY_SKIPPED if CHROMIUM is None else "" if _AXE else "no axe here: make setup-test"
 _OPTIONS = (
     *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
@@ -97,6 +101,18 @@ class Browser:
     def print(self, file: Path) -> None:
         """A PDF of the page."""
         file.write_bytes(base64.b64decode(self.ask("Page.printToPDF")["data"]))
+
+    def barriers(self) -> list[str]:
+        """What axe finds wrong with the page, all of it unfolded: rule and first element."""
+        assert _AXE and _AXE.origin
+        axe = Path(_AXE.origin).with_name("axe.min.js").read_text(encoding="utf-8")
+        self.run("document.querySelectorAll('details').forEach(it => { it.open = true; })")
+        self.run("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+        found: list[str] = self.run(
+            f"{axe};axe.run({{resultTypes: ['violations']}}).then(found =>"
+            " found.violations.map(it => `${it.id}: ${it.nodes[0].html}`.slice(0, 300)))"
+        )
+        return found
 
     def faults(self) -> list[str]:
         """What the console shows as a fault, and every exception."""
