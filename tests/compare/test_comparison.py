@@ -285,11 +285,11 @@ def test_launches_are_not_compared_with_themselves(tree: Tree, between: Between)
 
 
 @pytest.mark.parametrize(
-    ("launches_needed", "words"), [(None, "on par"), (7, "cannot tell: 7 would")]
+    ("status", "words"),
+    [(Status.ON_PAR, "on par"), (Status.CANNOT_TELL, "cannot tell: 4 give no interval; 7 would")],
 )
-def test_the_outcome_of_an_open_claim_says_what_would_do(
-    launches_needed: int | None, words: str
-) -> None:
-    verdict = SimpleNamespace(launches_needed=launches_needed, words="cannot tell: 7 would")
-    row = SimpleNamespace(verdict=verdict, status=Status.ON_PAR, ratios_missing=None)
+def test_the_outcome_of_an_open_claim_says_what_would_do(status: Status, words: str) -> None:
+    interval = SimpleNamespace(exists=False)
+    verdict = SimpleNamespace(interval=interval, words="cannot tell: 4 give no interval; 7 would")
+    row = SimpleNamespace(verdict=verdict, status=status, ratios_missing=None)
     assert model.describe_outcome(row) == words  # type: ignore[arg-type]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
@@ -16,7 +18,9 @@ from roundtrip.compare import forms, model
 from roundtrip.compare.model import Comparison, Series
 from roundtrip.compare.side import Fact
 from roundtrip.report import units
+from roundtrip.stats.verdicts import Verdict
 
+RUN = "local/synthetic/2026-11-21 07:00 UTC"
 HOSTILE = "<b>|x`](y)\x1b[31m\x00\ud800 & *z*"
 
 
@@ -113,7 +117,8 @@ def test_the_table_shows_what_differs_and_with_all_the_rest(comparison: Comparis
         f"Removed: NetPIPE, mode pingpong, placement shared-memory, on local:smp with {THIRD}"
         in text
     )
-    assert text.splitlines()[-1].startswith(f"{len(comparison.rows)} series compared: ")
+    count = f": {len(comparison.rows)} series compared: "
+    assert text.splitlines()[-1].startswith(f"{MPICH} against {OPENMPI}, {RUN}{count}")
 
 
 def test_the_table_of_hostile_names_moves_no_cursor(hostile: Comparison) -> None:
@@ -133,13 +138,68 @@ def test_columns_says_how_wide_a_pipe_is_and_series_stay_whole(
 ) -> None:
     monkeypatch.setenv("COLUMNS", str(columns))
     text = forms.as_text(comparison, console=Console())
+    *lines, summary = text.splitlines()
+    assert all(len(line) <= columns for line in lines)
+    assert model.summary(comparison) == summary
     table = text.partition("Speed, new over base")[2].partition("Case 1:")[0]
-    assert table and all(len(line) <= columns for line in table.splitlines())
     row = comparison.rows[0]
     words = " ".join(table.split())
     assert units.printable(model.describe_series(row)) in words
     assert units.printable(f"{row.status} {model.cells(row)[4].text}") in words
     assert "1 other; --all" not in text
+
+
+@pytest.mark.parametrize("columns", [80, 160])
+def test_an_open_claim_has_its_range_and_the_launches_that_it_lacks(
+    comparison: Comparison, monkeypatch: pytest.MonkeyPatch, columns: int
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    first = comparison.rows[0]
+    assert first.verdict
+    interval = replace(first.verdict.interval, low=0.96, median=1.0, high=1.06)
+    open_claim = replace(first.verdict, interval=interval, verdict=Verdict.CANNOT_TELL)
+    for verdict, words in (
+        (replace(open_claim, extra_launches=14), "(open: about 14 more launches)"),
+        (open_claim, "(open)"),
+    ):
+        rows = (replace(first, verdict=verdict),)
+        text = forms.as_text(replace(comparison, rows=rows), console=Console())
+        lines = [re.split(" {2,}|│", line.strip(" │"))[-1].strip() for line in text.splitlines()]
+        assert f"4.2 % slower to 6 % faster {words}" in " ".join(lines)
+        assert f"cannot tell: 4.2 % slower to 6 % faster {words}" in forms.as_junit(
+            replace(comparison, rows=rows)
+        )
+
+
+def test_a_side_is_its_night_and_its_toolchain(comparison: Comparison, tmp_path: Path) -> None:
+    base = comparison.base
+    lines = forms.as_text(comparison).splitlines()
+    assert lines[:2] == [f"base {RUN}, {OPENMPI}", f"new  {RUN}, {MPICH}"]
+    assert base.name in forms.as_text(comparison, all_facts=True).replace("\n", "")
+    folder = tmp_path / "2026-11-21.2" / "r3" / "bundle"
+    night = replace(base, data=replace(base.data, folder=folder), selection={"boost": "1.81"})
+    assert model.describe_side(night) == "local/synthetic/2026-11-21.2/r3, 2 toolchains, boost=1.81"
+    summary = model.summary(replace(comparison, base=night))
+    assert summary.startswith(f"{RUN}, {MPICH} against local/synthetic/2026-11-21.2/r3, 2 toolch")
+
+
+def test_a_command_is_a_line_of_its_own(
+    comparison: Comparison, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    command = f"roundtrip ab {OPENMPI} {MPICH} --checks NetPIPE:mode=pingpong --site local"
+    advised = replace(comparison, advice=f"to measure both interleaved: {command}")
+    lines = forms.as_text(advised, console=Console()).splitlines()
+    assert lines[lines.index("To measure both interleaved:") + 1].strip() == command
+
+
+def test_of_an_mpi_library_the_version_is_enough(comparison: Comparison) -> None:
+    fact = Fact("MPI library", "Open MPI v4.1.4, package: Debian", "MPICH Version: 4.0.2")
+    text = forms.as_text(replace(comparison, facts=(fact,)))
+    assert "Open MPI v4.1.4 " in text and "Debian" not in text
+    assert "Debian" in forms.as_text(replace(comparison, facts=(fact,)), all_facts=True)
+    rebuilt = replace(fact, new="Open MPI v4.1.4, package: own")
+    assert "Debian" in forms.as_text(replace(comparison, facts=(rebuilt,)))
 
 
 def test_of_many_facts_that_differ_three_are_shown(comparison: Comparison) -> None:

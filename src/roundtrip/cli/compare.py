@@ -35,7 +35,12 @@ FAIL_ON = Annotated[
     str | None,
     typer.Option(metavar="3%", help="Least regression that fails; minimum_effect by default."),
 ]
-ALL = Annotated[bool, typer.Option("--all", help="Show facts that do not differ too.")]
+ALL = Annotated[
+    bool,
+    typer.Option(
+        "--all", help="Show all facts that differ, not only three, and those that do not."
+    ),
+]
 
 
 @app.command()

@@ -59,7 +59,7 @@ def as_text(comparison: Comparison, all_facts: bool = False, console: Console | 
     )
     with page.capture() as capture:
         for label, side in (("base", comparison.base), ("new ", comparison.new)):
-            _print_line(page, f"{label} {model.describe_side(side)}")
+            _print_line(page, f"{label} {model.describe_side(side, all_facts)}")
         _print_facts(page, comparison, all_facts)
         cases = list(dict.fromkeys(model.describe_case(row) for row in comparison.rows))
         if cases:
@@ -70,13 +70,17 @@ def as_text(comparison: Comparison, all_facts: bool = False, console: Console | 
         for number, case in enumerate(cases, 1):
             _print_line(page, f"Case {number}: {case}")
         for line in (*model.unmatched_cases(comparison), *model.notes(comparison)):
-            _print_line(page, line)
-        _print_line(page, model.summary(comparison))
+            text, found, rest = line.partition(": roundtrip ")
+            _print_line(page, f"{text}:" if found else text)
+            if found:
+                _print_line(page, f"  roundtrip {rest}", is_pasted=True)
+        _print_line(page, model.summary(comparison), is_pasted=True)
     return capture.get()
 
 
-def _print_line(page: Console, text: str) -> None:
-    page.print(Line(printable(text)), soft_wrap=True)
+def _print_line(page: Console, text: str, is_pasted: bool = False) -> None:
+    """Print `text` in lines of the page's width, or in one line if people paste it."""
+    page.print(Line(printable(text)), soft_wrap=is_pasted)
 
 
 def _print_facts(page: Console, comparison: Comparison, all_facts: bool) -> None:
@@ -84,7 +88,7 @@ def _print_facts(page: Console, comparison: Comparison, all_facts: bool) -> None
     if not facts:
         _print_line(page, "Provenance: everything that is recorded is the same.")
         return
-    visible_facts = facts if all_facts else facts[:_FACTS]
+    visible_facts = facts if all_facts else [fact.brief for fact in facts[:_FACTS]]
     title = "All that is recorded" if all_facts else "What differs besides speed"
     page.print(terminal_table(_fact_table(title, visible_facts, " =")))
     if more := len(facts) - len(visible_facts):
@@ -111,12 +115,13 @@ def _wide_table(rows: Sequence[Row], cases: list[str]) -> Table:
 
 
 def _narrow_table(rows: Sequence[Row], cases: list[str]) -> Table:
-    """Verdict, ratio with interval, and the whole name of each series."""
+    """Verdict, ratio with interval, the whole name of each series, and what an open one lacks."""
     table_rows = []
     for row in rows:
         number = f"; case {1 + cases.index(model.describe_case(row))}" if len(cases) > 1 else ""
         *_, ratio, _, _, outcome = model.cells(row)
-        name = Cell(f"{model.describe_series(row)}{number}")
+        doubt = f": {text}" if (text := model.describe_doubt(row)) else ""
+        name = Cell(f"{model.describe_series(row)}{number}{doubt}")
         table_rows.append((replace(outcome, content=str(row.status)), ratio, name))
     columns = (Column("Verdict"), Column("Ratio", "right"), Column("Series"))
     return Table("Speed, new over base", columns, tuple(table_rows))
@@ -184,7 +189,9 @@ def as_markdown(comparison: Comparison, all_facts: bool = False) -> str:
 def _blocks(comparison: Comparison, all_facts: bool) -> Iterator[Block]:
     yield Paragraph((Strong(model.summary(comparison)),))
     sides = (("base", comparison.base), ("new", comparison.new))
-    yield Items(tuple((f"{label}: {model.describe_side(side)}",) for label, side in sides))
+    yield Items(
+        tuple((f"{label}: {model.describe_side(side, all_facts)}",) for label, side in sides)
+    )
     if regressions := [row for row in comparison.rows if row.status is Status.REGRESSED]:
         yield _series_table("Regressed", regressions)
     if facts := model.facts_to_show(comparison, all_facts):

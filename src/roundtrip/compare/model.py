@@ -17,6 +17,7 @@ from roundtrip.stats.sequential import FORECAST_ROUNDS
 from roundtrip.stats.settings import Levels
 from roundtrip.stats.summaries import Interval
 from roundtrip.stats.verdicts import ClaimVerdict, Family, Verdict
+from roundtrip.studies.findings import undecided_text
 
 
 class Status(StrEnum):
@@ -154,7 +155,17 @@ _TONES: Mapping[Status, Tone] = {Status.REGRESSED: "bad", Status.IMPROVED: "good
 
 
 def summary(comparison: Comparison) -> str:
-    """One line: the number of series of each status, and of the cases that are lost."""
+    """One line: both sides, the number of series of each status, and of the cases that are lost."""
+    return f"{_describe_sides(comparison.base, comparison.new)}: {_summarize(comparison)}"
+
+
+def _describe_sides(base: Side, new: Side) -> str:
+    if base.run == new.run:
+        return f"{new.choice} against {base.choice}, {new.run}"
+    return f"{new.run}, {new.choice} against {base.run}, {base.choice}"
+
+
+def _summarize(comparison: Comparison) -> str:
     if not comparison.rows:
         return "nothing is comparable: no case completed on both sides"
     counts = comparison.counts
@@ -165,11 +176,12 @@ def summary(comparison: Comparison) -> str:
     return line
 
 
-def describe_side(side: Side) -> str:
-    """A side with its campaign, site, night and bundle."""
-    manifest = side.data.manifest
-    run = f"{manifest.data['campaign']} on {manifest.data['site']}, {side.night}"
-    return f"{side.name} ({run}, bundle {manifest.digest[:16]})"
+def describe_side(side: Side, all_facts: bool = False) -> str:
+    """The run and the choice of a side; `all_facts`: also how the user named it, and its bundle."""
+    if not all_facts:
+        return f"{side.run}, {side.choice}"
+    digest = side.data.manifest.digest[:16]
+    return f"{side.run}, {side.choice}, {side.night}, bundle {digest}: {side.name}"
 
 
 def describe_series(row: Row) -> str:
@@ -196,9 +208,18 @@ def describe_outcome(row: Row) -> str:
         base, new = row.series.base.toolchain, row.series.new.toolchain
         faster = new if row.status is Status.IMPROVED else base
         return str(row.status) if base == new else f"{row.status}: {faster} is faster"
+    return f"{row.status}: {doubt}" if (doubt := describe_doubt(row)) else str(row.status)
+
+
+def describe_doubt(row: Row) -> str:
+    """The range of an open claim and the launches that it lacks; "" of any other series."""
+    if row.verdict is None or row.status is not Status.CANNOT_TELL:
+        return ""
     if row.ratios_missing is not None:
-        return f"{row.status}: {describe_missing_rounds(row)}"
-    return str(row.status) if row.verdict.launches_needed is None else row.verdict.words
+        return undecided_text([row.verdict], more=f": {describe_missing_rounds(row)}")
+    if row.verdict.interval.exists:
+        return undecided_text([row.verdict])
+    return row.verdict.words.partition(": ")[2]
 
 
 def describe_missing_rounds(row: Row) -> str:

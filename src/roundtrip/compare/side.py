@@ -11,7 +11,7 @@ import re
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -110,6 +110,22 @@ class Side:
         if not cases:
             raise UserError(f"{self.name}: no launch completed, so there is nothing to compare")
         return cases
+
+    @property
+    def run(self) -> str:
+        """The run: ``SITE/CAMPAIGN/DATE/rN`` of a published report, otherwise with its start."""
+        revision, facts = self.data.folder.parent, self.data.manifest.data
+        is_published = published.number(revision.name) is not None
+        night = f"{revision.parent.name}/{revision.name}" if is_published else self.night
+        return f"{facts['site']}/{facts['campaign']}/{night}"
+
+    @property
+    def choice(self) -> str:
+        """The toolchain, or the number of toolchains; and the rest of the selection."""
+        names = {case.toolchain for case in self.cases}
+        toolchain = names.pop() if len(names) == 1 else f"{len(names)} toolchains"
+        rest = (f"{key}={value}" for key, value in self.selection.items() if key != "toolchain")
+        return ", ".join([toolchain, *rest])
 
     @property
     def night(self) -> str:
@@ -256,12 +272,13 @@ def open_sources(reports: Path) -> Iterator[Sources]:
 
 #: Beginnings of machine facts that vary without a cause, or that repeat other facts.
 _VOLATILE_FACTS = ("hostname", "load average", "steal share", "schema", "fingerprint")
+_MPI_LIBRARY = "MPI library"
 #: Names of the facts of a toolchain, by the field of a case.
 _CASE_FACTS = {
     "site": "site",
     "partition": "partition",
     "toolchain": "toolchain",
-    "mpi": "MPI library",
+    "mpi": _MPI_LIBRARY,
     "boost": "Boost",
     "compiler": "compiler",
     "flags": "flags",
@@ -283,6 +300,13 @@ class Fact:
     def differs(self) -> bool:
         """Whether the two sides differ."""
         return self.base != self.new
+
+    @property
+    def brief(self) -> Fact:
+        """Of MPI libraries name and version alone, if these differ; otherwise the same fact."""
+        base, new = (value.partition(",")[0] for value in (self.base, self.new))
+        is_shorter = self.name == _MPI_LIBRARY and base != new
+        return replace(self, base=base, new=new) if is_shorter else self
 
 
 def facts(base: Side, new: Side, pairs: Sequence[Pair]) -> tuple[Fact, ...]:

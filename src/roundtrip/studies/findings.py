@@ -210,19 +210,23 @@ def _clause(
     return f"not measured{place}"
 
 
-def undecided_text(verdicts: Sequence[ClaimVerdict], place: str = "") -> str:
+def undecided_text(
+    verdicts: Sequence[ClaimVerdict], place: str = "", more: str | None = None
+) -> str:
     """The range of the intervals of claims without a verdict, and the launches that they lack.
 
-    ``2 to 6 % faster at 1 MiB (whether 5 % or more is open: about 11 more launches)``.
+    ``2 to 6 % faster at 1 MiB (whether 5 % or more is open: about 11 more launches)``.  `more`:
+    what they lack in other words.
     """
+    more = more_launches(verdicts) if more is None else more
     intervals = [verdict.interval for verdict in verdicts]
     if not all(interval.exists for interval in intervals):
-        return f"cannot tell{place}{more_launches(verdicts)}"
+        return f"cannot tell{place}{more}"
     low = min(interval.low or 0.0 for interval in intervals)
     high = max(interval.high or 0.0 for interval in intervals)
     least = units.percent(verdicts[0].minimum_effect)
     question = "" if low < 1 < high else f"whether {least} or more is "
-    return f"{units.speed(low, high)}{place} ({question}open{more_launches(verdicts)})"
+    return f"{units.speed(low, high)}{place} ({question}open{more})"
 
 
 @dataclass(frozen=True)
