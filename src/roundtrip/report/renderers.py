@@ -137,8 +137,9 @@ def _markdown_lines(report: Report) -> Iterator[str]:
     if report.top_parts:
         yield from ("## The answer", "")
     for part in report.top_parts:
-        yield from (f"### {escape(part.question or part.title)}", "")
-        yield from _answers(part.answers)
+        if part.answers:
+            yield from (f"### {escape(part.question or part.title)}", "")
+            yield from _answers(part.answers)
     if report.provenance:
         yield from ("### Tested and measured with", "")
         yield from _facts(report.provenance)
@@ -170,36 +171,20 @@ def markdown_lines(blocks: Sequence[Block]) -> Iterator[str]:
 
 
 def summary(report: Report) -> str:
-    """A Markdown summary for a pull request: title, facts, notices, answers and first values."""
+    """A Markdown summary for a pull request: title, facts, notices and answers."""
     facts = (*report.facts, *report.provenance)
     answers = [part.answers for part in report.top_parts]
-    tables = [table for part in report.top_parts for table in part.summary]
     lines = [
         f"**{escape(report.title)}**",
         f"- {'; '.join(f'{escape(name)}: {escape(value)}' for name, value in facts)}",
         *(f"- {_markdown_text(notice)}" for notice in report.notices),
         *(f"- {_markdown_text(group[0].text)}" for group in answers if group),
-        *(f"- {row}" for row in map(_first_row, tables) if row),
         *(f"- {_markdown_text(answer.text)}" for group in answers for answer in group[1:]),
     ]
     if len(lines) > _MOST_LINES:
         rest = units.plural(len(lines) - _MOST_LINES + 1, "more line")
         lines[_MOST_LINES - 1 :] = [f"- {rest} in the report"]
     return "\n".join([lines[0], "", *lines[1:], ""])
-
-
-def _first_row(table: Table) -> str:
-    """The first row as text; "" if it has no numbers."""
-    name, *values = table.rows[0] if table.rows else (Cell(""),)
-    if not any(cell.quantities for cell in values):
-        return ""
-    heads = (column.heading for column in table.columns[1:])
-    cells = (f"{head}: {_words(cell)}" for head, cell in zip(heads, values, strict=True))
-    return escape(f"{_words(name)}: {'; '.join(cells)}")
-
-
-def _words(cell: Cell) -> str:
-    return f"{cell.text} {cell.verdict}".strip()
 
 
 def _answers(answers: Sequence[Answer]) -> Iterator[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -133,13 +132,7 @@ def test_one_variant_alone_has_curves_and_no_verdict(make_tree: Maker) -> None:
     tree = make_tree(launches=6, environs=(OPENMPI,))
     keep_raw_mpi(tree, OPENMPI)
     section = part(tree)
-    (headline,) = section.answers
-    assert re.fullmatch(
-        r"MPI in ping-pong: [\d.]+.µs half a round trip at 1.B, at its peak [\d\s.]+MB/s; "
-        r"no other way to send is compared with it\.",
-        words(headline.text),
-    )
-    assert headline.tone == "plain" and section.question == "How fast is MPI here?"
+    assert not section.answers
     assert section.picture and "bandwidth" in section.picture.figures[0].name
     assert "Boost" not in words(section.picture.caption)
     question = section.blocks[0]

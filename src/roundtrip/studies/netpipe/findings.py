@@ -6,8 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-import polars as pl
-
 from roundtrip.report import labels, units
 from roundtrip.report.blocks import Answer, Cell, Column, Inline, Strong, Table, Text, Tone, answer
 from roundtrip.report.units import Quantity, Unit
@@ -85,20 +83,6 @@ def _outcome(
     if agrees or not differs:
         return AGREES if agrees else UNKNOWN
     return DIFFERS if expectation == "on par" and Verdict.SLOWER in verdicts else BETTER
-
-
-def single_arm_answer(curves: Curves, title: str) -> Answer:
-    """Latency and peak bandwidth in ping-pong of the only measured arm, over all panels."""
-    is_pingpong = pl.col("case").str.starts_with("pingpong/")
-    latencies = curves.times.filter(is_pingpong, size_bytes=1)["median"].to_list()
-    peaks = curves.bandwidth.filter(is_pingpong).group_by(*curves.key_columns).max()["median"]
-    clauses = (
-        [f"{units.span(latencies)} µs half a round trip at {units.size(1)}"] if latencies else []
-    )
-    if not peaks.is_empty():
-        clauses.append(f"at its peak {units.span(peaks.to_list())} MB/s")
-    values = f" in ping-pong: {', '.join(clauses)}" if clauses else " was measured"
-    return Answer((f"{title}{values}; no other way to send is compared with it.",))
 
 
 def overall(all_findings: Sequence[Sequence[Finding]]) -> tuple[Answer, ...]:

@@ -20,7 +20,6 @@ from roundtrip.studies.netpipe.findings import (
     findings,
     overall,
     panel_answer,
-    single_arm_answer,
     study_table,
     verdict_table,
 )
@@ -51,7 +50,6 @@ class Section:
         ]
         groups = [group for group in all_findings if any(finding.evidence for finding in group)]
         arms = list(curves.arms.values())
-        only_arm = arms[0].title if len(arms) == 1 else ""
         blocks: list[Block] = [Paragraph(_question(arms))]
         if groups:
             blocks += [
@@ -92,8 +90,7 @@ class Section:
             anchor="netpipe",
             title="NetPIPE: what does Boost.MPI cost over raw MPI?",
             blocks=tuple(blocks),
-            answers=(single_arm_answer(curves, only_arm),) if only_arm else overall(all_findings),
-            question=f"How fast is {only_arm} here?" if only_arm else "",
+            answers=() if len(arms) == 1 else overall(all_findings),
             panel_answers=tuple(map(panel_answer, groups)) if len(groups) > 1 else (),
             verdicts=(verdict_table(groups),) if groups else (),
             picture=picture,
