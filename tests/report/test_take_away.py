@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 from support.browser import CHROMIUM, WHY_SKIPPED, browser
@@ -21,18 +22,18 @@ from roundtrip.report.units import Quantity, Unit
 ENVIRON = "openmpi41-boost181"
 SIZES = Scale("Message size", Unit.BYTES, 1, 1 << 20, True)
 RATES = Scale("Bandwidth", Unit.MB_S, 0.1, 1000, True)
+#: Width and height of paper in inches.
+LETTER, A4 = (8.5, 11.0), (8.27, 11.69)
+#: Words above figures of which a part is not shown.
+CUT = (
+    "[...document.querySelectorAll('.plot-title span')]"
+    ".filter(one => one.scrollWidth > one.clientWidth).map(one => one.textContent)"
+)
 
 
 @pytest.fixture
 def revision(make_tree: Callable[..., Any], tmp_path: Path) -> Path:
     tree = make_tree(launches=6, environs=(ENVIRON,))
-    return publish.publish(bundle.build(tree.path), tmp_path / "reports")
-
-
-@pytest.fixture
-def of_two(make_tree: Callable[..., Any], tmp_path: Path) -> Path:
-    """The report of two toolchains, with as many figures as that of `smoke`."""
-    tree = make_tree("two", launches=6)
     return publish.publish(bundle.build(tree.path), tmp_path / "reports")
 
 
@@ -42,10 +43,18 @@ def drawing(name: str, *names: str) -> str:
     return painter.drawing(Figure("one", "alt", Plot(f"Title {name}", "", (view,))))
 
 
+def root(svg_text: str) -> ElementTree.Element:
+    return ElementTree.fromstring(svg_text)  # noqa: S314  our own drawing
+
+
 def test_a_figure_is_as_wide_as_a_column_and_embeds_its_font() -> None:
     content = pdf.from_svg(drawing("MPI"))
     assert content.startswith(b"%PDF") and content == pdf.from_svg(drawing("MPI"))
-    assert re.search(rb"/MediaBox \[ 0 0 252 [\d.]+ \]", content)
+    _, _, width, height = map(float, root(drawing("MPI")).attrib["viewBox"].split())
+    (box,) = re.findall(rb"/MediaBox \[ 0 0 252 ([\d.]+) \]", content)
+    assert float(box) == pytest.approx(252 * height / width, abs=0.1)
+    inches = [root(drawing("MPI")).attrib[side].removesuffix("in") for side in ("width", "height")]
+    assert [72 * float(side) for side in inches] == pytest.approx([252, float(box)], abs=0.1)
     assert b"/FontFile2" in content and b"(Bandwidth \\(MB/s\\))" in content
 
 
@@ -56,7 +65,7 @@ def test_a_variable_of_builders_does_not_date_a_figure(monkeypatch: pytest.Monke
 
 
 def test_letters_of_a_figure_in_a_column_are_seven_points_high() -> None:
-    width = float(re.search(r'width="(\d+)"', drawing("MPI"))[1])  # type: ignore[index]
+    width = float(root(drawing("MPI")).attrib["viewBox"].split()[2])
     assert 13 * pdf.COLUMN / width > 7
 
 
@@ -73,7 +82,7 @@ def test_an_arrow_is_drawn_and_a_character_without_a_letter_is_replaced() -> Non
 @pytest.mark.parametrize(("weight", "is_bold"), [("400", False), ("600", True)])
 def test_bold_letters_have_an_outline(weight: str, is_bold: bool) -> None:
     text = f'<text x="1" y="9" font-size="9" font-weight="{weight}">A</text>'
-    svg_text = f'<svg xmlns="http://www.w3.org/2000/svg" width="90" height="20">{text}</svg>'
+    svg_text = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 90 20">{text}</svg>'
     assert (b" 2 Tr " in pdf.from_svg(svg_text)) is is_bold
 
 
@@ -151,16 +160,17 @@ def test_every_figure_has_a_description_and_its_values_as_a_table(
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason=WHY_SKIPPED)
-def test_the_front_page_is_printed_on_two_sheets_and_what_is_open_after_it(
-    of_two: Path, tmp_path: Path
+def test_a_front_page_is_printed_on_two_sheets_with_all_its_words_and_what_is_open_after_it(
+    tmp_path: Path,
 ) -> None:
+    samples = sorted((Path(__file__).parents[2] / "samples" / "reports").rglob(publish.PAGE))
+    assert len(samples) >= 5
     with browser(tmp_path / "profile") as page:
-        page.open((of_two / publish.PAGE).as_uri())
-
-        def sheets() -> int:
-            page.print(tmp_path / "page.pdf")
-            return len(re.findall(rb"/Type */Page\b", (tmp_path / "page.pdf").read_bytes()))
-
-        assert sheets() <= 2
+        for sample in samples:
+            page.open(sample.as_uri())
+            assert max(page.sheets(LETTER), page.sheets(A4)) <= 2, sample
+            page.ask("Emulation.setEmulatedMedia", media="print")
+            assert page.run(CUT) == [], sample
+            page.ask("Emulation.setEmulatedMedia", media="")
         page.run("document.querySelector('.unfold').click()")
-        assert sheets() > 4
+        assert page.sheets(A4) > 4

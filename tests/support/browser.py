@@ -10,6 +10,7 @@ import base64
 import importlib.util
 import json
 import os
+import re
 import select
 import shutil
 import subprocess
@@ -98,9 +99,10 @@ class Browser:
         )
         file.write_bytes(base64.b64decode(shot["data"]))
 
-    def print(self, file: Path) -> None:
-        """A PDF of the page."""
-        file.write_bytes(base64.b64decode(self.ask("Page.printToPDF")["data"]))
+    def sheets(self, paper: tuple[float, float]) -> int:
+        """The number of sheets on which the page is printed, of a width and height in inches."""
+        pdf = self.ask("Page.printToPDF", paperWidth=paper[0], paperHeight=paper[1])["data"]
+        return len(re.findall(rb"/Type\s*/Page\b", base64.b64decode(pdf)))
 
     def barriers(self) -> list[str]:
         """What axe finds wrong with the page, all of it unfolded: rule and first element."""

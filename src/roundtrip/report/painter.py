@@ -29,7 +29,7 @@ _COLOURS = (("#3a6fb0", "#f1f2f4", "#b3261e"), ("#6ea4e6", "#252c36", "#ff8a75")
 _DARKEST, _SHADES = 100.0, 10
 _LEGEND, _MEANING = 200, "worse than usual (%)"
 _WORD = re.compile(r"[^a-z0-9]+")
-#: Width of a file, for letters of 7 points in a column, and least width of its plot, in pixels.
+#: Width of a file in its units, for letters of 7 points in a column, and least width of its plot.
 _COLUMN, _LEAST = 440.0, 180.0
 
 
@@ -122,8 +122,8 @@ def document(
         "xmlns": "http://www.w3.org/2000/svg",
         "class": "figure alone",
         "role": "img",
-        "width": outer_width,
-        "height": outer_height,
+        "width": f"{svg.COLUMN_IN}in",
+        "height": f"{svg.COLUMN_IN * outer_height / outer_width:.3f}in",
         "viewBox": f"0 0 {outer_width} {outer_height}",
         "font-family": svg.FONT,
         "font-size": TEXT,

@@ -19,8 +19,10 @@ from reportlab.pdfbase.ttfonts import TTFont
 from reportlab.pdfgen.canvas import Canvas
 from reportlab.pdfgen.pathobject import PDFPathObject
 
-#: The width of a column of a paper in points: 3.5 inches.
-COLUMN = 252.0
+from roundtrip.report.svg import COLUMN_IN
+
+#: The width of a column in points.
+COLUMN = 72 * COLUMN_IN
 _NAMESPACE = "{http://www.w3.org/2000/svg}"
 _FONT = "Vera"  # a font of reportlab
 #: Characters that the font lacks: special blanks become plain ones, and arrows are drawn.
@@ -42,7 +44,7 @@ _Attributes = Mapping[str, str]
 def from_svg(text: str) -> bytes:
     """The PDF of an SVG file of `painter.files`."""
     root = ElementTree.fromstring(text)  # noqa: S314  our own drawing
-    width, height = float(root.attrib["width"]), float(root.attrib["height"])
+    _, _, width, height = map(float, root.attrib["viewBox"].split())
     scale = COLUMN / width
     out = io.BytesIO()
     canvas = _canvas(out, scale * height)

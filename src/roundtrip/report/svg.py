@@ -15,6 +15,8 @@ from roundtrip.report import units
 from roundtrip.report.plot import CIRCLE, DIAMOND, SQUARE, TRIANGLE, Curve, Scale, View
 from roundtrip.report.units import Unit
 
+#: The width of a column of a paper in inches, which is that of a file.
+COLUMN_IN = 3.5
 #: Text sizes in pixels: of axes and names, and of titles.
 TEXT, TITLE = 13, 15
 FONT = (
