@@ -10,6 +10,7 @@ from typer.main import get_group
 from typer.testing import CliRunner
 
 from roundtrip.cli import COMMANDS, app, current
+from roundtrip.errors import UserError
 
 NAMES = [name for names in COMMANDS.values() for name in names]
 
@@ -35,8 +36,8 @@ def publish(empty: Path, site: str, date: str, revision: str = "r1") -> Path:
     return page
 
 
-def run(empty: Path, start: str, **state: object) -> Path:
-    tree = empty / "runs" / "smoke" / "odin" / start
+def run(empty: Path, start: str, site: str = "odin", **state: object) -> Path:
+    tree = empty / "runs" / "smoke" / site / start
     tree.mkdir(parents=True)
     (tree / "state.json").write_text(json.dumps(state))
     return tree
@@ -52,6 +53,51 @@ def test_a_fresh_machine_is_sent_to_the_first_command(empty: Path) -> None:
     file.parent.mkdir(parents=True)
     file.touch()
     assert printed()["next"] == "roundtrip run smoke --site local"
+    assert current.toolchains("open") == ["openmpi41-boost181"] and not current.toolchains("x")
+
+
+def test_a_campaign_folder_without_a_makefile_is_sent_to_a_command_that_is_there(
+    empty: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("campaigns", "checks"):
+        (empty / name).mkdir()
+    monkeypatch.chdir(empty)
+    assert printed()["next"] == "roundtrip toolchains"
+
+
+def test_the_first_night_has_a_report_and_no_history(empty: Path) -> None:
+    page = publish(empty, "odin", "2026-11-02")
+    publish(empty, "odin", "2026-11-02", "r2")
+    page = page.parents[1] / "r2" / "report.html"
+    (empty / "reports" / "smoke" / "odin" / "history.html").touch()
+    assert printed()["next"] == f"open {page} in a browser"
+    (empty / "reports" / "smoke" / "odin" / "imported").mkdir()
+    assert printed()["next"] == "roundtrip history odin"
+
+
+def test_run_and_night_are_those_of_the_site(empty: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    publish(empty, "odin", "2026-11-02")
+    run(empty, "2026-11-04T02-00-00Z")
+    monkeypatch.setenv("ROUNDTRIP_SITE", "simulated")
+    assert printed() == {
+        "site": "simulated (activated)",
+        "next": "roundtrip run simulated --site simulated",
+        "help": "roundtrip --help",
+    }
+    monkeypatch.setenv("ROUNDTRIP_SITE", "infiniband")
+    assert printed()["next"] == "roundtrip run boost-netpipe --site infiniband"
+    monkeypatch.setenv("ROUNDTRIP_SITE", "nosuch")
+    result = CliRunner().invoke(app, [])
+    assert isinstance(result.exception, UserError)
+    assert "ROUNDTRIP_SITE=nosuch: unknown site; there are: infiniband, " in str(result.exception)
+    assert ", odin, " in str(result.exception)
+
+
+def test_a_run_that_run_cannot_resume_is_not_proposed(empty: Path) -> None:
+    run(empty, "2026-11-04T02-00-00Z", "local", finished=None)
+    (empty / "runs" / "smoke").rename(empty / "runs" / "ab-mpich40-openmpi41")
+    lines = printed()
+    assert lines["run"].endswith("(unfinished)") and lines["next"] == "make campaign"
 
 
 def test_an_unfinished_run_comes_before_the_history(empty: Path) -> None:

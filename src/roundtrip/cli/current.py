@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
+from glob import escape
 from pathlib import Path
 
 from roundtrip import paths
@@ -14,6 +15,8 @@ from roundtrip.errors import UserError
 VARIABLE = "ROUNDTRIP_SITE"
 #: The site of a machine without a cluster.
 _LOCAL = "local"
+#: The campaign to begin with, by whether the site is this machine, if none has the site's name.
+_FIRST_CAMPAIGN = {True: "smoke", False: "boost-netpipe"}
 
 
 @dataclass(frozen=True)
@@ -27,14 +30,21 @@ class Run:
 
 
 def site() -> str:
-    """The activated site, else the only one that has reports, else this machine."""
-    if active := os.environ.get(VARIABLE):
-        return active
+    """The activated site, else the only one that has runs or reports, else this machine.
+
+    UserError if the activated site is unknown.
+    """
     try:
-        names = {path.parent.name for path in paths.reports().glob("*/*/[0-9]*")}
+        folders = (*paths.reports().glob("*/*/[0-9]*"), *paths.runs().glob("*/*/[0-9]*"))
     except UserError:
-        names = set()
-    return names.pop() if len(names) == 1 else _LOCAL
+        folders = ()
+    names = {path.parent.name for path in folders}
+    active = os.environ.get(VARIABLE)
+    if not active:
+        return names.pop() if len(names) == 1 else _LOCAL
+    if active not in (known := names.union(sites(""))):
+        raise UserError(f"{VARIABLE}={active}: unknown site; there are: {', '.join(sorted(known))}")
+    return active
 
 
 def sites(incomplete: str) -> list[str]:
@@ -50,11 +60,16 @@ def campaigns(incomplete: str) -> list[str]:
     return [name for name in names if name.startswith(incomplete)]
 
 
-def newest_run() -> Run | None:
-    """The run tree that began last, of any campaign and site; None without one."""
-    state_file = max(
-        paths.runs().glob("*/*/*/state.json"), key=lambda path: path.parent.name, default=None
-    )
+def toolchains(incomplete: str) -> list[str]:
+    """Names of built toolchains that begin with `incomplete`, for the shell's completion."""
+    names = sorted(path.parent.name for path in paths.toolchains().glob("*/toolchain.json"))
+    return [name for name in names if name.startswith(incomplete)]
+
+
+def newest_run(site_name: str) -> Run | None:
+    """The run tree of a site that began last, of any campaign; None without one."""
+    state_files = paths.runs().glob(f"*/{escape(site_name)}/*/state.json")
+    state_file = max(state_files, key=lambda path: path.parent.name, default=None)
     if state_file is None:
         return None
     try:
@@ -66,17 +81,25 @@ def newest_run() -> Run | None:
     return Run(tree, tree.parent.parent.name, tree.parent.name, is_complete)
 
 
-def newest_night() -> Path | None:
-    """The page of the newest published night; None without one."""
-    pages = paths.reports().glob("*/*/[0-9]*/r*/report.html")
+def newest_night(site_name: str) -> Path | None:
+    """The page of the newest published night of a site; None without one."""
+    pages = paths.reports().glob(f"*/{escape(site_name)}/[0-9]*/r*/report.html")
     return max(
         pages, key=lambda page: (page.parts[-3], len(page.parts[-2]), page.parts[-2]), default=None
     )
 
 
+def _has_history(site_name: str) -> bool:
+    """Whether a campaign of the site has several nights, or imported ones."""
+    folders = paths.reports().glob(f"*/{escape(site_name)}/[!.]*")
+    parents = [path.parent for path in folders if path.is_dir()]
+    return len(set(parents)) < len(parents)
+
+
 def lines() -> Iterator[str]:
     """Lines with the site, the newest run and night, and the next command to use."""
-    site_name, run, night = site(), newest_run(), newest_night()
+    site_name = site()
+    run, night = newest_run(site_name), newest_night(site_name)
     origin = "activated" if os.environ.get(VARIABLE) else "default"
     yield f"site    {site_name} ({origin})"
     if run:
@@ -89,10 +112,13 @@ def lines() -> Iterator[str]:
 
 
 def _next_command(site_name: str, run: Run | None, night: Path | None) -> str:
-    if run and not run.is_complete:
+    if run and not run.is_complete and run.campaign in campaigns(""):
         return f"roundtrip run {run.campaign} --site {run.site} --resume"
     if night:
-        return f"roundtrip history {site_name}"
-    if site_name == _LOCAL and not any(paths.toolchains().glob("*/toolchain.json")):
-        return "make campaign"
-    return f"roundtrip run smoke --site {site_name}"
+        is_first = not _has_history(site_name)
+        return f"open {night} in a browser" if is_first else f"roundtrip history {site_name}"
+    if site_name == _LOCAL and not toolchains(""):
+        is_clone = (paths.checkout() / "Makefile").is_file()
+        return "make campaign" if is_clone else "roundtrip toolchains"
+    campaign = site_name if site_name in campaigns("") else _FIRST_CAMPAIGN[site_name == _LOCAL]
+    return f"roundtrip run {campaign} --site {site_name}"
