@@ -55,7 +55,8 @@ def said(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, tuple[Any, ...], An
         for module, name in bases.items()
     }
     ours = "spack_repo.roundtrip"
-    packages = {"spack.package": {**api, "which": lambda *_: None}, **builtin}
+    functions = {"which": lambda *_: None, "ancestor": lambda file, n: Path(file).parents[n - 1]}
+    packages = {"spack.package": {**api, **functions}, **builtin}
     stand_in(monkeypatch, {**packages, ours: {}, f"{ours}.build_systems": {}})
     base = load(REPOSITORY / "build_systems" / "workloads.py")
     monkeypatch.setitem(sys.modules, f"{ours}.build_systems.workloads", base)
@@ -121,6 +122,16 @@ def test_the_workloads_name_all_they_need(said: list[Any]) -> None:
     load(REPOSITORY / "packages" / "roundtrip_workloads" / "package.py")
     dependencies = {arguments[0] for directive, arguments, _ in said if directive == "depends_on"}
     assert {"c", "cxx", "cmake@3.25:", "mpi@3:", "boost@1.74: +mpi +serialization"} <= dependencies
+    assert ("version", ("main",), {"branch": "main"}) in said
+
+
+@pytest.mark.parametrize("name", ["roundtrip", "roundtrip_npb", "roundtrip_ddtbench"])
+def test_what_is_ours_is_fetched_from_the_checkout_of_its_recipe(
+    said: list[Any], name: str
+) -> None:
+    module = load(REPOSITORY / "packages" / name / "package.py")
+    recipe = getattr(module, "".join(part.capitalize() for part in name.split("_")))
+    assert recipe.git == CHECKOUT
     assert ("version", ("main",), {"branch": "main"}) in said
 
 

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from support.git import git
 from support.tracked import copy_tracked
 
 from roundtrip.sites import lock as locks
@@ -136,7 +137,6 @@ INSTALLED = """
 spack:
   specs: [roundtrip@main]
   repos: {{roundtrip: {source}/spack_repo/roundtrip}}
-  develop: {{roundtrip: {{spec: roundtrip@main, path: {source}}}}}
   view: {view}
   config: {{install_tree: {{root: {root}}}}}
   packages:
@@ -146,8 +146,13 @@ spack:
 """
 
 
-def test_spack_installs_the_command(real: Spack, tmp_path: Path) -> None:
+def test_spack_installs_the_command_from_the_checkout_of_its_recipe(
+    real: Spack, tmp_path: Path
+) -> None:
     copy_tracked(tmp_path / "source")
+    git(tmp_path / "source", "init", "--quiet", "--initial-branch=main")
+    git(tmp_path / "source", "add", "--all", "--force")
+    git(tmp_path / "source", "commit", "--quiet", "--message=x")
     places = {name: tmp_path / name for name in ("source", "view", "root")}
     version = ".".join(map(str, sys.version_info[:3]))
     text = INSTALLED.format(**places, version=version, prefix=sys.base_prefix)

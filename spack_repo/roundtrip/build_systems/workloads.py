@@ -7,12 +7,14 @@ from spack_repo.builtin.build_systems.cmake import CMakePackage, generator
 from spack.package import *
 
 
+# The checkout of Roundtrip that holds this file: Spack fetches what is committed there.
+CHECKOUT = ancestor(__file__, 4)
+
+
 class WorkloadsPackage(CMakePackage):
     """A CMake project of Roundtrip's folder ``workloads``: C++20 on MPI."""
 
-    homepage = "https://example.org/roundtrip"
-    # Never fetched: `develop:` builds the working tree. Without it Spack finds no fetch strategy.
-    git = "https://example.org/roundtrip.git"
+    git = CHECKOUT
 
     license("BSD-3-Clause")
 

@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: (Apache-2.0 OR MIT)
 
 from spack_repo.builtin.build_systems.generic import Package
+from spack_repo.roundtrip.build_systems.workloads import CHECKOUT
 
 from spack.package import *
 
@@ -12,12 +13,11 @@ class Roundtrip(Package):
 
     Spack has no recipes for some of its Python packages: pip takes all of them by the lock file,
     from where pip's own variables say (`PIP_INDEX_URL`, or `PIP_NO_INDEX` and `PIP_FIND_LINKS`).
-    In a checkout of Roundtrip, `spack develop --path . roundtrip@main` installs the working tree.
+    The source is branch `main` of the checkout that holds this recipe; there,
+    `spack develop --path . roundtrip@main` installs the working tree instead.
     """
 
-    homepage = "https://example.org/roundtrip"
-    # Never fetched: `develop:` installs the working tree. Without it Spack finds no strategy.
-    git = "https://example.org/roundtrip.git"
+    git = CHECKOUT
 
     license("BSD-3-Clause")
 

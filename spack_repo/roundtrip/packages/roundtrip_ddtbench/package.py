@@ -8,8 +8,9 @@ from spack_repo.roundtrip.build_systems.workloads import WorkloadsPackage
 class RoundtripDdtbench(WorkloadsPackage):
     """DDTBench in C++20: derived datatypes against packing by hand, verified.
 
-    This is the program `ddtbench` alone: it needs no Boost. In a checkout of Roundtrip,
-    `spack develop --path . roundtrip-ddtbench@main` builds the working tree.
+    This is the program `ddtbench` alone: it needs no Boost. The source is branch `main` of the
+    checkout that holds this recipe; there, `spack develop --path . roundtrip-ddtbench@main` builds
+    the working tree instead.
     """
 
     root_cmakelists_dir = "workloads/ddtbench"
