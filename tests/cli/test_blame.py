@@ -76,8 +76,8 @@ def played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Res
 
     def run(*arguments: str, **changes: object) -> Result:
         monkeypatch.setattr(steps, "find", lambda *_: replace(step, **changes))
-        monkeypatch.setattr(sys, "argv", ["roundtrip", "blame", "local", "mpi", *arguments])
-        return CliRunner().invoke(app, ["blame", "local", "mpi", *arguments])
+        monkeypatch.setattr(sys, "argv", ["roundtrip", "blame", "mpi", *arguments])
+        return CliRunner().invoke(app, ["blame", "mpi", *arguments])
 
     return run
 
@@ -116,9 +116,9 @@ def test_the_command_that_goes_on_asks_for_the_same_step_for_as_long(
     monkeypatch.setattr(session, "run_session", stop)
     result = played("ab", "--budget", "3h")
     assert result.exit_code == 130, result.output
-    command = "roundtrip blame local mpi ab --budget 3h --night=2026-11-20 --resume\n"
+    command = "roundtrip blame mpi ab --budget 3h --night=2026-11-20 --site=local --resume\n"
     assert f"Go on with: {command}" in result.stderr
-    again = played("ab", "--budget", "3h", "--night=2026-11-20", "--resume")
+    again = played(*shlex.split(command)[3:])
     assert f"Go on with: {command}" in again.stderr
 
 

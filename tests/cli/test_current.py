@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.main import get_group
@@ -27,6 +28,16 @@ def printed() -> dict[str, str]:
     result = CliRunner().invoke(app, [])
     assert result.exit_code == 0
     return {line[:8].strip(): line[8:] for line in result.stdout.splitlines()}
+
+
+def parsed(words: list[str]) -> Any:
+    """The context of a command, whose arguments are parsed and which does not run."""
+    command: Any = get_group(app)
+    context: Any = None
+    while words and hasattr(command, "get_command"):
+        context = command.make_context(words[0], [], parent=context, resilient_parsing=True)
+        command, words = command.get_command(context, words[0]), words[1:]
+    return command.make_context(command.name, words, parent=context)
 
 
 def publish(empty: Path, site: str, date: str, revision: str = "r1") -> Path:
@@ -146,3 +157,20 @@ def test_every_command_is_listed_and_loads() -> None:
 def test_the_shell_completes_sites_and_campaigns() -> None:
     assert "virtual" in current.sites("vir") and not current.sites("zzz")
     assert current.campaigns("smo") == ["smoke"]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        *(["run", "smoke"], ["ab", "a", "b"], ["history"], ["calibrate"], ["nodes"]),
+        *(["site", "check"], ["blame", "mpi"], ["import", "logs"]),
+        ["bisect", "1", "2", "--over", "variable", "--launch", "true"],
+    ],
+)
+def test_every_command_has_the_same_default_site(
+    words: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ROUNDTRIP_SITE", "simulated")
+    context = parsed(words)
+    site = "name" if words == ["site", "check"] else "site"
+    assert context.params[site] == "simulated"

@@ -238,7 +238,7 @@ def test_a_command_on_a_bomb_takes_little(tmp_path: Path, name: str) -> None:
     make, reason = BOMBS[name]
     place = tmp_path / name
     make(place)
-    command = ["import", "local", str(place)]
+    command = ["import", str(place), "--site", "local"]
     if name in ("tree", "objects"):
         file = "**/manifest.json" if name == "tree" else "*/state.json"
         command = ["report", str(next(place.glob(file)).parent)]

@@ -36,7 +36,8 @@ def test_imported_nights_are_nights_of_the_ledger(
     writer = Nights(tmp_path, series=2)
     writer.write(1)
     own_ledger = ledger.read_ledger(tmp_path, CAMPAIGN, SITE)
-    arguments = ["import", SITE, str(RECORDED), "--campaign", CAMPAIGN, "--lower-is-better", "*"]
+    arguments = ["import", str(RECORDED), "--site", SITE, "--campaign", CAMPAIGN]
+    arguments += ["--lower-is-better", "*"]
     assert CliRunner().invoke(app, arguments).exit_code == 0
     full_ledger = ledger.read_ledger(tmp_path, CAMPAIGN, SITE)
     foreign_rows = full_ledger.nights.filter("foreign")

@@ -41,7 +41,7 @@ def reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def run(*arguments: object) -> tuple[int, str, list[str]]:
     """Exit status, what was printed last, and the lines of what was set aside."""
-    command = ["import", "local", *map(str, arguments)]
+    command = ["import", *map(str, arguments), "--site", "local"]
     result = CliRunner().invoke(app, command, standalone_mode=False)
     status = result.return_value
     if isinstance(result.exception, UserError):

@@ -182,7 +182,8 @@ def test_what_was_imported_has_its_pages_too(
     monkeypatch.setenv("ROUNDTRIP_REPORTS", str(reports))
     logs = Path(__file__).parents[1] / "data" / "reframe" / "4.10.4-default"
     result = CliRunner().invoke(
-        app, ["import", "local", str(logs), "--higher-is-better", "wid*", "--campaign", "old"]
+        app,
+        ["import", str(logs), "--site", "local", "--higher-is-better", "wid*", "--campaign", "old"],
     )
     assert result.exit_code == 0, result.output
     page = reports / "old" / "local" / "history.html"

@@ -148,8 +148,8 @@ def bisect(
 @app.command()
 def blame(
     context: typer.Context,
-    site: Annotated[str, typer.Argument(help="The site on which the step is.")],
     series: Annotated[str, typer.Argument(help="Text in the name of the series, in any case.")],
+    site: common.SITE_OPTION,
     night: Annotated[str, typer.Option(help="When the step began; the newest by default.")] = "",
     campaign: common.CAMPAIGN = None,
     old_toolchain: Annotated[
@@ -196,7 +196,7 @@ def blame(
     declaration = model.load_campaign(path)
     case = _prepare(declaration, here, step)
     context.with_resource(tree.hold_site(here, plan.name, wait, say))
-    go_on = common.resume_command(f"--night={step.night[:10]}")
+    go_on = common.resume_command(f"--night={step.night[:10]}", f"--site={site}")
     causes = _search(here, declaration, case, resume, minutes, go_on)
     raise typer.Exit(int(causes.ending is Ending.UNKNOWN))
 
@@ -222,7 +222,7 @@ def after_night(here: Site, declaration: model.Campaign, confirmed_keys: Collect
         launch_s = steps.launch_s(step, here.name, paths.reports())
         conduct.require_budget(minutes, launch_s, LAUNCHES_A_ROUND)
         case = _prepare(declaration, here, step)
-        names = [here.name, step.label, declaration.name]
+        names = [step.label, declaration.name, f"--site={here.name}"]
         options = [f"--night={step.night[:10]}", f"--budget={60 * minutes:.0f}s", "--resume"]
         go_on = f"the next night, or: {shlex.join(['roundtrip', 'blame', *names, *options])}"
         _search(here, declaration, case, None, minutes, go_on)

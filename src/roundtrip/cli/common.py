@@ -34,6 +34,7 @@ _DEFAULT_SITE: dict[str, Any] = {
     "autocompletion": current.sites,
 }
 SITE_OPTION = Annotated[str, typer.Option(**_DEFAULT_SITE, help="Folder in site-configs/.")]
+SITE_FOLDER = Annotated[str, typer.Argument(**_DEFAULT_SITE, help="Folder in site-configs/.")]
 SITE = Annotated[str, typer.Argument(**_DEFAULT_SITE, help="The site whose reports are read.")]
 CAMPAIGN = Annotated[
     str | None,

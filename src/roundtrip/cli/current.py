@@ -15,8 +15,6 @@ from roundtrip.errors import UserError
 VARIABLE = "ROUNDTRIP_SITE"
 #: The site of a machine without a cluster.
 _LOCAL = "local"
-#: The campaign to begin with, by whether the site is this machine, if none has the site's name.
-_FIRST_CAMPAIGN = {True: "smoke", False: "boost-netpipe"}
 
 
 @dataclass(frozen=True)
@@ -120,5 +118,6 @@ def _next_command(site_name: str, run: Run | None, night: Path | None) -> str:
     if site_name == _LOCAL and not toolchains(""):
         is_clone = (paths.checkout() / "Makefile").is_file()
         return "make campaign" if is_clone else "roundtrip toolchains"
-    campaign = site_name if site_name in campaigns("") else _FIRST_CAMPAIGN[site_name == _LOCAL]
+    campaign = "smoke" if site_name == _LOCAL else "boost-netpipe"
+    campaign = site_name if site_name in campaigns("") else campaign
     return f"roundtrip run {campaign} --site {site_name}"

@@ -13,7 +13,7 @@ import typer
 
 from roundtrip import files, paths
 from roundtrip import output as outputs
-from roundtrip.cli import app
+from roundtrip.cli import app, common
 from roundtrip.cli.common import warn
 from roundtrip.collect import manifest, reader, signature
 from roundtrip.errors import UserError, writing
@@ -230,10 +230,10 @@ def _preview(revisions: Sequence[Path], to: Path) -> bool:
 
 @app.command("import")
 def bring(
-    site: Annotated[str, typer.Argument(help="Folder in site-configs/.")],
     places: Annotated[
         list[Path], typer.Argument(help="Performance logs, reports, databases, or folders of them.")
     ],
+    site: common.SITE_OPTION,
     campaign: Annotated[str, typer.Option(help="The campaign they become part of.")] = "imported",
     timezone: Annotated[
         str, typer.Option(help="Of times that name no zone, such as Europe/Berlin.")

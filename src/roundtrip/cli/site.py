@@ -29,7 +29,7 @@ _MARKS = {"ok": "ok         ", "fault": "FAULT      ", "not checked": "not check
 
 @site_app.command()
 def check(
-    name: Annotated[str, typer.Argument(help="Folder in site-configs/.")],
+    name: common.SITE_FOLDER,
     scripts: Annotated[
         Path | None, typer.Option(help="Folder to write the rendered job scripts to.")
     ] = None,
