@@ -7,6 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+import yaml
 
 ROOT = Path(__file__).parents[2]
 #: Put together here, so that this file passes its own test.
@@ -88,3 +89,9 @@ def test_every_make_target_in_the_help_exists() -> None:
     for target in targets:
         command = ["make", "--dry-run", target]
         assert subprocess.run(command, cwd=ROOT, capture_output=True).returncode == 0
+
+
+def test_the_release_that_is_cited_is_in_the_changelog() -> None:
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    headings = re.findall(r"^## (.*)", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    assert f"{citation['version']} ({citation['date-released']})" in headings
