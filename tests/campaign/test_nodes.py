@@ -93,6 +93,12 @@ def test_slurm_is_asked_for_the_partition_that_jobs_go_to(
     assert [word for word in words if word.startswith("--partition")] == [option] * bool(option)
 
 
+def test_a_dry_run_does_not_wait_for_slurm(tmp_path: Path) -> None:
+    script = f"echo once >> {tmp_path}/asked; echo 'Unable to contact slurm controller' >&2; exit 1"
+    assert nodes.known_nodes(site(tmp_path, script), ["p"], 0) == {}
+    assert (tmp_path / "asked").read_text() == "once\n"
+
+
 @pytest.mark.parametrize(
     ("access", "names"),
     [

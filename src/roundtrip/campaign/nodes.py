@@ -24,7 +24,7 @@ _IN_USE = ("idle", "allocated", "mixed", "completing", "planned")
 _RESERVED = "reserved"
 #: Marks after a state: no answer, a maintenance reservation, powering down.
 _OUT = {"*": "not responding", "$": "in maintenance", "%": "powering down"}
-_LONGEST_WAIT_S = 600.0
+LONGEST_WAIT_S = 600.0
 _FIELDS = "%N|%T|%f|%E"
 
 
@@ -74,9 +74,10 @@ class Node:
     features: tuple[str, ...] = ()
 
 
-def partition_nodes(site: Site, partition: str) -> list[Node]:
+def partition_nodes(site: Site, partition: str, wait_s: float = LONGEST_WAIT_S) -> list[Node]:
     """Return the nodes that the options of a ReFrame partition choose, sorted by name and number.
 
+    It waits up to `wait_s` seconds while Slurm does not answer.
     UserError if its scheduler is not Slurm, Slurm does not list them, or the options choose none.
     """
     config = site.partitions[partition]
@@ -85,7 +86,7 @@ def partition_nodes(site: Site, partition: str) -> list[Node]:
         why = f"its scheduler is '{config['scheduler']}', and only Slurm lists them"
         raise UserError(f"the {place} are not known: {why}")
     options = slurm.access_options(config.get("access", ()))
-    listing = _sinfo(site, partition, options.get("partition"))
+    listing = _sinfo(site, partition, options.get("partition"), wait_s)
     nodes = parse_sinfo(listing, is_reserved="reservation" in options)
     nodelist, exclusions = (
         {*slurm.expand_hosts(options.get(key, ""))} for key in ("nodelist", "exclude")
@@ -111,11 +112,11 @@ def partition_nodes(site: Site, partition: str) -> list[Node]:
     return selection
 
 
-def _sinfo(site: Site, partition: str, queue: str | None) -> str:
-    """Slurm's list of the nodes of its partition `queue`; waits while Slurm does not answer."""
+def _sinfo(site: Site, partition: str, queue: str | None, wait_s: float) -> str:
+    """Slurm's list of the nodes of its partition `queue`."""
     command = ["sinfo", "--noheader", "--Node", f"--format={_FIELDS}"]
     command += [f"--partition={queue}"] if queue else []
-    wait = scheduler.SlurmWait(time.time() + _LONGEST_WAIT_S, site.checkout)
+    wait = scheduler.SlurmWait(time.time() + wait_s, site.checkout)
     environment = wait.environment(site.environment)
     del environment["ROUNDTRIP_SLURM_LOG"]  # there is no run yet that has a log
     try:
@@ -174,16 +175,21 @@ def record_nodes(nodes: Mapping[str, Sequence[Node]], run_dir: Path) -> None:
     file.write_text(json.dumps({"schema": 1, "partitions": partitions}, indent=1) + "\n")
 
 
-def nodes_by_partition(site: Site, partitions: Iterable[str]) -> dict[str, list[Node]]:
-    """Return the nodes of each of `partitions`, by its name; UserError as in `partition_nodes`."""
-    return {name: partition_nodes(site, name) for name in sorted(set(partitions))}
+def nodes_by_partition(
+    site: Site, partitions: Iterable[str], wait_s: float = LONGEST_WAIT_S
+) -> dict[str, list[Node]]:
+    """Return the nodes of each of `partitions`, by its name; the rest as in `partition_nodes`."""
+    return {name: partition_nodes(site, name, wait_s) for name in sorted(set(partitions))}
 
 
-def known_nodes(site: Site, partitions: Iterable[str]) -> dict[str, list[Node]]:
+def known_nodes(
+    site: Site, partitions: Iterable[str], wait_s: float = LONGEST_WAIT_S
+) -> dict[str, list[Node]]:
     """Return the nodes of each Slurm partition in `partitions`; {} if Slurm does not list them."""
     kinds = {name: site.partitions[name]["scheduler"] for name in partitions}
     try:
-        return nodes_by_partition(site, [n for n, kind in kinds.items() if slurm.is_slurm(kind)])
+        slurm_partitions = [name for name, kind in kinds.items() if slurm.is_slurm(kind)]
+        return nodes_by_partition(site, slurm_partitions, wait_s)
     except UserError:
         return {}
 

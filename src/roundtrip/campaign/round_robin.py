@@ -258,20 +258,27 @@ def require_slurm(campaign: Campaign, site: Site, plan: Matrix) -> None:
 
 
 def arrange_night(
-    campaign: Campaign, site: Site, plan: Matrix, runs: Path, resumed_run: RunTree | None
+    campaign: Campaign,
+    site: Site,
+    plan: Matrix,
+    runs: Path,
+    resumed_run: RunTree | None,
+    wait_s: float = nodes.LONGEST_WAIT_S,
 ) -> Night:
     """Return the night of a campaign: that of `resumed_run`, or the one after the last in `runs`.
 
+    It waits up to `wait_s` seconds for each partition while Slurm does not answer.
     For a campaign on all nodes, UserError if Slurm does not list them or too few of a partition are
     up.  For any other campaign, the night has the nodes if Slurm lists them.
     """
     partitions = {item.case.partition for item in plan.expected}
     if not campaign.in_pairs:
-        return Night(plan, nodes={} if resumed_run else nodes.known_nodes(site, partitions))
+        known_nodes = {} if resumed_run else nodes.known_nodes(site, partitions, wait_s)
+        return Night(plan, nodes=known_nodes)
     if resumed_run:
         night, node_lists = read_plan(resumed_run.path), {}
     else:
-        node_lists = nodes.nodes_by_partition(site, partitions)
+        node_lists = nodes.nodes_by_partition(site, partitions, wait_s)
         plans = sorted((runs / campaign.name / site.name).glob(f"*/{PLAN_FILE}"))
         last_run = plans[-1].parents[1] if plans else None
         night = plan_night(plan.expected, node_lists, campaign.rounds_a_night, last_run)

@@ -71,7 +71,7 @@ def run(
     claim_matrix = matrix.Matrix((), ()) if declaration.in_pairs else plan
     outlook = assess_claims(declaration, claim_matrix, thresholds)
     if dry_run:
-        arrangement = round_robin.arrange_night(declaration, here, plan, paths.runs(), None)
+        arrangement = round_robin.arrange_night(declaration, here, plan, paths.runs(), None, 0)
         _print_matrix(declaration, arrangement, outlook)
         return
     # These take a second to load, which a dry run or a fault in the campaign need not spend.
