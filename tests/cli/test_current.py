@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -157,6 +159,39 @@ def test_every_command_is_listed_and_loads() -> None:
 def test_the_shell_completes_sites_and_campaigns() -> None:
     assert "virtual" in current.sites("vir") and not current.sites("zzz")
     assert current.campaigns("smo") == ["smoke"]
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["run", "report", "compare", "ab", "history", "nodes", "bisect", "site check", "doctor"],
+)
+def test_help_ends_with_examples_that_the_command_takes(
+    command: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    page = CliRunner().invoke(app, [*command.split(), "--help"]).stdout
+    lines = page.partition("Examples:\n")[2].splitlines()
+    assert 1 <= len(lines) <= 2 and max(map(len, lines)) <= 80
+    for line in lines:
+        name, *words = shlex.split(re.split(r" {2,}", line.strip())[0])
+        assert name == "roundtrip" and " ".join(words).startswith(command)
+        parsed(words)
+
+
+def test_sentences_of_a_help_fill_its_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    page = CliRunner().invoke(app, ["run", "--help"]).stdout
+    sentences = page.partition("Exit status")[2].partition("\n\n")[0].splitlines()
+    first_words = [line.split()[0] for line in sentences[1:]]
+    assert all(
+        len(line) + len(word) >= 77
+        for line, word in zip(sentences[1:], first_words[1:], strict=False)
+    )
+
+
+def test_the_shell_completes_the_toolchains_of_ab() -> None:
+    ab: Any = get_group(app).get_command(None, "ab")  # type: ignore[arg-type]
+    assert [p.name for p in ab.params if p._custom_shell_complete] == ["base", "new", "site"]
 
 
 @pytest.mark.parametrize(

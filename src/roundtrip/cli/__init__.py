@@ -87,6 +87,7 @@ class _Commands(TyperGroup):
 app = typer.Typer(
     cls=_Commands,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,  # it would keep the line breaks of docstrings
     help="A reproducible MPI benchmark campaign.  Without a command: what is here, and what next.",
 )
 

@@ -7,14 +7,14 @@ import tempfile
 from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from roundtrip import paths
 from roundtrip.campaign import environment, matrix, model, tree
 from roundtrip.campaign.tree import revision
-from roundtrip.cli import app, common, process
+from roundtrip.cli import app, common, current, process
 from roundtrip.cli.common import say
 from roundtrip.cli.compare import ALL, FAIL_ON, FORMAT, OUTPUT, Format, fraction, write
 from roundtrip.cli.process import INTERRUPTED
@@ -24,6 +24,8 @@ from roundtrip.model import NAME_WORDS, is_name
 from roundtrip.sites import software
 from roundtrip.sites.site import Site
 
+_TOOLCHAIN: dict[str, Any] = {"autocompletion": current.toolchains}
+
 
 class Order(StrEnum):
     """How the order of the two toolchains in a round is chosen."""
@@ -32,11 +34,16 @@ class Order(StrEnum):
     ABBA = "abba"
 
 
-@app.command()
+@app.command(
+    epilog=common.examples(
+        "ab openmpi41-boost181 mpich40-boost181",
+        "ab openmpi41-boost181 mpich40-boost181 --budget 1h --fail-on 3%",
+    )
+)
 def ab(
     context: typer.Context,
-    base: Annotated[str, typer.Argument(help="The toolchain that is compared with.")],
-    new: Annotated[str, typer.Argument(help="The toolchain that is compared.")],
+    base: Annotated[str, typer.Argument(**_TOOLCHAIN, help="The toolchain that is compared with.")],
+    new: Annotated[str, typer.Argument(**_TOOLCHAIN, help="The toolchain that is compared.")],
     site: common.SITE_OPTION,
     checks: Annotated[
         list[str] | None,

@@ -39,7 +39,9 @@ class VersionKind(StrEnum):
     VARIABLE = "variable"
 
 
-@app.command()
+@app.command(
+    epilog=common.examples("bisect v5.0.3 v5.0.5 --over git --build make --launch ./latency")
+)
 def bisect(
     context: typer.Context,
     old: Annotated[str, typer.Argument(help="The older version: a commit, a spec or a value.")],

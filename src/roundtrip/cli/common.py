@@ -50,6 +50,11 @@ WAIT = Annotated[
 ]
 
 
+def examples(*lines: str) -> str:
+    """The end of a command's help: examples, each the words after ``roundtrip``."""
+    return "\b\nExamples:\n" + "\n".join(f"  roundtrip {line}" for line in lines)
+
+
 def require_names(*names: str | None) -> None:
     """UserError for an illegal name of a site or campaign."""
     for name in filter(None, names):

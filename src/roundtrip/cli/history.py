@@ -37,7 +37,12 @@ _ALL = "--all"
 _SEED = 1
 
 
-@app.command()
+@app.command(
+    epilog=common.examples(
+        "history                      all campaigns of the site here",
+        "history --series latency     series with this text in their name",
+    )
+)
 def history(
     site: common.SITE,
     campaign: common.CAMPAIGN = None,

@@ -50,7 +50,12 @@ class _Verdict:
         return bool(self.node_verdicts.outliers or self.suspects or self.clocks) or has_failed
 
 
-@app.command()
+@app.command(
+    epilog=common.examples(
+        "nodes                      of the site here",
+        "nodes --drain-command      what would drain those that are sick",
+    )
+)
 def nodes(
     site: common.SITE,
     campaign: common.CAMPAIGN = None,

@@ -21,7 +21,12 @@ if TYPE_CHECKING:
     from roundtrip.campaign.outcome import Outlook
 
 
-@app.command()
+@app.command(
+    epilog=common.examples(
+        "run smoke                      measure this machine",
+        "run boost-netpipe --dry-run    what it would launch and claim",
+    )
+)
 def run(
     context: typer.Context,
     campaign: Annotated[

@@ -44,7 +44,12 @@ def init(folder: Annotated[Path, typer.Argument(help="A new folder, or an empty 
     typer.echo(f"laid out {folder}; next, in it: roundtrip doctor, then roundtrip run smoke")
 
 
-@app.command()
+@app.command(
+    epilog=common.examples(
+        "doctor            and what difference can be seen now",
+        "doctor --quick    in a second",
+    )
+)
 def doctor(
     quick: Annotated[
         bool, typer.Option("--quick", help="Without the A/A test of ten seconds.")

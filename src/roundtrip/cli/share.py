@@ -29,7 +29,12 @@ _MAX_PRINTED = 20
 _OUTPUTS = ", ".join(outputs.OUTPUTS)
 
 
-@app.command()
+@app.command(
+    epilog=common.examples(
+        "report runs/smoke/local/2026-11-25T01-00-00Z",
+        "report reports/smoke/local/2026-11-25/r1 --verify",
+    )
+)
 def report(
     source: Annotated[Path, typer.Argument(help="A bundle, a run tree, or a published report.")],
     output: Annotated[

@@ -27,7 +27,12 @@ app.add_typer(site_app, name="site")
 _MARKS = {"ok": "ok         ", "fault": "FAULT      ", "not checked": "not checked"}
 
 
-@site_app.command()
+@site_app.command(
+    epilog=common.examples(
+        "site check                     the site here",
+        "site check mycluster --live    try its MPIs in jobs",
+    )
+)
 def check(
     name: common.SITE_FOLDER,
     scripts: Annotated[
