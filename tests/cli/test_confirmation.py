@@ -12,8 +12,10 @@ from support.synthetic import Tree
 
 from roundtrip import paths
 from roundtrip.campaign.tree import RunTree
-from roundtrip.cli import confirmation
+from roundtrip.cli import run
 from roundtrip.collect import analysis, records
+from roundtrip.report import confirmation, data
+from roundtrip.report.sections import history
 from roundtrip.stats.nights.newest import Confirmation
 
 LEVELS = analysis.default().statistics
@@ -25,23 +27,25 @@ def night(
 ) -> tuple[Any, list[str]]:
     """A runner whose tree is the first night of its campaign, and what is printed of it."""
     monkeypatch.setattr(paths, "reports", lambda: tmp_path / "reports")
-    run = make_tree(launches=2, environs=("openmpi41-boost181",), sizes=[1], samples=2)
-    return SimpleNamespace(tree=RunTree(run.path)), []
+    tree = make_tree(launches=2, environs=("openmpi41-boost181",), sizes=[1], samples=2)
+    lines: list[str] = []
+    monkeypatch.setattr(run, "say", lines.append)
+    return SimpleNamespace(tree=RunTree(tree.path)), lines
 
 
 def test_a_first_night_launches_nothing_again(night: tuple[Any, list[str]]) -> None:
     runner, lines = night
-    confirmation.launch(runner, LEVELS, lines.append)
+    run.launch_confirmation(runner, LEVELS)
     assert lines == []
     assert not (runner.tree.path / "env" / records.CONFIRMATION_FILE).exists()
-    confirmation.tell(runner.tree.path, Path("no such report"), lines.append)
+    run.tell_confirmation(runner.tree.path, Path("no such report"))
     assert lines == []
 
 
 def test_a_night_that_cannot_be_judged_is_one_warning(night: tuple[Any, list[str]]) -> None:
     runner, lines = night
     (runner.tree.path / "campaign.toml").unlink()
-    confirmation.launch(runner, LEVELS, lines.append)
+    run.launch_confirmation(runner, LEVELS)
     (line,) = lines
     assert line.startswith("warning: what was worse last night was not launched again: ")
     assert "campaign.toml" in line and "\n" not in line
@@ -51,7 +55,7 @@ def test_a_night_of_which_nothing_came_back_is_not_judged(night: tuple[Any, list
     runner, lines = night
     for file in runner.tree.path.rglob("run.json"):
         file.unlink()
-    confirmation.launch(runner, LEVELS, lines.append)
+    run.launch_confirmation(runner, LEVELS)
     assert lines == []
 
 
@@ -70,12 +74,10 @@ def test_the_first_dozen_of_series_is_named(
         for number in range(series)
     }
     relaunch = SimpleNamespace(sentence="Launched again.", skip_reason="", series=all_series)
-    monkeypatch.setattr(confirmation.data, "read", lambda bundle: None)
-    monkeypatch.setattr(confirmation.history, "judge_nights", lambda data: None)
-    monkeypatch.setattr(
-        confirmation.confirmation, "read_confirmation", lambda data, verdicts: relaunch
-    )
-    keys = confirmation.tell(runner.tree.path, Path("revision"), lines.append)
+    monkeypatch.setattr(data, "read", lambda bundle: None)
+    monkeypatch.setattr(history, "judge_nights", lambda data: None)
+    monkeypatch.setattr(confirmation, "read_confirmation", lambda data, verdicts: relaunch)
+    keys = run.tell_confirmation(runner.tree.path, Path("revision"))
     assert keys == {str(number) for number in range(series)}
     assert lines[1:13] == [f"confirmed: series {number}" for number in range(12)]
     assert lines[13:] == tail
