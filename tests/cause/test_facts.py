@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pytest
 
-from roundtrip.cause import questions, sentences
+from roundtrip.cause import page, questions
 from roundtrip.cause.facts import Causes, Ending, Relation, find_causes
 from roundtrip.cause.journal import Plan
 from roundtrip.cause.questions import Answer, Question, normal, simulate
@@ -71,7 +71,7 @@ def test_a_step_that_is_gone_is_said_to_be_gone() -> None:
 
 def answer_lines(result: Causes, facts: Sequence[str]) -> list[str]:
     plan = Plan.model_construct(kind="blame", arms=[*facts], others=[], step=STEP)
-    return sentences.plain_sentences(plan, result)
+    return page.plain_sentences(plan, result)
 
 
 @pytest.mark.parametrize("facts", [FACTS, [A]], ids=["six facts", "one fact"])

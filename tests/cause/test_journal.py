@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from roundtrip.campaign.scheduler import NoAnswerError
-from roundtrip.cause import conduct, facts, journal
+from roundtrip.cause import facts, journal
 from roundtrip.cause.facts import Causes, Ending
 from roundtrip.cause.journal import Entry, Journal, Plan
 from roundtrip.cause.order import Changes
@@ -131,37 +131,37 @@ def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("runs")
 def test_a_search_of_other_commands_is_not_resumed() -> None:
     old, new = (plan().model_copy(update={"digest": letter * 64}) for letter in "ab")
-    conduct.open_journal(old, resume=False)
-    assert conduct.open_journal(old, resume=True)[0] == old
+    journal.open_journal(old, resume=False)
+    assert journal.open_journal(old, resume=True)[0] == old
     with pytest.raises(UserError, match="began with other arguments"):
-        conduct.open_journal(new, resume=True)
+        journal.open_journal(new, resume=True)
 
 
 @pytest.mark.usefixtures("runs")
 def test_a_night_goes_on_with_a_search_that_has_a_round_and_begins_others_anew() -> None:
     """Launches that fail at once end a search: to go on with it would end it again."""
     search_plan = plan("blame", 3)
-    assert not conduct.is_begun(search_plan)
-    _, search_journal = conduct.open_journal(search_plan, resume=False)
+    assert not journal.is_begun(search_plan)
+    _, search_journal = journal.open_journal(search_plan, resume=False)
     for at in range(facts.LAUNCHES_A_ROUND):
         search_journal.add(Entry(round=1, at=at, why="Slurm is down"))
-    assert not conduct.is_begun(search_plan)
+    assert not journal.is_begun(search_plan)
     for at in range(facts.LAUNCHES_A_ROUND):
         search_journal.add(Entry(round=2, at=at, value=0.1))
-    assert conduct.is_begun(search_plan)
-    assert not conduct.is_begun(search_plan.model_copy(update={"title": "Another?"}))
+    assert journal.is_begun(search_plan)
+    assert not journal.is_begun(search_plan.model_copy(update={"title": "Another?"}))
 
 
 @pytest.mark.usefixtures("runs")
 def test_a_plan_without_a_digest_of_its_commands_is_resumed() -> None:
     """As the first release wrote it."""
-    _, search_journal = conduct.open_journal(plan(), resume=False)
+    _, search_journal = journal.open_journal(plan(), resume=False)
     file = search_journal.folder / journal.PLAN
     content = json.loads(file.read_text())
     del content["digest"]
     file.write_text(json.dumps(content))
     new = plan().model_copy(update={"digest": "a" * 64})
-    assert conduct.open_journal(new, resume=True)[0] == plan()
+    assert journal.open_journal(new, resume=True)[0] == plan()
 
 
 def test_a_launch_may_take_what_is_left_of_the_budget_and_a_round(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from roundtrip import paths
 from roundtrip.campaign import nodes as campaign_nodes
 from roundtrip.campaign.nodes import Node
-from roundtrip.cause import checks, conduct, facts, steps
+from roundtrip.cause import checks, facts, journal, steps
 from roundtrip.cause.journal import Entry, Journal
 from roundtrip.cause.steps import SeriesStep, Switch
 from roundtrip.cli import app, cause  # noqa: F401  blame registers itself
@@ -55,7 +55,7 @@ def test_a_night_searches_for_each_step_until_a_round_was_launched(nights: Path)
     assert [switch.variable for switch in step.switches] == ["OMPI_MCA_btl_tcp_eager_limit"]
     folder = nights / "blame-sixty-nights" / SITE / "2026-11-20" / "r1" / "bundle"
     search_journal = Journal(folder)
-    search_journal.begin(conduct.plan_blame(step, SITE))
+    search_journal.begin(steps.plan_blame(step, SITE))
     for at in range(facts.LAUNCHES_A_ROUND):
         search_journal.add(Entry(round=1, at=at, why="Slurm is down"))
     again = steps.largest_unexplained(SITE, "sixty-nights", (), nights)
@@ -69,10 +69,10 @@ def test_a_night_searches_for_each_step_until_a_round_was_launched(nights: Path)
 
 
 def test_a_budget_that_cannot_suffice_is_refused() -> None:
-    conduct.require_budget(5, 0.0, 6)
-    conduct.require_budget(60, 59, 6)
+    journal.require_budget(5, 0.0, 6)
+    journal.require_budget(60, 59, 6)
     with pytest.raises(UserError, match="at least 60 are needed; right is more than 61 min"):
-        conduct.require_budget(60, 61, 6)
+        journal.require_budget(60, 61, 6)
 
 
 def test_a_series_without_a_step_and_one_that_is_not_there_are_one_line(nights: Path) -> None:

@@ -14,7 +14,7 @@ import pytest
 
 from roundtrip import paths
 from roundtrip.campaign import environment, matrix, model, session, tree
-from roundtrip.cause import conduct, sentences
+from roundtrip.cause import journal, page
 from roundtrip.cause.checks import Checks
 from roundtrip.cause.facts import Causes
 from roundtrip.cause.journal import Journal, Plan
@@ -190,17 +190,17 @@ def test_another_mpi_is_found_among_harmless_variables(
         measures="NetPIPE",
         name="blame-small",
         site="local",
-        started=conduct.now(),
+        started=journal.now(),
         seed=1,
         arms=[switch.name for switch in switches],
         step=0.2,
     )
-    journal = Journal(tmp_path / "search")
-    journal.begin(plan)
-    result = conduct.conduct(plan, journal, launcher, MINUTES, print)
+    search_journal = Journal(tmp_path / "search")
+    search_journal.begin(plan)
+    result = journal.run_search(plan, search_journal, launcher, MINUTES, print)
     assert isinstance(result, Causes)
-    values = [entry.value for entry in journal.entries if entry.value is not None]
-    print(len(values), np.exp(np.median(values)), sentences.plain_sentences(plan, result))
+    values = [entry.value for entry in search_journal.entries if entry.value is not None]
+    print(len(values), np.exp(np.median(values)), page.plain_sentences(plan, result))
     assert result.causes == (switches[0].name,)
 
 

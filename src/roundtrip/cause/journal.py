@@ -1,4 +1,4 @@
-"""A search on disk: its plan (search.json) and its launches (launches.jsonl).
+"""A search on disk, its plan (search.json) and its launches (launches.jsonl), and how it runs.
 
 A launch is written as soon as it ends, in the order that the seed draws for its round, so that a
 killed search resumes with the next launch.
@@ -6,6 +6,7 @@ killed search resumes with the next launch.
 
 from __future__ import annotations
 
+import fcntl
 import json
 import math
 import os
@@ -15,19 +16,21 @@ import time
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
 from typing import Annotated, Literal, Protocol
 
+import numpy as np
 from pydantic import Field
 
-from roundtrip import files, model
+from roundtrip import files, model, paths
 from roundtrip.campaign.scheduler import NoAnswerError
 from roundtrip.cause import facts, order, questions
 from roundtrip.cause.facts import Causes
 from roundtrip.cause.order import Changes
 from roundtrip.cause.questions import Answer, Question, Search
-from roundtrip.errors import UserError, printable
+from roundtrip.errors import UserError, printable, writing
 from roundtrip.history import published
 from roundtrip.model import Name, Record, Table, Text, Time
 
@@ -38,6 +41,14 @@ MIN_SEARCH_ROUNDS = 10
 _MIN_ROUND_S = 1.0
 #: Maximum length of a reason, in characters.
 _LONGEST = 300
+#: Number of simulated searches for a forecast, and maximum number of launches of each.
+_SIMULATIONS, _MOST = 3, 3000
+Tell = Callable[[str], None]
+
+
+def now() -> str:
+    """The current UTC time, to the second."""
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 class Plan(Table):
@@ -187,9 +198,87 @@ def replay(plan: Plan, entries: Sequence[Entry]) -> tuple[Causes | Changes, list
     return questions.run(plan.search(), answer), asked
 
 
-def require_budget(minutes: float, count: int, seconds: float, words: str) -> None:
-    """UserError if `minutes` are too few for `count` launches or rounds of `seconds` each, which
-    `words` say."""
+def is_begun(plan: Plan) -> bool:
+    """Whether the newest search has the title and arms of `plan`, and a round; an ended one has a
+    report.
+
+    Launches that failed at once may have ended a search without a round: it is begun anew.
+    """
+    newest = _newest_journal(plan)
+    if newest is None:
+        return False
+    saved_plan = newest.read()
+    is_same = (saved_plan.title, saved_plan.arms) == (plan.title, plan.arms)
+    return is_same and has_round(newest.entries)
+
+
+def _newest_journal(plan: Plan) -> Journal | None:
+    plan_files = sorted((paths.runs() / plan.name / plan.site).glob(f"*/{PLAN}"))
+    return Journal(plan_files[-1].parent) if plan_files else None
+
+
+def open_journal(plan: Plan, resume: bool) -> tuple[Plan, Journal]:
+    """The plan and journal of a new search or, with `resume`, of the newest search of that name.
+
+    UserError if there is none to resume, or if its plan differs from `plan`.
+    """
+    place = paths.runs() / plan.name / plan.site
+    if not resume:
+        new_journal = Journal(place / plan.started.replace("-", "").replace(":", ""))
+        with writing(place):
+            new_journal.begin(plan)
+        return plan, new_journal
+    newest = _newest_journal(plan)
+    if newest is None:
+        raise UserError(f"no search '{plan.name}' on site '{plan.site}' to resume", place)
+    saved_plan = newest.read()
+    # A later night estimates the same step anew; an older plan has no digest.
+    free_fields = [
+        *("seed", "started"),
+        *(("step", "others") if plan.kind == "blame" else ()),
+        *(() if saved_plan.digest else ("digest",)),
+    ]
+    overrides = {name: getattr(saved_plan, name) for name in free_fields}
+    if plan.model_copy(update=overrides) != saved_plan:
+        why = "this search began with other arguments; start a new one"
+        raise UserError(why, newest.folder / PLAN)
+    return saved_plan, newest
+
+
+def forecast(plan: Plan, noise: float, log_ratio: float) -> str:
+    """A sentence with the expected number of launches of a search: the median of simulated searches
+    with normal noise of standard deviation `noise` and a step of `log_ratio`, both in logarithms.
+    """
+    rng = np.random.default_rng(plan.seed)
+
+    def effect(arm: Hashable) -> float:
+        if isinstance(arm, int):
+            return log_ratio * (arm >= len(plan.arms) // 2)
+        return log_ratio * (isinstance(arm, frozenset) and plan.arms[0] in arm)
+
+    counts = [
+        questions.simulate(plan.search(), effect, questions.normal(noise), rng, _MOST).launches
+        for _ in range(_SIMULATIONS)
+    ]
+    median = int(np.median(counts))
+    count = f"about {median}" if median < _MOST else f"more than {_MOST}"
+    halvings = math.ceil(math.log2(max(2, len(plan.arms) - 1)))
+    builds = f" and {2 + halvings} versions" if plan.kind == "bisect" else ""
+    size = 100 * math.expm1(abs(log_ratio))
+    return (
+        f"expected: {count} launches{builds}, if the step is {size:.3g} % and launches scatter by "
+        f"{100 * noise:.3g} %"
+    )
+
+
+def require_budget(minutes: float, launch_s: float, launches_a_round: int) -> None:
+    """UserError if `minutes` are too few to decide anything by launches of `launch_s` seconds."""
+    count = MIN_SEARCH_ROUNDS * launches_a_round
+    _require_minutes(minutes, count, launch_s, f"a launch takes {launch_s:.3g} s")
+
+
+def _require_minutes(minutes: float, count: int, seconds: float, words: str) -> None:
+    """UserError if `minutes` are too few for `count` launches or rounds of `seconds` each."""
     min_minutes = count * seconds / 60
     if min_minutes > minutes:
         raise UserError(
@@ -199,13 +288,25 @@ def require_budget(minutes: float, count: int, seconds: float, words: str) -> No
 
 
 def run_search(
-    plan: Plan, journal: Journal, launcher: Launcher, minutes: float, tell: Callable[[str], None]
+    plan: Plan, journal: Journal, launcher: Launcher, minutes: float, tell: Tell
 ) -> Causes | Changes:
     """Run a search from the end of its journal by at most `minutes` of launches; return its result.
 
     Build time does not count.  The time is over, too, when the scheduler allows no launch.
-    UserError for a budget that is too short.
+    UserError for a budget that is too short, or if another process runs the search.
     """
+    folder = journal.folder
+    with (folder / "lock").open("w") as lock, writing(folder):
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise UserError("this search is running already", folder) from None
+        return _run(plan, journal, launcher, minutes, tell)
+
+
+def _run(
+    plan: Plan, journal: Journal, launcher: Launcher, minutes: float, tell: Tell
+) -> Causes | Changes:
     left_s, lengths, numbers = 60 * minutes, list[float](), count(1)
 
     def answer(question: Question) -> Answer | None:
@@ -225,13 +326,13 @@ def run_search(
         left_s -= lengths[-1]
         if number == 1 and not is_over:
             words = f"a round takes {lengths[0]:.0f} s"
-            require_budget(minutes, MIN_SEARCH_ROUNDS, lengths[0], words)
+            _require_minutes(minutes, MIN_SEARCH_ROUNDS, lengths[0], words)
         return answers(journal.entries, question, number)
 
     return questions.run(plan.search(), answer)
 
 
-def _build(question: Question, launcher: Launcher, tell: Callable[[str], None]) -> dict[str, str]:
+def _build(question: Question, launcher: Launcher, tell: Tell) -> dict[str, str]:
     faults: dict[str, str] = {}
     for arm in dict.fromkeys(question.arms):
         if reason := launcher.build(arm):
@@ -247,7 +348,7 @@ def _launch(
     question: Question,
     number: int,
     end: float,
-    tell: Callable[[str], None],
+    tell: Tell,
 ) -> bool:
     """Make the missing launches of a round, until `end` of the monotonic clock.
 

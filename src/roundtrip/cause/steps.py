@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import math
 import re
+import secrets
 from collections.abc import Collection, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from roundtrip.cause.journal import has_round, read_entries, read_plan
+from roundtrip.cause.journal import Plan, has_round, now, read_entries, read_plan
 from roundtrip.collect import analysis, reader
 from roundtrip.collect.disclosure import DIGEST
 from roundtrip.collect.pseudonyms import PSEUDONYM
@@ -129,6 +130,22 @@ def with_toolchain(step: SeriesStep, old: str) -> SeriesStep:
 def search_name(campaign: str) -> str:
     """The name of the searches for causes of a campaign's steps."""
     return f"blame-{campaign}"[:100]
+
+
+def plan_blame(step: SeriesStep, site: str) -> Plan:
+    """The plan of a new search for the cause of a step."""
+    return Plan(
+        kind="blame",
+        title=step.title,
+        measures=step.label[:1000],
+        name=search_name(step.campaign),
+        site=site,
+        started=now(),
+        seed=secrets.randbits(32),
+        arms=[printable(switch.name)[:1000] for switch in step.switches],
+        step=step.log_ratio,
+        others=[[name[:1000], test] for name, test in step.others],
+    )
 
 
 def find(site: str, series: str, night: str, campaign: str | None, reports: Path) -> SeriesStep:

@@ -87,7 +87,7 @@ def bisect(
     nothing could be decided; 130 interrupted.
     """
     # These take a second to load, which --help need not spend.
-    from roundtrip.cause import commands, conduct, sentences
+    from roundtrip.cause import commands, journal, page
     from roundtrip.cause.journal import Plan
     from roundtrip.cause.order import LAUNCHES_A_ROUND
 
@@ -95,7 +95,7 @@ def bisect(
     minutes = common.minutes(budget)
     if launch_time:
         launch_s = 60 * common.minutes(launch_time, "--launch-time")
-        conduct.require_budget(minutes, launch_s, LAUNCHES_A_ROUND)
+        journal.require_budget(minutes, launch_s, LAUNCHES_A_ROUND)
     smallest = fraction(least, "--least") or 0.0
     scatter = fraction(noise, "--noise") or 0.0
     try:
@@ -121,7 +121,7 @@ def bisect(
         measures="the number that --metric matches" if metric else "wall time of a launch",
         name=f"bisect-{over}",
         site=site,
-        started=conduct.now(),
+        started=journal.now(),
         seed=secrets.randbits(32),
         arms=[printable(version.name) for version in versions],
         step=math.log1p(smallest),
@@ -129,19 +129,19 @@ def bisect(
     )
     here = Site(site, paths.checkout())
     context.with_resource(tree.hold_site(here, plan.name, wait, say))
-    plan, journal = conduct.open_journal(plan, resume)
-    say(f"{len(versions)} versions; {conduct.forecast(plan, scatter, math.log1p(2 * smallest))}")
+    plan, search_journal = journal.open_journal(plan, resume)
+    say(f"{len(versions)} versions; {journal.forecast(plan, scatter, math.log1p(2 * smallest))}")
     process.on_term()
     try:
-        result = conduct.conduct(plan, journal, launcher, minutes, say)
+        result = journal.run_search(plan, search_journal, launcher, minutes, say)
     except KeyboardInterrupt:
         go_on = common.resume_command(f"--site={site}")
         say(f"interrupted; nothing is lost. Go on with: {go_on}")
         raise typer.Exit(INTERRUPTED) from None
-    for line in sentences.plain_sentences(plan, result):
+    for line in page.plain_sentences(plan, result):
         typer.echo(line)
     typer.echo(f"{result.launches} launches, {launcher.builds} builds")
-    typer.echo(f"report: {conduct.publish(journal, say)}")
+    typer.echo(f"report: {page.publish(search_journal, say)}")
     write_pages(paths.reports())
     is_step = getattr(result, "ends_differ", None)
     raise typer.Exit(2 if is_step is None else int(is_step))
@@ -172,7 +172,7 @@ def blame(
     step is not there any more; 1 not decided; 2 bad input; 130 interrupted.
     """
     # These take a second to load, which --help need not spend.
-    from roundtrip.cause import conduct, steps
+    from roundtrip.cause import journal, steps
     from roundtrip.cause.facts import LAUNCHES_A_ROUND, Ending
 
     common.require_names(site, campaign)
@@ -187,10 +187,10 @@ def blame(
         raise UserError(f"nothing that differs since {step.night[:10]} can be switched from here")
     for switch in step.switches:
         say(f"can be switched: {switch.name}")
-    plan = conduct.plan_blame(step, site)
-    say(conduct.forecast(plan, max(step.noise, 1e-4), step.log_ratio))
+    plan = steps.plan_blame(step, site)
+    say(journal.forecast(plan, max(step.noise, 1e-4), step.log_ratio))
     launch_s = steps.launch_s(step, site, paths.reports())
-    conduct.require_budget(minutes, launch_s, LAUNCHES_A_ROUND)
+    journal.require_budget(minutes, launch_s, LAUNCHES_A_ROUND)
     if dry_run:
         raise typer.Exit
     here = Site(site, paths.checkout())
@@ -209,7 +209,7 @@ def after_night(here: Site, declaration: model.Campaign, confirmed_keys: Collect
     `confirmed_keys`: keys of series.  Each step has one search; the next night continues a search
     that was not completed.  A UserError becomes a warning: the night has its report.
     """
-    from roundtrip.cause import conduct, steps  # as above
+    from roundtrip.cause import journal, steps  # as above
     from roundtrip.cause.facts import LAUNCHES_A_ROUND
 
     minutes = declaration.blame_minutes
@@ -222,7 +222,7 @@ def after_night(here: Site, declaration: model.Campaign, confirmed_keys: Collect
             return
         say(f"searching for what made {step.label} {_percent(step)} since {step.night[:10]}")
         launch_s = steps.launch_s(step, here.name, paths.reports())
-        conduct.require_budget(minutes, launch_s, LAUNCHES_A_ROUND)
+        journal.require_budget(minutes, launch_s, LAUNCHES_A_ROUND)
         case = _prepare(declaration, here, step)
         names = [step.label, declaration.name, f"--site={here.name}"]
         options = [f"--night={step.night[:10]}", f"--budget={60 * minutes:.0f}s", "--resume"]
@@ -316,15 +316,16 @@ def _search(
     """
     from roundtrip.campaign import session
     from roundtrip.campaign.progress import TerminalProgress
-    from roundtrip.cause import conduct, sentences
+    from roundtrip.cause import journal, page, steps
     from roundtrip.cause.checks import Checks
     from roundtrip.cause.facts import Causes, Ending
 
     process.on_term()
-    plan = conduct.plan_blame(case.step, here.name)
-    plan, journal = conduct.open_journal(plan, conduct.is_begun(plan) if resume is None else resume)
+    plan = steps.plan_blame(case.step, here.name)
+    resume = journal.is_begun(plan) if resume is None else resume
+    plan, search_journal = journal.open_journal(plan, resume)
     case_matrix = matrix.Matrix((case.item, *case.toolchain_items.values()), ())
-    root = _root(journal.folder, declaration, here, case_matrix)
+    root = _root(search_journal.folder, declaration, here, case_matrix)
     series = case.step.line.series
     try:
         with root, TerminalProgress(plan.title, common.console) as progress:
@@ -342,18 +343,18 @@ def _search(
             case.toolchain_items,
             say,
         )
-        causes = conduct.conduct(plan, journal, launcher, minutes, say)
+        causes = journal.run_search(plan, search_journal, launcher, minutes, say)
     except KeyboardInterrupt:
         say(f"interrupted; nothing is lost. Go on with: {go_on}")
         raise typer.Exit(INTERRUPTED) from None
     assert isinstance(causes, Causes)  # noqa: S101  of a plan of this kind
-    lines = sentences.plain_sentences(plan, causes)
+    lines = page.plain_sentences(plan, causes)
     for line in lines:
         typer.echo(line)
     if causes.causes and causes.ending is Ending.FOUND:
         accept = ["roundtrip", "history", here.name, "--accept", case.step.label]
         typer.echo(f"to accept it: {shlex.join([*accept, '--reason', lines[0]])}")
-    typer.echo(f"report: {conduct.publish(journal, say)}")
+    typer.echo(f"report: {page.publish(search_journal, say)}")
     write_pages(paths.reports())
     return causes
 

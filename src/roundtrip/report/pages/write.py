@@ -139,12 +139,12 @@ def _searches(site: Path) -> Iterator[Path]:
 
 def _search_findings(site: Path) -> Iterator[tuple[str, str]]:
     """Yield (link from the history page, finding) of each search for a cause."""
-    from roundtrip.cause import sentences  # few campaigns need it
+    from roundtrip.cause import page  # few campaigns need it
 
     for revision in _searches(site):
         link = f"../../{revision.relative_to(site.parents[1]).as_posix()}/{PAGE}"
         try:
-            yield link, sentences.sentence(revision / published.BUNDLE)
+            yield link, page.sentence(revision / published.BUNDLE)
         except UserError as error:
             yield link, f"cannot be read: {error.message}"
 
