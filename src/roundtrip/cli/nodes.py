@@ -172,7 +172,7 @@ def _reasons(verdict: _Verdict) -> Iterator[tuple[str, str]]:
 def _read(reports: Path, campaign: str, site: str) -> _Verdict | None:
     """The verdict of all nights of a campaign; None if it is not over pairs of nodes."""
     from roundtrip.collect import analysis
-    from roundtrip.history import clocks, nodes, published
+    from roundtrip.history import nodes, published
     from roundtrip.history.annotations import load_site
     from roundtrip.report import labels
     from roundtrip.stats.nodes.failures import find_flaky_nodes
@@ -185,7 +185,7 @@ def _read(reports: Path, campaign: str, site: str) -> _Verdict | None:
     odd_clocks, absences = published.read_newest(
         reports / campaign / site,
         lambda bundle, bundle_manifest: (
-            clocks.wrong_rates_in(bundle, thresholds.disturbance.clock_rate),
+            nodes.wrong_rates_in(bundle, thresholds.disturbance.clock_rate),
             nodes.absent_nodes(bundle, bundle_manifest, ledger.pairs),
         ),
         none,

@@ -1,4 +1,4 @@
-"""Nodes in launches between node pairs: measures, series, slow processors, absent nodes."""
+"""Nodes by their launches: measures, series, slow processors, absent nodes, wrong clocks."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ import polars as pl
 
 from roundtrip import files
 from roundtrip.collect import bundle_tables, reader
-from roundtrip.collect.bundle_rows import Case
+from roundtrip.collect.bundle_rows import Case, DisturbanceRow, PlaceRow
 from roundtrip.collect.manifest import Manifest
 from roundtrip.collect.night_rows import NIGHTS
 from roundtrip.errors import UserError
 from roundtrip.history import pairs
 from roundtrip.history.pairs import BANDWIDTH, FAILURE, LATENCY, TAIL
-from roundtrip.stats.clocks import OddClock
+from roundtrip.stats.clocks import ClockComparison, OddClock, odd_clocks
 from roundtrip.stats.nodes.failures import Outcomes
 from roundtrip.stats.nodes.judge import Measure, NodeVerdicts, judge
 from roundtrip.stats.nodes.launches import NO_NODE, Launches, effects
@@ -33,6 +33,8 @@ _BETWEEN, _INSIDE = "between nodes", "inside a node"
 #: Number of newest launches inside a node that count; largest ratio of similar logarithms.
 _NEWEST, _ALIKE = 6, 2.0
 FAILED, MISSING = "failed", "missing"
+#: Maximum difference between wall clocks of nodes under NTP.
+_UTC_LIMIT_S = 1.0
 _LOST = (FAILED, "partial")
 _NAMES = ["study", "place", "environ", "measure"]
 
@@ -111,14 +113,14 @@ def measures(pairs: pl.DataFrame, settings: NodeSettings) -> list[Measure]:
 
 
 def node_verdicts(
-    pairs: pl.DataFrame, odd_clocks: Iterable[OddClock], settings: NodeSettings, confidence: float
+    pairs: pl.DataFrame, bad_clocks: Iterable[OddClock], settings: NodeSettings, confidence: float
 ) -> NodeVerdicts:
     """Judge the nodes by `pairs`; `confidence` is the level of intervals.
 
-    Times by one of `odd_clocks` are wrong: they look like those of a sick node, and name none.
+    Times by one of `bad_clocks` are wrong: they look like those of a sick node, and name none.
     """
     verdicts = judge(measures(pairs, settings), settings, confidence)
-    wrong = {clock.node for clock in odd_clocks}
+    wrong = {clock.node for clock in bad_clocks}
     outliers = tuple(outlier for outlier in verdicts.outliers if outlier.name not in wrong)
     return replace(verdicts, outliers=outliers)
 
@@ -328,3 +330,49 @@ def _last_nights(rows: pl.DataFrame) -> dict[str, str]:
         [passed_rows.select("night", "host"), passed_rows.select("night", host="other")]
     )
     return dict(host_nights.group_by("host").agg(pl.col("night").max()).iter_rows())
+
+
+def wrong_rates(placement: pl.DataFrame, disturbance: pl.DataFrame, limit: float) -> list[OddClock]:
+    """Return the nodes whose clock runs faster or slower than others by a factor above 1 + `limit`.
+
+    The frames are tables of a bundle; `excess` is the logarithm of the rate.
+    """
+    rates = (
+        ClockComparison(root, host, math.log(rate), error / rate)
+        for root, host, (rate, error) in _against_root(
+            placement, disturbance, "clock_rate", "clock_rate_error"
+        )
+        if rate > 0
+    )
+    return odd_clocks(rates, math.log1p(limit))
+
+
+def wrong_wall_clocks(placement: pl.DataFrame, disturbance: pl.DataFrame) -> list[OddClock]:
+    """Return the nodes whose wall clock is ahead of others or behind them; `excess` in seconds."""
+    offsets = (
+        ClockComparison(root, host, ahead_s, 0.0)
+        for root, host, (ahead_s,) in _against_root(placement, disturbance, "utc_ahead_s")
+    )
+    return odd_clocks(offsets, _UTC_LIMIT_S)
+
+
+def wrong_rates_in(bundle: Path, limit: float) -> list[OddClock]:
+    """`wrong_rates` of a bundle; UserError if it cannot be read."""
+    tables = [bundle / f"{name}.parquet" for name in ("placement", "disturbance")]
+    reader.require_tables(tables)
+    placement = bundle_tables.read_table(tables[0], PlaceRow, ["launch", "rank", "host"])
+    names = ["launch", "rank", "clock_rate", "clock_rate_error"]
+    disturbance = bundle_tables.read_table(tables[1], DisturbanceRow, names)
+    return wrong_rates(placement, disturbance, limit)
+
+
+def _against_root(
+    placement: pl.DataFrame, disturbance: pl.DataFrame, *names: str
+) -> Iterator[tuple[str, str, tuple[float, ...]]]:
+    """(Host of rank 0, host of another rank, columns `names`: its clock against rank 0)."""
+    hosts = placement.select("launch", "rank", "host")
+    roots = hosts.filter(pl.col("rank") == 0).select("launch", root="host")
+    readings = disturbance.select("launch", "rank", *names).drop_nulls()
+    rows = readings.join(hosts, on=["launch", "rank"]).join(roots, on="launch")
+    for root, host, *values in rows.sort("launch", "rank").select("root", "host", *names).rows():
+        yield root, host, tuple(values)

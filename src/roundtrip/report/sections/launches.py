@@ -12,7 +12,7 @@ import polars as pl
 from roundtrip.collect import completion, identity, scheduler_log
 from roundtrip.collect.bundle_rows import STATUSES
 from roundtrip.collect.completion import Counts, count_launches
-from roundtrip.history import clocks
+from roundtrip.history.nodes import wrong_rates, wrong_wall_clocks
 from roundtrip.report import labels, units
 from roundtrip.report import nodes as words
 from roundtrip.report.blocks import (
@@ -67,9 +67,9 @@ def odd_clock_answers(data: Data) -> Iterator[Answer]:
     environs = labels.kinds_by_environ(data.launches)
     mark = words.environ_mark(environs, environs)
     limit = data.analysis.disturbance.clock_rate
-    for clock in clocks.wrong_rates(data.placement, data.disturbance, limit):
+    for clock in wrong_rates(data.placement, data.disturbance, limit):
         yield answer(f"The clock of {clock.node}{mark} ", words.describe_clock_rate(clock), "bad")
-    for clock in clocks.wrong_wall_clocks(data.placement, data.disturbance):
+    for clock in wrong_wall_clocks(data.placement, data.disturbance):
         title = f"The wall clock of {clock.node}{mark} "
         yield answer(title, words.describe_wall_clock(clock), "warn")
 

@@ -9,8 +9,7 @@ import numpy as np
 import polars as pl
 
 from roundtrip.history import nodes as node_history
-from roundtrip.history.clocks import wrong_rates
-from roundtrip.history.nodes import MeasureName, SlowProcessor
+from roundtrip.history.nodes import MeasureName, SlowProcessor, wrong_rates
 from roundtrip.history.pairs import BANDWIDTH, FAILURE, LATENCY
 from roundtrip.report import labels, units
 from roundtrip.report import nodes as words
@@ -291,7 +290,9 @@ def can_detect(data: Data) -> bool:
 
 def _verdicts(data: Data, pairs: pl.DataFrame) -> NodeVerdicts:
     limits = data.analysis
-    odd_clocks = wrong_rates(data.placement, data.disturbance, limits.disturbance.clock_rate)
+    odd_clocks = node_history.wrong_rates(
+        data.placement, data.disturbance, limits.disturbance.clock_rate
+    )
     level = limits.statistics.confidence_level
     return node_history.node_verdicts(pairs, odd_clocks, limits.nodes, level)
 
