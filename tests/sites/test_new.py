@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
+from roundtrip import tables
 from roundtrip.errors import UserError
-from roundtrip.sites import check, data, new, render, software, spackpart, yamlfile
+from roundtrip.sites import check, data, new, render, software, spackpart
 from roundtrip.sites.probe import Facts, Library, Port
 from roundtrip.sites.site import Site
 from roundtrip.sites.slurm import Partition
@@ -162,7 +163,7 @@ def test_slurms_version_in_spacks_spelling(version: str, spelling: str) -> None:
 
 
 def packages_of(folder: Path) -> dict[str, Any]:
-    packages: dict[str, Any] = yamlfile.load(folder / "spack" / "packages.yaml")["packages"]
+    packages: dict[str, Any] = tables.load_yaml(folder / "spack" / "packages.yaml")["packages"]
     return packages
 
 

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from roundtrip.sites import software, spackpart, yamlfile
+from roundtrip import tables
+from roundtrip.sites import software, spackpart
 from roundtrip.sites.software import check_files
 from roundtrip.sites.spackpart import External
 
@@ -63,7 +64,7 @@ def test_externals_pair_each_boost_with_its_mpi(tmp_path: Path) -> None:
     (tmp_path / "definitions.yaml").write_text(spackpart.external_definitions(externals, TEMPLATE))
     assert check_files(tmp_path, CHECKOUT / "spack.yaml")[0].verdict == "ok"
     assert "boost@=1.74.0" not in (tmp_path / "definitions.yaml").read_text()
-    packages = yamlfile.load(tmp_path / "packages.yaml")["packages"]
+    packages = tables.load_yaml(tmp_path / "packages.yaml")["packages"]
     prefixes = [item["prefix"] for item in packages["boost"]["externals"]]
     assert prefixes == ["/p/b1", "/p/b2", "/p/b3"]
     assert packages["mpi"] == {"buildable": False}
@@ -80,4 +81,4 @@ def test_without_a_boost_of_each_mpi_spack_builds_those_of_the_template(tmp_path
     assert definitions["mpis"] == ["openmpi@=4.1.4", "mpich@=4.0.2"]
     assert definitions["boosts"] == TEMPLATE["boosts"]
     assert {"netpipe@3.7.2", "ddtbench@1.2"} <= set(definitions["suites"])
-    assert "boost" not in yamlfile.load(tmp_path / "packages.yaml")["packages"]
+    assert "boost" not in tables.load_yaml(tmp_path / "packages.yaml")["packages"]

@@ -18,7 +18,6 @@ from roundtrip import files, paths, tables
 from roundtrip.collect import disclosure
 from roundtrip.errors import UserError, writing
 from roundtrip.model import Table
-from roundtrip.sites import yamlfile
 
 FILE_NAME = "annotations.yaml"
 #: The kind of annotation that makes the level of a series its baseline.
@@ -117,7 +116,7 @@ def load(file: Path) -> tuple[Annotation, ...]:
     """
     if not file.exists():
         return ()
-    content, places = yamlfile.load_placed(file)
+    content, places = tables.load_placed_yaml(file)
     if content is None:
         return ()
     if not isinstance(content, list):

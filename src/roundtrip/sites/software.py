@@ -21,9 +21,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from roundtrip import tables
 from roundtrip.errors import UserError
 from roundtrip.sites import lock as locks
-from roundtrip.sites import slurm, toolchains, yamlfile
+from roundtrip.sites import slurm, toolchains
 from roundtrip.sites.data import SiteData
 from roundtrip.sites.lock import Concrete, Lock
 from roundtrip.sites.site import Finding, Site, last_line, summarise
@@ -95,20 +96,20 @@ def definitions(folder: Path) -> dict[str, list[str]]:
     file = folder / "definitions.yaml"
     if not file.is_file():
         raise UserError("missing: spack.yaml takes its MPIs and Boosts from it", file)
-    entries = (yamlfile.load(file) or {}).get("definitions", [])
+    entries = (tables.load_yaml(file) or {}).get("definitions", [])
     return {key: list(values) for entry in entries for key, values in entry.items()}
 
 
 def names_used(environment: Path) -> set[str]:
     """Names of the definitions that ``spack.yaml`` uses."""
-    specs = yamlfile.load(environment)["spack"]["specs"]
+    specs = tables.load_yaml(environment)["spack"]["specs"]
     return set(re.findall(r"\$\^?(\w+)", str(specs)))
 
 
 def expand_matrix(environment: Path, lists: dict[str, list[str]]) -> list[str]:
     """Return every root of ``spack.yaml``, in its order; UserError for an undefined list."""
     roots: list[str] = []
-    for item in yamlfile.load(environment)["spack"]["specs"]:
+    for item in tables.load_yaml(environment)["spack"]["specs"]:
         rows = item["matrix"] if isinstance(item, dict) else [[item]]
         value_lists = [_row(row, lists, environment) for row in rows]
         roots += [" ".join(parts) for parts in itertools.product(*value_lists)]
@@ -166,7 +167,7 @@ def check_files(folder: Path, environment: Path) -> list[Finding]:
         f"definitions.yaml does not define '{name}', which spack.yaml uses"
         for name in sorted(names_used(environment) - set(lists))
     ]
-    packages = (yamlfile.load(folder / "packages.yaml") or {}).get("packages", {})
+    packages = (tables.load_yaml(folder / "packages.yaml") or {}).get("packages", {})
     for mpi in lists.get("mpis", []):
         name = re.split(r"[@+~ ]", mpi, maxsplit=1)[0]
         settings = packages.get(name, {})
@@ -184,7 +185,7 @@ def check_files(folder: Path, environment: Path) -> list[Finding]:
     ]
     concretizer = folder / "concretizer.yaml"
     if concretizer.is_file():
-        settings = yamlfile.load(concretizer)["concretizer"]
+        settings = tables.load_yaml(concretizer)["concretizer"]
         if settings.get("concretization_cache", {}).get("enable"):
             faults.append("concretizer.yaml: the concretization cache returns stale hashes")
     summary = f"{len(lists.get('mpis', []))} MPIs, {len(lists.get('boosts', []))} Boosts"
@@ -228,7 +229,7 @@ def check_pmix_package(site: SiteData, packages: Path) -> list[Finding]:
     """Check that ``packages.yaml`` requires the site's series of PMIx."""
     if site.pmix is None or not _uses_pmix(site):
         return []
-    versions = _versions((yamlfile.load(packages) or {}).get("packages", {}).get("pmix", {}))
+    versions = _versions((tables.load_yaml(packages) or {}).get("packages", {}).get("pmix", {}))
     hint = f"packages.yaml: pmix needs `require: ['@{site.pmix}']`, or it is the newest"
     faults = [] if versions else [hint]
     faults += [

@@ -17,9 +17,9 @@ from typing import Any
 
 import yaml  # type: ignore[import-untyped]
 
-from roundtrip import paths
+from roundtrip import paths, tables
 from roundtrip.host.facts import installed_packages, upstream
-from roundtrip.sites import launchers, slurm, software, yamlfile
+from roundtrip.sites import launchers, slurm, software
 from roundtrip.sites.probe import USUAL_TARGET, Facts, Library
 from roundtrip.toolchains.prefixes import write_wrapper
 
@@ -219,7 +219,7 @@ def external_packages(externals: list[External]) -> str:
     head = (
         "# Installed already, so Spack builds none of it. Paths of this machine: do not commit.\n"
     )
-    return head + yamlfile.dump({"packages": entries})
+    return head + tables.dump_yaml({"packages": entries})
 
 
 def external_definitions(externals: list[External], template: Mapping[str, list[str]]) -> str:
@@ -239,7 +239,7 @@ def external_definitions(externals: list[External], template: Mapping[str, list[
         {"suites": template["suites"]},
         {"comparators": template["comparators"]},
     ]
-    return yamlfile.dump({"definitions": lists})
+    return tables.dump_yaml({"definitions": lists})
 
 
 def write_spack_part(source: Path, folder: Path, facts: Facts, base: str) -> list[str]:
@@ -257,7 +257,7 @@ def write_spack_part(source: Path, folder: Path, facts: Facts, base: str) -> lis
             (target / "definitions.yaml").write_text(definitions)
         return []
     entries, unknowns = cluster_packages(file.read_text(), facts, base)
-    file.write_text(_HEAD.format(source=source.parent.name) + yamlfile.dump(entries))
+    file.write_text(_HEAD.format(source=source.parent.name) + tables.dump_yaml(entries))
     if facts.port is None:  # MVAPICH2's device is InfiniBand
         definitions = (target / "definitions.yaml").read_text()
         (target / "definitions.yaml").write_text(re.sub(r"  - mvapich2@.*\n", "", definitions))

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from roundtrip.history import nodes as node_history
-from roundtrip.history.nodes import MeasureName, SlowProcessor, wrong_rates
+from roundtrip.history.nodes import MeasureName, SlowProcessor
 from roundtrip.history.pairs import BANDWIDTH, FAILURE, LATENCY
 from roundtrip.report import labels, units
 from roundtrip.report import nodes as words
