@@ -14,6 +14,7 @@ from support.browser import CHROMIUM, WHY_SKIPPED, browser
 from support.published_nights import SITE, Nights
 from support.synthetic import Tree
 
+from roundtrip import studies
 from roundtrip.collect import analysis
 from roundtrip.errors import UserError
 from roundtrip.report import data
@@ -115,6 +116,23 @@ def test_a_night_that_cannot_be_read_has_no_values(history: History) -> None:
         raise UserError("damaged")
 
     assert list(machines.values(history, analysis.default(), fail)) == []
+
+
+def test_what_only_the_report_of_the_night_has_is_there_without_a_trend(
+    history: History, newest: Data, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    netpipe = type(studies.get("netpipe"))
+    headline = netpipe.headline
+
+    def chosen(study: Any, samples: pl.LazyFrame, settings: Any) -> pl.DataFrame:
+        is_night = samples.select(pl.col("rep").max()).collect().item() > 0
+        name = "latency of the night" if is_night else "latency of all nights"
+        return headline(study, samples, settings).with_columns(what=pl.lit(name))
+
+    monkeypatch.setattr(netpipe, "headline", chosen)
+    values = found(history, newest)
+    assert values and all(value.what.startswith("latency of the night") for value in values)
+    assert all(value.change is None and value.trend == "" for value in values)
 
 
 def test_what_is_simulated_says_so(history: History, newest: Data) -> None:

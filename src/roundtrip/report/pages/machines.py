@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import itertools
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from statistics import median
 from typing import NamedTuple
@@ -27,7 +27,6 @@ from roundtrip.report.pages.history import History
 from roundtrip.report.pages.series import CASE
 from roundtrip.report.units import Quantity
 from roundtrip.stats.summaries import median_interval
-from roundtrip.studies.study import Study
 
 #: Maximum values of a study, and maximum toolchains of a machine for each value, in the table.
 MOST_VALUES, MOST_TOOLCHAINS = 8, 4
@@ -96,8 +95,9 @@ class Value(BaseModel):
     @property
     def change(self) -> float | None:
         """The newest level over the median of those before; None in the first night."""
-        *past_levels, newest = [level for level in self.levels if level is not None]
-        return newest / median(past_levels) if past_levels and median(past_levels) else None
+        levels = [level for level in self.levels if level is not None]
+        past_level = median(levels[:-1]) if len(levels) > 1 else 0.0
+        return levels[-1] / past_level if past_level else None
 
     @property
     def trend(self) -> Quantity | str:
@@ -115,118 +115,121 @@ def values(
     """
     night_rows = history.nights.filter(~pl.col("foreign") & (pl.col("left_out") == ""))
     nights = night_rows.group_by("night", *SERIES).agg(pl.col("median").median())
-    sources = _Sources(history, read_night)
-    for study in studies.load():
-        study_nights = nights.filter(study=study.name).sort("night", *SERIES)
-        if not study_nights.is_empty():
-            yield from _values(sources, study, study_nights, thresholds)
+    newest_nights = dict(nights.group_by("case_id").agg(pl.col("night").max()).iter_rows())
+    trends = _Trends(history, _levels(nights.sort("night", *SERIES), thresholds))
+    groups: dict[str, dict[tuple[str, int | None], list[Value]]]
+    groups = defaultdict(lambda: defaultdict(list))
+    for night in sorted(set(newest_nights.values()), reverse=True):
+        for key, quantity in _statements(night, read_night):
+            if newest_nights.get(key.case_id) == night:
+                study_groups = groups[key.study]
+                study_groups[key.what, key.size_bytes].append(trends.value(night, key, quantity))
+    for study_groups in groups.values():
+        for group in itertools.islice(study_groups.values(), MOST_VALUES):
+            yield from _best(group)
 
 
-@dataclass(frozen=True)
-class _Sources:
-    """A history, and the bundles of its nights."""
-
-    history: History
-    read_night: Callable[[str], Data]
-    _statements: dict[str, dict[_Key, Quantity]] = field(default_factory=dict)
-
-    @cached_property
-    def marks(self) -> Mapping[str, str]:
-        """Marks by environment."""
-        return labels.marks_from_history(self.history.provenance)
-
-    @cached_property
-    def processors(self) -> Mapping[str, str]:
-        """The processor of each night that recorded one."""
-        rows = self.history.provenance.filter(subject="", name=facts.PROCESSOR)
-        return dict(rows.select("night", "value").iter_rows())
-
-    @cached_property
-    def nights(self) -> list[str]:
-        """All nights, oldest first."""
-        return sorted(set(self.history.nights["night"]))
-
-    def statement(self, night: str, key: _Key) -> Quantity | None:
-        """The value of a night as the headline of its report has it."""
-        if night not in self._statements:
-            try:
-                self._statements[night] = dict(_statements(self.read_night(night)))
-            except UserError:
-                self._statements[night] = {}
-        return self._statements[night].get(key)
+def _best(values: Sequence[Value]) -> Iterator[Value]:
+    """Yield the values of the best toolchains of each place."""
+    places: dict[str, list[Value]] = defaultdict(list)
+    for value in sorted(values, key=lambda v: v.value if v.lower_is_better else -v.value):
+        places[value.where].append(value)
+    for place_values in places.values():
+        yield from sorted(place_values[:MOST_TOOLCHAINS], key=lambda value: value.toolchain)
 
 
-def _statements(data: Data) -> Iterator[tuple[_Key, Quantity]]:
-    """Yield the headline values of a bundle."""
+def _statements(night: str, read_night: Callable[[str], Data]) -> Iterator[tuple[_Key, Quantity]]:
+    """Yield the headline values of a night; none if it cannot be read."""
+    try:
+        data = read_night(night)
+    except UserError:
+        return
     level = data.analysis.statistics.confidence_level
     for study in studies.load():
         cases = dict(data.study_launches(study.name).select("launch", "case_id").iter_rows())
         if not cases:
             continue
         samples = data.samples.filter(pl.col("launch").is_in(list(cases)), study=study.name)
-        launch_values: dict[tuple[_Key, str], list[speeds.Value]] = defaultdict(list)
+        launch_values: dict[tuple[_Key, str, bool], list[speeds.Value]] = defaultdict(list)
         for row in study.headline(samples, data.analysis).iter_rows(named=True):
             case = cases[row["launch"]]
             key = _Key(study.name, row["what"], row["size_bytes"], case)
             value = speeds.Value(row["value"], data.series_of(case, row))
-            launch_values[key, row["unit"]].append(value)
-        for (key, unit), numbers in launch_values.items():
+            launch_values[key, row["unit"], row["lower_is_better"]].append(value)
+        for (key, unit, is_lower_better), numbers in launch_values.items():
             interval = median_interval([value.number for value in numbers], level)
-            yield key, Quantity.from_interval(interval, unit, series=speeds.single_series(numbers))
+            series = speeds.single_series(numbers)
+            quantity = Quantity.from_interval(interval, unit, series=series)
+            yield key, replace(quantity, is_lower_better=is_lower_better)
 
 
-def _values(
-    sources: _Sources, study: Study, nights: pl.DataFrame, thresholds: Analysis
-) -> Iterator[Value]:
+def _levels(nights: pl.DataFrame, thresholds: Analysis) -> dict[_Key, dict[str, float]]:
+    """By value and night: the headline value that derives from the medians of the night."""
+    levels: dict[_Key, dict[str, float]] = defaultdict(dict)
     launch = pl.concat_str("night", pl.lit("\n"), "case_id")
     samples = nights.with_columns(launch=launch, value="median", rep=pl.lit(0, pl.Int64))
-    headline = study.headline(samples.lazy(), thresholds)
-    launch_parts = pl.col("launch").str.split("\n").list
-    headline = headline.with_columns(night=launch_parts.get(0), case_id=launch_parts.get(1))
-    groups: dict[tuple[str, int | None], list[Value]] = defaultdict(list)
-    keys = ["what", "size_bytes", "case_id"]
-    for rows in headline.partition_by(keys, maintain_order=True):
-        key = _Key(study.name, *rows.select(keys).row(0))
-        if value := _value(sources, key, rows.sort("night")):
-            groups[key.what, key.size_bytes].append(value)
-    for group in itertools.islice(groups.values(), MOST_VALUES):
-        places: dict[str, list[Value]] = defaultdict(list)
-        for value in sorted(group, key=lambda v: v.value if v.lower_is_better else -v.value):
-            places[value.where].append(value)
-        for place_values in places.values():
-            yield from sorted(place_values[:MOST_TOOLCHAINS], key=lambda value: value.toolchain)
+    for study in studies.load():
+        study_samples = samples.filter(study=study.name)
+        if study_samples.is_empty():
+            continue
+        headline = study.headline(study_samples.lazy(), thresholds)
+        names = ["launch", "what", "size_bytes"]
+        rows = headline.group_by(names).agg(pl.col("value").median())
+        for launch_name, what, size, value in rows.iter_rows():
+            night, _, case = launch_name.partition("\n")
+            levels[_Key(study.name, what, size, case)][night] = value
+    return levels
 
 
-def _value(sources: _Sources, key: _Key, rows: pl.DataFrame) -> Value | None:
-    by_night = dict(rows.group_by("night").agg(pl.col("value").median()).iter_rows())
-    last = rows.row(-1, named=True)
-    night = last["night"]
-    quantity = sources.statement(night, key)
-    if quantity is None:
-        return None
-    place = CASE.fullmatch(key.case_id)
-    environ = place["environ"] if place else ""
-    processor = sources.processors.get(night, "")
-    others = {other for other, name in sources.processors.items() if processor not in ("", name)}
-    return Value(
-        campaign=sources.history.campaign,
-        site=sources.history.site,
-        processor=processor,
-        what=key.name,
-        where=_where(place["check"], place["place"]) if place else key.case_id,
-        toolchain=environ,
-        mark=sources.marks.get(environ, ""),
-        night=night,
-        report=sources.history.reports.get(night, ""),
-        value=quantity.value,
-        low=quantity.low,
-        high=quantity.high,
-        launches=quantity.n,
-        unit=quantity.unit,
-        lower_is_better=last["lower_is_better"],
-        series=quantity.series,
-        levels=[None if other in others else by_night.get(other) for other in sources.nights],
-    )
+@dataclass(frozen=True)
+class _Trends:
+    """Adds labels and trends to the values of a history; `levels`: by value and night."""
+
+    history: History
+    levels: Mapping[_Key, Mapping[str, float]]
+
+    @cached_property
+    def _marks(self) -> Mapping[str, str]:
+        """Marks by environment."""
+        return labels.marks_from_history(self.history.provenance)
+
+    @cached_property
+    def _processors(self) -> Mapping[str, str]:
+        """The processor of each night that recorded one."""
+        rows = self.history.provenance.filter(subject="", name=facts.PROCESSOR)
+        return dict(rows.select("night", "value").iter_rows())
+
+    @cached_property
+    def _nights(self) -> list[str]:
+        """All nights, oldest first."""
+        return sorted(set(self.history.nights["night"]))
+
+    def value(self, night: str, key: _Key, quantity: Quantity) -> Value:
+        """The value of a night, with all levels on the same processor."""
+        place = CASE.fullmatch(key.case_id)
+        environ = place["environ"] if place else ""
+        processor = self._processors.get(night, "")
+        others = {other for other, name in self._processors.items() if processor not in ("", name)}
+        levels = self.levels.get(key, {})
+        return Value(
+            campaign=self.history.campaign,
+            site=self.history.site,
+            processor=processor,
+            what=key.name,
+            where=_where(place["check"], place["place"]) if place else key.case_id,
+            toolchain=environ,
+            mark=self._marks.get(environ, ""),
+            night=night,
+            report=self.history.reports.get(night, ""),
+            value=quantity.value,
+            low=quantity.low,
+            high=quantity.high,
+            launches=quantity.n,
+            unit=quantity.unit,
+            lower_is_better=bool(quantity.is_lower_better),
+            series=quantity.series,
+            levels=[None if other in others else levels.get(other) for other in self._nights],
+        )
 
 
 def _where(check: str, place: str) -> str:
