@@ -81,6 +81,12 @@ def test_what_a_log_a_report_and_a_database_hold_counts_once(kind: str, reports:
     assert series.rows() == [("imported", "Stream", "copy")]
 
 
+def test_a_site_before_the_places_is_taken_with_a_warning(tmp_path: Path, reports: Path) -> None:
+    status, _, (line,) = run("local", log(tmp_path / "logs", row(1.5)))
+    assert status == 0 and reports.exists()
+    assert line.endswith("`import local PLACES` is called `import PLACES --site local` now")
+
+
 @pytest.mark.nightly
 def test_one_file_after_the_other_gives_what_all_at_once_give(reports: Path) -> None:
     for kind in ("4.0.5-default", "4.10.4-default"):

@@ -13,7 +13,7 @@ import typer
 
 from roundtrip import files, paths
 from roundtrip import output as outputs
-from roundtrip.cli import app, common
+from roundtrip.cli import app, common, current
 from roundtrip.cli.common import warn
 from roundtrip.collect import manifest, reader, signature
 from roundtrip.errors import UserError, writing
@@ -259,6 +259,10 @@ def bring(
     from roundtrip.imported.bring import bring as bring_in
     from roundtrip.sites.site import Site
 
+    first, *rest = map(str, places)
+    if rest and first in current.sites("") and not places[0].exists():
+        warn(f"`import {first} PLACES` is called `import PLACES --site {first}` now")
+        site, places = first, places[1:]
     Site(site, paths.checkout())
     if not is_name(campaign):
         raise UserError(f"--campaign {campaign!r}: {NAME_WORDS}")
