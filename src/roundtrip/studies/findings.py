@@ -316,6 +316,22 @@ def names_or_count(names: Sequence[str], count: int) -> str:
     return ", ".join(unique_names) if is_few else f"{len(names)} of {count}"
 
 
+def joint_verdict(names: Sequence[str], outcomes: Sequence[str], preposition: str) -> str:
+    """The common outcome; otherwise each outcome with the names of the things that have it.
+
+    ``agrees on MPICH 4.0; differs on Open MPI 4.1``.
+    """
+    names_by_outcome: dict[str, list[str]] = defaultdict(list)
+    for name, outcome in zip(names, outcomes, strict=True):
+        names_by_outcome[outcome].append(name)
+    if len(names_by_outcome) == 1:
+        return outcomes[0]
+    return "; ".join(
+        f"{outcome} {preposition} {names_or_count(group, len(names))}"
+        for outcome, group in names_by_outcome.items()
+    )
+
+
 def size_list(sizes: list[int], all_sizes: list[int], range_length: int = 3) -> str:
     """``1 B to 64 KiB``; the sizes are listed if they are fewer than `range_length`, or the range
     has gaps.

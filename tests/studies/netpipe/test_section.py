@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -121,11 +122,23 @@ def keep_raw_mpi(tree: Any, environ: str) -> None:
 
 
 def test_each_statement_and_the_conclusion_stand_beside_what_is_found(make_tree: Maker) -> None:
-    section = part(make_tree(launches=8, environs=(OPENMPI,)))
+    section = part(make_tree(launches=10, samples=20, environs=(OPENMPI,)))
     (table,) = [table for table in section.tables if table.caption.startswith("What the study")]
     assert len(table.rows) == 5
     assert all(row[1].text.endswith("read off its figure") for row in table.rows[:4])
-    assert "does not impair" in table.rows[4][0].text and table.rows[4][2].verdict
+    conclusion, _, finding = table.rows[4]
+    assert "does not impair" in conclusion.text and finding.verdict == "agrees"
+    assert re.fullmatch(r"Boost.MPI has 0.9\d to 1.\d\d times MPI's bandwidth .*", finding.text)
+
+
+def test_toolchains_that_answer_differently_are_named(make_tree: Maker) -> None:
+    section = part(make_tree(launches=10, samples=20, environs=(OPENMPI, SLOW_BOOST)))
+    (table,) = [table for table in section.tables if table.caption.startswith("What the study")]
+    assert [row[2].verdict for row in table.rows] == [
+        *["agrees on Open MPI 4.1; differs on Open MPI 5.0"] * 2,
+        *["agrees"] * 2,
+        "agrees on Open MPI 4.1; differs on Open MPI 5.0",
+    ]
 
 
 def test_one_variant_alone_has_curves_and_no_verdict(make_tree: Maker) -> None:

@@ -17,6 +17,7 @@ from roundtrip.studies.findings import (
     Comparison,
     VerdictAt,
     comparison,
+    joint_verdict,
     line,
     line_tone,
     worst_tone,
@@ -194,15 +195,37 @@ def study_table(all_findings: Sequence[Sequence[Finding]]) -> Table:
             else units.NO_VALUE
         )
         rows.append((f"“{statement.words}”", number, _joint_cell(_line(group), group)))
-    abstraction = [finding for group in all_findings for finding in group[:2]]  # Boost.MPI over MPI
-    rows.append(
-        (_CONCLUSION, units.NO_VALUE, _joint_cell("The first two rows together", abstraction))
-    )
+    rows.append((_CONCLUSION, units.NO_VALUE, _conclusion(all_findings)))
     return display.study_table(rows)
 
 
+def _conclusion(all_findings: Sequence[Sequence[Finding]]) -> Cell:
+    """Boost.MPI over MPI with both kinds of types: the first two findings of each panel."""
+    pairs = [group[:2] for group in all_findings]
+    findings = [finding for pair in pairs for finding in pair]
+    ratios = [ratio for finding in findings for ratio in finding.ratios]
+    if not ratios:
+        return display.NOT_MEASURED
+    words = f"Boost.MPI has {units.ratio_range_text(ratios)} times MPI's bandwidth with both types"
+    outcomes = [_worst_outcome({finding.outcome for finding in pair}) for pair in pairs]
+    return _outcome_cell(words, findings, [pair[0].panel.label for pair in pairs], outcomes)
+
+
+def _worst_outcome(outcomes: set[str]) -> str:
+    return next(outcome for outcome in (DIFFERS, UNKNOWN, BETTER, AGREES) if outcome in outcomes)
+
+
 def _joint_cell(words: str, findings: Sequence[Finding]) -> Cell:
-    outcomes = dict.fromkeys(finding.outcome for finding in findings)
+    panels = [finding.panel.label for finding in findings]
+    return _outcome_cell(words, findings, panels, [finding.outcome for finding in findings])
+
+
+def _outcome_cell(
+    words: str, findings: Sequence[Finding], panels: Sequence[str], outcomes: Sequence[str]
+) -> Cell:
+    """`words`, and the outcome in each panel; panels are named where outcomes differ."""
     suffix = labels.mark(finding.panel.kind for finding in findings)
     tone = worst_tone(finding.tone for finding in findings)
-    return Cell(f"{words}{suffix}.", tone, " or ".join(outcomes))
+    names = labels.distinct_labels(set(panels))
+    verdict = joint_verdict([names[panel] for panel in panels], outcomes, "on")
+    return Cell(f"{words}{suffix}.", tone, verdict)
