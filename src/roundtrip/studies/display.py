@@ -128,11 +128,17 @@ def grid(
     return Table(caption, (Column(corner), *value_columns), table_rows)
 
 
-def study_table(rows: Sequence[tuple[str, Inline | Text, Cell]]) -> Table:
-    """A table of the statements of a study: its words, its number, and our finding."""
-    return Table(
+def study_table(rows: Sequence[tuple[str, Inline | Text, Cell]], note: Text = ()) -> Table:
+    """A table of the statements of a study: its words, its number, and our finding.
+
+    `note` ends the caption.
+    """
+    caption = (
         "What the study says, and what we find. “Inferred”: no number of the study; it follows "
-        "from its words.",
+        "from its words."
+    )
+    return Table(
+        (caption, *note),
         text_columns("The study says", "Its number", "We find"),
         tuple((Cell(words), Cell(number), finding) for words, number, finding in rows),
     )

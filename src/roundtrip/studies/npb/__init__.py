@@ -51,7 +51,7 @@ ARMS = {
 #: its words: LU scales linearly, on twice the hosts.
 STUDY_RTT_MS = 4.0
 PUBLISHED_SPEEDUPS = {"CG": 1.13, "MG": 1.24, "LU": 2.0}
-_INFERRED_BENCHMARKS = frozenset({"LU"})
+INFERRED_BENCHMARKS = frozenset({"LU"})
 #: Placements in which the ranks of a cluster share memory.
 MEMORY_PLACEMENTS = ("shared-memory", "node-per-cluster")
 
@@ -199,7 +199,7 @@ class Place(NamedTuple):
 
 def published_words(benchmark: str) -> str:
     """The study's speed-up as text, with a note if it is inferred."""
-    note = ", inferred from its words" if benchmark in _INFERRED_BENCHMARKS else ""
+    note = ", inferred from its words" if benchmark in INFERRED_BENCHMARKS else ""
     return f"{PUBLISHED_SPEEDUPS[benchmark]:.2f}{note}"
 
 

@@ -15,6 +15,7 @@ from roundtrip.stats.verdicts import ClaimVerdict, Verdict
 from roundtrip.studies import display
 from roundtrip.studies.findings import Outcome, joint_words, names_or_count, worst_tone
 from roundtrip.studies.npb import (
+    INFERRED_BENCHMARKS,
     NATIVE,
     PUBLISHED_SPEEDUPS,
     SOURCES,
@@ -51,13 +52,14 @@ TONES: dict[str, Tone] = {
 class Finding:
     """Test of one finding of the study: where, the evidence, and whether the finding holds.
 
-    `limits`: text with the number of comparisons that were made, if the outcome covers all of them
-    and some were not made; else "".
+    `number`: the study's speed-up in words.  `limits`: text with the number of comparisons that
+    were made, if the outcome covers all of them and some were not made; else "".
     """
 
     statement: str
     where: str
-    evidence: str | Quantity = units.NO_VALUE
+    evidence: str | Quantity = ""
+    number: str = units.NO_VALUE
     outcome: str = "not measured"
     series: Series | None = None
     limits: str = ""
@@ -89,14 +91,16 @@ def findings(
     for benchmark, statement in derived.SCALING_STATEMENTS.items():
         target = PUBLISHED_SPEEDUPS[benchmark] * (1 - settings.published_within)
         place = f"in one cluster and over a link of {STUDY_RTT_MS:g} ms"
+        inferred = "inferred: " if benchmark in INFERRED_BENCHMARKS else ""
+        number = f"{inferred}{PUBLISHED_SPEEDUPS[benchmark]:.2f}"
         series_results = [
-            _scaling(statement, claim, verdict, target)
+            replace(_scaling(statement, claim, verdict, target), number=number)
             for claim, verdict in verdicts_on(SPEEDUP, verdicts).items()
             if (claim.series.benchmark, claim.rtt) == (benchmark, STUDY_RTT_MS)
             and not _is_trial(claim.series)
         ]
         results += series_results or [
-            Finding(statement, f"no {benchmark} of class A or above {place}")
+            Finding(statement, f"no {benchmark} of class A or above {place}", number=number)
         ]
     return results
 
@@ -156,7 +160,7 @@ def _udp_mostly_better(verdicts: Sequence[ClaimVerdict], total: int) -> Finding:
         outcome = "cannot tell" if is_open else "does not hold"
     where = f"UDP against another transport, {_comparison_count(len(verdicts), total)}"
     limits = "" if outcome == "cannot tell" else _where_measured(len(verdicts), total)
-    return Finding(statement, where, text, outcome, limits=limits)
+    return Finding(statement, where, text, outcome=outcome, limits=limits)
 
 
 def _not_critical(verdicts: Sequence[ClaimVerdict], total: int, settings: Thresholds) -> Finding:
@@ -175,7 +179,7 @@ def _not_critical(verdicts: Sequence[ClaimVerdict], total: int, settings: Thresh
     where = f"every pair of transports, {_comparison_count(len(verdicts), total)}"
     # One critical difference refutes the statement, whatever the others are.
     limits = _where_measured(len(verdicts), total) if outcome == "holds" else ""
-    return Finding(statement, where, ratios, outcome, limits=limits)
+    return Finding(statement, where, ratios, outcome=outcome, limits=limits)
 
 
 def _scaling(statement: str, claim: SeriesClaim, verdict: ClaimVerdict, target: float) -> Finding:
@@ -188,7 +192,8 @@ def _scaling(statement: str, claim: SeriesClaim, verdict: ClaimVerdict, target: 
     else:
         outcome = "does not hold" if interval.is_below(max(1, target)) else "cannot tell"
     ratio = Quantity.claim(interval, claim.base.label)
-    return Finding(statement, claim.series.label, ratio, outcome, claim.series)
+    label = claim.series.label
+    return Finding(statement, label, ratio, outcome=outcome, series=claim.series)
 
 
 _VERDICTS = (Verdict.FASTER, Verdict.SLOWER, Verdict.ON_PAR, Verdict.CANNOT_TELL)

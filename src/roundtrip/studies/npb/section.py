@@ -261,7 +261,7 @@ class Section:
         rank_blocks: list[Block] = [Heading(3, "Speed-up over ranks"), *pictures[1:], rank_table]
         verdict_tables = []
         if results:
-            verdict_tables.append(tables.verdict_table(launches, prefer_unshared(results)))
+            verdict_tables.append(tables.study_table(launches, prefer_unshared(results)))
         if source_verdicts:
             verdict_tables.append(tables.source_verdict_table(launches, source_verdicts))
         blocks: list[Block] = [
@@ -313,7 +313,7 @@ class Section:
             Fold("Every pair at every delay", (pair_table,)),
         ]
         every_series = Fold(
-            "The study's findings in every series", (tables.verdict_table(launches, results),)
+            "The study's findings in every series", (tables.study_table(launches, results),)
         )
         has_others = len(results) > len(prefer_unshared(results))
         return [

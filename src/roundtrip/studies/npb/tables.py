@@ -32,24 +32,19 @@ from roundtrip.studies.npb.speedup import (
 from roundtrip.studies.study import Claim
 
 
-def verdict_table(launches: Launches, findings: Sequence[Finding]) -> Table:
-    """Table of verdicts: a row for each finding of the study and each series that tests it."""
-    rows = [
-        (
-            *text_cells(finding.statement, finding.where),
-            Cell(finding.evidence, finding.tone, finding.verdict),
-        )
-        for finding in findings
-    ]
-    return Table(
-        launches.level.caption(
-            f"Do the findings of 2003 hold today? All over an {EMULATED}. Speed-up over one "
-            "cluster with half of the ranks, {level} interval over rounds. The study gives a "
-            "number for CG and MG; that of LU, 2.00, is inferred from “linearly”."
-        ),
-        text_columns("The study says", "Here", "We find"),
-        tuple(rows),
+def study_table(launches: Launches, findings: Sequence[Finding]) -> Table:
+    """Table of the study's statements: a row for each series that tests one."""
+    note = launches.level.caption(
+        f" Everything that we find is over an {EMULATED}. Speed-up over one cluster with half of "
+        "the ranks, {level} interval over rounds."
     )
+    rows = [(one.statement, one.number, _finding_cell(one)) for one in findings]
+    return display.study_table(rows, note)
+
+
+def _finding_cell(finding: Finding) -> Cell:
+    words = (finding.where, ": ", finding.evidence) if finding.evidence else (finding.where,)
+    return Cell(words, finding.tone, finding.verdict)
 
 
 def counterparts() -> Table:
