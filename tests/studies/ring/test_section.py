@@ -122,15 +122,23 @@ def said(section: Part) -> dict[str, tuple[str, str, str]]:
 
 def test_every_figure_of_the_study_stands_beside_ours() -> None:
     rows = said(part(ring_data(TRUTH | {"pvm": (5e-6, 6e-10)})))
-    assert len(rows) == 8
+    assert len(rows) == 13
     measured_rows = {key: row for key, row in rows.items() if row[1] != "not measured"}
-    constant, rate, gain = measured_rows.values()
+    *reasons, constant, linear, larger, rate, gain = measured_rows.values()
+    assert [row[2] for row in reasons] == ["holds", "holds in part", "does not hold"]
     assert (constant[0], constant[2]) == ("2.8\xa0µs", "constant")
-    assert rate[0] == "3.7 GB/s" and 50 < float(rate[1].split(" ")[0]) < 56  # 10 kB in 0.18 µs
+    assert linear[2] == "linear" and "where linear is 100\u202f000 times" in linear[1]
+    assert larger[2] == "holds" and larger[1].endswith(" times at 1\xa0MB over 10\xa0kB")
+    assert (
+        rate[0] == "inferred: 3.7 GB/s, a pass of 2.7 µs" and 50 < float(rate[1].split(" ")[0]) < 56
+    )  # 10 kB in 0.18 µs
     assert "times the best two-sided MPI and " in gain[1] and "times PVM at 10\xa0kB" in gain[1]
     assert gain[2] == "holds"
-    inferences = [row[0] for row in rows.values() if row[0].startswith("inferred: ")]
-    assert inferences == ["inferred: 5.6\xa0µs"]
+    inferences = [row[0].split(",")[0] for row in rows.values() if row[0].startswith("inferred: ")]
+    assert inferences == [
+        f"inferred: {number}"
+        for number in ("5.6\xa0µs", "1\u202f000 times from 10 B to 10 kB", "3.7 GB/s", "1.8 GB/s")
+    ]
 
 
 def test_the_studys_ethernet_stands_beside_an_emulated_hub_and_says_so() -> None:
@@ -166,14 +174,20 @@ def test_goodput_on_a_hub_is_a_share_of_what_the_wire_can_carry() -> None:
     assert region[-1].verdict == "reached"
 
 
+def constant_verdict(ring: Data) -> str:
+    findings = said(part(ring))
+    return next(row[2] for key, row in findings.items() if "is a constant" in key)
+
+
 def test_what_the_study_says_is_open_where_the_intervals_do_not_tell() -> None:
-    verdicts = [row[2] for row in said(part(ring_data(TRUTH, launches=5))).values()]
-    assert [verdict for verdict in verdicts if verdict] == ["cannot tell"] * 2  # constant, the gain
+    verdicts = [row[2] for row in said(part(ring_data(TRUTH, launches=5))).values()][3:]
+    # The constant time, the linear bandwidth, larger regions, and the gain over MPI.
+    assert [verdict for verdict in verdicts if verdict] == ["cannot tell"] * 4
     variants = {name: times for name, times in TRUTH.items() if name != "cache-line"}
     straddling = ring_data(variants, change=lambda i, _, size: 3 if i % 2 and size > 10 else 1)
-    assert next(iter(said(part(straddling)).values()))[2] == "cannot tell"
+    assert constant_verdict(straddling) == "cannot tell"
     rising = ring_data(variants, change=lambda i, _, size: 3 if size > 10 else 1)
-    assert next(iter(said(part(rising)).values()))[2] == "not constant"
+    assert constant_verdict(rising) == "not constant"
 
 
 def test_goodput_is_full_only_if_its_interval_is() -> None:

@@ -151,6 +151,13 @@ class Curves(Panels[Panel]):
         """Ratio of a region's bandwidth to that of MPI's best two-sided call, at STUDY_SIZE."""
         return self.ratio(panel, variant, derived.BEST_TWO_SIDED, derived.STUDY_SIZE)
 
+    def growth(self, panel: Panel, sizes: tuple[int, int]) -> Interval | None:
+        """Ratio of a region's bandwidths: at the second size (bytes) over the first."""
+        first, second = sizes
+        launches = self.pass_times(panel, REGION).values()
+        measured = [times for times in launches if first in times and second in times]
+        return self.interval([second / first * t[first] / t[second] for t in measured])
+
     def bandwidths(self, panel: Panel, variant: str, size: int) -> list[float]:
         """Effective bandwidths at one point, MB/s, one for each launch."""
         rows = self.rows(self.values, panel, variant=variant, size_bytes=size)

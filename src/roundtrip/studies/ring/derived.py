@@ -96,14 +96,16 @@ class Statement:
 
 STATEMENTS = (
     Statement(
-        "Communication within MPI and PVM is based on moving the data from a buffer in the sender "
-        "to a buffer in the receiver, even if they share access to common memory.",
+        "Communication within MPI and PVM is based on moving the data from a user-specified buffer "
+        "in the sender to a user-specified buffer in the receiver, even if the sender and receiver "
+        "… share access to common memory.",
         "Copying costs",
         "One copy through shared memory against a region by reference, both with the same waiting.",
         (("mpi-shm", REGION),),
     ),
     Statement(
-        "Hidden “control” or “housekeeping” messages eat up bandwidth and latency.",
+        "Hidden “control” or “housekeeping” messages … eat up bandwidth and latency in the "
+        "network.",
         "Control messages cost",
         "MPI_Ssend, which must agree with the receiver on every message, against MPI_Send, which "
         "may do without.",
@@ -111,7 +113,7 @@ STATEMENTS = (
     ),
     Statement(
         "Communication within MPI and PVM includes processing of the data through a “type”, adding "
-        "to the latency of communication.",
+        "to the latency (or “overhead”) of communication.",
         "Type processing costs",
         "The same bytes described by a datatype (MPI) or converted to XDR (PVM), against raw "
         "bytes.",

@@ -153,19 +153,25 @@ def _reason_answers(group: Sequence[Finding]) -> Iterator[Answer]:
     """An answer on one reason for each outcome; if there are several, each names its pairs."""
     name = group[0].statement.short
     reason = f"“{name[0].lower()}{name[1:]}” (elepar's study, 2002)"
-    panel_names = labels.distinct_labels({finding.panel.label for finding in group})
+    names: dict[str, list[str]] = {}
     by_outcome: dict[str, list[Finding]] = {}
-    for finding in group:
+    for finding, pair in zip(group, pair_names(group), strict=True):
+        names.setdefault(finding.sentence, []).append(pair)
         by_outcome.setdefault(finding.sentence, []).append(finding)
     for outcome, findings_ in by_outcome.items():
-        where = ""
-        if len(by_outcome) > 1:
-            pairs = [finding.panel.title(finding.variant) for finding in findings_]
-            if len(panel_names) > 1:  # PVM, XDR (MPICH 4.0)
-                labels_ = (panel_names[finding.panel.label] for finding in findings_)
-                pairs = [f"{pair} ({label})" for pair, label in zip(pairs, labels_, strict=True)]
-            where = f" for {names_or_count(pairs, len(group))}"
+        is_split = len(by_outcome) > 1
+        where = f" for {names_or_count(names[outcome], len(group))}" if is_split else ""
         yield Answer((f"{reason}: {outcome}{where}.",), worst_tone(f.tone for f in findings_))
+
+
+def pair_names(group: Sequence[Finding]) -> list[str]:
+    """The transport of each finding, with the panel if there are several: ``PVM, XDR (MPICH)``."""
+    panel_names = labels.distinct_labels({finding.panel.label for finding in group})
+    titles = [finding.panel.title(finding.variant) for finding in group]
+    if len(panel_names) == 1:
+        return titles
+    panels = [panel_names[finding.panel.label] for finding in group]
+    return [f"{title} ({panel})" for title, panel in zip(titles, panels, strict=True)]
 
 
 def panel_answer(

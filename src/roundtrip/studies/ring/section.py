@@ -22,7 +22,7 @@ from roundtrip.report.data import Data
 from roundtrip.report.units import Quantity, Unit
 from roundtrip.stats.verdicts import ClaimVerdict
 from roundtrip.studies import display
-from roundtrip.studies.findings import claims, study_verdicts
+from roundtrip.studies.findings import claims, joint_verdict, study_verdicts, worst_tone
 from roundtrip.studies.ring import ARMS, REGION, REGION_UDP, STUDY, Thresholds, derived, tables
 from roundtrip.studies.ring.curves import Curves, Panel, draw_bandwidth, draw_passes, node_growth
 from roundtrip.studies.ring.derived import Statement
@@ -31,20 +31,31 @@ from roundtrip.studies.ring.findings import (
     findings,
     is_within,
     overall_answers,
+    pair_names,
     panel_answer,
     region_cost,
 )
 from roundtrip.studies.study import Claim
 
 
-def study_table(curves: Curves, panels: Sequence[Panel], settings: Thresholds) -> Table:
-    """Return the table of the study's claims and figures, except its three reasons."""
+def study_table(
+    curves: Curves,
+    panels: Sequence[Panel],
+    all_findings: Sequence[Finding],
+    settings: Thresholds,
+) -> Table:
+    """Return the table of the study's three reasons, and of its other claims and figures."""
+    reasons = [
+        (f"“{statement.words}”", units.NO_VALUE, _reason(statement, all_findings))
+        for statement in derived.STATEMENTS
+    ]
     two_ranks = [panel for panel in panels if panel.in_one_node and not panel.oversubscribed]
     three_ranks = [panel for panel in panels if panel.oversubscribed]
     two_nodes = [panel for panel in panels if panel.case == "1+1"]
     hybrid = [panel for panel in panels if panel.shared_passes and panel.network_passes]
     return display.study_table(
         (
+            *reasons,
             (
                 "“the time to “pass” a region is a constant …, and completely independent of the "
                 "region size”: two processes on two processors",
@@ -57,13 +68,27 @@ def study_table(curves: Curves, panels: Sequence[Panel], settings: Thresholds) -
                 _constant(curves, three_ranks, settings),
             ),
             (
-                "effective bandwidth for regions of 10000 bytes, two processes on two processors",
-                "3.7 GB/s",
+                "“the red and green lines at the top are linear without bound”: effective "
+                "bandwidth over region size, two processes on two processors",
+                f"inferred: {units.number(1000)} times from 10 B to 10 kB",
+                _linear(curves, two_ranks, settings),
+            ),
+            (
+                "“even higher for larger regions”: effective bandwidth, two processes on two "
+                "processors",
+                units.NO_VALUE,
+                _larger(curves, two_ranks),
+            ),
+            (
+                "“1.8 GB/sec and 3.7 GB/sec” for regions of 10000 bytes: two processes on two "
+                "processors",
+                f"inferred: 3.7 GB/s, a pass of {derived.STUDY_SIZE / 3.7e3:.1f} µs",
                 _bandwidth(curves, two_ranks),
             ),
             (
-                "effective bandwidth for regions of 10000 bytes, three processes on two processors",
-                "1.8 GB/s",
+                "“1.8 GB/sec and 3.7 GB/sec” for regions of 10000 bytes: three processes on two "
+                "processors",
+                f"inferred: 1.8 GB/s, a pass of {derived.STUDY_SIZE / 1.8e3:.1f} µs",
                 _bandwidth(curves, three_ranks),
             ),
             (
@@ -105,6 +130,57 @@ def _constant(curves: Curves, panels: Sequence[Panel], settings: Thresholds) -> 
     times = units.span([cost.seconds.median * 1e6 for cost in costs])
     outcomes = [cost.is_flat for cost in costs]
     return _verdict_cell(f"{times} µs{_mark(panels)}", outcomes, "constant", "not constant")
+
+
+def _linear(curves: Curves, panels: Sequence[Panel], settings: Thresholds) -> Cell:
+    """Growth of a region's bandwidth over its sizes: linear if the time is constant."""
+    costs = [(panel, cost) for panel in panels if (cost := region_cost(curves, panel, settings))]
+    growths = [growth for panel, cost in costs if (growth := curves.growth(panel, cost.sizes))]
+    if not growths:
+        return display.NOT_MEASURED
+    low, high = costs[0][1].sizes
+    text = (
+        f"{units.span([growth.median for growth in growths])} times from {units.size(low)} to "
+        f"{units.size(high)}, where linear is {units.number(high / low)} times{_mark(panels)}"
+    )
+    return _verdict_cell(text, [cost.is_flat for _, cost in costs], "linear", "not linear")
+
+
+def _larger(curves: Curves, panels: Sequence[Panel]) -> Cell:
+    """Bandwidth at the largest region over that at the study's largest region."""
+    sizes = {
+        panel: min(map(max, times.values()))
+        for panel in panels
+        if (times := curves.pass_times(panel, REGION))
+    }
+    growths = [
+        growth
+        for panel, size in sizes.items()
+        if size > derived.STUDY_SIZE
+        and (growth := curves.growth(panel, (derived.STUDY_SIZE, size)))
+    ]
+    if not growths:
+        return display.NOT_MEASURED
+    text = (
+        f"{units.span([growth.median for growth in growths])} times at "
+        f"{' or '.join(dict.fromkeys(map(units.size, sizes.values())))} over "
+        f"{units.size(derived.STUDY_SIZE)}{_mark(panels)}"
+    )
+    outcomes = [is_within(growth, 1.0, is_least=True) for growth in growths]
+    return _verdict_cell(text, outcomes, "holds", "not everywhere")
+
+
+def _reason(statement: Statement, all_findings: Sequence[Finding]) -> Cell:
+    """Ratios of bandwidths of the pairs that test a reason, and whether it holds for each."""
+    findings_ = [finding for finding in all_findings if finding.statement == statement]
+    if not findings_:
+        return display.NOT_MEASURED
+    ratios = [ratio for finding in findings_ for ratio in finding.ratios]
+    text = f"{units.ratio_range_text(ratios)} times the bandwidth"
+    mark = _mark([finding.panel for finding in findings_])
+    verdicts = [finding.verdict for finding in findings_]
+    verdict = joint_verdict(pair_names(findings_), verdicts, "for")
+    return Cell(f"{text}{mark}", worst_tone(finding.tone for finding in findings_), verdict)
 
 
 def _bandwidth(curves: Curves, panels: Sequence[Panel]) -> Cell:
@@ -235,7 +311,7 @@ class Section:
         ]
         blocks: list[Block] = [Paragraph(_QUESTION)]
         if measured := [panel for panel in panels if not labels.is_only_simulated([panel.kind])]:
-            blocks.append(study_table(curves, measured, settings))
+            blocks.append(study_table(curves, measured, results, settings))
         blocks += [draw_bandwidth(curves, panels), Heading(3, "What a pass costs")]
         if node_panels := [panel for panel in panels if panel.in_one_node]:
             blocks.append(tables.goals(curves, node_panels, settings))
