@@ -9,7 +9,6 @@ machines, so that a recipe can hold their checksum.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import platform
@@ -30,6 +29,7 @@ from roundtrip import paths, tables
 from roundtrip.cli.process import status_of
 from roundtrip.cli.site import print_findings
 from roundtrip.errors import UserError, writing
+from roundtrip.host.programs import digest
 from roundtrip.model import Table
 from roundtrip.sites import software
 from roundtrip.sites.site import Finding, Verdict, last_line
@@ -326,11 +326,11 @@ def _git(folder: Path, name: str, source: Git, clone: str | None, temporary: Pat
 def _held(folder: Path, sha256: str) -> Path | None:
     """The archive with this checksum in the mirror; a broken one does not count."""
     candidates = sorted(archive_path(folder, sha256, "").parent.glob(f"{sha256}*"))
-    return candidates[0] if candidates and _sum(candidates[0]) == sha256 else None
+    return candidates[0] if candidates and digest(candidates[0]) == sha256 else None
 
 
 def _keep(folder: Path, name: str, archive: Path, sha256: str, origin: str) -> FillResult:
-    if (checksum := _sum(archive)) != sha256:
+    if (checksum := digest(archive)) != sha256:
         reason = f"{origin} has sha256 {checksum}, and the recipe wants {sha256}"
         return FillResult(name, "fault", reason)
     target = archive_path(folder, sha256, _suffix(archive.name))
@@ -345,11 +345,6 @@ def _suffix(name: str) -> str:
     """Return ``.tar.xz`` for ``mpich_4.0.2.orig.tar.xz``; "" for a patch, as Spack does."""
     stem, tar, compression = name.rpartition(".tar")
     return f"{tar}{compression}" if stem else ""
-
-
-def _sum(file: Path) -> str:
-    with file.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 app = typer.Typer(add_completion=False)

@@ -25,6 +25,7 @@ from xml.etree import ElementTree
 
 from roundtrip import files, paths
 from roundtrip.errors import UserError
+from roundtrip.host.facts import parse_list
 
 #: Files in the folder of a launch.
 PLATFORM_FILE, HOSTS_FILE = "platform.xml", "hosts.txt"
@@ -50,7 +51,6 @@ class Platform:
 
     @property
     def sha256(self) -> str:
-        """The sha256 of the text."""
         return hashlib.sha256(self.text.encode()).hexdigest()
 
     @property
@@ -102,11 +102,8 @@ def read_platform(file: Path, host_flops: float, added_rtt_ms: float | None = No
 
 def _hosts(cluster: dict[str, str]) -> list[str]:
     """Names of the hosts of a `cluster`: ``radical`` is a list of numbers and of ranges."""
-    numbers: list[int] = []
-    for part in cluster["radical"].split(","):
-        first, _, last = part.partition("-")
-        numbers += range(int(first), int(last or first) + 1)
-    return [f"{cluster['prefix']}{number}{cluster['suffix']}" for number in numbers]
+    prefix, suffix, numbers = cluster["prefix"], cluster["suffix"], parse_list(cluster["radical"])
+    return [f"{prefix}{number}{suffix}" for number in numbers]
 
 
 _WRONG = re.compile(r"^.*(?:deadlock|CRITICAL|MPI_Abort).*$", re.MULTILINE | re.IGNORECASE)
@@ -204,7 +201,6 @@ class Trace:
 
     @property
     def ranks(self) -> int:
-        """The number of ranks of the launch."""
         return len(self.files)
 
     def head(self, rank: int, folder: Path) -> Path:

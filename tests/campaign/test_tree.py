@@ -66,7 +66,7 @@ def test_a_run_is_resumed_for_the_launches_and_the_report_it_lacks(
     run.finish()
     if report:
         assert tree.newest_unfinished(runs, "night", "site").path == run.path
-        run.record_report(tmp_path / "report.html", is_decided=True)
+        run.write_state(report=str(tmp_path / "report.html"), decided=True)
     with pytest.raises(UserError, match="no unfinished run of 'night'"):
         tree.newest_unfinished(runs, "night", "site")
 

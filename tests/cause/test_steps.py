@@ -87,7 +87,7 @@ def test_a_series_without_a_step_and_one_that_is_not_there_are_one_line(nights: 
 
 
 def test_the_command_says_what_it_would_launch(nights: Path) -> None:
-    result = CliRunner().invoke(app, ["blame", SITE, STEPPED, "--dry-run"])
+    result = CliRunner().invoke(app, ["blame", STEPPED, "--site", SITE, "--dry-run"])
     assert result.exit_code == 0, result.output
     assert "can be switched: OMPI_MCA_btl_tcp_eager_limit not set → 4096" in result.output
     assert "expected: about" in result.output

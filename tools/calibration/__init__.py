@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from scipy.stats import beta
+from scipy.stats import binomtest
 
 _LEVEL = 0.95
 
@@ -73,7 +73,5 @@ def summary(estimates: Sequence[Estimate]) -> str:
 
 def interval(events: int, trials: int) -> tuple[float, float]:
     """Exact 95 % interval of a share: C. J. Clopper and E. S. Pearson, Biometrika 26, 1934."""
-    tail = (1 - _LEVEL) / 2
-    low = float(beta.ppf(tail, events, trials - events + 1)) if events else 0.0
-    high = float(beta.ppf(1 - tail, events + 1, trials - events)) if events < trials else 1.0
-    return low, high
+    low, high = binomtest(events, trials).proportion_ci(_LEVEL, method="exact")
+    return float(low), float(high)

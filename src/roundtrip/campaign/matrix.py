@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
@@ -142,7 +142,6 @@ def _files(campaign: Campaign, site: Site) -> list[str]:
 
 
 def _selection(campaign: Campaign) -> TestSelection:
-    """The tests that a campaign declares."""
     products: dict[str, list[Mapping[str, Sequence[str]]]] = defaultdict(list)
     for plan in campaign.checks:
         products[plan.name].append(plan.parameters)
@@ -202,7 +201,6 @@ def _untested(plan: CheckPlan, plan_tests: list[_Test], site: Site) -> Iterator[
 
 
 def _places(plan: CheckPlan, site: Site) -> Iterator[tuple[str, str]]:
-    """The partitions and toolchains of `plan` on `site`."""
     return product(plan.partitions or site.partitions, plan.toolchains or site.toolchains)
 
 
@@ -212,40 +210,33 @@ def _require_values(campaign: Campaign, site: Site, tests: list[_Test]) -> None:
     ReFrame runs once for all checks, and again for each value only if it refuses one.
     """
     test_by_check = {test["@class"]: test for test in tests}
-    batches: list[list[CheckPlan]] = []
+    counts: Counter[str] = Counter()
+    batches: dict[int, list[CheckPlan]] = defaultdict(list)  # each has a check once
     for plan in campaign.checks:
-        known_variables = test_by_check.get(plan.name, {}).keys()
-        if not plan.variables or not plan.variables.keys() <= known_variables:
-            continue  # `_tests` reports the missing variable
-        for batch in batches:
-            if plan.name not in {other.name for other in batch}:
-                batch.append(plan)
-                break
-        else:
-            batches.append([plan])
-    for batch in batches:
+        # `_tests` reports a missing variable.
+        if plan.variables and plan.variables.keys() <= test_by_check.get(plan.name, {}).keys():
+            batches[counts[plan.name]].append(plan)
+            counts[plan.name] += 1
+    for batch in batches.values():
         try:
             _set(batch, site, test_by_check)
         except UserError:
             for plan in batch:
-                for variable, value in plan.variables.items():
-                    one = replace(plan, variables={variable: value})
-                    _require_value(one, campaign, site, test_by_check)
+                _require_each_value(plan, campaign, site, test_by_check)
             raise
 
 
-def _require_value(
+def _require_each_value(
     plan: CheckPlan, campaign: Campaign, site: Site, test_by_check: Mapping[str, _Test]
 ) -> None:
-    """UserError if ReFrame refuses the value of the only variable of `plan`."""
-    try:
-        _set([plan], site, test_by_check)
-    except UserError as error:
-        match = _RIGHT.search(error.message)
-        reason = match[0] if match else error.message
-        ((variable, value),) = plan.variables.items()
-        fault = f"check '{plan.name}': {variable} = {value[:60]!r}: {reason}"
-        raise campaign.fault(fault, plan) from None
+    for variable, value in plan.variables.items():
+        try:
+            _set([replace(plan, variables={variable: value})], site, test_by_check)
+        except UserError as error:
+            match = _RIGHT.search(error.message)
+            reason = match[0] if match else error.message
+            fault = f"check '{plan.name}': {variable} = {value[:60]!r}: {reason}"
+            raise campaign.fault(fault, plan) from None
 
 
 def _set(batch: Sequence[CheckPlan], site: Site, test_by_check: Mapping[str, _Test]) -> None:

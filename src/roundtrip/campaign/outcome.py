@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from roundtrip import studies
@@ -42,7 +42,6 @@ class Outlook:
 
     @property
     def claim_count(self) -> int:
-        """The number of primary claims, which are tested together."""
         return sum(claim.count for claim in self.claims)
 
     @property
@@ -185,11 +184,6 @@ class Outcome:
         )
 
     @property
-    def passed(self) -> Mapping[str, int]:
-        """Launches that passed, by case."""
-        return self.counts.passed
-
-    @property
     def is_complete(self) -> bool:
         """Whether every case has its launches; False without cases."""
         return bool(self.counts.targets) and not self.counts.missing
@@ -197,7 +191,7 @@ class Outcome:
     @property
     def all_disturbed(self) -> bool:
         """Whether launches passed, but each was disturbed, so that nothing can be decided."""
-        return 0 < sum(self.passed.values()) == self.counts.disturbed
+        return 0 < sum(self.counts.passed.values()) == self.counts.disturbed
 
     def lines(self) -> Iterator[str]:
         """The outcome in lines for people, the worst last."""

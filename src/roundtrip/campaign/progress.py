@@ -13,6 +13,7 @@ from rich.text import Text
 
 #: More refreshes would take processor time from the program that is measured.
 _REFRESHES_PER_SECOND = 1.0
+_LINE_EVERY_S = 60.0
 #: Remaining time, s, from which the clock time of the end is shown.
 _CLOCK_FROM_S = 100.0
 
@@ -23,9 +24,8 @@ class TerminalProgress:
     A campaign has two stages, which `begin_builds` and `begin_launches` begin.
     """
 
-    def __init__(self, title: str, console: Console, every_s: float = 60.0) -> None:
+    def __init__(self, title: str, console: Console) -> None:
         self._console = console
-        self._every_s = every_s
         self._over = threading.Event()
         self._lines = threading.Thread(target=self._print_lines, daemon=True)
         self._bar = Progress(
@@ -96,7 +96,6 @@ class TerminalProgress:
             self._say(f"{self._count()} {verdict}: {name}", style="red")
 
     def __rich__(self) -> Text:
-        """Return the status; called whenever the bar is drawn."""
         return Text(self.status())
 
     def status(self) -> str:
@@ -126,7 +125,7 @@ class TerminalProgress:
         return f"{task.completed:.0f}/{task.total or 0:.0f}"
 
     def _print_lines(self) -> None:
-        while not self._over.wait(self._every_s):
+        while not self._over.wait(_LINE_EVERY_S):
             self._say(f"{self._bar.tasks[0].description}: {self._count()} {self.status()}".rstrip())
 
     def _say(self, text: str, style: str = "") -> None:

@@ -297,7 +297,6 @@ def build_all(
 
 
 def _build(site: Site, group: Sequence[ExpectedCase], tree: RunTree, watch: _BuildWatch) -> None:
-    """Build the programs of the cases in `group` in one session."""
     watch.folder = folder = tree.next_build()
     block = [replace(item, pairs=()) for item in group]
     arguments = [*_case_arguments(site, block, folder), "--exec-policy=serial"]

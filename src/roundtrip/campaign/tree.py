@@ -46,18 +46,18 @@ class Revision:
 def revision(checkout: Path) -> Revision:
     """The revision of `checkout` in git; without git (an unpacked archive) both parts are None."""
     try:
-        commit = _git(checkout, "rev-parse", "HEAD").strip()
-        dirty = bool(_git(checkout, "status", "--porcelain", "--untracked-files=no").strip())
-    except (OSError, subprocess.CalledProcessError):
+        commit = git(checkout, "rev-parse", "HEAD")
+        changes = git(checkout, "status", "--porcelain", "--untracked-files=no")
+    except OSError:  # no git
         return Revision(None, None)
-    return Revision(commit, dirty)
+    return Revision(None, None) if None in (commit, changes) else Revision(commit, bool(changes))
 
 
-def _git(checkout: Path, *arguments: str) -> str:
-    process = subprocess.run(
-        ["git", "-C", str(checkout), *arguments], capture_output=True, text=True, check=True
-    )
-    return process.stdout
+def git(checkout: Path, *arguments: str) -> str | None:
+    """What git prints in `checkout`, stripped; None if it fails."""
+    command = ["git", "-C", str(checkout), *arguments]
+    process = subprocess.run(command, capture_output=True, text=True)
+    return None if process.returncode else process.stdout.strip()
 
 
 class RunTree:
@@ -105,10 +105,6 @@ class RunTree:
         """Record `launches` as the number of launches of each case that the run needs."""
         cases = [{**item, "launches": launches} for item in self.state["expected"]]
         self.write_state(expected=cases)
-
-    def record_report(self, page: Path, is_decided: bool) -> None:
-        """Record the place of the report, and whether it decides anything, or need not."""
-        self.write_state(report=str(page), decided=is_decided)
 
     @property
     def is_complete(self) -> bool:

@@ -23,6 +23,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from roundtrip.campaign.tree import git
 from roundtrip.errors import UserError, printable
 
 #: Maximum length of the output line that explains a failure, in characters.
@@ -152,12 +153,13 @@ def git_versions(repository: Path, old: str, new: str) -> list[Version]:
         raise UserError("no such folder; right is a clone of git", repository)
     ends = []
     for name in (old, new):
-        ends.append(_git(repository, "rev-parse", "--verify", "--quiet", f"{name}^{{commit}}"))
-        if not ends[-1]:
+        commit = git(repository, "rev-parse", "--verify", "--quiet", f"{name}^{{commit}}")
+        if not commit:
             raise UserError(f"{name!r} is no commit of it", repository)
+        ends.append(commit)
     span = "..".join(ends)
-    commits = _git(repository, "rev-list", "--reverse", "--first-parent", span).split()
-    if not commits or _git(repository, "merge-base", *ends) != ends[0]:
+    commits = (git(repository, "rev-list", "--reverse", "--first-parent", span) or "").split()
+    if not commits or git(repository, "merge-base", *ends) != ends[0]:
         raise UserError(f"{old} is no earlier commit of {new}", repository)
     place = shlex.quote(str(repository.resolve()))
     return [
@@ -167,13 +169,6 @@ def git_versions(repository: Path, old: str, new: str) -> list[Version]:
         )
         for commit in (ends[0], *commits)
     ]
-
-
-def _git(repository: Path, *arguments: str) -> str:
-    process = subprocess.run(
-        ["git", "-C", str(repository), *arguments], capture_output=True, text=True
-    )
-    return process.stdout.strip() if not process.returncode else ""
 
 
 _SPEC = re.compile(r"(?P<name>[a-z0-9][a-z0-9-]*)@=?(?P<version>[\w.-]+)(?P<rest>.*)")

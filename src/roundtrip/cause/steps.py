@@ -96,12 +96,10 @@ class SeriesStep:
 
     @property
     def label(self) -> str:
-        """The name of its series."""
         return printable(" ".join(self.line.label.split()))
 
     @property
     def title(self) -> str:
-        """The question that a search for its cause answers."""
         return f"What changed {self.label} on {self.night[:10]}?"[:1000]
 
 

@@ -161,7 +161,8 @@ def _measure(
                 is_over = True
             except KeyboardInterrupt:
                 is_interrupted = True
-        run_tree.record_launch_count(max(Outcome.from_tree(run_tree).passed.values(), default=0))
+        counts = Outcome.from_tree(run_tree).counts
+        run_tree.record_launch_count(max(counts.passed.values(), default=0))
         outcome = Outcome.from_tree(run_tree)
         if outcome.is_complete and not is_interrupted:
             run_tree.finish()

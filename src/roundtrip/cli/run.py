@@ -156,18 +156,18 @@ def run(
     for line in outcome.lines():
         say(line)
     is_decided = True
-    if not report and outcome.passed:
+    if not report and outcome.counts.passed:
         is_decided = not outcome.all_disturbed or declaration.allow_untold
         if outcome.all_disturbed:
             say("measured, but nothing can be decided: all launches were disturbed")
         say(f"not judged; to judge it: roundtrip report {shlex.quote(str(run_tree.path))}")
-    elif outcome.passed:
+    elif outcome.counts.passed:
         page = publish_run(run_tree.path)
         is_decided = _is_decided(page.parent / "bundle", declaration) or declaration.allow_untold
         confirmed_keys = tell_confirmation(run_tree.path, page.parent)
         if outcome.is_complete:
             with writing(run_tree.path):
-                run_tree.record_report(page, is_decided)
+                run_tree.write_state(report=str(page), decided=is_decided)
             if declaration.blame_minutes and not is_stopped:
                 cause.after_night(here, declaration, confirmed_keys)
     raise typer.Exit(0 if outcome.is_complete and is_decided else 1)
@@ -183,7 +183,7 @@ def launch_confirmation(night: Runner, levels: Levels) -> None:
     from roundtrip.report import confirmation, units
     from roundtrip.stats.planning import recommended_launches
 
-    if not Outcome.from_tree(night.tree).passed:
+    if not Outcome.from_tree(night.tree).counts.passed:
         return
     try:
         verdicts = _judge_night(night.tree.path)

@@ -77,12 +77,10 @@ class Row:
 
     @property
     def status(self) -> Status:
-        """The outcome of the series."""
         return _STATUS[self.verdict.verdict] if self.verdict else Status.NO_CLAIM
 
     @property
     def quantities(self) -> tuple[Quantity, Quantity]:
-        """The medians of the base and of the new side, with their intervals."""
         point = self.series.point
         base, new = (
             replace(
@@ -124,7 +122,6 @@ class Comparison:
 
     @property
     def counts(self) -> Mapping[Status, int]:
-        """The number of rows of each status."""
         return Counter(row.status for row in self.rows)
 
     @property

@@ -65,7 +65,6 @@ class SideCase:
 
     @property
     def launch_names(self) -> list[str]:
-        """The names of its launches."""
         return [row["launch"] for row in self.launches]
 
     @property
@@ -171,7 +170,6 @@ def _cases(data: Data) -> list[SideCase]:
 
 
 def _spec(entry: dict[str, Any]) -> str:
-    """The hash of the concrete Spack spec of a toolchain."""
     reframe = entry.get("reframe")
     extras = reframe.get("extras") if isinstance(reframe, dict) else None
     return str((extras.get("spec") if isinstance(extras, dict) else None) or _UNKNOWN)
@@ -183,7 +181,6 @@ def _joined_column(rows: list[dict[str, Any]], column: str) -> str:
 
 
 def _toolchains(data: Data) -> dict[str, dict[str, Any]]:
-    """The recorded facts of each toolchain."""
     toolchains = data.environment.get("toolchains.json")
     entries = toolchains.items() if isinstance(toolchains, dict) else ()
     return {name: entry for name, entry in entries if isinstance(entry, dict)}
@@ -298,7 +295,6 @@ class Fact:
 
     @property
     def differs(self) -> bool:
-        """Whether the two sides differ."""
         return self.base != self.new
 
     @property

@@ -66,7 +66,6 @@ class Annotation(Table):
 
     @property
     def last(self) -> str:
-        """The last day or second that it is about."""
         return self.to or self.start
 
     def accepts(self, *names: str) -> bool:

@@ -46,12 +46,10 @@ _ALWAYS = ("nights", "provenance")
 
 
 def _frame(name: str, rows: Sequence[tuple[str, ...]] = ()) -> pl.DataFrame:
-    """The table of a ledger with these rows."""
     return pl.DataFrame(rows, schema=columns(_ATTACHED[name]), orient="row")
 
 
 def _file(name: str) -> str:
-    """The path in a bundle of a table of a ledger."""
     return f"{manifest.HISTORY}{name.replace('_', '-')}.parquet"
 
 

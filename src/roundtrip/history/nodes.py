@@ -313,7 +313,6 @@ def _hosts(launches: pl.DataFrame, *statuses: str) -> Iterator[str]:
 
 
 def _planned_nodes(bundle: Path) -> list[str]:
-    """The nodes of the planned launches."""
     file = bundle / pairs.PLAN
     plan: Any = files.read_json(file) if file.exists() else {"partitions": {}}
     try:
@@ -324,7 +323,6 @@ def _planned_nodes(bundle: Path) -> list[str]:
 
 
 def _last_nights(rows: pl.DataFrame) -> dict[str, str]:
-    """The newest night in which each node was measured."""
     passed_rows = rows.filter((pl.col("measure") != pairs.FAILURE) | (pl.col("excess") == 0))
     host_nights = pl.concat(
         [passed_rows.select("night", "host"), passed_rows.select("night", host="other")]

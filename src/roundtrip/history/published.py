@@ -42,7 +42,6 @@ class Revision:
 
     @property
     def bundle(self) -> Path:
-        """The copy of the bundle from which the report was made."""
         return self.path / BUNDLE
 
     def stamp(self) -> str:

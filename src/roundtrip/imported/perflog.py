@@ -114,14 +114,12 @@ def _layout(line: str, delimiter: str) -> Layout:
         # The last occurrence of a name is its place, as in ``jobid=jobid``.
         elif tokens := {token[0]: token for token in _TOKEN.finditer(cell)}:
             pattern, end = "^", 0
-            for group, token in enumerate(tokens.values(), 1):
+            for token in tokens.values():
                 pattern += f"{re.escape(cell[end : token.start()])}(.*?)"
                 end = token.end()
-                attributes.setdefault(token[0], Place(index, "", group))
             pattern += f"{re.escape(cell[end:])}$"
-            for name, place in list(attributes.items()):
-                if place.index == index:
-                    attributes[name] = Place(index, pattern, place.group)
+            for group, name in enumerate(tokens, 1):
+                attributes.setdefault(name, Place(index, pattern, group))
         elif "_value" in cell:
             odd_cell = cell
     # A variable has a value, and a unit if any has one; a lone `max_value` is no variable.
@@ -255,7 +253,7 @@ def _values(
         empty_string_is_null=False,
         new_columns=[str(index) for index in range(layout.width)],
     ).insert_column(0, rows["line"])
-    table = _reject_faulty(table, _broken_json(table, layout), result)
+    table = _reject_faulty(table, _json_fault(table, layout), result)
     variables = _variables(layout)
     if not table.height or not variables:
         result.empty_rows += table.height
@@ -265,10 +263,8 @@ def _values(
     is_empty = pl.col("raw").is_in(_EMPTY_TEXTS) | pl.col("metric").is_in(_EMPTY_TEXTS)
     values = values.filter(~is_empty)
     result.empty_rows += table.height - values["line"].n_unique()
-    if not values.height:
-        return pl.DataFrame(schema=LOGGED_VALUES)
     values = values.with_columns(value=pl.col("raw").cast(pl.Float64, strict=False))
-    return _reject_faulty(values, _faults(values), result).select(*LOGGED_VALUES)
+    return _reject_faulty(values, _value_fault(), result).select(*LOGGED_VALUES)
 
 
 def _cell(place: Place) -> pl.Expr:
@@ -306,14 +302,14 @@ def _limit(places: dict[str, Place], side: str) -> pl.Expr:
     return limit.alias(side)
 
 
-def _faults(values: pl.DataFrame) -> pl.Series:
-    """Return why each value is rejected; "" if it is accepted."""
+def _value_fault() -> pl.Expr:
+    """Why a value is rejected; "" if it is accepted."""
     is_long = pl.any_horizontal(
         pl.col(name).str.len_chars() > limit for name, limit in MAX_LENGTHS.items()
     )
     identity = ("name", "system", "partition", "environ")
     is_nobody = pl.any_horizontal(pl.col(name).is_in(_EMPTY_TEXTS) for name in identity)
-    reason = (
+    return (
         pl.when(pl.col("value").is_null())
         .then(pl.format("{} is not a number", pl.col("metric").str.head(100)))
         .when(~pl.col("value").is_finite())
@@ -328,16 +324,15 @@ def _faults(values: pl.DataFrame) -> pl.Series:
         .then(pl.lit("a name that is too long"))
         .otherwise(pl.lit(""))
     )
-    return values.select(reason.alias("reason"))["reason"]
 
 
-def _broken_json(table: pl.DataFrame, layout: Layout) -> pl.Series:
-    reason = pl.lit("")
+def _json_fault(table: pl.DataFrame, layout: Layout) -> pl.Expr:
+    reason: pl.Expr = pl.lit("")
     for index in layout.json_columns:
         bad_texts = [text for text in table[str(index)].unique() if not _is_json(text)]
         message = pl.lit(f"broken JSON in column {index + 1}")
         reason = pl.when(pl.col(str(index)).is_in(bad_texts)).then(message).otherwise(reason)
-    return table.select(pl.repeat("", pl.len()).alias("none"), reason.alias("reason"))["reason"]
+    return reason
 
 
 def _is_json(text: str) -> bool:
@@ -348,9 +343,9 @@ def _is_json(text: str) -> bool:
     return True
 
 
-def _reject_faulty(frame: pl.DataFrame, reasons: pl.Series, result: ParsedFile) -> pl.DataFrame:
-    """Return the rows of `frame` whose lines have no fault; reject the other lines."""
-    bad_rows = frame.select("line").with_columns(reason=reasons).filter(pl.col("reason") != "")
+def _reject_faulty(frame: pl.DataFrame, fault: pl.Expr, result: ParsedFile) -> pl.DataFrame:
+    """Return the rows of `frame` whose lines have no `fault`; reject the other lines."""
+    bad_rows = frame.select("line", reason=fault).filter(pl.col("reason") != "")
     for line, reason in bad_rows.unique("line", maintain_order=True).iter_rows():
         result.reject(line, reason)
     if not bad_rows.height:
@@ -409,8 +404,7 @@ def _time(table: pl.DataFrame, layout: Layout, zone: datetime.tzinfo) -> pl.Seri
         is_date = seconds.is_between(0, 2**33)
         micros = pl.when(is_date).then(seconds * 1e6).cast(pl.Int64)
         times = table.select(micros.cast(pl.Datetime("us")).alias("time"))["time"]
-    cells = [layout.attributes.get(key) for key in ("job_completion_time", "asctime")]
-    place = cells[0] or cells[1]
+    place = layout.attributes.get("job_completion_time") or layout.attributes.get("asctime")
     if place is None or not times.null_count():
         return times
     texts = table.select(_cell(place).alias("text"))["text"]

@@ -134,7 +134,6 @@ class Facts:
 
     @property
     def usable_partitions(self) -> list[Partition]:
-        """Partitions that start jobs."""
         return [partition for partition in self.partitions if self.cluster.limit(partition.name).up]
 
     @property

@@ -168,7 +168,6 @@ def _usable_toolchains(site: SiteData, versions: Catalogue) -> list[Toolchain]:
 
 
 def _over(system: str, key: str, site: SiteData, versions: Catalogue) -> dict[str, Any]:
-    """The environment of a transport."""
     transport = site.transport[key]
     if transport.mpi not in versions.mpis:
         legal = ", ".join(versions.mpis)

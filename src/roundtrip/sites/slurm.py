@@ -166,12 +166,10 @@ class SlurmFacts:
 
     @property
     def preempts(self) -> bool:
-        """Whether Slurm preempts jobs."""
         return setting(self.config, "PreemptType") not in ("", "preempt/none")
 
     @property
     def crontab(self) -> bool:
-        """Whether users may have a crontab."""
         return "enable" in setting(self.config, "ScronParameters")
 
     def limit(self, partition: str) -> Limits:

@@ -128,13 +128,11 @@ class Catalogue:
 
     @property
     def toolchains(self) -> dict[str, Toolchain]:
-        """Each MPI with each Boost."""
         pairs = itertools.product(self.mpis.values(), self.boosts.values())
         return {toolchain.name: toolchain for toolchain in itertools.starmap(Toolchain, pairs)}
 
     @property
     def available_toolchains(self) -> list[Toolchain]:
-        """The toolchains that this machine can have."""
         toolchains = self.toolchains.values()
         return [item for item in toolchains if item.mpi.is_available and item.boost.is_available]
 
