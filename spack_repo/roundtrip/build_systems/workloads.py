@@ -6,7 +6,6 @@ from spack_repo.builtin.build_systems.cmake import CMakePackage, generator
 
 from spack.package import *
 
-
 # The checkout of Roundtrip that holds this file: Spack fetches what is committed there.
 CHECKOUT = ancestor(__file__, 4)
 
