@@ -145,7 +145,9 @@ class Trial:
             if self.finished:
                 break
             self.end(row, self.resume())
-        is_clean = await_true(lambda: not processes(self.runs, "any"), 15) and not self._jobs()
+        # After a lost message Slurm asks the node of a completing job again within about a minute.
+        is_clean = await_true(lambda: not processes(self.runs, "any"), 15)
+        is_clean = is_clean and await_true(lambda: not self._jobs(), 90)
         row.resumed += self.finished and self.oracle.whole and is_clean
         assert self.finished, self.log
         assert is_clean, f"left behind: {self._left_behind()}"
