@@ -163,15 +163,15 @@ def test_too_few_launches_for_a_verdict_say_so_and_how_many_would_do() -> None:
     result = judge({"slow": slow, **noise(13)}, LEVELS)["slow"]
     assert result.verdict is Verdict.CANNOT_TELL
     lack = "6 launches cannot reach the level among 14 claims"
-    assert result.words == f"cannot tell: {lack}; 10 would"
+    assert result.words == f"open: {lack}; 10 would"
     results = judge({"slow": [*slow, 1 / 381, 1 / 382, 1 / 383, 1 / 384]}, LEVELS)
     assert results["slow"].words == "slower"
     (few_result,) = judge({"few": [0.5, 0.51, 0.52]}, LEVELS).values()
-    assert few_result.words == "cannot tell: 3 launches give no interval; 6 would"
+    assert few_result.words == "open: 3 launches give no interval; 6 would"
 
 
 def test_what_more_launches_might_not_mend_is_not_blamed_on_them() -> None:
     mixed = [0.7, 1.4, 0.8, 1.3, 0.9, 1.2]
     small = [1.02 + 0.01 * k for k in range(6)]  # beyond the margin, below the minimum effect
     results = judge({"mixed": mixed, "small": small}, LEVELS)
-    assert results["mixed"].words == results["small"].words == "cannot tell"
+    assert results["mixed"].words == results["small"].words == "open"

@@ -43,8 +43,7 @@ def sentence(*places: tuple[str, int, Verdict | None, float]) -> str:
         ),
         (
             [("A", 1, SLOWER, 1 / 1.12), ("A", KIB, ON_PAR, 1.0), ("A", 2 * KIB, CANNOT_TELL, 0.6)],
-            "Boost.MPI costs 12 % at 1 B; cannot tell at 2 KiB; on par elsewhere (medians within "
-            "1 %)",
+            "Boost.MPI costs 12 % at 1 B; open at 2 KiB; on par elsewhere (medians within 1 %)",
         ),
         (
             [("A", 1, SLOWER, 1 / 2.5), ("B", 1, SLOWER, 1 / 30)],
@@ -52,9 +51,9 @@ def sentence(*places: tuple[str, int, Verdict | None, float]) -> str:
         ),
         (
             [("A", 1, FASTER, 1.2), ("B", 1, CANNOT_TELL, 1.2)],
-            "Boost.MPI is 20 % faster on A; cannot tell on B",
+            "Boost.MPI is 20 % faster on A; open on B",
         ),
-        ([("A", 1, CANNOT_TELL, 0.5)], "Boost.MPI against raw MPI: cannot tell"),
+        ([("A", 1, CANNOT_TELL, 0.5)], "Boost.MPI against raw MPI: open"),
         (
             [("A", 1, ON_PAR, 1.0), ("A", KIB, None, 1.0)],
             "Boost.MPI is on par with raw MPI at 1 B (medians within 1 %); not measured at 1 KiB",
@@ -64,7 +63,7 @@ def sentence(*places: tuple[str, int, Verdict | None, float]) -> str:
                 *[("A", 1, SLOWER, 0.8), ("A", 8, SLOWER, 0.8)],
                 *[("B", 8, SLOWER, 0.8), ("B", 1, CANNOT_TELL, 0.8)],
             ],
-            "Boost.MPI costs 25 % at 1 B, 8 B on A and at 8 B on B; cannot tell at 1 B on B",
+            "Boost.MPI costs 25 % at 1 B, 8 B on A and at 8 B on B; open at 1 B on B",
         ),
     ],
 )

@@ -1,4 +1,4 @@
-"""Verdicts on a ratio (faster, slower, on par, cannot tell) and exact p-values for it.
+"""Verdicts on a ratio (faster, slower, on par, open) and exact p-values for it.
 
 "Faster" and "slower" need an interval that excludes 1, *and* a median beyond the minimum effect,
 *and* a q-value (Benjamini-Hochberg over all claims of its family) below the level.  "On par" is a
@@ -76,12 +76,12 @@ def q_values(p_values: Sequence[float]) -> list[float]:
 
 
 class Verdict(StrEnum):
-    """The verdict on a ratio of rates; above 1 is faster."""
+    """The verdict on a ratio of rates, in the words of all reports; above 1 is faster."""
 
     FASTER = "faster"
     SLOWER = "slower"
     ON_PAR = "on par"
-    CANNOT_TELL = "cannot tell"
+    CANNOT_TELL = "open"
 
 
 class Family(StrEnum):
@@ -126,12 +126,12 @@ class ClaimVerdict:
     def words(self) -> str:
         """The verdict, and the number of launches for a verdict if there were too few.
 
-        Example: "cannot tell: 6 launches cannot reach the level among 14 claims; 10 would", or
-        "cannot tell yet: about 11 more launches would".
+        Example: "open: 6 launches cannot reach the level among 14 claims; 10 would", or "open:
+        about 11 more launches would decide".
         """
         if self.launches_needed is None:
             n = self.extra_launches
-            more = f" yet: about {n} more launch{'es' * (n != 1)} would" if n else ""
+            more = f": about {n} more launch{'es' * (n != 1)} would decide" if n else ""
             return f"{self.verdict}{more}"
         n = self.interval.n
         lack = f"cannot reach the level among {self.claims} claims"

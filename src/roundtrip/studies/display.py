@@ -100,9 +100,17 @@ def verdict(
     return Cell(
         ratio,
         TONES[claim_verdict.verdict],
-        words or claim_verdict.words,
+        words or verdict_words(claim_verdict),
         series=series,
     )
+
+
+def verdict_words(claim_verdict: ClaimVerdict) -> str:
+    """The verdict; if it is open, the range of the interval in words before it."""
+    interval = claim_verdict.interval
+    if claim_verdict.verdict is Verdict.CANNOT_TELL and interval.low and interval.high:
+        return f"{units.speed(interval.low, interval.high)}, {claim_verdict.words}"
+    return claim_verdict.words
 
 
 def span(ratios: Sequence[float], tone: Tone, words: str) -> Cell:

@@ -23,6 +23,8 @@ from roundtrip.studies.derivation import ratios_by_size
 from roundtrip.studies.panel import P, Panel, Panels
 from roundtrip.studies.study import Claim, Contrast, Study
 
+#: The outcome of a statement that the data neither support nor contradict.
+OPEN = str(Verdict.CANNOT_TELL)
 #: In ascending severity: an open result outranks a settled one, a bad one outranks both.
 _TONES: tuple[Tone, ...] = ("good", "plain", "warn", "bad")
 Evidence = tuple[tuple[int, ClaimVerdict], ...]
@@ -129,8 +131,22 @@ class Finding(Generic[S, P]):
 
     @property
     def verdict(self) -> str:
-        """The outcome and its limits."""
+        """The outcome and its limits; if it is open, what is known at the undecided sizes."""
+        if self.outcome == OPEN:
+            return self._open_text()
         return f"{self.outcome}{self.limits}" if self.is_about_all_sizes else self.outcome
+
+    def _open_text(self) -> str:
+        undecided = {
+            size: claim
+            for size, claim in self.evidence
+            if claim.verdict is Verdict.CANNOT_TELL and claim.interval.exists
+        }
+        if not undecided:
+            return f"{OPEN}{more_launches(claim for _, claim in self.evidence)}"
+        sizes = size_list(sorted(undecided), sorted(self.compared_sizes))
+        place = f" at {sizes}" if len(undecided) < len(self.evidence) else ""
+        return undecided_text(list(undecided.values()), place)
 
     @property
     def tone(self) -> Tone:
@@ -221,7 +237,7 @@ def undecided_text(
     more = more_launches(verdicts) if more is None else more
     intervals = [verdict.interval for verdict in verdicts]
     if not all(interval.exists for interval in intervals):
-        return f"cannot tell{place}{more}"
+        return f"{OPEN}{place}{more}"
     low = min(interval.low or 0.0 for interval in intervals)
     high = max(interval.high or 0.0 for interval in intervals)
     least = units.percent(verdicts[0].minimum_effect)

@@ -20,8 +20,9 @@ from roundtrip.report.data import Data
 from roundtrip.report.pages import series
 from roundtrip.report.painter import drawing
 from roundtrip.stats.summaries import Interval
+from roundtrip.studies.findings import OPEN
 from roundtrip.studies.osu import Thresholds, curves
-from roundtrip.studies.osu.curves import AGREE, DISAGREE, PAIRS, UNKNOWN, Comparison, Panel
+from roundtrip.studies.osu.curves import AGREE, DISAGREE, PAIRS, Comparison, Panel
 from roundtrip.studies.osu.section import _agreement, overall
 
 SETTINGS = analysis.default().study_thresholds(Thresholds)
@@ -112,7 +113,7 @@ def table(section: Part, start: str) -> Table:
 
 
 @pytest.mark.parametrize(
-    ("netpipe", "outcome"), [(1.0, AGREE), (1.03, AGREE), (1.05, UNKNOWN), (1.2, DISAGREE)]
+    ("netpipe", "outcome"), [(1.0, AGREE), (1.03, AGREE), (1.05, OPEN), (1.2, DISAGREE)]
 )
 def test_a_disagreement_beyond_the_intervals_is_flagged(netpipe: float, outcome: str) -> None:
     section = part(osu_data(netpipe))
@@ -125,7 +126,7 @@ def test_a_disagreement_beyond_the_intervals_is_flagged(netpipe: float, outcome:
     assert float(rows[0][5].text) == pytest.approx(1 / netpipe, abs=0.01)
     (values, answer), (panel_answer,) = section.answers, section.panel_answers
     assert answer.tone == panel_answer.tone == ("bad" if outcome == DISAGREE else "plain")
-    words = {AGREE: "agrees", DISAGREE: "disagrees", UNKNOWN: "open"}[outcome]
+    words = {AGREE: "agrees", DISAGREE: "disagrees", OPEN: "open"}[outcome]
     assert values.text == (f"{BARRIER}.",) and values.tone == "plain"
     (text,) = answer.text
     assert str(text).startswith("OSU latency over the ping-pong of NetPIPE: ")
@@ -141,7 +142,7 @@ def test_what_is_not_measured_is_said_of_the_whole() -> None:
 
 def test_too_few_launches_settle_nothing() -> None:
     (verdicts,) = part(osu_data(2.0, launches=5)).verdicts
-    assert verdicts.rows[0][1].verdict == UNKNOWN
+    assert verdicts.rows[0][1].verdict == OPEN
 
 
 def test_what_was_emulated_is_never_laid_beside_what_was_measured() -> None:
@@ -198,9 +199,9 @@ def test_a_bundle_without_osu_has_no_section() -> None:
     ("one", "other", "outcome"),
     [
         ((1.0, 0.99, 1.01), (1.08, 1.07, 1.09), DISAGREE),
-        ((1.0, 0.99, 1.01), (1.06, 1.05, 1.07), UNKNOWN),
+        ((1.0, 0.99, 1.01), (1.06, 1.05, 1.07), OPEN),
         ((1.0, 0.99, 1.01), (1.0, 0.98, 1.02), AGREE),
-        ((1.0, 0.7, 1.4), (1.5, 1.3, 1.9), UNKNOWN),
+        ((1.0, 0.7, 1.4), (1.5, 1.3, 1.9), OPEN),
     ],
 )
 def test_the_rule_works_both_ways(

@@ -38,7 +38,7 @@ from roundtrip.studies.ddtbench import (
     derived,
 )
 from roundtrip.studies.ddtbench.data import DdtData, Panel
-from roundtrip.studies.findings import Comparison, names_or_count
+from roundtrip.studies.findings import OPEN, Comparison, names_or_count
 from roundtrip.studies.panel import interval_of
 
 #: Advice by the verdict on the gain of datatypes over packing by hand.
@@ -46,7 +46,7 @@ ADVICE: dict[Verdict, str] = {
     Verdict.FASTER: "use datatypes",
     Verdict.SLOWER: "pack by hand",
     Verdict.ON_PAR: "no difference",
-    Verdict.CANNOT_TELL: "open",
+    Verdict.CANNOT_TELL: OPEN,
 }
 
 
@@ -198,7 +198,7 @@ _HOLDS = {
     Verdict.FASTER: Cell("", "good", "holds"),
     Verdict.SLOWER: Cell("", "bad", "does not hold"),
     Verdict.ON_PAR: Cell("", "bad", "does not hold"),
-    Verdict.CANNOT_TELL: Cell("", "muted", "open"),
+    Verdict.CANNOT_TELL: Cell("", "muted", OPEN),
 }
 
 

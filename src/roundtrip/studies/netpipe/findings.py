@@ -14,6 +14,7 @@ from roundtrip.stats.verdicts import ClaimVerdict, Verdict
 from roundtrip.studies import display
 from roundtrip.studies import findings as shared
 from roundtrip.studies.findings import (
+    OPEN,
     Comparison,
     VerdictAt,
     comparison,
@@ -26,11 +27,11 @@ from roundtrip.studies.netpipe import ARMS, STUDY, Thresholds, tables
 from roundtrip.studies.netpipe.curves import Curves, Panel
 from roundtrip.studies.netpipe.derived import STATEMENTS, Statement, published_ratio
 
-AGREES, DIFFERS, UNKNOWN = "agrees", "differs", "cannot tell"
+AGREES, DIFFERS = "agrees", "differs"
 #: Our result differs from the study only by a smaller loss.
 BETTER = "differs, for the better"
 #: A difference for the better is not red.
-_TONES: dict[str, Tone] = {AGREES: "good", DIFFERS: "bad", BETTER: "good", UNKNOWN: "warn"}
+_TONES: dict[str, Tone] = {AGREES: "good", DIFFERS: "bad", BETTER: "good", OPEN: "warn"}
 Finding = shared.Finding[Statement, Panel]
 
 
@@ -66,7 +67,7 @@ def _outcome(
 ) -> str:
     """Return "agrees" if every size shows `expectation`, "differs" if one shows the contrary."""
     if not evidence:
-        return UNKNOWN
+        return OPEN
     verdicts = {claim.verdict for claim in evidence}
     if expectation == "on par":
         agrees = verdicts == {Verdict.ON_PAR}
@@ -82,7 +83,7 @@ def _outcome(
         )
         differs = any(claim.interval.is_above(bound) for claim in evidence)
     if agrees or not differs:
-        return AGREES if agrees else UNKNOWN
+        return AGREES if agrees else OPEN
     return DIFFERS if expectation == "on par" and Verdict.SLOWER in verdicts else BETTER
 
 
@@ -212,7 +213,7 @@ def _conclusion(all_findings: Sequence[Sequence[Finding]]) -> Cell:
 
 
 def _worst_outcome(outcomes: set[str]) -> str:
-    return next(outcome for outcome in (DIFFERS, UNKNOWN, BETTER, AGREES) if outcome in outcomes)
+    return next(outcome for outcome in (DIFFERS, OPEN, BETTER, AGREES) if outcome in outcomes)
 
 
 def _joint_cell(words: str, findings: Sequence[Finding]) -> Cell:

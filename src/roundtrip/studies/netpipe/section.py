@@ -12,7 +12,7 @@ from roundtrip.report import units
 from roundtrip.report.blocks import Block, Fold, Heading, Items, Paragraph, Part, Strong, Text
 from roundtrip.report.data import Data
 from roundtrip.stats.verdicts import ClaimVerdict
-from roundtrip.studies.findings import Comparison, claims, study_verdicts
+from roundtrip.studies.findings import OPEN, Comparison, claims, study_verdicts
 from roundtrip.studies.netpipe import ARMS, STUDY, Thresholds, tables
 from roundtrip.studies.netpipe.curves import Curves, Panel, bandwidth_gallery, ratio_gallery
 from roundtrip.studies.netpipe.findings import (
@@ -120,7 +120,7 @@ def _outcome_text(settings: Thresholds, margin: float) -> Text:
         ": every compared size shows it, or every one of those measured, which are then named; ",
         Strong("differs"),
         ": at least one size shows the contrary (for the better: less is lost than in the study); ",
-        Strong("cannot tell"),
+        Strong(OPEN),
         ": the intervals are too wide for either. “On par” means that the whole interval of the "
         f"ratio lies within {units.percent(margin)} of 1; “slower” that it excludes 1, by more "
         "than the minimum effect, after correction for false discoveries; “suffers greatly” that "

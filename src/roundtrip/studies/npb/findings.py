@@ -13,7 +13,7 @@ from roundtrip.report.blocks import Answer, Strong, Tone
 from roundtrip.report.units import Quantity
 from roundtrip.stats.verdicts import ClaimVerdict, Verdict
 from roundtrip.studies import display
-from roundtrip.studies.findings import Outcome, joint_words, names_or_count, worst_tone
+from roundtrip.studies.findings import OPEN, Outcome, joint_words, names_or_count, worst_tone
 from roundtrip.studies.npb import (
     INFERRED_BENCHMARKS,
     NATIVE,
@@ -43,7 +43,7 @@ TONES: dict[str, Tone] = {
     "holds": "good",
     "holds in part": "warn",
     "does not hold": "bad",
-    "cannot tell": "warn",
+    OPEN: "warn",
     "not measured": "muted",
 }
 
@@ -157,9 +157,9 @@ def _udp_mostly_better(verdicts: Sequence[ClaimVerdict], total: int) -> Finding:
         outcome = "holds"
     else:
         is_open = wins + counts[Verdict.CANNOT_TELL] > half
-        outcome = "cannot tell" if is_open else "does not hold"
+        outcome = OPEN if is_open else "does not hold"
     where = f"UDP against another transport, {_comparison_count(len(verdicts), total)}"
-    limits = "" if outcome == "cannot tell" else _where_measured(len(verdicts), total)
+    limits = "" if outcome == OPEN else _where_measured(len(verdicts), total)
     return Finding(statement, where, text, outcome=outcome, limits=limits)
 
 
@@ -171,7 +171,7 @@ def _not_critical(verdicts: Sequence[ClaimVerdict], total: int, settings: Thresh
     intervals = [verdict.interval for verdict in verdicts]
     is_within = all(interval.within(1 / margin, margin) for interval in intervals)
     beyond = sum(one.is_above(margin) or one.is_below(1 / margin) for one in intervals)
-    outcome = "holds" if is_within else "does not hold" if beyond else "cannot tell"
+    outcome = "holds" if is_within else "does not hold" if beyond else OPEN
     ratios = (
         f"ratios {units.ratio_range_text([interval.median for interval in intervals])}; "
         f"{beyond} beyond {units.percent(settings.critical_difference)}"
@@ -190,14 +190,14 @@ def _scaling(statement: str, claim: SeriesClaim, verdict: ClaimVerdict, target: 
     elif interval.is_above(1):
         outcome = "holds in part"
     else:
-        outcome = "does not hold" if interval.is_below(max(1, target)) else "cannot tell"
+        outcome = "does not hold" if interval.is_below(max(1, target)) else OPEN
     ratio = Quantity.claim(interval, claim.base.label)
     label = claim.series.label
     return Finding(statement, label, ratio, outcome=outcome, series=claim.series)
 
 
 _VERDICTS = (Verdict.FASTER, Verdict.SLOWER, Verdict.ON_PAR, Verdict.CANNOT_TELL)
-_WORDS = {kind: "open" if kind is Verdict.CANNOT_TELL else str(kind) for kind in _VERDICTS}
+_WORDS = {kind: str(kind) for kind in _VERDICTS}
 
 
 def answers_at_longest_rtt(verdicts: Mapping[Claim, ClaimVerdict]) -> list[Answer]:

@@ -34,6 +34,7 @@ from roundtrip.report.units import Level, Quantity, Unit
 from roundtrip.stats.summaries import Interval, median_interval, median_intervals
 from roundtrip.studies import display
 from roundtrip.studies import panel as panels
+from roundtrip.studies.findings import OPEN
 from roundtrip.studies.growth import Growth
 from roundtrip.studies.netpipe import BASE
 from roundtrip.studies.netpipe import STUDY as NETPIPE
@@ -215,8 +216,8 @@ def _frame(curves: Curves, panel: Panel, benchmarks: Sequence[str], scale: float
     )
 
 
-AGREE, DISAGREE, UNKNOWN = "agree", "disagree", "cannot tell"
-TONES: dict[str, Tone] = {AGREE: "good", DISAGREE: "bad", UNKNOWN: "warn"}
+AGREE, DISAGREE = "agree", "disagree"
+TONES: dict[str, Tone] = {AGREE: "good", DISAGREE: "bad", OPEN: "warn"}
 
 
 @dataclass(frozen=True)
@@ -285,13 +286,13 @@ def compare_with_netpipe(data: Data, curves: Curves) -> list[Comparison]:
 
 
 def outcome(osu: Interval, netpipe: Interval, settings: Thresholds) -> str:
-    """DISAGREE if the nearest ends exceed the limit, AGREE if the farthest do not, else UNKNOWN."""
+    """DISAGREE if the nearest ends exceed the limit, AGREE if the farthest do not, else OPEN."""
     if osu.low is None or osu.high is None or netpipe.low is None or netpipe.high is None:
-        return UNKNOWN
+        return OPEN
     limit = 1 + settings.disagreement
     if osu.low > limit * netpipe.high or netpipe.low > limit * osu.high:
         return DISAGREE
-    return AGREE if max(osu.high, netpipe.high) <= limit * min(osu.low, netpipe.low) else UNKNOWN
+    return AGREE if max(osu.high, netpipe.high) <= limit * min(osu.low, netpipe.low) else OPEN
 
 
 def comparison_blocks(

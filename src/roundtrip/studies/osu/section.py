@@ -30,7 +30,7 @@ from roundtrip.report.units import Quantity, Unit
 from roundtrip.stats.summaries import Interval
 from roundtrip.stats.verdicts import ClaimVerdict
 from roundtrip.studies import display
-from roundtrip.studies.findings import size_list, where_measured
+from roundtrip.studies.findings import OPEN, size_list, where_measured
 from roundtrip.studies.osu import Thresholds, derived
 from roundtrip.studies.osu.curves import (
     AGREE,
@@ -38,7 +38,6 @@ from roundtrip.studies.osu.curves import (
     FIGURES,
     PAIRS,
     TONES,
-    UNKNOWN,
     Comparison,
     Curves,
     Pair,
@@ -208,7 +207,7 @@ def _verdicts(comparisons: Sequence[Comparison], sizes: Sequence[int]) -> Table:
 
 def _verdict(comparisons: Sequence[Comparison], sizes: Sequence[int]) -> Cell:
     outcomes = {comparison.outcome for comparison in comparisons}
-    worst = next(outcome for outcome in (DISAGREE, UNKNOWN, AGREE) if outcome in outcomes)
+    worst = next(outcome for outcome in (DISAGREE, OPEN, AGREE) if outcome in outcomes)
     limits = ""
     if worst == AGREE:
         limits = where_measured([comparison.size_bytes for comparison in comparisons], sizes)
@@ -294,7 +293,7 @@ def _peak(curves: Curves, panel: Panel, benchmark: str) -> tuple[int, float] | N
     return size, most
 
 
-_WORDS = {AGREE: "agrees", DISAGREE: "disagrees", UNKNOWN: "open"}
+_WORDS = {AGREE: "agrees", DISAGREE: "disagrees", OPEN: OPEN}
 
 
 def _agreement(comparisons: Sequence[Comparison]) -> Iterator[str]:

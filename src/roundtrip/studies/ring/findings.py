@@ -14,11 +14,11 @@ from roundtrip.stats.summaries import Interval
 from roundtrip.stats.verdicts import ClaimVerdict, Verdict
 from roundtrip.studies import findings as shared
 from roundtrip.studies.findings import (
+    OPEN,
     Comparison,
     Evidence,
     comparison,
     names_or_count,
-    undecided_text,
     worst_tone,
 )
 from roundtrip.studies.ring import REGION, REGION_UDP, STUDY, Thresholds, derived
@@ -29,7 +29,7 @@ from roundtrip.studies.ring.derived import STATEMENTS, Statement
 TONES: dict[str, Tone] = {
     "holds": "good",
     "holds in part": "warn",
-    "cannot tell": "warn",
+    OPEN: "warn",
     "does not hold": "plain",
 }
 #: Outcomes that cover every compared size.
@@ -45,11 +45,7 @@ class Finding(shared.Finding[Statement, Panel]):
 
     @property
     def sentence(self) -> str:
-        """The verdict, with the size from which on it holds, or what is known if undecided."""
-        if self.outcome == "cannot tell":
-            return undecided_text(
-                [verdict for _, verdict in self.evidence if verdict.verdict == self.outcome]
-            )
+        """The verdict, with the size from which on it holds."""
         return _from_a_size_on(self.evidence, self.limits) or self.verdict
 
 
@@ -88,7 +84,7 @@ def _outcome(verdicts: Sequence[Verdict]) -> str:
         return "holds"
     if cost_count:
         return "holds in part"
-    return "does not hold" if free_count == len(verdicts) else "cannot tell"
+    return "does not hold" if free_count == len(verdicts) else OPEN
 
 
 def _from_a_size_on(evidence: Evidence, where: str) -> str | None:

@@ -22,12 +22,13 @@ from roundtrip.report.data import Data
 from roundtrip.report.units import Quantity, Unit
 from roundtrip.stats.verdicts import ClaimVerdict
 from roundtrip.studies import display
-from roundtrip.studies.findings import claims, joint_verdict, study_verdicts, worst_tone
+from roundtrip.studies.findings import OPEN, claims, joint_verdict, study_verdicts, worst_tone
 from roundtrip.studies.ring import ARMS, REGION, REGION_UDP, STUDY, Thresholds, derived, tables
 from roundtrip.studies.ring.curves import Curves, Panel, draw_bandwidth, draw_passes, node_growth
 from roundtrip.studies.ring.derived import Statement
 from roundtrip.studies.ring.findings import (
     Finding,
+    RegionCost,
     findings,
     is_within,
     overall_answers,
@@ -128,8 +129,15 @@ def _constant(curves: Curves, panels: Sequence[Panel], settings: Thresholds) -> 
     if not costs:
         return display.NOT_MEASURED
     times = units.span([cost.seconds.median * 1e6 for cost in costs])
-    outcomes = [cost.is_flat for cost in costs]
-    return _verdict_cell(f"{times} µs{_mark(panels)}", outcomes, "constant", "not constant")
+    text = f"{times} µs{_flatness(costs)}{_mark(panels)}"
+    return _verdict_cell(text, [cost.is_flat for cost in costs], "constant", "not constant")
+
+
+def _flatness(costs: Sequence[RegionCost]) -> str:
+    """Text with the range of the intervals of time at the slowest size over the fastest."""
+    intervals = [cost.hand_over_flatness or cost.time_flatness for cost in costs]
+    ends = [end for one in intervals for end in (one.low, one.high) if end is not None]
+    return f", at the slowest size {units.span(ends)} times the fastest" if ends else ""
 
 
 def _linear(curves: Curves, panels: Sequence[Panel], settings: Thresholds) -> Cell:
@@ -235,10 +243,10 @@ def _mark(panels: Sequence[Panel]) -> str:
 
 
 def _verdict_cell(text: str, outcomes: Sequence[bool | None], yes: str, no: str) -> Cell:
-    """`yes` if every outcome is, `no` if one is not, as in `is_within`; else "cannot tell"."""
+    """`yes` if every outcome is, `no` if one is not, as in `is_within`; else open."""
     if all(outcomes):
         return Cell(text, "good", yes)
-    return Cell(text, "warn", no if False in outcomes else "cannot tell")
+    return Cell(text, "warn", no if False in outcomes else OPEN)
 
 
 def reason_table(

@@ -27,6 +27,7 @@ from roundtrip.report.blocks import (
 from roundtrip.report.units import Quantity, Unit
 from roundtrip.stats.summaries import Interval
 from roundtrip.studies import display
+from roundtrip.studies.findings import OPEN
 from roundtrip.studies.ring import ARMS, FLOOR, REGION, REGION_UDP, Thresholds, derived
 from roundtrip.studies.ring.curves import LAP_SIZE, PERCENTILES, Curves, Panel
 from roundtrip.studies.ring.findings import is_within
@@ -152,7 +153,7 @@ def limit_verdict(
     value = Quantity.from_interval(interval, unit)
     is_reached = is_within(interval, limit, is_least=is_least)
     if is_reached is None:
-        return Cell(value, "warn", "cannot tell")
+        return Cell(value, "warn", OPEN)
     return Cell(value, "good", "reached") if is_reached else Cell(value, "bad", "not reached")
 
 
