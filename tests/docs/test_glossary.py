@@ -97,7 +97,7 @@ def test_headings_and_verdicts_of_reports_are_explained(parts: list[Part]) -> No
     assert len(headings) > 40
     assert not unknown, str(unknown)
     verdicts = {
-        re.split(r",|:| where| on ", verdict)[0]
+        re.split(r",|:| where| on | at | \(", verdict)[0]
         for part in parts
         for table in blocks_of(part)
         for row in table.rows
