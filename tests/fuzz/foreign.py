@@ -15,7 +15,8 @@ from roundtrip.collect.pseudonyms import Pseudonyms
 from roundtrip.errors import UserError
 from roundtrip.history import annotations as annotation_file
 from roundtrip.imported import bring, perflog, store
-from roundtrip.imported.values import LOGGED_VALUES, VALUES, ParsedFile, select_comparable
+from roundtrip.imported.bring import select_comparable
+from roundtrip.imported.store import LOGGED_VALUES, VALUES, ParsedFile
 
 _DATA = Path(__file__).parents[1] / "data" / "reframe"
 _NAMES = Disclosure(Pseudonyms(["nid001"], b"k" * 32))

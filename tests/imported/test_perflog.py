@@ -9,7 +9,7 @@ import zoneinfo
 import pytest
 
 from roundtrip.imported import perflog
-from roundtrip.imported.values import Reject
+from roundtrip.imported.store import Reject
 
 HEAD = (
     "job_completion_time|version|descr|display_name|system:partition+environ|jobid|result|"

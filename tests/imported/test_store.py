@@ -12,7 +12,8 @@ import pytest
 
 from roundtrip.errors import UserError
 from roundtrip.imported import bring, store
-from roundtrip.imported.values import VALUES, lower_is_better
+from roundtrip.imported.bring import lower_is_better
+from roundtrip.imported.store import VALUES
 
 TEXT = dict.fromkeys((name for name, kind in VALUES.items() if kind == pl.String), "x")
 ROW: dict[str, Any] = {

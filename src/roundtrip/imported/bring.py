@@ -1,6 +1,7 @@
 """Imports files of ReFrame into the history of a campaign on a site.
 
-The files are performance logs, reports and results databases, with or without gzip.
+The files are performance logs, reports and results databases, with or without gzip.  Their values
+can be compared over nights if they are above 0 and their better direction is known.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import zlib
 import zoneinfo
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -29,16 +31,10 @@ from roundtrip.collect import pseudonyms, records
 from roundtrip.collect.disclosure import Disclosure
 from roundtrip.collect.pseudonyms import Pseudonyms
 from roundtrip.collect.reader import Limits, Reader, pack, unpack
+from roundtrip.collect.samples import LEAST_VALUE, MOST_VALUE
 from roundtrip.errors import UserError, printable, refusal
 from roundtrip.imported import perflog, reports, store
-from roundtrip.imported.values import (
-    LOGGED_VALUES,
-    VALUES,
-    ParsedFile,
-    Reject,
-    require_patterns,
-    select_comparable,
-)
+from roundtrip.imported.store import LOGGED_VALUES, VALUES, ParsedFile, Reject
 
 #: Size limit of a file, compressed and uncompressed, bytes.
 _MOST = 1 << 30
@@ -293,3 +289,90 @@ def stored_rows(values: pl.DataFrame, names: Disclosure) -> pl.DataFrame:
         )
         .select(*VALUES)
     )
+
+
+_TIME = r"(?:[numµμ]?s|secs?|seconds?|(?:micro|milli|nano)seconds?|min|minutes?|h|hours?)"
+_LOWER = re.compile(rf"{_TIME}(?:/\S+|\s+per\s+\S+)?", re.IGNORECASE)
+_HIGHER = re.compile(
+    r".+/\s*(?:s|secs?|seconds?|min|h|hour|day)|[kmgtpe]?i?(?:bps|i?ops|flops)|\S*hz|.+ per second",
+    re.IGNORECASE,
+)
+
+
+def select_comparable(
+    rows: pl.DataFrame, lower: Sequence[str], higher: Sequence[str]
+) -> tuple[pl.DataFrame, list[tuple[int, Reject]]]:
+    """Return the comparable rows with `lower_is_better`, and rejects with the number of their file.
+
+    Column `source` is the number of the file.  `lower` and `higher` are the user's globs of names
+    of variables.  A variable has one reject per file and reason.
+    """
+    keys = ["metric", "unit", "lower", "upper"]
+    kinds = rows.select(keys).unique(maintain_order=True)
+    directions = [
+        lower_is_better(*kind, lower_globs=lower, higher_globs=higher) for kind in kinds.iter_rows()
+    ]
+    kinds = kinds.with_columns(pl.Series("lower_is_better", directions, pl.Boolean))
+    rows = rows.join(kinds, on=keys, how="left", nulls_equal=True, maintain_order="left")
+    is_known = pl.col("lower_is_better").is_not_null()
+    is_positive = pl.col("value").is_between(LEAST_VALUE, MOST_VALUE)
+    rejects = _rejects(rows.filter(~is_known)) + _rejects(rows.filter(is_known, ~is_positive))
+    return rows.filter(is_known, is_positive), rejects
+
+
+def require_patterns(metrics: Sequence[str], lower: Sequence[str], higher: Sequence[str]) -> None:
+    """UserError for a pattern that matches no metric, or a metric that both sides match."""
+    sides = (("--lower-is-better", lower), ("--higher-is-better", higher))
+    for metric in sorted(metrics):
+        matches = [[glob for glob in globs if fnmatchcase(metric, glob)] for _, globs in sides]
+        if all(matches):
+            options = " and ".join(f"{sides[n][0]} {matches[n][0]!r}" for n in (0, 1))
+            raise UserError(f"variable {metric!r} is meant by {options}: right is one of them")
+    for option, globs in sides if metrics else ():
+        for glob in globs:
+            if not any(fnmatchcase(metric, glob) for metric in metrics):
+                metric_names = ", ".join(sorted(metrics)[:20])
+                raise UserError(f"{option} {glob!r} matches no variable; there are: {metric_names}")
+
+
+def _rejects(rows: pl.DataFrame) -> list[tuple[int, Reject]]:
+    """Return a reject per file and variable, with first line and number of its values."""
+    groups = rows.group_by("source", "metric", "unit", maintain_order=True).agg(
+        pl.col("line").first(), pl.len(), pl.col("lower_is_better").is_null().any()
+    )
+    return [
+        (source, Reject(line, f"{metric}, {count} values: {_reason(metric, unit, is_unknown)}"))
+        for source, metric, unit, line, count, is_unknown in groups.iter_rows()
+    ]
+
+
+def _reason(metric: str, unit: str, is_unknown: bool) -> str:
+    if not is_unknown:
+        return f"not from {LEAST_VALUE:g} to {MOST_VALUE:g}, and nights are compared by ratios"
+    reason = f"the unit {unit!r} does not tell which direction is better"
+    return f"{reason}: say --lower-is-better {metric!r} or --higher-is-better {metric!r}"
+
+
+def lower_is_better(
+    metric: str,
+    unit: str,
+    lower: float | None,
+    upper: float | None,
+    *,
+    lower_globs: Sequence[str] = (),
+    higher_globs: Sequence[str] = (),
+) -> bool | None:
+    """Return whether lower values of `metric` are better; None if unknown.
+
+    The user's globs decide first; then a reference with one limit only, because ReFrame fails
+    worse values; then the unit.
+    """
+    if any(fnmatchcase(metric, glob) for glob in lower_globs):
+        return True
+    if any(fnmatchcase(metric, glob) for glob in higher_globs):
+        return False
+    if (lower is None) != (upper is None):
+        return lower is None
+    if _HIGHER.fullmatch(unit):
+        return False
+    return True if _LOWER.fullmatch(unit) else None

@@ -20,7 +20,7 @@ from functools import lru_cache
 
 import polars as pl
 
-from roundtrip.imported.values import (
+from roundtrip.imported.store import (
     LOGGED_VALUES,
     MAX_LENGTHS,
     MAX_TIME,

@@ -1,8 +1,9 @@
-"""Stores imports as ``<campaign>/<site>/imported/<digest>/``, and forms nights from them.
+"""Imported values: their rows, their store, and the nights that are formed from them.
 
-The folder of an import has values.parquet, source.json (the files, with their sha256) and
-set-aside.txt, and is never overwritten.  `read` forms nights from all imports together, so that a
-log that has grown, or a report beside a log, counts no value twice.
+The folder of an import, ``<campaign>/<site>/imported/<digest>/``, has values.parquet, source.json
+(the files, with their sha256) and set-aside.txt, and is never overwritten.  `read` forms nights
+from all imports together, so that a log that has grown, or a report beside a log, counts no value
+twice.
 
 If a report or a database names the session, a night is one session.  Performance logs do not name
 it: then a night lasts from noon to noon, UTC, and begins when its first job ended.
@@ -13,16 +14,136 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, tzinfo
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import polars as pl
+from pydantic import Field
 
 from roundtrip import files
 from roundtrip.collect import bundle_tables, night_rows, reader
+from roundtrip.collect.columns import Row, Rule, columns
+from roundtrip.collect.samples import LEAST_VALUE, MOST_VALUE
 from roundtrip.errors import UserError, writing
-from roundtrip.imported.values import VALUES, Value
+from roundtrip.model import json_schema
 from roundtrip.stats.summaries import median_intervals
+
+_Name = Annotated[str, Field(max_length=200)]
+_Long = Annotated[str, Field(max_length=1000)]
+_Measured = Annotated[float, Field(ge=LEAST_VALUE, le=MOST_VALUE)]
+
+
+class LoggedValue(Row):
+    """A value as a reader makes it of a file; no name is replaced by a pseudonym yet.
+
+    `name` is ReFrame's name of the test with its parameters; `time` (UTC) is when its job ended,
+    null where only the session is known; `hosts` are joined by ",".  A limit that there is none of
+    is null.  `facts` is a JSON object about the session.
+    """
+
+    line: int
+    time: datetime | None
+    session: datetime | None
+    session_end: datetime | None
+    name: _Long
+    system: _Name
+    partition: _Name
+    environ: _Name
+    hosts: Annotated[str, Field(max_length=100_000)]
+    modules: _Long
+    facts: str
+    metric: _Long
+    value: float
+    unit: _Name
+    lower: float | None
+    upper: float | None
+
+
+class Value(Row):
+    """A row of ``values.parquet``: what is kept, with names of hosts replaced.
+
+    `digest` is the sha256 of the file that the value stood in.
+    """
+
+    extra_rules = (
+        Rule(
+            "time",
+            pl.col("time").is_not_null() | pl.col("session").is_not_null(),
+            "the time of a value, nor is that of its session",
+        ),
+    )
+
+    time: datetime | None
+    session: datetime | None
+    session_end: datetime | None
+    case_id: str
+    case: str
+    environ: str
+    nodes: str
+    modules: str
+    facts: str
+    metric: str
+    unit: str
+    value: _Measured
+    lower_is_better: bool
+    digest: str
+
+
+LOGGED_VALUES, VALUES = columns(LoggedValue), columns(Value)
+#: Limits of times: the year before ReFrame's first performance log, and the far future.
+MIN_TIME, MAX_TIME = datetime(2010, 1, 1), datetime(2200, 1, 1)
+#: Length limit of each text, characters.
+MAX_LENGTHS = {
+    name: schema["maxLength"]
+    for name, schema in json_schema(LoggedValue)["properties"].items()
+    if "maxLength" in schema
+}
+
+
+def parse_time(text: str, zone: tzinfo) -> datetime | None:
+    """Return the ISO 8601 time `text` in UTC; without a zone it is in `zone`.  None for no time."""
+    try:
+        time = datetime.fromisoformat(text)
+        aware = time if time.tzinfo else time.replace(tzinfo=zone)
+        return aware.astimezone(UTC).replace(tzinfo=None)
+    except (ValueError, OverflowError):
+        return None
+
+
+def parse_times(texts: pl.Series, zone: tzinfo) -> pl.Series:
+    """As `parse_time`, for each text: ReFrame's usual form in bulk, other texts once each."""
+    zoned_times = texts.str.to_datetime("%Y-%m-%dT%H:%M:%S%:z", time_unit="us", strict=False)
+    utc_times = zoned_times.dt.replace_time_zone(None)
+    rest = texts.filter(utc_times.is_null() & texts.is_not_null()).unique()
+    if rest.is_empty():
+        return utc_times
+    times = {text: parse_time(text, zone) for text in rest}
+    rest_times = texts.replace_strict(times, default=None, return_dtype=pl.Datetime("us"))
+    return utc_times.zip_with(utc_times.is_not_null(), rest_times)
+
+
+@dataclass(frozen=True)
+class Reject:
+    """A rejected part of a file: the line where it begins (0: the whole file), and why."""
+
+    line: int
+    reason: str
+
+
+@dataclass
+class ParsedFile:
+    """Content of a file: values (`LOGGED_VALUES`), rejects, number of rows without a value."""
+
+    rows: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=LOGGED_VALUES))
+    rejects: list[Reject] = field(default_factory=list)
+    empty_rows: int = 0
+
+    def reject(self, line: int, reason: str) -> None:
+        """Add a reject."""
+        self.rejects.append(Reject(line, reason))
+
 
 FOLDER = "imported"
 SOURCE, _VALUES, _REJECTS = "source.json", "values.parquet", "set-aside.txt"
