@@ -9,7 +9,7 @@ import reframe.utility.sanity as sn
 from reframe.core.builtins import run_before, sanity_function, variable
 
 from roundtrip.host import programs
-from roundtrip.sites.scales import SIMULATED
+from roundtrip.sites.launching import SIMULATED
 
 CHECKOUT = pathlib.Path(__file__).resolve().parents[2]
 

@@ -9,8 +9,8 @@ from reframe.core import runtime
 from reframe.core.backends import getlauncher
 from reframe.core.builtins import parameter, run_after, run_before, variable
 
-from roundtrip.sites import launchers, scales
-from roundtrip.sites.scales import SIMULATED
+from roundtrip.sites import launching
+from roundtrip.sites.launching import SIMULATED
 
 _printed_lines = set()
 
@@ -60,7 +60,7 @@ class Placement(rfm.RegressionTestPlugin):
         self.job.launcher = environment_launcher(self.job, extras)
         default = extras.get("launcher_options", [])
         options = extras.get(self.launcher_options_key, default)
-        failure_options = launchers.fail_fast_options(self.job.launcher.registered_name)
+        failure_options = launching.fail_fast_options(self.job.launcher.registered_name)
         self.job.launcher.options += [*options, *failure_options]
         if self.steps:  # a step would take all nodes of the allocation
             self.job.options += [f"--nodes={self.num_hosts}"]
@@ -104,6 +104,6 @@ def _lacking(test, partition, environ):
         return f"are not simulated: {test.why_not_simulated}"
     for feature in test.needs:
         if feature not in features:
-            reason = scales.shortage(feature, partition.extras)
+            reason = launching.shortage(feature, partition.extras)
             return f"that need {feature} ({reason})" if reason else f"that need {feature}"
     return None

@@ -3,7 +3,7 @@
 import reframe as rfm
 from reframe.core.builtins import parameter, run_after
 
-from roundtrip.sites.scales import ALL_CORES, ONE_PER_NODE, SCALES, features_for_scale, size
+from roundtrip.sites.launching import ALL_CORES, ONE_PER_NODE, SCALES, features_for_scale, size
 
 
 class Scale(rfm.RegressionTestPlugin):

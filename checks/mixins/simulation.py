@@ -8,7 +8,7 @@ from reframe.core.exceptions import SanityError
 
 from roundtrip import simgrid
 from roundtrip.errors import UserError
-from roundtrip.sites.scales import SIMULATED
+from roundtrip.sites.launching import SIMULATED
 
 #: The least time limit of a simulation, s: its budget is simulated time, not wall time.
 _PATIENCE = 3600

@@ -6,8 +6,8 @@ import pathlib
 import reframe.utility.sanity as sn
 from reframe.core.builtins import parameter, run_after, run_before, sanity_function
 
-from roundtrip.sites import launchers
-from roundtrip.sites.scales import ON_SOCKETS
+from roundtrip.sites import launching
+from roundtrip.sites.launching import ON_SOCKETS
 
 from ..test_selection import simple_test
 from .netpipe import NetPIPE
@@ -33,7 +33,7 @@ class NetPIPEOnSockets(NetPIPE):
     @run_before("run")
     def bind_to_sockets(self):
         launcher = self.job.launcher
-        launcher.options = launchers.socket_options(
+        launcher.options = launching.socket_options(
             launcher.registered_name, self.placement, launcher.options
         )
         self.prerun_cmds += [f"grep -H . {_SOCKETS} > sockets.txt"]

@@ -21,7 +21,7 @@ from reframe.core.builtins import (
 from reframe.core.exceptions import SanityError
 
 from roundtrip.errors import UserError
-from roundtrip.sites import scales
+from roundtrip.sites import launching
 from roundtrip.studies import npb
 from roundtrip.studies.npb import upstream as npb_upstream
 
@@ -155,4 +155,6 @@ class NPB(NPBBase):
             self.placement == "one-per-node" and self.ranks == 1, "one rank is on one node anyway"
         )
         self.num_tasks_per_node = self.ranks if self.placement == "shared-memory" else 1
-        self.need(self.placement, *scales.features_for_ranks(self.ranks, self.num_tasks_per_node))
+        self.need(
+            self.placement, *launching.features_for_ranks(self.ranks, self.num_tasks_per_node)
+        )

@@ -6,7 +6,7 @@ largest legal number of ranks that is the same on all nodes.
 
 from reframe.core.builtins import parameter, run_after
 
-from roundtrip.sites.scales import ALL_CORES
+from roundtrip.sites.launching import ALL_CORES
 from roundtrip.studies import npb
 
 from ..mixins.scale import Scale

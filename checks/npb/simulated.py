@@ -13,8 +13,8 @@ from reframe.core.backends import getlauncher
 from reframe.core.builtins import parameter, run_after, run_before, sanity_function, variable
 
 from roundtrip import paths
-from roundtrip.sites import scales
-from roundtrip.sites.scales import SIMULATED
+from roundtrip.sites import launching
+from roundtrip.sites.launching import SIMULATED
 from roundtrip.studies import npb
 
 from ..mixins.amounts import amount
@@ -42,7 +42,7 @@ class NPBSimulated(NPBBase):
     def place_ranks(self):
         self.start(self.ranks)
         self.num_tasks_per_node = 1
-        self.need(self.placement, *scales.features_for_ranks(self.ranks, 1))
+        self.need(self.placement, *launching.features_for_ranks(self.ranks, 1))
 
     @run_after("init", always_last=True)
     def need_simulated_hosts(self):

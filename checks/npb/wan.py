@@ -7,7 +7,7 @@ emulated WAN environment" (CCGrid 2003).  The check NPB measures a single cluste
 import reframe.utility.sanity as sn
 from reframe.core.builtins import deferrable, parameter, run_after, sanity_function
 
-from roundtrip.sites import scales
+from roundtrip.sites import launching
 
 from ..mixins.wan import EmulatedWan
 from ..test_selection import simple_test
@@ -61,4 +61,4 @@ class NPBWan(AcrossTheWan):
     @run_after("init", always_last=True)
     def need_a_wan(self):
         # Half of the nodes are in each cluster.
-        self.need("wan", *scales.features_for_ranks(self.ranks, self.num_tasks_per_node))
+        self.need("wan", *launching.features_for_ranks(self.ranks, self.num_tasks_per_node))

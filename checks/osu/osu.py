@@ -19,7 +19,7 @@ from reframe.core.builtins import (
 from reframe.core.exceptions import SanityError
 
 from roundtrip.errors import UserError
-from roundtrip.sites import scales
+from roundtrip.sites import launching
 from roundtrip.studies.osu import derived as osu
 from roundtrip.studies.osu import output as osu_output
 
@@ -143,4 +143,6 @@ class OSUGroup(OSUBase):
     def place_ranks(self):
         self.num_tasks = self.ranks
         self.num_tasks_per_node = self.ranks if self.placement == "shared-memory" else 1
-        self.need(self.placement, *scales.features_for_ranks(self.ranks, self.num_tasks_per_node))
+        self.need(
+            self.placement, *launching.features_for_ranks(self.ranks, self.num_tasks_per_node)
+        )

@@ -2,7 +2,7 @@
 
 from reframe.core.builtins import parameter, run_after
 
-from roundtrip.sites.scales import ALL_CORES, ONE_PER_NODE
+from roundtrip.sites.launching import ALL_CORES, ONE_PER_NODE
 from roundtrip.studies.osu import derived as osu
 
 from ..mixins.scale import Scale

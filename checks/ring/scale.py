@@ -2,7 +2,7 @@
 
 from reframe.core.builtins import parameter, run_after
 
-from roundtrip.sites.scales import ONE_PER_NODE
+from roundtrip.sites.launching import ONE_PER_NODE
 
 from ..mixins.scale import Scale
 from ..test_selection import simple_test

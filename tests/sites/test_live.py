@@ -13,7 +13,7 @@ from support.scripts import script
 
 from roundtrip.cli import site as command
 from roundtrip.errors import UserError
-from roundtrip.sites import launchers, live, trials
+from roundtrip.sites import launching, live, trials
 from roundtrip.sites.live import Line
 from roundtrip.sites.trials import Place
 
@@ -183,11 +183,11 @@ def test_a_site_that_cannot_be_mended_is_left_alone(
 
 
 def test_every_way_to_start_an_mpi_is_one_that_srun_offers_or_its_own() -> None:
-    assert launchers.start_options("mpich", ["pmi2", "none"]) == [
+    assert launching.start_options("mpich", ["pmi2", "none"]) == [
         ("srun", "--mpi=pmi2"),
         ("mpiexec", "-bind-to", "core"),
     ]
-    assert launchers.start_options("openmpi", []) == [("mpirun", "--bind-to", "core")]
+    assert launching.start_options("openmpi", []) == [("mpirun", "--bind-to", "core")]
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from roundtrip.errors import UserError
-from roundtrip.sites import scales, slurm
+from roundtrip.sites import launching, slurm
 
 BIG = {"nodes": 20, "cores": 48}
 SLURM_CONF = """\
@@ -19,11 +19,11 @@ PartitionName=none
 
 
 def test_a_partition_offers_what_fits_into_it() -> None:
-    assert scales.features(1, 2) == ["cores_2"]
-    assert scales.features(6, 4) == ["nodes_2", "nodes_4", "cores_2", "cores_4"]
-    assert scales.features(None, None) == []
-    assert scales.features(1, 2, 2) == ["cores_2", "sockets_2"]
-    assert scales.features(1, 2, 1) == ["cores_2"]
+    assert launching.features(1, 2) == ["cores_2"]
+    assert launching.features(6, 4) == ["nodes_2", "nodes_4", "cores_2", "cores_4"]
+    assert launching.features(None, None) == []
+    assert launching.features(1, 2, 2) == ["cores_2", "sockets_2"]
+    assert launching.features(1, 2, 1) == ["cores_2"]
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ def test_a_partition_offers_what_fits_into_it() -> None:
 def test_a_scale_is_nodes_and_their_ranks(
     scale: str, placement: str, ranks: tuple[int, int]
 ) -> None:
-    assert scales.size(scale, placement, BIG) == ranks
+    assert launching.size(scale, placement, BIG) == ranks
 
 
 @pytest.mark.parametrize(
@@ -50,30 +50,32 @@ def test_a_scale_is_nodes_and_their_ranks(
         (1, 1, {"pair"}),
         (1, 8, {"pair", "node"}),
         (5, 8, {"pair", "node", "nodes_2", "nodes_4", "all"}),
-        (64, 8, set(scales.SCALES)),
+        (64, 8, set(launching.SCALES)),
     ],
 )
 def test_a_partition_is_offered_the_scales_that_fit(nodes: int, cores: int, fit: set[str]) -> None:
-    features = {"shared-memory", *scales.features(nodes, cores)}
+    features = {"shared-memory", *launching.features(nodes, cores)}
     features |= {"one-per-node"} if nodes > 1 else set()
-    names = {s for s in scales.SCALES if set(scales.features_for_scale(s, "all-cores")) <= features}
+    names = {
+        s for s in launching.SCALES if set(launching.features_for_scale(s, "all-cores")) <= features
+    }
     assert names == fit
 
 
 def test_a_number_of_ranks_needs_as_many_cores_or_nodes() -> None:
-    assert scales.features_for_ranks(2, 2) == []
-    assert scales.features_for_ranks(2, 1) == []
-    assert scales.features_for_ranks(16, 16) == ["cores_16"]
-    assert scales.features_for_ranks(16, 1) == ["nodes_16"]
-    assert scales.features_for_ranks(32, 16) == ["cores_16"]
-    assert scales.features_for_ranks(9, 9) == ["cores_16"]
+    assert launching.features_for_ranks(2, 2) == []
+    assert launching.features_for_ranks(2, 1) == []
+    assert launching.features_for_ranks(16, 16) == ["cores_16"]
+    assert launching.features_for_ranks(16, 1) == ["nodes_16"]
+    assert launching.features_for_ranks(32, 16) == ["cores_16"]
+    assert launching.features_for_ranks(9, 9) == ["cores_16"]
 
 
 def test_why_not() -> None:
-    assert scales.shortage("nodes_4", {"nodes": 2}) == "it has 2"
-    assert scales.shortage("cores_4", {}) == "it does not say how many cores it has"
-    assert scales.shortage("sockets_2", {"sockets": 1}) == "it has 1"
-    assert scales.shortage("osu", {}) is None
+    assert launching.shortage("nodes_4", {"nodes": 2}) == "it has 2"
+    assert launching.shortage("cores_4", {}) == "it does not say how many cores it has"
+    assert launching.shortage("sockets_2", {"sockets": 1}) == "it has 1"
+    assert launching.shortage("osu", {}) is None
 
 
 def test_slurm_says_how_large_its_partitions_are() -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from roundtrip.errors import UserError
-from roundtrip.sites import data, render, scales
+from roundtrip.sites import data, launching, render
 
 CHECKOUT = Path(__file__).parents[2]
 GUIDE = (CHECKOUT / "docs" / "mpi-developer.md").read_text()
@@ -123,8 +123,8 @@ def test_the_papers_ranks_fit_where_slurm_has_the_nodes(sites: Path, tmp_path: P
     assert (defaults["grid"]["extras"]["nodes"], defaults["clusterA"]["extras"]["cores"]) == (8, 4)
     file.write_text(file.read_text().replace("/etc/slurm/slurm.conf", str(conf)))
     large_partitions = partitions(sites / "virtual")
-    assert set(scales.features_for_ranks(32, 1)) <= set(large_partitions["grid"]["features"])
-    assert not set(scales.features_for_ranks(32, 1)) <= set(defaults["grid"]["features"])
+    assert set(launching.features_for_ranks(32, 1)) <= set(large_partitions["grid"]["features"])
+    assert not set(launching.features_for_ranks(32, 1)) <= set(defaults["grid"]["features"])
     sizes = {
         name: (partition["extras"]["nodes"], partition["extras"]["cores"])
         for name, partition in large_partitions.items()

@@ -14,7 +14,7 @@ from reframe.core.exceptions import ConfigError
 from support.recorded import LOCK, swap_osu_for_netpipe
 
 from roundtrip.errors import UserError
-from roundtrip.sites import launchers, render, software
+from roundtrip.sites import launching, render, software
 from roundtrip.sites import lock as locks
 from roundtrip.sites.software import one_to_one
 from roundtrip.sites.toolchains import (
@@ -26,7 +26,7 @@ from roundtrip.sites.toolchains import (
 )
 
 CHECKOUT = Path(__file__).parents[2]
-BY_SRUN = ({}, launchers.launcher_extras("srun", ["--mpi=pmi2"]))
+BY_SRUN = ({}, launching.launcher_extras("srun", ["--mpi=pmi2"]))
 LAUNCH = dict.fromkeys(("openmpi", "mpich", "mvapich", "mvapich2"), BY_SRUN)
 NAMES = {
     f"{mpi}-{boost}"

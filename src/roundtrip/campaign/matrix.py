@@ -11,7 +11,7 @@ from typing import Any
 
 from roundtrip.campaign.model import Campaign, CheckPlan
 from roundtrip.errors import UserError
-from roundtrip.sites import scales
+from roundtrip.sites import launching
 from roundtrip.sites.site import Case, Site, TestSelection
 
 #: ReFrame's description of a test.
@@ -116,7 +116,7 @@ def build_matrix(campaign: Campaign, site: Site) -> Matrix:
                     file=test["@file"],
                     variables=tuple(sorted(plan.variables.items())),
                     study=str(test.get("study", "")),
-                    simulated=scales.SIMULATED in features,
+                    simulated=launching.SIMULATED in features,
                     nodes=nodes,
                 )
             else:
@@ -287,11 +287,11 @@ def _why_not(test: _Test, site: Site, partition: str, environ: str) -> str:
         return f"toolchain '{environ}' is not installed on partition '{partition}'"
     toolchain = site.toolchains[environ]
     features = {*config.get("features", []), *toolchain.get("features", [])}
-    if scales.SIMULATED in features and (reason := test.get("why_not_simulated")):
+    if launching.SIMULATED in features and (reason := test.get("why_not_simulated")):
         return f"it is not simulated: {reason}"
     remedies = {**test.get("remedies", {}), **toolchain.get("extras", {}).get("lacks", {})}
     for feature in test.get("needs", []):
-        if shortage := scales.shortage(feature, config.get("extras", {})):
+        if shortage := launching.shortage(feature, config.get("extras", {})):
             remedies[feature] = shortage
     gaps = [
         f"{feature} ({remedies[feature]})" if feature in remedies else feature

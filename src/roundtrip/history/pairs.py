@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from roundtrip.collect.night_rows import PAIRS
-from roundtrip.sites.scales import ON_SOCKETS
+from roundtrip.sites.launching import ON_SOCKETS
 from roundtrip.stats.settings import NodeSettings
 from roundtrip.studies.derivation import METRICS
 

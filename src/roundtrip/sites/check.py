@@ -20,7 +20,7 @@ from typing import Any
 from roundtrip.errors import UserError
 from roundtrip.sites import data, slurm, software
 from roundtrip.sites.data import FILE, RDMA
-from roundtrip.sites.scales import SIMULATED
+from roundtrip.sites.launching import SIMULATED
 from roundtrip.sites.site import Case, Finding, Site, last_line, summarise
 from roundtrip.sites.slurm import SlurmFacts
 

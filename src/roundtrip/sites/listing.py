@@ -24,7 +24,7 @@ from reframe.frontend.executors.policies import SerialExecutionPolicy
 from reframe.frontend.loader import RegressionCheckLoader
 from reframe.utility import import_module_from_file
 
-from roundtrip.sites.launchers import start_key
+from roundtrip.sites.launching import start_key
 from roundtrip.sites.site import Case
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from roundtrip import files
 from roundtrip.errors import UserError
-from roundtrip.sites import data, launchers, slurm, trials
+from roundtrip.sites import data, launching, slurm, trials
 from roundtrip.sites.site import Finding, Site
 from roundtrip.sites.trials import Place, Say, Start, Trial
 
@@ -199,7 +199,7 @@ def _others(site: Site, place: Place) -> list[Start]:
     """Return every other launcher, with options, for the ranks of this MPI."""
     extras = site.toolchains[place.environ].get("extras", {})
     site_start = {extras.get("launcher") or "srun", *extras.get("launcher_options", [])}
-    starts = launchers.start_options(str(extras.get("mpi")), slurm.plugins())
+    starts = launching.start_options(str(extras.get("mpi")), slurm.plugins())
     return [start for start in starts if not set(start) <= site_start]
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from roundtrip.errors import UserError
-from roundtrip.sites import data, launchers, slurm, spackpart
+from roundtrip.sites import data, launching, slurm, spackpart
 from roundtrip.sites.probe import Facts
 from roundtrip.sites.slurm import NIGHT_S, Partition
 
@@ -168,7 +168,7 @@ def write_site(
         source = sites / _BASES[base].spack_part / "spack"
         unknowns += spackpart.write_spack_part(source, folder, facts, base)
     unknowns += unknown_limits(facts, slurm_partitions)
-    starts = launchers.start_lines(facts) if slurm_partitions else []
+    starts = launching.start_lines(facts) if slurm_partitions else []
     lines = [*facts.lines(), *starts, *cluster_lines(facts, slurm_partitions)]
     (folder / "README.md").write_text(readme(name, base, lines, unknowns))
     if text := nights_environment(facts, slurm_partitions):
@@ -229,8 +229,8 @@ def site_toml(
         text += "\n[every_partition]\n"
         text += 'scheduler = "squeue" # no accounting here: `sacct` answers nothing\n'
     sizes, size_unknowns = _sizes(partitions)
-    text += sizes + launchers.launch_tables(facts)
-    return text, unknowns + size_unknowns + launchers.unknown_starts(facts)
+    text += sizes + launching.launch_tables(facts)
+    return text, unknowns + size_unknowns + launching.unknown_starts(facts)
 
 
 def _sizes(partitions: Sequence[Partition]) -> tuple[str, list[str]]:

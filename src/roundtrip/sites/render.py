@@ -18,9 +18,9 @@ from typing import Any
 from roundtrip import paths
 from roundtrip.errors import UserError
 from roundtrip.host import facts
-from roundtrip.sites import data, launchers, scales, slurm, toolchains
+from roundtrip.sites import data, launching, slurm, toolchains
 from roundtrip.sites.data import Launch, Partition, SiteData
-from roundtrip.sites.scales import SIMULATED
+from roundtrip.sites.launching import SIMULATED
 from roundtrip.toolchains.spec import Boost, Catalogue, Toolchain, catalogue
 
 
@@ -199,7 +199,7 @@ def _partition(
         "prepare_cmds": list(partition.prepare),
         "features": [
             *partition.features,
-            *scales.features(extras.get("nodes"), extras.get("cores"), extras.get("sockets")),
+            *launching.features(extras.get("nodes"), extras.get("cores"), extras.get("sockets")),
             *_detected(site),
         ],
         "processor": partition.processor,
@@ -268,5 +268,5 @@ def _start(launch: Launch, site: SiteData) -> tuple[dict[str, str], dict[str, ob
     options = list(launch.options)
     if launch.launcher in (None, "srun"):  # `pmi` and `bind` are for srun only
         options = [*([f"--mpi={launch.pmi}"] if launch.pmi else []), *options, *site.bind]
-    extras = launchers.launcher_extras(launch.launcher, options)
+    extras = launching.launcher_extras(launch.launcher, options)
     return {**launch.variables, **root_variables}, extras

@@ -19,7 +19,7 @@ import yaml  # type: ignore[import-untyped]
 
 from roundtrip import paths, tables
 from roundtrip.host.facts import installed_packages, upstream
-from roundtrip.sites import launchers, slurm, software
+from roundtrip.sites import launching, slurm, software
 from roundtrip.sites.probe import USUAL_TARGET, Facts, Library
 from roundtrip.toolchains.prefixes import write_wrapper
 
@@ -182,13 +182,13 @@ def _external(library: Library, spec: str) -> dict[str, Any]:
 
 def fit_packages(packages: str, facts: Facts) -> str:
     """The text of a ``packages.yaml`` with each MPI built for the program that starts it."""
-    mpich = launchers.srun_pmi("mpich", facts)
+    mpich = launching.srun_pmi("mpich", facts)
     if mpich is None:
         packages = packages.replace("+slurm pmi=pmi2", "+hydra ~slurm")
     else:
         packages = packages.replace(" pmi=pmi2", f" pmi={mpich}")
     for mpi, fabric in (("mvapich", "netmod=ucx"), ("mvapich2", "fabrics=mrail")):
-        pmi = launchers.srun_pmi(mpi, facts)
+        pmi = launching.srun_pmi(mpi, facts)
         manager = f"slurm pmi_version={pmi}" if pmi else "hydra"
         packages = packages.replace(
             f"{fabric} process_managers=slurm pmi_version=pmi2",

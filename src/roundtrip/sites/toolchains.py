@@ -31,7 +31,7 @@ PVM = "pvm"
 _OFFERS = {"osu": OSU, "npb-upstream": NPB, "netpipe-reference": NETPIPE}
 #: The view of spack.yaml, in the environment's folder.
 VIEW = ".spack-view"
-#: How ranks of an MPI start: environment variables, and extras (`launchers.launcher_extras`).
+#: How ranks of an MPI start: environment variables, and extras (`launching.launcher_extras`).
 Start = tuple[Mapping[str, str], Mapping[str, object]]
 PATCH, COMPILER = "patch", "compiler"
 #: ReFrame's option to run, abbreviated or joined with others: those before it take no value.

@@ -18,7 +18,7 @@ from typing import Any
 
 from roundtrip import files
 from roundtrip.errors import UserError
-from roundtrip.sites import launchers
+from roundtrip.sites import launching
 from roundtrip.sites.data import RDMA
 from roundtrip.sites.site import Site, last_line
 from roundtrip.sites.slurm import NO_REQUEUE, is_slurm
@@ -195,7 +195,7 @@ def places(site: Site) -> list[Place]:
     for name, partition in site.partitions.items():
         for environ in partition["environs"]:
             extras = site.toolchains.get(environ, {}).get("extras", {})
-            by_mpi.setdefault(launchers.start_key(extras), Place(name, environ))
+            by_mpi.setdefault(launching.start_key(extras), Place(name, environ))
     return list(by_mpi.values())
 
 

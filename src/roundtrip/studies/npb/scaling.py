@@ -28,7 +28,7 @@ from roundtrip.report.blocks import (
 from roundtrip.report.data import Data
 from roundtrip.report.plot import DIAMOND, Curve, Rule, Scale, View
 from roundtrip.report.units import Level, Quantity, Unit
-from roundtrip.sites.scales import ALL_CORES
+from roundtrip.sites.launching import ALL_CORES
 from roundtrip.stats.summaries import Interval
 from roundtrip.studies import display, growth
 from roundtrip.studies.display import Drawing

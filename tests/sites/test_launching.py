@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from roundtrip.sites import launchers
+from roundtrip.sites import launching
 
 MPI, CORES = "--mpi=pmix", "--cpu-bind=verbose,cores"
 
@@ -48,5 +48,5 @@ MPI, CORES = "--mpi=pmix", "--cpu-bind=verbose,cores"
 def test_what_places_is_replaced_and_what_binds_stays(
     launcher: str, options: list[str], one_socket: list[str], two_sockets: list[str]
 ) -> None:
-    assert launchers.socket_options(launcher, "one-socket", options) == one_socket
-    assert launchers.socket_options(launcher, "two-sockets", options) == two_sockets
+    assert launching.socket_options(launcher, "one-socket", options) == one_socket
+    assert launching.socket_options(launcher, "two-sockets", options) == two_sockets
