@@ -4,12 +4,10 @@
 #include <mpi.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,13 +23,6 @@ std::string in_json(std::string_view text) {
   return out + "\"";
 }
 
-template <typename Texts>
-std::string listed(const Texts& texts) {
-  std::string out;
-  for (const std::string& text : texts) out += (out.empty() ? "" : ", ") + in_json(text);
-  return "[" + out + "]";
-}
-
 /// The rest of the line of `file` that begins with `key`, without leading blanks.
 std::string line_of(const char* file, std::string_view key) {
   std::ifstream in(file);
@@ -41,21 +32,6 @@ std::string line_of(const char* file, std::string_view key) {
     return begin == std::string::npos ? "" : line.substr(begin);
   }
   return "";
-}
-
-/// File names of loaded libraries that tell which process management and transport are in use.
-std::set<std::string> libraries() {
-  std::set<std::string> found;
-  std::ifstream maps("/proc/self/maps");
-  for (std::string line; std::getline(maps, line);) {
-    const auto slash = line.rfind("/lib");
-    if (slash == std::string::npos) continue;
-    const std::string name = line.substr(slash + 1);
-    constexpr std::array telling = {"libpmi", "libpmix", "libucp", "libfabric", "libmpi"};
-    if (std::ranges::any_of(telling, [&](auto start) { return name.starts_with(start); }))
-      found.insert(name);
-  }
-  return found;
 }
 
 /// The text up to its first line end.
@@ -104,7 +80,7 @@ int main(int argc, char** argv) {
   gethostname(host.data(), host.size() - 1);
 
   std::string pmi;
-  for (const char* name : {"PMI_RANK", "PMIX_NAMESPACE", "PMIX_VERSION", "PMIX_SERVER_TMPDIR"}) {
+  for (const char* name : {"PMI_RANK", "PMIX_NAMESPACE", "PMIX_VERSION"}) {
     pmi += (pmi.empty() ? "" : ", ") + in_json(name) + ": " + in_json(variable(name));
   }
   const std::string said =
@@ -114,8 +90,7 @@ int main(int argc, char** argv) {
       ", \"online\": " + in_json(content("/sys/devices/system/cpu/online")) +
       ", \"memlock\": " + in_json(line_of("/proc/self/limits", "Max locked memory")) +
       ", \"mpi\": " + in_json(first_line(library.data())) + ", \"pmi\": {" + pmi + "}" +
-      ", \"pmix_client\": " + in_json(pmix_client()) + ", \"libraries\": " + listed(libraries()) +
-      "}";
+      ", \"pmix_client\": " + in_json(pmix_client()) + "}";
   std::printf("\nROUNDTRIP SEES %s\n", said.c_str());
   std::fflush(stdout);
   return MPI_Finalize();

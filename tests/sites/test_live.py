@@ -50,7 +50,7 @@ def said(*ranks: dict[str, Any], errors: str = "") -> trials.TrialOutput:
 
 def test_ranks_are_read_also_where_their_lines_run_together() -> None:
     output = said(rank(1), rank(0), errors=OB1)
-    assert [item.number for item in output.ranks] == [0, 1]
+    assert [item.rank for item in output.ranks] == [0, 1]
     assert output.hosts == ["a1", "a2"]
     assert output.ranks[0].process_manager == "PMIx client 5.0.1, server 4.2.2rc2"
     assert output.ranks[0].memlock == "unlimited"

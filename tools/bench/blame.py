@@ -37,25 +37,27 @@ _VERSIONS = (8, 32, 128)
 Rng = np.random.Generator
 
 
-def real_noise() -> Noise:
-    """Return the noise of the sample's launches: each search gets a series and a position in it."""
+def real_noise() -> Callable[[Rng], Noise]:
+    """Return the maker of a search's noise: a series of the sample, from a random position on."""
     nights = pl.read_parquet(paths.checkout() / "samples/sixty-nights/nights.parquet")
     series = [
         np.log(frame["median"].head(_QUIET).to_numpy())
         for _, frame in nights.sort("night").group_by(_SERIES, maintain_order=True)
     ]
     residuals = [logs - np.median(logs) for logs in series]
-    state: dict[str, tuple[Floats, int]] = {}
 
-    def noise(rng: Rng, count: int, begin: bool = False) -> Floats:
-        if begin:
-            log_series = residuals[rng.integers(len(residuals))]
-            state["now"] = (log_series, int(rng.integers(log_series.size)))
-        values, position = state["now"]
-        state["now"] = (values, position + count)
-        return np.asarray(values[(position + np.arange(count)) % values.size])
+    def begin(rng: Rng) -> Noise:
+        values = residuals[rng.integers(len(residuals))]
+        position = int(rng.integers(values.size))
 
-    return noise
+        def noise(rng: Rng, count: int) -> Floats:
+            nonlocal position
+            position += count
+            return np.asarray(values[np.arange(position - count, position) % values.size])
+
+        return noise
+
+    return begin
 
 
 def effect_of(kind: str, causes: tuple[str, ...], size: float) -> Callable[[object], float]:
@@ -115,7 +117,12 @@ def plain_bisection(
 
 
 def _search_row(
-    noise: Noise, kind: str, count: int, size: float, rng: Rng, total: Counter[str]
+    begin: Callable[[Rng], Noise],
+    kind: str,
+    count: int,
+    size: float,
+    rng: Rng,
+    total: Counter[str],
 ) -> str:
     facts = [f"fact {number}" for number in range(count)]
     tally: dict[str, Counter[str]] = {name: Counter() for name in ("search", "one by one", "plain")}
@@ -124,7 +131,7 @@ def _search_row(
         causes = tuple(rng.choice(facts, 1 if kind == "one" else 2, replace=False).tolist())
         effect = effect_of(kind, causes, float(np.log1p(size)))
         full_effect = effect(frozenset(facts))
-        noise(rng, 0, begin=True)
+        noise = begin(rng)
         result = simulate(find_causes(facts, full_effect, number), effect, noise, rng, BUDGET)
         # Without a decision, only a false name counts.
         is_told = result.ending is Ending.FOUND or bool(set(result.causes) - set(causes))
@@ -160,13 +167,15 @@ def _level(change_version: int, step: float, version: object) -> float:
     return step * (isinstance(version, int) and version >= change_version)
 
 
-def _order_row(noise: Noise, count: int, size: float, rng: Rng, total: Counter[str]) -> str:
+def _order_row(
+    begin: Callable[[Rng], Noise], count: int, size: float, rng: Rng, total: Counter[str]
+) -> str:
     tally: Counter[str] = Counter()
     launch_counts, plain_launches, plain_errors = [], 0, 0
     step = float(np.log1p(size))
     for _ in range(SEARCHES):
         change_version = int(rng.integers(1, count))
-        noise(rng, 0, begin=True)
+        noise = begin(rng)
         result = simulate(
             find_changes(count, step / 4), partial(_level, change_version, step), noise, rng, BUDGET
         )
@@ -201,14 +210,14 @@ def measure() -> Iterator[str]:
 
     A line for each number of facts, kind of cause and size of the step; the seed is fixed.
     """
-    noise, rng = real_noise(), np.random.default_rng(SEED)
+    begin, rng = real_noise(), np.random.default_rng(SEED)
     facts, versions = Counter[str](), Counter[str]()
     for count in _COUNTS:
         for kind in ("one", "two", "two together"):
             for size in _EFFECTS:
-                yield _search_row(noise, kind, count, size, rng, facts)
+                yield _search_row(begin, kind, count, size, rng, facts)
     yield f"wrong cause in all of these: {rate(facts['wrong'], facts.total())}"
     for count in _VERSIONS:
         for size in _EFFECTS:
-            yield _order_row(noise, count, size, rng, versions)
+            yield _order_row(begin, count, size, rng, versions)
     yield f"wrong version in all of these: {rate(versions['wrong'], versions.total())}"

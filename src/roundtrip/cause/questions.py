@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Generator, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
@@ -147,19 +147,13 @@ def ratio(logs: Sequence[float]) -> Interval | None:
 Effect = Callable[[Hashable], float]
 
 
-class Noise(Protocol):
-    """Returns the noise of `count` successive launches; `begin`: a new search begins."""
-
-    def __call__(self, rng: np.random.Generator, count: int, begin: bool = False) -> Floats: ...
+#: The noise of a number of successive launches.
+Noise = Callable[[np.random.Generator, int], Floats]
 
 
 def normal(spread: float) -> Noise:
     """Normal noise of standard deviation `spread`."""
-
-    def noise(rng: np.random.Generator, count: int, begin: bool = False) -> Floats:
-        return spread * rng.standard_normal(count)
-
-    return noise
+    return lambda rng, count: spread * rng.standard_normal(count)
 
 
 def simulate(

@@ -252,12 +252,11 @@ def _lines(
 ) -> Iterator[tuple[str, Line, Sequence[str]]]:
     notes = remarks.load_site(site)
     settings = analysis.for_site(site).history
-    acceptances = [note for note in notes if note.kind == remarks.ACCEPTED]
     for folder in sorted(reports.glob(f"{campaign or '*'}/{site}")):
         site_ledger = ledger.read_ledger(reports, folder.parent.name, site, notes)
         if site_ledger.nights.is_empty():
             continue
-        verdicts = nights.judge(site_ledger.nights, site_ledger.provenance, settings, acceptances)
+        verdicts = nights.judge(site_ledger.nights, site_ledger.provenance, settings, notes)
         for line in verdicts.lines:
             if series.casefold() in " ".join(line.label.split()).casefold():
                 yield folder.parent.name, line, verdicts.calendar.nights

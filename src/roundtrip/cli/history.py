@@ -126,9 +126,8 @@ def _judge_campaign(
         warn(printable(remark))
     if ledger.nights.is_empty():
         return None
-    acceptances = [note for note in notes if note.kind == annotations.ACCEPTED]
     settings = analysis.for_site(site).history
-    verdicts = nights.judge(ledger.nights, ledger.provenance, settings, acceptances, since)
+    verdicts = nights.judge(ledger.nights, ledger.provenance, settings, notes, since)
     return verdicts, signature.summary(ledger.signatures)
 
 

@@ -34,9 +34,9 @@ _TRANSPORTS = (
 
 @dataclass(frozen=True)
 class Rank:
-    """One rank: its number, the number of ranks, its node, and its facts from /proc and MPI."""
+    """One `rank` of `ranks`, its node, and its facts from /proc and MPI."""
 
-    number: int
+    rank: int
     ranks: int
     host: str
     cpus: str
@@ -73,7 +73,7 @@ def read_output(output: str, errors: str) -> TrialOutput:
     ranks = [_rank(fields) for fields in _objects(output, _RANK)]
     text = output + "\n" + errors
     names = {name.strip() for pattern in _TRANSPORTS for name in pattern.findall(text)}
-    ranks.sort(key=lambda rank: (rank.number, rank.host))
+    ranks.sort(key=lambda rank: (rank.rank, rank.host))
     return TrialOutput(tuple(ranks), tuple(sorted(names)))
 
 
@@ -92,17 +92,8 @@ def _objects(text: str, mark: str) -> Iterator[dict[str, Any]]:
 
 
 def _rank(fields: dict[str, Any]) -> Rank:
-    return Rank(
-        number=fields["rank"],
-        ranks=fields["ranks"],
-        host=fields["host"],
-        cpus=fields["cpus"].strip(),
-        online=fields["online"].strip(),
-        memlock=fields["memlock"].split()[0],
-        mpi=fields["mpi"],
-        pmi=fields["pmi"],
-        pmix_client=fields["pmix_client"],
-    )
+    lists = {key: fields[key].strip() for key in ("cpus", "online")}
+    return Rank(**{**fields, **lists, "memlock": fields["memlock"].split()[0]})
 
 
 def _version(text: str) -> str:
@@ -129,7 +120,7 @@ def binding_fault(output: TrialOutput, extras: Mapping[str, Any]) -> str | None:
         return None
     for rank in output.ranks:
         if rank.cpus == rank.online:
-            return f"rank {rank.number} is not bound: it may run on {rank.cpus} of {rank.online}"
+            return f"rank {rank.rank} is not bound: it may run on {rank.cpus} of {rank.online}"
     first, second = output.ranks
     if first.host == second.host and first.cpus == second.cpus:
         return f"both ranks are bound to {first.cpus}"
