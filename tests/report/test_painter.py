@@ -147,6 +147,18 @@ def test_rows_have_their_names_and_a_legend_only_if_several_share_a_row() -> Non
     assert len(named(parsed(drawing(shared_panel)), "names")[0]) == 2
 
 
+def test_a_value_beyond_the_axis_of_rows_is_a_number_at_its_end() -> None:
+    scale = Scale("Overhead", Unit.PERCENT, -60, 100, False)
+    points = tuple((row, value, None, None, 9) for row, value in enumerate((-182.4, 20.0, 120.0)))
+    rows = View("All", scale, None, (Curve("one", COLOUR, points),), ("first", "second", "third"))
+    (marks,) = named(parsed(drawing(rows)), "marks")
+    texts = [element.text for element in marks.iter() if element.tag.endswith("text")]
+    assert texts == ["\N{MINUS SIGN}182", "120"]
+    joined = replace(rows, joined_rows=frozenset({2}))
+    axes = [len(named(parsed(drawing(panel)), "axis")) for panel in (rows, joined)]
+    assert axes[1] == axes[0] + 1
+
+
 def test_no_room_is_kept_for_a_legend_under_curves_and_a_lone_point_is_seen() -> None:
     points = ((1, 5.0, None, None, 1), (2, 6.0, None, None, 1))
     curves = tuple(Curve(name, COLOUR, points, size=0.0) for name in ("one", "other"))

@@ -12,8 +12,8 @@ from typing import ClassVar
 
 from markupsafe import Markup
 
-from roundtrip.report import svg
-from roundtrip.report.plot import CHANGE, CIRCLE, NOTE, STEP, Curve, View
+from roundtrip.report import svg, units
+from roundtrip.report.plot import CHANGE, CIRCLE, LEFT, NOTE, RIGHT, STEP, Curve, View
 from roundtrip.report.svg import NAME, SIGN, Frame, Place, element, number
 
 #: Colours of a light page, for programs without CSS variables; `figure.css` has the others.
@@ -95,6 +95,15 @@ class Drawing(Frame):
             yield svg.text(
                 name, self.left - 8, self.row_middle(row) + 4.5, text_anchor="end", **bold
             )
+        for row in sorted(self.view.joined_rows):
+            x, ends = self.left - 5, (self.row_middle(row - 1) - 6, self.row_middle(row) + 6)
+            bracket = {
+                "class": "axis",
+                "stroke": MUTED,
+                "stroke-width": 2,
+                "d": svg.path((x, y) for y in ends),
+            }
+            yield element("path", bracket)
 
     def marks(self) -> Iterator[Markup]:
         """Strip, rules, events, all intervals and all curves, from back to front."""
@@ -116,6 +125,10 @@ class Drawing(Frame):
         for kind in (self._spread, self._line):
             for index, curve in enumerate(view.curves):
                 if shapes := list(kind(curve)):
+                    yield self._curve_group(index, curve, *shapes)
+        if view.rows:
+            for index, curve in enumerate(view.curves):
+                if shapes := list(self._values_beyond(curve)):
                     yield self._curve_group(index, curve, *shapes)
 
     def _events(self) -> Iterator[Markup]:
@@ -210,6 +223,18 @@ class Drawing(Frame):
         dots = "".join(f"M{number(x)},{number(y)}h0" for x, y in places)
         paint = {"class": "dots", "fill": "none", "stroke-linecap": cap}
         yield element("path", {**paint, "stroke-width": number(2 * size), "d": dots})
+
+    def _values_beyond(self, curve: Curve) -> Iterator[Markup]:
+        """A triangle and a number at the end of the axis for each value beyond it."""
+        for row, value, *_ in curve.points:
+            spot = self.place(curve, row, value)
+            if not spot or 0 <= self.view.x.position(value) <= 1:
+                continue
+            is_low = self.view.x.position(value) < 0
+            x, side = (self.left, 1) if is_low else (self.right, -1)
+            yield svg.dot(LEFT if is_low else RIGHT, x + 6 * side, spot[1], _ROW_POINT)
+            words, anchor = str(units.pure_number(value)), "start" if is_low else "end"
+            yield svg.text(words, x + 14 * side, spot[1] + 4.5, text_anchor=anchor, stroke="none")
 
     def _stacks(self) -> Iterator[Markup]:
         """Stacked bars, from the axis on, and in front of them the interval of each whole bar."""

@@ -16,6 +16,8 @@ from roundtrip.report.units import UNPRINTED_UNITS
 
 _DIGITS = 5
 CIRCLE, SQUARE, TRIANGLE, DIAMOND = "circle", "square", "triangle-up", "diamond"
+#: Shapes of values beyond the ends of an axis.
+LEFT, RIGHT = "triangle-left", "triangle-right"
 #: The name of the bound of launches over an emulated link.
 LINK = "Rate of the link"
 #: Kinds of events: a change point, a person's note, a changed fact.
@@ -108,9 +110,10 @@ class View:
     """One view of a figure.
 
     With `rows` (names from top to bottom), `x` is the axis of values and the place of a point is
-    its row number; otherwise `y` is the axis of values.  `rules` are drawn across, and a strip
-    between the two values of `strip`.  `has_bars`: an interval is a bar at its point, else a band
-    along the curve.
+    its row number; a value beyond an end is a number there.  A bracket joins a row of `joined_rows`
+    to the one above it.  Without `rows`, `y` is the axis of values.  `rules` are drawn across, and
+    a strip between the two values of `strip`.  `has_bars`: an interval is a bar at its point, else
+    a band along the curve.
 
     `is_stacked`: the curves of a row are parts of a stacked bar, and the interval of the first is
     that of the whole bar.  `heads`: rows that name a group and have no values.  `width`: width of
@@ -127,6 +130,7 @@ class View:
     has_bars: bool = False
     is_stacked: bool = False
     heads: frozenset[int] = frozenset()
+    joined_rows: frozenset[int] = frozenset()
     events: tuple[Event, ...] = ()
     width: float = 340.0
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from markupsafe import Markup, escape
 
 from roundtrip.report import units
-from roundtrip.report.plot import CIRCLE, DIAMOND, SQUARE, TRIANGLE, Curve, Scale, View
+from roundtrip.report.plot import CIRCLE, DIAMOND, LEFT, RIGHT, SQUARE, TRIANGLE, Curve, Scale, View
 from roundtrip.report.units import Unit
 
 #: The width of a column of a paper in inches, which is that of a file.
@@ -40,6 +40,8 @@ _SHAPES = {
     SQUARE: ((-0.9, -0.9), (0.9, -0.9), (0.9, 0.9), (-0.9, 0.9)),
     TRIANGLE: ((0, -1.2), (1.2, 1), (-1.2, 1)),
     DIAMOND: ((0, -1.4), (1.2, 0), (0, 1.4), (-1.2, 0)),
+    LEFT: ((-1.2, 0), (1, -1.2), (1, 1.2)),
+    RIGHT: ((1.2, 0), (-1, -1.2), (-1, 1.2)),
 }
 Place = tuple[float, float]
 #: How far a tick may lie beyond the ends of an axis because of rounding; relative.

@@ -216,13 +216,16 @@ def test_the_figure_has_a_panel_for_each_mpi(section_of_two: Part) -> None:
     assert first.alt.endswith(MPICH_LABEL)
     for words in ("NAS_LU_x", "FFT", "Packed by hand", "MPI datatypes"):
         assert words in drawing(first)
-    assert "\N{MINUS SIGN}100" in drawing(first), "the axis reaches below zero"
+    assert "\N{MINUS SIGN}50<" in drawing(first), "the axis reaches below zero"
+    assert "\N{MINUS SIGN}100<" not in drawing(first), "and ends at 60 % below"
     assert first.plot and section_of_two.picture and first in section_of_two.picture.figures
     view, full_view = first.plot.views
     names, full_names = ({curve.name for curve in one.curves} for one in (view, full_view))
     assert full_names - names - {"Packed by hand, tuned"} == {"MPI_Pack"}
     study = view.rows.index("NAS_LU_x, study 2012")
     assert [p[1] for c in view.curves for p in c.points if p[0] == study] == [40, 15]
+    assert view.rows[study - 1] == "NAS_LU_x" and view.joined_rows == {study}
+    assert view.x.low >= -60
 
 
 def test_the_figure_of_epochs_has_values_and_their_number(section: Part) -> None:

@@ -171,6 +171,8 @@ _SHORT = {
     PACK_DDT: "MPI_Pack",
     REFERENCE: "contiguous",
 }
+#: Where the axis of overheads ends, in percent: values far below 0 would squeeze the others.
+_LEAST_OVERHEAD = -60.0
 #: Name of the row of the study's own example, below our row.
 _STUDY = f"{EXAMPLE}, study 2012"
 
@@ -182,8 +184,9 @@ def overhead_gallery(data: DdtData, panels: Sequence[Panel]) -> Gallery:
     caption = data.level.caption(
         "Packing overhead in % of the round trip for each micro-app's largest message, as in the "
         "study's figure: median over launches, lines are {level} rank intervals. Below 0 the "
-        "method was faster than the network was for a buffer packed by hand. The study printed "
-        "two values, which stand in a row of their own."
+        "method was faster than the network was for a buffer packed by hand; the axis ends at "
+        f"{units.pure_number(_LEAST_OVERHEAD, 2)} %, and a triangle stands for each value below "
+        "that. The study printed two values, in the row below ours."
     )
     arms = {name: ARMS[name] for name in PACKING_METHODS}
     drawings = [
@@ -200,11 +203,11 @@ def overhead_gallery(data: DdtData, panels: Sequence[Panel]) -> Gallery:
     ]
     values = pl.concat([drawing.frame.select(INTERVAL) for drawing in drawings])
     study = dict(zip((MANUAL, DDT), derived.PUBLISHED_NAS_LU_X, strict=True))
-    low = min(0.0, values.min().min_horizontal().item())
+    low = max(_LEAST_OVERHEAD, min(0.0, values.min().min_horizontal().item()))
     high = max(100.0 * study[MANUAL], values.max().max_horizontal().item())
     edge = 0.03 * (high - low)  # so that no dot is cut off
     title = "Overhead ({} of the round trip)"
-    scale = Scale(title, Unit.PERCENT, low - edge, high + edge, is_log=False)
+    scale = Scale(title, Unit.PERCENT, max(_LEAST_OVERHEAD, low - edge), high + edge, is_log=False)
 
     def views(drawing: Drawing) -> tuple[View, ...]:
         apps, frame = drawing.frame["app"].unique(maintain_order=True).to_list(), drawing.frame
@@ -215,7 +218,15 @@ def overhead_gallery(data: DdtData, panels: Sequence[Panel]) -> Gallery:
             ]
             frame = pl.concat([frame, pl.DataFrame(rows, schema=frame.schema)])
         return tuple(
-            View(name, scale, None, _by_app(frame, apps, methods), tuple(apps), (Rule(0.0),))
+            View(
+                name,
+                scale,
+                None,
+                _by_app(frame, apps, methods),
+                tuple(apps),
+                (Rule(0.0),),
+                joined_rows=frozenset({apps.index(_STUDY)} if _STUDY in apps else ()),
+            )
             for name, methods in (
                 ("By hand and datatypes", (MANUAL, DDT)),
                 ("All methods", drawing.visible_arms),
