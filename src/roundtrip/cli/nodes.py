@@ -211,17 +211,15 @@ def _describe_absent(absence: AbsentNode) -> str:
 
 def _record(site: str, verdicts: Mapping[str, _Verdict], hosts: HostNames) -> dict[str, Any]:
     """The record that ``--json`` prints, with the hosts of the nodes in it, by pseudonym."""
-    record: dict[str, Any] = {
-        "site": site,
-        "labels": {name: verdict.marks for name, verdict in verdicts.items()},
-        "named": [
-            _named(name, outlier, verdict)
-            for name, verdict in verdicts.items()
-            for outlier in verdict.node_verdicts.outliers
-        ],
-        "flaky": [
+    lists: dict[str, list[dict[str, Any]]] = {
+        name: [] for name in ("named", "flaky", "clocks", "cannot_tell", "not_measured")
+    }
+    for campaign, verdict in verdicts.items():
+        label, judged = {"campaign": campaign}, verdict.node_verdicts
+        lists["named"] += [_named(campaign, outlier, verdict) for outlier in judged.outliers]
+        lists["flaky"] += [
             {
-                "campaign": name,
+                **label,
                 "nodes": list(suspect.names),
                 "failed": suspect.counts[0],
                 "launches": suspect.counts[1],
@@ -230,36 +228,25 @@ def _record(site: str, verdicts: Mapping[str, _Verdict], hosts: HostNames) -> di
                 "nights": suspect.nights,
                 "chance": suspect.chance,
             }
-            for name, verdict in verdicts.items()
             for suspect in verdict.suspects
-        ],
-        "clocks": [
+        ]
+        lists["clocks"] += [
             {
-                "campaign": name,
+                **label,
                 "node": clock.node,
                 "rate": math.exp(clock.excess),
                 "partners": clock.partners,
                 "other": clock.other,
             }
-            for name, verdict in verdicts.items()
             for clock in verdict.clocks
-        ],
-        "cannot_tell": [
-            {
-                "campaign": name,
-                "node": node.name,
-                "launches": node.launches,
-                "rounds": node.extra_rounds,
-            }
-            for name, verdict in verdicts.items()
-            for node in verdict.node_verdicts.unjudged_nodes
-        ],
-        "not_measured": [
-            {"campaign": name, **asdict(absence)}
-            for name, verdict in verdicts.items()
-            for absence in verdict.absences
-        ],
-    }
+        ]
+        lists["cannot_tell"] += [
+            {**label, "node": node.name, "launches": node.launches, "rounds": node.extra_rounds}
+            for node in judged.unjudged_nodes
+        ]
+        lists["not_measured"] += [{**label, **asdict(absence)} for absence in verdict.absences]
+    labels = {name: verdict.marks for name, verdict in verdicts.items()}
+    record = {"site": site, "labels": labels, **lists}
     text = json.dumps(record)
     return record | {
         "hosts": {key: host for key, host in hosts.by_pseudonym.items() if key in text}
