@@ -20,7 +20,7 @@ from typer.testing import CliRunner, Result
 from roundtrip.campaign import environment, matrix, session
 from roundtrip.campaign.matrix import ExpectedCase, Matrix
 from roundtrip.campaign.model import Campaign
-from roundtrip.cli import ab, app
+from roundtrip.cli import app, compare
 from roundtrip.cli.process import Terminated
 from roundtrip.collect.launches import scan
 from roundtrip.errors import UserError
@@ -79,7 +79,7 @@ def played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Res
         site = SimpleNamespace(
             name="local", spack=None, environment={}, partitions={"smp": {"scheduler": "local"}}
         )
-        monkeypatch.setattr(ab, "Site", lambda name, checkout: site)
+        monkeypatch.setattr(compare, "Site", lambda name, checkout: site)
         cases = [
             Case("NetPIPE", (("mode", mode), PLACEMENT), f"26ad463{at}", "local", "smp", name)
             for at, mode in enumerate(modes)
