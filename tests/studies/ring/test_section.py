@@ -115,6 +115,20 @@ def test_the_picture_is_the_time_of_a_pass_and_few_curves_share_a_figure(section
     assert all(len(plot.views[0].curves) <= 7 for plot in plots)
 
 
+def test_figures_of_a_toolchain_have_a_gallery_and_curves_on_each_other_stay_visible() -> None:
+    ring = ring_data(TRUTH)
+    section = part(together(ring, renamed(ring, "y", toolchain=pl.lit("MPICH"))))
+    galleries = [block for block in section.blocks if isinstance(block, Gallery)]
+    titles = [{figure.plot.title for figure in g.figures if figure.plot} for g in galleries]
+    assert titles == [{"MPICH, 2 ranks in one node"}, {"Open MPI, 2 ranks in one node"}]
+    first, second, *_ = (figure.plot for figure in galleries[0].figures)
+    assert first and second
+    for plot in (first, second):
+        curves = [curve for curve in plot.views[0].curves if curve.name.startswith("MPI ")]
+        widths = [curve.width for curve in curves]
+        assert widths == sorted(widths, reverse=True) and len({*widths}) == len(widths)
+
+
 def said(section: Part) -> dict[str, tuple[str, str, str]]:
     rows = table(section, "What the study says").rows
     return {row[0].text: (row[1].text, row[2].text, row[2].verdict) for row in rows}

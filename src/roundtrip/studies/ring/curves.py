@@ -5,9 +5,10 @@ Also the efficiency of a pass over the number of nodes; a lap has as many passes
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import groupby
 from statistics import median
 from typing import Any
 
@@ -256,9 +257,9 @@ _BANDWIDTH_CAPTION = (
     "rank intervals. Of a region that is handed over in place and not read this is not a rate of "
     "transfer: nothing is transferred, so the line rises with the size for ever. The axis ends at "
     "the decade above the fastest pass that moves or reads all bytes; a line that goes on where "
-    "nothing physical is meant is marked ↑. “All read”: the receiver reads every byte. In a hybrid "
-    "ring a region goes by reference inside a node, and by message between nodes. Dashed: the "
-    "study in 2002, of the same placement."
+    "nothing physical is meant is marked ↑. Curves that may lie on each other differ in width. "
+    "“All read”: the receiver reads every byte. In a hybrid ring a region goes by reference inside "
+    "a node, and by message between nodes. Dashed: the study in 2002, of the same placement."
 )
 
 
@@ -275,11 +276,32 @@ _CURVES = {
 }
 #: Curves in the figures at the top of the report.
 _TOP_ARMS = (REGION, REGION_UDP, "mpi-shm", "mpi", "pvm", FLOOR, _STUDY, _LINK)
-#: Curves of each figure of effective bandwidth: few enough to be distinguished.
+#: Widths of curves that may lie on each other; narrow ones are drawn later.
+_WIDE, _MIDDLE, _NARROW = 8.0, 4.8, 1.6
+#: Curves of each figure of effective bandwidth, few enough to be distinguished, and their widths.
 _FAMILIES = {
-    "what moves": (REGION, REGION_UDP, "mpi-shm", "mpi-rma", "mpi", _STUDY, _LINK),
-    "control messages and types": ("mpi", "mpi-sync", "mpi-typed", _LINK),
-    "all bytes read, and PVM": (_READ_REGION, _READ_MPI, "pvm", "pvm-xdr", _LINK),
+    "what moves": {
+        REGION: 2.0,
+        REGION_UDP: 2.0,
+        "mpi-shm": _WIDE,
+        "mpi": _MIDDLE,
+        "mpi-rma": _NARROW,
+        _STUDY: 2.0,
+        _LINK: 2.0,
+    },
+    "control messages and types": {
+        "mpi": _WIDE,
+        "mpi-sync": _MIDDLE,
+        "mpi-typed": _NARROW,
+        _LINK: 2.0,
+    },
+    "all bytes read, and PVM": {
+        _READ_REGION: _MIDDLE,
+        _READ_MPI: _NARROW,
+        "pvm": _MIDDLE,
+        "pvm-xdr": _NARROW,
+        _LINK: 2.0,
+    },
 }
 _SIZE = "Region size"
 
@@ -303,8 +325,11 @@ def draw_passes(curves: Curves, panels: Sequence[Panel]) -> Gallery:
     return Gallery(curves.level.caption(_TIME_CAPTION), figures)
 
 
-def draw_bandwidth(curves: Curves, panels: Sequence[Panel]) -> Gallery:
-    """Figures of effective bandwidth for each panel and family of transports, with equal axes."""
+def draw_bandwidth(curves: Curves, panels: Sequence[Panel]) -> list[Gallery]:
+    """For each panel the figures of effective bandwidth of families of transports.
+
+    All axes are equal.
+    """
     rates = display.curve_rows(curves.bandwidth)
     frames = {
         panel: _frame(curves.rows(rates, panel), panel, lambda _, rate: rate) for panel in panels
@@ -316,11 +341,11 @@ def draw_bandwidth(curves: Curves, panels: Sequence[Panel]) -> Gallery:
             f"ring-{number}-bandwidth-{index}",
             panel,
             frame,
-            _arms(panel, names),
+            {name: replace(arm, width=widths[name]) for name, arm in _arms(panel, widths).items()},
             f"{panel.launch_count_text}: {family}",
         )
         for number, (panel, frame) in enumerate(frames.items(), 1)
-        for index, (family, names) in enumerate(_FAMILIES.items(), 1)
+        for index, (family, widths) in enumerate(_FAMILIES.items(), 1)
     ]
     drawings = [drawing for drawing in drawings if {*drawing.visible_arms} - {_STUDY, _LINK}]
     figures = display.curves_over_size(
@@ -331,7 +356,14 @@ def draw_bandwidth(curves: Curves, panels: Sequence[Panel]) -> Gallery:
         domain,
         _SIZE,
     )
-    return Gallery(curves.level.caption(_BANDWIDTH_CAPTION), figures)
+    caption = curves.level.caption(_BANDWIDTH_CAPTION)
+    by_panel = groupby(zip(drawings, figures, strict=True), key=lambda pair: pair[0].title)
+    return [
+        Gallery(
+            (f"{title}: as above.",) if number else caption, tuple(figure for _, figure in group)
+        )
+        for number, (title, group) in enumerate(by_panel)
+    ]
 
 
 def _physical(panel: Panel, frame: pl.DataFrame) -> pl.DataFrame:
@@ -357,7 +389,7 @@ def _frame(
     return pl.concat([frame, pl.DataFrame(rows, schema=frame.schema)])
 
 
-def _arms(panel: Panel, names: Sequence[str]) -> dict[str, Arm]:
+def _arms(panel: Panel, names: Iterable[str]) -> dict[str, Arm]:
     """The curves of these names, with the titles that they have in the panel."""
     titles = {name: arm.title for name, arm in _CURVES.items()}
     titles |= {name: panel.title(name) for name in ARMS}

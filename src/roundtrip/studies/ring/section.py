@@ -320,7 +320,7 @@ class Section:
         blocks: list[Block] = [Paragraph(_QUESTION)]
         if measured := [panel for panel in panels if not labels.is_only_simulated([panel.kind])]:
             blocks.append(study_table(curves, measured, results, settings))
-        blocks += [draw_bandwidth(curves, panels), Heading(3, "What a pass costs")]
+        blocks += [*draw_bandwidth(curves, panels), Heading(3, "What a pass costs")]
         if node_panels := [panel for panel in panels if panel.in_one_node]:
             blocks.append(tables.goals(curves, node_panels, settings))
         if hubs := [panel for panel in panels if panel.hub_mbit_s and panel.case == "1+1"]:
