@@ -22,7 +22,7 @@ import tempfile
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from roundtrip.errors import UserError, refusal
 
@@ -287,6 +287,15 @@ def _require_regular(mode: int, file: Path) -> None:
         raise UserError(_LINK, file)
     if not stat.S_ISREG(mode):
         raise UserError("not a regular file", file)
+
+
+def try_lock(file: IO[Any] | int) -> bool:
+    """Lock an open file until it is closed; False if another process holds the lock."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 _PARTIAL = ".partial-"

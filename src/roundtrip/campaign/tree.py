@@ -9,7 +9,6 @@ request exclusive nodes, so that the scheduler excludes jobs of other users.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import json
 import os
 import shutil
@@ -22,7 +21,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Any
 
-from roundtrip import model, paths
+from roundtrip import files, model, paths
 from roundtrip.campaign.matrix import ExpectedCase, Matrix
 from roundtrip.campaign.model import Campaign
 from roundtrip.campaign.progress import duration
@@ -75,7 +74,7 @@ class RunTree:
     def __enter__(self) -> RunTree:
         flags = os.O_CREAT | os.O_RDWR | os.O_CLOEXEC
         self.lock_descriptor = os.open(self.path / "lock", flags, 0o644)
-        if not _try_lock(self.lock_descriptor):
+        if not files.try_lock(self.lock_descriptor):
             os.close(self.lock_descriptor)
             message = "another campaign is running in this tree; wait for it or stop it"
             raise UserError(message, self.path)
@@ -266,7 +265,7 @@ def hold_site(site: Site, campaign: str, wait: bool, tell: Callable[[str], None]
     path = paths.state() / "sites" / f"{name}.lock"
     with _open_lock(path) as file:
         start_s, message_s = time.monotonic(), float("-inf")
-        while not _try_lock(file):
+        while not files.try_lock(file):
             holder = path.read_text(errors="replace").strip() or "a campaign that is starting"
             message = f"site '{site.name}' is being measured by {holder}"
             if not wait:
@@ -284,14 +283,6 @@ def hold_site(site: Site, campaign: str, wait: bool, tell: Callable[[str], None]
         file.write(f"campaign '{campaign}' since {since} ({process})\n")
         file.flush()
         yield
-
-
-def _try_lock(file: IO[str] | int) -> bool:
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
 
 
 def _open_lock(path: Path) -> IO[str]:

@@ -6,7 +6,6 @@ killed search resumes with the next launch.
 
 from __future__ import annotations
 
-import fcntl
 import json
 import math
 import os
@@ -297,10 +296,8 @@ def run_search(
     """
     folder = journal.folder
     with (folder / "lock").open("w") as lock, writing(folder):
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise UserError("this search is running already", folder) from None
+        if not files.try_lock(lock):
+            raise UserError("this search is running already", folder)
         return _run(plan, journal, launcher, minutes, tell)
 
 

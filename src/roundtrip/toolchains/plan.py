@@ -25,6 +25,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from roundtrip import files
 from roundtrip.errors import UserError, refusal
 from roundtrip.host import programs
 from roundtrip.host.facts import distributor, installed_packages, upstream
@@ -96,9 +97,7 @@ class Store:
         self.root.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(self.root / ".lock", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o644)
         try:
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
+            if not files.try_lock(descriptor):
                 on_wait()
                 fcntl.flock(descriptor, fcntl.LOCK_EX)
             self._remove_leftovers()
