@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 from glob import escape
 from pathlib import Path
 
@@ -15,16 +14,6 @@ from roundtrip.errors import UserError
 VARIABLE = "ROUNDTRIP_SITE"
 #: The site of a machine without a cluster.
 _LOCAL = "local"
-
-
-@dataclass(frozen=True)
-class Run:
-    """The newest run tree of a site."""
-
-    path: Path
-    campaign: str
-    site: str
-    is_complete: bool
 
 
 def site() -> str:
@@ -47,36 +36,34 @@ def site() -> str:
 
 def sites(incomplete: str) -> list[str]:
     """Names of sites that begin with `incomplete`, for the shell's completion."""
-    folder = paths.checkout() / "site-configs"
-    names = sorted(path.parent.name for path in folder.glob("*/site.toml"))
-    return [name for name in names if name.startswith(incomplete)]
+    names = (path.parent.name for path in paths.checkout().glob("site-configs/*/site.toml"))
+    return sorted(name for name in names if name.startswith(incomplete))
 
 
 def campaigns(incomplete: str) -> list[str]:
     """Names of campaigns that begin with `incomplete`, for the shell's completion."""
-    names = sorted(path.stem for path in (paths.checkout() / "campaigns").glob("*.toml"))
-    return [name for name in names if name.startswith(incomplete)]
+    names = (path.stem for path in paths.checkout().glob("campaigns/*.toml"))
+    return sorted(name for name in names if name.startswith(incomplete))
 
 
 def toolchains(incomplete: str) -> list[str]:
     """Names of built toolchains that begin with `incomplete`, for the shell's completion."""
-    names = sorted(path.parent.name for path in paths.toolchains().glob("*/toolchain.json"))
-    return [name for name in names if name.startswith(incomplete)]
+    names = (path.parent.name for path in paths.toolchains().glob("*/toolchain.json"))
+    return sorted(name for name in names if name.startswith(incomplete))
 
 
-def newest_run(site_name: str) -> Run | None:
+def newest_run(site_name: str) -> Path | None:
     """The run tree of a site that began last, of any campaign; None without one."""
     state_files = paths.runs().glob(f"*/{escape(site_name)}/*/state.json")
-    state_file = max(state_files, key=lambda path: path.parent.name, default=None)
-    if state_file is None:
-        return None
+    return max((file.parent for file in state_files), key=lambda tree: tree.name, default=None)
+
+
+def _is_complete(run: Path) -> bool:
     try:
-        state = json.loads(state_file.read_text(encoding="utf-8"))
-        is_complete = bool(state.get("finished")) and state.get("report") != "wanted"
+        state = json.loads((run / "state.json").read_text(encoding="utf-8"))
+        return bool(state.get("finished")) and state.get("report") != "wanted"
     except (OSError, ValueError, AttributeError):
-        is_complete = False
-    tree = state_file.parent
-    return Run(tree, tree.parent.parent.name, tree.parent.name, is_complete)
+        return False
 
 
 def newest_night(site_name: str) -> Path | None:
@@ -101,17 +88,16 @@ def lines() -> Iterator[str]:
     origin = "activated" if os.environ.get(VARIABLE) else "default"
     yield f"site    {site_name} ({origin})"
     if run:
-        state = "complete" if run.is_complete else "unfinished"
-        yield f"run     {run.path} ({state})"
+        yield f"run     {run} ({'complete' if _is_complete(run) else 'unfinished'})"
     if night:
         yield f"night   {night}"
     yield f"next    {_next_command(site_name, run, night)}"
     yield "help    roundtrip --help"
 
 
-def _next_command(site_name: str, run: Run | None, night: Path | None) -> str:
-    if run and not run.is_complete and run.campaign in campaigns(""):
-        return f"roundtrip run {run.campaign} --site {run.site} --resume"
+def _next_command(site_name: str, run: Path | None, night: Path | None) -> str:
+    if run and not _is_complete(run) and (campaign := run.parents[1].name) in campaigns(""):
+        return f"roundtrip run {campaign} --site {site_name} --resume"
     if night:
         is_first = not _has_history(site_name)
         return f"open {night} in a browser" if is_first else f"roundtrip history {site_name}"
