@@ -218,6 +218,20 @@ def test_the_axes_of_all_panels_are_the_same(make_tree: Maker) -> None:
     assert len(labels) == 3 and len(set(labels)) == 1
 
 
+def test_ratios_near_1_and_all_ratios_have_a_view_with_axes_of_the_study(
+    make_tree: Maker,
+) -> None:
+    figures = [f for f in report(make_tree(launches=6)).figures if "ratio" in f.name]
+    views = [figure.plot.views for figure in figures if figure.plot]
+    assert len(views) == 3 and {tuple(v.name for v in one) for one in views} == {("Near 1", "All")}
+    for near, everything in views:
+        assert near.y == views[0][0].y and everything.y == views[0][1].y
+        assert near.y and (near.y.low, near.y.is_log) == (0.75, False)
+        assert everything.y and everything.y.is_log
+        lowest = min(point[1] for curve in everything.curves for point in curve.points)
+        assert everything.y.low <= lowest < near.y.low
+
+
 def test_medians_and_intervals_are_those_of_the_launches(make_tree: Maker) -> None:
     tree = make_tree(launches=8, environs=(OPENMPI,))
     bundle_data = data.read(bundle.build(tree.path))

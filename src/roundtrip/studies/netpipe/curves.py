@@ -170,6 +170,8 @@ class Curves(Panels[Panel]):
 
 
 _STATEMENT_ARMS = {statement.short: statement.arm for statement in derived.STATEMENTS}
+#: The least ratio in the first view of ratios, which shows what differs by a few percent.
+_NEAR = 0.75
 #: Number of panels before the figure of the study itself.
 _STUDY_POSITION = 2
 
@@ -218,6 +220,8 @@ def ratio_gallery(
 ) -> Gallery | None:
     """The ratios of the study's statements: a figure for each panel, for ping-pong also one of
     the study, all with the same axes; None if nothing is compared.
+
+    A second view shows all ratios on a logarithmic axis.
     """
     drawings = _drawings(name, curves, curves.statement_ratios, panels, _STATEMENT_ARMS)
     drawings = [drawing for drawing in drawings if len(drawing.frame)]
@@ -232,18 +236,25 @@ def ratio_gallery(
         drawings.insert(_STUDY_POSITION, _study(name, ratios, _STATEMENT_ARMS))
     highest = max(float(drawing.frame["median"].max()) for drawing in drawings)  # type: ignore[arg-type]
     x = display.size_scale(drawings)
-    y = Scale(
-        "Ratio of bandwidths", Unit.RATIO, 0.0, min(2.0, max(1.25, 1.05 * highest)), is_log=False
-    )
-    strip = 1 / (1 + margin), 1 + margin
+    lowest, _ = display.decades([drawing.frame for drawing in drawings])
+    title, top = "Ratio of bandwidths", min(2.0, max(1.25, 1.05 * highest))
+    scales = {
+        "Near 1": Scale(title, Unit.RATIO, _NEAR, top, is_log=False),
+        "All": Scale(title, Unit.RATIO, lowest, 2.0, is_log=True),
+    }
+    rules, strip = (Rule(1.0),), (1 / (1 + margin), 1 + margin)
 
     def views(drawing: Drawing) -> tuple[View, ...]:
-        return (View("Ratio", x, y, drawing.curves, rules=(Rule(1.0),), strip=strip, width=260),)
+        return tuple(
+            View(name_, x, y, drawing.curves, rules=rules, strip=strip, width=260)
+            for name_, y in scales.items()
+        )
 
     caption = curves.level.caption(
         "Ratios of bandwidth, paired within launches: 1 is no loss, and the shaded strip is “on "
         f"par”, within {units.percent(margin)} of 1; bands are {{level}} rank intervals over "
-        f"launches.{study}"
+        f"launches. A curve below {_NEAR:g} is marked ↓; “All” shows it, on a logarithmic axis."
+        f"{study}"
     )
     figures = display.panel_figures(drawings, "Ratio of bandwidths over message size", views)
     return Gallery(caption, figures)
