@@ -55,6 +55,20 @@ def test_the_script_runs_under_the_policy_of_the_page(revision: Path, tmp_path: 
 
 
 @needs_chromium
+def test_a_curve_below_the_axis_is_marked_in_a_legend_below_the_figure(
+    revision: Path, tmp_path: Path
+) -> None:
+    panel = "document.querySelector('[data-plot=\"netpipe-1-ratio-1\"]')"
+    names = f"[...{panel}.querySelectorAll('.legend button')].map((one) => one.textContent)"
+    with browser(tmp_path / "profile") as session:
+        session.size(1280)
+        session.open((revision / publish.PAGE).as_uri())
+        assert await_true(lambda: bool(session.run(names)), 20)
+        assert not session.run(f"{panel}.classList.contains('wide')")
+        assert [name for name in session.run(names) if "↓" in name] == ["Serialized / MPI ↓"]
+
+
+@needs_chromium
 def test_what_a_reader_does(revision: Path, tmp_path: Path) -> None:
     with browser(tmp_path / "profile") as session:
         session.size(1280)

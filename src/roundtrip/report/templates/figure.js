@@ -193,17 +193,18 @@ class Figure {
     const { svg, box, view, panel, legend } = this;
     panel.classList.toggle("wide", isWide);
     svg.querySelector(".names").style.display = isWide ? "" : "none";
-    if (!isWide) return;
+    if (this.rows) return;
     const ends = view.curves.map((curve, index) => {
       const spots = this.state.off.has(index) ? [] : curve.points.map((point) => this.place(curve, point));
       const [x, y] = spots.findLast((at) => at && at[0] <= box.right + 1 && at[0] >= box.left) ?? [null, box.bottom];
       return { x, y: Math.min(box.bottom, Math.max(box.top, y)), arrow: y < box.top - 0.5 ? " ↑" : y > box.bottom + 0.5 ? " ↓" : "" };
     });
+    ends.forEach((one, index) => legend.children[index].querySelector("button").append(one.arrow));
+    if (!isWide) return;
     const placed = apart(ends.map((one) => one.y), box.top + 2, box.bottom - 2), begin = box.right + SIGN;
     ends.forEach((one, index) => {
       const at = placed[index], item = legend.children[index], node = svg.querySelector(`.names [data-curve="${index}"]`);
       Object.assign(item.style, { left: `${begin}px`, top: `${at}px` });
-      item.querySelector("button").append(one.arrow);
       if (!node) return;
       node.style.display = one.x === null ? "none" : "";
       node.setAttribute("transform", `translate(${begin},${at})`);
