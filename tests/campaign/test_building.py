@@ -73,9 +73,10 @@ def test_durations_are_short(seconds: float, text: str) -> None:
     assert duration(seconds) == text
 
 
-def test_without_a_terminal_a_line_comes_now_and_then() -> None:
+def test_without_a_terminal_a_line_comes_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("roundtrip.campaign.progress._LINE_EVERY_S", 0.02)
     out = io.StringIO()
-    with TerminalProgress("Tiny", Console(file=out), every_s=0.02) as progress:
+    with TerminalProgress("Tiny", Console(file=out)) as progress:
         progress.begin_builds(2, lambda: "build_netpipe with a: step 5 of 20")
         await_text(out, "Tiny: building: 0/2 build_netpipe with a: step 5 of 20\n")
         progress.end_builds(40)

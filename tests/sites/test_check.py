@@ -6,7 +6,6 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -20,7 +19,6 @@ from roundtrip.sites import check, slurm, software
 from roundtrip.sites.site import Finding, Site
 
 CHECKOUT = Path(__file__).parents[2]
-Edit = Callable[[str], str]
 
 
 @pytest.fixture
