@@ -185,6 +185,30 @@ def test_a_slow_processor_slows_short_messages_and_copies_alike(
     )
 
 
+@pytest.mark.parametrize(
+    ("throttled_s", "shares"),
+    [
+        ([0.6, 0.2, 0.4], {"b": 0.2}),
+        ([0.6, 0.0, 0.0], {}),  # one launch of three
+        ([0.6, None, None], {}),  # one launch that says it
+        ([None] * 3, {}),
+    ],
+)
+def test_a_node_whose_kernel_stops_its_ranks_has_a_slow_processor(
+    throttled_s: list[float | None], shares: dict[str, float]
+) -> None:
+    """Of 2 s; those of the other node are not stopped."""
+    launches = [name for name in "xyz" for _ in range(2)]
+    placement = pl.DataFrame({"launch": launches, "rank": 3 * [0, 1], "host": 3 * ["a", "b"]})
+    times = [time for stopped_s in throttled_s for time in (0.0, stopped_s)]
+    schema = {"launch": pl.String, "rank": pl.Int64, "throttled_s": pl.Float64}
+    disturbance = pl.DataFrame(
+        {"launch": launches, "rank": 3 * [0, 1], "throttled_s": times}, schema
+    ).with_columns(duration_s=pl.lit(2.0))
+    slow = nodes.throttled_nodes(placement, disturbance, 0.01)
+    assert {host: processor.throttled for host, processor in slow.items()} == pytest.approx(shares)
+
+
 def test_each_launch_that_failed_counts_once_with_both_of_its_nodes(tmp_path: Path) -> None:
     Pairs(tmp_path, nodes=8, alone=True, failed=frozenset({5})).night(0)
     pair_rows = read(tmp_path).pairs

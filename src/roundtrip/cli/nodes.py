@@ -181,11 +181,11 @@ def _read(reports: Path, campaign: str, site: str) -> _Verdict | None:
     if ledger.pairs.is_empty():
         return None
     thresholds = analysis.for_site(site)
-    none: tuple[list[OddClock], list[AbsentNode]] = ([], [])
-    odd_clocks, absences = published.read_newest(
+    none: tuple[tuple[list[OddClock], dict[str, SlowProcessor]], list[AbsentNode]] = (([], {}), [])
+    (odd_clocks, throttled), absences = published.read_newest(
         reports / campaign / site,
         lambda bundle, bundle_manifest: (
-            nodes.wrong_rates_in(bundle, thresholds.disturbance.clock_rate),
+            nodes.kernel_facts(bundle, thresholds.disturbance),
             nodes.absent_nodes(bundle, bundle_manifest, ledger.pairs),
         ),
         none,
@@ -193,7 +193,7 @@ def _read(reports: Path, campaign: str, site: str) -> _Verdict | None:
     level = thresholds.statistics.confidence_level
     return _Verdict(
         nodes.node_verdicts(ledger.pairs, odd_clocks, thresholds.nodes, level),
-        nodes.slow_processors(ledger.pairs, thresholds.nodes),
+        nodes.slow_processors(ledger.pairs, thresholds.nodes) | throttled,
         find_flaky_nodes(nodes.outcomes(ledger.pairs), thresholds.nodes),
         odd_clocks,
         absences,

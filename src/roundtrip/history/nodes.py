@@ -14,6 +14,7 @@ import polars as pl
 
 from roundtrip import files
 from roundtrip.collect import bundle_tables, reader
+from roundtrip.collect.analysis import Disturbance
 from roundtrip.collect.bundle_rows import Case, DisturbanceRow, PlaceRow
 from roundtrip.collect.manifest import Manifest
 from roundtrip.collect.night_rows import NIGHTS
@@ -57,7 +58,9 @@ class MeasureName:
 
 @dataclass(frozen=True)
 class SlowProcessor:
-    """A slow processor: (measure, effect as a logarithm) of launches inside the node.
+    """A slow processor, by (measure, effect as a logarithm) of launches inside the node, or by its
+    kernel: `throttled` is the share of their time for which a CPU limit stopped its ranks, 0 if
+    unknown.
 
     `pauses`: it stops at times; otherwise it is slow all the time.
     """
@@ -65,6 +68,7 @@ class SlowProcessor:
     effects: tuple[tuple[str, float], ...]
     pauses: bool
     launches: int
+    throttled: float = 0.0
 
 
 def slow_processors(pairs: pl.DataFrame, settings: NodeSettings) -> dict[str, SlowProcessor]:
@@ -102,6 +106,27 @@ def _slow_processor(
     if TAIL in slowdowns:
         return SlowProcessor(((TAIL, slowdowns[TAIL]),), True, len(excesses[TAIL]))
     return None
+
+
+def throttled_nodes(
+    placement: pl.DataFrame, disturbance: pl.DataFrame, limit: float
+) -> dict[str, SlowProcessor]:
+    """Return the nodes whose ranks a CPU limit stopped for more than the share `limit` of their
+    time, in the median over the launches of a night, of which it needs two.
+
+    The frames are tables of a bundle.
+    """
+    shares = (
+        disturbance.join(placement, on=["launch", "rank"])
+        .group_by("launch", "host")
+        .agg(share=pl.col("throttled_s").max() / pl.col("duration_s").sum())
+        .drop_nulls()
+    )
+    medians = shares.group_by("host").agg(pl.col("share").median(), launches=pl.len())
+    throttled = medians.filter(pl.col("share") > limit, pl.col("launches") > 1)
+    return {
+        host: SlowProcessor((), True, launches, share) for host, share, launches in throttled.rows()
+    }
 
 
 def measures(pairs: pl.DataFrame, settings: NodeSettings) -> list[Measure]:
@@ -354,14 +379,19 @@ def wrong_wall_clocks(placement: pl.DataFrame, disturbance: pl.DataFrame) -> lis
     return odd_clocks(offsets, _UTC_LIMIT_S)
 
 
-def wrong_rates_in(bundle: Path, limit: float) -> list[OddClock]:
-    """`wrong_rates` of a bundle; UserError if it cannot be read."""
+def kernel_facts(
+    bundle: Path, limits: Disturbance
+) -> tuple[list[OddClock], dict[str, SlowProcessor]]:
+    """`wrong_rates` and `throttled_nodes` of a bundle; UserError if it cannot be read."""
     tables = [bundle / f"{name}.parquet" for name in ("placement", "disturbance")]
     reader.require_tables(tables)
     placement = bundle_tables.read_table(tables[0], PlaceRow, ["launch", "rank", "host"])
-    names = ["launch", "rank", "clock_rate", "clock_rate_error"]
-    disturbance = bundle_tables.read_table(tables[1], DisturbanceRow, names)
-    return wrong_rates(placement, disturbance, limit)
+    times = ["clock_rate", "clock_rate_error", "throttled_s", "duration_s"]
+    disturbance = bundle_tables.read_table(tables[1], DisturbanceRow, ["launch", "rank", *times])
+    return (
+        wrong_rates(placement, disturbance, limits.clock_rate),
+        throttled_nodes(placement, disturbance, limits.throttled_fraction),
+    )
 
 
 def _against_root(

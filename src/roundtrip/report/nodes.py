@@ -104,6 +104,14 @@ def describe_outlier(
 
 def describe_slow_processor(processor: SlowProcessor) -> str:
     """``its processor is slow: inside the node, without the network, latency +98 %, ...``."""
+    if processor.throttled:
+        share, count = (
+            units.percent(processor.throttled),
+            units.plural(processor.launches, "launch"),
+        )
+        return (
+            f"its processor is slow: a CPU limit stops its ranks for {share} of the time ({count})"
+        )
     effects = ", ".join(
         f"{_MEASURES[measure]} {size(effect, measure)}" for measure, effect in processor.effects
     )

@@ -277,7 +277,9 @@ def part(data: Data) -> Part | None:
         *_not_measured(data, words.environ_mark(marks, marks)),
         _basis(pairs, verdicts),
     ]
-    processors = node_history.slow_processors(pairs, settings)
+    processors = node_history.slow_processors(pairs, settings) | node_history.throttled_nodes(
+        data.placement, data.disturbance, data.analysis.disturbance.throttled_fraction
+    )
     answers = tuple(_answers(verdicts, processors, counts, data, marks))
     return Part(ANCHOR, TITLE, tuple(blocks), answers, question=QUESTION, picture=picture)
 
