@@ -30,7 +30,7 @@ figure file find fixed flags for found free from gain hand has here in it its kb
 launched least library link longer made make mb mb/s measured median memory message messages
 messages/s mflop/s mib million ms most no ns number of one open or other our ours over own pair
 pattern per process processor processors rate reason resolution result rule s said same says
-size sizes smallest speeds status than the theirs theoretical they this time to today type
+size sizes smallest speeds status than the theirs theoretical they this time times to today type
 undisturbed up value version was we what where why with µs best mpi-shm mpi-sync mpi-typed
 pvm-xdr
 adapters benchmark binding communication compute copying efficiency firmware governor kernel

@@ -9,6 +9,7 @@ import pytest
 from support.measured import METRIC, STUDY, Measured, bundle
 
 from roundtrip.collect import analysis
+from roundtrip.report import units
 from roundtrip.report.painter import drawing as drawing_of
 from roundtrip.report.plot import CIRCLE, SQUARE
 from roundtrip.report.units import Unit
@@ -47,6 +48,16 @@ def test_dots_have_a_bar_where_there_is_an_interval() -> None:
     assert (svg.count('class="bars"'), svg.count("<circle")) == (2, 2)
     assert f'fill="{BLUE[0]}"' in svg and f"--dark:{BLUE[1]}" in svg
     assert 'class="bars"' not in drawing_of(fig_b) and "Messages in a ring" not in drawing_of(fig_b)
+
+
+def test_small_ratios_are_also_said_as_times() -> None:
+    slow = display.span([0.0062, 0.0092], "bad", "agrees")
+    assert units.printable(slow.text) == "0.0062 to 0.0092 (109 to 161 times slower)"
+    assert units.printable(display.span([0.5, 1.02], "good", "agrees").text) == "0.50 to 1.02"
+    levels = analysis.default().statistics
+    verdicts = judge({"slow": [0.16 + 0.001 * k for k in range(9)], "par": [1.0] * 9}, levels)
+    words = {key: units.printable(display.verdict(one).verdict) for key, one in verdicts.items()}
+    assert words == {"slow": "6.1 times slower", "par": "on par"}
 
 
 def test_curves_have_bands_and_names_at_their_ends_and_share_their_axes() -> None:

@@ -62,6 +62,8 @@ TONES: dict[Verdict, Tone] = {
     Verdict.ON_PAR: "good",
     Verdict.CANNOT_TELL: "warn",
 }
+#: A ratio of rates below this is written as a factor too, not as a percentage.
+FACTOR = 0.5
 _NO_BASES: Mapping[Any, str] = {}
 K = TypeVar("K", bound=Hashable)
 
@@ -106,8 +108,13 @@ def verdict(
 
 
 def verdict_words(claim_verdict: ClaimVerdict) -> str:
-    """The verdict; if it is open, the range of the interval in words before it."""
+    """The verdict; if it is open, the range of the interval in words before it.
+
+    Of a ratio below `FACTOR`, how many times slower it is.
+    """
     interval = claim_verdict.interval
+    if claim_verdict.verdict is Verdict.SLOWER and interval.median < FACTOR:
+        return units.speed(interval.median, interval.median)
     if claim_verdict.verdict is Verdict.CANNOT_TELL and interval.low and interval.high:
         return f"{units.speed(interval.low, interval.high)}, {claim_verdict.words}"
     return claim_verdict.words
@@ -115,7 +122,16 @@ def verdict_words(claim_verdict: ClaimVerdict) -> str:
 
 def span(ratios: Sequence[float], tone: Tone, words: str) -> Cell:
     """A cell with the smallest and the largest of `ratios`, and their verdict in `words`."""
-    return Cell(units.ratio_range(ratios), tone, words) if ratios else NOT_MEASURED
+    if not ratios:
+        return NOT_MEASURED
+    return Cell((*units.ratio_range(ratios), slowdown(ratios)), tone, words)
+
+
+def slowdown(ratios: Sequence[float]) -> str:
+    """`` (109 to 162 times slower)``: ratios of rates in words; "" if none is below `FACTOR`."""
+    if min(ratios) >= FACTOR:
+        return ""
+    return f" ({units.speed(min(ratios), max(ratios))})"
 
 
 def grid(

@@ -28,8 +28,6 @@ OPEN = str(Verdict.CANNOT_TELL)
 #: In ascending severity: an open result outranks a settled one, a bad one outranks both.
 _TONES: tuple[Tone, ...] = ("good", "plain", "warn", "bad")
 Evidence = tuple[tuple[int, ClaimVerdict], ...]
-#: A ratio of rates below this is written as a factor, not as a percentage.
-_FACTOR = 0.5
 _MOST_NAMED = 3
 _NBSP = "\N{NO-BREAK SPACE}"
 
@@ -290,7 +288,7 @@ def _distance(ratio: float) -> float:
 def _cost(ratios: Sequence[float]) -> str:
     """Text on the additional time that ratios of rates below 1 mean."""
     times = [1 / ratio for ratio in ratios]
-    if min(ratios) < _FACTOR:
+    if min(ratios) < display.FACTOR:
         return f"is {units.span(times, digits=2)} times slower"
     return f"costs {units.span([time - 1 for time in times], 100, 2)}{_NBSP}%"
 

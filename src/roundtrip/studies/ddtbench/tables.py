@@ -58,7 +58,11 @@ def comparison(panel: Panel, app: str, size: int, base: str = MANUAL) -> Compari
 def advice(verdict: ClaimVerdict | None, series: str) -> Cell:
     """The gain with its interval and the advice; `series` as in `Cell`."""
     is_decided = verdict and verdict.verdict is not Verdict.CANNOT_TELL
-    words = ADVICE[verdict.verdict] if verdict and is_decided else ""
+    words = ""
+    if verdict and is_decided:
+        words, gain = ADVICE[verdict.verdict], verdict.interval.median
+        if gain < display.FACTOR:
+            words += f" (datatypes {units.speed(gain, gain)})"
     return display.verdict(verdict, words, series=series)
 
 

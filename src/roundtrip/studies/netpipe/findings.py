@@ -191,7 +191,7 @@ def study_table(all_findings: Sequence[Sequence[Finding]]) -> Table:
         published = [published_ratio(statement, size) for size in group[0].compared_sizes]
         ratios = [ratio for ratio in published if ratio is not None]
         number = (
-            f"{units.ratio_range_text(ratios)} times, read off its figure"
+            f"{units.ratio_range_text(ratios)} times{display.slowdown(ratios)}, read off its figure"
             if ratios
             else units.NO_VALUE
         )

@@ -132,7 +132,7 @@ def ratio_cell(claim: ClaimVerdict | None, series: str, with_q: bool = False) ->
     """A ratio with its verdict; `with_q` adds the corrected p-value to "faster" and "slower"."""
     words = ""
     if claim and with_q and claim.verdict in (Verdict.FASTER, Verdict.SLOWER):
-        words = f"{claim.words}, q\N{NO-BREAK SPACE}{units.number(claim.q, 2)}"
+        words = f"{display.verdict_words(claim)}, q\N{NO-BREAK SPACE}{units.number(claim.q, 2)}"
     return display.verdict(claim, words, series=series)
 
 

@@ -11,6 +11,7 @@ from roundtrip.report.blocks import (
     Cell,
     Column,
     Table,
+    Text,
     number_columns,
     text_cells,
     text_columns,
@@ -43,7 +44,10 @@ def study_table(launches: Launches, findings: Sequence[Finding]) -> Table:
 
 
 def _finding_cell(finding: Finding) -> Cell:
-    words = (finding.where, ": ", finding.evidence) if finding.evidence else (finding.where,)
+    evidence = finding.evidence
+    words: Text = (finding.where, ": ", evidence) if evidence else (finding.where,)
+    if isinstance(evidence, Quantity):
+        words = (*words, display.slowdown([evidence.value]))
     return Cell(words, finding.tone, finding.verdict)
 
 
@@ -251,7 +255,7 @@ def source_warnings(verdicts: Verdicts) -> Iterator[str]:
 
 def verdict_cell(verdict: ClaimVerdict, series: str = "", base: str = "") -> Cell:
     """A ratio with its verdict; `series` as in `Cell`, `base` as in `Quantity`."""
-    return display.verdict(verdict, str(verdict.verdict), base, series)
+    return display.verdict(verdict, base=base, series=series)
 
 
 def _source_place(claim: SeriesClaim) -> str:

@@ -184,7 +184,7 @@ def _reason(statement: Statement, all_findings: Sequence[Finding]) -> Cell:
     if not findings_:
         return display.NOT_MEASURED
     ratios = [ratio for finding in findings_ for ratio in finding.ratios]
-    text = f"{units.ratio_range_text(ratios)} times the bandwidth"
+    text = f"{units.ratio_range_text(ratios)} times the bandwidth{display.slowdown(ratios)}"
     mark = _mark([finding.panel for finding in findings_])
     verdicts = [finding.verdict for finding in findings_]
     verdict = joint_verdict(pair_names(findings_), verdicts, "for")
