@@ -207,7 +207,8 @@ def _conclusion(all_findings: Sequence[Sequence[Finding]]) -> Cell:
     ratios = [ratio for finding in findings for ratio in finding.ratios]
     if not ratios:
         return display.NOT_MEASURED
-    words = f"Boost.MPI has {units.ratio_range_text(ratios)} times MPI's bandwidth with both types"
+    times = units.ratio_range_text(ratios)
+    words = f"Boost.MPI has {times} times the bandwidth of MPI, with both kinds of types"
     outcomes = [_worst_outcome({finding.outcome for finding in pair}) for pair in pairs]
     return _outcome_cell(words, findings, [pair[0].panel.label for pair in pairs], outcomes)
 
