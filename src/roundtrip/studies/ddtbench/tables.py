@@ -55,13 +55,16 @@ def comparison(panel: Panel, app: str, size: int, base: str = MANUAL) -> Compari
     return Comparison(STUDY.name, panel.key, STUDY.contrast(DDT, base), size, app)
 
 
-def advice(verdict: ClaimVerdict | None, series: str) -> Cell:
-    """The gain with its interval and the advice; `series` as in `Cell`."""
+def advice(verdict: ClaimVerdict | None, series: str, has_room: bool = False) -> Cell:
+    """The gain with its interval and the advice; `series` as in `Cell`.
+
+    `has_room`: it also says how many times slower datatypes are.
+    """
     is_decided = verdict and verdict.verdict is not Verdict.CANNOT_TELL
     words = ""
     if verdict and is_decided:
         words, gain = ADVICE[verdict.verdict], verdict.interval.median
-        if gain < display.FACTOR:
+        if has_room and gain < display.FACTOR:
             words += f" (datatypes {units.speed(gain, gain)})"
     return display.verdict(verdict, words, series=series)
 
@@ -78,7 +81,7 @@ def verdict_table(
         panel = panel_by_key.get(key.panel)
         if panel and key.contrast.base == MANUAL and key.case in rows:
             series = data.datatype_series(panel, key.case, key.size_bytes)
-            rows[key.case][key.panel] = advice(verdict, series)
+            rows[key.case][key.panel] = advice(verdict, series, has_room=True)
     columns = {panel.key: panel.label for panel in panels}
     return display.grid(
         "Datatypes or packing by hand? Round trip packed by hand over round trip with MPI "

@@ -137,7 +137,8 @@ def _flatness(costs: Sequence[RegionCost]) -> str:
     """Text with the range of the intervals of time at the slowest size over the fastest."""
     intervals = [cost.hand_over_flatness or cost.time_flatness for cost in costs]
     ends = [end for one in intervals for end in (one.low, one.high) if end is not None]
-    return f", at the slowest size {units.span(ends)} times the fastest" if ends else ""
+    unit = " in bare hand-overs" if any(cost.hand_over_flatness for cost in costs) else ""
+    return f", at the slowest size {units.span(ends)} times the fastest{unit}" if ends else ""
 
 
 def _linear(curves: Curves, panels: Sequence[Panel], settings: Thresholds) -> Cell:
