@@ -297,7 +297,7 @@ def absent_nodes(bundle: Path, bundle_manifest: Manifest, pairs: pl.DataFrame) -
             for entry in bundle_manifest.data.get("nodes_not_measured") or []
         },
     }
-    measured_nodes = set(_hosts(launches, "passed"))
+    measured_nodes = set(launches.filter(status="passed")["hosts"].explode())
     last_nights = _last_nights(pairs)
     night = str(bundle_manifest.data["started"])
     return [
@@ -318,23 +318,16 @@ def _bystander_reasons(launches: pl.DataFrame) -> dict[str, tuple[str, str]]:
 
 
 def _failure_reasons(launches: pl.DataFrame) -> dict[str, tuple[str, str]]:
-    launches = launches.with_columns(hosts=pl.coalesce("nodes_down", "hosts"))
-    counts: Counter[str] = Counter(_hosts(launches, *_LOST))
+    rows = launches.with_columns(hosts=pl.coalesce("nodes_down", "hosts")).drop_nulls("hosts")
+    lost_rows = rows.filter(pl.col("status").is_in(_LOST)).select("hosts", "reason").rows()
     reasons: dict[str, Counter[str]] = {}
-    rows = launches.filter(pl.col("status").is_in(_LOST)).drop_nulls("hosts")
-    for hosts, reason in rows.select("hosts", "reason").rows():
-        for host in hosts:
+    for hosts, reason in lost_rows:
+        for host in set(hosts):
             reasons.setdefault(host, Counter())[reason or "no reason given"] += 1
     return {
-        host: (FAILED, f"all {count} launches failed, {reasons[host].most_common(1)[0][0]}")
-        for host, count in counts.items()
+        host: (FAILED, f"all {counts.total()} launches failed, {counts.most_common(1)[0][0]}")
+        for host, counts in reasons.items()
     }
-
-
-def _hosts(launches: pl.DataFrame, *statuses: str) -> Iterator[str]:
-    """The hosts of each launch with one of these statuses, once for each launch."""
-    for hosts in launches.filter(pl.col("status").is_in(statuses))["hosts"].drop_nulls():
-        yield from set(hosts)
 
 
 def _planned_nodes(bundle: Path) -> list[str]:

@@ -395,17 +395,15 @@ def _first(*texts: pl.Expr) -> pl.Expr:
     return pl.coalesce(*(pl.when(text != "").then(text) for text in texts), pl.lit(""))
 
 
-def _time(table: pl.DataFrame, layout: Layout, zone: datetime.tzinfo) -> pl.Series:
-    """Return when the jobs ended, UTC; null for a missing or unreadable time."""
-    times = pl.Series("time", [None] * table.height, dtype=pl.Datetime("us"))
+def _time(table: pl.DataFrame, layout: Layout, zone: datetime.tzinfo) -> pl.Expr:
+    """When the jobs ended, UTC; null for a missing or unreadable time."""
     unix = layout.attributes.get("job_completion_time_unix")
-    if unix:
-        seconds = _cell(unix).cast(pl.Float64, strict=False)
-        is_date = seconds.is_between(0, 2**33)
-        micros = pl.when(is_date).then(seconds * 1e6).cast(pl.Int64)
-        times = table.select(micros.cast(pl.Datetime("us")).alias("time"))["time"]
+    seconds = _cell(unix).cast(pl.Float64, strict=False) if unix else pl.lit(None, pl.Float64)
+    is_date = seconds.is_between(0, 2**33)
+    micros = pl.when(is_date).then(seconds * 1e6).cast(pl.Int64)
+    time = micros.cast(pl.Datetime("us"))
     place = layout.attributes.get("job_completion_time") or layout.attributes.get("asctime")
-    if place is None or not times.null_count():
-        return times
-    texts = table.select(_cell(place).alias("text"))["text"]
-    return times.zip_with(times.is_not_null(), parse_times(texts, zone))
+    if place is None:
+        return time
+    texts = table.select(text=pl.when(time.is_null()).then(_cell(place)))["text"]
+    return pl.coalesce(time, parse_times(texts, zone))
