@@ -55,36 +55,27 @@ _DELIMITERS = "|,;\t"
 _MIN_COLUMNS = 3
 
 
-@dataclass(frozen=True)
-class Place:
-    """Group `group` of `pattern` in column `index`; the whole column if `pattern` is empty."""
-
-    index: int
-    pattern: str = ""
-    group: int = 0
-
-
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """A header: places of `attributes`, columns of each of `variables`, and `json_columns`.
+    """A header: cells of `attributes` and of the parts of each of `variables`, in rows whose
+    columns are named by their numbers; and `json_columns`.
 
     `fault` says why rows of this layout cannot be used; "" if they can.
     """
 
     delimiter: str
     width: int
-    attributes: dict[str, Place]
-    variables: dict[str, dict[str, int]]
+    attributes: dict[str, pl.Expr]
+    variables: dict[str, dict[str, pl.Expr]]
     json_columns: tuple[int, ...]
     fault: str
 
     def text_columns(self) -> list[int]:
         """Return the columns of free text, which may contain the delimiter."""
-        fixed_columns = {index for columns in self.variables.values() for index in columns.values()}
-        fixed_columns |= {
-            place.index for name, place in self.attributes.items() if name not in _TEXTS
-        }
-        return [index for index in range(self.width) if index not in fixed_columns]
+        cells = [cell for name, cell in self.attributes.items() if name not in _TEXTS]
+        cells += [cell for parts in self.variables.values() for cell in parts.values()]
+        fixed_columns = {name for cell in cells for name in cell.meta.root_names()}
+        return [index for index in range(self.width) if str(index) not in fixed_columns]
 
 
 @lru_cache(maxsize=256)
@@ -101,16 +92,17 @@ def parse_header(line: str) -> Layout | None:
 
 
 def _layout(line: str, delimiter: str) -> Layout:
-    attributes: dict[str, Place] = {}
-    wide: dict[str, dict[str, int]] = {}
+    attributes: dict[str, pl.Expr] = {}
+    wide: dict[str, dict[str, pl.Expr]] = {}
     odd_cell = ""
     cells = line.split(delimiter)
     has_units = any(cell.endswith("_unit") and cell != "perf_unit" for cell in cells)
     for index, cell in enumerate(cells):
+        column = pl.col(str(index))
         if cell in _ATTRIBUTES:
-            attributes.setdefault(cell, Place(index))
-        elif column := _VARIABLE_COLUMN.fullmatch(cell):
-            wide.setdefault(column[1], {})[column["part"]] = index
+            attributes.setdefault(cell, column)
+        elif match := _VARIABLE_COLUMN.fullmatch(cell):
+            wide.setdefault(match[1], {})[match["part"]] = column
         # The last occurrence of a name is its place, as in ``jobid=jobid``.
         elif tokens := {token[0]: token for token in _TOKEN.finditer(cell)}:
             pattern, end = "^", 0
@@ -119,21 +111,21 @@ def _layout(line: str, delimiter: str) -> Layout:
                 end = token.end()
             pattern += f"{re.escape(cell[end:])}$"
             for group, name in enumerate(tokens, 1):
-                attributes.setdefault(name, Place(index, pattern, group))
+                attributes.setdefault(name, column.str.extract(pattern, group))
         elif "_value" in cell:
             odd_cell = cell
     # A variable has a value, and a unit if any has one; a lone `max_value` is no variable.
     variables = {
-        name: columns
-        for name, columns in wide.items()
-        if "value" in columns and ("unit" in columns or not has_units)
+        name: parts
+        for name, parts in wide.items()
+        if "value" in parts and ("unit" in parts or not has_units)
     }
     json_columns = tuple(index for index, cell in enumerate(cells) if cell in _JSON)
     fault = _header_fault(attributes, odd_cell)
     return Layout(delimiter, len(cells), attributes, variables, json_columns, fault)
 
 
-def _header_fault(attributes: dict[str, Place], odd_cell: str) -> str:
+def _header_fault(attributes: dict[str, pl.Expr], odd_cell: str) -> str:
     if odd_cell:
         return f"the header has {odd_cell[:60]!a}: right is one column for each part of a value"
     if not _TIMES & {*attributes}:
@@ -267,39 +259,29 @@ def _values(
     return _reject_faulty(values, _value_fault(), result).select(*LOGGED_VALUES)
 
 
-def _cell(place: Place) -> pl.Expr:
-    """The text at `place`; null if the cell does not match its pattern."""
-    column = pl.col(str(place.index))
-    return column.str.extract(place.pattern, place.group) if place.pattern else column
-
-
 def _variables(layout: Layout) -> list[list[pl.Expr]]:
     """Return metric, raw value, unit and limits of each variable of a row."""
     attributes = layout.attributes
     if "perf_value" in attributes and "perf_var" in attributes:
-        places = {name.removeprefix("perf_"): place for name, place in attributes.items()}
-        return [_variable(_cell(places["var"]), places)]
-    return [
-        _variable(pl.lit(name), {part: Place(index) for part, index in columns.items()})
-        for name, columns in layout.variables.items()
-    ]
+        parts = {name.removeprefix("perf_"): cell for name, cell in attributes.items()}
+        return [_variable(parts["var"], parts)]
+    return [_variable(pl.lit(name), parts) for name, parts in layout.variables.items()]
 
 
-def _variable(metric: pl.Expr, places: dict[str, Place]) -> list[pl.Expr]:
-    unit = _cell(places["unit"]) if "unit" in places else pl.lit("")
+def _variable(metric: pl.Expr, parts: dict[str, pl.Expr]) -> list[pl.Expr]:
+    unit = parts.get("unit", pl.lit(""))
     return [
         metric.fill_null("").alias("metric"),
-        _cell(places["value"]).fill_null("").alias("raw"),
+        parts["value"].fill_null("").alias("raw"),
         unit.fill_null("").replace(_EMPTY_TEXTS, "").alias("unit"),
-        _limit(places, "lower"),
-        _limit(places, "upper"),
+        _limit(parts, "lower"),
+        _limit(parts, "upper"),
     ]
 
 
-def _limit(places: dict[str, Place], side: str) -> pl.Expr:
-    place = places.get(f"{side}_thres") or places.get(side)
-    limit = _cell(place).cast(pl.Float64, strict=False) if place else pl.lit(None, pl.Float64)
-    return limit.alias(side)
+def _limit(parts: dict[str, pl.Expr], side: str) -> pl.Expr:
+    limit = parts.get(f"{side}_thres", parts.get(side, pl.lit(None)))
+    return limit.cast(pl.Float64, strict=False).alias(side)
 
 
 def _value_fault() -> pl.Expr:
@@ -364,8 +346,7 @@ def _tests(table: pl.DataFrame, layout: Layout, zone: datetime.tzinfo) -> pl.Dat
     """
 
     def text(name: str) -> pl.Expr:
-        cell = _cell(layout.attributes[name]) if name in layout.attributes else pl.lit("")
-        return cell.fill_null("")
+        return layout.attributes.get(name, pl.lit("")).fill_null("")
 
     name, info = text(next(name for name in _NAMES if name in layout.attributes)), text("info")
     parts = _first(info, name).str.extract_groups(_INFO).struct
@@ -397,13 +378,11 @@ def _first(*texts: pl.Expr) -> pl.Expr:
 
 def _time(table: pl.DataFrame, layout: Layout, zone: datetime.tzinfo) -> pl.Expr:
     """When the jobs ended, UTC; null for a missing or unreadable time."""
-    unix = layout.attributes.get("job_completion_time_unix")
-    seconds = _cell(unix).cast(pl.Float64, strict=False) if unix else pl.lit(None, pl.Float64)
+    cells = layout.attributes
+    seconds = cells.get("job_completion_time_unix", pl.lit(None)).cast(pl.Float64, strict=False)
     is_date = seconds.is_between(0, 2**33)
     micros = pl.when(is_date).then(seconds * 1e6).cast(pl.Int64)
     time = micros.cast(pl.Datetime("us"))
-    place = layout.attributes.get("job_completion_time") or layout.attributes.get("asctime")
-    if place is None:
-        return time
-    texts = table.select(text=pl.when(time.is_null()).then(_cell(place)))["text"]
+    text = cells.get("job_completion_time", cells.get("asctime", pl.lit(None, pl.String)))
+    texts = table.select(text=pl.when(time.is_null()).then(text))["text"]
     return pl.coalesce(time, parse_times(texts, zone))
