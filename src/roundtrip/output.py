@@ -207,7 +207,7 @@ class ComparedSeries(Part):
     unit: str = required("unit of the medians, from which the ratio of speeds is formed")
     base: MeasuredCase = required("the side that is compared with")
     new: MeasuredCase = required("the side that is compared")
-    status: str = required("regressed, improved, on par, cannot tell or no claim")
+    status: str = required("regressed, improved, on par, open or no claim")
     ratio: Ratio = required("new over base")
     why: str = required("why nothing is claimed")
     more_rounds: int | None = optional("rounds that an open claim still needs")
@@ -235,7 +235,7 @@ class Fact(Part):
 class Comparison(Part):
     """`roundtrip compare --format json`, and `roundtrip ab --format json`."""
 
-    version: Literal[1] = Field(1, alias="schema", description="version of this form")
+    version: Literal[2] = Field(2, alias="schema", description="version of this form")
     summary: str = required("one line")
     exit_status: int = required(
         "1 if something regressed or one side lacks a case, 2 if nothing could be decided, else 0"

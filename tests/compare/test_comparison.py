@@ -286,10 +286,10 @@ def test_launches_are_not_compared_with_themselves(tree: Tree, between: Between)
 
 @pytest.mark.parametrize(
     ("status", "words"),
-    [(Status.ON_PAR, "on par"), (Status.CANNOT_TELL, "cannot tell: 4 give no interval; 7 would")],
+    [(Status.ON_PAR, "on par"), (Status.OPEN, "open: 4 give no interval; 7 would")],
 )
 def test_the_outcome_of_an_open_claim_says_what_would_do(status: Status, words: str) -> None:
     interval = SimpleNamespace(exists=False)
-    verdict = SimpleNamespace(interval=interval, words="cannot tell: 4 give no interval; 7 would")
+    verdict = SimpleNamespace(interval=interval, words="open: 4 give no interval; 7 would")
     row = SimpleNamespace(verdict=verdict, status=status, ratios_missing=None)
     assert model.describe_outcome(row) == words  # type: ignore[arg-type]

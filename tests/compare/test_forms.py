@@ -166,7 +166,7 @@ def test_an_open_claim_has_its_range_and_the_launches_that_it_lacks(
         text = forms.as_text(replace(comparison, rows=rows), console=Console())
         lines = [re.split(" {2,}|│", line.strip(" │"))[-1].strip() for line in text.splitlines()]
         assert f"4.2 % slower to 6 % faster {words}" in " ".join(lines)
-        assert f"cannot tell: 4.2 % slower to 6 % faster {words}" in forms.as_junit(
+        assert f"open: 4.2 % slower to 6 % faster {words}" in forms.as_junit(
             replace(comparison, rows=rows)
         )
 

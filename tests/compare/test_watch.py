@@ -32,7 +32,7 @@ def test_a_run_stops_when_decided(tree: Tree) -> None:
     result = run_watch.compare()
     assert result.is_sequential
     assert run_watch.pairs == 20
-    open_count = sum(row.status is Status.CANNOT_TELL for row in result.rows)
+    open_count = sum(row.status is Status.OPEN for row in result.rows)
     assert run_watch.should_stop() is (open_count == 0)
     (line,) = messages
     decided_count = len(result.rows) - open_count
@@ -72,7 +72,7 @@ def test_a_side_that_never_comes_back_ends_the_run(tree: Tree) -> None:
 def test_what_an_open_claim_lacks_is_said(tree: Tree, rounds: int | None, words: str) -> None:
     run_watch, _ = watch(tree(launches=6, steady=False, seed=3), fail_on=0.001)
     result = run_watch.compare()
-    row = next(row for row in result.rows if row.status is Status.CANNOT_TELL)
+    row = next(row for row in result.rows if row.status is Status.OPEN)
     open_result = replace(result, rows=(replace(row, ratios_missing=rounds),))
     assert not comparison.is_decided(open_result)
     assert comparison.describe_status(open_result, 6).endswith(f"({words})")

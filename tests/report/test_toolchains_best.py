@@ -152,3 +152,11 @@ def test_an_answer_over_emulated_values_says_so_where_it_only_counts() -> None:
     assert front(*emulated, judged(("ab", FASTER, 1.3))) == [
         "MPI a is fastest everywhere (in part EMULATED WAN: RTT 2 ms): 30 % faster."
     ]
+
+
+def test_races_of_more_ranks_than_processors_stand_apart() -> None:
+    shared = replace(SETTING, parameters="placement oversubscribed")
+    assert front(judged(("ab", FASTER, 1.3)), judged(("ab", SLOWER, 0.001), setting=shared)) == [
+        "MPI a is fastest for MPI at 1 B: 30 % faster.",
+        "More ranks than processors: MPI b is fastest for MPI at 1 B: 1 000 times as fast.",
+    ]

@@ -307,7 +307,7 @@ def describe_status(comparison: Comparison, rounds: int) -> str:
 
 
 def _open_claims(comparison: Comparison) -> list[str]:
-    states = (Status.CANNOT_TELL, Status.NO_CLAIM)
+    states = (Status.OPEN, Status.NO_CLAIM)
     return [
         f"{model.describe_series(r)} ({model.describe_missing_rounds(r)})"
         for r in comparison.rows

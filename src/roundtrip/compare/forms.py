@@ -33,7 +33,7 @@ from roundtrip.report.units import printable
 #: The element that a JUnit case of a series contains; others just have a text.
 _RESULTS = {
     Status.REGRESSED: "failure",
-    Status.CANNOT_TELL: "skipped",
+    Status.OPEN: "skipped",
     Status.NO_CLAIM: "skipped",
 }
 #: Columns of a table in a file or a pipe; below `_WIDE` columns, the narrow table is printed.

@@ -26,7 +26,7 @@ class Status(StrEnum):
     REGRESSED = "regressed"
     IMPROVED = "improved"
     ON_PAR = "on par"
-    CANNOT_TELL = "cannot tell"
+    OPEN = "open"
     NO_CLAIM = "no claim"
 
 
@@ -34,7 +34,7 @@ _STATUS = {
     Verdict.SLOWER: Status.REGRESSED,
     Verdict.FASTER: Status.IMPROVED,
     Verdict.ON_PAR: Status.ON_PAR,
-    Verdict.CANNOT_TELL: Status.CANNOT_TELL,
+    Verdict.CANNOT_TELL: Status.OPEN,
 }
 
 
@@ -210,7 +210,7 @@ def describe_outcome(row: Row) -> str:
 
 def describe_doubt(row: Row) -> str:
     """The range of an open claim and the launches that it lacks; "" of any other series."""
-    if row.verdict is None or row.status is not Status.CANNOT_TELL:
+    if row.verdict is None or row.status is not Status.OPEN:
         return ""
     if row.ratios_missing is not None:
         return undecided_text([row.verdict], more=f": {describe_missing_rounds(row)}")

@@ -158,9 +158,13 @@ def test_tuned_loops_are_shown_beside_the_applications_own(section: Part) -> Non
 
 def test_the_largest_group_of_many_micro_apps_is_named_as_the_rest() -> None:
     apps = {"use datatypes": APPS[:9], "pack by hand": APPS[9:11], "open": ()}
-    names = ", ".join(APPS[9:11])
-    assert _group_clauses(apps) == [f"pack by hand for {names}", "use datatypes for the other 9"]
-    assert _group_clauses({"open": APPS}) == ["open for all 16"]
+    ratios = {app: [1.5, 3.0 + number] for number, app in enumerate(APPS)}
+    names = ", ".join(f"{app} (1.5 to {3 + APPS.index(app)} times as fast)" for app in APPS[9:11])
+    assert _group_clauses(apps, ratios) == [
+        f"pack by hand for {names}",
+        "use datatypes for the other 9 (1.5 to 11 times as fast)",
+    ]
+    assert _group_clauses({"no difference": APPS}, ratios) == ["no difference for all 16"]
 
 
 def test_the_studys_claims_and_its_table_stand_beside_ours(section_of_two: Part) -> None:

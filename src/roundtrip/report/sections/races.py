@@ -51,6 +51,11 @@ class Race:
         reverse = self.verdicts.get((other, one))
         return opposites.get(reverse.verdict, reverse.verdict) if reverse else Verdict.CANNOT_TELL
 
+    @property
+    def is_oversubscribed(self) -> bool:
+        """Whether ranks share processors, so that waiting counts more than communication."""
+        return "oversubscribed" in self.setting.parameters
+
     @cached_property
     def leaders(self) -> tuple[str, ...]:
         """Toolchains that no other one beats."""
@@ -141,9 +146,24 @@ def _connected_groups(pairs: Iterable[Pair]) -> list[tuple[str, ...]]:
 
 
 def race_answers(all_races: Sequence[Race], titles: Mapping[str, str]) -> tuple[Answer, ...]:
-    """Return an answer for each winner, and for races without one; () without comparisons."""
+    """Return an answer for each winner, and for races without one; () without comparisons.
+
+    Races of more ranks than processors stand apart.
+    """
+    shared_races = [race for race in all_races if race.is_oversubscribed]
+    own_races = [race for race in all_races if not race.is_oversubscribed]
+    subject = labels.OVERSUBSCRIBED
+    return (
+        *_race_answers(own_races, titles),
+        *_race_answers(shared_races, titles, f"{subject[0].upper()}{subject[1:]}: "),
+    )
+
+
+def _race_answers(
+    all_races: Sequence[Race], titles: Mapping[str, str], subject: str = ""
+) -> list[Answer]:
     if not all_races:
-        return ()
+        return []
     quantities = _quantities(all_races)
     outcomes: dict[str, list[Race]] = defaultdict(list)
     outcomes_at: dict[_Place, set[str]] = defaultdict(set)
@@ -159,7 +179,7 @@ def race_answers(all_races: Sequence[Race], titles: Mapping[str, str]) -> tuple[
     if len([name for name in ranking if name not in _SENTENCES]) > 1:
         tally = ", ".join(f"{len(outcomes[name])} {name}" for name in ranking)
         kinds = labels.mark_of_sum(race.setting.kind for race in all_races)
-        text = f"No overall winner; of {comparisons}{kinds} the fastest is: {tally}."
+        text = f"{subject}No overall winner; of {comparisons}{kinds} the fastest is: {tally}."
         answers.append(Answer((text,)))
     for name in ranking:
         sentence = _SENTENCES.get(name, f"{name} is fastest")
@@ -180,8 +200,8 @@ def race_answers(all_races: Sequence[Race], titles: Mapping[str, str]) -> tuple[
         if name not in _SENTENCES:
             margins = [1 + race.margin for race in outcomes[name]]
             where += f": {units.speed(min(margins), max(margins))}"
-        answers.append(Answer((f"{sentence} {where}.",), tone))
-    return tuple(answers)
+        answers.append(Answer((f"{subject}{sentence} {where}.",), tone))
+    return answers
 
 
 def _places(places: Sequence[_Place]) -> str:

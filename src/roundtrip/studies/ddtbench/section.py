@@ -50,30 +50,37 @@ def overall(
         return (Answer(("Datatypes and packing by hand were not compared.",), "warn"),)
     groups: dict[str, list[str]] = {words: [] for words in tables.ADVICE.values()}
     for app in (app for app in APPS if app in outcomes):
-        words = joint_words(outcomes[app], tables.ADVICE, "MPI")
-        speed = units.speed(min(ratios[app]), max(ratios[app]))
-        gain = f" ({speed}{' with datatypes' if speed.endswith('slower') else ''})"
-        is_gain = words != tables.ADVICE[Verdict.ON_PAR]
-        groups.setdefault(words, []).append(app + gain * is_gain)
-    return tuple(
-        Answer((f"{clause[0].upper()}{clause[1:]}.",)) for clause in _group_clauses(groups)
-    )
+        groups.setdefault(joint_words(outcomes[app], tables.ADVICE, "MPI"), []).append(app)
+    clauses = _group_clauses(groups, ratios)
+    return tuple(Answer((f"{clause[0].upper()}{clause[1:]}.",)) for clause in clauses)
 
 
 #: The last group is counted, not listed, if it has more micro-apps than this.
 _MOST_NAMED = 6
 
 
-def _group_clauses(groups: Mapping[str, Sequence[str]]) -> list[str]:
+def _group_clauses(
+    groups: Mapping[str, Sequence[str]], ratios: Mapping[str, Sequence[float]]
+) -> list[str]:
     """``use datatypes for NAS_LU_x (3.4 times as fast)``, ...: large groups come last."""
     pairs = [(words, apps) for words, apps in groups.items() if apps]
     pairs.sort(key=lambda pair: len(pair[1]) > _MOST_NAMED)
-    clauses = [f"{words} for {', '.join(apps)}" for words, apps in pairs]
-    words, apps = pairs[-1]
-    if len(apps) > _MOST_NAMED:
-        rest = f"the other {len(apps)}" if len(pairs) > 1 else f"all {len(apps)}"
-        clauses[-1] = f"{words} for {rest}"
+    clauses = []
+    for number, (words, apps) in enumerate(pairs, 1):
+        names = ", ".join(f"{app}{_gain(words, ratios[app])}" for app in apps)
+        if number == len(pairs) and len(apps) > _MOST_NAMED:
+            rest = f"the other {len(apps)}" if number > 1 else f"all {len(apps)}"
+            names = rest + _gain(words, [ratio for app in apps for ratio in ratios[app]])
+        clauses.append(f"{words} for {names}")
     return clauses
+
+
+def _gain(words: str, ratios: Sequence[float]) -> str:
+    """`` (3.4 to 3.5 times as fast)``: the range of the ratios; "" if they are on par."""
+    if words == tables.ADVICE[Verdict.ON_PAR]:
+        return ""
+    speed = units.speed(min(ratios), max(ratios))
+    return f" ({speed}{' with datatypes' if speed.endswith('slower') else ''})"
 
 
 def panel_answer(panel: Panel, verdicts: Mapping[Comparison, ClaimVerdict]) -> Answer:
