@@ -18,7 +18,7 @@ PAGES = sorted(
     page.relative_to(CHECKOUT).as_posix() for page in (CHECKOUT / "samples").rglob("*.html")
 )
 #: Of every kind of page a quick one; the others are nightly.
-QUICK = ("reports/smoke/local/2026-11-25/r1/", "wan/virtual/history.html", "reports/index.html")
+QUICK = ("reports/smoke/local/2026-11-27/r1/", "wan/virtual/history.html", "reports/index.html")
 
 
 @pytest.fixture(scope="module")

@@ -90,11 +90,11 @@ def show(monkeypatch: pytest.MonkeyPatch, values: pl.DataFrame) -> None:
 def test_of_many_toolchains_and_values_the_best_and_the_first_are_shown(
     read: data.Data, launches: pl.DataFrame, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    show(monkeypatch, speeds(launches, 11))
+    show(monkeypatch, speeds(launches, 17))
     top = table(read)
     assert [column.name for column in top.columns] == ["What", "MPI 2", "MPI 3", "MPI 4", "MPI 5"]
-    assert [row[0].text for row in top.rows] == [f"row {number}" for number in range(8)]
-    assert "Shown: 8 of 11 values, 4 of 6 toolchains; the rest is below." in top.caption
+    assert [row[0].text for row in top.rows] == [f"row {number}" for number in range(14)]
+    assert "Shown: 14 of 17 values, 4 of 6 toolchains; the rest is below." in top.caption
 
 
 def test_emulated_values_say_so_and_no_values_are_no_table(

@@ -16,7 +16,7 @@ from support import years
 from roundtrip.collect.night_rows import PROVENANCE
 from roundtrip.report.nights import judgement
 from roundtrip.report.pages import chart, history, series
-from roundtrip.report.pages.answers import is_pair_table_complete, night_pairs
+from roundtrip.report.pages.answers import figure_lines, night_pairs
 from roundtrip.report.pages.series import (
     Calendar,
     Point,
@@ -173,9 +173,16 @@ def test_figures_stay_where_the_table_of_two_nights_leaves_values_out(
 ) -> None:
     first_nights = young(generated, years.night(0), years.night(1))
     kept = replace(first_nights, nights=first_nights.nights.with_columns(left_out=pl.lit("")))
-    assert is_pair_table_complete(kept.verdicts)
+    assert not figure_lines(kept.verdicts)
     left_out = first_nights.nights.with_columns(left_out=pl.lit("disturbed"))
-    assert not is_pair_table_complete(replace(first_nights, nights=left_out).verdicts)
+    one = first_nights.nights["case_id"].first(), first_nights.nights["size_bytes"].first()
+    lines = figure_lines(replace(first_nights, nights=left_out).verdicts)
+    assert len(lines) == len(kept.verdicts.lines)
+    is_one = (pl.col("case_id") == one[0]) & (pl.col("size_bytes") == one[1])
+    some = kept.nights.with_columns(
+        left_out=pl.when(is_one).then(pl.lit("disturbed")).otherwise(pl.lit(""))
+    )
+    assert 0 < len(figure_lines(replace(first_nights, nights=some).verdicts)) < len(lines)
 
 
 def test_the_level_before_a_step_is_the_one_its_ratio_is_over(generated: history.History) -> None:

@@ -46,4 +46,4 @@ def test_each_report_is_linked_from_the_list() -> None:
 
 
 def test_the_samples_are_small() -> None:
-    assert sum(file.stat().st_size for file in (SAMPLES / "reports").rglob("*")) < 16_000_000
+    assert sum(file.stat().st_size for file in (SAMPLES / "reports").rglob("*")) < 24_000_000

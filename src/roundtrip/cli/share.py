@@ -31,8 +31,8 @@ _OUTPUTS = ", ".join(outputs.OUTPUTS)
 
 @app.command(
     epilog=common.examples(
-        "report runs/smoke/local/2026-11-25T01-00-00Z",
-        "report reports/smoke/local/2026-11-25/r1 --verify",
+        "report runs/smoke/local/2026-11-27T01-00-00Z",
+        "report reports/smoke/local/2026-11-27/r1 --verify",
     )
 )
 def report(

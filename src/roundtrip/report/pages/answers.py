@@ -60,19 +60,20 @@ def has_too_few_nights(verdicts: NightVerdicts) -> bool:
     return bool(verdicts.lines) and len(young_lines) == len(verdicts.lines)
 
 
-def is_pair_table_complete(verdicts: NightVerdicts) -> bool:
-    """Whether the table of `night_pairs` has every value, so that figures would add nothing.
+def figure_lines(verdicts: NightVerdicts) -> Sequence[Line]:
+    """The series whose figures add something to the table of `night_pairs`.
 
-    The table has one value for each night, so it cannot show several sets of nodes, nor values that
-    are left out.
+    The table has one value for each of two nights, so it cannot show several sets of nodes, nor
+    values that are left out.
     """
     if not has_too_few_nights(verdicts) or len(verdicts.calendar.nights) > 2:
-        return False
-    points = (line.series.points for line in verdicts.lines)
-    return all(
-        len({point.night for point in series_points if not point.left_out}) == len(series_points)
-        for series_points in points
-    )
+        return verdicts.lines
+    return [
+        line
+        for line in verdicts.lines
+        if len({point.night for point in line.series.points if not point.left_out})
+        != len(line.series.points)
+    ]
 
 
 def night_pairs(verdicts: NightVerdicts) -> Sequence[NightPair]:

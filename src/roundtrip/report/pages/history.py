@@ -20,8 +20,8 @@ from roundtrip.report.pages import chart
 from roundtrip.report.pages.answers import (
     DISTANCE,
     answers,
+    figure_lines,
     has_too_few_nights,
-    is_pair_table_complete,
     night_pairs,
 )
 from roundtrip.report.pages.series import Change, describe_changes, display_unit
@@ -106,7 +106,7 @@ def render(history: History) -> str:
     calendar = verdicts.calendar
     all_series = [line.series for line in verdicts.lines]
     notes = [(calendar.index(night), text) for night, text in history.notes if night in calendar]
-    lines = () if is_pair_table_complete(verdicts) else verdicts.lines
+    lines = figure_lines(verdicts)
     notice = labels.notice(labels.marks_from_history(history.provenance))
     return renderers.template_page(
         "history.html.j2",
@@ -130,6 +130,7 @@ def render(history: History) -> str:
             _row(line, verdicts, notes, history.confirmation.describe_line(line)) for line in lines
         ],
         night_pairs=night_pairs(verdicts) if has_too_few_nights(verdicts) else (),
+        drawn={line.series.key for line in lines},
         distance=DISTANCE,
         counts=[(verdict, count) for verdict, count in verdicts.counts.items() if count],
         tones=TONES,

@@ -19,7 +19,7 @@ from roundtrip.stats.summaries import median_interval
 from roundtrip.studies.study import Study
 
 #: Maximum rows and toolchain columns of a headline.
-_MOST_ROWS, _MOST_TOOLCHAINS = 8, 4
+_MOST_ROWS, _MOST_TOOLCHAINS = 14, 4
 #: Maximum values of a study in the answer for a toolchain.
 _MOST_CLAUSES = 2
 _DIRECTIONS = {True: "lower is better", False: "higher is better"}
