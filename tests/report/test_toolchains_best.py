@@ -87,7 +87,7 @@ def test_only_so_many_rows_stand_at_the_top_and_the_others_are_counted() -> None
         k: v for n in range(20) for k, v in judged(("ab", ON_PAR, 1.0), what=f"w{n}").items()
     }
     (table,) = top_tables(races(verdicts, {}), TITLES)
-    assert len(table.rows) == 12 and table.caption.endswith(" 8 more below.")
+    assert len(table.rows) == 8 and table.caption.endswith(" 12 more below.")
     (full_table,) = race_tables(races(verdicts, {}), TITLES)
     assert len(full_table.rows) == 20
 

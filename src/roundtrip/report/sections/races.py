@@ -20,7 +20,7 @@ MOST_PLACES = 3
 _ON_PAR, _UNKNOWN = "on par", "open"
 _SENTENCES = {_ON_PAR: "Toolchains are on par", _UNKNOWN: "Which is fastest is open"}
 #: Maximum rows of the tables at the top of a report.
-_MOST_ROWS = 12
+_MOST_ROWS = 8
 #: Maximum leaders that a cell names.
 _MOST_NAMED = 6
 Pair = tuple[str, str]
