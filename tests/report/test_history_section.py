@@ -69,7 +69,7 @@ def tables(bundle_data: data.Data) -> list[Table]:
 def test_a_first_night_has_one_plain_line(tmp_path: Path) -> None:
     part = history.part(judged(tmp_path, 1))
     (answer,) = texts(part.answers)
-    assert answer.startswith("What changed cannot be known")
+    assert answer.startswith("Nothing to compare with yet")
     assert part.verdicts == () and len(part.blocks) == 1
 
 

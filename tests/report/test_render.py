@@ -128,7 +128,7 @@ def test_only_a_launch_that_never_came_back_makes_a_report_incomplete(
     text = renderers.markdown(build(data.read(bundle.build(tree.path))))
     assert "1 attempt at a launch" in text
     assert f"2 of {expected} launches completed" in text
-    assert ("No, 2 of 3; none was disturbed." in text.replace("*", "")) == is_missing
+    assert ("No: 2 of 3 completed; none was disturbed." in text.replace("*", "")) == is_missing
 
 
 @pytest.mark.parametrize(

@@ -75,7 +75,7 @@ def test_races_that_no_comparison_joins_are_rows_of_their_own() -> None:
     assert [race.toolchains for race in two_races] == [("a", "b"), ("c", "d")]
     assert [answer.text for answer in race_answers(two_races, TITLES)] == [
         ("MPI a is fastest in 1 of 2 comparisons: 30\N{NO-BREAK SPACE}% faster.",),
-        ("Which is fastest is open in 1 of 2 comparisons.",),
+        ("Which is fastest is undecided in 1 of 2 comparisons.",),
     ]
     (answer,) = race_answers(races(judged(("ab", UNKNOWN, 1.0), ("cd", UNKNOWN, 1.0)), {}), TITLES)
     assert answer.text == ("No toolchain is shown to be fastest: every comparison is open.",)
@@ -131,8 +131,8 @@ def test_an_answer_names_the_setting_and_what_is_emulated() -> None:
     assert front(
         judged(("ab", FASTER, 1.3)), judged(("ab", SLOWER, 0.7), what="MPI", setting=WAN)
     ) == [
-        "No overall winner; of 2 comparisons (in part EMULATED WAN: RTT 2 ms) the fastest is: "
-        "1 MPI a, 1 MPI b.",
+        "No overall winner: MPI a is fastest in 1 of 2 comparisons (in part EMULATED WAN: "
+        "RTT 2 ms), MPI b in 1.",
         "MPI a is fastest for MPI at 1 B: 30 % faster.",
         "MPI b is fastest for MPI, wan_rtt 2, EMULATED WAN: RTT 2 ms at 1 B: 43 % faster.",
     ]
@@ -144,8 +144,7 @@ def test_an_answer_over_emulated_values_says_so_where_it_only_counts() -> None:
         "MPI a is fastest everywhere (EMULATED WAN: RTT 2 ms): 30 % faster."
     ]
     assert front(*emulated, judged(("ab", SLOWER, 0.7))) == [
-        "No overall winner; of 5 comparisons (in part EMULATED WAN: RTT 2 ms) the fastest is: "
-        "4 MPI a, 1 MPI b.",
+        "MPI a leads: fastest in 4 of 5 comparisons (in part EMULATED WAN: RTT 2 ms), MPI b in 1.",
         "MPI a is fastest in 4 of 5 comparisons (EMULATED WAN: RTT 2 ms): 30 % faster.",
         "MPI b is fastest for MPI at 1 B: 43 % faster.",
     ]

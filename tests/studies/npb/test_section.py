@@ -151,7 +151,7 @@ def test_ranks_that_gain_and_fewer_that_do_not_are_no_matter_of_the_transport() 
         builder.add("CG", 2 * ranks, 4.0, compute=times[1], placement="one-per-node")
     (answer, *_) = part(builder.data()).answers
     text = str(answer.text[0]).replace("\xa0", " ")
-    assert "it depends on where in CG A (100 % slower to 100 % faster)" in text
+    assert "it depends on where in CG A (0.50 to 2.0 times as long)" in text
 
 
 def test_too_few_rounds_settle_nothing() -> None:

@@ -56,7 +56,7 @@ FACTS = Facts(
     ratios=(Ratio("the level since a step over the level before", _NIGHT, Pairing.UNPAIRED),),
     tables=("history",),
 )
-_FIRST_NIGHT = "What changed cannot be known: this is the first night of this campaign here."
+_FIRST_NIGHT = "Nothing to compare with yet: this is the first night of this campaign on this site."
 
 
 def part(data: Data) -> Part:

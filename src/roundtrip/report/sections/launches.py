@@ -12,9 +12,7 @@ import polars as pl
 from roundtrip.collect import completion, identity, scheduler_log
 from roundtrip.collect.bundle_rows import STATUSES
 from roundtrip.collect.completion import Counts, count_launches
-from roundtrip.history.nodes import wrong_rates, wrong_wall_clocks
 from roundtrip.report import labels, units
-from roundtrip.report import nodes as words
 from roundtrip.report.blocks import (
     Answer,
     Block,
@@ -62,18 +60,6 @@ _TONES: dict[str, Tone] = {
 }
 
 
-def odd_clock_answers(data: Data) -> Iterator[Answer]:
-    """Yield the nodes whose clock rate or wall clock deviates from those of other nodes."""
-    environs = labels.kinds_by_environ(data.launches)
-    mark = words.environ_mark(environs, environs)
-    limit = data.analysis.disturbance.clock_rate
-    for clock in wrong_rates(data.placement, data.disturbance, limit):
-        yield answer(f"The clock of {clock.node}{mark} ", words.describe_clock_rate(clock), "bad")
-    for clock in wrong_wall_clocks(data.placement, data.disturbance):
-        title = f"The wall clock of {clock.node}{mark} "
-        yield answer(title, words.describe_wall_clock(clock), "warn")
-
-
 def part(data: Data) -> Part:
     """Return the section: counts, losses, disturbances, noise."""
     yardsticks = _yardsticks(data)
@@ -94,31 +80,28 @@ def answers(data: Data, yardsticks: pl.DataFrame | None = None) -> tuple[Answer,
     counts, lines = launch_counts(data), list(_faults(data))
     if counts.disturbed:
         yardsticks = _yardsticks(data) if yardsticks is None else yardsticks
-        text = f"{_disturbance_words(data)} {_change_words(yardsticks)}".strip()
+        text = f"{_disturbance_words(data, counts)} {_change_words(yardsticks)}".strip()
         lines.append(Answer((text,), "warn"))
-    first = (
-        f"No, {counts.completed} of {counts.target}"
-        if counts.missing
-        else f"Yes, all {counts.target}"
-    )
+    first, rest = f"Yes, all {counts.target}", " completed"
+    if counts.missing:
+        first, rest = "No: ", f"{counts.completed} of {counts.target} completed"
+    if counts.surplus:
+        rest += (
+            f" ({units.plural(sum(counts.passed.values()), 'attempt')}, {counts.surplus} repeated)"
+        )
     tone: Tone = "bad" if counts.missing else "warn" if lines else "good"
-    return answer(first, f"; {_disturbed_count(counts)}.", tone), *lines
+    calm = "" if counts.disturbed else "; none was disturbed"
+    return answer(first, f"{rest}{calm}.", tone), *lines
 
 
-def _disturbed_count(counts: Counts) -> str:
-    if not counts.disturbed:
-        return "none was disturbed"
-    again = f", {counts.surplus} made again" if counts.surplus else ""
-    verb = "was" if counts.disturbed == 1 else "were"
-    return f"{counts.disturbed} of {sum(counts.passed.values())} attempts {verb} disturbed{again}"
-
-
-def _disturbance_words(data: Data) -> str:
-    """An example of the most common reason of disturbed launches."""
+def _disturbance_words(data: Data, counts: Counts) -> str:
+    """How many launches were disturbed, and an example of the most common reason."""
     reasons = [why.split("; ")[0] for why in data.completed_launches["disturbed_why"] if why]
     kinds = Counter(_NUMBER.sub("#", reason) for reason in reasons)
     example = next(r for r in reasons if _NUMBER.sub("#", r) == kinds.most_common(1)[0][0])
-    return f"Most often: {example}."
+    share = f"{counts.disturbed} of {units.plural(sum(counts.passed.values()), 'launch')}"
+    verb = "was" if counts.disturbed == 1 else "were"
+    return f"{share} {verb} disturbed, most often like this: {example}."
 
 
 def _change_words(yardsticks: pl.DataFrame) -> str:
@@ -133,10 +116,13 @@ def _change_words(yardsticks: pl.DataFrame) -> str:
             changes.append(abs(calm_median / median - 1))
     clauses = []
     if lost_count:
-        clauses.append(f"{units.plural(lost_count, 'median')} would have no launch left")
+        verb = "rests" if lost_count == 1 else "rest"
+        clauses.append(f"{units.plural(lost_count, 'median')} {verb} on disturbed launches alone")
     if changes:
-        clauses.append(f"no median would change by more than {units.percent(max(changes))}")
-    return f"Without them {'; '.join(clauses)}." if clauses else ""
+        most = units.percent(max(changes))
+        clauses.append(f"without disturbed launches no median would change by more than {most}")
+    text = "; ".join(clauses)
+    return f"{text[0].upper()}{text[1:]}." if text else ""
 
 
 def _faults(data: Data) -> Iterator[Answer]:
@@ -147,7 +133,8 @@ def _faults(data: Data) -> Iterator[Answer]:
     if count := counts["failed"]:
         yield answer("Failed: ", f"{units.plural(count, 'attempt')} at a launch.", "bad")
     yield from _mismatches(data)
-    yield from odd_clock_answers(data)
+    if data.pairs.is_empty():  # else the section on nodes names them
+        yield from nodes.odd_clock_answers(data)
 
 
 def _mismatches(data: Data) -> Iterator[Answer]:

@@ -307,6 +307,18 @@ def _outcomes(data: Data, fault: pl.Expr) -> Outcomes:
     return Outcomes.from_rows((list(hosts), is_fault, "", kind) for hosts, is_fault, kind in rows)
 
 
+def odd_clock_answers(data: Data) -> Iterator[Answer]:
+    """Yield the nodes whose clock rate or wall clock deviates from those of other nodes."""
+    environs = labels.kinds_by_environ(data.launches)
+    mark = words.environ_mark(environs, environs)
+    limit = data.analysis.disturbance.clock_rate
+    for clock in node_history.wrong_rates(data.placement, data.disturbance, limit):
+        yield answer(f"The clock of {clock.node}{mark} ", words.describe_clock_rate(clock), "bad")
+    for clock in node_history.wrong_wall_clocks(data.placement, data.disturbance):
+        title = f"The wall clock of {clock.node}{mark} "
+        yield answer(title, words.describe_wall_clock(clock), "warn")
+
+
 def _answers(
     verdicts: NodeVerdicts,
     processors: Mapping[str, SlowProcessor],
@@ -320,8 +332,11 @@ def _answers(
     for event, flaky_nodes in counts.items():
         for flaky_node in flaky_nodes:
             verdict = "is flaky" if event == "failed" else "stands out"
+            if flaky_node.counts[0] == flaky_node.counts[1] and len(flaky_node.names) == 1:
+                verdict = "never works"
             title = words.flaky_title(flaky_node, words.environ_mark(marks, marks), verdict)
             yield answer(f"{title}: ", words.describe_flaky(flaky_node, event), "bad")
+    yield from odd_clock_answers(data)
     if verdicts.nodes and not verdicts.outliers and not counts["failed"]:
         tone: Tone = "good" if _sees(verdicts) else "plain"
         yield Answer((words.describe_healthy(verdicts, marks),), tone)

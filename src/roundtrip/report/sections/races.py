@@ -18,7 +18,8 @@ from roundtrip.studies.study import Claim
 #: Maximum places or quantities that an answer names.
 MOST_PLACES = 3
 _ON_PAR, _UNKNOWN = "on par", "open"
-_SENTENCES = {_ON_PAR: "Toolchains are on par", _UNKNOWN: "Which is fastest is open"}
+_SENTENCES = {_ON_PAR: "Toolchains are on par", _UNKNOWN: "Which is fastest is undecided"}
+_TALLY = {_ON_PAR: "on par", _UNKNOWN: "undecided"}
 #: Maximum rows of the tables at the top of a report.
 _MOST_ROWS = 8
 #: Maximum leaders that a cell names.
@@ -176,11 +177,16 @@ def _race_answers(
     tone: Tone = "warn" if ranking == [_UNKNOWN] else "plain"
     comparisons = units.plural(len(all_races), "comparison")
     answers = []
-    if len([name for name in ranking if name not in _SENTENCES]) > 1:
-        tally = ", ".join(f"{len(outcomes[name])} {name}" for name in ranking)
+    winners = [name for name in ranking if name not in _SENTENCES]
+    if len(winners) > 1:
+        leader, *others = ranking
+        count = len(outcomes[leader])
+        is_lead = 2 * count > len(all_races)
+        lead = f"{leader} leads: fastest" if is_lead else f"No overall winner: {leader} is fastest"
+        rest = [f"{_TALLY.get(name, name)} in {len(outcomes[name])}" for name in others]
         kinds = labels.mark_of_sum(race.setting.kind for race in all_races)
-        text = f"{subject}No overall winner; of {comparisons}{kinds} the fastest is: {tally}."
-        answers.append(Answer((text,)))
+        tally = f"in {count} of {comparisons}{kinds}, {', '.join(rest)}"
+        answers.append(Answer((f"{subject}{lead} {tally}.",)))
     for name in ranking:
         sentence = _SENTENCES.get(name, f"{name} is fastest")
         kinds = labels.mark_of_sum(race.setting.kind for race in outcomes[name])

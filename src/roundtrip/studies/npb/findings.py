@@ -223,10 +223,11 @@ def answers_at_longest_rtt(verdicts: Mapping[Claim, ClaimVerdict]) -> list[Answe
     groups: dict[str, list[str]] = {words: [] for words in _WORDS.values()}
     for name in outcomes:
         words = joint_words(outcomes[name], _WORDS, "transport")
-        speed = units.speed(min(medians[name]), max(medians[name]))
-        groups.setdefault(words, []).append(f"{name} ({speed.removesuffix(f' {words}')})")
+        times = units.span([1 / median for median in medians[name]], digits=2)
+        groups.setdefault(words, []).append(f"{name} ({times} times as long)")
     clauses = [f"{words} in {', '.join(names)}" for words, names in groups.items() if names]
-    text = f"Two clusters against one, on an {EMULATED} of {rtt:g} ms: {'; '.join(clauses)}."
+    subject = f"Two clusters (twice the ranks) against one, {EMULATED} of {rtt:g} ms"
+    text = f"{subject}: {'; '.join(clauses)}."
     tone = worst_tone(display.TONES[one.verdict] for group in outcomes.values() for one in group)
     return [Answer((text,), tone)]
 
