@@ -9,8 +9,8 @@ from pathlib import Path
 
 import polars as pl
 
-from roundtrip.collect import analysis
 from roundtrip.history import detection
+from roundtrip.measure import analysis
 from roundtrip.report import publish
 from roundtrip.report.blocks import Strong
 from roundtrip.report.pages import history, write

@@ -14,7 +14,7 @@ FILES = {
     if "template" not in file.parts
 }
 #: Packages that import each other.  This may become shorter.
-MUTUAL = {("collect", "studies"), ("report", "studies")}
+MUTUAL = {("measure", "studies"), ("report", "studies")}
 
 
 def imports(name: str) -> set[str]:

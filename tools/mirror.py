@@ -29,9 +29,9 @@ from roundtrip import paths, tables
 from roundtrip.cli.process import status_of
 from roundtrip.cli.site import print_findings
 from roundtrip.errors import UserError, writing
-from roundtrip.host.programs import digest
 from roundtrip.model import Table
 from roundtrip.sites import software
+from roundtrip.sites.programs import digest
 from roundtrip.sites.site import Finding, Verdict, last_line
 from roundtrip.tables import Strings
 

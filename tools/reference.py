@@ -6,9 +6,10 @@ import inspect
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from roundtrip.collect import bundle_rows, columns, night_rows, reader
-from roundtrip.collect.declared import CampaignTable, CheckTable
+from roundtrip.history import night_rows
 from roundtrip.history.annotations import Annotation
+from roundtrip.measure import bundle_rows, columns, reader
+from roundtrip.measure.declared import CampaignTable, CheckTable
 from roundtrip.model import Record, json_schema
 from roundtrip.sites import data
 

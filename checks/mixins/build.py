@@ -8,7 +8,7 @@ import reframe as rfm
 import reframe.utility.sanity as sn
 from reframe.core.builtins import run_before, sanity_function, variable
 
-from roundtrip.host import programs
+from roundtrip.sites import programs
 from roundtrip.sites.launching import SIMULATED
 
 CHECKOUT = pathlib.Path(__file__).resolve().parents[2]

@@ -12,7 +12,7 @@ class Figures(rfm.RegressionTestPlugin):
     def set_perf_variables(self):
         # Imported here: listing checks must not load the reader of samples.
         from roundtrip import studies
-        from roundtrip.collect import samples
+        from roundtrip.measure import samples
 
         figures = studies.get(self.study).summarise(
             samples.read_rows(f"{self.stagedir}/samples.csv")

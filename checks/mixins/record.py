@@ -12,11 +12,10 @@ import reframe.utility.typecheck as typ
 from reframe.core.builtins import run_after, run_before, sanity_function, variable
 from reframe.core.exceptions import SanityError, SkipTestError
 
-from roundtrip.collect import identity
 from roundtrip.errors import UserError
-from roundtrip.host import programs
-from roundtrip.sites import slurm
-from roundtrip.toolchains import spec
+from roundtrip.measure import identity
+from roundtrip.sites import programs, slurm
+from roundtrip.sites.toolchains import spec
 
 from .pairs import OnPairs
 from .simulation import Simulation
@@ -193,7 +192,7 @@ class Recorded(OnPairs, LeasedLink, Simulation):
         folder = pathlib.Path(self.stagedir)
         if not (folder / "run.json").is_file():
             return
-        from roundtrip.collect import launch  # listing checks must not load this
+        from roundtrip.measure import launch  # listing checks must not load this
 
         try:
             fault = launch.identity_fault(folder) or self.other_job(folder)

@@ -6,8 +6,8 @@ import reframe as rfm
 from reframe.core.builtins import run_after, run_before, variable
 from reframe.core.exceptions import SanityError
 
-from roundtrip import simgrid
 from roundtrip.errors import UserError
+from roundtrip.sites import simgrid
 from roundtrip.sites.launching import SIMULATED
 
 #: The least time limit of a simulation, s: its budget is simulated time, not wall time.

@@ -8,8 +8,8 @@ import reframe.utility.sanity as sn
 from reframe.core.builtins import deferrable, parameter, run_after, run_before
 from reframe.core.exceptions import SanityError
 
-from roundtrip.collect import link
 from roundtrip.errors import UserError
+from roundtrip.measure import link
 
 
 class LeasedLink(rfm.RegressionTestPlugin):

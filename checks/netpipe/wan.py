@@ -32,6 +32,6 @@ class NetPIPEWan(EmulatedWan, NetPIPE):
     @deferrable
     def shortest_time(self):
         """Return the smallest half-round-trip time, s: one pass is undisturbed on any machine."""
-        from roundtrip.collect import samples
+        from roundtrip.measure import samples
 
         return samples.read_rows(pathlib.Path(self.stagedir) / "samples.csv")["value"].min()

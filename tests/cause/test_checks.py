@@ -9,15 +9,14 @@ from types import SimpleNamespace
 
 import pytest
 
-from roundtrip.campaign import scheduler, session
-from roundtrip.campaign.matrix import ExpectedCase
-from roundtrip.campaign.tree import RunTree
 from roundtrip.cause import checks
 from roundtrip.cause.checks import Checks
 from roundtrip.cause.steps import Switch
-from roundtrip.collect import scheduler_log
-from roundtrip.collect.launch import Launch, Status
 from roundtrip.errors import UserError
+from roundtrip.measure import scheduler, scheduler_log, session
+from roundtrip.measure.launch import Launch, Status
+from roundtrip.measure.matrix import ExpectedCase
+from roundtrip.measure.tree import RunTree
 
 Ends = tuple[tuple[Status, str], ...]
 

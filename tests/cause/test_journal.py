@@ -10,12 +10,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from roundtrip.campaign.scheduler import NoAnswerError
 from roundtrip.cause import facts, journal
 from roundtrip.cause.facts import Causes, Ending
 from roundtrip.cause.journal import Entry, Journal, Plan
 from roundtrip.cause.order import Changes
 from roundtrip.errors import UserError
+from roundtrip.measure.scheduler import NoAnswerError
 
 STEP, FIRST = 0.2, 5
 

@@ -10,15 +10,15 @@ import pytest
 from typer.testing import CliRunner
 
 from roundtrip import paths
-from roundtrip.campaign import nodes as campaign_nodes
-from roundtrip.campaign.nodes import Node
 from roundtrip.cause import checks, facts, journal, steps
 from roundtrip.cause.journal import Entry, Journal
 from roundtrip.cause.steps import SeriesStep, Switch
 from roundtrip.cli import app, cause  # noqa: F401  blame registers itself
-from roundtrip.collect import pseudonyms
 from roundtrip.errors import UserError
 from roundtrip.history import ledger
+from roundtrip.measure import nodes as campaign_nodes
+from roundtrip.measure import pseudonyms
+from roundtrip.measure.nodes import Node
 from roundtrip.report.pages.series import NODE_SET, Change
 
 SAMPLE = paths.checkout() / "samples" / "sixty-nights"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from roundtrip.campaign import matrix, model
+from roundtrip.measure import campaign_file, matrix
 from roundtrip.sites import check
 from roundtrip.sites.site import Site
 
@@ -38,7 +38,7 @@ def built(folder: Path) -> matrix.Matrix:
     """Asking ReFrame takes seconds."""
     file = folder / "npb.toml"
     file.write_text(CAMPAIGN)
-    return matrix.build_matrix(model.load_campaign(file), Site("virtual", CHECKOUT))
+    return matrix.build_matrix(campaign_file.load_campaign(file), Site("virtual", CHECKOUT))
 
 
 def named(planned: matrix.Matrix, check: str) -> set[tuple[str, str, str, str]]:

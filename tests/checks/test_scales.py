@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from roundtrip.campaign import matrix, model
+from roundtrip.measure import campaign_file, matrix
 from roundtrip.sites import check
 from roundtrip.sites.site import Site
 
@@ -54,7 +54,7 @@ def planned(machine: Path) -> matrix.Matrix:
     """The matrix on site `virtual` with no cluster up: 4 + 4 nodes of 4 cores."""
     file = machine / "scales.toml"
     file.write_text(CAMPAIGN)
-    return matrix.build_matrix(model.load_campaign(file), Site("virtual", CHECKOUT))
+    return matrix.build_matrix(campaign_file.load_campaign(file), Site("virtual", CHECKOUT))
 
 
 def scale_of(case: str) -> tuple[str, str, str]:

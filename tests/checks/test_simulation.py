@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from checks.mixins.simulation import Simulation
-from roundtrip import simgrid
+from roundtrip.sites import simgrid
 
 PLATFORMS = Path(__file__).parents[2] / "site-configs" / "simulated" / "platforms"
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from roundtrip.campaign import matrix, model
 from roundtrip.cli import main
+from roundtrip.measure import campaign_file, matrix
 from roundtrip.sites.site import Site
-from roundtrip.toolchains.spec import catalogue
+from roundtrip.sites.toolchains.spec import catalogue
 
 CHECKOUT = Path(__file__).parents[2]
 SMOKE = catalogue().smoke
@@ -37,7 +37,9 @@ def test_only_what_is_installed_is_run(local: Site) -> None:
 
 @pytest.mark.nightly
 def test_the_smoke_campaign_is_two_cases(local: Site) -> None:
-    plan = matrix.build_matrix(model.load_campaign(CHECKOUT / "campaigns" / "smoke.toml"), local)
+    plan = matrix.build_matrix(
+        campaign_file.load_campaign(CHECKOUT / "campaigns" / "smoke.toml"), local
+    )
     assert sorted(item.case.id for item in plan.expected) == [
         f"NetPIPE/mode=pingpong,placement=shared-memory,variants=five@local:smp+{toolchain}"
         for toolchain in sorted(SMOKE)
@@ -48,7 +50,7 @@ def test_the_smoke_campaign_is_two_cases(local: Site) -> None:
 @pytest.mark.nightly
 def test_the_full_campaign_lists_what_cannot_run_with_reasons(local: Site) -> None:
     plan = matrix.build_matrix(
-        model.load_campaign(CHECKOUT / "campaigns" / "boost-netpipe.toml"), local
+        campaign_file.load_campaign(CHECKOUT / "campaigns" / "boost-netpipe.toml"), local
     )
     reasons = {item.reason.split("'")[0] for item in plan.skipped}
     assert reasons == {"toolchain ", "partition "}

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from roundtrip.campaign import matrix, model, outcome
-from roundtrip.collect import analysis
+from roundtrip.measure import analysis, campaign_file, matrix, outcome
 from roundtrip.sites import check
 from roundtrip.sites.site import Site
 
@@ -69,7 +68,7 @@ def test_what_shows_nothing_under_a_simulator_is_skipped_with_the_reason(
 ) -> None:
     file = tmp_path / "one.toml"
     file.write_text(CAMPAIGN)
-    planned = matrix.build_matrix(model.load_campaign(file), site)
+    planned = matrix.build_matrix(campaign_file.load_campaign(file), site)
     cases = {
         (item.case.partition, *dict(item.case.parameters).values()) for item in planned.expected
     }
@@ -87,7 +86,7 @@ def test_what_shows_nothing_under_a_simulator_is_skipped_with_the_reason(
 def test_the_shipped_campaigns_can_run_and_claim_nothing(
     site: Site, name: str, launches: int
 ) -> None:
-    campaign = model.load_campaign(CHECKOUT / "campaigns" / f"{name}.toml")
+    campaign = campaign_file.load_campaign(CHECKOUT / "campaigns" / f"{name}.toml")
     planned = matrix.build_matrix(campaign, site)
     assert campaign.launches == launches
     assert "SIMULATED" in campaign.title

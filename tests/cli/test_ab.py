@@ -17,13 +17,13 @@ from support.outputs import answer
 from support.synthetic import TOOLCHAINS, Tree
 from typer.testing import CliRunner, Result
 
-from roundtrip.campaign import environment, matrix, session
-from roundtrip.campaign.matrix import ExpectedCase, Matrix
-from roundtrip.campaign.model import Campaign
 from roundtrip.cli import app, compare
 from roundtrip.cli.process import Terminated
-from roundtrip.collect.launches import scan
 from roundtrip.errors import UserError
+from roundtrip.measure import environment, matrix, session
+from roundtrip.measure.campaign_file import Campaign
+from roundtrip.measure.launches import scan
+from roundtrip.measure.matrix import ExpectedCase, Matrix
 from roundtrip.sites.site import Case
 
 FAST, SLOW = "openmpi41-boost181", "mpich40-boost181"

@@ -12,10 +12,10 @@ import pytest
 from support.git import git
 from typer.testing import CliRunner, Result
 
-from roundtrip.campaign import tree
 from roundtrip.cli import app, cause  # noqa: F401  bisect registers itself
 from roundtrip.errors import UserError
 from roundtrip.history import published
+from roundtrip.measure import tree
 from roundtrip.report import publish
 from roundtrip.report.pages import write
 

@@ -15,11 +15,11 @@ import pytest
 from support.synthetic import TOOLCHAINS, Tree
 from typer.testing import CliRunner, Result
 
-from roundtrip.campaign import environment, matrix, session
-from roundtrip.campaign.matrix import ExpectedCase, Matrix
 from roundtrip.cause import steps
 from roundtrip.cause.steps import SeriesStep, Switch
 from roundtrip.cli import app, cause
+from roundtrip.measure import environment, matrix, session
+from roundtrip.measure.matrix import ExpectedCase, Matrix
 from roundtrip.report import publish
 from roundtrip.report.pages.series import Change
 from roundtrip.sites.site import Case

@@ -9,7 +9,7 @@ from typing import Any
 from typer.testing import CliRunner
 
 from roundtrip.cli import app, share
-from roundtrip.collect import manifest
+from roundtrip.measure import manifest
 
 
 def test_the_one_line_names_a_bundle_that_holds(make_tree: Callable[..., Any]) -> None:

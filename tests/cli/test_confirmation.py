@@ -11,9 +11,9 @@ import pytest
 from support.synthetic import Tree
 
 from roundtrip import paths
-from roundtrip.campaign.tree import RunTree
 from roundtrip.cli import run
-from roundtrip.collect import analysis, records
+from roundtrip.measure import analysis, records
+from roundtrip.measure.tree import RunTree
 from roundtrip.report import confirmation, data
 from roundtrip.report.sections import history
 from roundtrip.stats.nights.newest import Confirmation

@@ -11,8 +11,8 @@ from support.pairs import CAMPAIGN, EMULATED, ENVIRON, SITE, Pairs, pseudonym
 from typer.testing import CliRunner, Result
 
 from roundtrip.cli import app
-from roundtrip.collect import pseudonyms
 from roundtrip.errors import UserError
+from roundtrip.measure import pseudonyms
 
 GONE = {"node": pseudonym(99), "state": "drained", "reason": "bad cable"}
 

@@ -20,10 +20,10 @@ from rich.console import Console
 from support.synthetic import Tree
 
 from roundtrip import files
-from roundtrip.campaign.progress import TerminalProgress
 from roundtrip.cli import common, process, run
-from roundtrip.collect import bundle
 from roundtrip.errors import UserError
+from roundtrip.measure import bundle
+from roundtrip.measure.progress import TerminalProgress
 
 CHECKOUT = Path(__file__).parents[2]
 MAIN = "import sys; from roundtrip.cli import main; sys.argv[0] = 'roundtrip'; main()"

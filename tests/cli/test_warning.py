@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from roundtrip.campaign import matrix, tree
-from roundtrip.campaign.matrix import ExpectedCase, Matrix
 from roundtrip.cli import app, run
 from roundtrip.errors import UserError
+from roundtrip.measure import matrix, tree
+from roundtrip.measure.matrix import ExpectedCase, Matrix
 from roundtrip.sites.site import Case
 
 DECLARED = """\

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from compare.conftest import OPENMPI
 
-from roundtrip.collect import bundle
 from roundtrip.compare.side import Sources, parse_spec
 from roundtrip.errors import UserError
+from roundtrip.measure import bundle
 from roundtrip.report import publish
 
 Tree = Callable[..., Any]

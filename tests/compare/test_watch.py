@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from compare.conftest import MPICH, OPENMPI
 
-from roundtrip.collect import records
 from roundtrip.compare import comparison
 from roundtrip.compare.comparison import Watch
 from roundtrip.compare.model import Status
 from roundtrip.errors import UserError
+from roundtrip.measure import records
 
 Tree = Callable[..., Any]
 

@@ -11,7 +11,7 @@ import pytest
 from support.hosts import pseudonym
 from support.synthetic import Tree
 
-from roundtrip.collect import bundle
+from roundtrip.measure import bundle
 
 GUIDE = (Path(__file__).parents[2] / "docs" / "bundle.md").read_text()
 BLOCK = re.compile(r"```python\n(import (\w+).*?)```", re.DOTALL)

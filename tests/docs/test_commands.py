@@ -16,7 +16,7 @@ import pytest
 from support.documented import RUN_ELSEWHERE
 
 from roundtrip import paths
-from roundtrip.toolchains.spec import catalogue
+from roundtrip.sites.toolchains.spec import catalogue
 
 CHECKOUT = Path(__file__).parents[2]
 GUIDES = [CHECKOUT / "README.md", *sorted((CHECKOUT / "docs").glob("*.md"))]

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from support import ring
 
-from roundtrip.collect import bundle, bundle_rows
-from roundtrip.collect.columns import setting_rows
+from roundtrip.measure import bundle, bundle_rows
+from roundtrip.measure.columns import setting_rows
 from roundtrip.report import data, labels
 from roundtrip.report.blocks import Block, Fold, Part, Table
 from roundtrip.report.build import build

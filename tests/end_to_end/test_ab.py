@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 from roundtrip import paths
-from roundtrip.collect.launches import scan
-from roundtrip.toolchains.spec import catalogue
+from roundtrip.measure.launches import scan
+from roundtrip.sites.toolchains.spec import catalogue
 
 CHECKOUT = Path(__file__).parents[2]
 BASE, NEW, ALIAS = "openmpi41-boost181", "mpich40-boost181", "openmpi41-boost174"

@@ -13,15 +13,14 @@ import numpy as np
 import pytest
 
 from roundtrip import paths
-from roundtrip.campaign import environment, matrix, model, session, tree
 from roundtrip.cause import journal, page
 from roundtrip.cause.checks import Checks
 from roundtrip.cause.facts import Causes
 from roundtrip.cause.journal import Journal, Plan
 from roundtrip.cause.steps import TOOLCHAIN as TOOLCHAIN_FACT
 from roundtrip.cause.steps import Switch
-from roundtrip.collect import analysis
 from roundtrip.history.facts import LAUNCHER_OPTIONS
+from roundtrip.measure import analysis, campaign_file, environment, matrix, session, tree
 from roundtrip.sites.site import Site
 
 CHECKOUT = Path(__file__).parents[2]
@@ -146,7 +145,7 @@ def launching(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., 
             'variants = ["raw"] }'
             f"\nvariables = {{ budget = 0.2, precision = 10, end = {size} }}\n"
         )
-        site, campaign = Site("local", CHECKOUT), model.load_campaign(file)
+        site, campaign = Site("local", CHECKOUT), campaign_file.load_campaign(file)
         case_matrix = matrix.build_matrix(campaign, site)
         items = {item.case.environ: item for item in case_matrix.expected}
         root = tree.create_tree(
@@ -160,7 +159,7 @@ def launching(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., 
         environment.record_environment(site, case_matrix, root.path / "env")
         from rich.console import Console
 
-        from roundtrip.campaign.progress import TerminalProgress
+        from roundtrip.measure.progress import TerminalProgress
 
         with root, TerminalProgress("test", Console(stderr=True)) as progress:
             session.build_all(site, case_matrix.expected, root, progress)

@@ -24,8 +24,8 @@ import pytest
 from support.nights import published
 from support.virtual import ENVIRON, Virtual, booted, checkout_with, lacking, scaled_timeout
 
-from roundtrip.collect import analysis, manifest, records
-from roundtrip.collect.launches import scan
+from roundtrip.measure import analysis, manifest, records
+from roundtrip.measure.launches import scan
 
 pytestmark = [
     pytest.mark.nightly,

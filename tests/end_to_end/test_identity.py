@@ -17,8 +17,8 @@ import pytest
 from support.virtual import ENVIRON, Virtual
 
 from roundtrip import paths
-from roundtrip.collect.launches import scan
-from roundtrip.host import programs
+from roundtrip.measure.launches import scan
+from roundtrip.sites import programs
 
 CHECKOUT = Path(__file__).parents[2]
 TOOLCHAIN = "mpich40-boost181"
@@ -119,7 +119,7 @@ def built(begin: Any, tmp_path: Path) -> list[Path]:
 
 
 def pinned(tree: Path) -> list[Path]:
-    from roundtrip.campaign.tree import RunTree
+    from roundtrip.measure.tree import RunTree
 
     return [Path(pin["file"]) for pin in RunTree(tree).state["pins"] if pin["what"] == "program"]
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from roundtrip import paths
-from roundtrip.toolchains.spec import catalogue
+from roundtrip.sites.toolchains.spec import catalogue
 
 CHECKOUT = Path(__file__).parents[2]
 TOOLCHAIN = catalogue().smoke[0]

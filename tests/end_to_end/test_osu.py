@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from roundtrip import paths
-from roundtrip.collect.launches import scan
+from roundtrip.measure.launches import scan
 
 CHECKOUT = Path(__file__).parents[2]
 DATA = CHECKOUT / "tests" / "data" / "osu"

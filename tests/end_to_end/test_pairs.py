@@ -18,7 +18,7 @@ import pytest
 from support.hosts import pseudonym
 from support.virtual import ENVIRON, Virtual, booted, checkout_with, lacking
 
-from roundtrip.collect import manifest, pseudonyms
+from roundtrip.measure import manifest, pseudonyms
 
 #: Two dozen small sessions of ReFrame on a machine that others may keep busy.
 WEIGHT = ("--cpu-weight", "2000")

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from support.virtual import CHECKOUT, ENVIRON, Virtual, campaign
 
-from roundtrip.collect.launches import scan
+from roundtrip.measure.launches import scan
 
 RTT_S = 2e-3
 NIGHTLY = "roundtrip-nightly"

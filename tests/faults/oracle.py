@@ -9,7 +9,7 @@ from pathlib import Path
 
 from faults.tally import Row
 
-from roundtrip.collect.launches import scan
+from roundtrip.measure.launches import scan
 
 _FILES = ("case.json", "run.json", "samples.csv")
 

@@ -13,7 +13,7 @@ from faults.tally import TALLY
 from faults.trial import Trial
 from support.virtual import Virtual, booted, campaign, lacking
 
-from roundtrip.collect import scheduler_log
+from roundtrip.measure import scheduler_log
 
 
 @pytest.fixture(scope="module")

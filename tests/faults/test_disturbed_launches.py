@@ -23,7 +23,7 @@ from support.virtual import await_true
 
 from checks.mixins.witness import Witnessed
 from roundtrip import paths
-from roundtrip.collect import analysis, disturbance
+from roundtrip.measure import analysis, disturbance
 
 CHECKOUT = Path(__file__).parents[2]
 TOOLCHAIN = "openmpi41-boost181"

@@ -12,7 +12,7 @@ from faults.oracle import fingerprint
 from faults.tally import TALLY, Row
 from faults.trial import LOCAL, Trial
 
-from roundtrip.collect.launches import scan
+from roundtrip.measure.launches import scan
 
 pytestmark = pytest.mark.usefixtures("toolchain")
 Damage = Callable[[Path, random.Random], None]

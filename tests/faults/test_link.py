@@ -9,7 +9,7 @@ from faults.storm import Fault, storm
 from faults.trial import Trial
 from support.virtual import Virtual, campaign
 
-from roundtrip.collect.launches import scan
+from roundtrip.measure.launches import scan
 
 
 def link_changed(cluster: Virtual, trial: Trial, job: str) -> None:

@@ -12,7 +12,7 @@ from faults.tally import TALLY
 from faults.trial import Trial, processes
 from support.virtual import Virtual, await_true
 
-from roundtrip.collect.launches import scan
+from roundtrip.measure.launches import scan
 
 
 def _last_node(cluster: Virtual, job: str) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from support.synthetic import Tree
 
-from roundtrip.collect import bundle, manifest, reader
+from roundtrip.measure import bundle, manifest, reader
 from roundtrip.report import data
 
 ENVIRON = "openmpi41-boost181"

@@ -10,13 +10,13 @@ from pathlib import Path
 import polars as pl
 
 from fuzz.mutate import written
-from roundtrip.collect.disclosure import Disclosure
-from roundtrip.collect.pseudonyms import Pseudonyms
 from roundtrip.errors import UserError
 from roundtrip.history import annotations as annotation_file
-from roundtrip.imported import bring, perflog, store
-from roundtrip.imported.bring import select_comparable
-from roundtrip.imported.store import LOGGED_VALUES, VALUES, ParsedFile
+from roundtrip.history import imported, imports, perflog
+from roundtrip.history.imported import LOGGED_VALUES, VALUES, ParsedFile
+from roundtrip.history.imports import select_comparable
+from roundtrip.measure.disclosure import Disclosure
+from roundtrip.measure.pseudonyms import Pseudonyms
 
 _DATA = Path(__file__).parents[1] / "data" / "reframe"
 _NAMES = Disclosure(Pseudonyms(["nid001"], b"k" * 32))
@@ -40,7 +40,7 @@ def log(content: bytes, seed: bytes, folder: Path) -> bool:
 
 def any_file(content: bytes, seed: bytes, folder: Path) -> bool:
     """Whether a report or a database is read with no fault."""
-    parsed_file = bring.parse(content, datetime.UTC)
+    parsed_file = imports.parse(content, datetime.UTC)
     _sound(parsed_file)
     return not parsed_file.rejects
 
@@ -53,7 +53,7 @@ def _sound(parsed_file: ParsedFile) -> None:
         assert len(f"{UserError(fault.reason, 'x', fault.line)}".splitlines()) == 1
     rows = parsed_file.rows.with_columns(source=pl.lit(0), digest=pl.lit("0"))
     values, _ = select_comparable(rows, (), ())
-    nights, provenance = store.form_nights(bring.stored_rows(values, _NAMES))
+    nights, provenance = imported.form_nights(imports.stored_rows(values, _NAMES))
     assert nights.height <= values.height
     assert not nights["median"].null_count() and not provenance["value"].null_count()
 
@@ -86,9 +86,11 @@ def annotated(content: bytes, seed: bytes, folder: Path) -> bool:
 @cache
 def values_seeds() -> list[bytes]:
     """The table of one import."""
-    parsed_file = bring.parse((_DATA / "4.10.4-default" / "results.db").read_bytes(), datetime.UTC)
+    parsed_file = imports.parse(
+        (_DATA / "4.10.4-default" / "results.db").read_bytes(), datetime.UTC
+    )
     rows = parsed_file.rows.with_columns(source=pl.lit(0), digest=pl.lit("0"))
-    table = bring.stored_rows(select_comparable(rows, (), ("widgets",))[0], _NAMES)
+    table = imports.stored_rows(select_comparable(rows, (), ("widgets",))[0], _NAMES)
     buffer = io.BytesIO()
     table.select(*VALUES).write_parquet(buffer)
     return [buffer.getvalue()]
@@ -96,5 +98,5 @@ def values_seeds() -> list[bytes]:
 
 def values(content: bytes, seed: bytes, folder: Path) -> bool:
     """Whether the table of an import is one; nights can be made of it then."""
-    store.form_nights(store.read_values(written(content, folder / "values.parquet")))
+    imported.form_nights(imported.read_values(written(content, folder / "values.parquet")))
     return True

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from support.nights import CAMPAIGN, SITE, Nights
 
-from roundtrip.collect import manifest
 from roundtrip.history import ledger
 from roundtrip.history.annotations import Annotation
+from roundtrip.measure import manifest
 from roundtrip.report import renderers
 from roundtrip.report.blocks import Report
 from roundtrip.report.data import Data

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from roundtrip.collect import link
+from roundtrip.measure import link
 
 _SETTINGS = {
     **{"rtt_ms": 2.0, "rate_bit_s": 0, "loss": 0},

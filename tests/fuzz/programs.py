@@ -7,7 +7,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from fuzz.mutate import written
-from roundtrip.collect import samples
+from roundtrip.measure import samples
 from roundtrip.studies.netpipe import output as netpipe_output
 from roundtrip.studies.npb import upstream as npb_upstream
 from roundtrip.studies.osu import output as osu_output

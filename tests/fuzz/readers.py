@@ -16,15 +16,14 @@ from support.bundles import RECORDED
 from fuzz import bundles, foreign, history, links, programs
 from fuzz.mutate import written
 from roundtrip import files
-from roundtrip.campaign import model
-from roundtrip.collect import analysis, disturbance, launch, records, samples
-from roundtrip.collect.bundle_rows import ALL
-from roundtrip.collect.completion import SessionReport
-from roundtrip.collect.disclosure import Disclosure
-from roundtrip.collect.environment import Environment
-from roundtrip.collect.launch import Launch
-from roundtrip.collect.pseudonyms import Pseudonyms
 from roundtrip.errors import UserError
+from roundtrip.measure import analysis, campaign_file, disturbance, launch, records, samples
+from roundtrip.measure.bundle_rows import ALL
+from roundtrip.measure.completion import SessionReport
+from roundtrip.measure.disclosure import Disclosure
+from roundtrip.measure.launch import Launch
+from roundtrip.measure.pseudonyms import Pseudonyms
+from roundtrip.measure.public_environment import Environment
 from roundtrip.sites import lock
 
 DATA = Path(__file__).parents[1] / "data"
@@ -103,7 +102,7 @@ def _session(content: bytes, seed: bytes, folder: Path) -> bool:
 
 
 def _campaign(content: bytes, seed: bytes, folder: Path) -> bool:
-    campaign = model.load_campaign(written(content, folder / "campaign.toml"))
+    campaign = campaign_file.load_campaign(written(content, folder / "campaign.toml"))
     assert campaign.launches >= 1
     assert campaign.checks
     return True

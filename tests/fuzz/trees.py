@@ -9,9 +9,9 @@ from random import Random
 
 from fuzz.bundles import tree
 from fuzz.mutate import mutated
-from roundtrip.collect import bundle, samples
-from roundtrip.collect.launches import scan
 from roundtrip.errors import UserError
+from roundtrip.measure import bundle, samples
+from roundtrip.measure.launches import scan
 from roundtrip.report.build import build
 from roundtrip.report.data import read
 

@@ -11,11 +11,11 @@ from support.nights import CAMPAIGN, SITE, Nights
 from typer.testing import CliRunner
 
 from roundtrip.cli import app
-from roundtrip.collect import manifest
 from roundtrip.errors import UserError
 from roundtrip.history import annotations as annotation_file
 from roundtrip.history import ledger
 from roundtrip.history.annotations import Annotation
+from roundtrip.measure import manifest
 from roundtrip.report import data, renderers
 from roundtrip.report.build import build
 from roundtrip.report.sections import history

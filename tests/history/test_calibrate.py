@@ -11,10 +11,10 @@ from scipy import signal
 from support.nights import SITE, Nights
 
 from roundtrip.cli import main
-from roundtrip.collect import analysis
 from roundtrip.errors import UserError
 from roundtrip.history import detection
 from roundtrip.history.detection import Noise
+from roundtrip.measure import analysis
 
 SETTINGS = analysis.default().history
 

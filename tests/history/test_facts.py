@@ -10,12 +10,12 @@ from typing import Any
 import polars as pl
 import pytest
 
-from roundtrip.collect import bundle_tables
-from roundtrip.collect.bundle_rows import CASES, NODES, PLACEMENT
-from roundtrip.collect.manifest import Manifest
 from roundtrip.history import facts
+from roundtrip.measure import bundle_tables
+from roundtrip.measure.bundle_rows import CASES, NODES, PLACEMENT
+from roundtrip.measure.manifest import Manifest
 from roundtrip.sites import lock
-from roundtrip.sites.toolchains import toolchains
+from roundtrip.sites.programming_environments import toolchains
 
 LOCK = Path(__file__).parents[1] / "sites" / "data" / "environment" / "spack.lock"
 LISTED = {"env/spack.lock": {"sha256": "a" * 64, "bytes": 1}}

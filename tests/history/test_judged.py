@@ -9,9 +9,9 @@ import polars as pl
 import pytest
 from support import years
 
-from roundtrip.collect import analysis
-from roundtrip.collect.night_rows import NIGHTS, SERIES
 from roundtrip.history.detection import histories, night_days
+from roundtrip.history.night_rows import NIGHTS, SERIES
+from roundtrip.measure import analysis
 from roundtrip.stats.nights.verdicts import Verdict
 
 SETTINGS = analysis.default().history

@@ -15,12 +15,12 @@ import pytest
 from support.bundles import RECORDED
 from support.nights import CAMPAIGN, ENVIRON, NODE, SITE, Nights, published, redigested
 
-from roundtrip.collect import analysis, manifest
-from roundtrip.collect.night_rows import NIGHTS, PROVENANCE, SERIES
 from roundtrip.errors import UserError
 from roundtrip.history import cache, ledger
 from roundtrip.history import published as published_nights
 from roundtrip.history.ledger import Ledger
+from roundtrip.history.night_rows import NIGHTS, PROVENANCE, SERIES
+from roundtrip.measure import analysis, manifest
 
 
 def read(reports: Path) -> Ledger:

@@ -13,10 +13,10 @@ import polars as pl
 import pytest
 from support.pairs import CAMPAIGN, SITE, Pairs, pseudonym
 
-from roundtrip.collect import analysis, bundle_tables, manifest
 from roundtrip.history import ledger, nodes, pairs
 from roundtrip.history.annotations import Annotation
 from roundtrip.history.ledger import Ledger
+from roundtrip.measure import analysis, bundle_tables, manifest
 from roundtrip.report import data
 from roundtrip.stats.nodes.judge import judge
 

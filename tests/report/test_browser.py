@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from support.browser import CHROMIUM, WHY_SKIPPED, browser
 
-from roundtrip.collect import bundle
+from roundtrip.measure import bundle
 from roundtrip.report import publish
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason=WHY_SKIPPED)

@@ -16,8 +16,8 @@ from support.nights import CAMPAIGN, NODE, SITE, Nights, redigested
 from support.outputs import answer
 
 from roundtrip.cli import main
-from roundtrip.collect import manifest, records
 from roundtrip.history import ledger
+from roundtrip.measure import manifest, records
 from roundtrip.report import confirmation, data, renderers
 from roundtrip.report.build import build
 from roundtrip.report.confirmation import ConfirmationResult

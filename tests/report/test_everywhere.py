@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from support.synthetic import Tree
 
-from roundtrip.collect import bundle
+from roundtrip.measure import bundle
 from roundtrip.report import publish
 
 CHECKOUT = Path(__file__).parents[2]

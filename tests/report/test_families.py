@@ -10,8 +10,7 @@ import pytest
 from support.bundles import read_tree
 
 from roundtrip import studies
-from roundtrip.campaign import outcome
-from roundtrip.collect import analysis
+from roundtrip.measure import analysis, outcome
 from roundtrip.report import units
 from roundtrip.report.blocks import Items, Part, Report, Table, plain_text
 from roundtrip.report.build import build

@@ -12,8 +12,8 @@ import pytest
 from support.bundles import rewritten, set_of
 from support.synthetic import Tree
 
-from roundtrip.collect import bundle, bundle_tables
 from roundtrip.errors import UserError
+from roundtrip.measure import bundle, bundle_tables
 from roundtrip.report import data, publish
 
 ENVIRON = "openmpi41-boost181"

@@ -11,7 +11,7 @@ import pytest
 from support.bundles import RECORDED, read_tree
 
 from roundtrip import studies
-from roundtrip.collect.columns import setting_rows
+from roundtrip.measure.columns import setting_rows
 from roundtrip.report import data, labels, units
 from roundtrip.report.blocks import Table
 from roundtrip.report.sections import headline

@@ -12,7 +12,7 @@ import pytest
 from support import years
 from support.browser import CHROMIUM, WHY_SKIPPED, Browser, browser
 
-from roundtrip.collect.night_rows import PROVENANCE
+from roundtrip.history.night_rows import PROVENANCE
 from roundtrip.report.pages import history
 from roundtrip.report.pages.series import split_series
 

@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 from support import years
 
-from roundtrip.collect.night_rows import PROVENANCE
+from roundtrip.history.night_rows import PROVENANCE
 from roundtrip.report.nights import judgement
 from roundtrip.report.pages import chart, history, series
 from roundtrip.report.pages.answers import figure_lines, night_pairs

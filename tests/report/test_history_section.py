@@ -14,9 +14,9 @@ import polars as pl
 import pytest
 from support.nights import CAMPAIGN, ENVIRON, NODE, SITE, Nights
 
-from roundtrip.collect import manifest
 from roundtrip.history import ledger
 from roundtrip.history.annotations import Annotation
+from roundtrip.measure import manifest
 from roundtrip.report import data, renderers
 from roundtrip.report.blocks import Table, all_blocks, plain_text
 from roundtrip.report.build import build

@@ -15,8 +15,8 @@ from support.published_nights import SITE, Nights
 from support.synthetic import Tree
 
 from roundtrip import studies
-from roundtrip.collect import analysis
 from roundtrip.errors import UserError
+from roundtrip.measure import analysis
 from roundtrip.report import data
 from roundtrip.report.data import Data
 from roundtrip.report.pages import machines, write

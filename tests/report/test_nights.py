@@ -15,9 +15,9 @@ import pytest
 from support.bundles import rewritten, set_of
 from support.synthetic import Tree
 
-from roundtrip.collect import bundle, manifest
 from roundtrip.errors import UserError
 from roundtrip.history import ledger
+from roundtrip.measure import bundle, manifest
 from roundtrip.report import data, publish
 from roundtrip.report.build import Correction
 

@@ -11,8 +11,8 @@ from support import labels
 from support.browser import CHROMIUM, WHY_SKIPPED, browser
 from support.pairs import CAMPAIGN, EMULATED, SITE, Pairs, pseudonym
 
-from roundtrip.collect import manifest
 from roundtrip.history import ledger
+from roundtrip.measure import manifest
 from roundtrip.report import data, renderers
 from roundtrip.report.blocks import Figure, Fold, Part, Report, Table, plain_text
 from roundtrip.report.build import build

@@ -12,8 +12,8 @@ import polars as pl
 import pytest
 from support.bundles import RECORDED
 
-from roundtrip.collect import bundle
 from roundtrip.history import ledger
+from roundtrip.measure import bundle
 from roundtrip.report import publish, renderers, units
 from roundtrip.report.blocks import Report, Table, all_blocks
 from roundtrip.report.build import build

@@ -16,8 +16,8 @@ from typer.testing import CliRunner
 
 from roundtrip import paths
 from roundtrip.cli import app
-from roundtrip.collect import manifest
 from roundtrip.errors import UserError
+from roundtrip.measure import manifest
 from roundtrip.report import publish
 from roundtrip.report.pages import write
 from roundtrip.report.pages.write import write_pages

@@ -20,9 +20,9 @@ from support.synthetic import Tree
 from typer.testing import CliRunner
 
 from roundtrip.cli import app
-from roundtrip.collect import bundle, manifest, pseudonyms, signature
 from roundtrip.errors import UserError
-from roundtrip.imported.bring import Options, bring
+from roundtrip.history.imports import Options, bring
+from roundtrip.measure import bundle, manifest, pseudonyms, signature
 from roundtrip.report import public, publish
 from roundtrip.report.build import Correction
 from roundtrip.report.publish import contents, facts_text

@@ -18,8 +18,8 @@ import pytest
 from support.bundles import rewritten
 
 from roundtrip import cli
-from roundtrip.collect import bundle
 from roundtrip.errors import UserError
+from roundtrip.measure import bundle
 from roundtrip.report import data, publish
 from roundtrip.report.build import Correction
 

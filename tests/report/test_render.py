@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from roundtrip.collect import bundle
-from roundtrip.collect.columns import setting_rows
+from roundtrip.measure import bundle
+from roundtrip.measure.columns import setting_rows
 from roundtrip.report import data, labels, renderers, units
 from roundtrip.report.blocks import Column, Figure, Gallery, Part, Report, Table, text_cells
 from roundtrip.report.build import build

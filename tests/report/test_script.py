@@ -16,7 +16,7 @@ from support.browser import CHROMIUM, WHY_SKIPPED, browser
 from support.synthetic import Tree
 from support.virtual import await_true
 
-from roundtrip.collect import bundle
+from roundtrip.measure import bundle
 from roundtrip.report import data, plot, publish, renderers
 from roundtrip.report.build import build
 from roundtrip.report.units import Unit

@@ -20,9 +20,9 @@ from typer.testing import CliRunner
 
 from roundtrip import paths
 from roundtrip.cli import app
-from roundtrip.collect import bundle, manifest, signature
 from roundtrip.errors import UserError
 from roundtrip.history import cache, ledger, published
+from roundtrip.measure import bundle, manifest, signature
 from roundtrip.report import public, publish
 from roundtrip.report.pages import write
 from roundtrip.report.pages.write import write_pages

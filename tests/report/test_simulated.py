@@ -12,7 +12,7 @@ from support.bundles import read_tree
 from support.labels import unlabelled
 from support.simulated import simulate
 
-from roundtrip.collect import bundle, launches, samples
+from roundtrip.measure import bundle, launches, samples
 from roundtrip.report import data, labels, publish, renderers
 from roundtrip.report.blocks import Report, Table, all_blocks
 from roundtrip.report.build import build

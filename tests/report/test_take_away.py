@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 import pytest
 from support.browser import CHROMIUM, WHY_SKIPPED, browser
 
-from roundtrip.collect import bundle
+from roundtrip.measure import bundle
 from roundtrip.report import painter, pdf, plain_tables, publish, renderers
 from roundtrip.report.blocks import Answer, Cell, Column, Figure, Part, Report, Table, answer
 from roundtrip.report.plot import Curve, Plot, Scale, View

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.bundles import read_tree
 
-from roundtrip.collect import records
+from roundtrip.measure import records
 from roundtrip.report import speeds
 from roundtrip.report.blocks import Items, Part, Table, plain_text
 from roundtrip.report.build import build

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from roundtrip import studies
-from roundtrip.collect import bundle
+from roundtrip.measure import bundle
 from roundtrip.report import data, renderers
 from roundtrip.report.blocks import Report, plain_text
 from roundtrip.report.build import build

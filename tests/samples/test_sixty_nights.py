@@ -9,9 +9,9 @@ from types import ModuleType
 import polars as pl
 import pytest
 
-from roundtrip.collect import analysis
-from roundtrip.collect.night_rows import NIGHTS, PROVENANCE, SERIES
 from roundtrip.history import detection
+from roundtrip.history.night_rows import NIGHTS, PROVENANCE, SERIES
+from roundtrip.measure import analysis
 from roundtrip.report.pages import series
 
 CHECKOUT = Path(__file__).resolve().parents[2]

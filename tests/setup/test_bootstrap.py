@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from support.scripts import script
 
-from roundtrip.host.facts import listed_packages
+from roundtrip.sites.machine import listed_packages
 
 HERE = Path(__file__).parents[2] / "site-configs" / "local"
 APT = (HERE / "apt-packages.txt").read_text()

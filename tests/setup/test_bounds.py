@@ -17,13 +17,13 @@ DEPENDENCIES = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["
 RUNNER = ["pytest<9.2", "pytest-timeout", "pytest-xdist", "hypothesis"]
 #: Something of every library: models, tables, statistics, templates, ReFrame's loader, commands.
 TESTS = (
-    "tests/collect/test_records.py",
-    "tests/collect/test_bundle_tables.py",
-    "tests/collect/test_analysis.py",
+    "tests/measure/test_records.py",
+    "tests/measure/test_bundle_tables.py",
+    "tests/measure/test_analysis.py",
     "tests/stats/test_verdicts.py",
     "tests/stats/nights/test_revisions.py",
     "tests/report/test_render.py",
-    "tests/campaign/test_site.py",
+    "tests/measure/test_site.py",
     "tests/compare/test_forms.py",
 )
 

@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 from support.recorded import swap_osu_for_netpipe
 
-from roundtrip.sites import check, software, toolchains
+from roundtrip.sites import check, programming_environments, software
 from roundtrip.sites import lock as locks
 from roundtrip.sites.site import Case, Site
+from roundtrip.sites.toolchains.spec import catalogue
 from roundtrip.studies.osu.derived import BENCHMARKS
-from roundtrip.toolchains.spec import catalogue
 
 CHECKOUT = Path(__file__).parents[2]
 GOLDEN = Path(__file__).parent / "golden"
@@ -201,9 +201,9 @@ def test_under_slurm_every_check_ends_a_launch_as_soon_as_a_rank_fails(
 def _install_only(environment: Path, names: set[str]) -> None:
     """Few toolchains, because ReFrame's listing takes its time for each."""
     lock = locks.read(environment / "spack.lock")
-    for item in toolchains.toolchains(lock):
+    for item in programming_environments.toolchains(lock):
         if item.name not in names:
-            Path(toolchains.prefix_of_spec(item.root, lock)).rmdir()
+            Path(programming_environments.prefix_of_spec(item.root, lock)).rmdir()
 
 
 def _case(cases: list[Case], partition: str, environ: str, check: tuple[str, ...]) -> Case:

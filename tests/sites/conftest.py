@@ -1,4 +1,4 @@
-"""The recorded Spack environment, and a checkout to write sites into."""
+"""The recorded Spack environment, a checkout to write sites into, and a program with a library."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from support.linked import linked  # noqa: F401  a fixture
 from support.recorded import active  # noqa: F401  a fixture
 
 CHECKOUT = Path(__file__).parents[2]

@@ -10,8 +10,8 @@ import archspec.cpu
 import pytest
 from support.scripts import script
 
-from roundtrip.host.facts import read_host
 from roundtrip.sites import probe, slurm
+from roundtrip.sites.machine import read_host
 from roundtrip.sites.probe import Facts, Port
 
 DATA = Path(__file__).parent / "data"

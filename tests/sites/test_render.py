@@ -9,7 +9,7 @@ import pytest
 from reframe.core.exceptions import ConfigError
 
 from roundtrip.sites import render
-from roundtrip.toolchains.spec import catalogue
+from roundtrip.sites.toolchains.spec import catalogue
 
 
 def environment(name: str) -> dict[str, Any]:

@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from roundtrip.sites import software
-from roundtrip.sites.toolchains import VIEW
+from roundtrip.sites.programming_environments import VIEW
 
 CHECKOUT = Path(__file__).parents[2]
 PARTS = sorted(path.parent for path in CHECKOUT.glob("site-configs/*/spack/definitions.yaml"))

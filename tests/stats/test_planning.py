@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import norm
 
-from roundtrip.collect import analysis
+from roundtrip.measure import analysis
 from roundtrip.stats.planning import (
     Components,
     Reach,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from roundtrip.collect import analysis
+from roundtrip.measure import analysis
 from roundtrip.stats.rounds import Pairing, RoundLaunch, double_round_ratios, pair_by_round
 from roundtrip.stats.verdicts import Verdict, judge
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from roundtrip.collect import analysis
+from roundtrip.measure import analysis
 from roundtrip.stats import sequential
 from roundtrip.stats.verdicts import Verdict, decide, q_values
 from tools.bench import sequential as simulated

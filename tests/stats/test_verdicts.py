@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from roundtrip.collect import analysis
+from roundtrip.measure import analysis
 from roundtrip.stats.summaries import Interval
 from roundtrip.stats.verdicts import Verdict, decide, judge, q_values, signed_rank_p
 

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 from support.measured import METRIC, STUDY, Measured, bundle
 
-from roundtrip.collect import analysis
+from roundtrip.measure import analysis
 from roundtrip.report import units
 from roundtrip.report.painter import drawing as drawing_of
 from roundtrip.report.plot import CIRCLE, SQUARE

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from roundtrip.collect import analysis
+from roundtrip.measure import analysis
 from roundtrip.report import units
 from roundtrip.stats.summaries import Interval
 from roundtrip.stats.verdicts import ClaimVerdict, Verdict, judge

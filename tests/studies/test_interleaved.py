@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 from support.measured import METRIC, STUDY, Measured, bundle
 
-from roundtrip.collect import analysis, samples
+from roundtrip.measure import analysis, samples
 from roundtrip.report.blocks import Cell
 from roundtrip.report.units import Unit, printable
 from roundtrip.stats.summaries import Kind

@@ -11,9 +11,9 @@ import polars as pl
 import pytest
 
 from roundtrip import studies
-from roundtrip.collect import analysis, samples
-from roundtrip.collect.analysis import Analysis
-from roundtrip.collect.run_record import DETAILS
+from roundtrip.measure import analysis, samples
+from roundtrip.measure.analysis import Analysis
+from roundtrip.measure.run_record import DETAILS
 from roundtrip.stats.verdicts import Family
 from roundtrip.studies.derivation import Facts
 from roundtrip.studies.findings import Comparison

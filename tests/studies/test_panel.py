@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from support.measured import METRIC, STUDY, Measured, bundle
 
-from roundtrip.collect.columns import setting_rows
+from roundtrip.measure.columns import setting_rows
 from roundtrip.report.blocks import Table
 from roundtrip.report.units import Unit, printable
 from roundtrip.studies import display

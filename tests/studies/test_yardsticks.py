@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from roundtrip import studies
-from roundtrip.collect import samples
+from roundtrip.measure import samples
 from roundtrip.report.sections.spread import yardsticks
 from roundtrip.studies.derivation import METRICS, metrics_by_study
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import polars as pl
 
-from roundtrip.collect import analysis
-from roundtrip.collect.bundle_rows import TIMING
-from roundtrip.collect.columns import SETTINGS_CELL
+from roundtrip.measure import analysis
+from roundtrip.measure.bundle_rows import TIMING
+from roundtrip.measure.columns import SETTINGS_CELL
 from roundtrip.report.audit.subject import Chapter, Subject
 from roundtrip.report.blocks import Block, Cell, Column, Figure, Gallery, Part, Table, Text
 from roundtrip.report.pages.series import Origins

@@ -10,8 +10,8 @@ from typing import Any
 
 import polars as pl
 
-from roundtrip.collect import bundle, bundle_tables, manifest
-from roundtrip.collect.bundle_rows import CASES
+from roundtrip.measure import bundle, bundle_tables, manifest
+from roundtrip.measure.bundle_rows import CASES
 from roundtrip.report.data import Data, read
 from support.synthetic import Tree
 

@@ -47,7 +47,7 @@ RUN_ELSEWHERE: dict[str, tuple[str, ...]] = {
         *('"nodes", SITE', '"--json"'),
     ),
     r"roundtrip import .*": (
-        "tests/imported/test_command.py::test_what_a_log_a_report_and_a_database_hold_counts_once",
+        "tests/history/test_import.py::test_what_a_log_a_report_and_a_database_hold_counts_once",
         '"import", *',
     ),
     r"roundtrip publish \S+ --to \S+ --preview": (

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from roundtrip.collect import pseudonyms
-from roundtrip.collect.pseudonyms import Pseudonyms
+from roundtrip.measure import pseudonyms
+from roundtrip.measure.pseudonyms import Pseudonyms
 
 #: The host of `synthetic.Tree`.
 HOST = "thunderbolt.example.org"

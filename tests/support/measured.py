@@ -8,9 +8,9 @@ from typing import Any, cast
 
 import polars as pl
 
-from roundtrip.collect import analysis, samples
-from roundtrip.collect.bundle_rows import CASES, PLACEMENT, POINTS
-from roundtrip.collect.columns import SETTINGS_CELL, setting_rows
+from roundtrip.measure import analysis, samples
+from roundtrip.measure.bundle_rows import CASES, PLACEMENT, POINTS
+from roundtrip.measure.columns import SETTINGS_CELL, setting_rows
 from roundtrip.report.data import Data
 
 STUDY = "barrier"

@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from roundtrip.collect import analysis, bundle_tables, manifest, samples
-from roundtrip.collect.bundle_rows import LABELS
+from roundtrip.measure import analysis, bundle_tables, manifest, samples
+from roundtrip.measure.bundle_rows import LABELS
 
 CAMPAIGN, SITE, ENVIRON = "synthetic", "local", "openmpi41-boost181"
 NODE = "node-0c1aa61a"

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from roundtrip.collect import samples
-from roundtrip.collect.bundle_rows import LABELS
+from roundtrip.measure import samples
+from roundtrip.measure.bundle_rows import LABELS
 from support.nights import FACTS, RECORD, published, started, write_bundle
 
 CAMPAIGN, SITE, ENVIRON = "pairs", "local", "openmpi41-boost181"

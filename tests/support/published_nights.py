@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from roundtrip.collect import bundle
+from roundtrip.measure import bundle
 from roundtrip.report import publish
 
 SITE = "synthetic/local"

@@ -9,10 +9,10 @@ import numpy as np
 import polars as pl
 
 from roundtrip import studies
-from roundtrip.collect import bundle_tables, samples
-from roundtrip.collect.bundle_rows import DETAIL_ROWS, POINTS
-from roundtrip.collect.columns import cells, columns, setting_rows
-from roundtrip.collect.run_record import DETAILS
+from roundtrip.measure import bundle_tables, samples
+from roundtrip.measure.bundle_rows import DETAIL_ROWS, POINTS
+from roundtrip.measure.columns import cells, columns, setting_rows
+from roundtrip.measure.run_record import DETAILS
 from roundtrip.report.blocks import Part, Table, plain_text
 from roundtrip.report.data import Data
 from roundtrip.stats.verdicts import judge

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from roundtrip.collect import samples
+from roundtrip.measure import samples
 
 BY = {"simgrid": "3.32", "platform": "odin", "platform_sha256": "5e" * 32, "host_flops": 1e9}
 

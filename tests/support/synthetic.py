@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from roundtrip.collect import samples
+from roundtrip.measure import samples
 
 HEADER = "study,case,variant,size_bytes,phase,rep,metric,value,unit"
 VARIANTS = ("mpi", "boost", "mpi-datatype", "boost-datatype", "boost-serialized")

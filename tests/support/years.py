@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from roundtrip.collect.night_rows import NIGHTS, PROVENANCE, SERIES
+from roundtrip.history.night_rows import NIGHTS, PROVENANCE, SERIES
 from roundtrip.report.pages import history
 from roundtrip.report.pages.series import split_series
 from roundtrip.stats.nights.verdicts import Drift, Incident, NewestNight, SeriesHistory, Step

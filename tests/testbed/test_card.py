@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from support.virtual import confined
 
-from roundtrip.campaign import model
+from roundtrip.measure import campaign_file
 
 ROOT = Path(__file__).parents[2]
 SPACK = """#!/bin/sh
@@ -140,8 +140,8 @@ def test_a_slice_launches_its_toolchain_only(checkout: Path) -> None:
     assert "OSU%" not in log
     campaign = checkout / "runs" / "card-openmpi41-boost181.toml"
     assert f"campaigns/nightly.sbatch {campaign};" in log
-    checks = model.load_campaign(campaign).checks
-    assert len(checks) == len(model.load_campaign(ROOT / "campaigns" / "card.toml").checks)
+    checks = campaign_file.load_campaign(campaign).checks
+    assert len(checks) == len(campaign_file.load_campaign(ROOT / "campaigns" / "card.toml").checks)
     assert {check.toolchains for check in checks} == {("openmpi41-boost181",)}
 
 

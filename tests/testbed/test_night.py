@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 from vclusterlib import night, units
 
-from roundtrip.campaign import model
-from roundtrip.collect.pseudonyms import Pseudonyms
+from roundtrip.measure import campaign_file
+from roundtrip.measure.pseudonyms import Pseudonyms
 
 
 def test_its_campaign_is_one_over_all_nodes(tmp_path: Path) -> None:
     file = tmp_path / "pairs.toml"
     file.write_text(night.CAMPAIGN.format(**vars(night.parse_arguments([]))))
-    campaign = model.load_campaign(file)
+    campaign = campaign_file.load_campaign(file)
     assert campaign.in_pairs
     assert campaign.rounds_a_night == 4
     assert campaign.checks[0].partitions == ("clusterA", "clusterB")

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from support import synthetic
 
-from roundtrip.collect import bundle, records
+from roundtrip.measure import bundle, records
 from roundtrip.report import data
 from tools.bench import aa
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from roundtrip.collect import analysis
+from roundtrip.measure import analysis
 from tools.calibration import nodes
 
 SETTINGS = analysis.default().nodes

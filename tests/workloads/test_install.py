@@ -11,7 +11,7 @@ import pytest
 
 from roundtrip import paths
 from roundtrip.sites import render
-from roundtrip.toolchains.spec import catalogue
+from roundtrip.sites.toolchains.spec import catalogue
 
 CHECKOUT = Path(__file__).parents[2]
 TOOLCHAIN = catalogue().smoke[0]

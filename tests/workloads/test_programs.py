@@ -8,7 +8,7 @@ import pytest
 from support.make import CHECKOUT, IDLY, run
 
 from roundtrip import paths
-from roundtrip.toolchains.spec import catalogue
+from roundtrip.sites.toolchains.spec import catalogue
 
 OPEN_MPI, MPICH = catalogue().smoke
 STUDIES = sorted(file.parent.name for file in (CHECKOUT / "workloads").glob("*/CMakeLists.txt"))

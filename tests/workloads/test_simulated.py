@@ -17,10 +17,11 @@ from typing import Any
 import polars as pl
 import pytest
 
-from roundtrip import paths, simgrid
-from roundtrip.collect import samples
+from roundtrip import paths
 from roundtrip.errors import UserError
-from roundtrip.simgrid import REPRODUCIBLE, RUN, Platform, Trace, record, replay
+from roundtrip.measure import samples
+from roundtrip.sites import simgrid
+from roundtrip.sites.simgrid import REPRODUCIBLE, RUN, Platform, Trace, record, replay
 
 CHECKOUT = Path(__file__).parents[2]
 BUILD = CHECKOUT / "build" / "workloads-smpi"

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from roundtrip import paths, studies
-from roundtrip.collect import launch
-from roundtrip.toolchains.spec import catalogue
+from roundtrip.measure import launch
+from roundtrip.sites.toolchains.spec import catalogue
 
 CHECKOUT = Path(__file__).parents[2]
 TOOLCHAIN = catalogue().smoke[0]

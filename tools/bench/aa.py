@@ -19,13 +19,13 @@ import numpy as np
 import polars as pl
 
 from roundtrip import paths
-from roundtrip.collect import bundle
 from roundtrip.errors import UserError
+from roundtrip.measure import bundle
 from roundtrip.report import data
 from roundtrip.report.data import Data
 from roundtrip.report.sections import toolchains
+from roundtrip.sites.toolchains.spec import catalogue
 from roundtrip.stats.verdicts import Verdict, judge
-from roundtrip.toolchains.spec import catalogue
 
 REPORTS, ROUNDS, SEED = 200, 10, 1
 NAME, ALIAS = "openmpi41-boost181", "openmpi41-boost174"

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import TypeVar
 
 from roundtrip import paths
-from roundtrip.collect import analysis, bundle
-from roundtrip.collect.launches import scan
 from roundtrip.errors import UserError
 from roundtrip.history import ledger
+from roundtrip.measure import analysis, bundle
+from roundtrip.measure.launches import scan
 from roundtrip.report import nights
 from roundtrip.report.pages import history as page
 from roundtrip.report.pages.series import split_series

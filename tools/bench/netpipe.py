@@ -15,9 +15,9 @@ from pathlib import Path
 
 from roundtrip import paths
 from roundtrip.errors import UserError
+from roundtrip.sites.toolchains.spec import catalogue
 from roundtrip.stats.summaries import median_interval
 from roundtrip.studies.netpipe.output import Point, Schedule, parse
-from roundtrip.toolchains.spec import catalogue
 from tools.bench import run
 
 VARIANTS, RUNS, LEVEL = 5, 9, 0.95

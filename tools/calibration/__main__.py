@@ -12,8 +12,8 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from roundtrip.collect import analysis
 from roundtrip.errors import UserError
+from roundtrip.measure import analysis
 from tools.calibration import Estimate, Output, failures, nights, nodes, real, summary
 
 

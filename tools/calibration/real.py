@@ -25,8 +25,8 @@ from markupsafe import Markup
 from polars.exceptions import PolarsError
 from pydantic import TypeAdapter, ValidationError
 
-from roundtrip.collect import analysis
 from roundtrip.errors import UserError
+from roundtrip.measure import analysis
 from roundtrip.report import painter, svg
 from roundtrip.report.drawing import INK, MUTED, colour_group
 from roundtrip.report.svg import element, number

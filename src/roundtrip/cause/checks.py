@@ -18,16 +18,15 @@ from typing import Any
 import polars as pl
 
 from roundtrip import paths
-from roundtrip.campaign import nodes, scheduler, session, tree
-from roundtrip.campaign.matrix import ExpectedCase
-from roundtrip.campaign.tree import RunTree
 from roundtrip.cause.journal import arm_name
 from roundtrip.cause.steps import TOOLCHAIN, Switch
-from roundtrip.collect import completion, pseudonyms, samples
-from roundtrip.collect.launch import SAMPLES, Launch
-from roundtrip.collect.launches import scan
 from roundtrip.errors import UserError
 from roundtrip.history.facts import LAUNCHER_OPTIONS
+from roundtrip.measure import completion, nodes, pseudonyms, samples, scheduler, session, tree
+from roundtrip.measure.launch import SAMPLES, Launch
+from roundtrip.measure.launches import scan
+from roundtrip.measure.matrix import ExpectedCase
+from roundtrip.measure.tree import RunTree
 from roundtrip.report.pages.series import NODE_SET
 from roundtrip.sites import slurm
 from roundtrip.sites.site import Site

@@ -23,8 +23,8 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from roundtrip.campaign.tree import git
 from roundtrip.errors import UserError, printable
+from roundtrip.measure.tree import git
 
 #: Maximum length of the output line that explains a failure, in characters.
 _LONGEST = 200

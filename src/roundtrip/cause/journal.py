@@ -24,13 +24,13 @@ import numpy as np
 from pydantic import Field
 
 from roundtrip import files, model, paths
-from roundtrip.campaign.scheduler import NoAnswerError
 from roundtrip.cause import facts, order, questions
 from roundtrip.cause.facts import Causes
 from roundtrip.cause.order import Changes
 from roundtrip.cause.questions import Answer, Question, Search
 from roundtrip.errors import UserError, printable, writing
 from roundtrip.history import published
+from roundtrip.measure.scheduler import NoAnswerError
 from roundtrip.model import Name, Record, Table, Text, Time
 
 PLAN, LAUNCHES = published.SEARCH, "launches.jsonl"

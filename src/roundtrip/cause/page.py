@@ -15,14 +15,14 @@ from importlib import metadata
 from pathlib import Path
 
 from roundtrip import files, paths
-from roundtrip.campaign.tree import revision
 from roundtrip.cause import facts, journal, order
 from roundtrip.cause.facts import Causes, Ending, Relation
 from roundtrip.cause.journal import Entry, Plan, arm_name
 from roundtrip.cause.order import SLOW, Changes
 from roundtrip.cause.questions import ERROR, Question, Span
-from roundtrip.collect import disclosure, manifest, signature
 from roundtrip.errors import writing
+from roundtrip.measure import disclosure, manifest, signature
+from roundtrip.measure.tree import revision
 from roundtrip.report import blocks
 from roundtrip.report.blocks import (
     Block,

@@ -15,13 +15,13 @@ import numpy as np
 import polars as pl
 
 from roundtrip.cause.journal import Plan, has_round, now, read_entries, read_plan
-from roundtrip.collect import analysis, reader
-from roundtrip.collect.disclosure import DIGEST
-from roundtrip.collect.pseudonyms import PSEUDONYM
 from roundtrip.errors import UserError, printable
 from roundtrip.history import annotations as remarks
 from roundtrip.history import ledger, published
 from roundtrip.history.facts import LAUNCHER_OPTIONS
+from roundtrip.measure import analysis, reader
+from roundtrip.measure.disclosure import DIGEST
+from roundtrip.measure.pseudonyms import PSEUDONYM
 from roundtrip.report import data, nights
 from roundtrip.report.nights import Line
 from roundtrip.report.pages.series import NODE_SET, NOT_SET, Change

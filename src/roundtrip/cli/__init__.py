@@ -102,7 +102,7 @@ def _global_options(
         typer.echo(f"roundtrip {__version__}")
         raise typer.Exit
     if slurm_commands:  # for nightly.sbatch
-        typer.echo(Path(roundtrip.__file__).parent / "campaign" / "slurm")
+        typer.echo(Path(roundtrip.__file__).parent / "measure" / "slurm")
         raise typer.Exit
     if context.invoked_subcommand is None:
         from roundtrip.cli import current

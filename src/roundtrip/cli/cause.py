@@ -16,14 +16,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from roundtrip import paths
-from roundtrip.campaign import environment, matrix, model, tree
 from roundtrip.cli import app, common, process
 from roundtrip.cli.common import say
 from roundtrip.cli.compare import fraction
 from roundtrip.cli.process import INTERRUPTED
 from roundtrip.cli.share import write_pages
-from roundtrip.collect import analysis
 from roundtrip.errors import UserError, printable, writing
+from roundtrip.measure import analysis, campaign_file, environment, matrix, tree
 from roundtrip.sites.site import Site
 
 if TYPE_CHECKING:
@@ -194,8 +193,8 @@ def blame(
     if dry_run:
         raise typer.Exit
     here = Site(site, paths.checkout())
-    path = model.find_campaign(step.campaign, paths.checkout() / "campaigns")
-    declaration = model.load_campaign(path)
+    path = campaign_file.find_campaign(step.campaign, paths.checkout() / "campaigns")
+    declaration = campaign_file.load_campaign(path)
     case = _prepare(declaration, here, step)
     context.with_resource(tree.hold_site(here, plan.name, wait, say))
     go_on = common.resume_command(f"--night={step.night[:10]}", f"--site={site}")
@@ -203,7 +202,9 @@ def blame(
     raise typer.Exit(int(causes.ending is Ending.UNKNOWN))
 
 
-def after_night(here: Site, declaration: model.Campaign, confirmed_keys: Collection[str]) -> None:
+def after_night(
+    here: Site, declaration: campaign_file.Campaign, confirmed_keys: Collection[str]
+) -> None:
     """Search for the cause of a campaign's largest confirmed step, within its `blame` minutes.
 
     `confirmed_keys`: keys of series.  Each step has one search; the next night continues a search
@@ -251,7 +252,7 @@ class _Case:
     hosts: dict[str, tuple[str, ...]]
 
 
-def _prepare(declaration: model.Campaign, here: Site, step: SeriesStep) -> _Case:
+def _prepare(declaration: campaign_file.Campaign, here: Site, step: SeriesStep) -> _Case:
     """The case of a step; UserError if the campaign does not launch it here, or simulates it, or no
     switch is left."""
     from roundtrip.cause import checks, steps
@@ -280,7 +281,7 @@ def _find(full_matrix: matrix.Matrix, case: str) -> matrix.ExpectedCase | None:
 
 
 def _with_toolchain(
-    declaration: model.Campaign, here: Site, item: matrix.ExpectedCase, name: str
+    declaration: campaign_file.Campaign, here: Site, item: matrix.ExpectedCase, name: str
 ) -> matrix.ExpectedCase:
     """The case of `item` with toolchain `name`; UserError if the site cannot launch it."""
     if name not in here.toolchains:
@@ -303,7 +304,7 @@ def _with_toolchain(
 
 def _search(
     here: Site,
-    declaration: model.Campaign,
+    declaration: campaign_file.Campaign,
     case: _Case,
     resume: bool | None,
     minutes: float,
@@ -314,11 +315,11 @@ def _search(
     `resume`: None to resume a search that has begun.  If interrupted, print the command `go_on` and
     exit with status 130.
     """
-    from roundtrip.campaign import session
-    from roundtrip.campaign.progress import TerminalProgress
     from roundtrip.cause import journal, page, steps
     from roundtrip.cause.checks import Checks
     from roundtrip.cause.facts import Causes, Ending
+    from roundtrip.measure import session
+    from roundtrip.measure.progress import TerminalProgress
 
     process.on_term()
     plan = steps.plan_blame(case.step, here.name)
@@ -360,7 +361,7 @@ def _search(
 
 
 def _root(
-    folder: Path, declaration: model.Campaign, here: Site, case_matrix: matrix.Matrix
+    folder: Path, declaration: campaign_file.Campaign, here: Site, case_matrix: matrix.Matrix
 ) -> tree.RunTree:
     """The run tree in the folder of a search, the parent of the arms' run trees."""
     state_files = sorted((folder / "tree").glob("*/*/*/state.json"))

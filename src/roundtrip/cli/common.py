@@ -64,11 +64,11 @@ def require_names(*names: str | None) -> None:
 
 def minutes(length: str, option: str = "--budget") -> float:
     """Parse ``90s``, ``20m`` or ``1h30m`` into minutes; UserError for other forms and for 0."""
-    from roundtrip.campaign import model  # commands that launch nothing do not need it
+    from roundtrip.measure import campaign_file  # commands that launch nothing do not need it
 
-    value = model.parse_minutes(length)
+    value = campaign_file.parse_minutes(length)
     if value is None:
-        raise UserError(f"{option} {length}: {model.DURATION}")
+        raise UserError(f"{option} {length}: {campaign_file.DURATION}")
     return value
 
 

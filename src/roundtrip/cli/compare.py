@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from roundtrip import paths
-from roundtrip.campaign import environment, matrix, model, tree
-from roundtrip.campaign.tree import revision
 from roundtrip.cli import app, common, current, process
 from roundtrip.cli.common import say
-from roundtrip.collect import analysis
 from roundtrip.errors import UserError, require_writable, writing
+from roundtrip.measure import analysis, campaign_file, environment, matrix, tree
+from roundtrip.measure.tree import revision
 from roundtrip.model import NAME_WORDS, is_name
 from roundtrip.sites import software
 from roundtrip.sites.site import Site
@@ -224,13 +223,15 @@ def ab(
     if run_tree:
         content = (run_tree.path / "campaign.toml").read_text(encoding="utf-8")
     else:
-        campaign_checks = model.load_campaign(
-            model.find_campaign(campaign, checkout / "campaigns")
+        campaign_checks = campaign_file.load_campaign(
+            campaign_file.find_campaign(campaign, checkout / "campaigns")
         ).checks
-        plans = model.select_checks(campaign_checks, checks or (), variables or ())
+        plans = campaign_file.select_checks(campaign_checks, checks or (), variables or ())
         seed = secrets.randbits(32) if order is Order.ABBA else None
-        content = model.campaign_text((base, new), plans, minutes, partitions or (), seed)
-    declaration = model.load_campaign(model.write_campaign(scratch, (base, new), content))
+        content = campaign_file.campaign_text((base, new), plans, minutes, partitions or (), seed)
+    declaration = campaign_file.load_campaign(
+        campaign_file.write_campaign(scratch, (base, new), content)
+    )
     declaration = replace(declaration, time_limit_minutes=minutes)
     try:
         plan = matrix.shared_cases(matrix.build_matrix(declaration, here), declaration)
@@ -253,7 +254,7 @@ def ab(
 
 
 def _measure(
-    declaration: model.Campaign,
+    declaration: campaign_file.Campaign,
     here: Site,
     plan: matrix.Matrix,
     run_tree: tree.RunTree,
@@ -265,11 +266,11 @@ def _measure(
 ) -> int:
     """Launch until enough is decided, show the comparison, and return the exit status."""
     # These take a second to load, which a fault in the arguments need not spend.
-    from roundtrip.campaign import session
-    from roundtrip.campaign.outcome import Outcome
-    from roundtrip.campaign.progress import TerminalProgress
-    from roundtrip.campaign.runner import Runner
     from roundtrip.compare.comparison import Watch
+    from roundtrip.measure import session
+    from roundtrip.measure.outcome import Outcome
+    from roundtrip.measure.progress import TerminalProgress
+    from roundtrip.measure.runner import Runner
 
     watch = Watch(run_tree.path, *toolchains, tell=say, fail_on=threshold)
     is_over, is_interrupted = False, False
@@ -317,7 +318,7 @@ def _measure(
 
 def _newest_run(base: str, new: str, site: str) -> tree.RunTree:
     """The newest run of the two toolchains on `site`, ended or not; UserError if there is none."""
-    folder = paths.runs() / model.campaign_name(base, new) / site
+    folder = paths.runs() / campaign_file.campaign_name(base, new) / site
     state_files = sorted(folder.glob("*/state.json"))
     if not state_files:
         raise UserError(f"no run of {base} against {new} on site '{site}' to resume", folder)

@@ -16,11 +16,11 @@ from rich.table import Table
 from roundtrip import paths
 from roundtrip.cli import app, common
 from roundtrip.cli.common import warn
-from roundtrip.collect import pseudonyms
 from roundtrip.errors import UserError, printable, require_writable, writing
+from roundtrip.measure import pseudonyms
 
 if TYPE_CHECKING:
-    from roundtrip.collect.pseudonyms import HostNames
+    from roundtrip.measure.pseudonyms import HostNames
     from roundtrip.report.confirmation import ConfirmationResult
     from roundtrip.report.nights import Line, NightVerdicts
 
@@ -116,8 +116,8 @@ def _judge_campaign(
 
     Warnings are printed.
     """
-    from roundtrip.collect import analysis, signature
     from roundtrip.history import annotations
+    from roundtrip.measure import analysis, signature
     from roundtrip.report import nights
 
     notes = annotations.load_site(site)
@@ -328,8 +328,8 @@ def calibrate(
     """
     import numpy as np  # these take a second, which other commands need not spend
 
-    from roundtrip.collect import analysis
     from roundtrip.history import annotations, detection
+    from roundtrip.measure import analysis
 
     folder, names = common.campaigns(reports, site, campaign)
     if write and write.exists():

@@ -16,12 +16,12 @@ import typer
 
 from roundtrip import paths
 from roundtrip.cli import app, common
-from roundtrip.collect.pseudonyms import PSEUDONYM
 from roundtrip.errors import UserError
+from roundtrip.measure.pseudonyms import PSEUDONYM
 
 if TYPE_CHECKING:
-    from roundtrip.collect.pseudonyms import HostNames
     from roundtrip.history.nodes import AbsentNode, SlowProcessor
+    from roundtrip.measure.pseudonyms import HostNames
     from roundtrip.stats.clocks import OddClock
     from roundtrip.stats.nodes.failures import FlakyNode
     from roundtrip.stats.nodes.judge import NodeVerdicts, Outlier
@@ -76,7 +76,7 @@ def nodes(
     Worst first; with the names of hosts, where the key of the site is at hand.  Exit status: 0 none
     is sick; 1 some are, or all launches on them failed in the newest night; 2 bad input.
     """
-    from roundtrip.collect import pseudonyms
+    from roundtrip.measure import pseudonyms
     from roundtrip.report import units  # takes a second, which others need not spend
 
     folder, names = common.campaigns(reports, site, campaign)
@@ -171,9 +171,9 @@ def _reasons(verdict: _Verdict) -> Iterator[tuple[str, str]]:
 
 def _read(reports: Path, campaign: str, site: str) -> _Verdict | None:
     """The verdict of all nights of a campaign; None if it is not over pairs of nodes."""
-    from roundtrip.collect import analysis
     from roundtrip.history import nodes, published
     from roundtrip.history.annotations import load_site
+    from roundtrip.measure import analysis
     from roundtrip.report import labels
     from roundtrip.stats.nodes.failures import find_flaky_nodes
 

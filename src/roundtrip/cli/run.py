@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from roundtrip import paths
-from roundtrip.campaign import environment, matrix, model, round_robin, tree
-from roundtrip.campaign.tree import revision
 from roundtrip.cli import app, common, current, process
 from roundtrip.cli.common import say
 from roundtrip.errors import UserError, writing
+from roundtrip.measure import campaign_file, environment, matrix, round_robin, tree
+from roundtrip.measure.tree import revision
 from roundtrip.sites import software
 from roundtrip.sites.site import Site
 
 if TYPE_CHECKING:
-    from roundtrip.campaign.outcome import Outlook
-    from roundtrip.campaign.runner import Runner
+    from roundtrip.measure.outcome import Outlook
+    from roundtrip.measure.runner import Runner
     from roundtrip.report.nights import NightVerdicts
     from roundtrip.stats.settings import Levels
 
@@ -69,13 +69,15 @@ def run(
     TERM (a scheduler's time limit) stops the run, and what is there is reported.
     """
     checkout = paths.checkout()
-    declaration = model.load_campaign(model.find_campaign(campaign, checkout / "campaigns"))
+    declaration = campaign_file.load_campaign(
+        campaign_file.find_campaign(campaign, checkout / "campaigns")
+    )
     here = Site(site, checkout)
     software.require_ready(here)
     plan = matrix.build_matrix(declaration, here)
     # These load SciPy, which a fault above does not need.
-    from roundtrip.campaign.outcome import Outcome, assess_claims
-    from roundtrip.collect import analysis
+    from roundtrip.measure import analysis
+    from roundtrip.measure.outcome import Outcome, assess_claims
 
     thresholds = analysis.for_site(site)
     round_robin.require_slurm(declaration, here, plan)
@@ -87,12 +89,12 @@ def run(
         _print_matrix(declaration, arrangement, outlook)
         return
     # These take a second to load, which a dry run or a fault in the campaign need not spend.
-    from roundtrip.campaign import session
-    from roundtrip.campaign.progress import TerminalProgress
-    from roundtrip.campaign.runner import Runner
     from roundtrip.cli import cause
     from roundtrip.cli.share import publish_run
     from roundtrip.history import annotations
+    from roundtrip.measure import session
+    from roundtrip.measure.progress import TerminalProgress
+    from roundtrip.measure.runner import Runner
 
     annotations.load_site(site)  # a fault in them ends the run before any launch
     if allow_mute:
@@ -178,8 +180,8 @@ def launch_confirmation(night: Runner, levels: Levels) -> None:
 
     A UserError becomes a warning: the night still gets its report.
     """
-    from roundtrip.campaign import runner
-    from roundtrip.campaign.outcome import Outcome
+    from roundtrip.measure import runner
+    from roundtrip.measure.outcome import Outcome
     from roundtrip.report import confirmation, units
     from roundtrip.stats.planning import recommended_launches
 
@@ -199,8 +201,8 @@ def launch_confirmation(night: Runner, levels: Levels) -> None:
 
 def _judge_night(run_dir: Path) -> NightVerdicts:
     """The verdicts on all series after this night, as its report will give them."""
-    from roundtrip.collect import bundle, manifest
     from roundtrip.history import annotations, ledger
+    from roundtrip.measure import bundle, manifest
     from roundtrip.report import data
     from roundtrip.report.sections import history
 
@@ -219,7 +221,7 @@ def tell_confirmation(run_dir: Path, revision: Path) -> frozenset[str]:
 
     Returns the keys of the confirmed series.
     """
-    from roundtrip.collect import records
+    from roundtrip.measure import records
     from roundtrip.report import confirmation, data, units
     from roundtrip.report.sections import history
     from roundtrip.stats.nights.newest import Confirmation
@@ -239,7 +241,7 @@ def tell_confirmation(run_dir: Path, revision: Path) -> frozenset[str]:
     )
 
 
-def _is_decided(bundle: Path, declaration: model.Campaign) -> bool:
+def _is_decided(bundle: Path, declaration: campaign_file.Campaign) -> bool:
     """Whether the report of this bundle decides anything; prints the reason if it does not."""
     from roundtrip.report import build, data
 
@@ -291,7 +293,7 @@ def _run_to_resume(
 
 
 def _print_matrix(
-    declaration: model.Campaign, arrangement: round_robin.Night, outlook: Outlook
+    declaration: campaign_file.Campaign, arrangement: round_robin.Night, outlook: Outlook
 ) -> None:
     for item in arrangement.matrix.expected:
         typer.echo(f"run   {item.launches(declaration.launches)} x {item.case.id}")

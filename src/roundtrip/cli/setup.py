@@ -16,13 +16,13 @@ from rich.text import Text
 
 from roundtrip import paths, studies
 from roundtrip.cli import app, common
-from roundtrip.collect import analysis
 from roundtrip.errors import UserError, writing
-from roundtrip.host import facts
-from roundtrip.host.doctor import can_measure, examine
-from roundtrip.toolchains.build import build, pending_plans
-from roundtrip.toolchains.plan import BuildError, Store, states
-from roundtrip.toolchains.spec import catalogue
+from roundtrip.measure import analysis
+from roundtrip.sites import machine
+from roundtrip.sites.doctor import can_measure, examine
+from roundtrip.sites.toolchains.build import build, pending_plans
+from roundtrip.sites.toolchains.plan import BuildError, Store, states
+from roundtrip.sites.toolchains.spec import catalogue
 
 _STYLES = {"ok": "green", "warn": "yellow", "impossible": "bold red"}
 #: The contents of a campaign folder in a wheel; a checkout is a campaign folder itself.
@@ -59,16 +59,16 @@ def doctor(
 
     Exit status: 0 measuring is possible; 1 it is not.
     """
-    packages = facts.campaign_packages()
-    versions = facts.installed_packages(packages)
+    packages = machine.campaign_packages()
+    versions = machine.installed_packages(packages)
     missing_packages = (
         None if versions is None else [name for name in packages if name not in versions]
     )
     toolchain_states = states(catalogue().available_toolchains, Store(paths.toolchains()))
-    host = facts.read_host()
+    host = machine.read_host()
     findings = examine(host, missing_packages, toolchain_states)
     if not quick and can_measure(findings):
-        from roundtrip.host import interference
+        from roundtrip.sites import interference
 
         levels = analysis.default().statistics
         findings += interference.findings(interference.measure(), levels, host.autogroup)

@@ -15,8 +15,8 @@ from roundtrip import files, paths
 from roundtrip import output as outputs
 from roundtrip.cli import app, common, current
 from roundtrip.cli.common import warn
-from roundtrip.collect import manifest, reader, signature
 from roundtrip.errors import UserError, writing
+from roundtrip.measure import manifest, reader, signature
 from roundtrip.model import NAME_WORDS, is_name
 
 if TYPE_CHECKING:
@@ -137,7 +137,7 @@ def _bundle(source: Path) -> Path:
             reader.require(bundle)
             return bundle
     if (source / "state.json").is_file():
-        from roundtrip.collect.bundle import build  # as above
+        from roundtrip.measure.bundle import build  # as above
 
         return build(source, tell=warn)
     raise UserError("neither a bundle nor the tree of a campaign run", source)
@@ -164,7 +164,7 @@ def collect(
 
     The last line names the bundle.  The same run always gives the same bundle.
     """
-    from roundtrip.collect import bundle  # takes a second to load
+    from roundtrip.measure import bundle  # takes a second to load
 
     typer.echo(f"bundle: {bundle.build(run_dir, tell=warn)}")
 
@@ -255,8 +255,8 @@ def bring(
     What is damaged is set aside with file and line, and the rest is taken.  What was imported
     before counts once.  Exit status: 0 all taken; 1 some set aside; 2 bad input, or nothing usable.
     """
-    from roundtrip.imported.bring import Options  # takes a second to load
-    from roundtrip.imported.bring import bring as bring_in
+    from roundtrip.history.imports import Options  # takes a second to load
+    from roundtrip.history.imports import bring as bring_in
     from roundtrip.sites.site import Site
 
     first, *rest = map(str, places)

@@ -15,7 +15,7 @@ from rich.table import Table
 from roundtrip import files, paths
 from roundtrip.cli import app, common
 from roundtrip.errors import UserError, writing
-from roundtrip.sites import data, live, probe, software, toolchains
+from roundtrip.sites import data, live, probe, programming_environments, software
 from roundtrip.sites import lock as locks
 from roundtrip.sites.check import check_site
 from roundtrip.sites.new import write_site
@@ -124,7 +124,7 @@ def lock(
     The active environment's lock file must also be what spack.yaml asks for on the active site.
     Exit status: 0 proved; 1 not so; 2 no lock file, a broken one, or one of another spack.yaml.
     """
-    lock_file = locks.read(file or toolchains.active_lock() or Path("spack.lock"))
+    lock_file = locks.read(file or programming_environments.active_lock() or Path("spack.lock"))
     active = os.environ.get("ROUNDTRIP_SITE")
     label: tuple[str, ...] = ()
     if active and file is None and (site := Site(active, paths.checkout())).spack:
@@ -132,7 +132,7 @@ def lock(
         label = site.declaration.label if site.declaration else ()
     status = print_findings(one_build_per_mpi(lock_file, label))
     table = Table("environment", "concrete spec", "MPI", "Boost", box=None)
-    for item in toolchains.toolchains(lock_file, label):
+    for item in programming_environments.toolchains(lock_file, label):
         mpi = f"{item.mpi.label} {item.mpi.hash[:7]}"
         table.add_row(item.name, item.root.hash[:7], mpi, f"{item.boost.label}")
     common.show(table)

@@ -268,7 +268,7 @@ class Watch:
     @property
     def pairs(self) -> int:
         """The number of rounds in which a launch of each toolchain passed."""
-        from roundtrip.collect.launches import scan  # comparisons of bundles do not need it
+        from roundtrip.measure.launches import scan  # comparisons of bundles do not need it
 
         rounds: dict[str, set[int | None]] = {self.base: set(), self.new: set()}
         for launch in scan(self.tree):
@@ -278,7 +278,7 @@ class Watch:
 
     def compare(self) -> Comparison:
         """The comparison of the launches so far; UserError if none completed."""
-        from roundtrip.collect import bundle  # as above
+        from roundtrip.measure import bundle  # as above
 
         with tempfile.TemporaryDirectory(prefix="roundtrip-ab-") as folder:
             bundle_data = data.read(bundle.build(self.tree, Path(folder)))

@@ -18,12 +18,12 @@ from typing import Any
 
 import polars as pl
 
-from roundtrip.collect import manifest
-from roundtrip.collect.bundle_rows import NODE_FACTS, TITLES
-from roundtrip.collect.columns import setting_texts
-from roundtrip.collect.reader import Reader
 from roundtrip.errors import UserError, writing
 from roundtrip.history import published
+from roundtrip.measure import manifest
+from roundtrip.measure.bundle_rows import NODE_FACTS, TITLES
+from roundtrip.measure.columns import setting_texts
+from roundtrip.measure.reader import Reader
 from roundtrip.report import data, labels
 from roundtrip.report.data import Data
 from roundtrip.report.sections.provenance import leaves, revision
@@ -215,7 +215,7 @@ class Sources:
         folder = self._folder(source).resolve()
         if folder not in self._data_by_folder:
             if (folder / "state.json").is_file():
-                from roundtrip.collect import bundle  # published reports do not need it
+                from roundtrip.measure import bundle  # published reports do not need it
 
                 target = self.scratch / f"{len(self._data_by_folder)}"
                 with writing(self.scratch):

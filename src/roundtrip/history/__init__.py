@@ -1,1 +1,1 @@
-"""The history of a site: what every published night measured, in one table."""
+"""The history of a site: what every published or imported night measured, in one table."""

@@ -15,8 +15,8 @@ from pydantic import AfterValidator, BeforeValidator, Field
 from pydantic_core import PydanticCustomError
 
 from roundtrip import files, paths, tables
-from roundtrip.collect import disclosure
 from roundtrip.errors import UserError, writing
+from roundtrip.measure import disclosure
 from roundtrip.model import Table
 
 FILE_NAME = "annotations.yaml"

@@ -21,11 +21,11 @@ from pathlib import Path
 import polars as pl
 
 from roundtrip import __version__, files
-from roundtrip.collect import pseudonyms, reader, signature
-from roundtrip.collect.columns import Schema
-from roundtrip.collect.night_rows import NIGHTS, PAIRS, PROVENANCE, SERIES
-from roundtrip.collect.signature import Signature
 from roundtrip.history import night
+from roundtrip.history.night_rows import NIGHTS, PAIRS, PROVENANCE, SERIES
+from roundtrip.measure import pseudonyms, reader, signature
+from roundtrip.measure.columns import Schema
+from roundtrip.measure.signature import Signature
 
 CACHE_FILE = ".history.zip"
 _INDEX, _PROOF = "index.json", "proof"

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from roundtrip.collect.night_rows import SERIES
 from roundtrip.errors import UserError
+from roundtrip.history.night_rows import SERIES
 from roundtrip.stats.nights.judge import fit_stretches, judge
 from roundtrip.stats.nights.series import rows
 from roundtrip.stats.nights.verdicts import SeriesHistory

@@ -12,14 +12,14 @@ from typing import Any
 import polars as pl
 
 from roundtrip import files
-from roundtrip.collect import bundle_tables
-from roundtrip.collect.bundle_rows import TITLES, Emulation, NodeRow
-from roundtrip.collect.manifest import Manifest
-from roundtrip.collect.pseudonyms import PSEUDONYM
-from roundtrip.collect.run_record import NODE_WORDS
 from roundtrip.errors import UserError, printable
+from roundtrip.measure import bundle_tables
+from roundtrip.measure.bundle_rows import TITLES, Emulation, NodeRow
+from roundtrip.measure.manifest import Manifest
+from roundtrip.measure.pseudonyms import PSEUDONYM
+from roundtrip.measure.run_record import NODE_WORDS
 from roundtrip.sites import lock as locks
-from roundtrip.sites.toolchains import toolchains
+from roundtrip.sites.programming_environments import toolchains
 
 #: Subject, name and value of a fact; the subject is an environment, a node, or "" for the site.
 Fact = tuple[str, str, str]

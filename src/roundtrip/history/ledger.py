@@ -12,19 +12,18 @@ from typing import Any
 
 import polars as pl
 
-from roundtrip import imported
-from roundtrip.collect import bundle_tables, manifest, night_rows, reader, signature
-from roundtrip.collect.columns import Row, columns
-from roundtrip.collect.manifest import Manifest
-from roundtrip.collect.night_rows import PAIRS, SERIES
-from roundtrip.collect.signature import Signature
 from roundtrip.errors import UserError
-from roundtrip.history import cache, night, nodes, published
+from roundtrip.history import cache, imported, night, night_rows, nodes, published
 from roundtrip.history.annotations import ACCEPTED as KIND
 from roundtrip.history.annotations import Annotation, mark, notes
 from roundtrip.history.cache import Cache
 from roundtrip.history.night import MeasuredNight
+from roundtrip.history.night_rows import PAIRS, SERIES
 from roundtrip.history.published import Revision
+from roundtrip.measure import bundle_tables, manifest, reader, signature
+from roundtrip.measure.columns import Row, columns
+from roundtrip.measure.manifest import Manifest
+from roundtrip.measure.signature import Signature
 
 #: Nights per table while reading: a compromise between number of calls and memory.
 _BATCH = 64

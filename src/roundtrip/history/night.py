@@ -10,16 +10,16 @@ from typing import Any
 
 import polars as pl
 
-from roundtrip.collect import analysis, bundle_tables, manifest, signature
-from roundtrip.collect.bundle_rows import CASES, LABELS, MEDIANS, Case, Median, PlaceRow, Sample
-from roundtrip.collect.columns import rules
-from roundtrip.collect.night_rows import NIGHTS, PAIRS, PROVENANCE, SERIES
-from roundtrip.collect.pseudonyms import PSEUDONYM
-from roundtrip.collect.signature import Signature
 from roundtrip.errors import UserError
 from roundtrip.history import facts, pairs, published
 from roundtrip.history.facts import Fact
+from roundtrip.history.night_rows import NIGHTS, PAIRS, PROVENANCE, SERIES
 from roundtrip.history.published import Revision
+from roundtrip.measure import analysis, bundle_tables, manifest, signature
+from roundtrip.measure.bundle_rows import CASES, LABELS, MEDIANS, Case, Median, PlaceRow, Sample
+from roundtrip.measure.columns import rules
+from roundtrip.measure.pseudonyms import PSEUDONYM
+from roundtrip.measure.signature import Signature
 from roundtrip.model import TIME
 from roundtrip.stats.summaries import with_ends
 from roundtrip.studies.derivation import METRICS

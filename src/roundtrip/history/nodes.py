@@ -13,14 +13,14 @@ import numpy as np
 import polars as pl
 
 from roundtrip import files
-from roundtrip.collect import bundle_tables, reader
-from roundtrip.collect.analysis import Disturbance
-from roundtrip.collect.bundle_rows import Case, DisturbanceRow, PlaceRow
-from roundtrip.collect.manifest import Manifest
-from roundtrip.collect.night_rows import NIGHTS
 from roundtrip.errors import UserError
 from roundtrip.history import pairs
+from roundtrip.history.night_rows import NIGHTS
 from roundtrip.history.pairs import BANDWIDTH, FAILURE, LATENCY, TAIL
+from roundtrip.measure import bundle_tables, reader
+from roundtrip.measure.analysis import Disturbance
+from roundtrip.measure.bundle_rows import Case, DisturbanceRow, PlaceRow
+from roundtrip.measure.manifest import Manifest
 from roundtrip.stats.clocks import ClockComparison, OddClock, odd_clocks
 from roundtrip.stats.nodes.failures import Outcomes
 from roundtrip.stats.nodes.judge import Measure, NodeVerdicts, judge

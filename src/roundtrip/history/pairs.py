@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from roundtrip.collect.night_rows import PAIRS
+from roundtrip.history.night_rows import PAIRS
 from roundtrip.sites.launching import ON_SOCKETS
 from roundtrip.stats.settings import NodeSettings
 from roundtrip.studies.derivation import METRICS

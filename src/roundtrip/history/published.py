@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from roundtrip import files
-from roundtrip.collect import manifest
 from roundtrip.errors import UserError
+from roundtrip.measure import manifest
 
 _Value = TypeVar("_Value")
 FACTS = "report.json"

@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 import polars as pl
 
 from roundtrip import studies
-from roundtrip.collect import disclosure
 from roundtrip.errors import printable
+from roundtrip.measure import disclosure
 from roundtrip.report import labels, units
 from roundtrip.report.audit import section as audit
 from roundtrip.report.audit.subject import Chapter

@@ -17,9 +17,9 @@ from typing import Any
 import polars as pl
 
 from roundtrip import files
-from roundtrip.collect import reader, records
-from roundtrip.collect.bundle_rows import MEDIANS
 from roundtrip.history import published
+from roundtrip.measure import reader, records
+from roundtrip.measure.bundle_rows import MEDIANS
 from roundtrip.report import data, units
 from roundtrip.report.blocks import (
     Block,

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import polars as pl
 
 from roundtrip import files
-from roundtrip.collect import analysis, bundle_tables, manifest
-from roundtrip.collect.bundle_rows import DISTURBANCE, MEDIANS, NODES, Sample
-from roundtrip.collect.columns import settings_by_launch
-from roundtrip.collect.night_rows import PAIRS
 from roundtrip.errors import UserError
 from roundtrip.history import ledger, nodes, pairs
 from roundtrip.history.ledger import Ledger
+from roundtrip.history.night_rows import PAIRS
+from roundtrip.measure import analysis, bundle_tables, manifest
+from roundtrip.measure.bundle_rows import DISTURBANCE, MEDIANS, NODES, Sample
+from roundtrip.measure.columns import settings_by_launch
 from roundtrip.report.pages.series import Origins
 from roundtrip.stats import sequential, verdicts
 from roundtrip.stats.settings import Levels

@@ -8,10 +8,10 @@ from typing import Any
 
 import polars as pl
 
-from roundtrip.collect.night_rows import SERIES
 from roundtrip.history import detection
 from roundtrip.history.annotations import Annotation
 from roundtrip.history.detection import SeriesNames
+from roundtrip.history.night_rows import SERIES
 from roundtrip.report import labels, units
 from roundtrip.report.blocks import Tone
 from roundtrip.report.pages.series import (

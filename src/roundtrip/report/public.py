@@ -19,12 +19,11 @@ from typing import Any
 
 import polars as pl
 
-from roundtrip import files, imported
-from roundtrip.collect import manifest, reader, signature
-from roundtrip.collect.manifest import Manifest
+from roundtrip import files
 from roundtrip.errors import UserError, printable, writing
-from roundtrip.history import published
-from roundtrip.imported import store
+from roundtrip.history import imported, published
+from roundtrip.measure import manifest, reader, signature
+from roundtrip.measure.manifest import Manifest
 from roundtrip.model import is_name
 from roundtrip.report import publish
 
@@ -160,7 +159,7 @@ def find_revisions(places: Iterable[Path]) -> list[Path]:
             folder = (place.parent if place.name == "report.html" else place).resolve()
         except RuntimeError:
             raise UserError("its symbolic links lead in a circle", place) from None
-        marks = [*folder.rglob(published.FACTS), *folder.rglob(store.SOURCE)]
+        marks = [*folder.rglob(published.FACTS), *folder.rglob(imported.SOURCE)]
         folders = {mark.parent for mark in marks}
         matches = {f for f in folders if _is_import(f) or published.number(f.name) is not None}
         if not matches:
@@ -189,7 +188,7 @@ def refusal(source: Path, public: Path) -> str:
     """The text of the UserError that `copy` raises before it rebuilds; "" if there is none."""
     try:
         if _is_import(source):
-            store.require_whole(source)
+            imported.require_whole(source)
         else:
             bundle_manifest, _, _ = _require_publishable(source)
             reader.require(source / published.BUNDLE)
@@ -244,14 +243,14 @@ def _copy_report(source: Path, public: Path) -> CopyResult:
 
 
 def _copy_import(source: Path, public: Path) -> CopyResult:
-    record = store.require_whole(source)
+    record = imported.require_whole(source)
     campaign, site_name = record.get("campaign"), record.get("site")
     for name in (campaign, site_name):
         if not isinstance(name, str) or not is_name(name):
-            raise UserError("no name of a campaign and a site", source / store.SOURCE)
+            raise UserError("no name of a campaign and a site", source / imported.SOURCE)
     with _site(public, str(campaign), str(site_name)) as site:
         (site / imported.FOLDER).mkdir(exist_ok=True)
-        digests = {name: publish.sha256(files.read_bytes(source / name)) for name in store.FILES}
+        digests = {name: publish.sha256(files.read_bytes(source / name)) for name in imported.FILES}
         return _copy(source, site / imported.FOLDER / source.name, digests)
 
 

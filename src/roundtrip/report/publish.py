@@ -24,12 +24,12 @@ from pathlib import Path
 from typing import Any
 
 from roundtrip import files
-from roundtrip.collect import manifest, signature
-from roundtrip.collect.manifest import Manifest
 from roundtrip.errors import UserError, writing
 from roundtrip.history import ledger, published
 from roundtrip.history.annotations import Annotation
 from roundtrip.history.published import BUNDLE, FACTS
+from roundtrip.measure import manifest, signature
+from roundtrip.measure.manifest import Manifest
 from roundtrip.report import data, painter, pdf, plain_tables, renderers
 from roundtrip.report.blocks import Report
 from roundtrip.report.build import Correction, build

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from roundtrip import studies
-from roundtrip.collect.columns import setting_texts
+from roundtrip.measure.columns import setting_texts
 from roundtrip.report import labels
 from roundtrip.report.data import Data
 from roundtrip.stats.rounds import Pairing, RoundLaunch, double_round_ratios, pair_by_round

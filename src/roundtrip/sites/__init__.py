@@ -1,1 +1,1 @@
-"""Sites: renders, checks and writes a site's folder, and reads its Spack lock file."""
+"""Sites: renders, checks and writes a site's folder; its toolchains, its Spack lock, its machine."""

@@ -14,8 +14,8 @@ import shutil
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from roundtrip.host.facts import read_host
 from roundtrip.sites import slurm
+from roundtrip.sites.machine import read_host
 from roundtrip.sites.slurm import Partition, SlurmFacts
 
 #: Without AVX-512 by default: it changes clocks, and few clusters have it in every node.

@@ -17,11 +17,10 @@ from typing import Any
 
 from roundtrip import paths
 from roundtrip.errors import UserError
-from roundtrip.host import facts
-from roundtrip.sites import data, launching, slurm, toolchains
+from roundtrip.sites import data, launching, machine, programming_environments, slurm
 from roundtrip.sites.data import Launch, Partition, SiteData
 from roundtrip.sites.launching import SIMULATED
-from roundtrip.toolchains.spec import Boost, Catalogue, Toolchain, catalogue
+from roundtrip.sites.toolchains.spec import Boost, Catalogue, Toolchain, catalogue
 
 
 def prebuilt_environment(
@@ -102,7 +101,9 @@ def built_names(environments: Sequence[Mapping[str, Any]]) -> list[str]:
     ]
     if not names:
         (system,) = environments[0]["target_systems"]
-        toolchains.warn_empty_site(system, f"no toolchain in {paths.toolchains()}: `make setup`")
+        programming_environments.warn_empty_site(
+            system, f"no toolchain in {paths.toolchains()}: `make setup`"
+        )
     return names
 
 
@@ -147,7 +148,7 @@ def _environments(name: str, site: SiteData, checkout: Path) -> list[dict[str, A
         return [{"name": key, **table, "target_systems": [name]} for key, table in tables]
     if site.software == "spack":
         starts = {mpi: _start(launch, site) for mpi, launch in site.launch.items()}
-        return toolchains.environments(name, starts, site.label)
+        return programming_environments.environments(name, starts, site.label)
     versions = catalogue(checkout)
     if site.transport:
         return [_over(name, key, site, versions) for key in site.transport]
@@ -218,7 +219,7 @@ def _jobs(partition: Partition) -> int:
 def _detected(site: SiteData) -> list[str]:
     """Return the features of every partition that follow from installed software."""
     if site.software == "spack":
-        return toolchains.spack_pvm()
+        return programming_environments.spack_pvm()
     return debian_pvm() if "pvm" in site.detect else []
 
 
@@ -233,7 +234,7 @@ def _extras(partition: Partition) -> dict[str, Any]:
         extras["processors"] = os.cpu_count()
     for key in ("cores", "sockets"):
         if extras.get(key) == "here":
-            extras[key] = getattr(facts.read_host(), key)
+            extras[key] = getattr(machine.read_host(), key)
     file = Path(extras.pop("size_from", ""))
     if file.is_file():
         extras |= slurm.partition_size(file.read_text(errors="replace"), partition.name)
@@ -246,7 +247,7 @@ def _environs(
     if partition.environs is not None:
         return list(partition.environs)
     if site.software == "spack":
-        return toolchains.installed_names(environments, partition.without)
+        return programming_environments.installed_names(environments, partition.without)
     conditions = {name: transport.unless for name, transport in site.transport.items()}
     exclusions = {name for name, key in conditions.items() if key and site.condition[key]}
     return [name for name in built_names(environments) if name not in exclusions]

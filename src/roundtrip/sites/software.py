@@ -24,7 +24,7 @@ from typing import Any
 from roundtrip import tables
 from roundtrip.errors import UserError
 from roundtrip.sites import lock as locks
-from roundtrip.sites import slurm, toolchains
+from roundtrip.sites import programming_environments, slurm
 from roundtrip.sites.data import SiteData
 from roundtrip.sites.lock import Concrete, Lock
 from roundtrip.sites.site import Finding, Site, last_line, summarise
@@ -208,7 +208,7 @@ def check_schema(folder: Path, environment: Path) -> list[Finding]:
 
 def check_lock_file(site: Site) -> list[Finding]:
     """Check that the active lock has one build per MPI, the matrix, and a spec per toolchain."""
-    file = toolchains.active_lock()
+    file = programming_environments.active_lock()
     if file is None:
         return [Finding("not checked", "lock file", "no concretized Spack environment is active")]
     try:
@@ -290,7 +290,7 @@ def split_labels(lock: Lock, label: Sequence[str]) -> list[str]:
     """Return the lines of `locks.split_builds`, with MPIs named by `label`, and `split_targets`."""
 
     def title(mpi: Concrete) -> str:
-        name = toolchains.mpi_name(mpi, lock, label)
+        name = programming_environments.mpi_name(mpi, lock, label)
         return f"{mpi.label} ({name})" if label else mpi.label
 
     return locks.split_builds(lock, title) + locks.split_targets(lock)
@@ -298,7 +298,7 @@ def split_labels(lock: Lock, label: Sequence[str]) -> list[str]:
 
 def one_to_one(lock: Lock, environs: Sequence[Mapping[str, Any]]) -> list[Finding]:
     """Check that ReFrame environments and roots of the lock correspond one to one."""
-    roots = toolchains.workload_roots(lock)
+    roots = programming_environments.workload_roots(lock)
     faults = []
     owners: dict[str, str] = {}
     for environ in environs:
@@ -323,7 +323,7 @@ def require_ready(site: Site) -> None:
     """UserError with the next step unless the site is ready, as it is without a Spack part."""
     if site.spack is None:
         return
-    file = toolchains.active_lock()
+    file = programming_environments.active_lock()
     if file is None:
         raise UserError(_no_lock(site))
     lock = locks.read(file)

@@ -18,10 +18,10 @@ from typing import Any
 import yaml  # type: ignore[import-untyped]
 
 from roundtrip import paths, tables
-from roundtrip.host.facts import installed_packages, upstream
 from roundtrip.sites import launching, slurm, software
+from roundtrip.sites.machine import installed_packages, upstream
 from roundtrip.sites.probe import USUAL_TARGET, Facts, Library
-from roundtrip.toolchains.prefixes import write_wrapper
+from roundtrip.sites.toolchains.prefixes import write_wrapper
 
 # Spack's recipe of Open MPI asks for `mpic++`.
 _WRAPPERS = ("mpicc", "mpicxx", "mpic++", "mpif77", "mpif90", "mpifort", "mpirun", "mpiexec")

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from roundtrip import files
-from roundtrip.collect import samples
 from roundtrip.errors import UserError
+from roundtrip.measure import samples
 
 #: Entries of run.json that such programs do not print; a converter replaces those it knows.
 _UNKNOWN_ENTRIES: dict[str, Any] = {

@@ -18,7 +18,7 @@ from typing import Any, Generic, TypeVar
 
 import polars as pl
 
-from roundtrip.collect.columns import setting_texts
+from roundtrip.measure.columns import setting_texts
 from roundtrip.report import labels, units
 from roundtrip.report.data import Data
 from roundtrip.report.units import Level

@@ -20,7 +20,7 @@ from roundtrip.report.units import Unit
 if TYPE_CHECKING:
     import polars as pl
 
-    from roundtrip.collect.analysis import Analysis
+    from roundtrip.measure.analysis import Analysis
     from roundtrip.model import Record, Table
     from roundtrip.report.blocks import Part
     from roundtrip.report.data import Data

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from roundtrip.collect import analysis
+from roundtrip.measure import analysis
 from roundtrip.stats.nights.judge import judge
 from roundtrip.stats.nights.verdicts import SeriesHistory, Verdict
 

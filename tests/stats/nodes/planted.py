@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from roundtrip.collect import analysis
+from roundtrip.measure import analysis
 from roundtrip.stats.nodes.judge import Measure, NodeVerdicts, judge
 from roundtrip.stats.nodes.launches import Launches
 from tools.calibration.nodes import design

@@ -7,8 +7,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from roundtrip.collect import samples
 from roundtrip.errors import UserError
+from roundtrip.measure import samples
 from roundtrip.studies.ddtbench import STUDY
 from roundtrip.studies.ddtbench import derived as ddtbench
 

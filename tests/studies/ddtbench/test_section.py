@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from support.synthetic import Tree
 
-from roundtrip.collect import bundle, samples
-from roundtrip.collect.night_rows import SERIES
+from roundtrip.history.night_rows import SERIES
+from roundtrip.measure import bundle, samples
 from roundtrip.report import data, renderers
 from roundtrip.report.blocks import Cell, Part, Table
 from roundtrip.report.build import build

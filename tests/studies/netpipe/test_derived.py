@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from roundtrip.collect import samples
 from roundtrip.errors import UserError
+from roundtrip.measure import samples
 from roundtrip.studies.derivation import ratios_within_launch
 from roundtrip.studies.netpipe import ARMS, BASE, HALF_ROUND_TRIP, PER_MESSAGE, STUDY, derived
 

@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 from support import synthetic
 
-from roundtrip.collect import bundle
+from roundtrip.measure import bundle
 from roundtrip.report import data, renderers
 from roundtrip.report.blocks import Gallery, Paragraph, Part, Report, Table, Text, plain_text
 from roundtrip.report.build import build

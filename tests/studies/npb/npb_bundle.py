@@ -9,9 +9,9 @@ from typing import Any, cast
 import polars as pl
 
 from roundtrip import studies
-from roundtrip.collect import analysis, bundle_tables, samples
-from roundtrip.collect.bundle_rows import DETAIL_ROWS, PLACEMENT, POINTS
-from roundtrip.collect.columns import columns, setting_rows
+from roundtrip.measure import analysis, bundle_tables, samples
+from roundtrip.measure.bundle_rows import DETAIL_ROWS, PLACEMENT, POINTS
+from roundtrip.measure.columns import columns, setting_rows
 from roundtrip.report.blocks import Cell, Part, Table
 from roundtrip.report.data import Data
 from roundtrip.stats.verdicts import judge

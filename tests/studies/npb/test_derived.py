@@ -8,8 +8,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from roundtrip.collect import samples
 from roundtrip.errors import UserError
+from roundtrip.measure import samples
 from roundtrip.studies.npb import derived, legal_ranks
 from roundtrip.studies.npb import upstream as npb_upstream
 

@@ -14,13 +14,13 @@ from typing import Any
 
 import pytest
 
-from roundtrip.collect import bundle, launches, samples
 from roundtrip.errors import UserError
+from roundtrip.measure import bundle, launches, samples
 from roundtrip.report import data
 from roundtrip.report.blocks import plain_text
 from roundtrip.report.build import build
 from roundtrip.report.painter import drawing
-from roundtrip.simgrid import Platform, Trace
+from roundtrip.sites.simgrid import Platform, Trace
 from roundtrip.studies.npb import sweep
 from roundtrip.studies.npb.hostspeeds import BenchmarkCurves, read_curves
 

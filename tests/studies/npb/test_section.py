@@ -11,8 +11,8 @@ from studies.npb.npb_bundle import numbers, part, row, table
 from support.bundles import with_medians
 
 from roundtrip import studies
-from roundtrip.collect.columns import setting_rows
-from roundtrip.collect.night_rows import SERIES
+from roundtrip.history.night_rows import SERIES
+from roundtrip.measure.columns import setting_rows
 from roundtrip.report import renderers, units
 from roundtrip.report.blocks import Items, Part, Report
 from roundtrip.report.data import Data

@@ -119,7 +119,7 @@ def test_what_is_slower_than_npb_itself_is_a_warning(
 def test_warnings_are_notices_and_a_file_that_is_verified(
     make_tree: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from roundtrip.collect import bundle
+    from roundtrip.measure import bundle
 
     tree = make_tree(launches=6, environs=("openmpi41-boost181",))
     folder = bundle.build(tree.path)

@@ -7,7 +7,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from roundtrip.collect import analysis, samples
+from roundtrip.measure import analysis, samples
 from roundtrip.studies.derivation import SPEEDS
 from roundtrip.studies.osu import STUDY
 from roundtrip.studies.osu import derived as osu

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from roundtrip.collect import records, samples
 from roundtrip.errors import UserError
+from roundtrip.measure import records, samples
 from roundtrip.studies.osu import output as osu_output
 from roundtrip.studies.osu.derived import BENCHMARKS
 

@@ -11,10 +11,10 @@ import pytest
 from support.bundles import with_medians
 
 from roundtrip import studies
-from roundtrip.collect import analysis, samples
-from roundtrip.collect.bundle_rows import PLACEMENT, POINTS
-from roundtrip.collect.columns import setting_rows
-from roundtrip.collect.night_rows import SERIES
+from roundtrip.history.night_rows import SERIES
+from roundtrip.measure import analysis, samples
+from roundtrip.measure.bundle_rows import PLACEMENT, POINTS
+from roundtrip.measure.columns import setting_rows
 from roundtrip.report.blocks import Part, Table
 from roundtrip.report.data import Data
 from roundtrip.report.pages import series

@@ -7,7 +7,7 @@ import math
 import polars as pl
 import pytest
 
-from roundtrip.collect import samples
+from roundtrip.measure import samples
 from roundtrip.studies.ring import derived as ring
 from roundtrip.studies.ring.curves import Panel
 

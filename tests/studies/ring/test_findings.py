@@ -6,7 +6,7 @@ from itertools import product
 
 import pytest
 
-from roundtrip.collect import analysis
+from roundtrip.measure import analysis
 from roundtrip.stats.summaries import Interval
 from roundtrip.stats.verdicts import ClaimVerdict, Verdict
 from roundtrip.studies.findings import comparison, worst_tone

@@ -7,8 +7,8 @@ from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from roundtrip.collect import analysis
-from roundtrip.collect.columns import setting_texts
+from roundtrip.measure import analysis
+from roundtrip.measure.columns import setting_texts
 from roundtrip.report import units
 from roundtrip.report.audit.subject import (
     Number,

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import polars as pl
 
-from roundtrip.collect.analysis import Analysis
+from roundtrip.measure.analysis import Analysis
 from roundtrip.report.blocks import (
     Block,
     Cell,

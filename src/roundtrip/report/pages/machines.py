@@ -17,10 +17,10 @@ import polars as pl
 from pydantic import BaseModel, ConfigDict, Field
 
 from roundtrip import studies
-from roundtrip.collect.analysis import Analysis
-from roundtrip.collect.night_rows import SERIES
 from roundtrip.errors import UserError
 from roundtrip.history import facts
+from roundtrip.history.night_rows import SERIES
+from roundtrip.measure.analysis import Analysis
 from roundtrip.report import labels, speeds, units
 from roundtrip.report.data import Data
 from roundtrip.report.pages.history import History

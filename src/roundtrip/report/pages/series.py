@@ -21,8 +21,8 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from roundtrip.collect.night_rows import SERIES
-from roundtrip.collect.pseudonyms import PSEUDONYM
+from roundtrip.history.night_rows import SERIES
+from roundtrip.measure.pseudonyms import PSEUDONYM
 from roundtrip.report import units
 
 #: The night of a step is an estimate: changes up to this many nights away may explain it.

@@ -21,13 +21,13 @@ from typing import Any
 import polars as pl
 from pydantic import BaseModel, ConfigDict
 
-from roundtrip import files, imported, paths
-from roundtrip.collect import analysis, pseudonyms, reader
-from roundtrip.collect.night_rows import SERIES
+from roundtrip import files, paths
 from roundtrip.errors import UserError, writing
 from roundtrip.history import annotations as remarks
-from roundtrip.history import detection, ledger, published
+from roundtrip.history import detection, imported, ledger, published
 from roundtrip.history.annotations import Annotation
+from roundtrip.history.night_rows import SERIES
+from roundtrip.measure import analysis, pseudonyms, reader
 from roundtrip.report import confirmation, data, labels, renderers
 from roundtrip.report.blocks import Strong
 from roundtrip.report.data import Data

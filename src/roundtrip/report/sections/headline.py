@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from roundtrip.collect.columns import setting_texts
+from roundtrip.measure.columns import setting_texts
 from roundtrip.report import labels, units
 from roundtrip.report.blocks import Answer, Cell, Column, Table, answer, number_columns
 from roundtrip.report.data import Data

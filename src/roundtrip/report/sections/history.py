@@ -8,10 +8,10 @@ from typing import Any
 
 import polars as pl
 
-from roundtrip.collect.night_rows import PROVENANCE, SERIES
 from roundtrip.history import night
 from roundtrip.history.annotations import accepted_levels, mark, omissions
 from roundtrip.history.facts import bundle_facts
+from roundtrip.history.night_rows import PROVENANCE, SERIES
 from roundtrip.report import confirmation, nights, units
 from roundtrip.report.blocks import (
     Answer,

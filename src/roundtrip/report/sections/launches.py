@@ -9,9 +9,9 @@ from dataclasses import replace
 
 import polars as pl
 
-from roundtrip.collect import completion, identity, scheduler_log
-from roundtrip.collect.bundle_rows import STATUSES
-from roundtrip.collect.completion import Counts, count_launches
+from roundtrip.measure import completion, identity, scheduler_log
+from roundtrip.measure.bundle_rows import STATUSES
+from roundtrip.measure.completion import Counts, count_launches
 from roundtrip.report import labels, units
 from roundtrip.report.blocks import (
     Answer,

@@ -7,10 +7,10 @@ from typing import Any
 
 import polars as pl
 
-from roundtrip.collect import signature
-from roundtrip.collect.bundle_rows import NODE_FACTS
-from roundtrip.collect.environment import WITHHELD
-from roundtrip.collect.run_record import NODE_WORDS
+from roundtrip.measure import signature
+from roundtrip.measure.bundle_rows import NODE_FACTS
+from roundtrip.measure.public_environment import WITHHELD
+from roundtrip.measure.run_record import NODE_WORDS
 from roundtrip.report import units
 from roundtrip.report.blocks import (
     Block,

@@ -20,7 +20,7 @@ from roundtrip.studies.study import (
 )
 
 if TYPE_CHECKING:
-    from roundtrip.collect.analysis import Analysis
+    from roundtrip.measure.analysis import Analysis
 
 MANUAL, DDT, PACK_DDT, REFERENCE = "manual", "mpi_ddt", "mpi_pack_ddt", "reference"
 TUNED = "manual-tuned"

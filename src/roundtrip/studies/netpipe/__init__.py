@@ -20,7 +20,7 @@ from roundtrip.studies.study import (
 )
 
 if TYPE_CHECKING:
-    from roundtrip.collect.analysis import Analysis
+    from roundtrip.measure.analysis import Analysis
 
 #: Metrics: half the round trip of a message, or the time of each message in a stream.
 HALF_ROUND_TRIP, PER_MESSAGE = "half_round_trip_time", "time_per_message"

@@ -12,7 +12,7 @@ from typing import Any
 
 import polars as pl
 
-from roundtrip.collect.columns import setting_number
+from roundtrip.measure.columns import setting_number
 from roundtrip.report import labels, units
 from roundtrip.report.blocks import Cell, Gallery
 from roundtrip.report.data import Data

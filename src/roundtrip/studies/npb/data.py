@@ -14,7 +14,7 @@ from typing import Any
 
 import polars as pl
 
-from roundtrip.collect.columns import setting_texts
+from roundtrip.measure.columns import setting_texts
 from roundtrip.report import labels, units
 from roundtrip.report.blocks import Cell
 from roundtrip.report.data import Data

@@ -2,7 +2,7 @@
 
     python -m roundtrip.studies.npb.sweep --program build/npb --platform grid.xml --benchmark MG
 
-Both are recorded once and replayed at each point (`roundtrip.simgrid`), and every point is
+Both are recorded once and replayed at each point (`roundtrip.sites.simgrid`), and every point is
 a simulation with a file of its own in ``points/``.  samples.csv has a row for each point: its case
 is ``<benchmark>/<class>/<Mflop/s of a host>``, its variant `ONE_CLUSTER_VARIANT` or
 `two_clusters_variant(rtt_ms)`.  Files of what was measured elsewhere (`marks`) are copied into
@@ -22,9 +22,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from roundtrip import files, simgrid
+from roundtrip import files
 from roundtrip.errors import UserError
-from roundtrip.simgrid import RUN, Trace, record, replay
+from roundtrip.sites import simgrid
+from roundtrip.sites.simgrid import RUN, Trace, record, replay
 from roundtrip.studies import foreign
 from roundtrip.studies.npb import STUDY, marks
 

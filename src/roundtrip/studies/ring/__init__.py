@@ -24,7 +24,7 @@ from roundtrip.studies.study import (
 )
 
 if TYPE_CHECKING:
-    from roundtrip.collect.analysis import Analysis
+    from roundtrip.measure.analysis import Analysis
 
 METRIC, LAP = "time_per_pass", "lap_time"
 REGION = "region"

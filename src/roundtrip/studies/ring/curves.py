@@ -14,7 +14,7 @@ from typing import Any
 
 import polars as pl
 
-from roundtrip.collect.columns import setting_number
+from roundtrip.measure.columns import setting_number
 from roundtrip.report import units
 from roundtrip.report.blocks import Gallery
 from roundtrip.report.data import Data

@@ -1,1 +1,0 @@
-"""Builds the bundle of a campaign run from its raw files."""

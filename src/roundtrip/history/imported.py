@@ -1,0 +1,315 @@
+"""Imported values: their rows, their store, and the nights that are formed from them.
+
+The folder of an import, ``<campaign>/<site>/imported/<digest>/``, has values.parquet, source.json
+(the files, with their sha256) and set-aside.txt, and is never overwritten.  `read` forms nights
+from all imports together, so that a log that has grown, or a report beside a log, counts no value
+twice.
+
+If a report or a database names the session, a night is one session.  Performance logs do not name
+it: then a night lasts from noon to noon, UTC, and begins when its first job ended.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, tzinfo
+from pathlib import Path
+from typing import Annotated, Any
+
+import polars as pl
+from pydantic import Field
+
+from roundtrip import files
+from roundtrip.errors import UserError, writing
+from roundtrip.history import night_rows
+from roundtrip.measure import bundle_tables, reader
+from roundtrip.measure.columns import Row, Rule, columns
+from roundtrip.measure.samples import LEAST_VALUE, MOST_VALUE
+from roundtrip.model import json_schema
+from roundtrip.stats.summaries import median_intervals
+
+_Name = Annotated[str, Field(max_length=200)]
+_Long = Annotated[str, Field(max_length=1000)]
+_Measured = Annotated[float, Field(ge=LEAST_VALUE, le=MOST_VALUE)]
+
+
+class LoggedValue(Row):
+    """A value as a reader makes it of a file; no name is replaced by a pseudonym yet.
+
+    `name` is ReFrame's name of the test with its parameters; `time` (UTC) is when its job ended,
+    null where only the session is known; `hosts` are joined by ",".  A limit that there is none of
+    is null.  `facts` is a JSON object about the session.
+    """
+
+    line: int
+    time: datetime | None
+    session: datetime | None
+    session_end: datetime | None
+    name: _Long
+    system: _Name
+    partition: _Name
+    environ: _Name
+    hosts: Annotated[str, Field(max_length=100_000)]
+    modules: _Long
+    facts: str
+    metric: _Long
+    value: float
+    unit: _Name
+    lower: float | None
+    upper: float | None
+
+
+class Value(Row):
+    """A row of ``values.parquet``: what is kept, with names of hosts replaced.
+
+    `digest` is the sha256 of the file that the value stood in.
+    """
+
+    extra_rules = (
+        Rule(
+            "time",
+            pl.col("time").is_not_null() | pl.col("session").is_not_null(),
+            "the time of a value, nor is that of its session",
+        ),
+    )
+
+    time: datetime | None
+    session: datetime | None
+    session_end: datetime | None
+    case_id: str
+    case: str
+    environ: str
+    nodes: str
+    modules: str
+    facts: str
+    metric: str
+    unit: str
+    value: _Measured
+    lower_is_better: bool
+    digest: str
+
+
+LOGGED_VALUES, VALUES = columns(LoggedValue), columns(Value)
+#: Limits of times: the year before ReFrame's first performance log, and the far future.
+MIN_TIME, MAX_TIME = datetime(2010, 1, 1), datetime(2200, 1, 1)
+#: Length limit of each text, characters.
+MAX_LENGTHS = {
+    name: schema["maxLength"]
+    for name, schema in json_schema(LoggedValue)["properties"].items()
+    if "maxLength" in schema
+}
+
+
+def parse_time(text: str, zone: tzinfo) -> datetime | None:
+    """Return the ISO 8601 time `text` in UTC; without a zone it is in `zone`.  None for no time."""
+    try:
+        time = datetime.fromisoformat(text)
+        aware = time if time.tzinfo else time.replace(tzinfo=zone)
+        return aware.astimezone(UTC).replace(tzinfo=None)
+    except (ValueError, OverflowError):
+        return None
+
+
+def parse_times(texts: pl.Series, zone: tzinfo) -> pl.Series:
+    """As `parse_time`, for each text: ReFrame's usual form in bulk, other texts once each."""
+    zoned_times = texts.str.to_datetime("%Y-%m-%dT%H:%M:%S%:z", time_unit="us", strict=False)
+    utc_times = zoned_times.dt.replace_time_zone(None)
+    rest = texts.filter(utc_times.is_null() & texts.is_not_null()).unique()
+    if rest.is_empty():
+        return utc_times
+    times = {text: parse_time(text, zone) for text in rest}
+    rest_times = texts.replace_strict(times, default=None, return_dtype=pl.Datetime("us"))
+    return utc_times.zip_with(utc_times.is_not_null(), rest_times)
+
+
+@dataclass(frozen=True)
+class Reject:
+    """A rejected part of a file: the line where it begins (0: the whole file), and why."""
+
+    line: int
+    reason: str
+
+
+@dataclass
+class ParsedFile:
+    """Content of a file: values (`LOGGED_VALUES`), rejects, number of rows without a value."""
+
+    rows: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=LOGGED_VALUES))
+    rejects: list[Reject] = field(default_factory=list)
+    empty_rows: int = 0
+
+    def reject(self, line: int, reason: str) -> None:
+        """Add a reject."""
+        self.rejects.append(Reject(line, reason))
+
+
+FOLDER = "imported"
+SOURCE, _VALUES, _REJECTS = "source.json", "values.parquet", "set-aside.txt"
+FILES = (SOURCE, _VALUES, _REJECTS)
+
+
+def write(folder: Path, values: pl.DataFrame, source: dict[str, Any], messages: list[str]) -> Path:
+    """Write an import into `folder`; return its own folder, which may exist already.
+
+    Two processes that write the same import leave one folder.  UserError if writing fails.
+    """
+    identity = json.dumps([source["files"], source["options"]], sort_keys=True)
+    target = folder / hashlib.sha256(identity.encode()).hexdigest()[:16]
+    if target.is_dir():
+        return target
+    with writing(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        partial = files.partial_folder(folder)
+        try:
+            partial.chmod(0o755)
+            bundle_tables.write_frame(values.select(*VALUES), partial / _VALUES)
+            digest = hashlib.sha256((partial / _VALUES).read_bytes()).hexdigest()
+            text = json.dumps({"schema": 1, **source, "values": digest}, indent=1, sort_keys=True)
+            (partial / SOURCE).write_text(text + "\n", encoding="utf-8")
+            lines = "".join(f"{line}\n" for line in messages)
+            (partial / _REJECTS).write_text(lines, encoding="utf-8")
+            partial.rename(target)
+        except OSError:
+            if not target.is_dir():  # else another process was first
+                raise
+        finally:
+            shutil.rmtree(partial, ignore_errors=True)
+    return target
+
+
+def read(folder: Path) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Return nights and provenance, columns `NIGHTS` and `PROVENANCE`, of all imports in `folder`.
+
+    Both are empty without imports.  UserError for a damaged or foreign import.
+    """
+    folders = sorted(path for path in folder.glob("*") if not path.name.startswith("."))
+    if not folders:
+        return pl.DataFrame(schema=night_rows.NIGHTS), pl.DataFrame(schema=night_rows.PROVENANCE)
+    for path in folders:
+        require_whole(path)
+    reader.require(folder)
+    frames = form_nights(pl.concat([read_values(path / _VALUES) for path in folders]))
+    for row, frame in ((night_rows.Night, frames[0]), (night_rows.Fact, frames[1])):
+        bundle_tables.require_rows(frame, row, folder)
+    return frames
+
+
+def require_whole(path: Path) -> dict[str, Any]:
+    """Return source.json of the import in `path`; UserError if its values have another sha256."""
+    source = files.read_json(path / SOURCE)
+    if not isinstance(source, dict) or source.get("schema") != 1:
+        raise UserError("not of an import: right is schema 1", path / SOURCE)
+    digest = hashlib.sha256(files.read_bytes(path / _VALUES)).hexdigest()
+    if source.get("values") != digest:
+        raise UserError("not the values that source.json has the sha256 of", path / _VALUES)
+    return source
+
+
+def read_values(file: Path) -> pl.DataFrame:
+    """Return the table of an import, columns `VALUES`; UserError for a broken or other table."""
+    with bundle_tables.decoding(file):
+        table = pl.read_parquet(file)
+    if dict(table.schema) != VALUES:
+        raise UserError("not a table of imported values: its columns differ", file)
+    bundle_tables.require_rows(table, Value, file)
+    for text in table["facts"].unique():
+        facts = files.parse_json(text, file)
+        if not isinstance(facts, dict) or not all(isinstance(fact, str) for fact in facts.values()):
+            raise UserError("facts of a session are no texts", file)
+    return table.select(*VALUES)
+
+
+#: Columns that identify a value in all logs and reports.
+_VALUE = ["case_id", "metric", "unit", "value"]
+_CONFIDENCE = 0.95
+_LATE = pl.duration(minutes=1)  # by which a job's end may seem later than its session's
+
+
+def without_repeats(values: pl.DataFrame) -> pl.DataFrame:
+    """Return `values`, columns `VALUES`, without repeats from other imports, logs and reports.
+
+    A log has whole seconds, and no session; a report of data version 3 has no times of jobs.
+    """
+    rows = values.sort(
+        pl.col("session").is_null(), pl.col("nodes") == "", "session", "digest", maintain_order=True
+    ).with_columns(second=pl.col("time").dt.truncate("1s"))
+    is_timed = pl.col("time").is_not_null()
+    timed_rows = _first(rows.filter(is_timed), *_VALUE, "second").with_row_index("log")
+    untimed_rows = _first(rows.filter(~is_timed), *_VALUE, "session").with_row_index("report")
+    pairs = _pairs(timed_rows, untimed_rows)
+    merged_rows = timed_rows.join(pairs, on="log", how="left", maintain_order="left").with_columns(
+        session=pl.coalesce("session", "session_reported"),
+        session_end=pl.coalesce("session_end", "session_end_reported"),
+        facts=pl.coalesce("facts_reported", "facts"),
+        nodes=pl.when(pl.col("nodes") == "")
+        .then(pl.col("nodes_reported").fill_null(""))
+        .otherwise("nodes"),
+    )
+    unpaired_rows = untimed_rows.join(pairs, on="report", how="anti")
+    return pl.concat([merged_rows.select(*VALUES), unpaired_rows.select(*VALUES)]).sort(
+        *VALUES, nulls_last=True
+    )
+
+
+def _pairs(logs: pl.DataFrame, reports: pl.DataFrame) -> pl.DataFrame:
+    """Return pairs of equal rows of logs and of reports without times, each row at most once."""
+    columns = ["session", "session_end", "nodes", "facts"]
+    reported = reports.select(*_VALUE, "report", pl.col(columns).name.suffix("_reported"))
+    pairs = logs.select(*_VALUE, "log", "second", "session").join(
+        reported, on=_VALUE, maintain_order="left"
+    )
+    session, begin = pl.col("session"), pl.col("session_reported")
+    end = pl.col("session_end_reported") + _LATE
+    is_same_session = session.is_null() | (session == begin)
+    is_in_session = pl.col("second").is_between(begin.dt.truncate("1s"), end)
+    pairs = _first(_first(pairs.filter(is_same_session, is_in_session), "log"), "report")
+    return pairs.select("log", "report", *(f"{name}_reported" for name in columns))
+
+
+def _first(rows: pl.DataFrame, *keys: str) -> pl.DataFrame:
+    return rows.unique([*keys], keep="first", maintain_order=True)
+
+
+def form_nights(values: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Return frames with columns `NIGHTS` and `PROVENANCE` for `values`, columns `VALUES`."""
+    rows = _with_night(without_repeats(values)).with_columns(
+        study=pl.lit("imported"),
+        variant=pl.col("metric"),
+        size_bytes=pl.lit(0, pl.Int64),
+        phase=pl.lit("measure"),
+    )
+    keys = ["night", *night_rows.SERIES, "nodes"]
+    facts = rows.group_by(keys).agg(
+        pl.col("digest").first(), pl.col("lower_is_better").drop_nulls().last()
+    )
+    nights = (
+        median_intervals(rows, keys, "value", _CONFIDENCE)
+        .join(facts, on=keys, nulls_equal=True)
+        .with_columns(
+            launches="n", disturbed=pl.lit(0, pl.Int64), left_out=pl.lit(""), foreign=pl.lit(True)
+        )
+    )
+    return nights.select(*night_rows.NIGHTS).sort(keys), _provenance(rows)
+
+
+def _with_night(values: pl.DataFrame) -> pl.DataFrame:
+    """Add `night`, its start; `digest` becomes the smallest digest of the night's files."""
+    noon = (pl.col("time") - pl.duration(hours=12)).dt.date()
+    first = pl.col("time").min().over(noon, pl.col("session").is_null())
+    begins = pl.coalesce("session", first)
+    rows = values.with_columns(night=begins.dt.strftime("%Y-%m-%dT%H:%M:%SZ"))
+    return rows.with_columns(pl.col("digest").min().over("night"))
+
+
+def _provenance(values: pl.DataFrame) -> pl.DataFrame:
+    """Return each night's facts of its session, and modules of its environments."""
+    rows = set()
+    sources = values.select("night", "digest", "environ", "modules", "facts").unique()
+    for night, digest, environ, modules, facts in sources.iter_rows():
+        rows |= {(night, digest, "", name, value) for name, value in json.loads(facts).items()}
+        if modules:
+            rows.add((night, digest, environ, "modules", modules))
+    return pl.DataFrame(sorted(rows), schema=night_rows.PROVENANCE, orient="row")

@@ -1,0 +1,378 @@
+"""Imports files of ReFrame into the history of a campaign on a site.
+
+The files are performance logs, reports and results databases, with or without gzip.  Their values
+can be compared over nights if they are above 0 and their better direction is known.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import hashlib
+import os
+import re
+import zlib
+import zoneinfo
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+from ClusterShell.NodeSet import (  # type: ignore[import-untyped]  # comes with ReFrame
+    RESOLVER_NOGROUP,
+    NodeSet,
+    NodeSetParseError,
+)
+
+from roundtrip import files
+from roundtrip.errors import UserError, printable, refusal
+from roundtrip.history import imported, perflog, reframe_reports
+from roundtrip.history.imported import LOGGED_VALUES, VALUES, ParsedFile, Reject
+from roundtrip.measure import pseudonyms, records
+from roundtrip.measure.disclosure import Disclosure
+from roundtrip.measure.pseudonyms import Pseudonyms
+from roundtrip.measure.reader import Limits, Reader, pack, unpack
+from roundtrip.measure.samples import LEAST_VALUE, MOST_VALUE
+
+#: Size limit of a file, compressed and uncompressed, bytes.
+_MOST = 1 << 30
+#: ReFrame's file names, also with the suffixes of logrotate.
+_LOG = re.compile(r".+\.log(\.h?\d+|-\d+)?(\.gz)?")
+_OTHER = re.compile(r".+\.(json|db|sqlite3?)(\.gz)?")
+_GZIP = b"\x1f\x8b"
+_TASK = "roundtrip.history.imports:answer"
+
+
+@dataclass(frozen=True)
+class Source:
+    """A file and its parsed content; `name` is relative to the folder that the user gave."""
+
+    file: Path
+    name: str
+    digest: str
+    bytes: int
+    parsed: ParsedFile
+
+
+def read_sources(places: Iterable[Path], zone: datetime.tzinfo) -> Iterator[Source]:
+    """Yield the files of `places` (files or folders) in their order, each content once.
+
+    In a folder, these are logs by their names, and reports and databases by names and content.
+    A file that cannot be read, or reaches a limit of `collect.reader`, has a reject and no values.
+    """
+    digests, errors = set(), list[OSError]()
+    with Reader() as reader:
+        for file, name, is_asked in _files(places, errors):
+            is_ours = is_asked or bool(_LOG.fullmatch(file.name))
+            try:
+                answers = reader.run(_TASK, [file], str(zone), "ours" if is_ours else "")
+                head, rows = unpack(*answers)
+            except UserError as error:
+                yield Source(file, name, "", 0, ParsedFile(rejects=[Reject(0, error.message)]))
+                continue
+            if head["is_used"] and head["digest"] not in digests:
+                digests.add(head["digest"])
+                rejects = [Reject(*reject) for reject in head["aside"]]
+                result = ParsedFile(rows, rejects, head["empty"])
+                yield Source(file, name, head["digest"], head["size"], result)
+    for folder_error in errors:
+        folder = Path(folder_error.filename)
+        rejects = [Reject(0, f"a folder that cannot be read: {refusal(folder_error).message}")]
+        yield Source(folder, printable(folder.name), "", 0, ParsedFile(rejects=rejects))
+
+
+def answer(
+    limits: Limits, names: Sequence[str], content: bytes, zone: str, is_ours: str
+) -> Iterator[bytes]:
+    """Yield the packed content of each file; runs in the process of the reader.
+
+    UserError for a file that cannot be read or has too many rows.
+    """
+    for file in map(Path, names):
+        data = files.read_in_tree(file, max_bytes=_MOST)
+        if data.startswith(reframe_reports.SQLITE):
+            data = reframe_reports.copy_database(file)
+        digest = hashlib.sha256(data).hexdigest()
+        is_used = bool(is_ours) or _is_ours(data)
+        result = parse(data, zoneinfo.ZoneInfo(zone)) if is_used else ParsedFile()
+        limits.require_rows(result.rows.height)
+        rejects = [(reject.line, reject.reason) for reject in result.rejects]
+        head = {"digest": digest, "size": len(data), "is_used": is_used}
+        yield pack({**head, "empty": result.empty_rows, "aside": rejects}, result.rows)
+
+
+def parse(content: bytes, zone: datetime.tzinfo) -> ParsedFile:
+    """Return the values of a file; its content determines its kind."""
+    fault = None
+    if content.startswith(_GZIP):
+        content, fault = _gunzip(content)
+    if not content.strip():
+        result = ParsedFile(rejects=[] if fault else [Reject(0, "an empty file")])
+    elif content.startswith(reframe_reports.SQLITE):
+        result = reframe_reports.parse_database(content)
+    elif content.lstrip().startswith((b"{", b"[")):
+        result = reframe_reports.parse_report(content)
+    else:
+        result = perflog.parse(content, zone)
+    if fault:
+        result.rejects.append(fault)
+    return result
+
+
+def _files(places: Iterable[Path], errors: list[OSError]) -> Iterator[tuple[Path, str, bool]]:
+    """Yield file, name, and whether the user named it; `errors` gets unreadable folders."""
+    for place in places:
+        if not place.is_dir():
+            yield _resolve(place), printable(place.name), True
+            continue
+        for folder, subfolders, names in os.walk(place, onerror=errors.append):
+            subfolders.sort()
+            for name in sorted(names):
+                file = Path(folder, name)
+                if _LOG.fullmatch(name) or _OTHER.fullmatch(name):
+                    yield file, printable(file.relative_to(place).as_posix()), False
+
+
+def _resolve(place: Path) -> Path:
+    """Return `place` without symbolic links, or unchanged if they form a loop."""
+    try:
+        return place.resolve()
+    except RuntimeError:
+        return place
+
+
+def _is_ours(content: bytes) -> bool:
+    """Whether the content is a report or a results database."""
+    plain = _gunzip(content)[0] if content.startswith(_GZIP) else content
+    return plain.startswith(reframe_reports.SQLITE) or b'"session_info"' in plain
+
+
+def _gunzip(content: bytes) -> tuple[bytes, Reject | None]:
+    """Return the uncompressed content up to the first fault, and the fault, if any."""
+    parts, size = [], 0
+    while content:
+        stream = zlib.decompressobj(wbits=31)
+        try:
+            parts.append(stream.decompress(content, _MOST - size + 1))
+        except zlib.error as error:
+            return b"".join(parts), Reject(0, f"broken gzip: {error}")
+        size += len(parts[-1])
+        if size > _MOST:
+            return b"", Reject(0, f"too large: more than {_MOST} bytes unpacked")
+        if not stream.eof:
+            return b"".join(parts), Reject(0, "cut off: gzip has no end")
+        content = stream.unused_data.lstrip(b"\0")
+    return b"".join(parts), None
+
+
+@dataclass(frozen=True)
+class Options:
+    """Options of an import: the time zone of logs that name none, and patterns (globs) of
+    variables whose `lower` or `higher` values are better.
+    """
+
+    zone: datetime.tzinfo = datetime.UTC
+    lower: Sequence[str] = ()
+    higher: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class Import:
+    """An import: its folder (None without any usable value), counts of its content, and rejects.
+
+    `empty_rows` counts rows without a value; `rejects` has lines ``file:line: reason``.
+    """
+
+    folder: Path | None
+    files: int
+    values: int
+    series: int
+    empty_rows: int
+    rejects: list[str]
+
+
+#: Node limit of a job: the pseudonyms of more nodes do not fit into a history.
+_MOST_NODES = 6000
+#: The node of a test that ReFrame distributes over all nodes, in its display name.
+_DISTRIBUTED = re.compile(r" %[.$]nid=(\S+)")
+_NONE = pl.DataFrame(schema={**LOGGED_VALUES, "source": pl.Int32, "digest": pl.String})
+
+
+def bring(root: Path, campaign: str, site: str, places: Iterable[Path], options: Options) -> Import:
+    """Import `places` into a campaign on a site.
+
+    UserError if writing fails, or if patterns contradict each other or match nothing.
+    """
+    sources = list(read_sources(places, options.zone))
+    rows = [
+        source.parsed.rows.with_columns(source=pl.lit(number), digest=pl.lit(source.digest))
+        for number, source in enumerate(sources)
+    ]
+    all_rows = pl.concat([_NONE, *rows])
+    require_patterns(all_rows["metric"].unique().to_list(), options.lower, options.higher)
+    values, more_rejects = select_comparable(all_rows, options.lower, options.higher)
+    rejects = [(source, fault) for source in sources for fault in source.parsed.rejects]
+    rejects += [(sources[number], fault) for number, fault in more_rejects]
+    messages = [
+        printable(f"{UserError(fault.reason, source.file, fault.line)}")
+        for source, fault in rejects
+    ]
+    empty_rows = sum(source.parsed.empty_rows for source in sources)
+    if not values.height:
+        return Import(None, len(sources), 0, 0, empty_rows, messages)
+    node_lists = {*values["hosts"], *_DISTRIBUTED.findall("\n".join(values["name"].unique()))}
+    hosts = {host for node_list in node_lists for host in _hosts(node_list)}
+    names = Disclosure(Pseudonyms(hosts, pseudonyms.site_key(site)))
+    stored_values = imported.without_repeats(stored_rows(values, names))
+    # Stored messages contain nothing private, because they may be published.
+    lines = [
+        names.text(f"{UserError(fault.reason, source.name, fault.line)}")
+        for source, fault in rejects
+    ]
+    facts = {"campaign": campaign, "site": site, **_source(sources, options)}
+    folder = imported.write(root / campaign / site / imported.FOLDER, stored_values, facts, lines)
+    series = stored_values.select("case_id", "metric", "unit").n_unique()
+    return Import(folder, len(sources), stored_values.height, series, empty_rows, messages)
+
+
+def _source(sources: list[Source], options: Options) -> dict[str, Any]:
+    entries = [
+        {"name": source.name, "sha256": source.digest, "bytes": source.bytes} for source in sources
+    ]
+    return {
+        "files": sorted(entries, key=lambda entry: (entry["name"], entry["sha256"])),
+        "options": {
+            "timezone": str(options.zone),
+            "lower_is_better": sorted(options.lower),
+            "higher_is_better": sorted(options.higher),
+        },
+    }
+
+
+def _hosts(node_list: str) -> list[str]:
+    """Return the names in a node list (``nid[001-003]``: three); [] if there are too many."""
+    if "[" in node_list and re.fullmatch(r"[\w.,\[\]-]+", node_list):
+        with contextlib.suppress(NodeSetParseError):
+            nodes = NodeSet(node_list, resolver=RESOLVER_NOGROUP)
+            return [str(node) for node in nodes] if len(nodes) <= _MOST_NODES else []
+    names = [name for name in node_list.split(",") if name]
+    return names if len(names) <= _MOST_NODES else []
+
+
+def stored_rows(values: pl.DataFrame, names: Disclosure) -> pl.DataFrame:
+    """Return rows with columns `VALUES`: our case ids, and pseudonyms for hosts."""
+    case_key = ["name", "system", "partition", "environ"]
+    cases = values.select(case_key).unique(maintain_order=True)
+    ids = [records.named_case_id(names.text(name), *rest) for name, *rest in cases.iter_rows()]
+    cases = cases.with_columns(
+        pl.Series("case_id", ids, pl.String),
+        pl.Series("case", [case_id.split("/", 1)[0] for case_id in ids], pl.String),
+    )
+    nodes = {
+        node_list: "+".join(sorted({names.pseudonym(host) for host in _hosts(node_list)}))
+        for node_list in values["hosts"].unique()
+    }
+    texts = {
+        column: {text: names.text(text) for text in values[column].unique()}
+        for column in ("modules", "facts")
+    }
+    return (
+        values.join(cases, on=case_key, how="left", maintain_order="left")
+        .with_columns(
+            pl.col("hosts").replace_strict(nodes, return_dtype=pl.String).alias("nodes"),
+            *(
+                pl.col(key).replace_strict(replacements, return_dtype=pl.String)
+                for key, replacements in texts.items()
+            ),
+        )
+        .select(*VALUES)
+    )
+
+
+_TIME = r"(?:[numµμ]?s|secs?|seconds?|(?:micro|milli|nano)seconds?|min|minutes?|h|hours?)"
+_LOWER = re.compile(rf"{_TIME}(?:/\S+|\s+per\s+\S+)?", re.IGNORECASE)
+_HIGHER = re.compile(
+    r".+/\s*(?:s|secs?|seconds?|min|h|hour|day)|[kmgtpe]?i?(?:bps|i?ops|flops)|\S*hz|.+ per second",
+    re.IGNORECASE,
+)
+
+
+def select_comparable(
+    rows: pl.DataFrame, lower: Sequence[str], higher: Sequence[str]
+) -> tuple[pl.DataFrame, list[tuple[int, Reject]]]:
+    """Return the comparable rows with `lower_is_better`, and rejects with the number of their file.
+
+    Column `source` is the number of the file.  `lower` and `higher` are the user's globs of names
+    of variables.  A variable has one reject per file and reason.
+    """
+    keys = ["metric", "unit", "lower", "upper"]
+    kinds = rows.select(keys).unique(maintain_order=True)
+    directions = [
+        lower_is_better(*kind, lower_globs=lower, higher_globs=higher) for kind in kinds.iter_rows()
+    ]
+    kinds = kinds.with_columns(pl.Series("lower_is_better", directions, pl.Boolean))
+    rows = rows.join(kinds, on=keys, how="left", nulls_equal=True, maintain_order="left")
+    is_known = pl.col("lower_is_better").is_not_null()
+    is_positive = pl.col("value").is_between(LEAST_VALUE, MOST_VALUE)
+    rejects = _rejects(rows.filter(~is_known)) + _rejects(rows.filter(is_known, ~is_positive))
+    return rows.filter(is_known, is_positive), rejects
+
+
+def require_patterns(metrics: Sequence[str], lower: Sequence[str], higher: Sequence[str]) -> None:
+    """UserError for a pattern that matches no metric, or a metric that both sides match."""
+    sides = (("--lower-is-better", lower), ("--higher-is-better", higher))
+    for metric in sorted(metrics):
+        matches = [[glob for glob in globs if fnmatchcase(metric, glob)] for _, globs in sides]
+        if all(matches):
+            options = " and ".join(f"{sides[n][0]} {matches[n][0]!r}" for n in (0, 1))
+            raise UserError(f"variable {metric!r} is meant by {options}: right is one of them")
+    for option, globs in sides if metrics else ():
+        for glob in globs:
+            if not any(fnmatchcase(metric, glob) for metric in metrics):
+                metric_names = ", ".join(sorted(metrics)[:20])
+                raise UserError(f"{option} {glob!r} matches no variable; there are: {metric_names}")
+
+
+def _rejects(rows: pl.DataFrame) -> list[tuple[int, Reject]]:
+    """Return a reject per file and variable, with first line and number of its values."""
+    groups = rows.group_by("source", "metric", "unit", maintain_order=True).agg(
+        pl.col("line").first(), pl.len(), pl.col("lower_is_better").is_null().any()
+    )
+    return [
+        (source, Reject(line, f"{metric}, {count} values: {_reason(metric, unit, is_unknown)}"))
+        for source, metric, unit, line, count, is_unknown in groups.iter_rows()
+    ]
+
+
+def _reason(metric: str, unit: str, is_unknown: bool) -> str:
+    if not is_unknown:
+        return f"not from {LEAST_VALUE:g} to {MOST_VALUE:g}, and nights are compared by ratios"
+    reason = f"the unit {unit!r} does not tell which direction is better"
+    return f"{reason}: say --lower-is-better {metric!r} or --higher-is-better {metric!r}"
+
+
+def lower_is_better(
+    metric: str,
+    unit: str,
+    lower: float | None,
+    upper: float | None,
+    *,
+    lower_globs: Sequence[str] = (),
+    higher_globs: Sequence[str] = (),
+) -> bool | None:
+    """Return whether lower values of `metric` are better; None if unknown.
+
+    The user's globs decide first; then a reference with one limit only, because ReFrame fails
+    worse values; then the unit.
+    """
+    if any(fnmatchcase(metric, glob) for glob in lower_globs):
+        return True
+    if any(fnmatchcase(metric, glob) for glob in higher_globs):
+        return False
+    if (lower is None) != (upper is None):
+        return lower is None
+    if _HIGHER.fullmatch(unit):
+        return False
+    return True if _LOWER.fullmatch(unit) else None

@@ -1,0 +1,136 @@
+"""Models of the rows of a history's tables, which are derived from the bundles of many nights."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from roundtrip.measure.bundle_rows import INTERVAL, NodeSet
+from roundtrip.measure.columns import Row, Schema, columns
+from roundtrip.model import Amount, Count, Host, Sha256, Text, Time, column, newer_column, optional
+
+_Long = Annotated[Text, Field(max_length=2000)]
+_Short = Annotated[str, Field(max_length=2000)]
+_Unit = Annotated[str, Field(max_length=200)]
+_Other = Annotated[str, Field(max_length=255)]
+_Day = Annotated[Text, Field(max_length=40)]
+_Glob = Annotated[Text, Field(max_length=500)]
+_Measure = Literal["latency", "tail", "bandwidth", "failure"]
+_Log = Annotated[float, Field(ge=-100, le=100)]
+
+
+class Night(Row):
+    """A night, a series and a set of nodes.
+
+    The median is over the medians of the launches that nothing disturbed, `launches` their number;
+    if all were disturbed, it is over these.
+    """
+
+    extra_rules = (INTERVAL,)
+
+    night: Time = column("start of the run, UTC, ISO 8601")
+    digest: Sha256 = column(
+        "sha256 of the manifest of its bundle, or of the file that it was imported from"
+    )
+    case_id: _Long = column("the case")
+    study: _Long = column("its study")
+    case: _Long = column("what was measured, as in the samples")
+    variant: _Long = column("the variant")
+    size_bytes: Count = column("size of a message", "bytes")
+    phase: _Long = column("the part of the measurement")
+    metric: _Long = column("the quantity")
+    unit: _Unit = column("its unit")
+    nodes: NodeSet = column(
+        "pseudonyms of the hosts; empty where bundles of other nights may call other hosts so"
+    )
+    launches: Count = column("launches that the median is over", "count")
+    disturbed: Count = column("launches that something disturbed", "count")
+    median: Amount = column(
+        "median over the medians of the launches that nothing disturbed; over all, if all were "
+        "disturbed",
+        "of the row",
+    )
+    low: Amount | None = optional(
+        "lower end of its rank interval; none with fewer than 6 launches at 95 %", "of the row"
+    )
+    high: Amount | None = optional("its upper end", "of the row")
+    lower_is_better: bool = column("whether less of the metric is better")
+    left_out: _Short = column(
+        "why detection leaves the night out, such as `disturbed`; empty if it does not"
+    )
+    foreign: bool = column("whether it was imported from another tool, so without samples")
+
+
+class Note(Row):
+    """A remark of a person on a night, from the annotations of the site."""
+
+    night: Time = column("start of the run")
+    text: _Long = column("what a person said, after the kind of it")
+
+
+class Acceptance(Row):
+    """An annotation that accepts the level of some series as their baseline."""
+
+    until: _Day = column("last day or second of what is accepted")
+    series: _Glob = column("which series: a pattern (glob) of their names or cases")
+    text: _Long = column("the reason")
+
+
+class LeftOut(Row):
+    """An annotation that leaves series of the bundle's own night out of detection."""
+
+    series: _Glob = column("which series: a pattern (glob) of their cases")
+    text: _Long = column("what a person said, after the kind of it")
+
+
+class Pair(Row):
+    """A launch of a campaign over pairs of nodes, and a measure of it.
+
+    Of measure "failure", which failed launches have as well, `excess` is 1 if the launch failed,
+    else 0, and `level` the share that did.
+    """
+
+    night: Time = column("start of the run")
+    digest: Sha256 = column("that of its bundle")
+    launch: _Long = column("the launch")
+    round: Count = column(
+        "its round of the night: launches of one round were near each other in time", "count"
+    )
+    study: _Long = column("its study")
+    place: _Long = column("system and partition")
+    environ: _Long = column("environment")
+    host: Host = column("pseudonym of one node")
+    other: _Other = column("that of the other; empty for a launch on one node")
+    down: Host | None = newer_column(
+        "of a launch that failed: the node that did, by Slurm's word, if one alone did"
+    )
+    switch: _Other = column("pseudonym of the switch of `host`; empty where it is not known")
+    other_switch: _Other = column("that of `other`")
+    measure: _Measure = column(
+        "`latency` of short messages, their `tail` (mean over median), or `bandwidth` of long ones"
+    )
+    excess: _Log = column(
+        "how much worse the launch was than the others of its night", "natural logarithm"
+    )
+    level: Amount = column("what these measured", "of the row")
+    unit: _Other = column("its unit")
+
+
+class Fact(Row):
+    """A fact of a night: kernel, firmware, MPI library, UCX, Spack hash."""
+
+    night: Time = column("start of the run")
+    digest: Sha256 = column("that of its bundle")
+    subject: _Short = column("the environment that the fact is about; empty: the site")
+    name: _Long = column("what it is: `kernel`, `MPI library`, `package libucx0`, `Spack hash`")
+    value: _Short = column("its value; of a long one the beginning and its sha256")
+
+
+NIGHTS, PAIRS, NOTES = columns(Night), columns(Pair), columns(Note)
+ACCEPTANCES, LEFT_OUT, PROVENANCE = columns(Acceptance), columns(LeftOut), columns(Fact)
+#: Columns that identify a series of a campaign on a site.
+SERIES: Schema = {
+    name: NIGHTS[name]
+    for name in ("case_id", "study", "case", "variant", "size_bytes", "phase", "metric", "unit")
+}

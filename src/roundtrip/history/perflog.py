@@ -1,0 +1,388 @@
+"""Reads performance logs of ReFrame 4 in any format, with one line per test or per variable.
+
+ReFrame derives the header from the site's format, so order, delimiter and number of columns vary.
+The header has the name of an attribute where a row has its value, with the same text around it:
+``jobid=jobid`` is the header of ``jobid=4711``.
+
+ReFrame does not quote, so a text that contains the delimiter makes a row too long.  Such a row is
+accepted if all its valid readings agree, and rejected otherwise.
+"""
+
+from __future__ import annotations
+
+import datetime
+import io
+import json
+import re
+from collections import defaultdict
+from dataclasses import dataclass
+from functools import lru_cache
+
+import polars as pl
+
+from roundtrip.history.imported import (
+    LOGGED_VALUES,
+    MAX_LENGTHS,
+    MAX_TIME,
+    MIN_TIME,
+    ParsedFile,
+    parse_times,
+)
+
+#: Attributes that identify a row or describe it.
+_ATTRIBUTES = (
+    *("job_completion_time_unix", "job_completion_time", "asctime", "version", "result"),
+    *("display_name", "info", "name", "unique_name", "short_name", "system", "partition"),
+    *("environ", "jobid", "job_nodelist", "modules", "num_tasks"),
+    *("perf_var", "perf_value", "perf_unit", "perf_ref", "perf_result"),
+    *("perf_lower_thres", "perf_upper_thres", "perf_lower", "perf_upper"),
+)
+#: Attributes with the time at which a job ended.
+_TIMES = {"job_completion_time", "job_completion_time_unix", "asctime"}
+#: Attributes that name the test, the best first.
+_NAMES = ("display_name", "name", "info", "unique_name", "short_name")
+#: Attributes with free text; columns of descriptions and parameters have free text, too.
+_TEXTS = ("display_name", "info", "name", "job_nodelist", "modules")
+#: Columns whose values ReFrame writes as JSON.
+_JSON = ("env_vars", "extra_resources")
+#: Parts of a variable in a log with one line per test; releases before 4.1 write `lower`.
+_PART = "(value|unit|ref|lower_thres|upper_thres|lower|upper|result)"
+_VARIABLE_COLUMN = re.compile(rf"((?:(?!_{_PART}\W).)+)_(?P<part>{_PART})")
+_TOKEN = re.compile(rf"(?<![\w%])(?:{'|'.join(sorted(_ATTRIBUTES, key=len, reverse=True))})(?!\w)")
+#: Every header contains one of these.
+_HINT = r"job_completion_time|perf_value|_value|display_name|asctime"
+_DELIMITERS = "|,;\t"
+_MIN_COLUMNS = 3
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """A header: cells of `attributes` and of the parts of each of `variables`, in rows whose
+    columns are named by their numbers; and `json_columns`.
+
+    `fault` says why rows of this layout cannot be used; "" if they can.
+    """
+
+    delimiter: str
+    width: int
+    attributes: dict[str, pl.Expr]
+    variables: dict[str, dict[str, pl.Expr]]
+    json_columns: tuple[int, ...]
+    fault: str
+
+    def text_columns(self) -> list[int]:
+        """Return the columns of free text, which may contain the delimiter."""
+        cells = [cell for name, cell in self.attributes.items() if name not in _TEXTS]
+        cells += [cell for parts in self.variables.values() for cell in parts.values()]
+        fixed_columns = {name for cell in cells for name in cell.meta.root_names()}
+        return [index for index in range(self.width) if str(index) not in fixed_columns]
+
+
+@lru_cache(maxsize=256)
+def parse_header(line: str) -> Layout | None:
+    """Return the layout of the header `line`; None if it is no header."""
+    layouts = [_layout(line, delimiter) for delimiter in _DELIMITERS if delimiter in line]
+    best = max(
+        layouts, key=lambda layout: len(layout.attributes) + len(layout.variables), default=None
+    )
+    if best is None or len(best.attributes) + 3 * len(best.variables) < _MIN_COLUMNS:
+        return None
+    has_values = _TIMES & {*best.attributes} or best.variables or "perf_value" in best.attributes
+    return best if has_values else None
+
+
+def _layout(line: str, delimiter: str) -> Layout:
+    attributes: dict[str, pl.Expr] = {}
+    wide: dict[str, dict[str, pl.Expr]] = {}
+    odd_cell = ""
+    cells = line.split(delimiter)
+    has_units = any(cell.endswith("_unit") and cell != "perf_unit" for cell in cells)
+    for index, cell in enumerate(cells):
+        column = pl.col(str(index))
+        if cell in _ATTRIBUTES:
+            attributes.setdefault(cell, column)
+        elif match := _VARIABLE_COLUMN.fullmatch(cell):
+            wide.setdefault(match[1], {})[match["part"]] = column
+        # The last occurrence of a name is its place, as in ``jobid=jobid``.
+        elif tokens := {token[0]: token for token in _TOKEN.finditer(cell)}:
+            pattern, end = "^", 0
+            for token in tokens.values():
+                pattern += f"{re.escape(cell[end : token.start()])}(.*?)"
+                end = token.end()
+            pattern += f"{re.escape(cell[end:])}$"
+            for group, name in enumerate(tokens, 1):
+                attributes.setdefault(name, column.str.extract(pattern, group))
+        elif "_value" in cell:
+            odd_cell = cell
+    # A variable has a value, and a unit if any has one; a lone `max_value` is no variable.
+    variables = {
+        name: parts
+        for name, parts in wide.items()
+        if "value" in parts and ("unit" in parts or not has_units)
+    }
+    json_columns = tuple(index for index, cell in enumerate(cells) if cell in _JSON)
+    fault = _header_fault(attributes, odd_cell)
+    return Layout(delimiter, len(cells), attributes, variables, json_columns, fault)
+
+
+def _header_fault(attributes: dict[str, pl.Expr], odd_cell: str) -> str:
+    if odd_cell:
+        return f"the header has {odd_cell[:60]!a}: right is one column for each part of a value"
+    if not _TIMES & {*attributes}:
+        return "the header has no job_completion_time"
+    if "info" not in attributes and not {"system", "partition", "environ"} <= {*attributes}:
+        return "the header has neither info nor system, partition and environ"
+    if not {*_NAMES} & {*attributes}:
+        return "the header has no name of the test, such as display_name"
+    return ""
+
+
+#: Delimiters that the text of a row may contain; a row with more counts as damaged.
+_MOST_EXTRA = 4
+#: ReFrame's name of a test: a class, then parameters.
+_NAME = r"^[\w.:+-]+( %.+)?$"
+_BAD = r"[\x00-\x08\x0A-\x1F\x7F-\x9F\x{2028}\x{2029}\x{FFFD}]"
+
+
+def parse(content: bytes, zone: datetime.tzinfo = datetime.UTC) -> ParsedFile:
+    """Return the values of a log, sorted by line; times that name no zone are in `zone`."""
+    result = ParsedFile()
+    frames = []
+    for layout, texts in _by_layout(_lines(content, result), result):
+        delimiters = pl.col("text").str.count_matches(layout.delimiter, literal=True)
+        rows = texts.with_columns(width=delimiters.cast(pl.Int64) + 1)
+        full_rows = rows.filter(pl.col("width") == layout.width)
+        frames.append(_values(full_rows, layout, zone, result))
+        for extra in range(1, _MOST_EXTRA + 1):
+            long_rows = rows.filter(pl.col("width") == layout.width + extra)
+            if long_rows.height:
+                frames.append(_long_row_values(long_rows, layout, extra, zone, result))
+        is_other = ~pl.col("width").is_between(layout.width, layout.width + _MOST_EXTRA)
+        _reject(rows.filter(is_other), layout, result)
+    result.rows = pl.concat([result.rows, *frames]).sort("line", maintain_order=True)
+    result.rejects.sort(key=lambda reject: reject.line)
+    return result
+
+
+def _reject(rows: pl.DataFrame, layout: Layout, result: ParsedFile) -> None:
+    for line, _, width in rows.iter_rows():
+        result.reject(line, f"{width} columns; the header has {layout.width}")
+
+
+def _lines(content: bytes, result: ParsedFile) -> pl.DataFrame:
+    """Return the complete printable lines with their numbers; reject the others."""
+    lines = content.decode("utf-8", "replace").split("\n")
+    if lines.pop():
+        result.reject(len(lines) + 1, "cut off: the last line has no end")
+    frame = pl.DataFrame({"text": lines}, schema={"text": pl.String}).with_row_index("line", 1)
+    frame = frame.select(pl.col("line").cast(pl.Int64), pl.col("text").str.strip_chars_end("\r"))
+    is_bad = frame["text"].str.contains(_BAD)
+    for line, text in frame.filter(is_bad).iter_rows():
+        reason = "a NUL byte" if "\0" in text else "a control character"
+        result.reject(line, "not UTF-8 text" if "\ufffd" in text else reason)
+    return frame.filter(~is_bad & (pl.col("text") != ""))
+
+
+def _by_layout(lines: pl.DataFrame, result: ParsedFile) -> list[tuple[Layout, pl.DataFrame]]:
+    """The rows of each layout; a log may have several headers."""
+    rows = lines.with_row_index("at").filter(pl.col("text").str.contains(_HINT))
+    headers = [(at, header) for at, _, text in rows.iter_rows() if (header := parse_header(text))]
+    first = headers[0][0] if headers else lines.height
+    if first:
+        reason = f"{first} rows before any header, which says what their columns are"
+        result.reject(lines["line"][0], reason)
+    parts: defaultdict[Layout, list[pl.DataFrame]] = defaultdict(list)
+    ends = [index for index, _ in headers[1:]] + [lines.height]
+    for (index, layout), end in zip(headers, ends, strict=False):
+        rows = lines[index + 1 : end]
+        if layout.fault and rows.height:
+            result.reject(lines["line"][index], layout.fault)
+        elif rows.height:
+            parts[layout].append(rows)
+    return [(layout, pl.concat(rows)) for layout, rows in parts.items()]
+
+
+def _long_row_values(
+    rows: pl.DataFrame, layout: Layout, extra: int, zone: datetime.tzinfo, result: ParsedFile
+) -> pl.DataFrame:
+    """Return the values of rows with `extra` delimiters in one text, if their readings agree."""
+    fields = pl.col("text").str.split(layout.delimiter)
+    readings = []
+    for index in layout.text_columns():
+        head, tail = fields.list.head(index), fields.list.slice(index + extra + 1)
+        text_cell = pl.concat_list(fields.list.slice(index, extra + 1).list.join(" "))
+        text = pl.concat_list(head, text_cell, tail).list.join(layout.delimiter)
+        reading = _values(rows.with_columns(text=text), layout, zone, ParsedFile())
+        readings.append(reading.filter(pl.col("name").str.contains(_NAME)))
+    values = pl.concat([result.rows, *readings]).unique(maintain_order=True)
+    per_line = values.group_by("line", "metric").len()
+    ambiguous_lines = per_line.filter(pl.col("len") > 1)["line"]
+    values = values.filter(~pl.col("line").is_in(ambiguous_lines.implode()))
+    _reject(rows.filter(~pl.col("line").is_in(values["line"].implode())), layout, result)
+    return values
+
+
+#: ReFrame's texts for a missing value.
+_EMPTY_TEXTS = ["", "null", "None"]
+_JOB = r"^[\w.,+:@\[\]-]*$"
+
+
+def _values(
+    rows: pl.DataFrame, layout: Layout, zone: datetime.tzinfo, result: ParsedFile
+) -> pl.DataFrame:
+    """Return the values, columns `LOGGED_VALUES`, of rows of the right width.
+
+    `result` gets a reject for each row with a faulty cell, and counts the rows without a value.
+    """
+    if not rows.height:
+        return pl.DataFrame(schema=LOGGED_VALUES)
+    table = pl.read_csv(
+        io.BytesIO("\n".join(rows["text"].to_list()).encode()),
+        has_header=False,
+        separator=layout.delimiter,
+        quote_char=None,
+        infer_schema=False,
+        empty_string_is_null=False,
+        new_columns=[str(index) for index in range(layout.width)],
+    ).insert_column(0, rows["line"])
+    table = _reject_faulty(table, _json_fault(table, layout), result)
+    variables = _variables(layout)
+    if not table.height or not variables:
+        result.empty_rows += table.height
+        return pl.DataFrame(schema=LOGGED_VALUES)
+    tests = _tests(table, layout, zone)
+    values = pl.concat([tests.hstack(table.select(columns)) for columns in variables])
+    is_empty = pl.col("raw").is_in(_EMPTY_TEXTS) | pl.col("metric").is_in(_EMPTY_TEXTS)
+    values = values.filter(~is_empty)
+    result.empty_rows += table.height - values["line"].n_unique()
+    values = values.with_columns(value=pl.col("raw").cast(pl.Float64, strict=False))
+    return _reject_faulty(values, _value_fault(), result).select(*LOGGED_VALUES)
+
+
+def _variables(layout: Layout) -> list[list[pl.Expr]]:
+    """Return metric, raw value, unit and limits of each variable of a row."""
+    attributes = layout.attributes
+    if "perf_value" in attributes and "perf_var" in attributes:
+        parts = {name.removeprefix("perf_"): cell for name, cell in attributes.items()}
+        return [_variable(parts["var"], parts)]
+    return [_variable(pl.lit(name), parts) for name, parts in layout.variables.items()]
+
+
+def _variable(metric: pl.Expr, parts: dict[str, pl.Expr]) -> list[pl.Expr]:
+    unit = parts.get("unit", pl.lit(""))
+    return [
+        metric.fill_null("").alias("metric"),
+        parts["value"].fill_null("").alias("raw"),
+        unit.fill_null("").replace(_EMPTY_TEXTS, "").alias("unit"),
+        _limit(parts, "lower"),
+        _limit(parts, "upper"),
+    ]
+
+
+def _limit(parts: dict[str, pl.Expr], side: str) -> pl.Expr:
+    limit = parts.get(f"{side}_thres", parts.get(side, pl.lit(None)))
+    return limit.cast(pl.Float64, strict=False).alias(side)
+
+
+def _value_fault() -> pl.Expr:
+    """Why a value is rejected; "" if it is accepted."""
+    is_long = pl.any_horizontal(
+        pl.col(name).str.len_chars() > limit for name, limit in MAX_LENGTHS.items()
+    )
+    identity = ("name", "system", "partition", "environ")
+    is_nobody = pl.any_horizontal(pl.col(name).is_in(_EMPTY_TEXTS) for name in identity)
+    return (
+        pl.when(pl.col("value").is_null())
+        .then(pl.format("{} is not a number", pl.col("metric").str.head(100)))
+        .when(~pl.col("value").is_finite())
+        .then(pl.format("{} is not finite", pl.col("metric").str.head(100)))
+        .when(pl.col("time").is_null() | ~pl.col("time").is_between(MIN_TIME, MAX_TIME))
+        .then(pl.lit("no time at which the job ended"))
+        .when(is_nobody)
+        .then(pl.lit("no name of the test, or not where it ran"))
+        .when(~pl.col("jobid").str.contains(_JOB))
+        .then(pl.lit("no number of a job"))
+        .when(is_long)
+        .then(pl.lit("a name that is too long"))
+        .otherwise(pl.lit(""))
+    )
+
+
+def _json_fault(table: pl.DataFrame, layout: Layout) -> pl.Expr:
+    reason: pl.Expr = pl.lit("")
+    for index in layout.json_columns:
+        bad_texts = [text for text in table[str(index)].unique() if not _is_json(text)]
+        message = pl.lit(f"broken JSON in column {index + 1}")
+        reason = pl.when(pl.col(str(index)).is_in(bad_texts)).then(message).otherwise(reason)
+    return reason
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text or "null")
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def _reject_faulty(frame: pl.DataFrame, fault: pl.Expr, result: ParsedFile) -> pl.DataFrame:
+    """Return the rows of `frame` whose lines have no `fault`; reject the other lines."""
+    bad_rows = frame.select("line", reason=fault).filter(pl.col("reason") != "")
+    for line, reason in bad_rows.unique("line", maintain_order=True).iter_rows():
+        result.reject(line, reason)
+    if not bad_rows.height:
+        return frame
+    return frame.filter(~pl.col("line").is_in(bad_rows["line"].implode()))
+
+
+#: "Stream %array_mb=64 /998573a1 @tulip:cpu+gcc"; hash and place are optional.
+_INFO = r"^(.*?)(?: /[0-9a-f]{6,})?(?: @([^:\s]+):([^+\s]+)\+(\S+))?$"
+
+
+def _tests(table: pl.DataFrame, layout: Layout, zone: datetime.tzinfo) -> pl.DataFrame:
+    """Return the columns of `LOGGED_VALUES` with test, place and time of each row, and ``jobid``.
+
+    A cell is empty or null if the log lacks it.  `info` replaces missing columns of name and place.
+    """
+
+    def text(name: str) -> pl.Expr:
+        return layout.attributes.get(name, pl.lit("")).fill_null("")
+
+    name, info = text(next(name for name in _NAMES if name in layout.attributes)), text("info")
+    parts = _first(info, name).str.extract_groups(_INFO).struct
+    system, version = text("system"), text("version").str.strip_prefix("reframe ")
+    is_version = version.str.contains(r"^[0-9][0-9A-Za-z_.+-]{0,30}$")
+    facts = pl.concat_str(pl.lit('{"ReFrame": "'), version, pl.lit('"}'))
+    no_time = pl.lit(None, pl.Datetime("us"))
+    return table.select(
+        "line",
+        _time(table, layout, zone).alias("time"),
+        no_time.alias("session"),
+        no_time.alias("session_end"),
+        pl.when((info == name) | (info == "")).then(parts[0]).otherwise(name).alias("name"),
+        # Older releases: system "tulip:cpu".
+        _first(system.str.extract("^([^:]*)"), parts[1]).alias("system"),
+        _first(text("partition"), system.str.extract(":(.*)"), parts[2]).alias("partition"),
+        _first(text("environ"), parts[3]).alias("environ"),
+        text("job_nodelist").replace(_EMPTY_TEXTS, "").alias("hosts"),
+        text("modules").replace(_EMPTY_TEXTS, "").alias("modules"),
+        pl.when(is_version).then(facts).otherwise(pl.lit("{}")).alias("facts"),
+        text("jobid").alias("jobid"),
+    )
+
+
+def _first(*texts: pl.Expr) -> pl.Expr:
+    """The first text that is not empty, or ""."""
+    return pl.coalesce(*(pl.when(text != "").then(text) for text in texts), pl.lit(""))
+
+
+def _time(table: pl.DataFrame, layout: Layout, zone: datetime.tzinfo) -> pl.Expr:
+    """When the jobs ended, UTC; null for a missing or unreadable time."""
+    cells = layout.attributes
+    seconds = cells.get("job_completion_time_unix", pl.lit(None)).cast(pl.Float64, strict=False)
+    is_date = seconds.is_between(0, 2**33)
+    micros = pl.when(is_date).then(seconds * 1e6).cast(pl.Int64)
+    time = micros.cast(pl.Datetime("us"))
+    text = cells.get("job_completion_time", cells.get("asctime", pl.lit(None, pl.String)))
+    texts = table.select(text=pl.when(time.is_null()).then(text))["text"]
+    return pl.coalesce(time, parse_times(texts, zone))

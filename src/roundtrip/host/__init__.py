@@ -1,1 +1,0 @@
-"""The measuring machine: its facts, disturbances of measurements, and its provenance record."""

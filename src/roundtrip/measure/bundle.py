@@ -1,0 +1,182 @@
+"""Builds the bundle of a campaign run: all its data, content-addressed, deterministic."""
+
+from __future__ import annotations
+
+import errno
+import json
+import shutil
+from collections.abc import Callable, Sequence
+from importlib import metadata
+from operator import attrgetter
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from roundtrip import files
+from roundtrip.errors import UserError, writing
+from roundtrip.measure import (
+    analysis,
+    bundle_tables,
+    manifest,
+    pseudonyms,
+    reader,
+    records,
+    samples,
+    signature,
+)
+from roundtrip.measure.declared import public_campaign, public_thresholds
+from roundtrip.measure.disclosure import Disclosure
+from roundtrip.measure.launch import SAMPLES, Launch, launch_records
+from roundtrip.measure.launches import scan
+from roundtrip.measure.pseudonyms import Pseudonyms, host_names
+from roundtrip.measure.public_environment import WITHHELD, Environment
+
+_TOOLS = ("roundtrip", "polars", "numpy", "scipy", "jinja2")
+_SORT = ["study", "case", "variant", "size_bytes", "phase", "metric", "rep"]
+
+
+def build(
+    run_dir: Path, bundles: Path | None = None, tell: Callable[[str], None] = lambda _: None
+) -> Path:
+    """Build the bundle of `run_dir` as ``<bundles>/<first 16 digits of its digest>/``, and sign it.
+
+    `bundles` is ``run_dir/bundles`` by default; `tell` gets the reason if it is not signed.
+    UserError if `run_dir` is not the tree of a campaign run, or if none of its launches completed:
+    an empty report must not look like a success.
+    """
+    folder = bundles or run_dir / "bundles"
+    if folder.is_symlink():
+        raise UserError("a symbolic link: bundles are not written through one", folder)
+    thresholds = analysis.for_run(run_dir)
+    launches = _scan(run_dir, thresholds)
+    confirmation = _confirmation(run_dir, thresholds)
+    with writing(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        partial = files.partial_folder(folder)
+        try:
+            partial.chmod(0o755)
+            if confirmation:
+                inner = partial / records.CONFIRMATION
+                inner.mkdir()
+                _write(run_dir / records.CONFIRMATION, confirmation, thresholds, inner)
+            unsigned_manifest = _write(run_dir, launches, thresholds, partial)
+            signed_manifest = signature.sign(partial, unsigned_manifest, tell)
+            return _keep(partial, folder / signed_manifest.digest[:16])
+        finally:
+            shutil.rmtree(partial, ignore_errors=True)
+
+
+def _scan(run_dir: Path, thresholds: analysis.Analysis) -> list[Launch]:
+    """Return the launches of a run tree; UserError if it is invalid, or no launch completed."""
+    reader.require_objects(run_dir)
+    records.read_record(run_dir / "state.json")
+    launches = scan(run_dir, thresholds)
+    if not any(item.status == "passed" for item in launches):
+        why = "no launch in this run: nothing to report"
+        if launches:
+            why = f"none of {len(launches)} launches completed; the first: {launches[0].reason}"
+        raise UserError(why, run_dir)
+    return launches
+
+
+def _confirmation(run_dir: Path, thresholds: analysis.Analysis) -> list[Launch]:
+    """Return the launches that confirm the run's results; [] if none of them completed."""
+    inner = run_dir / records.CONFIRMATION
+    if inner.is_symlink() or not (inner / "state.json").is_file():
+        return []
+    try:
+        return _scan(inner, thresholds)
+    except UserError:
+        return []
+
+
+def _write(
+    run_dir: Path, launches: Sequence[Launch], thresholds: analysis.Analysis, folder: Path
+) -> manifest.Manifest:
+    """Write the bundle of a tree to an empty folder."""
+    state = records.read_record(run_dir / "state.json")
+    passed = sorted((item for item in launches if item.status == "passed"), key=attrgetter("id"))
+    environment = Environment.read(run_dir)
+    campaign = files.read_text_in_tree(run_dir / "campaign.toml")
+    contents = [content for launch in launches for content in (launch.case, launch.run)]
+    job_nodes = (node for launch in launches for node in launch.nodes)
+    hosts = [*environment.hosts(), *host_names(contents), *job_nodes]
+    names = Disclosure(Pseudonyms(hosts, pseudonyms.site_key(state["site"])), environment.words())
+    rows = _samples(passed, run_dir, names)
+    tables = bundle_tables.make_tables(launch_records(launches, state, names))
+    bundle_tables.write_frame(rows, folder / "samples.parquet")
+    bundle_tables.write_tables(tables, folder)
+    level = thresholds.statistics.confidence_level
+    medians = bundle_tables.launch_medians(rows.lazy(), tables.frames["cases"], level)
+    bundle_tables.write_frame(medians, folder / bundle_tables.MEDIANS_FILE)
+    limits = public_thresholds(thresholds.text, names)
+    (folder / analysis.FILE_NAME).write_bytes(limits.encode())
+    (folder / "campaign.toml").write_bytes(public_campaign(campaign, names).encode())
+    environment.write(folder / "env", names)
+    facts = {**_facts(state, names), **nodes_not_measured(run_dir, names)}
+    if names.credential_places:
+        note = {"schema": 1, "looked_like_credentials": sorted(names.credential_places)}
+        (folder / "env" / WITHHELD).write_text(json.dumps(note, indent=1) + "\n")
+    return manifest.write(folder, facts)
+
+
+def _samples(launches: Sequence[Launch], root: Path, names: Disclosure) -> pl.DataFrame:
+    frames = []
+    for launch in launches:
+        assert launch.folder is not None  # noqa: S101  a passed launch has one
+        file = launch.folder / SAMPLES
+        content = files.read_in_tree(file, root, files.MOST_SAMPLES)
+        if samples.digest(content) != launch.digest:
+            raise UserError("was changed while it was collected; try again", file)
+        frame = samples.parse_limited(content, file).frame.sort(_SORT, maintain_order=True)
+        case_id = pl.lit(names.redact(launch.case_id)).alias("case_id")
+        frames.append(frame.select(pl.lit(launch.id).alias("launch"), case_id, pl.all()))
+    return pl.concat(frames, rechunk=True)
+
+
+def _facts(state: dict[str, Any], names: Disclosure) -> dict[str, Any]:
+    git = state.get("git") or {}
+    commit, finished = names.fields([git.get("commit"), state.get("finished")], "state.json")
+    return {
+        "campaign": state["campaign"],
+        "site": state["site"],
+        "started": state["started"],
+        "finished": finished,
+        "git": {"commit": commit, "dirty": git.get("dirty")},
+        "tools": {name: metadata.version(name) for name in _TOOLS},
+    }
+
+
+def nodes_not_measured(run_dir: Path, names: Disclosure) -> dict[str, Any]:
+    """The manifest's entry ``nodes_not_measured``: node (a pseudonym), state and reason of each.
+
+    {} if the run did not ask the scheduler.  UserError for a file that cannot be read.
+    """
+    file = run_dir / records.NODES_FILE
+    if not file.exists():
+        return {}
+    partitions = records.read_record(file, run_dir, records.Nodes)["partitions"]
+    nodes = {
+        node["host"]: {
+            "node": names.pseudonym(node["host"]),
+            "state": names.redact(node["state"]),
+            "reason": names.text(node["reason"]),
+        }
+        for partition in partitions.values()
+        for node in partition["not_measured"]
+    }
+    return {"nodes_not_measured": sorted(nodes.values(), key=lambda node: node["node"])}
+
+
+def _keep(partial: Path, final: Path) -> Path:
+    """Rename to the final name, unless the same bundle exists already."""
+    if final.exists():
+        manifest.verify(final)
+        return final
+    try:
+        partial.rename(final)
+    except OSError as error:
+        if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+            raise
+    return final

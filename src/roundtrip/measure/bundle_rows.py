@@ -1,0 +1,300 @@
+"""Models of the rows of a bundle's tables: their columns, and the rules for their cells.
+
+docs/reference.md is generated from them.
+
+``details/<study>.parquet`` has a column for each entry of the `record` of the study.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Literal, cast, get_args
+
+import polars as pl
+from pydantic import Field, create_model
+
+from roundtrip.measure.columns import Row, Rule, Schema, columns
+from roundtrip.measure.run_record import (
+    DETAILS,
+    Cache,
+    Clock,
+    NodeFacts,
+    OverRanks,
+    Place,
+    PointFacts,
+    RankDisturbance,
+    Simulation,
+    Speed,
+    Synchronisation,
+    Timing,
+)
+from roundtrip.model import Amount, Count, Host, Label, Sha256, Text, column, newer_column, optional
+from roundtrip.studies.derivation import METRICS
+
+Status = Literal["passed", "partial", "failed", "displaced", "missing", "skipped"]
+STATUSES: tuple[str, ...] = get_args(Status)
+_MOST_RANKS = 2**31
+_Number = Annotated[int, Field(ge=1, le=_MOST_RANKS)]
+_Launches = Annotated[int, Field(ge=0, le=_MOST_RANKS)]
+_Samples = Annotated[Count, Field(ge=1)]
+_Loads = list[Amount | None]
+_BUILD = r"^(gnu:[0-9a-f]{1,128}|sha256:[0-9a-f]{64})$"
+_Build = Annotated[str, Field(pattern=_BUILD)]
+_Cell = Annotated[str, Field(max_length=20_000)]
+NodeSet = Annotated[str, Field(max_length=100_000)]
+
+SIMULATION = {f"simulated_{name}": field for name, field in Simulation.model_fields.items()}
+#: Displayed names of the columns about a launch's simulation.
+TITLES = {name: f"simulated: {field.title}" for name, field in SIMULATION.items()}
+NODE_FACTS = tuple(name for name in NodeFacts.model_fields if name not in ("host", "adapters"))
+TIMING = tuple(f"timing_{name}" for name in Timing.model_fields)
+
+
+def _simulation_rule(name: str, is_required: bool) -> Rule:
+    """Rule: only simulated launches that passed have a cell, and all of them if it is required."""
+    is_simulated = (pl.col("simulated") & (pl.col("status") == "passed")).fill_null(False)
+    cell = pl.col(name)
+    condition = cell.is_not_null() == is_simulated if is_required else cell.is_null() | is_simulated
+    return Rule(name, condition, "what `simulated` says")
+
+
+class Case(Row):
+    """A launch; those that failed, are missing or were skipped included."""
+
+    extra_rules = tuple(
+        _simulation_rule(name, field.is_required()) for name, field in SIMULATION.items()
+    )
+
+    launch: str = column("the launch; `missing/N` and `skipped/N` never were")
+    case_id: str = column("the case")
+    study: str = column("the study")
+    check: str | None = optional("the ReFrame check")
+    system: str | None = optional("the system of the site")
+    partition: str | None = optional("its partition")
+    environ: str | None = optional("the environment")
+    toolchain: str | None = optional("its name for people")
+    status: Status = column(
+        "`passed`, `failed`, `displaced` (preempted, kept away by a maintenance, or lost by "
+        "Slurm's controller, and repeated), `missing` or `skipped`"
+    )
+    reason: str | None = optional("why it is not `passed`")
+    round: str | None = optional("the session that launched it")
+    campaign_round: _Number | None = optional("the round of the campaign, from 1", "count")
+    wanted: _Launches | None = optional("launches that the campaign asks for of this case", "count")
+    started: str | None = optional("start, UTC, ISO 8601")
+    elapsed_s: Amount | None = optional("how long the program ran", "s")
+    ranks: _Number | None = optional("ranks", "count")
+    hosts: list[Host] | None = optional("pseudonyms of its hosts")
+    nodes_down: list[Host] | None = newer_column(
+        "of a launch that failed: those that Slurm took for down, or that had lost its step"
+    )
+    emulated: bool | None = optional(
+        "whether something was emulated: `emulation.parquet` says what"
+    )
+    simulated: bool | None = optional("whether it was simulated")
+    sealed: bool | None = optional("whether `run.json` vouched for every sample")
+    taken: Count | None = optional("samples that the program said it wrote", "count")
+    disturbed: bool | None = optional(
+        "whether something disturbed it, by the thresholds of `analysis.toml`"
+    )
+    disturbed_why: str | None = optional("what did")
+    steal_s: Amount | None = optional("CPU time stolen by the hypervisor, over all hosts", "s")
+    load_average_start: _Loads | None = optional(
+        "load of the first rank's host over 1, 5 and 15 minutes, before", "processes"
+    )
+    load_average_end: _Loads | None = optional("the same, after", "processes")
+    warmup_discarded: Count | None = optional(
+        "operations that were measured as warm-up and discarded", "count"
+    )
+    clock: str | None = optional("the clock")
+    clock_resolution_s: Amount | None = optional("its step", "s")
+    clock_overhead_s: Amount | None = optional("what a reading costs", "s")
+    timing_clock: Clock | None = newer_column("whose clock is read: `one rank`, `each rank`")
+    timing_synchronisation: Synchronisation | None = newer_column(
+        "what ranks wait for before a sample: `barrier`, `message`, `none`"
+    )
+    timing_over_ranks: OverRanks | None = newer_column(
+        "whose time is the sample: `one rank`, `maximum`"
+    )
+    timing_cache: Cache | None = newer_column(
+        "the caches before a sample: `warm`, `flushed`; `several`, here and above, if samples "
+        "differ"
+    )
+    simulated_simgrid: Label | None = newer_column(
+        "version of the SimGrid that simulated it; this and the next three are empty where "
+        "nothing is simulated"
+    )
+    simulated_platform: Label | None = newer_column("the simulated platform")
+    simulated_platform_sha256: Sha256 | None = newer_column("sha256 of the platform's file")
+    simulated_host_flops: Speed | None = newer_column("speed of one of its hosts", "flop/s")
+    mpi_library: str | None = optional("what the MPI library says of itself")
+    mpi_build: _Build | None = newer_column(
+        "the loaded MPI library: `gnu:` and its build id, or `sha256:` and its digest"
+    )
+    boost: str | None = optional("version of Boost")
+    compiler: str | None = optional("compiler and version")
+    compiler_flags: str | None = optional("its flags")
+
+
+class _OfLaunch(Row):
+    """What a row of another table says of the launch that it belongs to."""
+
+    launch: str = column("the launch")
+    case_id: str = column("its case")
+    study: str = column("its study")
+
+
+class PointRow(PointFacts, _OfLaunch):
+    """A point of a launch that passed: a variant at a size."""
+
+    finding_call: str | None = optional("a legal call that the MPI library refused")
+    finding_error: str | None = optional("its error")
+    finding_consequence: str | None = optional("what was measured instead")
+
+
+class Sample(Row):
+    """A sample of a launch that passed."""
+
+    launch: str = column("the launch: `<session>/<environment>/<folder of the job>`")
+    case_id: str = column("the case: `<check>/<parameters>@<system>:<partition>+<environment>`")
+    study: Label = column("the study")
+    case: Label = column("what was measured, in the study's words")
+    variant: Label = column("which of the things that the study compares")
+    size_bytes: Count = column("size of a message", "bytes")
+    phase: Label = column("the part of the measurement")
+    rep: Count = column("number of the sample in its series, from 0", "count")
+    metric: Label = column("the quantity")
+    value: Amount = column("the value", "of the row")
+    unit: Label = column("its unit")
+
+
+class Parameter(Row):
+    """A parameter of a launch's check."""
+
+    launch: str = column("the launch")
+    name: Text = column("the parameter")
+    value: _Cell = column("its value")
+    number: float | None = optional("its value, if it is a number", "of the parameter")
+
+
+class Emulation(Parameter):
+    """A fact of what was emulated for a launch."""
+
+    extra_rules = (
+        Rule(
+            "number",
+            ~pl.col("name").is_in(["wan_rtt_ms", "hub_mbit_s"])
+            | pl.col("number").is_between(0, 1e15).fill_null(False),
+            "from 0 to 1e+15 for what is emulated",
+        ),
+    )
+
+    name: Text = column(
+        "the fact: `wan_rtt_ms` is a round-trip time, `hub_mbit_s` the rate of a hub"
+    )
+    number: float | None = optional("its value, if it is a number", "of the fact")
+
+
+class _InLaunch(Row):
+    launch: str = column("the launch")
+
+
+class PlaceRow(Place, _InLaunch):
+    """A rank of a launch, and where it is."""
+
+
+class NodeRow(NodeFacts, _InLaunch):
+    """A node of a launch, by the pseudonym of its host."""
+
+
+class _Rank(_InLaunch):
+    rank: Count = column("the rank, from 0", "count")
+
+
+class DisturbanceRow(RankDisturbance, _Rank):
+    """A rank of a launch, and what disturbed it."""
+
+
+#: Rule for rows with columns median, low and high.
+INTERVAL = Rule(
+    "low",
+    (pl.col("low").is_null() & pl.col("high").is_null())
+    | pl.col("median").is_between("low", "high"),
+    "the lower end of an interval around the median",
+)
+
+
+class Median(Row):
+    """A launch that passed, and a series of it.
+
+    The median of the launch's samples has its rank interval within the launch, null with fewer
+    than 6 samples.
+    """
+
+    extra_rules = (
+        INTERVAL,
+        Rule(
+            "unit",
+            pl.col("metric").replace_strict(
+                {name: definition.unit for name, definition in METRICS.items()}, default=None
+            )
+            == pl.col("unit"),
+            "the unit of the metric",
+        ),
+    )
+
+    launch: str = column("the launch")
+    campaign_round: _Number | None = optional("the round of the campaign, from 1", "count")
+    case_id: str = column("its case")
+    study: str = column("its study")
+    case: Label = column("what was measured, as in the samples")
+    variant: Label = column("the variant")
+    size_bytes: Count = column("size of a message", "bytes")
+    phase: Label = column("the part of the measurement")
+    metric: str = column("the quantity")
+    unit: str = column("its unit")
+    nodes: NodeSet = column("pseudonyms of the launch's hosts, sorted and joined by `+`")
+    samples: _Samples = column("samples; those of warm-up are no samples", "count")
+    median: Amount = column("their median", "of the row")
+    low: Amount | None = optional(
+        "lower end of its rank interval within the launch; none with fewer than 6 samples at 95 %",
+        "of the row",
+    )
+    high: Amount | None = optional("its upper end", "of the row")
+
+
+#: Rows of all tables except the samples, the medians and the details, by name.
+ROWS: Mapping[str, type[Row]] = {
+    "cases": Case,
+    "points": PointRow,
+    "parameters": Parameter,
+    "emulation": Emulation,
+    "placement": PlaceRow,
+    "nodes": NodeRow,
+    "disturbance": DisturbanceRow,
+}
+#: Tables that a bundle may lack.
+OPTIONAL_TABLES = ("nodes",)
+#: Rows, one per launch, of studies whose workload records details of its own.
+DETAIL_ROWS: Mapping[str, type[Row]] = {
+    study: create_model(f"{study} row", __base__=(cast(type[Row], record), _InLaunch))
+    for study, record in DETAILS.items()
+}
+ALL: Mapping[str, Schema] = {name: columns(row) for name, row in ROWS.items()}
+CASES, POINTS, SETTINGS = ALL["cases"], ALL["points"], ALL["parameters"]
+PLACEMENT, NODES, DISTURBANCE = ALL["placement"], ALL["nodes"], ALL["disturbance"]
+SAMPLES, MEDIANS = columns(Sample), columns(Median)
+#: Columns of a launch that rows of other tables repeat.
+LABELS: Schema = {name: CASES[name] for name in _OfLaunch.model_fields}
+
+
+@dataclass(frozen=True)
+class Tables:
+    """All tables of a bundle except samples and medians; rows are in the order of `cases`.
+
+    `frames` has the tables of `ROWS`, `details` those of `DETAIL_ROWS` that the bundle contains.
+    """
+
+    frames: Mapping[str, pl.DataFrame]
+    details: Mapping[str, pl.DataFrame]

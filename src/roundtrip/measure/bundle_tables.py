@@ -1,0 +1,394 @@
+"""Makes the tables of a bundle from records of launches, and writes, reads and checks them.
+
+Each is a parquet file without JSON in its cells, see docs/reference.md; column `launch` joins
+them.  A correct checksum does not make data valid, so all data that a report relies on are checked.
+"""
+
+from __future__ import annotations
+
+import io
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import zip_longest
+from operator import itemgetter
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from roundtrip import model
+from roundtrip.errors import UserError, printable
+from roundtrip.measure import samples
+from roundtrip.measure.bundle_rows import (
+    ALL,
+    DETAIL_ROWS,
+    LABELS,
+    MEDIANS,
+    OPTIONAL_TABLES,
+    ROWS,
+    Median,
+    Sample,
+    Tables,
+)
+from roundtrip.measure.columns import (
+    Row,
+    Rule,
+    Schema,
+    cells,
+    columns,
+    newer_columns,
+    rules,
+    setting_rows,
+    value,
+)
+from roundtrip.measure.run_record import DETAILS, RankDisturbance
+
+_ROW_GROUP = 1 << 18
+#: Row limit of a table that is read as a whole; campaigns have far fewer rows.
+_MOST_ROWS = 1 << 22
+_OTHER_TYPES = "columns of other types than this version of roundtrip writes"
+
+
+def write_tables(tables: Tables, bundle: Path) -> None:
+    """Write all tables into the folder `bundle`."""
+    for name, frame in tables.frames.items():
+        write_frame(frame, bundle / f"{name}.parquet")
+    if tables.details:
+        (bundle / "details").mkdir()
+    for study, frame in tables.details.items():
+        write_frame(frame, bundle / "details" / f"{study}.parquet")
+
+
+def write_frame(frame: pl.DataFrame, file: Path) -> None:
+    """Write parquet with fixed settings, through memory, so that a full disk raises OSError."""
+    buffer = io.BytesIO()
+    frame.write_parquet(
+        buffer, compression="zstd", compression_level=3, row_group_size=_ROW_GROUP, statistics=True
+    )
+    file.write_bytes(buffer.getbuffer())
+
+
+def read_tables(bundle: Path) -> Tables:
+    """Return the checked tables of a verified bundle; UserError for an invalid table."""
+    tables = Tables(
+        {
+            name: _whole(file, row)
+            if (file := bundle / f"{name}.parquet").exists() or name not in OPTIONAL_TABLES
+            else pl.DataFrame(schema=columns(row))
+            for name, row in ROWS.items()
+        },
+        {
+            study: _whole(file, row, columns(row))
+            for study, row in DETAIL_ROWS.items()
+            if (file := bundle / "details" / f"{study}.parquet").exists()
+        },
+    )
+    require_tables(tables, lambda name: bundle / f"{name}.parquet")
+    return tables
+
+
+@contextmanager
+def decoding(file: Path) -> Iterator[Path]:
+    """Turn every error of the parquet decoder of `file`, panics included, into a UserError."""
+    if not file.is_file():
+        raise UserError("missing", file)
+    try:
+        yield file
+    except pl.exceptions.SchemaError:
+        raise UserError(_OTHER_TYPES, file) from None
+    except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+        why = (str(error).splitlines() or ["it is damaged"])[0]
+        raise UserError(f"not a parquet file: {why[:160]}", file) from None
+
+
+def scan_table(file: Path, row: type[Row], missing: Collection[str] | None = None) -> pl.LazyFrame:
+    """Scan a table of rows `row`; UserError, or SchemaError on collection, for another table.
+
+    The columns `missing`, by default the newer columns, may be missing.
+    """
+    schema = columns(row)
+    optional_columns = newer_columns(row) if missing is None else missing
+    _require_columns(pl.scan_parquet(file).collect_schema().names(), schema, optional_columns, file)
+    casts = pl.ScanCastOptions(missing_struct_fields="insert")
+    frame = pl.scan_parquet(file, schema=dict(schema), missing_columns="insert", cast_options=casts)
+    return frame.select(*schema)
+
+
+def read_table(file: Path, row: type[Row], names: Sequence[str] | None = None) -> pl.DataFrame:
+    """Return all rows of `file`, a table of rows `row`; UserError for another table.
+
+    Return all columns, or `names`; newer columns may be missing, and are then null.
+    """
+    schema = columns(row)
+    with decoding(file):
+        file_schema = pl.read_parquet_schema(file)
+        _require_columns(file_schema, schema, newer_columns(row), file)
+        if file_schema != {name: schema[name] for name in file_schema}:
+            raise UserError(_OTHER_TYPES, file)
+        all_names = list(names or schema)
+        file_names = [name for name in all_names if name in file_schema]
+        table = pl.read_parquet(file, n_rows=_MOST_ROWS + 1, columns=file_names)
+        _require_few(table.height, file)
+        if file_names == all_names:
+            return table
+        missing_names = (name for name in all_names if name not in file_schema)
+        nulls = (pl.lit(None, schema[name]).alias(name) for name in missing_names)
+        return table.with_columns(*nulls).select(all_names)
+
+
+def _whole(file: Path, row: type[Row], missing: Collection[str] | None = None) -> pl.DataFrame:
+    """Read a table of rows `row` that may lack the columns `missing`."""
+    with decoding(file):
+        frame = scan_table(file, row, missing).head(_MOST_ROWS + 1).collect()
+        _require_few(frame.height, file)
+        return frame
+
+
+def _require_columns(
+    names: Collection[str], schema: Schema, optional_columns: Collection[str], file: Path
+) -> None:
+    missing, unexpected = schema.keys() - {*names, *optional_columns}, {*names} - schema.keys()
+    faults = {"missing": missing, "unexpected": unexpected}
+    if words := [f"{kind} columns: {', '.join(sorted(n))}" for kind, n in faults.items() if n]:
+        raise UserError(printable("; ".join(words))[:300], file)
+
+
+def _require_few(rows: int, file: Path) -> None:
+    if rows > _MOST_ROWS:
+        raise UserError(f"{rows} rows; right are at most {_MOST_ROWS}", file)
+
+
+#: Columns that are never null for a launch that passed.
+_PASSED = (
+    *("check", "system", "partition", "environ", "toolchain", "started"),
+    *("ranks", "hosts", "emulated", "disturbed", "simulated"),
+)
+
+
+def require_tables(tables: Tables, file: Callable[[str], Path]) -> None:
+    """UserError for the first value that no launch can have.
+
+    `file` returns the file of a table, ``cases`` or ``details/<study>``, for messages.
+    """
+    launches = tables.frames["cases"]
+    passed_launches = launches.filter(pl.col("status") == "passed")
+    for name in _PASSED:
+        if passed_launches[name].null_count():
+            raise UserError(f"{name} is empty where it cannot be", file("cases"))
+    if passed_launches.is_empty():
+        raise UserError("no launch completed: nothing to report", file("cases"))
+    _require_once(launches, ["launch"], "a launch has two rows", file("cases"))
+    for name, frame in tables.frames.items():
+        require_rows(frame, ROWS[name], file(name))
+    launch_ids = launches.select("launch")
+    for name in ("parameters", "emulation", "placement", "nodes", "disturbance"):
+        require_launches(tables.frames[name], launch_ids, "no launch of cases.parquet", file(name))
+    _require_passed(tables.frames["points"], launches, file("points"))
+    for name in ("parameters", "emulation"):
+        frame, fault = tables.frames[name], "a name has two rows for one launch"
+        _require_once(frame, ["launch", "name"], fault, file(name))
+    if {*launches.filter("emulated")["launch"]} != {*tables.frames["emulation"]["launch"]}:
+        raise UserError("emulated is not as emulation.parquet has it", file("cases"))
+    for study, frame in tables.details.items():
+        _require_details(study, frame, launches, file(f"details/{study}"))
+
+
+def require_samples(rows: pl.LazyFrame, launches: pl.DataFrame, file: Path) -> None:
+    """UserError for invalid samples, or samples without a launch that passed."""
+    _require_passed(rows.select(*LABELS).unique().sort("launch").collect(), launches, file)
+    is_complete = pl.all_horizontal(pl.all().is_not_null().all())
+    if not rows.select(is_complete & samples.all_rows_valid()).collect().item():
+        raise UserError("rows that no launch can have measured: units, numbers or blanks", file)
+
+
+def _require_once(frame: pl.DataFrame, keys: Sequence[str], fault: str, file: Path) -> None:
+    if frame.select(keys).is_duplicated().any():
+        raise UserError(fault, file)
+
+
+def require_rows(frame: pl.DataFrame, row: type[Row], file: Path) -> None:
+    """UserError for the first cell of `frame` that breaks a rule of `row`."""
+    tests = {str(number): rule.violation.any() for number, rule in enumerate(rules(row))}
+    for rule, is_broken in zip(rules(row), frame.select(**tests).row(0), strict=True):
+        if is_broken:
+            cell = frame.filter(rule.violation)[rule.column][0]
+            raise UserError(_describe_violation(cell, rule), file)
+
+
+def _describe_violation(cell: Any, rule: Rule) -> str:
+    if cell is None and rule.requirement.startswith("a text"):
+        return f"{rule.column} is empty where it cannot be"
+    text = printable(str(cell.to_list() if isinstance(cell, pl.Series) else cell)[:60])
+    return f"{rule.column} {text!r} is not {rule.requirement}"
+
+
+def require_launches(rows: pl.DataFrame, launches: pl.DataFrame, reason: str, file: Path) -> None:
+    """UserError unless each row matches one of `launches` in all columns of `launches`."""
+    unknown_rows = rows.join(launches, on=launches.columns, how="anti", nulls_equal=True)
+    if not unknown_rows.is_empty():
+        name = printable(str(unknown_rows["launch"][0])[:200])
+        raise UserError(f"rows of {name!r}, which is {reason}", file)
+
+
+def _require_passed(rows: pl.DataFrame, launches: pl.DataFrame, file: Path) -> None:
+    passed_launches = launches.filter(pl.col("status") == "passed").select(*LABELS)
+    require_launches(rows, passed_launches, "no launch that passed", file)
+
+
+def _require_details(study: str, frame: pl.DataFrame, launches: pl.DataFrame, file: Path) -> None:
+    study_launches = launches.filter(pl.col("study") == study).select("launch")
+    require_launches(frame, study_launches, f"no launch of {study}", file)
+    _require_once(frame, ["launch"], "a launch has two rows", file)
+    for row in frame.iter_rows(named=True):
+        if fault := model.fault(DETAILS[study], value(DETAILS[study], row)):
+            raise UserError(f"{fault.where or 'a row'}: {fault.why}", file)
+
+
+Record = Mapping[str, Any]
+_RANK = tuple(RankDisturbance.model_fields)
+
+
+def make_tables(records: Iterable[Record]) -> Tables:
+    """Return the tables of a run, sorted by case and launch, from one record per launch.
+
+    A record has the known plain columns of `CASES`, and the known entries of `parameters`,
+    `emulated`, `clock`, `timing`, `simulation` (`simulated` of run.json), `disturbance`,
+    `placement`, `nodes`, `points` and `details`.  An error of polars if a value fits no column.
+    """
+    rows: dict[str, list[Record]] = {name: [] for name in ALL}
+    details: defaultdict[str, list[Record]] = defaultdict(list)
+    for record in sorted(records, key=itemgetter("case_id", "launch")):
+        labels = {name: record[name] for name in LABELS}
+        for table, table_rows in _rows(record).items():
+            rows[table] += [{**row, **labels} for row in table_rows]
+        if record["study"] in DETAILS and (detail := record.get("details")):
+            row = {**cells(DETAILS[record["study"]], detail), "launch": record["launch"]}
+            details[record["study"]].append(row)
+    return Tables(
+        {name: frame(rows[name], schema) for name, schema in ALL.items()},
+        {study: frame(rows, columns(DETAIL_ROWS[study])) for study, rows in details.items()},
+    )
+
+
+def frame(rows: Sequence[Record], schema: Schema) -> pl.DataFrame:
+    """Return a table with columns `schema` from rows that may lack columns, or have more."""
+    return pl.DataFrame([{name: row.get(name) for name in schema} for row in rows], schema=schema)
+
+
+def _rows(record: Record) -> Mapping[str, Iterable[Record]]:
+    """The rows of a launch by table, without the columns `LABELS`."""
+    return {
+        "cases": [_case(record)],
+        "points": _points(record),
+        "parameters": setting_rows(record.get("parameters") or {}),
+        "emulation": setting_rows(record.get("emulated") or {}),
+        "placement": record.get("placement") or (),
+        "nodes": record.get("nodes") or (),
+        "disturbance": _ranks(record),
+    }
+
+
+def _case(record: Record) -> Record:
+    clock, disturbance = record.get("clock") or {}, record.get("disturbance") or {}
+    return {
+        **record,
+        "emulated": bool(record.get("emulated")),
+        **_prefixed("clock", clock),
+        "clock": clock.get("name"),
+        **_prefixed("timing", record.get("timing")),
+        **_prefixed("simulated", record.get("simulation")),
+        "steal_s": disturbance.get("steal_s"),
+        "load_average_start": _floats(disturbance.get("load_average_start")),
+        "load_average_end": _floats(disturbance.get("load_average_end")),
+    }
+
+
+def _prefixed(prefix: str, values: Record | None) -> Record:
+    return {f"{prefix}_{name}": value for name, value in (values or {}).items()}
+
+
+def _floats(values: Sequence[float | None] | None) -> list[float | None] | None:
+    if values is None:
+        return None
+    return [None if number is None else float(number) for number in values]
+
+
+def _points(record: Record) -> Iterator[Record]:
+    for point in (record.get("points") or ()) if record["status"] == "passed" else ():
+        yield {**point, **_prefixed("finding", point.get("finding"))}
+
+
+def _ranks(record: Record) -> Iterator[Record]:
+    disturbance = record.get("disturbance") or {}
+    columns = [disturbance.get(name) or [] for name in _RANK]
+    for rank, values in enumerate(zip_longest(*columns)):
+        yield {"rank": rank, **dict(zip(_RANK, values, strict=True))}
+
+
+MEDIANS_FILE = "medians.parquet"
+#: Columns that identify a series of a launch; launch and metric determine `case_id` and unit.
+_KEYS = ["launch", "case", "variant", "size_bytes", "phase", "metric"]
+_ORDER = ["case_id", *_KEYS]
+#: Relative tolerance of medians: versions of polars differ in the mean of two samples.
+_NEAR = 1e-12
+
+
+def launch_medians(rows: pl.LazyFrame, launches: pl.DataFrame, level: float) -> pl.DataFrame:
+    """Return the launch medians of `rows`, columns `MEDIANS`, sorted by case, launch and series.
+
+    `rows` has the columns of samples.parquet, `launches` those of cases.parquet; `level` is the
+    level of the rank intervals within a launch, which are null with too few samples.
+    """
+    from roundtrip.stats.summaries import median_intervals  # scipy, which sanity checks do not need
+
+    units = rows.select("metric", "unit").unique("metric").collect()
+    hosts = pl.col("hosts").list.unique().list.sort().list.join("+")
+    launch_columns = launches.select(*LABELS, "campaign_round", nodes=hosts)
+    medians = median_intervals(rows.select(*_KEYS, "value").collect(), _KEYS, "value", level)
+    medians = medians.rename({"n": "samples"}).join(launch_columns, on="launch")
+    return medians.join(units, on="metric").select(*MEDIANS).sort(_ORDER)
+
+
+def read_medians(bundle: Path, launches: pl.DataFrame, level: float) -> pl.DataFrame:
+    """Return the launch medians of a verified bundle, columns `MEDIANS`.
+
+    They are computed from the samples, as in `launch_medians`, if an older bundle lacks the table.
+    UserError for an invalid table.
+    """
+    if (medians := stored_medians(bundle, launches)) is not None:
+        return medians
+    with decoding(bundle / "samples.parquet") as file:
+        rows = scan_table(file, Sample)
+        require_samples(rows, launches, file)
+        return launch_medians(rows, launches, level)
+
+
+def stored_medians(bundle: Path, launches: pl.DataFrame) -> pl.DataFrame | None:
+    """Return the table of a verified bundle, columns `MEDIANS`; None without one.
+
+    UserError for an invalid table; it is not compared with the samples.
+    """
+    file = bundle / MEDIANS_FILE
+    if not file.exists():
+        return None
+    medians = read_table(file, Median)
+    require_rows(medians, Median, file)
+    _require_passed(medians.select(*LABELS), launches, file)
+    _require_once(medians, _KEYS, "a series has two rows for one launch", file)
+    return medians
+
+
+def require_medians(medians: pl.DataFrame, derived_medians: pl.DataFrame, bundle: Path) -> None:
+    """UserError unless the launch medians of a bundle are those derived from its samples.
+
+    Both have the columns `MEDIANS` in the order of `launch_medians`.
+    """
+    numbers = ["median", "low", "high"]
+    same = medians.drop(numbers).equals(derived_medians.drop(numbers))
+    for name in numbers if same else ():
+        one, other = medians[name], derived_medians[name]
+        near = (one - other).abs() <= _NEAR * other.abs()
+        same &= (one.is_null() == other.is_null()).all() and bool(near.drop_nulls().all())
+    if not same:
+        raise UserError("not the medians of the samples beside it", bundle / MEDIANS_FILE)

@@ -1,0 +1,336 @@
+"""Which launches completed, how many, and why the others did not.
+
+The reasons come from ReFrame's run report and from the launcher's standard error.  A failing rank
+ends silently or writes why.  Its healthy partner then reports a lost connection and is killed, so
+the partner's messages come last.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import glob
+import json
+import re
+import signal
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from roundtrip import files
+from roundtrip.errors import UserError, printable
+from roundtrip.measure import identity, records
+
+#: Size limit of a build's output, bytes, and errors of compilers, linkers and CMake in it.
+_MOST_BUILD = 1 << 22
+_ERROR = re.compile(r"^.*\berror: .*$|^.*undefined reference to .*$|^CMake Error.*$", re.MULTILINE)
+
+
+def _line(text: str) -> str:
+    """Return the first line of a text, printable, because it may come from a job's output.
+
+    If it is ReFrame's message of a failed command, append the last line of the command's output.
+    """
+    first, *rest = text.strip().splitlines() or [""]
+    words = [line for line in rest if line.strip() and not _MARK.fullmatch(line.strip())]
+    if rest and _COMMAND_FAILURE.search(first):
+        first = f"{first} {words[-1].strip() if words else 'it said nothing'}"
+    return printable(first)[:500]
+
+
+#: Beginning and separators of ReFrame's message of a failed command.
+_COMMAND_FAILURE = re.compile(r"command '.*' failed with exit code \d+:$")
+_MARK = re.compile(r"--- std(out|err) ---")
+
+
+@dataclass(frozen=True)
+class TestCase:
+    """One entry of a run report; `folder` is the name of its stage folder, "" before set-up."""
+
+    name: str
+    case_id: str
+    environ: str
+    folder: str
+    hash: str
+    result: str
+    is_fixture: bool
+    fail_phase: str
+    fail_reason: str
+    exit_code: int | None
+    seconds: float = 0.0
+
+    @staticmethod
+    def from_entry(entry: dict[str, Any]) -> TestCase:
+        """Parse an entry of a report's ``testcases``; a missing text is "" or "unknown"."""
+
+        def text(key: str, default: str = "") -> str:
+            return _line(str(entry.get(key) or default))
+
+        name = text("display_name") or text("name", "unknown")
+        place = [text(key, "unknown") for key in ("system", "partition", "environ")]
+        exit_code, seconds = entry.get("job_exitcode"), entry.get("time_total")
+        return TestCase(
+            name=name,
+            case_id=records.named_case_id(name, *place),
+            environ=place[2],
+            folder=PurePosixPath(text("stagedir")).name,
+            hash=text("hashcode"),
+            result=text("result"),
+            is_fixture=bool(entry.get("fixture")),
+            fail_phase=text("fail_phase"),
+            fail_reason=text("fail_reason") or text("skip_reason"),
+            exit_code=exit_code if isinstance(exit_code, int) else None,
+            seconds=seconds if isinstance(seconds, float) else 0.0,
+        )
+
+    def reason(self, report: SessionReport) -> str:
+        """Why the test did not pass, in one line; "" if it passed."""
+        if self.result == "pass":
+            return ""
+        if self.result == "fail_deps":
+            return report.broken_fixture(self.environ)
+        if self.result == "abort":
+            return "interrupted: the ReFrame session had to stop"
+        why = self.fail_reason or f"ReFrame: {self.result} in phase {self.fail_phase or '?'}"
+        if self.exit_code in (None, 0, 1):
+            return why
+        number = self.exit_code - 128 if self.exit_code > 128 else -self.exit_code
+        try:
+            return f"{why}; killed by signal {number} ({signal.Signals(number).name})"
+        except ValueError:
+            return f"{why}; exit status {self.exit_code}"
+
+
+@dataclass(frozen=True)
+class SessionReport:
+    """A run report; `is_complete` is False if it cannot be read, because the session was killed."""
+
+    tests: tuple[TestCase, ...]
+    is_complete: bool
+
+    @staticmethod
+    def read(file: Path, root: Path | None = None) -> SessionReport:
+        """Read a report.json of the run tree `root`; a broken one counts as absent."""
+        try:
+            # Not `files.parse_json`: it refuses lone surrogates, which ReFrame's texts may contain.
+            data = json.loads(files.read_in_tree(file, root, files.MOST_REPORT))
+            entries = [entry for run in data["runs"] for entry in run["testcases"]]
+            tests = map(TestCase.from_entry, entries)
+            return SessionReport(tuple(_with_error(t, file.parent, root) for t in tests), True)
+        except (UserError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            return SessionReport((), False)
+
+    @property
+    def build_s(self) -> float:
+        """Total time of the fixtures, which build the programs of launches, seconds."""
+        return sum(test.seconds for test in self.tests if test.is_fixture)
+
+    def find(self, environ: str, folder: str) -> TestCase | None:
+        """The last entry of toolchain `environ` and stage folder `folder`; None without one."""
+        matches = (t for t in reversed(self.tests) if (t.environ, t.folder) == (environ, folder))
+        return next(matches, None)
+
+    def broken_fixture(self, environ: str) -> str:
+        """Why a test of toolchain `environ` could not start."""
+        for test in self.tests:
+            if test.is_fixture and test.environ == environ and test.result == "fail":
+                return f"{test.name.split(' ')[0]} failed: {test.reason(self)}"
+        return "a test it depends on failed"
+
+
+def _with_error(test: TestCase, folder: Path, root: Path | None) -> TestCase:
+    """Return `test`, with the first error of its output if it is a build that failed."""
+    if not (test.is_fixture and test.fail_phase == "compile" and test.result == "fail"):
+        return test
+    for file in sorted(folder.glob(f"stage/*/*/*/{glob.escape(test.folder)}/rfm_build.*")):
+        if file.suffix not in (".out", ".err"):
+            continue
+        with contextlib.suppress(UserError):
+            text = files.read_in_tree(file, root, _MOST_BUILD).decode(errors="replace")
+            if match := _ERROR.search(text):
+                return replace(test, fail_reason=f"{test.fail_reason}: {_line(match[0])}")
+    return test
+
+
+#: Messages about the failed rank: Slurm's srun, Open MPI's mpirun (before and since 5), MPICH.
+_FAILED_RANK = re.compile(
+    r"^(?:srun: error: (?P<host>\S+): tasks? (?P<ranks>[\d,-]+): (?P<how>[^\n]+)"
+    r"|[^\n]*noticed that process rank (?P<ranks2>\d+) with PID \d+ on node (?P<host2>\S+) exited"
+    r" on (?P<how2>[^\n.]+)"
+    r"|[^\n]*The first process to do so was:\s+Process name: \[\S+,(?P<ranks3>\d+)\]"
+    r"\s+Exit code:\s+(?P<code3>\d+)"
+    r"|MPI_ABORT was invoked on rank (?P<ranks4>\d+)"
+    r"|Abort\((?P<code5>\d+)\) on node \d+ \(rank (?P<ranks5>\d+) in comm \d+\))",
+    re.MULTILINE,
+)
+#: Lines that are no message of the failed rank: stack traces, and messages of the launcher.
+_NOISE = re.compile(
+    r"\*\*\* |\[[^\]]+\] \[ *\d+\] |^ *\d+ +/|==== backtrace"
+    r"|Failing at address|Signal code|^slurmstepd|^srun: "
+)
+#: Lines, and blocks between rules, with messages of a partner or the launcher.
+_PARTNER_WORDS = re.compile(
+    r"connection|peer|broken pipe|unreachable|endpoint|Primary job +terminated"
+    r"|detected that one or more processes exited",
+    re.IGNORECASE,
+)
+#: Beginning of the first line of our own wrapper of each rank, which is no error message.
+_WITNESS = "ROUNDTRIP RANK ON "
+#: srun's messages that nodes are down, and that a node, by its number, lost its step.
+_NODE_DOWN = re.compile(r"^srun: error: Node failure on (\S+)$", re.MULTILINE)
+_STEP_GONE = re.compile(r"^srun: error: Aborting, .*missing step on node (\d{1,6})$", re.MULTILINE)
+_RULE = re.compile(r"^[-=]{20,}$", re.MULTILINE)
+_MOST_WORDS = 160
+
+
+def first_failure(error: str) -> str:
+    """Return ``rank 1 on n7 failed first: Segmentation fault; last words: ...`` of an `error`.
+
+    Return only the last words if it names no rank; "" if it is empty.
+    """
+    match = _FAILED_RANK.search(error)
+    if match is None:
+        return _last([line.strip() for line in error.splitlines() if line.strip(" -\t")])
+    groups = {key.rstrip("2345"): text for key, text in match.groupdict().items() if text}
+    location = f" on {groups['host']}" if "host" in groups else ""
+    how = groups.get("how") or (f"exit code {groups['code']}" if "code" in groups else "MPI_Abort")
+    noun = "ranks" if re.search(r"\D", groups["ranks"]) else "rank"
+    first = f"{noun} {groups['ranks']}{location} failed first: {how.strip()}"
+    last_words = _last(_own(error[: match.start()]))
+    return "; ".join(filter(None, (printable(first)[:_MOST_WORDS], last_words)))
+
+
+def nodes_down(error: str, nodes: Sequence[str]) -> set[str]:
+    """Return which of `nodes`, the nodes of the step in order, failed according to srun."""
+    node_numbers = {int(number) for number in _STEP_GONE.findall(error)}
+    down_nodes = {node for number, node in enumerate(nodes) if number in node_numbers}
+    for node_list in _NODE_DOWN.findall(error):
+        down_nodes.update(identity.expand_nodes(node_list) or ())
+    return down_nodes & {*nodes}
+
+
+def _own(error: str) -> list[str]:
+    """The lines that the failed rank may have written itself."""
+    lines = []
+    for number, block in enumerate(_RULE.split(error)):  # two rules enclose one message
+        if number % 2 == 0 or not _PARTNER_WORDS.search(block):
+            lines += [line.strip() for line in block.splitlines()]
+    return [
+        line for line in lines if line and not (_NOISE.search(line) or _PARTNER_WORDS.search(line))
+    ]
+
+
+def _last(lines: list[str]) -> str:
+    rank_lines = [line for line in lines if not line.startswith(_WITNESS)]
+    return f"last words: {printable(rank_lines[-1])[:_MOST_WORDS]}" if rank_lines else ""
+
+
+DISPLACED = "displaced"
+PREEMPTED = "Slurm preempted its job"
+MAINTENANCE = "Slurm kept its nodes for maintenance"
+FORGOTTEN = "Slurm's controller lost its state: restarted, it does not know the job"
+_DISPLACED_BY = {
+    PREEMPTED: "preempted",
+    MAINTENANCE: "for a maintenance",
+    FORGOTTEN: "lost by a controller that restarted without its state",
+}
+#: slurmstepd's message in the standard error of a preempted job (slurmstepd/mgr.c).
+_PREEMPTION = re.compile(
+    r"^slurmstepd\S*: error: \*\*\* (?:JOB|STEP) \S+ ON \S+ CANCELLED AT \S+ DUE TO PREEMPTION",
+    re.MULTILINE,
+)
+#: Slurm's reason of a pending job, for which ReFrame cancels it.
+_MAINTENANCE_REASON = re.compile(r"ReqNodeNotAvail, ?Reserved for maintenance")
+
+
+def displacement(reason: str, error: str = "", is_forgotten: bool = False) -> str:
+    """Return why a launch that did not complete was displaced; "" if it failed.
+
+    `reason` is ReFrame's reason, `error` the end of the job's standard error; `is_forgotten` says
+    that Slurm's controller no longer knew the job.
+    """
+    if is_forgotten:
+        return FORGOTTEN
+    if _PREEMPTION.search(error):
+        return PREEMPTED
+    return MAINTENANCE if _MAINTENANCE_REASON.search(reason) else ""
+
+
+def describe_displaced(reasons: Iterable[str]) -> str:
+    """Describe how many launches were displaced, by reason; "" if none was."""
+    all_reasons = list(reasons)
+    if not all_reasons:
+        return ""
+    parts = [
+        f"{count} {words}"
+        for cause, words in _DISPLACED_BY.items()
+        if (count := sum(cause in reason for reason in all_reasons))
+    ]
+    launches = "1 launch" if len(all_reasons) == 1 else f"{len(all_reasons)} launches"
+    by_reason = f" ({', '.join(parts)})" if parts else ""
+    return f"Slurm displaced {launches}{by_reason}: repeated, and counted against no case"
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Target launches and passed launches, by case; and how many of those passed were disturbed.
+
+    A case gets more launches than its target if some of its launches were disturbed.
+    """
+
+    targets: Mapping[str, int]
+    passed: Mapping[str, int]
+    disturbed: int = 0
+    #: Launches that measured only a part of their sizes, which did not pass.
+    partial: int = 0
+
+    @property
+    def target(self) -> int:
+        """Target launches of all cases."""
+        return sum(self.targets.values())
+
+    @property
+    def completed(self) -> int:
+        """Target launches that completed; an extra launch counts for no other case."""
+        return sum(min(self.passed.get(case, 0), count) for case, count in self.targets.items())
+
+    @property
+    def surplus(self) -> int:
+        """Passed launches beyond the targets."""
+        return sum(self.passed.values()) - self.completed
+
+    @property
+    def missing(self) -> dict[str, int]:
+        """Number of launches that each incomplete case lacks."""
+        shortfalls = {
+            case: count - self.passed.get(case, 0) for case, count in self.targets.items()
+        }
+        return {case: count for case, count in shortfalls.items() if count > 0}
+
+    def describe(self) -> str:
+        """Return ``16 of 16 launches completed; 5 of 18 disturbed, 2 made again``."""
+        total = sum(self.passed.values())
+        disturbed = f"; {self.disturbed} of {total} disturbed" if self.disturbed else ""
+        again = f"{',' if disturbed else ';'} {self.surplus} made again" if self.surplus else ""
+        partial = f"; {self.partial} more only partial" if self.partial else ""
+        return f"{self.completed} of {self.target} launches completed{disturbed}{again}{partial}"
+
+
+def count_launches(rows: Iterable[tuple[str, str, int | None, bool | None]]) -> Counts:
+    """Return the counts of (case, status, target launches, is disturbed), rows of cases.parquet.
+
+    An older bundle has no targets: then the target is the sum of passed and missing launches.
+    """
+    launch_counts: dict[str, int] = {}
+    cases: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    disturbed = 0
+    for case, status, launch_count, is_disturbed in rows:
+        disturbed += bool(is_disturbed)
+        if launch_count is not None:
+            launch_counts[case] = launch_count
+        cases[status][case] += 1
+    passed, missing = cases["passed"], cases["missing"]
+    for case in passed | missing:
+        launch_counts.setdefault(case, passed[case] + missing[case])
+    return Counts(launch_counts, passed, disturbed, cases["partial"].total())

@@ -1,0 +1,252 @@
+"""Finds disturbances of a launch, and launches that measured only a part of their sizes."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from roundtrip.measure import identity
+from roundtrip.measure.analysis import Disturbance
+
+#: A rank that got SIGCONT, and had no processor for less time than this, was never stopped.
+_LEAST_STOP_S = 0.05
+#: Two clocks that a rank reads one after the other differ by less than this.
+_LEAST_STEP_S = 0.01
+#: A rank that polls for messages sleeps less often than this.
+_FEW_SLEEPS_PER_S = 20.0
+
+
+def reasons(
+    run: Mapping[str, Any], limits: Disturbance, cores: int | None, one_machine: bool = False
+) -> tuple[str, ...]:
+    """Return why the launch with this run.json counts as disturbed; () if it does not.
+
+    `cores` is the number of processors of rank 0's node; None, if unknown, skips the load average.
+    `one_machine` says that one machine emulates the nodes.  Unrecorded facts are skipped as well.
+    """
+    facts = run.get("disturbance") or {}
+    placement = run.get("placement") or []
+    if one_machine:
+        placement = [{**place, "host": ""} for place in placement]
+    throttle_reasons = tuple(_throttle_reasons(facts, placement, limits))
+    return (
+        *_machine_reasons(facts, run, limits, cores),
+        *throttle_reasons,
+        *_stop_reasons(facts, limits),
+        # The kernel counts a throttled rank as waiting for a processor, too.
+        *(() if throttle_reasons else _starvation_reasons(facts, placement, limits)),
+        *_clock_reasons(facts, limits),
+        *_tracer_reasons(facts),
+        *_crowding_reasons(run, placement),
+    )
+
+
+def processors(run: Mapping[str, Any], record: Mapping[str, Any]) -> int | None:
+    """Number of online processors of rank 0's node in this run.json; None if unknown.
+
+    `record` is host.json: it is of the machine that submits, which need not be this node.
+    """
+    host = next(iter(run.get("hosts") or ()), "")
+    for node in run.get("nodes") or ():
+        if node["host"] == host and node.get("logical"):
+            return int(node["logical"])
+    name, cpu = record.get("hostname"), record.get("cpu")
+    if not isinstance(name, str) or identity.short_name(name) != identity.short_name(host):
+        return None
+    logical = cpu.get("logical") if isinstance(cpu, dict) else None
+    return logical if isinstance(logical, int) and logical > 0 else None
+
+
+def partial_reason(run: Mapping[str, Any], limits: Disturbance) -> str:
+    """Return why the launch with this run.json is partial; "" if it is complete.
+
+    A complete launch measured the coarse grid of its sizes, which its programs measure first.
+    """
+    coverage = run.get("coverage") or {}
+    sizes, grid = coverage.get("measured", 0), coverage.get("wanted", 0)
+    if sizes >= limits.sizes_fraction * grid:
+        return ""
+    return f"measured {sizes} of the {grid} sizes of its coarse grid before its time was over"
+
+
+def _machine_reasons(
+    facts: Mapping[str, Any], run: Mapping[str, Any], limits: Disturbance, cores: int | None
+) -> Iterator[str]:
+    elapsed = run.get("elapsed_s") or 0.0
+    steal = facts.get("steal_s") or 0.0
+    if elapsed > 0:
+        fraction = steal / (elapsed * run["ranks"])
+        if fraction > limits.steal_fraction:
+            yield f"{100 * fraction:.1f} % of CPU time stolen by the hypervisor"
+        rate = _most(facts.get("involuntary_context_switches")) / elapsed
+        if rate > limits.involuntary_context_switches_per_s:
+            yield f"{rate:.0f} involuntary context switches per second"
+    moves = _most(facts.get("core_migrations"))
+    if moves > limits.core_migrations:
+        yield f"a rank moved between cores {moves:.0f} times"
+    load = _most((facts.get("load_average_start") or [])[:1])
+    if cores is not None and load > cores + limits.load_above_cores:
+        yield f"load average {load:.1f} at the start, on {cores} cores"
+
+
+def _throttle_reasons(
+    facts: Mapping[str, Any], placement: Sequence[Mapping[str, Any]], limits: Disturbance
+) -> Iterator[str]:
+    """The kernel sums over the processors of a cgroup, which the ranks of a host may share."""
+    ranks_on = Counter(place["host"] for place in placement)
+    hosts = {place["rank"]: place["host"] for place in placement}
+    worst, words = 0.0, ""
+    for rank, (throttled_s, duration_s) in _by_rank(facts, "throttled_s", "duration_s"):
+        ranks = max(1, ranks_on[hosts.get(rank, "")])
+        fraction = throttled_s / (duration_s * ranks) if duration_s > 0 else 0.0
+        if fraction > max(worst, limits.throttled_fraction):
+            worst = fraction
+            words = (
+                f"throttled: the CPU limit of the cgroup of rank {rank} stopped it for "
+                f"{throttled_s:.2f} s, summed over processors, of {duration_s:.1f} s"
+            )
+    if words:
+        yield words
+
+
+def _stop_reasons(facts: Mapping[str, Any], limits: Disturbance) -> Iterator[str]:
+    for rank, (suspended_s,) in _by_rank(facts, "suspended_s"):
+        if suspended_s > limits.stop_s:
+            yield f"suspended: the machine of rank {rank} slept for {suspended_s:.1f} s"
+            break
+    signalled_ranks = []
+    for rank, (signals, idle_s) in _by_rank(facts, "continued", "idle_s"):
+        if signals and idle_s > _LEAST_STOP_S:
+            details = f"{signals:.0f} x SIGCONT, {idle_s:.1f} s without the processor"
+            signalled_ranks.append((idle_s, f"suspended: a signal stopped rank {rank} ({details})"))
+    if signalled_ranks:
+        yield from _worst(signalled_ranks)
+        return  # others only waited for these
+    # A rank that sleeps until another one has a processor again was not stopped.
+    limit_s = max(limits.stop_s, _most(facts.get("waited_s")))
+    stops = [(s, rank) for rank, (s,) in _by_rank(facts, "longest_stop_s") if s > limit_s]
+    if stops:
+        longest_s, rank = max(stops)
+        yield (
+            f"suspended: rank {rank} had no processor for {longest_s:.1f} s and asked for none "
+            "(frozen, or waiting for a rank that was)"
+        )
+
+
+def _starvation_reasons(
+    facts: Mapping[str, Any], placement: Sequence[Mapping[str, Any]], limits: Disturbance
+) -> Iterator[str]:
+    """Ranks that share processors wait for each other, which is no disturbance."""
+    if not _has_own_processors(placement):
+        return
+    fraction, rank = max(_waits(facts), default=(0.0, 0))
+    if fraction > limits.waited_fraction:
+        cpus: list[int] = next((place["cpus"] for place in placement if place["rank"] == rank), [])
+        location = f"processor {cpus[0]}" if len(cpus) == 1 else "its processors"
+        yield (
+            f"starved: rank {rank} waited for a processor in {100 * fraction:.0f} % of the time, "
+            f"while other programs ran on {location}"
+        )
+
+
+def _waits(facts: Mapping[str, Any]) -> Iterator[tuple[float, int]]:
+    """Yield the share of its time that each rank waited for a processor, and the rank.
+
+    Without a record of the kernel, it is the time without one, unless the rank sleeps in its MPI.
+    """
+    times = _by_rank(facts, "duration_s", "cpu_s", "voluntary_context_switches")
+    waits = {
+        rank: max(0.0, duration_s - cpu_s)
+        for rank, (duration_s, cpu_s, sleeps) in times
+        if sleeps < _FEW_SLEEPS_PER_S * duration_s
+    }
+    waits |= {rank: waited_s for rank, (waited_s,) in _by_rank(facts, "waited_s")}
+    for rank, (duration_s,) in _by_rank(facts, "duration_s"):
+        if duration_s > 0:
+            yield min(1.0, waits.get(rank, 0.0) / duration_s), rank
+
+
+def _clock_reasons(facts: Mapping[str, Any], limits: Disturbance) -> Iterator[str]:
+    yield from _worst(
+        (deviation, f"the clock of rank {rank} runs {rate:.4g} times as fast as that of rank 0")
+        for rank, (rate, error) in _by_rank(facts, "clock_rate", "clock_rate_error")
+        if (deviation := abs(rate - 1) - error) > limits.clock_rate
+    )
+    yield from _worst(
+        (
+            abs(step_s),
+            f"the clock of rank {rank} went {step_s:+.3g} s away from that of its kernel in "
+            f"{duration_s:.1f} s",
+        )
+        for rank, (step_s, duration_s) in _by_rank(facts, "clock_step_s", "duration_s")
+        if abs(step_s) > _LEAST_STEP_S + limits.clock_rate * duration_s
+    )
+    for rank, (step_s, duration_s) in _by_rank(facts, "utc_step_s", "duration_s"):
+        if abs(step_s) > _LEAST_STEP_S + limits.clock_rate * duration_s:
+            yield f"somebody set the wall clock of rank {rank} by {step_s:+.3g} s"
+            break
+
+
+def _tracer_reasons(facts: Mapping[str, Any]) -> Iterator[str]:
+    for rank, (tracer,) in _by_rank(facts, "tracer"):
+        if tracer:
+            yield f"traced: process {tracer:.0f} (a debugger or the like) holds rank {rank}"
+            break
+
+
+def _crowding_reasons(
+    run: Mapping[str, Any], placement: Sequence[Mapping[str, Any]]
+) -> Iterator[str]:
+    """Two ranks are bound to one processor although the node has one for each rank."""
+    counts = [node["logical"] for node in run.get("nodes") or () if node.get("logical")]
+    ranks_on = Counter(place["host"] for place in placement)
+    ranks_by_cpu: dict[tuple[str, int], int] = {}
+    for place in placement:
+        if len(place.get("cpus") or ()) != 1 or min(counts, default=0) < ranks_on[place["host"]]:
+            continue
+        cpu = (place["host"], place["cpus"][0])
+        other = ranks_by_cpu.setdefault(cpu, place["rank"])
+        if other != place["rank"]:
+            yield f"crowded: ranks {other} and {place['rank']} are bound to processor {cpu[1]}"
+            break
+
+
+def _worst(sentences: Iterable[tuple[float, str]]) -> Iterator[str]:
+    """Yield the sentence with the largest number, and how many more ranks have one.
+
+    One for each rank of a large launch would be too long a text for a bundle.
+    """
+    if ranked := sorted(sentences):
+        yield ranked[-1][1] + (f" (and {len(ranked) - 1} more)" if len(ranked) > 1 else "")
+
+
+def _has_own_processors(placement: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether each rank may have a processor for itself; False if unknown."""
+    if not placement or not all(place.get("cpus") for place in placement):
+        return False
+    sharers = Counter((place["host"], cpu) for place in placement for cpu in place["cpus"])
+    shares = (
+        math.fsum(1 / sharers[place["host"], cpu] for cpu in place["cpus"]) for place in placement
+    )
+    return min(shares) > 1 - 1e-9
+
+
+def _by_rank(facts: Mapping[str, Any], *names: str) -> Iterator[tuple[int, tuple[float, ...]]]:
+    """Yield each rank that has all of these facts, with their values."""
+    columns = [_idle(facts) if name == "idle_s" else facts.get(name) or () for name in names]
+    for rank, values in enumerate(zip(*columns, strict=False)):
+        if None not in values:
+            yield rank, values
+
+
+def _idle(facts: Mapping[str, Any]) -> list[float]:
+    """Return the seconds that each rank neither had a processor nor waited for one."""
+    waits = [value or 0.0 for value in facts.get("waited_s") or ()]
+    times = zip(facts.get("duration_s") or (), facts.get("cpu_s") or (), waits, strict=False)
+    return [(duration or 0.0) - (cpu or 0.0) - waited_s for duration, cpu, waited_s in times]
+
+
+def _most(values: Sequence[float | None] | None) -> float:
+    return max((value for value in values or () if value is not None), default=0.0)

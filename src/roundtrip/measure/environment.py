@@ -1,0 +1,152 @@
+"""Records the environment of a run, and finds changes since the run began.
+
+Host, toolchains, site and versions go into the folder ``env``; digests of campaign, spack.lock,
+programs and their shared libraries go into `pins` of state.json.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from importlib import metadata
+from itertools import zip_longest
+from pathlib import Path
+
+from roundtrip import files
+from roundtrip.errors import UserError
+from roundtrip.measure import identity
+from roundtrip.measure.matrix import Matrix
+from roundtrip.measure.tree import RunTree
+from roundtrip.sites import machine, programs
+from roundtrip.sites.programming_environments import active_lock
+from roundtrip.sites.site import Site
+
+_TOOLS = ("roundtrip", "reframe-hpc", "polars", "scipy")
+
+
+def record_environment(site: Site, plan: Matrix, folder: Path) -> None:
+    """Write ``host.json``, ``toolchains.json``, ``tools.json``, ``site-config.json`` to `folder`.
+
+    The last one is ReFrame's configuration of the site.  ``spack.lock`` is copied from an active
+    Spack environment.  ``tuning.json`` has the MPI settings of the user, if any.
+
+    A resumed run records again: a file that differs from the first one is written as
+    ``<file>.resumed-<n>``; no file is overwritten.
+    """
+    folder.mkdir(exist_ok=True)
+    environs = sorted({item.case.environ for item in plan.expected})
+    _write(folder / "host.json", json.dumps(machine.snapshot(), indent=1, sort_keys=True))
+    _write(folder / "toolchains.json", json.dumps(_toolchains(site, environs), indent=1))
+    versions = {name: metadata.version(name) for name in _TOOLS}
+    _write(folder / "tools.json", json.dumps(versions, indent=1))
+    _write(folder / "site-config.json", json.dumps(site.system, indent=1))
+    if lock := active_lock():
+        _write(folder / "spack.lock", lock.read_text(encoding="utf-8"))
+    if settings := find_tuning(site):
+        _write(folder / "tuning.json", json.dumps({"variables": [*settings.items()]}, indent=1))
+
+
+def tuning_warnings(site: Site) -> Iterator[str]:
+    """Yield a line for each MPI setting of the user that neither site nor toolchain sets."""
+    for name, value in find_tuning(site).items():
+        yield f"{name} tunes MPI, and neither site nor toolchain sets it: {value[:80]}"
+
+
+def find_tuning(site: Site) -> dict[str, str]:
+    """Return the user's MPI settings that neither the site nor a toolchain sets, by name."""
+    places = [site.system, *site.partitions.values(), *site.toolchains.values()]
+    variables = {str(name) for place in places for name in dict(place.get("env_vars") or ())}
+    file = site.folder / "environment"
+    script = file.read_text(errors="replace") if file.is_file() else ""
+    return programs.tuning(variables | programs.set_variables(script))
+
+
+def _toolchains(site: Site, names: list[str]) -> dict[str, object]:
+    """Return ReFrame's configuration and the installer's record of each toolchain, by name."""
+    toolchains: dict[str, object] = {}
+    for name in names:
+        extras = site.toolchains[name].get("extras", {})
+        file = Path(str(extras.get("prefix", ""))) / "toolchain.json"
+        toolchains[name] = {
+            "reframe": site.toolchains[name],
+            "installed": files.read_json(file) if file.is_file() else None,
+        }
+    return toolchains
+
+
+def _write(file: Path, text: str) -> None:
+    if file.exists():
+        if file.read_text() == text:
+            return
+        count = len(list(file.parent.glob(f"{file.name}.resumed-*")))
+        file = file.with_name(f"{file.name}.resumed-{count + 1}")
+    file.write_text(text)
+
+
+def record_pins(tree: RunTree) -> None:
+    """Record the digests after all builds; a resumed run keeps its digests."""
+    if tree.state.get("pins"):
+        tree.write_state(stopped=None)
+        return
+    pins = [
+        {"what": kind, "file": str(file), "sha256": digest}
+        for kind, file in _pinned(tree)
+        if (digest := programs.digest(file))
+    ]
+    tree.write_state(pins=pins)
+
+
+def find_change(tree: RunTree) -> str:
+    """Return the first change since the run began, in one line; "" without one."""
+    pins = tree.state.get("pins") or ()
+    for pin in pins:
+        file, old = Path(pin["file"]), pin["sha256"]
+        new = programs.digest(file)
+        if new != old:
+            name = identity.describe_file(pin["file"])
+            change = f"{identity.MISMATCH}{pin['what']} {name} has changed since the run began"
+            return f"{change}: sha256 {old[:12]} then, {new[:12] if new else 'unreadable'} now"
+    pinned_files = {pin["file"] for pin in pins}
+    executables = (Path(pin["file"]) for pin in pins if pin["what"] == "program")
+    for program in executables:
+        for name, file in programs.libraries(program).items():
+            if str(file) not in pinned_files:
+                change = f"{identity.MISMATCH}library {name} of program {program.name} is another"
+                return f"{change} file since the run began: {identity.describe_file(str(file))}"
+    return ""
+
+
+def require_unchanged(tree: RunTree, campaign: Path) -> None:
+    """UserError if `campaign` or a pinned file has changed since the run began.
+
+    A resumed run would mix results of different versions.
+    """
+    copy = tree.path / "campaign.toml"
+    if programs.digest(campaign) != programs.digest(copy):
+        line, old, new = _first_difference(files.read_text(copy), files.read_text(campaign))
+        why = f"line was {old!r} when this run began, and is {new!r}; start a new run"
+        raise UserError(why, campaign, line)
+    if change := find_change(tree):
+        raise UserError(f"{change}; start a new run", tree.path / "state.json")
+
+
+def _pinned(tree: RunTree) -> Iterator[tuple[str, Path]]:
+    yield "campaign", tree.path / "campaign.toml"
+    if lock := active_lock():
+        yield "lock file", lock
+    lists = sorted(tree.path.glob(f"builds/*/*/*/*/*/*/{programs.PROGRAMS_FILE}"))
+    # A full disk leaves an empty list of a failed build.
+    listings = (file for file in lists if file.stat().st_size)
+    executables = {Path(program) for file in listings for program in files.read_json(file)}
+    libraries = {file for program in executables for file in programs.libraries(program).values()}
+    yield from (("program", program) for program in sorted(executables))
+    yield from (("library", library) for library in sorted(libraries))
+
+
+def _first_difference(old_text: str, new_text: str) -> tuple[int, str, str]:
+    """The number of the first line that differs, and the line in both texts."""
+    lines = zip_longest(old_text.splitlines(), new_text.splitlines(), fillvalue="")
+    for number, (old_line, new_line) in enumerate(lines, 1):
+        if old_line != new_line:
+            return number, old_line, new_line
+    return 1, "", ""

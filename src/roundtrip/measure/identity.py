@@ -1,0 +1,315 @@
+"""Checks program, MPI library and nodes of a launch: ranks against each other, the toolchain, the
+nodes that Slurm allocated, and earlier launches.
+
+A fault begins with `MISMATCH` and names both sides.  Unrecorded facts are not checked.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from roundtrip import files
+from roundtrip.errors import UserError, printable
+from roundtrip.measure.run_record import NODE_WORDS
+from roundtrip.sites import slurm
+from roundtrip.sites.toolchains.spec import is_version
+
+MISMATCH = "mismatch: "
+#: The file in which the script of a job records Slurm's allocation.
+ALLOCATION = "allocation.txt"
+#: Facts of a rank, in words; they are equal for all ranks of a launch.
+_OF_RANK = {
+    "library": "runs",
+    "standard": "has an MPI of standard",
+    "device": "has an MPI of device",
+    "build": "has an MPI library of build",
+    "file": "loaded",
+    "program_sha256": "runs a program of sha256",
+}
+#: Facts of a node from its kernel, in words; they are constant within a run.
+_OF_NODE = {
+    **NODE_WORDS,
+    "logical": "number of processors online",
+    "huge_pages": "transparent huge pages",
+}
+#: Facts of a rank's MPI library, in words; they are constant within a run, too.
+_OF_LIBRARY = {
+    "library": "MPI library",
+    "build": "build of the MPI library",
+    "file": "file of the MPI library",
+}
+#: Transports that bypass the kernel's network interfaces.
+_RDMA = ("rc", "dc", "ud")
+#: Fewer bytes are inconclusive: a scheduler and file systems send some, too.
+_LEAST_BYTES = 4_000_000
+#: The least share of measured bytes that a network sends; some samples measure local work.
+_LEAST_SHARE = 1 / 20
+#: With RDMA, an interface of the kernel sends less than this share of the measured bytes.
+_MOST_SHARE = 1 / 2
+#: Length limits of a value in a message, characters: a sentence, a word (a path, a digest).
+_LONGEST, _LONGEST_WORD = 80, 200
+#: Lines of squeue, Slurm's lists of nodes, and the size limit of a range of nodes.
+_OTHER_JOB = re.compile(r"OTHER_JOB=(\d{1,18})\|(\d{1,10})\|(\S+)")
+_RANGES = r"\d{1,9}(-\d{1,9})?"
+_HOSTS = re.compile(rf"([\w.-]{{1,255}}(\[{_RANGES}(,{_RANGES})*\])?(,|\Z)){{0,10000}}", re.ASCII)
+_MOST_NODES = 100_000
+#: Number of nodes that a message names.
+_FEW_NODES = 4
+
+Record = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Allocation:
+    """The nodes of a job by Slurm's names; its submission host and its number, "" if unknown.
+
+    `other_jobs` describes other jobs on these nodes when the launch began or ended, or is "".
+    """
+
+    nodes: tuple[str, ...]
+    submit_host: str
+    job: str = ""
+    other_jobs: str = ""
+
+    @staticmethod
+    def read(folder: Path, root: Path | None = None) -> Allocation:
+        """Read the file that the job's script wrote; UserError if it cannot be read."""
+        lines = files.read_text_in_tree(folder / ALLOCATION, root).splitlines()
+        variables = dict(line.split("=", 1) for line in lines if "=" in line)
+        node_list = variables.get("SLURM_JOB_NODELIST", "")
+        nodes = expand_nodes(node_list)
+        if nodes is None:
+            raise UserError(f"{node_list[:60]!r} is no list of nodes", folder / ALLOCATION)
+        submit_host = short_name(variables.get("SLURM_SUBMIT_HOST", ""))
+        job = variables.get("SLURM_JOB_ID", "")
+        return Allocation(nodes, submit_host, job, _other_jobs(lines, nodes, variables))
+
+    def job_mismatch(self, submitted_job: str | None) -> str:
+        """Return a fault if the launch did not run in job `submitted_job`; "" if it did."""
+        if not submitted_job or self.job == submitted_job:
+            return ""
+        place = f"in job {self.job}" if self.job else "outside of any job of Slurm"
+        return MISMATCH + printable(f"ran {place}, but job {submitted_job} was submitted")
+
+
+def _other_jobs(lines: Iterable[str], nodes: Sequence[str], variables: Mapping[str, str]) -> str:
+    """Describe the other jobs on `nodes` by squeue's `lines`; "" without one."""
+    jobs = [match.groups() for match in map(_OTHER_JOB.fullmatch, lines) if match]
+    shared_nodes = {
+        (job, uid): {*nodes} & {*(expand_nodes(node_list) or ())}
+        for job, uid, node_list in jobs
+        if job != variables.get("SLURM_JOB_ID")
+    }
+    other_jobs = [key for key, common in shared_nodes.items() if common]
+    if not other_jobs:
+        return ""
+    job, uid = other_jobs[0]
+    user = "the same user" if uid == variables.get("SLURM_JOB_UID") else "another user"
+    more = f" and {len(other_jobs) - 1} more" if len(other_jobs) > 1 else ""
+    common_nodes = sorted(set().union(*shared_nodes.values()))
+    places = ", ".join(f"node {node}" for node in common_nodes[:_FEW_NODES])
+    return f"co-scheduled: Slurm ran job {job} of {user}{more} on {places} at the same time"
+
+
+def expand_nodes(node_list: str) -> tuple[str, ...] | None:
+    """Return the nodes of Slurm's `node_list`; None if it is invalid."""
+    spans = re.findall(r"(\d+)-(\d+)", node_list)
+    if not _HOSTS.fullmatch(node_list) or any(int(b) - int(a) > _MOST_NODES for a, b in spans):
+        return None
+    try:
+        return tuple(slurm.expand_hosts(node_list))
+    except UserError:
+        return None
+
+
+def needs_allocation(case: Record) -> bool:
+    """Whether the launch of this case.json ran in a job of Slurm."""
+    return case.get("scheduler") == "slurm" and not case["simulated"]
+
+
+def fault(case: Record, run: Record, allocation: Allocation | None, moved_bytes: int) -> str:
+    """Return why this is not the requested launch, in one line; "" if no check fails.
+
+    `moved_bytes` is the sum of the sizes of its samples [bytes].
+    """
+    ranks: Sequence[Record] = run.get("identity") or ()
+    problem = (
+        _rank_fault(ranks)
+        or _toolchain_fault(case, ranks)
+        or _library_fault(case, ranks)
+        or _argument_fault(case, run, ranks)
+        or (_place_fault(run, ranks, allocation) if allocation else "")
+        or ("" if case["simulated"] else _transport_fault(case, run, moved_bytes))
+    )
+    return MISMATCH + printable(problem) if problem else ""
+
+
+def facts(case: Record, run: Record) -> Iterator[tuple[tuple[str, str], Any]]:
+    """Yield known facts that must not change within a run: (subject, name in words) and value."""
+    if case["simulated"]:
+        return
+    environ = f"environment {case['environ']}"
+    ranks, program = run.get("identity") or (), case.get("program") or {}
+    rank = ranks[0] if ranks else {}
+    if digest := rank.get("program_sha256") or program.get("sha256"):
+        file = describe_file(str(program.get("file", run["workload"])))
+        yield (f"program {file}", "sha256"), digest
+    if (tuning := case.get("tuning")) is not None:
+        variables = "; ".join(f"{name}={value}" for name, value in tuning.items())
+        yield (environ, "tuning by the user"), variables or "none"
+    for name, words in _OF_LIBRARY.items():
+        if rank.get(name):
+            yield (environ, words), rank[name]
+    for node in run.get("nodes") or ():
+        for name, words in _OF_NODE.items():
+            if node.get(name) is not None:
+                yield (f"node {node['host']}", words), node[name]
+        for name, state in (node.get("interfaces") or {}).items():
+            yield (f"node {node['host']}", f"interface {name}"), state
+
+
+def preload_reason(case: Record, run: Record) -> str:
+    """Describe code that a user's variable preloads and the site does not declare; "" if none."""
+    for rank in run.get("identity") or () if case.get("links") else ():
+        if rank.get("preload"):
+            return f"preloaded: {_who(rank)} runs with {_shown(rank['preload'])}, not of the site"
+    return ""
+
+
+def describe_file(file: str) -> str:
+    """Return the name of a file, which is public, and its path, which stays at the site."""
+    return f"{Path(file).name} ({file})"
+
+
+def change(subject: tuple[str, str], before: Any, since: str, now: Any) -> str:
+    """Return the fault that a fact changed since the launch, or the time, `since`."""
+    owner, fact = subject
+    return MISMATCH + printable(
+        f"{owner}: {fact} was {_shown(before)} {since}, and is {_shown(now)}"
+    )
+
+
+def _rank_fault(ranks: Sequence[Record]) -> str:
+    for other in ranks[1:]:
+        for name, words in _OF_RANK.items():
+            first, second = ranks[0].get(name), other.get(name)
+            if first != second:
+                return f"{_who(other)} {words} {_shown(second)}, {_who(ranks[0])} {_shown(first)}"
+    return ""
+
+
+def _toolchain_fault(case: Record, ranks: Sequence[Record]) -> str:
+    mpi = case.get("mpi") or {}
+    for rank in ranks if mpi else ():
+        library = rank.get("library")
+        if library and not is_version(library, mpi["says"], mpi["version"]):
+            promise = f"toolchain {case['environ']} is {mpi['family']} {mpi['version']}"
+            return f"{_who(rank)} runs {_shown(library)}, but {promise}"
+    return ""
+
+
+def _library_fault(case: Record, ranks: Sequence[Record]) -> str:
+    links, libraries = case.get("links") or "", case.get("libraries") or {}
+    for rank in ranks if links else ():
+        if rank.get("file") and rank["file"] != links:
+            return _describe_library(rank, rank["file"], links, "LD_LIBRARY_PATH or LD_PRELOAD")
+    for rank in ranks if links else ():
+        for name, file in (rank.get("libraries") or {}).items():
+            library = libraries.get(name, file)
+            if Path(file).parent != Path(library).parent:  # versions may differ between nodes
+                return _describe_library(rank, file, library, "LD_LIBRARY_PATH")
+    return ""
+
+
+def _describe_library(rank: Record, file: str, library: str, cause: str) -> str:
+    path, target = describe_file(_shown(file)), describe_file(_shown(library))
+    return f"{_who(rank)} loaded {path}, but the program links {target}: {cause} brings another"
+
+
+def _argument_fault(case: Record, run: Record, ranks: Sequence[Record]) -> str:
+    """Return how the arguments of a program of ours differ from those of the check."""
+    arguments, command = case.get("arguments"), run.get("command")
+    is_ours = any(rank.get("program_sha256") for rank in ranks)
+    if not is_ours or case["simulated"] or arguments is None or not command:
+        return ""
+    program_arguments = command[1:]
+    if program_arguments == arguments:
+        return ""
+    surplus = " ".join(word for word in program_arguments if word not in arguments)
+    lack = " ".join(word for word in arguments if word not in program_arguments)
+    how = f"with {_shown(surplus)}" if surplus else "without some arguments, or in another order"
+    return f"the program ran {how}; the check asked for {_shown(lack) if lack else 'less'}"
+
+
+def _place_fault(run: Record, ranks: Sequence[Record], allocation: Allocation) -> str:
+    """Return the fault of a rank on no node of the job.
+
+    The name of a host may differ from Slurm's name of the node.  Launchers pass variables on, so a
+    Slurm name that several hosts report identifies none of them.
+    """
+    hosts = {rank["host"]: rank.get("slurm_node") for rank in ranks} or dict.fromkeys(run["hosts"])
+    name_counts = Counter(name for name in hosts.values() if name)
+    for host, name in hosts.items():
+        if not allocation.nodes:
+            return f"ran on {host}, outside of any job of Slurm"
+        if short_name(host) in map(short_name, allocation.nodes):
+            continue
+        is_login = short_name(host) == allocation.submit_host
+        if name in allocation.nodes and name_counts[name] == 1 and not is_login:
+            continue
+        remark = "where the job was submitted" if is_login else "which Slurm did not allocate"
+        return f"ran on {host}, {remark}; the job has {_few(allocation.nodes)}"
+    return ""
+
+
+def _transport_fault(case: Record, run: Record, moved_bytes: int) -> str:
+    """Return the fault of a launch, one rank per node, whose data took another transport.
+
+    The evidence is the traffic of the kernel's interfaces, whatever MPI reports.  Between nodes
+    that share a kernel and have no adapter, only an interface or memory can carry data.
+    """
+    nodes = run.get("nodes") or ()
+    if len(nodes) < 2 or len(nodes) != run["ranks"] or moved_bytes < _LEAST_BYTES:
+        return ""
+    counts = [count for node in nodes if (count := node.get("sent_bytes"))]
+    if len(counts) != len(nodes):
+        return ""
+    sent, interface = max((sent, name) for count in counts for name, sent in count.items())
+    traffic = f"interface {interface} sent {sent} bytes of the {moved_bytes} that were measured"
+    extras = case.get("extras") or {}
+    if extras.get("transport") in _RDMA and sent >= _MOST_SHARE * moved_bytes:
+        request = f"{extras['transport']} on {extras.get('device')}"
+        return f"{traffic}: TCP, where {request} was asked for"
+    boots = {node.get("boot") for node in nodes}
+    has_adapters = any(node.get("adapters") for node in nodes)
+    is_shared_kernel = len(boots) == 1 and boots != {None} and not has_adapters
+    if is_shared_kernel and sent < _LEAST_SHARE * moved_bytes:
+        return f"{traffic}, the most of all: shared memory, where the network was asked for"
+    return ""
+
+
+def _who(rank: Record) -> str:
+    return f"rank {rank['ranks'][0]} on {rank['host']}"
+
+
+def _shown(value: Any) -> str:
+    if value is None:
+        return "unknown"
+    text = "; ".join(map(str, value)) if isinstance(value, list) else str(value)
+    return repr(text[:_LONGEST]) if " " in text else text[:_LONGEST_WORD]
+
+
+def _few(nodes: Sequence[str], most: int = 8) -> str:
+    """List nodes, each after the word "node", by which `Pseudonyms` finds names."""
+    more = f" and {len(nodes) - most} more" if len(nodes) > most else ""
+    return ", ".join(f"node {node}" for node in nodes[:most]) + more
+
+
+def short_name(host: str) -> str:
+    """Return the name of a host without its domain, in lower case."""
+    return host.split(".")[0].casefold()

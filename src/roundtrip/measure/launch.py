@@ -1,0 +1,292 @@
+"""A launch: the content of its folder, and its record for the tables of a bundle."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal
+
+from roundtrip import files
+from roundtrip.errors import UserError
+from roundtrip.measure import bundle_tables, identity, link, records, samples
+from roundtrip.measure.disclosure import Disclosure
+from roundtrip.measure.pseudonyms import Pseudonyms
+
+Status = Literal["passed", "partial", "failed", "displaced", "skipped"]
+SAMPLES = "samples.csv"
+_FILES = ("case.json", "run.json", SAMPLES, link.FILE_NAME, identity.ALLOCATION)
+
+
+@dataclass(frozen=True)
+class Launch:
+    """One job.  `id` is ``<round>/<environ>/<folder name>``; `folder` is None if it has none.
+
+    `case` and `run` are the contents of case.json and run.json, empty if they cannot be read.
+    `nodes` are Slurm's allocation.  `disturbances` are the reasons to doubt its timings; a
+    disturbed launch is kept.  `digest` is the sha256 of samples.csv, "" if the launch failed,
+    `rows_digest` that of its rows only.  `nodes_down` are the nodes that Slurm blames for its
+    failure.  `round` is the folder of its session, `campaign_round` the round of that session, None
+    if it is not recorded.
+    """
+
+    id: str
+    case_id: str
+    status: Status
+    reason: str
+    round: str
+    environ: str
+    folder: Path | None = None
+    case: dict[str, Any] = field(default_factory=dict)
+    run: dict[str, Any] = field(default_factory=dict)
+    nodes: tuple[str, ...] = ()
+    nodes_down: tuple[str, ...] = ()
+    disturbances: tuple[str, ...] = ()
+    digest: str = ""
+    rows_digest: str = ""
+    campaign_round: int | None = None
+
+    @property
+    def key(self) -> tuple[str, tuple[str, ...]]:
+        """The case, and the nodes that the launch requested; () if the scheduler chose them."""
+        return self.case_id, tuple(self.case.get("hosts", ()))
+
+
+@dataclass(frozen=True)
+class Contents:
+    """Content of a folder: case.json and run.json (empty if bad), nodes of the job, other jobs on
+    them in words or "", digests of samples.csv and of its rows, the first fault or ""."""
+
+    case: dict[str, Any]
+    run: dict[str, Any]
+    nodes: tuple[str, ...]
+    other_jobs: str
+    digest: str
+    rows_digest: str
+    fault: str
+
+
+def contents(root: Path, folder: Path) -> Contents:
+    """The content of the folder of a launch in the run tree `root`.
+
+    The result is cached, because a campaign scans its tree again after each round.
+    """
+    return _contents(root, folder, tuple(files.stamp(folder / name) for name in _FILES))
+
+
+@cache
+def _contents(root: Path, folder: Path, stamps: tuple[tuple[int, ...], ...]) -> Contents:
+    case: dict[str, Any] = {}
+    run: dict[str, Any] = {}
+    nodes: tuple[str, ...] = ()
+    other_jobs = digest = rows_digest = ""
+    try:
+        case = records.read_record(folder / "case.json", root)
+        allocation = _allocation(folder, root, case)
+        nodes, other_jobs = (allocation.nodes, allocation.other_jobs) if allocation else ((), "")
+        run = records.read_record(folder / "run.json", root)
+        content = files.read_in_tree(folder / SAMPLES, root, files.MOST_SAMPLES)
+        digest, rows_digest = samples.digest(content), samples.digest_of_rows(content)
+        sample_file = samples.parse_limited(content, folder / SAMPLES)
+        fault = _fault(case, run, sample_file, digest)
+        if not fault and (link_record := link.read(folder, root)):
+            fault = link.fault(link_record)
+        fault = fault or identity.fault(case, run, allocation, sample_file.moved_bytes)
+    except UserError as error:
+        fault = str(error)
+    fault = fault.replace(f"{folder}/", "")
+    return Contents(case, run, nodes, other_jobs, digest, rows_digest, fault)
+
+
+def error_tail(folder: Path, root: Path | None = None, max_bytes: int = 4096) -> str:
+    """The end of the standard error of the job in `folder`; "" if it cannot be read."""
+    try:
+        end = files.read_tail_in_tree(folder / "rfm_job.err", root, max_bytes)
+    except UserError:
+        return ""
+    return end.decode("utf-8", errors="replace")
+
+
+def identity_fault(folder: Path) -> str:
+    """Return how program or nodes of the launch in `folder` differ from the request; "" if they do
+    not.  UserError if its files cannot be read."""
+    case, run = records.read_record(folder / "case.json"), records.read_record(folder / "run.json")
+    moved_bytes = samples.read(folder / SAMPLES).moved_bytes
+    return identity.fault(case, run, _allocation(folder, folder, case), moved_bytes)
+
+
+def _allocation(folder: Path, root: Path, case: dict[str, Any]) -> identity.Allocation | None:
+    is_needed = identity.needs_allocation(case)
+    return identity.Allocation.read(folder, root) if is_needed else None
+
+
+def _budget_fault(run: dict[str, Any]) -> str:
+    """Return the reason of a launch without rows whose budget was spent too early."""
+    budget, loads = run.get("budget_s"), (run.get("disturbance") or {}).get("load_average_start")
+    seconds = f" of {budget:g} s" if isinstance(budget, int | float) else ""
+    numbers = [number for number in loads or () if number is not None]
+    load = f", at a load average of {max(numbers):.1f}" if numbers else ""
+    return f"its budget{seconds} was spent before anything was measured{load}: give it a larger one"
+
+
+def _fault(
+    case: dict[str, Any], run: dict[str, Any], sample_file: samples.Samples, digest: str
+) -> str:
+    if not run["complete"]:
+        return "run.json: the workload did not complete"
+    if run["ranks"] != case.get("num_tasks", run["ranks"]):
+        return f"ran with {run['ranks']} ranks instead of {case['num_tasks']}"
+    if simulator := _simulator_fault(case, run):
+        return simulator
+    is_blank = [problem.reason for problem in sample_file.problems] == [samples.NO_ROW]
+    if is_blank and {point["status"] for point in run["points"]} == {"budget"}:
+        return _budget_fault(run)
+    if sample_file.problems:
+        rest = len(sample_file.problems) - 1
+        return str(sample_file.problems[0]) + (f" (and {rest} more)" if rest else "")
+    studies = sample_file.frame["study"].unique().to_list()
+    if studies != [case["study"]]:
+        return f"samples.csv is of study {', '.join(sorted(studies))}, not {case['study']}"
+    return samples.seal_fault(digest, sample_file.frame, run["samples"])
+
+
+def _simulator_fault(case: dict[str, Any], run: dict[str, Any]) -> str:
+    """Describe a contradiction of case.json and run.json about simulation; "" without one."""
+    if case["simulated"] == bool(run.get("simulated")):
+        return ""
+    if case["simulated"]:
+        return "case.json says that it is simulated, but run.json names no simulator"
+    return "run.json names a simulator, but case.json says that it is not simulated"
+
+
+_CASE_ID = re.compile(
+    r"^(?P<check>[^/]+)/(?P<parameters>.*)"
+    r"@(?P<system>[^:@]+):(?P<partition>[^+@]+)\+(?P<environ>[^@]+)$"
+)
+#: Columns with our own names and numbers, or with pseudonyms from `_record`.
+_OURS = (
+    *("launch", "study", "status", "round", "hosts", "nodes_down"),
+    *("placement", "nodes", "started"),
+)
+#: Entries of run.json that a record copies unchanged.
+_COPIED = (
+    *("boost", "clock", "disturbance", "elapsed_s", "points", "ranks", "timing"),
+    "warmup_discarded",
+)
+#: Columns that identify the case; bare names of hosts in them are not replaced.
+_IDENTITY = ("case_id", "check", "system", "partition", "environ")
+
+
+def launch_records(
+    launches: Sequence[Launch], state: dict[str, Any], names: Disclosure
+) -> list[dict[str, Any]]:
+    """Return the records for `bundle_tables.make_tables`, without private texts: the scanned
+    launches, then the missing launches and the skipped cases of `state`."""
+    studies = {launch.case_id: launch.case["study"] for launch in launches if launch.case}
+    by_check = {case_id.split("/")[0]: study for case_id, study in studies.items()}
+    rows = [_record(launch, by_check, names) for launch in launches]
+    rows += _missing_records(launches, state, by_check)
+    for number, entry in enumerate(state["skipped"], 1):
+        row = {**_case_columns(entry["case"], by_check), "launch": f"skipped/{number:04d}"}
+        rows.append({**row, "status": "skipped", "reason": entry["reason"]})
+    launch_counts = {entry["case"]: entry["launches"] for entry in state["expected"]}
+    return [_disclosed({**row, "wanted": launch_counts.get(row["case_id"])}, names) for row in rows]
+
+
+def _disclosed(row: dict[str, Any], names: Disclosure) -> dict[str, Any]:
+    """Return the record with pseudonyms for hosts and digests for private parts in its texts."""
+    cells = {name: row[name] for name in _OURS if name in row}
+    cells |= {n: names.redact(row[n], f"cases.parquet {n}") for n in _IDENTITY if n in row}
+    texts = {name: value for name, value in row.items() if name not in cells}
+    return {**names.fields(texts, "cases.parquet"), **cells}
+
+
+def require_fits(launch: Launch) -> None:
+    """Make the rows of one launch; raise if a value does not fit its column."""
+    bundle_tables.make_tables([_record(launch, {}, Disclosure(Pseudonyms((), b"")))])
+
+
+def _record(launch: Launch, by_check: dict[str, str], names: Disclosure) -> dict[str, Any]:
+    case, run = launch.case, launch.run
+    row = {
+        "launch": launch.id,
+        **_case_columns(launch.case_id, by_check),
+        "status": launch.status,
+        "reason": launch.reason,
+        "round": launch.round,
+        "campaign_round": launch.campaign_round,
+        "disturbed": bool(launch.disturbances),
+        "disturbed_why": "; ".join(launch.disturbances),
+        "nodes_down": [names.pseudonym(node) for node in launch.nodes_down] or None,
+    }
+    if case:
+        toolchain = case.get("extras", {}).get("toolchain")
+        row |= {
+            "toolchain": toolchain if isinstance(toolchain, str) else case["environ"],
+            "parameters": case["parameters"],
+            "emulated": case["emulated"],
+            "simulated": case["simulated"],
+            "hosts": [names.pseudonym(host) for host in case.get("hosts", ())] or None,
+        }
+    if run:
+        compiler = run.get("compiler") or {}
+        version = [compiler.get("id"), compiler.get("version")]
+        row |= {name: run.get(name) for name in _COPIED}
+        row |= {
+            "started": run["start_time"],
+            "sealed": samples.is_full_seal(run["samples"]),
+            "taken": run["samples"]["rows"],
+            "hosts": [names.pseudonym(host) for host in run["hosts"]],
+            "mpi_library": names.library((run.get("mpi") or {}).get("library") or "") or None,
+            "mpi_build": next((rank.get("build") for rank in run.get("identity") or ()), None),
+            "compiler": " ".join(str(part) for part in version if part) or None,
+            "compiler_flags": compiler.get("flags"),
+            "placement": names.fields(run.get("placement")),
+            # The kernel of a simulated launch is that of the machine that simulates it.
+            "nodes": None if case["simulated"] else names.fields(run.get("nodes")),
+            "simulation": run.get("simulated") if launch.status == "passed" else None,
+            "details": run.get(case["study"]),  # entries of this study's workload only
+        }
+    return row
+
+
+def _missing_records(
+    launches: Sequence[Launch], state: dict[str, Any], by_check: dict[str, str]
+) -> list[dict[str, Any]]:
+    counts = Counter((launch.case_id, launch.status) for launch in launches)
+    skip_reasons = {item.case_id: item.reason for item in launches if item.status == "skipped"}
+    rows: list[dict[str, Any]] = []
+    stop = f"; stopped: {state['stopped']}" if state.get("stopped") else ""
+    for entry in state["expected"]:
+        case, target = entry["case"], entry["launches"]
+        passed, failed, partial = (counts[case, s] for s in ("passed", "failed", "partial"))
+        why = "was never launched"
+        if passed or failed or partial:
+            why = f"{passed} of {target} launches completed, {failed} failed"
+        why += f", {partial} partial" if partial else ""
+        why += f"; skipped itself: {skip_reasons[case]}" if case in skip_reasons else ""
+        for number in range(passed, target):
+            reason = f"launch {number + 1} of {target}: {why}{stop}"
+            row = {"launch": f"missing/{len(rows) + 1:04d}", **_case_columns(case, by_check)}
+            rows.append({**row, "status": "missing", "reason": reason})
+    return rows
+
+
+def _case_columns(case_id: str, by_check: dict[str, str]) -> dict[str, Any]:
+    """The columns that follow from a case id."""
+    match = _CASE_ID.match(case_id)
+    if not match:
+        return {"case_id": case_id, "study": "", "check": case_id, "simulated": False}
+    groups = match.groupdict()
+    pairs = (item.split("=", 1) for item in groups.pop("parameters").split(",") if "=" in item)
+    return {
+        "case_id": case_id,
+        "study": by_check.get(groups["check"], ""),
+        **groups,
+        "toolchain": groups["environ"],
+        "parameters": dict(pairs),
+        "simulated": False,
+    }

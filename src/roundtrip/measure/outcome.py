@@ -1,0 +1,227 @@
+"""The claims that a campaign can make, assessed before its run, and the outcome of the run."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from roundtrip import studies
+from roundtrip.errors import UserError
+from roundtrip.measure import analysis, completion, scheduler_log
+from roundtrip.measure.campaign_file import Campaign
+from roundtrip.measure.completion import Counts
+from roundtrip.measure.launch import Launch
+from roundtrip.measure.launches import scan
+from roundtrip.measure.matrix import Matrix
+from roundtrip.measure.tree import RunTree
+from roundtrip.stats.planning import (
+    Reach,
+    fewest_launches,
+    joint_claims_needed,
+    reach,
+    recommended_launches,
+)
+from roundtrip.stats.settings import Levels
+from roundtrip.studies.study import PlannedCase, PlannedClaims
+
+
+@dataclass(frozen=True)
+class Outlook:
+    """The possible claims of a campaign: primary claims, and toolchains that share a case.
+
+    A `simulated` campaign makes no claims, because it gives the same values each time.
+    """
+
+    campaign: Campaign
+    claims: tuple[PlannedClaims, ...]
+    toolchains: tuple[str, ...]
+    levels: Levels
+    simulated: bool = False
+
+    @property
+    def claim_count(self) -> int:
+        return sum(claim.count for claim in self.claims)
+
+    @property
+    def reach(self) -> Reach:
+        """Whether the launches of the campaign are enough for verdicts on its primary claims."""
+        return reach(self.campaign.launches, self.claim_count, self.levels)
+
+    @property
+    def _enough(self) -> str:
+        minimum = fewest_launches(self.claim_count, self.levels)
+        recommendation = recommended_launches(self.claim_count, self.levels)
+        suffix = f" ({recommendation} recommended)" if recommendation > minimum else ""
+        return f"{minimum}{suffix} are enough"
+
+    def require_enough_launches(self) -> None:
+        """UserError if the launches cannot support any primary claim, whatever the difference."""
+        if self.claim_count and self.reach is Reach.UNDERPOWERED:
+            raise UserError(
+                f"launches = {self.campaign.launches} is too few for a verdict on any of the "
+                f"{self.claim_count} primary claims: {self._enough}; to run it without verdicts: "
+                "--allow-underpowered",
+                self.campaign.file,
+                self.campaign.launches_line,
+            )
+
+    def warning(self) -> str | None:
+        """Return the effect of too few launches; None if each claim can get a verdict by itself."""
+        if not self.claim_count or self.reach is Reach.ALONE:
+            return None
+        count = self.campaign.launches
+        launches = f"{count} launch{'' if count == 1 else 'es'} of each case"
+        quorum = joint_claims_needed(self.campaign.launches, self.claim_count, self.levels)
+        if quorum is None:
+            return f"{launches} support none of {self.claim_count} primary claims; {self._enough}"
+        return (
+            f"{launches} support {self.claim_count} primary claims only together: {quorum} must be "
+            f"as clear as can be before any gets a verdict; {self._enough}"
+        )
+
+    def lines(self) -> Iterator[str]:
+        """Yield the lines of ``--dry-run`` about claims."""
+        for claim in self.claims:
+            yield f"claim {claim.count} x {claim.case}: {claim.description}"
+        if len(self.toolchains) > 1:
+            yield f"claim toolchains, pairwise, by round: {', '.join(self.toolchains)}"
+        if self.simulated:
+            yield "claims: none: a simulation gives the same values each time"
+            return
+        if not self.claim_count:
+            suffix = "; toolchains are compared" if len(self.toolchains) > 1 else ""
+            yield f"claims: no primary claims are planned: descriptive{suffix}"
+            return
+        yield (
+            f"claims: {self.claim_count} primary, tested together; "
+            f"{self.campaign.launches} launches declared, "
+            f"{fewest_launches(self.claim_count, self.levels)} needed for any one of them, "
+            f"{recommended_launches(self.claim_count, self.levels)} recommended"
+        )
+        if warning := self.warning():
+            yield f"warning: {warning}"
+
+
+def assess_claims(campaign: Campaign, plan: Matrix, settings: analysis.Analysis) -> Outlook:
+    """Return the claims that launches of `plan` will support, with the thresholds `settings`."""
+    cases = [
+        PlannedCase(
+            id=item.case.id,
+            study=item.study,
+            check=item.case.check,
+            place=f"{item.case.system}:{item.case.partition}",
+            environ=item.case.environ,
+            parameters=dict(item.case.parameters),
+            variables=dict(item.variables),
+        )
+        for item in plan.expected
+        if not item.simulated
+    ]
+    claims, toolchains = tuple(primary_claims(cases, settings)), _compared_toolchains(cases)
+    simulated = bool(plan.expected) and not cases
+    return Outlook(campaign, claims, toolchains, settings.statistics, simulated)
+
+
+def _compared_toolchains(cases: list[PlannedCase]) -> tuple[str, ...]:
+    """Return the toolchains of cases that differ from another case only in the toolchain."""
+    groups: dict[tuple[object, ...], set[str]] = defaultdict(set)
+    for case in cases:
+        groups[case.check, case.place, tuple(sorted(case.parameters.items()))].add(case.environ)
+    return tuple(sorted({name for names in groups.values() if len(names) > 1 for name in names}))
+
+
+def primary_claims(
+    cases: Sequence[PlannedCase], settings: analysis.Analysis
+) -> Iterator[PlannedClaims]:
+    """The primary claims that launches of `cases` will support, study by study."""
+    for study in studies.load():
+        study_cases = [case for case in cases if case.study == study.name]
+        yield from study.primary_claims(study_cases, settings)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Numbers of planned and passed launches, and why others failed or are partial.
+
+    `outage_note` has the duration of Slurm's outages, `displacement_note` the number of launches it
+    displaced; each is "" if there were none.  `disturbances` has a tuple of reasons for each
+    disturbed launch.  `skipped` counts cases that cannot run on the site, `self_skips` has the
+    launches that skipped themselves.
+    """
+
+    counts: Counts
+    failures: tuple[str, ...]
+    skipped: int
+    partial_reasons: tuple[str, ...] = ()
+    outage_note: str = ""
+    displacement_note: str = ""
+    disturbances: tuple[tuple[str, ...], ...] = ()
+    self_skips: tuple[str, ...] = ()
+
+    @staticmethod
+    def from_tree(tree: RunTree) -> Outcome:
+        """Count the launches of `tree`."""
+        state = tree.state
+        launches = scan(tree.path)
+        return Outcome(
+            counts=Counts(
+                targets={item["case"]: item["launches"] for item in state["expected"]},
+                passed=Counter(item.case_id for item in launches if item.status == "passed"),
+                disturbed=sum(bool(item.disturbances) for item in launches),
+                partial=sum(item.status == "partial" for item in launches),
+            ),
+            failures=_reasons(launches, "failed"),
+            partial_reasons=_reasons(launches, "partial"),
+            skipped=len(state["skipped"]),
+            outage_note=scheduler_log.describe_run(tree.path),
+            displacement_note=completion.describe_displaced(
+                i.reason for i in launches if i.status == completion.DISPLACED
+            ),
+            disturbances=tuple(i.disturbances for i in launches if i.disturbances),
+            self_skips=_reasons(launches, "skipped"),
+        )
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every case has its launches; False without cases."""
+        return bool(self.counts.targets) and not self.counts.missing
+
+    @property
+    def all_disturbed(self) -> bool:
+        """Whether launches passed, but each was disturbed, so that nothing can be decided."""
+        return 0 < sum(self.counts.passed.values()) == self.counts.disturbed
+
+    def lines(self) -> Iterator[str]:
+        """The outcome in lines for people, the worst last."""
+        cases = len(self.counts.targets)
+        yield f"{cases} case{'s' if cases != 1 else ''}: {self.counts.describe()}"
+        if self.skipped:
+            yield f"{self.skipped} cases cannot run on this site (listed in the report)"
+        yield from filter(None, (self.outage_note, self.displacement_note))
+        for disturbance, count in _kinds(self.disturbances):
+            yield f"disturbed {count} x: {disturbance}"
+        for verdict, counts in (
+            ("partial", Counter(self.partial_reasons)),
+            ("skipped itself", Counter(self.self_skips)),
+            ("failed", Counter(self.failures)),
+            ("missing", self.counts.missing),
+        ):
+            for reason, count in counts.items():
+                yield f"{verdict} {count} x {reason}"
+
+
+def _kinds(reason_sets: Iterable[tuple[str, ...]]) -> list[tuple[str, int]]:
+    """Return the first reason of each kind (numbers ignored) and the launches that it disturbed."""
+    examples: dict[str, str] = {}
+    counts: Counter[str] = Counter()
+    for reasons in reason_sets:
+        kinds = {re.sub(r"[+-]?\d+(\.\d+)?", "#", reason): reason for reason in reasons}
+        counts.update(kinds.keys())
+        examples = kinds | examples
+    return [(examples[kind], count) for kind, count in counts.items()]
+
+
+def _reasons(launches: Iterable[Launch], status: str) -> tuple[str, ...]:
+    return tuple(f"{item.case_id}: {item.reason}" for item in launches if item.status == status)

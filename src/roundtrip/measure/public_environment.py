@@ -1,0 +1,277 @@
+"""The public part of ``env/``, a run's records of its machine and software, for its bundle.
+
+A file of ``env/`` that is not in `_FILES` stays in the run tree, and so does a field that its rule
+does not name.  One digest replaces all such fields of an object, so that a change is visible.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from roundtrip import files
+from roundtrip.errors import UserError
+from roundtrip.measure.disclosure import WHO, Disclosure, is_tuning
+from roundtrip.measure.pseudonyms import host_names
+
+#: The file in ``env/`` of a bundle with the places of values that looked like credentials.
+WITHHELD = "withheld.json"
+#: The key of the digest of all fields that a rule does not name.
+_REST = "withheld"
+#: ``<file>.resumed-<n>`` is a differing record of a resumed run.
+_RESUMED_SUFFIX = ".resumed-"
+#: A function that returns the public part of data at a place.
+Rule = Callable[[Disclosure, Any, str], Any]
+
+
+def _host(names: Disclosure, data: Any, place: str) -> Any:
+    return names.fields({"hosts": data}, place)["hosts"]
+
+
+def _private(names: Disclosure, data: Any, place: str) -> Any:
+    """Return a digest of the data; record the place if they contain a credential."""
+    if data in (None, "", []):
+        return data
+    text = data if isinstance(data, str) else json.dumps(data, sort_keys=True, ensure_ascii=False)
+    names.redact(text, place)
+    return names.digest(text)
+
+
+def _variables(names: Disclosure, data: Any, place: str) -> Any:
+    pairs: Any = list(data.items()) if isinstance(data, dict) else data
+    if not isinstance(pairs, list):
+        return _private(names, data, place)
+    return [
+        names.variable(str(pair[0]), pair[1], place)
+        if isinstance(pair, list | tuple) and len(pair) == 2
+        else _private(names, pair, place)
+        for pair in pairs
+    ]
+
+
+def _each(rule: Rule) -> Rule:
+    """Return the rule that applies `rule` to each item of a list or of an object with any keys."""
+
+    def apply(names: Disclosure, data: Any, place: str) -> Any:
+        if isinstance(data, list):
+            return [rule(names, item, place) for item in data]
+        if not isinstance(data, dict):
+            return _private(names, data, place)
+        return {
+            names.redact(key, place): rule(names, value, f"{place} {names.redact(key)}")
+            for key, value in data.items()
+        }
+
+    return apply
+
+
+def _only(texts: str = "", **rules: Rule) -> Rule:
+    """Return the rule that keeps fields in `texts` or `rules`, and one digest of all others."""
+    shape: dict[str, Rule] = {**dict.fromkeys(texts.split(), Disclosure.fields), **rules}
+
+    def apply(names: Disclosure, data: Any, place: str) -> Any:
+        if not isinstance(data, dict):
+            return _private(names, data, place)
+        fields = {
+            key: shape[key](names, value, f"{place} {key}")
+            for key, value in data.items()
+            if key in shape
+        }
+        rest = {key: value for key, value in data.items() if key not in (*shape, _REST)}
+        return {**fields, _REST: _private(names, rest, place)} if rest else fields
+
+    return apply
+
+
+_HOST = _only(
+    "schema load_average steal_share fingerprint microarchitecture versions packages",
+    hostname=_host,
+    cpu=_only(
+        "model microcode logical usable cores sockets smt quota governors turbo caches mitigations"
+    ),
+    memory=_only("total_kib swap_kib numa_nodes numa_balancing transparent_huge_pages"),
+    system=_only("kernel distribution firmware clocksource virtual hypervisor container"),
+)
+_ENVIRONMENT = _only(
+    "name cc cxx ftn features target_systems",
+    env_vars=_variables,
+    modules=_private,
+    prepare_cmds=_private,
+    extras=_only(
+        "toolchain mpi mpi_version boost_version transport launcher launcher_options "
+        "launcher_options_oversubscribed spec specs build"
+    ),
+)
+_INSTALLED = _only(
+    "schema name key",
+    mpi=_only("family version origin"),
+    boost=_only("version origin"),
+    compiler=_only("id version flags"),
+)
+_PARTITION = _only(
+    "name descr scheduler launcher environs features max_jobs time_limit",
+    access=_private,
+    sched_options=_private,
+    resources=_private,
+    modules=_private,
+    prepare_cmds=_private,
+    env_vars=_variables,
+    processor=_only(
+        "arch vendor model platform num_cpus num_cpus_per_core num_cpus_per_socket num_sockets"
+    ),
+    extras=_only(
+        "fabric binding transport device interface processors emulated simulated assumed "
+        "side_by_side nodes cores sockets memory_gb",
+        across=_private,
+        lease=_private,
+    ),
+)
+_SITE = _only(
+    "name descr modules_system max_local_jobs",
+    hostnames=_private,
+    env_vars=_variables,
+    modules=_private,
+    prepare_cmds=_private,
+    partitions=_each(_PARTITION),
+)
+_NOT_MEASURED = _each(_only("state reason", host=_host))
+_NODES = _only("schema", partitions=_each(_only(hosts=_host, not_measured=_NOT_MEASURED)))
+_PAIRS = _only(
+    "schema",
+    partitions=_each(
+        _only(
+            tournaments=_each(_only("size before rounds", hosts=_host)),
+            pairs=_each(_only("pair_round pair_night_round", hosts=_host)),
+        )
+    ),
+)
+_LOCK = _only(
+    "_meta",
+    spack=_only("version type commit"),
+    roots=_each(_only("hash spec")),
+    concrete_specs=_each(
+        _only(
+            "name version arch compiler namespace parameters dependencies hash package_hash "
+            "annotations patches",
+            external=_only(path=_private, module=_private, extra_attributes=_private),
+        )
+    ),
+)
+_FILES: Mapping[str, Rule] = {
+    "host.json": _HOST,
+    "toolchains.json": _each(_only(reframe=_ENVIRONMENT, installed=_INSTALLED)),
+    "tools.json": Disclosure.fields,
+    "site-config.json": _SITE,
+    "nodes.json": _NODES,
+    "pairs.json": _PAIRS,
+    "scheduler.json": _only("accounting_away", silences=_each(_only("start seconds"))),
+    "confirmation.json": _only("schema launches why_not"),
+    "spack.lock": _LOCK,
+    "tuning.json": _only(variables=_variables),
+}
+
+
+@dataclass(frozen=True)
+class Environment:
+    """The texts of the files of ``env/`` by name, and the owner of the run tree, "" if unknown."""
+
+    texts: dict[str, str]
+    owner: str = ""
+
+    @staticmethod
+    def read(run_dir: Path) -> Environment:
+        """Read the regular files in ``env/`` itself; UserError if one of them cannot be read."""
+        folder = run_dir / "env"
+        if folder.is_symlink():
+            raise UserError("a symbolic link: not followed", folder)
+        texts = {}
+        for file in sorted(folder.glob("*")):
+            if file.is_file() and not file.is_symlink():
+                content = files.read_in_tree(file, run_dir)
+                texts[_plain(file)] = content.decode("utf-8", errors="replace")
+        return Environment(texts, _owner(run_dir))
+
+    def hosts(self) -> Iterator[str]:
+        """Yield the names in fields of host names."""
+        for text in self.texts.values():
+            yield from host_names(_json(text))
+
+    def words(self) -> Iterator[str]:
+        """Yield words of private fields, which no text may contain: accounts, users, values."""
+        yield self.owner
+        for name, text in self.texts.items():
+            if (data := _json(text)) is not None and _rule_of(name):
+                yield from _words(data, "")
+
+    def write(self, folder: Path, names: Disclosure) -> None:
+        """Write the public parts of the files to a new folder."""
+        folder.mkdir()
+        for name, text in self.texts.items():
+            rule, data = _rule_of(name), _json(text)
+            if rule and data is not None:
+                content = json.dumps(rule(names, data, name), indent=1, ensure_ascii=False) + "\n"
+                (folder / name).write_bytes(content.encode())
+
+
+def _rule_of(name: str) -> Rule | None:
+    return _FILES.get(name.split(_RESUMED_SUFFIX)[0])
+
+
+#: These options of a scheduler, and their short forms.
+_WHO = re.compile(rf"(?:{WHO}[= ]|-[ADwxq][= ]?)[\"']?([^\s\"']+)")
+_OPTIONS = ("access", "sched_options", "across", "resources")
+_LONG_ENOUGH = 6
+
+
+def _words(data: Any, key: str) -> Iterator[str]:
+    if isinstance(data, dict):
+        for name, value in data.items():
+            yield from _words(value, str(name))
+    elif isinstance(data, list) and key == "env_vars":
+        for pair in data:
+            if isinstance(pair, list) and len(pair) == 2 and isinstance(pair[1], str):
+                yield from _private_value(str(pair[0]), pair[1])
+    elif isinstance(data, list) and key in _OPTIONS:
+        options = (" ".join(item) if isinstance(item, list) else str(item) for item in data)
+        for argument in _WHO.findall(" ".join(options)):
+            yield from argument.split(",")
+    elif isinstance(data, list):
+        for item in data:
+            yield from _words(item, key)
+
+
+def _private_value(name: str, value: str) -> Iterator[str]:
+    """Yield the value of a private variable unless it is short, a number or all lower-case.
+
+    A number such as 1048576 stands in other texts as a size or a count.
+    """
+    is_long = len(value) >= _LONG_ENOUGH
+    if not is_tuning(name) and is_long and not re.fullmatch(r"[a-z]+|[\d.]+", value):
+        yield value
+
+
+def _owner(run_dir: Path) -> str:
+    try:
+        name = run_dir.owner()
+    except (OSError, KeyError):
+        return ""
+    return "" if name == "root" else name
+
+
+def _plain(file: Path) -> str:
+    """Return the name of a file; UserError if a manifest cannot list it."""
+    if not file.name.isprintable() or "\\" in file.name:
+        raise UserError(f"{file.name!a} is not a name that a file in env/ may have", file.parent)
+    return file.name
+
+
+def _json(text: str) -> Any:
+    """The data of a text that is JSON, else None."""
+    try:
+        return files.parse_json(text)
+    except UserError:
+        return None

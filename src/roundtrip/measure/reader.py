@@ -1,0 +1,344 @@
+"""Decodes untrusted files in a subprocess, within limits of memory, processor time and rows.
+
+A small malicious file can unpack to gigabytes, compute for hours, or make polars abort its process,
+which no exception handler can catch.  So packed and computed files (parquet, gzip, sqlite, zip) and
+large texts are read here.  A UserError names the file and the limit.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import importlib
+import io
+import json
+import os
+import resource
+import select
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import zipfile
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from roundtrip.errors import UserError
+from roundtrip.files import MOST_RECORD, MOST_REPORT, parse_json, read_text_in_tree
+
+if TYPE_CHECKING:
+    import polars as pl
+
+#: Limits for a file of 0 bytes, and their increase per byte.  Measured data hardly compresses, so
+#: only a malicious file needs far more than this per byte.
+MEMORY, MEMORY_PER_BYTE, MOST_MEMORY = 640 << 20, 32, 4 << 30
+#: Memory per byte of JSON; Python needs 3 for what workloads and ReFrame write, 21 for ``[],[],``.
+JSON_PER_BYTE = 6
+SECONDS, SECONDS_PER_BYTE = 6, 0.25e-6
+ROWS, ROWS_PER_BYTE = 1 << 20, 1
+#: Variable with a factor of all limits, for a site with larger files.
+FACTOR = "ROUNDTRIP_READER_FACTOR"
+#: Timeout of an answer, seconds, in case a file system hangs.
+_ANSWER_TIMEOUT_S = 180.0
+#: Timeout of the end of the process after its last job, seconds.
+_EXIT_TIMEOUT_S = 1.0
+_TABLES, _OBJECTS = "roundtrip.measure.reader:tables", "roundtrip.measure.reader:objects"
+#: The JSON files of a run tree, and the total size up to which any take little memory and time.
+_JSON_FILES = (
+    "*",
+    "env/*",
+    "rounds/*/*",
+    *(f"rounds/*/{p}/*/*/*/*/*" for p in ("output", "stage")),
+)
+_LITTLE_JSON = 1 << 22
+_PROGRAM = "from roundtrip.measure import reader; reader.serve()"
+_GOOD, _BAD, _END = b"+", b"-", b"."
+_LENGTH = 8
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Limits of reading some files: bytes of memory, processor seconds, rows."""
+
+    memory: int
+    seconds: int
+    rows: int
+
+    @staticmethod
+    def for_size(size: int, memory_per_byte: int = MEMORY_PER_BYTE) -> Limits:
+        """Return the limits for files of `size` bytes in total; UserError for an invalid factor."""
+        factor = _factor()
+        memory = min(MEMORY + memory_per_byte * size, MOST_MEMORY)
+        seconds, rows = SECONDS + SECONDS_PER_BYTE * size, ROWS + ROWS_PER_BYTE * size
+        return Limits(int(factor * memory), int(factor * seconds) + 1, int(factor * rows))
+
+    def require_rows(self, rows: int) -> None:
+        """UserError for more rows than the limit."""
+        if rows > self.rows:
+            raise UserError(f"{rows} rows; right are at most {self.rows}; {_raise()}")
+
+
+def _factor() -> float:
+    text, factor = os.environ.get(FACTOR, "1"), 0.0
+    with contextlib.suppress(ValueError):
+        factor = float(text)
+    if not 1 <= factor <= 1000:
+        raise UserError(f"{FACTOR}={text!r}: right is a number from 1 to 1000")
+    return factor
+
+
+def require(bundle: Path) -> None:
+    """UserError for a table in the folder `bundle` that reaches a limit or kills its decoder.
+
+    The limits apply to all tables together.  The reader of a table reports its other faults.
+    """
+    require_tables(sorted(bundle.rglob("*.parquet")))
+
+
+def require_tables(files: Sequence[Path]) -> None:
+    """As `require`, for parquet files, or zip files of them, that are read together."""
+    with Reader() as reader:
+        reader.require(files)
+
+
+def require_objects(tree: Path) -> None:
+    """As `require_tables`, for all JSON files of a run tree."""
+    found = [file for name in _JSON_FILES for file in sorted(tree.glob(f"{name}.json"))]
+    found = [file for file in found if not file.is_symlink()]  # its reader reports it
+    if sum(map(_size, found)) > _LITTLE_JSON:
+        with Reader() as reader:
+            for _ in reader.run(_OBJECTS, found, str(tree)):
+                pass
+
+
+class Reader:
+    """A subprocess that reads files, or sets of files, one after the other.
+
+    It starts at the first, and restarts after one that killed it.
+    """
+
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[bytes] | None = None
+        self._errors: IO[bytes] | None = None
+
+    def __enter__(self) -> Reader:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._end()
+
+    def require(self, files: Sequence[Path]) -> None:
+        """UserError unless these tables can be decoded together within the limits."""
+        for _ in self.run(_TABLES, files) if files else ():
+            pass
+
+    def run(
+        self, task: str, files: Sequence[Path], *arguments: str, content: bytes = b""
+    ) -> Iterator[bytes]:
+        """Yield the answers of the function `task`, ``module:name``, one for each of `files`.
+
+        `task` gets the limits, the files, `content` and `arguments`.  UserError, with the file
+        whose answer is missing, if `task` raises it, reaches a limit, or the process dies.
+        """
+        per_byte = JSON_PER_BYTE if task == _OBJECTS else MEMORY_PER_BYTE
+        limits = Limits.for_size(len(content) or sum(map(_size, files)), per_byte)
+        stream = self._begin()
+        job = [task, [limits.memory, limits.seconds, limits.rows], list(map(str, files)), arguments]
+        number = 0
+        try:
+            for part in (json.dumps(job).encode("utf-8", "surrogateescape"), content):
+                stream.write(len(part).to_bytes(_LENGTH, "big") + part)
+            stream.flush()
+            while (kind := self._receive(1)) != _END:
+                answer = self._receive(int.from_bytes(self._receive(_LENGTH), "big"))
+                if kind == _BAD:
+                    self._end()  # its remaining memory may be too small
+                    raise UserError(answer.decode("utf-8", "replace"), files[number])
+                yield answer
+                number += 1
+            self._receive(_LENGTH)
+        except (BrokenPipeError, EOFError, TimeoutError) as error:
+            raise UserError(self._why(error, limits), files[number]) from None
+
+    def _begin(self) -> IO[bytes]:
+        if self._process is None:
+            self._errors = tempfile.TemporaryFile()  # noqa: SIM115  `_end` closes it
+            # -P: no modules from the user's current folder.
+            self._process = subprocess.Popen(
+                [sys.executable, "-P", "-c", _PROGRAM],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self._errors,
+                env={**os.environ, "POLARS_MAX_THREADS": "1"},
+            )
+        assert self._process.stdin is not None  # noqa: S101  for the type checker
+        return self._process.stdin
+
+    def _receive(self, count: int) -> bytes:
+        assert self._process is not None and self._process.stdout is not None  # noqa: S101  as above
+        stream, parts = self._process.stdout.fileno(), []
+        deadline = time.monotonic() + _ANSWER_TIMEOUT_S
+        while count:
+            if not select.select([stream], [], [], max(0.0, deadline - time.monotonic()))[0]:
+                raise TimeoutError
+            part = os.read(stream, min(count, 1 << 20))
+            if not part:
+                raise EOFError
+            parts.append(part)
+            count -= len(part)
+        return b"".join(parts)
+
+    def _why(self, error: Exception, limits: Limits) -> str:
+        """End the process, and return why it did not answer."""
+        status, words = self._end()
+        if isinstance(error, TimeoutError):
+            return f"reading it takes more than {_ANSWER_TIMEOUT_S:g} s: is its file system away?"
+        if status == -signal.SIGXCPU:
+            return f"reading it takes more than {limits.seconds} s of processor time; {_raise()}"
+        if b"memory allocation of" in words or status == -signal.SIGKILL:
+            return _too_much_memory(limits)
+        how = f"died of signal {-status}" if status < 0 else f"ended with status {status}"
+        return f"its decoder {how}"
+
+    def _end(self) -> tuple[int, bytes]:
+        """End the process, if it runs; return its status and standard error."""
+        process, errors = self._process, self._errors
+        self._process = self._errors = None
+        if process is None or errors is None:
+            return 0, b""
+        assert process.stdin is not None and process.stdout is not None  # noqa: S101  as above
+        with contextlib.suppress(BrokenPipeError):  # of unread input
+            process.stdin.close()
+        process.stdout.close()
+        try:
+            process.wait(_EXIT_TIMEOUT_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+        status = process.wait()
+        errors.seek(0)
+        words = errors.read(1 << 16)
+        errors.close()
+        return status, words
+
+
+def pack(head: Mapping[str, Any], frame: pl.DataFrame) -> bytes:
+    """Encode an answer: a JSON object and a table."""
+    text, buffer = json.dumps(head).encode(), io.BytesIO()
+    frame.write_ipc(buffer)
+    return len(text).to_bytes(_LENGTH, "big") + text + buffer.getvalue()
+
+
+def unpack(answer: bytes) -> tuple[dict[str, Any], pl.DataFrame]:
+    """Decode what `pack` encoded: the JSON object, and the table with its own columns."""
+    import polars as pl  # slow, and unnecessary for commands that read no table
+
+    start = _LENGTH + int.from_bytes(answer[:_LENGTH], "big")
+    return json.loads(answer[_LENGTH:start]), pl.read_ipc(io.BytesIO(answer[start:]))
+
+
+def _size(file: Path) -> int:
+    """Return the bytes of a file on disk, without holes, which must not raise limits."""
+    try:
+        status = file.stat()
+    except (OSError, ValueError):
+        return 0
+    return min(status.st_size, 512 * status.st_blocks)
+
+
+def _too_much_memory(limits: Limits) -> str:
+    return f"reading it takes more than {limits.memory >> 20} MiB of memory; {_raise()}"
+
+
+def _raise() -> str:
+    return f"if it is a good file, set {FACTOR}=2 or more"
+
+
+def serve() -> None:
+    """Answer the jobs on standard input until it ends; the program that `Reader` starts."""
+    import polars as pl
+
+    output = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # a library may print to standard output
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    while head := sys.stdin.buffer.read(_LENGTH):
+        task, numbers, files, arguments = json.loads(_receive(head))
+        content = _receive(sys.stdin.buffer.read(_LENGTH))
+        limits = Limits(*numbers)
+        _confine(limits)
+        module, _, name = task.partition(":")
+        answers = getattr(importlib.import_module(module), name)(limits, files, content, *arguments)
+        try:
+            for answer in answers:
+                _send(output, _GOOD, answer)
+        except MemoryError:
+            _send(output, _BAD, _too_much_memory(limits).encode())
+        except UserError as error:
+            _send(output, _BAD, error.message.encode("utf-8", "replace"))
+        except pl.exceptions.PanicException:
+            _send(output, _BAD, b"its decoder panicked")
+        else:
+            _send(output, _END, b"")
+        del answers
+
+
+def _receive(head: bytes) -> bytes:
+    return sys.stdin.buffer.read(int.from_bytes(head, "big"))
+
+
+def _send(output: IO[bytes], kind: bytes, content: bytes) -> None:
+    output.write(kind + len(content).to_bytes(_LENGTH, "big") + content)
+    output.flush()
+
+
+def _confine(limits: Limits) -> None:
+    """Set the limits of this process, at most to the user's hard limits."""
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    seconds = int(usage.ru_utime + usage.ru_stime) + limits.seconds
+    for kind, limit in ((resource.RLIMIT_DATA, limits.memory), (resource.RLIMIT_CPU, seconds)):
+        hard = resource.getrlimit(kind)[1]
+        soft = limit if hard == resource.RLIM_INFINITY else min(limit, hard)
+        resource.setrlimit(kind, (soft, hard))
+
+
+def tables(limits: Limits, files: Sequence[str], content: bytes) -> Iterator[bytes]:
+    """Decode tables, and keep all in memory until the last, as their reader does."""
+    import polars as pl
+
+    frames: list[pl.DataFrame] = []
+    rows = 0
+    for file in files:
+        try:
+            for source in _sources(file, limits):
+                rows += pl.scan_parquet(source).select(pl.len()).collect().item()
+                limits.require_rows(rows)
+                frames.append(pl.read_parquet(source))
+        except (pl.exceptions.PolarsError, OSError, zipfile.BadZipFile, zlib.error):
+            pass  # the table's reader reports it
+        yield b""
+
+
+def objects(limits: Limits, names: Sequence[str], content: bytes, root: str) -> Iterator[bytes]:
+    """Parse JSON files in the tree `root`, and keep all in memory, as their readers do."""
+    gc.disable()  # there are no cycles in JSON, and searching for them takes most of the time
+    values = []
+    for file in map(Path, names):
+        with contextlib.suppress(UserError):  # the file's reader reports it
+            most = MOST_REPORT if file.name == "report.json" else MOST_RECORD
+            values.append(parse_json(read_text_in_tree(file, Path(root), most)))
+        yield b""
+
+
+def _sources(file: str, limits: Limits) -> Iterable[Any]:
+    """The tables of a file: itself, or the members of a zip."""
+    if not file.endswith(".zip"):
+        return [file]
+    with zipfile.ZipFile(file) as archive:
+        members = archive.infolist()
+        if sum(member.file_size for member in members) > limits.memory:
+            raise MemoryError
+        tables = [member for member in members if member.filename.endswith(".parquet")]
+        return [io.BytesIO(archive.read(member)) for member in tables]

@@ -1,0 +1,206 @@
+"""The files of a run tree: their models and reader; the model of run.json is in `run_record`.
+
+A model names what the readers rely on.  A campaign is checked against the same names and counts
+before its first launch, so that each campaign that runs can be reported.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, Field
+from pydantic_core import PydanticCustomError
+
+from roundtrip import files, model
+from roundtrip.errors import UserError
+from roundtrip.measure.run_record import Run, Texts
+from roundtrip.model import Amount, Fault, Host, Label, Name, Record, Sha256, SmallCount, Text, Time
+
+#: The parameter of a check with the number of its pair of nodes.
+PAIR = "pair"
+
+
+def _plain(value: Any) -> Any:
+    """Require a value that a person can write; ReFrame also has parameters that are tuples."""
+    for item in value if isinstance(value, list) else [value]:
+        if not isinstance(item, str | int | float | None) or len(str(item)) > 1000:
+            message = "input should be a short text, a number, yes or no, or a list of these"
+            raise PydanticCustomError("plain", message)
+    return value
+
+
+_Plain = Annotated[Any, AfterValidator(_plain)]
+
+
+class _Emulated(Record):
+    __pydantic_extra__: dict[str, _Plain]
+
+    wan_rtt_ms: Amount = 0.0
+    hub_mbit_s: Amount = 0.0
+
+
+class _Family(Record):
+    family: Label
+    version: Label
+    says: Label
+
+
+class _Program(Record):
+    file: Text
+    sha256: Sha256 | None
+
+
+class Case(Record):
+    """case.json, which a check writes."""
+
+    schema_: Literal[1] = Field(alias="schema")
+    study: Label
+    check: Label
+    display_name: Text
+    parameters: dict[str, _Plain]
+    system: Label
+    partition: Label
+    environ: Label
+    emulated: _Emulated | None
+    simulated: bool
+    num_tasks: Annotated[int, Field(ge=1)] = 1
+    extras: dict[str, Any] = Field(default_factory=dict)
+    hosts: list[Host] = Field(default_factory=list)
+    mpi: _Family | None = None
+    links: str | None = None
+    libraries: Texts | None = None
+    arguments: list[str] | None = None
+    tuning: Texts | None = None
+    program: _Program | None = None
+    scheduler: Label = ""
+
+
+class _Expected(Record):
+    case: Text
+    launches: SmallCount
+
+
+class _Skipped(Record):
+    case: Text
+    reason: Text
+
+
+class _Pin(Record):
+    what: Label
+    file: Text
+    sha256: Sha256
+
+
+class _Git(Record):
+    commit: str | None = None
+    dirty: bool | None = None
+
+
+class State(Record):
+    """state.json: what a run expects, and where it stands."""
+
+    schema_: Literal[1] = Field(alias="schema")
+    campaign: Name
+    site: Name
+    started: Time
+    expected: list[_Expected]
+    skipped: list[_Skipped]
+    git: _Git | None = None
+    finished: str | None = None
+    stopped: str | None = None
+    pins: list[_Pin] = Field(default_factory=list)
+
+
+_MODELS: dict[str, type[Record]] = {"run.json": Run, "case.json": Case, "state.json": State}
+
+
+def read_record(
+    file: Path, root: Path | None = None, kind: type[Record] | None = None
+) -> dict[str, Any]:
+    """Return the object in `file`, checked against the model `kind`, by default that of its name.
+
+    No link between `root` (the file's own folder by default) and the file is followed.  UserError
+    with file and line if the file does not fit its model.
+    """
+    text = files.read_text_in_tree(file, root)
+    return validate(files.parse_json(text, file), kind or _MODELS[file.name], file, text)
+
+
+def validate(data: Any, kind: type[Record], file: Path, text: str = "") -> dict[str, Any]:
+    """Return `data` of `file`; UserError, with the line in `text`, if it is no `kind`."""
+    if fault := model.fault(kind, data):
+        raise UserError(f"{fault.where or 'the file'}: {fault.why}", file, _line(text, fault))
+    result: dict[str, Any] = data
+    return result
+
+
+def case_id(case: dict[str, Any]) -> str:
+    """``<check>/<k=v,k=v sorted>@<system>:<partition>+<environ>``."""
+    return named_case_id(case["display_name"], case["system"], case["partition"], case["environ"])
+
+
+def named_case_id(display_name: str, system: str, partition: str, environ: str) -> str:
+    """As `case_id`, from ReFrame's display name ``<check> %<k>=<v> %<k>=<v>``.
+
+    The id omits the parameter `PAIR`, because all pairs of nodes are launches of one case.
+    """
+    check, *values = display_name.split(" %")
+    parameters = [item for item in values if not item.startswith(f"{PAIR}=")]
+    return f"{check}/{','.join(sorted(parameters))}@{system}:{partition}+{environ}"
+
+
+def _line(text: str, fault: Fault) -> int | None:
+    """The first line with the innermost key of the fault; None if no line has it."""
+    keys = [part for part in fault.path if isinstance(part, str)]
+    if not keys:
+        return None
+    match = re.search(rf'"{re.escape(keys[-1])}"\s*:', text)
+    return text.count("\n", 0, match.start()) + 1 if match else None
+
+
+#: The folder, in a run tree and in its bundle, of launches that confirm worse results: a tree, or
+#: a bundle, of its own.  They are no part of the night's values.
+CONFIRMATION = "confirmation"
+#: The file in ``env/`` with the planned number of these launches, or why there are none.
+CONFIRMATION_FILE = "confirmation.json"
+_ROUND_FILE = "round.json"
+_MOST_ROUNDS = 2**31
+
+
+def write_round(session: Path, number: int) -> None:
+    """Mark the folder of a session as part of round `number`."""
+    (session / _ROUND_FILE).write_text(json.dumps({"round": number}) + "\n")
+
+
+def read_round(session: Path, root: Path | None = None) -> int | None:
+    """The round of a session in the run tree `root`; None if there is no valid number."""
+    number = files.read_object_in_tree(session / _ROUND_FILE, root).get("round")
+    is_valid = (
+        isinstance(number, int) and not isinstance(number, bool) and 0 < number < _MOST_ROUNDS
+    )
+    return number if is_valid else None
+
+
+#: The file of a run tree with the scheduler's states of all nodes before the launches.
+NODES_FILE = Path("env", "nodes.json")
+
+
+class _NotMeasured(Record):
+    host: Host
+    state: Label
+    reason: Text
+
+
+class _Partition(Record):
+    hosts: list[Host]
+    not_measured: list[_NotMeasured]
+
+
+class Nodes(Record):
+    """env/nodes.json: by partition, what the scheduler said of its nodes before the launches."""
+
+    schema_: Literal[1] = Field(alias="schema")
+    partitions: dict[str, _Partition]

@@ -1,0 +1,285 @@
+"""The node pairs of a night: some rounds of a round robin that continues over the nights.
+
+A campaign with ``nodes = "all"`` launches checks of two nodes on node pairs, and checks of one node
+on each single node.  In a round, no node takes part twice.  Pairs follow `pairs_in_round`; a round
+of single nodes has half of the nodes.  The round robin has all nodes of a partition, even those
+that are down this night, so that it stays the same when a node is drained.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from roundtrip import files
+from roundtrip.errors import UserError
+from roundtrip.measure import nodes
+from roundtrip.measure.campaign_file import Campaign
+from roundtrip.measure.matrix import ExpectedCase, Matrix, NodePair
+from roundtrip.measure.nodes import Node
+from roundtrip.measure.tree import RunTree
+from roundtrip.sites import slurm
+from roundtrip.sites.site import Site
+
+#: In the tree of a run: the plan of its night.
+PLAN_FILE = Path("env", "pairs.json")
+
+
+def round_count(count: int) -> int:
+    """Return the number of rounds in which each pair of `count` nodes has a launch."""
+    return count - 1 + count % 2 if count > 1 else 0
+
+
+def pairs_in_round(count: int, number: int) -> list[tuple[int, int]]:
+    """Return the pairs of round `number` of `count` nodes, as numbers, the smaller first.
+
+    Circle method: one node stays, the others rotate by one place a round.  With an odd count, one
+    node has a bye.
+    Kirkman, "On a problem in combinations", 1847; Wallis, "One-Factorizations", 1997.
+    """
+    rounds = round_count(count)
+    if not 0 <= number < rounds:
+        raise ValueError(f"round {number} of {rounds}")
+    turns = [((number + step) % rounds, (number - step) % rounds) for step in range(1, rounds)]
+    pairs = {(min(pair), max(pair)) for pair in turns}
+    if count % 2 == 0:  # else the node in the middle has a bye
+        pairs.add((number, count - 1))
+    return sorted(pairs)
+
+
+@dataclass(frozen=True)
+class RoundRobin:
+    """A round robin of the nodes of a partition, `size` nodes a launch: 1 or 2.
+
+    `before` counts the launches of each round in earlier nights; `rounds` are this night's rounds.
+    """
+
+    size: int
+    hosts: tuple[str, ...]
+    before: tuple[int, ...]
+    rounds: tuple[int, ...]
+
+    def pairs(self, down_hosts: frozenset[str] = frozenset()) -> list[NodePair]:
+        """Return this night's node pairs, except pairs with a node in `down_hosts`."""
+        return [
+            NodePair(number, night, tuple(self.hosts[place] for place in places))
+            for night, number in enumerate(self.rounds, 1)
+            for places in self._places(number)
+            if not down_hosts & {self.hosts[place] for place in places}
+        ]
+
+    def _places(self, number: int) -> list[tuple[int, ...]]:
+        if self.size == 1:
+            return [(place,) for place in range(number, len(self.hosts), 2)]
+        return list(pairs_in_round(len(self.hosts), number))
+
+
+@dataclass(frozen=True)
+class PartitionPlan:
+    """The round robins (``tournaments``) of a partition, and the node pairs to launch on."""
+
+    tournaments: tuple[RoundRobin, ...]
+    pairs: tuple[NodePair, ...]
+
+
+@dataclass(frozen=True)
+class NightPlan:
+    """A night: the plan of each partition by its name, as ``env/pairs.json`` has it."""
+
+    partitions: Mapping[str, PartitionPlan]
+    schema: int = 1
+
+    def pairs_for(self, item: ExpectedCase) -> tuple[NodePair, ...]:
+        """The node pairs that a case is launched on."""
+        pairs = self.partitions[item.case.partition].pairs
+        return tuple(pair for pair in pairs if len(pair.hosts) == item.nodes)
+
+    def assign(self, expected: Sequence[ExpectedCase]) -> tuple[ExpectedCase, ...]:
+        """The cases with the node pairs that each is launched on."""
+        return tuple(replace(item, pairs=self.pairs_for(item)) for item in expected)
+
+    def write(self, run_dir: Path) -> None:
+        """Write the plan into the tree of the run."""
+        file = run_dir / PLAN_FILE
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(json.dumps(asdict(self), indent=1) + "\n")
+
+
+def plan_night(
+    expected: Sequence[ExpectedCase],
+    node_lists: Mapping[str, Sequence[Node]],
+    budget: int | None,
+    last_run: Path | None,
+) -> NightPlan:
+    """Plan the night of the cases `expected` on the nodes of each partition, `node_lists`.
+
+    `budget` is the number of rounds, None for all; `last_run` is the tree of the last night, if
+    any.  The rounds with the fewest launches come first.  UserError if too few nodes of a partition
+    are up.
+    """
+    sizes: dict[str, set[int]] = {}
+    for item in expected:
+        sizes.setdefault(item.case.partition, set()).add(item.nodes)
+    plans = {}
+    for partition, group_sizes in sizes.items():
+        hosts = tuple(node.name for node in node_lists[partition])
+        outages = {node.name: node for node in node_lists[partition] if node.down_reason}
+        if len(hosts) - len(outages) < max(group_sizes):
+            reasons = "; ".join(f"{name} is {node.state}" for name, node in outages.items())
+            raise UserError(
+                f"partition '{partition}' has {len(hosts) - len(outages)} of {len(hosts)} nodes to "
+                f"measure; {max(group_sizes)} are needed{f': {reasons}' if reasons else ''}"
+            )
+        round_robins = [
+            _next_rounds(size, hosts, budget, _last_rounds(last_run, partition, size))
+            for size in sorted(group_sizes)
+        ]
+        pairs = (pair for item in round_robins for pair in item.pairs(frozenset(outages)))
+        plans[partition] = PartitionPlan(tuple(round_robins), tuple(pairs))
+    return NightPlan(plans)
+
+
+def split_by_pair(expected: Sequence[ExpectedCase]) -> list[ExpectedCase]:
+    """Split each case into one case for each of its node pairs."""
+    return [
+        pair_item
+        for item in expected
+        for pair_item in ([replace(item, pairs=(pair,)) for pair in item.pairs] or [item])
+    ]
+
+
+def read_plan(run_dir: Path) -> NightPlan:
+    """Read the plan with which the run in `run_dir` began; UserError if it cannot be read."""
+    file = run_dir / PLAN_FILE
+    try:
+        return TypeAdapter(NightPlan).validate_python(files.read_json(file))
+    except ValidationError:
+        raise UserError("not the plan of a night: start a new run", file) from None
+
+
+def _next_rounds(
+    size: int, hosts: tuple[str, ...], budget: int | None, predecessor: RoundRobin | None
+) -> RoundRobin:
+    total = round_count(len(hosts)) if size == 2 else min(2, len(hosts))
+    is_same = predecessor and predecessor.hosts == hosts
+    before = predecessor.before if predecessor and is_same else (0,) * total
+    order = sorted(range(total), key=lambda number: (before[number], number))
+    return RoundRobin(size, hosts, before, tuple(sorted(order[: budget or total])))
+
+
+def _last_rounds(run_dir: Path | None, partition: str, size: int) -> RoundRobin | None:
+    """Return the round robin after the night in `run_dir`; a round counts if half its pairs passed.
+
+    None without such a night or a readable plan: the round robin then starts anew.
+    """
+    if run_dir is None:
+        return None
+    try:
+        night_plan = read_plan(run_dir)
+    except UserError:
+        return None
+    plan = night_plan.partitions.get(partition, PartitionPlan((), ()))
+    for round_robin in plan.tournaments:
+        if round_robin.size == size:
+            plan_counts = Counter(pair.pair_round for pair in plan.pairs if len(pair.hosts) == size)
+            completions = Counter(number for number, _ in _completed(run_dir, partition, size))
+            launch_counts = list(round_robin.before)
+            for number in round_robin.rounds:
+                launch_counts[number] += 2 * completions[number] >= plan_counts[number]
+            return RoundRobin(size, round_robin.hosts, tuple(launch_counts), ())
+    return None
+
+
+def _completed(run_dir: Path, partition: str, size: int) -> set[tuple[int, tuple[str, ...]]]:
+    """Return (round, hosts) of the passed launches of a night, each pair once."""
+    launches = set()
+    for file in run_dir.glob(f"rounds/*/output/*/{partition}/*/*/case.json"):
+        case: Any = files.read_json(file)
+        hosts = tuple(case.get("hosts", ()))
+        if len(hosts) == size:
+            launches.add((case["parameters"]["pair_round"], hosts))
+    return launches
+
+
+@dataclass(frozen=True)
+class Night:
+    """The launches of a campaign in a night: its matrix and, if it runs on all nodes, its plan.
+
+    `nodes` are the nodes that Slurm listed, if any.
+    """
+
+    matrix: Matrix
+    plan: NightPlan | None = None
+    nodes: Mapping[str, Sequence[Node]] = field(default_factory=dict)
+
+    @property
+    def launch_items(self) -> list[ExpectedCase]:
+        """The items to launch: each case, or each case on each of its node pairs."""
+        return split_by_pair(self.matrix.expected)
+
+    def write(self, run_dir: Path) -> None:
+        """Write plan and nodes into the tree of a new run."""
+        if self.plan:
+            self.plan.write(run_dir)
+        if self.nodes:
+            nodes.record_nodes(self.nodes, run_dir)
+
+    def lines(self) -> Iterator[str]:
+        """Yield the lines of ``--dry-run`` about node pairs and nodes that are down."""
+        for partition, plan in (self.plan.partitions if self.plan else {}).items():
+            for pair in plan.pairs:
+                hosts = " and ".join(pair.hosts) + " alone" * (len(pair.hosts) == 1)
+                yield f"pair  {partition}: {hosts}, round {pair.pair_round}"
+        for partition, node_list in self.nodes.items():
+            for node in node_list:
+                if node.down_reason:
+                    yield f"lost  {partition}: {node.name} is {node.state}: {node.down_reason}"
+
+
+def require_slurm(campaign: Campaign, site: Site, plan: Matrix) -> None:
+    """UserError for a campaign on all nodes of a partition whose scheduler is not Slurm."""
+    if not campaign.in_pairs:
+        return
+    for partition in sorted({item.case.partition for item in plan.expected}):
+        kind = site.partitions[partition]["scheduler"]
+        if not slurm.is_slurm(kind):
+            raise UserError(
+                f'nodes = "all" asks Slurm which nodes there are, and the scheduler of '
+                f"{site.name}:{partition} is '{kind}': choose a site or partitions of Slurm",
+                campaign.file,
+                campaign.nodes_line,
+            )
+
+
+def arrange_night(
+    campaign: Campaign,
+    site: Site,
+    plan: Matrix,
+    runs: Path,
+    resumed_run: RunTree | None,
+    wait_s: float = nodes.LONGEST_WAIT_S,
+) -> Night:
+    """Return the night of a campaign: that of `resumed_run`, or the one after the last in `runs`.
+
+    It waits up to `wait_s` seconds for each partition while Slurm does not answer.
+    For a campaign on all nodes, UserError if Slurm does not list them or too few of a partition are
+    up.  For any other campaign, the night has the nodes if Slurm lists them.
+    """
+    partitions = {item.case.partition for item in plan.expected}
+    if not campaign.in_pairs:
+        known_nodes = {} if resumed_run else nodes.known_nodes(site, partitions, wait_s)
+        return Night(plan, nodes=known_nodes)
+    if resumed_run:
+        night, node_lists = read_plan(resumed_run.path), {}
+    else:
+        node_lists = nodes.nodes_by_partition(site, partitions, wait_s)
+        plans = sorted((runs / campaign.name / site.name).glob(f"*/{PLAN_FILE}"))
+        last_run = plans[-1].parents[1] if plans else None
+        night = plan_night(plan.expected, node_lists, campaign.rounds_a_night, last_run)
+    return Night(replace(plan, expected=night.assign(plan.expected)), night, node_lists)

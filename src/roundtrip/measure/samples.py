@@ -1,0 +1,327 @@
+"""Reads samples.csv: all good rows, a list of ``file:line: reason``, and its seal.
+
+A clean file takes a fast path (polars).  If the fast path finds a fault, the file is read again
+line by line, to locate all faults and keep all good rows.  Both paths use the same patterns for a
+good row.
+
+The seal, `samples` in run.json, shows whether these are the rows that the workload wrote: ``rows``;
+``sha256`` of the file; ``counts``, the number of samples of each series.  Older launches have only
+``rows``.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import hashlib
+import io
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from roundtrip import files
+from roundtrip.errors import UserError
+from roundtrip.measure.bundle_rows import SAMPLES
+from roundtrip.measure.reader import Limits, Reader, pack, unpack
+from roundtrip.model import CHARACTER, MOST_AMOUNT, MOST_COUNT
+from roundtrip.studies.derivation import METRICS, metrics_by_study
+
+#: Columns of the file: those of samples.parquet, without the launch and its case.
+SCHEMA = {name: kind for name, kind in SAMPLES.items() if name not in ("launch", "case_id")}
+HEADER = ",".join(SCHEMA)
+_HEADER = HEADER.encode()
+_LINE_END = re.compile(rb"\r?\n")
+#: Patterns of cells, with the same meaning in polars and Python.
+_PATTERNS = {
+    "text": f"{CHARACTER}{{1,200}}",
+    "count": r"0|[1-9][0-9]{0,17}",
+    "value": r"[0-9]{1,25}(\.[0-9]{1,25})?([eE][+-]?[0-9]{1,3})?",
+}
+_KINDS = {pl.String: "text", pl.Int64: "count", pl.Float64: "value"}
+_COMPILED = {kind: re.compile(pattern) for kind, pattern in _PATTERNS.items()}
+#: Limits of all values except 0.
+LEAST_VALUE, MOST_VALUE = 1e-15, MOST_AMOUNT
+#: The fault of a file without a good row.
+NO_ROW = "no good row"
+#: Size up to which any content takes little memory and time, bytes.
+_SMALL = 1 << 20
+_TASK = "roundtrip.measure.samples:answer"
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A fault in a file, at a line (1-based; 0 for the whole file)."""
+
+    file: Path
+    line: int
+    reason: str
+
+    def __str__(self) -> str:
+        place = f"{self.file}:{self.line}" if self.line else str(self.file)
+        return f"{place}: {self.reason}"
+
+
+@dataclass(frozen=True)
+class Samples:
+    """Good rows (columns of SCHEMA, times in seconds), ``# key: JSON`` metadata, and problems."""
+
+    frame: pl.DataFrame
+    metadata: dict[str, Any] = field(default_factory=dict)
+    problems: tuple[Problem, ...] = ()
+
+    @property
+    def moved_bytes(self) -> int:
+        """The sum of the sizes of all samples."""
+        return int(self.frame["size_bytes"].sum())
+
+
+def parse(content: bytes, file: Path) -> Samples:
+    """Parse the content of one samples.csv; raise nothing: faults are in `problems`."""
+    metadata, body, first_line, problems = _head(content, file)
+    if body is None:
+        return Samples(pl.DataFrame(schema=SCHEMA), metadata, tuple(problems))
+    frame = _fast(body)
+    if frame is None:
+        frame, row_problems = _slow(body, first_line, file)
+        problems += row_problems
+    if frame.is_empty():
+        problems.append(Problem(file, 0, NO_ROW))
+    return Samples(frame, metadata, tuple(problems))
+
+
+def read(file: Path) -> Samples:
+    """Read one samples.csv; UserError if it is not a regular file that can be read."""
+    return parse_limited(files.read_in_tree(file, max_bytes=files.MOST_SAMPLES), file)
+
+
+def parse_limited(content: bytes, file: Path) -> Samples:
+    """As `parse`, for a large content in another process; UserError if that reaches a limit."""
+    if len(content) <= _SMALL:
+        return parse(content, file)
+    with Reader() as reader:
+        (answer,) = reader.run(_TASK, [file], content=content)
+    head, frame = unpack(answer)
+    problems = tuple(Problem(file, line, reason) for line, reason in head["problems"])
+    return Samples(frame, head["metadata"], problems)
+
+
+def answer(limits: Limits, names: Sequence[str], content: bytes) -> Iterator[bytes]:
+    """Yield the packed `Samples` for `parse_limited`; runs in the process of the reader."""
+    samples = parse(content, Path(names[0]))
+    limits.require_rows(samples.frame.height)
+    problems = [(problem.line, problem.reason) for problem in samples.problems]
+    yield pack({"metadata": samples.metadata, "problems": problems}, samples.frame)
+
+
+def read_rows(file: str | Path) -> pl.DataFrame:
+    """The rows of a samples.csv, with the columns of SCHEMA; UserError with its first fault."""
+    samples = read(Path(file))
+    if samples.problems:
+        problem = samples.problems[0]
+        raise UserError(problem.reason, problem.file, problem.line)
+    return samples.frame
+
+
+def _head(content: bytes, file: Path) -> tuple[dict[str, Any], bytes | None, int, list[Problem]]:
+    """Return metadata, the rows (None without a header), their first line number, problems."""
+    metadata: dict[str, Any] = {}
+    problems: list[Problem] = []
+    if not content.strip():
+        return metadata, None, 1, [Problem(file, 0, "empty file")]
+    start, number = 0, 1
+    while content.startswith(b"#", start):
+        end = content.find(b"\n", start)
+        line = content[start : end if end >= 0 else len(content)]
+        try:
+            key, value = line[1:].decode("utf-8").split(":", 1)
+            metadata[key.strip()] = files.parse_json(value)
+        except (ValueError, UserError):
+            problems.append(Problem(file, number, "not metadata; right is: # key: JSON value"))
+        if end < 0:
+            problems.append(Problem(file, number, "ends before the header: truncated"))
+            return metadata, None, number, problems
+        start, number = end + 1, number + 1
+    end = content.find(b"\n", start)
+    header = content[start : end if end >= 0 else len(content)].removesuffix(b"\r")
+    if header != _HEADER:
+        problems.append(Problem(file, number, f"no header; right is: {HEADER}"))
+        return metadata, None, number, problems
+    body = content[end + 1 :] if end >= 0 else b""
+    return metadata, body, number + 1, problems
+
+
+def _fast(body: bytes) -> pl.DataFrame | None:
+    """Return all rows if every row is good and none is quoted, else None."""
+    if not body:
+        return pl.DataFrame(schema=SCHEMA)
+    body = _LINE_END.sub(b"\n", body) if b"\r" in body else body
+    # polars strips a carriage return at the end of a field
+    if (
+        not body.endswith(b"\n")
+        or body.startswith(codecs.BOM_UTF8)
+        or b'"' in body
+        or b"\r" in body
+    ):
+        return None
+    try:
+        body.decode("utf-8")  # polars accepts some invalid bytes
+        schema = dict.fromkeys(SCHEMA, pl.String)
+        texts = pl.read_csv(io.BytesIO(body), has_header=False, schema=schema, quote_char=None)
+    except (pl.exceptions.PolarsError, UnicodeDecodeError):
+        return None
+    if texts.height != body.count(b"\n"):
+        return None
+    format_checks = [
+        pl.col(name).str.contains(f"^(?:{_PATTERNS[_KINDS[kind]]})$").fill_null(False).all()
+        for name, kind in SCHEMA.items()
+    ]
+    if not texts.select(pl.all_horizontal(format_checks)).item():
+        return None
+    frame = texts.with_columns(
+        pl.col(name).cast(kind) for name, kind in SCHEMA.items() if kind != pl.String
+    )
+    return frame if frame.select(all_rows_valid()).item() else None
+
+
+def all_rows_valid() -> pl.Expr:
+    """Whether units and numbers of every row are what `METRICS` and the limits allow."""
+    metric, value = pl.col("metric"), pl.col("value")
+    units = {name: definition.unit for name, definition in METRICS.items()}
+    zero_is_good = [name for name, definition in METRICS.items() if definition.may_be_zero]
+    is_positive = value.is_between(LEAST_VALUE, MOST_VALUE)
+    mismatches = [
+        (pl.col("study") == name) & ~metric.is_in(metrics)
+        for name, metrics in metrics_by_study().items()
+    ]
+    return pl.all_horizontal(
+        ~pl.any_horizontal(mismatches).any(),
+        (is_positive | ((value == 0) & metric.is_in(zero_is_good))).all(),
+        pl.col("size_bytes").is_between(0, MOST_COUNT).all(),
+        pl.col("rep").is_between(0, MOST_COUNT).all(),
+        (metric.replace_strict(units, default=None) == pl.col("unit")).fill_null(False).all(),
+    )
+
+
+def _slow(body: bytes, first_line: int, file: Path) -> tuple[pl.DataFrame, list[Problem]]:
+    rows: list[list[Any]] = []
+    problems: list[Problem] = []
+    lines = body.split(b"\n")
+    remainder = lines.pop()
+    for number, line in enumerate(lines, first_line):
+        try:
+            rows.append(_row(line.removesuffix(b"\r")))
+        except (ValueError, csv.Error) as error:
+            problems.append(Problem(file, number, str(error)))
+    if remainder:
+        number = first_line + len(lines)
+        problems.append(Problem(file, number, "the last line has no end: truncated"))
+    return pl.DataFrame(rows, schema=SCHEMA, orient="row"), problems
+
+
+def _row(line: bytes) -> list[Any]:
+    """The values of one line; ValueError with the reason if it is not a good row."""
+    if b"\0" in line:
+        raise ValueError("a NUL byte")
+    try:
+        text = line.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"byte 0x{line[error.start]:02x} is not UTF-8") from None
+    if text == HEADER:
+        raise ValueError("a second header")
+    columns = next(csv.reader([text], strict=True)) if '"' in text else text.split(",")
+    if len(columns) != len(SCHEMA):
+        raise ValueError(f"{len(columns)} columns instead of {len(SCHEMA)}")
+    row: dict[str, Any] = dict(zip(SCHEMA, columns, strict=True))
+    for name, kind in SCHEMA.items():
+        row[name] = _typed(name, row[name], _KINDS[kind])
+    metric = METRICS.get(row["metric"])
+    if metric is None:
+        raise ValueError(f"unknown metric {row['metric'][:40]!r}; known are: {', '.join(METRICS)}")
+    metrics = metrics_by_study().get(row["study"], (row["metric"],))
+    if row["metric"] not in metrics:
+        why = f"study {row['study']} declares no metric {row['metric']!r}"
+        raise ValueError(f"{why}; right are: {', '.join(metrics)}")
+    if row["unit"] != metric.unit:
+        raise ValueError(f"unit {row['unit'][:20]!r}; right is {metric.unit!r}")
+    zero_is_good = metric.may_be_zero and row["value"] == 0
+    if not (LEAST_VALUE <= row["value"] <= MOST_VALUE or zero_is_good):
+        raise ValueError(f"value {columns[7][:40]!r} is not a positive number")
+    return list(row.values())
+
+
+def _typed(name: str, text: str, kind: str) -> Any:
+    match = _COMPILED[kind].fullmatch(text)
+    if kind == "text" and not match:
+        why = "is not printable text of up to 200 characters" if text else "is empty"
+        raise ValueError(f"{name} {why}")
+    if kind == "count" and not (match and int(text) <= MOST_COUNT):
+        raise ValueError(f"{name} {text[:40]!r} is not a whole number >= 0")
+    if not match:
+        raise ValueError(f"{name} {text[:40]!r} is not a positive number")
+    return {"text": str, "count": int, "value": float}[kind](text)
+
+
+SERIES = ["case", "variant", "size_bytes", "phase", "metric"]
+
+
+def seal(content: bytes, frame: pl.DataFrame) -> dict[str, Any]:
+    """The seal of a samples.csv with this content and these rows."""
+    counts = frame.group_by(SERIES, maintain_order=True).agg(samples=pl.len())
+    return {"rows": frame.height, "sha256": digest(content), "counts": counts.to_dicts()}
+
+
+def digest(content: bytes) -> str:
+    """The sha256 of `content` in hexadecimal, as in the seal."""
+    return hashlib.sha256(content).hexdigest()
+
+
+def digest_of_rows(content: bytes) -> str:
+    """The sha256 of the rows of a samples.csv, without its head, which says when it was written."""
+    rows = b"".join(line for line in content.splitlines(True) if not line.startswith(b"#"))
+    return digest(rows)
+
+
+def is_full_seal(run_seal: dict[str, Any]) -> bool:
+    """Whether `samples` of a run.json is a full seal, and not only the number of rows."""
+    return "sha256" in run_seal and "counts" in run_seal
+
+
+def seal_fault(file_digest: str, frame: pl.DataFrame, run_seal: dict[str, Any]) -> str:
+    """Return how the rows differ from the seal `run_seal`; "" if they do not.
+
+    `file_digest` is the digest of the file, `frame` has its rows, with the columns of samples.csv.
+    """
+    if frame.height != run_seal["rows"]:
+        return f"samples.csv has {frame.height} rows, run.json says {run_seal['rows']}"
+    series_counts = frame.group_by(SERIES, maintain_order=True).agg(
+        samples=pl.len(), in_order=(pl.col("rep") == pl.int_range(pl.len())).all()
+    )
+    if "counts" in run_seal:
+        file_counts = _by_series(series_counts.to_dicts())
+        seal_counts = _by_series(run_seal["counts"])
+        for series in {**file_counts, **seal_counts}:
+            if (count := file_counts.get(series, 0)) != (seal_count := seal_counts.get(series, 0)):
+                amount = f"{count} samples of {_series_words(series)}"
+                return f"samples.csv has {amount}, run.json says {seal_count}"
+    for row in series_counts.filter(~pl.col("in_order")).head(1).to_dicts():
+        series = tuple(row[name] for name in SERIES)
+        return f"samples.csv: rep of {_series_words(series)} does not count 0, 1, 2, ..."
+    if file_digest != run_seal.get("sha256", file_digest):
+        return (
+            "samples.csv is not the file that the workload wrote: "
+            f"its sha256 begins {file_digest[:12]}, that in run.json {run_seal['sha256'][:12]}"
+        )
+    return ""
+
+
+def _by_series(counts: list[dict[str, Any]]) -> dict[tuple[Any, ...], int]:
+    return {tuple(item[name] for name in SERIES): item["samples"] for item in counts}
+
+
+def _series_words(series: tuple[Any, ...]) -> str:
+    case, variant, size, phase, metric = series
+    return f"{case} {variant} {size} B {phase} {metric}"

@@ -1,0 +1,376 @@
+"""ReFrame sessions of a campaign: one builds, or launches some cases once each, in random order."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import json
+import os
+import random
+import re
+import signal
+import subprocess
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from roundtrip.measure import scheduler
+from roundtrip.measure.completion import SessionReport
+from roundtrip.measure.matrix import ExpectedCase
+from roundtrip.measure.progress import TerminalProgress, duration
+from roundtrip.measure.tree import RunTree
+from roundtrip.sites.site import Site, select_tests
+
+_EVENT = re.compile(r"^\[\s*(?P<kind>RUN|OK|FAIL|ABORT|SKIP)\s*\] (\(.*?\) )?(?P<name>.+)$")
+_NAME = re.compile(r"^(?P<test>.+?) (?:~\S+ )?(?:'\w+ )?/[0-9a-f]{8} @\S+\+(?P<environ>\S+)")
+_STEP = re.compile(rb"\[(\d+)/(\d+)\]")  # as Ninja prints it
+_REPORT = "report.json"
+_CONTROL = re.compile(r"\x1b\[[0-9;]*m")
+_PR_SET_PDEATHSIG = 1
+_STOPPING = {signal.SIGINT, signal.SIGTERM}
+#: Variable that marks the processes of a session with the session's folder.
+_MARK = "ROUNDTRIP_SESSION"
+#: Timeout of killing a session's processes: one that waits for a file system may not die.
+_ORPHANS_TIMEOUT_S = 5.0
+
+#: Called with the events of ReFrame: (RUN, OK, FAIL, ABORT or SKIP; name of the test).  They are
+#: parsed from its console, the only source during a run, and only shown: results are in its report.
+Listener = Callable[[str, str], None]
+
+
+def is_fixture(name: str) -> bool:
+    """Whether the test `name` is a fixture, which only prepares other tests."""
+    return " ~" in name
+
+
+def case_label(name: str) -> str:
+    """Return ReFrame's name of a test, for people: without hash and partition."""
+    match = _NAME.match(name)
+    return f"{match['test'].replace(' %', ' ')} with {match['environ']}" if match else name
+
+
+def blocks(items: Sequence[ExpectedCase]) -> list[list[ExpectedCase]]:
+    """Split cases into the fewest groups that one ReFrame command line can name exactly.
+
+    One command line selects a product of tests and toolchains on one partition, with one set of
+    variables, on the same nodes.  Each block is such a product; or one case on the node pairs of a
+    round.
+    """
+    toolchains: dict[tuple[object, ...], dict[str, ExpectedCase]] = defaultdict(dict)
+    pair_groups: dict[tuple[object, ...], list[ExpectedCase]] = defaultdict(list)
+    for item in items:
+        if item.pairs:
+            pair_groups[item.case, item.variables, item.pairs[0].pair_round].append(item)
+            continue
+        case = item.case
+        test = (case.hash, case.partition, case.check, item.variables, item.nodelist)
+        toolchains[test][case.environ] = item
+    products: dict[tuple[object, ...], list[ExpectedCase]] = defaultdict(list)
+    for (_, *test_key), item_by_environ in toolchains.items():
+        key = (*test_key, tuple(sorted(item_by_environ)))
+        products[key].extend(item_by_environ.values())
+    return [*products.values(), *pair_groups.values()]
+
+
+def abba_order(items: Sequence[ExpectedCase], seed: int, number: int) -> list[list[ExpectedCase]]:
+    """Return the cases of round `number`, from 1 on, by toolchain, in launch order.
+
+    Rounds 1 and 2, 3 and 4, ... share a coin: AB BA or BA AB, so that a steady drift does not
+    change their mean ratio.  The coins follow from a seed in the campaign's file, so that a resumed
+    run continues with them, whatever rounds it lost.
+    """
+    environs = sorted({item.case.environ for item in items})
+    coin = random.Random(f"{seed} {(number + 1) // 2}").random() < 0.5  # noqa: S311  no secret
+    if coin == (number % 2 == 0):
+        environs.reverse()
+    return [[item for item in items if item.case.environ == environ] for environ in environs]
+
+
+def command_line(site: Site, block: Sequence[ExpectedCase], folder: Path, label: str) -> list[str]:
+    """The ReFrame command line that launches each case of `block` once, below `folder`."""
+    case = block[0].case
+    return [
+        *_case_arguments(site, block, folder),
+        f"--exec-policy={'async' if _side_by_side(site, block) else 'serial'}",
+        f"--session-extras=campaign={label}",
+        *scheduler.job_options(site.partitions[case.partition]["scheduler"], label),
+        *([f"--job-option=nodelist={','.join(nodes)}"] if (nodes := block[0].nodelist) else []),
+        *(f"--setvar={case.check}.{key}={value}" for key, value in block[0].variables),
+        "--run",
+    ]
+
+
+def _case_arguments(site: Site, block: Sequence[ExpectedCase], folder: Path) -> list[str]:
+    """The ReFrame command line that names the cases of `block`, all on one partition."""
+    arguments = [
+        "reframe",
+        # Not all of checks/: ReFrame takes seconds to create its thousands of tests.
+        *(f"--checkpath={file}" for file in sorted({item.file for item in block})),
+        f"--prefix={folder}",
+        f"--perflogdir={folder / 'perflogs'}",
+        f"--report-file={folder / _REPORT}",
+        f"--system={site.name}:{block[0].case.partition}",
+        # In random order, because a fixed order would confound cases with time.  Not by a mode in
+        # ReFrame's settings, because ReFrame 4.10 ignores --prgenv together with --mode.
+        "--exec-order=random",
+    ]
+    if not block[0].pairs:  # with pairs, no other tests exist, and their hashes differ
+        arguments += [f"--name=/{hash_}" for hash_ in sorted({item.case.hash for item in block})]
+    environs = "|".join(sorted({item.case.environ for item in block}))
+    return [*arguments, f"--prgenv=^({environs})$"]
+
+
+def _side_by_side(site: Site, block: Sequence[ExpectedCase]) -> bool:
+    """Whether the launches of a block may run concurrently: on node pairs, if the site allows it.
+
+    All others run one at a time, so that none disturbs another.
+    """
+    partition = site.partitions[block[0].case.partition]
+    return bool(block[0].pairs and partition.get("extras", {}).get("side_by_side"))
+
+
+def _pair_variables(site: Site, block: Sequence[ExpectedCase]) -> dict[str, str]:
+    """Return the variables for the node pairs of `block`, all of one round; {} without pairs.
+
+    ReFrame instantiates each test once for each pair, and limits the number of concurrent jobs.
+    """
+    pairs = [pair for item in block for pair in item.pairs]
+    if not pairs:
+        return {}
+    round_ = {key: getattr(pairs[0], key) for key in ("pair_round", "pair_night_round")}
+    hosts = [list(pair.hosts) for pair in pairs]
+    variables = {"ROUNDTRIP_PAIRS": json.dumps({**round_, "hosts": hosts})}
+    if _side_by_side(site, block):
+        variables["ROUNDTRIP_SIDE_BY_SIDE"] = str(len(block))
+    return variables
+
+
+def _test_variables(block: Sequence[ExpectedCase]) -> dict[str, str]:
+    """Return variables that select the tests of a block: the product of their parameters."""
+    values: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
+    for item in block:
+        for key, value in item.case.parameters:
+            if value not in (choices := values[item.case.check][key]):
+                choices.append(value)
+    return select_tests({check: [product] for check, product in values.items()})
+
+
+def run_session(
+    site: Site,
+    block: Sequence[ExpectedCase],
+    folder: Path,
+    label: str,
+    lock_descriptor: int,
+    on_event: Listener,
+    wait: scheduler.SlurmWait | None = None,
+) -> float:
+    """Run one block and return its duration without builds, s.
+
+    `on_event(kind, name)` is called when ReFrame begins or ends a test.  ``session.json`` in
+    `folder` gets the wall and build times and ReFrame's exit status, ``console.log`` its output.
+    When this process dies or is interrupted, the session gets TERM and cancels its jobs.  While
+    Slurm does not answer, its commands `wait`; NoAnswerError when the wait is over.
+    """
+    selection = {**_test_variables(block), **_pair_variables(site, block)}
+    environment = {**site.environment, **selection}
+    if wait:
+        scheduler.cancel_and_wait(label, environment, wait)
+        environment = wait.environment(environment)
+    start = time.monotonic()
+    arguments = command_line(site, block, folder, label)
+    status = _supervise(site, arguments, folder, lock_descriptor, on_event, environment)
+    wall_s = time.monotonic() - start
+    build_s = min(SessionReport.read(folder / _REPORT).build_s, wall_s)
+    _write_end(folder, status, wall_s, build_s=round(build_s, 3))
+    return wall_s - build_s
+
+
+def _supervise(
+    site: Site,
+    arguments: Sequence[str],
+    folder: Path,
+    lock_descriptor: int,
+    on_event: Listener,
+    environment: Mapping[str, str],
+) -> int:
+    """Run ReFrame to its end and return its exit status; no process of the session outlives it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "console.log").open("w") as console:
+        with _signals_held():
+            process = subprocess.Popen(
+                arguments,
+                cwd=site.checkout,
+                env={**environment, _MARK: str(folder)},
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                errors="replace",
+                pass_fds=(lock_descriptor,),
+                start_new_session=True,
+                preexec_fn=_die_with_parent,
+            )
+        assert process.stdout is not None  # noqa: S101  for the type checker
+        try:
+            for line in process.stdout:
+                console.write(line)
+                if match := _EVENT.match(_CONTROL.sub("", line.rstrip())):
+                    on_event(match["kind"], match["name"])
+        except BaseException:
+            _stop(process)
+            raise
+        else:
+            return process.wait()
+        finally:
+            kill_orphans(folder)
+
+
+def kill_orphans(folder: Path) -> None:
+    """Kill the processes on this machine of sessions in `folder`, which have ended.
+
+    A rank whose mpirun was killed before the rank had connected to it waits for it for minutes.
+    """
+    deadline = time.monotonic() + _ORPHANS_TIMEOUT_S
+    while (pids := _orphans(folder)) and time.monotonic() < deadline:
+        for pid in pids:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        time.sleep(0.02)
+
+
+def _orphans(folder: Path) -> list[int]:
+    mark = f"{_MARK}={folder}".encode()
+    pids = []
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):  # it has ended, or is another user's
+            variables = (process / "environ").read_bytes().split(b"\0")
+            if any(text == mark or text.startswith(mark + b"/") for text in variables):
+                pids.append(int(process.name))
+    return pids
+
+
+def _write_end(folder: Path, status: int, wall_s: float, **more: object) -> None:
+    record = {"exit_status": status, "wall_s": round(wall_s, 3), **more}
+    (folder / "session.json").write_text(json.dumps(record) + "\n")
+
+
+def _stop(process: subprocess.Popen[str], patience_s: float = 20.0) -> None:
+    process.send_signal(signal.SIGTERM)
+    try:
+        process.wait(patience_s)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+@contextlib.contextmanager
+def _signals_held() -> Iterator[None]:
+    """Delay INT and TERM to the end of the block: Python loses an interrupt inside a fork."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, _STOPPING)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _STOPPING)
+
+
+def _die_with_parent() -> None:
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _STOPPING)
+    ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+
+
+def build_all(
+    site: Site, expected: Iterable[ExpectedCase], tree: RunTree, progress: TerminalProgress
+) -> None:
+    """Let ReFrame build all programs that `expected` needs, without a launch.
+
+    A failed build is shown and is no error here: its launches will fail with the reason.
+    """
+    groups = build_representatives(expected)
+    watch = _BuildWatch(sum(len(group) for group in groups), progress)
+    progress.begin_builds(watch.builds, watch)
+    start = time.monotonic()
+    for group in groups:
+        _build(site, group, tree, watch)
+    progress.end_builds(time.monotonic() - start)
+
+
+def _build(site: Site, group: Sequence[ExpectedCase], tree: RunTree, watch: _BuildWatch) -> None:
+    watch.folder = folder = tree.next_build()
+    block = [replace(item, pairs=()) for item in group]
+    arguments = [*_case_arguments(site, block, folder), "--exec-policy=serial"]
+    arguments += ["--setvar=build_only=yes", "--run"]
+    start = time.monotonic()
+    environment = {**site.environment, **_test_variables(block)}
+    status = _supervise(site, arguments, folder, tree.lock_descriptor, watch.on_event, environment)
+    _write_end(folder, status, time.monotonic() - start)
+
+
+def build_representatives(expected: Iterable[ExpectedCase]) -> list[list[ExpectedCase]]:
+    """One case for each check, partition and toolchain: all cases of these need the same program.
+
+    The cases of one list are on one partition with the same toolchains, so that one command line
+    of ReFrame names them.
+    """
+    representatives: dict[tuple[str, str, str], ExpectedCase] = {}
+    for item in expected:
+        representatives.setdefault((item.case.partition, item.case.check, item.case.environ), item)
+    items_by_check: dict[tuple[str, str], list[ExpectedCase]] = defaultdict(list)
+    for (partition, check, _), item in representatives.items():
+        items_by_check[partition, check].append(item)
+    groups: dict[tuple[str, tuple[str, ...]], list[ExpectedCase]] = defaultdict(list)
+    for (partition, _), items in items_by_check.items():
+        groups[partition, tuple(sorted(item.case.environ for item in items))] += items
+    return list(groups.values())
+
+
+class _BuildWatch:
+    """The progress of the builds, from Ninja's step counts in the output that ReFrame captures."""
+
+    def __init__(self, builds: int, progress: TerminalProgress) -> None:
+        self.builds = builds
+        self.folder = Path()
+        self._progress = progress
+        self._name = ""
+        self._start = 0.0
+        self._took: list[float] = []
+
+    def on_event(self, kind: str, name: str) -> None:
+        """Follow the builds, which are fixtures."""
+        if not is_fixture(name):
+            return
+        if kind == "RUN":
+            self._name, self._start = case_label(name), time.monotonic()
+        else:
+            self._took.append(time.monotonic() - self._start)
+            self._name = ""
+            self._progress.show_result(kind, name)
+
+    def __call__(self) -> str:
+        if not self._name:
+            return ""
+        step, steps = self._steps()
+        if not step:
+            return f"{self._name}: configuring"
+        elapsed_s = time.monotonic() - self._start
+        build_s = elapsed_s * steps / step
+        other_builds = max(0, self.builds - len(self._took) - 1)
+        # Programs that exist already take no time, so the slowest build predicts the next best.
+        remaining_s = build_s - elapsed_s + other_builds * max([build_s, *self._took])
+        return f"{self._name}: step {step} of {steps}, about {duration(remaining_s)} left"
+
+    def _steps(self) -> tuple[int, int]:
+        outputs = sorted(self.folder.glob("stage/**/rfm_build.out"), key=_time_of_change)
+        try:
+            steps = _STEP.findall(outputs[-1].read_bytes())
+            return int(steps[-1][0]), int(steps[-1][1])
+        except (IndexError, OSError):
+            return 0, 0
+
+
+def _time_of_change(file: Path) -> float:
+    try:
+        return file.stat().st_mtime
+    except OSError:
+        return 0.0

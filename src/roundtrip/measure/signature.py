@@ -1,0 +1,256 @@
+"""Signs the manifest of a night with a key of its site, and checks signatures.
+
+``ssh-keygen -Y sign`` writes the signature to ``manifest.json.sig`` beside the manifest.  The
+manifest names the public key, so that a removed signature is noticed.  Keys of the site are those
+in ``site-configs/<site>/allowed_signers`` (see ssh-keygen(1)), and the user's own key.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import contextlib
+import functools
+import hashlib
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, get_args
+
+from roundtrip import files, paths
+from roundtrip.errors import UserError, writing
+from roundtrip.measure import disclosure, manifest
+from roundtrip.measure.manifest import Manifest
+
+#: Variable with the file of the private key, if it is not the user's own.
+KEY_VARIABLE = "ROUNDTRIP_SIGNING_KEY"
+KEYGEN = "ssh-keygen"
+#: Signatures are valid for this purpose only.
+NAMESPACE = "roundtrip-night"
+ALLOWED_SIGNERS = "allowed_signers"
+_LARGEST = 1 << 16  # bytes of a signature
+_TIMEOUT = 60  # s
+_HOW = "install openssh-client"
+
+
+State = Literal["signed", "foreign", "unchecked", "unsigned"]
+#: In decreasing order of trust.
+STATES: tuple[State, ...] = get_args(State)
+
+
+@dataclass(frozen=True)
+class Signature:
+    """The signer of a night: `key` is fingerprint and comment, "" if the night is unsigned."""
+
+    state: State
+    key: str = ""
+
+    @property
+    def sentence(self) -> str:
+        """The state in words."""
+        return {
+            "signed": f"signed by {self.key}",
+            "foreign": f"signed by {self.key}, which is no key that the site lists",
+            "unsigned": "unsigned",
+            "unchecked": f"names {self.key} as its signer; not checked: no {KEYGEN} here",
+        }[self.state]
+
+
+UNSIGNED = Signature("unsigned")
+
+
+def sign(bundle: Path, bundle_manifest: Manifest, tell: Callable[[str], None]) -> Manifest:
+    """Sign the bundle with the key of its site; return its manifest, which names the key.
+
+    If signing fails, `tell` gets the UserError in one line, and the bundle stays unsigned.
+    """
+    site = bundle_manifest.data["site"]
+    try:
+        key = make_signing_key(site)
+        public_key = _public_key(key)
+        if not public_key:
+            raise UserError("no private key of ssh-keygen without a passphrase, mode 0400", key)
+        signed_manifest = manifest.write(bundle, bundle_manifest.data, public_key)
+        content = (bundle / manifest.FILE_NAME).read_bytes()
+        process = _keygen(["-Y", "sign", "-f", str(key), "-n", NAMESPACE], content)
+        if process.returncode:
+            lines = process.stderr.decode(errors="replace").strip().splitlines()
+            raise UserError(f"{KEYGEN}: {lines[-1][:200] if lines else 'no reason given'}", key)
+    except UserError as error:
+        why = f"there is no {KEYGEN}: {_HOW}" if _is_missing() else str(error)
+        tell(f"this night is not signed: {why}")
+        return manifest.write(bundle, bundle_manifest.data)
+    (bundle / manifest.SIGNATURE).write_bytes(process.stdout)
+    return signed_manifest
+
+
+def check_signature(bundle: Path, bundle_manifest: Manifest) -> Signature:
+    """Return the signer of a verified bundle; UserError if the key that it names did not sign."""
+    signer = bundle_manifest.data.get("signer")
+    if signer is None:
+        return UNSIGNED
+    key, site = fingerprint(signer), str(bundle_manifest.data["site"])
+    signature = files.read_in_tree(bundle / manifest.SIGNATURE, bundle, _LARGEST)
+    content = (bundle / manifest.FILE_NAME).read_bytes()
+    if _is_missing():
+        return Signature("unchecked", key)
+    signer_line = f'{_principal(site)} namespaces="{NAMESPACE}" {signer}\n'.encode()
+    if not _is_verified(content, signature, signer_line, site):
+        why = f"it was changed since it was signed, or it is not signed by {key}"
+        raise UserError(why, bundle / manifest.FILE_NAME)
+    allowed_signers = _allowed_signers(site)
+    is_listed = _blob(signer) == _own_blob(site) or (
+        allowed_signers and _is_verified(content, signature, allowed_signers, site)
+    )
+    return Signature("signed" if is_listed else "foreign", key)
+
+
+def is_own(bundle_manifest: Manifest) -> bool:
+    """Whether a manifest names our own key; False if our key cannot be read."""
+    signer = bundle_manifest.data.get("signer")
+    return bool(signer) and _blob(str(signer)) == _own_blob(str(bundle_manifest.data["site"]))
+
+
+def fingerprint(signer: str) -> str:
+    """Return ``SHA256:... (comment)`` of a public key; UserError if it is invalid."""
+    kind, blob, *comment = signer.split(" ", 2)
+    try:
+        digest = hashlib.sha256(base64.b64decode(blob, validate=True)).digest()
+    except binascii.Error:
+        raise UserError(f"signer: {kind} {blob[:20]}... is no public key") from None
+    text = base64.b64encode(digest).decode().rstrip("=")
+    return f"SHA256:{text}" + (f" ({comment[0]})" if comment else "")
+
+
+def summary(signatures: Mapping[str, Signature]) -> list[str]:
+    """Return a line for each kind of signature in `signatures`, which are by start of night."""
+    nights: dict[str, list[str]] = {}
+    for night, signature in sorted(signatures.items()):
+        nights.setdefault(signature.sentence, []).append(night[:10])
+    return [
+        f"{len(dates)} night{'s' * (len(dates) > 1)} {sentence}"
+        + (f": {', '.join(dates[:3])}{', ...' * (len(dates) > 3)}" if len(nights) > 1 else "")
+        for sentence, dates in sorted(nights.items(), key=lambda item: -len(item[1]))
+    ]
+
+
+def cache_key(site: str) -> bytes:
+    """Return a key for caches of checked signatures of `site`; it never raises.
+
+    It changes with the signing key, with the signers that the site allows, and when
+    ``ssh-keygen`` appears or disappears.
+    """
+    return f"{_own_blob(site)} {_is_missing()} ".encode() + _allowed_signers(site)
+
+
+def signing_key(site: str) -> Path:
+    """Return the file of the private key that signs the nights of `site`; it may not exist.
+
+    ``ROUNDTRIP_SIGNING_KEY`` names it, else it is the user's own ``sites/<site>.signing``.
+    """
+    if path := os.environ.get(KEY_VARIABLE):
+        return Path(path)
+    return paths.state() / "sites" / f"{site}.signing"
+
+
+def make_signing_key(site: str) -> Path:
+    """Return the file of the private key that signs the nights of `site`; create a missing key.
+
+    The public key is beside it.  UserError if the key cannot be created, or
+    ``ROUNDTRIP_SIGNING_KEY`` names no file.
+    """
+    file = signing_key(site)
+    if file.is_file():
+        return file
+    if os.environ.get(KEY_VARIABLE):
+        raise UserError(f"missing: {KEY_VARIABLE} names it; put the key of the site there", file)
+    with writing(file.parent):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        folder = Path(tempfile.mkdtemp(prefix=".key-", dir=file.parent))
+        try:
+            key = folder / "key"
+            options = ["-q", "-t", "ed25519", "-N", "", "-C", f"roundtrip {site}"]
+            process = _keygen([*options, "-f", str(key)], b"")
+            if process.returncode:
+                why = process.stderr.decode(errors="replace").strip()[:200]
+                raise UserError(f"{KEYGEN} makes no key: {why}", file)
+            key.chmod(0o400)
+            with contextlib.suppress(FileExistsError):  # another process was first
+                os.link(key, file)
+                os.link(key.with_suffix(".pub"), file.with_name(f"{file.name}.pub"))
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+    return file
+
+
+def _public_key(key: Path) -> str:
+    """Return the public key of a private key, "" if there is none; its comment is public."""
+    try:
+        stamp = key.stat()
+    except OSError:
+        return ""
+    return _derive_public_key(key, stamp.st_mtime_ns, stamp.st_mode)
+
+
+@functools.cache
+def _derive_public_key(key: Path, _modified: int, _mode: int) -> str:
+    try:
+        process = _keygen(["-y", "-P", "", "-f", str(key)], b"")
+    except UserError:
+        return ""
+    words = process.stdout.decode(errors="replace").split()
+    if process.returncode or len(words) < 2:
+        return ""
+    comment = disclosure.withhold_private(" ".join(words[2:]))[:100]
+    return " ".join([*words[:2], comment]).strip()
+
+
+def _blob(public_key: str) -> str:
+    return " ".join(public_key.split(" ")[:2])
+
+
+def _own_blob(site: str) -> str:
+    return _blob(_public_key(signing_key(site)))
+
+
+def _allowed_signers(site: str) -> bytes:
+    try:
+        file = paths.checkout() / "site-configs" / site / ALLOWED_SIGNERS
+        return files.read_bytes(file) if file.is_file() else b""
+    except UserError:
+        return b""
+
+
+def _is_verified(content: bytes, signature: bytes, allowed_signers: bytes, site: str) -> bool:
+    with tempfile.TemporaryDirectory(prefix="roundtrip-") as folder:
+        signers, file = Path(folder, ALLOWED_SIGNERS), Path(folder, manifest.SIGNATURE)
+        signers.write_bytes(allowed_signers)
+        file.write_bytes(signature)
+        options = ["-f", str(signers), "-I", _principal(site), "-n", NAMESPACE]
+        return _keygen(["-Y", "verify", *options, "-s", str(file)], content).returncode == 0
+
+
+def _principal(site: str) -> str:
+    return site.replace(" ", "_")
+
+
+def _keygen(arguments: Sequence[str], content: bytes) -> subprocess.CompletedProcess[bytes]:
+    """Run ssh-keygen in a session of its own, so that it cannot ask for a passphrase."""
+    try:
+        return subprocess.run(
+            [KEYGEN, *arguments],
+            input=content,
+            capture_output=True,
+            timeout=_TIMEOUT,
+            start_new_session=True,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise UserError(f"{KEYGEN}: {error}") from None
+
+
+def _is_missing() -> bool:
+    return shutil.which(KEYGEN) is None

@@ -1,0 +1,294 @@
+"""The tree of a campaign run, ``runs/<campaign>/<site>/<start, UTC>/``; locks of tree and site.
+
+One campaign measures on a site at a time: two would disturb each other.  The lock of a site is the
+file ``$XDG_STATE_HOME/roundtrip/sites/<site>.lock`` (by default below ``~/.local/state``), so that
+all checkouts and run folders of a user share it.  It is released when its process ends.  Launches
+request exclusive nodes, so that the scheduler excludes jobs of other users.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import IO, Any
+
+from roundtrip import files, model, paths
+from roundtrip.errors import UserError
+from roundtrip.measure import analysis, records
+from roundtrip.measure.campaign_file import Campaign
+from roundtrip.measure.matrix import ExpectedCase, Matrix
+from roundtrip.measure.progress import duration
+from roundtrip.sites.site import Site
+
+#: Pause between two tries to lock a site, and between two messages that it is locked.
+_PAUSE_S = 2.0
+_MESSAGE_EVERY_S = 600.0
+
+
+@dataclass(frozen=True)
+class Revision:
+    """The checked-out commit, and whether tracked files differ from it; None without git."""
+
+    commit: str | None
+    dirty: bool | None
+
+
+def revision(checkout: Path) -> Revision:
+    """The revision of `checkout` in git; without git (an unpacked archive) both parts are None."""
+    try:
+        commit = git(checkout, "rev-parse", "HEAD")
+        changes = git(checkout, "status", "--porcelain", "--untracked-files=no")
+    except OSError:  # no git
+        return Revision(None, None)
+    return Revision(None, None) if None in (commit, changes) else Revision(commit, bool(changes))
+
+
+def git(checkout: Path, *arguments: str) -> str | None:
+    """What git prints in `checkout`, stripped; None if it fails."""
+    command = ["git", "-C", str(checkout), *arguments]
+    process = subprocess.run(command, capture_output=True, text=True)
+    return None if process.returncode else process.stdout.strip()
+
+
+class RunTree:
+    """A run tree; as a context manager it holds the tree's lock, UserError if another run does.
+
+    The ReFrame session inherits `lock_descriptor`, so that a session that outlives a killed runner
+    still holds the lock.  `path` becomes absolute and free of links: ReFrame runs in another
+    folder, and Slurm names the folders of jobs so.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path.resolve()
+        self.lock_descriptor = -1
+
+    def __enter__(self) -> RunTree:
+        flags = os.O_CREAT | os.O_RDWR | os.O_CLOEXEC
+        self.lock_descriptor = os.open(self.path / "lock", flags, 0o644)
+        if not files.try_lock(self.lock_descriptor):
+            os.close(self.lock_descriptor)
+            message = "another campaign is running in this tree; wait for it or stop it"
+            raise UserError(message, self.path)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        os.close(self.lock_descriptor)
+
+    @property
+    def state(self) -> dict[str, Any]:
+        """The content of state.json: the launches that the run must produce, and its end."""
+        return records.read_record(self.path / "state.json")
+
+    def write_state(self, **changes: Any) -> None:
+        """Change keys of state.json atomically, by rename."""
+        file = self.path / "state.json"
+        state = {**(self.state if file.exists() else {}), **changes}
+        partial = file.with_suffix(".partial")
+        partial.write_text(json.dumps(state, indent=1) + "\n")
+        partial.replace(file)
+
+    def finish(self) -> None:
+        """Record that every expected launch has completed."""
+        self.write_state(finished=_utc(datetime.now(UTC)))
+
+    def record_launch_count(self, launches: int) -> None:
+        """Record `launches` as the number of launches of each case that the run needs."""
+        cases = [{**item, "launches": launches} for item in self.state["expected"]]
+        self.write_state(expected=cases)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every launch completed, and the report was made if one was wanted."""
+        state = self.state
+        return state.get("finished") is not None and state.get("report") != "wanted"
+
+    def next_round(self) -> int:
+        """The number of a new round, higher than that of any session."""
+        rounds = (records.read_round(folder) or 0 for folder in self._numbered("rounds"))
+        return 1 + max(rounds, default=0)
+
+    def next_session(self, round_number: int) -> Path:
+        """Make a folder ``rounds/NNN``, marked as part of that round; NNN is never used again."""
+        folder = self._next("rounds")
+        records.write_round(folder, round_number)
+        return folder
+
+    def next_build(self) -> Path:
+        """Make a folder ``builds/NNN`` for a session that only builds."""
+        return self._next("builds")
+
+    def _next(self, kind: str) -> Path:
+        number = 1 + max((int(folder.name) for folder in self._numbered(kind)), default=0)
+        folder = self.path / kind / f"{number:03d}"
+        folder.mkdir(parents=True)
+        return folder
+
+    def _numbered(self, kind: str) -> list[Path]:
+        return [path for path in (self.path / kind).glob("*") if path.name.isdigit()]
+
+
+def create_tree(
+    runs: Path,
+    campaign: Campaign,
+    site: str,
+    matrix: Matrix,
+    revision: Revision,
+    thresholds: analysis.Analysis,
+    report: bool = False,
+    night: str | None = None,
+) -> RunTree:
+    """Make the tree of a new run, and record the cases and launches that it must produce.
+
+    The run keeps `thresholds`, which apply whenever it is collected.  `report` is whether a report
+    is wanted, `night` the name under which the run begins.  UserError if the collector would refuse
+    the record, or a run began in the same second.
+    """
+    start = datetime.now(UTC)
+    state = {
+        "schema": 1,
+        "campaign": campaign.name,
+        "site": site,
+        "started": _utc(start),
+        "git": {"commit": revision.commit, "dirty": revision.dirty},
+        "job": os.environ.get("SLURM_JOB_ID"),
+        "repeats": campaign.launches,
+        "expected": [_entry(item, item.launches(campaign.launches)) for item in matrix.expected],
+        "skipped": [{"case": item.case, "reason": item.reason} for item in matrix.skipped],
+        "finished": None,
+        "report": "wanted" if report else None,
+        "night": night,
+    }
+    if fault := model.fault(records.State, state):
+        raise UserError(f"the collector would refuse {fault}", campaign.file)
+    path = runs / campaign.name / site / start.strftime("%Y%m%dT%H%M%SZ")
+    try:
+        path.mkdir(parents=True)
+    except FileExistsError:
+        why = "a campaign was started here in this very second; try again"
+        raise UserError(why, path) from None
+    shutil.copyfile(campaign.file, path / "campaign.toml")
+    (path / analysis.FILE_NAME).write_text(thresholds.text, encoding="utf-8")
+    tree = RunTree(path)
+    tree.write_state(**state)
+    return tree
+
+
+def inner_tree(
+    tree: RunTree, name: str, expected: Sequence[ExpectedCase], launches: int
+) -> RunTree:
+    """Make or resume a tree inside that of a run, for launches that are not part of the run.
+
+    It expects `launches` launches of each case in `expected`, and has the run's thresholds.
+    """
+    inner = RunTree(tree.path / name)
+    (inner.path / "env").mkdir(parents=True, exist_ok=True)
+    for file in ("campaign.toml", analysis.FILE_NAME, "env/host.json"):
+        if (tree.path / file).is_file():
+            shutil.copyfile(tree.path / file, inner.path / file)
+    cases = [_entry(item, launches) for item in expected]
+    changes = {"started": _utc(datetime.now(UTC)), "repeats": launches, "expected": cases}
+    inner.write_state(**{**tree.state, **changes, "skipped": [], "report": None})
+    return inner
+
+
+def _entry(item: ExpectedCase, launches: int) -> dict[str, Any]:
+    return {"case": item.case.id, "launches": launches, "variables": dict(item.variables)}
+
+
+def require_same_matrix(tree: RunTree, matrix: Matrix) -> None:
+    """UserError if the campaign or the site has changed since the run of `tree` began.
+
+    A state.json without variables, which the collector accepts, counts as another matrix.
+    """
+    old_variables = {item["case"]: item.get("variables") for item in tree.state["expected"]}
+    new_variables = {item.case.id: dict(item.variables) for item in matrix.expected}
+    if old_variables != new_variables:
+        case = min(
+            set(old_variables) ^ set(new_variables)
+            or {key for key in new_variables if old_variables[key] != new_variables[key]}
+        )
+        raise UserError(
+            f"campaign or site has changed since this run began (case {case}); start a new run",
+            tree.path / "state.json",
+        )
+
+
+def newest_unfinished(runs: Path, campaign: str, site: str) -> RunTree:
+    """The newest run of `campaign` on `site` that lacks launches or its report.
+
+    UserError if there is none.
+    """
+    for tree in _newest_first(runs / campaign / site):
+        if not tree.is_complete:
+            return tree
+    message = f"no unfinished run of '{campaign}' on site '{site}' to resume"
+    raise UserError(message, runs / campaign / site)
+
+
+def find_night(runs: Path, campaign: str, site: str, night: str) -> RunTree | None:
+    """The newest run of `campaign` on `site` that began under the name `night`; None without one.
+
+    The number of a Slurm job is no suitable name, because Slurm reuses numbers.
+    """
+    trees = _newest_first(runs / campaign / site)
+    return next((tree for tree in trees if tree.state.get("night") == night), None)
+
+
+def _newest_first(folder: Path) -> Iterator[RunTree]:
+    for path in sorted(folder.glob("*/state.json"), reverse=True):
+        yield RunTree(path.parent)
+
+
+def _utc(moment: datetime) -> str:
+    return moment.isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
+@contextlib.contextmanager
+def hold_site(site: Site, campaign: str, wait: bool, tell: Callable[[str], None]) -> Iterator[None]:
+    """Hold the lock of `site` for `campaign` while the block runs.
+
+    If another campaign holds it, UserError with its name or, with `wait`, wait for its end and
+    report that by `tell` from time to time.  UserError also if the lock file cannot be written.
+    """
+    # A machine without a scheduler has its own lock, even if its home is shared.
+    local = all(partition["scheduler"] == "local" for partition in site.partitions.values())
+    name = f"{site.name}@{socket.gethostname()}" if local else site.name
+    path = paths.state() / "sites" / f"{name}.lock"
+    with _open_lock(path) as file:
+        start_s, message_s = time.monotonic(), float("-inf")
+        while not files.try_lock(file):
+            holder = path.read_text(errors="replace").strip() or "a campaign that is starting"
+            message = f"site '{site.name}' is being measured by {holder}"
+            if not wait:
+                raise UserError(f"{message}: stop it, or wait for it with --wait")
+            if time.monotonic() - message_s >= _MESSAGE_EVERY_S:
+                message_s = time.monotonic()
+                wait_s = message_s - start_s
+                since = f", for {duration(wait_s)}" if wait_s > _PAUSE_S else ""
+                tell(f"{message}: waiting for it to end{since}")
+            time.sleep(_PAUSE_S)
+        since = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
+        process = f"process {os.getpid()} on {socket.gethostname()}"
+        file.seek(0)
+        file.truncate()
+        file.write(f"campaign '{campaign}' since {since} ({process})\n")
+        file.flush()
+        yield
+
+
+def _open_lock(path: Path) -> IO[str]:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return path.open("a+", encoding="utf-8")
+    except OSError as error:
+        reason = f"cannot hold the site: {error.strerror}; set XDG_STATE_HOME to a folder of yours"
+        raise UserError(reason, path) from None

@@ -1,0 +1,309 @@
+"""Measures disturbances on this machine, and the smallest difference that is still detectable.
+
+An A/A test runs the same program as A and as B, a ping-pong between two pinned processes, in random
+order and in blocks that represent launches.  The findings are pure functions of the blocks.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import mmap
+import multiprocessing
+import os
+import random
+import statistics
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+
+from roundtrip.errors import UserError
+from roundtrip.sites.doctor import Finding, warn_if
+from roundtrip.stats.settings import Levels
+from roundtrip.stats.verdicts import ClaimVerdict, Verdict, judge
+
+#: Blocks represent launches.  The interval of twelve values spans the third to the tenth.
+BLOCKS = 12
+_BATCH_S = 0.002
+_LOOP = 100_000
+#: Offsets of the request and of the reply, one byte each, in a cache line of its own.
+_REQUEST, _REPLY = 0, 128
+_STOP = 255
+_PATIENCE = 1_000_000
+_PER_SECOND = os.sysconf("SC_CLK_TCK")
+#: Limits: processors used by other work, stolen processors, relative change of speed.
+_OTHERS, _STEAL, _SPEED = 0.1, 0.001, 0.02
+#: Share of their two processors that the two ends get on an idle machine.
+_WHOLE = 0.97
+
+
+@dataclass(frozen=True)
+class Ticks:
+    """Time of all processors since boot, s: used by any process, and stolen by the hypervisor."""
+
+    busy_s: float
+    steal_s: float
+
+
+def ticks(stat: str, per_second: int) -> Ticks:
+    """Read the first line of /proc/stat: ``cpu user nice system idle ... steal ...``, in ticks."""
+    words = [int(word) for word in stat.split("\n", 1)[0].split()[1:9]]
+    user, nice, system, _, _, irq, softirq, steal = [*words, *[0] * 8][:8]
+    return Ticks((user + nice + system + irq + softirq) / per_second, steal / per_second)
+
+
+def process_s(stat: str, per_second: int) -> float:
+    """Processor time of a process, s, from its /proc/PID/stat; its name may hold any character."""
+    words = stat.rpartition(")")[2].split()
+    return (int(words[11]) + int(words[12])) / per_second
+
+
+@dataclass(frozen=True)
+class Block:
+    """One block of the A/A test; all times are in seconds.
+
+    `wall_s` is its length.  `a_s` and `b_s` are the times of its batches, `own_s` is the processor
+    time of both ends, `busy_s` that of all processes and `steal_s` that taken by the hypervisor.
+    `loop_s` is the processor time of a fixed loop.
+    """
+
+    wall_s: float
+    a_s: Sequence[float]
+    b_s: Sequence[float]
+    own_s: float
+    busy_s: float
+    steal_s: float
+    loop_s: float
+
+    @property
+    def ratio(self) -> float:
+        return statistics.median(self.b_s) / statistics.median(self.a_s)
+
+    @property
+    def time_s(self) -> float:
+        return statistics.median([*self.a_s, *self.b_s])
+
+    @property
+    def other_processors(self) -> float:
+        """Processors that other work used on average."""
+        return max(0.0, self.busy_s - self.own_s) / self.wall_s
+
+    @property
+    def steal_processors(self) -> float:
+        """Processors that the hypervisor gave to others on average."""
+        return self.steal_s / self.wall_s
+
+    @property
+    def share(self) -> float:
+        """Share of the two processors that the two ends got, 0..1."""
+        return min(1.0, self.own_s / (2 * self.wall_s))
+
+
+def judge_blocks(blocks: Sequence[Block], levels: Levels) -> ClaimVerdict:
+    """Judge the ratio of B to A over the blocks, as a report judges one over launches."""
+    return judge({"A/A": [block.ratio for block in blocks]}, levels)["A/A"]
+
+
+def resolution(result: ClaimVerdict) -> float | None:
+    """Return the smallest relative difference that the interval can show; None without one."""
+    low, high = result.interval.low, result.interval.high
+    return None if low is None or high is None else max(high - 1, 1 / low - 1)
+
+
+def effect(quantity: Callable[[Block], float], blocks: Sequence[Block]) -> float | None:
+    """Return the ratio of median message times between blocks with high and low `quantity`.
+
+    The half of the blocks with the largest `quantity` is compared with the half with the smallest.
+    None if all blocks have the same value.
+    """
+    ranking = sorted(blocks, key=quantity)
+    half = len(ranking) // 2
+    if half == 0 or quantity(ranking[0]) == quantity(ranking[-1]):
+        return None
+    high_s, low_s = (
+        statistics.median(block.time_s for block in part)
+        for part in (ranking[-half:], ranking[:half])
+    )
+    return high_s / low_s
+
+
+def findings(blocks: Sequence[Block], levels: Levels, autogroup: bool | None) -> list[Finding]:
+    """Return a finding for each disturbance of the test, and one for its resolution."""
+    return [
+        _others(blocks),
+        _autogroup(blocks, autogroup),
+        _steal(blocks),
+        _frequency(blocks),
+        _test(judge_blocks(blocks, levels), levels),
+    ]
+
+
+def _others(blocks: Sequence[Block]) -> Finding:
+    mean = statistics.mean(block.other_processors for block in blocks)
+    slowdown = _slowdown(lambda block: block.other_processors, blocks)
+    detail = f"{mean:.2f} processors while the test ran{slowdown}"
+    advice = "stop other work, or wait until it is done"
+    return warn_if(mean > _OTHERS, "others' load", detail, advice)
+
+
+def _autogroup(blocks: Sequence[Block], autogroup: bool | None) -> Finding:
+    share = statistics.mean(block.share for block in blocks)
+    share_text = f"two ends that never sleep got {share:.0%} of two processors"
+    if not autogroup:
+        state = "off" if autogroup is False else "the kernel does not say"
+        return Finding("sched_autogroup", "ok", f"{state}; {share_text}")
+    detail = f"on: each session gets an equal share, even of niced jobs; {share_text}"
+    advice = "as root, in the session that measures: echo -20 > /proc/self/autogroup"
+    return warn_if(share < _WHOLE, "sched_autogroup", detail, advice)
+
+
+def _steal(blocks: Sequence[Block]) -> Finding:
+    mean = statistics.mean(block.steal_processors for block in blocks)
+    slowdown = _slowdown(lambda block: block.steal_processors, blocks)
+    detail = f"{mean:.3f} processors while the test ran{slowdown}"
+    advice = "the hypervisor's other guests: repeat at quieter times"
+    return warn_if(mean > _STEAL, "CPU steal", detail, advice)
+
+
+def _frequency(blocks: Sequence[Block]) -> Finding:
+    loops = [block.loop_s for block in blocks]
+    change = max(loops) / min(loops) - 1
+    detail = f"the same loop took up to {change:.1%} more processor time than at best"
+    detail += _slowdown(lambda block: block.loop_s, blocks)
+    advice = "frequency, or a neighbour on the core or its caches: fix the frequency, leave SMT off"
+    return warn_if(change > _SPEED, "speed", detail, advice)
+
+
+def _slowdown(quantity: Callable[[Block], float], blocks: Sequence[Block]) -> str:
+    ratio = effect(quantity, blocks)
+    return "" if ratio is None else f"; where there was most of it, messages took {ratio:.2f} times"
+
+
+def _test(result: ClaimVerdict, levels: Levels) -> Finding:
+    difference = resolution(result)
+    interval = result.interval
+    if difference is None:
+        return Finding("A/A test", "warn", f"{interval.n} blocks give no interval", "run it again")
+    detail = (
+        f"the same program twice: {interval.median - 1:+.1%} "
+        f"[{(interval.low or 0) - 1:+.1%}, {(interval.high or 0) - 1:+.1%}]; "
+        f"differences below {max(difference, 0.001):.1%} cannot be seen here now"
+    )
+    if result.verdict in (Verdict.FASTER, Verdict.SLOWER):
+        advice = "a false claim: measure nothing here before it is gone"
+        return Finding("A/A test", "warn", f"{detail}; B is called {result.verdict}", advice)
+    advice = "follow the advice above, or plan for more launches"
+    return warn_if(difference > levels.minimum_effect, "A/A test", detail, advice)
+
+
+def measure(seconds: float = 10.0) -> list[Block]:
+    """Measure `BLOCKS` blocks in `seconds`, on the first two processors that this process may use.
+
+    UserError if there are not two, or the other end dies.
+    """
+    processors = sorted(os.sched_getaffinity(0))
+    if len(processors) < 2:
+        raise UserError("an A/A test needs two processors")
+    try:
+        os.sched_setaffinity(0, {processors[0]})
+        with _answering(processors[1]) as end:
+            end.batch(1000)  # warm-up: cold caches, and the other end starts
+            round_trip_s = end.batch(200) / 200
+            hands = max(1, round(_BATCH_S / round_trip_s))
+            return [end.block(seconds / BLOCKS, hands) for _ in range(BLOCKS)]
+    finally:
+        os.sched_setaffinity(0, processors)
+
+
+@dataclass
+class _End:
+    """This end of the ping-pong; `request` is the last byte that was sent, 1..200."""
+
+    memory: mmap.mmap
+    other: BaseProcess
+    request: int = 0
+
+    def batch(self, hands: int) -> float:
+        """Time of `hands` round trips, s."""
+        memory, request = self.memory, self.request
+        begin = time.perf_counter()
+        for _ in range(hands):
+            request = request % 200 + 1
+            memory[_REQUEST] = request
+            while memory[_REPLY] != request:
+                if time.perf_counter() - begin > 5 and not self.other.is_alive():
+                    raise UserError("the other end of the A/A test has died")
+        self.request = request
+        return time.perf_counter() - begin
+
+    def block(self, seconds: float, hands: int) -> Block:
+        """Measure pairs of A and B for `seconds`, and the machine's other load meanwhile."""
+        pairs: dict[str, list[float]] = {"a": [], "b": []}
+        begin, cpu_s, start_ticks = time.perf_counter(), self._own_s(), _ticks()
+        while not pairs["a"] or time.perf_counter() - begin < seconds:
+            for name in random.sample(("a", "b"), 2):
+                pairs[name].append(self.batch(hands))
+        loop_s = min(_loop_s() for _ in range(3))
+        wall_s, end_ticks = time.perf_counter() - begin, _ticks()
+        return Block(
+            wall_s=wall_s,
+            a_s=pairs["a"],
+            b_s=pairs["b"],
+            own_s=self._own_s() - cpu_s,
+            busy_s=end_ticks.busy_s - start_ticks.busy_s,
+            steal_s=end_ticks.steal_s - start_ticks.steal_s,
+            loop_s=loop_s,
+        )
+
+    def _own_s(self) -> float:
+        stat = Path(f"/proc/{self.other.pid}/stat").read_text(errors="replace")
+        return time.process_time() + process_s(stat, _PER_SECOND)
+
+
+@contextlib.contextmanager
+def _answering(processor: int) -> Iterator[_End]:
+    """Start the other end on `processor`; it ends with the block."""
+    with mmap.mmap(-1, 2 * _REPLY) as memory:
+        # Only a fork shares this memory.
+        context = multiprocessing.get_context("fork")
+        process = context.Process(target=_answer, args=(memory, processor, os.getpid()))
+        process.start()
+        try:
+            yield _End(memory, process)
+        finally:
+            memory[_REQUEST] = _STOP
+            process.terminate()
+            process.join()
+
+
+def _answer(memory: mmap.mmap, processor: int, parent: int) -> None:
+    os.sched_setaffinity(0, {processor})
+    serve(memory, parent)
+
+
+def serve(memory: mmap.mmap, parent: int) -> None:
+    """The other end: repeat every byte until it is `_STOP`, or until process `parent` has died."""
+    last_request = polls = 0
+    while True:
+        request = memory[_REQUEST]
+        if request != last_request:
+            last_request, polls = request, 0
+            memory[_REPLY] = request
+            if request == _STOP:
+                return
+        else:
+            polls += 1
+            if polls % _PATIENCE == 0 and os.getppid() != parent:
+                return
+
+
+def _ticks() -> Ticks:
+    return ticks(Path("/proc/stat").read_text(), _PER_SECOND)
+
+
+def _loop_s() -> float:
+    begin = time.thread_time()
+    for _ in range(_LOOP):
+        pass
+    return time.thread_time() - begin

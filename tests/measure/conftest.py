@@ -1,0 +1,230 @@
+"""A campaign of two cases, whose ReFrame sessions the test plays; run trees of one toolchain."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from support.launches import leave
+from support.linked import linked  # noqa: F401  a fixture
+from support.synthetic import Tree
+
+from roundtrip.measure import analysis, bundle, scheduler, session
+from roundtrip.measure.campaign_file import Campaign, CheckPlan
+from roundtrip.measure.launches import scan
+from roundtrip.measure.matrix import ExpectedCase, Matrix, SkippedCase
+from roundtrip.measure.runner import Runner
+from roundtrip.measure.tree import Revision, RunTree, create_tree
+from roundtrip.sites.site import Case
+
+CASES = [
+    Case("NetPIPE", (("mode", mode),), str(number) * 8, "local", "smp", "a")
+    for number, mode in enumerate(("pingpong", "stream"))
+]
+EXPECTED = [ExpectedCase(case, "check.py", ()) for case in CASES]
+
+#: Plays one launch: (case, folder of the session, how many launches this case had before).
+Player = Callable[[Case, Path, int], None]
+
+
+def declared(launches: int, extra: int = 0, minutes: float = 60, **more: Any) -> Campaign:
+    checks = (CheckPlan("N", 1),)
+    return Campaign("night", Path("night.toml"), "t", launches, extra, minutes, checks, **more)
+
+
+def local_site(scheduler: str = "local", **more: object) -> Any:
+    partitions = {"smp": {"scheduler": scheduler}}
+    site = {"name": "local", "partitions": partitions, "environment": dict(os.environ)}
+    return SimpleNamespace(**{**site, **more})
+
+
+class Quiet:
+    """Shows nothing; `said` has why nothing ran."""
+
+    def __init__(self) -> None:
+        self.said: list[str] = []
+
+    def begin_launches(self, cases: int, launches: int, limit_s: float, note: object) -> None: ...
+
+    def show_wait(self, why: str) -> None:
+        self.said.append(why)
+
+    def set_remaining(self, launches: int) -> None: ...
+
+    def show_test(self, name: str) -> None: ...
+
+    def show_result(self, verdict: str, name: str, counts: bool = True) -> None: ...
+
+
+def write_program(file: Path, script: str) -> None:
+    """Write a script of the shell."""
+    file.write_text(f"#!/bin/sh\n{script}\n")
+    file.chmod(0o755)
+
+
+@dataclass
+class Stage:
+    """A run tree, and sessions played by `player`."""
+
+    tree: RunTree
+    player: Player
+    launches: int
+    extra: int
+    scheduler: str = "local"
+    minutes: float = 60
+    attempts: Counter[str] = field(default_factory=Counter)
+    expected: list[ExpectedCase] = field(default_factory=lambda: list(EXPECTED))
+    enough: Callable[[], bool] = lambda: False
+    progress: Quiet = field(default_factory=Quiet)
+
+    def session(
+        self, site: object, block: Sequence[ExpectedCase], folder: Path, *_: object
+    ) -> float:
+        for item in block:
+            self.player(item.case, folder, self.attempts[item.case.id])
+            self.attempts[item.case.id] += 1
+        return 0.0
+
+    def run(self) -> bool:
+        campaign = declared(self.launches, self.extra, self.minutes)
+        with self.tree:
+            site = local_site(self.scheduler)
+            runner = Runner(campaign, site, self.tree, self.expected, self.progress)  # type: ignore[arg-type]
+            runner.should_stop = self.enough
+            return runner.run()
+
+    def passed(self) -> Counter[str]:
+        launches = scan(self.tree.path)
+        return Counter(launch.case_id for launch in launches if launch.status == "passed")
+
+
+@pytest.fixture
+def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Stage]:
+    def make(player: Player, launches: int = 3, extra: int = 0) -> Stage:
+        file = tmp_path / "night.toml"
+        file.write_text("title = 't'\n")
+        campaign = Campaign("night", file, "t", launches, extra, 60, ())
+        matrix = Matrix(tuple(EXPECTED), (SkippedCase("Other/@local:smp+a", "no such feature"),))
+        run_tree = create_tree(
+            tmp_path / "runs", campaign, "local", matrix, Revision("c", False), analysis.default()
+        )
+        (run_tree.path / "env").mkdir()
+        new_stage = Stage(run_tree, player, launches, extra)
+        monkeypatch.setattr(session, "run_session", new_stage.session)
+        return new_stage
+
+    return make
+
+
+def failing(times: int, mark: Callable[[Path], object]) -> Player:
+    """Plays launches of which each case's first `times` fail, with a `mark` in their folders."""
+
+    def play(case: Case, folder: Path, attempts: int) -> None:
+        leave(case, folder, passed=attempts >= times)
+        if attempts < times:
+            mark(*folder.glob(f"stage/*/*/*/{case.check}_{case.hash}"))
+
+    return play
+
+
+def failing_with(error: str, times: int) -> Player:
+    """As `failing`, with the standard error of the launches that fail."""
+    return failing(times, lambda folder: (folder / "rfm_job.err").write_text(error))
+
+
+@pytest.fixture
+def slurm_stage(
+    stage: Callable[..., Stage], fake: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> Callable[[Player], Stage]:
+    """A stage with Slurm, whose queue is empty, and with short pauses."""
+    fake("squeue", failures=0)
+    monkeypatch.setattr(scheduler, "_FIRST_S", 0.01)
+
+    def make(player: Player) -> Stage:
+        new_stage = stage(player)
+        new_stage.scheduler = "slurm"
+        return new_stage
+
+    return make
+
+
+#: What a command of Slurm says while its controller is away.
+LOST = "slurm_load_jobs error: Unable to contact slurm controller (connect failure)"
+#: How ReFrame asks accounting for the state of a job.
+POLL = ("-S", "2026-11-24", "-P", "-j", "7,8", "-o", "jobid,state,exitcode,end,nodelist")
+
+
+@pytest.fixture
+def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Path]:
+    """Puts a command of Slurm into PATH that fails so many times, then prints its answer."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+
+    def make(name: str, failures: int, error: str = LOST, answer: str = "", then: int = 0) -> Path:
+        calls = tmp_path / f"{name}.calls"
+        script = f"""\
+            echo "$*" >> {calls}
+            if [ $(wc -l < {calls}) -le {failures} ]; then echo "{error}" >&2; exit 1; fi
+            [ -z "{answer}" ] || echo "{answer}"
+            exit {then}
+            """
+        lines = [line.strip() for line in script.splitlines()]
+        write_program(folder / name, "\n".join(lines))
+        return calls
+
+    return make
+
+
+def run_wrapper(
+    name: str, *arguments: str, run_dir: Path, cwd: Path | None = None, wait_s: int = 60
+):  # type: ignore[no-untyped-def]
+    patience = scheduler.SlurmWait(time.time() + wait_s, run_dir)
+    environment = patience.environment(os.environ)
+    command = [name, *arguments]
+    return subprocess.run(command, capture_output=True, text=True, cwd=cwd, env=environment)
+
+
+ENVIRON = "openmpi41-boost181"
+Maker = Callable[..., Tree]
+
+
+@contextmanager
+def content(file: Path) -> Iterator[dict[str, Any]]:
+    """The JSON object in a file; what the block changes of it is written."""
+    value = json.loads(file.read_text())
+    yield value
+    file.write_text(json.dumps(value))
+
+
+def edit(file: Path, **changes: Any) -> None:
+    """Change keys of the JSON object in a file."""
+    with content(file) as value:
+        value |= changes
+
+
+@pytest.fixture
+def tree(make_tree: Maker) -> Tree:
+    """A tree with one launch."""
+    return make_tree(launches=1, environs=(ENVIRON,))
+
+
+@pytest.fixture
+def two_launches(make_tree: Maker) -> Tree:
+    return make_tree(launches=2, environs=(ENVIRON,))
+
+
+@pytest.fixture
+def bundle_path(tree: Tree) -> Path:
+    """The bundle of a tree with one launch."""
+    return bundle.build(tree.path)

@@ -1,0 +1,109 @@
+"""analysis.toml: what is wrong in one, and files that are older than a table or a threshold."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from roundtrip.errors import UserError
+from roundtrip.measure import analysis
+from roundtrip.studies.netpipe import Thresholds
+
+FILE = Path("analysis.toml")
+
+
+def without_history() -> str:
+    text = analysis.default_text()
+    start = text.index("[history]")
+    return text[:start] + text[text.index("[", text.index("sight_power")) :]
+
+
+def changed(old: str, new: str) -> str:
+    text = analysis.default_text()
+    assert old in text
+    return text.replace(old, new, 1)
+
+
+def test_a_file_from_before_the_history_gets_the_packages_table() -> None:
+    assert "[history]" not in without_history()
+    thresholds = analysis.parse(without_history(), FILE)
+    assert thresholds.history == analysis.default().history
+    assert "[history]" not in thresholds.text
+
+
+def test_the_package_thresholds_are_good() -> None:
+    levels = analysis.default().statistics
+    assert 0 < levels.minimum_effect <= levels.equivalence_margin < 1
+
+
+def test_thresholds_older_than_a_study_are_good_and_stay_as_they_are(tmp_path: Path) -> None:
+    file = tmp_path / "analysis.toml"
+    file.write_text(analysis.default_text().split("[netpipe]")[0])
+    thresholds = analysis.load(file)
+    assert thresholds.studies == analysis.default().studies
+    assert thresholds.text == file.read_text()
+
+
+def test_a_file_without_the_statistics_is_none() -> None:
+    text = "[disturbance]" + analysis.default_text().split("[disturbance]", 1)[1]
+    with pytest.raises(UserError, match="'statistics' is missing"):
+        analysis.parse(text, FILE)
+
+
+def test_a_file_older_than_a_threshold_gets_its_default_and_says_so() -> None:
+    text = re.sub(r"(?m)^(advised_launches|many_bytes) = .*$", "", analysis.default_text())
+    thresholds = analysis.parse(text, FILE)
+    assert thresholds.statistics.advised_launches == 9
+    assert thresholds.study_thresholds(Thresholds).many_bytes == 1024
+    assert thresholds.defaults == "[statistics]\nadvised_launches = 9\n[netpipe]\nmany_bytes = 1024"
+    assert analysis.default().defaults == ""
+    with pytest.raises(UserError, match="'great_loss' is missing"):
+        analysis.parse(text.replace("great_loss = 0.5", ""), FILE)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "complaint"),
+    [
+        ("incident_nights = 10", "incident_nights = 4", "at least segment_least, which is 5"),
+        ("newest_sd_most = 5.0", "newest_sd_most = 3.0", "must be at least newest_sd, which is 4"),
+        ("sight_power = 0.9", "sight_power = 1.0", "sight_power: input should be less than 1"),
+        ("white_share = 0.5", "white_share = 1.0", "should be less than 1"),
+        ("clip_sd = 4.0", "clip_sd = 0", "clip_sd: input should be greater than 0"),
+        ("clip_sd = 4.0", "clip_sd = [3.5]", "clip_sd: input should be a valid number"),
+        ("evidence_newest = [8.0, 6.0, 5.8]", "evidence_newest = 8", "should be a list"),
+        ("clip_sd = 4.0", "clip = 3.5", "unknown key 'clip'"),
+        ("minimum_effect = 0.05", "minimum_effect = 'x'", "statistics.minimum_effect: input"),
+        ("minimum_effect = 0.05", "minimal_effect = 0.05", "statistics: unknown key 'minimal_ef"),
+        ("[netpipe]", "[netpype]", "unknown key 'netpype'; legal are disturbance, "),
+        ("[disturbance]", "[netpipes]", "unknown key 'netpipes'; legal are "),
+        ("confidence_level = 0.95", "confidence_level = 1", "should be less than 1"),
+        ("[netpipe]", "[netpipe", "not TOML"),
+        ("compared_sizes = [1, 1024, 65536, 1048576]", "compared_sizes = []", "compared_sizes"),
+    ],
+)
+def test_a_wrong_threshold_is_named_with_its_line(old: str, new: str, complaint: str) -> None:
+    text = changed(old, new)
+    with pytest.raises(UserError, match=complaint) as error:
+        analysis.parse(text, FILE)
+    line = text[: text.index(new)].count("\n") + 1
+    assert (error.value.file, error.value.line) == (str(FILE), line)
+
+
+def test_long_messages_of_nodes_are_longer_than_short_ones() -> None:
+    sizes = analysis.default().nodes
+    text = changed(f"large_bytes = {sizes.large_bytes}", f"large_bytes = {sizes.small_bytes}")
+    with pytest.raises(UserError, match="large_bytes must be above small_bytes"):
+        analysis.parse(text, FILE)
+
+
+def test_a_least_effect_may_be_of_a_study_or_of_a_metric() -> None:
+    table = '[history.minimum_effects]\nnetpipe = 0.02\n"netpipe bandwidth" = 0.05\n\n[nodes]'
+    settings = analysis.parse(changed("[nodes]", table), FILE).history
+    assert settings.least_effect("netpipe", "latency") == 0.02
+    assert settings.least_effect("netpipe", "bandwidth") == 0.05
+    assert settings.least_effect("npb", "time") == settings.minimum_effect
+    for entry in ("netpipe = 2", "netpipe = 'x'", "netpipe = true"):
+        with pytest.raises(UserError, match=r"must be a number from 0 to 1"):
+            analysis.parse(changed("[nodes]", f"[history.minimum_effects]\n{entry}\n[nodes]"), FILE)

@@ -1,0 +1,226 @@
+"""Building is a stage of its own: seen while it runs, and no part of the campaign's time."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from roundtrip import paths
+from roundtrip.measure import session
+from roundtrip.measure.matrix import ExpectedCase
+from roundtrip.measure.progress import TerminalProgress, duration
+from roundtrip.measure.session import case_label, is_fixture
+from roundtrip.sites.site import Case
+
+CHECKOUT = Path(__file__).parents[2]
+TOOLCHAIN = "openmpi41-boost181"
+BUILD = "build_netpipe ~local:smp+a /4e63f512 @local:smp+a"
+LAUNCH = "NetPIPE %placement=shared-memory %mode=pingpong /26ad4637 @local:smp+a"
+
+
+def expected(check: str, hash_: str, environ: str, partition: str = "smp") -> ExpectedCase:
+    return ExpectedCase(Case(check, (), hash_, "local", partition, environ), f"{check}.py", ())
+
+
+def test_one_case_of_each_kind_stands_for_what_all_of_them_build() -> None:
+    items = [expected("A", hash_, environ) for environ in "xy" for hash_ in ("1", "2")]
+    items += [expected("B", "3", "x"), expected("B", "3", "y"), expected("A", "1", "x", "other")]
+    block, other_block = session.build_representatives(items)
+    assert [(i.case.check, i.case.hash, i.case.environ) for i in block] == [
+        ("A", "1", "x"),
+        ("A", "1", "y"),
+        ("B", "3", "x"),
+        ("B", "3", "y"),
+    ]
+    assert [i.case.partition for i in other_block] == ["other"]
+
+
+def test_tests_are_named_for_people() -> None:
+    assert is_fixture(BUILD)
+    assert case_label(BUILD) == "build_netpipe with a"
+    assert not is_fixture(LAUNCH)
+    assert case_label(LAUNCH) == "NetPIPE placement=shared-memory mode=pingpong with a"
+
+
+def test_how_far_a_build_is_comes_from_ninja(tmp_path: Path) -> None:
+    watch = session._BuildWatch(3, TerminalProgress("Tiny", Console(file=io.StringIO())))
+    watch.folder = tmp_path
+    watch.on_event("RUN", BUILD)
+    assert watch() == "build_netpipe with a: configuring"
+    log = tmp_path / "stage" / "local" / "smp" / "a" / "build_netpipe_4e63f512" / "rfm_build.out"
+    log.parent.mkdir(parents=True)
+    log.write_text("-- Build files\n[1/20] Building a\n[5/20] Building b\n")
+    watch._start -= 100
+    assert watch() == "build_netpipe with a: step 5 of 20, about 18 min left"
+    watch.on_event("OK", BUILD)
+    assert watch() == ""
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(0.2, "0 s"), (99, "99 s"), (600, "10 min"), (7000, "1 h 57 min")]
+)
+def test_durations_are_short(seconds: float, text: str) -> None:
+    assert duration(seconds) == text
+
+
+def test_without_a_terminal_a_line_comes_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("roundtrip.measure.progress._LINE_EVERY_S", 0.02)
+    out = io.StringIO()
+    with TerminalProgress("Tiny", Console(file=out)) as progress:
+        progress.begin_builds(2, lambda: "build_netpipe with a: step 5 of 20")
+        await_text(out, "Tiny: building: 0/2 build_netpipe with a: step 5 of 20\n")
+        progress.end_builds(40)
+        progress.begin_launches(1, 8, 600)
+        progress.show_test("NetPIPE with a")
+        progress.show_result("OK", "NetPIPE with a")
+        progress.show_result("FAIL", "NetPIPE with a")
+        await_text(out, "2/8 about 0 s left (limit in 10 min), NetPIPE with a\n")
+    output = out.getvalue()
+    assert "built in 40 s\n" in output
+    assert "Tiny: 1 case, 8 launches, at most 10 min\n" in output
+    assert "2/8 FAIL: NetPIPE with a\n" in output
+    assert "OK: NetPIPE" not in output
+
+
+def test_on_a_terminal_the_bar_says_what_runs_and_how_long_yet() -> None:
+    out = io.StringIO()
+    console = Console(file=out, force_terminal=True, width=160, color_system=None)
+    with TerminalProgress("Tiny", console) as progress:
+        progress.begin_launches(1, 8, 600, lambda: "waiting for Slurm")
+        progress.show_result("OK", "NetPIPE with a")
+        progress.show_test("NetPIPE with b")
+    status = "1/8 about 0 s left (limit in 10 min), NetPIPE with b, waiting for Slurm"
+    assert status in out.getvalue()
+
+
+def test_a_long_run_says_when_it_will_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    progress = TerminalProgress("Long", Console(file=io.StringIO()))
+    progress.begin_launches(1, 8, 7200)
+    progress.show_result("OK", "NetPIPE with a")
+    now = time.monotonic()
+    monkeypatch.setattr(time, "monotonic", lambda: now + 600)
+    end = datetime.fromtimestamp(time.time() + 7 * 600)
+    status = progress.status()
+    assert status.startswith("about 70 min left, until ")
+    assert status[25:30] in {f"{end + timedelta(minutes=m):%H:%M}" for m in (-1, 0, 1)}
+
+
+def await_text(out: io.StringIO, text: str) -> None:
+    deadline = time.monotonic() + 20
+    while text not in out.getvalue():
+        assert time.monotonic() < deadline, out.getvalue()
+        time.sleep(0.01)
+
+
+#: Lists as ReFrame does; its first session that runs anything builds for a long time.
+REFRAME = """\
+#!{python}
+import os, sys, time
+from pathlib import Path
+real = {real!r}
+arguments = sys.argv[1:]
+if "--run" not in arguments:
+    os.execv(real, [real, *arguments])
+sys.path[:0] = [{src!r}, {tests!r}]
+from roundtrip.sites.site import Case
+from support.launches import leave
+folder = Path(next(a for a in arguments if a.startswith("--prefix=")).partition("=")[2])
+hash_ = next(a for a in arguments if a.startswith("--name=/"))[8:]
+place = "/4e63f512 @local:smp+{toolchain}"
+print(f"[ RUN      ] build_netpipe ~local:smp+{toolchain} {{place}}", flush=True)
+if not Path({built!r}).exists():
+    time.sleep({build_s})
+    Path({built!r}).touch()
+print(f"[       OK ] (1/2) build_netpipe ~local:smp+{toolchain} {{place}}", flush=True)
+if not any("build_only" in a for a in arguments):
+    time.sleep({launch_s})
+    parameters = (("mode", "pingpong"), ("placement", "shared-memory"), ("variants", "raw"))
+    case = Case("NetPIPE", parameters, hash_, "local", "smp", "{toolchain}")
+    leave(case, folder)
+    print(f"[       OK ] (2/2) NetPIPE /{{hash_}} @local:smp+{toolchain}", flush=True)
+"""
+CAMPAIGN = f"""\
+title = "Tiny"
+launches = 2
+allow_untold = true
+time_limit_minutes = {{minutes}}
+[[check]]
+name = "NetPIPE"
+toolchains = ["{TOOLCHAIN}"]
+parameters = {{{{ variants = ["raw"], placement = ["shared-memory"], mode = ["pingpong"] }}}}
+variables = {{{{ budget = 5, precision = 20, perturbation = 0, end = 1024 }}}}
+"""
+
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    if not (paths.toolchains() / TOOLCHAIN / "toolchain.json").exists():
+        pytest.skip(f"toolchain {TOOLCHAIN} is not installed: make setup")
+
+    def run(minutes: float, build_s: float, launch_s: float) -> subprocess.CompletedProcess[str]:
+        bin_folder = Path(sys.executable).parent
+        fake = tmp_path / "bin" / "reframe"
+        fake.parent.mkdir()
+        fake.write_text(
+            REFRAME.format(
+                python=sys.executable,
+                real=str(bin_folder / "reframe"),
+                src=str(CHECKOUT / "src"),
+                tests=str(CHECKOUT / "tests"),
+                toolchain=TOOLCHAIN,
+                built=str(tmp_path / "built"),
+                build_s=build_s,
+                launch_s=launch_s,
+            )
+        )
+        fake.chmod(0o755)
+        file = tmp_path / "tiny.toml"
+        file.write_text(CAMPAIGN.format(minutes=minutes))
+        environment = {
+            **os.environ,
+            "PATH": f"{fake.parent}:{bin_folder}:{os.environ['PATH']}",
+            "ROUNDTRIP_RUNS": str(tmp_path / "runs"),
+        }
+        return subprocess.run(
+            ["roundtrip", "run", str(file), "--site", "local", "--no-report"],
+            cwd=CHECKOUT,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=300,
+        )
+
+    return run
+
+
+@pytest.mark.nightly
+def test_a_build_longer_than_the_time_limit_does_not_end_the_campaign(
+    run: Run, tmp_path: Path
+) -> None:
+    process = run(minutes=0.2, build_s=13, launch_s=0)
+    assert "2 of 2 launches completed" in process.stderr
+    assert process.returncode == 0, process.stderr
+    (record,) = tmp_path.glob("runs/tiny/local/*/rounds/001/session.json")
+    assert json.loads(record.read_text())["build_s"] < 13
+
+
+@pytest.mark.nightly
+def test_a_time_limit_that_ended_a_run_is_named_with_the_command_that_goes_on(run: Run) -> None:
+    process = run(minutes=0.05, build_s=0, launch_s=4)
+    assert process.returncode == 1
+    line = "time limit of 0.05 minutes ended this run after 1 of 2 launches; go on with: roundtrip"
+    assert line in process.stderr
+    assert "tiny.toml --site local --resume" in process.stderr

@@ -1,0 +1,201 @@
+"""Campaign files: what is declared, and one clear line for what is wrong."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from roundtrip.errors import UserError
+from roundtrip.measure import bundle, campaign_file, manifest
+
+CAMPAIGNS = Path(__file__).parents[2] / "campaigns"
+GOOD = """\
+title = "t"
+launches = 8
+[[check]]
+name = "NetPIPE"
+toolchains = ["a", "b"]
+parameters = { mode = ["pingpong"] }
+variables = { budget = 4, targets = ["x", "y"] }
+"""
+
+
+def write(folder: Path, text: str) -> Path:
+    file = folder / "night.toml"
+    file.write_text(text)
+    return file
+
+
+def test_reads_what_is_declared(tmp_path: Path) -> None:
+    campaign = campaign_file.load_campaign(write(tmp_path, GOOD))
+    assert (campaign.name, campaign.title, campaign.launches) == ("night", "t", 8)
+    (check,) = campaign.checks
+    assert check.name == "NetPIPE"
+    assert check.toolchains == ("a", "b")
+    assert check.partitions is None
+    assert check.parameters == {"mode": ("pingpong",)}
+    assert check.variables == {"budget": "4", "targets": "x,y"}
+    assert not campaign.in_pairs
+
+
+def test_a_campaign_may_run_on_all_nodes(tmp_path: Path) -> None:
+    text = GOOD.replace("launches = 8", 'nodes = "all"\nrounds_a_night = 3')
+    campaign = campaign_file.load_campaign(write(tmp_path, text))
+    assert campaign.in_pairs
+    assert (campaign.rounds_a_night, campaign.nodes_line) == (3, 2)
+
+
+def test_a_campaign_may_decide_nothing_if_it_declares_so(tmp_path: Path) -> None:
+    assert not campaign_file.load_campaign(write(tmp_path, GOOD)).allow_untold
+    text = GOOD.replace("launches = 8", "launches = 8\nallow_untold = true")
+    assert campaign_file.load_campaign(write(tmp_path, text)).allow_untold
+
+
+@pytest.mark.parametrize(
+    ("duration", "minutes"),
+    [("30m", 30.0), ("90s", 1.5), ("1h30m", 90.0), ("0.5h", 30.0), ("24h", 1440)],
+)
+def test_a_campaign_may_confirm_what_was_worse(
+    tmp_path: Path, duration: str, minutes: float
+) -> None:
+    text = GOOD.replace("launches = 8", f'confirm = "{duration}"')
+    assert campaign_file.load_campaign(write(tmp_path, text)).confirm_minutes == minutes
+    text = text.replace("confirm", "blame")
+    assert campaign_file.load_campaign(write(tmp_path, text)).blame_minutes == minutes
+    assert campaign_file.load_campaign(write(tmp_path, GOOD)).confirm_minutes is None
+
+
+@pytest.mark.parametrize(
+    ("value", "complaint"),
+    [
+        *(
+            (text, "confirm: a time such as 90s, 20m or 1h30m, at most a week, not ")
+            for text in ('""', '"30"', '"30 m"', '"m30"', '"-5m"', '"0m"', '"1e9h"', '"999h"')
+        ),
+        ("30", "confirm: input should be a valid string, not 30"),
+        ("true", "confirm: input should be a valid string, not True"),
+        ('"25h"', "confirm: a part of time_limit_minutes = 1440, not '25h', which is longer"),
+        ('"5m"\nnodes = "all"', 'confirm is not for nodes = "all"'),
+        ('"5m"\nsequential = true', "confirm is not for a run of `roundtrip ab`"),
+    ],
+)
+def test_an_error_in_a_confirmation_is_reported_with_its_line(
+    tmp_path: Path, value: str, complaint: str
+) -> None:
+    file = write(tmp_path, GOOD.replace("launches = 8", f"confirm = {value}"))
+    with pytest.raises(UserError) as error:
+        campaign_file.load_campaign(file)
+    assert str(error.value).startswith(f"{file}:2: {complaint}")
+    assert "\n" not in str(error.value)
+
+
+@given(st.text())
+def test_a_time_is_read_or_refused(text: str) -> None:
+    minutes = campaign_file.parse_minutes(text)
+    assert minutes is None or 0 < minutes <= 7 * 24 * 60
+
+
+@pytest.mark.parametrize("file", sorted(CAMPAIGNS.glob("*.toml")), ids=lambda file: file.stem)
+def test_every_shipped_campaign_loads(file: Path) -> None:
+    assert campaign_file.load_campaign(file).checks
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "complaint"),
+    [
+        ("title = 'x\n", 1, "not TOML"),
+        ("title = 't'\n", None, "must run something"),
+        (GOOD.replace("launches = 8", "launches = 0"), 2, "launches: .* or equal to 1, not 0"),
+        (GOOD.replace("launches = 8", "launches = '8'"), 2, "should be a valid integer, not '8'"),
+        (GOOD.replace("launches = 8", "launches = true"), 2, "should be a valid integer, not True"),
+        (GOOD.replace("launches = 8", "launches = 20000"), 2, "or equal to 10000, not 20000"),
+        (GOOD.replace("launches = 8", f"launches = {10**30}"), 2, "or equal to 10000, not 1"),
+        (GOOD.replace("launches = 8", "extra_launches = -1"), 2, "or equal to 0, not -1"),
+        (GOOD.replace("launches = 8", "time_limit_minutes = nan"), None, "nan is not finite"),
+        (GOOD.replace("launches = 8", "time_limit_minutes = inf"), None, "inf is not finite"),
+        (GOOD.replace("launches = 8", "time_limit_minutes = 0"), 2, "minutes: .* than 0, not 0"),
+        (GOOD.replace("launches = 8", "time_limit_minutes = -3.5"), 2, "greater than 0, not -3.5"),
+        (GOOD.replace("launches = 8", "time_limit_minutes = 1e300"), 2, "or equal to 527040"),
+        (GOOD.replace('"t"', "3"), 1, "title: input should be a valid string, not 3"),
+        ("check = [1]\n", 1, "check.0: input should be a table, not 1"),
+        (GOOD.replace("launches", "lunches"), 2, "unknown key 'lunches'"),
+        (GOOD.replace('name = "NetPIPE"', ""), 3, "needs a name"),
+        (GOOD.replace('["a", "b"]', "[]"), 5, "at least one value"),
+        (GOOD.replace('["pingpong"]', '"pingpong"'), 6, "mode: .* a list, not 'pingpong'"),
+        (GOOD.replace('["pingpong"]', "[[1]]"), 6, "mode.0: input should be a text or a number"),
+        (GOOD.replace('["pingpong"]', "[]"), 6, "mode: input should be a list with at least one"),
+        (GOOD.replace('["a", "b"]', '["a", 1]'), 5, "toolchains.1: .* valid string, not 1"),
+        (GOOD.replace("{ mode", "3 # { mode"), 6, "parameters: input should be a table, not 3"),
+        (GOOD + "[[check]]\nname = 'b'\n[check.parameters]\nmode = []\n", 11, "check.1.parameters"),
+        (GOOD.replace("= 4", "= [[4]]"), 7, "variables.budget: input should be a text or a number"),
+        (GOOD.replace("= 4", "= 2026-11-27"), 7, "variables.budget: input should be a text or"),
+        (
+            GOOD.replace("launches = 8", "allow_untold = 1"),
+            2,
+            "allow_untold: input should be a valid boolean, not 1",
+        ),
+        (GOOD.replace("launches = 8", 'nodes = "some"'), 2, "nodes: input should be 'all'"),
+        (GOOD.replace("launches = 8", "rounds_a_night = 3"), 2, 'add nodes = "all"'),
+        (GOOD.replace("launches = 8", 'nodes = "all"\nrounds_a_night = 0'), 3, "or equal to 1"),
+        (
+            GOOD.replace("launches = 8", 'nodes = "all"\nextra_launches = 1'),
+            3,
+            'extra_launches is not for nodes = "all": a pair is launched again in a later night',
+        ),
+        (GOOD.replace("launches = 8", 'nodes = "all"\nsequential = true'), 3, "sequential is not"),
+        (GOOD.replace("toolchains", "toolchain"), 5, "unknown key 'toolchain'"),
+        (GOOD.replace("launches = 8", "abba_seed = 3"), 2, "abba_seed is for a run of `roundtrip"),
+    ],
+)
+def test_a_fault_is_one_line_with_its_place(
+    tmp_path: Path, text: str, line: int | None, complaint: str
+) -> None:
+    file = write(tmp_path, text)
+    with pytest.raises(UserError, match=complaint) as error:
+        campaign_file.load_campaign(file)
+    assert (error.value.file, error.value.line) == (str(file), line)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("name", ["npb+osu", "_x", " a", "a ", "a  b", "n" * 101, ".a"])
+def test_a_name_that_the_collector_refuses_is_refused_before_the_first_launch(
+    tmp_path: Path, name: str
+) -> None:
+    file = tmp_path / f"{name}.toml"
+    file.write_text(GOOD)
+    with pytest.raises(UserError, match="name: .*up to 100 letters"):
+        campaign_file.load_campaign(file)
+
+
+@pytest.mark.parametrize("name", ["nacht prüfung", "2026-11.a_b", "夜", "n" * 100])
+def test_a_name_that_can_be_run_can_be_reported(
+    tmp_path: Path, make_tree: Callable[..., Any], name: str
+) -> None:
+    file = tmp_path / f"{name}.toml"
+    file.write_text(GOOD)
+    tree = make_tree(launches=6, environs=("openmpi41-boost181",))
+    state = json.loads((tree.path / "state.json").read_text())
+    state["campaign"] = campaign_file.load_campaign(file).name
+    (tree.path / "state.json").write_text(json.dumps(state))
+    assert manifest.verify(bundle.build(tree.path)).data["campaign"] == name
+
+
+@given(st.text(max_size=200))
+def test_text_that_declares_no_check_is_a_user_error(
+    tmp_path_factory: pytest.TempPathFactory, text: str
+) -> None:
+    file = tmp_path_factory.mktemp("hostile") / "night.toml"
+    file.write_text(text, encoding="utf-8", errors="surrogateescape")
+    with pytest.raises(UserError):
+        campaign_file.load_campaign(file)
+
+
+def test_an_unknown_campaign_names_those_there_are() -> None:
+    with pytest.raises(UserError, match="unknown campaign 'nope'; there are: .*smoke"):
+        campaign_file.find_campaign("nope", CAMPAIGNS)

@@ -1,0 +1,231 @@
+"""What a run records of machine and software, and that it ends when a pinned file changes."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from support.launches import leave
+
+from roundtrip.errors import UserError
+from roundtrip.measure import bundle, environment
+from roundtrip.measure.matrix import ExpectedCase, Matrix
+from roundtrip.measure.outcome import Outcome
+from roundtrip.report import data
+from roundtrip.sites import machine
+from roundtrip.sites.site import Case
+
+PLAN = Matrix((ExpectedCase(Case("NetPIPE", (), "12345678", "s", "p", "gcc"), "f.py", ()),), ())
+
+
+def test_a_resumed_run_records_what_differs_beside_the_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    snapshot = {"cpu": {"logical": 2}}
+    monkeypatch.setattr(machine, "snapshot", lambda: snapshot)
+    monkeypatch.setenv("SPACK_ENV", str(tmp_path))
+    (tmp_path / "spack.lock").write_text("{}")
+    (tmp_path / "toolchain.json").write_text('{"mpi": "4.1.4"}')
+    extras = {"prefix": str(tmp_path)}
+    site: Any = SimpleNamespace(
+        system={"name": "s"},
+        toolchains={"gcc": {"extras": extras}, "other": {}},
+        partitions={},
+        folder=tmp_path,
+    )
+    folder = tmp_path / "env"
+    environment.record_environment(site, PLAN, folder)
+    first_files = {file.name: file.read_text() for file in folder.iterdir()}
+    assert first_files.keys() == {
+        *("host.json", "toolchains.json", "tools.json", "site-config.json", "spack.lock")
+    }
+    assert json.loads(first_files["toolchains.json"]) == {
+        "gcc": {"reframe": {"extras": extras}, "installed": {"mpi": "4.1.4"}}
+    }
+    for cores in (4, 8):
+        snapshot["cpu"]["logical"] = cores
+        environment.record_environment(site, PLAN, folder)
+    files = {file.name: file.read_text() for file in folder.iterdir()}
+    assert {name: files.pop(name) for name in first_files} == first_files
+    assert [json.loads(files[f"host.json.resumed-{n}"])["cpu"]["logical"] for n in (1, 2)] == [4, 8]
+    assert len(files) == 2
+
+
+def test_what_the_user_tunes_is_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(machine, "snapshot", lambda: {})
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for name in ("OMPI_MCA_pml", "UCX_TLS", "FI_PROVIDER", "PSM2_DEVICES"):
+        monkeypatch.setenv(name, "mine")
+    (tmp_path / "environment").write_text("export UCX_TLS=rc\n")
+    site: Any = SimpleNamespace(
+        system={"name": "s", "env_vars": [["OMPI_MCA_pml", "ob1"]]},
+        toolchains={"gcc": {"env_vars": {"PSM2_DEVICES": "shm"}}},
+        partitions={},
+        folder=tmp_path,
+    )
+    environment.record_environment(site, PLAN, tmp_path / "env")
+    record = json.loads((tmp_path / "env" / "tuning.json").read_text())
+    assert record == {"variables": [["FI_PROVIDER", "mine"]]}
+
+
+Stages = Callable[..., Any]
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Path:
+    file = tmp_path / "netpipe"
+    file.write_text("as it was built")
+    return file
+
+
+@pytest.fixture
+def begun(stage: Stages, program: Path) -> Callable[..., Any]:
+    """A run whose program is built, and whose launches a player plays."""
+
+    def begin(player: Callable[[Any, Path, int], None] = lambda *_: None) -> Any:
+        campaign = stage(player)
+        fixture = campaign.tree.next_build() / "output" / "local" / "smp" / "a" / "build_netpipe_1"
+        fixture.mkdir(parents=True)
+        (fixture / "programs.json").write_text(json.dumps([str(program)]))
+        environment.record_pins(campaign.tree)
+        return campaign
+
+    return begin
+
+
+def test_a_run_that_nothing_changed_goes_on(begun: Any, tmp_path: Path) -> None:
+    tree = begun().tree
+    assert [pin["what"] for pin in tree.state["pins"]] == ["campaign", "program"]
+    environment.require_unchanged(tree, tmp_path / "night.toml")
+    first_pins = tree.state["pins"]
+    environment.record_pins(tree)
+    assert tree.state["pins"] == first_pins
+
+
+def test_a_build_that_a_full_disk_ended_pins_nothing(begun: Any) -> None:
+    tree = begun().tree
+    folder = tree.next_build() / "output" / "local" / "smp" / "a" / "build_netpipe_1"
+    folder.mkdir(parents=True)
+    (folder / "programs.json").touch()
+    first_pins = tree.state["pins"]
+    tree.write_state(pins=[])
+    environment.record_pins(tree)
+    assert tree.state["pins"] == first_pins
+
+
+def test_a_program_that_is_replaced_between_rounds_ends_the_run(
+    begun: Any, program: Path, tmp_path: Path
+) -> None:
+    def player(case: Any, folder: Path, attempts: int) -> None:
+        leave(case, folder)
+        if attempts == 1:
+            program.write_text("another")
+
+    campaign = begun(player)
+    assert campaign.run()
+    assert sum(campaign.passed().values()) == 4, "of two rounds; a third would mix two programs"
+    message = f"mismatch: program netpipe ({program}) has changed since the run began: sha256 "
+    assert campaign.tree.state["stopped"].startswith(message)
+    assert not Outcome.from_tree(campaign.tree).is_complete
+    (campaign.tree.path / "env").mkdir(exist_ok=True)
+    bundle_data = data.read(bundle.build(campaign.tree.path))
+    reasons = bundle_data.launches.filter(status="missing")["reason"]
+    assert all("stopped: mismatch: program netpipe (private-" in reason for reason in reasons)
+    message = r"state.json: mismatch: program netpipe \S+ has changed since"
+    with pytest.raises(UserError, match=message):
+        environment.require_unchanged(campaign.tree, tmp_path / "night.toml")
+
+
+def test_a_library_of_the_program_that_is_replaced_between_rounds_ends_the_run(
+    begun: Any, program: Path, linked: Path, tmp_path: Path
+) -> None:
+    library = tmp_path / "lib" / "libmpi.so.40.1"
+    linked.replace(program)
+
+    def player(case: Any, folder: Path, attempts: int) -> None:
+        leave(case, folder)
+        if attempts == 1:
+            library.write_bytes(library.read_bytes() + b"another")
+
+    campaign = begun(player)
+    assert campaign.run()
+    assert sum(campaign.passed().values()) == 4, "of two rounds; a third would mix two libraries"
+    message = f"mismatch: library {library.name} ({library}) has changed since the run began: sha"
+    assert campaign.tree.state["stopped"].startswith(message)
+    with pytest.raises(UserError, match=r"mismatch: library libmpi\.so\.40\.1 \S+ has changed"):
+        environment.require_unchanged(campaign.tree, tmp_path / "night.toml")
+
+
+def test_a_link_that_leads_to_another_library_is_a_change(
+    begun: Any, program: Path, linked: Path, tmp_path: Path
+) -> None:
+    linked.replace(program)
+    tree = begun().tree
+    assert environment.find_change(tree) == ""
+    library = tmp_path / "lib" / "libmpi.so.40.1"
+    other = shutil.copy(library, tmp_path / "libmpi.so.40.2")
+    (link,) = (file for file in library.parent.iterdir() if file.is_symlink())
+    link.unlink()
+    link.symlink_to(other)
+    change = environment.find_change(tree)
+    assert change.startswith(f"mismatch: library {link.name} of program netpipe is another file")
+    assert "libmpi.so.40.2" in change
+
+
+def test_a_program_that_is_as_before_lets_the_run_go_on(begun: Any, program: Path) -> None:
+    campaign = begun(lambda case, folder, _: leave(case, folder))
+    program.write_text("another")
+    campaign.run()
+    assert campaign.passed() == {}
+    program.write_text("as it was built")
+    environment.record_pins(campaign.tree)
+    campaign.run()
+    assert campaign.tree.state["stopped"] is None
+    assert Outcome.from_tree(campaign.tree).is_complete
+
+
+def test_a_missing_program_is_a_change(begun: Any, program: Path) -> None:
+    tree = begun().tree
+    program.unlink()
+    assert environment.find_change(tree).endswith(" then, unreadable now")
+
+
+def test_a_changed_campaign_fails_with_its_line(begun: Any, tmp_path: Path) -> None:
+    tree, campaign = begun().tree, tmp_path / "night.toml"
+    campaign.write_text("title = 't'\nlaunches = 9\n")
+    with pytest.raises(UserError) as error:
+        environment.require_unchanged(tree, campaign)
+    assert str(error.value) == (
+        f"{campaign}:2: line was '' when this run began, and is 'launches = 9'; start a new run"
+    )
+
+
+def test_a_changed_lock_file_is_found_and_the_first_is_kept(
+    stage: Stages, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lock = tmp_path / "spack.lock"
+    lock.write_text('{"first": 1}')
+    monkeypatch.setenv("SPACK_ENV", str(tmp_path))
+    tree = stage(lambda *_: None).tree
+    site: Any = SimpleNamespace(system={}, toolchains={}, partitions={}, folder=tmp_path)
+    plan = Matrix((), ())
+    environment.record_environment(site, plan, tree.path / "env")
+    environment.record_pins(tree)
+    lock.write_text('{"second": 2}')
+    message = r"lock file spack\.lock \S+ has changed since the run began"
+    with pytest.raises(UserError, match=message):
+        environment.require_unchanged(tree, tmp_path / "night.toml")
+    environment.record_environment(site, plan, tree.path / "env")
+    assert (tree.path / "env" / "spack.lock").read_text() == '{"first": 1}'
+    assert (tree.path / "env" / "spack.lock.resumed-1").read_text() == '{"second": 2}'
+
+
+def test_a_run_from_before_pins_goes_on(stage: Stages, tmp_path: Path) -> None:
+    tree = stage(lambda *_: None).tree
+    assert environment.find_change(tree) == ""
+    environment.require_unchanged(tree, tmp_path / "night.toml")

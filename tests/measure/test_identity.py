@@ -1,0 +1,288 @@
+"""A launch that ran something else, or elsewhere, than requested fails, and names both sides."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.identity import LIBRARY, MPICH, OPENMPI, RANK
+
+from roundtrip.errors import UserError
+from roundtrip.measure import identity
+from roundtrip.measure.identity import Allocation
+
+CASE = {
+    "simulated": False,
+    "environ": "openmpi41-tcp",
+    "scheduler": "slurm",
+    "mpi": {"family": "openmpi", "version": "4.1", "says": "Open MPI v"},
+    "links": LIBRARY,
+    "extras": {"transport": "rc", "device": "mlx5_0:1"},
+}
+#: Of a launch whose transport nobody declares.
+PLAIN_CASE = {**CASE, "extras": {}}
+JOB = Allocation(("a1", "a2"), "head")
+MOVED = 100_000_000
+
+
+def run(*ranks: dict[str, Any], **changes: Any) -> dict[str, Any]:
+    """run.json of a launch with one rank on each of two nodes, as far as it is compared."""
+    identities = [
+        {"host": host, "ranks": [number], "slurm_node": host, **RANK, **change}
+        for number, (host, change) in enumerate(zip(("a1", "a2"), ranks or ({}, {}), strict=True))
+    ]
+    node = {"boot": "one", "adapters": [], "sent_bytes": {"eth1": MOVED}}
+    nodes = [{"host": host, **node} for host in ("a1", "a2")]
+    record = {"workload": "netpipe", "ranks": 2, "hosts": ["a1", "a2"]}
+    return {**record, "identity": identities, "nodes": nodes, **changes}
+
+
+def judge(record: dict[str, Any], case: Any = CASE, job: Any = JOB, moved: int = MOVED) -> str:
+    return identity.fault(case, record, job, moved)
+
+
+def with_nodes(**changes: Any) -> dict[str, Any]:
+    record = run()
+    for node in record["nodes"]:
+        node |= changes
+    return record
+
+
+def test_a_launch_as_it_was_requested_has_no_fault() -> None:
+    assert judge(run(), PLAIN_CASE) == ""
+
+
+def test_what_a_launch_does_not_record_is_not_judged() -> None:
+    record = {"workload": "osu", "ranks": 2, "hosts": []}
+    assert judge(record, {"simulated": False, "environ": "e"}, None) == ""
+
+
+@pytest.mark.parametrize(
+    ("second", "difference"),
+    [
+        ({"library": MPICH}, f"rank 1 on a2 runs '{MPICH}', rank 0 on a1 '{OPENMPI[:80]}'"),
+        (
+            {"build": "gnu:01"},
+            "rank 1 on a2 has an MPI library of build gnu:01, rank 0 on a1 gnu:2a",
+        ),
+        ({"file": "/opt/libmpi.so"}, f"rank 1 on a2 loaded /opt/libmpi.so, rank 0 on a1 {LIBRARY}"),
+        ({"program_sha256": "00" * 32}, "rank 1 on a2 runs a program of sha256 000"),
+        ({"build": None}, "rank 1 on a2 has an MPI library of build unknown, rank 0 on a1 gnu:"),
+    ],
+)
+def test_another_mpi_on_one_node_of_a_pair(second: dict[str, Any], difference: str) -> None:
+    assert judge(run({}, second)).startswith(f"mismatch: {difference}")
+
+
+@pytest.mark.parametrize(
+    ("library", "description"),
+    [
+        (MPICH, f"'{MPICH}'"),
+        ("Open MPI v3.1.3, package: made up", "'Open MPI v3.1.3, package: made up'"),
+        ("Open MPI v4.10.0", "'Open MPI v4.10.0'"),
+    ],
+)
+def test_an_mpi_of_another_family_or_version_than_the_toolchains(
+    library: str, description: str
+) -> None:
+    record = run({"library": library}, {"library": library})
+    declaration = "but toolchain openmpi41-tcp is openmpi 4.1"
+    assert judge(record) == f"mismatch: rank 0 on a1 runs {description}, {declaration}"
+
+
+def test_a_copy_of_the_library_by_the_loaders_path() -> None:
+    library_copy = "/tmp/copy/libmpi.so.40"
+    fault = judge(run({"file": library_copy}, {"file": library_copy}))
+    mismatch = f"mismatch: rank 0 on a1 loaded libmpi.so.40 ({library_copy})"
+    assert fault.startswith(f"{mismatch}, but the program links libmpi.so.40.30.4 ({LIBRARY}): ")
+
+
+def test_another_library_than_the_mpis_by_the_loaders_path() -> None:
+    name, boost = "libboost_mpi.so.1.81.0", "/opt/boost/lib/libboost_mpi.so.1.81.0"
+    case = {**PLAIN_CASE, "libraries": {name: boost, "libm.so.6": "/lib/libm.so.6"}}
+    libraries = {name: boost, "libm.so.6": "/lib/libm-2.so", "libslow.so": "/x.so"}
+    assert judge(run({"libraries": libraries}, {"libraries": libraries}), case) == ""
+    record = run({}, {"libraries": {name: f"/home/me/{name}"}})
+    assert judge(record, case) == (
+        "mismatch: rank 1 on a2 loaded libboost_mpi.so.1.81.0 (/home/me/libboost_mpi.so.1.81.0), "
+        f"but the program links libboost_mpi.so.1.81.0 ({boost}): LD_LIBRARY_PATH brings another"
+    )
+    assert judge(record, {**case, "links": None}) == "", "the site's own"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "fault"),
+    [
+        (
+            ["--budget=1", "--end=64"],
+            "the program ran with --end=64; the check asked for --end=4096",
+        ),
+        (["--budget=1"], "the program ran without some arguments, or in another order; the check"),
+        (["--budget=1", "--end=4096", "-v"], "the program ran with -v; the check asked for less"),
+        (["--budget=1", "--end=4096"], ""),
+    ],
+)
+def test_what_starts_a_program_may_not_change_its_arguments(
+    arguments: list[str], fault: str
+) -> None:
+    case = {**PLAIN_CASE, "arguments": ["--budget=1", "--end=4096"]}
+    reason = judge(run(command=["/build/netpipe", *arguments]), case)
+    assert reason.startswith(f"mismatch: {fault}") if fault else not reason
+    foreign_rank = {"program_sha256": None}
+    assert judge(run(foreign_rank, foreign_rank, command=["NPmpi", *arguments]), case) == ""
+
+
+def test_code_that_a_variable_of_the_user_brings_is_named() -> None:
+    rank = {"preload": "LD_PRELOAD=/home/me/slow.so"}
+    fault = "preloaded: rank 1 on a2 runs with LD_PRELOAD=/home/me/slow.so, not of the site"
+    assert identity.preload_reason(CASE, run({}, rank)) == fault
+    assert identity.preload_reason(CASE, run()) == ""
+    assert identity.preload_reason({**CASE, "links": None}, run({}, rank)) == "", "the site's own"
+
+
+@pytest.mark.parametrize(
+    ("hosts", "names", "fault"),
+    [
+        (("head", "head2"), (None, None), "ran on head, where the job was submitted; the job"),
+        (("head", "a2"), ("a1", "a2"), "ran on head, where the job was submitted; the job has"),
+        (
+            ("a1", "b7"),
+            ("a1", None),
+            "ran on b7, which Slurm did not allocate; the job has node a1",
+        ),
+        # A launcher that passes variables on gives each host the name of the first node.
+        (("x1", "x2"), ("a1", "a1"), "ran on x1, which Slurm did not allocate"),
+        (("A1.example.org", "a2"), (None, None), ""),
+        (("ip-10-0-0-1", "ip-10-0-0-2"), ("a1", "a2"), ""),
+    ],
+)
+def test_ranks_elsewhere_than_on_the_nodes_of_the_job(
+    hosts: tuple[str, str], names: tuple[str | None, str | None], fault: str
+) -> None:
+    places = zip(hosts, names, strict=True)
+    record = run(*({"host": host, "slurm_node": node} for host, node in places))
+    reason = judge(record, PLAIN_CASE)
+    assert reason.startswith(f"mismatch: {fault}") if fault else not reason
+
+
+def test_a_launch_outside_of_any_job() -> None:
+    fault = judge(run(), job=Allocation((), ""))
+    assert fault == "mismatch: ran on a1, outside of any job of Slurm"
+
+
+def test_hosts_alone_are_compared_with_the_job_where_a_program_of_others_ran() -> None:
+    record = {"workload": "osu", "ranks": 2, "hosts": ["a1", "z9"]}
+    assert "ran on z9, which Slurm did not allocate" in judge(record)
+
+
+def test_shared_memory_where_the_network_was_requested() -> None:
+    fault = judge(with_nodes(sent_bytes={"eth1": 1_000}), PLAIN_CASE)
+    assert fault == (
+        "mismatch: interface eth1 sent 1000 bytes of the 100000000 that were measured, the most of "
+        "all: shared memory, where the network was asked for"
+    )
+
+
+@pytest.mark.parametrize(
+    "changes", [{"boot": None}, {"adapters": ["mlx5_0"]}, {"sent_bytes": {"eth1": MOVED // 10}}]
+)
+def test_where_data_may_have_gone_another_way_nothing_is_claimed(changes: dict[str, Any]) -> None:
+    node_changes = {"sent_bytes": {"eth1": 0}, **changes}
+    assert judge(with_nodes(**node_changes), PLAIN_CASE) == ""
+
+
+def test_nodes_of_two_machines_share_no_memory() -> None:
+    record = with_nodes(sent_bytes={"eth1": 0})
+    record["nodes"][1]["boot"] = "another"
+    assert judge(record) == ""
+
+
+def test_few_bytes_prove_no_way() -> None:
+    assert judge(with_nodes(sent_bytes={"eth1": 0}), moved=1_000_000) == ""
+
+
+def test_tcp_where_infiniband_was_requested() -> None:
+    fault = judge(with_nodes(adapters=["mlx5_0"], sent_bytes={"ib0": MOVED, "eth0": 5}))
+    assert fault.endswith("were measured: TCP, where rc on mlx5_0:1 was asked for")
+    assert judge(with_nodes(adapters=["mlx5_0"], sent_bytes={"ib0": 4_000, "eth0": 5})) == ""
+
+
+def test_several_ranks_on_a_node_may_talk_in_it() -> None:
+    record = with_nodes(sent_bytes={"eth1": 0})
+    record["ranks"] = 8
+    assert judge(record) == ""
+
+
+def test_a_simulated_launch_has_no_nodes_and_no_file() -> None:
+    mpi = {"family": "smpi", "version": "3.32", "says": "SMPI Version"}
+    case = {**CASE, "simulated": True, "mpi": mpi, "links": None}
+    rank = {"library": "SMPI Version 3.32. Copyright", "file": None, "build": None}
+    record = run(rank, rank)
+    record["nodes"][0]["sent_bytes"] = {"eth1": 0}
+    assert judge(record, case, None) == ""
+    assert not identity.needs_allocation(case)
+    fault = judge(record, {**case, "mpi": {**mpi, "version": "3.33"}}, None)
+    assert "toolchain openmpi41-tcp is smpi 3.33" in fault
+
+
+def test_what_others_wrote_is_one_printable_line() -> None:
+    fault = judge(run({}, {"library": "MPI\x1b[31m\n" + "x" * 5000}))
+    assert fault.isprintable()
+    assert len(fault) < 400
+
+
+@pytest.mark.parametrize(
+    ("nodelist", "nodes"),
+    [("a[1-2,5],b1", ("a1", "a2", "a5", "b1")), ("node-1.example", ("node-1.example",)), ("", ())],
+)
+def test_the_allocation_of_a_job(tmp_path: Path, nodelist: str, nodes: tuple[str, ...]) -> None:
+    text = f"SLURM_JOB_ID=7\nSLURM_JOB_NODELIST={nodelist}\nSLURM_SUBMIT_HOST=Head.example.org\n"
+    (tmp_path / identity.ALLOCATION).write_text(text)
+    allocation = Allocation.read(tmp_path)
+    assert allocation == Allocation(nodes, "head", "7")
+    assert allocation.job_mismatch("7") == allocation.job_mismatch(None) == ""
+    assert allocation.job_mismatch("8") == "mismatch: ran in job 7, but job 8 was submitted"
+    fault = "mismatch: ran outside of any job of Slurm, but job 8 was submitted"
+    assert Allocation(nodes, "head").job_mismatch("8") == fault
+
+
+@pytest.mark.parametrize(
+    ("other_jobs", "jobs"),
+    [
+        ([], ""),
+        (["7|1000|a[1-2]"], ""),  # the job itself
+        (["8|1000|b[1-9]"], ""),
+        (["8|65534|a[2-3]", "8|65534|a[2-3]"], "job 8 of another user on node a2"),
+        (["8|1000|a[1-2]", "9|0|a1"], "job 8 of the same user and 1 more on node a1, node a2"),
+        (["x|0|a1", "8|0", "8|0|a[1-99999999]"], ""),
+    ],
+)
+def test_other_jobs_on_the_nodes_of_a_launch_are_named(
+    tmp_path: Path, other_jobs: list[str], jobs: str
+) -> None:
+    text = "SLURM_JOB_ID=7\nSLURM_JOB_UID=1000\nSLURM_JOB_NODELIST=a[1-2]\n"
+    lines = "".join(f"OTHER_JOB={job}\n" for job in other_jobs)
+    (tmp_path / identity.ALLOCATION).write_text(text + lines)
+    expected = f"co-scheduled: Slurm ran {jobs} at the same time" if jobs else ""
+    assert Allocation.read(tmp_path).other_jobs == expected
+
+
+@pytest.mark.parametrize(
+    "nodelist", ["a[1-", "a[1-99999999]", "a[x]", "a b", "a[[1]]", "[1-2", "a[1-2]b", "-,", "a,,b"]
+)
+def test_what_is_no_list_of_nodes_fails(tmp_path: Path, nodelist: str) -> None:
+    (tmp_path / identity.ALLOCATION).write_text(f"SLURM_JOB_NODELIST={nodelist}\n")
+    with pytest.raises(UserError, match="is no list of nodes"):
+        Allocation.read(tmp_path)
+
+
+@given(st.binary(max_size=200))
+def test_any_allocation_is_read_or_refused(tmp_path_factory: Any, content: bytes) -> None:
+    folder = tmp_path_factory.mktemp("allocation")
+    (folder / identity.ALLOCATION).write_bytes(b"SLURM_JOB_NODELIST=" + content)
+    with contextlib.suppress(UserError):
+        assert all(isinstance(node, str) for node in Allocation.read(folder).nodes)

@@ -1,0 +1,246 @@
+"""The scanner: what counts as a launch, and why the others failed."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from measure.conftest import ENVIRON, Maker, content, edit
+from support.synthetic import Tree
+
+from roundtrip.measure import bundle
+from roundtrip.measure.launch import Launch
+from roundtrip.measure.launches import scan
+from roundtrip.measure.outcome import Outcome
+from roundtrip.measure.tree import RunTree
+
+
+def the_failed(tree: Any) -> Launch:
+    (launch,) = [launch for launch in scan(tree.path) if launch.status != "passed"]
+    return launch
+
+
+def test_all_launches_of_a_good_run_passed(make_tree: Maker) -> None:
+    tree = make_tree(launches=3)
+    launches = scan(tree.path)
+    assert len(launches) == 6
+    assert {launch.status for launch in launches} == {"passed"}
+    assert launches[0].id == "001/mpich40-boost181/NetPIPE_ping"
+    assert launches[0].case_id == tree.case_id("mpich40-boost181")
+    assert launches[0].case["study"] == "netpipe"
+    assert launches[0].run["ranks"] == 2
+    assert not any(launch.disturbances for launch in launches)
+
+
+def test_session_1000_is_after_999(tree: Tree) -> None:
+    """As text it is before; then the copy would count, and the original not."""
+    rounds = tree.path / "rounds"
+    (rounds / "001").rename(rounds / "999")
+    shutil.copytree(rounds / "999", rounds / "1000")
+    statuses = [(launch.round, launch.status) for launch in scan(tree.path)]
+    assert statuses == [("999", "passed"), ("1000", "failed")]
+
+
+def test_an_empty_run_has_none(tmp_path: Path) -> None:
+    assert scan(tmp_path) == []
+
+
+def test_a_disturbed_launch_passes_and_says_why(make_tree: Maker) -> None:
+    launches = scan(make_tree(launches=5, environs=(ENVIRON,)).path)
+    assert [bool(launch.disturbances) for launch in launches] == [False] * 4 + [True]
+    assert "load average 4.4 at the start, on 2 cores" in launches[4].disturbances
+
+
+def test_a_launch_of_4_of_20_sizes_is_partial_and_has_not_passed(make_tree: Maker) -> None:
+    tree = make_tree(launches=5, environs=(ENVIRON,))
+    for number, sizes in ((4, 20), (5, 4)):
+        run = tree.folder(number, ENVIRON) / "run.json"
+        edit(run, coverage={"measured": sizes, "wanted": 20})
+    launches = scan(tree.path)
+    assert [launch.status for launch in launches] == ["passed"] * 4 + ["partial"]
+    partial_reason, *disturbances = launches[4].reason.split("; ")
+    lack = "measured 4 of the 20 sizes of its coarse grid before its time was over"
+    assert partial_reason == lack
+    assert "load average 4.4 at the start, on 2 cores" in disturbances
+    outcome = Outcome.from_tree(RunTree(tree.path))
+    assert not outcome.is_complete
+    first_line, *_, partial_line, missing_line = outcome.lines()
+    assert first_line == "1 case: 4 of 5 launches completed; 1 more only partial"
+    assert partial_line == f"partial 1 x {tree.case_id(ENVIRON)}: {launches[4].reason}"
+    assert missing_line == f"missing 1 x {tree.case_id(ENVIRON)}"
+
+
+def test_a_simulated_launch_is_never_partial(tree: Tree) -> None:
+    edit(tree.folder(1, ENVIRON) / "case.json", simulated=True)
+    simulator = {"simgrid": "3.32", "platform": "odin", "platform_sha256": "0" * 64}
+    run = tree.folder(1, ENVIRON) / "run.json"
+    edit(run, simulated=simulator, coverage={"measured": 4, "wanted": 20})
+    (launch,) = scan(tree.path)
+    assert launch.status == "passed", launch.reason
+
+
+@pytest.mark.parametrize("coverage", [{"measured": -1, "wanted": 2}, {"measured": 1}, [4, 20]])
+def test_a_coverage_that_is_none_fails_the_launch(tree: Tree, coverage: Any) -> None:
+    edit(tree.folder(1, ENVIRON) / "run.json", coverage=coverage)
+    assert the_failed(tree).status == "failed"
+
+
+def test_a_failed_launch_has_reframes_reason_and_its_last_words(two_launches: Tree) -> None:
+    reason = "sanity error: no end marker: the workload died or was killed"
+    stage = two_launches.fail(2, ENVIRON, fail_phase="sanity", fail_reason=reason, job_exitcode=137)
+    (stage / "run.json").unlink()
+    (stage / "rfm_job.err").write_text("first\nmpirun noticed that rank 1 died\x1b[0m\n\n")
+    launch = the_failed(two_launches)
+    assert launch.status == "failed"
+    assert launch.id == f"002/{ENVIRON}/NetPIPE_ping"
+    assert launch.reason == (
+        f"{reason}; killed by signal 9 (SIGKILL); last words: mpirun noticed that rank 1 died?[0m"
+    )
+
+
+def test_a_killed_session_leaves_interrupted_launches(two_launches: Tree) -> None:
+    stage = two_launches.fail(2, ENVIRON)
+    (stage / "run.json").unlink()
+    (two_launches.path / "rounds" / "002" / "report.json").unlink()
+    assert the_failed(two_launches).reason.startswith("interrupted: the ReFrame session was killed")
+
+
+def fail_build(tree: Tree, **entry: Any) -> None:
+    """Let the build of the tree's one launch fail."""
+    shutil.rmtree(tree.folder(1, ENVIRON))
+    name = f"build_workloads ~local:smp+{ENVIRON}"
+    reason = "build error: build job failed with exit code: 3"
+    facts = {"display_name": name, "fixture": True, "fail_reason": reason, **entry}
+    build = tree.entry(1, ENVIRON, "fail", **facts)
+    tree.report(1, [build, tree.entry(1, ENVIRON, "fail_deps", stagedir=None)])
+
+
+BUILD_FAILURE = "build_workloads failed: build error: build job failed with exit code: 3"
+
+
+def test_a_build_that_failed_is_the_reason_of_its_tests(tree: Tree) -> None:
+    fail_build(tree)
+    launch = the_failed(tree)
+    assert (launch.case_id, launch.reason) == (tree.case_id(ENVIRON), BUILD_FAILURE)
+
+
+@pytest.mark.parametrize(
+    ("output", "error"),
+    [
+        ("[1/2] c++ a.cpp\na.hpp:3:5: error: no \x07such type\na.hpp:9: error: more", "a.hpp:3:5"),
+        ("ld: a.o: in f: undefined reference to `g()'\n", "ld: a.o"),
+        ("-- Found MPI\nCMake Error at CMakeLists.txt:3 (find):\n", "CMake Error at"),
+    ],
+)
+def test_the_first_error_of_a_build_is_its_reason(tree: Tree, output: str, error: str) -> None:
+    fail_build(tree, fail_phase="compile", stagedir="/anywhere/build_workloads_1")
+    folder = tree.path / "rounds/001/stage/local/smp" / ENVIRON / "build_workloads_1"
+    folder.mkdir(parents=True)
+    (folder / "rfm_build.out").write_text(output)
+    reason = the_failed(tree).reason
+    assert reason.startswith(f"{BUILD_FAILURE}: {error}")
+    assert reason.isprintable()
+
+
+def test_a_test_that_skips_itself_is_skipped(make_tree: Maker) -> None:
+    tree = make_tree(launches=1, environs=(ENVIRON, "mpich40-boost181"))
+    shutil.rmtree(tree.folder(1, ENVIRON))
+    tree.report(1, [tree.entry(1, ENVIRON, "skip", skip_reason="not here")])
+    assert the_failed(tree).status == "skipped"
+    assert the_failed(tree).reason == "not here"
+    case = tree.case_id(ENVIRON)
+    *_, skipped_line, missing_line = Outcome.from_tree(RunTree(tree.path)).lines()
+    assert skipped_line == f"skipped itself 1 x {case}: not here"
+    assert missing_line == f"missing 1 x {case}"
+    rows = pl.read_parquet(bundle.build(tree.path) / "cases.parquet").sort("status")
+    assert rows.filter(pl.col("case_id") == case).select("status", "reason").rows() == [
+        ("missing", "launch 1 of 1: was never launched; skipped itself: not here"),
+        ("skipped", "not here"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"ranks": 4}, "ran with 4 ranks instead of 2"),
+        ({"complete": False}, "run.json: the workload did not complete"),
+        ({"samples": {"rows": 7}}, "samples.csv has 125 rows, run.json says 7"),
+        ({"points": 3}, "run.json:1: points: input should be a list, not 3"),
+    ],
+)
+def test_a_run_json_that_does_not_fit(tree: Tree, changes: Any, reason: str) -> None:
+    edit(tree.folder(1, ENVIRON) / "run.json", **changes)
+    assert the_failed(tree).reason == reason
+
+
+def test_bad_samples_fail_the_launch_with_the_first_line(tree: Tree) -> None:
+    file = tree.folder(1, ENVIRON) / "samples.csv"
+    content = file.read_bytes().splitlines(keepends=True)
+    content[5] = content[5].replace(b",s\n", b",us\n")
+    content[9] = b"\xff\n"
+    file.write_bytes(b"".join(content))
+    assert the_failed(tree).reason == ("samples.csv:6: unit 'us'; right is 's' (and 1 more)")
+
+
+@pytest.mark.parametrize("name", ["run.json", "samples.csv"])
+def test_a_launch_without_one_of_its_files(tree: Tree, name: str) -> None:
+    (tree.folder(1, ENVIRON) / name).unlink()
+    assert the_failed(tree).reason.startswith(name)
+
+
+def test_a_launch_of_another_study_than_its_case(tree: Tree) -> None:
+    edit(tree.folder(1, ENVIRON) / "case.json", study="ring")
+    assert the_failed(tree).reason == "samples.csv is of study netpipe, not ring"
+
+
+def test_a_second_scan_sees_what_changed(tree: Tree) -> None:
+    assert scan(tree.path)[0].status == "passed"
+    edit(tree.folder(1, ENVIRON) / "run.json", complete=False, padding="x")
+    assert scan(tree.path)[0].status == "failed"
+
+
+@pytest.mark.parametrize(
+    "report", ["null", "[]", '{"runs": [{"testcases": [3]}]}', '{"runs": 1}', '{"runs": [']
+)
+def test_a_broken_session_report_counts_as_none(tree: Tree, report: str) -> None:
+    (tree.path / "rounds" / "001" / "report.json").write_text(report)
+    assert [launch.status for launch in scan(tree.path)] == ["passed"]
+
+
+def test_a_copied_launch_counts_once(two_launches: Tree) -> None:
+    folder = next((two_launches.path / "rounds" / "001" / "output").rglob("case.json")).parent
+    shutil.copytree(folder, folder.with_name(folder.name + "_copy"))
+    launch = the_failed(two_launches)
+    assert launch.reason == (
+        f"samples.csv: the very samples of launch 001/{ENVIRON}/{folder.name}: a copy"
+    )
+
+
+def test_a_launch_that_had_no_time_says_how_busy_the_machine_was(make_tree: Maker) -> None:
+    tree = make_tree(launches=2)
+    folder = tree.folder(2, ENVIRON)
+    head = (folder / "samples.csv").read_text().split("netpipe,")[0]
+    (folder / "samples.csv").write_text(head)
+    with content(folder / "run.json") as run:
+        for point in run["points"]:
+            point |= {"status": "budget", "samples": 0}
+        run["budget_s"], run["disturbance"]["load_average_start"] = 1.0, [14.25]
+    assert the_failed(tree).reason == (
+        "its budget of 1 s was spent before anything was measured, at a load average of 14.2: "
+        "give it a larger one"
+    )
+
+
+@pytest.mark.parametrize(("logical", "is_disturbed"), [(64, False), (8, True), (None, False)])
+def test_the_load_of_a_node_is_judged_by_its_own_processors(
+    tree: Tree, logical: int | None, is_disturbed: bool
+) -> None:
+    edit(tree.path / "env" / "host.json", hostname="login")
+    with content(tree.folder(1, ENVIRON) / "run.json") as run:
+        run["nodes"][0]["logical"] = logical
+        run["disturbance"]["load_average_start"] = [14.2]
+    (launch,) = scan(tree.path)
+    assert any("load average" in why for why in launch.disturbances) == is_disturbed

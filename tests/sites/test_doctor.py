@@ -1,0 +1,103 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from roundtrip.cli import app
+from roundtrip.sites import doctor, machine
+
+RECORDED = machine.read_host(Path(__file__).parents[1] / "data" / "hosts" / "virtual-2-cores")
+QUIET = replace(
+    RECORDED,
+    logical=8,
+    usable=8,
+    cores=8,
+    virtual=False,
+    governors=("performance",),
+    turbo=False,
+    load=(0.0, 0.0, 0.0),
+)
+GOOD = {"openmpi41-boost181": "good"}
+
+
+def levels(host: machine.Host) -> dict[str, str]:
+    return {
+        finding.topic: finding.level
+        for finding in doctor.examine(host, [], GOOD)
+        if finding.level != "ok"
+    }
+
+
+def test_a_quiet_machine_has_nothing_to_say() -> None:
+    assert levels(QUIET) == {}
+
+
+def test_the_recorded_virtual_machine() -> None:
+    assert levels(RECORDED) == {"cores": "warn", "virtualisation": "warn"}
+
+
+@pytest.mark.parametrize(
+    ("change", "topic", "level"),
+    [
+        ({"usable": 1, "logical": 1}, "cores", "impossible"),
+        ({"cores": 1}, "cores", "impossible"),
+        ({"cores": 2}, "cores", "warn"),
+        ({"quota": 4.0}, "oversubscription", "warn"),
+        ({"quota": 1.5}, "oversubscription", "impossible"),
+        ({"usable": 4}, "oversubscription", "warn"),
+        ({"smt": True}, "SMT", "warn"),
+        ({"governors": ("performance", "powersave")}, "governor", "warn"),
+        ({"turbo": True}, "turbo", "warn"),
+        ({"load": (0.6, 0.0, 0.0)}, "load", "warn"),
+        ({"virtual": True}, "virtualisation", "warn"),
+        ({"clocksource": "hpet"}, "clock source", "warn"),
+        ({"swap_kib": 9000, "swap_used_kib": 5000}, "swap", "warn"),
+        ({"thp": "always"}, "transparent huge pages", "warn"),
+        ({"numa_nodes": 2, "numa_balancing": True}, "NUMA", "warn"),
+    ],
+)
+def test_each_fault_is_found_with_advice(change: dict[str, object], topic: str, level: str) -> None:
+    host = replace(QUIET, **change)  # type: ignore[arg-type]
+    assert levels(host) == {topic: level}
+    finding = next(finding for finding in doctor.examine(host, [], GOOD) if finding.topic == topic)
+    assert finding.advice
+    assert "\n" not in finding.detail + finding.advice
+    assert doctor.can_measure([finding]) == (level == "warn")
+
+
+@pytest.mark.parametrize(
+    "change", [{"quota": 8.0}, {"swap_kib": 9000}, {"numa_nodes": 2, "numa_balancing": False}]
+)
+def test_what_does_no_harm_is_ok(change: dict[str, object]) -> None:
+    assert levels(replace(QUIET, **change)) == {}  # type: ignore[arg-type]
+
+
+def test_a_shared_virtual_machine_is_named() -> None:
+    dedicated_finding = doctor.virtualisation(replace(QUIET, virtual=True, steal=0.0))
+    shared_finding = doctor.virtualisation(replace(QUIET, virtual=True, steal=0.05))
+    assert "shared" not in dedicated_finding.advice
+    assert "shared" in shared_finding.advice
+    assert "5.00%" in shared_finding.detail
+
+
+def test_packages_and_toolchains() -> None:
+    assert "mpich" in doctor.packages(["mpich"]).detail
+    assert doctor.packages(None).level == "warn"
+    stale_finding = doctor.toolchains({"mpich40-boost174": "stale", "openmpi41-boost181": "good"})
+    assert stale_finding.advice == "roundtrip toolchains mpich40-boost174"
+    assert doctor.toolchains({"mpich40-boost174": "not built"}).level == "warn"
+    finding = doctor.toolchains({"mpich40-boost174": "not built", "openmpi41-boost181": "good"})
+    assert (finding.level, finding.detail) == ("ok", "1 of 2 built")
+
+
+@pytest.mark.parametrize(("usable", "status"), [(2, 0), (1, 1)])
+def test_command_fails_only_where_measuring_is_impossible(
+    monkeypatch: pytest.MonkeyPatch, usable: int, status: int
+) -> None:
+    monkeypatch.setattr(machine, "read_host", lambda: replace(QUIET, usable=usable, logical=usable))
+    result = CliRunner().invoke(app, ["doctor", "--quick"])
+    assert result.exit_code == status
+    assert ("impossible" in result.output) == (status == 1)
