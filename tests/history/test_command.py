@@ -200,7 +200,7 @@ def test_a_damaged_night_is_warned_of(tmp_path: Path) -> None:
     assert process.returncode == 0
     assert process.stderr == f"warning: {first}: not a published report\n"
     assert "1 night, 2026-01-02" in process.stdout
-    assert "1 night; a series can be judged from night 12 on" in process.stdout
+    assert "1 of the 12 nights that a verdict needs" in process.stdout
 
 
 @pytest.mark.parametrize(

@@ -83,7 +83,7 @@ def test_nothing_changed_is_said_with_what_would_have_been_seen(tmp_path: Path) 
 def test_too_few_nights_are_not_called_unchanged(tmp_path: Path) -> None:
     (answer,) = texts(history.part(judged(tmp_path, 2)).answers)
     assert answer.startswith(
-        "Too few nights: 2 nights; a series can be judged from night 12 on. No verdict"
+        "Not judged yet: every series has 2 of the 12 nights that a verdict needs. "
     )
     assert answer.endswith("What changed since the night before: nothing that is recorded.")
 

@@ -77,7 +77,7 @@ def test_its_evidence_and_its_nights_are_listed(sick: Report) -> None:
     assert {"latency", "latency inside the node"} <= {row[1].text for row in table.rows}
     history = next(part for part in sick.parts if part.anchor == "history")
     words = "".join(map(str, history.answers[0].text))
-    assert "a series can be judged from night" in words
+    assert "nights that a verdict needs" in words
 
 
 def test_effects_lead_to_the_nights_of_their_node_and_measure(tmp_path: Path) -> None:

@@ -1,1 +1,1 @@
-"""Sites: renders, checks and writes a site's folder; its toolchains, its Spack lock, its machine."""
+"""Sites: renders, checks and writes a site's folder; its toolchains, Spack lock and machine."""

@@ -239,8 +239,7 @@ def test_newest_nights_on_new_nodes_cannot_be_compared() -> None:
 def test_too_few_nights_say_when_there_will_be_enough(nights: int) -> None:
     for history in judged(quiet(3, nights)):
         assert history.nights_used == nights and not history.steps
-        suffix = "s" * (nights != 1)
-        assert history.reason == f"{nights} night{suffix}; a series can be judged from night 12 on"
+        assert history.reason == f"{nights} of the 12 nights that a verdict needs"
         assert history.verdict(lower_is_better=True) is Verdict.TOO_FEW_NIGHTS
 
 

@@ -126,11 +126,14 @@ def test_a_disagreement_beyond_the_intervals_is_flagged(netpipe: float, outcome:
     assert float(rows[0][5].text) == pytest.approx(1 / netpipe, abs=0.01)
     (values, answer), (panel_answer,) = section.answers, section.panel_answers
     assert answer.tone == panel_answer.tone == ("bad" if outcome == DISAGREE else "plain")
-    words = {AGREE: "agrees", DISAGREE: "disagrees", OPEN: "open"}[outcome]
+    start = {
+        AGREE: "OSU latency agrees",
+        DISAGREE: "OSU latency disagrees",
+        OPEN: "Open: whether OSU latency agrees",
+    }[outcome]
     assert values.text == (f"{BARRIER}.",) and values.tone == "plain"
     (text,) = answer.text
-    assert str(text).startswith("OSU latency over the ping-pong of NetPIPE: ")
-    assert str(text).endswith(f"; {words} everywhere.")
+    assert str(text).startswith(f"{start} with the ping-pong of NetPIPE everywhere (")
 
 
 def test_what_is_not_measured_is_said_of_the_whole() -> None:
@@ -237,10 +240,10 @@ def compared(toolchain: str, outcome: str, kind: str = "") -> Comparison:
     return Comparison(panel, PAIRS[0], 1, interval, interval, outcome)
 
 
-def test_toolchains_that_differ_at_one_size_are_named() -> None:
+def test_of_toolchains_that_differ_at_a_size_the_worst_counts() -> None:
     comparisons = [compared("Open MPI", AGREE), compared("MPICH", DISAGREE)]
     assert [line.replace("\xa0", " ") for line in _agreement(comparisons)] == [
-        "OSU latency over the ping-pong of NetPIPE: 1.0; agrees at 1 B; disagrees at 1 B"
+        "OSU latency disagrees with the ping-pong of NetPIPE everywhere (1.0 times its values)"
     ]
 
 

@@ -106,17 +106,15 @@ def _pair(line: Line, nights: Sequence[str]) -> NightPair:
 
 
 def too_few_nights_sentence(verdicts: NightVerdicts) -> str:
-    """Return the reasons for no verdict, and what changed since the night before."""
+    """Return how many nights series have, and what changed since the night before."""
     reasons = Counter(line.judgement.reason for line in verdicts.lines)
-    summary = "; ".join(
-        reason if len(reasons) == 1 else f"{units.plural(count, 'series', 'series')}: {reason}"
-        for reason, count in reasons.most_common(_NAMED)
-    )
+    ((reason, _),) = reasons.most_common(1)
+    summary = f"{'every series has' if len(reasons) == 1 else 'most series have'} {reason}"
     nights = verdicts.calendar.nights
     if len(nights) < 2:
         return f"{summary}. There is no night to compare with yet."
     changes = describe_changes(verdicts.night_changes.get(nights[-1], ()))
-    return f"{summary}. No verdict. What changed since the night before: {changes}."
+    return f"{summary}. What changed since the night before: {changes}."
 
 
 def answers(verdicts: NightVerdicts, confirmation: str = "") -> list[Answer]:
@@ -125,7 +123,7 @@ def answers(verdicts: NightVerdicts, confirmation: str = "") -> list[Answer]:
     `confirmation`: the sentence on repeated launches.
     """
     if has_too_few_nights(verdicts):
-        return [answer("Too few nights: ", too_few_nights_sentence(verdicts))]
+        return [answer("Not judged yet: ", too_few_nights_sentence(verdicts))]
     return [
         *_worse_answers(verdicts, confirmation),
         *_step_answers(verdicts),
@@ -236,7 +234,7 @@ def report_answers(verdicts: NightVerdicts, confirmation: str = "") -> Iterator[
     `confirmation`: the sentence on repeated launches.
     """
     if has_too_few_nights(verdicts):
-        yield answer("Too few nights: ", too_few_nights_sentence(verdicts))
+        yield answer("Not judged yet: ", too_few_nights_sentence(verdicts))
         return
     worse_lines = verdicts.with_verdict(Verdict.WORSE_LAST_NIGHT)
     flapping_lines = verdicts.with_verdict(Verdict.FLAPPING)

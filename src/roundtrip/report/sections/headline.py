@@ -20,8 +20,8 @@ from roundtrip.studies.study import Study
 
 #: Maximum rows and toolchain columns of a headline.
 _MOST_ROWS, _MOST_TOOLCHAINS = 14, 4
-#: Maximum values of a study in the answer for a toolchain.
-_MOST_CLAUSES = 2
+#: Maximum quantities of a study in the answers.
+_MOST_QUANTITIES = 3
 _DIRECTIONS = {True: "lower is better", False: "higher is better"}
 
 
@@ -76,18 +76,38 @@ class Headline:
             ),
         )
 
-    def clauses(self, title: str) -> Iterator[str]:
-        """The first values of the toolchain `title` in words, amounts before ratios."""
+    def answers(self, names: Mapping[str, str]) -> Iterator[Answer]:
+        """Yield the values of the first quantities, amounts before ratios, the best value first.
+
+        A quantity that was measured in several settings has its first and its last one.  `names`
+        has the short name of each title of a toolchain.
+        """
         differences = labels.differences({row.setting for row in self.rows})
-        rows = sorted(self.rows, key=lambda row: row.unit in units.UNPRINTED_UNITS)
-        firsts = {row.quantity: row for row in reversed(rows)}
-        for row in [row for row in rows if firsts[row.quantity] is row][:_MOST_CLAUSES]:
-            for environ, value in self.rows[row].items():
-                if self.titles.get(environ) == title:
-                    name = _name(row, differences[row.setting], "")
-                    is_word = name[:2].istitle() and name[1].islower()
-                    lowered = f"{name[0].lower()}{name[1:]}" if is_word else name
-                    yield f"{lowered} {value.without_interval}"
+        own_rows = [row for row in self.rows if labels.OVERSUBSCRIBED not in row.kind]
+        own_rows.sort(key=lambda row: row.unit in units.UNPRINTED_UNITS)
+        for quantity in list(dict.fromkeys(row.quantity for row in own_rows))[:_MOST_QUANTITIES]:
+            rows = [row for row in own_rows if row.quantity == quantity]
+            first, *_, last = [row for row in rows if row.size_bytes == rows[0].size_bytes] * 2
+            if first == last:
+                name = _name(first, differences[first.setting], "")
+                yield answer(name, f": {self._values(first, names)}.")
+            else:
+                places = (
+                    f"{_place(row, differences[row.setting])} {self._values(row, names)}"
+                    for row in (first, last)
+                )
+                yield answer(_sized(quantity, first.size_bytes), f": {'; '.join(places)}.")
+
+    def _values(self, row: _Row, names: Mapping[str, str]) -> str:
+        """The values of a row, the best first, with the toolchains if several are shown."""
+        values = [(v, self.titles[e]) for e, v in self.rows[row].items() if e in self.titles]
+        values.sort(key=lambda item: item[0].value if row.lower_is_better else -item[0].value)
+        return ", ".join(
+            f"{names[title]} {value.without_interval}"
+            if len(self.titles) > 1
+            else str(value.without_interval)
+            for value, title in values
+        )
 
 
 def headline(data: Data, study: Study) -> Headline | None:
@@ -129,14 +149,10 @@ def headline(data: Data, study: Study) -> Headline | None:
 
 
 def value_answers(headlines: Sequence[Headline]) -> tuple[Answer, ...]:
-    """An answer for each toolchain that the `headlines` show: its first values of each study."""
-    titles = sorted({title for headline in headlines for title in headline.titles.values()})
+    """The answers of all `headlines`, with names of toolchains that are as short as possible."""
+    titles = {title for headline in headlines for title in headline.titles.values()}
     names = labels.distinct_labels(titles)
-    return tuple(
-        answer(names[title], f": {'; '.join(clauses)}.")
-        for title in titles[:_MOST_TOOLCHAINS]
-        if (clauses := [clause for headline in headlines for clause in headline.clauses(title)])
-    )
+    return tuple(answer for headline in headlines for answer in headline.answers(names))
 
 
 def _values(
@@ -190,7 +206,16 @@ def _cell(values: list[Value], unit: str, level: Level) -> Quantity:
 
 
 def _name(row: _Row, setting: str, direction: str) -> str:
-    size = "" if row.size_bytes is None else f" at {units.size(row.size_bytes)}"
-    label = f"{labels.add_setting(row.quantity, setting)}{size}"
+    label = _sized(labels.add_setting(row.quantity, setting), row.size_bytes)
     notes = "; ".join(filter(None, (row.kind, direction)))
     return f"{label} ({notes})" if notes else label
+
+
+def _sized(name: str, size_bytes: int | None) -> str:
+    return name if size_bytes is None else f"{name} at {units.size(size_bytes)}"
+
+
+def _place(row: _Row, setting: str) -> str:
+    """The parts of `setting` that the quantity does not name, and the kind."""
+    place = labels.add_setting(row.quantity, setting).removeprefix(f"{row.quantity}, ")
+    return f"{place} ({row.kind})" if row.kind else place

@@ -122,8 +122,7 @@ def _history(
 ) -> SeriesHistory:
     count = row.comparable.values.size
     if not parts or prediction is None:
-        count_text = f"{count} night{'s' * (count != 1)}"
-        reason = f"{count_text}; a series can be judged from night {settings.nights_least} on"
+        reason = f"{count} of the {settings.nights_least} nights that a verdict needs"
         return SeriesHistory(count, reason=reason, least_effect=least_effect)
     last = parts[-1]
     drift, points = _drift(last, settings)

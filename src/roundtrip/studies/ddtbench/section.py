@@ -55,8 +55,8 @@ def overall(
     return tuple(Answer((f"{clause[0].upper()}{clause[1:]}.",)) for clause in clauses)
 
 
-#: The last group is counted, not listed, if it has more micro-apps than this.
-_MOST_NAMED = 6
+#: A group of more micro-apps than this has one range of gains for all of them.
+_MOST_RANGES = 6
 
 
 def _group_clauses(
@@ -64,13 +64,13 @@ def _group_clauses(
 ) -> list[str]:
     """``use datatypes for NAS_LU_x (3.4 times as fast)``, ...: large groups come last."""
     pairs = [(words, apps) for words, apps in groups.items() if apps]
-    pairs.sort(key=lambda pair: len(pair[1]) > _MOST_NAMED)
+    pairs.sort(key=lambda pair: len(pair[1]) > _MOST_RANGES)
     clauses = []
-    for number, (words, apps) in enumerate(pairs, 1):
+    for words, apps in pairs:
         names = ", ".join(f"{app}{_gain(words, ratios[app])}" for app in apps)
-        if number == len(pairs) and len(apps) > _MOST_NAMED:
-            rest = f"the other {len(apps)}" if number > 1 else f"all {len(apps)}"
-            names = rest + _gain(words, [ratio for app in apps for ratio in ratios[app]])
+        if len(apps) > _MOST_RANGES:
+            listed = ", ".join(apps) if len(pairs) > 1 else f"all {len(apps)}"
+            names = listed + _gain(words, [ratio for app in apps for ratio in ratios[app]])
         clauses.append(f"{words} for {names}")
     return clauses
 

@@ -27,7 +27,7 @@ from roundtrip.report.blocks import (
 )
 from roundtrip.report.data import Data
 from roundtrip.report.units import Quantity, Unit
-from roundtrip.stats.summaries import Interval
+from roundtrip.stats.summaries import Interval, median_interval
 from roundtrip.stats.verdicts import ClaimVerdict
 from roundtrip.studies import display
 from roundtrip.studies.findings import OPEN, size_list, where_measured
@@ -82,14 +82,11 @@ def rates(curves: Curves) -> Table:
     for panel, benchmark in product(curves.panels, derived.BENCHMARKS):
         if not (peak := _peak(curves, panel, benchmark)):
             continue
-        peak_size, most = peak
-        series = curves.series_key(panel, benchmark, "bandwidth", peak_size)
-        quantity = Quantity(value=most, unit=Unit.MB_S, series=series)
         rows.append(
             (
                 *text_cells(panel.label, benchmark),
                 *(curves.cell(panel, benchmark, "bandwidth", size) for size in _SIZES),
-                Cell((quantity, " at ", units.byte_size(peak_size))),
+                display.value(peak, Unit.MB_S, 1.0),
                 curves.cell(panel, benchmark, "message_rate", 8),
             )
         )
@@ -207,7 +204,7 @@ def _verdicts(comparisons: Sequence[Comparison], sizes: Sequence[int]) -> Table:
 
 def _verdict(comparisons: Sequence[Comparison], sizes: Sequence[int]) -> Cell:
     outcomes = {comparison.outcome for comparison in comparisons}
-    worst = next(outcome for outcome in (DISAGREE, OPEN, AGREE) if outcome in outcomes)
+    worst = next(outcome for outcome in _WORST_FIRST if outcome in outcomes)
     limits = ""
     if worst == AGREE:
         limits = where_measured([comparison.size_bytes for comparison in comparisons], sizes)
@@ -231,7 +228,7 @@ def overall(curves: Curves, comparisons: Sequence[Comparison]) -> tuple[Answer, 
         clauses.append(f"latency {units.span(latencies, 1e6)} µs at {units.size(8)}")
     if peaks := [peak for panel in curves.panels if (peak := _peak(curves, panel, "bw"))]:
         clauses.append(
-            f"bandwidth one way at its peak {units.span([rate for _, rate in peaks])} MB/s"
+            f"bandwidth one way at its peak {units.span([peak.median for peak in peaks])} MB/s"
         )
     if not clauses:
         clauses += [
@@ -241,7 +238,8 @@ def overall(curves: Curves, comparisons: Sequence[Comparison]) -> tuple[Answer, 
     text = "; ".join(clauses) or "see below"
     values = Answer((f"{text[0].upper()}{text[1:]}{kind}.",))
     tone = _answer_tone(comparisons)
-    return values, *(Answer((f"{line}{kind}.",), tone) for line in _agreement(comparisons))
+    lines = (f"{line[0].upper()}{line[1:]}{kind}." for line in _agreement(comparisons))
+    return values, *(Answer((line,), tone) for line in lines)
 
 
 def panel_answer(curves: Curves, panel: Panel, comparisons: Sequence[Comparison]) -> Answer:
@@ -251,9 +249,7 @@ def panel_answer(curves: Curves, panel: Panel, comparisons: Sequence[Comparison]
     if latency := _latency(curves, panel):
         clauses.append(f"latency {_us(latency)} at {units.size(8)}")
     if peak := _peak(curves, panel, "bw"):
-        size, most = peak
-        rate = units.amount(most, Unit.MB_S)
-        clauses.append(f"bandwidth one way up to {rate}, at {units.size(size)}")
+        clauses.append(f"bandwidth one way up to {units.amount(peak.median, Unit.MB_S)}")
     for name, size in _COLLECTIVES:
         if value := curves.point(panel, name, "operation_time", size):
             clauses.append(f"{name} {_us(value)}")
@@ -284,37 +280,46 @@ def _collective(curves: Curves, name: str, size: int) -> str:
     return f"{name} {units.span([*medians.values()], 1e6)} µs on {ranks} ranks"
 
 
-def _peak(curves: Curves, panel: Panel, benchmark: str) -> tuple[int, float] | None:
-    """Size in bytes and median in MB/s of the peak; None if bandwidth was not measured."""
-    rates = curves.rows(curves.intervals, panel, benchmark=benchmark, metric="bandwidth")
-    if rates.is_empty():
-        return None
-    size, most = rates.sort("median").select("size_bytes", "median").row(-1)
-    return size, most
+def _peak(curves: Curves, panel: Panel, benchmark: str) -> Interval | None:
+    """The peaks of the launches, in MB/s; None if bandwidth was not measured."""
+    rates = curves.rows(curves.values, panel, benchmark=benchmark, metric="bandwidth")
+    peaks = rates.group_by("launch").agg(pl.col("value").max())["value"].to_list()
+    return median_interval(peaks, curves.level) if peaks else None
 
 
-_WORDS = {AGREE: "agrees", DISAGREE: "disagrees", OPEN: OPEN}
+_WORST_FIRST = (DISAGREE, OPEN, AGREE)
+_OTHERS = {AGREE: "they agree at", OPEN: "open at"}
 
 
 def _agreement(comparisons: Sequence[Comparison]) -> Iterator[str]:
-    """For each pair the range of its ratios, and the sizes at which OSU and NetPIPE agree or not.
+    """For each pair the sizes at which OSU and NetPIPE agree or not, and the range of its ratios.
 
-    With several panels a size may be named twice: they may differ there.
+    Panels may differ at a size: the worst outcome counts.
     """
     for pair in dict.fromkeys(comparison.pair for comparison in comparisons):
         group = [comparison for comparison in comparisons if comparison.pair == pair]
-        sizes: dict[str, set[int]] = {}
-        for comparison in group:
-            sizes.setdefault(comparison.outcome, set()).add(comparison.size_bytes)
-        all_sizes = sorted(set.union(*sizes.values()))
-        clauses = [
-            f"{_WORDS[name]} at {size_list(sorted(sizes[name]), all_sizes)}"
-            for name in TONES
-            if name in sizes
-        ]
+        worst_at = {
+            comparison.size_bytes: comparison.outcome
+            for outcome in reversed(_WORST_FIRST)
+            for comparison in group
+            if comparison.outcome == outcome
+        }
+        all_sizes = sorted(worst_at)
+        places = {
+            outcome: size_list([size for size in all_sizes if worst_at[size] == outcome], all_sizes)
+            for outcome in _WORST_FIRST
+            if outcome in worst_at.values()
+        }
+        worst, *rest = places
+        where = f"at {places[worst]}" if rest else "everywhere"
         ratios = units.span([comparison.ratio for comparison in group], digits=2)
-        where = "; ".join(clauses) if len(sizes) > 1 else f"{_WORDS[group[0].outcome]} everywhere"
-        yield f"OSU {pair.words.replace(' / ', ' over the ')} of NetPIPE: {ratios}; {where}"
+        others = "".join(f"; {_OTHERS[outcome]} {places[outcome]}" for outcome in rest)
+        benchmark, mode = pair.words.split(" / ")
+        verb = "disagrees" if worst == DISAGREE else "agrees"
+        yield (
+            f"{'open: whether ' if worst == OPEN else ''}OSU {benchmark} {verb} with the {mode} of "
+            f"NetPIPE {where} ({ratios} times its values){others}"
+        )
 
 
 def _answer_tone(comparisons: Sequence[Comparison]) -> Tone:
