@@ -95,7 +95,6 @@ class Figure {
     if (this.state[name]) return this.state[name];
     const axis = this.view[name], log = this.state.logs[name === "x" ? 0 : 1];
     if (Boolean(axis.log) === Boolean(log)) return [axis.lo, axis.hi];
-    if (axis.else) return axis.else;
     const isPlace = name === "x" && !this.rows;
     const found = this.view.curves.flatMap((curve) => curve.points.flatMap((point) =>
       (isPlace ? [point[0]] : [point[1], point[2], point[3]])))

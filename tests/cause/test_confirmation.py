@@ -11,7 +11,7 @@ import pytest
 from support.synthetic import Tree
 
 from roundtrip import paths
-from roundtrip.cli import run
+from roundtrip.cause import confirmation as night_confirmation
 from roundtrip.measure import analysis, records
 from roundtrip.measure.tree import RunTree
 from roundtrip.report import confirmation, data
@@ -29,23 +29,22 @@ def night(
     monkeypatch.setattr(paths, "reports", lambda: tmp_path / "reports")
     tree = make_tree(launches=2, environs=("openmpi41-boost181",), sizes=[1], samples=2)
     lines: list[str] = []
-    monkeypatch.setattr(run, "say", lines.append)
     return SimpleNamespace(tree=RunTree(tree.path)), lines
 
 
 def test_a_first_night_launches_nothing_again(night: tuple[Any, list[str]]) -> None:
     runner, lines = night
-    run.launch_confirmation(runner, LEVELS)
+    night_confirmation.launch(runner, LEVELS, lines.append)
     assert lines == []
     assert not (runner.tree.path / "env" / records.CONFIRMATION_FILE).exists()
-    run.tell_confirmation(runner.tree.path, Path("no such report"))
+    night_confirmation.describe(runner.tree.path, Path("no such report"), lines.append)
     assert lines == []
 
 
 def test_a_night_that_cannot_be_judged_is_one_warning(night: tuple[Any, list[str]]) -> None:
     runner, lines = night
     (runner.tree.path / "campaign.toml").unlink()
-    run.launch_confirmation(runner, LEVELS)
+    night_confirmation.launch(runner, LEVELS, lines.append)
     (line,) = lines
     assert line.startswith("warning: what was worse last night was not launched again: ")
     assert "campaign.toml" in line and "\n" not in line
@@ -55,7 +54,7 @@ def test_a_night_of_which_nothing_came_back_is_not_judged(night: tuple[Any, list
     runner, lines = night
     for file in runner.tree.path.rglob("run.json"):
         file.unlink()
-    run.launch_confirmation(runner, LEVELS)
+    night_confirmation.launch(runner, LEVELS, lines.append)
     assert lines == []
 
 
@@ -77,7 +76,7 @@ def test_the_first_dozen_of_series_is_named(
     monkeypatch.setattr(data, "read", lambda bundle: None)
     monkeypatch.setattr(history, "judge_nights", lambda data: None)
     monkeypatch.setattr(confirmation, "read_confirmation", lambda data, verdicts: relaunch)
-    keys = run.tell_confirmation(runner.tree.path, Path("revision"))
+    keys = night_confirmation.describe(runner.tree.path, Path("revision"), lines.append)
     assert keys == {str(number) for number in range(series)}
     assert lines[1:13] == [f"confirmed: series {number}" for number in range(12)]
     assert lines[13:] == tail
