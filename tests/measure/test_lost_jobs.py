@@ -117,6 +117,16 @@ def test_a_job_whose_end_the_database_lost_ended_when_the_controller_says(
     assert all(19 <= (silence.end or 0) - silence.start <= 40 for silence in silences)
 
 
+@pytest.mark.parametrize(("state", "is_taken"), [("RUNNING", False), ("COMPLETED", True)])
+def test_the_end_of_an_earlier_job_of_the_number_is_not_that_of_a_running_one(
+    controller: Any, state: str, is_taken: bool
+) -> None:
+    row = "7|COMPLETED|0:0|1795000000|a[1-2]"
+    run_dir = controller(f"7|{state}|a[1-2]|STAGE\n", -60, f"JobID|State\n{row}")
+    lines = run_wrapper("sacct", *POLL, run_dir=run_dir).stdout.splitlines()
+    assert lines == ["JobID|State", *([row] if is_taken else [])]
+
+
 def test_an_ended_job_with_the_number_of_a_lost_one_does_not_end_it(controller: Any) -> None:
     run_dir = controller("7|FAILED|b1|/home/else\n", 60, "7|RUNNING|0:0|Unknown|a[1-2]")
     job = "JobId=7 JobState=FAILED ExitCode=3:0 EndTime=1795000000 NodeList=b1\n"
