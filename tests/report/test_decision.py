@@ -32,10 +32,10 @@ def why(tree: Any) -> str | None:
 @pytest.mark.parametrize(
     ("values", "launches_needed", "launches", "advice"),
     [
-        (6, 11, 6, "6 launches of each case were made, 11 would do"),
-        (1, 7, 1, "1 launch of each case was made, 7 would do"),
+        (6, 11, 6, "a case had at most 6 launches, 11 would do"),
+        (1, 7, 1, "a case had at most 1 launch, 7 would do"),
         # Eleven values are needed, and six of fourteen launches have one.
-        (6, 11, 14, "14 launches of each case were made, 26 would do"),
+        (6, 11, 14, "a case had at most 14 launches, 26 would do"),
         (14, None, 14, ""),
     ],
 )
@@ -59,7 +59,7 @@ def test_a_run_of_few_launches_does_not_and_says_so_on_its_page(make_tree: Maker
     tree = make_tree(launches=3, environs=(ENVIRON,))
     reason = why(tree)
     assert reason is not None
-    assert reason.startswith("none of 20 claims has a verdict: 3 launches of each case were made, ")
+    assert reason.startswith("none of 20 claims has a verdict: a case had at most 3 launches, ")
     report = build.build(read_tree(tree))
     assert f"{reason}." in [word for notice in report.notices for word in notice]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from statistics import median
 from typing import Any
 
@@ -13,7 +14,7 @@ from support.bundles import RECORDED, read_tree
 from roundtrip import studies
 from roundtrip.measure.columns import setting_rows
 from roundtrip.report import data, labels, units
-from roundtrip.report.blocks import Table
+from roundtrip.report.blocks import Table, plain_text
 from roundtrip.report.sections import headline
 from roundtrip.report.units import Quantity
 from roundtrip.studies import derivation
@@ -132,7 +133,7 @@ def test_rows_name_where_they_differ_and_what_waits_for_processors() -> None:
 
 
 def test_a_number_without_unit_prints_none() -> None:
-    ratio = headline._cell([headline.Value(1.5, "")], "ratio", units.Level(0.95))
+    ratio = headline._quantity([headline.Value(1.5, "")], "ratio", units.Level(0.95))
     assert isinstance(ratio, Quantity) and not ratio.says_unit
 
 
@@ -152,3 +153,38 @@ def test_a_toolchain_that_the_first_row_lacks_is_shown_or_counted(
     assert "Shown: 4 of 6 toolchains; the rest is below." in top.caption
     show(monkeypatch, rows.filter(is_first))
     assert "Shown: 2 of 6 toolchains" in table(read).caption
+
+
+def test_a_value_of_disturbed_launches_alone_is_marked(read: data.Data) -> None:
+    title = table(read).columns[1].name
+    rows = read.launches.with_columns(disturbed=pl.col("toolchain") == title)
+    top = table(replace(read, launches=rows))
+    assert [[cell.text.endswith(" *") for cell in row[1:]] for row in top.rows] == [
+        [True, False]
+    ] * 2
+    assert top.caption.endswith("* Every launch was disturbed.")
+    assert "disturbed" not in table(read).caption
+
+
+def test_a_quantity_of_several_settings_has_its_first_and_last_one_in_the_answers() -> None:
+    rows = [
+        headline._Row("LU/A", None, setting, kind, "Mop/s", lower_is_better=False)
+        for setting, kind in (
+            ("LU, ranks 1, a:x", ""),
+            ("LU, ranks 2, a:x", "EMULATED WAN: RTT 1 ms"),
+            ("LU, ranks 2, a:x", "EMULATED WAN: RTT 4 ms"),
+        )
+    ]
+    rows.append(
+        headline._Row("LU/A", None, "LU, ranks 9, a:x", labels.OVERSUBSCRIBED, "Mop/s", False)
+    )
+    values = {
+        row: {"one": units.amount(number, "Mop/s"), "other": units.amount(2 * number, "Mop/s")}
+        for number, row in enumerate(rows, 1)
+    }
+    top = headline.Headline(units.Level(0.95), {"one": "A", "other": "B"}, values, "", frozenset())
+    (answer,) = top.answers({"A": "A", "B": "B"})
+    assert plain_text(answer.text).replace("\xa0", " ") == (
+        "LU/A: A 1.00 Mop/s, B 2.00 Mop/s ranks 1; A 3.00 Mop/s, B 6.00 Mop/s ranks 2 "
+        "(EMULATED WAN: RTT 4 ms)."
+    )

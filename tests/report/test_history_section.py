@@ -85,7 +85,9 @@ def test_too_few_nights_are_not_called_unchanged(tmp_path: Path) -> None:
     assert answer.startswith(
         "Not judged yet: every series has 2 of the 12 nights that a verdict needs. "
     )
-    assert answer.endswith("What changed since the night before: nothing that is recorded.")
+    assert answer.endswith(
+        "Nothing recorded of machine and software changed since the night before."
+    )
 
 
 def upgraded(night: int) -> Callable[[int], dict[str, Any]]:

@@ -19,7 +19,7 @@ from roundtrip.report.plot import Curve, Scale, View
 from roundtrip.report.units import Unit
 
 #: A sentence that fits two lines of the page.
-_SHORT = 210
+_SHORT = 220
 
 
 @pytest.fixture

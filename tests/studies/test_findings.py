@@ -92,13 +92,16 @@ def open_at(low: float, median: float, high: float, q: float) -> str:
 
 def test_what_is_known_stands_where_no_verdict_is_possible_yet() -> None:
     assert open_at(1.02, 1.03, 1.06, 0.005) == (
-        "Boost.MPI against raw MPI: 2 to 6 % faster (whether 5 % or more is open: about 12 more "
-        "launches)"
+        "Boost.MPI against raw MPI: 2 to 6 % faster (95 % interval; whether 5 % or more is open: "
+        "about 12 more launches)"
     )
     assert open_at(0.97, 1.02, 1.06, 0.5) == (
-        "Boost.MPI against raw MPI: 3.1 % slower to 6 % faster (open: about 19 more launches)"
+        "Boost.MPI against raw MPI: 3.1 % slower to 6 % faster (95 % interval; open: about 19 "
+        "more launches)"
     )
-    assert open_at(0.2, 1.01, 3.0, 0.5).endswith(": 5.0 times slower to 3.0 times as fast (open)")
+    assert open_at(0.2, 1.01, 3.0, 0.5).endswith(
+        ": 5.0 times slower to 3.0 times as fast (95 % interval; open)"
+    )
 
 
 @pytest.mark.parametrize(

@@ -82,13 +82,11 @@ def launches_needed(verdicts: Iterable[ClaimVerdict], launch_count: int) -> int 
 
 
 def advice(verdicts: Iterable[ClaimVerdict], launch_count: int) -> str:
-    """How many launches of each case were made and are needed; "" if more would not help."""
+    """How many launches a case had at most and needs; "" if more would not help."""
     minimum = launches_needed(verdicts, launch_count)
     if minimum is None:
         return ""
-    count = units.plural(launch_count, "launch", "launches")
-    verb = "was" if launch_count == 1 else "were"
-    return f"{count} of each case {verb} made, {minimum} would do"
+    return f"a case had at most {units.plural(launch_count, 'launch')}, {minimum} would do"
 
 
 def undecided_reason(data: Data, verdicts: Mapping[Claim, ClaimVerdict]) -> str | None:

@@ -219,18 +219,23 @@ def _clause(
         par = f"is on par with {base}" if subject else "on par"
         return f"{subject} {par}{place} (medians within {margin})".strip()
     if verdict is Verdict.CANNOT_TELL:
-        words = undecided_text([point.verdict for point in points if point.verdict], place)
+        verdicts = [point.verdict for point in points if point.verdict]
+        words = undecided_text(verdicts, place, says_level=True)
         return f"{subject} against {base}: {words}" if subject else words
     return f"not measured{place}"
 
 
 def undecided_text(
-    verdicts: Sequence[ClaimVerdict], place: str = "", more: str | None = None
+    verdicts: Sequence[ClaimVerdict],
+    place: str = "",
+    more: str | None = None,
+    *,
+    says_level: bool = False,
 ) -> str:
     """The range of the intervals of claims without a verdict, and the launches that they lack.
 
     ``2 to 6 % faster at 1 MiB (whether 5 % or more is open: about 11 more launches)``.  `more`:
-    what they lack in other words.
+    what they lack in other words.  `says_level`: say that this is an interval.
     """
     more = more_launches(verdicts) if more is None else more
     intervals = [verdict.interval for verdict in verdicts]
@@ -240,7 +245,9 @@ def undecided_text(
     high = max(interval.high or 0.0 for interval in intervals)
     least = units.percent(verdicts[0].minimum_effect)
     question = "" if low < 1 < high else f"whether {least} or more is "
-    return f"{units.speed(low, high)}{place} ({question}open{more})"
+    level = intervals[0].level if says_level else None
+    prefix = f"{units.percent(level)} interval; " if level else ""
+    return f"{units.speed(low, high)}{place} ({prefix}{question}open{more})"
 
 
 @dataclass(frozen=True)

@@ -113,8 +113,9 @@ def too_few_nights_sentence(verdicts: NightVerdicts) -> str:
     nights = verdicts.calendar.nights
     if len(nights) < 2:
         return f"{summary}. There is no night to compare with yet."
-    changes = describe_changes(verdicts.night_changes.get(nights[-1], ()))
-    return f"{summary}. What changed since the night before: {changes}."
+    if changes := verdicts.night_changes.get(nights[-1], ()):
+        return f"{summary}. What changed since the night before: {describe_changes(changes)}."
+    return f"{summary}. Nothing recorded of machine and software changed since the night before."
 
 
 def answers(verdicts: NightVerdicts, confirmation: str = "") -> list[Answer]:

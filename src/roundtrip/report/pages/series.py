@@ -176,6 +176,8 @@ class Series:
 def display_unit(series: Series) -> tuple[float, str]:
     """Return the factor and the unit for printing values of a series."""
     unit = str(series.names["unit"])
+    if unit == "1":
+        return 1.0, units.Unit.PURE
     level = median(point.median for point in series.points)
     if unit == "s" and level > 0:
         for limit, factor, name in _TIMES:

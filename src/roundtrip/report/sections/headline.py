@@ -22,6 +22,8 @@ from roundtrip.studies.study import Study
 _MOST_ROWS, _MOST_TOOLCHAINS = 14, 4
 #: Maximum quantities of a study in the answers.
 _MOST_QUANTITIES = 3
+#: The mark of a value of which every launch was disturbed.
+_DISTURBED = " *"
 _DIRECTIONS = {True: "lower is better", False: "higher is better"}
 
 
@@ -44,12 +46,14 @@ class Headline:
     """The main values of a study: by row and environment, the median and interval over launches.
 
     `titles`: the toolchain of each environment that is shown; `note` says what is not shown.
+    `disturbed`: the values of which every launch was disturbed.
     """
 
     level: Level
     titles: Mapping[str, str]
     rows: Mapping[_Row, Mapping[str, Quantity]]
     note: str
+    disturbed: frozenset[tuple[_Row, str]]
 
     @property
     def table(self) -> Table:
@@ -70,14 +74,19 @@ class Headline:
                             row, differences[row.setting], directions.get(row.lower_is_better, "")
                         )
                     ),
-                    *(Cell(values[name]) if name in values else blank for name in self.titles),
+                    *(self._cell(row, name) if name in values else blank for name in self.titles),
                 )
                 for row, values in self.rows.items()
             ),
         )
 
+    def _cell(self, row: _Row, environ: str) -> Cell:
+        if (row, environ) in self.disturbed:
+            return Cell((self.rows[row][environ], _DISTURBED), "warn")
+        return Cell(self.rows[row][environ])
+
     def answers(self, names: Mapping[str, str]) -> Iterator[Answer]:
-        """Yield the values of the first quantities, amounts before ratios, the best value first.
+        """Yield the values of the first quantities, amounts before ratios.
 
         A quantity that was measured in several settings has its first and its last one.  `names`
         has the short name of each title of a toolchain.
@@ -93,20 +102,23 @@ class Headline:
                 yield answer(name, f": {self._values(first, names)}.")
             else:
                 places = (
-                    f"{_place(row, differences[row.setting])} {self._values(row, names)}"
+                    f"{self._values(row, names)} {_place(row, differences[row.setting])}"
                     for row in (first, last)
                 )
                 yield answer(_sized(quantity, first.size_bytes), f": {'; '.join(places)}.")
 
     def _values(self, row: _Row, names: Mapping[str, str]) -> str:
-        """The values of a row, the best first, with the toolchains if several are shown."""
-        values = [(v, self.titles[e]) for e, v in self.rows[row].items() if e in self.titles]
-        values.sort(key=lambda item: item[0].value if row.lower_is_better else -item[0].value)
+        """The values of a row, with the toolchains if several are shown.
+
+        They have the order of the table's columns: only a claim says that one is better.
+        """
+        values = self.rows[row]
         return ", ".join(
-            f"{names[title]} {value.without_interval}"
+            f"{names[title]} {values[environ].without_interval}"
             if len(self.titles) > 1
-            else str(value.without_interval)
-            for value, title in values
+            else str(values[environ].without_interval)
+            for environ, title in self.titles.items()
+            if environ in values
         )
 
 
@@ -123,7 +135,10 @@ def headline(data: Data, study: Study) -> Headline | None:
         return None
     titles = distinct_titles({row["environ"]: row["toolchain"] for row in launches.values()})
     shown_rows = {
-        row: {environ: _cell(values, row.unit, level) for environ, values in by_environ.items()}
+        row: {
+            environ: _quantity([value for _, value in values], row.unit, level)
+            for environ, values in by_environ.items()
+        }
         for row, by_environ in list(rows.items())[:_MOST_ROWS]
     }
     first_row, first_cells = next(iter(shown_rows.items()))
@@ -144,8 +159,15 @@ def headline(data: Data, study: Study) -> Headline | None:
         if shown < count
     ]
     note = f" Shown: {', '.join(notes)}; the rest is below." if notes else ""
+    disturbed = frozenset(
+        (row, environ)
+        for row in shown_rows
+        for environ, values in rows[row].items()
+        if environ in environs and all(launches[launch]["disturbed"] for launch, _ in values)
+    )
+    note += " * Every launch was disturbed." if disturbed else ""
     shown_titles = {environ: titles[environ] for environ in environs}
-    return Headline(level, shown_titles, shown_rows, note)
+    return Headline(level, shown_titles, shown_rows, note, disturbed)
 
 
 def value_answers(headlines: Sequence[Headline]) -> tuple[Answer, ...]:
@@ -157,9 +179,9 @@ def value_answers(headlines: Sequence[Headline]) -> tuple[Answer, ...]:
 
 def _values(
     data: Data, study: Study, launches: dict[str, dict[str, Any]]
-) -> dict[_Row, dict[str, list[Value]]]:
+) -> dict[_Row, dict[str, list[tuple[str, Value]]]]:
     mask = (pl.col("study") == study.name) & pl.col("launch").is_in(list(launches))
-    rows: dict[_Row, dict[str, list[Value]]] = defaultdict(lambda: defaultdict(list))
+    rows: dict[_Row, dict[str, list[tuple[str, Value]]]] = defaultdict(lambda: defaultdict(list))
     for value in study.headline(data.samples.filter(mask), data.analysis).iter_rows(named=True):
         launch = launches[value["launch"]]
         row = _Row(
@@ -170,7 +192,7 @@ def _values(
             value["lower_is_better"],
         )
         series = data.series_of(launch["case_id"], value)
-        rows[row][launch["environ"]].append(Value(value["value"], series))
+        rows[row][launch["environ"]].append((launch["launch"], Value(value["value"], series)))
     quantities = list(dict.fromkeys(row.quantity for row in rows))
 
     def position(item: tuple[_Row, object]) -> tuple[object, ...]:
@@ -198,7 +220,7 @@ def _setting(launch: dict[str, Any]) -> tuple[str, str]:
     return ", ".join(filter(None, texts)), "; ".join(filter(None, (oversubscription, kind)))
 
 
-def _cell(values: list[Value], unit: str, level: Level) -> Quantity:
+def _quantity(values: Sequence[Value], unit: str, level: Level) -> Quantity:
     interval = median_interval([value.number for value in values], level)
     says_unit = unit not in units.UNPRINTED_UNITS
     series = single_series(values)

@@ -170,7 +170,8 @@ def node_maps(
     nights = units.plural(len(newest_nights), "night")
     caption = (
         f"Median over the launches of each pair in the newest {nights}: a launch against what "
-        "was usual in its night. Pairs without a cell had no launch. * marks what stands out."
+        "was usual in its night. Pairs without a cell had no launch. * marks what stands out; "
+        "failures, clocks and tails are not drawn."
     )
     members: dict[str, list[str]] = {}
     for node, switch in node_history.switches(rows).items():

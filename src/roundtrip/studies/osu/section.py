@@ -312,7 +312,7 @@ def _agreement(comparisons: Sequence[Comparison]) -> Iterator[str]:
         }
         worst, *rest = places
         where = f"at {places[worst]}" if rest else "everywhere"
-        ratios = units.span([comparison.ratio for comparison in group], digits=2)
+        ratios = units.span([item.ratio for item in group if item.outcome == worst], digits=2)
         others = "".join(f"; {_OTHERS[outcome]} {places[outcome]}" for outcome in rest)
         benchmark, mode = pair.words.split(" / ")
         verb = "disagrees" if worst == DISAGREE else "agrees"
