@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
+import polars as pl
 from support.bundles import read_tree
 from support.hosts import pseudonym
 
@@ -54,6 +56,28 @@ def test_a_partial_launch_is_counted_apart(make_tree: Callable[..., Any]) -> Non
     partial = bundle_data.launches.filter(status="partial")
     assert partial["launch"].to_list() == [f"006/{ENVIRON}/NetPIPE_ping"]
     assert partial["launch"][0] not in bundle_data.samples.collect()["launch"]
+
+
+def test_mismatches_of_the_same_words_are_one_with_the_node_that_all_have(
+    make_tree: Callable[..., Any],
+) -> None:
+    bundle_data = read_tree(make_tree(launches=6, environs=(ENVIRON,)))
+    sick, *others = map(pseudonym, ("a", "b", "c", "d"))
+    sides = ("loaded a/libmpi.so.40", "loaded b/libmpi.so.12")
+    reasons = [
+        f"mismatch: rank 1 on {others[0]} {sides[0]}, rank 0 on {sick} {sides[1]}",
+        f"mismatch: rank 1 on {sick} {sides[1]}, rank 0 on {others[1]} {sides[0]}; last words: x",
+        f"mismatch: rank 7 on {others[2]} {sides[0]}, rank 3 on {sick} {sides[1]}",
+        "mismatch: the launch used 1 node, not 2",
+        *(None, None),
+    ]
+    rows = bundle_data.launches.with_columns(reason=pl.Series(reasons))
+    lines = [line for line in words(replace(bundle_data, launches=rows)) if "Mism" in line]
+    first = reasons[0].removeprefix("mismatch: ")
+    assert lines == [
+        f"Mismatch: {first}; 2 more attempts like this, all with {sick}.",
+        "Mismatch: the launch used 1 node, not 2.",
+    ]
 
 
 def between(tree: Any, number: int, hosts: tuple[str, str], **facts: Any) -> None:

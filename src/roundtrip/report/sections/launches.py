@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -12,6 +12,7 @@ import polars as pl
 from roundtrip.measure import completion, identity, scheduler_log
 from roundtrip.measure.bundle_rows import STATUSES
 from roundtrip.measure.completion import Counts, count_launches
+from roundtrip.measure.pseudonyms import PSEUDONYM
 from roundtrip.report import labels, units
 from roundtrip.report.blocks import (
     Answer,
@@ -47,9 +48,11 @@ _FACTS = Facts(
 )
 #: The plan of a campaign that compares nodes.
 _PAIRS = "pairs.json"
-#: Maximum distinct mismatches among the answers; the section lists all.
+#: Maximum kinds of mismatches among the answers; the section lists all.
 _MOST_MISMATCHES = 3
 _NUMBER = re.compile(r"[+-]?\d+(\.\d+)?")
+#: The part of a mismatch that differs between alike ones.
+_SIDE = re.compile(rf"rank \d+|{PSEUDONYM}|,")
 _MISMATCH = re.compile(rf"{identity.MISMATCH}.*?(?=; last words: |$)")
 QUESTION = "Did every launch complete?"
 _TONES: dict[str, Tone] = {
@@ -138,14 +141,20 @@ def _faults(data: Data) -> Iterator[Answer]:
 
 
 def _mismatches(data: Data) -> Iterator[Answer]:
-    """The distinct mismatches (`identity`) among the reasons of launches."""
+    """The mismatches (`identity`) among the reasons of launches, those of the same words once."""
     reasons = data.launches["reason"].drop_nulls()
-    matches = filter(None, map(_MISMATCH.search, reasons))
-    mismatches = dict.fromkeys(match[0].removeprefix(identity.MISMATCH) for match in matches)
-    for mismatch in list(mismatches)[:_MOST_MISMATCHES]:
-        yield answer("Mismatch: ", f"{mismatch}.", "bad")
-    if len(mismatches) > _MOST_MISMATCHES:
-        rest = units.plural(len(mismatches) - _MOST_MISMATCHES, "more mismatch")
+    groups: dict[tuple[str, ...], list[str]] = defaultdict(list)
+    for match in filter(None, map(_MISMATCH.search, reasons)):
+        mismatch = match[0].removeprefix(identity.MISMATCH)
+        groups[tuple(sorted(_SIDE.sub("", mismatch).split()))].append(mismatch)
+    for first, *others in list(groups.values())[:_MOST_MISMATCHES]:
+        nodes = [set(re.findall(PSEUDONYM, mismatch)) for mismatch in (first, *others)]
+        common = ", ".join(sorted(set.intersection(*nodes)))
+        where = f", all with {common}" if common else ""
+        alike = f"; {units.plural(len(others), 'more attempt')} like this{where}" if others else ""
+        yield answer("Mismatch: ", f"{first}{alike}.", "bad")
+    if len(groups) > _MOST_MISMATCHES:
+        rest = units.plural(len(groups) - _MOST_MISMATCHES, "more kind")
         yield answer("Mismatch: ", f"{rest}, with the launches.", "bad")
 
 
