@@ -26,7 +26,7 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
     },
     "Measure": {
         "run": ("run", "Run a campaign, and publish its report."),
-        "ab": ("compare", "Launch two toolchains in turn until each claim is decided."),
+        "ab": ("ab", "Launch two toolchains in turn until each claim is decided."),
         "bisect": ("cause", "Find the first slow version between two."),
         "blame": ("cause", "Find which of the facts that differ made a step."),
     },
