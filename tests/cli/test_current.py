@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -161,10 +162,18 @@ def test_the_shell_completes_sites_and_campaigns() -> None:
     assert current.campaigns("smo") == ["smoke"]
 
 
-@pytest.mark.parametrize(
-    "command",
-    ["run", "report", "compare", "ab", "history", "nodes", "bisect", "site check", "doctor"],
-)
+def every_command() -> Iterator[str]:
+    """Each command, or the commands of a group, without the hidden ones."""
+    group: Any = get_group(app)
+    for name in NAMES:
+        command = group.get_command(None, name)
+        inner = getattr(command, "commands", {})
+        yield from (f"{name} {word}" for word, item in inner.items() if not item.hidden)
+        if not inner:
+            yield name
+
+
+@pytest.mark.parametrize("command", every_command())
 def test_help_ends_with_examples_that_the_command_takes(
     command: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -146,7 +146,12 @@ def bisect(
     raise typer.Exit(2 if is_step is None else int(is_step))
 
 
-@app.command()
+@app.command(
+    epilog=common.examples(
+        "blame 5b432dfba2a1                a series, by the key in its link",
+        "blame 5b432dfba2a1 --budget 1h",
+    ),
+)
 def blame(
     context: typer.Context,
     series: Annotated[str, typer.Argument(help="Text in the name of the series, in any case.")],

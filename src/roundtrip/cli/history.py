@@ -307,7 +307,11 @@ def _record(
     }
 
 
-@app.command()
+@app.command(
+    epilog=common.examples(
+        "calibrate local nightly",
+    ),
+)
 def calibrate(
     site: common.SITE,
     campaign: common.CAMPAIGN = None,

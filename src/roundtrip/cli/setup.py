@@ -29,7 +29,11 @@ _STYLES = {"ok": "green", "warn": "yellow", "impossible": "bold red"}
 _SHIPPED_FOLDER = Path(studies.__file__).parents[1] / "shipped"
 
 
-@app.command()
+@app.command(
+    epilog=common.examples(
+        "init mycampaign      then: cd mycampaign",
+    ),
+)
 def init(folder: Annotated[Path, typer.Argument(help="A new folder, or an empty one.")]) -> None:
     """Lay out a campaign folder: campaigns, checks, sites, programs, and Spack's environment.
 
@@ -83,7 +87,12 @@ def doctor(
         raise typer.Exit(1)
 
 
-@app.command()
+@app.command(
+    epilog=common.examples(
+        "toolchains                         those of campaign smoke",
+        "toolchains openmpi50-boost188      only this one",
+    ),
+)
 def toolchains(
     names: Annotated[
         list[str] | None,
@@ -158,7 +167,7 @@ study_app = typer.Typer(no_args_is_help=True, help="List the studies, or begin a
 app.add_typer(study_app, name="study")
 
 
-@study_app.command("list")
+@study_app.command("list", epilog=common.examples("study list"))
 def list_studies() -> None:
     """Name, title and question of each study, in the order of the report."""
     table = Table("study", "title", "question", box=None, pad_edge=False)
@@ -167,7 +176,12 @@ def list_studies() -> None:
     common.show(table)
 
 
-@study_app.command("new")
+@study_app.command(
+    "new",
+    epilog=common.examples(
+        "study new barrier",
+    ),
+)
 def new_study(
     name: Annotated[str, typer.Argument(help="Lower-case name, as in checks/<name>/.")],
 ) -> None:

@@ -156,7 +156,11 @@ def _verify(revision: Path) -> None:
     typer.echo(f"verified: rebuilt byte for byte; {signature_check.sentence}")
 
 
-@app.command()
+@app.command(
+    epilog=common.examples(
+        "collect runs/smoke/local/2026-11-27T01-00-00Z",
+    ),
+)
 def collect(
     run_dir: Annotated[Path, typer.Argument(help="runs/<campaign>/<site>/<start>/")],
 ) -> None:
@@ -169,7 +173,13 @@ def collect(
     typer.echo(f"bundle: {bundle.build(run_dir, tell=warn)}")
 
 
-@app.command("publish")
+@app.command(
+    "publish",
+    epilog=common.examples(
+        "publish reports/nightly --to /srv/www --preview",
+        "publish reports/nightly --to /srv/www",
+    ),
+)
 def publish_reports(
     places: Annotated[
         list[Path],
@@ -233,7 +243,13 @@ def _preview(revisions: Sequence[Path], to: Path) -> bool:
     return is_refused
 
 
-@app.command("import")
+@app.command(
+    "import",
+    epilog=common.examples(
+        "import perflogs --site local",
+        "import output/results.db --site local",
+    ),
+)
 def bring(
     places: Annotated[
         list[Path], typer.Argument(help="Performance logs, reports, databases, or folders of them.")
@@ -293,7 +309,12 @@ def _zone(name: str) -> datetime.tzinfo:
         raise UserError(f"--timezone {name!r}: right is a name such as Europe/Berlin") from None
 
 
-@app.command("schema")
+@app.command(
+    "schema",
+    epilog=common.examples(
+        "schema history",
+    ),
+)
 def print_schema(
     command: Annotated[str, typer.Argument(metavar="COMMAND", help=f"One of {_OUTPUTS}.")],
 ) -> None:

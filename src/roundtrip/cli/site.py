@@ -89,7 +89,12 @@ def _try(site: Site, write: bool, status: int, old_lines: tuple[live.Line, ...] 
     )
 
 
-@site_app.command()
+@site_app.command(
+    epilog=common.examples(
+        "site new mycluster",
+        "site new mycluster --partition batch",
+    ),
+)
 def new(
     name: Annotated[str, typer.Argument(help="Name of the new folder in site-configs/.")],
     partition: Annotated[
@@ -113,7 +118,7 @@ def new(
     typer.echo(f"\nwrote {folder}: go through its README.md, then `roundtrip site check {name}`")
 
 
-@site_app.command()
+@site_app.command(epilog=common.examples("site lock spack.lock"))
 def lock(
     file: Annotated[
         Path | None, typer.Argument(help="Default: the active Spack environment's.")

@@ -247,8 +247,9 @@ def pure_number(value: float, digits: int = 3) -> Quantity:
 
 
 def amount(value: float, unit: str, digits: int = 3) -> Quantity:
-    """An amount that prints its unit."""
-    return Quantity(value=value, unit=unit, digits=digits, says_unit=True)
+    """An amount that prints its unit, if it has one to print."""
+    says_unit = unit not in UNPRINTED_UNITS
+    return Quantity(value=value, unit=unit, digits=digits, says_unit=says_unit)
 
 
 def change(ratio: float, low: float | None = None, high: float | None = None) -> Quantity:

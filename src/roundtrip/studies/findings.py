@@ -29,6 +29,8 @@ OPEN = str(Verdict.CANNOT_TELL)
 _TONES: tuple[Tone, ...] = ("good", "plain", "warn", "bad")
 Evidence = tuple[tuple[int, ClaimVerdict], ...]
 _MOST_NAMED = 3
+#: Maximum names in the finding on a statement of a study.
+_MOST_LISTED = 8
 _NBSP = "\N{NO-BREAK SPACE}"
 
 
@@ -333,7 +335,7 @@ def _sizes_by_panel(points: Sequence[VerdictAt]) -> dict[str, list[int]]:
 def names_or_count(names: Sequence[str], count: int) -> str:
     """The names if they are few; otherwise their number of `count`: ``7 of 16``."""
     unique_names = dict.fromkeys(names)
-    is_few = len(unique_names) <= _MOST_NAMED
+    is_few = len(unique_names) <= _MOST_LISTED
     return ", ".join(unique_names) if is_few else f"{len(names)} of {count}"
 
 

@@ -133,3 +133,17 @@ def test_the_headline_has_round_trips_of_the_apps_that_gain_most_and_least() -> 
     assert values["value"].to_list() == pytest.approx([5 / 17, 34 / 17, 34.0, 5.0])
     assert values["unit"].to_list() == ["ratio", "ratio", "µs", "µs"]
     assert values["size_bytes"].to_list() == [None, None, 40800, 40800]
+
+
+def test_an_app_that_is_worst_on_one_mpi_alone_is_in_the_headline() -> None:
+    """FFT is bad on one MPI, which has fewer launches; MG is never so bad, but worse in the mean."""
+    times = {"NAS_MG_x": [34.0] * 7, "FFT": [85.0] * 3 + [17.0] * 4, "NAS_LU_x": [5.0] * 7}
+    frames = [
+        frame(
+            {"manual": BY_HAND, "mpi_ddt": {"communication": [seconds]}}, f"{app}/original"
+        ).with_columns(launch=pl.lit(f"{app} {number}"))
+        for app, app_times in times.items()
+        for number, seconds in enumerate(app_times)
+    ]
+    values = ddtbench.headline(pl.concat(frames).lazy())
+    assert {name.rpartition(", ")[2] for name in values["what"]} == {"NAS_LU_x", "FFT"}

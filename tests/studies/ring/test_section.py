@@ -136,8 +136,8 @@ def said(section: Part) -> dict[str, tuple[str, str, str]]:
 
 def test_every_figure_of_the_study_stands_beside_ours() -> None:
     rows = said(part(ring_data(TRUTH | {"pvm": (5e-6, 6e-10)})))
-    assert len(rows) == 13
-    measured_rows = {key: row for key, row in rows.items() if row[1] != "not measured"}
+    assert len(rows) == 15
+    measured_rows = {k: row for k, row in rows.items() if not row[1].startswith("not measured")}
     *reasons, constant, linear, larger, rate, gain = measured_rows.values()
     assert [row[2] for row in reasons] == ["holds", "holds in part", "does not hold"]
     assert (constant[0], constant[2]) == ("2.8\xa0µs", "constant")
@@ -194,7 +194,7 @@ def constant_verdict(ring: Data) -> str:
 
 
 def test_what_the_study_says_is_open_where_the_intervals_do_not_tell() -> None:
-    verdicts = [row[2] for row in said(part(ring_data(TRUTH, launches=5))).values()][3:]
+    verdicts = [row[2] for row in said(part(ring_data(TRUTH, launches=5))).values()][4:]
     # The constant time, the linear bandwidth, larger regions, and the gain over MPI.
     assert [verdict for verdict in verdicts if verdict] == ["open"] * 4
     variants = {name: times for name, times in TRUTH.items() if name != "cache-line"}

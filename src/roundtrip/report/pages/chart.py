@@ -25,7 +25,7 @@ from roundtrip.report.blocks import Figure
 from roundtrip.report.nights import Line, NightVerdicts, subjects
 from roundtrip.report.pages.series import Point, changes_of_series, display_unit
 from roundtrip.report.plot import CHANGE, NOTE, STEP, Curve, Event, Plot, Scale, View
-from roundtrip.report.units import Unit
+from roundtrip.report.units import UNPRINTED_UNITS, Unit
 
 PARTS = 20_000
 NO_END = 65_535
@@ -70,7 +70,7 @@ def _packed(
     return {
         "key": series.key,
         "environ": series.environ,
-        "unit": unit,
+        "unit": "" if unit in UNPRINTED_UNITS else unit,
         "factor": factor,
         "night": _runs(verdicts.calendar.index(point.night) for point in points),
         "median": _base64(_upper(medians.astype("<f4"))),

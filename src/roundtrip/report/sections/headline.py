@@ -21,7 +21,7 @@ from roundtrip.studies.study import Study
 #: Maximum rows and toolchain columns of a headline.
 _MOST_ROWS, _MOST_TOOLCHAINS = 14, 4
 #: Maximum quantities of a study in the answers.
-_MOST_QUANTITIES = 3
+_MOST_QUANTITIES = 4
 #: The mark of a value of which every launch was disturbed.
 _DISTURBED = " *"
 _DIRECTIONS = {True: "lower is better", False: "higher is better"}

@@ -88,6 +88,11 @@ class Race:
         return min(ratios) - 1
 
     @property
+    def lead(self) -> float:
+        """As `margin`; 0 without a winner."""
+        return self.margin if self.winner else 0.0
+
+    @property
     def outcome(self) -> str:
         """The winner's environment, "on par" or "open"."""
         if self.winner:
@@ -198,9 +203,16 @@ def _race_answers(
             where = f"every comparison is open{kinds}"
         elif len(places) == len(all_races) > 1:
             where = f"everywhere{kinds}"
-        elif len({quantity for quantity, _ in places}) > MOST_PLACES or disputed & {*places}:
+        elif disputed & {*places}:
             # A place where another race has another outcome would contradict its sentence.
             where = f"in {len(places)} of {comparisons}{kinds}"
+        elif len({quantity for quantity, _ in places}) > MOST_PLACES:
+            clearest = sorted(outcomes[name], key=lambda race: race.lead, reverse=True)
+            names = [
+                (quantities[race.setting, race.quantity], race.size_bytes)
+                for race in clearest[:MOST_PLACES]
+            ]
+            where = f"for {_places(names)}, and {len(places) - MOST_PLACES} more"
         else:
             where = f"for {_places(places)}"
         if name not in _SENTENCES:
@@ -254,11 +266,13 @@ def top_tables(all_races: Sequence[Race], titles: Mapping[str, str]) -> tuple[Ta
 def race_tables(all_races: Sequence[Race], titles: Mapping[str, str]) -> tuple[Table, ...]:
     """Return a table for each study: a row for each quantity and a column for each size.
 
+    Rows of more ranks than processors come last.
     If each quantity has only one size, the row names the size.
     """
     studies = dict.fromkeys(race.setting.study for race in all_races)
+    ordered = sorted(all_races, key=lambda race: race.is_oversubscribed)
     return tuple(
-        _race_table([race for race in all_races if race.setting.study == study], titles)
+        _race_table([race for race in ordered if race.setting.study == study], titles)
         for study in studies
     )
 

@@ -60,7 +60,7 @@ function remark(series, one) {
 
 // The numbers of the figure, the newest night first.
 function numbers({ series, points }) {
-  const heads = ["Night", "Number", `Median, ${series.unit}`, "Low", "High", "Launches", "Disturbed", "Nodes", "Remark"];
+  const heads = ["Night", "Number", `Median${series.unit && `, ${series.unit}`}`, "Low", "High", "Launches", "Disturbed", "Nodes", "Remark"];
   return [heads, ...points.map((one) => {
     const link = data.reports[one.night], name = data.nights[one.night];
     return [link ? element("a", { href: link }, name) : name, `${one.night + 1}`, number(one.median, 4), number(one.low, 4), number(one.high, 4),

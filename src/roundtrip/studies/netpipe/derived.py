@@ -112,7 +112,7 @@ STATEMENTS = (
     ),
     Statement(
         "Overall performance for derived data types is significantly worse than for fundamental "
-        "data types, but the bottleneck is in the underlying MPI implementation itself.",
+        "data types.",
         "MPI: datatypes against bytes",
         "mpi-datatype",
         "mpi",

@@ -178,6 +178,14 @@ def _published_cell(statement: Statement, size: int) -> Cell:
     return Cell(("about ", Quantity(value=ratio, unit=Unit.RATIO, digits=2)))
 
 
+_BOTTLENECK = (
+    "“the bottleneck is in the underlying MPI implementation itself”: datatypes of Boost.MPI "
+    "against MPI's"
+)
+_WORST_CASE = (
+    "“This particular instance is the worst possible case for Boost.MPI, because we are "
+    "serializing millions of individual characters.”"
+)
 _CONCLUSION = (
     "“Overall, the additional abstraction provided by Boost.MPI does not impair its performance.”"
 )
@@ -196,8 +204,26 @@ def study_table(all_findings: Sequence[Sequence[Finding]]) -> Table:
             else units.NO_VALUE
         )
         rows.append((f"“{statement.words}”", number, _joint_cell(_line(group), group)))
+    boost_types = [group[1] for group in all_findings]
+    rows.insert(3, (_BOTTLENECK, units.NO_VALUE, _joint_cell(_line(boost_types), boost_types)))
+    rows.append((_WORST_CASE, units.NO_VALUE, _worst_case(all_findings)))
     rows.append((_CONCLUSION, units.NO_VALUE, _conclusion(all_findings)))
     return display.study_table(rows)
+
+
+def _worst_case(all_findings: Sequence[Sequence[Finding]]) -> Cell:
+    """Serialized characters against the other three comparisons, over all panels and sizes."""
+    serialized = [ratio for group in all_findings for ratio in group[3].ratios]
+    others = [ratio for group in all_findings for finding in group[:3] for ratio in finding.ratios]
+    if not serialized or not others:
+        return display.NOT_MEASURED
+    mark = labels.mark(group[3].panel.kind for group in all_findings)
+    words = (
+        f"{units.ratio_range_text(serialized)} times the bandwidth of MPI; every other comparison "
+        f"has {units.ratio_range_text(others)} times{mark}."
+    )
+    is_worst = max(serialized) < min(others)
+    return Cell(words, "good" if is_worst else "plain", AGREES if is_worst else DIFFERS)
 
 
 def _conclusion(all_findings: Sequence[Sequence[Finding]]) -> Cell:

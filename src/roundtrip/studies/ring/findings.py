@@ -18,7 +18,6 @@ from roundtrip.studies.findings import (
     Comparison,
     Evidence,
     comparison,
-    names_or_count,
     worst_tone,
 )
 from roundtrip.studies.ring import REGION, REGION_UDP, STUDY, Thresholds, derived
@@ -156,7 +155,7 @@ def _reason_answers(group: Sequence[Finding]) -> Iterator[Answer]:
         by_outcome.setdefault(finding.sentence, []).append(finding)
     for outcome, findings_ in by_outcome.items():
         is_split = len(by_outcome) > 1
-        where = f" for {names_or_count(names[outcome], len(group))}" if is_split else ""
+        where = f" for {', '.join(dict.fromkeys(names[outcome]))}" if is_split else ""
         yield Answer((f"{reason}: {outcome}{where}.",), worst_tone(f.tone for f in findings_))
 
 

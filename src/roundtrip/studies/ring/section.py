@@ -38,6 +38,8 @@ from roundtrip.studies.ring.findings import (
 )
 from roundtrip.studies.study import Claim
 
+_NO_PROGRAMS = Cell("not measured: the ring passes regions, and runs no application", "muted")
+
 
 def study_table(
     curves: Curves,
@@ -56,7 +58,19 @@ def study_table(
     hybrid = [panel for panel in panels if panel.shared_passes and panel.network_passes]
     return display.study_table(
         (
+            (
+                "“many programs will communicate much more efficiently than if written using "
+                "interfaces like MPI or PVM”",
+                units.NO_VALUE,
+                _NO_PROGRAMS,
+            ),
             *reasons,
+            (
+                "“The overhead of processing the type can … in some other cases [be] performed "
+                "concurrently with other communication”",
+                units.NO_VALUE,
+                display.NOT_MEASURED,
+            ),
             (
                 "“the time to “pass” a region is a constant …, and completely independent of the "
                 "region size”: two processes on two processors",
