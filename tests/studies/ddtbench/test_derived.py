@@ -136,7 +136,7 @@ def test_the_headline_has_round_trips_of_the_apps_that_gain_most_and_least() -> 
 
 
 def test_an_app_that_is_worst_on_one_mpi_alone_is_in_the_headline() -> None:
-    """FFT is bad on one MPI, which has fewer launches; MG is never so bad, but worse in the mean."""
+    """FFT is bad on one MPI with fewer launches; MG is never so bad, but worse in the mean."""
     times = {"NAS_MG_x": [34.0] * 7, "FFT": [85.0] * 3 + [17.0] * 4, "NAS_LU_x": [5.0] * 7}
     frames = [
         frame(
