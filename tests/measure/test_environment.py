@@ -14,6 +14,7 @@ from support.launches import leave
 
 from roundtrip.errors import UserError
 from roundtrip.measure import bundle, environment
+from roundtrip.measure.launches import scan
 from roundtrip.measure.matrix import ExpectedCase, Matrix
 from roundtrip.measure.outcome import Outcome
 from roundtrip.report import data
@@ -128,7 +129,7 @@ def test_a_program_that_is_replaced_between_rounds_ends_the_run(
 
     campaign = begun(player)
     assert campaign.run()
-    assert sum(campaign.passed().values()) == 4, "of two rounds; a third would mix two programs"
+    assert sum(campaign.passed().values()) == 2, "of the first round; the second is of both"
     message = f"mismatch: program netpipe ({program}) has changed since the run began: sha256 "
     assert campaign.tree.state["stopped"].startswith(message)
     assert not Outcome.from_tree(campaign.tree).is_complete
@@ -154,11 +155,31 @@ def test_a_library_of_the_program_that_is_replaced_between_rounds_ends_the_run(
 
     campaign = begun(player)
     assert campaign.run()
-    assert sum(campaign.passed().values()) == 4, "of two rounds; a third would mix two libraries"
+    assert sum(campaign.passed().values()) == 2, "of the first round; the second is of both"
     message = f"mismatch: library {library.name} ({library}) has changed since the run began: sha"
     assert campaign.tree.state["stopped"].startswith(message)
+    failed = [launch for launch in scan(campaign.tree.path) if launch.status == "failed"]
+    assert len(failed) == 2 and all(launch.reason.startswith(message) for launch in failed)
     with pytest.raises(UserError, match=r"mismatch: library libmpi\.so\.40\.1 \S+ has changed"):
         environment.require_unchanged(campaign.tree, tmp_path / "night.toml")
+
+
+def test_a_library_that_is_replaced_in_the_last_round_fails_its_launches(
+    begun: Any, program: Path, linked: Path, tmp_path: Path
+) -> None:
+    library = tmp_path / "lib" / "libmpi.so.40.1"
+    linked.replace(program)
+
+    def player(case: Any, folder: Path, attempts: int) -> None:
+        leave(case, folder)
+        if attempts == 2:
+            library.write_bytes(library.read_bytes() + b"another")
+
+    campaign = begun(player)
+    campaign.run()
+    outcome = Outcome.from_tree(campaign.tree)
+    assert sum(campaign.passed().values()) == 4 and not outcome.is_complete
+    assert any("has changed since the run began" in line for line in outcome.failures)
 
 
 def test_a_link_that_leads_to_another_library_is_a_change(

@@ -286,3 +286,12 @@ def test_any_allocation_is_read_or_refused(tmp_path_factory: Any, content: bytes
     (folder / identity.ALLOCATION).write_bytes(b"SLURM_JOB_NODELIST=" + content)
     with contextlib.suppress(UserError):
         assert all(isinstance(node, str) for node in Allocation.read(folder).nodes)
+
+
+def test_clock_sources_of_two_nodes_that_differ() -> None:
+    record = run()
+    for node, source in zip(record["nodes"], ("tsc", "hpet"), strict=True):
+        node["clock_source"] = source
+    assert judge(record, PLAIN_CASE) == ("mismatch: node a2 has clock source hpet, node a1 tsc")
+    del record["nodes"][0]["clock_source"]
+    assert judge(record, PLAIN_CASE) == ""

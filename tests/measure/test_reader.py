@@ -11,7 +11,7 @@ import sqlite3
 import subprocess
 import sys
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC
 from pathlib import Path
 
@@ -178,15 +178,15 @@ def _database(file: Path) -> None:
     connection.close()
 
 
-def _table(file: Path) -> None:
+def _table(file: Path, name: str = "samples", rows: int = 2_000_000) -> None:
     tree = Tree(file / "run", launches=2, sizes=[1, 1024], samples=3).write()
     bundle_path = bundle.build(tree.path)
-    small_table = pl.read_parquet(bundle_path / "samples.parquet")
-    large_table = pl.select(
-        pl.repeat(small_table[name][0], 2_000_000, dtype=small_table[name].dtype).alias(name)
-        for name in small_table.columns
+    table_file = bundle_path / f"{name}.parquet"
+    small_table = pl.read_parquet(table_file)
+    large_table = pl.concat([small_table.head(1)] * 1000).select(
+        pl.all().repeat_by(rows // 1000).explode()
     )
-    large_table.write_parquet(bundle_path / "samples.parquet", row_group_size=2_000_000)
+    large_table.write_parquet(table_file, row_group_size=rows)
     facts = files.read_json(bundle_path / manifest.FILE_NAME)
     (bundle_path / manifest.FILE_NAME).unlink()
     manifest.write(bundle_path, {name: facts[name] for name in facts if name != "files"})
@@ -212,6 +212,7 @@ BOMBS: dict[str, tuple[Callable[[Path], None], str]] = {
         "more than 6.. MiB of memory",
     ),
     "Check.log.gz": (_gzip(HEAD, b"x\n"), "more than 6.. MiB of memory"),
+    "Wide.log.gz": (_gzip(HEAD + ROW.rstrip(b"\n"), b"x", b"\n"), "more than 6.. MiB of memory"),
     "results.db": (_database, "string or blob too big"),
     "tree": (_table, "2000112 rows; right are at most"),
     "objects": (_objects, "more than 91. MiB of memory"),
@@ -241,6 +242,26 @@ def test_a_command_on_a_bomb_takes_little(tmp_path: Path, name: str) -> None:
     if name in ("tree", "objects"):
         file = "**/manifest.json" if name == "tree" else "*/state.json"
         command = ["report", str(next(place.glob(file)).parent)]
+    status, output, peak_kb, seconds = _measured(command, tmp_path)
+    (line,) = output.splitlines()
+    assert status == 2
+    assert name in line and re.search(reason, line)
+    assert 50_000 < peak_kb < 1_000_000
+    assert seconds < 10
+
+
+@pytest.mark.nightly
+def test_a_small_file_with_as_many_rows_as_are_right_takes_little(tmp_path: Path) -> None:
+    _table(tmp_path / "tree", "points", reader.ROWS)
+    (file,) = tmp_path.glob("**/points.parquet")
+    assert file.stat().st_size < 1 << 20
+    _, _, peak_kb, seconds = _measured(["report", str(file.parent)], tmp_path)
+    assert 50_000 < peak_kb < 1_000_000
+    assert seconds < 10
+
+
+def _measured(command: Sequence[str], tmp_path: Path) -> tuple[int, str, int, float]:
+    """(Exit status, output, peak memory of a process, kB, processor seconds) of a command."""
     program = "import sys; from roundtrip.cli import main; sys.argv[0] = 'roundtrip'; main()"
     words = [sys.executable, "-c", program, *command]
     reports, state = str(tmp_path / "reports"), str(tmp_path / "state")
@@ -253,8 +274,4 @@ def test_a_command_on_a_bomb_takes_little(tmp_path: Path, name: str) -> None:
         check=True,
     )
     status, output, peak_kb, seconds = json.loads(process.stdout)
-    (line,) = output.splitlines()
-    assert status == 2
-    assert name in line and re.search(reason, line)
-    assert 50_000 < peak_kb < 1_000_000
-    assert seconds < 10
+    return status, output, peak_kb, seconds

@@ -140,6 +140,7 @@ def fault(case: Record, run: Record, allocation: Allocation | None, moved_bytes:
     ranks: Sequence[Record] = run.get("identity") or ()
     problem = (
         _rank_fault(ranks)
+        or _clock_fault(run)
         or _toolchain_fault(case, ranks)
         or _library_fault(case, ranks)
         or _argument_fault(case, run, ranks)
@@ -200,6 +201,19 @@ def _rank_fault(ranks: Sequence[Record]) -> str:
             first, second = ranks[0].get(name), other.get(name)
             if first != second:
                 return f"{_who(other)} {words} {_shown(second)}, {_who(ranks[0])} {_shown(first)}"
+    return ""
+
+
+def _clock_fault(run: Record) -> str:
+    """Whether two nodes take the time from different sources: the times of ranks would differ."""
+    nodes = [node for node in run.get("nodes") or () if node.get("clock_source")]
+    for other in nodes[1:]:
+        first, second = nodes[0]["clock_source"], other["clock_source"]
+        if first != second:
+            return (
+                f"node {other['host']} has clock source {_shown(second)}, "
+                f"node {nodes[0]['host']} {_shown(first)}"
+            )
     return ""
 
 

@@ -31,6 +31,8 @@ from roundtrip.measure import (
 from roundtrip.measure.completion import SessionReport, TestCase
 from roundtrip.measure.launch import Launch, Status
 
+#: The file of a session during which a pinned file changed; its text says which.
+CHANGE_FILE = "change.txt"
 #: ReFrame's folders: <system>/<partition>/<toolchain>/<launch>.
 _LEVELS = 4
 #: Bytes that are read of standard error: a trace of each rank follows the first failure.
@@ -143,6 +145,25 @@ class _Session:
     down_nodes: Mapping[str, tuple[str, ...]]
 
     def launches(self) -> Iterator[Launch]:
+        """The launches; all failed if a pinned file changed while they ran."""
+        change = self._change()
+        for item in self._launches():
+            if change and item.status in ("passed", "partial"):
+                yield replace(item, status="failed", reason=change, disturbances=(), digest="")
+            else:
+                yield item
+
+    def _change(self) -> str:
+        """The change of a pinned file during this session; "" without one."""
+        file = self.folder / CHANGE_FILE
+        if not file.is_symlink() and not file.exists():
+            return ""
+        try:
+            return printable(files.read_text_in_tree(file, self.root)) or CHANGE_FILE
+        except UserError as error:
+            return printable(error.message)
+
+    def _launches(self) -> Iterator[Launch]:
         seen: set[tuple[str, str]] = set()
         for part in ("output", "stage"):
             for folder, refusal in files.folders_in_tree(self.folder / part, _LEVELS):

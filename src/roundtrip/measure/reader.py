@@ -8,6 +8,7 @@ large texts are read here.  A UserError names the file and the limit.
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import gc
 import importlib
 import io
@@ -39,11 +40,14 @@ MEMORY, MEMORY_PER_BYTE, MOST_MEMORY = 640 << 20, 32, 4 << 30
 #: Memory per byte of JSON; Python needs 3 for what workloads and ReFrame write, 21 for ``[],[],``.
 JSON_PER_BYTE = 6
 SECONDS, SECONDS_PER_BYTE = 6, 0.25e-6
-ROWS, ROWS_PER_BYTE = 1 << 20, 1
+ROWS, ROWS_PER_BYTE = 1 << 19, 1
 #: Variable with a factor of all limits, for a site with larger files.
 FACTOR = "ROUNDTRIP_READER_FACTOR"
 #: Timeout of an answer, seconds, in case a file system hangs.
 _ANSWER_TIMEOUT_S = 180.0
+#: A decoder that gets no more memory may deadlock: seconds without processor time, and its share of
+#: the limit of memory, from which on it counts as such.
+_STALL_S, _STALL_SHARE = 2.0, 0.9
 #: Timeout of the end of the process after its last job, seconds.
 _EXIT_TIMEOUT_S = 1.0
 _TABLES, _OBJECTS = "roundtrip.measure.reader:tables", "roundtrip.measure.reader:objects"
@@ -56,6 +60,7 @@ _JSON_FILES = (
 )
 _LITTLE_JSON = 1 << 22
 _PROGRAM = "from roundtrip.measure import reader; reader.serve()"
+_PR_SET_PDEATHSIG = 1
 _GOOD, _BAD, _END = b"+", b"-", b"."
 _LENGTH = 8
 
@@ -124,6 +129,7 @@ class Reader:
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
         self._errors: IO[bytes] | None = None
+        self._memory = MOST_MEMORY
 
     def __enter__(self) -> Reader:
         return self
@@ -153,6 +159,7 @@ class Reader:
             for part in (json.dumps(job).encode("utf-8", "surrogateescape"), content):
                 stream.write(len(part).to_bytes(_LENGTH, "big") + part)
             stream.flush()
+            self._memory = limits.memory
             while (kind := self._receive(1)) != _END:
                 answer = self._receive(int.from_bytes(self._receive(_LENGTH), "big"))
                 if kind == _BAD:
@@ -161,7 +168,7 @@ class Reader:
                 yield answer
                 number += 1
             self._receive(_LENGTH)
-        except (BrokenPipeError, EOFError, TimeoutError) as error:
+        except (BrokenPipeError, EOFError, MemoryError, TimeoutError) as error:
             raise UserError(self._why(error, limits), files[number]) from None
 
     def _begin(self) -> IO[bytes]:
@@ -181,10 +188,19 @@ class Reader:
     def _receive(self, count: int) -> bytes:
         assert self._process is not None and self._process.stdout is not None  # noqa: S101  as above
         stream, parts = self._process.stdout.fileno(), []
-        deadline = time.monotonic() + _ANSWER_TIMEOUT_S
+        start = stall = time.monotonic()
+        used = -1
         while count:
-            if not select.select([stream], [], [], max(0.0, deadline - time.monotonic()))[0]:
-                raise TimeoutError
+            if not select.select([stream], [], [], _STALL_S / 4)[0]:
+                now, before = time.monotonic(), used
+                used, data = _usage(self._process.pid)
+                if used != before or data < _STALL_SHARE * self._memory:
+                    stall = now
+                if now - stall > _STALL_S:
+                    raise MemoryError
+                if now - start > _ANSWER_TIMEOUT_S:
+                    raise TimeoutError
+                continue
             part = os.read(stream, min(count, 1 << 20))
             if not part:
                 raise EOFError
@@ -197,6 +213,8 @@ class Reader:
         status, words = self._end()
         if isinstance(error, TimeoutError):
             return f"reading it takes more than {_ANSWER_TIMEOUT_S:g} s: is its file system away?"
+        if isinstance(error, MemoryError) or b"MemoryError" in words:
+            return _too_much_memory(limits)
         if status == -signal.SIGXCPU:
             return f"reading it takes more than {limits.seconds} s of processor time; {_raise()}"
         if b"memory allocation of" in words or status == -signal.SIGKILL:
@@ -223,6 +241,16 @@ class Reader:
         words = errors.read(1 << 16)
         errors.close()
         return status, words
+
+
+def _usage(process: int) -> tuple[int, int]:
+    """Processor time, clock ticks, and data segment, bytes, of a process; 0 if it has ended."""
+    try:
+        ticks = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[11:13]
+        pages = int(Path(f"/proc/{process}/statm").read_text().split()[5])
+    except (OSError, ValueError):
+        return 0, 0
+    return sum(map(int, ticks)), pages * resource.getpagesize()
 
 
 def pack(head: Mapping[str, Any], frame: pl.DataFrame) -> bytes:
@@ -261,6 +289,7 @@ def serve() -> None:
     """Answer the jobs on standard input until it ends; the program that `Reader` starts."""
     import polars as pl
 
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     output = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # a library may print to standard output
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -279,7 +308,11 @@ def serve() -> None:
         except UserError as error:
             _send(output, _BAD, error.message.encode("utf-8", "replace"))
         except pl.exceptions.PanicException:
-            _send(output, _BAD, b"its decoder panicked")
+            # Where an allocation fails, too.
+            peak = 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+            is_full = 2 * peak > limits.memory
+            words = _too_much_memory(limits) if is_full else "its decoder panicked"
+            _send(output, _BAD, words.encode())
         else:
             _send(output, _END, b"")
         del answers

@@ -23,7 +23,7 @@ from roundtrip.measure import (
 )
 from roundtrip.measure.campaign_file import Campaign
 from roundtrip.measure.launch import Launch, error_tail
-from roundtrip.measure.launches import scan
+from roundtrip.measure.launches import CHANGE_FILE, scan
 from roundtrip.measure.matrix import ExpectedCase
 from roundtrip.measure.progress import TerminalProgress, duration
 from roundtrip.measure.scheduler import Pauses, Queue
@@ -65,7 +65,7 @@ class Runner:
     def run(self) -> bool:
         """Run rounds until every case has its launches or is given up; False if time ended first.
 
-        The run ends before a launch if a pinned file has changed since it began.
+        The run ends if a pinned file has changed since it began; launches beside the change failed.
 
         A round is the unit of pairing.  It does not begin if it would exceed the time limit, by the
         median length of earlier rounds without builds and waits for Slurm.
@@ -152,8 +152,6 @@ class Runner:
         seconds, lock = 0.0, self.tree.lock_descriptor
         excuses: dict[Key, str] = {}
         for block in self._blocks(items, number):
-            if self._is_changed():
-                break
             start = time.time()
             folder = self.tree.next_session(number)
             seconds += session.run_session(
@@ -164,6 +162,10 @@ class Runner:
                 seconds -= lost_s or 0.0
                 if lost_s is not None:
                     excuses |= dict.fromkeys((item.key for item in block), _NO_ANSWER)
+            if self._is_changed():
+                # Nobody knows which of its launches ran which version.
+                (folder / CHANGE_FILE).write_text(self.tree.state["stopped"])
+                break
             excuses |= self._excused(folder.name)
         new_counts, _ = self._passed()
         failures = {item.key for item in items if new_counts[item.key] == old_counts[item.key]}
