@@ -307,11 +307,11 @@ def serve() -> None:
             _send(output, _BAD, _too_much_memory(limits).encode())
         except UserError as error:
             _send(output, _BAD, error.message.encode("utf-8", "replace"))
-        except pl.exceptions.PanicException:
+        except (OSError, pl.exceptions.PanicException):
             # Where an allocation fails, too.
             peak = 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
             is_full = 2 * peak > limits.memory
-            words = _too_much_memory(limits) if is_full else "its decoder panicked"
+            words = _too_much_memory(limits) if is_full else "its decoder failed"
             _send(output, _BAD, words.encode())
         else:
             _send(output, _END, b"")
