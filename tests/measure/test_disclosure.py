@@ -48,6 +48,10 @@ SECRETS = {
     "toolchain env_vars: path": "/projects/falcon/openmpi",
     "toolchain env_vars: key": "AKIAIOSFODNN7EXAMPLE",
     "compile flags": "/scratch/zquill/include",
+    "compile flags: long option": "/home/zquill/falcon/include",
+    "compile flags: two slashes": "/work-falcon/zquill/lib",
+    "compile flags: out of a public folder": "/home/zquill/inc",
+    "account in a log": "proj-gannet",
     "command line": "--dump=/work-falcon/zquill/out",
     "MPI library string": "zquill@buildhost-falcon",
     "campaign.toml": "ask zquill before 9 am",
@@ -73,13 +77,20 @@ def planted(make_tree: Maker) -> Tree:
     tree = make_tree(launches=3, environs=(ENVIRON,), sizes=[1, 64], samples=2)
     secret = SECRETS.__getitem__
     stage = tree.fail(3, ENVIRON, fail_reason=f"job error: on {secret('reason of a failure')}")
-    (stage / "rfm_job.err").write_text(f"fatal: token {secret('last words of a log')}\n")
+    (stage / "rfm_job.err").write_text(
+        f"fatal: token {secret('last words of a log')}; sbatch -A {secret('account in a log')}\n"
+    )
     for file in tree.path.rglob("output/**/run.json"):
         with content(file) as run:
             run["command"] = ["netpipe", secret("command line")]
             library = secret("MPI library string")
             run["mpi"]["library"] = f"Open MPI v4.1.4, package: Open MPI {library} Distribution"
-            run["compiler"]["flags"] = f"-O3 -I{secret('compile flags')} -L/usr/lib"
+            run["compiler"]["flags"] = (
+                f"-O3 -I{secret('compile flags')} -L/usr/lib "
+                f"-isystem{secret('compile flags: long option')} "
+                f"-L/{secret('compile flags: two slashes')} "
+                f"-I/usr/lib/../..{secret('compile flags: out of a public folder')}"
+            )
             run["nodes"][0]["firmware"] = secret("what a node reports")
             run["points"][0]["parameters"] = secret("point of a workload")
     env = tree.path / "env"
@@ -184,7 +195,8 @@ def test_what_explains_a_change_stays(planted: Tree) -> None:
     bundle_data = data.read(bundle_path)
     row = bundle_data.launches.filter(pl.col("status") == "passed").row(0, named=True)
     assert row["mpi_library"] == "Open MPI v4.1.4, package: Open MPI Distribution"
-    assert re.fullmatch(rf"-O3 -I{DIGEST} -L/usr/lib", row["compiler_flags"])
+    flags = rf"-O3 -I{DIGEST} -L/usr/lib -isystem{DIGEST} -L{DIGEST} -I{DIGEST}"
+    assert re.fullmatch(flags, row["compiler_flags"])
     values = {(subject, name): value for subject, name, value in known(bundle_path)}
     assert values[ENVIRON, "variable UCX_TLS"] == "self,sm"
     for name in ("PATH", "SITE_SWITCH"):
@@ -345,3 +357,19 @@ def test_a_file_in_env_that_is_no_json_stays(tree: Tree) -> None:
 def test_the_name_of_a_library_stays_behind_its_path() -> None:
     text = "rank 1 runs /projects/alice/openmpi/lib/libmpi.so.40.30, not /home/alice/x"
     assert re.fullmatch(rf"rank 1 runs {DIGEST}/libmpi\.so\.40\.30, not {DIGEST}", NAMES.text(text))
+
+
+@pytest.mark.parametrize(
+    ("text", "public_text"),
+    [
+        ("cd '/home/x/My Files/secret' now", "cd '[withheld]' now"),
+        ("srun -w nid001 -n 2 ./x", "srun -w [withheld] -n 2 ./x"),
+        ("sbatch -A proj12 -x nid7 job.sh", "sbatch -A [withheld] -x [withheld] job.sh"),
+        ("pw=hunter22", "pw=[withheld]"),
+        ("-J//home/x/mod -I/usr/include/../../opt/y", "-J[withheld] -I[withheld]"),
+        *((same, same) for same in ("mpirun -x UCX_TLS=rc", "grep -A 3 x", "a // b", "and/or")),
+        *((same, same) for same in ("-L/usr/lib/gcc -I/usr/include/openmpi", "pwd: nothing")),
+    ],
+)
+def test_paths_and_options_in_a_text(text: str, public_text: str) -> None:
+    assert withhold_private(text) == public_text

@@ -40,7 +40,7 @@ _CREDENTIALS = (
     re.compile(r"(?<![a-z0-9+.-])[a-z][a-z0-9+.-]*://[^\s/@]*:[^\s/@]*@[^\s\"'<>]*", re.IGNORECASE),
     re.compile(r"\b(?:basic|bearer|digest|negotiate)\s+([\w.~+/=-]{12,})", re.IGNORECASE),
     re.compile(
-        rf"(?:{_CALLED}|authorization|\bpass)\w*[\"']?\s*[=:]\s*[\"']?([^\s\"',;]{{4,}})",
+        rf"(?:{_CALLED}|authorization|\bpass|\bpw(?![a-z]))\w*[\"']?\s*[=:]\s*[\"']?([^\s\"',;]{{4,}})",
         re.IGNORECASE,
     ),
     re.compile(rf"(?:{_CALLED})[\"']?\s+[\"']?((?=\S*\d)[^\s\"',;]{{6,}})", re.IGNORECASE),
@@ -66,6 +66,8 @@ _PRIVATE = (
         r"(?:[A-Za-z][\w.-]*|\d+\.\d+\.\d+\.\d+|\d{4}-\d\d-\d\dT[\d:]+)"
     ),
     re.compile(rf"{WHO}(?:=|\s+)(\S+)"),
+    re.compile(r"(?<![\w-])-A\s+([A-Za-z][\w-]*)"),
+    re.compile(r"\b(?:salloc|sbatch|srun)\s(?:[^\n;|&]*?\s)?-[wx]\s+([A-Za-z][\w.,\[\]-]*)"),
     re.compile(rf"\b(?:{_NAMES_OF})[\"']?\s*[=:]\s*[\"'(]?([\w.-]+)", re.IGNORECASE),
     re.compile(rf"\b(?:host|hostname){_HOST_WORD}", re.IGNORECASE),
     re.compile(
@@ -76,15 +78,19 @@ _PRIVATE = (
     re.compile(r"\b(?:[0-9a-f]{2}:){5}[0-9a-f]{2}\b", re.IGNORECASE),
     re.compile(r"(?<![\w./~])~[\w.-]*/[^\s:;,\"'()<>=|]+"),
 )
-#: Beginning of an absolute path, also after -I and the like; standard folders are public.
+#: What is before an absolute path: no part of a word, or an option such as -I or -isystem.
+_BEFORE = r"(?:(?<![\w./~-])|(?:(?<=[\s\"',])|^)-{1,2}[A-Za-z]+)"
+#: An absolute path; standard folders are public, unless ``..`` leads out of them.
 _ROOT = (
-    r"(?:(?<![\w./~-])|(?<=[\s\"',]-[BFIL])|(?<=^-[BFIL]))"
-    r"(?!/usr(?![\w./-])|/usr/(?:bin|include|lib(?:32|64|exec)?|sbin|share)(?![\w.-])"
-    r"|/(?:bin|lib(?:32|64)?|sbin)(?![\w.-]))"
+    r"(?!(?!\S*/\.\.(?:[/\s]|\Z))"
+    r"(?:/+usr(?![\w./-])|/+usr/(?:bin|include|lib(?:32|64|exec)?|sbin|share)(?![\w.-])"
+    r"|/+(?:bin|lib(?:32|64)?|sbin)(?![\w.-])))/+[\w.~+-]"
 )
-_PATH = re.compile(rf"{_ROOT}/[\w.~+-][^\s:;,\"'()<>=|\[\]]*")
+_PATH = re.compile(rf"{_BEFORE}({_ROOT}[^\s:;,\"'()<>=|\[\]]*)")
 #: In a title, a slash before a single word begins no path: ``[/b]``, ``latency /bandwidth``.
-_PATH_IN_TITLE = re.compile(rf"{_ROOT}/[\w.~+-][^\s/:;,\"'()<>=|\[\]]*/[^\s:;,\"'()<>=|\[\]]*")
+_PATH_IN_TITLE = re.compile(rf"{_BEFORE}({_ROOT}[^\s/:;,\"'()<>=|\[\]]*/[^\s:;,\"'()<>=|\[\]]*)")
+#: In quotation marks a path may have blanks.
+_QUOTED_PATH = re.compile(rf"(?<=[\"'])({_ROOT}[^\"'\n]*[ \t][^\"'\n]*)(?=[\"'])")
 #: The name of a shared library, which follows the digest of its path.
 _LIBRARY = re.compile(r"/lib[A-Za-z_-]{1,40}\.so(?:\.\d{1,6}){0,4}$")
 _USER_AT_HOST = re.compile(r"\s*[\w.+-]+@[A-Za-z][\w.-]*")
@@ -182,7 +188,7 @@ class Disclosure:
             public_text = pattern.sub(self._digested, public_text)
         is_credential = public_text != text
         # Paths precede mail, whose pattern takes the digest of a path after @ for a host.
-        for pattern in (_URL, path, *_PRIVATE, self._words):
+        for pattern in (_URL, _QUOTED_PATH, path, *_PRIVATE, self._words):
             public_text = pattern.sub(self._digested, public_text)
         return public_text, is_credential
 
