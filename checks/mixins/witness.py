@@ -64,6 +64,18 @@ def _disturbance(ranks):
     }
 
 
+def _nodes(ranks):
+    """Return `nodes` of run.json: what the first rank of each host says of it.
+
+    Without sent bytes: a row of such a program is a mean, so its measured bytes are unknown.
+    """
+    hosts = {}
+    for rank in ranks:
+        if "node" in rank:
+            hosts.setdefault(rank["host"], {"host": rank["host"], **rank["node"]})
+    return list(hosts.values())
+
+
 class build_witness(build_workload):
     """The library that each rank loads beside its own."""
 
@@ -114,6 +126,7 @@ class Witnessed(rfm.RegressionTestPlugin):
                 for number, rank in enumerate(ranks)
                 if "cpus" in rank
             ],
+            "nodes": _nodes(ranks),
             "disturbance": disturbance,
             "elapsed_s": disturbance and max(disturbance["duration_s"]),
         }

@@ -100,7 +100,10 @@ def test_ranks_and_nodes_are_counted_where_they_ran(
         outcome.evaluate()
 
 
-BEGIN = {"rank": 0, "cpus": [3], "identity": {"library": "MPICH 4", "file": "/a/libmpi.so"}}
+BEGIN = {
+    **{"rank": 0, "cpus": [3], "node": {"smt": "off", "logical": 4}},
+    "identity": {"library": "MPICH 4", "file": "/a/libmpi.so"},
+}
 END = {
     "load_average_start": [0.5, 0.4, 0.3],
     "disturbance": {"duration_s": 2.0, "throttled_s": 0.5, "steal_s": 0.25, "load_average": [1.0]},
@@ -129,6 +132,7 @@ def test_the_lines_of_a_rank_become_entries_of_the_launch(tmp_path: Path) -> Non
         "hosts": ["n1"],
         "identity": [{**software, "ranks": [0]}, {**software, "ranks": [1]}],
         "placement": [{**place, "rank": 0}, {**place, "rank": 1}],
+        "nodes": [{"host": "n1", "smt": "off", "logical": 4}],
         "disturbance": {
             **{"load_average_start": [0.5, 0.4, 0.3], "load_average_end": [1.0], "steal_s": 0.25},
             **{"duration_s": [2.0, 3.0], "throttled_s": [0.5, 0.5]},
@@ -147,7 +151,7 @@ def test_a_rank_that_is_killed_or_static_still_has_a_node(tmp_path: Path) -> Non
             {"host": "n1", "ranks": [0], "slurm_node": "a1"},
             {"host": "n2", "ranks": [1], "slurm_node": None},
         ],
-        **{"placement": [], "disturbance": None, "elapsed_s": None},
+        **{"placement": [], "nodes": [], "disturbance": None, "elapsed_s": None},
     }
 
 

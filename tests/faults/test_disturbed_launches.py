@@ -169,10 +169,16 @@ class ThirdParty:
 
     def marks(self) -> list[str]:
         """As of `Launch`, from what the library printed; it names the MPI that the program does."""
-        (entry,) = self.launch.record()["identity"]
+        record = self.launch.record()
+        (entry,) = record["identity"]
         run = {**Witnessed.rank_entries(self._check), "ranks": 2}
         ranks = [(rank["library"], rank["file"], rank["build"]) for rank in run["identity"]]
         assert ranks == 2 * [(entry["library"], entry["file"], entry["build"])]
+        traffic = ("sent_bytes", "interfaces")
+        assert run["nodes"] == [
+            {name: fact for name, fact in node.items() if name not in traffic}
+            for node in record["nodes"]
+        ]
         reasons = disturbance.reasons(run, analysis.default().disturbance, None)
         return [reason for reason in reasons if reason.startswith(KINDS)]
 

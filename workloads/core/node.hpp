@@ -6,9 +6,9 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
-#include "core/session.hpp"
-
 namespace roundtrip {
+
+class Session;
 
 /// Facts of this node from the kernel: kernel, processor, microcode, firmware (BIOS version),
 /// governor (first processor), SMT (`on` or `off`), memory, clock source, adapters (InfiniBand and

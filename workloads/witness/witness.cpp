@@ -14,6 +14,7 @@
 #include "core/counters.hpp"
 #include "core/json_text.hpp"
 #include "core/loaded.hpp"
+#include "core/node.hpp"
 #include "core/placement.hpp"
 #include "core/stops.hpp"
 
@@ -80,6 +81,7 @@ class Witness {
     ordered_json identity = {{"library", *name}};
     identity.update(roundtrip::describe_loaded());
     print({{"rank", rank()}, {"cpus", roundtrip::allowed_cpus()}, {"identity", identity}});
+    print({{"node", roundtrip::read_node("/")}});  // apart: a pipe takes only 4 KiB at once
     pid_ = getpid();
     roundtrip::watch_stops();
     watch_.emplace();

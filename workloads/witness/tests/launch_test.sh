@@ -17,6 +17,7 @@ for rank in 0 1; do
   [ "$(grep -cE "$begin" err)" = 1 ] || fail "rank $rank does not say once what it is"
 done
 [ "$(grep -c "\"file\":\"$(realpath "$library")\"" err)" = 2 ] || fail "the file of the library"
+[ "$(grep -cE '\{"node":\{"kernel":"[^"]+",.*"smt":' err)" = 2 ] || fail "facts of the node"
 [ "$(grep -cE '"throttled_s":(null|[0-9.]+),.*"steal_s"' err)" = 2 ] || fail "disturbances"
 [ "$(grep -c '^passes on: nothing$' out)" = 2 ] || fail "the library is passed on"
 
