@@ -65,14 +65,12 @@ def _disturbance(ranks):
 
 
 def _nodes(ranks):
-    """Return `nodes` of run.json: what the first rank of each host says of it.
-
-    Without sent bytes: a row of such a program is a mean, so its measured bytes are unknown.
-    """
+    """Return `nodes` of run.json: what the first rank of each host says of it, and what it sent."""
     hosts = {}
     for rank in ranks:
         if "node" in rank:
-            hosts.setdefault(rank["host"], {"host": rank["host"], **rank["node"]})
+            facts = {"host": rank["host"], **rank["node"], **rank.get("traffic", {})}
+            hosts.setdefault(rank["host"], facts)
     return list(hosts.values())
 
 

@@ -122,15 +122,6 @@ def test_of_many_ranks_the_worst_is_named(facts: dict[str, Any], reason: str) ->
     assert reasons(**per_rank, **facts) == (reason,)
 
 
-def test_who_sleeps_until_another_rank_has_a_processor_was_not_stopped() -> None:
-    """A ring of four ranks on two processors of a busy machine slept for 0.4 s at a time."""
-    stop_facts = {"longest_stop_s": [2.0, 0.0]}
-    (reason,) = reasons(**stop_facts)
-    assert reason.startswith("suspended:")
-    (reason,) = reasons(waited_s=[0.1, 2.5], **stop_facts)
-    assert reason.startswith("starved:")
-
-
 def test_who_is_throttled_is_not_also_starved() -> None:
     (reason,) = reasons(throttled_s=[3.0, 3.0], waited_s=[4.0, 4.0])
     assert reason.startswith("throttled")

@@ -206,9 +206,18 @@ def test_few_bytes_prove_no_way() -> None:
 
 
 def test_tcp_where_infiniband_was_requested() -> None:
-    fault = judge(with_nodes(adapters=["mlx5_0"], sent_bytes={"ib0": MOVED, "eth0": 5}))
-    assert fault.endswith("were measured: TCP, where rc on mlx5_0:1 was asked for")
-    assert judge(with_nodes(adapters=["mlx5_0"], sent_bytes={"ib0": 4_000, "eth0": 5})) == ""
+    fault = judge(with_nodes(adapters=["mlx5_0"], tcp_bytes=MOVED))
+    assert fault == (
+        "mismatch: the first rank on node a1 sent 100000000 bytes over TCP, where rc on mlx5_0:1 "
+        "was asked for"
+    )
+    few = with_nodes(adapters=["mlx5_0"], tcp_bytes=4_000, sent_bytes={"eth0": MOVED})
+    assert judge(few, moved=0) == "", "of a file system, and of the connection of the ranks"
+
+
+def test_tcp_of_a_program_that_prints_means() -> None:
+    fault = judge(with_nodes(adapters=["mlx5_0"], tcp_bytes=200_000), moved=8)
+    assert "sent 200000 bytes over TCP" in fault
 
 
 def test_several_ranks_on_a_node_may_talk_in_it() -> None:

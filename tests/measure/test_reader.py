@@ -10,6 +10,7 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+import time
 import zipfile
 from collections.abc import Callable, Sequence
 from datetime import UTC
@@ -252,6 +253,20 @@ def test_a_command_on_a_bomb_takes_little(tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.nightly
+def test_a_decoder_that_stands_still_below_a_limit_of_the_user_is_ended(tmp_path: Path) -> None:
+    file = tmp_path / "Equal.log.gz"
+    BOMBS[file.name][0](file)
+    limit = 400 << 20
+    start = time.monotonic()
+    status, output, _, _ = _measured(
+        ["import", str(file), "--site", "local"], tmp_path, "prlimit", f"--data={limit}"
+    )
+    assert time.monotonic() - start < 60, "and not after the timeout of an answer"
+    assert status == 2
+    assert output.endswith("takes more than 400 MiB of memory; `ulimit -d` allows no more\n")
+
+
+@pytest.mark.nightly
 def test_a_small_file_with_as_many_rows_as_are_right_takes_little(tmp_path: Path) -> None:
     _table(tmp_path / "tree", "points", reader.ROWS)
     (file,) = tmp_path.glob("**/points.parquet")
@@ -261,10 +276,10 @@ def test_a_small_file_with_as_many_rows_as_are_right_takes_little(tmp_path: Path
     assert seconds < 10
 
 
-def _measured(command: Sequence[str], tmp_path: Path) -> tuple[int, str, int, float]:
+def _measured(command: Sequence[str], tmp_path: Path, *prefix: str) -> tuple[int, str, int, float]:
     """(Exit status, output, peak memory of a process, kB, processor seconds) of a command."""
     program = "import sys; from roundtrip.cli import main; sys.argv[0] = 'roundtrip'; main()"
-    words = [sys.executable, "-c", program, *command]
+    words = [*prefix, sys.executable, "-c", program, *command]
     reports, state = str(tmp_path / "reports"), str(tmp_path / "state")
     process = subprocess.run(
         [sys.executable, "-c", MEASURE, *words],

@@ -5,7 +5,6 @@
 #include "core/agreement.hpp"
 #include "core/clock.hpp"
 #include "core/failure.hpp"
-#include "core/stops.hpp"
 
 namespace roundtrip {
 namespace {
@@ -48,7 +47,6 @@ std::size_t values(const Batch& batch) {
 CommandLoop::CommandLoop(MPI_Comm comm, const Arms& arms)
     : comm_(comm), arms_(arms), length_(head_length + batch_length * arms.size()) {
   MPI_Comm_rank(comm, &rank_);
-  begin_steps();
 }
 
 void CommandLoop::tell(Command command) {
@@ -71,7 +69,6 @@ std::vector<std::vector<double>> CommandLoop::round(const std::vector<Batch>& ba
 
 void CommandLoop::stop() {
   tell({stop_command});
-  note_step();
 }
 
 void CommandLoop::follow() {
@@ -89,7 +86,6 @@ void CommandLoop::follow() {
       round_here(batches);
     }
   }
-  note_step();
 }
 
 void CommandLoop::prepare_here(const std::vector<std::size_t>& arms, std::int64_t bytes) {
@@ -102,7 +98,6 @@ std::vector<std::vector<double>> CommandLoop::round_here(const std::vector<Batch
   std::vector<double> all;
   for (const Batch& batch : batches) {
     const auto seconds = batch_here(batch);
-    note_step();
     all.insert(all.end(), seconds.begin(), seconds.end());
   }
   reduce(all);

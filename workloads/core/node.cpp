@@ -171,6 +171,18 @@ SentBytes read_sent_bytes(const fs::path& root) {
   return sent;
 }
 
+ordered_json traffic_since(const SentBytes& before) {
+  ordered_json sent = ordered_json::object();
+  ordered_json interfaces = ordered_json::object();
+  for (const auto& [name, bytes] : read_sent_bytes("/")) {
+    const auto earlier = before.find(name);
+    if (earlier == before.end() || bytes < earlier->second) continue;
+    sent[name] = bytes - earlier->second;
+    if (bytes > earlier->second) interfaces[name] = read_interface("/", name);
+  }
+  return {{"sent_bytes", sent}, {"interfaces", interfaces}};
+}
+
 std::string read_interface(const fs::path& root, const std::string& name) {
   const fs::path interface = root / "sys/class/net" / name;
   std::string text = "MTU " + first_line(interface / "mtu").value_or("unknown");

@@ -23,13 +23,17 @@ nlohmann::ordered_json read_node(const std::filesystem::path& root);
 using SentBytes = std::map<std::string, std::uint64_t>;
 SentBytes read_sent_bytes(const std::filesystem::path& root);
 
+/// What interfaces sent since `before`: `sent_bytes`, and read_interface of each that sent any,
+/// `interfaces`.
+nlohmann::ordered_json traffic_since(const SentBytes& before);
+
 /// `MTU 1500, 10000 Mbit/s` of a network interface; the speed only if it is hardware whose driver
 /// reports it.
 std::string read_interface(const std::filesystem::path& root, const std::string& name);
 
 /// Collective: `nodes` of run.json, at the root: read_node of each host in order of its first rank,
-/// with its name (`host`), bytes that each interface sent since `before`, the counts at the start
-/// of the measurement (`sent_bytes`), and read_interface of those that sent any (`interfaces`).
+/// with its name (`host`), traffic_since the counts at the start of the measurement, and tcp_bytes
+/// of its first rank.
 nlohmann::ordered_json nodes_of(const Session& session, const SentBytes& before);
 
 }  // namespace roundtrip

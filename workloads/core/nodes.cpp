@@ -3,6 +3,7 @@
 #include <set>
 #include <string>
 
+#include "core/connections.hpp"
 #include "core/node.hpp"
 #include "core/session.hpp"
 
@@ -12,15 +13,8 @@ using nlohmann::ordered_json;
 
 ordered_json nodes_of(const Session& session, const SentBytes& before) {
   ordered_json mine = read_node("/");
-  mine["sent_bytes"] = ordered_json::object();
-  mine["interfaces"] = ordered_json::object();
-  for (const auto& [name, bytes] : read_sent_bytes("/")) {
-    const auto earlier = before.find(name);
-    if (earlier != before.end() && bytes >= earlier->second) {
-      mine["sent_bytes"][name] = bytes - earlier->second;
-      if (bytes > earlier->second) mine["interfaces"][name] = read_interface("/", name);
-    }
-  }
+  mine.update(traffic_since(before));
+  mine["tcp_bytes"] = tcp_bytes();
   const auto texts = session.gather(mine.dump());
   ordered_json nodes = ordered_json::array();
   std::set<std::string> seen;

@@ -1,10 +1,18 @@
 #include "core/stops.hpp"
 
-#include <sys/resource.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <csignal>
 #include <ctime>
+#include <filesystem>
+#include <new>
+#include <string>
+#include <vector>
 
 #include "core/counters.hpp"
 #include "core/simulation.hpp"
@@ -19,43 +27,87 @@ void count_continuation(int /*signal*/) {
   continuations = continuations + 1;
 }
 
-/// Times of this thread, seconds, and its voluntary context switches.
-struct Reading {
-  double now_s = 0;
-  double cpu_s = 0;
-  double waited_s = 0;
-  std::int64_t sleeps = 0;
-};
-
-double seconds(const timeval& time) {
-  return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
+/// Closes what this process inherited: a launcher waits for the end of each pipe.
+void close_files() {
+  std::vector<int> files;
+  std::error_code none;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd", none)) {
+    files.push_back(std::stoi(entry.path().filename().string()));
+  }
+  for (const int file : files) close(file);
 }
 
-Reading read() {
-  rusage usage{};
-  getrusage(RUSAGE_THREAD, &usage);
-  return {.now_s = read_clock(CLOCK_MONOTONIC),
-          .cpu_s = seconds(usage.ru_utime) + seconds(usage.ru_stime),
-          .sleeps = usage.ru_nvcsw};
-}
+/// The child process, and the longest gap that it wrote to memory that both share.
+class Heartbeat {
+ public:
+  explicit Heartbeat(std::atomic<double>& longest_s)
+      : longest_s_(longest_s), parent_(getpid()), child_(fork()) {
+    if (child_ == 0) beat();
+  }
+  /// Not in a copy of the rank (fork(2)), whose child it is not.
+  ~Heartbeat() {
+    if (child_ < 0 || getpid() != parent_) return;
+    kill(child_, SIGKILL);
+    waitpid(child_, nullptr, 0);
+  }
+  Heartbeat(const Heartbeat&) = delete;
+  Heartbeat& operator=(const Heartbeat&) = delete;
 
-/// Not locked: only the main thread of a rank, which calls MPI, uses them.
-struct Steps {
-  Reading last;
-  std::optional<double> longest_s;
+  void reset() { longest_s_ = 0; }
+  /// Empty if the child could not be made, or ended.
+  std::optional<double> longest_s() {
+    if (child_ > 0 && waitpid(child_, nullptr, WNOHANG) != 0) child_ = -1;
+    if (child_ < 0) return std::nullopt;
+    return longest_s_;
+  }
+
+ private:
+  [[noreturn]] void beat() {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent_) _exit(0);
+    prctl(PR_SET_NAME, "rt-heartbeat");
+    sigset_t all;
+    sigfillset(&all);
+    sigprocmask(SIG_BLOCK, &all, nullptr);
+    close_files();
+    [[maybe_unused]] const int moved = chdir("/");  // holds no folder in use
+    constexpr timespec pause{.tv_sec = 0, .tv_nsec = 100'000'000};
+    constexpr double pause_s = 0.1;
+    while (const auto waited_before_s = waited_s()) {  // unknown: late for whatever reason
+      const double start_s = read_clock(CLOCK_MONOTONIC);
+      clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, nullptr);
+      const double late_s = read_clock(CLOCK_MONOTONIC) - start_s - pause_s;
+      const double gap_s = late_s - (waited_s().value_or(0) - *waited_before_s);
+      if (gap_s > longest_s_) longest_s_ = gap_s;
+    }
+    _exit(0);
+  }
+
+  std::atomic<double>& longest_s_;
+  pid_t parent_;
+  pid_t child_;
 };
 
-Steps& steps() {
-  static Steps one;
+/// Empty until start_heartbeat(), and where memory cannot be shared or processes not be made.
+std::optional<Heartbeat>& heartbeat() {
+  static std::optional<Heartbeat> one;
   return one;
 }
 
 }  // namespace
 
+void start_heartbeat() {
+  if constexpr (simulated) return;
+  void* const page = mmap(nullptr, sizeof(std::atomic<double>), PROT_READ | PROT_WRITE,
+                          MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (page == MAP_FAILED) return;
+  heartbeat().emplace(*new (page) std::atomic<double>(0));
+}
+
 void watch_stops() {
   if constexpr (simulated) return;
   continuations = 0;
-  steps() = {};
+  if (heartbeat()) heartbeat()->reset();
   struct sigaction present {};
   sigaction(SIGCONT, nullptr, &present);
   if (present.sa_handler != SIG_DFL) return;
@@ -65,28 +117,9 @@ void watch_stops() {
   sigaction(SIGCONT, &action, nullptr);
 }
 
-void begin_steps() {
-  if constexpr (simulated) return;
-  steps().last = read();
-  steps().last.waited_s = waited_s().value_or(0);
-}
-
-void note_step() {
-  if constexpr (simulated) return;
-  constexpr double noteworthy_s = 0.1;
-  Steps& all = steps();
-  Reading here = read();
-  const double off_s = (here.now_s - all.last.now_s) - (here.cpu_s - all.last.cpu_s);
-  here.waited_s = waited_s().value_or(0);
-  const double idle_s = off_s - (here.waited_s - all.last.waited_s);
-  const auto sleeps = static_cast<double>(std::max<std::int64_t>(1, here.sleeps - all.last.sleeps));
-  const double longest_s = idle_s > noteworthy_s ? idle_s / sleeps : 0;
-  all.longest_s = std::max(all.longest_s.value_or(0), longest_s);
-  all.last = here;
-}
-
 Stops stops() {
-  return {.continued = continuations, .longest_s = steps().longest_s};
+  return {.continued = continuations,
+          .longest_s = heartbeat() ? heartbeat()->longest_s() : std::nullopt};
 }
 
 }  // namespace roundtrip

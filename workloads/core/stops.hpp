@@ -8,20 +8,19 @@ namespace roundtrip {
 /// Interruptions of this rank that the kernel does not count.
 struct Stops {
   std::int64_t continued = 0;  ///< received SIGCONT signals; usually each ends a stop
-  /// Maximum over the steps of the time neither running nor runnable, seconds per sleep: long if
-  /// this process, or one that it waits for, was frozen or stopped. Empty without steps.
+  /// Longest time that the heartbeat was due and did not run, less its waiting for a processor,
+  /// seconds: its cgroup was frozen, or the virtual machine paused. Empty without a heartbeat.
   std::optional<double> longest_s;
 };
 
-/// Starts counting SIGCONT from 0, unless the program or its MPI has a handler of its own.
-/// No function here has an effect in a simulation, whose ranks are one process.
+/// Starts the heartbeat: a process in the cgroup of this rank that wakes ten times a second, some
+/// microseconds each, until this rank ends. Call it before MPI_Init: an adapter's memory may not
+/// be registered when a process is copied. No function here has an effect in a simulation, whose
+/// ranks are one process.
+void start_heartbeat();
+
+/// Starts counting from 0; SIGCONT only if neither the program nor its MPI handles it.
 void watch_stops();
-
-/// Starts the first step; the time before it belongs to no step.
-void begin_steps();
-
-/// Ends a step of the measurement and starts the next. Costs two system calls.
-void note_step();
 
 /// Stops since watch_stops().
 Stops stops();

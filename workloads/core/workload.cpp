@@ -21,6 +21,7 @@
 #include "core/loaded.hpp"
 #include "core/node.hpp"
 #include "core/simulation.hpp"
+#include "core/stops.hpp"
 #include "core/whole_file.hpp"
 
 namespace roundtrip {
@@ -170,6 +171,7 @@ void complain(const std::string& who, std::string what) {
 }  // namespace
 
 int run_main(int argc, char** argv, Workload& workload) {
+  start_heartbeat();
   std::map<std::string, std::string> libraries;
   if constexpr (!simulated) libraries = loaded_libraries();  // MPI_Init loads plugins
   const Session session(&argc, &argv);

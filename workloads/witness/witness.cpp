@@ -1,6 +1,6 @@
 // A library that LD_PRELOAD loads into the ranks of a third-party MPI program: each rank prints to
-// standard error what it runs, and at its end what disturbed it. It changes nothing else, and is
-// silent in a program without MPI, such as a script that starts the real one.
+// standard error what it runs, and at its end what it sent and what disturbed it. It changes
+// nothing else, and is silent in a program without MPI, such as a script that starts the real one.
 #include <dlfcn.h>
 #include <unistd.h>
 #include <nlohmann/json.hpp>
@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 
+#include "core/connections.hpp"
 #include "core/counters.hpp"
 #include "core/json_text.hpp"
 #include "core/loaded.hpp"
@@ -81,19 +82,30 @@ class Witness {
     ordered_json identity = {{"library", *name}};
     identity.update(roundtrip::describe_loaded());
     print({{"rank", rank()}, {"cpus", roundtrip::allowed_cpus()}, {"identity", identity}});
-    print({{"node", roundtrip::read_node("/")}});  // apart: a pipe takes only 4 KiB at once
+    print({{"node", roundtrip::read_node("/")}});  // apart, as below: a pipe takes 4 KiB at once
     pid_ = getpid();
+    roundtrip::start_heartbeat();
     roundtrip::watch_stops();
+    sent_before_ = roundtrip::read_sent_bytes("/");
     watch_.emplace();
+  }
+  /// Before MPI closes its connections.
+  void note_traffic() {
+    if (!watch_) return;
+    traffic_ = roundtrip::traffic_since(sent_before_);
+    traffic_["tcp_bytes"] = roundtrip::tcp_bytes();
   }
   /// Not in a copy of the rank (fork(2)), which ends apart.
   ~Witness() {
     if (watch_ && pid_ == getpid()) {
       const auto& load = watch_->start().load_average;
       auto disturbance = watch_->record();
-      disturbance["continued"] = roundtrip::stops().continued;
+      const roundtrip::Stops stops = roundtrip::stops();
+      disturbance["continued"] = stops.continued;
+      disturbance["longest_stop_s"] = stops.longest_s ? ordered_json(*stops.longest_s) : nullptr;
       print({{"load_average_start", load ? ordered_json(*load) : nullptr},
              {"disturbance", disturbance}});
+      print({{"traffic", traffic_}});
     }
   }
   Witness(const Witness&) = delete;
@@ -101,9 +113,29 @@ class Witness {
 
  private:
   std::optional<roundtrip::RankWatch> watch_;
+  roundtrip::SentBytes sent_before_;
+  ordered_json traffic_ = ordered_json::object();  ///< empty unless the program called MPI_Finalize
   pid_t pid_ = 0;
 };
 
-const Witness witness;
+Witness witness;
 
 }  // namespace
+
+// A program calls these in place of MPI's (MPI 4.1, chapter 15).
+extern "C" {
+
+__attribute__((visibility("default"))) int MPI_Finalize() {
+  witness.note_traffic();
+  using Function = int (*)();
+  return reinterpret_cast<Function>(dlsym(RTLD_NEXT, "MPI_Finalize"))();
+}
+
+/// Of Fortran, by the usual rule of compilers for names.
+__attribute__((visibility("default"))) void mpi_finalize_(int* error) {
+  witness.note_traffic();
+  using Function = void (*)(int*);
+  reinterpret_cast<Function>(dlsym(RTLD_NEXT, "mpi_finalize_"))(error);
+}
+
+}  // extern "C"

@@ -124,14 +124,12 @@ def _stop_reasons(facts: Mapping[str, Any], limits: Disturbance) -> Iterator[str
     if signalled_ranks:
         yield from _worst(signalled_ranks)
         return  # others only waited for these
-    # A rank that sleeps until another one has a processor again was not stopped.
-    limit_s = max(limits.stop_s, _most(facts.get("waited_s")))
-    stops = [(s, rank) for rank, (s,) in _by_rank(facts, "longest_stop_s") if s > limit_s]
+    stops = [(s, rank) for rank, (s,) in _by_rank(facts, "longest_stop_s") if s > limits.stop_s]
     if stops:
         longest_s, rank = max(stops)
         yield (
             f"suspended: rank {rank} had no processor for {longest_s:.1f} s and asked for none "
-            "(frozen, or waiting for a rank that was)"
+            "(its cgroup was frozen, or its machine paused)"
         )
 
 

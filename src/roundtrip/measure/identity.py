@@ -49,8 +49,10 @@ _RDMA = ("rc", "dc", "ud")
 _LEAST_BYTES = 4_000_000
 #: The least share of measured bytes that a network sends; some samples measure local work.
 _LEAST_SHARE = 1 / 20
-#: With RDMA, an interface of the kernel sends less than this share of the measured bytes.
-_MOST_SHARE = 1 / 2
+#: With RDMA, the TCP connections of a rank send less, bytes, and less than this share of the
+#: measured bytes: a library may connect its ranks by TCP first.
+_MOST_TCP_BYTES = 100_000
+_MOST_TCP_SHARE = 1 / 2
 #: Length limits of a value in a message, characters: a sentence, a word (a path, a digest).
 _LONGEST, _LONGEST_WORD = 80, 200
 #: Lines of squeue, Slurm's lists of nodes, and the size limit of a range of nodes.
@@ -135,7 +137,7 @@ def needs_allocation(case: Record) -> bool:
 def fault(case: Record, run: Record, allocation: Allocation | None, moved_bytes: int) -> str:
     """Return why this is not the requested launch, in one line; "" if no check fails.
 
-    `moved_bytes` is the sum of the sizes of its samples [bytes].
+    `moved_bytes` is the sum of the sizes of its samples, which it moved at least [bytes].
     """
     ranks: Sequence[Record] = run.get("identity") or ()
     problem = (
@@ -145,7 +147,8 @@ def fault(case: Record, run: Record, allocation: Allocation | None, moved_bytes:
         or _library_fault(case, ranks)
         or _argument_fault(case, run, ranks)
         or (_place_fault(run, ranks, allocation) if allocation else "")
-        or ("" if case["simulated"] else _transport_fault(case, run, moved_bytes))
+        or ("" if case["simulated"] else _tcp_fault(case, run, moved_bytes))
+        or ("" if case["simulated"] else _memory_fault(run, moved_bytes))
     )
     return MISMATCH + printable(problem) if problem else ""
 
@@ -281,30 +284,43 @@ def _place_fault(run: Record, ranks: Sequence[Record], allocation: Allocation) -
     return ""
 
 
-def _transport_fault(case: Record, run: Record, moved_bytes: int) -> str:
-    """Return the fault of a launch, one rank per node, whose data took another transport.
+def _tcp_fault(case: Record, run: Record, moved_bytes: int) -> str:
+    """Return the fault of a launch that sent by TCP what RDMA should have sent."""
+    nodes = [node for node in run.get("nodes") or () if node.get("tcp_bytes")]
+    extras = case.get("extras") or {}
+    if not nodes or extras.get("transport") not in _RDMA:
+        return ""
+    node = max(nodes, key=lambda node: int(node["tcp_bytes"]))
+    if node["tcp_bytes"] < max(_MOST_TCP_BYTES, _MOST_TCP_SHARE * moved_bytes):
+        return ""
+    request = f"{extras['transport']} on {extras.get('device')}"
+    return (
+        f"the first rank on node {node['host']} sent {node['tcp_bytes']} bytes over TCP, "
+        f"where {request} was asked for"
+    )
 
-    The evidence is the traffic of the kernel's interfaces, whatever MPI reports.  Between nodes
-    that share a kernel and have no adapter, only an interface or memory can carry data.
+
+def _memory_fault(run: Record, moved_bytes: int) -> str:
+    """Return the fault of a launch, one rank per node, whose data stayed in shared memory.
+
+    Between nodes that share a kernel and have no adapter, only an interface of the kernel or memory
+    can carry data.  `moved_bytes` may be fewer than moved: a third-party program prints means.
     """
     nodes = run.get("nodes") or ()
-    if len(nodes) < 2 or len(nodes) != run["ranks"] or moved_bytes < _LEAST_BYTES:
-        return ""
-    counts = [count for node in nodes if (count := node.get("sent_bytes"))]
-    if len(counts) != len(nodes):
-        return ""
-    sent, interface = max((sent, name) for count in counts for name, sent in count.items())
-    traffic = f"interface {interface} sent {sent} bytes of the {moved_bytes} that were measured"
-    extras = case.get("extras") or {}
-    if extras.get("transport") in _RDMA and sent >= _MOST_SHARE * moved_bytes:
-        request = f"{extras['transport']} on {extras.get('device')}"
-        return f"{traffic}: TCP, where {request} was asked for"
     boots = {node.get("boot") for node in nodes}
     has_adapters = any(node.get("adapters") for node in nodes)
     is_shared_kernel = len(boots) == 1 and boots != {None} and not has_adapters
-    if is_shared_kernel and sent < _LEAST_SHARE * moved_bytes:
-        return f"{traffic}, the most of all: shared memory, where the network was asked for"
-    return ""
+    counts = [count for node in nodes if (count := node.get("sent_bytes"))]
+    is_known = len(counts) == len(nodes) == run["ranks"] > 1 and moved_bytes >= _LEAST_BYTES
+    if not is_shared_kernel or not is_known:
+        return ""
+    sent, interface = max((sent, name) for count in counts for name, sent in count.items())
+    if sent >= _LEAST_SHARE * moved_bytes:
+        return ""
+    return (
+        f"interface {interface} sent {sent} bytes of the {moved_bytes} that were measured, the "
+        "most of all: shared memory, where the network was asked for"
+    )
 
 
 def _who(rank: Record) -> str:

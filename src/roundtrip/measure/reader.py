@@ -77,9 +77,9 @@ class Limits:
     def for_size(size: int, memory_per_byte: int = MEMORY_PER_BYTE) -> Limits:
         """Return the limits for files of `size` bytes in total; UserError for an invalid factor."""
         factor = _factor()
-        memory = min(MEMORY + memory_per_byte * size, MOST_MEMORY)
+        memory = int(factor * min(MEMORY + memory_per_byte * size, MOST_MEMORY))
         seconds, rows = SECONDS + SECONDS_PER_BYTE * size, ROWS + ROWS_PER_BYTE * size
-        return Limits(int(factor * memory), int(factor * seconds) + 1, int(factor * rows))
+        return Limits(min(memory, _user_limit()), int(factor * seconds) + 1, int(factor * rows))
 
     def require_rows(self, rows: int) -> None:
         """UserError for more rows than the limit."""
@@ -277,8 +277,15 @@ def _size(file: Path) -> int:
     return min(status.st_size, 512 * status.st_blocks)
 
 
+def _user_limit() -> int:
+    """The user's limit of a process's data, bytes; no process can raise it."""
+    hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
+    return sys.maxsize if hard == resource.RLIM_INFINITY else hard
+
+
 def _too_much_memory(limits: Limits) -> str:
-    return f"reading it takes more than {limits.memory >> 20} MiB of memory; {_raise()}"
+    advice = "`ulimit -d` allows no more" if limits.memory == _user_limit() else _raise()
+    return f"reading it takes more than {limits.memory >> 20} MiB of memory; {advice}"
 
 
 def _raise() -> str:
@@ -334,12 +341,14 @@ def _send(output: IO[bytes], kind: bytes, content: bytes) -> None:
 
 def _confine(limits: Limits) -> None:
     """Set the limits of this process, at most to the user's hard limits."""
+    resource.setrlimit(
+        resource.RLIMIT_DATA, (limits.memory, resource.getrlimit(resource.RLIMIT_DATA)[1])
+    )
     usage = resource.getrusage(resource.RUSAGE_SELF)
     seconds = int(usage.ru_utime + usage.ru_stime) + limits.seconds
-    for kind, limit in ((resource.RLIMIT_DATA, limits.memory), (resource.RLIMIT_CPU, seconds)):
-        hard = resource.getrlimit(kind)[1]
-        soft = limit if hard == resource.RLIM_INFINITY else min(limit, hard)
-        resource.setrlimit(kind, (soft, hard))
+    hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
+    soft = seconds if hard == resource.RLIM_INFINITY else min(seconds, hard)
+    resource.setrlimit(resource.RLIMIT_CPU, (soft, hard))
 
 
 def tables(limits: Limits, files: Sequence[str], content: bytes) -> Iterator[bytes]:

@@ -111,6 +111,7 @@ class Node(NodeFacts):
     huge_pages: Text | None = None
     interfaces: Texts | None = None
     sent_bytes: dict[str, Count] | None = None
+    tcp_bytes: Count | None = None
 
 
 class RankDisturbance(Record):
@@ -137,8 +138,9 @@ class RankDisturbance(Record):
         "s",
     )
     longest_stop_s: Amount | None = newer_column(
-        "the longest part of the measurement without a processor and without waiting for one, "
-        "for each sleep in it; empty where a program has no such parts",
+        "the longest time that a process beside it, of the same cgroup, did not run though it was "
+        "due and did not wait for a processor: both were frozen, or their machine paused; empty in "
+        "older bundles of programs that are not measured in steps",
         "s",
     )
     suspended_s: Amount | None = newer_column("time that its machine was suspended", "s")

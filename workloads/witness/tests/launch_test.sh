@@ -18,6 +18,8 @@ for rank in 0 1; do
 done
 [ "$(grep -c "\"file\":\"$(realpath "$library")\"" err)" = 2 ] || fail "the file of the library"
 [ "$(grep -cE '\{"node":\{"kernel":"[^"]+",.*"smt":' err)" = 2 ] || fail "facts of the node"
+[ "$(grep -cE '\{"traffic":.*"tcp_bytes":0\}' err)" = 2 ] || fail "what the ranks sent"
+[ "$(grep -cE '"longest_stop_s":[0-9.e-]+\}' err)" = 2 ] || fail "the heartbeats"
 [ "$(grep -cE '"throttled_s":(null|[0-9.]+),.*"steal_s"' err)" = 2 ] || fail "disturbances"
 [ "$(grep -c '^passes on: nothing$' out)" = 2 ] || fail "the library is passed on"
 
