@@ -38,7 +38,7 @@ class Rank {
   /// With its heartbeat, as the freezer stops a cgroup.
   void stop_group(double seconds) const { stop(-process_, seconds); }
   void stop_alone(double seconds) const { stop(process_, seconds); }
-  Stops end() const {
+  [[nodiscard]] Stops end() const {
     Stops found;
     EXPECT_EQ(read(ends_[0], &found, sizeof found), static_cast<ssize_t>(sizeof found));
     int ended = 0;
@@ -47,7 +47,7 @@ class Rank {
     return found;
   }
   /// Whether a process of its group is left after `end`, even one that nobody waits for.
-  bool has_left_a_process() const { return kill(-process_, 0) == 0; }
+  [[nodiscard]] bool has_left_a_process() const { return kill(-process_, 0) == 0; }
 
  private:
   [[noreturn]] void run(bool has_heartbeat) const {
