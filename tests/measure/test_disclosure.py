@@ -362,6 +362,7 @@ def test_the_name_of_a_library_stays_behind_its_path() -> None:
 @pytest.mark.parametrize(
     ("text", "public_text"),
     [
+        ("ld: /home/x/My Files/lib/a.o: no such file", "ld: [withheld]: no such file"),
         ("cd '/home/x/My Files/secret' now", "cd '[withheld]' now"),
         ("srun -w nid001 -n 2 ./x", "srun -w [withheld] -n 2 ./x"),
         ("sbatch -A proj12 -x nid7 job.sh", "sbatch -A [withheld] -x [withheld] job.sh"),

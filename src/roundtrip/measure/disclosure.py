@@ -86,7 +86,9 @@ _ROOT = (
     r"(?:/+usr(?![\w./-])|/+usr/(?:bin|include|lib(?:32|64|exec)?|sbin|share)(?![\w.-])"
     r"|/+(?:bin|lib(?:32|64)?|sbin)(?![\w.-])))/+[\w.~+-]"
 )
-_PATH = re.compile(rf"{_BEFORE}({_ROOT}[^\s:;,\"'()<>=|\[\]]*)")
+_IN_PATH = r"[^\s:;,\"'()<>=|\[\]]*"
+#: A word with a slash behind a path may be its rest: a folder's name may have a blank.
+_PATH = re.compile(rf"{_BEFORE}({_ROOT}{_IN_PATH}(?:[ \t][\w.+~][\w.+~-]*/{_IN_PATH})*)")
 #: In a title, a slash before a single word begins no path: ``[/b]``, ``latency /bandwidth``.
 _PATH_IN_TITLE = re.compile(rf"{_BEFORE}({_ROOT}[^\s/:;,\"'()<>=|\[\]]*/[^\s:;,\"'()<>=|\[\]]*)")
 #: In quotation marks a path may have blanks.
