@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from types import FrameType
@@ -13,6 +14,9 @@ from faults.tally import MANY, TALLY
 from support.virtual import Virtual, booted, lacking
 
 from roundtrip import paths
+
+CHECKOUT = Path(__file__).parents[2]
+TOOLCHAIN = "openmpi41-boost181"
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -82,3 +86,25 @@ def toolchain() -> None:
     name = "openmpi41-boost181"
     if not (paths.toolchains() / name / "toolchain.json").exists():
         pytest.skip(f"toolchain {name} is not installed: make setup")
+
+
+@pytest.fixture(scope="session")
+def netpipe() -> Path:
+    if not (paths.toolchains() / TOOLCHAIN / "toolchain.json").exists():
+        pytest.skip(f"toolchain {TOOLCHAIN} is not installed: make setup")
+    build = CHECKOUT / "build" / TOOLCHAIN
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("MAKE")}
+    command: list[str | Path] = ["make", f"build-{TOOLCHAIN}"]
+    if (build / "build.ninja").exists():
+        command = [
+            "flock",
+            build / ".lock",
+            "cmake",
+            "--build",
+            build,
+            "--target",
+            "netpipe",
+            "witness",
+        ]
+    subprocess.run(command, cwd=CHECKOUT, env=environment, check=True)
+    return build / "netpipe" / "netpipe"

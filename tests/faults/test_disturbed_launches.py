@@ -26,32 +26,9 @@ from roundtrip import paths
 from roundtrip.measure import analysis, disturbance
 
 CHECKOUT = Path(__file__).parents[2]
-TOOLCHAIN = "openmpi41-boost181"
 GROUPS = Path("/sys/fs/cgroup")
 WITNESS = "witness/witness.so"
 KINDS = ("throttled", "suspended", "the clock")
-
-
-@pytest.fixture(scope="module")
-def netpipe() -> Path:
-    if not (paths.toolchains() / TOOLCHAIN / "toolchain.json").exists():
-        pytest.skip(f"toolchain {TOOLCHAIN} is not installed: make setup")
-    build = CHECKOUT / "build" / TOOLCHAIN
-    environment = {k: v for k, v in os.environ.items() if not k.startswith("MAKE")}
-    command: list[str | Path] = ["make", f"build-{TOOLCHAIN}"]
-    if (build / "build.ninja").exists():
-        command = [
-            "flock",
-            build / ".lock",
-            "cmake",
-            "--build",
-            build,
-            "--target",
-            "netpipe",
-            "witness",
-        ]
-    subprocess.run(command, cwd=CHECKOUT, env=environment, check=True)
-    return build / "netpipe" / "netpipe"
 
 
 @contextmanager
