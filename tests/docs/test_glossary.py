@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from support import ring
+from support.measured import part
 
 from roundtrip.measure import bundle, bundle_rows
 from roundtrip.measure.columns import setting_rows
@@ -72,7 +73,7 @@ def blocks_of(part: Part) -> Iterator[Table]:
 def parts(make_tree: Callable[..., Any]) -> list[Part]:
     """A report of NetPIPE, with too few launches for some verdicts, and the ring's part."""
     tree = make_tree(launches=9, samples=8)
-    return [*build(data.read(bundle.build(tree.path))).parts, ring.part(ring.ring_data(ring.TRUTH))]
+    return [*build(data.read(bundle.build(tree.path))).parts, part(ring.ring_data(ring.TRUTH))]
 
 
 def test_the_words_of_verdicts_and_labels_are_explained() -> None:

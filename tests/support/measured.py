@@ -8,10 +8,13 @@ from typing import Any, cast
 
 import polars as pl
 
+from roundtrip import studies
 from roundtrip.measure import analysis, samples
 from roundtrip.measure.bundle_rows import CASES, PLACEMENT, POINTS
 from roundtrip.measure.columns import SETTINGS_CELL, setting_rows
+from roundtrip.report.blocks import Part, Table
 from roundtrip.report.data import Data
+from roundtrip.stats.verdicts import judge
 
 STUDY = "barrier"
 METRIC = "operation_time"
@@ -81,3 +84,16 @@ def bundle(measured: Iterable[Measured]) -> Data:
     table = [{**dict.fromkeys(columns), **launch} for launch in launches]
     launch_rows = pl.DataFrame(table, schema=columns)
     return data_of(launch_rows, pl.DataFrame(rows, schema=schema, orient="row"))
+
+
+def part(data: Data) -> Part:
+    """The section of the study whose launches are the first of `data`, with its verdicts."""
+    section = studies.get(data.launches["study"][0]).section(data)
+    assert section is not None
+    return section.part(judge(section.claims(), data.analysis.statistics))
+
+
+def table(of: Part, start: str) -> Table:
+    """The one table whose caption starts so."""
+    (match,) = [table for table in of.tables if table.caption.startswith(start)]
+    return match

@@ -8,14 +8,12 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from roundtrip import studies
 from roundtrip.measure import bundle_tables, samples
 from roundtrip.measure.bundle_rows import DETAIL_ROWS, POINTS
 from roundtrip.measure.columns import cells, columns, setting_rows
 from roundtrip.measure.run_record import DETAILS
-from roundtrip.report.blocks import Part, Table, plain_text
+from roundtrip.report.blocks import Part, plain_text
 from roundtrip.report.data import Data
-from roundtrip.stats.verdicts import judge
 from support.measured import data_of
 
 SIZES = (10, 1_000, 10_000, 1_000_000)
@@ -99,18 +97,6 @@ def ring_data(
 def processors_move_apart(_: int, __: str, size: int) -> float:
     """All transports take three times as long at 10 kB."""
     return 3 if size == 10_000 else 1
-
-
-def part(data: Data) -> Part:
-    chapter = studies.get("ring").section(data)
-    assert chapter is not None
-    return chapter.part(judge(chapter.claims(), data.analysis.statistics))
-
-
-def table(of: Part, start: str) -> Table:
-    """The one table whose caption starts so."""
-    (match,) = [table for table in of.tables if table.caption.startswith(start)]
-    return match
 
 
 def answer(of: Part) -> str:

@@ -1,20 +1,19 @@
-"""Makes NPB data whose truth is known, times in seconds, and the section of them."""
+"""Makes NPB data whose truth is known, times in seconds."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any
 
 import polars as pl
+from support.measured import data_of
 
-from roundtrip import studies
-from roundtrip.measure import analysis, bundle_tables, samples
-from roundtrip.measure.bundle_rows import DETAIL_ROWS, PLACEMENT, POINTS
+from roundtrip.measure import bundle_tables, samples
+from roundtrip.measure.bundle_rows import DETAIL_ROWS
 from roundtrip.measure.columns import columns, setting_rows
-from roundtrip.report.blocks import Cell, Part, Table
+from roundtrip.report.blocks import Cell, Table
 from roundtrip.report.data import Data
-from roundtrip.stats.verdicts import judge
 
 ITERATIONS = 10
 
@@ -117,18 +116,8 @@ class Bundle:
             schema={"launch": pl.String, "case_id": pl.String, **samples.SCHEMA},
             orient="row",
         )
-        return Data(
-            folder=cast(Any, None),
-            manifest=cast(Any, None),
-            launches=pl.DataFrame(self.cases, infer_schema_length=None),
-            points=pl.DataFrame(schema=POINTS),
-            placement=pl.DataFrame(schema=PLACEMENT),
-            details={"npb": bundle_tables.frame(self.details, columns(DETAIL_ROWS["npb"]))},
-            samples=frame.lazy(),
-            analysis=analysis.default(),
-            campaign_text="",
-            environment={},
-        )
+        details = {"npb": bundle_tables.frame(self.details, columns(DETAIL_ROWS["npb"]))}
+        return data_of(pl.DataFrame(self.cases, infer_schema_length=None), frame, details=details)
 
 
 def two_clusters(rounds: int = 6, slow: float = 1.2) -> Bundle:
@@ -153,19 +142,6 @@ def two_clusters(rounds: int = 6, slow: float = 1.2) -> Bundle:
                     **names,  # type: ignore[arg-type]
                 )
     return builder
-
-
-def part(data: Data) -> Part:
-    """The section with its verdicts."""
-    chapter = studies.get("npb").section(data)
-    assert chapter is not None
-    return chapter.part(judge(chapter.claims(), data.analysis.statistics))
-
-
-def table(section: Part, start: str) -> Table:
-    """The one whose caption begins so."""
-    (match,) = [one for one in section.tables if one.caption.startswith(start)]
-    return match
 
 
 def row(block: Table, *words: str) -> tuple[Cell, ...]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from studies.npb.npb_bundle import Bundle, part, table
+from studies.npb.npb_bundle import Bundle
+from support.measured import part, table
 
 #: Nodes of four ranks -> seconds: two nodes lose nothing, four half of it.
 TIMES = {1: 8.0, 2: 4.0, 4: 4.0}

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 from studies.npb import npb_bundle as make
-from studies.npb.npb_bundle import numbers, part, row, table
+from studies.npb.npb_bundle import numbers, row
 from support.bundles import with_medians
+from support.measured import part, table
 
 from roundtrip import studies
 from roundtrip.history.night_rows import SERIES

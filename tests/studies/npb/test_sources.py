@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 from studies.npb import npb_bundle as make
-from studies.npb.npb_bundle import numbers, part, table
+from studies.npb.npb_bundle import numbers
+from support.measured import part, table
 
 from roundtrip import studies
 from roundtrip.report import publish, renderers

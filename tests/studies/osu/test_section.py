@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import product
-from typing import Any, cast
+from typing import Any
 
 import polars as pl
 import pytest
 from support.bundles import with_medians
+from support.measured import data_of, part, table
 
 from roundtrip import studies
 from roundtrip.history.night_rows import SERIES
 from roundtrip.measure import analysis, samples
-from roundtrip.measure.bundle_rows import PLACEMENT, POINTS
+from roundtrip.measure.bundle_rows import POINTS
 from roundtrip.measure.columns import setting_rows
-from roundtrip.report.blocks import Part, Table
+from roundtrip.report.blocks import Part
 from roundtrip.report.data import Data
 from roundtrip.report.pages import series
 from roundtrip.report.painter import drawing
@@ -81,35 +82,16 @@ def osu_data(
             }
         )
     schema = {"launch": pl.String, "case_id": pl.String, **samples.SCHEMA}
-    return Data(
-        folder=cast(Any, None),
-        manifest=cast(Any, None),
-        launches=pl.DataFrame(cases, infer_schema_length=None),
+    return data_of(
+        pl.DataFrame(cases, infer_schema_length=None),
+        pl.DataFrame(rows, schema=schema, orient="row"),
         points=pl.DataFrame(points, schema=POINTS),
-        placement=pl.DataFrame(schema=PLACEMENT),
-        details={},
-        samples=pl.DataFrame(rows, schema=schema, orient="row").lazy(),
-        analysis=analysis.default(),
-        campaign_text="",
-        environment={},
     )
-
-
-def part(data: Data) -> Part:
-    chapter = studies.get("osu").section(data)
-    assert chapter is not None
-    assert chapter.claims() == {}
-    return chapter.part({})
 
 
 @pytest.fixture(scope="module")
 def section() -> Part:
     return part(osu_data())
-
-
-def table(section: Part, start: str) -> Table:
-    (match,) = [table for table in section.tables if table.caption.startswith(start)]
-    return match
 
 
 @pytest.mark.parametrize(
@@ -190,6 +172,11 @@ def test_a_rate_that_was_rounded_to_nothing_is_kept_and_not_drawn() -> None:
     section = part(rounded_data)
     assert table(section, "Bandwidth in MB/s").rows[0][2].text == "0 [0,\N{NO-BREAK SPACE}0]"
     assert [figure.name for figure in section.figures] == ["osu-latency-1"]
+
+
+def test_nothing_is_claimed_of_launches_that_are_not_paired() -> None:
+    section = studies.get("osu").section(osu_data())
+    assert section and section.claims() == {}
 
 
 def test_a_bundle_without_osu_has_no_section() -> None:

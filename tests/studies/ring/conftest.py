@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from support.ring import TRUTH, part, ring_data
+from support.measured import part
+from support.ring import TRUTH, ring_data
 
 from roundtrip.report.blocks import Part
 

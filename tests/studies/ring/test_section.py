@@ -8,7 +8,8 @@ from typing import Any
 
 import polars as pl
 import pytest
-from support.ring import SIZES, TRUTH, answer, lines, part, processors_move_apart, ring_data, table
+from support.measured import part, table
+from support.ring import SIZES, TRUTH, answer, lines, processors_move_apart, ring_data
 
 from roundtrip.report.blocks import Gallery, Part
 from roundtrip.report.data import Data

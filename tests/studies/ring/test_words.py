@@ -6,7 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from support.ring import SIZES, TRUTH, answer, lines, part, processors_move_apart, ring_data, table
+from support.measured import part, table
+from support.ring import SIZES, TRUTH, answer, lines, processors_move_apart, ring_data
 
 from roundtrip.report import labels
 from roundtrip.report.blocks import Items, Part
