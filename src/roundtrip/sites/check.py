@@ -327,7 +327,7 @@ def _check_nights(site: Site) -> Iterator[Finding]:
     """Yield the faults in the site's annotations of nights and in its own thresholds."""
     for name, module in (
         ("annotations.yaml", "history.annotations"),
-        ("analysis.toml", "collect.analysis"),
+        ("analysis.toml", "measure.analysis"),
     ):
         if (site.folder / name).exists():
             try:
