@@ -225,7 +225,6 @@ class Drawing:
 
     @property
     def visible_arms(self) -> dict[str, Arm]:
-        """The arms that have rows."""
         names = set(self.frame["arm"])
         return {name: arm for name, arm in self.arms.items() if name in names}
 
@@ -237,7 +236,6 @@ class Drawing:
 
     @property
     def curves(self) -> tuple[Curve, ...]:
-        """A curve over x for each visible arm."""
         shapes = dict(zip(self.arms, cycle(_SHAPES), strict=False))
         return tuple(
             Curve(

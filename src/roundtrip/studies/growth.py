@@ -24,13 +24,6 @@ from roundtrip.studies.study import GREY, Arm, palette
 
 #: (name of a thing, number of ranks) -> ideal time, in any unit.
 IdealTime = Callable[[str, int], float]
-
-
-def constant_time(thing: str, ranks: int) -> float:
-    """The ideal time of a thing whose time does not depend on the number of ranks."""
-    return 1.0
-
-
 #: Columns of the times that `Growth.from_times` takes; `value` is a time in any unit.
 TIMES = {
     "thing": pl.String,
@@ -81,13 +74,14 @@ class Growth:
     def from_launches(
         values: pl.DataFrame,
         launches: pl.DataFrame,
-        ideal_time: IdealTime,
         level: float,
+        ideal_time: IdealTime = lambda thing, ranks: 1.0,
         minimum_nodes: int = 2,
     ) -> Growth:
         """Growth from `values` (columns launch, thing, value) on at least `minimum_nodes` nodes.
 
-        `launches`: the launches of the study, from `Data.study_launches`.
+        `launches`: the launches of the study, from `Data.study_launches`.  By default the ideal
+        time does not depend on the number of ranks.
         """
         times = with_nodes(values, launches).filter(pl.col("nodes") >= minimum_nodes)
         return Growth.from_times(times, ideal_time, level)

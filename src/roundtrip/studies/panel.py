@@ -112,7 +112,6 @@ class Panels(Generic[P]):
 
     @cached_property
     def panels(self) -> tuple[P, ...]:
-        """All panels, in the order in which they are shown."""
         panels = [self._panel(row) for row in self._panel_rows().iter_rows(named=True)]
         return tuple(sorted(_with_differences(panels), key=lambda panel: panel.order))
 

@@ -116,14 +116,12 @@ class DdtData(Panels[Panel]):
         groups = derived.largest_messages(gains, ["app"]).group_by("app", "size_bytes").agg("ratio")
         return {(app, size): ratios for app, size, ratios in groups.sort("app").iter_rows()}
 
-    def series_key(self, panel: Panel, app: str, size: int, variant: str, phase: str) -> str:
+    def series_key(
+        self, panel: Panel, app: str, size: int, variant: str = DDT, phase: str = derived.UNPACKED
+    ) -> str:
         """The series of one epoch of a method, as `Cell.series`."""
         case = f"{app}/{panel.buffers}"
         return self.series(panel, size, case=case, variant=variant, phase=phase)
-
-    def datatype_series(self, panel: Panel, app: str, size: int) -> str:
-        """The series of the round trip with datatypes, as `Cell.series`."""
-        return self.series_key(panel, app, size, DDT, derived.UNPACKED)
 
     @cached_property
     def refusals(self) -> pl.DataFrame:

@@ -128,7 +128,6 @@ class Section:
         self._data = DdtData(data)
 
     def claims(self) -> Mapping[Claim, Sequence[float]]:
-        """Datatypes against packing by hand, at each micro-app's largest message."""
         return {
             comparison(panel, app, size, contrast.base): ratios
             for panel in self._data.panels
@@ -137,7 +136,6 @@ class Section:
         }
 
     def part(self, verdicts: Mapping[Claim, ClaimVerdict]) -> Part:
-        """Verdicts, the study's figure, times, findings."""
         data = self._data
         ddt_verdicts = study_verdicts(verdicts, STUDY.name)
         groups = groupby(data.panels, key=lambda panel: panel.buffers)

@@ -80,7 +80,7 @@ def verdict_table(
     for key, verdict in verdicts.items():
         panel = panel_by_key.get(key.panel)
         if panel and key.contrast.base == MANUAL and key.case in rows:
-            series = data.datatype_series(panel, key.case, key.size_bytes)
+            series = data.series_key(panel, key.case, key.size_bytes)
             rows[key.case][key.panel] = advice(verdict, series, has_room=True)
     columns = {panel.key: panel.label for panel in panels}
     return display.grid(
@@ -100,8 +100,8 @@ def overheads(data: DdtData, panel: Panel, verdicts: Mapping[Comparison, ClaimVe
     trips = _intervals(data.largest_messages(data.round_trips, panel), data.level)
     costs = _intervals(data.largest_messages(data.overheads, panel), data.level)
     for (app, size), trip in trips.items():
-        origin = data.series_key(panel, app, size, REFERENCE, derived.UNPACKED)
-        types = data.datatype_series(panel, app, size)
+        origin = data.series_key(panel, app, size, REFERENCE)
+        types = data.series_key(panel, app, size)
         tuned_verdict = verdicts.get(comparison(panel, app, size, TUNED))
         rows.append(
             (
@@ -146,7 +146,6 @@ def _app_cells(app: str, size: int) -> tuple[Cell, Cell]:
 def _percents(
     cost: Mapping[str, Interval], methods: Sequence[str] = PACKING_METHODS
 ) -> tuple[Cell, ...]:
-    """The overheads of `methods`."""
     return tuple(display.value(cost.get(method), Unit.PERCENT, 100) for method in methods)
 
 

@@ -55,7 +55,6 @@ class Panel(panel.Panel):
 
     @property
     def is_pingpong(self) -> bool:
-        """Whether it measures ping-pong, as the study did."""
         return is_pingpong(self.case)
 
     @property

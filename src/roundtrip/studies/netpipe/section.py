@@ -36,11 +36,9 @@ class Section:
         self._levels = data.analysis.statistics
 
     def claims(self) -> Mapping[Claim, Sequence[float]]:
-        """Every variant against raw MPI, and Boost.MPI's datatypes against MPI's."""
         return claims(STUDY, self._curves, self._settings.compared_sizes)
 
     def part(self, verdicts: Mapping[Claim, ClaimVerdict]) -> Part:
-        """Findings, figures, tables."""
         curves = self._curves
         verdicts_by_comparison = study_verdicts(verdicts, STUDY.name)
         all_findings = [
@@ -99,7 +97,6 @@ class Section:
     def _tables(
         self, panels: Sequence[Panel], verdicts: Mapping[Comparison, ClaimVerdict]
     ) -> Iterator[Block]:
-        """The tables of one setting."""
         curves = self._curves
         ratio_panels = [
             panel for panel in panels if not curves.rows(curves.statement_ratios, panel).is_empty()

@@ -75,7 +75,6 @@ class Series:
 
     @property
     def in_memory(self) -> bool:
-        """Whether the ranks of a cluster share memory."""
         return shares_memory(self.placement, self.ranks, 2 if self.spans_clusters else 1)
 
     @property
@@ -107,7 +106,6 @@ class Series:
 
     @property
     def label(self) -> str:
-        """Name in rows of tables."""
         label = f"{self.name}, {self.transport}, {self.setup}"
         return f"{label}, {EMULATED}" if self.spans_clusters else label
 
@@ -244,7 +242,6 @@ class Launches:
 
     @property
     def cluster_series(self) -> list[Series]:
-        """Series within one machine or cluster."""
         return [series for series in self.points if not series.spans_clusters]
 
     def fewest_ranks_base(self, series: Series) -> Series:

@@ -66,7 +66,6 @@ class Finding:
 
     @property
     def verdict(self) -> str:
-        """The outcome with its limits."""
         return f"{self.outcome}{self.limits}"
 
     @property

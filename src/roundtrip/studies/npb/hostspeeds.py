@@ -79,12 +79,10 @@ class BenchmarkCurves:
 
     @property
     def rank_marks(self) -> list[tuple[Marks, Mark]]:
-        """The rates of one rank, each with its origin."""
         return [(origin, mark) for origin in self.marks for mark in origin.alone]
 
     @property
     def emulated_marks(self) -> list[EmulatedMark]:
-        """The speed-ups over an emulated link."""
         marks = [mark for origin in self.marks for mark in origin.emulated]
         return sorted(marks, key=lambda mark: (mark.ranks, mark.rtt_ms, mark.toolchain))
 
@@ -234,7 +232,6 @@ _SHAPES = (SQUARE, TRIANGLE, DIAMOND)
 
 
 def _top(curves: Sequence[BenchmarkCurves]) -> float:
-    """Upper end of the axis of speed-ups."""
     speedups = [
         value for curve in curves for rtt in curve.rtts for value in curve.speedups(rtt).values()
     ]
@@ -265,7 +262,6 @@ def _drawing(number: int, curve: BenchmarkCurves, top: float) -> Drawing:
 
 
 def _simulated_lines(curve: BenchmarkCurves) -> Iterator[Line]:
-    """A line for each delay, and the study's number."""
     colours = _colours(curve)
     for rtt in curve.rtts:
         title = f"+{rtt:g} ms"
@@ -283,7 +279,6 @@ def _colours(curve: BenchmarkCurves) -> dict[str, Colour]:
 
 
 def _rate_rules(curve: BenchmarkCurves, top: float) -> Iterator[Line]:
-    """Vertical rules at the measured rate of one rank on each real processor."""
     for _, mark in curve.rank_marks:
         title = f"One rank, measured: {units.amount(mark.mops, Unit.MOPS)}"
         arm = Arm(title, GREY, is_dashed=True, point=0)
@@ -291,7 +286,6 @@ def _rate_rules(curve: BenchmarkCurves, top: float) -> Iterator[Line]:
 
 
 def _emulated_points(curve: BenchmarkCurves) -> Iterator[Line]:
-    """Emulated points at the shortest and the longest delay."""
     marks, colours = curve.emulated_marks, _colours(curve)
     delays = {mark.rtt_ms for mark in marks}
     ranks = sorted({mark.ranks for mark in marks})

@@ -17,10 +17,9 @@ from roundtrip.report import units
 from roundtrip.report.blocks import (
     Answer,
     Cell,
-    Figure,
+    Gallery,
     Strong,
     Table,
-    Text,
     Tone,
     number_columns,
     text_columns,
@@ -30,7 +29,7 @@ from roundtrip.report.plot import DIAMOND, Curve, Rule, Scale, View
 from roundtrip.report.units import Level, Quantity, Unit
 from roundtrip.sites.launching import ALL_CORES
 from roundtrip.stats.summaries import Interval
-from roundtrip.studies import display, growth
+from roundtrip.studies import display
 from roundtrip.studies.display import Drawing
 from roundtrip.studies.growth import Growth
 from roundtrip.studies.npb import (
@@ -76,20 +75,10 @@ def as_lines(rows: Sequence[dict[str, Any]]) -> tuple[Rows, dict[str, Arm]]:
     return arm_rows, dict(sorted(arms.items()))
 
 
-def link_caption(level: Level) -> Text:
-    """Caption of the figures over the link, with intervals at `level`."""
-    return level.caption(
-        f"Speed-up over one cluster against the round-trip time of the link, {EMULATED}: median "
-        "over rounds, bars are {level} rank intervals, cut off where they leave the axes. "
-        "Dashed lines: ranks share processors, so that compute time is taken as on processors of "
-        "their own, unless the base shares them as well. Diamonds: the study in 2003, 16 + 16 "
-        "hosts, at 4 ms. Grey rules: 1, no gain over one cluster; 2, the most that twice the "
-        "ranks can give."
-    )
-
-
-def link_plots(launches: Launches) -> tuple[Figure, ...]:
-    """Figures of each benchmark and class, the study's benchmarks first, with the same axes."""
+def link_gallery(launches: Launches) -> Gallery | None:
+    """Figures of each benchmark and class, the study's benchmarks first, with the same axes; None
+    without speed-ups over the link.
+    """
     # If several environments stand for the same library, their names must differ.
     counts = Counter(map(_role, launches.link_series))
     rows_by_program: dict[str, Rows] = defaultdict(list)
@@ -104,7 +93,7 @@ def link_plots(launches: Launches) -> tuple[Figure, ...]:
         _link_drawing(number, *panel, launches.level) for number, panel in enumerate(panels, 1)
     ]
     if not drawings:
-        return ()
+        return None
     values = pl.concat([drawing.frame.select("x", "median") for drawing in drawings])
     top = 1.1 * max([2.0, *values["median"]])
     max_rtt = max([STUDY_RTT_MS, *values["x"]])
@@ -116,8 +105,16 @@ def link_plots(launches: Launches) -> tuple[Figure, ...]:
     def views(drawing: Drawing) -> tuple[View, ...]:
         return (View("Speed-up", x, y, drawing.curves, rules=_link_rules(drawing), has_bars=True),)
 
+    caption = launches.level.caption(
+        f"Speed-up over one cluster against the round-trip time of the link, {EMULATED}: median "
+        "over rounds, bars are {level} rank intervals, cut off where they leave the axes. "
+        "Dashed lines: ranks share processors, so that compute time is taken as on processors of "
+        "their own, unless the base shares them as well. Diamonds: the study in 2003, 16 + 16 "
+        "hosts, at 4 ms. Grey rules: 1, no gain over one cluster; 2, the most that twice the "
+        "ranks can give."
+    )
     subject = f"Speed-up over one cluster against round-trip time, {EMULATED}"
-    return display.panel_figures(drawings, subject, views)
+    return Gallery(caption, display.panel_figures(drawings, subject, views))
 
 
 def _role(series: Series) -> tuple[object, ...]:
@@ -137,7 +134,6 @@ def _link_rows(launches: Launches, series: Series, title: str) -> Rows:
 
 
 def _link_drawing(number: int, name: str, rows: Rows, level: Level) -> Drawing:
-    """Drawing of a benchmark, with the study's speed-up if the study has one."""
     rows, arms = as_lines(rows)
     note = "" if all(row["scales"] for row in rows) else ", over as many ranks in one"
     has_intervals = all(row["low"] is not None for row in rows)
@@ -153,7 +149,6 @@ def _link_drawing(number: int, name: str, rows: Rows, level: Level) -> Drawing:
 
 
 def _link_rules(drawing: Drawing) -> tuple[Rule, ...]:
-    """Rule of no gain and, if all bases have fewer ranks, rule of the ideal speed-up."""
     gain, ideal = Rule(1.0), Rule(2.0, "ideal speed-up")
     return (gain, ideal) if drawing.frame["scales"].drop_nulls().all() else (gain,)
 
@@ -169,16 +164,7 @@ def node_growth(data: Data, launches: Launches) -> Growth:
     schema = {"launch": pl.String, "thing": pl.String, "value": pl.Float64}
     times = pl.DataFrame(rates, schema=schema, orient="row")
     rows = data.study_launches(STUDY.name)
-    return Growth.from_launches(times, rows, growth.constant_time, launches.level, minimum_nodes=1)
-
-
-def caption(level: Level) -> Text:
-    """Caption of the figures over ranks, with intervals at `level`."""
-    return level.caption(
-        "Speed-up over the fewest ranks in the same place against the number of ranks: median "
-        "over rounds, bars are {level} rank intervals. Dashed lines: ranks share processors. "
-        "Grey: ideal."
-    )
+    return Growth.from_launches(times, rows, launches.level, minimum_nodes=1)
 
 
 def table(launches: Launches) -> Table:
@@ -210,8 +196,10 @@ def table(launches: Launches) -> Table:
     )
 
 
-def plots(launches: Launches) -> tuple[Figure, ...]:
-    """One figure for each benchmark and class that ran on several numbers of ranks."""
+def rank_gallery(launches: Launches) -> Gallery | None:
+    """One figure for each benchmark and class that ran on several numbers of ranks; None if none
+    did.
+    """
     rows_by_name: dict[str, Rows] = defaultdict(list)
     for series in launches.cluster_series:
         if speedup := speedup_over_ranks(launches, series):
@@ -225,7 +213,13 @@ def plots(launches: Launches) -> tuple[Figure, ...]:
         y = Scale("Speed-up", Unit.RATIO, 0.0, top, is_log=False)
         return (View("Speed-up", x, y, (_ideal(drawing), *drawing.curves), has_bars=True),)
 
-    return display.panel_figures(drawings, "Speed-up over ranks", views)
+    caption = launches.level.caption(
+        "Speed-up over the fewest ranks in the same place against the number of ranks: median "
+        "over rounds, bars are {level} rank intervals. Dashed lines: ranks share processors. "
+        "Grey: ideal."
+    )
+    figures = display.panel_figures(drawings, "Speed-up over ranks", views)
+    return Gallery(caption, figures) if figures else None
 
 
 def _rank_rows(launches: Launches, series: Series, speedup: Interval) -> Rows:
@@ -246,7 +240,6 @@ def _rank_rows(launches: Launches, series: Series, speedup: Interval) -> Rows:
 
 
 def _ideal(drawing: Drawing) -> Curve:
-    """Curve of the ideal speed-up, which is proportional to the number of ranks."""
     rows = drawing.frame.unique("x").sort("x").select("x", "ideal").rows()
     points = tuple((x, y, None, None, None) for x, y in rows)
     return Curve("Ideal", GREY, points, width=1.0, size=0, bound="ideal speed-up")

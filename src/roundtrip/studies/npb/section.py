@@ -19,7 +19,6 @@ from roundtrip.report.blocks import (
     Cell,
     Column,
     Fold,
-    Gallery,
     Heading,
     Items,
     Paragraph,
@@ -245,18 +244,15 @@ class Section:
         self._settings = data.analysis.study_thresholds(Thresholds)
 
     def claims(self) -> Mapping[Claim, Sequence[float]]:
-        """Ratios of speed-ups, of pairs of transports, and of our programs to NPB's."""
         return claims(self._launches)
 
     def part(self, verdicts: Mapping[Claim, ClaimVerdict]) -> Part:
-        """Return the section: answers, speed-ups, times, messages, verification, sources."""
         launches = self._launches
         has_link = bool(launches.link_series)
         results = findings(verdicts, launches, self._settings) if has_link else []
         source_verdicts = verdicts_on(SOURCES, verdicts)
-        rank_gallery = Gallery(scaling.caption(launches.level), scaling.plots(launches))
-        link_gallery = Gallery(scaling.link_caption(launches.level), scaling.link_plots(launches))
-        pictures = [gallery for gallery in (link_gallery, rank_gallery) if gallery.figures]
+        galleries = scaling.link_gallery(launches), scaling.rank_gallery(launches)
+        pictures = [gallery for gallery in galleries if gallery]
         rank_table = scaling.table(launches)
         rank_blocks: list[Block] = [Heading(3, "Speed-up over ranks"), *pictures[1:], rank_table]
         verdict_tables = []

@@ -58,11 +58,9 @@ class SimulatedSection:
         self._origins = data.origins
 
     def claims(self) -> Mapping[Claim, Sequence[float]]:
-        """Return no claims: a simulation gives the same values each time."""
-        return {}
+        return {}  # a simulation gives the same values each time
 
     def part(self, verdicts: Mapping[Claim, ClaimVerdict]) -> Part:
-        """Return the section: figure, host speeds of the study's numbers, rates on many hosts."""
         blocks: list[Block] = [Paragraph(_QUESTION)]
         picture = None
         if self._curves:
@@ -167,10 +165,6 @@ def point_table(curves: Sequence[BenchmarkCurves], origins: Origins) -> Table:
     )
 
 
-def _mflops(speed: float) -> Quantity:
-    return units.amount(speed, Unit.MFLOPS)
-
-
 def _cell(value: float | None, unit: Unit, series: str = "") -> Cell:
     """Cell of a value without an interval; empty for None and 0."""
     return Cell(Quantity(value=value, unit=unit, series=series)) if value else display.NONE
@@ -180,7 +174,8 @@ def _answer(curve: BenchmarkCurves) -> Answer:
     max_rtt = curve.rtts[-1]
     speedups = curve.speedups(max_rtt)
     if speed := curve.even_speed:
-        words = f"two clusters beat one up to {_mflops(speed)} a host at +{max_rtt:g} ms"
+        most = units.amount(speed, Unit.MFLOPS)
+        words = f"two clusters beat one up to {most} a host at +{max_rtt:g} ms"
     else:
         pays = min(speedups.values()) >= 1
         words = f"two clusters {'always' if pays else 'never'} beat one at +{max_rtt:g} ms, " + (
@@ -327,7 +322,7 @@ def proportions(curves: Sequence[BenchmarkCurves], origin: Marks) -> str:
     speeds = [speed for _, speed, _ in matches]
     parts = [speed / mops for _, speed, mops in matches]
     details = "; ".join(
-        f"{curve.name} {published_words(curve.benchmark)} at {_mflops(speed)}, "
+        f"{curve.name} {published_words(curve.benchmark)} at {units.amount(speed, Unit.MFLOPS)}, "
         f"{units.percent(speed / mops)} of {units.amount(mops, Unit.MOPS)}"
         for curve, speed, mops in matches
     )

@@ -40,7 +40,6 @@ class SeriesClaim:
 
     @property
     def family(self) -> Family:
-        """Family in which the claim is corrected."""
         place = Place(self.series.benchmark, self.series.problem_class, self.rtt)
         return self.contrast.family(place)
 

@@ -62,12 +62,10 @@ class Point:
 
     @property
     def case(self) -> str:
-        """The case in samples.csv."""
         return case_at(self.benchmark, self.problem_class, self.host_flops / 1e6)
 
     @property
     def variant(self) -> str:
-        """The variant in samples.csv."""
         rtt_ms = self.added_rtt_ms
         return ONE_CLUSTER_VARIANT if rtt_ms is None else two_clusters_variant(rtt_ms)
 
@@ -105,7 +103,6 @@ class Sweep:
         return trace, launch
 
     def points(self, traces: Sequence[Trace]) -> Iterator[Point]:
-        """Simulate every point from the traces on one cluster and on both."""
         settings = [
             (trace, flops * 1e6, rtt)
             for trace, rtts in zip(traces, ((None,), self.rtts), strict=True)

@@ -153,8 +153,10 @@ def transports(
             (
                 Cell(f"{series.name}, {series.setup}, {EMULATED} {link}"),
                 Cell(f"{series.transport} / {base.transport}"),
-                verdict_cell(
-                    verdict, launches.series_key(series, claim.rtt), f"{base.label} {link}"
+                display.verdict(
+                    verdict,
+                    base=f"{base.label} {link}",
+                    series=launches.series_key(series, claim.rtt),
                 ),
             )
         )
@@ -178,7 +180,7 @@ def _speedup(
         return Cell("no base in one cluster", "muted")
     if verdict := verdicts.get(SeriesClaim(SPEEDUP, series, base, rtt)):
         origin = launches.series_key(series, rtt) if is_rate_ratio(launches, series) else ""
-        return verdict_cell(verdict, origin, base.label)
+        return display.verdict(verdict, base=base.label, series=origin)
     pairing = launches.pairing(rounds, launches.rounds(base, None))
     reason = "not in the same rounds" if pairing.refusal else "compute not measured"
     return Cell(reason, "muted")
@@ -203,7 +205,8 @@ def source_verdict_table(launches: Launches, verdicts: Verdicts) -> Table:
     for claim, verdict in verdicts.items():
         series = claim.series
         row = rows.setdefault((series.name, _source_place(claim)), {})
-        row[series.ranks] = verdict_cell(verdict, launches.series_key(series, claim.rtt))
+        key = launches.series_key(series, claim.rtt)
+        row[series.ranks] = display.verdict(verdict, series=key)
     return Table(
         launches.level.caption(
             "Our programs against NPB 3.4: ratio of Mop/s in the same round, median and "
@@ -226,7 +229,7 @@ def source_rates(launches: Launches, verdicts: Verdicts) -> Table:
     for claim, verdict in verdicts.items():
         rates = [launches.value(side, claim.rtt, "rate") for side in (claim.series, claim.base)]
         link = "" if claim.rtt is None else f" {claim.rtt:g} ms"
-        ratio = verdict_cell(verdict, rates[0].origin)
+        ratio = display.verdict(verdict, series=rates[0].origin)
         rows.append((Cell(f"{claim.series.label}{link}"), *rates, ratio))
     return Table(
         "Our programs beside those of NPB 3.4 in the same place: Mop/s by NPB's own formula, and "
@@ -251,11 +254,6 @@ def source_warnings(verdicts: Verdicts) -> Iterator[str]:
         doubt = "" if verdict.verdict == "slower" else f" ({verdict.verdict})"
         ratio = units.interval(verdict.interval)
         yield f"slower than official NPB 3.4: {claim.series.case}{place}, {ratio}{doubt}"
-
-
-def verdict_cell(verdict: ClaimVerdict, series: str = "", base: str = "") -> Cell:
-    """A ratio with its verdict; `series` as in `Cell`, `base` as in `Quantity`."""
-    return display.verdict(verdict, base=base, series=series)
 
 
 def _source_place(claim: SeriesClaim) -> str:

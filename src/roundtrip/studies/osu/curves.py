@@ -151,7 +151,7 @@ def node_growth(curves: Curves) -> Growth:
     )
     suffix = size.replace_strict({n: f", {units.size(n)}" for n in GROWTH_SIZES}, default="")
     times = values.with_columns(thing=pl.concat_str(benchmark, suffix))
-    return Growth.from_launches(times, curves.launches, ideal_time, curves.level)
+    return Growth.from_launches(times, curves.launches, curves.level, ideal_time)
 
 
 def ideal_time(thing: str, ranks: int) -> float:
@@ -256,7 +256,6 @@ class Comparison:
 
     @property
     def ratio(self) -> float:
-        """OSU's median over NetPIPE's."""
         return self.osu.median / self.netpipe.median
 
 

@@ -221,7 +221,6 @@ def headline(samples: pl.LazyFrame) -> pl.DataFrame:
 
 
 def _quotes(values: pl.DataFrame) -> pl.DataFrame:
-    """The quoted points of `typical_values`."""
     schema = {"case": pl.String, "size_bytes": pl.Int64}
     quotes = pl.DataFrame(_QUOTED_POINTS, schema, orient="row")
     is_main = pl.col("metric").is_in(["half_round_trip_time", "operation_time", "bandwidth"])

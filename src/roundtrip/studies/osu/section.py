@@ -156,7 +156,6 @@ class Section:
         return {}
 
     def part(self, verdicts: Mapping[Claim, ClaimVerdict]) -> Part:
-        """Figures, tables, the cross-check."""
         curves = self._curves
         comparisons = compare_with_netpipe(self._data, curves)
         galleries = [(name, gallery) for name in FIGURES if (gallery := draw(curves, name))]

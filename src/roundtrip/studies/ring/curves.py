@@ -21,7 +21,7 @@ from roundtrip.report.data import Data
 from roundtrip.report.plot import LINK
 from roundtrip.report.units import Unit
 from roundtrip.stats.summaries import Interval, median_intervals
-from roundtrip.studies import display, growth, panel
+from roundtrip.studies import display, panel
 from roundtrip.studies.derivation import ratios_by_size
 from roundtrip.studies.display import INTERVAL
 from roundtrip.studies.growth import Growth
@@ -77,7 +77,6 @@ class Panel(panel.Panel):
 
     @property
     def passes(self) -> int:
-        """Number of passes in a lap."""
         return self.shared_passes + self.network_passes
 
     def title(self, variant: str) -> str:
@@ -159,11 +158,6 @@ class Curves(Panels[Panel]):
         measured = [times for times in launches if first in times and second in times]
         return self.interval([second / first * t[first] / t[second] for t in measured])
 
-    def bandwidths(self, panel: Panel, variant: str, size: int) -> list[float]:
-        """Effective bandwidths at one point, MB/s, one for each launch."""
-        rows = self.rows(self.values, panel, variant=variant, size_bytes=size)
-        return rows["bandwidth"].to_list()
-
     def bandwidth_at(self, panel: Panel, variant: str, size: int) -> Interval | None:
         """Interval of the effective bandwidth, MB/s, at one point; None if it was not measured."""
         return self.interval_at(self.bandwidth, panel, variant=variant, size_bytes=size)
@@ -241,7 +235,7 @@ def node_growth(curves: Curves) -> Growth:
     name = pl.col("variant").replace_strict(_GROWTH_NAMES)
     size = pl.col("size_bytes").replace_strict({size: units.size(size) for size in GROWTH_SIZES})
     times = medians.with_columns(thing=pl.concat_str(name, pl.lit(", "), size), value="seconds")
-    return Growth.from_launches(times, curves.launches, growth.constant_time, curves.level)
+    return Growth.from_launches(times, curves.launches, curves.level)
 
 
 _TIME_CAPTION = (

@@ -92,7 +92,7 @@ def study_table(
                 "“even higher for larger regions”: effective bandwidth, two processes on two "
                 "processors",
                 units.NO_VALUE,
-                _larger(curves, two_ranks),
+                _larger(curves, two_ranks, settings),
             ),
             (
                 "“1.8 GB/sec and 3.7 GB/sec” for regions of 10000 bytes: two processes on two "
@@ -138,7 +138,6 @@ def _microseconds(seconds: float) -> Quantity:
 
 
 def _constant(curves: Curves, panels: Sequence[Panel], settings: Thresholds) -> Cell:
-    """Time per pass of a region, and whether it is constant over the sizes."""
     costs = [cost for panel in panels if (cost := region_cost(curves, panel, settings))]
     if not costs:
         return display.NOT_MEASURED
@@ -169,19 +168,12 @@ def _linear(curves: Curves, panels: Sequence[Panel], settings: Thresholds) -> Ce
     return _verdict_cell(text, [cost.is_flat for _, cost in costs], "linear", "not linear")
 
 
-def _larger(curves: Curves, panels: Sequence[Panel]) -> Cell:
-    """Bandwidth at the largest region over that at the study's largest region."""
-    sizes = {
-        panel: min(map(max, times.values()))
-        for panel in panels
-        if (times := curves.pass_times(panel, REGION))
-    }
-    growths = [
-        growth
-        for panel, size in sizes.items()
-        if size > derived.STUDY_SIZE
-        and (growth := curves.growth(panel, (derived.STUDY_SIZE, size)))
-    ]
+def _larger(curves: Curves, panels: Sequence[Panel], settings: Thresholds) -> Cell:
+    costs = {panel: region_cost(curves, panel, settings) for panel in panels}
+    sizes = {panel: cost.sizes[1] for panel, cost in costs.items() if cost}
+    large = {panel: size for panel, size in sizes.items() if size > derived.STUDY_SIZE}
+    measured = (curves.growth(panel, (derived.STUDY_SIZE, size)) for panel, size in large.items())
+    growths = [growth for growth in measured if growth]
     if not growths:
         return display.NOT_MEASURED
     text = (
@@ -322,11 +314,9 @@ class Section:
         self._settings = data.analysis.study_thresholds(Thresholds)
 
     def claims(self) -> Mapping[Claim, Sequence[float]]:
-        """Ratios of the pairs that isolate the study's three reasons, at the compared sizes."""
         return claims(STUDY, self._curves, self._settings.compared_sizes)
 
     def part(self, verdicts: Mapping[Claim, ClaimVerdict]) -> Part:
-        """Return the section: answers, figures, cost of a pass, the study's three reasons."""
         curves, settings, panels = self._curves, self._settings, self._curves.panels
         ring_verdicts = study_verdicts(verdicts, STUDY.name)
         results = [

@@ -172,7 +172,8 @@ def goodput(curves: Curves, panels: Sequence[Panel], least_goodput: float) -> Ta
         limit_cell = Cell(Quantity(value=limit, unit=Unit.MB_S))
         rows.append((*text_cells(panel.label, _WIRE), limit_cell, display.NONE))
         for name in ARMS:
-            if not (rates := curves.bandwidths(panel, name, size)):
+            rows_at_size = curves.rows(curves.values, panel, variant=name, size_bytes=size)
+            if not (rates := rows_at_size["bandwidth"].to_list()):
                 continue
             series = curves.series_key(panel, name, size)
             goodput_cell = display.value(curves.interval(rates), Unit.MB_S, series=series)
