@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from roundtrip import paths
-from roundtrip.cli import app, common, current, process
+from roundtrip.cli import common, current, process
 from roundtrip.cli.common import say
 from roundtrip.cli.compare import ALL, FAIL_ON, FORMAT, OUTPUT, Format, fraction, write
 from roundtrip.errors import UserError, require_writable, writing
@@ -32,11 +32,9 @@ class Order(StrEnum):
     ABBA = "abba"
 
 
-@app.command(
-    epilog=common.examples(
-        "ab openmpi41-boost181 mpich40-boost181",
-        "ab openmpi41-boost181 mpich40-boost181 --budget 1h --fail-on 3%",
-    )
+@common.command(
+    "ab openmpi41-boost181 mpich40-boost181",
+    "ab openmpi41-boost181 mpich40-boost181 --budget 1h --fail-on 3%",
 )
 def ab(
     context: typer.Context,

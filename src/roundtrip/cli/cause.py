@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from roundtrip import paths
-from roundtrip.cli import app, common, process
+from roundtrip.cli import common, process
 from roundtrip.cli.common import say
 from roundtrip.cli.compare import fraction
 from roundtrip.cli.process import INTERRUPTED
@@ -38,9 +38,7 @@ class VersionKind(StrEnum):
     VARIABLE = "variable"
 
 
-@app.command(
-    epilog=common.examples("bisect v5.0.3 v5.0.5 --over git --build make --launch ./latency")
-)
+@common.command("bisect v5.0.3 v5.0.5 --over git --build make --launch ./latency")
 def bisect(
     context: typer.Context,
     old: Annotated[str, typer.Argument(help="The older version: a commit, a spec or a value.")],
@@ -146,11 +144,9 @@ def bisect(
     raise typer.Exit(2 if is_step is None else int(is_step))
 
 
-@app.command(
-    epilog=common.examples(
-        "blame 5b432dfba2a1                a series, by the key in its link",
-        "blame 5b432dfba2a1 --budget 1h",
-    ),
+@common.command(
+    "blame 5b432dfba2a1                a series, by the key in its link",
+    "blame 5b432dfba2a1 --budget 1h",
 )
 def blame(
     context: typer.Context,

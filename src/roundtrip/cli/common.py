@@ -5,15 +5,16 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
+from typer.models import CommandFunctionType
 
 from roundtrip import paths
-from roundtrip.cli import current
+from roundtrip.cli import app, current
 from roundtrip.errors import UserError, printable
 from roundtrip.model import NAME_WORDS, is_name
 
@@ -50,9 +51,12 @@ WAIT = Annotated[
 ]
 
 
-def examples(*lines: str) -> str:
-    """The end of a command's help: examples, each the words after ``roundtrip``."""
-    return "\b\nExamples:\n" + "\n".join(f"  roundtrip {line}" for line in lines)
+def command(
+    *examples: str, name: str | None = None, group: typer.Typer = app
+) -> Callable[[CommandFunctionType], CommandFunctionType]:
+    """Register a command; its help ends with `examples`, each the words after ``roundtrip``."""
+    lines = (f"  roundtrip {example}" for example in examples)
+    return group.command(name, epilog="\b\nExamples:\n" + "\n".join(lines))
 
 
 def require_names(*names: str | None) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from roundtrip import paths
-from roundtrip.cli import app, common
+from roundtrip.cli import common
 from roundtrip.errors import UserError, require_writable, writing
 
 if TYPE_CHECKING:
@@ -43,11 +43,9 @@ ALL = Annotated[
 ]
 
 
-@app.command(
-    epilog=common.examples(
-        "compare local/smoke/2026-11-24 local/smoke/2026-11-25",
-        "compare local/smoke/2026-11-25 --by toolchain",
-    )
+@common.command(
+    "compare local/smoke/2026-11-24 local/smoke/2026-11-25",
+    "compare local/smoke/2026-11-25 --by toolchain",
 )
 def compare(
     base: Annotated[str, typer.Argument(help="What is compared with: SOURCE[:key=value,...].")],

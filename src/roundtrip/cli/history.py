@@ -14,7 +14,7 @@ import typer
 from rich.table import Table
 
 from roundtrip import paths
-from roundtrip.cli import app, common
+from roundtrip.cli import common
 from roundtrip.cli.common import warn
 from roundtrip.errors import UserError, printable, require_writable, writing
 from roundtrip.measure import pseudonyms
@@ -37,11 +37,9 @@ _ALL = "--all"
 _SEED = 1
 
 
-@app.command(
-    epilog=common.examples(
-        "history                      all campaigns of the site here",
-        "history --series latency     series with this text in their name",
-    )
+@common.command(
+    "history                      all campaigns of the site here",
+    "history --series latency     series with this text in their name",
 )
 def history(
     site: common.SITE,
@@ -307,11 +305,7 @@ def _record(
     }
 
 
-@app.command(
-    epilog=common.examples(
-        "calibrate local nightly",
-    ),
-)
+@common.command("calibrate local nightly")
 def calibrate(
     site: common.SITE,
     campaign: common.CAMPAIGN = None,

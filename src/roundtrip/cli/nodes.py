@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from roundtrip import paths
-from roundtrip.cli import app, common
+from roundtrip.cli import common
 from roundtrip.errors import UserError
 from roundtrip.measure.pseudonyms import PSEUDONYM
 
@@ -50,11 +50,9 @@ class _Verdict:
         return bool(self.node_verdicts.outliers or self.suspects or self.clocks) or has_failed
 
 
-@app.command(
-    epilog=common.examples(
-        "nodes                      of the site here",
-        "nodes --drain-command      what would drain those that are sick",
-    )
+@common.command(
+    "nodes                      of the site here",
+    "nodes --drain-command      what would drain those that are sick",
 )
 def nodes(
     site: common.SITE,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from roundtrip import paths
-from roundtrip.cli import app, common, current, process
+from roundtrip.cli import common, current, process
 from roundtrip.cli.common import say
 from roundtrip.errors import UserError, writing
 from roundtrip.measure import campaign_file, environment, matrix, round_robin, tree
@@ -21,11 +21,9 @@ if TYPE_CHECKING:
     from roundtrip.measure.outcome import Outlook
 
 
-@app.command(
-    epilog=common.examples(
-        "run smoke                      measure this machine",
-        "run boost-netpipe --dry-run    what it would launch and claim",
-    )
+@common.command(
+    "run smoke                      measure this machine",
+    "run boost-netpipe --dry-run    what it would launch and claim",
 )
 def run(
     context: typer.Context,

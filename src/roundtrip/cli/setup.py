@@ -29,11 +29,7 @@ _STYLES = {"ok": "green", "warn": "yellow", "impossible": "bold red"}
 _SHIPPED_FOLDER = Path(studies.__file__).parents[1] / "shipped"
 
 
-@app.command(
-    epilog=common.examples(
-        "init mycampaign      then: cd mycampaign",
-    ),
-)
+@common.command("init mycampaign      then: cd mycampaign")
 def init(folder: Annotated[Path, typer.Argument(help="A new folder, or an empty one.")]) -> None:
     """Lay out a campaign folder: campaigns, checks, sites, programs, and Spack's environment.
 
@@ -48,11 +44,9 @@ def init(folder: Annotated[Path, typer.Argument(help="A new folder, or an empty 
     typer.echo(f"laid out {folder}; next, in it: roundtrip doctor, then roundtrip run smoke")
 
 
-@app.command(
-    epilog=common.examples(
-        "doctor            and what difference can be seen now",
-        "doctor --quick    in a second",
-    )
+@common.command(
+    "doctor            and what difference can be seen now",
+    "doctor --quick    in a second",
 )
 def doctor(
     quick: Annotated[
@@ -87,11 +81,9 @@ def doctor(
         raise typer.Exit(1)
 
 
-@app.command(
-    epilog=common.examples(
-        "toolchains                         those of campaign smoke",
-        "toolchains openmpi50-boost188      only this one",
-    ),
+@common.command(
+    "toolchains                         those of campaign smoke",
+    "toolchains openmpi50-boost188      only this one",
 )
 def toolchains(
     names: Annotated[
@@ -167,7 +159,7 @@ study_app = typer.Typer(no_args_is_help=True, help="List the studies, or begin a
 app.add_typer(study_app, name="study")
 
 
-@study_app.command("list", epilog=common.examples("study list"))
+@common.command("study list", name="list", group=study_app)
 def list_studies() -> None:
     """Name, title and question of each study, in the order of the report."""
     table = Table("study", "title", "question", box=None, pad_edge=False)
@@ -176,12 +168,7 @@ def list_studies() -> None:
     common.show(table)
 
 
-@study_app.command(
-    "new",
-    epilog=common.examples(
-        "study new barrier",
-    ),
-)
+@common.command("study new barrier", name="new", group=study_app)
 def new_study(
     name: Annotated[str, typer.Argument(help="Lower-case name, as in checks/<name>/.")],
 ) -> None:

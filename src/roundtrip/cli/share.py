@@ -13,7 +13,7 @@ import typer
 
 from roundtrip import files, paths
 from roundtrip import output as outputs
-from roundtrip.cli import app, common, current
+from roundtrip.cli import common, current
 from roundtrip.cli.common import warn
 from roundtrip.errors import UserError, writing
 from roundtrip.measure import manifest, reader, signature
@@ -29,11 +29,9 @@ _MAX_PRINTED = 20
 _OUTPUTS = ", ".join(outputs.OUTPUTS)
 
 
-@app.command(
-    epilog=common.examples(
-        "report runs/smoke/local/2026-11-27T01-00-00Z",
-        "report reports/smoke/local/2026-11-27/r1 --verify",
-    )
+@common.command(
+    "report runs/smoke/local/2026-11-27T01-00-00Z",
+    "report reports/smoke/local/2026-11-27/r1 --verify",
 )
 def report(
     source: Annotated[Path, typer.Argument(help="A bundle, a run tree, or a published report.")],
@@ -156,11 +154,7 @@ def _verify(revision: Path) -> None:
     typer.echo(f"verified: rebuilt byte for byte; {signature_check.sentence}")
 
 
-@app.command(
-    epilog=common.examples(
-        "collect runs/smoke/local/2026-11-27T01-00-00Z",
-    ),
-)
+@common.command("collect runs/smoke/local/2026-11-27T01-00-00Z")
 def collect(
     run_dir: Annotated[Path, typer.Argument(help="runs/<campaign>/<site>/<start>/")],
 ) -> None:
@@ -173,12 +167,10 @@ def collect(
     typer.echo(f"bundle: {bundle.build(run_dir, tell=warn)}")
 
 
-@app.command(
-    "publish",
-    epilog=common.examples(
-        "publish reports/nightly --to /srv/www --preview",
-        "publish reports/nightly --to /srv/www",
-    ),
+@common.command(
+    "publish reports/nightly --to /srv/www --preview",
+    "publish reports/nightly --to /srv/www",
+    name="publish",
 )
 def publish_reports(
     places: Annotated[
@@ -243,12 +235,10 @@ def _preview(revisions: Sequence[Path], to: Path) -> bool:
     return is_refused
 
 
-@app.command(
-    "import",
-    epilog=common.examples(
-        "import perflogs --site local",
-        "import output/results.db --site local",
-    ),
+@common.command(
+    "import perflogs --site local",
+    "import output/results.db --site local",
+    name="import",
 )
 def bring(
     places: Annotated[
@@ -309,12 +299,7 @@ def _zone(name: str) -> datetime.tzinfo:
         raise UserError(f"--timezone {name!r}: right is a name such as Europe/Berlin") from None
 
 
-@app.command(
-    "schema",
-    epilog=common.examples(
-        "schema history",
-    ),
-)
+@common.command("schema history", name="schema")
 def print_schema(
     command: Annotated[str, typer.Argument(metavar="COMMAND", help=f"One of {_OUTPUTS}.")],
 ) -> None:

@@ -27,11 +27,10 @@ app.add_typer(site_app, name="site")
 _MARKS = {"ok": "ok         ", "fault": "FAULT      ", "not checked": "not checked"}
 
 
-@site_app.command(
-    epilog=common.examples(
-        "site check                     the site here",
-        "site check mycluster --live    try its MPIs in jobs",
-    )
+@common.command(
+    "site check                     the site here",
+    "site check mycluster --live    try its MPIs in jobs",
+    group=site_app,
 )
 def check(
     name: common.SITE_FOLDER,
@@ -89,11 +88,10 @@ def _try(site: Site, write: bool, status: int, old_lines: tuple[live.Line, ...] 
     )
 
 
-@site_app.command(
-    epilog=common.examples(
-        "site new mycluster",
-        "site new mycluster --partition batch",
-    ),
+@common.command(
+    "site new mycluster",
+    "site new mycluster --partition batch",
+    group=site_app,
 )
 def new(
     name: Annotated[str, typer.Argument(help="Name of the new folder in site-configs/.")],
@@ -118,7 +116,7 @@ def new(
     typer.echo(f"\nwrote {folder}: go through its README.md, then `roundtrip site check {name}`")
 
 
-@site_app.command(epilog=common.examples("site lock spack.lock"))
+@common.command("site lock spack.lock", group=site_app)
 def lock(
     file: Annotated[
         Path | None, typer.Argument(help="Default: the active Spack environment's.")
