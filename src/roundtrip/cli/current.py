@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterator
 from glob import escape
 from pathlib import Path
 
-from roundtrip import paths
+from roundtrip import files, paths
 from roundtrip.errors import UserError
 
 VARIABLE = "ROUNDTRIP_SITE"
@@ -59,11 +58,8 @@ def newest_run(site_name: str) -> Path | None:
 
 
 def _is_complete(run: Path) -> bool:
-    try:
-        state = json.loads((run / "state.json").read_text(encoding="utf-8"))
-        return bool(state.get("finished")) and state.get("report") != "wanted"
-    except (OSError, ValueError, AttributeError):
-        return False
+    state = files.read_object_in_tree(run / "state.json")
+    return bool(state.get("finished")) and state.get("report") != "wanted"
 
 
 def newest_night(site_name: str) -> Path | None:
