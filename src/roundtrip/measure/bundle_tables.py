@@ -73,13 +73,13 @@ def read_tables(bundle: Path) -> Tables:
     """Return the checked tables of a verified bundle; UserError for an invalid table."""
     tables = Tables(
         {
-            name: _whole(file, row)
+            name: read_table(file, row)
             if (file := bundle / f"{name}.parquet").exists() or name not in OPTIONAL_TABLES
             else pl.DataFrame(schema=columns(row))
             for name, row in ROWS.items()
         },
         {
-            study: _whole(file, row, columns(row))
+            study: read_table(file, row, missing=columns(row))
             for study, row in DETAIL_ROWS.items()
             if (file := bundle / "details" / f"{study}.parquet").exists()
         },
@@ -115,33 +115,21 @@ def scan_table(file: Path, row: type[Row], missing: Collection[str] | None = Non
     return frame.select(*schema)
 
 
-def read_table(file: Path, row: type[Row], names: Sequence[str] | None = None) -> pl.DataFrame:
+def read_table(
+    file: Path,
+    row: type[Row],
+    names: Sequence[str] | None = None,
+    missing: Collection[str] | None = None,
+) -> pl.DataFrame:
     """Return all rows of `file`, a table of rows `row`; UserError for another table.
 
-    Return all columns, or `names`; newer columns may be missing, and are then null.
+    Return all columns, or `names`; those of `missing`, as in `scan_table`, may be null instead.
     """
-    schema = columns(row)
     with decoding(file):
-        file_schema = pl.read_parquet_schema(file)
-        _require_columns(file_schema, schema, newer_columns(row), file)
-        if file_schema != {name: schema[name] for name in file_schema}:
-            raise UserError(_OTHER_TYPES, file)
-        all_names = list(names or schema)
-        file_names = [name for name in all_names if name in file_schema]
-        table = pl.read_parquet(file, n_rows=_MOST_ROWS + 1, columns=file_names)
-        _require_few(table.height, file)
-        if file_names == all_names:
-            return table
-        missing_names = (name for name in all_names if name not in file_schema)
-        nulls = (pl.lit(None, schema[name]).alias(name) for name in missing_names)
-        return table.with_columns(*nulls).select(all_names)
-
-
-def _whole(file: Path, row: type[Row], missing: Collection[str] | None = None) -> pl.DataFrame:
-    """Read a table of rows `row` that may lack the columns `missing`."""
-    with decoding(file):
-        frame = scan_table(file, row, missing).head(_MOST_ROWS + 1).collect()
-        _require_few(frame.height, file)
+        table = scan_table(file, row, missing).head(_MOST_ROWS + 1)
+        frame = table.select(*(names or columns(row))).collect()
+        if frame.height > _MOST_ROWS:
+            raise UserError(f"{frame.height} rows; right are at most {_MOST_ROWS}", file)
         return frame
 
 
@@ -152,11 +140,6 @@ def _require_columns(
     faults = {"missing": missing, "unexpected": unexpected}
     if words := [f"{kind} columns: {', '.join(sorted(n))}" for kind, n in faults.items() if n]:
         raise UserError(printable("; ".join(words))[:300], file)
-
-
-def _require_few(rows: int, file: Path) -> None:
-    if rows > _MOST_ROWS:
-        raise UserError(f"{rows} rows; right are at most {_MOST_ROWS}", file)
 
 
 #: Columns that are never null for a launch that passed.
