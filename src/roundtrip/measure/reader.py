@@ -292,11 +292,16 @@ def _raise() -> str:
     return f"if it is a good file, set {FACTOR}=2 or more"
 
 
+def die_with_parent(signal_number: int) -> None:
+    """Let the kernel send this process a signal when its parent ends, see prctl(2)."""
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal_number)
+
+
 def serve() -> None:
     """Answer the jobs on standard input until it ends; the program that `Reader` starts."""
     import polars as pl
 
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    die_with_parent(signal.SIGKILL)
     output = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # a library may print to standard output
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import json
 import os
 import random
@@ -16,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from roundtrip.measure import scheduler
+from roundtrip.measure import reader, scheduler
 from roundtrip.measure.completion import SessionReport
 from roundtrip.measure.matrix import ExpectedCase
 from roundtrip.measure.progress import TerminalProgress, duration
@@ -28,7 +27,6 @@ _NAME = re.compile(r"^(?P<test>.+?) (?:~\S+ )?(?:'\w+ )?/[0-9a-f]{8} @\S+\+(?P<e
 _STEP = re.compile(rb"\[(\d+)/(\d+)\]")  # as Ninja prints it
 _REPORT = "report.json"
 _CONTROL = re.compile(r"\x1b\[[0-9;]*m")
-_PR_SET_PDEATHSIG = 1
 _STOPPING = {signal.SIGINT, signal.SIGTERM}
 #: Variable that marks the processes of a session with the session's folder.
 _MARK = "ROUNDTRIP_SESSION"
@@ -210,7 +208,7 @@ def _supervise(
                 errors="replace",
                 pass_fds=(lock_descriptor,),
                 start_new_session=True,
-                preexec_fn=_die_with_parent,
+                preexec_fn=_begin_session,
             )
         assert process.stdout is not None  # noqa: S101  for the type checker
         try:
@@ -275,9 +273,9 @@ def _signals_held() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, _STOPPING)
 
 
-def _die_with_parent() -> None:
+def _begin_session() -> None:
     signal.pthread_sigmask(signal.SIG_UNBLOCK, _STOPPING)
-    ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+    reader.die_with_parent(signal.SIGTERM)
 
 
 def build_all(
