@@ -149,7 +149,7 @@ def test_noise_within_launches_wants_few_long_ones() -> None:
 def test_the_optimum_is_cochrans() -> None:
     """Many launches, so that Student's t does not matter: m = sqrt(c within / between)."""
     parts = Components(in_launch=0.02, between=0.01, seconds=1.0, launches=100)
-    plan = allocate(parts, total=10_000, overhead=8.0, level=0.95, fewest_launches=9, shortest=0.1)
+    plan = allocate(parts, total=10_000, overhead=8.0, level=0.95, fewest_launches=9)
     assert plan.seconds == pytest.approx(math.sqrt(8.0 * 0.02 / 0.01), rel=0.05)
 
 

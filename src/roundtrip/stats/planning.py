@@ -39,6 +39,9 @@ import scipy
 from roundtrip.stats.settings import Levels
 from roundtrip.stats.summaries import lower_rank
 
+#: The least time that a launch measures, s.
+_SHORTEST_S = 1.0
+
 
 class Reach(Enum):
     """Which claims of a family can reach the level: each alone, only several together, or none."""
@@ -152,26 +155,22 @@ def half_width(parts: Components, launches: int, seconds: float, level: float) -
 
 
 def allocate(
-    parts: Components,
-    total: float,
-    overhead: float,
-    level: float,
-    fewest_launches: int,
-    shortest: float = 1.0,
+    parts: Components, total: float, overhead: float, level: float, fewest_launches: int
 ) -> Allocation:
     """Return the plan that gives the narrowest interval in `total` seconds.
 
-    Each launch has an `overhead`, in which it does not measure, and measures for at least
-    `shortest`; both in seconds.  The plan has at least `fewest_launches`.
+    Each launch has an `overhead` [s], in which it does not measure, and measures for at least
+    `_SHORTEST_S`.  The plan has at least `fewest_launches`.
     """
-    most = max(fewest_launches, int(total / (overhead + shortest)))
+    most = max(fewest_launches, int(total / (overhead + _SHORTEST_S)))
     plans = [
         Allocation(n, length, half_width(parts, n, length, level))
         for n in range(fewest_launches, most + 1)
-        if (length := total / n - overhead) >= shortest or n == fewest_launches
+        if (length := total / n - overhead) >= _SHORTEST_S or n == fewest_launches
     ]
+    shortest_width = half_width(parts, fewest_launches, _SHORTEST_S, level)
     plans = [plan for plan in plans if plan.seconds > 0] or [
-        Allocation(fewest_launches, shortest, half_width(parts, fewest_launches, shortest, level))
+        Allocation(fewest_launches, _SHORTEST_S, shortest_width)
     ]
     return min(plans, key=lambda plan: plan.half_width)
 
