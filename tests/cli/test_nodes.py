@@ -104,26 +104,17 @@ def test_results_of_emulated_nodes_say_so_and_can_be_printed(tmp_path: Path) -> 
     assert measures and {row["label"] for row in measures} == {"EMULATED NODES"}
 
 
-def test_healthy_emulated_nodes_are_said_to_be_emulated(tmp_path: Path) -> None:
-    Pairs(tmp_path, emulated=EMULATED).write(2)
+@pytest.mark.parametrize(("emulated", "mark"), [(None, ""), (EMULATED, " (EMULATED NODES)")])
+def test_healthy_nodes_end_with_zero_and_say_what_would_have_been_seen(
+    tmp_path: Path, emulated: dict[str, object] | None, mark: str
+) -> None:
+    """Nodes that Slurm had taken out are no alarm."""
+    Pairs(tmp_path, emulated=emulated, facts={"nodes_not_measured": [GONE]}).write(2)
     result = nodes(tmp_path)
-    assert "No node stands out of 16 (EMULATED NODES); latency +" in result.stdout
-    assert "?" not in result.stdout
-
-
-def test_nodes_that_slurm_had_taken_out_are_no_alarm(tmp_path: Path) -> None:
-    Pairs(tmp_path, facts={"nodes_not_measured": [GONE]}).write(2)
-    result = nodes(tmp_path)
+    assert result.exit_code == 0
+    assert f"No node stands out of 16{mark}; latency +" in result.stdout
+    assert "would have been seen" in result.stdout and "?" not in result.stdout
     assert "(drained: bad cable)" in result.stdout
-    assert result.exit_code == 0
-
-
-def test_healthy_nodes_end_with_zero_and_say_what_would_have_been_seen(tmp_path: Path) -> None:
-    Pairs(tmp_path).write(2)
-    result = nodes(tmp_path)
-    assert result.exit_code == 0
-    assert "No node stands out of 16; latency +" in result.stdout
-    assert "would have been seen" in result.stdout
 
 
 def test_one_night_of_few_rounds_is_open(tmp_path: Path) -> None:

@@ -131,74 +131,69 @@ def test_the_runs_own_thresholds_win(make_tree: Maker) -> None:
     assert "confidence_level = 0.90" in (bundle.build(tree.path) / "analysis.toml").read_text()
 
 
-@pytest.fixture
-def built(bundle_path: Path) -> Path:
-    return bundle_path
-
-
-def test_a_changed_file_is_found(built: Path) -> None:
-    with (built / "samples.parquet").open("r+b") as stream:
+def test_a_changed_file_is_found(bundle_path: Path) -> None:
+    with (bundle_path / "samples.parquet").open("r+b") as stream:
         stream.seek(40)
         stream.write(b"\0\1")
     with pytest.raises(UserError, match=r"samples\.parquet is not the file"):
-        manifest.verify(built)
+        manifest.verify(bundle_path)
 
 
-def test_a_missing_and_an_unlisted_file_are_found(built: Path) -> None:
-    (built / "more.txt").write_text("x")
+def test_a_missing_and_an_unlisted_file_are_found(bundle_path: Path) -> None:
+    (bundle_path / "more.txt").write_text("x")
     with pytest.raises(UserError, match=r"more\.txt is not in the manifest"):
-        manifest.verify(built)
-    (built / "more.txt").unlink()
-    (built / "env" / "host.json").unlink()
+        manifest.verify(bundle_path)
+    (bundle_path / "more.txt").unlink()
+    (bundle_path / "env" / "host.json").unlink()
     with pytest.raises(UserError, match=r"env/host\.json is missing"):
-        manifest.verify(built)
+        manifest.verify(bundle_path)
 
 
 @pytest.mark.parametrize(
     "path",
     ["../secret", "/etc/passwd", "env/../../secret", "./samples.parquet", "a\\b", "", "env", "x\0"],
 )
-def test_no_path_leads_out_of_a_bundle(built: Path, path: str) -> None:
-    (built.parent / "secret").write_text("s")
-    with content(built / "manifest.json") as data:
-        data["files"][path] = manifest._entry(built.parent / "secret")
+def test_no_path_leads_out_of_a_bundle(bundle_path: Path, path: str) -> None:
+    (bundle_path.parent / "secret").write_text("s")
+    with content(bundle_path / "manifest.json") as data:
+        data["files"][path] = manifest._entry(bundle_path.parent / "secret")
     with pytest.raises(UserError, match="not inside the bundle|is missing"):
-        manifest.verify(built)
+        manifest.verify(bundle_path)
 
 
-def test_a_name_too_long_for_any_file_is_one_line(built: Path) -> None:
-    with content(built / "manifest.json") as data:
+def test_a_name_too_long_for_any_file_is_one_line(bundle_path: Path) -> None:
+    with content(bundle_path / "manifest.json") as data:
         data["files"]["x" * 5000] = data["files"]["campaign.toml"]
     with pytest.raises(UserError, match="is too long"):
-        manifest.verify(built)
+        manifest.verify(bundle_path)
 
 
 @pytest.mark.parametrize("name", ["campaign.toml", "env"])
-def test_no_symbolic_link_leads_out_of_a_bundle(built: Path, name: str) -> None:
-    outside, place = built.parent / "outside", built / name
+def test_no_symbolic_link_leads_out_of_a_bundle(bundle_path: Path, name: str) -> None:
+    outside, place = bundle_path.parent / "outside", bundle_path / name
     place.rename(outside)
     place.symlink_to(outside)
     with pytest.raises(UserError, match="symbolic link"):
-        manifest.verify(built)
+        manifest.verify(bundle_path)
 
 
-def test_a_link_to_a_folder_that_nobody_lists_is_found(built: Path) -> None:
-    (built / "more").symlink_to(built / "env")
+def test_a_link_to_a_folder_that_nobody_lists_is_found(bundle_path: Path) -> None:
+    (bundle_path / "more").symlink_to(bundle_path / "env")
     with pytest.raises(UserError, match="more is not in the manifest"):
-        manifest.verify(built)
+        manifest.verify(bundle_path)
 
 
 @pytest.mark.parametrize(
     "text", ["", "[]", "{}", '{"files": {}}', "\udcff", '{"schema": 1, "campaign": "../x"}']
 )
-def test_what_is_no_manifest(built: Path, text: str) -> None:
-    (built / "manifest.json").write_bytes(text.encode("utf-8", "surrogateescape"))
+def test_what_is_no_manifest(bundle_path: Path, text: str) -> None:
+    (bundle_path / "manifest.json").write_bytes(text.encode("utf-8", "surrogateescape"))
     with pytest.raises(UserError, match=r"manifest\.json"):
-        manifest.verify(built)
+        manifest.verify(bundle_path)
 
 
-def test_a_manifest_cannot_name_a_path_as_its_campaign(built: Path) -> None:
+def test_a_manifest_cannot_name_a_path_as_its_campaign(bundle_path: Path) -> None:
     for campaign in ("../../etc", "..", ".", "", "a/b"):
-        edit(built / "manifest.json", campaign=campaign)
+        edit(bundle_path / "manifest.json", campaign=campaign)
         with pytest.raises(UserError, match="campaign: .*a name has"):
-            manifest.verify(built)
+            manifest.verify(bundle_path)

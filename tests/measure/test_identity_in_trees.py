@@ -42,61 +42,36 @@ def reasons(tree: Tree) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("changes", "difference"),
+    ("part", "change", "difference"),
     [
+        ("rank", {"build": "gnu:02"}, "build of the MPI library was gnu:2a"),
+        ("rank", {"file": "/x/libmpi.so"}, "file of the MPI library was /"),
+        ("node", {"smt": "on"}, f"SMT was off in launch 001/{ENVIRON}/NetPIPE_ping, and is on"),
+        ("node", {"processor": "Other"}, "processor was 'Example CPU 3000 @ 2.40GHz' in launch"),
+        ("node", {"huge_pages": "never"}, "transparent huge pages was madvise in"),
+        ("node", {"logical": 1}, "number of processors online was 2 in launch"),
+        ("node", {"governor": "powersave"}, "governor was performance in launch"),
+        ("node", {"kernel": "6.1.0-41-amd64"}, "kernel was 6.1.0-40-amd64 in launch"),
+        ("node", {"memory": "471 GiB"}, "memory was '503 GiB' in launch"),
         (
-            {"rank": {"build": "gnu:02"}},
-            f"environment {ENVIRON}: build of the MPI library was gnu:2a",
+            "node",
+            {"interfaces": {"eth1": "MTU 576", "veth7": "MTU 1500"}},
+            "interface eth1 was 'MTU 1500' in launch",
         ),
-        (
-            {"rank": {"file": "/x/libmpi.so"}},
-            f"environment {ENVIRON}: file of the MPI library was /",
-        ),
-        (
-            {"node": {"smt": "on"}},
-            f"node {HOST}: SMT was off in launch 001/{ENVIRON}/NetPIPE_ping, and",
-        ),
-        (
-            {"node": {"processor": "Other"}},
-            f"node {HOST}: processor was 'Example CPU 3000 @ 2.40GHz' i",
-        ),
-        ({"node": {"huge_pages": "never"}}, f"node {HOST}: transparent huge pages was madvise in"),
-        ({"node": {"logical": 1}}, f"node {HOST}: number of processors online was 2 in launch"),
-        (
-            {"node": {"governor": "powersave"}},
-            f"node {HOST}: governor was performance in launch 001/{ENVIRON}/NetPIPE_ping, and",
-        ),
-        (
-            {"node": {"kernel": "6.1.0-41-amd64"}},
-            f"node {HOST}: kernel was 6.1.0-40-amd64 in launch 001/{ENVIRON}/NetPIPE_ping, and is",
-        ),
-        (
-            {"node": {"memory": "471 GiB"}},
-            f"node {HOST}: memory was '503 GiB' in launch 001/{ENVIRON}/NetPIPE_ping, and",
-        ),
-        (
-            {"node": {"interfaces": {"eth1": "MTU 576", "veth7": "MTU 1500"}}},
-            f"node {HOST}: interface eth1 was 'MTU 1500' in launch",
-        ),
-        (
-            {"case": {"tuning": {"UCX_TLS": "tcp"}}},
-            f"environment {ENVIRON}: tuning by the user was none in launch",
-        ),
-        (
-            {"node": {"adapters": ["mlx5_0: firmware 9"]}},
-            f"node {HOST}: adapters was 'mlx5_0: MT_00",
-        ),
+        ("node", {"adapters": ["mlx5_0: firmware 9"]}, "adapters was 'mlx5_0: MT_00"),
+        ("case", {"tuning": {"UCX_TLS": "tcp"}}, "tuning by the user was none in launch"),
     ],
 )
 def test_what_changed_in_mid_run_fails_the_launches_after_it(
-    make_tree: Maker, changes: Any, difference: str
+    make_tree: Maker, part: str, change: Any, difference: str
 ) -> None:
     tree = make_tree(launches=4, environs=(ENVIRON,))
     for number in (1, 2, 3, 4):
-        record(tree, number, **(changes if number > 2 else {}))
+        record(tree, number, **({part: change} if number > 2 else {}))
     launch_reasons = reasons(tree)
     assert launch_reasons[:2] == ["", ""]
-    assert all(reason.startswith(f"mismatch: {difference}") for reason in launch_reasons[2:])
+    fault = f"mismatch: {f'node {HOST}' if part == 'node' else f'environment {ENVIRON}'}: "
+    assert all(reason.startswith(fault + difference) for reason in launch_reasons[2:])
 
 
 def test_a_fact_that_a_launch_does_not_know_is_no_change(make_tree: Maker) -> None:
