@@ -6,15 +6,14 @@ from dataclasses import replace
 
 import polars as pl
 import pytest
-from support.measured import METRIC, STUDY, Measured, bundle
+from support.measured import METRIC, STUDY, Measured, bundle, launch_samples
 
-from roundtrip.measure import analysis, samples
+from roundtrip.measure import analysis
 from roundtrip.report.blocks import Cell
-from roundtrip.report.units import Unit, printable
+from roundtrip.report.units import printable
 from roundtrip.stats.summaries import Kind
 from roundtrip.stats.verdicts import judge
 from roundtrip.studies.derivation import SPEEDS
-from roundtrip.studies.interleaved import display_unit
 from roundtrip.studies.study import BLUE, ORANGE, Arm, Contrast, PlannedCase, Study
 
 SIZES = (8, 1 << 20)
@@ -42,25 +41,18 @@ class Rates(Declared):
     metrics = ("bandwidth",)
 
 
-def launch(metric: str, unit: str, values: dict[tuple[str, int], float]) -> pl.DataFrame:
-    rows = [
-        (STUDY, "2", arm, size, "measure", 0, metric, value, unit)
-        for (arm, size), value in values.items()
-    ]
-    return pl.DataFrame(rows, schema=samples.SCHEMA, orient="row")
-
-
 def test_figures_are_named_by_arm_size_and_unit() -> None:
-    seconds = {("put", 8): 1e-6, ("put", 64): 2e-6, ("put", 1 << 20): 1e-4, ("send", 8): 3e-6}
-    figures = Declared().summarise(launch(METRIC, "s", seconds))
+    seconds = {("put", 8): [1e-6], ("put", 64): [2e-6], ("put", 1 << 20): [1e-4]}
+    figures = Declared().summarise(launch_samples({**seconds, ("send", 8): [3e-6]}))
     assert figures == {
         "put_8B_us": (pytest.approx(1.0), "us"),
         "put_1MiB_us": (pytest.approx(100.0), "us"),
         "send_8B_us": (pytest.approx(3.0), "us"),
     }
-    rates = Rates().summarise(launch("bandwidth", "MB/s", {("put", 0): 12.0}))
+    samples = launch_samples({("put", 0): [12.0]}, metric="bandwidth", unit="MB/s")
+    rates = Rates().summarise(samples)
     assert rates == {"put_MB_per_s": (12.0, "MB/s")}
-    assert Declared().summarise(launch(METRIC, "s", {})) == {}
+    assert Declared().summarise(launch_samples({})) == {}
 
 
 def test_toolchains_are_compared_by_each_arm_at_each_compared_size() -> None:
@@ -131,7 +123,3 @@ def test_an_arm_without_a_launch_is_a_warning_and_no_number() -> None:
     assert "was not compared with Send" in str(part.answers[0].text[0])
     verdicts = part.tables[1]
     assert verdicts.rows[0][1] == Cell("not measured", "muted")
-
-
-def test_what_is_printed_is_a_time_in_microseconds_or_as_it_was_measured() -> None:
-    assert (display_unit(METRIC), display_unit("bandwidth")) == (Unit.US, Unit.MB_S)

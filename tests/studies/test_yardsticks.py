@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import polars as pl
+from support.measured import sample_frame
 
 from roundtrip import studies
-from roundtrip.measure import samples
 from roundtrip.report.sections.spread import yardsticks
 from roundtrip.studies.derivation import METRICS, metrics_by_study
 
@@ -26,8 +25,7 @@ def test_the_figure_of_a_launch_is_the_median_of_its_own_rows_in_their_order() -
         (*key, "mpi-read", 10_000, "measure", 0, "time_per_pass", 9e-6, "s"),
         ("1", "c", "netpipe", "p", "mpi", 1 << 20, "measure", 0, "half_round_trip_time", 1e-4, "s"),
     ]
-    schema = {"launch": pl.String, "case_id": pl.String, **samples.SCHEMA}
-    figures = yardsticks(pl.DataFrame(rows, schema=schema, orient="row").lazy())
+    figures = yardsticks(sample_frame(rows).lazy())
     rows_by_name = {f"{row['name']}, {row['unit']}": row for row in figures.to_dicts()}
     assert rows_by_name["MPI, pass at 10 kB, µs"]["median"] == 2.0
     assert rows_by_name["MPI, pass at 10 kB, µs"]["samples"] == [1.0, 2.0, 4.0]
@@ -38,8 +36,7 @@ def test_the_figure_of_a_launch_is_the_median_of_its_own_rows_in_their_order() -
 def test_two_metrics_are_two_figures() -> None:
     key = ("1", "c", "netpipe", "pingpong/same", "mpi", 1, "measure", 0)
     rows = [(*key, "half_round_trip_time", 1e-6, "s"), (*key, "time_per_message", 5e-6, "s")]
-    schema = {"launch": pl.String, "case_id": pl.String, **samples.SCHEMA}
-    figures = yardsticks(pl.DataFrame(rows, schema=schema, orient="row").lazy())
+    figures = yardsticks(sample_frame(rows).lazy())
     assert figures.sort("metric")["median"].to_list() == [1.0, 5.0]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -10,7 +10,7 @@ import polars as pl
 
 from roundtrip import studies
 from roundtrip.measure import analysis, samples
-from roundtrip.measure.bundle_rows import CASES, PLACEMENT, POINTS
+from roundtrip.measure.bundle_rows import CASES, LABELS, PLACEMENT, POINTS
 from roundtrip.measure.columns import SETTINGS_CELL, setting_rows
 from roundtrip.report.blocks import Part, Table
 from roundtrip.report.data import Data
@@ -31,8 +31,53 @@ class Measured:
     row: Mapping[str, Any] = field(default_factory=dict)
 
 
-def data_of(launches: pl.DataFrame, rows: pl.DataFrame, **more: Any) -> Data:
+def launch_row(launch: str, case_id: str, study: str = STUDY, **changes: Any) -> dict[str, Any]:
+    """A launch that passed, of two ranks in one node, with `changes`."""
+    return {
+        "launch": launch,
+        "case_id": case_id,
+        "study": study,
+        "system": "local",
+        "partition": "smp",
+        "environ": "openmpi",
+        "toolchain": "Open MPI",
+        "parameters": setting_rows({"placement": "shared-memory"}),
+        "emulation": setting_rows({}),
+        "status": "passed",
+        "ranks": 2,
+        "hosts": ["node-0"],
+        "simulated": False,
+        **changes,
+    }
+
+
+def sample_frame(rows: Sequence[tuple[Any, ...]]) -> pl.DataFrame:
+    """Samples of several launches: launch, case_id and the columns of samples.csv."""
+    return pl.DataFrame(rows, schema={**LABELS, **samples.SCHEMA}, orient="row")
+
+
+def launch_samples(
+    values: Mapping[tuple[str, int], Sequence[float]],
+    study: str = STUDY,
+    case: str = "2",
+    metric: str = METRIC,
+    unit: str = "s",
+) -> pl.DataFrame:
+    """Samples of one launch: values by variant and size."""
+    rows = [
+        (study, case, variant, size, "measure", rep, metric, value, unit)
+        for (variant, size), samples_of_point in values.items()
+        for rep, value in enumerate(samples_of_point)
+    ]
+    return pl.DataFrame(rows, schema=samples.SCHEMA, orient="row")
+
+
+def data_of(
+    launches: Iterable[Mapping[str, Any]], rows: Sequence[tuple[Any, ...]], **more: Any
+) -> Data:
     """The data of a bundle with these launches and samples, and nothing else but `more`."""
+    columns = {**CASES, "parameters": SETTINGS_CELL, "emulation": SETTINGS_CELL}
+    launch_rows = [{**dict.fromkeys(columns), **launch} for launch in launches]
     tables = {
         "points": pl.DataFrame(schema=POINTS),
         "placement": pl.DataFrame(schema=PLACEMENT),
@@ -42,8 +87,8 @@ def data_of(launches: pl.DataFrame, rows: pl.DataFrame, **more: Any) -> Data:
     return Data(
         folder=cast(Any, None),
         manifest=cast(Any, None),
-        launches=launches,
-        samples=rows.lazy(),
+        launches=pl.DataFrame(launch_rows, schema=columns),
+        samples=sample_frame(rows).lazy(),
         analysis=analysis.default(),
         campaign_text="",
         environment={},
@@ -57,33 +102,14 @@ def bundle(measured: Iterable[Measured]) -> Data:
     for case in measured:
         for number in range(case.launches):
             name = f"{number:03d}/{case.case_id}"
-            launches.append(
-                {
-                    "launch": name,
-                    "case_id": case.case_id,
-                    "study": STUDY,
-                    "system": "local",
-                    "partition": "smp",
-                    "environ": "openmpi",
-                    "toolchain": "Open MPI",
-                    "parameters": setting_rows({"placement": "shared-memory"}),
-                    "status": "passed",
-                    "ranks": 2,
-                    "simulated": False,
-                    **case.row,
-                }
-            )
+            launches.append(launch_row(name, case.case_id, **case.row))
             for arm, base in case.base.items():
                 for size in case.sizes:
                     median = (base + number) * 1e-6 * max(1, size)
                     values = (median, 9 * median, median / 9)
                     key = (name, case.case_id, STUDY, STUDY, arm, size, "measure")
                     rows += [(*key, i, METRIC, value, "s") for i, value in enumerate(values)]
-    schema = {"launch": pl.String, "case_id": pl.String, **samples.SCHEMA}
-    columns = {**CASES, "parameters": SETTINGS_CELL, "emulation": SETTINGS_CELL}
-    table = [{**dict.fromkeys(columns), **launch} for launch in launches]
-    launch_rows = pl.DataFrame(table, schema=columns)
-    return data_of(launch_rows, pl.DataFrame(rows, schema=schema, orient="row"))
+    return data_of(launches, rows)
 
 
 def part(data: Data) -> Part:

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from roundtrip.measure import bundle_tables, samples
+from roundtrip.measure import bundle_tables
 from roundtrip.measure.bundle_rows import DETAIL_ROWS, POINTS
 from roundtrip.measure.columns import cells, columns, setting_rows
 from roundtrip.measure.run_record import DETAILS
 from roundtrip.report.blocks import Part, plain_text
 from roundtrip.report.data import Data
-from support.measured import data_of
+from support.measured import data_of, launch_row
 
 SIZES = (10, 1_000, 10_000, 1_000_000)
 #: Seconds per pass: fixed, and per byte.  MPI_Ssend costs up to 10 kB; datatypes are free.
@@ -60,35 +60,30 @@ def ring_data(
                 key = (f"{launch:03d}", "Ring@x", "ring", case, variant, size)
                 rows += [(*key, "measure", i, "time_per_pass", t, "s") for i, t in enumerate(times)]
                 rows.append((*key, "laps", 0, "lap_time", 2 * times[0], "s"))
-    schema = {"launch": pl.String, "case_id": pl.String, **samples.SCHEMA}
-    frame = pl.DataFrame(rows, schema=schema, orient="row")
-    cases = pl.DataFrame(
-        {
-            "launch": [f"{launch:03d}" for launch in range(launches)],
-            "case_id": "Ring@x",
-            "study": "ring",
-            "status": "passed",
-            "toolchain": "Open MPI",
-            "system": "virtual",
-            "partition": "clusterA",
-            "environ": "openmpi41-tcp",
-            "ranks": len(hosts),
-            "hosts": [list(dict.fromkeys(hosts))] * launches,
-            "parameters": [setting_rows({"placement": placement})] * launches,
-            "emulation": [setting_rows(emulated or {})] * launches,
-            "simulated": False,
-        }
-    )
+    cases = [
+        launch_row(
+            f"{launch:03d}",
+            "Ring@x",
+            "ring",
+            system="virtual",
+            partition="clusterA",
+            ranks=len(hosts),
+            hosts=list(dict.fromkeys(hosts)),
+            parameters=setting_rows({"placement": placement}),
+            emulation=setting_rows(emulated or {}),
+        )
+        for launch in range(launches)
+    ]
     row = cells(DETAILS["ring"], details or {})
-    detail_rows = [{**row, "launch": launch} for launch in cases["launch"]] if details else []
+    detail_rows = [{**row, "launch": case["launch"]} for case in cases] if details else []
     point_rows = [
-        {"launch": launch, "case_id": "Ring@x", "study": "ring", **point}
-        for launch in cases["launch"]
+        {"launch": case["launch"], "case_id": "Ring@x", "study": "ring", **point}
+        for case in cases
         for point in points
     ]
     return data_of(
         cases,
-        frame,
+        rows,
         points=pl.DataFrame(point_rows, schema=POINTS),
         details={"ring": bundle_tables.frame(detail_rows, columns(DETAIL_ROWS["ring"]))},
     )

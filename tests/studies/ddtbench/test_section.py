@@ -15,7 +15,7 @@ from support.synthetic import Tree
 
 from roundtrip.history.night_rows import SERIES
 from roundtrip.measure import bundle, samples
-from roundtrip.report import data, renderers
+from roundtrip.report import data
 from roundtrip.report.blocks import Cell, Part, Table
 from roundtrip.report.build import build
 from roundtrip.report.data import Data
@@ -284,12 +284,6 @@ def test_the_studys_example_is_beside_ours(section: Part) -> None:
     assert [cell.text for cell in study[2:4]] == ["40", "15"]
     assert original[0].text == OPENMPI_LABEL and original[4].verdict == "holds"
     assert same[4].verdict == "holds"
-
-
-def test_it_renders_the_same_twice(bundle_data: Data) -> None:
-    first, second = (build(data.read(bundle_data.folder)) for _ in range(2))
-    assert renderers.html(first) == renderers.html(second)
-    assert "use datatypes" in renderers.markdown(first)
 
 
 def test_a_time_leads_to_its_series_and_a_sum_of_epochs_nowhere(

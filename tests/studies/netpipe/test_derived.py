@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from pathlib import Path
 
 import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.measured import launch_samples
 
 from roundtrip.errors import UserError
 from roundtrip.measure import samples
@@ -18,17 +20,7 @@ from roundtrip.studies.netpipe import ARMS, BASE, HALF_ROUND_TRIP, PER_MESSAGE, 
 LAUNCH = Path(__file__).parents[2] / "data" / "netpipe" / "launch-openmpi41-boost181"
 
 
-def frame(
-    times: dict[tuple[str, int], list[float]],
-    case: str = "pingpong/same",
-    metric: str = HALF_ROUND_TRIP,
-) -> pl.DataFrame:
-    rows = [
-        ("netpipe", case, variant, size, "measure", rep, metric, value, "s")
-        for (variant, size), values in times.items()
-        for rep, value in enumerate(values)
-    ]
-    return pl.DataFrame(rows, schema=samples.SCHEMA, orient="row")
+frame = partial(launch_samples, study="netpipe", case="pingpong/same", metric=HALF_ROUND_TRIP)
 
 
 def test_a_launch_is_summarised_by_its_median() -> None:
@@ -40,7 +32,7 @@ def test_a_launch_is_summarised_by_its_median() -> None:
 
 
 def test_bidirectional_messages_count_twice() -> None:
-    rows = frame({("mpi", 1000): [1e-6]}, "bidirectional/same")
+    rows = frame({("mpi", 1000): [1e-6]}, case="bidirectional/same")
     medians = derived.launch_medians(rows.lazy(), [])
     assert medians["bandwidth"].item() == pytest.approx(2000)
 

@@ -6,10 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-import polars as pl
-from support.measured import data_of
+from support.measured import data_of, launch_row
 
-from roundtrip.measure import bundle_tables, samples
+from roundtrip.measure import bundle_tables
 from roundtrip.measure.bundle_rows import DETAIL_ROWS
 from roundtrip.measure.columns import columns, setting_rows
 from roundtrip.report.blocks import Cell, Table
@@ -66,25 +65,21 @@ class Bundle:
         number = len(self.cases)
         for round_ in range(self.rounds):
             launch = f"{number:04d}/{round_}"
-            self.cases.append(
-                {
-                    "launch": launch,
-                    "case_id": f"case {number}",
-                    "study": "npb",
-                    "status": status,
-                    "reason": "" if status == "passed" else "verification failed",
-                    "environ": environ,
-                    "toolchain": toolchain,
-                    "partition": "clusterA" if rtt is None else "grid",
-                    "round": f"{round_:03d}",
-                    "campaign_round": round_ + 1 if self.in_rounds else None,
-                    "parameters": setting_rows(parameters),
-                    "emulation": setting_rows(emulation if status == "passed" else {}),
-                    "simulated": False,
-                    "ranks": ranks,
-                    "hosts": [f"node-{number}" for number in range(nodes)],
-                }
-            )
+            changes = {
+                "status": status,
+                "reason": "" if status == "passed" else "verification failed",
+                "environ": environ,
+                "toolchain": toolchain,
+                "system": None,
+                "partition": "clusterA" if rtt is None else "grid",
+                "round": f"{round_:03d}",
+                "campaign_round": round_ + 1 if self.in_rounds else None,
+                "parameters": setting_rows(parameters),
+                "emulation": setting_rows(emulation if status == "passed" else {}),
+                "ranks": ranks,
+                "hosts": [f"node-{number}" for number in range(nodes)],
+            }
+            self.cases.append(launch_row(launch, f"case {number}", "npb", **changes))
             if source != "upstream" and history is not None:
                 verification = {"specification": True, "history": history}
                 self.details.append({"launch": launch, "verification": verification})
@@ -111,13 +106,8 @@ class Bundle:
 
     def data(self) -> Data:
         """As the report reads it."""
-        frame = pl.DataFrame(
-            self.rows,
-            schema={"launch": pl.String, "case_id": pl.String, **samples.SCHEMA},
-            orient="row",
-        )
         details = {"npb": bundle_tables.frame(self.details, columns(DETAIL_ROWS["npb"]))}
-        return data_of(pl.DataFrame(self.cases, infer_schema_length=None), frame, details=details)
+        return data_of(self.cases, self.rows, details=details)
 
 
 def two_clusters(rounds: int = 6, slow: float = 1.2) -> Bundle:

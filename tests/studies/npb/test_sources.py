@@ -12,7 +12,7 @@ from studies.npb.npb_bundle import numbers
 from support.measured import part, table
 
 from roundtrip import studies
-from roundtrip.report import publish, renderers
+from roundtrip.report import publish
 from roundtrip.report.blocks import Report, plain_text
 from roundtrip.report.build import build
 from roundtrip.report.painter import drawing
@@ -173,13 +173,6 @@ def test_over_the_link_npb_itself_shows_what_the_delay_adds() -> None:
     assert {cells[3].verdict for cells in table(section, "Our programs beside").rows} == {"faster"}
     claims = studies.get("npb").section(builder.data()).claims()
     assert {claim.rtt for claim in verdicts_on(SOURCES, claims)} == {None, 0.0, 4.0}
-
-
-def test_both_renderers_draw_the_section() -> None:
-    report = Report("NPB", (), (("Warning: ", "CG is slow"),), (part(machine().data()),))
-    for text in (renderers.html(report), renderers.markdown(report)):
-        assert "CG is slow" in text
-        assert "Speed-up over ranks" in text
 
 
 def test_what_shares_processors_or_is_implausible_stands_apart() -> None:

@@ -9,11 +9,11 @@ from typing import Any
 import polars as pl
 import pytest
 from support.bundles import with_medians
-from support.measured import data_of, part, table
+from support.measured import data_of, launch_row, part, table
 
 from roundtrip import studies
 from roundtrip.history.night_rows import SERIES
-from roundtrip.measure import analysis, samples
+from roundtrip.measure import analysis
 from roundtrip.measure.bundle_rows import POINTS
 from roundtrip.measure.columns import setting_rows
 from roundtrip.report.blocks import Part
@@ -64,29 +64,9 @@ def osu_data(
         rows += rows_of(launch, study, benchmark, drift)
         name = f"{study}/{benchmark}/{launch}"
         points.append({"launch": name, "verified": benchmark != "barrier"})
-        cases.append(
-            {
-                "launch": name,
-                "case_id": f"{study}/{benchmark}",
-                "study": study,
-                "status": "passed",
-                "system": "box",
-                "partition": "smp",
-                "environ": "openmpi",
-                "toolchain": "Open MPI",
-                "ranks": 2,
-                "hosts": ["node-1"],
-                "parameters": setting_rows({"placement": "shared-memory"}),
-                "emulation": setting_rows(emulated if emulated and study == "osu" else {}),
-                "simulated": False,
-            }
-        )
-    schema = {"launch": pl.String, "case_id": pl.String, **samples.SCHEMA}
-    return data_of(
-        pl.DataFrame(cases, infer_schema_length=None),
-        pl.DataFrame(rows, schema=schema, orient="row"),
-        points=pl.DataFrame(points, schema=POINTS),
-    )
+        emulation = setting_rows(emulated if emulated and study == "osu" else {})
+        cases.append(launch_row(name, f"{study}/{benchmark}", study, emulation=emulation))
+    return data_of(cases, rows, points=pl.DataFrame(points, schema=POINTS))
 
 
 @pytest.fixture(scope="module")

@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import polars as pl
 import pytest
+from support.measured import launch_samples
 
-from roundtrip.measure import samples
 from roundtrip.studies.ring import derived as ring
 from roundtrip.studies.ring.curves import Panel
 
-
-def frame(times: dict[tuple[str, int], list[float]], metric: str = "time_per_pass") -> pl.DataFrame:
-    rows = [
-        ("ring", "2", variant, size, "measure", rep, metric, value, "s")
-        for (variant, size), values in times.items()
-        for rep, value in enumerate(values)
-    ]
-    return pl.DataFrame(rows, schema=samples.SCHEMA, orient="row")
+frame = partial(launch_samples, study="ring", metric="time_per_pass")
 
 
 def test_effective_bandwidth_is_bytes_over_the_time_of_a_pass() -> None:
