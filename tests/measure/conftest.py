@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import subprocess
@@ -15,6 +16,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from rich.console import Console
 from support.launches import leave
 from support.linked import linked  # noqa: F401  a fixture
 from support.synthetic import Tree
@@ -23,6 +25,7 @@ from roundtrip.measure import analysis, bundle, scheduler, session
 from roundtrip.measure.campaign_file import Campaign, CheckPlan
 from roundtrip.measure.launches import scan
 from roundtrip.measure.matrix import ExpectedCase, Matrix, SkippedCase
+from roundtrip.measure.progress import TerminalProgress
 from roundtrip.measure.runner import Runner
 from roundtrip.measure.tree import Revision, RunTree, create_tree
 from roundtrip.sites.site import Case
@@ -48,24 +51,6 @@ def local_site(scheduler: str = "local", **more: object) -> Any:
     return SimpleNamespace(**{**site, **more})
 
 
-class Quiet:
-    """Shows nothing; `said` has why nothing ran."""
-
-    def __init__(self) -> None:
-        self.said: list[str] = []
-
-    def begin_launches(self, cases: int, launches: int, limit_s: float, note: object) -> None: ...
-
-    def show_wait(self, why: str) -> None:
-        self.said.append(why)
-
-    def set_remaining(self, launches: int) -> None: ...
-
-    def show_test(self, name: str) -> None: ...
-
-    def show_result(self, verdict: str, name: str, counts: bool = True) -> None: ...
-
-
 def write_program(file: Path, script: str) -> None:
     """Write a script of the shell."""
     file.write_text(f"#!/bin/sh\n{script}\n")
@@ -85,7 +70,11 @@ class Stage:
     attempts: Counter[str] = field(default_factory=Counter)
     expected: list[ExpectedCase] = field(default_factory=lambda: list(EXPECTED))
     enough: Callable[[], bool] = lambda: False
-    progress: Quiet = field(default_factory=Quiet)
+    #: What is printed of the progress.
+    output: io.StringIO = field(default_factory=io.StringIO)
+
+    def __post_init__(self) -> None:
+        self.progress = TerminalProgress("t", Console(file=self.output))
 
     def session(
         self, site: object, block: Sequence[ExpectedCase], folder: Path, *_: object
@@ -99,7 +88,7 @@ class Stage:
         campaign = declared(self.launches, self.extra, self.minutes)
         with self.tree:
             site = local_site(self.scheduler)
-            runner = Runner(campaign, site, self.tree, self.expected, self.progress)  # type: ignore[arg-type]
+            runner = Runner(campaign, site, self.tree, self.expected, self.progress)
             runner.should_stop = self.enough
             return runner.run()
 

@@ -3,27 +3,25 @@
 from __future__ import annotations
 
 import io
-import json
-import os
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
+from measure.conftest import local_site
 from rich.console import Console
+from support.launches import leave
+from typer.testing import CliRunner, Result
 
-from roundtrip import paths
-from roundtrip.measure import session
-from roundtrip.measure.matrix import ExpectedCase
+from roundtrip.cli import app, process
+from roundtrip.cli import run as run_command
+from roundtrip.measure import environment, matrix, session
+from roundtrip.measure.matrix import ExpectedCase, Matrix
 from roundtrip.measure.progress import TerminalProgress, duration
 from roundtrip.measure.session import case_label, is_fixture
 from roundtrip.sites.site import Case
 
-CHECKOUT = Path(__file__).parents[2]
-TOOLCHAIN = "openmpi41-boost181"
 BUILD = "build_netpipe ~local:smp+a /4e63f512 @local:smp+a"
 LAUNCH = "NetPIPE %placement=shared-memory %mode=pingpong /26ad4637 @local:smp+a"
 
@@ -122,105 +120,64 @@ def await_text(out: io.StringIO, text: str) -> None:
         time.sleep(0.01)
 
 
-#: Lists as ReFrame does; its first session that runs anything builds for a long time.
-REFRAME = """\
-#!{python}
-import os, sys, time
-from pathlib import Path
-real = {real!r}
-arguments = sys.argv[1:]
-if "--run" not in arguments:
-    os.execv(real, [real, *arguments])
-sys.path[:0] = [{src!r}, {tests!r}]
-from roundtrip.sites.site import Case
-from support.launches import leave
-folder = Path(next(a for a in arguments if a.startswith("--prefix=")).partition("=")[2])
-hash_ = next(a for a in arguments if a.startswith("--name=/"))[8:]
-place = "/4e63f512 @local:smp+{toolchain}"
-print(f"[ RUN      ] build_netpipe ~local:smp+{toolchain} {{place}}", flush=True)
-if not Path({built!r}).exists():
-    time.sleep({build_s})
-    Path({built!r}).touch()
-print(f"[       OK ] (1/2) build_netpipe ~local:smp+{toolchain} {{place}}", flush=True)
-if not any("build_only" in a for a in arguments):
-    time.sleep({launch_s})
-    parameters = (("mode", "pingpong"), ("placement", "shared-memory"), ("variants", "raw"))
-    case = Case("NetPIPE", parameters, hash_, "local", "smp", "{toolchain}")
-    leave(case, folder)
-    print(f"[       OK ] (2/2) NetPIPE /{{hash_}} @local:smp+{toolchain}", flush=True)
-"""
-CAMPAIGN = f"""\
-title = "Tiny"
+CAMPAIGN = """\
 launches = 2
 allow_untold = true
-time_limit_minutes = {{minutes}}
+time_limit_minutes = {minutes}
 [[check]]
 name = "NetPIPE"
-toolchains = ["{TOOLCHAIN}"]
-parameters = {{{{ variants = ["raw"], placement = ["shared-memory"], mode = ["pingpong"] }}}}
-variables = {{{{ budget = 5, precision = 20, perturbation = 0, end = 1024 }}}}
 """
-
-
-Run = Callable[..., subprocess.CompletedProcess[str]]
 
 
 @pytest.fixture
-def run(tmp_path: Path) -> Run:
-    if not (paths.toolchains() / TOOLCHAIN / "toolchain.json").exists():
-        pytest.skip(f"toolchain {TOOLCHAIN} is not installed: make setup")
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]:
+    """Runs a campaign of two launches, by a clock of which the test says how fast it goes."""
 
-    def run(minutes: float, build_s: float, launch_s: float) -> subprocess.CompletedProcess[str]:
-        bin_folder = Path(sys.executable).parent
-        fake = tmp_path / "bin" / "reframe"
-        fake.parent.mkdir()
-        fake.write_text(
-            REFRAME.format(
-                python=sys.executable,
-                real=str(bin_folder / "reframe"),
-                src=str(CHECKOUT / "src"),
-                tests=str(CHECKOUT / "tests"),
-                toolchain=TOOLCHAIN,
-                built=str(tmp_path / "built"),
-                build_s=build_s,
-                launch_s=launch_s,
-            )
-        )
-        fake.chmod(0o755)
+    def run(minutes: float, build_s: float, launch_s: float) -> Result:
+        clock = [1000.0]
+        item = ExpectedCase(Case("NetPIPE", (), "26ad4637", "local", "smp", "a"), "n.py", ())
+
+        def build(*_: object) -> None:
+            clock[0] += build_s
+
+        def launch(site: object, block: object, folder: Path, *_: object) -> float:
+            clock[0] += launch_s
+            leave(item.case, folder)
+            return launch_s
+
+        site = local_site(spack=None, system={}, toolchains={}, folder=tmp_path)
+        for module, name, substitute in (
+            (time, "monotonic", lambda: clock[0]),
+            (run_command, "Site", lambda *_: site),
+            (matrix, "build_matrix", lambda *_: Matrix((item,), ())),
+            (environment, "record_environment", lambda *_: None),
+            (session, "build_all", build),
+            (session, "run_session", launch),
+            (process, "on_term", lambda: None),
+            (process, "ignore_term", lambda: None),
+        ):
+            monkeypatch.setattr(module, name, substitute)
+        monkeypatch.setenv("ROUNDTRIP_RUNS", str(tmp_path / "runs"))
         file = tmp_path / "tiny.toml"
         file.write_text(CAMPAIGN.format(minutes=minutes))
-        environment = {
-            **os.environ,
-            "PATH": f"{fake.parent}:{bin_folder}:{os.environ['PATH']}",
-            "ROUNDTRIP_RUNS": str(tmp_path / "runs"),
-        }
-        return subprocess.run(
-            ["roundtrip", "run", str(file), "--site", "local", "--no-report"],
-            cwd=CHECKOUT,
-            env=environment,
-            capture_output=True,
-            text=True,
-            timeout=300,
-        )
+        return CliRunner().invoke(app, ["run", str(file), "--site", "local", "--no-report"])
 
     return run
 
 
-@pytest.mark.nightly
 def test_a_build_longer_than_the_time_limit_does_not_end_the_campaign(
-    run: Run, tmp_path: Path
+    run: Callable[..., Result],
 ) -> None:
-    process = run(minutes=0.2, build_s=13, launch_s=0)
-    assert "2 of 2 launches completed" in process.stderr
-    assert process.returncode == 0, process.stderr
-    (record,) = tmp_path.glob("runs/tiny/local/*/rounds/001/session.json")
-    assert json.loads(record.read_text())["build_s"] < 13
+    result = run(minutes=0.2, build_s=13, launch_s=0)
+    assert "2 of 2 launches completed" in result.stderr
+    assert result.exit_code == 0, result.stderr
 
 
-@pytest.mark.nightly
-def test_a_time_limit_that_ended_a_run_is_named_with_the_command_that_goes_on(run: Run) -> None:
-    process = run(minutes=0.05, build_s=0, launch_s=4)
-    assert process.returncode == 1
+def test_a_time_limit_that_ended_a_run_is_named_with_the_command_that_goes_on(
+    run: Callable[..., Result],
+) -> None:
+    result = run(minutes=0.05, build_s=0, launch_s=4)
+    assert result.exit_code == 1
     line = "time limit of 0.05 minutes ended this run after 1 of 2 launches; go on with: roundtrip"
-    assert line in process.stderr
-    assert "tiny.toml --site local --resume" in process.stderr
+    assert line in result.stderr
+    assert "tiny.toml --site local --resume" in result.stderr

@@ -173,4 +173,4 @@ def test_a_launch_whose_job_slurm_lost_is_repeated_and_no_case_is_given_up(
     assert outcome.is_complete and not outcome.failures
     reason = "6 lost by a controller that restarted without its state"
     assert f"Slurm displaced 6 launches ({reason})" in "\n".join(outcome.lines())
-    assert "Slurm's controller lost its state" in campaign.progress.said[0]
+    assert "Slurm's controller lost its state" in campaign.output.getvalue()

@@ -244,7 +244,7 @@ def test_a_run_waits_while_it_may_not_submit_and_blames_no_case(slurm_stage: Sta
     assert campaign.run()
     assert Outcome.from_tree(campaign.tree).is_complete
     reason = "Slurm takes no more jobs of this user or account now"
-    assert reason in campaign.progress.said[0]
+    assert reason in campaign.output.getvalue()
 
 
 MINE = "roundtrip:night/virtual/20261122T010000Z"
