@@ -20,6 +20,7 @@ import polars as pl
 
 from roundtrip.errors import UserError, writing
 from roundtrip.history import published
+from roundtrip.history.facts import lookup
 from roundtrip.measure import manifest
 from roundtrip.measure.bundle_rows import NODE_FACTS, TITLES
 from roundtrip.measure.columns import setting_texts
@@ -154,7 +155,7 @@ def _cases(data: Data) -> list[SideCase]:
             str(row.get("environ")),
         )
         rows_by_key.setdefault(key, []).append(row)
-    specs = {name: _spec(entry) for name, entry in _toolchains(data).items()}
+    toolchains = _toolchains(data)
     return [
         SideCase(
             *key,
@@ -162,17 +163,11 @@ def _cases(data: Data) -> list[SideCase]:
             boost=_joined_column(rows, "boost"),
             compiler=_joined_column(rows, "compiler"),
             flags=_joined_column(rows, "compiler_flags"),
-            spack=specs.get(key[-1], _UNKNOWN),
+            spack=str(lookup(toolchains.get(key[-1]), "reframe.extras.spec") or _UNKNOWN),
             launches=tuple(rows),
         )
         for key, rows in rows_by_key.items()
     ]
-
-
-def _spec(entry: dict[str, Any]) -> str:
-    reframe = entry.get("reframe")
-    extras = reframe.get("extras") if isinstance(reframe, dict) else None
-    return str((extras.get("spec") if isinstance(extras, dict) else None) or _UNKNOWN)
 
 
 def _joined_column(rows: list[dict[str, Any]], column: str) -> str:
@@ -180,10 +175,9 @@ def _joined_column(rows: list[dict[str, Any]], column: str) -> str:
     return " / ".join(sorted({str(row.get(column) or _UNKNOWN) for row in rows}))
 
 
-def _toolchains(data: Data) -> dict[str, dict[str, Any]]:
+def _toolchains(data: Data) -> dict[str, Any]:
     toolchains = data.environment.get("toolchains.json")
-    entries = toolchains.items() if isinstance(toolchains, dict) else ()
-    return {name: entry for name, entry in entries if isinstance(entry, dict)}
+    return toolchains if isinstance(toolchains, dict) else {}
 
 
 @dataclass(frozen=True)

@@ -179,22 +179,14 @@ def mark(nights: pl.DataFrame, annotations: Sequence[Annotation]) -> pl.DataFram
     `nights` has the columns night, case_id and left_out.  Rows that are left out already
     keep their reason; the first of two annotations counts.
     """
-    cases = nights["case_id"].unique().to_list()
-    reason, night = pl.col("left_out"), pl.col("night")
+    cases, starts = (nights[name].unique().to_list() for name in ("case_id", "night"))
+    reason = pl.col("left_out")
     for annotation in annotations:
-        if annotation.leave_out:
-            matches = [case for case in cases if fnmatchcase(case, annotation.series)]
-            start_prefix, last_prefix = (
-                night.str.head(len(end)) for end in (annotation.start, annotation.last)
-            )
-            is_match = (
-                (start_prefix >= annotation.start)
-                & (last_prefix <= annotation.last)
-                & pl.col("case_id").is_in(matches)
-            )
-            reason = (
-                pl.when((reason == "") & is_match).then(pl.lit(annotation.words)).otherwise(reason)
-            )
+        matches = [case for case in cases if fnmatchcase(case, annotation.series)]
+        is_match = pl.col("case_id").is_in(matches) & pl.col("night").is_in(
+            [night for night in starts if annotation.leaves_out(night)]
+        )
+        reason = pl.when((reason == "") & is_match).then(pl.lit(annotation.words)).otherwise(reason)
     return nights.with_columns(reason.alias("left_out"))
 
 

@@ -116,9 +116,9 @@ def _read(bundle: Path, name: str) -> dict[str, Any]:
 
 def _host(bundle: Path) -> Iterator[Fact]:
     host = _read(bundle, "host.json")
-    yield from (("", name, _value_text(_lookup(host, path))) for path, name in _HOST.items())
+    yield from (("", name, _value_text(lookup(host, path))) for path, name in _HOST.items())
     for kind, path in (("package", "packages"), ("mitigation", "cpu.mitigations")):
-        entries = _lookup(host, path)
+        entries = lookup(host, path)
         for name, value in entries.items() if isinstance(entries, dict) else ():
             yield "", f"{kind} {name}", _value_text(value)
 
@@ -126,12 +126,12 @@ def _host(bundle: Path) -> Iterator[Fact]:
 def _toolchains(bundle: Path) -> Iterator[Fact]:
     for environ, entry in _read(bundle, "toolchains.json").items():
         for path, name in _INSTALLED.items():
-            yield environ, name, _value_text(_lookup(entry, f"installed.{path}"))
+            yield environ, name, _value_text(lookup(entry, f"installed.{path}"))
         for path, name in _STARTED.items():
-            value = _lookup(entry, f"reframe.extras.{path}")
+            value = lookup(entry, f"reframe.extras.{path}")
             words = [*map(str, value)] if isinstance(value, list) else [_value_text(value)]
             yield environ, name, shlex.join(words) if any(words) else ""
-        for name, text in _variables(_lookup(entry, "reframe.env_vars")):
+        for name, text in _variables(lookup(entry, "reframe.env_vars")):
             yield environ, name, text
 
 
@@ -139,10 +139,10 @@ def _site(bundle: Path) -> Iterator[Fact]:
     """Yield settings of the site's partitions and the user's tuning; private values are digests."""
     partitions = _read(bundle, "site-config.json").get("partitions")
     for partition in partitions if isinstance(partitions, list) else ():
-        name = _value_text(_lookup(partition, "name"))
+        name = _value_text(lookup(partition, "name"))
         for key, title in _PARTITION.items():
-            yield "", f"{title} of partition {name}", _value_text(_lookup(partition, key))
-        for variable, value in _variables(_lookup(partition, "env_vars")):
+            yield "", f"{title} of partition {name}", _value_text(lookup(partition, key))
+        for variable, value in _variables(lookup(partition, "env_vars")):
             yield "", f"{variable} of partition {name}", value
     for variable, value in _variables(_read(bundle, "tuning.json").get("variables")):
         yield "", f"{variable} of the user", value
@@ -235,7 +235,8 @@ def _simulation_facts(launches: pl.DataFrame) -> Iterator[Fact]:
                 yield str(environ), title, "; ".join(map(_value_text, values))
 
 
-def _lookup(data: Any, path: str) -> Any:
+def lookup(data: Any, path: str) -> Any:
+    """The value at a dotted path in nested objects; None if there is none."""
     for key in path.split("."):
         data = data.get(key) if isinstance(data, Mapping) else None
     return data

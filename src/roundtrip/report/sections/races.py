@@ -78,19 +78,14 @@ class Race:
 
     @property
     def margin(self) -> float:
-        """The winner's lead over the next toolchain, as a fraction: 0.12 for 12 %."""
+        """The winner's lead over the next toolchain, a fraction; 0 without a winner."""
         ratios = []
         for (one, other), verdict in self.verdicts.items():
             if one == self.winner:
                 ratios.append(verdict.interval.median)
             elif other == self.winner:
                 ratios.append(1 / verdict.interval.median)
-        return min(ratios) - 1
-
-    @property
-    def lead(self) -> float:
-        """As `margin`; 0 without a winner."""
-        return self.margin if self.winner else 0.0
+        return min(ratios, default=1.0) - 1
 
     @property
     def outcome(self) -> str:
@@ -207,7 +202,7 @@ def _race_answers(
             # A place where another race has another outcome would contradict its sentence.
             where = f"in {len(places)} of {comparisons}{kinds}"
         elif len({quantity for quantity, _ in places}) > MOST_PLACES:
-            clearest = sorted(outcomes[name], key=lambda race: race.lead, reverse=True)
+            clearest = sorted(outcomes[name], key=lambda race: race.margin, reverse=True)
             names = [
                 (quantities[race.setting, race.quantity], race.size_bytes)
                 for race in clearest[:MOST_PLACES]

@@ -84,7 +84,7 @@ def fit_stretches(all_rows: Sequence[Row], settings: NightSettings) -> list[list
         if comparable.values.size >= settings.nights_least:
             last = max(0, comparable.values.size - LONGEST)
             for first in sorted({*range(0, max(1, last), LONGEST // 2), last}):
-                parts.append((number, first, comparable.part(first, first + LONGEST)))
+                parts.append((number, first, comparable.take(slice(first, first + LONGEST))))
     if not parts:
         return [[] for _ in all_rows]
     clean_parts = clean([part for _, _, part in parts], settings)

@@ -51,13 +51,12 @@ class Row:
     @property
     def comparable(self) -> Row:
         """The row without the nights of node set -1."""
-        mask = self.node_set >= 0
-        return Row(self.values[mask], self.night[mask], self.day[mask], self.node_set[mask])
+        return self.take(self.node_set >= 0)
 
-    def part(self, begin: int, end: int) -> Row:
-        """The row with only the nights `begin` to `end` (exclusive)."""
-        part = slice(begin, end)
-        return Row(self.values[part], self.night[part], self.day[part], self.node_set[part])
+    def take(self, nights: np.ndarray | slice) -> Row:
+        """The row with only `nights`, a mask or a slice."""
+        arrays = (self.values, self.night, self.day, self.node_set)
+        return Row(*(array[nights] for array in arrays))
 
 
 @dataclass(frozen=True)
