@@ -2,36 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy import signal
+from support.command import roundtrip
 from support.nights import SITE, Nights
 
-from roundtrip.cli import main
 from roundtrip.errors import UserError
 from roundtrip.history import detection
 from roundtrip.history.detection import Noise
 from roundtrip.measure import analysis
 
+calibrate = partial(roundtrip, "calibrate")
 SETTINGS = analysis.default().history
-
-
-#: Exit status, and what is printed.
-Command = Callable[..., tuple[object, str, str]]
-
-
-@pytest.fixture
-def calibrate(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
-    def run(*arguments: str | Path) -> tuple[object, str, str]:
-        monkeypatch.setattr("sys.argv", ["roundtrip", "calibrate", *map(str, arguments)])
-        with pytest.raises(SystemExit) as exit_info:
-            main()
-        return exit_info.value.code, *capsys.readouterr()
-
-    return run
 
 
 def site(logs: np.ndarray, monkeypatch: pytest.MonkeyPatch) -> list[Noise]:
@@ -82,9 +68,7 @@ def test_too_few_nights_fail(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.nightly
-def test_the_command_writes_thresholds_that_keep_the_promise(
-    tmp_path: Path, calibrate: Command
-) -> None:
+def test_the_command_writes_thresholds_that_keep_the_promise(tmp_path: Path) -> None:
     rng = np.random.default_rng(5)
     stretches = np.repeat(rng.choice([1.0, 1.03], 6, p=[0.7, 0.3]), 8)
     change = lambda night, _: float(stretches[night])  # noqa: E731
@@ -97,14 +81,12 @@ def test_the_command_writes_thresholds_that_keep_the_promise(
     assert status == int(evidence != SETTINGS.evidence)
 
 
-def test_a_site_without_nights_is_an_error(tmp_path: Path, calibrate: Command) -> None:
+def test_a_site_without_nights_is_an_error(tmp_path: Path) -> None:
     status, _, error = calibrate("nowhere", "--reports", tmp_path)
     assert status == 2 and "no series has 40 nights" in error
 
 
-def test_the_command_warns_of_a_night_that_it_cannot_read(
-    tmp_path: Path, calibrate: Command
-) -> None:
+def test_the_command_warns_of_a_night_that_it_cannot_read(tmp_path: Path) -> None:
     (first, _) = Nights(tmp_path, series=1).write(2)
     (first / "report.json").unlink()
     *_, error = calibrate(SITE, "--reports", tmp_path)
@@ -112,7 +94,7 @@ def test_the_command_warns_of_a_night_that_it_cannot_read(
 
 
 def test_a_place_that_takes_no_file_fails_before_a_simulation(
-    tmp_path: Path, calibrate: Command, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     place = tmp_path / "nowhere" / "analysis.toml"
     monkeypatch.setattr(detection, "measure_noise", pytest.fail)

@@ -2,29 +2,20 @@
 
 from __future__ import annotations
 
-import sys
-from contextlib import redirect_stderr, redirect_stdout
-from io import BytesIO, TextIOWrapper
+from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pytest
+from support.command import roundtrip
 from support.nights import CAMPAIGN, ENVIRON, SITE, Nights
 from support.outputs import answer
 
-from roundtrip import cli
 from roundtrip.report.pages import write
 
+history = partial(roundtrip, "history")
 SLOWER_FROM = 40
-
-
-class Done(NamedTuple):
-    """How a command ended."""
-
-    returncode: int
-    stdout: str
-    stderr: str
 
 
 def change(number: int, series: Any) -> Any:
@@ -51,24 +42,6 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("history") / "reports"
     Nights(folder, series=30, launches=2, samples=2, change=change, host=host).write(55)
     return folder
-
-
-def history(*arguments: str | Path, columns: str = "300") -> Done:
-    """The command in this process, in a terminal so wide, or without one."""
-    out, err = (TextIOWrapper(BytesIO(), encoding="utf-8", write_through=True) for _ in range(2))
-    with (
-        pytest.MonkeyPatch.context() as patch,
-        redirect_stdout(out),
-        redirect_stderr(err),
-        pytest.raises(SystemExit) as exit_info,
-    ):
-        patch.setattr(sys, "argv", ["roundtrip", "history", *map(str, arguments)])
-        patch.delenv("COLUMNS", raising=False)
-        if columns:
-            patch.setenv("COLUMNS", columns)
-        cli.main()
-    texts = (stream.buffer.getvalue().decode() for stream in (out, err))
-    return Done(int(exit_info.value.code or 0), *texts)
 
 
 def test_what_regressed_comes_first_with_what_differed_there(reports: Path) -> None:

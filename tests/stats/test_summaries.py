@@ -1,4 +1,4 @@
-"""Which statistic means something of which kind of value, and that it is formed as it says."""
+"""A statistic is formed as it says."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from roundtrip.stats.summaries import (
     DEVIATION,
-    GEOMETRIC_MEAN,
     LARGEST,
     LEAST,
     MEAN,
@@ -19,26 +18,10 @@ from roundtrip.stats.summaries import (
     SUM,
     TOTAL,
     Kind,
-    Statistic,
     Summary,
     fewest_for_interval,
     total_rate,
 )
-
-
-@pytest.mark.parametrize(
-    ("statistic", "expected"),
-    [
-        (MEAN, {Kind.COST, Kind.COUNT}),
-        (SUM, {Kind.COST, Kind.COUNT}),
-        (TOTAL, {Kind.RATE}),
-        (GEOMETRIC_MEAN, {Kind.RATIO}),
-        (MEDIAN, set(Kind)),
-    ],
-)
-def test_what_a_statistic_suits(statistic: Statistic, expected: set[Kind]) -> None:
-    kinds = {kind for kind in Kind if Summary("value", kind, "launches", statistic).fits_kind}
-    assert kinds == expected
 
 
 def test_a_summary_forms_what_it_says() -> None:
@@ -55,13 +38,9 @@ def test_what_another_program_forms_is_not_formed_here() -> None:
         Summary("rate", Kind.RATE, "a run", TOTAL).aggregate("value")
 
 
-def test_there_and_back() -> None:
-    """60 km at 30 km/h and back at 60 km/h is 40 km/h, not 45."""
-    assert total_rate([60, 60], [2, 1]) == pytest.approx(40)
-
-
 @given(st.lists(st.floats(1e-3, 1e6), min_size=1, max_size=20))
 def test_of_equal_work_it_is_the_harmonic_mean(times: list[float]) -> None:
+    """60 km at 30 km/h and back at 60 km/h is 40 km/h, not 45."""
     rates = [7 / time for time in times]
     assert total_rate([7.0] * len(times), times) == pytest.approx(statistics.harmonic_mean(rates))
 

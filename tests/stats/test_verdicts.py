@@ -40,13 +40,12 @@ def test_the_signed_rank_p_is_that_of_all_sign_patterns(sample: list[float]) -> 
 
 
 @pytest.mark.parametrize("count", [1, 2, 7, 15, 40])
-def test_scipy_has_the_same_p_and_q(count: int) -> None:
+def test_scipy_has_the_same_p(count: int) -> None:
     rng = np.random.default_rng(count)
     samples = [np.exp(rng.normal(0.2, 1, count)) for _ in range(20)]
     p = [signed_rank_p(sample) for sample in samples]
     exact_p = [stats.wilcoxon(np.log(sample), method="exact").pvalue for sample in samples]
     assert p == pytest.approx(exact_p, rel=1e-12)
-    assert q_values(p) == pytest.approx(stats.false_discovery_control(p, method="bh"))
 
 
 def test_no_number_of_launches_is_promised_where_only_other_claims_are_in_the_way() -> None:
@@ -65,21 +64,9 @@ def test_ratios_of_one_say_nothing() -> None:
     assert signed_rank_p([1.0, 1.0, 1.1]) == 1.0
 
 
-def test_the_example_of_benjamini_and_hochberg() -> None:
-    """Section 3.1 of their paper: of 15 p-values, four are discoveries at 0.05."""
-    p = [0.0001, 0.0004, 0.0019, 0.0095, 0.0201, 0.0278, 0.0298, 0.0344]
-    p += [0.0459, 0.3240, 0.4262, 0.5719, 0.6528, 0.7590, 1.0000]
-    q = q_values(p)
-    assert sum(value <= 0.05 for value in q) == 4
-    assert q[0] == pytest.approx(0.0015)
-    assert q_values([]) == []
-
-
-@given(st.lists(st.floats(0, 1), min_size=1, max_size=40))
-def test_q_is_never_below_p_and_keeps_the_order(p: list[float]) -> None:
-    q = q_values(p)
-    assert all(b >= a - 1e-12 and b <= 1 for a, b in zip(p, q, strict=True))
-    assert [b for _, b in sorted(zip(p, q, strict=True))] == sorted(q)
+@given(st.lists(st.floats(0, 1), max_size=40))
+def test_scipy_has_the_same_q(p: list[float]) -> None:
+    assert q_values(p) == pytest.approx(stats.false_discovery_control(p) if p else [])
 
 
 @pytest.mark.parametrize(
@@ -137,13 +124,6 @@ def test_equal_variants_hardly_ever_seem_to_differ(kind: str) -> None:
         verdicts = {result.verdict for result in results.values()}
         wrong_campaigns += bool(verdicts & {Verdict.FASTER, Verdict.SLOWER})
     assert wrong_campaigns <= 5
-
-
-def test_a_real_difference_is_found() -> None:
-    rng = np.random.default_rng(7)
-    logs = np.log(0.8) + 0.03 * rng.standard_normal((40, 8))
-    results = judge(dict(enumerate(np.exp(logs).tolist())), LEVELS)
-    assert {result.verdict for result in results.values()} == {Verdict.SLOWER}
 
 
 def test_each_family_is_corrected_apart() -> None:
