@@ -352,7 +352,7 @@ def calibrate(
     )
     typer.echo(f"change points of these nights: {sum(noise.steps for noise in noises)}")
     typer.echo(
-        f"{result.false_alarms} of {result.simulated} simulated quiet histories of {result.nights} "
+        f"{result.false_alarms} of {series} simulated quiet histories of {nights} "
         f"nights have a change point; with the evidence below, {result.remaining_alarms}"
     )
     typer.echo(f"evidence = {result.evidence:.1f}")

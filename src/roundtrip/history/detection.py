@@ -128,13 +128,8 @@ class Noise:
 
 @dataclass(frozen=True)
 class Calibration:
-    """`false_alarms` of `simulated` series have a change point; `remaining_alarms` at `evidence`.
+    """`false_alarms` simulated series have a change point; `remaining_alarms` at `evidence`."""
 
-    The simulated histories have `nights` nights.
-    """
-
-    nights: int
-    simulated: int
     false_alarms: int
     remaining_alarms: int
     evidence: float
@@ -192,9 +187,7 @@ def calibrate(
         if rise > _MOST:
             raise UserError("no evidence keeps the rate: the noise of this site is no noise")
         alarms = _count(sites, _raise_evidence(settings, rise))
-    return Calibration(
-        nights, series, false_alarms, alarms, _raise_evidence(settings, rise).evidence
-    )
+    return Calibration(false_alarms, alarms, _raise_evidence(settings, rise).evidence)
 
 
 def with_evidence(evidence: float, text: str) -> str:

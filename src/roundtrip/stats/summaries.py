@@ -109,17 +109,6 @@ def robust_sd(values: np.ndarray) -> float:
     return MAD * float(np.median(np.abs(values - np.median(values))))
 
 
-def total_rate(work: Sequence[float], times: Sequence[float]) -> float:
-    """sum(work) / sum(times): the overall rate, in the unit of work per second.
-
-    `work`: amounts >= 0 (bytes); `times`: their durations > 0 (seconds).  ValueError for no
-    amounts, a different number of times, a negative amount or a time <= 0.
-    """
-    if len(work) != len(times) or not work or min(times) <= 0 or min(work) < 0:
-        raise ValueError("needs as many amounts >= 0 as times > 0, and at least one")
-    return sum(work) / sum(times)
-
-
 #: The statistic over launches of every number that has an interval.
 OVER_LAUNCHES = MEDIAN
 

@@ -54,11 +54,6 @@ def test_the_fewest_launches() -> None:
     assert [fewest_to_confirm(n, LEVEL) for n in (0, 1, 2, 10, 100)] == [5, 5, 6, 8, 11]
 
 
-def test_more_launches_beyond_the_edge_than_launches_are_no_count() -> None:
-    with pytest.raises(ValueError, match="3 of 2"):
-        SignTest(3, 2)
-
-
 @given(st.integers(1, 60))
 def test_a_series_inside_its_edge_is_confirmed_less_often_than_the_level(launches: int) -> None:
     """Exactly: each launch lies beyond with probability 1/2, the worst that "inside" allows."""

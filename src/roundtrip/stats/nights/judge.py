@@ -49,13 +49,8 @@ def judge(
     measured, or left out of detection.  `nodes`, of the same shape: the number of the node set, -1
     if it is not known.  `least_effects`: one per series, relative; by default that of `settings`.
     `days` [nights]: when each night began, days from any midnight; by default one night a day.
-    Pass all series of a site in one call: they share the estimate of their noise.  ValueError
-    unless both tables have one shape.
+    Pass all series of a site in one call: they share the estimate of their noise.
     """
-    logs = np.asarray(logs, dtype=float)
-    nodes = np.asarray(nodes)
-    if logs.ndim != 2 or logs.shape != nodes.shape:
-        raise ValueError(f"logs {logs.shape} and nodes {nodes.shape}: two equal tables are needed")
     effects = (
         np.full(len(logs), settings.minimum_effect) if least_effects is None else least_effects
     )

@@ -181,10 +181,6 @@ class SignTest:
     beyond: int
     launches: int
 
-    def __post_init__(self) -> None:
-        if not 0 <= self.beyond <= self.launches:
-            raise ValueError(f"{self.beyond} of {self.launches} launches")
-
     @property
     def p(self) -> float:
         """The sign test's one-sided p-value of "the series is inside its edge"."""

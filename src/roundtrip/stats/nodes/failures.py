@@ -18,7 +18,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import TypeVar
 
 import numpy as np
 import scipy
@@ -35,7 +34,6 @@ _RECOVERED = 0.05
 
 
 _Count = int | np.ndarray
-_Value = TypeVar("_Value", str, tuple[str, str])
 
 
 @dataclass(frozen=True)
@@ -66,8 +64,8 @@ class Outcomes:
         return cls(
             tuple(names),
             np.array([bool(failed) for _, failed, *_ in launches], dtype=bool),
-            _numbers([night for *_, night, _ in launches]),
-            _numbers([(night, kind) for *_, night, kind in launches]),
+            np.unique([night for *_, night, _ in launches], return_inverse=True)[1],
+            np.unique([f"{night}\n{kind}" for *_, night, kind in launches], return_inverse=True)[1],
             pairs[:, 0],
             pairs[:, 1],
         )
@@ -228,12 +226,6 @@ def _chance(
     counts = np.arange(np.max(launches) + 1)[:, None]
     pmf = scipy.stats.betabinom.pmf(counts, np.atleast_1d(launches), *map(np.atleast_1d, rates))
     return np.asarray(np.where(counts >= failures, pmf, 0.0).sum(axis=0))
-
-
-def _numbers(values: list[_Value]) -> np.ndarray:
-    """The number of each value among the distinct values, in their order."""
-    numbers = {value: number for number, value in enumerate(sorted(set(values)))}
-    return np.array([numbers[value] for value in values], dtype=np.int64)
 
 
 def _counts(failed: np.ndarray) -> tuple[int, int]:

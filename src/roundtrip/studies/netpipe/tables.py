@@ -25,7 +25,7 @@ from roundtrip.report.blocks import (
 )
 from roundtrip.report.data import Data
 from roundtrip.report.units import Quantity, Unit
-from roundtrip.stats.summaries import median_interval, total_rate
+from roundtrip.stats.summaries import median_interval
 from roundtrip.stats.verdicts import ClaimVerdict, Verdict
 from roundtrip.studies import display
 from roundtrip.studies.findings import Comparison, comparison
@@ -89,7 +89,7 @@ def rates(curves: Curves, panels: Sequence[Panel]) -> Table:
                 for rates in launches
             ]
             total_rates = [
-                total_rate(sizes, [size / rates[size] for size in sizes])
+                sum(sizes) / sum(size / rates[size] for size in sizes)
                 for rates in launches
                 if sizes
             ]
