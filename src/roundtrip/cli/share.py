@@ -30,7 +30,7 @@ _OUTPUTS = ", ".join(outputs.OUTPUTS)
 
 
 @common.command(
-    "report runs/smoke/local/2026-11-27T01-00-00Z",
+    "report runs/smoke/local/20261127T010000Z",
     "report reports/smoke/local/2026-11-27/r1 --verify",
 )
 def report(
@@ -154,7 +154,7 @@ def _verify(revision: Path) -> None:
     typer.echo(f"verified: rebuilt byte for byte; {signature_check.sentence}")
 
 
-@common.command("collect runs/smoke/local/2026-11-27T01-00-00Z")
+@common.command("collect runs/smoke/local/20261127T010000Z")
 def collect(
     run_dir: Annotated[Path, typer.Argument(help="runs/<campaign>/<site>/<start>/")],
 ) -> None:

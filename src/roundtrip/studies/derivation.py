@@ -110,7 +110,7 @@ class Facts:
     tables: tuple[str, ...] = ()
 
 
-#: Columns of `collect.night_rows.SERIES` that identify the series of a value in the history: null
+#: Columns of `history.night_rows.SERIES` that identify the series of a value in the history: null
 #: if a column does not matter; all null if the value is of no single series.
 ORIGIN = {"case": pl.String, "variant": pl.String, "phase": pl.String, "metric": pl.String}
 #: One row for each launch and value; `depends_on` is MPI or BOOST of `roundtrip.studies.study`.

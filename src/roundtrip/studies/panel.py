@@ -136,7 +136,7 @@ class Panels(Generic[P]):
     def series(self, panel: Panel, size_bytes: int, **names: str) -> str:
         """The key of the one series of the panel's cases with these `names`, as `Cell.series`.
 
-        `names`: values of columns of `collect.night_rows.SERIES`; `case` defaults to the panel's,
+        `names`: values of columns of `history.night_rows.SERIES`; `case` defaults to the panel's,
         if it is among the `key_columns`.  "" if no series, or more than one, matches.
         """
         key_values = dict(zip(self.key_columns, panel.key, strict=True))

@@ -130,7 +130,8 @@ class Series:
         names = self.names
         size = units.size(names["size_bytes"]) if names["size_bytes"] else ""
         phase = names["phase"] if names["phase"] != _USUAL else ""
-        variant = names["variant"] if names["variant"] != self.metric else ""
+        # An import without variants repeats the metric.
+        variant = names["variant"] if names["variant"] != names["metric"] else ""
         check = "" if size or phase else self._check
         return ", ".join(filter(None, (check, variant, size, phase))) or self.metric
 
