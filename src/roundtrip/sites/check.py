@@ -13,7 +13,6 @@ import subprocess
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -325,14 +324,15 @@ def check_site(site: Site, scripts_folder: Path | None = None) -> list[Finding]:
 
 def _check_nights(site: Site) -> Iterator[Finding]:
     """Yield the faults in the site's annotations of nights and in its own thresholds."""
-    for name, module in (
-        ("annotations.yaml", "history.annotations"),
-        ("analysis.toml", "measure.analysis"),
-    ):
-        if (site.folder / name).exists():
+    for name in ("annotations.yaml", "analysis.toml"):
+        file = site.folder / name
+        if file.exists():
+            # Imported here, because it takes a second and other sites do not need it.
+            from roundtrip.history import annotations
+            from roundtrip.measure import analysis
+
             try:
-                # Imported here, because it takes a second and other sites do not need it.
-                import_module(f"roundtrip.{module}").load(site.folder / name)
+                (annotations if name == "annotations.yaml" else analysis).load(file)
             except UserError as error:
                 yield Finding("fault", name, str(error))
 
