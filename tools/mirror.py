@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import json
 import os
-import platform
 import re
 import shutil
 import subprocess
@@ -33,6 +32,8 @@ from roundtrip.model import Table
 from roundtrip.sites import software
 from roundtrip.sites.programs import digest
 from roundtrip.sites.site import Finding, Verdict, last_line
+from roundtrip.sites.toolchains.plan import BuildError, has_apt
+from roundtrip.sites.toolchains.prefixes import Archive
 from roundtrip.tables import Strings
 
 #: The sources of the shipped recipes, below the checkout.
@@ -146,33 +147,22 @@ _VERSION = re.compile(r"^Version: (\S+)$", re.MULTILINE)
 class Apt:
     """apt-get with source packages; it writes to `folder` only; UnavailableError without apt.
 
-    `suites` of Debian are searched too, with the addresses and keys of this machine's suite.
+    `suites` of Debian are searched too.
     """
 
-    def __init__(self, folder: Path, suites: Collection[str] = ()) -> None:
-        if not shutil.which("apt-get"):
+    def __init__(self, folder: Path, suites: Collection[str]) -> None:
+        if not has_apt():
             raise UnavailableError(
                 "no apt-get here: on another machine, take the recipe's own address"
             )
-        for name in ("parts", "sources", "lists/partial", "cache/archives/partial"):
-            (folder / name).mkdir(parents=True)
-        parts, self._folder = folder / "parts", folder / "sources"
-        for number, file in enumerate(_apt_sources()):
-            text = _as_source(file.read_text(errors="replace"), file.suffix, suites)
-            (parts / f"{number}-{file.name}").write_text(text)
-        self._options = [
-            *("-o", "Dir::Etc::SourceList=/dev/null"),
-            *("-o", f"Dir::Etc::SourceParts={parts}"),
-            *("-o", f"Dir::State::Lists={folder / 'lists'}"),
-            *("-o", f"Dir::Cache={folder / 'cache'}"),
-        ]
-        self._output("apt-get", "update")
+        folder.mkdir(parents=True, exist_ok=True)
+        self._archive = Archive(folder, folder / "log", suites, only_sources=True)
 
     def download(self, package: str, sha256: str) -> Path:
         """The archive of source package `package` with this checksum; else UnavailableError."""
         # Not `apt-get source --print-uris`, which lists the newest version only.
-        answer = self._output("apt-cache", "showsrc", "--only-source", package)
-        if not answer.strip():
+        answer, _ = self._run("apt-cache", "showsrc", "--only-source", package)
+        if not _VERSION.search(answer):
             raise UnavailableError(f"apt knows no source package {package}")
         archives: list[str] = []
         for record in re.split(r"\n{2,}", answer):
@@ -180,54 +170,20 @@ class Apt:
             files = [line.split() for line in sums[1].splitlines()] if sums else []
             if version and (matches := [name for sum_, _, name in files if sum_ == sha256]):
                 words = ["source", "--only-source", "--download-only", "--tar-only"]
-                self._output("apt-get", *words, f"{package}={version[1]}")
-                return self._folder / matches[0]
+                _, folder = self._run("apt-get", *words, f"{package}={version[1]}")
+                return folder / matches[0]
             archives += [name for _, _, name in files if ".orig" in name]
         raise UnavailableError(
             f"apt has another version of source package {package} "
             f"({', '.join(sorted(archives)) or 'no archive'}) than the recipe's, {sha256[:12]}..."
         )
 
-    def _output(self, program: str, *arguments: str) -> str:
-        process = subprocess.run(
-            [program, "--quiet", *self._options, *arguments],
-            cwd=self._folder,
-            capture_output=True,
-            text=True,
-        )
-        if process.returncode:
-            lines = [line for line in process.stderr.splitlines() if line.startswith("E:")]
-            raise UnavailableError(f"{program} {' '.join(arguments)}: {(lines or ['failed'])[0]}")
-        return process.stdout
-
-
-def _apt_sources() -> list[Path]:
-    """The files with the sources of apt."""
-    query = ["SINGLE", "Dir::Etc::sourcelist/f", "PARTS", "Dir::Etc::sourceparts/d"]
-    output = subprocess.run(["apt-config", "shell", *query], capture_output=True, text=True).stdout
-    places = dict(re.findall(r"^(\w+)='([^']*)'$", output, re.MULTILINE))
-    main_file, parts = Path(places.get("SINGLE", "")), Path(places.get("PARTS", ""))
-    part_files = sorted([*parts.glob("*.list"), *parts.glob("*.sources")]) if places else []
-    return [file for file in (main_file, *part_files) if file.is_file()]
-
-
-def _as_source(text: str, suffix: str, suites: Collection[str] = ()) -> str:
-    """Return the apt sources `text` with `deb-src` for every `deb`, repeated for `suites`.
-
-    Only the entries of this machine's suite are repeated.
-    """
-    codename = re.escape(platform.freedesktop_os_release().get("VERSION_CODENAME") or "-")
-    if suffix == ".sources":
-        text = re.sub(r"^Types:.*$", "Types: deb-src", text, flags=re.MULTILINE)
-        entries = re.split(r"\n(?:\s*\n)+", text.strip())
-        pattern = re.compile(rf"^(Suites:)(?:.*\s)?{codename}()(?:\s.*)?$", re.MULTILINE)
-    else:
-        lines = [line for line in text.splitlines() if re.match(r"deb\s", line)]
-        entries = [re.sub(r"^deb\b", "deb-src", line) for line in lines]
-        pattern = re.compile(rf"^(deb-src\s+(?:\[.*?\]\s+)?\S+)\s+{codename}(\s.*)$")
-    suite_entries = [entry for entry in entries if pattern.search(entry)]
-    copies = [pattern.sub(rf"\1 {suite}\2", entry) for suite in suites for entry in suite_entries]
-    return "\n\n".join([*entries, *copies]) + "\n"
+    def _run(self, program: str, *words: str) -> tuple[str, Path]:
+        try:
+            return self._archive.apt(program, "src", program, *words)
+        except BuildError as error:
+            lines = [line for line in error.output.splitlines() if line.startswith("E:")]
+            raise UnavailableError(f"{error.message}: {(lines or ['failed'])[0]}") from None
 
 
 class Debian(Table):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import platform
 import shutil
 import tarfile
 from pathlib import Path
@@ -255,33 +254,6 @@ def test_of_several_versions_that_of_the_recipe_is_taken(
         file.write("\n" + newer_index.replace(pool.name, "demo_2.0.orig.tar.xz"))
 
     assert filled(tmp_path / "mirror", demo) == {"demo": ("ok", f"Debian's {pool.name}")}
-
-
-@pytest.mark.parametrize(
-    ("suffix", "configuration", "expected"),
-    [
-        (
-            ".sources",
-            "Types: deb\nURIs: http://x/debian\nSuites: own own-updates\nComponents: main\n\n"
-            "Types: deb\nURIs: http://x/security\nSuites: own-security\nComponents: main\n",
-            "Types: deb-src\nURIs: http://x/debian\nSuites: next\nComponents: main\n",
-        ),
-        (
-            ".list",
-            "deb [signed-by=/k] http://x/debian own main\ndeb http://x/debian own-updates main\n",
-            "deb-src [signed-by=/k] http://x/debian next main\n",
-        ),
-    ],
-)
-def test_another_suite_is_used_where_the_own_one_is(
-    monkeypatch: pytest.MonkeyPatch, suffix: str, configuration: str, expected: str
-) -> None:
-    monkeypatch.setattr(platform, "freedesktop_os_release", lambda: {"VERSION_CODENAME": "own"})
-    output = mirror._as_source(configuration, suffix, ["next"])
-    plain_output = mirror._as_source(configuration, suffix)
-    assert output.split("\n\n")[-1] == expected
-    assert output.split("\n\n")[:-1] == plain_output.strip().split("\n\n")
-    assert "next" not in plain_output
 
 
 @needs_apt

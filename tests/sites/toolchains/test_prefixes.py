@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-import hashlib
+import platform
 import shutil
 import subprocess
 from pathlib import Path
@@ -8,17 +8,12 @@ from xml.etree import ElementTree
 
 import pytest
 from support.scripts import script
+from support.sources import debian_pool
 
 from roundtrip import paths
 from roundtrip.sites.toolchains import plan, prefixes
 from roundtrip.sites.toolchains.plan import BuildError, Store, clean_environment, run
-from roundtrip.sites.toolchains.prefixes import (
-    Archive,
-    deb822_sources,
-    derive_sources,
-    make_mpi,
-    one_line_sources,
-)
+from roundtrip.sites.toolchains.prefixes import Archive, make_mpi, with_sources
 from roundtrip.sites.toolchains.spec import Boost, Mpi, catalogue
 
 
@@ -87,83 +82,88 @@ Components: main
 """
 
 
-def test_one_line_format() -> None:
+def test_each_entry_of_binary_packages_offers_sources_as_well() -> None:
     binary = "[arch=amd64 signed-by=/k.gpg] http://mirror.example/debian bookworm main contrib"
-    assert one_line_sources(ONE_LINE).splitlines() == [
-        f"deb {binary}",
-        f"deb-src {binary}",
-        "deb-src http://mirror.example/debian bookworm-updates main",
-    ]
-    assert one_line_sources("") == ""
-
-
-def test_one_line_format_of_a_folder_without_components() -> None:
     flat = "http://mirror.example/flat ./"
-    assert one_line_sources(f"deb {flat}\ndeb ./\n") == f"deb {flat}\ndeb-src {flat}\n"
-
-
-def test_one_line_format_repeats_nothing() -> None:
-    text = "deb http://m.example/d s main\ndeb-src http://m.example/d s main\n"
-    assert one_line_sources(text) == text
-
-
-def test_deb822_format() -> None:
-    sources = deb822_sources(DEB822)
+    text = f"{ONE_LINE}deb {flat}\ndeb-src {flat}\ndeb ./\n"
+    assert with_sources(text, ".list").strip().split("\n\n") == [
+        f"deb {binary} # why",
+        f"deb-src {binary} # why",
+        "deb-src http://mirror.example/debian bookworm-updates main",
+        f"deb {flat}",
+        f"deb-src {flat}",
+    ]
+    assert set(with_sources(text, ".list", only_sources=True).split("\n")) == {
+        *("", f"deb-src {binary} # why", f"deb-src {flat}"),
+        "deb-src http://mirror.example/debian bookworm-updates main",
+    }
+    only_sources = with_sources(DEB822, ".sources", only_sources=True)
+    assert only_sources.count("\nTypes: deb-src\n") == 2 and "Types: deb " not in only_sources
+    sources = with_sources(DEB822, ".sources")
     types = [line for line in sources.splitlines() if line.startswith("Types:")]
     assert types == ["Types: deb deb-src", "Types: deb-src", "Types: deb deb-src"]
     other_lines = [line for line in DEB822.splitlines() if not line.startswith("Types:")]
     assert [line for line in sources.splitlines() if not line.startswith("Types:")] == other_lines
 
 
-def configuration(etc: Path) -> Path:
-    (etc / "sources.list.d").mkdir(parents=True)
-    (etc / "sources.list").write_text(ONE_LINE)
-    (etc / "sources.list.d" / "debian.sources").write_text(DEB822)
-    (etc / "sources.list.d" / "other.list.disabled").write_text("deb http://no.example x main\n")
-    return etc
-
-
-def test_derived_folder(tmp_path: Path) -> None:
-    folder = tmp_path / "private"
-    folder.mkdir()
-    derive_sources(configuration(tmp_path / "etc"), folder)
-    assert sorted(file.name for file in folder.iterdir()) == ["debian.sources", "sources.list"]
+@pytest.mark.parametrize(
+    ("suffix", "configuration", "expected"),
+    [
+        (
+            ".sources",
+            "Types: deb\nURIs: http://x/debian\nSuites: own own-updates\nComponents: main\n\n"
+            "Types: deb\nURIs: http://x/security\nSuites: own-security\nComponents: main\n",
+            "Types: deb deb-src\nURIs: http://x/debian\nSuites: next\nComponents: main\n",
+        ),
+        (
+            ".list",
+            "deb [signed-by=/k] http://x/debian own main\ndeb http://x/debian own-updates main\n",
+            "deb-src [signed-by=/k] http://x/debian next main\n",
+        ),
+    ],
+)
+def test_another_suite_is_used_where_the_own_one_is(
+    monkeypatch: pytest.MonkeyPatch, suffix: str, configuration: str, expected: str
+) -> None:
+    monkeypatch.setattr(platform, "freedesktop_os_release", lambda: {"VERSION_CODENAME": "own"})
+    output = with_sources(configuration, suffix, ["next"])
+    plain_output = with_sources(configuration, suffix)
+    assert output.endswith(f"\n\n{expected}")
+    assert output.startswith(plain_output.rstrip())
+    assert "next" not in plain_output
 
 
 @pytest.fixture
-def repository(tmp_path: Path) -> Path:
-    """A package source on disk with source package `hello`; its apt configuration is etc/."""
-    folder = tmp_path / "repository"
-    folder.mkdir()
-    files = {"hello_1.0.orig.tar.xz": b"sources", "hello_1.0-1.dsc": b"Source: hello\n"}
-    index = "Package: hello\nBinary: hello\nVersion: 1.0-1\nDirectory: .\nChecksums-Sha256:\n"
-    for name, content in files.items():
-        (folder / name).write_bytes(content)
-        index += f" {hashlib.sha256(content).hexdigest()} {len(content)} {name}\n"
-    (folder / "Sources").write_text(index)
-    (folder / "Packages").write_text("")
-    etc = tmp_path / "etc"
-    etc.mkdir()
-    (etc / "sources.list").write_text(f"deb [trusted=yes] file:{folder} ./\n")
-    return folder
+def pool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The archive of source package `demo` 1.0, which is all that apt knows of."""
+    archive, configuration = debian_pool(tmp_path)
+    monkeypatch.setenv("APT_CONFIG", str(configuration))
+    return archive
 
 
 needs_apt = pytest.mark.skipif(not shutil.which("apt-get"), reason="no apt-get here")
 
 
 @needs_apt
-def test_apt_gets_sources_that_the_system_does_not_offer(tmp_path: Path, repository: Path) -> None:
-    tar = Archive(tmp_path / "work", tmp_path / "log", tmp_path / "etc").source("hello")
-    assert tar.name == "hello_1.0.orig.tar.xz"
-    assert tar.read_bytes() == b"sources"
+@pytest.mark.parametrize("only_sources", [False, True])
+def test_apt_gets_sources_that_the_system_does_not_offer(
+    tmp_path: Path, pool: Path, only_sources: bool
+) -> None:
+    (pool.parent / "Packages").write_text("")
+    archive = Archive(tmp_path / "work", tmp_path / "log", only_sources=only_sources)
+    tar = archive.source("demo")
+    assert tar.name == "demo_1.0.orig.tar.xz"
+    assert tar.read_bytes() == pool.read_bytes()
+    assert any((tmp_path / "work" / "lists").glob("*_Packages*")) is not only_sources
 
 
 @needs_apt
-def test_a_corrupted_download_stops_the_build(tmp_path: Path, repository: Path) -> None:
-    (repository / "hello_1.0.orig.tar.xz").write_bytes(b"sOurces")
-    archive = Archive(tmp_path / "work", tmp_path / "log", tmp_path / "etc")
-    with pytest.raises(BuildError, match="downloading the sources of hello failed") as error:
-        archive.source("hello")
+def test_a_corrupted_download_stops_the_build(tmp_path: Path, pool: Path) -> None:
+    (pool.parent / "Packages").write_text("")
+    pool.write_bytes(b"x" * pool.stat().st_size)
+    archive = Archive(tmp_path / "work", tmp_path / "log")
+    with pytest.raises(BuildError, match="downloading the sources of demo failed") as error:
+        archive.source("demo")
     assert "Hash Sum mismatch" in error.value.explain(lines=99)
 
 
@@ -174,10 +174,14 @@ case "$*" in
   *"source --download-only"*) touch boost1.81_1.81.0.orig.tar.xz boost1.81_1.81.0-5.debian.tar.xz ;;
 esac"""
     script(tmp_path / "bin" / "apt-get", body)
+    etc = tmp_path / "etc"
+    script(tmp_path / "bin" / "apt-config", f"echo \"SINGLE='{etc}/main'\nPARTS='{etc}'\"")
     monkeypatch.setenv("PATH", f"{tmp_path}/bin:/usr/bin:/bin")
-    etc = configuration(tmp_path / "etc")
-    contents = {file: file.read_bytes() for file in etc.rglob("*") if file.is_file()}
-    archive = Archive(tmp_path / "apt", tmp_path / "log", etc)
+    etc.mkdir()
+    texts = {"main": ONE_LINE, "debian.sources": DEB822, "x.list.disabled": "deb http://no x y\n"}
+    for name, text in texts.items():
+        (etc / name).write_text(text)
+    archive = Archive(tmp_path / "apt", tmp_path / "log")
     assert [d.name for d in archive.packages(["liby", "libx-dev"])] == [
         "liby_2.0_all.deb",
         "libx-dev_1.0_all.deb",
@@ -187,7 +191,9 @@ esac"""
     assert [call.split()[-1] for call in calls] == ["update", "libx-dev", "boost1.81"]
     assert all(f"Dir::Etc::SourceParts={tmp_path}/apt/sources.list.d" in call for call in calls)
     assert all(f"Dir::State::Lists={tmp_path}/apt/lists" in call for call in calls)
-    assert {file: file.read_bytes() for file in etc.rglob("*") if file.is_file()} == contents
+    private_files = sorted(file.name for file in (tmp_path / "apt/sources.list.d").iterdir())
+    assert private_files == ["0-main", "1-debian.sources"]
+    assert {file.name: file.read_text() for file in etc.iterdir()} == texts
 
 
 BOOST = Boost("boost175", "1.75")

@@ -11,11 +11,13 @@ the source package of Debian, without its patches, which change only the Python 
 from __future__ import annotations
 
 import os
+import platform
 import re
 import shlex
 import shutil
+import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from functools import cached_property
@@ -35,51 +37,63 @@ from roundtrip.sites.toolchains.plan import (
 from roundtrip.sites.toolchains.spec import Boost, Mpi
 
 
-def one_line_sources(text: str) -> str:
-    """A ``sources.list`` with a ``deb-src`` line for every ``deb`` line, each once."""
-    lines: dict[str, None] = {}
-    for raw in text.splitlines():
-        words = raw.split("#", 1)[0].split()
-        if len(words) < 3 or words[0] not in ("deb", "deb-src") or words[1].startswith("cdrom:"):
-            continue
-        for kind in ("deb", "deb-src") if words[0] == "deb" else ("deb-src",):
-            lines[" ".join([kind, *words[1:]])] = None
-    return "".join(f"{line}\n" for line in lines)
+def source_files() -> list[Path]:
+    """The files with the sources of apt."""
+    query = ["SINGLE", "Dir::Etc::sourcelist/f", "PARTS", "Dir::Etc::sourceparts/d"]
+    output = subprocess.run(["apt-config", "shell", *query], capture_output=True, text=True).stdout
+    places = dict(re.findall(r"^(\w+)='([^']*)'$", output, re.MULTILINE))
+    main_file, parts = Path(places.get("SINGLE", "")), Path(places.get("PARTS", ""))
+    part_files = sorted([*parts.glob("*.list"), *parts.glob("*.sources")]) if places else []
+    return [file for file in (main_file, *part_files) if file.is_file()]
 
 
-def deb822_sources(text: str) -> str:
-    """A deb822 ``.sources`` text whose stanzas of type ``deb`` offer ``deb-src`` as well."""
-    return re.sub(
-        r"^(Types:)[ \t]*(?=.*\bdeb\b(?!-)).*$",
-        r"\1 deb deb-src",
-        text,
-        flags=re.MULTILINE | re.IGNORECASE,
-    )
+def with_sources(
+    text: str, suffix: str, suites: Collection[str] = (), only_sources: bool = False
+) -> str:
+    """Return the apt sources `text` with `deb-src` for every `deb`, repeated for `suites`.
 
-
-def derive_sources(etc: Path, private: Path) -> None:
-    """Write the sources of the apt folder `etc` into folder `private`, with source packages."""
-    parts = etc / "sources.list.d"
-    main = etc / "sources.list"
-    for file in [main, *sorted(parts.glob("*.list"))]:
-        if file.is_file():
-            (private / file.name).write_text(one_line_sources(file.read_text()))
-    for file in sorted(parts.glob("*.sources")):
-        (private / file.name).write_text(deb822_sources(file.read_text()))
+    Only the entries of this machine's suite are repeated.  CDs are left out, and with
+    `only_sources` every `deb`.
+    """
+    kinds = ("deb-src",) if only_sources else ("deb", "deb-src")
+    codename = re.escape(platform.freedesktop_os_release().get("VERSION_CODENAME") or "-")
+    if suffix == ".sources":
+        types = re.compile(r"^Types:(?=.*\bdeb\b(?!-)).*$", re.MULTILINE | re.IGNORECASE)
+        entries = re.split(r"\n(?:\s*\n)+", types.sub(f"Types: {' '.join(kinds)}", text).strip())
+        suite = re.compile(rf"^(Suites:)(?:.*\s)?{codename}()(?:\s.*)?$", re.MULTILINE)
+    else:
+        place = r"((?:\[.*?\][ \t]+)?(?!cdrom:)\S+[ \t]+[^#\s].*)"
+        pairs = re.findall(rf"^(deb|deb-src)[ \t]+{place}$", text, re.MULTILINE)
+        lines = [
+            f"{kind} {rest}" for own, rest in pairs for kind in kinds if kind in (own, "deb-src")
+        ]
+        entries = list(dict.fromkeys(lines))
+        suite = re.compile(rf"^(deb\S*\s+(?:\[.*?\]\s+)?\S+)\s+{codename}(\s.*)$")
+    suite_entries = [entry for entry in entries if suite.search(entry)]
+    copies = [suite.sub(rf"\1 {name}\2", entry) for name in suites for entry in suite_entries]
+    return "\n\n".join([*entries, *copies]) + "\n"
 
 
 @dataclass(frozen=True)
 class Archive:
-    """Packages from this machine's apt sources; `work` is an empty folder for its files."""
+    """Packages from this machine's apt sources; `work` is an empty folder for its files.
+
+    `suites` of Debian are searched too, with the addresses and keys of this machine's suite;
+    `only_sources` reads no list of binary packages.
+    """
 
     work: Path
     log: Path
-    etc: Path = Path("/etc/apt")
+    suites: Collection[str] = ()
+    only_sources: bool = False
 
     @cached_property
     def _options(self) -> list[str]:
         sources = self._folder("sources.list.d")
-        derive_sources(self.etc, sources)
+        for number, file in enumerate(source_files()):
+            text = file.read_text(errors="replace")
+            text = with_sources(text, file.suffix, self.suites, self.only_sources)
+            (sources / f"{number}-{file.name}").write_text(text)
         settings = {
             "Dir::Etc::SourceList": "/dev/null",
             "Dir::Etc::SourceParts": sources,
@@ -94,6 +108,14 @@ class Archive:
         run("updating package lists", ["apt-get", *options, "update"], self.log)
         return options
 
+    def apt(self, step: str, folder: str, program: str, *words: str) -> tuple[str, Path]:
+        """Run apt's `program` in `folder` of `work`; return its output and the path of the folder.
+
+        BuildError names the `step` if it fails.
+        """
+        place = self._folder(folder)
+        return run(step, [program, *self._options, *words], self.log, cwd=place), place
+
     def _folder(self, name: str) -> Path:
         folder = self.work / name
         folder.mkdir(parents=True, exist_ok=True)
@@ -101,16 +123,14 @@ class Archive:
 
     def packages(self, names: list[str]) -> list[Path]:
         """Download binary packages and return their .deb files, in the order of `names`."""
-        folder = self._folder("deb")
-        command = ["apt-get", *self._options, "download", *names]
-        run(f"downloading {' '.join(names)}", command, self.log, cwd=folder)
+        step = f"downloading {' '.join(names)}"
+        _, folder = self.apt(step, "deb", "apt-get", "download", *names)
         return [next(folder.glob(f"{name}_*.deb")) for name in names]
 
     def source(self, name: str) -> Path:
         """Download a source package and return its upstream tar file."""
-        folder = self._folder("src")
-        command = ["apt-get", *self._options, "source", "--download-only", name]
-        run(f"downloading the sources of {name}", command, self.log, cwd=folder)
+        words = ["source", "--download-only", name]
+        _, folder = self.apt(f"downloading the sources of {name}", "src", "apt-get", *words)
         return next(folder.glob(f"{name}_*.orig.tar.*"))
 
     def boost(self, boost: Boost) -> Path:
