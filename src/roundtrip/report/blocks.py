@@ -314,6 +314,11 @@ def text_cells(*texts: str) -> tuple[Cell, ...]:
     return tuple(Cell(text) for text in texts)
 
 
+def text_items(*texts: str) -> Items:
+    """A list of plain texts."""
+    return Items(tuple((text,) for text in texts))
+
+
 def fold_if_long(summary: str, table: Table, max_rows: int = 12) -> Block:
     """The table, in a fold if it has more than `max_rows` rows."""
     return table if len(table.rows) <= max_rows else Fold(summary, (table,))

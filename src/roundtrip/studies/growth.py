@@ -14,7 +14,7 @@ from typing import Any
 import polars as pl
 
 from roundtrip.report import labels, units
-from roundtrip.report.blocks import Block, Cell, Column, Figure, Gallery, Heading, Table, Text
+from roundtrip.report.blocks import Block, Cell, Column, Figure, Gallery, Heading, Table
 from roundtrip.report.plot import Curve, Scale, View
 from roundtrip.report.units import Level, Quantity, Unit
 from roundtrip.stats.summaries import median_intervals
@@ -93,21 +93,14 @@ class Growth:
         """Heading, figures whose names begin with `name`, and the table; [] if empty."""
         if not self:
             return []
-        return [
-            Heading(3, "Efficiency over nodes"),
-            Gallery(self.caption, self.plots(name)),
-            self.table(),
-        ]
-
-    @property
-    def caption(self) -> Text:
-        """The caption of the figures."""
-        return self.level.caption(
+        caption = self.level.caption(
             "Efficiency against the number of nodes: the growth of the time that would be ideal "
             "over the measured one, from the fewest nodes on. Median over launches, bars are "
             "{level} rank intervals of the time there, with the time on the fewest nodes taken "
             "as its median. Grey: ideal."
         )
+        gallery = Gallery(caption, self.plots(name))
+        return [Heading(3, "Efficiency over nodes"), gallery, self.table()]
 
     def table(self) -> Table:
         """A row for each thing and line, a column for each number of nodes; at least one row."""

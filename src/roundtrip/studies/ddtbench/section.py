@@ -14,11 +14,11 @@ from roundtrip.report.blocks import (
     Block,
     Fold,
     Heading,
-    Items,
     Paragraph,
     Part,
     Text,
     answer,
+    text_items,
 )
 from roundtrip.report.data import Data
 from roundtrip.stats.verdicts import ClaimVerdict, Verdict
@@ -162,7 +162,7 @@ class Section:
             tables.application_table(),
             tables.nas_lu_x(data, data.panels, ddt_verdicts),
             Heading(3, "How to read the overheads"),
-            Items(_READING),
+            text_items(*_READING),
         ]
         return Part(
             anchor="ddtbench",
@@ -182,31 +182,21 @@ _QUESTION: Text = (
     "patterns of 16 applications. All methods of a launch are interleaved in random order, and "
     "every element that arrives is checked.",
 )
-_READING: tuple[Text, ...] = (
-    (
-        "All times are rank 0's. Rank 1 unpacks what it got and packs its reply before it answers, "
-        "so its packing lies inside rank 0's communication. The time of the network is therefore "
-        "the round trip by hand minus twice the packing and unpacking of rank 0. If that were "
-        "subtracted only once, the packing of rank 1 would count as network.",
-    ),
-    (
-        "Overhead is (round trip - network time) / round trip. It can be negative, and is shown "
-        "so. The network time is that of a buffer that was just written and that the reply then "
-        "overwrites, which in shared memory moves cache lines between cores. Data that are sent "
-        "from one place and received in another may travel faster.",
-    ),
-    (
-        "So there is a second series, which the study did not have. Before every exchange, outside "
-        "the timing, both ranks rewrite everything that any method sends and read everything that "
-        "any method received, and all methods use the same two buffers. Then no method finds the "
-        "cache in a better state than another.",
-    ),
-    (
-        "“Packed by hand” uses the loop nest of the application. Where loops written for speed are "
-        "more than 10 % faster, they are another method, “tuned”, which the study does not have.",
-    ),
-    (
-        "As in the study, making and freeing datatypes is not part of the round trip. Other tables "
-        "show these times.",
-    ),
+_READING = (
+    "All times are rank 0's. Rank 1 unpacks what it got and packs its reply before it answers, "
+    "so its packing lies inside rank 0's communication. The time of the network is therefore "
+    "the round trip by hand minus twice the packing and unpacking of rank 0. If that were "
+    "subtracted only once, the packing of rank 1 would count as network.",
+    "Overhead is (round trip - network time) / round trip. It can be negative, and is shown "
+    "so. The network time is that of a buffer that was just written and that the reply then "
+    "overwrites, which in shared memory moves cache lines between cores. Data that are sent "
+    "from one place and received in another may travel faster.",
+    "So there is a second series, which the study did not have. Before every exchange, outside "
+    "the timing, both ranks rewrite everything that any method sends and read everything that "
+    "any method received, and all methods use the same two buffers. Then no method finds the "
+    "cache in a better state than another.",
+    "“Packed by hand” uses the loop nest of the application. Where loops written for speed are "
+    "more than 10 % faster, they are another method, “tuned”, which the study does not have.",
+    "As in the study, making and freeing datatypes is not part of the round trip. Other tables "
+    "show these times.",
 )

@@ -9,7 +9,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
 from roundtrip.report import units
-from roundtrip.report.blocks import Block, Fold, Heading, Items, Paragraph, Part, Strong, Text
+from roundtrip.report.blocks import (
+    Block,
+    Fold,
+    Heading,
+    Items,
+    Paragraph,
+    Part,
+    Strong,
+    Text,
+    text_items,
+)
 from roundtrip.report.data import Data
 from roundtrip.stats.verdicts import ClaimVerdict
 from roundtrip.studies.findings import OPEN, Comparison, claims, study_verdicts
@@ -78,7 +88,7 @@ class Section:
         level_text = "Every interval is an exact rank interval of the median over launches, at "
         blocks += [
             Heading(3, "How to read these numbers"),
-            Items(((level_text, curves.level, "."), *_READING)),
+            Items(((level_text, curves.level, "."), *((text,) for text in _READING))),
             Paragraph(tables.buffers(curves.panels), is_note=True),
         ]
         if names := ", ".join(curves.unknown_variants):
@@ -108,7 +118,7 @@ class Section:
             yield tables.latency(curves, panels)
         yield tables.convergence(curves, panels)
         if lines := tables.early_ends(curves, panels):
-            yield Fold("Curves that end early, and why", (Items(lines),))
+            yield Fold("Curves that end early, and why", (text_items(*lines),))
 
 
 def _outcome_text(settings: Thresholds, margin: float) -> Text:
@@ -143,24 +153,16 @@ def _question(arms: Sequence[Arm]) -> Text:
     )
 
 
-_READING: tuple[Text, ...] = (
-    (
-        "Bandwidth is message bytes over half-round-trip time, in MB/s (10⁶ bytes/s). Each launch "
-        "gives its median; the curve is the median over launches, the band its exact rank "
-        "confidence interval. Fewer launches than its level needs, 6 for 95 %: no interval.",
-    ),
-    (
-        "A ratio is formed within a launch, from its two medians, before anything is summarised "
-        "over launches. So it is paired: a slow launch slows both sides of it.",
-    ),
-    (
-        "The study's figure labels its axis “MB/s”. Its 1.4 at 1 byte would then be a half round "
-        "trip of 0.7 µs, which no network of 2005 reached; in NetPIPE's own unit, Mbit/s of 2²⁰ "
-        "bits, it is 5.4 µs. So we read the figure as Mbit/s and convert it to MB/s here.",
-    ),
-    (
-        "n½ is the smallest message that reaches half of the peak bandwidth, interpolated on the "
-        "log-log curve.",
-    ),
-    ("Warm-up messages are sent before each point, discarded, and counted under Convergence.",),
+_READING = (
+    "Bandwidth is message bytes over half-round-trip time, in MB/s (10⁶ bytes/s). Each launch "
+    "gives its median; the curve is the median over launches, the band its exact rank "
+    "confidence interval. Fewer launches than its level needs, 6 for 95 %: no interval.",
+    "A ratio is formed within a launch, from its two medians, before anything is summarised "
+    "over launches. So it is paired: a slow launch slows both sides of it.",
+    "The study's figure labels its axis “MB/s”. Its 1.4 at 1 byte would then be a half round "
+    "trip of 0.7 µs, which no network of 2005 reached; in NetPIPE's own unit, Mbit/s of 2²⁰ "
+    "bits, it is 5.4 µs. So we read the figure as Mbit/s and convert it to MB/s here.",
+    "n½ is the smallest message that reaches half of the peak bandwidth, interpolated on the "
+    "log-log curve.",
+    "Warm-up messages are sent before each point, discarded, and counted under Convergence.",
 )

@@ -330,9 +330,9 @@ _END_REASONS = {
 }
 
 
-def early_ends(curves: Curves, panels: Sequence[Panel]) -> tuple[Text, ...]:
+def early_ends(curves: Curves, panels: Sequence[Panel]) -> list[str]:
     """A line for each curve that has points without samples, with the reason."""
-    lines: list[Text] = []
+    lines: list[str] = []
     for panel in panels:
         points = curves.rows(curves.points, panel).filter(samples=0)
         ends = points.group_by("variant", "status").agg(
@@ -342,8 +342,8 @@ def early_ends(curves: Curves, panels: Sequence[Panel]) -> tuple[Text, ...]:
             title = ARMS[variant].title if variant in ARMS else variant
             reason = _END_REASONS.get(status, f"not measured ({status}), first {{}}")
             count = f"{launches} of {panel.launches} launches"
-            lines.append((f"{panel.label}, {title}: {reason.format(units.size(size))}, {count}",))
-    return tuple(lines)
+            lines.append(f"{panel.label}, {title}: {reason.format(units.size(size))}, {count}")
+    return lines
 
 
 def buffers(panels: Sequence[Panel]) -> Text:

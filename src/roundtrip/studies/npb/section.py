@@ -20,13 +20,13 @@ from roundtrip.report.blocks import (
     Column,
     Fold,
     Heading,
-    Items,
     Paragraph,
     Part,
     Table,
     Text,
     number_columns,
     text_columns,
+    text_items,
 )
 from roundtrip.report.data import Data
 from roundtrip.report.units import Quantity, Unit
@@ -277,9 +277,9 @@ class Section:
             else Paragraph(_NO_UPSTREAM, is_note=True),
         ]
         if refusals := pairing_refusals(launches):
-            reasons: list[Text] = [(f"{pair}: {reason}.",) for pair, reason in refusals]
-            blocks += [Heading(3, "Not compared, and why"), Items(tuple(reasons))]
-        blocks += [Heading(3, "How to read NPB"), Items(_READING)]
+            reasons = text_items(*(f"{pair}: {reason}." for pair, reason in refusals))
+            blocks += [Heading(3, "Not compared, and why"), reasons]
+        blocks += [Heading(3, "How to read NPB"), text_items(*_READING)]
         if has_link:
             title = "NPB: how do two clusters on a slow link compute as one?"
             answers = answers_at_longest_rtt(verdicts)
@@ -336,28 +336,18 @@ _NO_UPSTREAM: Text = (
     "compare with them. They run where an environment names their folder (Spack's package npb, or "
     "npb_upstream in the extras of the site's environments).",
 )
-_READING: tuple[Text, ...] = (
-    (
-        "A benchmark tolerates a delay if an iteration waits for few round trips, not if it sends "
-        "few messages: messages under way at the same time share one wait.",
-    ),
-    (
-        "A processor of today does in a millisecond what took one of 2003 tens of them, so that "
-        "the same delay costs more of an iteration. Compare the round trips waited for, which do "
-        "not depend on the processor, and the delay at which the study's speed-up is found.",
-    ),
-    (
-        "Both clusters and one are measured in the same round in random order; a speed-up is "
-        "formed for each round, then its median. BT and SP take square numbers of ranks: their "
-        "base is one cluster with as many ranks, so that 1 means that the link costs nothing.",
-    ),
-    (
-        "Our programs send the messages of NPB 3.4 but compute faster, so the same delay is a "
-        "greater part of their time. To compare the two, use the time that the delay adds and the "
-        "round trips waited for: neither depends on how fast a rank computes.",
-    ),
-    (
-        "Communication is all time inside MPI, also while a rank waits for a late partner. Compute "
-        "is the rest, also while a rank waits for a processor that it shares.",
-    ),
+_READING = (
+    "A benchmark tolerates a delay if an iteration waits for few round trips, not if it sends "
+    "few messages: messages under way at the same time share one wait.",
+    "A processor of today does in a millisecond what took one of 2003 tens of them, so that "
+    "the same delay costs more of an iteration. Compare the round trips waited for, which do "
+    "not depend on the processor, and the delay at which the study's speed-up is found.",
+    "Both clusters and one are measured in the same round in random order; a speed-up is "
+    "formed for each round, then its median. BT and SP take square numbers of ranks: their "
+    "base is one cluster with as many ranks, so that 1 means that the link costs nothing.",
+    "Our programs send the messages of NPB 3.4 but compute faster, so the same delay is a "
+    "greater part of their time. To compare the two, use the time that the delay adds and the "
+    "round trips waited for: neither depends on how fast a rank computes.",
+    "Communication is all time inside MPI, also while a rank waits for a late partner. Compute "
+    "is the rest, also while a rank waits for a processor that it shares.",
 )

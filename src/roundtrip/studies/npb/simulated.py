@@ -16,7 +16,6 @@ from roundtrip.report.blocks import (
     Column,
     Gallery,
     Heading,
-    Items,
     Paragraph,
     Part,
     Strong,
@@ -25,6 +24,7 @@ from roundtrip.report.blocks import (
     number_columns,
     text_cells,
     text_columns,
+    text_items,
 )
 from roundtrip.report.data import Data
 from roundtrip.report.pages.series import Origins
@@ -73,7 +73,7 @@ class SimulatedSection:
                 point_table(self._curves, self._origins),
                 *measured_blocks(self._curves),
                 Heading(3, "How to read it"),
-                Items(_READING),
+                text_items(*_READING),
             ]
         if not self._launches.is_empty():
             blocks += [Heading(3, f"On many hosts, {SIMULATED}"), self._rates()]
@@ -190,39 +190,27 @@ _QUESTION: Text = (
     "computes between two messages, so on how fast it is, which the study's abstract does not say: "
     "here it is swept.",
 )
-_READING: tuple[Text, ...] = (
-    (
-        "Each point is one simulation: the declared work and the messages of a verified launch, "
-        "replayed on hosts of that speed. The network is that of the platform, which is chosen.",
-    ),
-    (
-        "A host speed counts the operations of the benchmark that runs, as the programs declare "
-        "them by NPB's formula: Mop/s of one rank on any machine are Mflop/s of a host. So one "
-        "host speed is not one processor. A processor that does 1000 Mop/s of one benchmark does "
-        "many times more or less of another, because the formulas count different things: IS "
-        "counts keys, EP pairs of random numbers with all that they cost, LU every operation on "
-        "data that stay in cache, CG those on scattered data.",
-    ),
-    (
-        "Compare a benchmark with itself along its curve. Across benchmarks compare what a "
-        "processor did at each, or the ratio of computing to latency, not the host speed.",
-    ),
-    (
-        "Where ranks repeat work, as the ranks of a grid column do in CG, they declare more than "
-        "the formula counts, which counts it once. The ratio of computing to latency is of what "
-        "they declare.",
-    ),
-    (
-        "The ratio of computing to latency is how long a rank of one cluster computes, over the "
-        "round trips that two clusters wait for. If communication cost nothing else, a speed-up S "
-        "would need 1 / (1/S - 1/2) of it: 2 to break even, 2.6 for 1.13, 3.3 for 1.24.",
-    ),
-    (
-        "One processor gives all of the study's numbers only where they are found at the same part "
-        "of its rates. Where they are not, its proportions between benchmarks, its network, the "
-        "problem class or the protocol differed from those here, and which of them is open: the "
-        "study's abstract names none.",
-    ),
+_READING = (
+    "Each point is one simulation: the declared work and the messages of a verified launch, "
+    "replayed on hosts of that speed. The network is that of the platform, which is chosen.",
+    "A host speed counts the operations of the benchmark that runs, as the programs declare "
+    "them by NPB's formula: Mop/s of one rank on any machine are Mflop/s of a host. So one "
+    "host speed is not one processor. A processor that does 1000 Mop/s of one benchmark does "
+    "many times more or less of another, because the formulas count different things: IS "
+    "counts keys, EP pairs of random numbers with all that they cost, LU every operation on "
+    "data that stay in cache, CG those on scattered data.",
+    "Compare a benchmark with itself along its curve. Across benchmarks compare what a "
+    "processor did at each, or the ratio of computing to latency, not the host speed.",
+    "Where ranks repeat work, as the ranks of a grid column do in CG, they declare more than "
+    "the formula counts, which counts it once. The ratio of computing to latency is of what "
+    "they declare.",
+    "The ratio of computing to latency is how long a rank of one cluster computes, over the "
+    "round trips that two clusters wait for. If communication cost nothing else, a speed-up S "
+    "would need 1 / (1/S - 1/2) of it: 2 to break even, 2.6 for 1.13, 3.3 for 1.24.",
+    "One processor gives all of the study's numbers only where they are found at the same part "
+    "of its rates. Where they are not, its proportions between benchmarks, its network, the "
+    "problem class or the protocol differed from those here, and which of them is open: the "
+    "study's abstract names none.",
 )
 
 
@@ -237,11 +225,11 @@ def measured_blocks(curves: Sequence[BenchmarkCurves]) -> list[Block]:
     blocks: list[Block] = [
         Heading(3, "Beside it, measured"),
         Paragraph(_MARKS_NOTE),
-        Items(tuple((f"{origin.processor}: {origin.origin}.",) for origin in origins)),
+        text_items(*(f"{origin.processor}: {origin.origin}." for origin in origins)),
     ]
     if any(curve.rank_marks for curve in curves):
-        lines: list[Text] = [(text,) for origin in origins if (text := proportions(curves, origin))]
-        blocks += [processor_rates(curves), *([Items(tuple(lines))] if lines else [])]
+        lines = [text for origin in origins if (text := proportions(curves, origin))]
+        blocks += [processor_rates(curves), *([text_items(*lines)] if lines else [])]
     if any(curve.emulated_marks for curve in curves):
         blocks.append(emulated_speedups(curves))
     return blocks

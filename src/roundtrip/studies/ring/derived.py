@@ -135,13 +135,13 @@ def theoretical_goodput(mbit_s: float, size: int) -> float:
 def launch_medians(samples: pl.LazyFrame, by: list[str]) -> pl.DataFrame:
     """Median time per pass of each (`by`, case, variant, size_bytes).
 
-    Columns: these, seconds, samples (their number) and bandwidth (MB/s); sorted.
+    Columns: these, seconds and bandwidth (MB/s); sorted.
     """
     keys = [*by, *POINT]
     return (
         samples.filter(pl.col("metric") == METRIC)
         .group_by(keys)
-        .agg(seconds=SECONDS.aggregate("value"), samples=pl.len().cast(pl.Int64))
+        .agg(seconds=SECONDS.aggregate("value"))
         .with_columns(bandwidth=pl.col("size_bytes") / pl.col("seconds") / 1e6)
         .sort(keys)
         .collect()

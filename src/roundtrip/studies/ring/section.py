@@ -10,13 +10,13 @@ from roundtrip.report.blocks import (
     Cell,
     Column,
     Heading,
-    Items,
     Paragraph,
     Part,
     Table,
     Text,
     number_columns,
     text_columns,
+    text_items,
 )
 from roundtrip.report.data import Data
 from roundtrip.report.units import Quantity, Unit
@@ -344,7 +344,7 @@ class Section:
                 blocks.append(reason_table(curves, statement, group, settings))
         if skipped_table := tables.skipped_transports(curves, panels):
             blocks += [Heading(3, "What was left out"), skipped_table]
-        blocks += [Heading(3, "How to read the ring"), Items(_READING)]
+        blocks += [Heading(3, "How to read the ring"), text_items(*_READING)]
         return Part(
             anchor="ring",
             title="Ring: what does passing a region cost when it need not be copied?",
@@ -364,29 +364,19 @@ _QUESTION: Text = (
     "that MPI and PVM cannot do so, for three reasons. Here is the same ring on this machine, with "
     "MPI and PVM in the same launches, interleaved in random order.",
 )
-_READING: tuple[Text, ...] = (
-    (
-        "One token goes round. Every rank counts each pass in the first bytes of the token, in "
-        "place, and checks the count. Once for each size, every rank also checks and changes all "
-        "bytes. So every pass touches the region. Another table shows what a pass costs when the "
-        "receiver reads all of it.",
-    ),
-    (
-        "A region that leaves its node travels as a message of MPI or, as in the study, by UDP "
-        "with acknowledgements of our own: two transports, in the same launches.",
-    ),
-    (
-        "For a region that stays in its node, the program asserts in every lap that it is at the "
-        "same offset and that no copy was made.",
-    ),
-    (
-        "The bare cache line is the lower limit: each rank has a line that only the rank before it "
-        "writes and only it reads. So every hand-over goes one way, between the same processors, "
-        "in the same launch, and nothing else happens.",
-    ),
-    (
-        "In a hybrid ring a lap has one hand-over in memory and two passes over the network; the "
-        "time per pass is the lap's over three.",
-    ),
-    ("The study's own points are those of its text; its Ethernet point is read off its figure.",),
+_READING = (
+    "One token goes round. Every rank counts each pass in the first bytes of the token, in "
+    "place, and checks the count. Once for each size, every rank also checks and changes all "
+    "bytes. So every pass touches the region. Another table shows what a pass costs when the "
+    "receiver reads all of it.",
+    "A region that leaves its node travels as a message of MPI or, as in the study, by UDP "
+    "with acknowledgements of our own: two transports, in the same launches.",
+    "For a region that stays in its node, the program asserts in every lap that it is at the "
+    "same offset and that no copy was made.",
+    "The bare cache line is the lower limit: each rank has a line that only the rank before it "
+    "writes and only it reads. So every hand-over goes one way, between the same processors, "
+    "in the same launch, and nothing else happens.",
+    "In a hybrid ring a lap has one hand-over in memory and two passes over the network; the "
+    "time per pass is the lap's over three.",
+    "The study's own points are those of its text; its Ethernet point is read off its figure.",
 )
