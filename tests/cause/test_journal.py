@@ -7,8 +7,8 @@ import time
 from collections.abc import Hashable
 from pathlib import Path
 
-import numpy as np
 import pytest
+from support.searches import FIRST, VERSIONS, Played, plan
 
 from roundtrip.cause import facts, journal
 from roundtrip.cause.facts import Causes, Ending
@@ -16,49 +16,6 @@ from roundtrip.cause.journal import Entry, Journal, Plan
 from roundtrip.cause.order import Changes
 from roundtrip.errors import UserError
 from roundtrip.measure.scheduler import NoAnswerError
-
-STEP, FIRST = 0.2, 5
-
-
-def plan(kind: str = "bisect", arms: int = 9) -> Plan:
-    return Plan(
-        kind=kind,  # type: ignore[arg-type]
-        title="Which?",
-        measures="time",
-        name="bisect-git",
-        site="local",
-        started="2026-11-25T12:00:00Z",
-        seed=3,
-        arms=[f"v{number}" for number in range(arms)],
-        step=STEP if kind == "blame" else 0.05,
-    )
-
-
-class Played:
-    """Launches of known speed; the `dies`-th raises what a kill looks like from inside."""
-
-    def __init__(self, dies: int = 0, unbuilt: tuple[int, ...] = (), sleep_s: float = 0.0) -> None:
-        self.rng = np.random.default_rng(1)
-        self.dies, self.unbuilt, self.sleep_s = dies, unbuilt, sleep_s
-        self.launched = 0
-        self.limits = list[float]()
-
-    def build(self, arm: Hashable) -> str:
-        return "make: error\x07" if arm in self.unbuilt else ""
-
-    def launch(self, arm: Hashable, limit_s: float | None = None) -> float:
-        self.launched += 1
-        assert limit_s is not None
-        self.limits.append(limit_s)
-        if self.launched == self.dies:
-            raise KeyboardInterrupt
-        time.sleep(self.sleep_s)
-        if isinstance(arm, frozenset):
-            slow = "v1" in arm
-        else:
-            assert isinstance(arm, int)
-            slow = arm >= FIRST
-        return float(np.exp(STEP * slow + 0.01 * self.rng.standard_normal()))
 
 
 def run(
@@ -99,7 +56,7 @@ def test_a_search_that_ended_is_found_again_from_its_launches(tmp_path: Path) ->
 
 
 def test_facts_are_searched_likewise(tmp_path: Path) -> None:
-    result = run(tmp_path / "search", Played(), plan("blame", 3))
+    result = run(tmp_path / "search", Played(), plan("blame", VERSIONS[:3]))
     assert isinstance(result, Causes)
     assert (result.ending, result.causes) == (Ending.FOUND, ("v1",))
 
@@ -140,7 +97,7 @@ def test_a_search_of_other_commands_is_not_resumed() -> None:
 @pytest.mark.usefixtures("runs")
 def test_a_night_goes_on_with_a_search_that_has_a_round_and_begins_others_anew() -> None:
     """Launches that fail at once end a search: to go on with it would end it again."""
-    search_plan = plan("blame", 3)
+    search_plan = plan("blame", VERSIONS[:3])
     assert not journal.is_begun(search_plan)
     _, search_journal = journal.open_journal(search_plan, resume=False)
     for at in range(facts.LAUNCHES_A_ROUND):
@@ -202,7 +159,7 @@ def test_a_scheduler_that_allows_no_launch_ends_the_time_and_leaves_no_entry(
             return super().launch(arm, limit_s)
 
     lines = list[str]()
-    search_journal, search_plan = Journal(tmp_path / "search"), plan("blame", 3)
+    search_journal, search_plan = Journal(tmp_path / "search"), plan("blame", VERSIONS[:3])
     search_journal.begin(search_plan)
     minutes = 0.5 / 60 if not launches else 5.0
     result = journal.run_search(search_plan, search_journal, Refused(), minutes, lines.append)

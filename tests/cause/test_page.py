@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
 from pathlib import Path
 
-import numpy as np
+from support.searches import Played, plan
 
 from roundtrip.cause import journal, page
 from roundtrip.cause.facts import Causes, Ending
@@ -17,35 +16,11 @@ OPTION = "OMPI_MCA_a_variable_with_a_name_that_fills_the_line not set → 4096"
 FACTS = [OPTION, "MPI 1 → 2", "kernel 5 → 6", "compiler 12 → 14"]
 
 
-class Noisy:
-    """Launches as `slow` says how much longer each arm takes, a log ratio."""
-
-    def __init__(self, slow: Callable[[Hashable], float]) -> None:
-        self.slow, self.rng = slow, np.random.default_rng(2)
-
-    def build(self, arm: Hashable) -> str:
-        return ""
-
-    def launch(self, arm: Hashable, limit_s: float | None = None) -> float:
-        return float(np.exp(self.slow(arm) + 0.01 * self.rng.standard_normal()))
-
-
-def begun(folder: Path, kind: str, arms: list[str]) -> tuple[Plan, Journal]:
+def begun(search_plan: Plan, folder: Path) -> Journal:
     """A search without a launch."""
-    plan = Plan(
-        kind=kind,  # type: ignore[arg-type]
-        title="What changed latency on 2026-11-25?",
-        measures="latency",
-        name="search",
-        site="local",
-        started="2026-11-25T12:34:56Z",
-        seed=3,
-        arms=arms,
-        step=0.2 if kind == "blame" else 0.05,
-    )
     search_journal = Journal(folder / "search")
-    search_journal.begin(plan)
-    return plan, search_journal
+    search_journal.begin(search_plan)
+    return search_journal
 
 
 def reported(folder: Path) -> Report:
@@ -55,9 +30,9 @@ def reported(folder: Path) -> Report:
     return page.report(bundle)
 
 
-def searched(folder: Path, kind: str, arms: list[str], slow: Callable[[Hashable], float]) -> Report:
-    plan, search_journal = begun(folder, kind, arms)
-    journal.run_search(plan, search_journal, Noisy(slow), 5.0, lambda _: None)
+def searched(folder: Path, search_plan: Plan, cause: str = "") -> Report:
+    search_journal = begun(search_plan, folder)
+    journal.run_search(search_plan, search_journal, Played(cause), 5.0, lambda _: None)
     return reported(folder)
 
 
@@ -66,9 +41,7 @@ def texts(table: Table) -> list[list[str]]:
 
 
 def test_a_cause_is_the_answer_the_picture_and_a_row(tmp_path: Path) -> None:
-    report = searched(
-        tmp_path, "blame", FACTS, lambda arm: 0.2 * (isinstance(arm, frozenset) and OPTION in arm)
-    )
+    report = searched(tmp_path, plan("blame", FACTS), OPTION)
     facts = dict(report.facts)
     assert facts["Started"] == "2026-11-25 12:34 UTC"
     assert "Measured" not in facts  # the title says it
@@ -95,19 +68,18 @@ def test_a_cause_is_the_answer_the_picture_and_a_row(tmp_path: Path) -> None:
 
 
 def test_of_too_few_rounds_no_share_is_printed_as_if_it_were_known() -> None:
-    plan = Plan.model_construct(kind="blame", arms=FACTS, others=[], step=0.2)
+    facts_plan = plan("blame", FACTS)
     ranking = ((OPTION, Span(0.9, 0.5, 1.4)), ("MPI 1 → 2", Span(-0.74, None, None)))
     result = Causes(Ending.UNKNOWN, (), None, None, None, (), ranking, 20)
-    (table,) = page._tables(plan, result)
+    (table,) = page._tables(facts_plan, result)
     assert isinstance(table, Table)
     assert [row[1] for row in texts(table)] == ["90 % [50, 140]", "open"]
-    (figure,) = page._figures(plan, result)
+    (figure,) = page._figures(facts_plan, result)
     assert figure.plot is not None and len(figure.plot.views[0].rows) == 1
 
 
 def test_a_bisection_has_a_row_for_each_probe(tmp_path: Path) -> None:
-    versions = [f"v{number}" for number in range(9)]
-    report = searched(tmp_path, "bisect", versions, lambda arm: 0.2 * (int(str(arm)) >= 5))
+    report = searched(tmp_path, plan())
     cause = report.parts[0]
     assert cause.question == "Which version did it?"
     assert [getattr(part, "text", "") for part in cause.answers[0].text][1:4:2] == ["v5", "v4"]
@@ -118,7 +90,7 @@ def test_a_bisection_has_a_row_for_each_probe(tmp_path: Path) -> None:
 
 def test_why_launches_failed_is_counted_and_stays_on_the_site(tmp_path: Path) -> None:
     reason = "mpirun: /home/someone/bin: not found"
-    _, search_journal = begun(tmp_path, "bisect", ["v0", "v1", "v2"])
+    search_journal = begun(plan(), tmp_path)
     for at, value in enumerate((1.0, None)):
         search_journal.add(Entry(round=1, at=at, value=value, why="" if value else reason))
     assert "someone" in (search_journal.folder / journal.LAUNCHES).read_text()

@@ -11,12 +11,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.searches import plan
 
 from roundtrip import paths
 from roundtrip.cause import journal, page
 from roundtrip.cause.checks import Checks
 from roundtrip.cause.facts import Causes
-from roundtrip.cause.journal import Journal, Plan
+from roundtrip.cause.journal import Journal
 from roundtrip.cause.steps import TOOLCHAIN as TOOLCHAIN_FACT
 from roundtrip.cause.steps import Switch
 from roundtrip.history.facts import LAUNCHER_OPTIONS
@@ -183,23 +184,13 @@ def test_another_mpi_is_found_among_harmless_variables(
     """Messages one way through shared memory take another time, whichever of the two is faster."""
     switches = [Switch(TOOLCHAIN_FACT, OTHER, TOOLCHAIN), *HARMLESS]
     launcher = launching(switches, "stream/same", 4096)
-    plan = Plan(
-        kind="blame",
-        title="Which?",
-        measures="NetPIPE",
-        name="blame-small",
-        site="local",
-        started=journal.now(),
-        seed=1,
-        arms=[switch.name for switch in switches],
-        step=0.2,
-    )
+    search_plan = plan("blame", [switch.name for switch in switches])
     search_journal = Journal(tmp_path / "search")
-    search_journal.begin(plan)
-    result = journal.run_search(plan, search_journal, launcher, MINUTES, print)
+    search_journal.begin(search_plan)
+    result = journal.run_search(search_plan, search_journal, launcher, MINUTES, print)
     assert isinstance(result, Causes)
     values = [entry.value for entry in search_journal.entries if entry.value is not None]
-    print(len(values), np.exp(np.median(values)), page.plain_sentences(plan, result))
+    print(len(values), np.exp(np.median(values)), page.plain_sentences(search_plan, result))
     assert result.causes == (switches[0].name,)
 
 
