@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.command import roundtrip
 from support.nights import CAMPAIGN, NODE, SITE, Nights, redigested
 from support.outputs import answer
 
-from roundtrip.cli import main
 from roundtrip.history import ledger
 from roundtrip.measure import manifest, records
 from roundtrip.report import confirmation, data, renderers
@@ -188,26 +188,14 @@ def test_the_controls_do_not_hang_on_the_order_of_series(revision: Path) -> None
         assert {line.label: control for line, control in pairs} == expected
 
 
-@pytest.fixture
-def ask(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Callable[..., tuple[str, str]]:
-    """A function: ``roundtrip history`` of the reports of a revision; what it prints."""
-
-    def run(revision: Path, *arguments: str) -> tuple[str, str]:
-        argv = ["roundtrip", "history", SITE, "--reports", str(revision.parents[3]), *arguments]
-        monkeypatch.setattr("sys.argv", argv)
-        monkeypatch.setenv("COLUMNS", "1000")
-        with pytest.raises(SystemExit) as exit_info:
-            main()
-        assert exit_info.value.code == 1
-        captured = capsys.readouterr()
-        return captured.out, captured.err
-
-    return run
+def ask(revision: Path, *arguments: str) -> tuple[str, str]:
+    """What ``roundtrip history`` of the reports of a revision prints."""
+    process = roundtrip("history", SITE, "--reports", revision.parents[3], *arguments)
+    assert process.returncode == 1
+    return process.stdout, process.stderr
 
 
-def test_the_command_shows_it(revision: Path, ask: Callable[..., tuple[str, str]]) -> None:
+def test_the_command_shows_it(revision: Path) -> None:
     output, _ = ask(launched(revision, slower(3.0, 3, 7)))
     assert "Launched again: confirmed (2 series)." in output
     assert output.count("confirmed: 9 of 9 launches, 0 of 9 of the control") == 2
@@ -235,9 +223,7 @@ def test_launches_that_cannot_be_read_keep_no_page_from_being_written(revision: 
     assert str(revision.parents[3]) not in text
 
 
-def test_the_command_says_it_to_programs(
-    revision: Path, ask: Callable[..., tuple[str, str]]
-) -> None:
+def test_the_command_says_it_to_programs(revision: Path) -> None:
     series = answer("history", ask(launched(revision, slower(3.0, 3, 7)), "--json")[0])["series"]
     results = [
         record["confirmation"] for record in series if record["verdict"] == "worse last night"
@@ -249,9 +235,7 @@ def test_the_command_says_it_to_programs(
     assert not any(record["confirmation"] for record in series if record["verdict"] == "unchanged")
 
 
-def test_launches_that_no_collector_wrote_cost_the_night_nothing(
-    revision: Path, ask: Callable[..., tuple[str, str]]
-) -> None:
+def test_launches_that_no_collector_wrote_cost_the_night_nothing(revision: Path) -> None:
     launched(revision, slower(3.0, 3, 7))
     (revision / "bundle" / records.CONFIRMATION / "cases.parquet").write_bytes(b"no table")
     output, error = ask(redigested(revision))

@@ -16,8 +16,8 @@ from typing import Any
 import polars as pl
 import pytest
 from support.bundles import rewritten
+from support.command import roundtrip
 
-from roundtrip import cli
 from roundtrip.errors import UserError
 from roundtrip.measure import bundle
 from roundtrip.report import data, publish
@@ -25,7 +25,6 @@ from roundtrip.report.build import Correction
 
 ENVIRON = "openmpi41-boost181"
 Maker = Callable[..., Any]
-Command = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture
@@ -180,20 +179,7 @@ def test_a_name_taken_by_another_process_is_not_overwritten(tree: Any, tmp_path:
     assert (folder / "r1" / "notes.txt").read_text() == "mine"
 
 
-@pytest.fixture
-def roundtrip(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
-    """The command line in this process: status, standard output and standard error."""
-
-    def run(*arguments: str | Path) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["roundtrip", *map(str, arguments)])
-        with pytest.raises(SystemExit) as exit_info:
-            cli.main()
-        return int(exit_info.value.code or 0), *capsys.readouterr()
-
-    return run
-
-
-def test_the_command_line(roundtrip: Command, tree: Any, tmp_path: Path) -> None:
+def test_the_command_line(tree: Any, tmp_path: Path) -> None:
     status, out, err = roundtrip("report", tree.path, "--output", tmp_path / "out", "--verify")
     assert status == 0, err
     page = tmp_path / "out" / "synthetic" / "local" / "2026-11-21" / "r1" / "report.html"
@@ -208,7 +194,7 @@ def test_the_command_line(roundtrip: Command, tree: Any, tmp_path: Path) -> None
     assert "report.html: differs when rebuilt" in err
 
 
-def test_a_report_is_verified_or_corrected(roundtrip: Command, tree: Any, tmp_path: Path) -> None:
+def test_a_report_is_verified_or_corrected(tree: Any, tmp_path: Path) -> None:
     revision = publish.publish(bundle.build(tree.path), tmp_path / "reports")
     status, out, err = roundtrip(
         "report", revision, "--verify", "--supersedes", "r1", "--reason", "a typo"
@@ -220,9 +206,7 @@ def test_a_report_is_verified_or_corrected(roundtrip: Command, tree: Any, tmp_pa
     assert "an argument is empty after --reason" in err
 
 
-def test_the_command_line_refuses_in_one_line(
-    roundtrip: Command, tree: Any, tmp_path: Path
-) -> None:
+def test_the_command_line_refuses_in_one_line(tree: Any, tmp_path: Path) -> None:
     facts = json.loads((tree.path / "state.json").read_text())
     (tree.path / "state.json").write_text(json.dumps({**facts, "campaign": "../../etc"}))
     for arguments in (
