@@ -46,6 +46,7 @@ lint: setup-test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/deptry .
+	$(BIN)/deptry tests testbed --exclude tests/data --extend-exclude tests/data --ignore DEP002,DEP004
 
 types: setup-test
 	$(BIN)/mypy

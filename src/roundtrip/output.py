@@ -140,7 +140,9 @@ class SeriesHistory(Part):
     interval: Interval | None = optional("of the ratio")
     drift_a_year: float | None = optional("factor in a year, of a series that drifts")
     changes: tuple[Change, ...] = required("recorded facts that differ there")
-    would_have_seen: float | None = optional("the least step, of 1, that 10 more nights would show")
+    would_have_seen: float | None = optional(
+        "the least step, of 1, that as many nights as `sight_nights` would show"
+    )
     alarm: bool = required("whether it makes the exit status 1")
     shares_of_modes: Shares | None = optional("of a series with two modes")
     newest: Newest | None = optional("the newest night alone")

@@ -227,7 +227,14 @@ def test_what_others_wrote_stays_text(generated: history.History) -> None:
     facts = generated.provenance.with_columns(value=pl.col("value") + pl.lit(HOSTILE))
     page = history.render(
         history.History(
-            "c" + HOSTILE, HOSTILE, nights, facts, histories, notes, notices=((HOSTILE,),)
+            "c" + HOSTILE,
+            HOSTILE,
+            nights,
+            facts,
+            histories,
+            generated.settings,
+            notes,
+            notices=((HOSTILE,),),
         )
     )
     assert len(re.findall(r"<script", page)) == 2
@@ -427,3 +434,15 @@ def test_times_are_printed_in_a_unit_that_fits() -> None:
     assert shown("s", 2e-6, 3e-6) == (1e6, "µs")
     assert shown("s", 2.0, 3.0) == (1.0, "s")
     assert shown("MB/s", 2e-6) == (1.0, "MB/s")
+
+
+def test_the_page_names_the_level_and_the_nights_of_the_settings() -> None:
+    generated = years.make(20)
+    settings = {"confidence_level": 0.9, "sight_nights": 20, "sight_power": 0.8}
+    page = history.render(
+        replace(generated, settings=generated.settings.model_copy(update=settings))
+    ).replace("\u00a0", " ")
+    assert "its 90 % interval" in page
+    assert "20 more nights would show with a probability of 80 %." in page
+    assert "would show within 20 nights" in page
+    assert not re.search(r"95 %|10 (more )?nights", page)

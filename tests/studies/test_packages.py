@@ -20,7 +20,7 @@ from roundtrip.studies.findings import Comparison
 from roundtrip.studies.study import BLUE, ORANGE, Arm, Contrast, PlannedCase, Points, Study
 
 SRC = Path(studies.__file__).parents[1]
-SHARED = ("collect", "report", "stats", "campaign")
+SHARED = ("cause", "compare", "history", "measure", "report", "stats")
 #: The studies that the design names.  The name of a new one, as barrier, may be a word of MPI.
 NAMED = re.findall(r"^\| `(\w+)` \|", (SRC.parents[1] / "docs/design.md").read_text(), re.MULTILINE)
 
@@ -111,6 +111,7 @@ def matches(pattern: str, packages: Sequence[str], files: str = "*.py") -> list[
         for file in sorted((SRC / package).rglob(files))
         if file.is_file() and file.suffix != ".pyc"
     }
+    assert {file.relative_to(SRC).parts[0] for file in texts} == set(packages)
     return [
         f"{file.relative_to(SRC)}:{text.count(chr(10), 0, match.start()) + 1}: {match[0]}"
         for file, text in texts.items()

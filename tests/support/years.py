@@ -17,6 +17,7 @@ import numpy as np
 import polars as pl
 
 from roundtrip.history.night_rows import NIGHTS, PROVENANCE, SERIES
+from roundtrip.measure import analysis
 from roundtrip.report.pages import history
 from roundtrip.report.pages.series import split_series
 from roundtrip.stats.nights.verdicts import Drift, Incident, NewestNight, SeriesHistory, Step
@@ -53,7 +54,9 @@ def make(series: int = 20, nights: int = 90, seed: int = 1) -> history.History:
         tuple(entry.names.values()): _history(truths[names.index(entry.names)], nights)
         for entry in split_series(frame)
     }
-    return history.History("nightly", "odin", frame, _provenance(nights), histories)
+    return history.History(
+        "nightly", "odin", frame, _provenance(nights), histories, analysis.default().history
+    )
 
 
 def _plant(number: int, nights: int) -> Planted:

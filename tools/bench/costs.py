@@ -132,7 +132,9 @@ def history(count: int = NIGHTS, series: int = SERIES) -> Iterator[str]:
 def _page(records: ledger.Ledger, verdicts: nights.NightVerdicts) -> str:
     series = {tuple(line.series.names.values()): line.history for line in verdicts.lines}
     assert len(series) == sum(1 for _ in split_series(records.nights))  # noqa: S101
-    return page.render(page.History(CAMPAIGN, SITE, records.nights, records.provenance, series))
+    return page.render(
+        page.History(CAMPAIGN, SITE, records.nights, records.provenance, series, verdicts.settings)
+    )
 
 
 def _opening(text: str, file: Path) -> str:

@@ -254,7 +254,7 @@ def _cells(line: Line, verdicts: NightVerdicts, relaunch: ConfirmationResult) ->
     since = verdicts.calendar.label(line.night) if line.night else ""
     sensitivity = ""
     if judgement.detectable_step is not None:
-        sensitivity = f"{units.percent(judgement.detectable_step)} within 10 nights"
+        sensitivity = f"{units.percent(judgement.detectable_step)} {verdicts.sight}"
     is_marked = judgement.is_news and judgement.newest_night is None  # the last night is always new
     verdict = f"{judgement.verdict} (new)" if is_marked else str(judgement.verdict)
     remarks = (line.changes_text or judgement.reason, *line.revisions, relaunch.describe_line(line))

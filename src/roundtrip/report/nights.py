@@ -187,15 +187,22 @@ class NightVerdicts:
     """The lines of all series, worst first, and the calendar of their nights.
 
     `night_changes`: by night, every recorded fact that differs from the night before.
+    `settings`: those by which the histories were judged.
     """
 
     calendar: Calendar
     lines: tuple[Line, ...]
     night_changes: Mapping[str, Sequence[Change]]
+    settings: NightSettings
 
     def with_verdict(self, verdict: Verdict) -> list[Line]:
         """The lines with this verdict."""
         return [line for line in self.lines if line.judgement.verdict is verdict]
+
+    @property
+    def sight(self) -> str:
+        """``within 10 nights``: the time in which a series shows its `detectable_step`."""
+        return f"within {units.plural(self.settings.sight_nights, 'night')}"
 
     @property
     def counts(self) -> Mapping[Verdict, int]:
@@ -215,17 +222,18 @@ def judge(
     `acceptances` make levels the baseline; steps that began before the date `since` are no alarm.
     """
     histories = detection.histories(nights, settings)
-    return judge_histories(nights, provenance, histories, acceptances, since)
+    return judge_histories(nights, provenance, histories, settings, acceptances, since)
 
 
 def judge_histories(
     nights: pl.DataFrame,
     provenance: pl.DataFrame,
     histories: Mapping[SeriesNames, SeriesHistory],
+    settings: NightSettings,
     acceptances: Sequence[Annotation] = (),
     since: str = "",
 ) -> NightVerdicts:
-    """As `judge`, from the `histories` of all series by name."""
+    """As `judge`, from the `histories` of all series by name, judged by `settings`."""
     calendar = Calendar(nights["night"].unique().sort().to_list())
     night_changes = changes_by_night(provenance, calendar.nights)
     marks = labels.marks_from_history(provenance)
@@ -262,7 +270,7 @@ def judge_histories(
                 series, history, verdict, night, near, changes, causes, mark, acceptance, revisions
             )
         )
-    return NightVerdicts(calendar, tuple(sorted(lines, key=_order)), night_changes)
+    return NightVerdicts(calendar, tuple(sorted(lines, key=_order)), night_changes, settings)
 
 
 def _order(line: Line) -> tuple[Any, ...]:

@@ -203,7 +203,7 @@ def _other_answers(verdicts: NightVerdicts) -> Iterator[Answer]:
         first = f"{len(lines)} of {total} series changed by less than the least effect"
         yield answer(first, " of their metric: that is no verdict.")
     if lines := verdicts.with_verdict(Verdict.UNCHANGED):
-        step_text = _median_detectable_step(lines)
+        step_text = _median_detectable_step(verdicts, lines)
         rest = f" Half of them would have shown {step_text}" if step_text else ""
         yield answer(f"{len(lines)} of {total} series are unchanged.", rest)
     if lines := verdicts.with_verdict(Verdict.NO_VALUE):
@@ -222,10 +222,10 @@ def _better_lines(verdicts: NightVerdicts) -> list[Line]:
     return [line for line in verdicts.with_verdict(Verdict.IMPROVED) if line.comes_and_goes]
 
 
-def _median_detectable_step(lines: Sequence[Line]) -> str:
+def _median_detectable_step(verdicts: NightVerdicts, lines: Sequence[Line]) -> str:
     """Return the median detectable step of these series, as text; "" if it is not known."""
     steps = [line.judgement.detectable_step for line in lines if line.judgement.detectable_step]
-    return f"a step of {units.percent(median(steps))} within 10 nights." if steps else ""
+    return f"a step of {units.percent(median(steps))} {verdicts.sight}." if steps else ""
 
 
 def report_answers(verdicts: NightVerdicts, confirmation: str = "") -> Iterator[Answer]:
@@ -302,7 +302,7 @@ def _summary_answer(
     rest = [f"of {total} series, {new_count} changed lately"]
     rest += [f"{old_count} changed longer ago"] if old_count else []
     rest += [f"{counts[verdict]} {verdict}" for verdict in _UNDECIDED if counts[verdict]]
-    step_text = _median_detectable_step(verdicts.with_verdict(Verdict.UNCHANGED))
+    step_text = _median_detectable_step(verdicts, verdicts.with_verdict(Verdict.UNCHANGED))
     sight = f"Half of those that are unchanged would have shown {step_text}" if step_text else ""
     first = f"Nothing{' else' if has_news else ''} changed{scope} against {nights}: "
     return answer(first, f"{', '.join(rest)}. {sight}".strip())

@@ -26,6 +26,7 @@ from roundtrip.report.pages.answers import (
 )
 from roundtrip.report.pages.series import Change, describe_changes, display_unit
 from roundtrip.stats.nights.verdicts import SeriesHistory
+from roundtrip.stats.settings import NightSettings
 
 #: Maximum changes of provenance that a row names; the figure of the series has all of them.
 _NAMED = 2
@@ -37,11 +38,11 @@ SCRIPTS = ("scales.js", "figure.js", "controls.js", "series.js", "rows.js")
 class History:
     """The content of a history page.
 
-    `series_histories`: by the names of the series; they count all nights of the history, including
-    nights without the series.  `reports`: by night, links relative to the page; `home`: the link to
-    the index.  `notes`: (night, text) of each person's remark on a night, or on all from it on.
-    `notices` are at the top.  `confirmation`: repeated launches after the newest night.
-    `searches`: (link to the report, finding) of each search for a cause.
+    `series_histories`: by the names of the series, judged by `settings`; they count all nights of
+    the history, including nights without the series.  `reports`: by night, links relative to the
+    page; `home`: the link to the index.  `notes`: (night, text) of each person's remark on a night,
+    or on all from it on.  `notices` are at the top.  `confirmation`: repeated launches after the
+    newest night.  `searches`: (link to the report, finding) of each search for a cause.
     """
 
     campaign: str
@@ -49,6 +50,7 @@ class History:
     nights: pl.DataFrame
     provenance: pl.DataFrame
     series_histories: Mapping[SeriesNames, SeriesHistory]
+    settings: NightSettings
     notes: Sequence[tuple[str, str]] = ()
     reports: Mapping[str, str] = field(default_factory=dict)
     notices: Sequence[Text] = ()
@@ -61,7 +63,11 @@ class History:
     def verdicts(self) -> NightVerdicts:
         """Every series with its verdict."""
         return nights.judge_histories(
-            self.nights, self.provenance, self.series_histories, self.acceptances
+            self.nights,
+            self.provenance,
+            self.series_histories,
+            self.settings,
+            self.acceptances,
         )
 
 
@@ -86,7 +92,7 @@ class _Row:
 
     @property
     def detectable_step(self) -> str:
-        """The smallest step that 10 more nights would show; "" if it is not known."""
+        """The smallest step that `sight_nights` more nights would show; "" if it is not known."""
         step = self.line.judgement.detectable_step
         return "" if step is None else units.percent(step)
 
@@ -130,6 +136,9 @@ def render(history: History) -> str:
             _row(line, verdicts, notes, history.confirmation.describe_line(line)) for line in lines
         ],
         night_pairs=night_pairs(verdicts) if has_too_few_nights(verdicts) else (),
+        level=units.Level(history.settings.confidence_level),
+        sight=f"{units.plural(history.settings.sight_nights, 'more night')} would show with a "
+        f"probability of {units.percent(history.settings.sight_power)}",
         drawn={line.series.key for line in lines},
         distance=DISTANCE,
         counts=[(verdict, count) for verdict, count in verdicts.counts.items() if count],
@@ -223,10 +232,8 @@ def _story(line: Line, verdicts: NightVerdicts, confirmation: str) -> str:
     elif not lines:
         lines.append("No change point and no drift.")
     if series_history.detectable_step is not None:
-        lines.append(
-            f"A step of {units.percent(series_history.detectable_step)} would show within "
-            "10 nights."
-        )
+        step = units.percent(series_history.detectable_step)
+        lines.append(f"A step of {step} would show {verdicts.sight}.")
     if annotation := line.acceptance:
         lines.append(
             f"Accepted as baseline up to {annotation.last}, by an annotation: {annotation.text}."

@@ -169,6 +169,7 @@ def read_history(source: Source) -> History | None:
         nights,
         site_ledger.provenance,
         detection.histories(nights, source.thresholds.history),
+        source.thresholds.history,
         remarks.notes(night_digests["night"].unique().to_list(), source.annotations),
         {
             night: source.pages[digest]
