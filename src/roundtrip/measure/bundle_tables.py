@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+from polars.testing import assert_frame_equal
 
 from roundtrip import model
 from roundtrip.errors import UserError, printable
@@ -367,11 +368,8 @@ def require_medians(medians: pl.DataFrame, derived_medians: pl.DataFrame, bundle
 
     Both have the columns `MEDIANS` in the order of `launch_medians`.
     """
-    numbers = ["median", "low", "high"]
-    same = medians.drop(numbers).equals(derived_medians.drop(numbers))
-    for name in numbers if same else ():
-        one, other = medians[name], derived_medians[name]
-        near = (one - other).abs() <= _NEAR * other.abs()
-        same &= (one.is_null() == other.is_null()).all() and bool(near.drop_nulls().all())
-    if not same:
-        raise UserError("not the medians of the samples beside it", bundle / MEDIANS_FILE)
+    try:
+        assert_frame_equal(medians, derived_medians, rel_tol=_NEAR, abs_tol=0)
+    except AssertionError:
+        reason = "not the medians of the samples beside it"
+        raise UserError(reason, bundle / MEDIANS_FILE) from None
