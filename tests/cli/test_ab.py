@@ -77,7 +77,8 @@ def played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Res
             return 0.0
 
         site = SimpleNamespace(
-            name="local", spack=None, environment={}, partitions={"smp": {"scheduler": "local"}}
+            **{"name": "local", "spack": None, "environment": {}, "checkout": tmp_path},
+            partitions={"smp": {"scheduler": "local"}},
         )
         monkeypatch.setattr(ab, "Site", lambda name, checkout: site)
         cases = [

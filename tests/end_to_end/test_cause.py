@@ -21,7 +21,7 @@ from roundtrip.cause.journal import Journal
 from roundtrip.cause.steps import TOOLCHAIN as TOOLCHAIN_FACT
 from roundtrip.cause.steps import Switch
 from roundtrip.history.facts import LAUNCHER_OPTIONS
-from roundtrip.measure import analysis, campaign_file, environment, matrix, session, tree
+from roundtrip.measure import campaign_file, environment, matrix, session, tree
 from roundtrip.sites.site import Site
 
 CHECKOUT = Path(__file__).parents[2]
@@ -149,14 +149,7 @@ def launching(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., 
         site, campaign = Site("local", CHECKOUT), campaign_file.load_campaign(file)
         case_matrix = matrix.build_matrix(campaign, site)
         items = {item.case.environ: item for item in case_matrix.expected}
-        root = tree.create_tree(
-            tmp_path / "tree",
-            campaign,
-            "local",
-            case_matrix,
-            tree.revision(CHECKOUT),
-            analysis.for_site("local"),
-        )
+        root = tree.create_tree(tmp_path / "tree", campaign, site, case_matrix)
         environment.record_environment(site, case_matrix, root.path / "env")
         from rich.console import Console
 

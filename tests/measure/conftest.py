@@ -21,13 +21,13 @@ from support.launches import leave
 from support.linked import linked  # noqa: F401  a fixture
 from support.synthetic import Tree
 
-from roundtrip.measure import analysis, bundle, scheduler, session
+from roundtrip.measure import bundle, scheduler, session
 from roundtrip.measure.campaign_file import Campaign, CheckPlan
 from roundtrip.measure.launches import scan
 from roundtrip.measure.matrix import ExpectedCase, Matrix, SkippedCase
 from roundtrip.measure.progress import TerminalProgress
 from roundtrip.measure.runner import Runner
-from roundtrip.measure.tree import Revision, RunTree, create_tree
+from roundtrip.measure.tree import RunTree, create_tree
 from roundtrip.sites.site import Case
 
 CASES = [
@@ -104,9 +104,8 @@ def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Stag
         file.write_text("title = 't'\n")
         campaign = Campaign("night", file, "t", launches, extra, 60, ())
         matrix = Matrix(tuple(EXPECTED), (SkippedCase("Other/@local:smp+a", "no such feature"),))
-        run_tree = create_tree(
-            tmp_path / "runs", campaign, "local", matrix, Revision("c", False), analysis.default()
-        )
+        site = local_site(checkout=tmp_path)
+        run_tree = create_tree(tmp_path / "runs", campaign, site, matrix)
         (run_tree.path / "env").mkdir()
         new_stage = Stage(run_tree, player, launches, extra)
         monkeypatch.setattr(session, "run_session", new_stage.session)

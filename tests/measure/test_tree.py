@@ -16,15 +16,13 @@ from roundtrip.errors import UserError
 from roundtrip.measure import analysis, scheduler, tree
 from roundtrip.measure.campaign_file import Campaign
 from roundtrip.measure.matrix import Matrix
-from roundtrip.measure.tree import Revision
 
 
-def begin(runs: Path, site: str = "site", **options: Any) -> tree.RunTree:
+def begin(runs: Path, name: str = "site", **options: Any) -> tree.RunTree:
     file = runs.parent / "night.toml"
     file.write_text("title = 't'\n")
-    campaign, revision = Campaign("night", file, "t", 1, 0, 60, ()), Revision("c", False)
-    thresholds = analysis.for_site(site)
-    return tree.create_tree(runs, campaign, site, Matrix((), ()), revision, thresholds, **options)
+    campaign, here = Campaign("night", file, "t", 1, 0, 60, ()), site(name, checkout=runs.parent)
+    return tree.create_tree(runs, campaign, here, Matrix((), ()), **options)
 
 
 def test_a_night_finds_the_run_it_began_and_no_other(
@@ -123,8 +121,8 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def site(name: str, scheduler: str = "slurm") -> Any:
-    return SimpleNamespace(name=name, partitions={"p": {"scheduler": scheduler}})
+def site(name: str, scheduler: str = "slurm", **more: object) -> Any:
+    return SimpleNamespace(name=name, partitions={"p": {"scheduler": scheduler}}, **more)
 
 
 def holder(name: str, scheduler: str = "slurm") -> subprocess.Popen[str]:

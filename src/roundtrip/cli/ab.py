@@ -16,8 +16,7 @@ from roundtrip.cli import common, current, process
 from roundtrip.cli.common import say
 from roundtrip.cli.compare import ALL, FAIL_ON, FORMAT, OUTPUT, Format, fraction, write
 from roundtrip.errors import UserError, require_writable, writing
-from roundtrip.measure import analysis, campaign_file, environment, matrix, tree
-from roundtrip.measure.tree import revision
+from roundtrip.measure import campaign_file, environment, matrix, tree
 from roundtrip.model import NAME_WORDS, is_name
 from roundtrip.sites import software
 from roundtrip.sites.site import Site
@@ -91,10 +90,8 @@ def ab(
     if run_tree:
         content = (run_tree.path / "campaign.toml").read_text(encoding="utf-8")
     else:
-        campaign_checks = campaign_file.load_campaign(
-            campaign_file.find_campaign(campaign, checkout / "campaigns")
-        ).checks
-        plans = campaign_file.select_checks(campaign_checks, checks or (), variables or ())
+        source = campaign_file.find_campaign(campaign, checkout / "campaigns")
+        plans = campaign_file.select_checks(source.checks, checks or (), variables or ())
         seed = secrets.randbits(32) if order is Order.ABBA else None
         content = campaign_file.campaign_text((base, new), plans, minutes, partitions or (), seed)
     declaration = campaign_file.load_campaign(
@@ -111,9 +108,7 @@ def ab(
         environment.require_unchanged(run_tree, declaration.file)
     else:
         with writing(paths.runs()):
-            run_tree = tree.create_tree(
-                paths.runs(), declaration, site, plan, revision(checkout), analysis.for_site(site)
-            )
+            run_tree = tree.create_tree(paths.runs(), declaration, here, plan)
     raise typer.Exit(
         _measure(
             declaration, here, plan, run_tree, (base, new), threshold, form, output, everything

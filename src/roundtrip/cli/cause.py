@@ -22,7 +22,7 @@ from roundtrip.cli.compare import fraction
 from roundtrip.cli.process import INTERRUPTED
 from roundtrip.cli.share import write_pages
 from roundtrip.errors import UserError, printable, writing
-from roundtrip.measure import analysis, campaign_file, environment, matrix, tree
+from roundtrip.measure import campaign_file, environment, matrix, tree
 from roundtrip.sites.site import Site
 
 if TYPE_CHECKING:
@@ -194,8 +194,7 @@ def blame(
     if dry_run:
         raise typer.Exit
     here = Site(site, paths.checkout())
-    path = campaign_file.find_campaign(step.campaign, paths.checkout() / "campaigns")
-    declaration = campaign_file.load_campaign(path)
+    declaration = campaign_file.find_campaign(step.campaign, paths.checkout() / "campaigns")
     case = _prepare(declaration, here, step)
     context.with_resource(tree.hold_site(here, plan.name, wait, say))
     go_on = common.resume_command(f"--night={step.night[:10]}", f"--site={site}")
@@ -369,14 +368,7 @@ def _root(
     if state_files:
         return tree.RunTree(state_files[-1].parent)
     with writing(folder):
-        root = tree.create_tree(
-            folder / "tree",
-            declaration,
-            here.name,
-            case_matrix,
-            tree.revision(here.checkout),
-            analysis.for_site(here.name),
-        )
+        root = tree.create_tree(folder / "tree", declaration, here, case_matrix)
         environment.record_environment(here, case_matrix, root.path / "env")
     return root
 

@@ -13,7 +13,6 @@ from roundtrip.cli import common, current, process
 from roundtrip.cli.common import say
 from roundtrip.errors import UserError, writing
 from roundtrip.measure import campaign_file, environment, matrix, round_robin, tree
-from roundtrip.measure.tree import revision
 from roundtrip.sites import software
 from roundtrip.sites.site import Site
 
@@ -60,9 +59,7 @@ def run(
     TERM (a scheduler's time limit) stops the run, and what is there is reported.
     """
     checkout = paths.checkout()
-    declaration = campaign_file.load_campaign(
-        campaign_file.find_campaign(campaign, checkout / "campaigns")
-    )
+    declaration = campaign_file.find_campaign(campaign, checkout / "campaigns")
     here = Site(site, checkout)
     software.require_ready(here)
     plan = matrix.build_matrix(declaration, here)
@@ -112,9 +109,7 @@ def run(
     plan = arrangement.matrix
     if run_tree is None:
         with writing(paths.runs()):
-            run_tree = tree.create_tree(
-                paths.runs(), declaration, site, plan, revision(checkout), thresholds, report, night
-            )
+            run_tree = tree.create_tree(paths.runs(), declaration, here, plan, report, night)
             arrangement.write(run_tree.path)
     process.on_term()
     with writing(run_tree.path), run_tree:

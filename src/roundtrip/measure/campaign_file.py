@@ -72,16 +72,16 @@ class Campaign:
         return UserError(message, self.file, plan.line)
 
 
-def find_campaign(name: str, folder: Path) -> Path:
-    """The file of campaign `name`, which is a name in `folder` or a path to a TOML file.
+def find_campaign(name: str, folder: Path) -> Campaign:
+    """Read campaign `name`, which is a name in `folder` or a path to a TOML file.
 
-    UserError if there is no such file.
+    UserError as in `load_campaign`, or if there is no such file.
     """
     path = Path(name) if name.endswith(".toml") else folder / f"{name}.toml"
     if not path.is_file():
         names = ", ".join(sorted(file.stem for file in folder.glob("*.toml")))
         raise UserError(f"unknown campaign '{name}'; there are: {names}")
-    return path
+    return load_campaign(path)
 
 
 def load_campaign(file: Path) -> Campaign:

@@ -16,7 +16,7 @@ import socket
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Any
@@ -139,26 +139,24 @@ class RunTree:
 def create_tree(
     runs: Path,
     campaign: Campaign,
-    site: str,
+    site: Site,
     matrix: Matrix,
-    revision: Revision,
-    thresholds: analysis.Analysis,
     report: bool = False,
     night: str | None = None,
 ) -> RunTree:
     """Make the tree of a new run, and record the cases and launches that it must produce.
 
-    The run keeps `thresholds`, which apply whenever it is collected.  `report` is whether a report
-    is wanted, `night` the name under which the run begins.  UserError if the collector would refuse
-    the record, or a run began in the same second.
+    The run keeps the thresholds of the site, which apply whenever it is collected.  `report` is
+    whether a report is wanted, `night` the name under which the run begins.  UserError if the
+    collector would refuse the record, or a run began in the same second.
     """
     start = datetime.now(UTC)
     state = {
         "schema": 1,
         "campaign": campaign.name,
-        "site": site,
+        "site": site.name,
         "started": _utc(start),
-        "git": {"commit": revision.commit, "dirty": revision.dirty},
+        "git": asdict(revision(site.checkout)),
         "job": os.environ.get("SLURM_JOB_ID"),
         "repeats": campaign.launches,
         "expected": [_entry(item, item.launches(campaign.launches)) for item in matrix.expected],
@@ -169,14 +167,15 @@ def create_tree(
     }
     if fault := model.fault(records.State, state):
         raise UserError(f"the collector would refuse {fault}", campaign.file)
-    path = runs / campaign.name / site / start.strftime("%Y%m%dT%H%M%SZ")
+    path = runs / campaign.name / site.name / start.strftime("%Y%m%dT%H%M%SZ")
     try:
         path.mkdir(parents=True)
     except FileExistsError:
         why = "a campaign was started here in this very second; try again"
         raise UserError(why, path) from None
     shutil.copyfile(campaign.file, path / "campaign.toml")
-    (path / analysis.FILE_NAME).write_text(thresholds.text, encoding="utf-8")
+    thresholds = analysis.for_site(site.name).text
+    (path / analysis.FILE_NAME).write_text(thresholds, encoding="utf-8")
     tree = RunTree(path)
     tree.write_state(**state)
     return tree
