@@ -103,6 +103,13 @@ def test_nothing_is_compared_that_is_not_declared() -> None:
         type("Wrong", (Declared,), {"contrasts": (Contrast("a", "c"),)})
 
 
+def test_where_a_claim_is_primary_is_not_said_without_points() -> None:
+    """The plan would know other places than the report."""
+    somewhere = (Contrast("a", "b", is_primary=lambda case: case == "first"),)
+    with pytest.raises(ValueError, match="Wrong has no points of its own: right for `is_primary`"):
+        type("Wrong", (Declared,), {"contrasts": somewhere, "points": Study.points})
+
+
 def matches(pattern: str, packages: Sequence[str], files: str = "*.py") -> list[str]:
     """What matches a pattern in source files, also across lines, with its place."""
     texts = {

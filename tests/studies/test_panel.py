@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import polars as pl
 import pytest
 from support.measured import METRIC, STUDY, Measured, bundle
 
@@ -76,6 +77,18 @@ def test_a_ratio_is_formed_within_a_launch() -> None:
         8: expected,
     }
     assert ratios_by_size(panels.rows(panels.values, panel), "mpi", "window", "value") == {}
+
+
+def test_a_ratio_of_two_metrics_is_refused() -> None:
+    columns = {"launch": 1, "case_id": "a", "case": "", "size_bytes": 1, "value": 1.0}
+    medians = pl.DataFrame(
+        [
+            {**columns, "variant": variant, "metric": metric}
+            for variant, metric in (("mpi", "time"), ("ring", "rate"))
+        ]
+    )
+    with pytest.raises(ValueError, match="several"):
+        ratios_by_size(medians, "mpi", "ring", "value")
 
 
 def test_without_sizes_the_table_has_a_row_a_panel_and_a_column_an_arm() -> None:

@@ -135,8 +135,10 @@ def ratios_within_launch(
 
     A slow launch slows both sides of a ratio.  Return the rows of `medians` where `base` was
     measured too, without the rows of `base`, sorted, with one more column: ratio, the base's
-    `time` over the variant's.
+    `time` over the variant's.  ValueError for several metrics.
     """
+    if "metric" in medians.columns and medians["metric"].n_unique() > 1:
+        raise ValueError("a ratio has one metric; these rows have several")
     keys = [*by, "case", "size_bytes"]
     base_medians = medians.filter(pl.col("variant") == base).select(*keys, base=time)
     return (

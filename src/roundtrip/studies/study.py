@@ -75,6 +75,16 @@ Where = Any
 MPI, BOOST = "mpi", "boost"
 
 
+def anywhere(where: Where) -> bool:
+    """Of a contrast that is a primary claim everywhere."""
+    return True
+
+
+def nowhere(where: Where) -> bool:
+    """Of a contrast that is a primary claim at no place."""
+    return False
+
+
 @dataclass(frozen=True)
 class Contrast:
     """A claimed ratio of rates, `arm` over `base`, the same in the plan and in the report.
@@ -86,7 +96,7 @@ class Contrast:
     arm: str
     base: str
     description: str = ""
-    is_primary: Callable[[Where], bool] = lambda where: False
+    is_primary: Callable[[Where], bool] = nowhere
 
     def family(self, where: Where) -> Family:
         """The family in which the claim at `where` is corrected."""
@@ -204,10 +214,18 @@ class Study:
     excluded_parameters: ClassVar[frozenset[str]] = frozenset()
 
     def __init_subclass__(cls) -> None:
-        """ValueError if a contrast names an arm that the class does not declare."""
+        """ValueError if a contrast names an arm that the class does not declare, or is primary at
+        some places, which only a class with its own `points` knows before a launch.
+        """
         names = {name for contrast in cls.contrasts for name in (contrast.arm, contrast.base)}
         if unknown := sorted(names - set(cls.arms)):
             raise ValueError(f"{cls.__name__} contrasts what is no arm of it: {unknown[0]!r}")
+        constant = all(contrast.is_primary in (anywhere, nowhere) for contrast in cls.contrasts)
+        if cls.points is Study.points and not constant:
+            raise ValueError(
+                f"{cls.__name__} has no points of its own: right for `is_primary` is `anywhere` or "
+                "`nowhere`"
+            )
 
     def contrast(self, arm: str, base: str) -> Contrast:
         """The declared contrast of two arms; KeyError if there is none."""
