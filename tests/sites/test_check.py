@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import sys
 from pathlib import Path
 
 import pytest
@@ -22,20 +21,14 @@ CHECKOUT = Path(__file__).parents[2]
 
 
 @pytest.fixture
-def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A checkout with the site `infiniband` alone, and no Spack."""
-    folder = tmp_path / "checkout"
-    for part in ("site-configs/infiniband", "site-configs/base", "reframe", "campaigns"):
-        patterns = shutil.ignore_patterns("__pycache__")
-        shutil.copytree(CHECKOUT / part, folder / part, ignore=patterns)
-    shutil.copyfile(CHECKOUT / "site-configs/activate", folder / "site-configs/activate")
-    shutil.copyfile(CHECKOUT / "spack.yaml", folder / "spack.yaml")
-    (folder / "checks").mkdir()
-    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}:{os.environ['PATH']}")
+def checkout(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A checkout without checks and Spack."""
+    shutil.rmtree(checkout / "checks")
+    (checkout / "checks").mkdir()
     monkeypatch.delenv("SPACK_ENV", raising=False)
     monkeypatch.delenv("SPACK_ROOT", raising=False)
-    monkeypatch.chdir(folder)
-    return folder
+    monkeypatch.chdir(checkout)
+    return checkout
 
 
 def edit(file: Path, old: str, new: str) -> None:
@@ -110,6 +103,13 @@ def test_a_site_that_does_not_load_is_one_fault_with_its_line(
     (detail,) = faults(checkout)
     assert detail.startswith("does not load: reframe --show-config failed on site 'infiniband'")
     assert fault in detail
+
+
+def test_a_launcher_of_one_site_is_named(checkout: Path) -> None:
+    with (checkout / "site-configs/infiniband/reframe.py").open("a") as file:
+        file.write("def add(launcher: type) -> None:\n    register_launcher('mine')(launcher)\n")
+    (finding,) = check.check_files(Site("infiniband", checkout))
+    assert finding.detail.startswith("registers a launcher: put it into reframe/settings.py")
 
 
 @pytest.mark.nightly

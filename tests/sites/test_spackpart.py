@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -50,35 +51,38 @@ def test_a_prefix_compiles_and_starts_with_its_own_mpi(
 
 CHECKOUT = Path(__file__).parents[2]
 TEMPLATE = software.definitions(CHECKOUT / "site-configs" / "spack" / "spack")
+MPIS = (
+    External("openmpi", "openmpi@=4.1.4 +fortran", "/p/openmpi"),
+    External("mpich", "mpich@=4.0.2 +fortran", "/p/mpich"),
+)
+
+
+def write_part(folder: Path, externals: list[External]) -> dict[str, Any]:
+    """Write packages.yaml and definitions.yaml to `folder`; return the packages."""
+    (folder / "packages.yaml").write_text(spackpart.external_packages(externals))
+    (folder / "definitions.yaml").write_text(spackpart.external_definitions(externals, TEMPLATE))
+    packages: dict[str, Any] = tables.load_yaml(folder / "packages.yaml")["packages"]
+    return packages
 
 
 def test_externals_pair_each_boost_with_its_mpi(tmp_path: Path) -> None:
-    externals = [
-        External("openmpi", "openmpi@=4.1.4 +fortran", "/p/openmpi"),
-        External("mpich", "mpich@=4.0.2 +fortran", "/p/mpich"),
+    boosts = [
         External("boost", "boost@=1.81.0 +mpi +serialization ^openmpi@=4.1.4", "/p/b1"),
         External("boost", "boost@=1.81.0 +mpi +serialization ^mpich@=4.0.2", "/p/b2"),
         External("boost", "boost@=1.74.0 +mpi +serialization ^mpich@=4.0.2", "/p/b3"),
     ]
-    (tmp_path / "packages.yaml").write_text(spackpart.external_packages(externals))
-    (tmp_path / "definitions.yaml").write_text(spackpart.external_definitions(externals, TEMPLATE))
+    packages = write_part(tmp_path, [*MPIS, *boosts])
     assert check_files(tmp_path, CHECKOUT / "spack.yaml")[0].verdict == "ok"
     assert "boost@=1.74.0" not in (tmp_path / "definitions.yaml").read_text()
-    packages = tables.load_yaml(tmp_path / "packages.yaml")["packages"]
     prefixes = [item["prefix"] for item in packages["boost"]["externals"]]
     assert prefixes == ["/p/b1", "/p/b2", "/p/b3"]
     assert packages["mpi"] == {"buildable": False}
 
 
 def test_without_a_boost_of_each_mpi_spack_builds_those_of_the_template(tmp_path: Path) -> None:
-    externals = [
-        External("openmpi", "openmpi@=4.1.4 +fortran", "/p/openmpi"),
-        External("mpich", "mpich@=4.0.2 +fortran", "/p/mpich"),
-    ]
-    (tmp_path / "packages.yaml").write_text(spackpart.external_packages(externals))
-    (tmp_path / "definitions.yaml").write_text(spackpart.external_definitions(externals, TEMPLATE))
+    packages = write_part(tmp_path, [*MPIS])
     definitions = software.definitions(tmp_path)
     assert definitions["mpis"] == ["openmpi@=4.1.4", "mpich@=4.0.2"]
     assert definitions["boosts"] == TEMPLATE["boosts"]
     assert {"netpipe@3.7.2", "ddtbench@1.2"} <= set(definitions["suites"])
-    assert "boost" not in tables.load_yaml(tmp_path / "packages.yaml")["packages"]
+    assert "boost" not in packages
