@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from roundtrip.errors import UserError
-from roundtrip.sites import data, launching, render
+from roundtrip.sites import launching, render
 
 CHECKOUT = Path(__file__).parents[2]
 GUIDE = (CHECKOUT / "docs" / "mpi-developer.md").read_text()
@@ -98,15 +98,6 @@ def test_what_two_sites_share_stands_in_one_place(sites: Path) -> None:
         (system,) = render.render(sites / name)["systems"]
         for partition in system["partitions"]:
             assert partition["prepare_cmds"] == ["ulimit -l 1000000"]
-
-
-def test_extras_of_the_shipped_sites_are_known(sites: Path) -> None:
-    for name in ("local", "virtual", "odin"):
-        configuration = render.render(sites / name)
-        for partition in configuration["systems"][0]["partitions"]:
-            assert data.unknown_extras("partition", partition["name"], partition["extras"]) == []
-        for item in configuration["environments"]:
-            assert data.unknown_extras("environment", item["name"], item["extras"]) == []
 
 
 def test_the_papers_ranks_fit_where_slurm_has_the_nodes(sites: Path, tmp_path: Path) -> None:

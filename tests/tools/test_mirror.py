@@ -8,6 +8,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from support.scripts import script
 from support.sources import WRONG, checksum, debian_pool, filled, repository
 from typer.testing import CliRunner
 
@@ -159,21 +160,16 @@ def test_the_old_command_warns_and_runs_the_new_one(monkeypatch: pytest.MonkeyPa
 
 
 #: Refuses as Spack does in an environment with several `demo@1`, and without our recipes.
-STAND_IN = """#!/bin/sh
-[ "$1" != --version ] || { echo 1.1.0; exit 0; }
+STAND_IN = """[ "$1" != --version ] || { echo 1.1.0; exit 0; }
 case "$*" in "-E -C "*" demo@1") ;; *) echo "Error: it matches multiple specs"; exit 1 ;; esac
-grep -q spack_repo/roundtrip "$3/repos.yaml" || { echo "==> Error: no recipe of demo"; exit 1; }
-"""
+grep -q spack_repo/roundtrip "$3/repos.yaml" || { echo "==> Error: no recipe of demo"; exit 1; }"""
 
 
 def test_spack_clones_without_an_environment(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In one that is concretized, Spack finds the spec once for each MPI, and refuses."""
-    command = tmp_path / "spack" / "bin" / "spack"
-    command.parent.mkdir(parents=True)
-    command.write_text(STAND_IN)
-    command.chmod(0o755)
+    script(tmp_path / "spack" / "bin" / "spack", STAND_IN)
     monkeypatch.setenv("SPACK_ROOT", str(tmp_path / "spack"))
     source = Git(repository="https://example.org/demo.git", commit="0" * 40, spack="demo@1")
 

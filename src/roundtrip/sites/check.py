@@ -288,14 +288,12 @@ def check_site(site: Site, scripts_folder: Path | None = None) -> list[Finding]:
     scripts, script_fault = [], ""
     try:
         scripts = render_scripts(site)  # first: it also reads ReFrame's configuration
-    except (UserError, FileNotFoundError) as error:
+    except UserError as error:
         script_fault = str(error)
     try:
         _ = site.partitions
     except UserError as error:
         return [Finding("fault", "reframe.py", f"does not load: {error}")]
-    except FileNotFoundError as error:
-        return [Finding("fault", "reframe.py", f"cannot load it: no {error.filename} in PATH")]
     cluster = slurm.gather_slurm_facts()
     findings = [*check_files(site), *check_partitions(site)]
     findings += compare_slurm(site, cluster)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from support.scripts import script
 
 from roundtrip.errors import UserError
 from roundtrip.sites import simgrid
@@ -22,14 +23,12 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Pa
     monkeypatch.setenv("ROUNDTRIP_TOOLCHAINS", str(tmp_path / "toolchains"))
     monkeypatch.setenv("PATH", str(tmp_path / "path"), prepend=":")
 
-    def script(*lines: str, folder: str = "toolchains/smpi/bin") -> Path:
+    def install(*lines: str, folder: str = "toolchains/smpi/bin") -> Path:
         file = tmp_path / folder / "smpirun"
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text("\n".join(["#!/bin/sh", *lines]) + "\n")
-        file.chmod(0o755)
+        script(file, "\n".join(lines))
         return file
 
-    return script
+    return install
 
 
 def test_the_smpirun_of_the_toolchain_goes_before_that_of_the_path(
