@@ -17,10 +17,10 @@ For other figures, a study makes its own views (`roundtrip.report.plot`) and cal
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import cycle
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import polars as pl
 
@@ -34,6 +34,7 @@ from roundtrip.report.blocks import (
     Text,
     Tone,
     number_columns,
+    text_cells,
     text_columns,
 )
 from roundtrip.report.plot import (
@@ -64,7 +65,6 @@ TONES: dict[Verdict, Tone] = {
 }
 #: A ratio of rates below this is written as a factor too, not as a percentage.
 FACTOR = 0.5
-_NO_BASES: Mapping[Any, str] = {}
 K = TypeVar("K", bound=Hashable)
 
 
@@ -135,21 +135,23 @@ def slowdown(ratios: Sequence[float]) -> str:
 
 
 def grid(
-    caption: str,
-    corner: str,
-    columns: Mapping[K, str],
-    rows: Sequence[tuple[str, Mapping[K, Cell]]],
-    bases: Mapping[K, str] = _NO_BASES,
+    caption: str | Text,
+    names: Sequence[str],
+    columns: Mapping[K, Column],
+    rows: Iterable[tuple[Sequence[str], Mapping[K, Cell]]],
+    missing: Cell = NOT_MEASURED,
+    caption_units: tuple[str, ...] = (),
 ) -> Table:
-    """A table with a row for each name and a column for each key; a missing cell was not measured.
+    """A table with columns of `names` and a column for each key; `missing` is for absent cells.
 
-    `bases`: the base of the ratios in each column, as in `Column`.
+    A row has a text for each of `names`, and its cells by key.
     """
-    value_columns = (Column(name, base=bases.get(key, "")) for key, name in columns.items())
     table_rows = tuple(
-        (Cell(name), *(cells.get(key, NOT_MEASURED) for key in columns)) for name, cells in rows
+        (*text_cells(*texts), *(cells.get(key, missing) for key in columns))
+        for texts, cells in rows
     )
-    return Table(caption, (Column(corner), *value_columns), table_rows)
+    all_columns = (*text_columns(*names), *columns.values())
+    return Table(caption, all_columns, table_rows, caption_units)
 
 
 def study_table(rows: Sequence[tuple[str, Inline | Text, Cell]], note: Text = ()) -> Table:

@@ -104,18 +104,18 @@ class Growth:
 
     def table(self) -> Table:
         """A row for each thing and line, a column for each number of nodes; at least one row."""
+        rows: dict[tuple[str, str], dict[int, Cell]] = {}
+        for row in self.frame.iter_rows(named=True):
+            names = f"{row['thing']} {row['kind']}".strip(), row["line"]
+            rows.setdefault(names, {})[row["nodes"]] = _cell(row)
         counts = sorted(set(self.frame["nodes"]))
-        rows = []
-        for key, group in self.frame.group_by(["thing", "kind", "line"], maintain_order=True):
-            thing, kind, line = map(str, key)
-            by_nodes = {row["nodes"]: _cell(row) for row in group.iter_rows(named=True)}
-            cells = [by_nodes.get(count, Cell(units.NO_VALUE)) for count in counts]
-            rows.append((Cell(f"{thing} {kind}".strip()), Cell(line), *cells))
-        caption = (
-            "Efficiency on so many nodes, and the ranks on them; the fewest nodes are the base."
+        return display.grid(
+            "Efficiency on so many nodes, and the ranks on them; the fewest nodes are the base.",
+            ("What", "Where"),
+            {count: Column(units.plural(count, "node"), "right") for count in counts},
+            rows.items(),
+            missing=Cell(units.NO_VALUE),
         )
-        node_columns = (Column(units.plural(count, "node"), "right") for count in counts)
-        return Table(caption, (Column("What"), Column("Where"), *node_columns), tuple(rows))
 
     def plots(self, name: str) -> tuple[Figure, ...]:
         """A figure for each thing, with a line for each toolchain and placement; at least one."""

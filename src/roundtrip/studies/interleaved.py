@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from roundtrip.report import units
-from roundtrip.report.blocks import Answer, Gallery, Heading, Paragraph, Part, Table, answer
+from roundtrip.report.blocks import Answer, Column, Gallery, Heading, Paragraph, Part, Table, answer
 from roundtrip.report.units import Unit
 from roundtrip.stats.summaries import OVER_LAUNCHES, Kind, Summary
 from roundtrip.stats.verdicts import ClaimVerdict
@@ -123,7 +123,7 @@ class Section:
         arms = self._study.arms
         rows = [
             (
-                f"{arms[contrast.arm].title} against {arms[contrast.base].title}: {panel.label}",
+                (f"{arms[contrast.arm].title} against {arms[contrast.base].title}: {panel.label}",),
                 {
                     size: display.verdict(verdict, base=arms[contrast.base].title)
                     for size in self._sizes
@@ -136,8 +136,8 @@ class Section:
         return display.grid(
             "Speed of one arm over that of the other, in the same launch: above 1, the first is "
             "faster.",
-            "Arms, toolchain and placement",
-            {size: units.size(size) if size else "Ratio" for size in self._sizes},
+            ("Arms, toolchain and placement",),
+            {size: Column(units.size(size) if size else "Ratio") for size in self._sizes},
             rows,
         )
 

@@ -82,15 +82,13 @@ def verdict_table(
         if panel and key.contrast.base == MANUAL and key.case in rows:
             series = data.series_key(panel, key.case, key.size_bytes)
             rows[key.case][key.panel] = advice(verdict, series, has_room=True)
-    columns = {panel.key: panel.label for panel in panels}
     return display.grid(
         "Datatypes or packing by hand? Round trip packed by hand over round trip with MPI "
         f"datatypes, at each micro-app's largest message, {BUFFERS[panels[0].buffers]}; above 1 "
         "datatypes are faster.",
-        "Micro-app",
-        columns,
-        [(app, row) for app, row in rows.items() if row],
-        dict.fromkeys(columns, "Packed by hand"),
+        ("Micro-app",),
+        {panel.key: Column(panel.label, base="Packed by hand") for panel in panels},
+        (((app,), row) for app, row in rows.items() if row),
     )
 
 

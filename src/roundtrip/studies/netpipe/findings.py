@@ -131,14 +131,16 @@ def verdict_table(all_findings: Sequence[Sequence[Finding]]) -> Table:
     for group in all_findings:
         panel = group[0].panel
         name = f"{panel.label}; {panel.setting}" if has_settings else panel.label
-        rows.append((name, {finding.statement: finding.cell for finding in group}))
+        rows.append(((name,), {finding.statement: finding.cell for finding in group}))
     return display.grid(
         "Do the study's findings hold here? Ratios of bandwidth over the compared sizes, and "
         "whether we agree with the study.",
-        "Toolchain",
-        {statement: statement.short for statement in STATEMENTS},
+        ("Toolchain",),
+        {
+            statement: Column(statement.short, base=ARMS[statement.base].title)
+            for statement in STATEMENTS
+        },
         rows,
-        {statement: ARMS[statement.base].title for statement in STATEMENTS},
     )
 
 

@@ -160,7 +160,7 @@ def wan_tables(curves: Curves, panels: Sequence[Panel]) -> list[Block]:
         return []
     settings = {panel: panel.setting.removesuffix(f", {panel.kind}") for panel in rtts}
     has_settings = len(set(settings.values())) > 1
-    columns = sorted(set(rtts.values()))
+    columns = {rtt: Column(f"RTT {rtt:g} ms", "right") for rtt in sorted(set(rtts.values()))}
     blocks: list[Block] = [Heading(3, "Raw MPI over the emulated WAN, by transport")]
     for caption, frame, size, unit in (
         (
@@ -180,16 +180,10 @@ def wan_tables(curves: Curves, panels: Sequence[Panel]) -> list[Block]:
             where = f"; {settings[panel]}" if has_settings else ""
             cell = curves.cell(frame, panel, BASE, size, unit)
             rows[f"{panel.toolchain}, EMULATED WAN{where}"][rtt] = cell
-        table = Table(
-            caption,
-            (Column("Transport"), *number_columns(*(f"RTT {rtt:g} ms" for rtt in columns))),
-            tuple(
-                (Cell(name), *(row.get(rtt, display.NONE) for rtt in columns))
-                for name, row in sorted(rows.items())
-            ),
-            (unit,),
+        named_rows = (((name,), row) for name, row in sorted(rows.items()))
+        blocks.append(
+            display.grid(caption, ("Transport",), columns, named_rows, display.NONE, (unit,))
         )
-        blocks.append(table)
     return blocks
 
 

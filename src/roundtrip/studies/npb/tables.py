@@ -207,19 +207,15 @@ def source_verdict_table(launches: Launches, verdicts: Verdicts) -> Table:
         row = rows.setdefault((series.name, _source_place(claim)), {})
         key = launches.series_key(series, claim.rtt)
         row[series.ranks] = display.verdict(verdict, series=key)
-    return Table(
+    return display.grid(
         launches.level.caption(
             "Our programs against NPB 3.4: ratio of Mop/s in the same round, median and "
             "{level} interval; below 1 ours is slower."
         ),
-        (
-            *text_columns("Benchmark", "Where"),
-            *(Column(units.plural(count, "rank"), "right", base="NPB 3.4") for count in ranks),
-        ),
-        tuple(
-            (Cell(name), Cell(place), *(row.get(count, display.NONE) for count in ranks))
-            for (name, place), row in rows.items()
-        ),
+        ("Benchmark", "Where"),
+        {count: Column(units.plural(count, "rank"), "right", base="NPB 3.4") for count in ranks},
+        rows.items(),
+        display.NONE,
     )
 
 

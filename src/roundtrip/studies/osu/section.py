@@ -189,15 +189,14 @@ def _verdicts(comparisons: Sequence[Comparison], sizes: Sequence[int]) -> Table:
         by_pair = groups.setdefault(comparison.panel, {})
         by_pair.setdefault(comparison.pair, []).append(comparison)
     rows = [
-        (panel.label, {pair: _verdict(group, sizes) for pair, group in by_pair.items()})
+        ((panel.label,), {pair: _verdict(group, sizes) for pair, group in by_pair.items()})
         for panel, by_pair in groups.items()
     ]
     return display.grid(
         "Does OSU agree with our NetPIPE? Ratios of the medians over the compared sizes.",
-        "Toolchain",
-        {pair: pair.words for pair in PAIRS},
+        ("Toolchain",),
+        {pair: Column(pair.words, base="NetPIPE") for pair in PAIRS},
         rows,
-        dict.fromkeys(PAIRS, "NetPIPE"),
     )
 
 

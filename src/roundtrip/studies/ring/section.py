@@ -287,8 +287,8 @@ def reason_table(
 
 def verdict_table(all_findings: Sequence[Finding]) -> Table:
     """Return the table of verdicts: a row for each panel, a column for each pair."""
-    pairs = {
-        pair: f"{statement.short} ({' / '.join(pair)})"
+    columns = {
+        pair: Column(f"{statement.short} ({' / '.join(pair)})", base=ARMS[pair[1]].title)
         for statement in derived.STATEMENTS
         for pair in statement.pairs
     }
@@ -299,10 +299,9 @@ def verdict_table(all_findings: Sequence[Finding]) -> Table:
     return display.grid(
         "Do the study's three reasons hold here? Ratios of effective bandwidth over the compared "
         "sizes.",
-        "Toolchain and placement",
-        pairs,
-        [(panel.label, row) for panel, row in cells_by_panel.items()],
-        {pair: ARMS[pair[1]].title for pair in pairs},
+        ("Toolchain and placement",),
+        columns,
+        (((panel.label,), row) for panel, row in cells_by_panel.items()),
     )
 
 
