@@ -88,11 +88,11 @@ def test_a_night_that_is_left_out_convicts_no_node(tmp_path: Path) -> None:
 def test_a_value_of_zero_does_not_count(tmp_path: Path) -> None:
     bundle = Pairs(tmp_path, nodes=4).night(0) / "bundle"
     frames = bundle_tables.read_tables(bundle).frames
-    tables = frames["cases"], frames["parameters"], frames["placement"]
+    bundle_manifest = manifest.verify(bundle)
     samples = pl.read_parquet(bundle / "samples.parquet")
     zeros = samples.with_columns(value=pl.lit(0.0))
     pair_rows, rows_with_zeros = (
-        pairs.measure_pairs(frame.lazy(), *tables, THRESHOLDS.nodes)
+        pairs.measure_pairs(frame.lazy(), frames, THRESHOLDS.nodes, bundle_manifest)
         for frame in (samples, pl.concat([samples, zeros]))
     )
     assert pair_rows.height and pair_rows.equals(rows_with_zeros)

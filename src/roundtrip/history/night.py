@@ -138,14 +138,11 @@ def read_night(revision: Revision, campaign: str, site: str) -> MeasuredNight:
     _require(passed_launches, bundle)
     night_facts = facts.bundle_facts(bundle, bundle_manifest, passed_launches, placement)
     pair_launches, pair_rows = _pairs(bundle, bundle_manifest)
-    values = values.filter(~pl.col("launch").is_in(pair_launches))
-    pair_rows = pair_rows.with_columns(night=pl.lit(start), digest=pl.lit(revision.digest))
-    pair_rows = pair_rows.select(*PAIRS)
     return MeasuredNight(
         revision,
         start,
         passed_launches.select(*_NEEDED),
-        values,
+        values.filter(~pl.col("launch").is_in(pair_launches)),
         night_facts,
         pair_rows,
         bundle_signature,
@@ -175,14 +172,13 @@ def _tables(
 def _pairs(bundle: Path, bundle_manifest: manifest.Manifest) -> tuple[list[str], pl.DataFrame]:
     """Launches between pairs of nodes of a verified bundle, and their measures."""
     if pairs.PLAN not in bundle_manifest.data["files"]:
-        return [], pairs.no_pairs()
+        return [], pl.DataFrame(schema=PAIRS)
     frames = bundle_tables.read_tables(bundle).frames
     rows = bundle_tables.scan_table(bundle / "samples.parquet", Sample)
     settings = analysis.load(bundle / analysis.FILE_NAME).nodes
     launches = pairs.paired_launches(frames["parameters"]).to_list()
     with bundle_tables.decoding(bundle / "samples.parquet"):
-        tables = frames["cases"], frames["parameters"], frames["placement"]
-        return launches, pairs.measure_pairs(rows, *tables, settings)
+        return launches, pairs.measure_pairs(rows, frames, settings, bundle_manifest)
 
 
 def _require(launches: pl.DataFrame, bundle: Path) -> None:

@@ -7,11 +7,12 @@ the messages over their median: lost packets are too rare to change a median, an
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import polars as pl
 
 from roundtrip.history.night_rows import PAIRS
+from roundtrip.measure.manifest import Manifest
 from roundtrip.sites.launching import ON_SOCKETS
 from roundtrip.stats.settings import NodeSettings
 from roundtrip.studies.derivation import METRICS
@@ -38,19 +39,15 @@ def paired_launches(parameters: pl.DataFrame) -> pl.Series:
 
 def measure_pairs(
     samples: pl.LazyFrame,
-    launches: pl.DataFrame,
-    parameters: pl.DataFrame,
-    placement: pl.DataFrame,
+    frames: Mapping[str, pl.DataFrame],
     settings: NodeSettings,
+    bundle_manifest: Manifest,
 ) -> pl.DataFrame:
-    """Columns `PAIRS` except night and digest, by launch; the frames are tables of a bundle.
-
-    The columns launch, host and switch of `placement` are used.
-    """
-    all_launches = _launches(launches, parameters, placement)
+    """Columns `PAIRS`, by launch; `samples` and `frames` are tables of a bundle."""
+    all_launches = _launches(frames)
     passed_launches = all_launches.filter(~pl.col("failed"))
     if all_launches.is_empty():
-        return no_pairs()
+        return pl.DataFrame(schema=PAIRS)
     size = pl.col("size_bytes")
     small, large = size <= settings.small_bytes, size >= settings.large_bytes
     is_time, is_rate = pl.col("unit") == "s", pl.col("unit") == "MB/s"
@@ -78,23 +75,17 @@ def measure_pairs(
     return (
         pl.concat(rows)
         .join(all_launches, on=["launch", *_GROUP])
-        .select(*_OWN)
+        .with_columns(
+            night=pl.lit(bundle_manifest.data["started"]), digest=pl.lit(bundle_manifest.digest)
+        )
+        .select(*PAIRS)
         .sort("launch", "measure")
     )
 
 
-def no_pairs() -> pl.DataFrame:
-    """No launches between nodes: the columns of `PAIRS` without night and digest."""
-    return pl.DataFrame(schema=_OWN)
-
-
-_OWN = {name: kind for name, kind in PAIRS.items() if name not in ("night", "digest")}
-
-
-def _launches(
-    launches: pl.DataFrame, parameters: pl.DataFrame, placement: pl.DataFrame
-) -> pl.DataFrame:
+def _launches(frames: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
     """Launches on one or two nodes that passed or failed: columns of `PAIRS`, is_alone, failed."""
+    parameters = frames["parameters"]
     round_rows = parameters.filter(pl.col("name").is_in([ROUND, NIGHT_ROUND]))
     placement_rows = parameters.filter(
         pl.col("name") == "placement", pl.col("value").is_in(ON_SOCKETS)
@@ -103,12 +94,13 @@ def _launches(
     rounds = round_rows.select("launch", "name", "number").sort("launch", "name")
     # The round of the night, whose launches are near in time, is first in the order of names.
     rounds = rounds.group_by("launch", maintain_order=True).agg(round=pl.col("number").first())
-    switches = placement.select("launch", "host", "switch").unique(
-        ["launch", "host"], keep="first", maintain_order=True
+    switches = (
+        frames["placement"]
+        .select("launch", "host", "switch")
+        .unique(["launch", "host"], keep="first", maintain_order=True)
     )
-    outcomes = launches.filter(pl.col("status").is_in(["passed", "failed"])).join(
-        rounds, on="launch"
-    )
+    is_known = pl.col("status").is_in(["passed", "failed"])
+    outcomes = frames["cases"].filter(is_known).join(rounds, on="launch")
     outcomes = outcomes.join(sockets, on="launch", how="left")
     has_one_down = (pl.col("status") == "failed") & (pl.col("nodes_down").list.len() == 1)
     hosts = pl.col("hosts").list.unique(maintain_order=True)

@@ -142,10 +142,6 @@ def read(bundle: Path) -> Data:
     launch_medians = bundle_tables.launch_medians(rows, launches, level)
     if (bundle_medians := bundle_tables.stored_medians(bundle, launches)) is not None:
         bundle_tables.require_medians(bundle_medians, launch_medians, bundle)
-    launch_tables = tables.frames["cases"], tables.frames["parameters"], tables.frames["placement"]
-    node_pairs = pairs.measure_pairs(rows, *launch_tables, thresholds.nodes).with_columns(
-        night=pl.lit(bundle_manifest.data["started"]), digest=pl.lit(bundle_manifest.digest)
-    )
     is_apart = ~pl.col("launch").is_in(pairs.paired_launches(tables.frames["parameters"]).to_list())
     environment = {file.name: _json(file) for file in sorted((bundle / "env").glob("*.json"))}
     return Data(
@@ -163,7 +159,7 @@ def read(bundle: Path) -> Data:
         environment=environment,
         medians=launch_medians.filter(is_apart),
         history=ledger.read_attached(bundle, bundle_manifest),
-        pairs=node_pairs.select(*PAIRS),
+        pairs=pairs.measure_pairs(rows, tables.frames, thresholds.nodes, bundle_manifest),
     )
 
 
