@@ -18,7 +18,6 @@ from roundtrip.history.annotations import Annotation
 from roundtrip.history.ledger import Ledger
 from roundtrip.measure import analysis, bundle_tables, manifest
 from roundtrip.report import data
-from roundtrip.stats.nodes.judge import judge
 
 THRESHOLDS = analysis.default()
 
@@ -33,7 +32,7 @@ def test_a_slow_and_a_lossy_node_are_found_in_two_published_nights(tmp_path: Pat
     assert site_ledger.warnings == ()
     assert set(site_ledger.pairs["measure"]) == {"latency", "tail", "bandwidth", "failure"}
     assert site_ledger.pairs["night"].n_unique() == 2
-    verdicts = judge(nodes.measures(site_ledger.pairs, THRESHOLDS.nodes), THRESHOLDS.nodes, 0.95)
+    verdicts = nodes.node_verdicts(site_ledger.pairs, [], THRESHOLDS.nodes, 0.95)
     why = {node.name: {str(e.measure.measure) for e in node.evidence} for node in verdicts.outliers}  # type: ignore[attr-defined]
     assert why.keys() == {pseudonym(3), pseudonym(9)}
     assert "latency" in why[pseudonym(3)] and "tail" in why[pseudonym(9)]

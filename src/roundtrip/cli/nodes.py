@@ -169,7 +169,7 @@ def _reasons(verdict: _Verdict) -> Iterator[tuple[str, str]]:
 
 def _read(reports: Path, campaign: str, site: str) -> _Verdict | None:
     """The verdict of all nights of a campaign; None if it is not over pairs of nodes."""
-    from roundtrip.history import nodes, published
+    from roundtrip.history import nodes
     from roundtrip.history.annotations import load_site
     from roundtrip.measure import analysis
     from roundtrip.report import labels
@@ -179,14 +179,8 @@ def _read(reports: Path, campaign: str, site: str) -> _Verdict | None:
     if ledger.pairs.is_empty():
         return None
     thresholds = analysis.for_site(site)
-    none: tuple[tuple[list[OddClock], dict[str, SlowProcessor]], list[AbsentNode]] = (([], {}), [])
-    (odd_clocks, throttled), absences = published.read_newest(
-        reports / campaign / site,
-        lambda bundle, bundle_manifest: (
-            nodes.kernel_facts(bundle, thresholds.disturbance),
-            nodes.absent_nodes(bundle, bundle_manifest, ledger.pairs),
-        ),
-        none,
+    odd_clocks, throttled, absences = nodes.newest_facts(
+        reports / campaign / site, ledger.pairs, thresholds.disturbance
     )
     level = thresholds.statistics.confidence_level
     return _Verdict(

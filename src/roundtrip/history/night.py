@@ -22,7 +22,6 @@ from roundtrip.measure.pseudonyms import PSEUDONYM
 from roundtrip.measure.signature import Signature
 from roundtrip.model import TIME
 from roundtrip.stats.summaries import with_ends
-from roundtrip.studies.derivation import METRICS
 
 ALL_DISTURBED = "disturbed"
 #: Night, study and unit follow from digest, case and metric.
@@ -42,7 +41,6 @@ _ROWS: Mapping[str, Any] = {
     **{name: MEDIANS[name] for name in ("campaign_round", "samples", "median", "low", "high")},
     "disturbed": pl.Boolean,
 }
-_LOWER_IS_BETTER = {name: metric.lower_is_better for name, metric in METRICS.items()}
 
 
 def thresholds(site: str) -> analysis.Analysis:
@@ -80,7 +78,7 @@ def summarize(medians: pl.DataFrame, level: float) -> pl.DataFrame:
         .with_columns(
             median=pl.col("ordered").list.median(),
             lower_is_better=pl.col("metric").replace_strict(
-                _LOWER_IS_BETTER, return_dtype=pl.Boolean
+                pairs.LOWER_IS_BETTER, return_dtype=pl.Boolean
             ),
             left_out=pl.when("all_disturbed").then(pl.lit(ALL_DISTURBED)).otherwise(pl.lit("")),
             foreign=pl.lit(False),

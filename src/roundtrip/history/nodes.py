@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -14,10 +15,10 @@ import polars as pl
 
 from roundtrip import files
 from roundtrip.errors import UserError
-from roundtrip.history import pairs
+from roundtrip.history import pairs, published
 from roundtrip.history.night_rows import NIGHTS
 from roundtrip.history.pairs import BANDWIDTH, FAILURE, LATENCY, TAIL
-from roundtrip.measure import bundle_tables, reader
+from roundtrip.measure import bundle_tables, manifest, reader
 from roundtrip.measure.analysis import Disturbance
 from roundtrip.measure.bundle_rows import Case, DisturbanceRow, PlaceRow
 from roundtrip.measure.manifest import Manifest
@@ -129,14 +130,6 @@ def throttled_nodes(
     }
 
 
-def measures(pairs: pl.DataFrame, settings: NodeSettings) -> list[Measure]:
-    """A measure for each quantity, study, partition, toolchain and kind of launch in `pairs`."""
-    return [
-        Measure(name, launches(rows), settings.least_effect(is_tail=name.measure == TAIL))
-        for name, rows in split_measures(pairs)
-    ]
-
-
 def node_verdicts(
     pairs: pl.DataFrame, bad_clocks: Iterable[OddClock], settings: NodeSettings, confidence: float
 ) -> NodeVerdicts:
@@ -144,7 +137,11 @@ def node_verdicts(
 
     Times by one of `bad_clocks` are wrong: they look like those of a sick node, and name none.
     """
-    verdicts = judge(measures(pairs, settings), settings, confidence)
+    measures = [
+        Measure(name, launches(rows), settings.least_effect(is_tail=name.measure == TAIL))
+        for name, rows in split_measures(pairs)
+    ]
+    verdicts = judge(measures, settings, confidence)
     wrong = {clock.node for clock in bad_clocks}
     outliers = tuple(outlier for outlier in verdicts.outliers if outlier.name not in wrong)
     return replace(verdicts, outliers=outliers)
@@ -372,19 +369,28 @@ def wrong_wall_clocks(placement: pl.DataFrame, disturbance: pl.DataFrame) -> lis
     return odd_clocks(offsets, _UTC_LIMIT_S)
 
 
-def kernel_facts(
-    bundle: Path, limits: Disturbance
-) -> tuple[list[OddClock], dict[str, SlowProcessor]]:
-    """`wrong_rates` and `throttled_nodes` of a bundle; UserError if it cannot be read."""
-    tables = [bundle / f"{name}.parquet" for name in ("placement", "disturbance")]
-    reader.require_tables(tables)
-    placement = bundle_tables.read_table(tables[0], PlaceRow, ["launch", "rank", "host"])
-    times = ["clock_rate", "clock_rate_error", "throttled_s", "duration_s"]
-    disturbance = bundle_tables.read_table(tables[1], DisturbanceRow, ["launch", "rank", *times])
-    return (
-        wrong_rates(placement, disturbance, limits.clock_rate),
-        throttled_nodes(placement, disturbance, limits.throttled_fraction),
-    )
+def newest_facts(
+    site: Path, pairs: pl.DataFrame, limits: Disturbance
+) -> tuple[list[OddClock], dict[str, SlowProcessor], list[AbsentNode]]:
+    """`wrong_rates`, `throttled_nodes` and `absent_nodes` of the newest readable bundle of a site.
+
+    An unreadable night raises no UserError, since the ledger warns of it.
+    """
+    for revision in reversed(published.current_revisions(site)[0]):
+        with contextlib.suppress(UserError):
+            bundle, bundle_manifest = revision.bundle, manifest.verify(revision.bundle)
+            tables = [bundle / f"{name}.parquet" for name in ("placement", "disturbance")]
+            reader.require_tables(tables)
+            placement = bundle_tables.read_table(tables[0], PlaceRow, ["launch", "rank", "host"])
+            times = ["clock_rate", "clock_rate_error", "throttled_s", "duration_s"]
+            names = ["launch", "rank", *times]
+            disturbance = bundle_tables.read_table(tables[1], DisturbanceRow, names)
+            return (
+                wrong_rates(placement, disturbance, limits.clock_rate),
+                throttled_nodes(placement, disturbance, limits.throttled_fraction),
+                absent_nodes(bundle, bundle_manifest, pairs),
+            )
+    return [], {}, []
 
 
 def _against_root(

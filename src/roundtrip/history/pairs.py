@@ -29,7 +29,7 @@ PLAN = "env/pairs.json"
 _LEAST_MESSAGES = 30
 _GROUP = ["study", "place", "environ", "is_alone"]
 _SERIES = ["case", "variant", "size_bytes", "metric"]
-_LOWER_IS_BETTER = {name: metric.lower_is_better for name, metric in METRICS.items()}
+LOWER_IS_BETTER = {name: metric.lower_is_better for name, metric in METRICS.items()}
 
 
 def paired_launches(parameters: pl.DataFrame) -> pl.Series:
@@ -62,7 +62,7 @@ def measure_pairs(
         .join(passed_launches, on="launch")
     )
     lower_is_better = pl.col("metric").replace_strict(
-        _LOWER_IS_BETTER, default=True, return_dtype=pl.Boolean
+        LOWER_IS_BETTER, default=True, return_dtype=pl.Boolean
     )
     cost = pl.when(lower_is_better).then(pl.col("median").log()).otherwise(-pl.col("median").log())
     usual = pl.col("median").median().over(*_GROUP, *_SERIES)

@@ -6,20 +6,18 @@ Below ``<reports>/<campaign>/<site>/`` each night has a folder, named by the UTC
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from roundtrip import files
 from roundtrip.errors import UserError
 from roundtrip.measure import manifest
 
-_Value = TypeVar("_Value")
 FACTS = "report.json"
 BUNDLE = "bundle"
 #: File in the bundle of a search for a cause, which is no night.
@@ -109,19 +107,6 @@ def measurement(facts: dict[str, Any] | None) -> str | None:
 def is_search(bundle: Path) -> bool:
     """Whether a bundle is that of a search for a cause, which is no night."""
     return (bundle / SEARCH).is_file() and not (bundle / "samples.parquet").exists()
-
-
-def read_newest(
-    site: Path, read: Callable[[Path, manifest.Manifest], _Value], default: _Value
-) -> _Value:
-    """What `read` returns for the newest bundle of a campaign on a site that it can read.
-
-    An unreadable night raises no UserError, since the ledger warns of it.
-    """
-    for revision in reversed(current_revisions(site)[0]):
-        with contextlib.suppress(UserError):
-            return read(revision.bundle, manifest.verify(revision.bundle))
-    return default
 
 
 def current_revisions(site: Path) -> tuple[list[Revision], list[str]]:
