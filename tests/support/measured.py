@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import Any, cast
 
 import polars as pl
@@ -116,7 +117,8 @@ def part(data: Data) -> Part:
     """The section of the study whose launches are the first of `data`, with its verdicts."""
     section = studies.get(data.launches["study"][0]).section(data)
     assert section is not None
-    return section.part(judge(section.claims(), data.analysis.statistics))
+    verdicts = judge(section.claims(), data.analysis.statistics, attrgetter("family"))
+    return section.part(verdicts)
 
 
 def table(of: Part, start: str) -> Table:

@@ -1,23 +1,21 @@
-"""The DDTBench section says what is in the data: trees whose truth is known."""
+"""The DDTBench section says what is in the data: bundles whose truth is known."""
 
 from __future__ import annotations
 
-import json
 import re
-import zlib
 from collections import defaultdict
-from pathlib import Path
+from itertools import product
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
-from support.synthetic import Tree
+from support.bundles import with_medians
+from support.measured import data_of, launch_row, part
 
 from roundtrip.history.night_rows import SERIES
-from roundtrip.measure import bundle, samples
-from roundtrip.report import data
+from roundtrip.measure.bundle_rows import POINTS
 from roundtrip.report.blocks import Cell, Part, Table
-from roundtrip.report.build import build
 from roundtrip.report.data import Data
 from roundtrip.report.pages import series
 from roundtrip.report.painter import drawing
@@ -28,9 +26,8 @@ from roundtrip.studies.ddtbench.data import Panel
 from roundtrip.studies.ddtbench.section import _group_clauses, overall
 from roundtrip.studies.ddtbench.tables import comparison
 
-OPENMPI, MPICH = "openmpi41-boost181", "mpich40-boost181"
-OPENMPI_LABEL = "Open MPI 4.1, Boost 1.81, in one node"
-MPICH_LABEL = "MPICH 4.0, Boost 1.81, in one node"
+OPENMPI, MPICH = "Open MPI 4.1, Boost 1.81", "MPICH 4.0, Boost 1.81"
+OPENMPI_LABEL, MPICH_LABEL = f"{OPENMPI}, in one node", f"{MPICH}, in one node"
 #: µs: by hand (pack, communication, unpack), datatypes, MPI_Pack, of each micro-app.
 TRUTH = {
     "NAS_LU_x": ((1.0, 18.0, 1.0), 6.0, (1.0, 19.0, 1.0)),
@@ -40,45 +37,36 @@ TRUTH = {
 #: Loops tuned by hand turn the answer of this one.
 TUNED_APP = "MILC_su3_zd"
 FINDING = {
-    "call": "MPI_Pack with MPI_BOTTOM",
-    "error": "Null pointer in parameter <inbuf>",
-    "consequence": "measured with addresses relative to an array",
+    "finding_call": "MPI_Pack with MPI_BOTTOM",
+    "finding_error": "Null pointer in parameter <inbuf>",
+    "finding_consequence": "measured with addresses relative to an array",
 }
 
 
 def ddt_data(
-    folder: Path, launches: int = 8, environs: tuple[str, ...] = (OPENMPI,), without: str = "none"
+    launches: int = 8, toolchains: tuple[str, ...] = (OPENMPI,), without: str = "none"
 ) -> Data:
-    """The bundle of a tree of NetPIPE with the contents of its launches replaced by DDTBench's.
+    """The bundle of launches in one node; MPICH refuses a call.
 
     `without`: a state of memory that is left out.
     """
-    tree = Tree(folder / "run", launches, samples=1, sizes=[1], environs=environs).write()
     rng = np.random.default_rng(1)
-    for case in sorted(tree.path.rglob("case.json")):
-        _replace(case.parent, rng, without)
-    return data.read(bundle.build(tree.path))
-
-
-def _replace(folder: Path, rng: np.random.Generator, without: str) -> None:
-    case = json.loads((folder / "case.json").read_text()) | {"study": "ddtbench"}
-    (folder / "case.json").write_text(json.dumps(case))
-    rows = [
-        f"ddtbench,{case},{method},{size},{phase},{rep},epoch_time,{value * 1e-6},s\n"
-        for app, truth in TRUTH.items()
-        for case, method, size, phase, rep, value in _rows(app, truth, rng)
-        if not case.endswith(without)
-    ]
-    (folder / "samples.csv").write_text(f"# schema: 1\n{samples.HEADER}\n{''.join(rows)}")
-    run = json.loads((folder / "run.json").read_text())
-    point = {"variant": "mpi_pack_ddt", "size_bytes": 40800, "samples": 6, "status": "converged"}
-    if "mpich40" in str(folder):
-        address = f"0x{zlib.crc32(str(folder).encode()):x}"
-        point["finding"] = {**FINDING, "error": f"{FINDING['error']} at {address}"}
-    states = [state for state in ("original", "same") if state != without]
-    points = [{**point, "case": f"WRF_x_vec/{state}"} for state in states]
-    run.update(workload="ddtbench", points=points, samples={"rows": len(rows)})
-    (folder / "run.json").write_text(json.dumps(run))
+    cases, rows, points = [], [], []
+    for toolchain, number in product(toolchains, range(launches)):
+        case_id, name = f"DDTBench@{toolchain}", f"{number:03d}/{toolchain}"
+        fields = {"toolchain": toolchain, "environ": toolchain, "mpi_library": f"{toolchain} here"}
+        cases.append(launch_row(name, case_id, "ddtbench", **fields))
+        for app, truth in TRUTH.items():
+            for case, *names, value in _rows(app, truth, rng):
+                if not case.endswith(without):
+                    key = (name, case_id, "ddtbench", case, *names)
+                    rows.append((*key, "epoch_time", value * 1e-6, "s"))
+        if toolchain == MPICH:
+            error = f"{FINDING['finding_error']} at 0x{number:x}"
+            point = {"launch": name, "case_id": case_id, "study": "ddtbench", **FINDING}
+            place = {"case": "WRF_x_vec/same", "variant": "mpi_pack_ddt", "finding_error": error}
+            points.append({**point, **place})
+    return data_of(cases, rows, points=pl.DataFrame(points, schema=POINTS))
 
 
 def _rows(app: str, truth: Any, rng: np.random.Generator) -> list[tuple[Any, ...]]:
@@ -102,23 +90,14 @@ def _rows(app: str, truth: Any, rng: np.random.Generator) -> list[tuple[Any, ...
     ]
 
 
-def part(bundle_data: Data) -> Part:
-    return next(part for part in build(bundle_data).parts if part.anchor == "ddtbench")
+@pytest.fixture(scope="module")
+def section() -> Part:
+    return part(ddt_data())
 
 
 @pytest.fixture(scope="module")
-def bundle_data(tmp_path_factory: pytest.TempPathFactory) -> Data:
-    return ddt_data(tmp_path_factory.mktemp("one"))
-
-
-@pytest.fixture(scope="module")
-def section(bundle_data: Data) -> Part:
-    return part(bundle_data)
-
-
-@pytest.fixture(scope="module")
-def section_of_two(tmp_path_factory: pytest.TempPathFactory) -> Part:
-    return part(ddt_data(tmp_path_factory.mktemp("two"), environs=(OPENMPI, MPICH)))
+def section_of_two() -> Part:
+    return part(ddt_data(toolchains=(OPENMPI, MPICH)))
 
 
 def verdicts(section: Part) -> dict[str, list[str]]:
@@ -195,8 +174,8 @@ def test_making_types_is_shown_both_ways(section: Part) -> None:
     assert row[2].text.startswith(("5.0", "4.9")) and row[3].text.startswith(("2.0", "1.9"))
 
 
-def test_five_launches_are_too_few(tmp_path: Path) -> None:
-    assert set(map(tuple, verdicts(part(ddt_data(tmp_path, launches=5))).values())) == {
+def test_five_launches_are_too_few() -> None:
+    assert set(map(tuple, verdicts(part(ddt_data(launches=5))).values())) == {
         ("open: 5 launches give no interval; 7 would",)
     }
 
@@ -214,8 +193,8 @@ def test_both_states_of_memory_are_there_at_every_size(section: Part) -> None:
     assert [len(table.rows) for table in tables] == [2 * len(TRUTH)] * 2
 
 
-def test_one_state_of_memory_is_answered_where_it_alone_was_measured(tmp_path: Path) -> None:
-    (answer,) = part(ddt_data(tmp_path, launches=6, without="original")).panel_answers
+def test_one_state_of_memory_is_answered_where_it_alone_was_measured() -> None:
+    (answer,) = part(ddt_data(launches=6, without="original")).panel_answers
     assert OPENMPI_LABEL in str(answer) and "use datatypes for NAS_LU_x" in str(answer)
 
 
@@ -269,12 +248,12 @@ def test_the_figure_of_epochs_has_values_and_their_number(section: Part) -> None
 def test_a_refusal_is_a_finding(section: Part, section_of_two: Part) -> None:
     (row,) = captioned(section_of_two, "refused").rows
     assert [cell.text for cell in row] == [
-        "MPICH 4.0, Boost 1.81",
-        "Open MPI v4.1.4, package: Debian OpenMPI",
-        FINDING["call"],
-        f"{FINDING['error']} at 0x…",
+        MPICH,
+        f"{MPICH} here",
+        FINDING["finding_call"],
+        f"{FINDING['finding_error']} at 0x…",
         "WRF_x_vec mpi_pack_ddt",
-        FINDING["consequence"],
+        FINDING["finding_consequence"],
     ]
     assert not any("refused" in table.caption for table in section.tables)
 
@@ -286,12 +265,11 @@ def test_the_studys_example_is_beside_ours(section: Part) -> None:
     assert same[4].verdict == "holds"
 
 
-def test_a_time_leads_to_its_series_and_a_sum_of_epochs_nowhere(
-    bundle_data: Data, section: Part
-) -> None:
-    names = {series.series_key(row): row for row in bundle_data.medians.select(*SERIES).to_dicts()}
+def test_a_time_leads_to_its_series_and_a_sum_of_epochs_nowhere() -> None:
+    data = with_medians(ddt_data())
+    names = {series.series_key(row): row for row in data.medians.select(*SERIES).to_dicts()}
     series_by_column: dict[str, set[tuple[str, str]]] = defaultdict(set)
-    for table in section.tables:
+    for table in part(data).tables:
         for row in table.rows:
             for column, cell in zip(table.columns, row, strict=True):
                 fields = names.get(cell.origin, {"variant": "", "phase": ""})
@@ -304,9 +282,9 @@ def test_a_time_leads_to_its_series_and_a_sum_of_epochs_nowhere(
 @pytest.mark.parametrize(
     ("other", "verdict", "words"),
     [
-        (("MPICH 4.0, Boost 1.81", "in one node"), Verdict.SLOWER, "It depends on the MPI"),
-        (("MPICH 4.0, Boost 1.81", "in one node"), Verdict.CANNOT_TELL, "Use datatypes where"),
-        (("Open MPI 4.1, Boost 1.81", "two nodes"), Verdict.SLOWER, "It depends on where"),
+        ((MPICH, "in one node"), Verdict.SLOWER, "It depends on the MPI"),
+        ((MPICH, "in one node"), Verdict.CANNOT_TELL, "Use datatypes where"),
+        ((OPENMPI, "two nodes"), Verdict.SLOWER, "It depends on where"),
     ],
 )
 def test_it_depends_on_the_mpi_only_if_the_mpi_alone_differs(
@@ -314,7 +292,7 @@ def test_it_depends_on_the_mpi_only_if_the_mpi_alone_differs(
 ) -> None:
     panels = [
         Panel(key=(toolchain + where, ORIGINAL), toolchain=toolchain, where=where)
-        for toolchain, where in (("Open MPI 4.1, Boost 1.81", "in one node"), other)
+        for toolchain, where in ((OPENMPI, "in one node"), other)
     ]
     verdicts = {
         comparison(panel, "FFT", 480): ClaimVerdict(Interval(1.0, 0.9, 1.1, 9), 0.0, 0.0, one)

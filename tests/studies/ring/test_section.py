@@ -49,7 +49,8 @@ def test_the_axis_ends_where_nothing_physical_is_meant(section: Part) -> None:
 
 def test_too_few_launches_settle_nothing() -> None:
     (verdicts,) = part(ring_data(TRUTH, launches=5)).verdicts
-    assert [cell.verdict for cell in verdicts.rows[0][1:4]] == ["open: about 4 more launches"] * 3
+    more = [f"open: about {count} more launches" for count in (3, 4, 4)]
+    assert [cell.verdict for cell in verdicts.rows[0][1:4]] == more
 
 
 def test_goals_are_judged_by_their_intervals(section: Part) -> None:
