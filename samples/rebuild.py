@@ -40,9 +40,10 @@ def nights() -> str:
     """The history page of the sixty nights, judged by the thresholds of this checkout."""
     measured = pl.read_parquet(NIGHTS / "nights.parquet")
     provenance = pl.read_parquet(NIGHTS / "provenance.parquet")
-    judged = detection.histories(measured, analysis.default().history)
+    settings = analysis.default().history
+    judged = detection.histories(measured, settings)
     page = history.History(
-        "sixty-nights", "emulated-pair", measured, provenance, judged, notices=(NOTICE,)
+        "sixty-nights", "emulated-pair", measured, provenance, judged, settings, notices=(NOTICE,)
     )
     return history.render(page)
 
