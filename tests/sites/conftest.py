@@ -1,4 +1,4 @@
-"""The recorded Spack environment, a checkout to write sites into, and a program with a library."""
+"""Recorded Spack environment, checkout to write into, program with a library, pool of sources."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from support.linked import linked  # noqa: F401  a fixture
 from support.recorded import active  # noqa: F401  a fixture
+from support.sources import pool  # noqa: F401  a fixture
 
 CHECKOUT = Path(__file__).parents[2]
 

@@ -6,6 +6,8 @@ import hashlib
 import tarfile
 from pathlib import Path
 
+import pytest
+
 from support.git import git
 from tools import mirror
 from tools.mirror import Sources
@@ -22,14 +24,15 @@ def filled(folder: Path, sources: Sources, **clones: str) -> dict[str, tuple[str
     return {item.name: (item.verdict, item.detail) for item in mirror.fill(folder, sources, clones)}
 
 
-def debian_pool(base: Path) -> tuple[Path, Path]:
-    """A pool with source package `demo` 1.0: its archive, and the apt.conf that knows no other."""
-    folder = base / "pool"
+@pytest.fixture
+def pool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The archive of source package `demo` 1.0, which is all that apt knows of."""
+    folder = tmp_path / "pool"
     folder.mkdir()
     archive = folder / "demo_1.0.orig.tar.xz"
-    (base / "readme").write_text("demo\n")
+    (tmp_path / "readme").write_text("demo\n")
     with tarfile.open(archive, "w:xz") as tar:
-        tar.add(base / "readme", "demo-1.0/readme")
+        tar.add(tmp_path / "readme", "demo-1.0/readme")
     packaging = folder / "demo_1.0-1.debian.tar.xz"
     packaging.write_bytes(b"no source")
     sums = "\n".join(
@@ -44,18 +47,21 @@ def debian_pool(base: Path) -> tuple[Path, Path]:
     (folder / "Sources").write_text(
         f"Package: demo\nFormat: 3.0 (quilt)\n{common}\nDirectory: .\nChecksums-Sha256:\n{sums}\n"
     )
-    etc = base / "etc"
+    (folder / "Packages").write_text("")
+    etc = tmp_path / "etc"
     (etc / "parts").mkdir(parents=True)
     (etc / "parts" / "pool.list").write_text(f"# a pool\ndeb [trusted=yes] file:{folder} ./\n")
     (etc / "apt.conf").write_text(
         f'Dir::Etc::SourceList "/dev/null";\nDir::Etc::SourceParts "{etc / "parts"}";\n'
     )
-    return archive, etc / "apt.conf"
+    monkeypatch.setenv("APT_CONFIG", str(etc / "apt.conf"))
+    return archive
 
 
-def repository(base: Path) -> tuple[Path, str]:
+@pytest.fixture
+def clone(tmp_path: Path) -> tuple[Path, str]:
     """A git repository with two commits, and the second one's name."""
-    folder = base / "clone"
+    folder = tmp_path / "clone"
     folder.mkdir()
     time = "2020-01-01T00:00:00Z"
     git(folder, "init", "--quiet")

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 from support.scripts import script
-from support.sources import WRONG, checksum, debian_pool, filled, repository
+from support.sources import WRONG, checksum, filled
 from typer.testing import CliRunner
 
 from roundtrip.cli import site
@@ -22,22 +22,8 @@ needs_apt = pytest.mark.skipif(not shutil.which("apt-get"), reason="no apt-get h
 
 
 @pytest.fixture
-def pool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The archive of source package `demo` 1.0, which is all that apt knows of."""
-    archive, configuration = debian_pool(tmp_path)
-    monkeypatch.setenv("APT_CONFIG", str(configuration))
-    return archive
-
-
-@pytest.fixture
 def demo(pool: Path) -> Sources:
     return Sources(debian={"demo": Debian(package="demo", sha256=checksum(pool))})
-
-
-@pytest.fixture
-def clone(tmp_path: Path) -> tuple[Path, str]:
-    """A git repository with two commits, and the second one's name."""
-    return repository(tmp_path)
 
 
 @pytest.fixture

@@ -8,7 +8,6 @@ from xml.etree import ElementTree
 
 import pytest
 from support.scripts import script
-from support.sources import debian_pool
 
 from roundtrip import paths
 from roundtrip.sites.toolchains import plan, prefixes
@@ -133,14 +132,6 @@ def test_another_suite_is_used_where_the_own_one_is(
     assert "next" not in plain_output
 
 
-@pytest.fixture
-def pool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The archive of source package `demo` 1.0, which is all that apt knows of."""
-    archive, configuration = debian_pool(tmp_path)
-    monkeypatch.setenv("APT_CONFIG", str(configuration))
-    return archive
-
-
 needs_apt = pytest.mark.skipif(not shutil.which("apt-get"), reason="no apt-get here")
 
 
@@ -149,7 +140,6 @@ needs_apt = pytest.mark.skipif(not shutil.which("apt-get"), reason="no apt-get h
 def test_apt_gets_sources_that_the_system_does_not_offer(
     tmp_path: Path, pool: Path, only_sources: bool
 ) -> None:
-    (pool.parent / "Packages").write_text("")
     archive = Archive(tmp_path / "work", tmp_path / "log", only_sources=only_sources)
     tar = archive.source("demo")
     assert tar.name == "demo_1.0.orig.tar.xz"
@@ -159,7 +149,6 @@ def test_apt_gets_sources_that_the_system_does_not_offer(
 
 @needs_apt
 def test_a_corrupted_download_stops_the_build(tmp_path: Path, pool: Path) -> None:
-    (pool.parent / "Packages").write_text("")
     pool.write_bytes(b"x" * pool.stat().st_size)
     archive = Archive(tmp_path / "work", tmp_path / "log")
     with pytest.raises(BuildError, match="downloading the sources of demo failed") as error:
