@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from itertools import combinations
@@ -15,7 +15,9 @@ from roundtrip import studies
 from roundtrip.measure.columns import setting_texts
 from roundtrip.report import labels
 from roundtrip.report.data import Data
+from roundtrip.report.units import UNPRINTED_UNITS, Quantity
 from roundtrip.stats.rounds import Pairing, RoundLaunch, double_round_ratios, pair_by_round
+from roundtrip.stats.summaries import median_interval
 from roundtrip.stats.verdicts import Family
 from roundtrip.studies.study import BOOST, MPI
 
@@ -247,6 +249,14 @@ def single_series(values: Iterable[Value]) -> str:
     """The key of the series to which all `values` belong; "" if there are several."""
     keys = {value.series for value in values}
     return keys.pop() if len(keys) == 1 else ""
+
+
+def median_quantity(values: Sequence[Value], unit: str, level: float) -> Quantity:
+    """The median of `values` and its interval, with the unit if it has one to print."""
+    interval = median_interval([value.number for value in values], level)
+    says_unit = unit not in UNPRINTED_UNITS
+    series = single_series(values)
+    return Quantity.from_interval(interval, unit, series=series, says_unit=says_unit)
 
 
 def _groups(data: Data) -> dict[Setting, dict[str, list[dict[str, Any]]]]:

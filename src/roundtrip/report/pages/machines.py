@@ -26,7 +26,6 @@ from roundtrip.report.data import Data
 from roundtrip.report.pages.history import History
 from roundtrip.report.pages.series import CASE
 from roundtrip.report.units import Quantity
-from roundtrip.stats.summaries import median_interval
 
 #: Maximum values of a study, and maximum toolchains of a machine for each value, in the table.
 MOST_VALUES, MOST_TOOLCHAINS = 8, 4
@@ -42,7 +41,6 @@ class _Key(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Quantity and size."""
         at = "" if self.size_bytes is None else f" at {units.size(self.size_bytes)}"
         return f"{self.what}{at}"
 
@@ -51,8 +49,8 @@ class Value(BaseModel):
     """A value of a toolchain on a machine in its newest night that counts, and of all nights.
 
     `processor`: as that night recorded it, else "".  `mark`: that it is emulated or simulated, ""
-    if it is neither.  `series`: as in `Quantity`.  `report` leads from the folder of the campaign
-    on its site to that of the night.  `levels` has None for nights on another processor.
+    if it is neither.  `report` leads from the folder of the campaign on its site to that of the
+    night.  `levels` has None for nights on another processor.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -66,31 +64,13 @@ class Value(BaseModel):
     mark: str
     night: str
     report: str
-    value: float
-    low: float | None
-    high: float | None
-    launches: int | None
-    unit: str
-    lower_is_better: bool
-    series: str
+    quantity: Quantity
     levels: list[float | None] = Field(repr=False)
 
     @property
     def machine(self) -> str:
         """Site and processor, as on the report."""
         return ", ".join(filter(None, (self.site, self.processor)))
-
-    @property
-    def quantity(self) -> Quantity:
-        """Value and interval, with the unit."""
-        return Quantity(
-            value=self.value,
-            unit=self.unit,
-            low=self.low,
-            high=self.high,
-            n=self.launches,
-            says_unit=self.unit not in units.UNPRINTED_UNITS,
-        )
 
     @property
     def change(self) -> float | None:
@@ -132,7 +112,11 @@ def values(
 def _best(values: Sequence[Value]) -> Iterator[Value]:
     """Yield the values of the best toolchains of each place."""
     places: dict[str, list[Value]] = defaultdict(list)
-    for value in sorted(values, key=lambda v: v.value if v.lower_is_better else -v.value):
+
+    def position(value: Value) -> float:
+        return value.quantity.value * (1 if value.quantity.is_lower_better else -1)
+
+    for value in sorted(values, key=position):
         places[value.where].append(value)
     for place_values in places.values():
         yield from sorted(place_values[:MOST_TOOLCHAINS], key=lambda value: value.toolchain)
@@ -157,9 +141,7 @@ def _statements(night: str, read_night: Callable[[str], Data]) -> Iterator[tuple
             value = speeds.Value(row["value"], data.series_of(case, row))
             launch_values[key, row["unit"], row["lower_is_better"]].append(value)
         for (key, unit, is_lower_better), numbers in launch_values.items():
-            interval = median_interval([value.number for value in numbers], level)
-            series = speeds.single_series(numbers)
-            quantity = Quantity.from_interval(interval, unit, series=series)
+            quantity = speeds.median_quantity(numbers, unit, level)
             yield key, replace(quantity, is_lower_better=is_lower_better)
 
 
@@ -190,7 +172,6 @@ class _Trends:
 
     @cached_property
     def _marks(self) -> Mapping[str, str]:
-        """Marks by environment."""
         return labels.marks_from_history(self.history.provenance)
 
     @cached_property
@@ -201,7 +182,6 @@ class _Trends:
 
     @cached_property
     def _nights(self) -> list[str]:
-        """All nights, oldest first."""
         return sorted(set(self.history.nights["night"]))
 
     def value(self, night: str, key: _Key, quantity: Quantity) -> Value:
@@ -221,13 +201,7 @@ class _Trends:
             mark=self._marks.get(environ, ""),
             night=night,
             report=self.history.reports.get(night, ""),
-            value=quantity.value,
-            low=quantity.low,
-            high=quantity.high,
-            launches=quantity.n,
-            unit=quantity.unit,
-            lower_is_better=bool(quantity.is_lower_better),
-            series=quantity.series,
+            quantity=quantity,
             levels=[None if other in others else levels.get(other) for other in self._nights],
         )
 

@@ -13,9 +13,8 @@ from roundtrip.measure.columns import setting_texts
 from roundtrip.report import labels, units
 from roundtrip.report.blocks import Answer, Cell, Column, Table, answer, number_columns
 from roundtrip.report.data import Data
-from roundtrip.report.speeds import Value, distinct_titles, single_series
+from roundtrip.report.speeds import Value, distinct_titles, median_quantity
 from roundtrip.report.units import Level, Quantity
-from roundtrip.stats.summaries import median_interval
 from roundtrip.studies.study import Study
 
 #: Maximum rows and toolchain columns of a headline.
@@ -136,7 +135,7 @@ def headline(data: Data, study: Study) -> Headline | None:
     titles = distinct_titles({row["environ"]: row["toolchain"] for row in launches.values()})
     shown_rows = {
         row: {
-            environ: _quantity([value for _, value in values], row.unit, level)
+            environ: median_quantity([value for _, value in values], row.unit, level)
             for environ, values in by_environ.items()
         }
         for row, by_environ in list(rows.items())[:_MOST_ROWS]
@@ -218,13 +217,6 @@ def _setting(launch: dict[str, Any]) -> tuple[str, str]:
     kind = labels.kind(launch["emulation"], launch["simulated"])
     texts = (*(value for value in values if value != oversubscription), place)
     return ", ".join(filter(None, texts)), "; ".join(filter(None, (oversubscription, kind)))
-
-
-def _quantity(values: Sequence[Value], unit: str, level: Level) -> Quantity:
-    interval = median_interval([value.number for value in values], level)
-    says_unit = unit not in units.UNPRINTED_UNITS
-    series = single_series(values)
-    return Quantity.from_interval(interval, unit, series=series, says_unit=says_unit)
 
 
 def _name(row: _Row, setting: str, direction: str) -> str:
