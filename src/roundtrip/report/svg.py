@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Mapping
 
 from markupsafe import Markup, escape
+from reportlab.pdfbase import pdfmetrics
 
 from roundtrip.report import units
 from roundtrip.report.plot import CIRCLE, DIAMOND, LEFT, RIGHT, SQUARE, TRIANGLE, Curve, Scale, View
@@ -23,16 +24,8 @@ FONT = (
     "Inter, Segoe UI, Helvetica Neue, Helvetica, Arial, Liberation Sans, DejaVu Sans Condensed, "
     "sans-serif"
 )
-#: Widths of Helvetica's printable ASCII characters from the blank on, in thousandths of the size
-#: (Adobe's font metrics); the fonts above differ by less than _WIDER.
-_WIDTHS = (
-    *(278, 278, 355, 556, 556, 889, 667, 191, 333, 333, 389, 584, 278, 333, 278, 278),
-    *(556, 556, 556, 556, 556, 556, 556, 556, 556, 556, 278, 278, 584, 584, 584, 556),
-    *(1015, 667, 667, 722, 722, 667, 611, 778, 722, 278, 500, 667, 556, 833, 722, 778),
-    *(667, 778, 722, 667, 611, 722, 667, 944, 667, 667, 611, 278, 278, 278, 469, 556),
-    *(333, 556, 556, 500, 556, 556, 278, 556, 556, 222, 222, 500, 222, 833, 556, 556),
-    *(556, 556, 333, 500, 278, 556, 500, 722, 500, 500, 500, 334, 260, 334, 584),
-)
+#: Width of other characters than ASCII in thousandths of the size; and how much wider than
+#: Helvetica the fonts above are at most.
 _OTHER, _WIDER = 620, 1.1
 _ILLEGAL = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 #: Corners of points of half-width 1, except circles.
@@ -116,7 +109,8 @@ def dot(shape: str, x: float, y: float, size: float) -> Markup:
 
 def width(words: str, size: float = TEXT) -> float:
     """The estimated width of a text, rather too large than too small."""
-    widths = (_WIDTHS[ord(c) - 32] if " " <= c <= "~" else _OTHER for c in words)
+    helvetica = pdfmetrics.getFont("Helvetica").widths
+    widths = (helvetica[ord(c)] if " " <= c <= "~" else _OTHER for c in words)
     return _WIDER * size * sum(widths) / 1000
 
 
@@ -264,7 +258,6 @@ class Frame:
 
     @property
     def box(self) -> str:
-        """The view box."""
         return f"0 0 {number(self.width)} {number(self.height)}"
 
     def x_of(self, value: float) -> float:
