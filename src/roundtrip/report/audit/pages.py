@@ -156,11 +156,11 @@ def spreads(subject: Subject) -> Outcome:
     if unknown_count := sum(figure.plot is None for figure, _ in subject.figures):
         return missing_fact(f"what {units.plural(unknown_count, 'figure draws', 'figures draw')}")
     panels = [(f.alt, caption, f.plot) for f, caption in subject.figures if f.plot]
-    bare_alts = [alt for alt, _, p in panels if not p.is_published and not p.interval_count]
+    bare_alts = [alt for alt, _, p in panels if not p.is_published and not p.has_intervals]
     undefined_alts = [
         alt
         for alt, caption, plot in panels
-        if plot.interval_count and not any(isinstance(word, Level) for word in caption)
+        if plot.has_intervals and not any(isinstance(word, Level) for word in caption)
     ]
     faults = [
         f"{len(alts)} of {len(panels)} figures {problem}: {alts[0]}"
@@ -181,7 +181,7 @@ def spreads(subject: Subject) -> Outcome:
 
 def _summary(plots: Sequence[Plot]) -> str:
     lines = dict.fromkeys(n for plot in plots for view in plot.views for n in view.joined_points)
-    spread = "rank intervals" if any(plot.interval_count for plot in plots) else ""
+    spread = "rank intervals" if any(plot.has_intervals for plot in plots) else ""
     detail = f"{units.plural(len(plots), 'figure')}: {spread}"
     detail += f"; lines between {', '.join(lines)}" if lines else "; no lines"
     if published_count := sum(plot.is_published for plot in plots):

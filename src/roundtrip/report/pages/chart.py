@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import base64
 import itertools
-import json
 import math
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -93,12 +92,6 @@ def _outline(line: Line, verdicts: NightVerdicts) -> dict[str, Any]:
 def _kind(point: Point) -> tuple[str, str, int, int]:
     """Return the nodes, the reason for exclusion, launches and disturbed launches of a point."""
     return point.nodes, point.left_out, point.launches, point.disturbed
-
-
-def script_json(data: Mapping[str, Any]) -> Markup:
-    """Return JSON that is safe inside a <script> element."""
-    text = json.dumps(data, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
-    return Markup(text.replace("<", "\\u003c"))  # noqa: S704  no < in it
 
 
 def _six_digits(value: Any) -> Any:
@@ -209,11 +202,7 @@ def sparkline(
     y_scale = Scale("", Unit.PURE, middle - half, middle + half, is_log=False)
     x_scale = Scale("", Unit.PURE, 0, max(1, len(values) - 1), is_log=False)
     events = tuple(Event(index - 0.5, STEP) for index in sorted(steps))
-    return painter.thumbnail(
-        View("", x_scale, y_scale, curves, events=events),
-        {"class": "figure small", "aria-hidden": "true"},
-        _SMALL,
-    )
+    return painter.thumbnail(View("", x_scale, y_scale, curves, events=events), _SMALL)
 
 
 def _thin(values: Sequence[float | None]) -> list[plot.Point]:

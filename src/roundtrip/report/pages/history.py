@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 from roundtrip.history.annotations import Annotation
 from roundtrip.history.detection import SeriesNames
-from roundtrip.report import labels, nights, renderers, units
+from roundtrip.report import labels, nights, plot, renderers, units
 from roundtrip.report.blocks import Text
 from roundtrip.report.confirmation import NO_CONFIRMATION, ConfirmationResult
 from roundtrip.report.nights import TONES, Line, NightVerdicts
@@ -61,7 +61,6 @@ class History:
 
     @property
     def verdicts(self) -> NightVerdicts:
-        """Every series with its verdict."""
         return nights.judge_histories(
             self.nights,
             self.provenance,
@@ -147,7 +146,7 @@ def render(history: History) -> str:
         environs=sorted({series.environ for series in all_series} - {""}),
         nights=_nights(history, verdicts),
         recorded=bool(history.reports or history.notes or verdicts.night_changes),
-        data=chart.script_json(_data(history, verdicts, lines)),
+        data=plot.escaped_json(_data(history, verdicts, lines)),
     )
 
 
