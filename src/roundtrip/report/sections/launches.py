@@ -270,7 +270,7 @@ def _effect(data: Data, yardsticks: pl.DataFrame) -> Table:
         calm_launches = group.filter(~pl.col("disturbed"))
         texts = [_figure(frame, first["unit"]) for frame in (group, calm_launches)]
         texts.append(_change(group.filter(pl.col("disturbed")), calm_launches))
-        series = spread.series_of_yardstick(data.origins, first)
+        series = data.series_of(first["case_id"], first)
         case_cells = text_cells(labels.add_mark(first["toolchain"], first), str(first["case"]))
         figure = Cell(f"{first['name']}, {first['unit']}", unit=first["unit"])
         rows.append((*case_cells, figure, *(Cell(text, series=series) for text in texts)))

@@ -6,10 +6,9 @@ A yardstick is a figure that shows how the launches of one case differ.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from itertools import pairwise
 from statistics import median
-from typing import Any
 
 import polars as pl
 
@@ -27,7 +26,6 @@ from roundtrip.report.blocks import (
     text_columns,
 )
 from roundtrip.report.data import Data
-from roundtrip.report.pages.series import Origins
 from roundtrip.report.units import TIME_UNITS, Level, Quantity, Unit
 from roundtrip.stats.planning import Components, allocate, components, half_width, normality_p
 from roundtrip.stats.settings import Levels
@@ -90,15 +88,6 @@ def yardsticks(rows: pl.LazyFrame) -> pl.DataFrame:
     return pl.concat(pl.collect_all(frames)).sort("number", *keys)
 
 
-def series_of_yardstick(origins: Origins, row: Mapping[str, Any]) -> str:
-    """Return the series key (`Cell.series`) of a row of `yardsticks`; "" for no single series."""
-    size = row["size_bytes"]
-    names = {name: row[name] for name in ("case", "variant", "phase", "metric")}
-    if size is None or None in names.values():
-        return ""
-    return origins.key([row["case_id"]], size, **names)
-
-
 def _only(name: str) -> pl.Expr:
     return pl.when(pl.col(name).n_unique() == 1).then(pl.col(name).first()).alias(name)
 
@@ -117,7 +106,7 @@ def blocks(data: Data, figures: pl.DataFrame) -> list[Block]:
     """Return a table of the noise of `figures` (`yardsticks` joined with facts of launches)."""
     levels = data.analysis.statistics
     overhead = _overhead(data)
-    rows = tuple(_rows(data.origins, figures, overhead, levels))
+    rows = tuple(_rows(data, figures, overhead, levels))
     if not rows:
         return []
     caption = "Noise in a launch and between launches, at {level}."
@@ -138,7 +127,7 @@ def is_noise_table(block: Block) -> bool:
 
 
 def _rows(
-    origins: Origins, figures: pl.DataFrame, overhead: float | None, levels: Levels
+    data: Data, figures: pl.DataFrame, overhead: float | None, levels: Levels
 ) -> Iterator[tuple[Cell, ...]]:
     keys = ["number", *FIGURE_COLUMNS]
     for _, group in figures.group_by(keys, maintain_order=True):
@@ -149,10 +138,10 @@ def _rows(
         logs = [math.log(median) for median in medians if median > 0]
         seconds = group["elapsed_s"].median()
         parts = components(samples, seconds) if isinstance(seconds, float) else None
-        p = normality_p(logs)
+        p, figure = normality_p(logs), f"{first['name']}, {first['unit']}"
         yield (
             *text_cells(labels.add_mark(first["toolchain"], first), f"{first['case']}"),
-            Cell(f"{first['name']}, {first['unit']}", series=series_of_yardstick(origins, first)),
+            Cell(figure, series=data.series_of(first["case_id"], first)),
             Cell(units.count(group.height)),
             _in_launch(samples, levels.confidence_level),
             _between(logs, parts),
