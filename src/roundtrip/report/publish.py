@@ -10,7 +10,6 @@ are warnings.
 
 from __future__ import annotations
 
-import errno
 import fcntl
 import hashlib
 import json
@@ -246,7 +245,8 @@ def publish(
                 record = {**identity(copy_manifest, note), "files": contents(partial)}
                 (partial / FACTS).write_text(facts_text(record), encoding="utf-8")
                 night.mkdir(exist_ok=True)
-                return _name(partial, night)
+                numbers = [published.number(path.name) or 0 for path in published.revisions(night)]
+                return partial.rename(night / f"r{1 + max(numbers, default=0)}")
             finally:
                 shutil.rmtree(partial, ignore_errors=True)
 
@@ -377,16 +377,3 @@ def _copy(bundle: Path, target: Path, bundle_manifest: Manifest) -> None:
     for name in (*bundle_manifest.files, manifest.FILE_NAME, *signature_files):
         (target / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(bundle / name, target / name)
-
-
-def _name(partial: Path, folder: Path) -> Path:
-    """Rename the finished folder to the next free number, even if other processes do so too."""
-    numbers = [published.number(path.name) or 0 for path in published.revisions(folder)]
-    number = 1 + max(numbers, default=0)
-    while True:
-        try:
-            return partial.rename(folder / f"r{number}")
-        except OSError as error:
-            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR):
-                raise
-        number += 1
