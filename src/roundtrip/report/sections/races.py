@@ -166,13 +166,17 @@ def _race_answers(
     if not all_races:
         return []
     quantities = _quantities(all_races)
+
+    def place(race: Race) -> _Place:
+        return quantities[race.setting, race.quantity], race.size_bytes
+
     outcomes: dict[str, list[Race]] = defaultdict(list)
     outcomes_at: dict[_Place, set[str]] = defaultdict(set)
     for race in all_races:
         name = _names(race, titles)[race.winner] if race.winner else race.outcome
         outcomes[name].append(race)
-        outcomes_at[quantities[race.setting, race.quantity], race.size_bytes].add(name)
-    disputed = {place for place, names in outcomes_at.items() if len(names) > 1}
+        outcomes_at[place(race)].add(name)
+    disputed = {key for key, names in outcomes_at.items() if len(names) > 1}
     ranking = sorted(outcomes, key=lambda name: (name in _SENTENCES, -len(outcomes[name])))
     tone: Tone = "warn" if ranking == [_UNKNOWN] else "plain"
     comparisons = units.plural(len(all_races), "comparison")
@@ -190,9 +194,7 @@ def _race_answers(
     for name in ranking:
         sentence = _SENTENCES.get(name, f"{name} is fastest")
         kinds = labels.mark_of_sum(race.setting.kind for race in outcomes[name])
-        places = [
-            (quantities[race.setting, race.quantity], race.size_bytes) for race in outcomes[name]
-        ]
+        places = list(map(place, outcomes[name]))
         if len(places) == len(all_races) > 1 and name == _UNKNOWN:
             sentence = "No toolchain is shown to be fastest:"
             where = f"every comparison is open{kinds}"
@@ -203,11 +205,8 @@ def _race_answers(
             where = f"in {len(places)} of {comparisons}{kinds}"
         elif len({quantity for quantity, _ in places}) > MOST_PLACES:
             clearest = sorted(outcomes[name], key=lambda race: race.margin, reverse=True)
-            names = [
-                (quantities[race.setting, race.quantity], race.size_bytes)
-                for race in clearest[:MOST_PLACES]
-            ]
-            where = f"for {_places(names)}, and {len(places) - MOST_PLACES} more"
+            first_places = _places(list(map(place, clearest[:MOST_PLACES])))
+            where = f"for {first_places}, and {len(places) - MOST_PLACES} more"
         else:
             where = f"for {_places(places)}"
         if name not in _SENTENCES:
