@@ -98,7 +98,6 @@ class Cell:
 
     @property
     def quantities(self) -> tuple[Quantity, ...]:
-        """The quantities in the cell."""
         return tuple(part for part in self.parts if isinstance(part, Quantity))
 
     @property
@@ -171,7 +170,6 @@ class Table:
 
     @property
     def caption(self) -> str:
-        """The caption as text."""
         return self.words if isinstance(self.words, str) else plain_text(self.words)
 
 
@@ -268,7 +266,6 @@ class Report:
 
     @property
     def figures(self) -> tuple[Figure, ...]:
-        """The figures of all parts."""
         return tuple(figure for part in self.parts for figure in part.figures)
 
     def link(self, cell: Cell) -> str:
@@ -295,7 +292,6 @@ class Report:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """The warnings of all parts."""
         return tuple(warning for part in self.parts for warning in part.warnings)
 
 

@@ -64,7 +64,6 @@ class Judgement:
 
     @property
     def rank(self) -> tuple[int, bool, float]:
-        """The sort key of rows."""
         return (list(Verdict).index(self.verdict), not self.is_news, -self.evidence)
 
 
@@ -206,7 +205,6 @@ class NightVerdicts:
 
     @property
     def counts(self) -> Mapping[Verdict, int]:
-        """The number of series with each verdict."""
         return {verdict: len(self.with_verdict(verdict)) for verdict in Verdict}
 
 

@@ -148,7 +148,6 @@ class Quantity:
 
     @property
     def without_interval(self) -> Quantity:
-        """The quantity without its interval."""
         return replace(self, low=None, high=None, n=None)
 
     def record(self) -> dict[str, float | int | str | None]:

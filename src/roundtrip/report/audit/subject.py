@@ -151,7 +151,6 @@ class Subject:
 
     @cached_property
     def numbers(self) -> tuple[Number, ...]:
-        """Every quantity of its tables."""
         return tuple(
             Number(quantity, cell, column, row, table)
             for table in self.tables
