@@ -1,13 +1,19 @@
-"""Published nights as a fixture."""
+"""Published nights, the command line and a browser as fixtures."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from support.browser import Browser, browser
 from support.published_nights import Nights
+
+from roundtrip import cli
+from roundtrip.measure import bundle
+from roundtrip.report import publish
 
 
 @pytest.fixture
@@ -20,3 +26,31 @@ def reports(tmp_path: Path) -> Path:
 def night(make_tree: Callable[..., Any], reports: Path) -> Nights:
     """A function that publishes one more night as far as its pages are concerned."""
     return Nights(make_tree, reports)
+
+
+@pytest.fixture
+def revision(make_tree: Callable[..., Any], reports: Path) -> Path:
+    """A published night of NetPIPE on two toolchains."""
+    return publish.publish(bundle.build(make_tree(launches=6, steady=True).path), reports)
+
+
+@pytest.fixture
+def roundtrip(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Callable[..., tuple[int, str, str]]:
+    """The command line in this process: status, standard output and standard error."""
+
+    def run(*arguments: str | Path) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["roundtrip", *map(str, arguments)])
+        monkeypatch.setenv("COLUMNS", "1000")
+        with pytest.raises(SystemExit) as exit_info:
+            cli.main()
+        return int(exit_info.value.code or 0), *capsys.readouterr()
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    with browser(tmp_path_factory.mktemp("profile")) as session:
+        yield session

@@ -247,16 +247,10 @@ def test_a_name_that_looks_like_a_number_is_none() -> None:
     assert held(1, showing(case_table)).evidence == "no table has a ratio"
 
 
-@pytest.mark.parametrize(
-    ("simulated", "is_simulated"), [(True, True), (False, False), (None, False)]
-)
-def test_a_section_is_simulated_if_its_launches_are(
-    simulated: bool | None, is_simulated: bool
-) -> None:
-    assert of_launches(simulated=simulated).is_simulated is is_simulated
-
-
-def test_of_some_simulated_launches_or_none_no_section_is_simulated() -> None:
+def test_a_section_is_simulated_if_all_its_launches_are() -> None:
+    assert of_launches(simulated=True).is_simulated
+    assert not of_launches(simulated=False).is_simulated
+    assert not of_launches(simulated=None).is_simulated
     mixed_launches = launches().with_columns(simulated=launches()["case_id"] == "one")
     assert not replace(SOUND, launches=mixed_launches).is_simulated
     assert not replace(SOUND, launches=launches(simulated=True).head(0)).is_simulated

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from support.browser import WHY_NO_AXE, Browser, browser
+from support.browser import WHY_NO_AXE, Browser
 from support.pairs import Pairs
 
 from roundtrip.report import publish
@@ -19,12 +18,6 @@ PAGES = sorted(
 )
 #: Of every kind of page a quick one; the others are nightly.
 QUICK = ("reports/smoke/local/2026-11-27/r1/", "wan/virtual/history.html", "reports/index.html")
-
-
-@pytest.fixture(scope="module")
-def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    with browser(tmp_path_factory.mktemp("profile")) as session:
-        yield session
 
 
 def check(running: Browser, page: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from typing import Any
 
@@ -66,10 +65,7 @@ def test_a_run_of_few_launches_does_not_and_says_so_on_its_page(make_tree: Maker
 
 def test_a_run_whose_launches_were_all_disturbed_does_not(make_tree: Maker) -> None:
     tree = make_tree(launches=9, environs=(ENVIRON,))
-    for file in tree.path.rglob("run.json"):
-        run = json.loads(file.read_text())
-        disturbance = {"throttled_s": [2.0, 2.0], "duration_s": [4.0, 4.0]}
-        file.write_text(json.dumps({**run, "disturbance": disturbance}))
+    tree.amend("run.json", disturbance={"throttled_s": [2.0, 2.0], "duration_s": [4.0, 4.0]})
     reason = why(tree)
     assert reason is not None
     assert reason.startswith(

@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 import pytest
 from support import years
-from support.browser import CHROMIUM, WHY_SKIPPED, Browser, browser
+from support.browser import CHROMIUM, WHY_SKIPPED, Browser
 
 from roundtrip.history.night_rows import PROVENANCE
 from roundtrip.report.pages import history
@@ -34,12 +34,6 @@ def file(year: history.History, tmp_path_factory: pytest.TempPathFactory) -> Pat
     page = tmp_path_factory.mktemp("pages") / "history.html"
     page.write_text(history.render(year), encoding="utf-8")
     return page
-
-
-@pytest.fixture(scope="module")
-def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    with browser(tmp_path_factory.mktemp("profile")) as session:
-        yield session
 
 
 @pytest.fixture

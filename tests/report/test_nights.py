@@ -24,20 +24,16 @@ from roundtrip.report.build import Correction
 ENVIRON = "openmpi41-boost181"
 
 
-def bundle_of(folder: Path, start: str) -> Path:
-    """The bundle of a run that started at some time."""
+def tree_of(folder: Path, start: str) -> Path:
+    """A run that started at some time."""
     settings: dict[str, Any] = {"sizes": [1, 64, 1024], "samples": 3, "launches": 2}
     settings |= {"environs": (ENVIRON,), "seed": sum(map(ord, start))}
-    tree = Tree(folder / start.replace(":", ""), **settings).write()
-    file = tree.path / "state.json"
-    file.write_text(json.dumps({**json.loads(file.read_text()), "started": start}))
-    return bundle.build(tree.path)
+    return Tree(folder / start.replace(":", ""), started=start, **settings).write().path
 
 
-@pytest.fixture
-def night(tmp_path: Path) -> Callable[[str], Path]:
-    """Makes the bundle of a run that started at some time."""
-    return lambda start: bundle_of(tmp_path, start)
+def bundle_of(folder: Path, start: str) -> Path:
+    """The bundle of such a run."""
+    return bundle.build(tree_of(folder, start))
 
 
 @pytest.fixture(scope="module")
@@ -56,21 +52,19 @@ def started(revision: Path) -> list[str]:
 
 
 @pytest.mark.nightly
-def test_a_report_holds_the_nights_that_were_published_before_it(
-    night: Callable[[str], Path], tmp_path: Path
-) -> None:
+def test_a_report_holds_the_nights_that_were_published_before_it(tmp_path: Path) -> None:
     times = [f"2026-11-{day}T07:00:00Z" for day in (20, 22, 21, 23)]
-    first, third, second, last = (publish.publish(night(time), tmp_path / "out") for time in times)
+    first, third, second, last = (
+        publish.publish(bundle_of(tmp_path, time), tmp_path / "out") for time in times
+    )
     assert (started(first), started(second)) == ([], times[:1])
     assert started(third) == times[:1]  # the 21st was published later
     assert started(last) == sorted(times[:3])
 
 
-def test_a_report_is_rebuilt_from_the_nights_in_its_bundle(
-    night: Callable[[str], Path], tmp_path: Path
-) -> None:
+def test_a_report_is_rebuilt_from_the_nights_in_its_bundle(tmp_path: Path) -> None:
     times = ("2026-11-20T07:00:00Z", "2026-11-21T07:00:00Z")
-    first, second = (publish.publish(night(time), tmp_path / "out") for time in times)
+    first, second = (publish.publish(bundle_of(tmp_path, time), tmp_path / "out") for time in times)
     for revision in (first, second):
         assert publish.verify(revision) == []
     bundle_data = data.read(second / "bundle")
@@ -83,10 +77,11 @@ def test_a_report_is_rebuilt_from_the_nights_in_its_bundle(
 
 
 @pytest.mark.nightly
-def test_the_same_run_is_published_once_whatever_came_between(
-    night: Callable[[str], Path], tmp_path: Path
-) -> None:
-    first, second = night("2026-11-20T07:00:00Z"), night("2026-11-21T07:00:00Z")
+def test_the_same_run_is_published_once_whatever_came_between(tmp_path: Path) -> None:
+    first, second = (
+        bundle_of(tmp_path, "2026-11-20T07:00:00Z"),
+        bundle_of(tmp_path, "2026-11-21T07:00:00Z"),
+    )
     revision = publish.publish(second, tmp_path)
     publish.publish(first, tmp_path)
     assert publish.publish(second, tmp_path) == revision
@@ -97,15 +92,13 @@ def test_the_same_run_is_published_once_whatever_came_between(
     assert facts["measurement"] == manifest.verify(second).measurement != facts["digest"]
     assert publish.publish(second, tmp_path) == correction
     assert publish.publish(correction / "bundle", tmp_path) == correction
-    third = publish.publish(night("2026-11-22T07:00:00Z"), tmp_path)
+    third = publish.publish(bundle_of(tmp_path, "2026-11-22T07:00:00Z"), tmp_path)
     assert started(third) == ["2026-11-20T07:00:00Z", "2026-11-21T07:00:00Z"]
 
 
 @pytest.mark.nightly
-def test_a_second_run_of_a_day_has_its_own_place(
-    night: Callable[[str], Path], tmp_path: Path
-) -> None:
-    runs = [night(f"2026-11-21T{hour}:00:00Z") for hour in ("07", "13", "19")]
+def test_a_second_run_of_a_day_has_its_own_place(tmp_path: Path) -> None:
+    runs = [bundle_of(tmp_path, f"2026-11-21T{hour}:00:00Z") for hour in ("07", "13", "19")]
     revisions = [publish.publish(run, tmp_path) for run in runs]
     site = tmp_path / "synthetic" / "local"
     names = ["2026-11-21", "2026-11-21.2", "2026-11-21.3"]
@@ -118,10 +111,8 @@ def test_a_second_run_of_a_day_has_its_own_place(
         publish.publish(runs[2], tmp_path, Correction("r2", "wrong axis"))
 
 
-def test_a_tree_where_a_second_run_is_r2_stays_as_it_is(
-    night: Callable[[str], Path], tmp_path: Path
-) -> None:
-    runs = [night(f"2026-11-21T{hour}:00:00Z") for hour in ("07", "13")]
+def test_a_tree_where_a_second_run_is_r2_stays_as_it_is(tmp_path: Path) -> None:
+    runs = [bundle_of(tmp_path, f"2026-11-21T{hour}:00:00Z") for hour in ("07", "13")]
     first, second = (publish.publish(run, tmp_path) for run in runs)
     old_revision = first.with_name("r2")
     second.rename(old_revision)
@@ -133,10 +124,8 @@ def test_a_tree_where_a_second_run_is_r2_stays_as_it_is(
 
 
 @pytest.mark.nightly
-def test_two_processes_publish_two_runs_of_a_day_at_once(
-    night: Callable[[str], Path], tmp_path: Path
-) -> None:
-    runs = [night(f"2026-11-21T{hour}:00:00Z") for hour in ("07", "13")]
+def test_processes_collect_two_runs_of_a_day_at_once_and_publish_each_once(tmp_path: Path) -> None:
+    runs = [tree_of(tmp_path, f"2026-11-21T{hour}:00:00Z") for hour in ("07", "13")]
     code = "from roundtrip.cli import main; main()"
     command = [sys.executable, "-c", code, "report", "--output", str(tmp_path / "o")]
     environment = {"PYTHONPATH": ":".join(sys.path)}
@@ -150,13 +139,16 @@ def test_two_processes_publish_two_runs_of_a_day_at_once(
     site = tmp_path / "o" / "synthetic" / "local"
     names = ("2026-11-21", "2026-11-21.2")
     assert pages == {f"report: {site / name / 'r1' / 'report.html'}" for name in names}
+    assert len(list(site.glob("2026-11-21*/*"))) == 2
 
 
-def test_a_left_out_revision_is_reported(night: Callable[[str], Path], tmp_path: Path) -> None:
-    first = publish.publish(night("2026-11-20T07:00:00Z"), tmp_path)
+def test_a_left_out_revision_is_reported(tmp_path: Path) -> None:
+    first = publish.publish(bundle_of(tmp_path, "2026-11-20T07:00:00Z"), tmp_path)
     (first / "bundle" / "cases.parquet").write_bytes(b"")
     messages: list[str] = []
-    second = publish.publish(night("2026-11-21T07:00:00Z"), tmp_path, tell=messages.append)
+    second = publish.publish(
+        bundle_of(tmp_path, "2026-11-21T07:00:00Z"), tmp_path, tell=messages.append
+    )
     assert started(second) == []
     assert messages == [
         f"{first}: bundle/manifest.json: cases.parquet is not the file that the manifest lists"

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
 from support.bundles import RECORDED
 
 from roundtrip.history import ledger
-from roundtrip.measure import bundle
 from roundtrip.report import publish, renderers, units
-from roundtrip.report.blocks import Report, Table, all_blocks
+from roundtrip.report.blocks import Table
 from roundtrip.report.build import build
 from roundtrip.report.data import read
 from roundtrip.report.pages import write
@@ -28,13 +25,6 @@ _LINK = re.compile(r"history\.html#series=([^\")]*)")
 _ENVIRONS = ("openmpi41-boost181", "mpich40-boost181")
 
 
-@pytest.fixture
-def revision(make_tree: Callable[..., Any], tmp_path: Path) -> Path:
-    """A published night of NetPIPE on two toolchains."""
-    tree = make_tree(launches=6, steady=True)
-    return publish.publish(bundle.build(tree.path), tmp_path / "reports")
-
-
 def written(revision: Path) -> set[str]:
     """The series that the history page beside a report has."""
     site = revision.parent.parent
@@ -45,10 +35,6 @@ def written(revision: Path) -> set[str]:
 
 def links(revision: Path, name: str) -> list[str]:
     return _LINK.findall((revision / name).read_text(encoding="utf-8"))
-
-
-def tables(report: Report) -> list[Table]:
-    return [b for part in report.parts for b in all_blocks(part.blocks) if isinstance(b, Table)]
 
 
 def test_every_link_of_a_report_leads_to_a_series_that_is_there(revision: Path) -> None:
@@ -75,10 +61,14 @@ def test_ratios_and_figures_of_one_series_lead_to_it(tmp_path: Path) -> None:
         ("when every byte is read, and the ratio of a region", 2),
         ("What leaving the disturbed launches out would change", 3),
     ):
-        rows = [row for table in tables(report) if words in table.caption for row in table.rows]
+        rows = [
+            row for table in report.tables.values() if words in table.caption for row in table.rows
+        ]
         numbers = [cell for row in rows for cell in row[first:] if cell.text[:1].isdigit()]
         assert numbers and all(map(report.link, numbers)), words
-    (noise,) = [one for one in tables(report) if one.caption.startswith("Noise in a launch")]
+    (noise,) = [
+        one for one in report.tables.values() if one.caption.startswith("Noise in a launch")
+    ]
     assert all(report.link(row[2]) for row in noise.rows)
 
 
@@ -88,7 +78,7 @@ def test_a_number_is_the_value_of_the_series_that_it_leads_to(revision: Path) ->
     nights = ledger.read_ledger(reports, "synthetic", "local").nights
     series_by_key = {series.key: series for series in split_series(nights)}
     report = build(read(revision / "bundle"))
-    (latency,) = [table for table in tables(report) if table.caption.startswith("Latency")]
+    (latency,) = [table for table in report.tables.values() if table.caption.startswith("Latency")]
     calm_rows = [row for row in latency.rows if row[2].origin]
     assert len(calm_rows) == 10
     for row in calm_rows:

@@ -100,9 +100,7 @@ def test_a_correction_is_not_published_without_what_it_corrects(
 
 
 def test_a_second_night_of_a_date_has_a_folder_of_its_own(revision: Path, tmp_path: Path) -> None:
-    tree = Tree(tmp_path / "late", launches=2, sizes=[1, 64], samples=2, seed=2).write()
-    state = tree.path / "state.json"
-    state.write_text(json.dumps({**json.loads(state.read_text()), "started": LATE}))
+    tree = Tree(tmp_path / "late", 2, sizes=[1, 64], samples=2, seed=2, started=LATE).write()
     late_revision = publish.publish(bundle.build(tree.path), tmp_path / "elsewhere")
     destination = tmp_path / "public"
     assert run(revision, late_revision, "--to", destination)[0] == 0
@@ -180,10 +178,17 @@ def test_processes_at_the_same_time_publish_one(revision: Path, tmp_path: Path) 
         assert sorted(pool.map(one, range(3))) == ["False", "True", "True"]
 
 
-@pytest.mark.parametrize("place", ["none", "empty"])
-def test_what_is_no_report_is_status_2(tmp_path: Path, place: str) -> None:
+@pytest.mark.parametrize(
+    ("place", "why"),
+    [
+        ("none", "neither a published report nor a folder of some"),
+        ("empty", "neither a published report nor a folder of some"),
+        ("circle", "its symbolic links lead in a circle"),
+    ],
+)
+def test_what_is_no_report_is_status_2(tmp_path: Path, place: str, why: str) -> None:
     (tmp_path / "empty").mkdir()
-    why = "neither a published report nor a folder of some"
+    (tmp_path / "circle").symlink_to("circle")
     error = f"{tmp_path / place}: {why}"
     assert run(tmp_path / place, "--to", tmp_path / "public") == (2, [], [error])
     assert not (tmp_path / "public").exists()
@@ -218,9 +223,3 @@ def test_no_name_of_the_machine_its_user_its_folders_or_key_is_published(
         if text.encode() in content
     ]
     assert HOST in json.dumps([str(text) for _, text in texts(tmp_path / "run")])
-
-
-def test_links_that_lead_in_a_circle_fail(tmp_path: Path) -> None:
-    (tmp_path / "circle").symlink_to("circle")
-    error = f"{tmp_path}/circle: its symbolic links lead in a circle"
-    assert run(tmp_path / "circle", "--to", tmp_path / "public") == (2, [], [error])

@@ -13,7 +13,7 @@ import pytest
 
 from roundtrip.measure import bundle
 from roundtrip.measure.columns import setting_rows
-from roundtrip.report import data, labels, renderers, units
+from roundtrip.report import data, labels, renderers
 from roundtrip.report.blocks import Column, Figure, Gallery, Part, Report, Table, text_cells
 from roundtrip.report.build import build
 from roundtrip.report.pages import series
@@ -129,20 +129,6 @@ def test_only_a_launch_that_never_came_back_makes_a_report_incomplete(
     assert "1 attempt at a launch" in text
     assert f"2 of {expected} launches completed" in text
     assert ("No: 2 of 3 completed; none was disturbed." in text.replace("*", "")) == is_missing
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [(0.0, "0"), (0.012345, "0.0123"), (1.0, "1.00"), (12345.6, "12\u202f346"), (-2.5, "-2.50")],
-)
-def test_three_digits(value: float, text: str) -> None:
-    assert units.number(value) == text
-    assert units.number(float("nan")) == units.number(float("inf")) == units.NO_VALUE
-
-
-def test_fractions() -> None:
-    assert units.printable(units.percent(0.05)) == "5 %"
-    assert units.printable(units.percent(1.0)) == "100 %"
 
 
 @pytest.mark.parametrize(

@@ -18,20 +18,13 @@ from roundtrip.report.sections import launches
 ENVIRON = "openmpi41-boost181"
 
 
-def quiet(tree: Any) -> None:
-    """No launch of the tree was disturbed."""
-    for file in tree.path.rglob("run.json"):
-        run = json.loads(file.read_text())
-        file.write_text(json.dumps({**run, "disturbance": {}}))
-
-
 def words(bundle_data: Data) -> list[str]:
     return [plain_text(answer.text) for answer in launches.answers(bundle_data)]
 
 
 def test_each_fault_has_a_line_and_health_has_one(make_tree: Callable[..., Any]) -> None:
     tree = make_tree(launches=6, environs=(ENVIRON,))
-    quiet(tree)
+    tree.amend("run.json", disturbance={})
     (answer,) = launches.answers(read_tree(tree))
     assert plain_text(answer.text) == "Yes, all 6 completed; none was disturbed."
     assert answer.tone == "good"
@@ -44,7 +37,7 @@ def test_each_fault_has_a_line_and_health_has_one(make_tree: Callable[..., Any])
 
 def test_a_partial_launch_is_counted_apart(make_tree: Callable[..., Any]) -> None:
     tree = make_tree(launches=6, environs=(ENVIRON,))
-    quiet(tree)
+    tree.amend("run.json", disturbance={})
     file = tree.folder(6, ENVIRON) / "run.json"
     run = json.loads(file.read_text())
     file.write_text(json.dumps({**run, "coverage": {"measured": 4, "wanted": 20}}))

@@ -43,11 +43,9 @@ def master(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def tree(folder: Path, seed: int) -> Path:
-    run = Tree(folder, launches=2, sizes=[1, 64], samples=2, seed=seed, environs=(ENVIRON,)).write()
-    state = json.loads((folder / "state.json").read_text())
-    state["started"] = f"2026-11-2{seed}T07:00:00Z"
-    (folder / "state.json").write_text(json.dumps(state))
-    return run.path
+    settings: dict[str, Any] = {"launches": 2, "sizes": [1, 64], "samples": 2, "seed": seed}
+    settings |= {"environs": (ENVIRON,), "started": f"2026-11-2{seed}T07:00:00Z"}
+    return Tree(folder, **settings).write().path
 
 
 @pytest.fixture

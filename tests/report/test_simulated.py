@@ -112,11 +112,10 @@ def _change_a_digit(file: Path) -> None:
     file.with_name("run.json").write_text(json.dumps(run))
 
 
-def test_what_ran_once_is_not_called_proved(make_tree: Maker) -> None:
+def test_what_ran_once_is_not_called_proved_and_what_was_measured_not_simulated(
+    make_tree: Maker,
+) -> None:
     tree = make_tree(launches=1)
+    assert labels.notice_of_simulated(read_tree(tree)) is None
     simulate(tree.path)
     assert "identical" not in str(labels.notice_of_simulated(read_tree(tree)))
-
-
-def test_nothing_is_said_of_measured_launches(make_tree: Maker) -> None:
-    assert labels.notice_of_simulated(read_tree(make_tree(launches=1))) is None

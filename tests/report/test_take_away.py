@@ -5,21 +5,17 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 from xml.etree import ElementTree
 
 import pytest
 from support.browser import CHROMIUM, WHY_SKIPPED, browser
 
-from roundtrip.measure import bundle
 from roundtrip.report import painter, pdf, plain_tables, publish, renderers
 from roundtrip.report.blocks import Answer, Cell, Column, Figure, Part, Report, Table, answer
 from roundtrip.report.plot import Curve, Plot, Scale, View
 from roundtrip.report.units import Quantity, Unit
 
-ENVIRON = "openmpi41-boost181"
 SIZES = Scale("Message size", Unit.BYTES, 1, 1 << 20, True)
 RATES = Scale("Bandwidth", Unit.MB_S, 0.1, 1000, True)
 #: Width and height of paper in inches.
@@ -29,12 +25,6 @@ CUT = (
     "[...document.querySelectorAll('.plot-title span')]"
     ".filter(one => one.scrollWidth > one.clientWidth).map(one => one.textContent)"
 )
-
-
-@pytest.fixture
-def revision(make_tree: Callable[..., Any], tmp_path: Path) -> Path:
-    tree = make_tree(launches=6, environs=(ENVIRON,))
-    return publish.publish(bundle.build(tree.path), tmp_path / "reports")
 
 
 def drawing(name: str, *names: str) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -63,11 +62,6 @@ def rows(part: Part) -> dict[str, list[str]]:
 def refusals(part: Part) -> str:
     items = [block for block in part.blocks if isinstance(block, Items)]
     return " ".join(str(word) for item in items for text in item.items for word in text)
-
-
-def change(tree: Any, environ: str, **changes: Any) -> None:
-    for file in Path(tree.path).glob(f"rounds/*/output/*/*/{environ}/*/run.json"):
-        file.write_text(json.dumps({**json.loads(file.read_text()), **changes}))
 
 
 def move(tree: Any, environ: str, by: int) -> None:
@@ -158,13 +152,13 @@ def test_the_rounds_are_those_of_the_campaign_not_the_sessions(tree: Any) -> Non
 
 
 def test_boost_against_boost_compares_what_depends_on_boost(tree: Any) -> None:
-    change(tree, MPICH, boost="1.74.0")
+    tree.amend(f"{MPICH}/*/run.json", boost="1.74.0")
     _, verdicts = judged(tree)
     assert quantities(verdicts) == {"Boost.MPI, ping-pong", "Boost.MPI (Serialized), ping-pong"}
 
 
 def test_mpi_against_mpi_compares_raw_mpi(tree: Any) -> None:
-    change(tree, MPICH, mpi={"library": "MPICH 4.0.2"})
+    tree.amend(f"{MPICH}/*/run.json", mpi={"library": "MPICH 4.0.2"})
     _, verdicts = judged(tree)
     assert quantities(verdicts) == {"MPI, ping-pong"}
 
@@ -172,8 +166,8 @@ def test_mpi_against_mpi_compares_raw_mpi(tree: Any) -> None:
 def test_toolchains_with_another_between_them_are_not_compared(make_tree: Maker) -> None:
     """Of MPI x Boost: each with its neighbours, none across."""
     tree = make_tree(launches=6, steady=True, environs=(OPENMPI, MPICH, THIRD))
-    change(tree, MPICH, mpi={"library": "MPICH 4.0.2"})
-    change(tree, THIRD, mpi={"library": "MPICH 4.0.2"}, boost="1.74.0")
+    tree.amend(f"{MPICH}/*/run.json", mpi={"library": "MPICH 4.0.2"})
+    tree.amend(f"{THIRD}/*/run.json", mpi={"library": "MPICH 4.0.2"}, boost="1.74.0")
     _, verdicts = judged(tree)
     assert pairs(verdicts) == {(MPICH, OPENMPI), (MPICH, THIRD)}
 
@@ -199,9 +193,7 @@ def test_emulated_values_say_so_in_every_row(make_tree: Maker) -> None:
 
 
 def test_builds_called_alike_go_by_their_environments(tree: Any) -> None:
-    for file in Path(tree.path).rglob("case.json"):
-        case = json.loads(file.read_text())
-        file.write_text(json.dumps({**case, "extras": {"toolchain": "My MPI"}}))
+    tree.amend("case.json", extras={"toolchain": "My MPI"})
     part, _ = judged(tree)
     (answer,) = part.panel_answers
     title = f"My MPI ({MPICH}) against My MPI ({OPENMPI}): "

@@ -11,6 +11,11 @@ from roundtrip.report.blocks import Cell, Column, Table
 from roundtrip.report.units import Level, Quantity, Unit
 from roundtrip.stats.summaries import Interval, median_interval
 
+THREE_DIGITS = (
+    *((0.0, "0"), (0.012345, "0.0123"), (1.0, "1.00"), (-2.5, "\N{MINUS SIGN}2.50")),
+    *((float("nan"), units.NO_VALUE), (float("inf"), units.NO_VALUE)),
+)
+
 
 @pytest.mark.parametrize(
     ("size_bytes", "text"),
@@ -47,6 +52,9 @@ def test_a_size_is_in_the_largest_unit_that_divides_it(size_bytes: int, text: st
         (units.count(12345), "12345"),
         (units.byte_size(65_536), "64 KiB"),
         (units.percentage(0.125), "12 %"),
+        (units.percentage(0.05), "5 %"),
+        (units.percentage(1.0), "100 %"),
+        *((units.pure_number(value), text) for value, text in THREE_DIGITS),
     ],
 )
 def test_a_quantity_prints_itself(quantity: Quantity, text: str) -> None:

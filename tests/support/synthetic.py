@@ -44,6 +44,7 @@ class Tree:
     environs: tuple[str, ...] = ("openmpi41-boost181", "mpich40-boost181")
     mode: str = "pingpong"
     steady: bool = False  # no launch sees 2.5 times the latency
+    started: str = "2026-11-21T07:00:00Z"
     extras: dict[str, Any] = field(default_factory=dict)
     expected: list[dict[str, Any]] = field(default_factory=list)
     skipped: list[dict[str, str]] = field(default_factory=list)
@@ -241,13 +242,18 @@ class Tree:
         self.report(number, [*other_tests, self.entry(number, environ, "fail", **changes)])
         return stage
 
+    def amend(self, pattern: str, **facts: Any) -> None:
+        """Change facts in every JSON file that `pattern` matches, in any folder."""
+        for file in self.path.rglob(pattern):
+            file.write_text(json.dumps({**json.loads(file.read_text()), **facts}))
+
     def environment(self) -> None:
         """state.json, campaign.toml and env/."""
         state = {
             "schema": 1,
             "campaign": "synthetic",
             "site": "local",
-            "started": "2026-11-21T07:00:00Z",
+            "started": self.started,
             "git": {"commit": "0123456789abcdef0123456789abcdef01234567", "dirty": False},
             "repeats": self.launches,
             "expected": self.expected,
