@@ -1,8 +1,7 @@
-"""Published nights, the command line and a browser as fixtures."""
+"""Published nights and a browser as fixtures."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,6 @@ import pytest
 from support.browser import Browser, browser
 from support.published_nights import Nights
 
-from roundtrip import cli
 from roundtrip.measure import bundle
 from roundtrip.report import publish
 
@@ -32,22 +30,6 @@ def night(make_tree: Callable[..., Any], reports: Path) -> Nights:
 def revision(make_tree: Callable[..., Any], reports: Path) -> Path:
     """A published night of NetPIPE on two toolchains."""
     return publish.publish(bundle.build(make_tree(launches=6, steady=True).path), reports)
-
-
-@pytest.fixture
-def roundtrip(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Callable[..., tuple[int, str, str]]:
-    """The command line in this process: status, standard output and standard error."""
-
-    def run(*arguments: str | Path) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["roundtrip", *map(str, arguments)])
-        monkeypatch.setenv("COLUMNS", "1000")
-        with pytest.raises(SystemExit) as exit_info:
-            cli.main()
-        return int(exit_info.value.code or 0), *capsys.readouterr()
-
-    return run
 
 
 @pytest.fixture(scope="module")

@@ -12,10 +12,9 @@ from typing import Any
 
 import pytest
 from support import published_nights
-from typer.testing import CliRunner
+from support.command import roundtrip
 
 from roundtrip import paths
-from roundtrip.cli import app
 from roundtrip.errors import UserError
 from roundtrip.measure import manifest
 from roundtrip.report import publish
@@ -166,9 +165,8 @@ def test_an_empty_folder_has_an_index_that_says_so(reports: Path) -> None:
 def test_a_report_is_published_with_its_pages_and_verifies_beside_them(
     make_tree: Callable[..., Any], reports: Path
 ) -> None:
-    tree = make_tree(launches=6)
-    result = CliRunner().invoke(app, ["report", str(tree.path), "--output", str(reports)])
-    assert result.exit_code == 0, result.output
+    done = roundtrip("report", make_tree(launches=6).path, "--output", reports)
+    assert done.returncode == 0, done
     revision = next(reports.glob(f"{SITE}/*/r1"))
     index, page = reports / "index.html", reports / SITE / "history.html"
     assert links(index) == {page, revision / "report.html"}
@@ -181,11 +179,8 @@ def test_what_was_imported_has_its_pages_too(
 ) -> None:
     monkeypatch.setenv("ROUNDTRIP_REPORTS", str(reports))
     logs = Path(__file__).parents[1] / "data" / "reframe" / "4.10.4-default"
-    result = CliRunner().invoke(
-        app,
-        ["import", str(logs), "--site", "local", "--higher-is-better", "wid*", "--campaign", "old"],
-    )
-    assert result.exit_code == 0, result.output
+    options = ["--site", "local", "--higher-is-better", "wid*", "--campaign", "old"]
+    assert roundtrip("import", logs, *options).returncode == 0
     page = reports / "old" / "local" / "history.html"
     assert links(reports / "index.html") == {page}
     assert page.read_text().count("<tr data-key=") > 0
@@ -200,13 +195,13 @@ def test_pages_that_cannot_be_written_are_a_warning_and_no_loss(
     monkeypatch.setattr(write, "write_pages", fail)
     tree, public = make_tree(launches=6), reports.with_name("public")
     for folder, arguments in (
-        (reports, ["report", str(tree.path), "--output", str(reports)]),
-        (public, ["publish", str(reports), "--to", str(public)]),
+        (reports, ["report", tree.path, "--output", reports]),
+        (public, ["publish", reports, "--to", public]),
     ):
-        result = CliRunner().invoke(app, arguments)
-        assert result.exit_code == 0, result.output
-        assert "warning: index and history pages: ZeroDivisionError: a bug" in result.stderr
-        assert "index: " not in result.stdout
+        status, output, errors = roundtrip(*arguments)
+        assert status == 0, errors
+        assert "warning: index and history pages: ZeroDivisionError: a bug" in errors
+        assert "index: " not in output
         assert next(folder.glob(f"{SITE}/*/r1/report.html")).is_file()
 
 

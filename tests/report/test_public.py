@@ -16,10 +16,9 @@ from typing import Any
 
 import polars as pl
 import pytest
+from support.command import roundtrip
 from support.synthetic import Tree
-from typer.testing import CliRunner
 
-from roundtrip.cli import app
 from roundtrip.errors import UserError
 from roundtrip.history.imports import Options, bring
 from roundtrip.measure import bundle, manifest, pseudonyms, signature
@@ -62,12 +61,8 @@ def forged(revision: Path, **facts: Any) -> Path:
 
 def run(*arguments: object) -> tuple[int, list[str], list[str]]:
     """Exit status, and the lines of standard output and of standard error."""
-    result = CliRunner().invoke(app, ["publish", *map(str, arguments)], standalone_mode=False)
-    if isinstance(result.exception, UserError):
-        return 2, result.stdout.splitlines(), [str(result.exception)]
-    if result.exception:
-        raise result.exception
-    return int(result.return_value or 0), result.stdout.splitlines(), result.stderr.splitlines()
+    done = roundtrip("publish", *arguments)
+    return done.returncode, done.stdout.splitlines(), done.stderr.splitlines()
 
 
 def test_a_report_is_copied_once_with_an_index(revision: Path, tmp_path: Path) -> None:
@@ -189,7 +184,7 @@ def test_processes_at_the_same_time_publish_one(revision: Path, tmp_path: Path) 
 def test_what_is_no_report_is_status_2(tmp_path: Path, place: str, why: str) -> None:
     (tmp_path / "empty").mkdir()
     (tmp_path / "circle").symlink_to("circle")
-    error = f"{tmp_path / place}: {why}"
+    error = f"roundtrip: {tmp_path / place}: {why}"
     assert run(tmp_path / place, "--to", tmp_path / "public") == (2, [], [error])
     assert not (tmp_path / "public").exists()
 

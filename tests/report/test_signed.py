@@ -14,12 +14,11 @@ from typing import Any
 
 import polars as pl
 import pytest
+from support.command import roundtrip
 from support.nights import CAMPAIGN, ENVIRON, SITE, Nights
 from support.synthetic import Tree
-from typer.testing import CliRunner
 
 from roundtrip import paths
-from roundtrip.cli import app
 from roundtrip.errors import UserError
 from roundtrip.history import cache, ledger, published
 from roundtrip.measure import bundle, manifest, signature
@@ -312,12 +311,10 @@ def test_the_key_of_a_variable_is_taken_or_missed(
 def test_a_preview_names_each_field_and_what_is_new(reports: Path, tmp_path: Path) -> None:
     destination = tmp_path / "public"
     public.copy(night(reports, 1), destination)
-    command = ["publish", str(night(reports, 2)), "--to", str(destination), "--preview"]
-    result = CliRunner().invoke(app, command)
-    assert result.exit_code == 0, result.output
-    lines = result.stdout.splitlines()
-    assert re.fullmatch(r"\S+: \d+ fields, \d+ new, \d+ with new values", lines[0])
-    text = result.stdout
+    command = ["publish", night(reports, 2), "--to", destination, "--preview"]
+    status, text, _ = roundtrip(*command)
+    assert status == 0, text
+    assert re.match(r"\S+: \d+ fields, \d+ new, \d+ with new values\n", text)
     assert "\n  new      manifest.json before digest = " in text
     assert "\n  changed  manifest.json started = 2026-11-22T07" in text
     assert " cases.parquet boost = 1.81.0\n" in text
@@ -326,5 +323,5 @@ def test_a_preview_names_each_field_and_what_is_new(reports: Path, tmp_path: Pat
     assert {"env/host.json cpu model", "samples.parquet value", "campaign.toml launches"} <= names
     page = night(reports, 2) / "report.html"
     page.write_text("")
-    result = CliRunner().invoke(app, command)
-    assert result.exit_code == 1 and "would be refused: " in result.stderr
+    status, _, errors = roundtrip(*command)
+    assert status == 1 and "would be refused: " in errors
