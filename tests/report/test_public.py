@@ -17,6 +17,7 @@ from typing import Any
 import polars as pl
 import pytest
 from support.command import roundtrip
+from support.published_nights import redone
 from support.synthetic import Tree
 
 from roundtrip.errors import UserError
@@ -24,7 +25,6 @@ from roundtrip.history.imports import Options, bring
 from roundtrip.measure import bundle, manifest, pseudonyms, signature
 from roundtrip.report import public, publish
 from roundtrip.report.build import Correction
-from roundtrip.report.publish import contents, facts_text
 
 DATA = Path(__file__).parents[1] / "data" / "reframe" / "4.10.4-multiline"
 HOST, LATE = "thunderbolt", "2026-11-21T22:00:00Z"
@@ -48,15 +48,9 @@ def revision(master: Path, tmp_path: Path) -> Path:
 
 def forged(revision: Path, **facts: Any) -> Path:
     """The same revision of a bundle with other facts, as if it had been published so."""
-    manifest_file = revision / "bundle" / manifest.FILE_NAME
-    old_facts = json.loads(manifest_file.read_text())
-    bundle_facts = {key: value for key, value in old_facts.items() if key != "files"}
-    forged_manifest = manifest.write(revision / "bundle", {**bundle_facts, **facts})
-    report = {"schema": 1, "digest": forged_manifest.digest, "supersedes": None, "reason": None}
-    (revision / "report.json").unlink()
-    report["files"] = contents(revision)
-    (revision / "report.json").write_text(facts_text(report))
-    return revision
+    old_facts = json.loads((revision / "bundle" / manifest.FILE_NAME).read_text())
+    manifest.write(revision / "bundle", {**old_facts, **facts})
+    return redone(revision)
 
 
 def run(*arguments: object) -> tuple[int, list[str], list[str]]:

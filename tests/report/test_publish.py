@@ -7,20 +7,16 @@ import json
 import os
 import re
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import polars as pl
 import pytest
-from support.bundles import rewritten
 from support.command import roundtrip
 
 from roundtrip.errors import UserError
 from roundtrip.measure import bundle
-from roundtrip.report import data, publish
+from roundtrip.report import publish
 from roundtrip.report.build import Correction
 
 ENVIRON = "openmpi41-boost181"
@@ -123,29 +119,6 @@ def test_a_revision_from_before_the_digests_of_its_files(tree: Any, tmp_path: Pa
     (revision / "report.json").write_text(json.dumps(facts, indent=1, sort_keys=True) + "\n")
     assert publish.verify(revision) == []
     assert publish.publish(bundle_path, tmp_path) == revision
-
-
-@pytest.mark.nightly
-def test_many_processes_at_once_collect_and_publish_one_revision(tree: Any, tmp_path: Path) -> None:
-    command = [sys.executable, "-c", "from roundtrip.cli import main; main()", "report"]
-    command += [str(tree.path), "--output", str(tmp_path / "o")]
-    environment = {"PYTHONPATH": ":".join(sys.path)}
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    processes = [subprocess.Popen(command, env=environment, text=True, **pipes) for _ in range(3)]
-    outputs = [process.communicate(timeout=600) for process in processes]
-    assert [process.returncode for process in processes] == [0, 0, 0], outputs
-    assert len({out.splitlines()[-1] for out, _ in outputs}) == 1
-    folder = tmp_path / "o" / "synthetic" / "local" / "2026-11-21"
-    assert [path.name for path in folder.iterdir()] == ["r1"]
-
-
-def test_other_columns_are_refused(tree: Any) -> None:
-    bundle_path = rewritten(bundle.build(tree.path), lambda frame: frame.drop("ranks"))
-    with pytest.raises(UserError, match="missing columns: ranks"):
-        data.read(bundle_path)
-    other_path = rewritten(bundle_path, lambda f: f.with_columns(ranks=pl.lit("")))
-    with pytest.raises(UserError, match="columns of other types"):
-        data.read(other_path)
 
 
 def test_a_tampered_bundle_is_not_published(tree: Any, tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ import polars as pl
 import pytest
 from support.command import roundtrip
 from support.nights import CAMPAIGN, ENVIRON, SITE, Nights
+from support.published_nights import redone
 from support.synthetic import Tree
 
 from roundtrip import paths
@@ -25,7 +26,7 @@ from roundtrip.measure import bundle, manifest, signature
 from roundtrip.report import public, publish
 from roundtrip.report.pages import write
 from roundtrip.report.pages.write import write_pages
-from roundtrip.report.publish import contents, facts_text, sha256
+from roundtrip.report.publish import sha256
 
 pytestmark = pytest.mark.skipif(
     not shutil.which(signature.KEYGEN), reason="no ssh-keygen: apt-get install openssh-client"
@@ -54,17 +55,6 @@ def reports(master: Path, tmp_path: Path) -> Path:
 
 def night(reports: Path, day: int) -> Path:
     return reports / "synthetic" / "local" / f"2026-11-2{day}" / "r1"
-
-
-def redone(revision: Path) -> Path:
-    """The revision with digests of its files, and of its bundle, as they are now."""
-    facts = json.loads((revision / "report.json").read_text())
-    (revision / "report.json").unlink()
-    facts["digest"] = sha256((revision / "bundle" / "manifest.json").read_bytes())
-    facts.pop("measurement", None)
-    facts["files"] = contents(revision)
-    (revision / "report.json").write_text(facts_text(facts))
-    return revision
 
 
 def listed_anew(revision: Path, **changes: Any) -> Path:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from roundtrip.measure import bundle
-from roundtrip.report import publish
+from roundtrip.report.publish import contents, facts_text, sha256
 
 SITE = "synthetic/local"
 
@@ -27,7 +27,7 @@ class Nights:
         folder = self._reports / SITE / f"2026-11-{day:02d}"
         target = folder / f"r{1 + len(list(folder.glob('r*')))}"
         shutil.copytree(source, target / "bundle")
-        digest = publish.sha256((source / "manifest.json").read_bytes())
+        digest = sha256((source / "manifest.json").read_bytes())
         record = {"schema": 1, "digest": digest, "supersedes": None, "reason": None, **facts}
         (target / "report.json").write_text(json.dumps(record))
         (target / "report.html").write_text("<!doctype html>")
@@ -45,3 +45,14 @@ class Nights:
             host.write_text(json.dumps(record | {"cpu": {**record["cpu"], "model": processor}}))
         self._bundles[day] = bundle.build(tree.path)
         return self._bundles[day]
+
+
+def redone(revision: Path) -> Path:
+    """The revision with digests of its files, and of its bundle, as they are now."""
+    facts = json.loads((revision / "report.json").read_text())
+    (revision / "report.json").unlink()
+    facts["digest"] = sha256((revision / "bundle" / "manifest.json").read_bytes())
+    facts.pop("measurement", None)
+    facts["files"] = contents(revision)
+    (revision / "report.json").write_text(facts_text(facts))
+    return revision
