@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -13,6 +14,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from support.git import git
 from support.measured import Measured, bundle
 from typer.testing import CliRunner
 
@@ -32,17 +34,14 @@ TOOLCHAIN = "openmpi41-boost181"
 @pytest.fixture
 def clone(tmp_path: Path) -> Path:
     """This checkout as it stands, with all of it committed."""
-    listing = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"]
-    files = subprocess.run(listing, cwd=CHECKOUT, capture_output=True, check=True).stdout
     place = tmp_path / "clone"
-    for name in files.decode().split("\0"):
-        if name and (CHECKOUT / name).is_file():
+    listing = git(CHECKOUT, "ls-files", "--cached", "--others", "--exclude-standard", "-z")
+    for name in filter(None, listing.split("\0")):
+        if (CHECKOUT / name).is_file():
             (place / name).parent.mkdir(parents=True, exist_ok=True)
-            (place / name).write_bytes((CHECKOUT / name).read_bytes())
-            (place / name).chmod((CHECKOUT / name).stat().st_mode)
-    identity = ["-c", "user.name=test", "-c", "user.email=test@example.org"]
-    for command in (["init", "-q"], ["add", "-A"], [*identity, "commit", "-q", "-m", "all"]):
-        subprocess.run(["git", *command], cwd=place, check=True)
+            shutil.copy(CHECKOUT / name, place / name)
+    for command in (["init", "-q"], ["add", "-A"], ["commit", "-q", "-m", "all"]):
+        git(place, *command)
     return place
 
 
