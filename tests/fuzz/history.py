@@ -7,7 +7,7 @@ from datetime import datetime
 from functools import cache
 from pathlib import Path
 
-from support.nights import CAMPAIGN, SITE, Nights
+from support.nights import CAMPAIGN, SITE, Nights, started
 
 from roundtrip.history import ledger
 from roundtrip.history.annotations import Annotation
@@ -38,7 +38,7 @@ def bundle() -> Path:
     )
     newest_bundle = writer.write(_NIGHTS)[-1] / "bundle"
     annotations = [
-        Annotation.model_validate({"from": datetime.fromisoformat(writer.started(night)), **fields})
+        Annotation.model_validate({"from": datetime.fromisoformat(started(night)), **fields})
         for night, fields in (
             (_NIGHTS // 2, {"text": "a new kernel"}),
             (0, {"text": "as bought", "kind": "accepted"}),

@@ -25,8 +25,8 @@ def named(frame: pl.DataFrame) -> tuple[object, ...]:
     return frame.select(SERIES.keys()).row(0)
 
 
-def one(number: int, series: int = 10) -> pl.DataFrame:
-    frame = years.make(series, 90).nights
+def one(number: int) -> pl.DataFrame:
+    frame = years.make(10, 90).nights
     names = frame.select(SERIES.keys()).unique(maintain_order=True).row(number)
     conditions = [pl.col(name).eq_missing(value) for name, value in zip(SERIES, names, strict=True)]
     return frame.filter(conditions)

@@ -13,7 +13,7 @@ from typing import Any
 import polars as pl
 import pytest
 from support.bundles import RECORDED
-from support.nights import CAMPAIGN, ENVIRON, NODE, SITE, Nights, published, redigested
+from support.nights import CAMPAIGN, ENVIRON, NODE, SITE, Nights, published, redigested, started
 
 from roundtrip.errors import UserError
 from roundtrip.history import cache, ledger
@@ -63,12 +63,12 @@ def test_two_runs_of_a_day_are_two_nights(tmp_path: Path) -> None:
 def test_a_correction_counts_and_what_it_corrects_does_not(tmp_path: Path) -> None:
     writer = Nights(tmp_path, series=2)
     (first, _) = writer.write(2)
-    wrong_rows = read(tmp_path).nights.filter(pl.col("night") == writer.started(0))
+    wrong_rows = read(tmp_path).nights.filter(pl.col("night") == started(0))
     facts = json.loads((first / "bundle" / "manifest.json").read_text())
     bundle_facts = {name: value for name, value in facts.items() if name != "files"}
     published(first.parent, lambda folder: writer.bundle(folder, 5, bundle_facts), supersedes="r1")
     site_ledger = read(tmp_path)
-    right_rows = site_ledger.nights.filter(pl.col("night") == writer.started(0))
+    right_rows = site_ledger.nights.filter(pl.col("night") == started(0))
     assert right_rows.height == 2 and not set(right_rows["median"]) & set(wrong_rows["median"])
     assert dates(site_ledger) == ["2026-01-01", "2026-01-02"]
     assert site_ledger.warnings == ()
@@ -251,7 +251,7 @@ def test_one_night_more_is_read_and_no_other(
     )
     new_ledger = read(tmp_path)
     assert [path.parent.name for path in paths] == ["2026-01-04"]
-    assert new_ledger.nights.filter(pl.col("night") < writer.started(3)).equals(old_ledger.nights)
+    assert new_ledger.nights.filter(pl.col("night") < started(3)).equals(old_ledger.nights)
     cache_file = tmp_path / CAMPAIGN / SITE / cache.CACHE_FILE
     cache_file.unlink()
     assert read(tmp_path).nights.equals(new_ledger.nights)

@@ -71,9 +71,6 @@ class Nights:
         """Publish nights 0 to `count` - 1; their revisions."""
         return [self.night(number) for number in range(count)]
 
-    def started(self, number: int) -> str:
-        return started(number)
-
     def night(self, number: int, **changes: Any) -> Path:
         """Publish one night; `changes` are those of its manifest, the folder follows from them."""
         names = {"campaign": CAMPAIGN, "site": SITE, "started": started(number)}

@@ -1,11 +1,7 @@
-"""Published nights of a campaign over pairs of nodes: bundles as the collector writes them.
-
-As a program it writes a tree of reports to look at: ``python tests/support/pairs.py REPORTS``.
-"""
+"""Published nights of a campaign over pairs of nodes: bundles as the collector writes them."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -157,9 +153,3 @@ class Pairs:
 
 def _name(launch: tuple[int, int, tuple[int, ...]]) -> str:
     return f"{launch[1]:03d}/x/NetPIPE_{'_'.join(map(str, launch[2]))}"
-
-
-if __name__ == "__main__":
-    gone = {"node": pseudonym(16), "state": "drained", "reason": "bad cable"}
-    facts = {"nodes_not_measured": [gone]}
-    Pairs(Path(sys.argv[1]), slow={3: 100e-6}, lossy={9: 0.005}, alone=True, facts=facts).write(2)

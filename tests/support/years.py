@@ -1,16 +1,13 @@
 """A generator of histories: nights of many series with steps, drifts, spikes and slow nodes.
 
-Seeded.  The verdict on a series is known: it was planted, and no detector takes part.  As a program
-it writes a page to look at by hand: ``python tests/support/years.py FILE [SERIES [NIGHTS]]``.
+Seeded.  The verdict on a series is known: it was planted, and no detector takes part.
 """
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -138,8 +135,3 @@ def _history(truth: Planted, nights: int) -> SeriesHistory:
     return SeriesHistory(
         nights, incidents=incidents, newest_night=newest_night, detectable_step=0.031
     )
-
-
-if __name__ == "__main__":
-    sizes = [int(argument) for argument in sys.argv[2:]]
-    Path(sys.argv[1]).write_text(history.render(make(*sizes)), encoding="utf-8")

@@ -50,7 +50,6 @@ class Answer:
 
     @property
     def launches(self) -> int:
-        """The number of completed launches."""
         return sum(value is not None for value in self.values)
 
     def complete_values(self) -> list[float] | None:

@@ -75,12 +75,10 @@ class SideCase:
 
     @property
     def name(self) -> str:
-        """Check and parameters."""
         return f"{self.check}, {self.parameters}" if self.parameters else self.check
 
     @property
     def label(self) -> str:
-        """The case as text: check, parameters, place, toolchain and kind."""
         place = f"on {self.site}:{self.partition} with {self.toolchain}"
         return f"{self.name}, {place}" + (f", {self.kind}" if self.kind else "")
 

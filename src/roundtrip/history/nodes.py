@@ -271,7 +271,6 @@ class AbsentNode:
 
     @property
     def is_failed(self) -> bool:
-        """Whether the node had launches and all failed."""
         return self.state == FAILED
 
 

@@ -90,7 +90,6 @@ class CleanSeries:
 
     @property
     def nights(self) -> int:
-        """The number of nights."""
         return int(self.raw.size)
 
     def without(self, excursion: Excursion, level: float) -> CleanSeries:
