@@ -17,7 +17,7 @@ from roundtrip.sites.slurm import Partition
 from roundtrip.sites.software import check_files
 
 CLUSTER = Facts(
-    partitions=(Partition("batch", True, 64, 32, ()),),
+    partitions=(Partition("batch", True, 64, 32),),
     slurm="24.05.3",
     ports=(Port("mlx5_2", 1, True, "InfiniBand"),),
     interfaces=(("eno1", False), ("ibs2", True)),
@@ -25,12 +25,12 @@ CLUSTER = Facts(
     libraries=(Library("slurm", "24.05.3"), Library("ucx", "1.16.0"), Library("gcc", "13.2.0")),
 )
 ROCE = Facts(
-    partitions=(Partition("batch", True, 64, 32, ()),),
+    partitions=(Partition("batch", True, 64, 32),),
     ports=(Port("mlx5_bond_0", 1, True, "Ethernet"),),
     interfaces=(("eth2", False),),
 )
 ETHERNET = Facts(
-    partitions=(Partition("all", False, 4, 8, ()),),
+    partitions=(Partition("all", False, 4, 8),),
     interfaces=(("eno2", False),),
     libraries=(Library("ucx", "1.16.0"),),
 )
@@ -186,10 +186,10 @@ def test_pmix_has_the_series_of_slurms(
 def test_every_node_is_measured_once_and_each_kind_has_its_size(checkout: Path) -> None:
     """Slurm offers nodes under several names; `gpu` has nodes of its own."""
     partitions = (
-        Partition("debug", False, 2, 32, (), frozenset({"n1", "n2"})),
-        Partition("batch", True, 4, 32, (), frozenset({"n1", "n2", "n3", "n4"})),
-        Partition("gpu.new", False, 2, 64, (), frozenset({"g1", "g2"})),
-        Partition("login", False, 1, 8, (), frozenset({"l1"})),
+        Partition("debug", False, 2, 32, frozenset({"n1", "n2"})),
+        Partition("batch", True, 4, 32, frozenset({"n1", "n2", "n3", "n4"})),
+        Partition("gpu.new", False, 2, 64, frozenset({"g1", "g2"})),
+        Partition("login", False, 1, 8, frozenset({"l1"})),
     )
     new.write_site("mine", replace(TCP, partitions=partitions), checkout)
     site_partitions = {item["name"]: item for item in rendered(checkout)}

@@ -55,7 +55,6 @@ class Lock:
     """A lock file: its roots in order, and its concrete specs by hash."""
 
     file: Path
-    spack: str
     roots: tuple[Root, ...]
     specs: dict[str, Concrete]
 
@@ -115,14 +114,13 @@ def read(file: Path) -> Lock:
             for hash_, entry in content["concrete_specs"].items()
         }
         roots = tuple(Root(root["spec"], _hash(root["hash"])) for root in content["roots"])
-        spack = str(content.get("spack", {}).get("version", "unknown"))
     except (KeyError, TypeError, AttributeError) as error:
         raise UserError(f"not a Spack lock file ({type(error).__name__}: {error})", file) from None
     hashes = set(specs)
     references = {r.hash for r in roots} | {d[1] for s in specs.values() for d in s.dependencies}
     for reference in sorted(references - hashes):
         raise UserError(f"truncated: it refers to {reference[:7]!a} and does not hold it", file)
-    return Lock(file, spack, roots, specs)
+    return Lock(file, roots, specs)
 
 
 def _hash(value: object) -> str:

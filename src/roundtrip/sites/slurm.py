@@ -46,7 +46,6 @@ class Partition:
     default: bool
     nodes: int
     cores: int
-    features: tuple[str, ...]
     hosts: frozenset[str] = frozenset()
     sockets: int = 0
 
@@ -205,15 +204,13 @@ def parse_sinfo(text: str) -> tuple[Partition, ...]:
     `cores` and `sockets` are the minimum over the nodes.
     """
     partitions: dict[str, Partition] = {}
-    for mark, nodes, sockets, cores, features, names in _sinfo_lines(text):
+    for mark, nodes, sockets, cores, _, names in _sinfo_lines(text):
         name, hosts = mark.rstrip("*"), frozenset(expand_hosts(names))
         if partition := partitions.get(name):
             nodes, hosts = nodes + partition.nodes, hosts | partition.hosts
             cores, sockets = min(cores, partition.cores), min(sockets, partition.sockets)
-            features = (*features, *partition.features)
-        features = tuple(sorted(set(features)))
         is_default = mark.endswith("*")
-        partitions[name] = Partition(name, is_default, nodes, cores, features, hosts, sockets)
+        partitions[name] = Partition(name, is_default, nodes, cores, hosts, sockets)
     return tuple(partitions.values())
 
 
