@@ -183,7 +183,9 @@ def interval_table(
 
     def cell(panel: Panel, arm: str, size: int) -> Cell:
         interval = panels.interval_at(panels.intervals, panel, variant=arm, size_bytes=size)
-        series = panels.series(panel, size, variant=arm, phase="measure", metric=panels.metric)
+        series = panels.history_series_key(
+            panel, size, variant=arm, phase="measure", metric=panels.metric
+        )
         return value(interval, unit, scale, series=series, kind=panel.kind)
 
     rows: list[tuple[Cell, ...]] = []

@@ -147,7 +147,7 @@ def with_nodes(values: pl.DataFrame, launches: pl.DataFrame) -> pl.DataFrame:
     launch_rows = launches.filter(pl.col("launch").is_in(values["launch"].to_list()))
     has_partitions = launch_rows["partition"].n_unique() > 1
     rows = []
-    for row in panel.with_placement(launch_rows).rows(named=True):
+    for row in panel.with_placement_and_kind(launch_rows).rows(named=True):
         place = labels.PLACEMENTS.get(row["placement"], row["placement"])
         parts = (row["toolchain"], place, row["partition"] if has_partitions else "")
         nodes = len(set(row["hosts"] or ()))

@@ -89,7 +89,7 @@ class Panels(Generic[P]):
 
     def __init__(self, data: Data, study: str) -> None:
         self.level = Level(data.analysis.statistics.confidence_level)
-        self.launches = with_placement(data.study_launches(study))
+        self.launches = with_placement_and_kind(data.study_launches(study))
         self.points = data.points.filter(pl.col("study") == study)
         self.details = data.study_records(study)
         self.samples = data.samples.filter(pl.col("study") == study)
@@ -112,6 +112,7 @@ class Panels(Generic[P]):
 
     @cached_property
     def panels(self) -> tuple[P, ...]:
+        """All panels, each a toolchain in one setting, in the order in which they are shown."""
         panels = [self._panel(row) for row in self._panel_rows().iter_rows(named=True)]
         return tuple(sorted(_with_differences(panels), key=lambda panel: panel.order))
 
@@ -133,8 +134,8 @@ class Panels(Generic[P]):
         rows = self.rows(frame, panel, **where)
         return interval_of(rows.row(0, named=True), self.level) if rows.height else None
 
-    def series(self, panel: Panel, size_bytes: int, **names: str) -> str:
-        """The key of the one series of the panel's cases with these `names`, as `Cell.series`.
+    def history_series_key(self, panel: Panel, size_bytes: int, **names: str) -> str:
+        """The key of the one series in the history of the panel's cases with these `names`.
 
         `names`: values of columns of `history.night_rows.SERIES`; `case` defaults to the panel's,
         if it is among the `key_columns`.  "" if no series, or more than one, matches.
@@ -209,7 +210,7 @@ def launch_medians(samples: pl.LazyFrame, metric: str, by: list[str]) -> pl.Data
     return measurements.group_by(by).agg(LAUNCH_SUMMARY.aggregate("value")).sort(by).collect()
 
 
-def with_placement(launches: pl.DataFrame) -> pl.DataFrame:
+def with_placement_and_kind(launches: pl.DataFrame) -> pl.DataFrame:
     """`launches` with the columns `placement` (a parameter of the check) and `kind`."""
     rows = launches.select("parameters", "emulation", "simulated").rows(named=True)
     placements = [parameters(row).get("placement", "") for row in rows]

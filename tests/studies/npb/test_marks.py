@@ -19,12 +19,21 @@ from roundtrip.report import plot
 from roundtrip.report.blocks import Items, Table
 from roundtrip.report.data import Data
 from roundtrip.report.painter import drawing
-from roundtrip.studies.npb import EmulatedMark, Mark, Marks, hostspeeds, marks, simulated
+from roundtrip.studies.npb import (
+    ReferenceNight,
+    ReferenceRate,
+    ReferenceSpeedup,
+    hostspeeds,
+    marks,
+    simulated,
+)
 from roundtrip.studies.npb.hostspeeds import BenchmarkCurves
 
 CHECKOUT = Path(__file__).parents[3]
 NIGHT = {"campaign": "wan-marks", "site": "virtual", "started": "2026-11-22T14:11:14Z"}
-ORIGIN = Marks(**NIGHT, digest="5e" * 32, processor="Some Processor", alone=[], emulated=[])
+ORIGIN = ReferenceNight(
+    **NIGHT, digest="5e" * 32, processor="Some Processor", alone=[], emulated=[]
+)
 SPEEDS = (10.0, 100.0, 1000.0)
 
 
@@ -61,7 +70,7 @@ def curves(benchmark: str, waits: float, mops: float) -> BenchmarkCurves:
     }
     fields = {"benchmark": benchmark, "class": "W", "toolchain": "Open MPI", "launches": 6}
     emulated_marks = [
-        EmulatedMark(
+        ReferenceSpeedup(
             **fields,
             **{"mops": mops, "ranks": ranks, "rtt_ms": rtt, "separated": ranks == 4},
             **{"speedup": 1.5 - rtt / 8, "low": 1.0, "high": 1.6},
@@ -69,7 +78,7 @@ def curves(benchmark: str, waits: float, mops: float) -> BenchmarkCurves:
         for ranks in (2, 4)
         for rtt in (0.0, 2.0, 4.0)
     ]
-    changes = {"alone": [Mark(**fields, mops=mops)], "emulated": emulated_marks}
+    changes = {"alone": [ReferenceRate(**fields, mops=mops)], "emulated": emulated_marks}
     return BenchmarkCurves(
         benchmark, "W", one_cluster, two_clusters, 1.6e9, (ORIGIN.model_copy(update=changes),)
     )

@@ -121,7 +121,7 @@ class DdtData(Panels[Panel]):
     ) -> str:
         """The series of one epoch of a method, as `Cell.series`."""
         case = f"{app}/{panel.buffers}"
-        return self.series(panel, size, case=case, variant=variant, phase=phase)
+        return self.history_series_key(panel, size, case=case, variant=variant, phase=phase)
 
     @cached_property
     def refusals(self) -> pl.DataFrame:

@@ -145,7 +145,7 @@ class Curves(Panels[Panel]):
 
     def series_key(self, panel: Panel, variant: str, size: int) -> str:
         """The series of the time at one point, which gives its bandwidth too, as `Cell.series`."""
-        return self.series(panel, size, variant=variant, phase="measure")
+        return self.history_series_key(panel, size, variant=variant, phase="measure")
 
     def _panel(self, row: Row) -> Panel:
         place = panel.place(row)

@@ -104,7 +104,7 @@ class Thresholds(Table):
     critical_difference: Limit
 
 
-class Mark(Record):
+class ReferenceRate(Record):
     """Rate of one rank alone at a benchmark, Mop/s: median over `launches`."""
 
     benchmark: Label
@@ -114,7 +114,7 @@ class Mark(Record):
     mops: Amount
 
 
-class EmulatedMark(Mark):
+class ReferenceSpeedup(ReferenceRate):
     """Speed-up over an emulated link, median and interval over `launches` rounds.
 
     `mops` is the rate of one rank in the same night.  `separated`: computed from separated times,
@@ -134,7 +134,7 @@ class EmulatedMark(Mark):
         return f"{self.ranks // 2} + {self.ranks // 2}"
 
 
-class Marks(Record):
+class ReferenceNight(Record):
     """What a night of another campaign measured, drawn beside simulated values."""
 
     campaign: Label
@@ -142,8 +142,8 @@ class Marks(Record):
     started: Label
     digest: Label
     processor: Label
-    alone: Annotated[list[Mark], Field(max_length=1000)]
-    emulated: Annotated[list[EmulatedMark], Field(max_length=1000)]
+    alone: Annotated[list[ReferenceRate], Field(max_length=1000)]
+    emulated: Annotated[list[ReferenceSpeedup], Field(max_length=1000)]
 
     @property
     def origin(self) -> str:
@@ -185,7 +185,7 @@ class NPBRecord(Record):
     choices: list[_Choice] = Field(default_factory=list)
     verification: _Verification | None = None
     declared: float | None = None
-    marks: Annotated[list[Marks], Field(max_length=100)] = Field(default_factory=list)
+    marks: Annotated[list[ReferenceNight], Field(max_length=100)] = Field(default_factory=list)
     memory: _Memory | None = None
 
 

@@ -36,9 +36,9 @@ from roundtrip.studies.npb import (
     PUBLISHED_SPEEDUPS,
     STUDY,
     STUDY_RTT_MS,
-    EmulatedMark,
-    Mark,
-    Marks,
+    ReferenceNight,
+    ReferenceRate,
+    ReferenceSpeedup,
     published_words,
 )
 from roundtrip.studies.npb.sweep import ONE_CLUSTER_VARIANT, RANKS
@@ -64,7 +64,7 @@ class BenchmarkCurves:
     one_cluster_s: Mapping[float, float]
     two_clusters_s: Mapping[float, Mapping[float, float]]
     operations: float = 0.0
-    marks: tuple[Marks, ...] = ()
+    marks: tuple[ReferenceNight, ...] = ()
     case_id: str = ""
 
     @property
@@ -78,11 +78,11 @@ class BenchmarkCurves:
         return self.benchmark, CLASSES.index(self.problem_class)
 
     @property
-    def rank_marks(self) -> list[tuple[Marks, Mark]]:
+    def rank_marks(self) -> list[tuple[ReferenceNight, ReferenceRate]]:
         return [(origin, mark) for origin in self.marks for mark in origin.alone]
 
     @property
-    def emulated_marks(self) -> list[EmulatedMark]:
+    def emulated_marks(self) -> list[ReferenceSpeedup]:
         marks = [mark for origin in self.marks for mark in origin.emulated]
         return sorted(marks, key=lambda mark: (mark.ranks, mark.rtt_ms, mark.toolchain))
 
@@ -91,9 +91,9 @@ class BenchmarkCurves:
         """Round-trip times, ms, ascending."""
         return sorted(self.two_clusters_s)
 
-    def speedups(self, rtt: float) -> dict[float, float]:
-        """Speed-ups at a round-trip time in ms, by host speed in Mflop/s, ascending."""
-        seconds = self.two_clusters_s[rtt]
+    def speedups(self, rtt_ms: float) -> dict[float, float]:
+        """Speed-ups at a round-trip time, by host speed in Mflop/s, ascending."""
+        seconds = self.two_clusters_s[rtt_ms]
         return {
             speed: self.one_cluster_s[speed] / seconds[speed]
             for speed in sorted(self.one_cluster_s)
@@ -179,7 +179,7 @@ def read_curves(data: Data) -> tuple[BenchmarkCurves, ...]:
                     one_cluster_s,
                     two_clusters_s,
                     float(record.get("declared") or record.get("operations") or 0.0),
-                    tuple(map(Marks.model_validate, record.get("marks") or ())),
+                    tuple(map(ReferenceNight.model_validate, record.get("marks") or ())),
                     case_id,
                 )
             )

@@ -26,27 +26,27 @@ from roundtrip import files, model
 from roundtrip.errors import UserError
 from roundtrip.report import data
 from roundtrip.report.data import Data
-from roundtrip.studies.npb import NATIVE, STUDY, EmulatedMark, Mark, Marks
+from roundtrip.studies.npb import NATIVE, STUDY, ReferenceNight, ReferenceRate, ReferenceSpeedup
 from roundtrip.studies.npb.data import Launches, Series
 from roundtrip.studies.npb.speedup import claimed_speedups, measured_speedups
 
 
-def read(file: Path, benchmark: str, problem_class: str) -> Marks:
+def read(file: Path, benchmark: str, problem_class: str) -> ReferenceNight:
     """Read the marks of a benchmark and class from `file`; without marks its origin is kept.
 
     UserError if it is not a file of marks.
     """
     content = files.read_json(file)
-    if fault := model.fault(Marks, content):
+    if fault := model.fault(ReferenceNight, content):
         raise UserError(f"no file of marks: {fault.where or 'the file'}: {fault.why}", file)
-    marks = Marks.model_validate(content)
+    marks = ReferenceNight.model_validate(content)
     problem = benchmark, problem_class
     alone = [mark for mark in marks.alone if (mark.benchmark, mark.class_) == problem]
     emulated = [mark for mark in marks.emulated if (mark.benchmark, mark.class_) == problem]
     return marks.model_copy(update={"alone": alone, "emulated": emulated})
 
 
-def as_json(marks: Marks) -> dict[str, Any]:
+def as_json(marks: ReferenceNight) -> dict[str, Any]:
     """Return marks as they are written to files of marks and run.json."""
     return marks.model_dump(by_alias=True, exclude_none=True)
 
@@ -54,7 +54,7 @@ def as_json(marks: Marks) -> dict[str, Any]:
 _DIGITS = 6
 
 
-def from_bundle(bundle: Data) -> Marks:
+def from_bundle(bundle: Data) -> ReferenceNight:
     """The marks of a bundle.
 
     UserError if it was simulated, or has no rate of one rank, or several processors.
@@ -70,13 +70,13 @@ def from_bundle(bundle: Data) -> Marks:
     }
     if not alone_marks:
         raise UserError("it has no launch of NPB on one rank: how fast is one?", bundle.folder)
-    emulated_marks: list[EmulatedMark] = []
+    emulated_marks: list[ReferenceSpeedup] = []
     for series in launches.link_series:
         alone = alone_marks.get((series.name, series.environ))
         if alone and series.source == NATIVE:
             emulated_marks += _emulated_marks(launches, series, alone.mops)
     manifest = bundle.manifest.data
-    return Marks(
+    return ReferenceNight(
         **{name: str(manifest[name]) for name in ("campaign", "site", "started")},
         digest=bundle.manifest.digest,
         processor=_processor(bundle, rows["launch"].to_list()),
@@ -85,17 +85,17 @@ def from_bundle(bundle: Data) -> Marks:
     )
 
 
-def _alone_mark(launches: Launches, series: Series) -> Mark:
+def _alone_mark(launches: Launches, series: Series) -> ReferenceRate:
     rates = [figures["rate"] for figures in launches.rounds(series, None).values()]
-    return Mark(**_series_fields(series), launches=len(rates), mops=_short(median(rates)))
+    return ReferenceRate(**_series_fields(series), launches=len(rates), mops=_short(median(rates)))
 
 
-def _emulated_marks(launches: Launches, series: Series, mops: float) -> Iterator[EmulatedMark]:
-    """Marks of `series` at each RTT with a claimed speed-up, for one rank that does `mops`."""
+def _emulated_marks(launches: Launches, series: Series, mops: float) -> Iterator[ReferenceSpeedup]:
+    """Speed-ups of `series` at each RTT with a claimed one, for one rank that does `mops`."""
     for rtt in launches.points[series]:
         ratios = claimed_speedups(launches, series, rtt)
         if interval := launches.interval(ratios):
-            yield EmulatedMark(
+            yield ReferenceSpeedup(
                 **_series_fields(series),
                 ranks=series.ranks,
                 rtt_ms=rtt or 0.0,

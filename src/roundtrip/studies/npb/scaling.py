@@ -80,12 +80,12 @@ def link_gallery(launches: Launches) -> Gallery | None:
     without speed-ups over the link.
     """
     # If several environments stand for the same library, their names must differ.
-    counts = Counter(map(_role, launches.link_series))
+    counts = Counter(map(_role_key, launches.link_series))
     rows_by_program: dict[str, Rows] = defaultdict(list)
     for series in sorted(
         launches.link_series, key=lambda series: series.benchmark not in PUBLISHED_SPEEDUPS
     ):
-        is_named = series.role is not None and counts[_role(series)] == 1
+        is_named = series.role is not None and counts[_role_key(series)] == 1
         title = ARMS[series.role or TRANSPORT].title if is_named else series.transport
         rows_by_program[series.program] += _link_rows(launches, series, title)
     panels = [(name, rows) for name, rows in rows_by_program.items() if rows]
@@ -117,7 +117,7 @@ def link_gallery(launches: Launches) -> Gallery | None:
     return Gallery(caption, display.panel_figures(drawings, subject, views))
 
 
-def _role(series: Series) -> tuple[object, ...]:
+def _role_key(series: Series) -> tuple[object, ...]:
     return series.program, series.ranks, series.role
 
 

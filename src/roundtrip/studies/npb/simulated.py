@@ -31,7 +31,7 @@ from roundtrip.report.pages.series import Origins
 from roundtrip.report.units import Quantity, Unit
 from roundtrip.stats.verdicts import ClaimVerdict
 from roundtrip.studies import display
-from roundtrip.studies.npb import CLASSES, STUDY, Marks, published_words
+from roundtrip.studies.npb import CLASSES, STUDY, ReferenceNight, published_words
 from roundtrip.studies.npb.hostspeeds import (
     CAPTION,
     CHECK,
@@ -294,7 +294,7 @@ def emulated_speedups(curves: Sequence[BenchmarkCurves]) -> Table:
     )
 
 
-def proportions(curves: Sequence[BenchmarkCurves], origin: Marks) -> str:
+def proportions(curves: Sequence[BenchmarkCurves], origin: ReferenceNight) -> str:
     """Text on the spread of the study's numbers as speeds and as parts of one processor's rates.
 
     "" if fewer than two numbers are found in the largest class.

@@ -40,7 +40,7 @@ from roundtrip.studies.netpipe import BASE
 from roundtrip.studies.netpipe import STUDY as NETPIPE
 from roundtrip.studies.netpipe.derived import launch_medians
 from roundtrip.studies.osu import ARMS, STUDY, Thresholds, derived
-from roundtrip.studies.panel import Panels, Row, with_placement
+from roundtrip.studies.panel import Panels, Row, with_placement_and_kind
 
 PLACE = ["system", "partition", "environ", "placement"]
 #: The unit in which values of each metric are printed, and the factor that converts them to it.
@@ -112,7 +112,7 @@ class Curves(Panels[Panel]):
         phases = rows["phase"].unique().to_list()
         if len(phases) != 1:
             return ""
-        return self.series(panel, size, case=benchmark, metric=metric, phase=phases[0])
+        return self.history_series_key(panel, size, case=benchmark, metric=metric, phase=phases[0])
 
     def _panel_rows(self) -> pl.DataFrame:
         """One row for each panel, with the column versions."""
@@ -347,7 +347,7 @@ def _comparison_row(comparison: Comparison) -> tuple[Cell, ...]:
 
 def _netpipe(data: Data) -> pl.DataFrame:
     """Launch medians of raw MPI, with the columns of PLACE and `kind`."""
-    launches = with_placement(data.study_launches(NETPIPE.name)).select(
+    launches = with_placement_and_kind(data.study_launches(NETPIPE.name)).select(
         "launch", "case_id", *PLACE, "kind"
     )
     samples = data.samples.filter(study=NETPIPE.name, phase="measure", variant=BASE)

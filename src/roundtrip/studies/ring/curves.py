@@ -76,7 +76,7 @@ class Panel(panel.Panel):
         return not self.network_passes
 
     @property
-    def passes(self) -> int:
+    def passes_per_lap(self) -> int:
         return self.shared_passes + self.network_passes
 
     def title(self, variant: str) -> str:
@@ -93,7 +93,14 @@ class Panel(panel.Panel):
         """Sort key: oversubscribed last, measured first; by placement, toolchain and passes."""
         placements = list(_PLACEMENTS.values())
         position = next((i for i, name in enumerate(placements) if self.where.startswith(name)), 9)
-        return self.oversubscribed, bool(self.kind), position, self.toolchain, self.passes, self.key
+        return (
+            self.oversubscribed,
+            bool(self.kind),
+            position,
+            self.toolchain,
+            self.passes_per_lap,
+            self.key,
+        )
 
 
 class Curves(Panels[Panel]):
@@ -164,7 +171,7 @@ class Curves(Panels[Panel]):
 
     def series_key(self, panel: Panel, variant: str, size: int) -> str:
         """Key of the series of the time per pass at one point, as in `Cell.series`."""
-        return self.series(panel, size, variant=variant, metric=METRIC)
+        return self.history_series_key(panel, size, variant=variant, metric=METRIC)
 
     def pass_times(self, panel: Panel, variant: str) -> dict[str, dict[int, float]]:
         """Seconds per pass of a transport, by launch and size in bytes."""

@@ -288,7 +288,7 @@ def _percentiles(curves: Curves, panel: Panel) -> Table:
     rows = []
     for row in sorted(laps, key=lambda row: arms.index(row["variant"])):
         name, size = row["variant"], row["size_bytes"]
-        times = [(part, row[f"p{part}"] / panel.passes * 1e6) for part in PERCENTILES]
+        times = [(part, row[f"p{part}"] / panel.passes_per_lap * 1e6) for part in PERCENTILES]
         batch = batches.get((name, size))
         rows.append(
             (
@@ -299,7 +299,7 @@ def _percentiles(curves: Curves, panel: Panel) -> Table:
                 Cell(units.count_range(batch)) if batch else display.NONE,
             )
         )
-    lap = units.plural(panel.passes, "pass", "passes")
+    lap = units.plural(panel.passes_per_lap, "pass", "passes")
     percents = (f"{part} %" for part in PERCENTILES)
     return Table(
         f"{panel.label}: {Unit.US} a pass; a lap is {lap}. {_waiting(curves, panel)}".strip(),
