@@ -197,9 +197,7 @@ def published(night: Path, write: Callable[[Path], str], supersedes: str | None 
 def redigested(revision: Path) -> Path:
     """The revision, with a manifest and a report.json that match its bundle as it is."""
     listing = revision / "bundle" / manifest.FILE_NAME
-    data = json.loads(listing.read_text())
-    listing.unlink()
-    manifest.write(revision / "bundle", {k: v for k, v in data.items() if k != "files"})
+    manifest.write(revision / "bundle", json.loads(listing.read_text()))
     facts = json.loads((revision / "report.json").read_text())
     facts["digest"] = hashlib.sha256(listing.read_bytes()).hexdigest()
     (revision / "report.json").write_text(json.dumps(facts))

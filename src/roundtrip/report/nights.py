@@ -214,24 +214,15 @@ def judge(
     settings: NightSettings,
     acceptances: Sequence[Annotation] = (),
     since: str = "",
+    histories: Mapping[SeriesNames, SeriesHistory] | None = None,
 ) -> NightVerdicts:
     """Judge every series of `nights` (columns `NIGHTS`); `provenance` has the columns `PROVENANCE`.
 
     `acceptances` make levels the baseline; steps that began before the date `since` are no alarm.
+    `histories`: those of all series by these settings, if the caller has them.
     """
-    histories = detection.histories(nights, settings)
-    return judge_histories(nights, provenance, histories, settings, acceptances, since)
-
-
-def judge_histories(
-    nights: pl.DataFrame,
-    provenance: pl.DataFrame,
-    histories: Mapping[SeriesNames, SeriesHistory],
-    settings: NightSettings,
-    acceptances: Sequence[Annotation] = (),
-    since: str = "",
-) -> NightVerdicts:
-    """As `judge`, from the `histories` of all series by name, judged by `settings`."""
+    if histories is None:
+        histories = detection.histories(nights, settings)
     calendar = Calendar(nights["night"].unique().sort().to_list())
     night_changes = changes_by_night(provenance, calendar.nights)
     marks = labels.marks_from_history(provenance)

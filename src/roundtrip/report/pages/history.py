@@ -61,12 +61,9 @@ class History:
 
     @property
     def verdicts(self) -> NightVerdicts:
-        return nights.judge_histories(
-            self.nights,
-            self.provenance,
-            self.series_histories,
-            self.settings,
-            self.acceptances,
+        histories = self.series_histories
+        return nights.judge(
+            self.nights, self.provenance, self.settings, self.acceptances, histories=histories
         )
 
 
