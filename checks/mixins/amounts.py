@@ -4,7 +4,7 @@ import math
 
 
 class _RangeType(type):
-    """A metaclass: its types have the values of the type `kind` for which `holds` is true."""
+    """A metaclass of variable types: `isinstance` asks `holds`, a call converts text by `kind`."""
 
     def __instancecheck__(cls, value):
         return cls.holds(value)

@@ -9,8 +9,8 @@ from roundtrip.sites.launching import ALL_CORES, ONE_PER_NODE, SCALES, features_
 class Scale(rfm.RegressionTestPlugin):
     """Turns the parameter `scale` into nodes and ranks a node, once the partition is known.
 
-    A check with the mixin Placement calls `need_the_scale` after init.  It may override `fit_ranks`
-    to use fewer ranks than fit on the nodes.
+    A check with the mixin Placement calls `need_the_scale` after init.  It may override
+    `legal_rank_count` to use fewer ranks than fit on the nodes.
     """
 
     #: `pair`: two ranks; `node`: one node; `nodes_2` to `nodes_16`: 2 to 16; `all`: all nodes.
@@ -30,12 +30,12 @@ class Scale(rfm.RegressionTestPlugin):
     def fill_the_partition(self):
         nodes, ranks_per_node = size(self.scale, self.placement, self.current_partition.extras)
         nodes -= nodes % self.node_multiple if nodes > 1 else 0
-        self.num_tasks = self.fit_ranks(nodes, nodes * ranks_per_node)
+        self.num_tasks = self.legal_rank_count(nodes, nodes * ranks_per_node)
         self.skip_if(
             not self.num_tasks, f"no number of ranks fits {nodes} nodes of {ranks_per_node} cores"
         )
         self.num_tasks_per_node = self.num_tasks // nodes
 
-    def fit_ranks(self, nodes, ranks):
-        """Return the ranks to start: a multiple of `nodes`, at most `ranks`; 0 if none fit."""
-        return ranks
+    def legal_rank_count(self, nodes, max_ranks):
+        """Return the ranks to start: a multiple of `nodes`, at most `max_ranks`; 0 if none fit."""
+        return max_ranks

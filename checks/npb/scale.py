@@ -18,10 +18,10 @@ from .wan import AcrossTheWan
 class FittingRanks(Scale):
     """The largest legal number of ranks."""
 
-    def fit_ranks(self, nodes, ranks):
+    def legal_rank_count(self, nodes, max_ranks):
         legal = (
             count
-            for count in range(ranks - ranks % nodes, 0, -nodes)
+            for count in range(max_ranks - max_ranks % nodes, 0, -nodes)
             if npb.legal_ranks(self.benchmark, self.problem_class, count)
         )
         return next(legal, 0)

@@ -26,5 +26,5 @@ class OSUAtScale(Scale, OSUBase):
     def place_ranks(self):
         self.need_the_scale()
 
-    def fit_ranks(self, nodes, ranks):
-        return ranks - ranks % 2 if nodes == 1 else ranks
+    def legal_rank_count(self, nodes, max_ranks):
+        return max_ranks - max_ranks % 2 if nodes == 1 else max_ranks

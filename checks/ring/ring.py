@@ -95,7 +95,7 @@ class Ring(RingBase):
             self.executable_opts += ["--processors=2"]
 
 
-class AcrossNodes(rfm.RegressionTestPlugin):
+class InterfaceOption(rfm.RegressionTestPlugin):
     """Options of a ring over a network, on two nodes or on many."""
 
     @run_before("run")
@@ -105,7 +105,7 @@ class AcrossNodes(rfm.RegressionTestPlugin):
 
 
 @simple_test
-class RingNetwork(AcrossNodes, RingBase):
+class RingNetwork(InterfaceOption, RingBase):
     """Ranks on two nodes, over one kind of `link`.
 
     A partition may name the nodes' network interface in its extras (`interface`), which transports

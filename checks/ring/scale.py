@@ -6,11 +6,11 @@ from roundtrip.sites.launching import ONE_PER_NODE
 
 from ..mixins.scale import Scale
 from ..test_selection import simple_test
-from .ring import AcrossNodes, RingBase
+from .ring import InterfaceOption, RingBase
 
 
 @simple_test
-class RingAtScale(Scale, AcrossNodes, RingBase):
+class RingAtScale(Scale, InterfaceOption, RingBase):
     """A rank on each node; RingNetwork runs it on two nodes."""
 
     descr = "Ring round many nodes: regions by message, by MPI"

@@ -106,7 +106,7 @@ def newer_column(description: str, unit: str = "") -> Any:
 
 
 class Table(Record):
-    """A record without other keys: a key that it does not name is a fault that names the legal."""
+    """A record that refuses a key that it does not name; the message lists the legal keys."""
 
     model_config = ConfigDict(extra="forbid")
 

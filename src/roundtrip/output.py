@@ -59,7 +59,7 @@ class Step(Part):
 
 
 class Incident(Part):
-    """Nights that lie apart from the level and went back to it."""
+    """Consecutive nights off the level of a series, which then returned to it."""
 
     first: str = required("the first night")
     last: str = required("the last night")

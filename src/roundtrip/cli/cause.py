@@ -331,7 +331,7 @@ def _search(
     try:
         with root, TerminalProgress(plan.title, common.console) as progress:
             session.build_all(here, case_matrix.expected, root, progress)
-            _require_built(root)
+            _pin_build(root)
         launcher = Checks(
             here,
             case.item,
@@ -373,8 +373,8 @@ def _root(
     return root
 
 
-def _require_built(root: tree.RunTree) -> None:
-    """UserError if the program could not be built, or has changed since the search began."""
+def _pin_build(root: tree.RunTree) -> None:
+    """Record digests of the built program; UserError if it was not built, or has changed."""
     newest = max(root.path.glob("builds/*/session.json"), key=lambda file: file.parent.name)
     if json.loads(newest.read_text())["exit_status"]:
         raise UserError("the toolchain no longer builds it; see console.log", newest.parent)

@@ -150,9 +150,10 @@ def _starvation_reasons(
 
 
 def _waits(facts: Mapping[str, Any]) -> Iterator[tuple[float, int]]:
-    """Yield the share of its time that each rank waited for a processor, and the rank.
+    """Yield the share of its time that each rank was ready and had no processor, and the rank.
 
-    Without a record of the kernel, it is the time without one, unless the rank sleeps in its MPI.
+    Where the kernel does not record that, it is wall time less CPU time; 0 if the rank blocks in
+    its MPI.
     """
     times = _by_rank(facts, "duration_s", "cpu_s", "voluntary_context_switches")
     waits = {

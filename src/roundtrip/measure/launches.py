@@ -64,7 +64,7 @@ def scan(run_dir: Path, limits: analysis.Analysis | None = None) -> list[Launch]
         )
         launches += [replace(item, campaign_round=number) for item in session.launches()]
     predecessors = _Predecessors(_pinned_programs(run_dir))
-    return [predecessors.check(item) for item in launches]
+    return [predecessors.check_against_earlier(item) for item in launches]
 
 
 def _session_order(session: str) -> tuple[bool, int, str]:
@@ -81,8 +81,8 @@ class _Predecessors:
     digests: dict[str, str] = field(default_factory=dict)
     simulated: dict[str, Launch] = field(default_factory=dict)
 
-    def check(self, item: Launch) -> Launch:
-        """Return the launch, failed if it disagrees with earlier launches."""
+    def check_against_earlier(self, item: Launch) -> Launch:
+        """Return the launch, failed if it copies or contradicts earlier ones."""
         if not (reason := self._fault(item)):
             return item
         return replace(item, status="failed", reason=reason, disturbances=(), digest="")

@@ -196,11 +196,11 @@ class HostNames:
     def insert_names(self, text: str) -> str:
         """Return `text` with ``HOST (node-3fa2c1d9)`` for each pseudonym of a known host."""
 
-        def shown(match: re.Match[str]) -> str:
+        def host_and_pseudonym(match: re.Match[str]) -> str:
             host = self.by_pseudonym.get(match[0])
             return f"{printable(host)} ({match[0]})" if host else match[0]
 
-        return _PSEUDONYM_WORD.sub(shown, text)
+        return _PSEUDONYM_WORD.sub(host_and_pseudonym, text)
 
 
 def known_hosts(site: str, runs: Path) -> HostNames:

@@ -69,50 +69,53 @@ def _each(rule: Rule) -> Rule:
     return apply
 
 
-def _only(texts: str = "", **rules: Rule) -> Rule:
-    """Return the rule that keeps fields in `texts` or `rules`, and one digest of all others."""
-    shape: dict[str, Rule] = {**dict.fromkeys(texts.split(), Disclosure.fields), **rules}
+def _allow_fields(names: str = "", **rules: Rule) -> Rule:
+    """Return the rule that keeps some fields, and one digest of all others.
 
-    def apply(names: Disclosure, data: Any, place: str) -> Any:
+    `names`: fields to keep, with blanks between; `rules`: rules of further fields.
+    """
+    shape: dict[str, Rule] = {**dict.fromkeys(names.split(), Disclosure.fields), **rules}
+
+    def apply(disclosure: Disclosure, data: Any, place: str) -> Any:
         if not isinstance(data, dict):
-            return _private(names, data, place)
+            return _private(disclosure, data, place)
         fields = {
-            key: shape[key](names, value, f"{place} {key}")
+            key: shape[key](disclosure, value, f"{place} {key}")
             for key, value in data.items()
             if key in shape
         }
         rest = {key: value for key, value in data.items() if key not in (*shape, _REST)}
-        return {**fields, _REST: _private(names, rest, place)} if rest else fields
+        return {**fields, _REST: _private(disclosure, rest, place)} if rest else fields
 
     return apply
 
 
-_HOST = _only(
+_HOST = _allow_fields(
     "schema load_average steal_share fingerprint microarchitecture versions packages",
     hostname=_host,
-    cpu=_only(
+    cpu=_allow_fields(
         "model microcode logical usable cores sockets smt quota governors turbo caches mitigations"
     ),
-    memory=_only("total_kib swap_kib numa_nodes numa_balancing transparent_huge_pages"),
-    system=_only("kernel distribution firmware clocksource virtual hypervisor container"),
+    memory=_allow_fields("total_kib swap_kib numa_nodes numa_balancing transparent_huge_pages"),
+    system=_allow_fields("kernel distribution firmware clocksource virtual hypervisor container"),
 )
-_ENVIRONMENT = _only(
+_ENVIRONMENT = _allow_fields(
     "name cc cxx ftn features target_systems",
     env_vars=_variables,
     modules=_private,
     prepare_cmds=_private,
-    extras=_only(
+    extras=_allow_fields(
         "toolchain mpi mpi_version boost_version transport launcher launcher_options "
         "launcher_options_oversubscribed spec specs build"
     ),
 )
-_INSTALLED = _only(
+_INSTALLED = _allow_fields(
     "schema name key",
-    mpi=_only("family version origin"),
-    boost=_only("version origin"),
-    compiler=_only("id version flags"),
+    mpi=_allow_fields("family version origin"),
+    boost=_allow_fields("version origin"),
+    compiler=_allow_fields("id version flags"),
 )
-_PARTITION = _only(
+_PARTITION = _allow_fields(
     "name descr scheduler launcher environs features max_jobs time_limit",
     access=_private,
     sched_options=_private,
@@ -120,17 +123,17 @@ _PARTITION = _only(
     modules=_private,
     prepare_cmds=_private,
     env_vars=_variables,
-    processor=_only(
+    processor=_allow_fields(
         "arch vendor model platform num_cpus num_cpus_per_core num_cpus_per_socket num_sockets"
     ),
-    extras=_only(
+    extras=_allow_fields(
         "fabric binding transport device interface processors emulated simulated assumed "
         "side_by_side nodes cores sockets memory_gb",
         across=_private,
         lease=_private,
     ),
 )
-_SITE = _only(
+_SITE = _allow_fields(
     "name descr modules_system max_local_jobs",
     hostnames=_private,
     env_vars=_variables,
@@ -138,40 +141,44 @@ _SITE = _only(
     prepare_cmds=_private,
     partitions=_each(_PARTITION),
 )
-_NOT_MEASURED = _each(_only("state reason", host=_host))
-_NODES = _only("schema", partitions=_each(_only(hosts=_host, not_measured=_NOT_MEASURED)))
-_PAIRS = _only(
+_NOT_MEASURED = _each(_allow_fields("state reason", host=_host))
+_NODES = _allow_fields(
+    "schema", partitions=_each(_allow_fields(hosts=_host, not_measured=_NOT_MEASURED))
+)
+_PAIRS = _allow_fields(
     "schema",
     partitions=_each(
-        _only(
-            tournaments=_each(_only("size before rounds", hosts=_host)),
-            pairs=_each(_only("pair_round pair_night_round", hosts=_host)),
+        _allow_fields(
+            tournaments=_each(_allow_fields("size before rounds", hosts=_host)),
+            pairs=_each(_allow_fields("pair_round pair_night_round", hosts=_host)),
         )
     ),
 )
-_LOCK = _only(
+_LOCK = _allow_fields(
     "_meta",
-    spack=_only("version type commit"),
-    roots=_each(_only("hash spec")),
+    spack=_allow_fields("version type commit"),
+    roots=_each(_allow_fields("hash spec")),
     concrete_specs=_each(
-        _only(
+        _allow_fields(
             "name version arch compiler namespace parameters dependencies hash package_hash "
             "annotations patches",
-            external=_only(path=_private, module=_private, extra_attributes=_private),
+            external=_allow_fields(path=_private, module=_private, extra_attributes=_private),
         )
     ),
 )
 _FILES: Mapping[str, Rule] = {
     "host.json": _HOST,
-    "toolchains.json": _each(_only(reframe=_ENVIRONMENT, installed=_INSTALLED)),
+    "toolchains.json": _each(_allow_fields(reframe=_ENVIRONMENT, installed=_INSTALLED)),
     "tools.json": Disclosure.fields,
     "site-config.json": _SITE,
     "nodes.json": _NODES,
     "pairs.json": _PAIRS,
-    "scheduler.json": _only("accounting_away", silences=_each(_only("start seconds"))),
-    "confirmation.json": _only("schema launches why_not"),
+    "scheduler.json": _allow_fields(
+        "accounting_away", silences=_each(_allow_fields("start seconds"))
+    ),
+    "confirmation.json": _allow_fields("schema launches why_not"),
     "spack.lock": _LOCK,
-    "tuning.json": _only(variables=_variables),
+    "tuning.json": _allow_fields(variables=_variables),
 }
 
 
@@ -192,7 +199,7 @@ class Environment:
         for file in sorted(folder.glob("*")):
             if file.is_file() and not file.is_symlink():
                 content = files.read_in_tree(file, run_dir)
-                texts[_plain(file)] = content.decode("utf-8", errors="replace")
+                texts[_legal_file_name(file)] = content.decode("utf-8", errors="replace")
         return Environment(texts, _owner(run_dir))
 
     def hosts(self) -> Iterator[str]:
@@ -262,7 +269,7 @@ def _owner(run_dir: Path) -> str:
     return "" if name == "root" else name
 
 
-def _plain(file: Path) -> str:
+def _legal_file_name(file: Path) -> str:
     """Return the name of a file; UserError if a manifest cannot list it."""
     if not file.name.isprintable() or "\\" in file.name:
         raise UserError(f"{file.name!a} is not a name that a file in env/ may have", file.parent)
