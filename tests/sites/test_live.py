@@ -15,7 +15,7 @@ from roundtrip.cli import site as command
 from roundtrip.errors import UserError
 from roundtrip.sites import launching, live, trials
 from roundtrip.sites.live import Line
-from roundtrip.sites.trials import Place
+from roundtrip.sites.trials import TrialTarget
 
 #: Of Open MPI 4.1.4 by srun on two nodes, with and without UCX; of MPICH 5.0.2 with UCX.
 OB1 = """\
@@ -220,7 +220,7 @@ def test_a_scheduler_that_needs_accounting_is_not_tried_without(
 def test_a_job_is_named_before_it_waits_in_a_queue(monkeypatch: pytest.MonkeyPatch) -> None:
     steps: list[str] = []
     monkeypatch.setattr(trials, "_run_cases", lambda *_: steps.append("submitted") or [])
-    places = [Place("ib", "openmpi41-boost181"), Place("ib", "mpich40-boost181")]
+    places = [TrialTarget("ib", "openmpi41-boost181"), TrialTarget("ib", "mpich40-boost181")]
     site: Any = SimpleNamespace()
     trials.run_trials(site, [(place, [()]) for place in places], steps.append)
     trials.run_trials(site, [(places[1], [("srun", "--mpi=pmi2"), ("mpiexec",)])], steps.append)
@@ -305,5 +305,5 @@ def test_a_job_that_slurm_cannot_launch_is_not_held_for_ever(
         partitions={"x": {"scheduler": scheduler}},
     )
     with pytest.raises(UserError, match="ReFrame tried nothing: no"):
-        trials.survey(site, Place("x", "mpich40"), print)
+        trials.survey(site, TrialTarget("x", "mpich40"), print)
     assert ("--job-option=--no-requeue" in commands[0]) == forbidden

@@ -17,7 +17,7 @@ from roundtrip import files
 from roundtrip.errors import UserError
 from roundtrip.sites import data, launching, slurm, trials
 from roundtrip.sites.site import Finding, Site
-from roundtrip.sites.trials import Place, Say, Start, Trial
+from roundtrip.sites.trials import LauncherOptions, Say, Trial, TrialTarget
 
 
 @dataclass(frozen=True)
@@ -160,7 +160,7 @@ def _scheduler_works(site: Site, result: Result) -> bool:
     return True
 
 
-def _nodes_match(site: Site, places: list[Place], result: Result, say: Say) -> bool:
+def _nodes_match(site: Site, places: list[TrialTarget], result: Result, say: Say) -> bool:
     """Whether the nodes have the site's network interface, without which no MPI would start."""
     matches = True
     for place in {place.partition: place for place in places}.values():
@@ -180,11 +180,11 @@ def _nodes_match(site: Site, places: list[Place], result: Result, say: Say) -> b
     return matches
 
 
-def _nodes(site: Site, place: Place) -> int:
+def _nodes(site: Site, place: TrialTarget) -> int:
     return 2 if _extras(site, place).get("nodes", 1) > 1 else 1
 
 
-def _extras(site: Site, place: Place) -> dict[str, Any]:
+def _extras(site: Site, place: TrialTarget) -> dict[str, Any]:
     extras: dict[str, Any] = site.partitions[place.partition].get("extras", {})
     return extras
 
@@ -195,7 +195,7 @@ def _wrong(site: Site, trial: Trial) -> str | None:
     return trials.binding_fault(trial.output, _extras(site, trial.place)) if trial.output else None
 
 
-def _others(site: Site, place: Place) -> list[Start]:
+def _others(site: Site, place: TrialTarget) -> list[LauncherOptions]:
     """Return every other launcher, with options, for the ranks of this MPI."""
     extras = site.toolchains[place.environ].get("extras", {})
     site_start = {extras.get("launcher") or "srun", *extras.get("launcher_options", [])}

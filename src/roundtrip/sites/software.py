@@ -213,7 +213,7 @@ def check_lock_file(site: Site) -> list[Finding]:
         return [Finding("not checked", "lock file", "no concretized Spack environment is active")]
     try:
         lock = locks.read(file)
-        roots = _roots(site)
+        roots = _root_specs(site)
         summary = f"{len(roots)} roots, all in the lock file"
         return [
             *one_build_per_mpi(lock, site.declaration.label if site.declaration else ()),
@@ -241,7 +241,7 @@ def check_pmix_package(site: SiteData, packages: Path) -> list[Finding]:
 
 
 def check_pmix_lock(site: SiteData, lock: Lock) -> list[Finding]:
-    """Check that every PMIx in the lock file is of the site's series."""
+    """Check that each pmix in the lock file has the major version that site.toml names."""
     if site.pmix is None or not _uses_pmix(site):
         return []
     versions = sorted({spec.version for spec in lock.specs.values() if spec.name == "pmix"})
@@ -339,7 +339,7 @@ def require_ready(site: Site) -> None:
 
 def require_current(lock: Lock, site: Site) -> None:
     """UserError if `lock` does not match spack.yaml on `site`, which has a Spack part."""
-    if differences := mismatches(lock, _roots(site)):
+    if differences := mismatches(lock, _root_specs(site)):
         raise UserError(
             f"does not match spack.yaml on site '{site.name}': {differences[0]}; "
             f"`. site-configs/activate {site.name}`, then `spack concretize -f`",
@@ -347,7 +347,7 @@ def require_current(lock: Lock, site: Site) -> None:
         )
 
 
-def _roots(site: Site) -> list[str]:
+def _root_specs(site: Site) -> list[str]:
     return expand_matrix(site.checkout / "spack.yaml", definitions(site.spack or site.folder))
 
 

@@ -64,8 +64,8 @@ _DEBIAN_MPIS = (
 )
 
 
-def debian_externals(folder: Path) -> list[External]:
-    """Return externals for the Debian packages installed here; make MPI prefixes in `folder`."""
+def debian_externals(prefix_root: Path) -> list[External]:
+    """Return externals for the Debian packages installed here; make MPI prefixes below a folder."""
     packages = [*_TOOLS.values(), *(mpi.package for mpi in _DEBIAN_MPIS)]
     versions = installed_packages(packages) or {}
     externals = [
@@ -76,7 +76,7 @@ def debian_externals(folder: Path) -> list[External]:
     for mpi in _DEBIAN_MPIS:
         if mpi.package in versions and shutil.which(f"mpicxx.{mpi.name}"):
             version = upstream(versions[mpi.package])
-            prefix = folder / f"{mpi.name}-{version}"
+            prefix = prefix_root / f"{mpi.name}-{version}"
             _make_prefix(mpi, prefix)
             externals.append(External(mpi.name, f"{mpi.name}@={version} +fortran", str(prefix)))
             externals += _boosts(mpi.name, version)

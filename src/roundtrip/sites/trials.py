@@ -152,7 +152,7 @@ def describe(output: TrialOutput) -> str:
 #: The checks of the trials, below the checkout.
 CHECK = Path("reframe", "live", "start.py")
 #: A launcher of ReFrame and its options; empty: those of the site.
-Start = tuple[str, ...]
+LauncherOptions = tuple[str, ...]
 #: Called with a line before a job is submitted: on a busy cluster it may wait for hours.
 Say = Callable[[str], None]
 #: Keys of a case in ReFrame's report that name files; the texts of the files replace the names.
@@ -163,7 +163,7 @@ _CHATTER = re.compile(r"UCX +(DIAG|INFO|DEBUG|TRACE)")
 
 
 @dataclass(frozen=True)
-class Place:
+class TrialTarget:
     """A toolchain, and the partition of its trial."""
 
     partition: str
@@ -174,23 +174,23 @@ class Place:
 class Trial:
     """The output of one job, or None and the `reason` why it did not start."""
 
-    place: Place
-    start: Start
+    place: TrialTarget
+    start: LauncherOptions
     output: TrialOutput | None
     reason: str = ""
 
 
-def places(site: Site) -> list[Place]:
+def places(site: Site) -> list[TrialTarget]:
     """Return the first partition and environment for each MPI with each transport."""
-    by_mpi: dict[tuple[str, ...], Place] = {}
+    by_mpi: dict[tuple[str, ...], TrialTarget] = {}
     for name, partition in site.partitions.items():
         for environ in partition["environs"]:
             extras = site.toolchains.get(environ, {}).get("extras", {})
-            by_mpi.setdefault(launching.start_key(extras), Place(name, environ))
+            by_mpi.setdefault(launching.start_key(extras), TrialTarget(name, environ))
     return list(by_mpi.values())
 
 
-def survey(site: Site, place: Place, say: Say) -> dict[str, set[str]]:
+def survey(site: Site, place: TrialTarget, say: Say) -> dict[str, set[str]]:
     """Return the network interfaces of a partition's nodes; UserError if no job runs there."""
     say(f"a job to {place.partition}: which network interfaces its nodes have")
     (case,) = _run_cases(site, place.partition, [place.environ], "Nodes", [()])
@@ -200,9 +200,14 @@ def survey(site: Site, place: Place, say: Say) -> dict[str, set[str]]:
     return interfaces
 
 
-def run_trials(site: Site, plan: Iterable[tuple[Place, Sequence[Start]]], say: Say) -> list[Trial]:
-    """Try each place with each of its starts, one job after another; UserError if ReFrame fails."""
-    groups: dict[tuple[str, tuple[Start, ...]], list[str]] = defaultdict(list)
+def run_trials(
+    site: Site, plan: Iterable[tuple[TrialTarget, Sequence[LauncherOptions]]], say: Say
+) -> list[Trial]:
+    """Run a job of each toolchain on its partition by each launcher, one after another.
+
+    UserError if ReFrame fails.
+    """
+    groups: dict[tuple[str, tuple[LauncherOptions, ...]], list[str]] = defaultdict(list)
     for place, starts in plan:
         groups[place.partition, tuple(starts)].append(place.environ)
     trials = []
@@ -221,7 +226,11 @@ def run_trials(site: Site, plan: Iterable[tuple[Place, Sequence[Start]]], say: S
 
 
 def _run_cases(
-    site: Site, partition: str, environs: Sequence[str], check: str, starts: Sequence[Start]
+    site: Site,
+    partition: str,
+    environs: Sequence[str],
+    check: str,
+    starts: Sequence[LauncherOptions],
 ) -> list[dict[str, Any]]:
     """Run a ReFrame session; return the cases of its report, with the texts of their files."""
     # Below the folder of runs, because compute nodes do not see /tmp of the login node.
@@ -262,11 +271,14 @@ def _is_build(case: dict[str, Any]) -> bool:
 
 
 def _trial(
-    case: dict[str, Any], build: dict[str, Any] | None, partition: str, starts: Sequence[Start]
+    case: dict[str, Any],
+    build: dict[str, Any] | None,
+    partition: str,
+    starts: Sequence[LauncherOptions],
 ) -> Trial:
     start_by_label = {"-".join(start) or "site": start for start in starts}
     start = start_by_label.get(str(case["display_name"]).rpartition("start=")[2], ())
-    place = Place(partition, case["environ"])
+    place = TrialTarget(partition, case["environ"])
     if build and build["result"] == "fail":
         return Trial(place, start, None, f"it does not compile: {_why(build)}")
     output = read_output(case["job_stdout"], case["job_stderr"])

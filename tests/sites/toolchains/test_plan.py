@@ -41,7 +41,9 @@ def test_an_unpacked_mpi_is_planned_by_its_packages_and_what_its_wrappers_define
     partial_mpi = toolchain.mpi.model_copy(update={"unpacked": toolchain.mpi.unpacked[:-1]})
     kind = toolchain.mpi.kind.model_copy(update={"definitions": ()})
     bare_mpi = toolchain.mpi.model_copy(update={"kind": kind})
-    assert len({mpi_plan.key, plan.mpi_plan(partial_mpi).key, plan.mpi_plan(bare_mpi).key}) == 3
+    assert (
+        len({mpi_plan.key, plan.resolve_mpi(partial_mpi).key, plan.resolve_mpi(bare_mpi).key}) == 3
+    )
 
 
 def test_keys_differ_and_repeat() -> None:
@@ -190,14 +192,14 @@ def test_removal_never_follows_a_link_out_of_the_store(tmp_path: Path) -> None:
 
 def test_links(tmp_path: Path) -> None:
     store = Store(tmp_path)
-    assert store.linked_key("name") is None
+    assert store.symlink_key("name") is None
     for key in ("one", "two"):
         store.ensure(key, lambda place: None)
         store.link("name", key)
-        assert store.linked_key("name") == key
+        assert store.symlink_key("name") == key
         assert (tmp_path / "name").resolve() == store.place(key)
     (store.place("two") / ".complete").unlink()
-    assert store.linked_key("name") is None
+    assert store.symlink_key("name") is None
 
 
 def test_a_second_process_waits(tmp_path: Path) -> None:

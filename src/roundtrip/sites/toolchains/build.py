@@ -16,8 +16,8 @@ from roundtrip.sites.toolchains.plan import (
     CXX,
     FLAGS,
     BuildError,
-    MpiPlan,
     Plan,
+    ResolvedMpi,
     Store,
     boost_key,
     boost_tar,
@@ -83,7 +83,7 @@ def selftest(plan: Plan, prefix: Path, mpi: Path, log: Path) -> None:
 def pending_plans(toolchains: Sequence[Toolchain], store: Store) -> list[Plan]:
     """Return the plans of the toolchains that are missing or stale."""
     plans = [toolchain_plan(toolchain) for toolchain in toolchains]
-    return [p for p in plans if store.linked_key(p.toolchain.name) != p.key]
+    return [p for p in plans if store.symlink_key(p.toolchain.name) != p.key]
 
 
 def build(plans: Sequence[Plan], store: Store, report: Report) -> None:
@@ -104,7 +104,7 @@ def build(plans: Sequence[Plan], store: Store, report: Report) -> None:
         shutil.rmtree(work, ignore_errors=True)
 
 
-def _make_mpi(plan: MpiPlan, archive: Archive, place: Path) -> None:
+def _make_mpi(plan: ResolvedMpi, archive: Archive, place: Path) -> None:
     if plan.mpi.unpacked:
         prefixes.make_simulator(plan.mpi, archive, place)
     else:

@@ -54,7 +54,7 @@ class Store:
         """Whether a unit has been built to its end."""
         return (self.place(key) / _COMPLETE).is_file()
 
-    def linked_key(self, name: str) -> str | None:
+    def symlink_key(self, name: str) -> str | None:
         """Key of the complete unit that `name` links to; None if there is none."""
         link = self.root / name
         key = link.readlink().name if link.is_symlink() else None
@@ -199,7 +199,7 @@ SPACK_ROUTE = "or build with Spack: spack env activate . && spack install"
 
 
 @dataclass(frozen=True)
-class MpiPlan:
+class ResolvedMpi:
     """An MPI as it is on this machine: `origin` in words."""
 
     mpi: Mpi
@@ -213,7 +213,7 @@ class Plan:
     """A toolchain as it would be built here now."""
 
     toolchain: Toolchain
-    mpi: MpiPlan
+    mpi: ResolvedMpi
     compiler: str
     key: str
 
@@ -238,7 +238,7 @@ def compiler_version() -> str:
     return run.stdout.strip()
 
 
-def mpi_plan(mpi: Mpi) -> MpiPlan:
+def resolve_mpi(mpi: Mpi) -> ResolvedMpi:
     """Plan of one MPI; UserError if its package is missing here, or of another series."""
     if mpi.packages:
         versions = installed_packages(mpi.packages) or {}
@@ -260,12 +260,12 @@ def mpi_plan(mpi: Mpi) -> MpiPlan:
     inputs |= {"pin": mpi.pin, "cxx": CXX}
     if mpi.unpacked:
         inputs |= {"unpacked": mpi.unpacked, "definitions": mpi.kind.definitions}
-    return MpiPlan(mpi, version, origin, content_key(inputs))
+    return ResolvedMpi(mpi, version, origin, content_key(inputs))
 
 
 def toolchain_plan(toolchain: Toolchain) -> Plan:
     """Plan of one toolchain; UserError if this machine cannot have it."""
-    mpi = mpi_plan(toolchain.mpi)
+    mpi = resolve_mpi(toolchain.mpi)
     compiler = compiler_version()
     inputs = {
         "recipe": RECIPE,
@@ -315,7 +315,7 @@ def states(toolchains: Iterable[Toolchain], store: Store) -> dict[str, str]:
     """Return ``good``, ``stale`` (built from other parts than now) or ``not built``, by name."""
     state_by_name = {}
     for toolchain in toolchains:
-        link_key = store.linked_key(toolchain.name)
+        link_key = store.symlink_key(toolchain.name)
         try:
             plan_key = toolchain_plan(toolchain).key
         except UserError:
