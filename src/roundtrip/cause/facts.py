@@ -199,7 +199,7 @@ def find_causes(facts: Sequence[str], step: float, seed: int) -> Search[Causes]:
             return _causes(Ending.UNKNOWN, record, sign)
         record.launches += answer.launches
         if values := answer.complete_values():
-            _add(record, kind, values, coins)
+            _append_round(record, kind, values, coins)
 
 
 def _coins(count: int, seed: str) -> list[int]:
@@ -223,9 +223,10 @@ def _arms(kind: Kind, record: _RoundRecord, coins: Sequence[Sequence[int]]) -> l
     return arms
 
 
-def _add(
+def _append_round(
     record: _RoundRecord, kind: Kind, values: Sequence[float], coins: Sequence[list[int]]
 ) -> None:
+    """Append the log times of a round, arms in the order of `_arms`; `coins` made its splits."""
     old, new, *others = values
     record.steps.append(new - old)
     if kind is Kind.SCREEN:

@@ -90,12 +90,13 @@ def find_changes(count: int, min_step: float) -> Search[Changes]:
     """
     result = Changes()
     with contextlib.suppress(_OverError):
-        yield from _search(result, count, min_step)
+        yield from _bisect_versions(result, count, min_step)
     result.changes.sort(key=lambda change: change.before)
     return result
 
 
-def _search(result: Changes, count: int, min_step: float) -> Search[None]:
+def _bisect_versions(result: Changes, count: int, min_step: float) -> Search[None]:
+    """Yield questions that compare the ends, then bisect; add each change to `result`."""
     first, last = 0, count - 1
     steps: list[float] = []
     while result.ends_differ is None:

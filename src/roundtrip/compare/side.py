@@ -298,7 +298,10 @@ class Fact:
 
 
 def facts(base: Side, new: Side, pairs: Sequence[Pair]) -> tuple[Fact, ...]:
-    """All recorded facts of the compared cases of both sides, toolchain first, then machine."""
+    """Facts of the compared cases with the values of both sides, toolchain first, then machine.
+
+    Facts of the machine that vary without a cause are left out.
+    """
     base_facts, new_facts = (
         dict(_facts(side, [pair[number] for pair in pairs]))
         for number, side in enumerate((base, new))

@@ -180,7 +180,7 @@ def write(folder: Path, values: pl.DataFrame, source: dict[str, Any], messages: 
     return target
 
 
-def read(folder: Path) -> tuple[pl.DataFrame, pl.DataFrame]:
+def read_imports(folder: Path) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Return nights and provenance, columns `NIGHTS` and `PROVENANCE`, of all imports in `folder`.
 
     Both are empty without imports.  UserError for a damaged or foreign import.

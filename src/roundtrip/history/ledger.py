@@ -196,7 +196,7 @@ def _imported(folder: Path) -> Ledger:
     if not folder.is_dir():
         return Ledger()
     try:
-        return Ledger(*imported.read(folder))
+        return Ledger(*imported.read_imports(folder))
     except UserError as error:
         return Ledger(warnings=(str(error),))
 

@@ -200,7 +200,7 @@ class _Proposal:
         self._series, self._settings = series, settings
         self._points = _proposed_points(series)
         self._plain_points = list(_plain_points(series, self._points, settings))
-        self._neighbourhoods: dict[tuple[int, ...], _Neighbourhood] = {}
+        self._statistics_by_points: dict[tuple[int, ...], _ChangePointStatistics] = {}
 
     def fit(self, noise: Noise, response: np.ndarray) -> Fit:
         """Return a fit in which the nights beside each change point support it, too.
@@ -212,7 +212,7 @@ class _Proposal:
             candidate = fit(self._series, points, noise, self._settings, response=response)
             if not candidate.points:
                 break
-            is_supported = self._neighbourhood(candidate.points).supports(
+            is_supported = self._change_point_statistics(candidate.points).supports(
                 candidate, self._series.nights, self._settings
             )
             points = list(compress(candidate.points, is_supported))
@@ -225,17 +225,17 @@ class _Proposal:
         cost = self._settings.plain_cost * misses
         return replace(candidate, criterion=candidate.criterion + cost)
 
-    def _neighbourhood(self, points: tuple[int, ...]) -> _Neighbourhood:
+    def _change_point_statistics(self, points: tuple[int, ...]) -> _ChangePointStatistics:
         """Cached: models of noise often give the same change points."""
-        if points not in self._neighbourhoods:
+        if points not in self._statistics_by_points:
             areas = np.array([separation(*sides) for sides in _sides(self._series, points)])
             factors, freedom = inflation(self._series, points)
-            self._neighbourhoods[points] = _Neighbourhood(factors, freedom, areas)
-        return self._neighbourhoods[points]
+            self._statistics_by_points[points] = _ChangePointStatistics(factors, freedom, areas)
+        return self._statistics_by_points[points]
 
 
 @dataclass(frozen=True)
-class _Neighbourhood:
+class _ChangePointStatistics:
     """Scatter and overlap of the nights before and after each change point.
 
     By change point: `factors` inflate the standard error, `freedom` are the degrees of freedom of
