@@ -189,7 +189,7 @@ def _read(reports: Path, campaign: str, site: str) -> _Verdict | None:
         find_flaky_nodes(nodes.outcomes(ledger.pairs), thresholds.nodes),
         odd_clocks,
         absences,
-        labels.marks_from_history(ledger.provenance),
+        labels.labels_from_history(ledger.provenance),
     )
 
 

@@ -143,7 +143,9 @@ def read(bundle: Path) -> Data:
     if (bundle_medians := bundle_tables.stored_medians(bundle, launches)) is not None:
         bundle_tables.require_medians(bundle_medians, launch_medians, bundle)
     is_apart = ~pl.col("launch").is_in(pairs.paired_launches(tables.frames["parameters"]).to_list())
-    environment = {file.name: _json(file) for file in sorted((bundle / "env").glob("*.json"))}
+    environment = {
+        file.name: _read_json_or_none(file) for file in sorted((bundle / "env").glob("*.json"))
+    }
     return Data(
         folder=bundle,
         manifest=bundle_manifest,
@@ -174,7 +176,7 @@ def judge(
     return test(claims, levels or data.analysis.statistics, family=lambda claim: claim.family)
 
 
-def _json(file: Path) -> Any:
+def _read_json_or_none(file: Path) -> Any:
     try:
         return files.read_json(file)
     except UserError:

@@ -127,8 +127,8 @@ def is_only_simulated(kinds: Iterable[str]) -> bool:
     return bool(kind_set) and all(label.endswith(_SIMULATED) for label in kind_set)
 
 
-def marks_from_history(provenance: pl.DataFrame) -> dict[str, str]:
-    """Marks by environment, from the facts of all nights; always measured ones are left out."""
+def labels_from_history(provenance: pl.DataFrame) -> dict[str, str]:
+    """Labels by environment, from the facts of all nights; none where all nights measured."""
     environ_marks: dict[str, set[str]] = {}
     facts = provenance.select("subject", "name").unique().sort("subject", "name")
     for environ, name in facts.iter_rows():

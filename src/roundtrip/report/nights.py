@@ -225,7 +225,7 @@ def judge(
         histories = detection.histories(nights, settings)
     calendar = Calendar(nights["night"].unique().sort().to_list())
     night_changes = changes_by_night(provenance, calendar.nights)
-    marks = labels.marks_from_history(provenance)
+    marks = labels.labels_from_history(provenance)
     lines = []
     for series in split_series(nights):
         history = histories[tuple(series.names[name] for name in SERIES)]

@@ -42,7 +42,10 @@ def size(log: float, measure: str) -> str:
 
 
 def percent(log: float, measure: str) -> float:
-    """The effect in percent of the usual value; above 0: more latency, below 0: less bandwidth."""
+    """Percent from the usual value; `log`: natural logarithm of the effect, above 0 is worse.
+
+    The result is negative for a bandwidth that is worse.
+    """
     return 100 * math.expm1(-log if measure == BANDWIDTH else log)
 
 

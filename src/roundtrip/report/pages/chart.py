@@ -144,7 +144,7 @@ def figure(line: Line, verdicts: NightVerdicts, notes: Sequence[tuple[int, str]]
     """
     factor, unit = display_unit(line.series)
     direction = "lower" if line.series.lower_is_better else "higher"
-    title = f"{line.series.metric}, {direction} is better"
+    title = f"{line.series.metric_label}, {direction} is better"
     nights = verdicts.calendar.nights
     step = max(1, math.ceil(len(nights) / _LABELS))
     ticks = range(0, len(nights), step)

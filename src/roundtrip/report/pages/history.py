@@ -109,7 +109,7 @@ def render(history: History) -> str:
     all_series = [line.series for line in verdicts.lines]
     notes = [(calendar.index(night), text) for night, text in history.notes if night in calendar]
     lines = figure_lines(verdicts)
-    notice = labels.notice(labels.marks_from_history(history.provenance))
+    notice = labels.notice(labels.labels_from_history(history.provenance))
     return renderers.template_page(
         "history.html.j2",
         SCRIPTS,

@@ -172,7 +172,7 @@ class _Trends:
 
     @cached_property
     def _marks(self) -> Mapping[str, str]:
-        return labels.marks_from_history(self.history.provenance)
+        return labels.labels_from_history(self.history.provenance)
 
     @cached_property
     def _processors(self) -> Mapping[str, str]:

@@ -133,10 +133,10 @@ class Series:
         # An import without variants repeats the metric.
         variant = names["variant"] if names["variant"] != names["metric"] else ""
         check = "" if size or phase else self._check
-        return ", ".join(filter(None, (check, variant, size, phase))) or self.metric
+        return ", ".join(filter(None, (check, variant, size, phase))) or self.metric_label
 
     @property
-    def metric(self) -> str:
+    def metric_label(self) -> str:
         """``half round trip time``."""
         return str(self.names["metric"]).replace("_", " ")
 
@@ -154,11 +154,11 @@ class Series:
         case = str(self.names["case_id"])
         match = CASE.fullmatch(case)
         if not match:
-            return f"{self.metric}; {case}"
+            return f"{self.metric_label}; {case}"
         partition = match["place"].split(":")[-1]
         check = "" if self.title.startswith(self._check) else self._check
         where = ", ".join(filter(None, (check, partition, match["environ"])))
-        return f"{self.metric}; {where}"
+        return f"{self.metric_label}; {where}"
 
     @property
     def _check(self) -> str:

@@ -97,7 +97,7 @@ class Source:
 
 
 def read_source(site: Path) -> Source:
-    """Return the sources of a campaign on a site from its folder; read manifests, but no tables."""
+    """Read annotations, thresholds and links of a campaign on a site, but no tables."""
     warnings: list[str] = []
     site_annotations: tuple[Annotation, ...] = ()
     try:
@@ -339,7 +339,7 @@ def _summarize(site_history: History, source: Source, page: str) -> Summary:
         nights=site_history.nights["night"].n_unique(),
         counts=tuple((verdict, verdicts[verdict]) for verdict in Verdict if verdicts[verdict]),
         levels=tuple(overall_levels(site_history.nights)),
-        mark="; ".join(sorted(set(labels.marks_from_history(site_history.provenance).values()))),
+        mark="; ".join(sorted(set(labels.labels_from_history(site_history.provenance).values()))),
         values=tuple(
             machines.values(
                 site_history,

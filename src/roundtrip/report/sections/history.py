@@ -67,7 +67,7 @@ def part(data: Data) -> Part:
     verdicts = judge_nights(data)
     relaunches = confirmation.read_confirmation(data, verdicts)
     if has_too_few_nights(verdicts):
-        blocks: list[Block] = [*_pairs(verdicts)]
+        blocks: list[Block] = [*_last_two_nights(verdicts)]
     else:
         blocks = [*_last_night(verdicts), *confirmation.blocks(relaunches), *_changes(verdicts)]
         blocks += [*_other_changes(verdicts), *_drifts(verdicts)]
@@ -162,7 +162,7 @@ def _ratio(value: float, unit: Unit = Unit.RATIO, **ends: Any) -> Quantity:
     return Quantity(value=value, unit=unit, decimals=3, **ends)
 
 
-def _pairs(verdicts: NightVerdicts) -> Iterator[Block]:
+def _last_two_nights(verdicts: NightVerdicts) -> Iterator[Block]:
     """The two newest nights, for a history too short for verdicts."""
     yield Paragraph((too_few_nights_sentence(verdicts),))
     rows = tuple(

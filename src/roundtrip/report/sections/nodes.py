@@ -268,7 +268,7 @@ def part(data: Data) -> Part | None:
     verdicts = _verdicts(data, pairs)
     # If all launches of this night failed, only earlier nights tell what was emulated.
     kinds = labels.kinds_by_environ(data.launches)
-    marks = labels.marks_from_history(data.history.provenance) | kinds
+    marks = labels.labels_from_history(data.history.provenance) | kinds
     picture, switches = node_maps(pairs, verdicts, marks)
     blocks: list[Block] = [
         *evidence_table(verdicts, data.nights, marks),
