@@ -95,23 +95,30 @@ class Witness {
     traffic_ = roundtrip::traffic_since(sent_before_);
     traffic_["tcp_bytes"] = roundtrip::tcp_bytes();
   }
-  /// Not in a copy of the rank (fork(2)), which ends apart.
   ~Witness() {
-    if (watch_ && pid_ == getpid()) {
-      const auto& load = watch_->start().load_average;
-      auto disturbance = watch_->record();
-      const roundtrip::Stops stops = roundtrip::stops();
-      disturbance["continued"] = stops.continued;
-      disturbance["longest_stop_s"] = stops.longest_s ? ordered_json(*stops.longest_s) : nullptr;
-      print({{"load_average_start", load ? ordered_json(*load) : nullptr},
-             {"disturbance", disturbance}});
-      print({{"traffic", traffic_}});
+    try {
+      end();
+    } catch (...) {
+      // The rank must end as it would have ended.
     }
   }
   Witness(const Witness&) = delete;
   Witness& operator=(const Witness&) = delete;
 
  private:
+  /// Not in a copy of the rank (fork(2)), which ends apart.
+  void end() const {
+    if (!watch_ || pid_ != getpid()) return;
+    const auto& load = watch_->start().load_average;
+    auto disturbance = watch_->record();
+    const roundtrip::Stops stops = roundtrip::stops();
+    disturbance["continued"] = stops.continued;
+    disturbance["longest_stop_s"] = stops.longest_s ? ordered_json(*stops.longest_s) : nullptr;
+    print({{"load_average_start", load ? ordered_json(*load) : nullptr},
+           {"disturbance", disturbance}});
+    print({{"traffic", traffic_}});
+  }
+
   std::optional<roundtrip::RankWatch> watch_;
   roundtrip::SentBytes sent_before_;
   ordered_json traffic_ = ordered_json::object();  ///< empty unless the program called MPI_Finalize
