@@ -267,6 +267,11 @@ def test_a_job_that_waits_says_why_how_long_and_until_when(start: str, expected:
     assert message.endswith("Resources") is not bool(expected)
 
 
+def test_a_job_that_the_scheduler_has_not_looked_at_has_no_reason() -> None:
+    listing = f"9|PENDING|None|N/A|1795299760|{MINE}\n"
+    assert describe_wait(listing, MINE, NOW) == "job 9 has waited for 4 min"
+
+
 @pytest.mark.parametrize("listing", ["", "squeue: error: x\n", f"8|RUNNING|None|1|1|{MINE}\n"])
 def test_nothing_is_said_of_a_job_that_runs(listing: str) -> None:
     assert describe_wait(listing, MINE, NOW) == ""

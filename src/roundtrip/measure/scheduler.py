@@ -179,7 +179,8 @@ def describe_wait(listing: str, comment: str, now: float) -> str:
         text = f"job {job} has waited"
         if submit_time.isdigit():
             text += f" for {progress.duration(now - float(submit_time))}"
-        text += f": {reason}"
+        if reason != "None":  # the scheduler has not looked at it yet
+            text += f": {reason}"
         if start.isdigit() and float(start) > now:
             text += f"; Slurm expects it to start at {_minute(float(start))}"
         return text
