@@ -2,6 +2,7 @@
 // standard error what it runs, and at its end what it sent and what disturbed it. It changes
 // nothing else, and is silent in a program without MPI, such as a script that starts the real one.
 #include <dlfcn.h>
+#include <mpi.h>
 #include <unistd.h>
 #include <nlohmann/json.hpp>
 
