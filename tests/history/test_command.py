@@ -16,6 +16,7 @@ from roundtrip.report.pages import write
 
 history = partial(roundtrip, "history")
 SLOWER_FROM = 40
+WORSE_ONCE = "worse on night 35 (2026-02-04), "
 
 
 def change(number: int, series: Any) -> Any:
@@ -137,17 +138,22 @@ def test_a_night_that_was_worse_is_said_to_be_back_once(tmp_path: Path) -> None:
     (row,) = [
         line for line in process.stdout.splitlines()[1:] if line.strip().startswith("unchanged")
     ]
-    words = "worse on night 35 (2026-02-04), "
-    assert process.returncode == 0 and words in row and "and back last night: an incident" in row
+    assert (
+        process.returncode == 0 and WORSE_ONCE in row and "and back last night: an incident" in row
+    )
     (series,) = answer("history", history(SITE, "--json", "--reports", tmp_path).stdout)["series"]
-    assert series["revised"][0].startswith(words) and series["revisions"] == []
+    assert series["revised"][0].startswith(WORSE_ONCE) and series["revisions"] == []
+    writer.night(36)
+    assert "back last night" not in history(SITE, "--reports", tmp_path).stdout
+
+
+def test_the_page_says_that_a_night_was_worse(tmp_path: Path) -> None:
+    Nights(tmp_path, series=1, launches=2, samples=2, change=once).write(36)
     for revision in tmp_path.glob("*/*/*/r1"):
         (revision / "report.html").touch()
     write.write_pages(tmp_path)
     page = (tmp_path / CAMPAIGN / SITE / "history.html").read_text()
-    assert page.count(words) >= 2, "in its row and in what is said of it"
-    writer.night(36)
-    assert "back last night" not in history(SITE, "--reports", tmp_path).stdout
+    assert page.count(WORSE_ONCE) >= 2, "in its row and in what is said of it"
 
 
 def test_a_change_that_went_back_is_withdrawn_in_words(tmp_path: Path) -> None:
