@@ -173,7 +173,7 @@ def every_command() -> Iterator[str]:
             yield name
 
 
-@pytest.mark.parametrize("command", every_command())
+@pytest.mark.parametrize("command", list(every_command()))
 def test_help_ends_with_examples_that_the_command_takes(
     command: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
