@@ -55,12 +55,17 @@ def _become_child(gate: int) -> None:
 def _keep(state: State, node: Node, visible_folders: list[str], gate: int) -> NoReturn:
     namespaces.enter_network(network.NAMESPACES / node.name)
     namespaces.unshare()
+    # Before the fork: the child covers the folder until it has bound the visible ones.
+    pid_descriptor = os.open(pid_file(state, node.name), os.O_WRONLY | os.O_CREAT, 0o644)
     pid = os.fork()
     if pid == 0:
+        os.close(pid_descriptor)
         namespaces.die_with_parent(signal.SIGKILL)
         os._exit(_live(state, node, visible_folders, gate))
     os.close(gate)
-    pid_file(state, node.name).write_text(str(pid))
+    os.ftruncate(pid_descriptor, 0)
+    os.write(pid_descriptor, str(pid).encode())
+    os.close(pid_descriptor)
     _, status = os.waitpid(pid, 0)
     os._exit(os.waitstatus_to_exitcode(status) & 0xFF)
 
