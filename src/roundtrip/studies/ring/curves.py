@@ -1,30 +1,22 @@
-"""The curves of the ring section: one panel for each toolchain and placement, and its figures.
+"""The panels of the ring section, one for each toolchain and placement, and their launch medians.
 
-Also the efficiency of a pass over the number of nodes; a lap has as many passes as ranks.
+A lap has as many passes as ranks.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
-from itertools import groupby
 from statistics import median
 from typing import Any
 
 import polars as pl
 
 from roundtrip.measure.columns import setting_number
-from roundtrip.report import units
-from roundtrip.report.blocks import Gallery
 from roundtrip.report.data import Data
-from roundtrip.report.plot import LINK
-from roundtrip.report.units import Unit
 from roundtrip.stats.summaries import Interval, median_intervals
-from roundtrip.studies import display, panel
+from roundtrip.studies import panel
 from roundtrip.studies.derivation import ratios_by_size
-from roundtrip.studies.display import INTERVAL
-from roundtrip.studies.growth import Growth
 from roundtrip.studies.panel import Panels, Row
 from roundtrip.studies.ring import (
     ARMS,
@@ -38,9 +30,9 @@ from roundtrip.studies.ring import (
     STUDY,
     derived,
 )
-from roundtrip.studies.study import GREY, PINK, Arm
 
-_BY = ["case_id", *derived.POINT]
+#: Columns that identify a point of a panel.
+PANEL_POINT = ["case_id", *derived.POINT]
 _LAUNCH = ["launch", "case_id"]
 _PLACEMENTS = {
     **{name: title for name, (_, title) in NODE_PLACEMENTS.items()},
@@ -124,7 +116,7 @@ class Curves(Panels[Panel]):
         """Interval of the effective bandwidth at each point: columns case_id, case, variant,
         size_bytes; median, low and high in MB/s; n.
         """
-        return median_intervals(self.values, _BY, "bandwidth", self.level)
+        return median_intervals(self.values, PANEL_POINT, "bandwidth", self.level)
 
     @cached_property
     def laps(self) -> pl.DataFrame:
@@ -140,12 +132,12 @@ class Curves(Panels[Panel]):
             self.samples.filter(pl.col("metric") == LAP)
             .filter(pl.col("variant").is_in(list(ARMS)))
             .filter((size == LAP_SIZE) | (size == ends[0]) | (size == ends[1]))
-            .group_by(_BY)
+            .group_by(PANEL_POINT)
             .agg(
                 laps=pl.len().cast(pl.Int64),
                 **{f"p{part}": value.quantile(part / 100, "higher") for part in PERCENTILES},
             )
-            .sort(_BY)
+            .sort(PANEL_POINT)
             .collect()
         )
 
@@ -227,176 +219,3 @@ def _passes(case: str, details: dict[str, Any]) -> tuple[int, int]:
         return int(passes["shared"]), int(passes["network"])
     nodes = [int(ranks) for ranks in case.split()[-1].split("+")]
     return (nodes[0], 0) if len(nodes) == 1 else (sum(nodes) - len(nodes), len(nodes))
-
-
-#: Region sizes in bytes: one dominated by latency, one by bandwidth.
-GROWTH_SIZES = (LAP_SIZE, 1_000_000)
-_GROWTH_NAMES = {"mpi": "A pass by MPI", REGION_UDP: "A pass by UDP"}
-
-
-def node_growth(curves: Curves) -> Growth:
-    """Efficiency of a pass at GROWTH_SIZES over the number of nodes, from two nodes on."""
-    medians = curves.values.filter(
-        pl.col("variant").is_in(list(_GROWTH_NAMES)) & pl.col("size_bytes").is_in(GROWTH_SIZES)
-    )
-    name = pl.col("variant").replace_strict(_GROWTH_NAMES)
-    size = pl.col("size_bytes").replace_strict({size: units.size(size) for size in GROWTH_SIZES})
-    times = medians.with_columns(thing=pl.concat_str(name, pl.lit(", "), size), value="seconds")
-    return Growth.from_launches(times, curves.launches, curves.level)
-
-
-_TIME_CAPTION = (
-    "Time of one pass over the size of the region: median over launches, bands are {level} rank "
-    "intervals. A region that is handed over in memory costs the same whatever its size; what is "
-    "copied, or crosses a network, grows with it. The bare cache line is the least that a "
-    "hand-over in memory can cost, the rate of the link the least over an emulated hub. Dashed, "
-    "too: the study in 2002, of the same placement."
-)
-_BANDWIDTH_CAPTION = (
-    "Effective bandwidth over region size, as in the study's figure but log-log: bytes of the "
-    "region x passes / elapsed time, one token under way; median over launches, bands are {level} "
-    "rank intervals. Of a region that is handed over in place and not read this is not a rate of "
-    "transfer: nothing is transferred, so the line rises with the size for ever. The axis ends at "
-    "the decade above the fastest pass that moves or reads all bytes; a line that goes on where "
-    "nothing physical is meant is marked ↑. Curves that may lie on each other differ in width. "
-    "“All read”: the receiver reads every byte. In a hybrid ring a region goes by reference inside "
-    "a node, and by message between nodes. Dashed: the study in 2002, of the same placement."
-)
-
-
-_READ_REGION, _READ_MPI = (derived.READ_VARIANTS[name] for name in (REGION, "mpi"))
-_STUDY, _LINK = "study", "link"
-#: All curves; `_arms` has the titles of transports.
-_CURVES = {
-    **ARMS,
-    FLOOR: replace(ARMS[FLOOR], is_dashed=True),
-    _READ_REGION: Arm("", ("#1b7837", "#8fd49a")),
-    _READ_MPI: Arm("", ("#8c510a", "#d8b365")),
-    _STUDY: Arm("The study, 2002", PINK, is_dashed=True),
-    _LINK: Arm(LINK, GREY, point=0, is_bound=True),
-}
-#: Curves in the figures at the top of the report.
-_TOP_ARMS = (REGION, REGION_UDP, "mpi-shm", "mpi", "pvm", FLOOR, _STUDY, _LINK)
-#: Widths of curves that may lie on each other; narrow ones are drawn later.
-_WIDE, _MIDDLE, _NARROW = 8.0, 4.8, 1.6
-#: Curves of each figure of effective bandwidth, few enough to be distinguished, and their widths.
-_FAMILIES = {
-    "what moves": {
-        REGION: 2.0,
-        REGION_UDP: 2.0,
-        "mpi-shm": _WIDE,
-        "mpi": _MIDDLE,
-        "mpi-rma": _NARROW,
-        _STUDY: 2.0,
-        _LINK: 2.0,
-    },
-    "control messages and types": {
-        "mpi": _WIDE,
-        "mpi-sync": _MIDDLE,
-        "mpi-typed": _NARROW,
-        _LINK: 2.0,
-    },
-    "all bytes read, and PVM": {
-        _READ_REGION: _MIDDLE,
-        _READ_MPI: _NARROW,
-        "pvm": _MIDDLE,
-        "pvm-xdr": _NARROW,
-        _LINK: 2.0,
-    },
-}
-_SIZE = "Region size"
-
-
-def draw_passes(curves: Curves, panels: Sequence[Panel]) -> Gallery:
-    """Figures of the time per pass, one for each panel, all with the same axes."""
-    seconds = median_intervals(curves.values, _BY, "seconds", curves.level)
-    times = display.curve_rows(seconds, 1e6)
-    drawings = [
-        display.drawing(
-            f"ring-{number}",
-            panel,
-            _frame(curves.rows(times, panel), panel, lambda size, rate: size / rate),
-            _arms(panel, _TOP_ARMS),
-        )
-        for number, panel in enumerate(panels, 1)
-    ]
-    figures = display.curves_over_size(
-        drawings, "Time of a pass over region size", "Time of a pass", Unit.US, None, _SIZE
-    )
-    return Gallery(curves.level.caption(_TIME_CAPTION), figures)
-
-
-def draw_bandwidth(curves: Curves, panels: Sequence[Panel]) -> list[Gallery]:
-    """For each panel the figures of effective bandwidth of families of transports.
-
-    All axes are equal.
-    """
-    rates = display.curve_rows(curves.bandwidth)
-    frames = {
-        panel: _frame(curves.rows(rates, panel), panel, lambda _, rate: rate) for panel in panels
-    }
-    physical_frames = [_physical(panel, frame) for panel, frame in frames.items()]
-    domain = display.decades([*frames.values()])[0], display.decades(physical_frames)[1]
-    drawings = [
-        display.drawing(
-            f"ring-{number}-bandwidth-{index}",
-            panel,
-            frame,
-            {name: replace(arm, width=widths[name]) for name, arm in _arms(panel, widths).items()},
-            f"{panel.launch_count_text}: {family}",
-        )
-        for number, (panel, frame) in enumerate(frames.items(), 1)
-        for index, (family, widths) in enumerate(_FAMILIES.items(), 1)
-    ]
-    drawings = [drawing for drawing in drawings if {*drawing.visible_arms} - {_STUDY, _LINK}]
-    figures = display.curves_over_size(
-        drawings,
-        "Effective bandwidth over region size",
-        "Effective bandwidth",
-        Unit.MB_S,
-        domain,
-        _SIZE,
-    )
-    caption = curves.level.caption(_BANDWIDTH_CAPTION)
-    by_panel = groupby(zip(drawings, figures, strict=True), key=lambda pair: pair[0].title)
-    return [
-        Gallery(
-            (f"{title}: as above.",) if number else caption, tuple(figure for _, figure in group)
-        )
-        for number, (title, group) in enumerate(by_panel)
-    ]
-
-
-def _physical(panel: Panel, frame: pl.DataFrame) -> pl.DataFrame:
-    """Rows of transports that move or read all bytes; all rows if there is no such transport."""
-    by_reference = [REGION, REGION_UDP] if panel.in_one_node else []
-    rows = frame.filter(~pl.col("arm").is_in([*by_reference, _STUDY, FLOOR]))
-    return frame if rows.is_empty() else rows
-
-
-def _frame(
-    medians: pl.DataFrame, panel: Panel, value: Callable[[float, float], float]
-) -> pl.DataFrame:
-    """Rows of a panel, the study and the link; `value` maps (bytes, MB/s) to what is drawn."""
-    frame = medians.filter(pl.col("variant").is_in(list(_CURVES)))
-    frame = frame.select(*INTERVAL, "n", "arm", "x")
-    points: list[tuple[str, float, float]] = [
-        (_STUDY, size, rate) for size, rate in derived.PUBLISHED_RATES.get(panel.case, {}).items()
-    ]
-    if panel.hub_mbit_s:
-        ends = {float(x) for x in (frame["x"].min(), frame["x"].max())}  # type: ignore[arg-type]
-        points += [(_LINK, x, panel.hub_mbit_s / 8) for x in sorted(ends)]
-    rows = [{"arm": arm, "x": x, "median": value(x, rate)} for arm, x, rate in points]
-    return pl.concat([frame, pl.DataFrame(rows, schema=frame.schema)])
-
-
-def _arms(panel: Panel, names: Iterable[str]) -> dict[str, Arm]:
-    """The curves of these names, with the titles that they have in the panel."""
-    titles = {name: arm.title for name, arm in _CURVES.items()}
-    titles |= {name: panel.title(name) for name in ARMS}
-    titles[_READ_REGION] = f"{titles[REGION]}, all read"
-    titles[_READ_MPI] = f"{titles['mpi']}, all read"
-    if panel.shared_passes and panel.network_passes:  # the full titles do not fit
-        titles[REGION] = "Region, MPI between nodes"
-        titles[REGION_UDP] = "Region, UDP between nodes"
-    return {name: replace(_CURVES[name], title=titles[name]) for name in names}

@@ -24,8 +24,9 @@ from roundtrip.stats.verdicts import ClaimVerdict
 from roundtrip.studies import display
 from roundtrip.studies.findings import OPEN, claims, joint_verdict, study_verdicts, worst_tone
 from roundtrip.studies.ring import ARMS, REGION, REGION_UDP, STUDY, Thresholds, derived, tables
-from roundtrip.studies.ring.curves import Curves, Panel, draw_bandwidth, draw_passes, node_growth
+from roundtrip.studies.ring.curves import Curves, Panel
 from roundtrip.studies.ring.derived import Statement
+from roundtrip.studies.ring.figures import draw_bandwidth, draw_passes, node_growth
 from roundtrip.studies.ring.findings import (
     Finding,
     RegionCost,
