@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 from support.pairs import CAMPAIGN, SITE, Pairs, pseudonym
 
-from roundtrip.history import ledger, nodes, pairs
+from roundtrip.history import ledger, node_faults, nodes, pairs
 from roundtrip.history.annotations import Annotation
 from roundtrip.history.ledger import Ledger
 from roundtrip.measure import analysis, bundle_tables, manifest
@@ -178,7 +178,7 @@ def inside(**effects: list[float]) -> pl.DataFrame:
 def test_a_slow_processor_slows_short_messages_and_copies_alike(
     effects: dict[str, list[float]], pauses: bool | None
 ) -> None:
-    processors = nodes.slow_processors(inside(**effects), THRESHOLDS.nodes)
+    processors = node_faults.slow_processors(inside(**effects), THRESHOLDS.nodes)
     assert {host: processor.pauses for host, processor in processors.items()} == (
         {} if pauses is None else {"node-1": pauses}
     )
@@ -204,7 +204,7 @@ def test_a_node_whose_kernel_stops_its_ranks_has_a_slow_processor(
     disturbance = pl.DataFrame(
         {"launch": launches, "rank": 3 * [0, 1], "throttled_s": times}, schema
     ).with_columns(duration_s=pl.lit(2.0))
-    slow = nodes.throttled_nodes(placement, disturbance, 0.01)
+    slow = node_faults.throttled_nodes(placement, disturbance, 0.01)
     assert {host: processor.throttled for host, processor in slow.items()} == pytest.approx(shares)
 
 

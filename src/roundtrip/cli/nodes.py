@@ -20,7 +20,7 @@ from roundtrip.errors import UserError
 from roundtrip.measure.pseudonyms import PSEUDONYM
 
 if TYPE_CHECKING:
-    from roundtrip.history.nodes import AbsentNode, SlowProcessor
+    from roundtrip.history.node_faults import AbsentNode, SlowProcessor
     from roundtrip.measure.pseudonyms import HostNames
     from roundtrip.stats.clocks import OddClock
     from roundtrip.stats.nodes.failures import FlakyNode
@@ -169,7 +169,7 @@ def _reasons(verdict: _Verdict) -> Iterator[tuple[str, str]]:
 
 def _read(reports: Path, campaign: str, site: str) -> _Verdict | None:
     """The verdict of all nights of a campaign; None if it is not over pairs of nodes."""
-    from roundtrip.history import nodes
+    from roundtrip.history import node_faults, nodes
     from roundtrip.history.annotations import load_site
     from roundtrip.measure import analysis
     from roundtrip.report import labels
@@ -179,13 +179,13 @@ def _read(reports: Path, campaign: str, site: str) -> _Verdict | None:
     if ledger.pairs.is_empty():
         return None
     thresholds = analysis.for_site(site)
-    odd_clocks, throttled, absences = nodes.newest_facts(
+    odd_clocks, throttled, absences = node_faults.newest_facts(
         reports / campaign / site, ledger.pairs, thresholds.disturbance
     )
     level = thresholds.statistics.confidence_level
     return _Verdict(
         nodes.node_verdicts(ledger.pairs, odd_clocks, thresholds.nodes, level),
-        nodes.slow_processors(ledger.pairs, thresholds.nodes) | throttled,
+        node_faults.slow_processors(ledger.pairs, thresholds.nodes) | throttled,
         find_flaky_nodes(nodes.outcomes(ledger.pairs), thresholds.nodes),
         odd_clocks,
         absences,

@@ -1,28 +1,17 @@
-"""Nodes by their launches: measures, series, slow processors, absent nodes, wrong clocks."""
+"""Nodes by their launches with partners: measures, verdicts, outcomes, series."""
 
 from __future__ import annotations
 
-import contextlib
 import math
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
 
-from roundtrip import files
-from roundtrip.errors import UserError
-from roundtrip.history import pairs, published
 from roundtrip.history.night_rows import NIGHTS
-from roundtrip.history.pairs import BANDWIDTH, FAILURE, LATENCY, TAIL
-from roundtrip.measure import bundle_tables, manifest, reader
-from roundtrip.measure.analysis import Disturbance
-from roundtrip.measure.bundle_rows import Case, DisturbanceRow, PlaceRow
-from roundtrip.measure.manifest import Manifest
-from roundtrip.stats.clocks import ClockComparison, OddClock, odd_clocks
+from roundtrip.history.pairs import BANDWIDTH, FAILURE, TAIL
+from roundtrip.stats.clocks import OddClock
 from roundtrip.stats.nodes.failures import Outcomes
 from roundtrip.stats.nodes.judge import Measure, NodeVerdicts, judge
 from roundtrip.stats.nodes.launches import NO_NODE, Launches, effects
@@ -32,12 +21,6 @@ from roundtrip.stats.summaries import Interval
 #: The `case_id` of the series of nodes, by place and environment.
 CASE_ID = "nodes@{}+{}"
 _BETWEEN, _INSIDE = "between nodes", "inside a node"
-#: Number of newest launches inside a node that count; largest ratio of similar logarithms.
-_NEWEST, _ALIKE = 6, 2.0
-FAILED, MISSING = "failed", "missing"
-#: Maximum difference between wall clocks of nodes under NTP.
-_UTC_LIMIT_S = 1.0
-_LOST = (FAILED, "partial")
 _NAMES = ["study", "place", "environ", "measure"]
 
 
@@ -55,79 +38,6 @@ class MeasureName:
     is_alone: bool
     level: float
     unit: str
-
-
-@dataclass(frozen=True)
-class SlowProcessor:
-    """A slow processor, by (measure, effect as a logarithm) of launches inside the node, or by its
-    kernel: `throttled` is the share of their time for which a CPU limit stopped its ranks, 0 if
-    unknown.
-
-    `pauses`: it stops at times; otherwise it is slow all the time.
-    """
-
-    effects: tuple[tuple[str, float], ...]
-    pauses: bool
-    launches: int
-    throttled: float = 0.0
-
-
-def slow_processors(pairs: pl.DataFrame, settings: NodeSettings) -> dict[str, SlowProcessor]:
-    """Return the nodes with a slow processor, according to the newest launches inside each node.
-
-    These use no network.  A slow processor slows short messages and copies by similar factors:
-    neither logarithm exceeds twice the other; slow memory slows only copies.  A processor that
-    stops for milliseconds (throttled, suspended, shared with another program) does not change the
-    medians but lengthens the tail, since shared memory loses no message.  All launches must agree,
-    and at least two are needed.
-    """
-    inside_rows = pairs.filter(pl.col("other") == "", pl.col("measure") != FAILURE)
-    newest_rows = (
-        inside_rows.sort("night", "round", "launch").group_by("host", "measure").tail(_NEWEST)
-    )
-    by_host: dict[str, dict[str, list[float]]] = {}
-    for host, measure, excess in newest_rows.select("host", "measure", "excess").rows():
-        by_host.setdefault(host, {}).setdefault(measure, []).append(excess)
-    processors = {host: _slow_processor(excesses, settings) for host, excesses in by_host.items()}
-    return {host: processor for host, processor in processors.items() if processor}
-
-
-def _slow_processor(
-    excesses: Mapping[str, list[float]], settings: NodeSettings
-) -> SlowProcessor | None:
-    slowdowns = {
-        measure: float(np.median(effects))
-        for measure, effects in excesses.items()
-        if len(effects) > 1 and min(effects) > settings.least_effect(is_tail=measure == TAIL)
-    }
-    logs = [slowdowns.get(measure, 0.0) for measure in (LATENCY, BANDWIDTH)]
-    if min(logs) > 0 and max(logs) <= _ALIKE * min(logs):
-        effects = ((LATENCY, logs[0]), (BANDWIDTH, logs[1]))
-        return SlowProcessor(effects, False, len(excesses[LATENCY]))
-    if TAIL in slowdowns:
-        return SlowProcessor(((TAIL, slowdowns[TAIL]),), True, len(excesses[TAIL]))
-    return None
-
-
-def throttled_nodes(
-    placement: pl.DataFrame, disturbance: pl.DataFrame, limit: float
-) -> dict[str, SlowProcessor]:
-    """Return the nodes whose ranks a CPU limit stopped for more than the share `limit` of their
-    time, in the median over the launches of a night, of which it needs two.
-
-    The frames are tables of a bundle.
-    """
-    shares = (
-        disturbance.join(placement, on=["launch", "rank"])
-        .group_by("launch", "host")
-        .agg(share=pl.col("throttled_s").max() / pl.col("duration_s").sum())
-        .drop_nulls()
-    )
-    medians = shares.group_by("host").agg(pl.col("share").median(), launches=pl.len())
-    throttled = medians.filter(pl.col("share") > limit, pl.col("launches") > 1)
-    return {
-        host: SlowProcessor((), True, launches, share) for host, share, launches in throttled.rows()
-    }
 
 
 def node_verdicts(
@@ -252,153 +162,3 @@ def _row(
         "left_out": "",
         "foreign": False,
     }
-
-
-@dataclass(frozen=True)
-class AbsentNode:
-    """A node without a measurement in the night that began at `night`.
-
-    `state` and `reason` are Slurm's for a node that Slurm had taken out.  Otherwise the state is
-    `FAILED` if all launches on the node failed, else `MISSING`.  `last` is the newest night that
-    measured it, "" if none did; times are ISO 8601.
-    """
-
-    node: str
-    state: str
-    reason: str
-    night: str
-    last: str
-
-    @property
-    def is_failed(self) -> bool:
-        return self.state == FAILED
-
-
-def absent_nodes(bundle: Path, bundle_manifest: Manifest, pairs: pl.DataFrame) -> list[AbsentNode]:
-    """The absent nodes of one night, by name; UserError for a bundle that cannot be read.
-
-    `pairs`: columns `PAIRS`, of all nights.
-    """
-    cases = bundle / "cases.parquet"
-    reader.require_tables([cases])
-    launches = bundle_tables.read_table(
-        cases, Case, ["launch", "status", "reason", "hosts", "nodes_down"]
-    )
-    reasons = {
-        **dict.fromkeys(_planned_nodes(bundle), (MISSING, "no launch on it was made")),
-        **_bystander_reasons(launches),
-        **_failure_reasons(launches),
-        **{
-            entry["node"]: (entry["state"], entry["reason"])
-            for entry in bundle_manifest.data.get("nodes_not_measured") or []
-        },
-    }
-    measured_nodes = set(launches.filter(status="passed")["hosts"].explode())
-    last_nights = _last_nights(pairs)
-    night = str(bundle_manifest.data["started"])
-    return [
-        AbsentNode(node, *reasons[node], night, last_nights.get(node, ""))
-        for node in sorted(reasons.keys() - measured_nodes)
-    ]
-
-
-def _bystander_reasons(launches: pl.DataFrame) -> dict[str, tuple[str, str]]:
-    """State and reason, by node, for the nodes of launches during which a node went down."""
-    down_launches = launches.drop_nulls(["hosts", "nodes_down"])
-    rows = down_launches.select("hosts", pl.col("nodes_down").list.join(", ")).rows()
-    return {
-        host: (MISSING, f"no launch on it completed: {nodes_down} went down")
-        for hosts, nodes_down in rows
-        for host in hosts
-    }
-
-
-def _failure_reasons(launches: pl.DataFrame) -> dict[str, tuple[str, str]]:
-    rows = launches.with_columns(hosts=pl.coalesce("nodes_down", "hosts")).drop_nulls("hosts")
-    lost_rows = rows.filter(pl.col("status").is_in(_LOST)).select("hosts", "reason").rows()
-    reasons: dict[str, Counter[str]] = {}
-    for hosts, reason in lost_rows:
-        for host in set(hosts):
-            reasons.setdefault(host, Counter())[reason or "no reason given"] += 1
-    return {
-        host: (FAILED, f"all {counts.total()} launches failed, {counts.most_common(1)[0][0]}")
-        for host, counts in reasons.items()
-    }
-
-
-def _planned_nodes(bundle: Path) -> list[str]:
-    file = bundle / pairs.PLAN
-    plan: Any = files.read_json(file) if file.exists() else {"partitions": {}}
-    try:
-        parts = plan["partitions"].values()
-        return [str(host) for part in parts for pair in part["pairs"] for host in pair["hosts"]]
-    except (AttributeError, KeyError, TypeError):
-        raise UserError("not the plan of a night", file) from None
-
-
-def _last_nights(rows: pl.DataFrame) -> dict[str, str]:
-    passed_rows = rows.filter((pl.col("measure") != pairs.FAILURE) | (pl.col("excess") == 0))
-    host_nights = pl.concat(
-        [passed_rows.select("night", "host"), passed_rows.select("night", host="other")]
-    )
-    return dict(host_nights.group_by("host").agg(pl.col("night").max()).iter_rows())
-
-
-def wrong_rates(placement: pl.DataFrame, disturbance: pl.DataFrame, limit: float) -> list[OddClock]:
-    """Return the nodes whose clock runs faster or slower than others by a factor above 1 + `limit`.
-
-    The frames are tables of a bundle; `excess` is the logarithm of the rate.
-    """
-    rates = (
-        ClockComparison(root, host, math.log(rate), error / rate)
-        for root, host, (rate, error) in _against_root(
-            placement, disturbance, "clock_rate", "clock_rate_error"
-        )
-        if rate > 0
-    )
-    return odd_clocks(rates, math.log1p(limit))
-
-
-def wrong_wall_clocks(placement: pl.DataFrame, disturbance: pl.DataFrame) -> list[OddClock]:
-    """Return the nodes whose wall clock is ahead of others or behind them; `excess` in seconds."""
-    offsets = (
-        ClockComparison(root, host, ahead_s, 0.0)
-        for root, host, (ahead_s,) in _against_root(placement, disturbance, "utc_ahead_s")
-    )
-    return odd_clocks(offsets, _UTC_LIMIT_S)
-
-
-def newest_facts(
-    site: Path, pairs: pl.DataFrame, limits: Disturbance
-) -> tuple[list[OddClock], dict[str, SlowProcessor], list[AbsentNode]]:
-    """`wrong_rates`, `throttled_nodes` and `absent_nodes` of the newest readable bundle of a site.
-
-    An unreadable night raises no UserError, since the ledger warns of it.
-    """
-    for revision in reversed(published.current_revisions(site)[0]):
-        with contextlib.suppress(UserError):
-            bundle, bundle_manifest = revision.bundle, manifest.verify(revision.bundle)
-            tables = [bundle / f"{name}.parquet" for name in ("placement", "disturbance")]
-            reader.require_tables(tables)
-            placement = bundle_tables.read_table(tables[0], PlaceRow, ["launch", "rank", "host"])
-            times = ["clock_rate", "clock_rate_error", "throttled_s", "duration_s"]
-            names = ["launch", "rank", *times]
-            disturbance = bundle_tables.read_table(tables[1], DisturbanceRow, names)
-            return (
-                wrong_rates(placement, disturbance, limits.clock_rate),
-                throttled_nodes(placement, disturbance, limits.throttled_fraction),
-                absent_nodes(bundle, bundle_manifest, pairs),
-            )
-    return [], {}, []
-
-
-def _against_root(
-    placement: pl.DataFrame, disturbance: pl.DataFrame, *names: str
-) -> Iterator[tuple[str, str, tuple[float, ...]]]:
-    """(Host of rank 0, host of another rank, columns `names`: its clock against rank 0)."""
-    hosts = placement.select("launch", "rank", "host")
-    roots = hosts.filter(pl.col("rank") == 0).select("launch", root="host")
-    readings = disturbance.select("launch", "rank", *names).drop_nulls()
-    rows = readings.join(hosts, on=["launch", "rank"]).join(roots, on="launch")
-    for root, host, *values in rows.sort("launch", "rank").select("root", "host", *names).rows():
-        yield root, host, tuple(values)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 
-from roundtrip.history.nodes import MeasureName, SlowProcessor
+from roundtrip.history.node_faults import SlowProcessor
+from roundtrip.history.nodes import MeasureName
 from roundtrip.history.pairs import BANDWIDTH, LATENCY, TAIL
 from roundtrip.report import units
 from roundtrip.report.blocks import Text, plain_text

@@ -8,8 +8,10 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 import polars as pl
 
+from roundtrip.history import node_faults
 from roundtrip.history import nodes as node_history
-from roundtrip.history.nodes import MeasureName, SlowProcessor
+from roundtrip.history.node_faults import SlowProcessor
+from roundtrip.history.nodes import MeasureName
 from roundtrip.history.pairs import BANDWIDTH, FAILURE, LATENCY
 from roundtrip.report import labels, units
 from roundtrip.report import nodes as words
@@ -278,7 +280,7 @@ def part(data: Data) -> Part | None:
         *_not_measured(data, words.environ_mark(marks, marks)),
         _basis(pairs, verdicts),
     ]
-    processors = node_history.slow_processors(pairs, settings) | node_history.throttled_nodes(
+    processors = node_faults.slow_processors(pairs, settings) | node_faults.throttled_nodes(
         data.placement, data.disturbance, data.analysis.disturbance.throttled_fraction
     )
     answers = tuple(_answers(verdicts, processors, counts, data, marks))
@@ -293,7 +295,7 @@ def can_detect(data: Data) -> bool:
 
 def _verdicts(data: Data, pairs: pl.DataFrame) -> NodeVerdicts:
     limits = data.analysis
-    odd_clocks = node_history.wrong_rates(
+    odd_clocks = node_faults.wrong_rates(
         data.placement, data.disturbance, limits.disturbance.clock_rate
     )
     level = limits.statistics.confidence_level
@@ -313,9 +315,9 @@ def odd_clock_answers(data: Data) -> Iterator[Answer]:
     environs = labels.kinds_by_environ(data.launches)
     mark = words.environ_mark(environs, environs)
     limit = data.analysis.disturbance.clock_rate
-    for clock in node_history.wrong_rates(data.placement, data.disturbance, limit):
+    for clock in node_faults.wrong_rates(data.placement, data.disturbance, limit):
         yield answer(f"The clock of {clock.node}{mark} ", words.describe_clock_rate(clock), "bad")
-    for clock in node_history.wrong_wall_clocks(data.placement, data.disturbance):
+    for clock in node_faults.wrong_wall_clocks(data.placement, data.disturbance):
         title = f"The wall clock of {clock.node}{mark} "
         yield answer(title, words.describe_wall_clock(clock), "warn")
 
