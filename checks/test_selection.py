@@ -15,30 +15,32 @@ import reframe as rfm
 from reframe.core.builtins import parameter
 from reframe.core.meta import make_test
 
-_SELECTION = json.loads(os.environ.get("ROUNDTRIP_TESTS", "null"))
+_REQUESTED_TESTS = json.loads(os.environ.get("ROUNDTRIP_TESTS", "null"))
 
 
 def simple_test(check):
     """As `rfm.simple_test`, for the requested parameter values of `check` only."""
-    if _SELECTION is None:
+    if _REQUESTED_TESTS is None:
         return rfm.simple_test(check)
-    parameters = _ends(check) if _SELECTION == "ends" else _products(check)
+    parameters = (
+        _first_and_last_values(check) if _REQUESTED_TESTS == "ends" else _requested_products(check)
+    )
     if parameters is not None:
         rfm.simple_test(make_test(check.__name__, (check,), parameters, module=check.__module__))
     return check
 
 
-def _ends(check):
+def _first_and_last_values(check):
     return {
-        name: _restrict(raw_param, lambda values: dict.fromkeys((values[0], values[-1])))
+        name: _restrict_parameter(raw_param, lambda values: dict.fromkeys((values[0], values[-1])))
         for name, raw_param in check.raw_params.items()
         if name != "placement"
     }
 
 
-def _products(check):
+def _requested_products(check):
     """Return the requested values of parameters that all products name; None without a request."""
-    products = _SELECTION.get(check.__name__)
+    products = _REQUESTED_TESTS.get(check.__name__)
     if not products:
         return None
     value_sets = {
@@ -47,18 +49,18 @@ def _products(check):
         if all(name in product for product in products)
     }
     return {
-        name: _restrict_to_texts(check.raw_params[name], values)
+        name: _restrict_parameter_to_texts(check.raw_params[name], values)
         for name, values in value_sets.items()
     }
 
 
-def _restrict_to_texts(raw_param, texts):
-    return _restrict(
+def _restrict_parameter_to_texts(raw_param, texts):
+    return _restrict_parameter(
         raw_param, lambda values: (v for v in values if f"{raw_param.format(v)}" in texts)
     )
 
 
-def _restrict(raw_param, choose):
+def _restrict_parameter(raw_param, choose):
     return parameter(
         inherit_params=True,
         filter_params=lambda values: tuple(choose(values)),

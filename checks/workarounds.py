@@ -20,7 +20,7 @@ import reframe.utility.osext as osext
 from reframe.core import fields, variables
 from reframe.core.warnings import ReframeDeprecationWarning, user_deprecation_warning
 
-_BEGIN = time.time() - time.monotonic()
+_EPOCH_OF_MONOTONIC = time.time() - time.monotonic()
 
 
 class _SteadyClock:
@@ -32,7 +32,7 @@ class _SteadyClock:
     @staticmethod
     def time():
         """Seconds since the epoch."""
-        return _BEGIN + time.monotonic()
+        return _EPOCH_OF_MONOTONIC + time.monotonic()
 
 
 class _WholeScript:
@@ -53,14 +53,14 @@ def _warn_unless_suppressed(*arguments, **options):
         user_deprecation_warning(*arguments, **options)
 
 
-def _replace(module, name, substitute):
+def _patch_module(module, name, substitute):
     """Replace a name of a module, if this ReFrame has it there."""
     if hasattr(module, name):
         setattr(module, name, substitute)
 
 
 for _module in (local, policies):
-    _replace(_module, "time", _SteadyClock())
-_replace(local, "osext", _WholeScript())
+    _patch_module(_module, "time", _SteadyClock())
+_patch_module(local, "osext", _WholeScript())
 for _module in (fields, variables):
-    _replace(_module, "user_deprecation_warning", _warn_unless_suppressed)
+    _patch_module(_module, "user_deprecation_warning", _warn_unless_suppressed)

@@ -31,10 +31,10 @@ from roundtrip.errors import UserError, writing
 from roundtrip.model import Table
 from roundtrip.sites import software
 from roundtrip.sites.programs import digest
-from roundtrip.sites.site import Finding, Verdict, last_line
+from roundtrip.sites.site import CheckVerdict, Finding, last_line
 from roundtrip.sites.toolchains.plan import BuildError, has_apt
-from roundtrip.sites.toolchains.prefixes import Archive
-from roundtrip.tables import Strings
+from roundtrip.sites.toolchains.prefixes import AptArchive
+from roundtrip.tables import TextList
 
 #: The sources of the shipped recipes, below the checkout.
 SHIPPED = Path("spack_repo") / "testbed" / "sources.toml"
@@ -63,7 +63,7 @@ class Git(Table):
     commit: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{40}$")]
     sha256: Sha256 | None = None
     patch: bool = False
-    paths: Strings = ()
+    paths: TextList = ()
     prefix: str = ""
     spack: Annotated[str, StringConstraints(pattern=r"^[a-z0-9]")] | None = None
 
@@ -156,7 +156,7 @@ class Apt:
                 "no apt-get here: on another machine, take the recipe's own address"
             )
         folder.mkdir(parents=True, exist_ok=True)
-        self._archive = Archive(folder, folder / "log", suites, only_sources=True)
+        self._archive = AptArchive(folder, folder / "log", suites, only_sources=True)
 
     def download(self, package: str, sha256: str) -> Path:
         """The archive of source package `package` with this checksum; else UnavailableError."""
@@ -209,7 +209,7 @@ class FillResult:
     """The result for one source: `verdict` as in `Finding`, `size` in bytes."""
 
     name: str
-    verdict: Verdict
+    verdict: CheckVerdict
     detail: str
     size: int = 0
 

@@ -29,8 +29,8 @@ TABLES: Mapping[str, type[columns.Row]] = {
 _SITE: Mapping[str, type[Record]] = {
     "Keys at the top": data.SiteData,
     "`[launch.FAMILY]`": data.Launch,
-    "`[condition.NAME]`": data.Condition,
-    "`[transport]`, a line `NAME = { ... }`": data.Transport,
+    "`[condition.NAME]`": data.ConditionTable,
+    "`[transport]`, a line `NAME = { ... }`": data.TransportTable,
     "`[partition.NAME]`, `[every_partition]`": data.Partition,
     "Extras of a partition": data.Extras,
 }

@@ -41,12 +41,14 @@ class DDTBench(Placement, Figures, Recorded, rfm.RunOnlyRegressionTest):
     build = fixture(build_ddtbench, scope="environment")
 
     #: Access pattern of an application.
-    app = parameter(ddtbench.APPS, type=str, loggable=True)
+    app = parameter(ddtbench.MICRO_APPS, type=str, loggable=True)
     #: `all`: every parameter set of the study; `largest`: that with the largest message.
     sizes = parameter(["all", "largest"], type=str, loggable=True)
     #: States of memory between exchanges, of original, same, cold; see the workload's --help.
     buffers = variable(
-        choice(*ddtbench.BUFFERS, several=True), value=ddtbench.DEFAULT_BUFFERS, loggable=True
+        choice(*ddtbench.BUFFER_STATES, several=True),
+        value=ddtbench.DEFAULT_BUFFER_STATES,
+        loggable=True,
     )
     #: Seconds a launch may measure.
     budget = variable(BUDGET, value=10.0, loggable=True)

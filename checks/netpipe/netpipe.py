@@ -44,7 +44,7 @@ class NetPIPE(Placement, Figures, Recorded, rfm.RunOnlyRegressionTest):
     #: Relative half-width of the median's confidence interval to reach at each point, in percent.
     precision = variable(PRECISION, value=2.0, loggable=True)
     #: Largest message, bytes.
-    end = variable(LARGEST, value=netpipe.DEFAULT_END, loggable=True)
+    end = variable(LARGEST, value=netpipe.DEFAULT_LARGEST_BYTES, loggable=True)
     #: NetPIPE's perturbation of each size, bytes; 0 measures the centre sizes only.
     perturbation = variable(amount(int, 0, 1024), value=3, loggable=True)
 

@@ -44,9 +44,9 @@ class NetPIPEReference(Placement, Witnessed, Recorded, rfm.RunOnlyRegressionTest
         self.executable_opts += ["-o", "np.out", *self.schedule().options()]
 
     def schedule(self):
-        from roundtrip.studies.netpipe.output import Schedule
+        from roundtrip.studies.netpipe.output import SizeSchedule
 
-        return Schedule(end=self.end, perturbation=self.perturbation)
+        return SizeSchedule(end=self.end, perturbation=self.perturbation)
 
     @run_before("sanity")
     def convert_output(self):

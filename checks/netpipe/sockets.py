@@ -13,7 +13,7 @@ from ..test_selection import simple_test
 from .netpipe import NetPIPE
 
 #: Files whose grep prints ``.../cpu3/topology/physical_package_id:1`` for each processor of a node.
-_SOCKETS = "/sys/devices/system/cpu/cpu[0-9]*/topology/physical_package_id"
+_SOCKET_FILES = "/sys/devices/system/cpu/cpu[0-9]*/topology/physical_package_id"
 
 
 @simple_test
@@ -36,7 +36,7 @@ class NetPIPEOnSockets(NetPIPE):
         launcher.options = launching.socket_options(
             launcher.registered_name, self.placement, launcher.options
         )
-        self.prerun_cmds += [f"grep -H . {_SOCKETS} > sockets.txt"]
+        self.prerun_cmds += [f"grep -H . {_SOCKET_FILES} > sockets.txt"]
         self.keep_files += ["sockets.txt"]
 
     @sanity_function
@@ -49,13 +49,15 @@ class NetPIPEOnSockets(NetPIPE):
     def sockets(self):
         """Return the number of sockets of the ranks; 0 if one of them may run on several."""
         folder = pathlib.Path(self.stagedir)
-        socket_of_cpu = dict(map(_socket, (folder / "sockets.txt").read_text().splitlines()))
+        socket_of_cpu = dict(
+            map(_processor_and_socket, (folder / "sockets.txt").read_text().splitlines())
+        )
         places = json.loads((folder / "run.json").read_text())["placement"]
         sockets = [{socket_of_cpu[cpu] for cpu in place["cpus"]} for place in places]
         return len(set.union(*sockets)) if all(len(one) == 1 for one in sockets) else 0
 
 
-def _socket(line):
+def _processor_and_socket(line):
     """Return number and socket of a processor."""
     path, _, socket = line.rpartition(":")
     return int(path.split("/cpu")[2].split("/")[0]), int(socket)

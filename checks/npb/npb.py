@@ -114,11 +114,11 @@ class NPBBase(Witnessed, NPBLaunch):
         output = pathlib.Path(self.stagedir) / str(self.stdout)
         try:
             if self.source == npb.UPSTREAM:
-                self.result = npb_upstream.convert(
+                self.result = npb_upstream.convert_output(
                     output, self.measured_program, **self.rank_entries()
                 )
             else:
-                self.result = npb_upstream.parse(output)
+                self.result = npb_upstream.parse_output(output)
         except UserError as error:
             raise SanityError(str(error)) from None
 
@@ -141,7 +141,7 @@ class NPBBase(Witnessed, NPBLaunch):
 
 @simple_test
 class NPB(NPBBase):
-    """In one machine, or in one cluster."""
+    """One benchmark in one machine, or in one cluster."""
 
     descr = "NAS Parallel Benchmarks, our own programs and those of NPB 3.4"
 

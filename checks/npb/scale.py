@@ -16,7 +16,7 @@ from .wan import AcrossTheWan
 
 
 class FittingRanks(Scale):
-    """The largest legal number of ranks."""
+    """Starts the largest legal number of ranks."""
 
     def legal_rank_count(self, nodes, max_ranks):
         legal = (
@@ -29,7 +29,7 @@ class FittingRanks(Scale):
 
 @simple_test
 class NPBAtScale(FittingRanks, NPBBase):
-    """In one machine, or in one cluster; NPB runs on fixed numbers of ranks."""
+    """One benchmark on all nodes of a scale; check NPB runs on fixed numbers of ranks."""
 
     descr = "NAS Parallel Benchmarks on all ranks that the partition has room for"
 
@@ -45,7 +45,7 @@ class NPBAtScale(FittingRanks, NPBBase):
 
 @simple_test
 class NPBWanAtScale(FittingRanks, AcrossTheWan):
-    """Half of the nodes in each cluster, each node filled; the study had 16 ranks in each."""
+    """One benchmark on full nodes, half in each cluster; the study had 16 ranks in each."""
 
     descr = "NAS Parallel Benchmarks over an emulated WAN, on all ranks that there is room for"
 

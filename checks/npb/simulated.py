@@ -21,12 +21,12 @@ from ..mixins.amounts import amount
 from ..test_selection import simple_test
 from .npb import NATIVE_ENVIRONS, NPBBase, NPBLaunch
 
-_SIMULATOR = f"{NATIVE_ENVIRONS} +{SIMULATED}"
+_SIMULATOR_ENVIRONS = f"{NATIVE_ENVIRONS} +{SIMULATED}"
 
 
 @simple_test
 class NPBSimulated(NPBBase):
-    """Each rank on a simulated host, with the speed in the partition's extras."""
+    """One benchmark with each rank on a simulated host, of the speed in the partition's extras."""
 
     descr = "NAS Parallel Benchmarks on many simulated hosts"
 
@@ -46,7 +46,7 @@ class NPBSimulated(NPBBase):
 
     @run_after("init", always_last=True)
     def need_simulated_hosts(self):
-        self.valid_prog_environs = [_SIMULATOR]
+        self.valid_prog_environs = [_SIMULATOR_ENVIRONS]
         self.needs = [*self.needs, SIMULATED]
 
 
@@ -59,7 +59,7 @@ class NPBHostSpeeds(NPBLaunch):
     """
 
     descr = "NAS Parallel Benchmarks on two simulated clusters over one, at many host speeds"
-    valid_prog_environs = [_SIMULATOR]
+    valid_prog_environs = [_SIMULATOR_ENVIRONS]
     num_tasks = 32
     limit = 3600
 

@@ -15,7 +15,7 @@ from .npb import NPBBase
 
 
 class AcrossTheWan(EmulatedWan, NPBBase):
-    """Half of the ranks in each cluster.  Derived classes set their number."""
+    """One benchmark with half of the ranks in each cluster.  Derived classes set their number."""
 
     #: Round-trip time added to the link, ms, as in the study.
     wan_rtt = parameter([0, 1, 2, 3, 4], loggable=True)
@@ -37,7 +37,7 @@ class AcrossTheWan(EmulatedWan, NPBBase):
 
 @simple_test
 class NPBWan(AcrossTheWan):
-    """On a fixed number of ranks."""
+    """One benchmark on two clusters, on a fixed number of ranks."""
 
     descr = "NAS Parallel Benchmarks over an emulated WAN"
 

@@ -76,7 +76,7 @@ class OSUBase(Placement, Figures, Witnessed, Recorded, rfm.RunOnlyRegressionTest
             raise SanityError(f"{prefix} has no program osu_{self.benchmark}: install it whole")
         kind, text = osu.BENCHMARKS[self.benchmark], self.suite.help_of(self.benchmark)
         self.executable = executable = shlex.quote(program)
-        make_options = osu.short_run_options if self.simulated else osu.options
+        make_options = osu.short_run_options if self.simulated else osu.measurement_options
         options = make_options(kind, text, self.end, self.iterations)
         self.command = [program, *options]
         self.validation = osu.validation_options(kind, text, self.end, self.iterations)
@@ -98,11 +98,11 @@ class OSUBase(Placement, Figures, Witnessed, Recorded, rfm.RunOnlyRegressionTest
         expected = self.benchmark, osu.BENCHMARKS[self.benchmark].last_size(self.end)
         try:
             if self.validation:
-                osu_output.parse(stage / osu_output.VALIDATION_FILE, *expected)
-            output = osu_output.parse(stage / osu_output.MEASUREMENT_FILE, *expected)
+                osu_output.parse_output(stage / osu_output.VALIDATION_FILE, *expected)
+            output = osu_output.parse_output(stage / osu_output.MEASUREMENT_FILE, *expected)
         except UserError as error:
             raise SanityError(str(error).replace(f"{stage}/", "")) from None
-        osu_output.convert(
+        osu_output.convert_output(
             stage,
             output,
             validated=bool(self.validation),
@@ -119,7 +119,7 @@ class OSUBase(Placement, Figures, Witnessed, Recorded, rfm.RunOnlyRegressionTest
 
 @simple_test
 class OSU(OSUBase):
-    """Between two ranks."""
+    """One benchmark between two ranks."""
 
     descr = "OSU Micro-Benchmarks between two ranks: two-sided and one-sided"
     num_tasks = 2
@@ -130,7 +130,7 @@ class OSU(OSUBase):
 
 @simple_test
 class OSUGroup(OSUBase):
-    """Among many ranks: pairs at once, and collectives."""
+    """One benchmark among many ranks: pairs at once, or a collective."""
 
     descr = "OSU Micro-Benchmarks among many ranks: pairs at once, collectives"
 

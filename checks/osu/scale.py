@@ -12,7 +12,7 @@ from .osu import OSUBase
 
 @simple_test
 class OSUAtScale(Scale, OSUBase):
-    """Pairs at once, and collectives; OSUGroup runs them on fixed numbers of ranks."""
+    """One benchmark among the ranks of a scale; OSUGroup has fixed numbers of ranks."""
 
     descr = "OSU Micro-Benchmarks among all ranks that the partition has room for"
 

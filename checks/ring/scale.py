@@ -11,7 +11,7 @@ from .ring import InterfaceOption, RingBase
 
 @simple_test
 class RingAtScale(Scale, InterfaceOption, RingBase):
-    """A rank on each node; RingNetwork runs it on two nodes."""
+    """The ring with a rank on each node; RingNetwork has two nodes."""
 
     descr = "Ring round many nodes: regions by message, by MPI"
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 #: Advice for errors whose system message gives none.
-_ADVICE = {
+_ADVICE_BY_ERROR = {
     errno.ENOSPC: "free some space and try again",
     errno.EDQUOT: "free some space and try again",
     errno.EAGAIN: "this user's limit of processes may be reached, see `ulimit -u`",
@@ -44,7 +44,7 @@ def refusal(error: OSError, place: Path | str | None = None) -> UserError:
 
     It names the file of `error`, or `place`, where the work was done, if `error` names none.
     """
-    advice = _ADVICE.get(error.errno or 0)
+    advice = _ADVICE_BY_ERROR.get(error.errno or 0)
     message = (error.strerror or str(error)) + (f": {advice}" if advice else "")
     return UserError(message, error.filename or place)
 

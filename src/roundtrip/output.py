@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field
 Interval = Annotated[tuple[float, float], Field(description="both ends of an interval")]
 
 
-class Part(BaseModel):
+class OutputObject(BaseModel):
     """An object of an answer; it has all keys that are named here."""
 
     model_config = ConfigDict(
@@ -36,7 +36,7 @@ def optional(description: str) -> Any:
     return Field(None, description=description)
 
 
-class Change(Part):
+class Change(OutputObject):
     """A recorded fact that differs between two nights."""
 
     subject: str = required("the environment it is of, empty for the site or for nodes")
@@ -46,7 +46,7 @@ class Change(Part):
     nodes: tuple[str, ...] = required("pseudonyms of the nodes it is of")
 
 
-class Step(Part):
+class Step(OutputObject):
     """A change point of a series."""
 
     night: str = required("the first night after it")
@@ -58,7 +58,7 @@ class Step(Part):
     nights: int = required("nights of the level since")
 
 
-class Incident(Part):
+class Incident(OutputObject):
     """Consecutive nights off the level of a series, which then returned to it."""
 
     first: str = required("the first night")
@@ -66,7 +66,7 @@ class Incident(Part):
     ratio: float = required("their values over the level")
 
 
-class Revision(Part):
+class Revision(OutputObject):
     """A change point that was reported, and is now seen elsewhere or not at all."""
 
     reported: str = required("the night that was reported")
@@ -75,7 +75,7 @@ class Revision(Part):
     why: str = required("why it is withdrawn")
 
 
-class Shares(Part):
+class Shares(OutputObject):
     """How often a series is in the worse of two modes."""
 
     nights: int = required("newest nights that are counted")
@@ -84,7 +84,7 @@ class Shares(Part):
     ratio: float = required("the higher mode over the lower")
 
 
-class Newest(Part):
+class Newest(OutputObject):
     """The newest night against what the nights before predict."""
 
     ratio: float = required("the newest value over the level")
@@ -93,14 +93,14 @@ class Newest(Part):
     is_outside: bool = required("whether the newest value lies outside")
 
 
-class Accepted(Part):
+class Accepted(OutputObject):
     """An annotation that accepts a level as baseline."""
 
     up_to: str = required("the last day or second that it covers")
     reason: str = required("what a person said")
 
 
-class Control(Part):
+class Control(OutputObject):
     """A series that did not change, launched again beside another."""
 
     series: str = required("its name")
@@ -108,7 +108,7 @@ class Control(Part):
     launches: int | None = optional("its launches")
 
 
-class Confirmation(Part):
+class Confirmation(OutputObject):
     """What was launched again because it was worse."""
 
     verdict: str = required("confirmed, not confirmed, or why it is open")
@@ -119,7 +119,7 @@ class Confirmation(Part):
     control: Control | None = optional("the control")
 
 
-class SeriesHistory(Part):
+class SeriesHistory(OutputObject):
     """A series of medians over nights, and its verdict."""
 
     campaign: str = required("the campaign")
@@ -156,7 +156,7 @@ class SeriesHistory(Part):
     why: str = required("why there is no verdict")
 
 
-class History(Part):
+class History(OutputObject):
     """`roundtrip history --json`."""
 
     version: Literal[2] = Field(2, alias="schema", description="version of this form")
@@ -165,7 +165,7 @@ class History(Part):
     signatures: Mapping[str, tuple[str, ...]] = required("who signed the nights, by campaign")
 
 
-class Case(Part):
+class Case(OutputObject):
     """A case of a comparison."""
 
     study: str = required("the study")
@@ -177,7 +177,7 @@ class Case(Part):
     toolchain: str = required("the toolchain")
 
 
-class Quantity(Part):
+class Quantity(OutputObject):
     """A number with its interval, as it was computed."""
 
     median: float = required("the median")
@@ -201,7 +201,7 @@ class Ratio(Quantity):
     q: float | None = optional("p, corrected for all series")
 
 
-class ComparedSeries(Part):
+class ComparedSeries(OutputObject):
     """A value that both sides have."""
 
     what: str = required("the value")
@@ -215,7 +215,7 @@ class ComparedSeries(Part):
     more_rounds: int | None = optional("rounds that an open claim still needs")
 
 
-class Side(Part):
+class Side(OutputObject):
     """A side of a comparison."""
 
     name: str = required("as the user named it")
@@ -226,7 +226,7 @@ class Side(Part):
     chosen: Mapping[str, str] = required("what was chosen of it, by key")
 
 
-class Fact(Part):
+class Fact(OutputObject):
     """A recorded fact of both sides."""
 
     name: str = required("the fact")
@@ -234,7 +234,7 @@ class Fact(Part):
     new: str = required("its value in the new side")
 
 
-class Comparison(Part):
+class Comparison(OutputObject):
     """`roundtrip compare --format json`, and `roundtrip ab --format json`."""
 
     version: Literal[2] = Field(2, alias="schema", description="version of this form")
@@ -254,7 +254,7 @@ class Comparison(Part):
     notes: tuple[str, ...] = required("what a reader must know")
 
 
-class NodeMeasure(Part):
+class NodeMeasure(OutputObject):
     """How far a node, switch or link is off in one measure."""
 
     measure: str = required("latency, tail, bandwidth or failure")
@@ -271,7 +271,7 @@ class NodeMeasure(Part):
     q: float = required("corrected for all nodes and measures")
 
 
-class NamedNode(Part):
+class NamedNode(OutputObject):
     """A node, switch or link that is sick."""
 
     campaign: str = required("the campaign")
@@ -282,7 +282,7 @@ class NamedNode(Part):
     measures: tuple[NodeMeasure, ...] = required("the evidence")
 
 
-class FlakyNodes(Part):
+class FlakyNodes(OutputObject):
     """Nodes on which launches fail more often than elsewhere."""
 
     campaign: str = required("the campaign")
@@ -295,7 +295,7 @@ class FlakyNodes(Part):
     chance: float = required("probability of so many by chance")
 
 
-class OpenNode(Part):
+class OpenNode(OutputObject):
     """A node with too few launches for a verdict."""
 
     campaign: str = required("the campaign")
@@ -304,7 +304,7 @@ class OpenNode(Part):
     rounds: int = required("more rounds that would do")
 
 
-class WrongClock(Part):
+class WrongClock(OutputObject):
     """A node whose clock runs faster or slower than those of others in the newest night."""
 
     campaign: str = required("the campaign")
@@ -314,7 +314,7 @@ class WrongClock(Part):
     other: str = required("the only other node, whose clock may be the wrong one; empty if not")
 
 
-class MissingNode(Part):
+class MissingNode(OutputObject):
     """A node that the newest night did not measure."""
 
     campaign: str = required("the campaign")
@@ -325,7 +325,7 @@ class MissingNode(Part):
     last: str = required("the last night that measured it, empty without one")
 
 
-class Nodes(Part):
+class Nodes(OutputObject):
     """`roundtrip nodes --json`."""
 
     version: Literal[1] = Field(1, alias="schema", description="version of this form")
@@ -341,7 +341,7 @@ class Nodes(Part):
     hosts: Mapping[str, str] = required("hosts by pseudonym, with the key of the site")
 
 
-class SiteFinding(Part):
+class SiteFinding(OutputObject):
     """One thing that was looked at."""
 
     verdict: Literal["ok", "fault", "not checked"] = required("what came of it")
@@ -349,7 +349,7 @@ class SiteFinding(Part):
     detail: str = required("what was found, what is wrong, or why it was not done")
 
 
-class SiteCheck(Part):
+class SiteCheck(OutputObject):
     """`roundtrip site check --json`."""
 
     version: Literal[1] = Field(1, alias="schema", description="version of this form")
@@ -358,7 +358,7 @@ class SiteCheck(Part):
 
 
 #: The models of the commands that print JSON.
-OUTPUTS: Mapping[str, type[Part]] = {
+OUTPUTS: Mapping[str, type[OutputObject]] = {
     "history": History,
     "compare": Comparison,
     "ab": Comparison,
@@ -367,7 +367,7 @@ OUTPUTS: Mapping[str, type[Part]] = {
 }
 
 
-def text(model: type[Part], content: Mapping[str, Any]) -> str:
+def text(model: type[OutputObject], content: Mapping[str, Any]) -> str:
     """Return the answer as JSON, in ASCII; ValidationError if `content` does not fit `model`.
 
     Characters that UTF-8 cannot encode, as in file names, become ``?``.
@@ -377,7 +377,7 @@ def text(model: type[Part], content: Mapping[str, Any]) -> str:
     return json.dumps(answer.model_dump(mode="json", by_alias=True), indent=1)
 
 
-def schema(model: type[Part]) -> str:
+def schema(model: type[OutputObject]) -> str:
     """The JSON Schema of an answer."""
     content = model.model_json_schema(mode="serialization")
     dialect = {"$schema": "https://json-schema.org/draft/2020-12/schema"}

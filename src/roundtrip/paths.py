@@ -29,18 +29,20 @@ def checkout() -> Path:
 
 def runs() -> Path:
     """Folder of the raw results, with one tree for each campaign run."""
-    return _named("ROUNDTRIP_RUNS") or checkout() / "runs"
+    return _folder_from_variable("ROUNDTRIP_RUNS") or checkout() / "runs"
 
 
 def reports() -> Path:
     """Folder of the reports: ``<campaign>/<site>/<UTC date>/r<N>/``, never overwritten."""
-    return _named("ROUNDTRIP_REPORTS") or checkout() / "reports"
+    return _folder_from_variable("ROUNDTRIP_REPORTS") or checkout() / "reports"
 
 
 def state() -> Path:
     """Folder of the state that all checkouts of a user share: ``$XDG_STATE_HOME/roundtrip``."""
     try:
-        return (_named("XDG_STATE_HOME") or Path.home() / ".local" / "state") / "roundtrip"
+        return (
+            _folder_from_variable("XDG_STATE_HOME") or Path.home() / ".local" / "state"
+        ) / "roundtrip"
     except RuntimeError:  # a user id that the system does not know
         return runs() / ".state"
 
@@ -50,16 +52,19 @@ def toolchains() -> Path:
 
     UserError if the user has no home folder and ``ROUNDTRIP_TOOLCHAINS`` is not set.
     """
-    return _named("ROUNDTRIP_TOOLCHAINS") or _cache() / "roundtrip" / "toolchains"
+    return (
+        _folder_from_variable("ROUNDTRIP_TOOLCHAINS")
+        or _cache_folder() / "roundtrip" / "toolchains"
+    )
 
 
-def _cache() -> Path:
+def _cache_folder() -> Path:
     try:
-        return _named("XDG_CACHE_HOME") or Path.home() / ".cache"
+        return _folder_from_variable("XDG_CACHE_HOME") or Path.home() / ".cache"
     except RuntimeError:  # a user id that the system does not know
         raise UserError("this user has no home folder: set HOME or ROUNDTRIP_TOOLCHAINS") from None
 
 
-def _named(variable: str) -> Path | None:
+def _folder_from_variable(variable: str) -> Path | None:
     value = os.environ.get(variable)
     return Path(value).resolve() if value else None

@@ -18,16 +18,16 @@ from roundtrip import files
 from roundtrip.errors import UserError
 from roundtrip.model import Table, first_fault
 
-Path_ = tuple[str | int, ...]
+KeyPath = tuple[str | int, ...]
 #: File and line of the value at each path of keys and indices.
-Places = dict[Path_, tuple[Path, int]]
+Places = dict[KeyPath, tuple[Path, int]]
 #: An array of strings.
-Strings = Annotated[tuple[str, ...], Field(strict=False)]
+TextList = Annotated[tuple[str, ...], Field(strict=False)]
 
-_KEY = r"(?:[A-Za-z0-9_-]+|\"[^\"]*\"|'[^']*')"
-_DOTTED = rf"{_KEY}(?:\s*\.\s*{_KEY})*"
-_HEADING = re.compile(rf"\s*(\[\[?)\s*({_DOTTED})\s*\]\]?")
-_PAIR = re.compile(rf"\s*({_DOTTED})\s*=")
+_KEY_PATTERN = r"(?:[A-Za-z0-9_-]+|\"[^\"]*\"|'[^']*')"
+_DOTTED_KEY_PATTERN = rf"{_KEY_PATTERN}(?:\s*\.\s*{_KEY_PATTERN})*"
+_TABLE_HEADING = re.compile(rf"\s*(\[\[?)\s*({_DOTTED_KEY_PATTERN})\s*\]\]?")
+_KEY_LINE = re.compile(rf"\s*({_DOTTED_KEY_PATTERN})\s*=")
 _Model = TypeVar("_Model", bound=Table)
 
 
@@ -63,7 +63,7 @@ def validate(data: Mapping[str, Any], model: type[_Model], places: Places, file:
         raise fault(str(violation), path, places, file) from None
 
 
-def fault(message: str, path: Path_, places: Places, file: Path) -> UserError:
+def fault(message: str, path: KeyPath, places: Places, file: Path) -> UserError:
     """Return a UserError about the value at `path`, with the line of the innermost known key."""
     for end in range(len(path), 0, -1):
         if place := places.get(path[:end]):
@@ -71,36 +71,36 @@ def fault(message: str, path: Path_, places: Places, file: Path) -> UserError:
     return UserError(message, file)
 
 
-def _places(lines: list[str]) -> Iterator[tuple[Path_, int]]:
+def _places(lines: list[str]) -> Iterator[tuple[KeyPath, int]]:
     """Yield (path, line) of each heading and ``key =``, in order, without inline tables' keys."""
-    table: Path_ = ()
-    counts: dict[Path_, int] = {}
+    table: KeyPath = ()
+    counts: dict[KeyPath, int] = {}
     for number, line in enumerate(lines, 1):
-        if heading := _HEADING.match(line):
+        if heading := _TABLE_HEADING.match(line):
             table = _inside(_split(heading[2]), counts)
             if heading[1] == "[[":
                 counts[table] = counts.get(table, -1) + 1
                 table = (*table, counts[table])
             yield table, number
-        elif pair := _PAIR.match(line):
+        elif pair := _KEY_LINE.match(line):
             yield (*table, *_split(pair[1])), number
 
 
-def _inside(keys: Path_, counts: Mapping[Path_, int]) -> Path_:
+def _inside(keys: KeyPath, counts: Mapping[KeyPath, int]) -> KeyPath:
     """Return the path of a heading; inside an array of tables, it belongs to the last table."""
-    path: Path_ = ()
+    path: KeyPath = ()
     for key in keys[:-1]:
         path = (*path, key)
         path = (*path, counts[path]) if path in counts else path
     return (*path, *keys[-1:])
 
 
-def _split(key: str) -> Path_:
-    return tuple(part.strip("\"'") for part in re.findall(_KEY, key))
+def _split(key: str) -> KeyPath:
+    return tuple(part.strip("\"'") for part in re.findall(_KEY_PATTERN, key))
 
 
 #: Message about a bad scalar, with a legal example, by the last part of its YAML tag.
-_RIGHT = {
+_LEGAL_EXAMPLES = {
     "timestamp": "date: {why}; right is one such as 2026-11-03, or a time, 2026-11-03T01:00:00Z",
     "int": "whole number: {why}; right is one such as 12",
     "float": "number: {why}; right is one such as 1.5",
@@ -111,7 +111,7 @@ class _BadScalarError(Exception):
     """A scalar that looks like a date or a number but is not one."""
 
     def __init__(self, node: yaml.ScalarNode, why: ValueError) -> None:
-        kind = _RIGHT.get(node.tag.rpartition(":")[2], "value: {why}")
+        kind = _LEGAL_EXAMPLES.get(node.tag.rpartition(":")[2], "value: {why}")
         super().__init__(f"{str(node.value)[:40]!a} is no {kind.format(why=why)}")
         self.line = node.start_mark.line + 1
 
@@ -154,8 +154,8 @@ def load_placed_yaml(file: Path) -> tuple[Any, Places]:
 
 
 def _yaml_places(
-    node: Any, path: Path_, file: Path, node_ids: set[int]
-) -> Iterator[tuple[Path_, tuple[Path, int]]]:
+    node: Any, path: KeyPath, file: Path, node_ids: set[int]
+) -> Iterator[tuple[KeyPath, tuple[Path, int]]]:
     """Yield the places in `node`; do not enter nodes in `node_ids` again, as aliases may do."""
     yield path, (file, node.start_mark.line + 1)
     if id(node) in node_ids:

@@ -11,7 +11,7 @@ import pytest
 from support.git import git
 
 from roundtrip.cause import commands
-from roundtrip.cause.commands import Commands, Version
+from roundtrip.cause.commands import CommandLauncher, Version
 from roundtrip.cli.process import Terminated
 from roundtrip.errors import UserError
 
@@ -29,8 +29,10 @@ def history(tmp_path: Path) -> Path:
     return folder
 
 
-def launcher(folder: Path, versions: list[Version], build: str = "", **options: object) -> Commands:
-    return Commands(versions, folder / "builds", build, **options)  # type: ignore[arg-type]
+def launcher(
+    folder: Path, versions: list[Version], build: str = "", **options: object
+) -> CommandLauncher:
+    return CommandLauncher(versions, folder / "builds", build, **options)  # type: ignore[arg-type]
 
 
 def test_commits_are_built_once_and_launched_in_their_folders(
@@ -76,7 +78,7 @@ def test_a_launch_that_fails_says_why(tmp_path: Path, command: str, reason: str)
         starter.launch(0, 0.2)
 
 
-def stuck(folder: Path) -> Commands:
+def stuck(folder: Path) -> CommandLauncher:
     """A launch whose program goes on if only its shell is killed."""
     starter = launcher(
         folder, [Version("x")], launch_command="sleep 60 & echo $! > pid; echo; wait"
@@ -175,7 +177,7 @@ def test_values_of_a_variable_double_or_are_listed() -> None:
 
 def test_the_digest_is_of_all_that_is_measured(tmp_path: Path) -> None:
     first, *others = (
-        Commands(versions, tmp_path, *more)  # type: ignore[arg-type]
+        CommandLauncher(versions, tmp_path, *more)  # type: ignore[arg-type]
         for versions, *more in (
             ([Version("a", "fetch")], "make", "run"),
             ([Version("a", "fetch from elsewhere")], "make", "run"),
@@ -187,4 +189,4 @@ def test_the_digest_is_of_all_that_is_measured(tmp_path: Path) -> None:
     )
     assert len(first.digest) == 64
     assert all(other.digest != first.digest for other in others)
-    assert Commands([Version("a", "fetch")], Path("x"), "make", "run").digest == first.digest
+    assert CommandLauncher([Version("a", "fetch")], Path("x"), "make", "run").digest == first.digest

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from roundtrip.cause.questions import LEAST_ROUNDS, Span, share
+from roundtrip.cause.questions import MIN_ROUNDS, Span, share
 
 RNG = np.random.default_rng(5)
 STEPS = 0.2 + 0.01 * RNG.standard_normal(30)
@@ -19,7 +19,7 @@ def test_a_share_is_within_its_interval() -> None:
 
 
 @pytest.mark.parametrize(
-    ("part", "rounds"), [(0.7, LEAST_ROUNDS - 1), (5.0, 30), (-3.0, 30)], ids=["few", "far", "less"]
+    ("part", "rounds"), [(0.7, MIN_ROUNDS - 1), (5.0, 30), (-3.0, 30)], ids=["few", "far", "less"]
 )
 def test_too_few_rounds_and_a_share_off_the_scale_have_no_interval(
     part: float, rounds: int

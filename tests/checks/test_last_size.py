@@ -10,7 +10,7 @@ from reframe.core.exceptions import SanityError
 
 from checks.netpipe.reference import NetPIPEReference
 from checks.osu.osu import OSU
-from roundtrip.studies.netpipe.output import Point, Schedule
+from roundtrip.studies.netpipe.output import OutputPoint, SizeSchedule
 from roundtrip.studies.osu import output as osu_output
 
 LATENCY = "# OSU MPI Latency Test v5.9\n# Size          Latency (us)\n"
@@ -18,10 +18,10 @@ LATENCY = "# OSU MPI Latency Test v5.9\n# Size          Latency (us)\n"
 
 @pytest.mark.parametrize(("end", "last"), [(1000000, 786435), (64, 67), (1, 1)])
 def test_netpipe(end: int, last: int) -> None:
-    points = [Point(size, 1e-6) for size in Schedule(end=end).sizes()]
+    points = [OutputPoint(size, 1e-6) for size in SizeSchedule(end=end).sizes()]
     assert points[-1].size_bytes == last
     launch = SimpleNamespace(
-        points=points, schedule=lambda: Schedule(end=end), ranks_are_complete=lambda: True
+        points=points, schedule=lambda: SizeSchedule(end=end), ranks_are_complete=lambda: True
     )
     assert NetPIPEReference.reached_the_end(launch).evaluate()
     launch.points = points[:-1]
@@ -31,8 +31,8 @@ def test_netpipe(end: int, last: int) -> None:
 
 @pytest.mark.parametrize("last", [524288, 262144])
 def test_osu(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, last: int) -> None:
-    runs: list[osu_output.Output] = []
-    monkeypatch.setattr(osu_output, "convert", lambda _, output, **__: runs.append(output))
+    runs: list[osu_output.OsuOutput] = []
+    monkeypatch.setattr(osu_output, "convert_output", lambda _, output, **__: runs.append(output))
     lines = [f"{1 << power}  0.3\n" for power in range(last.bit_length())]
     (tmp_path / osu_output.MEASUREMENT_FILE).write_text(LATENCY + "".join(lines))
     launch = SimpleNamespace(

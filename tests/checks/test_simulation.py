@@ -45,9 +45,9 @@ def test_what_simulated_a_program_of_others_is_recorded(tmp_path: Path) -> None:
     record = Simulation.simulated_by.fget(check)
     assert record == {
         "simgrid": "3.32",
-        "platform": check.env_vars[simgrid.NAME],
-        "platform_sha256": check.env_vars[simgrid.SHA256],
-        "host_flops": json.loads(check.env_vars[simgrid.FLOPS]),
+        "platform": check.env_vars[simgrid.NAME_VARIABLE],
+        "platform_sha256": check.env_vars[simgrid.SHA256_VARIABLE],
+        "host_flops": json.loads(check.env_vars[simgrid.FLOPS_VARIABLE]),
     }
     check.simulated = False
     assert Simulation.simulated_by.fget(check) is None

@@ -17,7 +17,7 @@ from reframe.core.exceptions import SanityError
 from checks.mixins.witness import Witnessed
 from checks.netpipe.reference import NetPIPEReference
 from checks.npb.npb import NPBBase
-from roundtrip.studies.netpipe.output import Schedule
+from roundtrip.studies.netpipe.output import SizeSchedule
 
 DATA = Path(__file__).parents[1] / "data"
 #: In place of NetPIPE: rank 0 writes its table, and an unfinished line to standard error.
@@ -197,7 +197,7 @@ def launch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Launch:
 
 def test_netpipe_itself_records_where_and_with_what_it_ran(launch: Launch) -> None:
     launch.current_environ = SimpleNamespace(extras={"netpipe_reference": "np"})
-    launch.schedule = Schedule
+    launch.schedule = SizeSchedule
     NetPIPEReference.set_command(launch)
     launch.run()
     NetPIPEReference.convert_output(launch)

@@ -13,14 +13,14 @@ from support.nights import SITE, Nights
 
 from roundtrip.errors import UserError
 from roundtrip.history import detection
-from roundtrip.history.detection import Noise
+from roundtrip.history.detection import SeriesNoise
 from roundtrip.measure import analysis
 
 calibrate = partial(roundtrip, "calibrate")
 SETTINGS = analysis.default().history
 
 
-def site(logs: np.ndarray, monkeypatch: pytest.MonkeyPatch) -> list[Noise]:
+def site(logs: np.ndarray, monkeypatch: pytest.MonkeyPatch) -> list[SeriesNoise]:
     names = [(str(number),) for number in range(len(logs))]
     series = (names, logs, np.full(logs.shape, -1))
     monkeypatch.setattr(detection, "series_table", lambda _: series)
@@ -51,7 +51,7 @@ def test_noise_that_moves_in_stretches_needs_higher_ones(monkeypatch: pytest.Mon
     rng = np.random.default_rng(3)
     stretches = np.repeat(rng.choice([0.0, 0.03], (20, 30), p=[0.8, 0.2]), 8, axis=1)
     logs = stretches + rng.normal(0, 0.01, stretches.shape)
-    noises = [Noise(("",), 0.01, 0.0, 0, 1, 0, row) for row in logs]
+    noises = [SeriesNoise(("",), 0.01, 0.0, 0, 1, 0, row) for row in logs]
     result = detection.calibrate(noises, 60, 500, 1, SETTINGS)
     assert result.false_alarms > 1 >= result.remaining_alarms
     assert result.evidence > SETTINGS.evidence

@@ -27,7 +27,7 @@ OFFERED: dict[str, dict[str, tuple[str, ...]]] = {
     "NetPIPEReference": {"placement": ("shared-memory",)},
     "Ring": {"placement": ("shared-memory", "oversubscribed")},
     "RingNetwork": {"placement": ("one-per-node", "hybrid")},
-    "DDTBench": {"app": ddtbench.APPS, "placement": ("shared-memory",)},
+    "DDTBench": {"app": ddtbench.MICRO_APPS, "placement": ("shared-memory",)},
     "OSU": {"benchmark": ("latency", "bw")},
     "OSUGroup": {"benchmark": ("allreduce",)},
     "NPB": {"benchmark": npb.BENCHMARKS, "source": (npb.NATIVE, npb.UPSTREAM)},

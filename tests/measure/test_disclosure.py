@@ -317,7 +317,7 @@ def test_comments_of_a_site_stay_with_it() -> None:
 @given(st.dictionaries(st.text(max_size=9), st.lists(st.text(max_size=9) | st.booleans())))
 def test_a_campaign_is_the_same_toml(variables: dict[str, Any]) -> None:
     names = Disclosure(Pseudonyms((), b""))
-    toml_value = declared._value(variables)
+    toml_value = declared._toml_value(variables)
     assert parse_toml(f"x = {toml_value}") == {"x": variables}
     assert isinstance(names.fields(variables), dict)
 

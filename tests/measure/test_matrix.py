@@ -94,7 +94,7 @@ def test_a_lacking_feature_is_named_with_what_would_give_it() -> None:
 
     test = Lacking().describe(["netpipe.py"])[-1]
     for environ, words in (("a", "run make osu"), ("plain", "spack install osu")):
-        reason = matrix._why_not(test, Lacking(), "smp", environ)  # type: ignore[arg-type]
+        reason = matrix._skip_reason(test, Lacking(), "smp", environ)  # type: ignore[arg-type]
         assert reason == f"partition 'smp' with '{environ}' does not offer: osu ({words}), x"
 
 

@@ -57,7 +57,7 @@ def test_the_file_reads_back_as_requested(tmp_path: Path) -> None:
     )
     assert pair_campaign.name == "ab-one-other"
     assert (pair_campaign.launches, pair_campaign.time_limit_minutes) == (
-        campaign_file.MOST_ROUNDS,
+        campaign_file.MAX_AB_ROUNDS,
         1.5,
     )
     assert "sequential = true" in content

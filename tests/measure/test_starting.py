@@ -83,11 +83,13 @@ def test_reframe_makes_the_tests_of_a_campaign_alone_and_as_among_all() -> None:
     all_tests = site.describe(map(str, sorted({*site.checks.values()})))
     for file in sorted((CHECKOUT / "campaigns").glob("*.toml")):
         campaign = campaign_file.load_campaign(file)
-        campaign_tests = site.describe(matrix._files(campaign, site), matrix._selection(campaign))
+        campaign_tests = site.describe(
+            matrix._check_files(campaign, site), matrix._test_selection(campaign)
+        )
         for test in (*all_tests, *campaign_tests):
             test.pop("unique_name", None)  # a number among the tests that are made
-        expected = [matrix._tests(plan, all_tests, campaign) for plan in campaign.checks]
-        tests = [matrix._tests(plan, campaign_tests, campaign) for plan in campaign.checks]
+        expected = [matrix._selected_tests(plan, all_tests, campaign) for plan in campaign.checks]
+        tests = [matrix._selected_tests(plan, campaign_tests, campaign) for plan in campaign.checks]
         assert tests == expected
         names = [plan.name for plan in campaign.checks]
         test_names = {test["name"] for test in campaign_tests if names.count(test["@class"]) == 1}

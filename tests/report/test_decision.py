@@ -41,7 +41,7 @@ def why(tree: Any) -> str | None:
 def test_the_advice_counts_the_launches_that_were_made(
     values: int, launches_needed: int | None, launches: int, advice: str
 ) -> None:
-    assert build.advice([judged(values, launches_needed)], launches) == advice
+    assert build.launches_advice([judged(values, launches_needed)], launches) == advice
 
 
 def test_the_claim_that_lacks_most_decides() -> None:
@@ -76,4 +76,4 @@ def test_a_run_whose_launches_were_all_disturbed_does_not(make_tree: Maker) -> N
 
 def test_launches_without_a_claim_decide_nothing(make_tree: Maker) -> None:
     bundle_data = read_tree(make_tree(launches=1, environs=(ENVIRON,)))
-    assert build.undecided_reason(bundle_data, {}) == build.NO_CLAIM
+    assert build.undecided_reason(bundle_data, {}) == build.NO_CLAIM_REASON

@@ -29,7 +29,7 @@ def read(make_tree: Callable[..., Any]) -> data.Data:
 
 
 def table(read: data.Data) -> Table:
-    top = headline.headline(read, NETPIPE)
+    top = headline.study_headline(read, NETPIPE)
     assert top
     return top.table
 
@@ -105,13 +105,15 @@ def test_emulated_values_say_so_and_no_values_are_no_table(
     emulated_data = data.read(RECORDED / "wan")
     assert all("EMULATED" in row[0].text for row in table(emulated_data).rows)
     show(monkeypatch, derivation.NO_SPEEDS)
-    assert headline.headline(read, NETPIPE) is None
+    assert headline.study_headline(read, NETPIPE) is None
 
 
 def test_rows_name_where_they_differ_and_what_waits_for_processors() -> None:
     launch = {"system": "local", "partition": "smp", "emulation": [], "simulated": None}
     settings = [
-        headline._setting({**launch, "parameters": setting_rows({"a": "FFT", "b": value})})
+        headline._setting_and_label(
+            {**launch, "parameters": setting_rows({"a": "FFT", "b": value})}
+        )
         for value in ("shared-memory", "oversubscribed")
     ]
     assert settings == [
@@ -120,13 +122,17 @@ def test_rows_name_where_they_differ_and_what_waits_for_processors() -> None:
     ]
     emulation = setting_rows({"wan_rtt_ms": 4.0})
     parameters = setting_rows({"ranks": "2", "wan_rtt": "4"})
-    assert headline._setting({**launch, "emulation": emulation, "parameters": parameters}) == (
+    assert headline._setting_and_label(
+        {**launch, "emulation": emulation, "parameters": parameters}
+    ) == (
         "ranks 2, local:smp",
         "EMULATED WAN: RTT 4 ms",
     )
-    differences = labels.differences({place for place, _ in settings})
-    rows = [headline._Row("Time", 8, *setting, "s", True) for setting in settings]
-    names = [headline._name(row, differences[row.setting], "").replace("\xa0", " ") for row in rows]
+    differences = labels.label_differences({place for place, _ in settings})
+    rows = [headline._RowKey("Time", 8, *setting, "s", True) for setting in settings]
+    names = [
+        headline._row_name(row, differences[row.setting], "").replace("\xa0", " ") for row in rows
+    ]
     assert names == [
         "Time, in one node at 8 B",
         "Time at 8 B (more ranks than processors)",
@@ -169,7 +175,7 @@ def test_a_value_of_disturbed_launches_alone_is_marked(read: data.Data) -> None:
 
 def test_a_quantity_of_several_settings_has_its_first_and_last_one_in_the_answers() -> None:
     rows = [
-        headline._Row("LU/A", None, setting, kind, "Mop/s", lower_is_better=False)
+        headline._RowKey("LU/A", None, setting, kind, "Mop/s", lower_is_better=False)
         for setting, kind in (
             ("LU, ranks 1, a:x", ""),
             ("LU, ranks 2, a:x", "EMULATED WAN: RTT 1 ms"),
@@ -177,7 +183,9 @@ def test_a_quantity_of_several_settings_has_its_first_and_last_one_in_the_answer
         )
     ]
     rows.append(
-        headline._Row("LU/A", None, "LU, ranks 9, a:x", labels.OVERSUBSCRIBED, "Mop/s", False)
+        headline._RowKey(
+            "LU/A", None, "LU, ranks 9, a:x", labels.OVERSUBSCRIBED_NOTE, "Mop/s", False
+        )
     )
     values = {
         row: {"one": units.amount(number, "Mop/s"), "other": units.amount(2 * number, "Mop/s")}

@@ -184,7 +184,9 @@ def test_a_night_that_stands_alone_is_named(changed: data.Data) -> None:
 def test_the_audit_finds_no_fault_with_it(changed: data.Data) -> None:
     text = plain(renderers.markdown(build(changed)))
     audit = text.split("22 rules", 1)[-1]
-    faults = [line for line in audit.splitlines() if "| fail" in line and history.TITLE in line]
+    faults = [
+        line for line in audit.splitlines() if "| fail" in line and history.SECTION_TITLE in line
+    ]
     assert faults == []
 
 

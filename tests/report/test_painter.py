@@ -230,10 +230,10 @@ def test_ticks_of_bytes_are_powers_of_two_and_others_read_well() -> None:
 
 @given(st.text(min_size=1, max_size=200), st.floats(50, 400))
 def test_lines_of_text_have_all_its_words(text: str, room: float) -> None:
-    lines = svg.lines(text, room)
+    lines = svg.wrap_text(text, room)
     assert " ".join(lines).split() == text.split()
-    assert all(svg.width(line) <= room or " " not in line for line in lines)
-    assert math.isfinite(svg.width(text))
+    assert all(svg.text_width(line) <= room or " " not in line for line in lines)
+    assert math.isfinite(svg.text_width(text))
 
 
 def test_a_map_has_a_cell_for_each_value_and_says_what_colours_mean() -> None:

@@ -54,7 +54,7 @@ def test_nothing_is_claimed_of_eight_equal_launches(report: Report) -> None:
 
 def test_the_answer_of_a_simulated_comparison_is_that_nothing_is_claimed(report: Report) -> None:
     (part,) = [part for part in report.parts if part.anchor == "netpipe"]
-    assert [answer.text for answer in part.answers] == [(labels.ONLY_SIMULATED,)]
+    assert [answer.text for answer in part.answers] == [(labels.ONLY_SIMULATED_NOTE,)]
 
 
 def test_every_row_and_every_figure_says_so(report: Report) -> None:

@@ -26,7 +26,7 @@ GOOD = {"openmpi41-boost181": "good"}
 def levels(host: machine.Host) -> dict[str, str]:
     return {
         finding.topic: finding.level
-        for finding in doctor.examine(host, [], GOOD)
+        for finding in doctor.examine_machine(host, [], GOOD)
         if finding.level != "ok"
     }
 
@@ -62,7 +62,9 @@ def test_the_recorded_virtual_machine() -> None:
 def test_each_fault_is_found_with_advice(change: dict[str, object], topic: str, level: str) -> None:
     host = replace(QUIET, **change)  # type: ignore[arg-type]
     assert levels(host) == {topic: level}
-    finding = next(finding for finding in doctor.examine(host, [], GOOD) if finding.topic == topic)
+    finding = next(
+        finding for finding in doctor.examine_machine(host, [], GOOD) if finding.topic == topic
+    )
     assert finding.advice
     assert "\n" not in finding.detail + finding.advice
     assert doctor.can_measure([finding]) == (level == "warn")
@@ -76,20 +78,24 @@ def test_what_does_no_harm_is_ok(change: dict[str, object]) -> None:
 
 
 def test_a_shared_virtual_machine_is_named() -> None:
-    dedicated_finding = doctor.virtualisation(replace(QUIET, virtual=True, steal=0.0))
-    shared_finding = doctor.virtualisation(replace(QUIET, virtual=True, steal=0.05))
+    dedicated_finding = doctor.check_virtualisation(replace(QUIET, virtual=True, steal=0.0))
+    shared_finding = doctor.check_virtualisation(replace(QUIET, virtual=True, steal=0.05))
     assert "shared" not in dedicated_finding.advice
     assert "shared" in shared_finding.advice
     assert "5.00%" in shared_finding.detail
 
 
 def test_packages_and_toolchains() -> None:
-    assert "mpich" in doctor.packages(["mpich"]).detail
-    assert doctor.packages(None).level == "warn"
-    stale_finding = doctor.toolchains({"mpich40-boost174": "stale", "openmpi41-boost181": "good"})
+    assert "mpich" in doctor.check_packages(["mpich"]).detail
+    assert doctor.check_packages(None).level == "warn"
+    stale_finding = doctor.check_toolchains(
+        {"mpich40-boost174": "stale", "openmpi41-boost181": "good"}
+    )
     assert stale_finding.advice == "roundtrip toolchains mpich40-boost174"
-    assert doctor.toolchains({"mpich40-boost174": "not built"}).level == "warn"
-    finding = doctor.toolchains({"mpich40-boost174": "not built", "openmpi41-boost181": "good"})
+    assert doctor.check_toolchains({"mpich40-boost174": "not built"}).level == "warn"
+    finding = doctor.check_toolchains(
+        {"mpich40-boost174": "not built", "openmpi41-boost181": "good"}
+    )
     assert (finding.level, finding.detail) == ("ok", "1 of 2 built")
 
 

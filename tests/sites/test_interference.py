@@ -34,7 +34,7 @@ def blocks(noise: float = 0.0, bias: float = 1.0, **changes: float) -> list[Bloc
 
 
 def found(ab_blocks: list[Block], autogroup: bool | None = False) -> dict[str, tuple[str, str]]:
-    all_findings = interference.findings(ab_blocks, LEVELS, autogroup)
+    all_findings = interference.interference_findings(ab_blocks, LEVELS, autogroup)
     assert all("\n" not in finding.detail + finding.advice for finding in all_findings)
     assert all(finding.advice for finding in all_findings if finding.level == "warn")
     return {finding.topic: (finding.level, finding.detail) for finding in all_findings}
@@ -42,17 +42,17 @@ def found(ab_blocks: list[Block], autogroup: bool | None = False) -> dict[str, t
 
 def test_recorded_proc_stat() -> None:
     stat = "cpu  700 20 200 5000 30 10 40 100 0 0\ncpu0 1 1 1 1 1 1 1 1\n"
-    assert interference.ticks(stat, 100) == Ticks(busy_s=9.7, steal_s=1.0)
-    assert interference.ticks("cpu  700 0 200 0\n", 100) == Ticks(9.0, 0.0)  # an old kernel
+    assert interference.parse_ticks(stat, 100) == Ticks(busy_s=9.7, steal_s=1.0)
+    assert interference.parse_ticks("cpu  700 0 200 0\n", 100) == Ticks(9.0, 0.0)  # an old kernel
     text = (RECORDED / "proc" / "stat").read_text()
-    ticks = interference.ticks(text, 100)
+    ticks = interference.parse_ticks(text, 100)
     assert ticks.busy_s > 0
     assert ticks.steal_s / ticks.busy_s < 0.1
 
 
 def test_the_time_of_a_process_whose_name_is_hostile() -> None:
     stat = "42 (a) b (c) 1) S 1 2 3 4 5 6 7 8 9 10 250 150 0 0 20 0 1 0"
-    assert interference.process_s(stat, 100) == 4.0
+    assert interference.parse_process_s(stat, 100) == 4.0
 
 
 def test_a_quiet_machine_has_nothing_to_say() -> None:
@@ -104,7 +104,7 @@ def test_a_false_claim_warns() -> None:
 
 
 def test_without_variation_there_is_no_effect() -> None:
-    assert interference.effect(lambda block: block.other_processors, blocks()) is None
+    assert interference.effect_of(lambda block: block.other_processors, blocks()) is None
 
 
 def test_the_kernel_says_whether_sessions_get_equal_shares(tmp_path: Path) -> None:
@@ -118,11 +118,13 @@ def test_the_kernel_says_whether_sessions_get_equal_shares(tmp_path: Path) -> No
 
 @pytest.mark.skipif(machine.read_host().usable < 2, reason="two ends need a processor each")
 def test_a_short_real_one() -> None:
-    measured_blocks = interference.measure(seconds=0.6)
-    assert len(measured_blocks) == interference.BLOCKS
+    measured_blocks = interference.measure_blocks(seconds=0.6)
+    assert len(measured_blocks) == interference.BLOCK_COUNT
     for block in measured_blocks:
         assert block.ratio > 0 and block.own_s >= 0 and block.loop_s > 0
-    assert interference.findings(measured_blocks, LEVELS, machine.read_host().autogroup)
+    assert interference.interference_findings(
+        measured_blocks, LEVELS, machine.read_host().autogroup
+    )
 
 
 class Silence:
@@ -137,20 +139,20 @@ class Silence:
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(interference, "_PATIENCE", 10)
+    monkeypatch.setattr(interference, "_MAX_POLLS", 10)
 
 
 @pytest.mark.usefixtures("impatient")
 def test_the_other_end_does_not_outlive_its_parent() -> None:
     memory: Any = Silence(100)
-    interference.serve(memory, parent=-1)
+    interference.echo_bytes(memory, parent=-1)
     assert next(memory.left) == 10
     with pytest.raises(StopIteration):
-        interference.serve(memory, os.getppid())
+        interference.echo_bytes(memory, os.getppid())
 
 
 def test_a_block_has_as_many_times_of_a_as_of_b(monkeypatch: pytest.MonkeyPatch) -> None:
-    end = interference._End(memory=None, other=SimpleNamespace(pid=os.getpid()))  # type: ignore[arg-type]
+    end = interference._PingPongEnd(memory=None, other=SimpleNamespace(pid=os.getpid()))  # type: ignore[arg-type]
     times, orders = iter([0.25, 0.25]), iter([("b", "a")])
     random_stub = SimpleNamespace(sample=lambda names, count: next(orders))
     monkeypatch.setattr(interference, "random", random_stub)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from roundtrip.sites import machine
-from roundtrip.sites.machine import Cache
+from roundtrip.sites.machine import CoreCache
 
 HOST = machine.read_host(Path(__file__).parents[1] / "data" / "hosts" / "virtual-2-cores")
 
@@ -34,8 +34,8 @@ def test_recorded_virtual_machine() -> None:
     assert host.thp == "madvise"
     assert host.distribution == "Debian GNU/Linux 12 (bookworm)"
     assert host.load == (0.08, 0.30, 0.95)
-    assert Cache(level=1, kind="Data", size_kib=48, shared_by=1) in host.caches
-    assert Cache(level=3, kind="Unified", size_kib=491520, shared_by=2) in host.caches
+    assert CoreCache(level=1, kind="Data", size_kib=48, shared_by=1) in host.caches
+    assert CoreCache(level=3, kind="Unified", size_kib=491520, shared_by=2) in host.caches
     assert dict(host.mitigations)["meltdown"] == "Not affected"
     assert 0 < host.steal < 0.01
 
@@ -100,7 +100,7 @@ def test_this_machine() -> None:
 
 
 def test_snapshot_is_json_and_names_the_tools() -> None:
-    record = json.loads(json.dumps(machine.snapshot()))
+    record = json.loads(json.dumps(machine.machine_record()))
     assert record["schema"] == 1
     assert record["cpu"]["logical"] >= 1
     assert record["microarchitecture"]
@@ -109,7 +109,7 @@ def test_snapshot_is_json_and_names_the_tools() -> None:
 
 
 def test_host_name_stands_in_one_place_and_no_user_or_path_anywhere() -> None:
-    record = machine.describe(replace(HOST, hostname="secret-host-7"))
+    record = machine.host_record(replace(HOST, hostname="secret-host-7"))
     assert record.pop("hostname") == "secret-host-7"
     text = json.dumps(record)
     assert "secret-host-7" not in text
@@ -138,7 +138,9 @@ def test_fingerprint_changes_with_hardware_kernel_and_settings_not_by_the_minute
     change: dict[str, object], is_seen: bool
 ) -> None:
     changed_host = replace(HOST, **change)  # type: ignore[arg-type]
-    assert (machine.fingerprint(changed_host) != machine.fingerprint(HOST)) is is_seen
+    assert (
+        machine.machine_fingerprint(changed_host) != machine.machine_fingerprint(HOST)
+    ) is is_seen
 
 
 def test_package_sections() -> None:

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from roundtrip.report.blocks import Table
-from roundtrip.studies.growth import TIMES, Growth
+from roundtrip.studies.growth import TIME_COLUMNS, Growth
 from roundtrip.studies.osu.curves import ideal_time
 
 
@@ -21,7 +21,7 @@ def times(
         for nodes, time in time_by_nodes.items()
         for launch in range(launches)
     ]
-    return pl.DataFrame(rows, schema=TIMES, orient="row")
+    return pl.DataFrame(rows, schema=TIME_COLUMNS, orient="row")
 
 
 def efficiencies(growth: Growth) -> dict[int, float]:
@@ -58,7 +58,7 @@ def test_one_number_of_nodes_is_no_growth() -> None:
     growth = Growth.from_times(times({4: 1.0}), ideal_time, 0.95)
     assert not growth
     assert growth.blocks("x") == []
-    assert Growth.from_times(pl.DataFrame(schema=TIMES), ideal_time, 0.95).blocks("x") == []
+    assert Growth.from_times(pl.DataFrame(schema=TIME_COLUMNS), ideal_time, 0.95).blocks("x") == []
 
 
 def test_lines_have_their_own_base_and_emulated_ones_a_figure_of_their_own() -> None:

@@ -56,7 +56,7 @@ def clone(tmp_path: Path) -> Path:
 )
 def test_a_name_that_cannot_be_used_is_one_line(name: str, complaint: str, tmp_path: Path) -> None:
     with pytest.raises(UserError) as error:
-        studies.create(name, tmp_path)
+        studies.create_study(name, tmp_path)
     assert complaint in error.value.message
     assert list(tmp_path.iterdir()) == []
 
@@ -73,13 +73,13 @@ def test_nothing_is_overwritten_and_nothing_written_beside_it(tmp_path: Path) ->
     campaign.parent.mkdir()
     campaign.write_text("mine")
     with pytest.raises(UserError, match="already exists"):
-        studies.create("barrier", tmp_path)
+        studies.create_study("barrier", tmp_path)
     assert campaign.read_text() == "mine"
     assert [file for file in tmp_path.rglob("*") if file.is_file()] == [campaign]
 
 
 def test_no_placeholder_stays_and_the_style_is_the_house_s(clone: Path) -> None:
-    files = studies.create("barrier", clone)
+    files = studies.create_study("barrier", clone)
     texts = [(clone / file).read_text() for file in files]
     assert [text for text in texts if re.search(r"\{\{\w+\}\}", text)] == []
     assert [file for file in files if "NAME" in file.name or file.suffix == ".in"] == []
@@ -93,7 +93,7 @@ def test_no_placeholder_stays_and_the_style_is_the_house_s(clone: Path) -> None:
 @pytest.fixture
 def written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, Any]]:
     """The modules of a study `barrier` by their names, imported from where they were written."""
-    files = studies.create("barrier", tmp_path)
+    files = studies.create_study("barrier", tmp_path)
     monkeypatch.setattr(studies, "__path__", [*studies.__path__, str(tmp_path / STUDIES)])
     names = sorted(file.stem for file in files if file.parent == STUDIES / "barrier")
     modules = {

@@ -26,7 +26,7 @@ def active(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         if spec.external is None:
             place = Path(programming_environments.prefix_of_spec(spec, lock))
             place.mkdir(parents=True, exist_ok=True)
-            if spec.name == programming_environments.OSU:
+            if spec.name == programming_environments.OSU_PACKAGE:
                 for benchmark in BENCHMARKS:
                     (place / f"osu_{benchmark}").touch()
     monkeypatch.setenv("SPACK_ENV", str(folder))
@@ -37,10 +37,10 @@ def swap_osu_for_netpipe(environment: Path, toolchain: str) -> str:
     """Let the MPI of a toolchain have NetPIPE 3.7.2 in place of OSU; the prefix of NetPIPE."""
     lock = locks.read(environment / "spack.lock")
     (item,) = (item for item in programming_environments.toolchains(lock) if item.name == toolchain)
-    suite = item.suites[programming_environments.OSU].hash
+    suite = item.suites[programming_environments.OSU_PACKAGE].hash
     content = json.loads(lock.file.read_text())
     content["concrete_specs"][suite] |= {
-        "name": programming_environments.NETPIPE,
+        "name": programming_environments.NETPIPE_PACKAGE,
         "version": "3.7.2",
     }
     lock.file.write_text(json.dumps(content))

@@ -14,7 +14,7 @@ from support.launches import leave
 from roundtrip import paths
 from roundtrip.errors import UserError
 from roundtrip.sites.site import Case
-from roundtrip.studies.netpipe.output import Point
+from roundtrip.studies.netpipe.output import OutputPoint
 from tools.bench import costs, netpipe
 
 
@@ -45,7 +45,7 @@ def test_overhead_without_a_run_says_how_to_get_one(
 
 
 def test_latency_is_at_one_byte_and_peak_at_any_size() -> None:
-    points = [Point(1, 2e-6), Point(1000, 1e-6), Point(2000, 4e-6)]
+    points = [OutputPoint(1, 2e-6), OutputPoint(1000, 1e-6), OutputPoint(2000, 4e-6)]
     assert netpipe.latency(points) == 2e-6
     assert netpipe.peak(points) == pytest.approx(1e9)
 

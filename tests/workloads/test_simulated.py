@@ -21,7 +21,14 @@ from roundtrip import paths
 from roundtrip.errors import UserError
 from roundtrip.measure import samples
 from roundtrip.sites import simgrid
-from roundtrip.sites.simgrid import REPRODUCIBLE, RUN, Platform, Trace, record, replay
+from roundtrip.sites.simgrid import (
+    REPRODUCIBLE_OPTIONS,
+    RUN_FILE,
+    Platform,
+    Trace,
+    record,
+    replay_trace,
+)
 
 CHECKOUT = Path(__file__).parents[2]
 BUILD = CHECKOUT / "build" / "workloads-smpi"
@@ -81,7 +88,7 @@ def launch(benchmark: str, ranks: int, folder: Path) -> tuple[Trace, dict[str, A
     """A recorded launch of class S, and what its run.json says."""
     program = [built("npb"), "--benchmark", benchmark, "--class", "S"]
     trace = record(program, ranks, grid(), folder)
-    return trace, json.loads((folder / RUN).read_text())
+    return trace, json.loads((folder / RUN_FILE).read_text())
 
 
 @pytest.mark.parametrize("benchmark", ["BT", "CG", "EP", "FT", "IS", "LU", "MG", "SP"])
@@ -105,12 +112,12 @@ def test_times_are_equal_on_every_machine_and_to_those_of_a_replay(
     assert [file.read_text() for file in second_trace.files] == [
         file.read_text() for file in trace.files
     ]
-    assert replay(trace, grid()) == pytest.approx(seconds, rel=0.02)
+    assert replay_trace(trace, grid()) == pytest.approx(seconds, rel=0.02)
     assert run["npb"]["verified"]
     assert run["simulated"] == {
         "simgrid": "3.32",
         "platform": "grid",
-        "platform_sha256": grid().variables[simgrid.SHA256],
+        "platform_sha256": grid().variables[simgrid.SHA256_VARIABLE],
         "host_flops": 2e8,
     }
     assert run["disturbance"] is None
@@ -126,10 +133,10 @@ def test_a_time_is_that_of_a_processor_of_2008(tmp_path: Path) -> None:
     wrapper = tmp_path / "on-nehalem"
     wrapper.write_text(f'#!/bin/sh\nexec {emulator} -cpu Nehalem "$@"\n')
     wrapper.chmod(0o755)
-    words = ["-wrapper", str(wrapper), *REPRODUCIBLE, str(built("npb"))]
+    words = ["-wrapper", str(wrapper), *REPRODUCIBLE_OPTIONS, str(built("npb"))]
     flags = ["--benchmark", "MG", "--class", "S", "--samples", "samples.csv"]
     simgrid.run_smpirun([*words, *flags], 16, grid(), tmp_path)
-    assert json.loads((tmp_path / RUN).read_text())["npb"]["seconds"] == GOLDEN["MG", 16]
+    assert json.loads((tmp_path / RUN_FILE).read_text())["npb"]["seconds"] == GOLDEN["MG", 16]
 
 
 def declared(benchmark: str, ranks: int, run: dict[str, Any]) -> float:
@@ -148,7 +155,11 @@ def declared(benchmark: str, ranks: int, run: dict[str, Any]) -> float:
     ("options", "variables", "complaint"),
     [
         (["--cfg=smpi/simulate-computation:yes"], {}, "--cfg=smpi/simulate-computation:no"),
-        ([], {simgrid.FLOPS: "1e9"}, "is 1e9, but a host of the platform does 200000000.0 flop/s"),
+        (
+            [],
+            {simgrid.FLOPS_VARIABLE: "1e9"},
+            "is 1e9, but a host of the platform does 200000000.0 flop/s",
+        ),
     ],
 )
 def test_a_simulation_that_nobody_could_repeat_is_refused(
@@ -158,7 +169,7 @@ def test_a_simulation_that_nobody_could_repeat_is_refused(
     words = ["-np", "2", "-platform", "platform.xml", "-hostfile", "hosts.txt"]
     words += ["--cfg=smpi/simulate-computation:no", *options, *simgrid.LOG_OPTIONS]
     process = subprocess.run(
-        [simgrid.smpirun(), *words, built("npb"), "--benchmark", "EP", "--class", "S"],
+        [simgrid.find_smpirun(), *words, built("npb"), "--benchmark", "EP", "--class", "S"],
         cwd=tmp_path,
         env={**os.environ, **variables},
         capture_output=True,
@@ -179,10 +190,10 @@ def test_a_ring_skips_what_would_wait_for_ever_and_takes_six_samples_of_the_rest
     tmp_path: Path,
 ) -> None:
     flags = ["--end", "1000", "--budget", "5", "--samples", "samples.csv"]
-    words = [*REPRODUCIBLE, str(built("ring")), *flags]
+    words = [*REPRODUCIBLE_OPTIONS, str(built("ring")), *flags]
     output = simgrid.run_smpirun(words, 4, grid(), tmp_path).stdout
     assert "ROUNDTRIP COMPLETE ranks=4 hosts=4" in output
-    run = json.loads((tmp_path / RUN).read_text())
+    run = json.loads((tmp_path / RUN_FILE).read_text())
     reasons = {entry["variant"]: entry["reason"] for entry in run["ring"]["skipped"]}
     for name in ("region", "region-udp", "mpi-shm", "cache-line"):
         assert reasons[name].startswith("waits for another rank without calling MPI")
@@ -201,7 +212,7 @@ def test_a_ring_skips_what_would_wait_for_ever_and_takes_six_samples_of_the_rest
 def test_a_ring_of_hundreds_of_ranks_takes_seconds(tmp_path: Path) -> None:
     """Linear collectives and laps for a noise that is not there would take minutes."""
     flags = ["--transports", "mpi", "--end", "10", "--budget", "5", "--samples", "samples.csv"]
-    words = [*REPRODUCIBLE, str(built("ring")), *flags]
+    words = [*REPRODUCIBLE_OPTIONS, str(built("ring")), *flags]
     start = resource.getrusage(resource.RUSAGE_CHILDREN)
     output = simgrid.run_smpirun(words, 256, simgrid.read_platform(HDR, 1e10), tmp_path).stdout
     assert "ROUNDTRIP COMPLETE ranks=256 hosts=256" in output
@@ -214,9 +225,9 @@ def test_a_simulated_round_trip_is_a_batch(tmp_path: Path) -> None:
     if not (boost / "toolchain.json").is_file():
         pytest.skip("Boost for SimGrid is not built: roundtrip toolchains smpi-boost181")
     flags = ["--variants=mpi", "--end=8", "--samples=s.csv", "--perturbation=0", "--budget=0.01"]
-    words = [*REPRODUCIBLE, str(built("netpipe", boost)), *flags]
+    words = [*REPRODUCIBLE_OPTIONS, str(built("netpipe", boost)), *flags]
     simgrid.run_smpirun(words, 2, simgrid.read_platform(HDR, 1e10), tmp_path)
-    points = json.loads((tmp_path / RUN).read_text())["points"]
+    points = json.loads((tmp_path / RUN_FILE).read_text())["points"]
     assert {(point["batch"], point["status"]) for point in points} == {(1, "converged")}
 
 
@@ -225,7 +236,9 @@ def test_a_ring_round_many_nodes_has_a_name_of_its_own_that_is_short(
     ranks: int, shape: str, tmp_path: Path
 ) -> None:
     flags = ["--transports", "mpi", "--end", "10", "--budget", "5", "--samples", "samples.csv"]
-    simgrid.run_smpirun([*REPRODUCIBLE, str(built("ring")), *flags], ranks, grid(), tmp_path)
-    run = json.loads((tmp_path / RUN).read_text())
+    simgrid.run_smpirun(
+        [*REPRODUCIBLE_OPTIONS, str(built("ring")), *flags], ranks, grid(), tmp_path
+    )
+    run = json.loads((tmp_path / RUN_FILE).read_text())
     assert run["ring"]["ranks_on_nodes"] == shape
     assert {point["case"] for point in run["points"]} == {shape}

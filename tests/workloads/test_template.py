@@ -51,7 +51,7 @@ def build(tmp_path_factory: pytest.TempPathFactory) -> Path:
         copy = tree / file.relative_to(CHECKOUT)
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(file, copy)
-    studies.create(NAME, tree)
+    studies.create_study(NAME, tree)
     run(
         *("cmake", "-G", "Ninja", "-S", "workloads", "-B", "build", "-D", "BUILD_TESTING=ON"),
         *("-D", "CMAKE_BUILD_TYPE=Debug"),
@@ -68,7 +68,7 @@ def test_its_own_tests_pass(build: Path) -> None:
 
 @pytest.mark.parametrize("name", ["ab", "barrier", "zebra", "x" * 30])
 def test_it_is_small_and_formatted_whatever_its_name(tmp_path: Path, name: str) -> None:
-    new_paths = studies.create(name, tmp_path)
+    new_paths = studies.create_study(name, tmp_path)
     files = [tmp_path / file for file in new_paths if file.parts[0] == "workloads"]
     assert sum(len(file.read_text().splitlines()) for file in files) < 130
     shutil.copyfile(CHECKOUT / ".clang-format", tmp_path / ".clang-format")

@@ -15,13 +15,13 @@ import numpy as np
 import polars as pl
 
 from roundtrip import paths
-from roundtrip.cause.facts import Ending, Facts, find_causes
+from roundtrip.cause.facts import Ending, NewFacts, find_causes
 from roundtrip.cause.order import find_changes
 from roundtrip.cause.questions import (
-    Noise,
+    DrawNoise,
     evidence,
     evidence_threshold,
-    is_look,
+    is_evaluation_due,
     is_within,
     simulate,
 )
@@ -37,7 +37,7 @@ _VERSIONS = (8, 32, 128)
 Rng = np.random.Generator
 
 
-def real_noise() -> Callable[[Rng], Noise]:
+def real_noise() -> Callable[[Rng], DrawNoise]:
     """Return the maker of a search's noise: a series of the sample, from a random position on."""
     nights = pl.read_parquet(paths.checkout() / "samples/sixty-nights/nights.parquet")
     series = [
@@ -46,7 +46,7 @@ def real_noise() -> Callable[[Rng], Noise]:
     ]
     residuals = [logs - np.median(logs) for logs in series]
 
-    def begin(rng: Rng) -> Noise:
+    def begin(rng: Rng) -> DrawNoise:
         values = residuals[rng.integers(len(residuals))]
         position = int(rng.integers(values.size))
 
@@ -85,7 +85,7 @@ def single_fact_search(
             new, old = draw(2)
             logs.append(effect(frozenset([fact])) + new - old)
             launches += 2
-            if not is_look(len(logs)):
+            if not is_evaluation_due(len(logs)):
                 continue
             if evidence(logs) >= evidence_threshold(0.05 / len(facts)):
                 answers.add(fact)
@@ -104,7 +104,7 @@ def plain_bisection(
     """
 
     def median(arm: list[str]) -> float:
-        return float(np.median(effect(Facts(arm)) + draw(_FIXED)))
+        return float(np.median(effect(NewFacts(arm)) + draw(_FIXED)))
 
     low, high, launches = 0, len(facts), 2 * _FIXED
     threshold = (median([]) + median(facts)) / 2
@@ -117,7 +117,7 @@ def plain_bisection(
 
 
 def _search_row(
-    begin: Callable[[Rng], Noise],
+    begin: Callable[[Rng], DrawNoise],
     kind: str,
     count: int,
     size: float,
@@ -153,7 +153,7 @@ def _search_row(
     return f"{count} facts, {kind}, {100 * size:g} %: " + "; ".join(parts)
 
 
-def _shuffled(noise: Noise, rng: Rng, count: int) -> Floats:
+def _shuffled(noise: DrawNoise, rng: Rng, count: int) -> Floats:
     return np.asarray(rng.permutation(noise(rng, count)))
 
 
@@ -168,7 +168,7 @@ def _level(change_version: int, step: float, version: object) -> float:
 
 
 def _order_row(
-    begin: Callable[[Rng], Noise], count: int, size: float, rng: Rng, total: Counter[str]
+    begin: Callable[[Rng], DrawNoise], count: int, size: float, rng: Rng, total: Counter[str]
 ) -> str:
     tally: Counter[str] = Counter()
     launch_counts, plain_launches, plain_errors = [], 0, 0

@@ -17,7 +17,7 @@ from roundtrip import paths
 from roundtrip.errors import UserError
 from roundtrip.sites.toolchains.spec import catalogue
 from roundtrip.stats.summaries import median_interval
-from roundtrip.studies.netpipe.output import Point, Schedule, parse
+from roundtrip.studies.netpipe.output import OutputPoint, SizeSchedule, parse_output
 from tools.bench import run
 
 VARIANTS, RUNS, LEVEL = 5, 9, 0.95
@@ -67,7 +67,7 @@ class Pair:
         launcher = [str(self.folder / self.launcher[0]), *self.launcher[1:], "-n", "2"]
         return run([*launcher, *command], environment, _LIMIT)
 
-    def reference(self, schedule: Schedule) -> list[Point]:
+    def reference(self, schedule: SizeSchedule) -> list[OutputPoint]:
         """Points of one run of Debian's NetPIPE 3.7.2; UserError if it is not installed."""
         program = shutil.which(self.program)
         if program is None:
@@ -75,7 +75,7 @@ class Pair:
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / "np.out"
             self.launch(program, "-o", str(file), *schedule.options())
-            return parse(file, schedule)
+            return parse_output(file, schedule)
 
 
 PAIRS = (
@@ -123,7 +123,7 @@ def curve() -> Iterator[str]:
         our_s = time.monotonic() - start
         points = json.loads((Path(folder) / "run.json").read_text())["points"]
     start = time.monotonic()
-    reference = pair.reference(Schedule())
+    reference = pair.reference(SizeSchedule())
     netpipe_s = time.monotonic() - start
     counts = Counter(point["status"] for point in points)
     endings = ", ".join(f"{count} {status}" for status, count in counts.items())
@@ -134,12 +134,12 @@ def curve() -> Iterator[str]:
     )
 
 
-def _theirs(pair: Pair) -> list[Point]:
-    schedules = (Schedule(first, last, perturbation=0) for first, last in _RANGES)
+def _theirs(pair: Pair) -> list[OutputPoint]:
+    schedules = (SizeSchedule(first, last, perturbation=0) for first, last in _RANGES)
     return [point for schedule in schedules for point in pair.reference(schedule)]
 
 
-def _ours(pair: Pair, netpipe: str) -> list[Point]:
+def _ours(pair: Pair, netpipe: str) -> list[OutputPoint]:
     points = []
     for first, last in _RANGES:
         span = ("--start", str(first), "--end", str(last), "--perturbation", "0")
@@ -147,16 +147,16 @@ def _ours(pair: Pair, netpipe: str) -> list[Point]:
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / "np.out"
             file.write_text("\n".join(output.splitlines()[:-1]) + "\n")  # without the end marker
-            points += parse(file, Schedule(first, last, perturbation=0))
+            points += parse_output(file, SizeSchedule(first, last, perturbation=0))
     return points
 
 
-def latency(points: list[Point]) -> float:
+def latency(points: list[OutputPoint]) -> float:
     """Time of a message of 1 B, s."""
     return next(point.seconds for point in points if point.size_bytes == 1)
 
 
-def peak(points: list[Point]) -> float:
+def peak(points: list[OutputPoint]) -> float:
     """The largest bandwidth of any size, B/s."""
     return max(point.size_bytes / point.seconds for point in points)
 

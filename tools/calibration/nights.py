@@ -15,7 +15,7 @@ from typing import Literal
 import numpy as np
 from scipy import signal
 
-from roundtrip.stats.nights.judge import judge
+from roundtrip.stats.nights.judge import judge_nights
 from roundtrip.stats.nights.verdicts import SeriesHistory
 from roundtrip.stats.settings import NightSettings
 from tools.calibration import Demand, Estimate, Output, interval
@@ -217,7 +217,7 @@ class Task:
     def histories(self, nights: int | None = None) -> list[SeriesHistory]:
         """Judge each series of the site after `nights` nights, by default after all."""
         logs = self.logs()[:, :nights]
-        return judge(logs, np.full(logs.shape, -1), self.settings)
+        return judge_nights(logs, np.full(logs.shape, -1), self.settings)
 
 
 @dataclass(frozen=True)

@@ -30,8 +30,8 @@ from roundtrip.measure import analysis
 from roundtrip.report import painter, svg
 from roundtrip.report.drawing import INK, MUTED, colour_group
 from roundtrip.report.svg import element, number
-from roundtrip.stats.nights.judge import judge
-from roundtrip.stats.nights.segments import separation
+from roundtrip.stats.nights.judge import judge_nights
+from roundtrip.stats.nights.segments import roc_separation
 from roundtrip.stats.nights.verdicts import SeriesHistory
 from roundtrip.stats.settings import NightSettings
 from roundtrip.stats.summaries import robust_sd
@@ -148,14 +148,14 @@ def judge_series(series: Sequence[np.ndarray], settings: NightSettings) -> list[
     logs = np.full((len(series), max(map(len, series))), np.nan)
     for row, values in zip(logs, series, strict=True):
         row[: values.size] = values
-    return judge(logs, np.full(logs.shape, -1), settings)
+    return judge_nights(logs, np.full(logs.shape, -1), settings)
 
 
 def _support(values: np.ndarray, at: int, points: Sequence[int]) -> float:
     low = max([point for point in points if point < at - 2], default=0)
     high = min([point for point in points if point > at + 2], default=values.size)
     before, after = values[max(low, at - _BESIDE) : at], values[at : min(high, at + _BESIDE)]
-    return separation(before, after) if min(before.size, after.size) >= 3 else 0.5
+    return roc_separation(before, after) if min(before.size, after.size) >= 3 else 0.5
 
 
 def _quiet(values: np.ndarray, points: Sequence[int]) -> Iterator[np.ndarray]:
@@ -184,7 +184,7 @@ def picture(series: Mapping[str, np.ndarray], others: Mapping[str, Detectors]) -
     title = f"{len(series)} real series: what each detector calls a change point"
     about = "Every value of each series, and a lane a detector with a mark where a level begins."
     width = _COLUMNS * (_WIDTH + _NAMES)
-    return painter.document(title, about, (title, about), width, rows * high, content)
+    return painter.svg_document(title, about, (title, about), width, rows * high, content)
 
 
 def _placed(content: Iterator[Markup], at: int, high: float) -> Markup:
@@ -216,8 +216,8 @@ def _panel(
         top = _HEAD + _HEIGHT + _LANE * lane
         places = [xs[night] for night in nights_by_detector.get(detector, ())]
         begin = top + 3 if lane else _HEAD  # Roundtrip's marks also cross the points
-        ticks = "".join(svg.path(((x, begin), (x, top + _LANE - 1))) for x in places)
-        axis = svg.path(((0.0, top + _LANE - 1), (_WIDTH, top + _LANE - 1)))
+        ticks = "".join(svg.path_data(((x, begin), (x, top + _LANE - 1))) for x in places)
+        axis = svg.path_data(((0.0, top + _LANE - 1), (_WIDTH, top + _LANE - 1)))
         yield element("path", {"stroke": MUTED, "stroke-opacity": ".35", "d": axis})
         yield colour_group(
             colour, element("path", {"fill": "none", "stroke-width": 1.6, "d": ticks})
@@ -230,7 +230,7 @@ def _panel(
 
 def _short(name: str) -> str:
     room = _WIDTH + _NAMES - 20
-    while svg.width(name) > room:
+    while svg.text_width(name) > room:
         name = f"…{name[2:]}"
     return name
 

@@ -36,7 +36,7 @@ class Arm {
   Arm(const Arm&) = delete;
   Arm& operator=(const Arm&) = delete;
 
-  /// Its name, in column `variant` of samples.csv.
+  /// Name of the arm, in column `variant` of samples.csv.
   [[nodiscard]] virtual std::string name() const = 0;
 
   /// Prepares for messages of `bytes` bytes. Local, not timed; may throw Failure.

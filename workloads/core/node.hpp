@@ -23,7 +23,7 @@ nlohmann::ordered_json read_node(const std::filesystem::path& root);
 using SentBytes = std::map<std::string, std::uint64_t>;
 SentBytes read_sent_bytes(const std::filesystem::path& root);
 
-/// What interfaces sent since `before`: `sent_bytes`, and read_interface of each that sent any,
+/// Traffic of the interfaces since `before`: `sent_bytes`, and read_interface of each that sent any,
 /// `interfaces`.
 nlohmann::ordered_json traffic_since(const SentBytes& before);
 

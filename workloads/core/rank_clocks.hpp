@@ -25,7 +25,7 @@ struct ClockRate {
   double error = 0;
 };
 
-/// From two comparisons of the same rank.
+/// Rate of a rank's clock against that of rank 0, from two comparisons.
 ClockRate rate_between(const ClockOffset& start, const ClockOffset& end);
 
 }  // namespace roundtrip

@@ -25,7 +25,7 @@ struct Singles {
   Metric metric{};
 };
 
-/// What a survey measures. Sizes are in bytes, times in seconds.
+/// The plan of a survey. Sizes are in bytes, times in seconds.
 struct SurveyPlan {
   std::string study;                      ///< as in samples.csv
   std::string case_name;                  ///< as in samples.csv

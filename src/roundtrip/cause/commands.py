@@ -27,9 +27,9 @@ from roundtrip.errors import UserError, printable
 from roundtrip.measure.tree import git
 
 #: Maximum length of the output line that explains a failure, in characters.
-_LONGEST = 200
+_MAX_REASON_LENGTH = 200
 _BUILT, _LOG = "built.json", "build.log"
-Process = subprocess.CompletedProcess[str]
+CompletedCommand = subprocess.CompletedProcess[str]
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Version:
 
 
 @dataclass
-class Commands:
+class CommandLauncher:
     """Builds and launches versions; an arm is the index of a version.
 
     `metric`: a regular expression; the group of its last match in the output of a launch is the
@@ -62,16 +62,16 @@ class Commands:
 
     @property
     def digest(self) -> str:
-        """The sha256 of all that decides what is measured; it tells nothing of the commands."""
+        """The sha256 of everything that determines the measurement; it reveals no command."""
         commands = (self.build_command, self.launch_command, self.metric, self.higher_is_better)
         return hashlib.sha256(repr((tuple(self.versions), *commands)).encode()).hexdigest()
 
     def build(self, arm: Hashable) -> str:
         """Fetch and build a version unless that was done; return why it failed, else "".
 
-        A build that took too long is tried again by the next search: another day it may not.
+        The next search tries again a build that took too long.
         """
-        version, folder = self._locate(arm)
+        version, folder = self._version_and_folder(arm)
         record = folder / _BUILT
         if not record.exists():
             shutil.rmtree(folder, ignore_errors=True)
@@ -79,14 +79,14 @@ class Commands:
             self.builds += 1
             command, limit_s = f"{version.fetch} && {version.prepare}", self.build_timeout_s
             try:
-                process = self._run(version, folder, command, limit_s)
+                process = self._run_command(version, folder, command, limit_s)
                 if not process.returncode and self.build_command:
                     command = f"{version.prepare} && {self.build_command}"
-                    process = self._run(version, folder, command, limit_s)
+                    process = self._run_command(version, folder, command, limit_s)
             except subprocess.TimeoutExpired:
                 return f"took more than {limit_s:g} s"
             (folder / _LOG).write_text(process.stdout + process.stderr, encoding="utf-8")
-            reason = _last_line(process) if process.returncode else ""
+            reason = _last_output_line(process) if process.returncode else ""
             record.write_text(json.dumps({"version": version.name, "why_not": reason}) + "\n")
         return str(json.loads(record.read_text()).get("why_not", ""))
 
@@ -95,16 +95,16 @@ class Commands:
 
         A launch that takes more than `limit_s` seconds is killed, and has failed.
         """
-        version, folder = self._locate(arm)
+        version, folder = self._version_and_folder(arm)
         start = time.monotonic()
         command = f"{version.prepare} && {self.launch_command}"
         try:
-            process = self._run(version, folder, command, limit_s)
+            process = self._run_command(version, folder, command, limit_s)
         except subprocess.TimeoutExpired as error:
             raise UserError(f"took more than {error.timeout:.1f} s") from None
         value = time.monotonic() - start
         if process.returncode:
-            raise UserError(f"status {process.returncode}: {_last_line(process)}")
+            raise UserError(f"status {process.returncode}: {_last_output_line(process)}")
         if self.metric:
             matches = re.findall(self.metric, process.stdout, re.MULTILINE)
             try:
@@ -117,16 +117,18 @@ class Commands:
             raise UserError(f"its result is {value:g}; right is a number above 0")
         return 1 / value if self.higher_is_better else value
 
-    def _locate(self, arm: Hashable) -> tuple[Version, Path]:
+    def _version_and_folder(self, arm: Hashable) -> tuple[Version, Path]:
         assert isinstance(arm, int)  # noqa: S101
         version = self.versions[arm]
         key = hashlib.sha256(repr((version, self.build_command)).encode()).hexdigest()[:16]
         return version, self.store / key
 
-    def _run(self, version: Version, folder: Path, command: str, limit_s: float | None) -> Process:
+    def _run_command(
+        self, version: Version, folder: Path, command: str, limit_s: float | None
+    ) -> CompletedCommand:
         """Run a command in the folder of a version; TimeoutExpired after `limit_s` seconds.
 
-        It has a session of its own, so that all that it began ends with it if this is interrupted.
+        It runs in a session of its own, so that an interrupt ends all its processes.
         """
         variables = [f"{name}={value}" for name, value in version.variables]
         with subprocess.Popen(
@@ -144,7 +146,7 @@ class Commands:
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(process.pid, signal.SIGKILL)
                 raise
-        return Process(process.args, process.returncode, output, error)
+        return CompletedCommand(process.args, process.returncode, output, error)
 
 
 def git_versions(repository: Path, old: str, new: str) -> list[Version]:
@@ -171,7 +173,7 @@ def git_versions(repository: Path, old: str, new: str) -> list[Version]:
     ]
 
 
-_SPEC = re.compile(r"(?P<name>[a-z0-9][a-z0-9-]*)@=?(?P<version>[\w.-]+)(?P<rest>.*)")
+_SPACK_SPEC = re.compile(r"(?P<name>[a-z0-9][a-z0-9-]*)@=?(?P<version>[\w.-]+)(?P<rest>.*)")
 
 
 def spack_versions(old: str, new: str, candidates: Sequence[str] = ()) -> list[Version]:
@@ -179,7 +181,7 @@ def spack_versions(old: str, new: str, candidates: Sequence[str] = ()) -> list[V
 
     UserError for another form, two packages, unknown versions, or if `old` is not older than `new`.
     """
-    ends = [_SPEC.fullmatch(spec) for spec in (old, new)]
+    ends = [_SPACK_SPEC.fullmatch(spec) for spec in (old, new)]
     if not ends[0] or not ends[1] or ends[0]["name"] != ends[1]["name"]:
         raise UserError(f"{old} and {new}: right are two versions of one package, as name@1.2.3")
     name, rest = ends[1]["name"], ends[1]["rest"]
@@ -213,7 +215,7 @@ def _package_versions(name: str) -> list[str]:
             "there is no spack here: activate it, as site-configs/README.md says"
         ) from None
     if process.returncode:
-        raise UserError(_last_line(process))
+        raise UserError(_last_output_line(process))
     versions = [word for word in process.stdout.split() if word[:1].isdigit()]
     return versions[::-1]
 
@@ -238,6 +240,10 @@ def variable_versions(name: str, old: str, new: str, values: Sequence[str]) -> l
     return [Version(f"{name}={value}", variables=((name, value),)) for value in all_values]
 
 
-def _last_line(process: Process) -> str:
+def _last_output_line(process: CompletedCommand) -> str:
     lines = [line for line in (process.stdout + "\n" + process.stderr).splitlines() if line.strip()]
-    return printable(lines[-1].strip()[:_LONGEST]) if lines else f"status {process.returncode}"
+    return (
+        printable(lines[-1].strip()[:_MAX_REASON_LENGTH])
+        if lines
+        else f"status {process.returncode}"
+    )

@@ -1,4 +1,4 @@
-"""Which of several facts made it slower: randomised group tests with all old and all new beside.
+"""Finds which of several facts slowed a series, by randomised group tests.
 
 Each round launches "all old", "all new", and a pair of mixed arms: a set of facts, drawn by one
 fair coin for each fact, in which these facts are new, and its complement.  d is the log ratio of
@@ -16,8 +16,9 @@ The complement keeps the effects of single facts clear of effects that only two 
 have: of "both or nothing" each fact shows half of the step.
 
 Facts that were named are then confirmed in fresh rounds: all old, all new, only they new, all but
-they new.  The search ends when they are proven to explain `MOST` of the step.  Of several, each is
-launched alone, which tells effects that add up from one that needs all of them, or any.
+they new.  The search ends when they are proven to explain `EXPLAINED_SHARE` of the step.  Of
+several, each is launched alone, which tells effects that add up from one that needs all of them, or
+any.
 
 The step now may be another one than the nights showed.  Facts explain it only if all new is proven
 to be off all old by more than half of the step of the nights, in the same direction; if it is
@@ -44,25 +45,25 @@ from roundtrip.stats.sequential import Floats, log_wealth
 from roundtrip.stats.summaries import Interval
 
 #: Share of the step that named facts must be proven to explain.
-MOST = 2 / 3
+EXPLAINED_SHARE = 2 / 3
 #: Parts of `ERROR`: to name facts, to confirm them, to decide how they combine, and to decide
 #: whether the step still exists: only one of these two answers can be wrong.
 _NAMING, _CONFIRMING, _RELATION, _STEP = (part * ERROR for part in (0.4, 0.2, 0.2, 0.2))
 #: Evidence from which the effect of a fact is subtracted before the bets on other facts.
-_LIKELY_EVIDENCE = 1.0
+_MIN_LIKELY_EVIDENCE = 1.0
 #: Estimated share of the step from which named facts are confirmed; below it, more are searched.
-_CONFIRM_SHARE = 0.6
+_MIN_CONFIRM_SHARE = 0.6
 
-Facts = frozenset[str]
+NewFacts = frozenset[str]
 #: Maximum number of rounds to decide how facts combine: their sum may lie between two answers.
-_MAX_SINGLE_ROUNDS = 16
+_MAX_SINGLE_FACT_ROUNDS = 16
 #: Mixed pairs in a round.
-SPLITS = 2
+MIXED_PAIRS_A_ROUND = 2
 #: Launches of a round that screens facts.
-LAUNCHES_A_ROUND = 2 + 2 * SPLITS
+LAUNCHES_A_ROUND = 2 + 2 * MIXED_PAIRS_A_ROUND
 
 
-class Kind(StrEnum):
+class RoundPurpose(StrEnum):
     """The purpose of a round of launches."""
 
     SCREEN = "which facts"
@@ -132,9 +133,9 @@ class _RoundRecord:
     launches: int = 0
     evidence: Floats = field(default_factory=lambda: np.zeros(0))
 
-    def look(self) -> bool:
+    def update_evidence(self) -> bool:
         """Update the evidence of each fact if a look is due; return whether it was."""
-        if is_due := questions.is_look(len(self.splits)):
+        if is_due := questions.is_evaluation_due(len(self.splits)):
             self.evidence = log_wealth(np.asarray(self.effects).T, np.zeros(1))[:, 0, -1]
         return is_due
 
@@ -145,7 +146,7 @@ class _RoundRecord:
         matches = (np.abs(coins.T @ coins) == len(coins)).sum(axis=1)
         return [self.facts[index] for index in indices[matches == 1].tolist()]
 
-    def forget(self, named_facts: tuple[str, ...]) -> None:
+    def confirm_anew(self, named_facts: tuple[str, ...]) -> None:
         """Set the named facts, and drop the rounds that were to confirm the earlier ones."""
         self.named_facts, self.is_confirmed = named_facts, False
         self.residuals, self.confirm_steps, self.single_effects, self.joint_effects = [], [], [], []
@@ -162,7 +163,7 @@ class _RoundRecord:
     def _likely_effects(self) -> Floats:
         """Least-squares estimates of the effects of the likely facts; 0 for the others."""
         effects = np.zeros(len(self.facts))
-        indices = np.flatnonzero(self.evidence >= _LIKELY_EVIDENCE)
+        indices = np.flatnonzero(self.evidence >= _MIN_LIKELY_EVIDENCE)
         if indices.size and len(self.splits) > indices.size:
             columns = np.asarray(self.coins, dtype=float)[:, indices]
             effects[indices] = np.linalg.lstsq(columns, np.asarray(self.splits), rcond=None)[0]
@@ -174,96 +175,103 @@ def find_causes(facts: Sequence[str], step: float, seed: int) -> Search[Causes]:
 
     An arm is the set of the facts that are new in it.  `seed`: the seed of the coins.
     """
-    old, new = Facts(), frozenset(facts)
+    old, new = NewFacts(), frozenset(facts)
     record, sign = _RoundRecord(facts), math.copysign(1.0, step)
     named_facts: tuple[str, ...] = ()
     namings = number = failures = 0
     while True:
-        if record.look():
+        if record.update_evidence():
             strong_facts = record.strong_facts(_NAMING / len(facts))
             if new_facts := [fact for fact in strong_facts if fact not in named_facts]:
                 named_facts, namings = (*named_facts, *new_facts), namings + 1
-                record.forget(named_facts)
+                record.confirm_anew(named_facts)
         steps, half = sign * np.asarray(record.steps), abs(step) / 2
         if is_above(-steps, -half, _STEP):
-            return _causes(Ending.ABSENT, record, sign)
+            return _result(Ending.ABSENT, record, sign)
         record.is_reproduced = record.is_reproduced or is_above(steps, half, _STEP)
         kind = _next_kind(record, _CONFIRMING / 2**namings, sign)
         if kind is None:
-            return _causes(Ending.FOUND, record, sign)
+            return _result(Ending.FOUND, record, sign)
         number += 1
-        coins = [_coins(len(facts), f"{seed} {number} {split}") for split in range(SPLITS)]
-        answer = yield Question(kind, (old, new, *_arms(kind, record, coins)))
+        coins = [
+            _draw_coins(len(facts), f"{seed} {number} {split}")
+            for split in range(MIXED_PAIRS_A_ROUND)
+        ]
+        answer = yield Question(kind, (old, new, *_arms_of_round(kind, record, coins)))
         failures = 0 if answer and answer.complete_values() else failures + 1
-        if answer is None or failures > questions.PATIENCE * len(facts):
-            return _causes(Ending.UNKNOWN, record, sign)
+        if answer is None or failures > questions.MAX_FAILED_ROUNDS * len(facts):
+            return _result(Ending.UNKNOWN, record, sign)
         record.launches += answer.launches
         if values := answer.complete_values():
             _append_round(record, kind, values, coins)
 
 
-def _coins(count: int, seed: str) -> list[int]:
+def _draw_coins(count: int, seed: str) -> list[int]:
     rng = random.Random(seed)  # noqa: S311  no secret
     return [rng.choice((-1, 1)) for _ in range(count)]
 
 
-def _arms(kind: Kind, record: _RoundRecord, coins: Sequence[Sequence[int]]) -> list[Facts]:
+def _arms_of_round(
+    kind: RoundPurpose, record: _RoundRecord, coins: Sequence[Sequence[int]]
+) -> list[NewFacts]:
     """The arms of a round besides all old and all new."""
     new, named_facts = frozenset(record.facts), frozenset(record.named_facts)
-    if kind is Kind.STEP:
+    if kind is RoundPurpose.STEP:
         return []
-    if kind is Kind.ALONE:
+    if kind is RoundPurpose.ALONE:
         return [named_facts, *(frozenset([fact]) for fact in record.named_facts)]
-    if kind is Kind.CONFIRM:
+    if kind is RoundPurpose.CONFIRM:
         return [named_facts, new - named_facts]
-    arms: list[Facts] = []
+    arms: list[NewFacts] = []
     for draw in coins:
-        heads = Facts(fact for fact, coin in zip(record.facts, draw, strict=True) if coin > 0)
+        heads = NewFacts(fact for fact, coin in zip(record.facts, draw, strict=True) if coin > 0)
         arms += [heads, new - heads]
     return arms
 
 
 def _append_round(
-    record: _RoundRecord, kind: Kind, values: Sequence[float], coins: Sequence[list[int]]
+    record: _RoundRecord, kind: RoundPurpose, values: Sequence[float], coins: Sequence[list[int]]
 ) -> None:
-    """Append the log times of a round, arms in the order of `_arms`; `coins` made its splits."""
+    """Append the log times of a round, in the order of `_arms_of_round`; `coins`: of its splits."""
     old, new, *others = values
     record.steps.append(new - old)
-    if kind is Kind.SCREEN:
+    if kind is RoundPurpose.SCREEN:
         for index, draw in enumerate(coins):
             record.add_split(draw, others[2 * index] - others[2 * index + 1])
             record.screen_steps.append(new - old)
-    elif kind is Kind.CONFIRM:
+    elif kind is RoundPurpose.CONFIRM:
         named_only, others_only = others
         record.residuals.append((new - named_only + others_only - old) / 2)
         record.confirm_steps.append(new - old)
-    elif kind is Kind.ALONE:
+    elif kind is RoundPurpose.ALONE:
         joint_effect, *single_effects = others
         record.single_effects.append([value - old for value in single_effects])
         record.joint_effects.append(joint_effect - old)
 
 
-def _next_kind(record: _RoundRecord, error: float, sign: float) -> Kind | None:
+def _next_kind(record: _RoundRecord, error: float, sign: float) -> RoundPurpose | None:
     """The purpose of the next round; None if the search is complete."""
     named_facts = record.named_facts
     if not named_facts:
-        return Kind.SCREEN
+        return RoundPurpose.SCREEN
     if len(named_facts) < len(record.facts):
         residuals = sign * np.asarray(record.residuals)
         steps = sign * np.asarray(record.confirm_steps)
         if not record.is_confirmed:
-            record.is_confirmed = is_above((1 - MOST) * steps - residuals, 0.0, error)
+            record.is_confirmed = is_above((1 - EXPLAINED_SHARE) * steps - residuals, 0.0, error)
         if not record.is_confirmed:
-            is_few = len(record.residuals) < max(questions.LEAST_ROUNDS, len(record.steps) // 4)
-            is_likely = is_few or np.median(residuals) <= (1 - _CONFIRM_SHARE) * np.median(steps)
-            return Kind.CONFIRM if is_likely else Kind.SCREEN
-    is_open = len(named_facts) > 1 and len(record.single_effects) < _MAX_SINGLE_ROUNDS
-    if is_open and _relation(record, sign) is Relation.UNKNOWN:
-        return Kind.ALONE
-    return None if record.is_reproduced else Kind.STEP
+            is_few = len(record.residuals) < max(questions.MIN_ROUNDS, len(record.steps) // 4)
+            is_likely = is_few or np.median(residuals) <= (1 - _MIN_CONFIRM_SHARE) * np.median(
+                steps
+            )
+            return RoundPurpose.CONFIRM if is_likely else RoundPurpose.SCREEN
+    is_open = len(named_facts) > 1 and len(record.single_effects) < _MAX_SINGLE_FACT_ROUNDS
+    if is_open and _relation_of_named_facts(record, sign) is Relation.UNKNOWN:
+        return RoundPurpose.ALONE
+    return None if record.is_reproduced else RoundPurpose.STEP
 
 
-def _relation(record: _RoundRecord, sign: float) -> Relation:
+def _relation_of_named_facts(record: _RoundRecord, sign: float) -> Relation:
     """How the named facts combine: compares the sum of single effects with the joint effect."""
     if not record.single_effects:
         return Relation.UNKNOWN
@@ -279,7 +287,7 @@ def _relation(record: _RoundRecord, sign: float) -> Relation:
     return Relation.ADD if is_much and is_little else Relation.UNKNOWN
 
 
-def _ranking(record: _RoundRecord) -> tuple[tuple[str, Span], ...]:
+def _rank_facts(record: _RoundRecord) -> tuple[tuple[str, Span], ...]:
     """Each fact with its share of the step by the splits, strongest evidence first."""
     if not record.effects:
         return ()
@@ -291,7 +299,7 @@ def _ranking(record: _RoundRecord) -> tuple[tuple[str, Span], ...]:
     )
 
 
-def _causes(ending: Ending, record: _RoundRecord, sign: float) -> Causes:
+def _result(ending: Ending, record: _RoundRecord, sign: float) -> Causes:
     named_facts = record.named_facts
     span: Span | None = None
     if not record.is_reproduced or ending is Ending.ABSENT:
@@ -317,9 +325,9 @@ def _causes(ending: Ending, record: _RoundRecord, sign: float) -> Causes:
         named_facts,
         span,
         ratio(record.steps),
-        _relation(record, sign) if len(named_facts) > 1 else None,
+        _relation_of_named_facts(record, sign) if len(named_facts) > 1 else None,
         shares,
-        _ranking(record),
+        _rank_facts(record),
         record.launches,
         tuple((fact, effect) for fact, effect in effects if effect),
     )

@@ -1,4 +1,4 @@
-"""Which of ordered versions was the first slow one: a search that halves by sequential tests.
+"""Finds the first slow one of ordered versions: bisection by sequential tests.
 
 It keeps two versions that are proven to differ, so that a change lies between them.  A probe of a
 version in between launches all three in rounds until that version is proven to differ from one of
@@ -29,9 +29,9 @@ from roundtrip.stats.summaries import Interval
 #: changes.  In each further search, both parts halve: their sums are twice as large.
 _ENDS, _PROBES, _BEYOND = (part * ERROR for part in (0.15, 0.35, 0.075))
 #: A gap smaller than this share of the step is no second change.
-_LEAST_SHARE = 1 / 3
+_MIN_SECOND_CHANGE_SHARE = 1 / 3
 #: Minimum number of rounds for the size of a change: with fewer, it often has no interval.
-_FOR_SIZE = 8
+_MIN_SIZE_ROUNDS = 8
 #: Launches of a round that compares the first and the last version; later rounds have more.
 LAUNCHES_A_ROUND = 2
 #: Verdicts of a probe: its version is already slow, or still fast.
@@ -79,7 +79,7 @@ class Changes:
     launches: int = 0
 
 
-class _OverError(Exception):
+class _SearchEndError(Exception):
     """The search must stop: the time is over, or a version besides the probed one fails."""
 
 
@@ -89,7 +89,7 @@ def find_changes(count: int, min_step: float) -> Search[Changes]:
     `min_step`: the smallest absolute log ratio of the ends that counts as a step.
     """
     result = Changes()
-    with contextlib.suppress(_OverError):
+    with contextlib.suppress(_SearchEndError):
         yield from _bisect_versions(result, count, min_step)
     result.changes.sort(key=lambda change: change.before)
     return result
@@ -100,11 +100,11 @@ def _bisect_versions(result: Changes, count: int, min_step: float) -> Search[Non
     first, last = 0, count - 1
     steps: list[float] = []
     while result.ends_differ is None:
-        (step,) = yield from _gaps(result, "whether they differ", [(first, last)])
+        (step,) = yield from _measure_gaps(result, "whether they differ", [(first, last)])
         steps.append(step)
-        if questions.is_look(len(steps)):
+        if questions.is_evaluation_due(len(steps)):
             result.step = questions.ratio(steps)
-            if _differs(steps, min_step, _ENDS):
+            if _is_proven_to_differ(steps, min_step, _ENDS):
                 result.ends_differ = True
             elif questions.is_within(steps, min_step, _ENDS):
                 result.ends_differ = False
@@ -115,11 +115,11 @@ def _bisect_versions(result: Changes, count: int, min_step: float) -> Search[Non
     number = 0
     while result.open_intervals:
         low, high = result.open_intervals[0]
-        before, after = yield from _halve(result, low, high, _PROBES / 2**number)
+        before, after = yield from _find_neighbours(result, low, high, _PROBES / 2**number)
         result.open_intervals = result.open_intervals[1:]
         result.changes.append(Change(before, after, None))
         gaps = [(a, b) for a, b in ((low, before), (after, high)) if a < b]
-        margin = max(min_step, _LEAST_SHARE * size)
+        margin = max(min_step, _MIN_SECOND_CHANGE_SHARE * size)
         further_gaps, change_size = yield from _further_gaps(
             result, (before, after), gaps, margin, _BEYOND / 2**number
         )
@@ -128,7 +128,7 @@ def _bisect_versions(result: Changes, count: int, min_step: float) -> Search[Non
         number += 1
 
 
-def _halve(result: Changes, low: int, high: int, error: float) -> Search[tuple[int, int]]:
+def _find_neighbours(result: Changes, low: int, high: int, error: float) -> Search[tuple[int, int]]:
     """The two versions around a change that are neighbours among those that can be built."""
     # The median halves what is left whichever versions are skipped, so no more probes are made.
     probe_error = error / max(1, (high - low - 1).bit_length())
@@ -148,11 +148,11 @@ def _probe(result: Changes, low: int, at: int, high: int, error: float) -> Searc
     pairs = [(low, at), (at, high)]
     gaps: list[list[float]] = []
     while True:
-        row = yield from _gaps(result, "which end it equals", pairs, at)
+        row = yield from _measure_gaps(result, "which end it equals", pairs, at)
         if at in result.skip_reasons:
             return None
         gaps.append(row)
-        if questions.is_look(len(gaps)):
+        if questions.is_evaluation_due(len(gaps)):
             below, above = np.asarray(gaps).T
             strength = evidence(below), evidence(above)
             if max(strength) >= evidence_threshold(error):
@@ -175,26 +175,28 @@ def _further_gaps(
     gap_error = error / max(1, len(gaps))
     rows: list[list[float]] = []
     open_places, further_gaps = list(range(len(gaps))), []
-    while open_places or len(rows) < _FOR_SIZE:
-        rows.append((yield from _gaps(result, "whether there is another change", [change, *gaps])))
+    while open_places or len(rows) < _MIN_SIZE_ROUNDS:
+        rows.append(
+            (yield from _measure_gaps(result, "whether there is another change", [change, *gaps]))
+        )
         columns = np.asarray(rows).T
         for at in list(open_places):
             logs = columns[at + 1]
-            differs = _differs(logs, margin, gap_error)
+            differs = _is_proven_to_differ(logs, margin, gap_error)
             is_decided = differs or questions.is_within(logs, margin, gap_error)
-            if is_decided and questions.is_look(len(rows)):
+            if is_decided and questions.is_evaluation_due(len(rows)):
                 open_places.remove(at)
                 further_gaps += [gaps[at]] if differs else []
     return further_gaps, questions.ratio([row[0] for row in rows])
 
 
-def _differs(logs: Sequence[float] | Floats, margin: float, error: float) -> bool:
+def _is_proven_to_differ(logs: Sequence[float] | Floats, margin: float, error: float) -> bool:
     """Whether the true value of `logs` is proven not to be 0, and more than half of `margin`."""
     is_sure = evidence(logs) >= evidence_threshold(error)
     return is_sure and abs(float(np.median(logs))) >= margin / 2
 
 
-def _gaps(
+def _measure_gaps(
     result: Changes, kind: str, pairs: Sequence[tuple[int, int]], middle: int | None = None
 ) -> Search[list[float]]:
     """For each pair, the log ratio of the times of its second and first version in a round.
@@ -207,18 +209,22 @@ def _gaps(
     while True:
         answer: questions.Answer | None = yield Question(kind, arms)
         if answer is None:
-            raise _OverError
+            raise _SearchEndError
         result.launches += answer.launches
         skips = {at: answer.unbuilt[at] for at in arms if at in answer.unbuilt}
         if not skips:
             failures.update(
                 a for a, value in zip(arms, answer.values, strict=True) if value is None
             )
-            skips = {at: "its launches fail" for at in arms if failures[at] >= questions.PATIENCE}
+            skips = {
+                at: "its launches fail"
+                for at in arms
+                if failures[at] >= questions.MAX_FAILED_ROUNDS
+            }
         if skips:
             result.skip_reasons |= skips
             if {*skips} != {middle}:
-                raise _OverError
+                raise _SearchEndError
             return [0.0] * len(pairs)
         if values := answer.complete_values():
             by_arm = dict(zip(arms, values, strict=True))

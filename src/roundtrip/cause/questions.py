@@ -1,4 +1,4 @@
-"""What a search asks of launches, what they answer, and how both are judged.
+"""Questions of a search to launches, their answers, and the sequential tests that judge them.
 
 A search is a generator: it yields a `Question`, a round of launches, gets the `Answer`, and returns
 what it found.  It is a pure function of the answers, so that a search that was interrupted goes on
@@ -22,9 +22,9 @@ from roundtrip.stats.summaries import Interval
 #: Probability of a wrong statement in a whole search, at whatever round it stops.
 ERROR = 0.05
 #: Number of rounds with a failed launch that a search accepts for one question.
-PATIENCE = 3
+MAX_FAILED_ROUNDS = 3
 #: Fewer rounds decide nothing.
-LEAST_ROUNDS = 4
+MIN_ROUNDS = 4
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ def run(search: Search[Result], answer: Callable[[Question], Answer | None]) -> 
 
 @dataclass(frozen=True)
 class Span:
-    """An estimate and its interval, valid at any stopping time; no ends after too few rounds."""
+    """An estimate and its anytime-valid interval; its ends are None after too few rounds."""
 
     middle: float
     low: float | None
@@ -88,9 +88,9 @@ class Span:
         return f"{100 * self.middle:.0f} % [{100 * self.low:.0f}, {100 * self.high:.0f}]"
 
 
-def is_look(rounds: int) -> bool:
+def is_evaluation_due(rounds: int) -> bool:
     """Whether to judge after `rounds` rounds: each one from 4 to 20, then fewer and fewer."""
-    return rounds >= LEAST_ROUNDS and rounds % max(1, rounds // 10) == 0
+    return rounds >= MIN_ROUNDS and rounds % max(1, rounds // 10) == 0
 
 
 def evidence(logs: Sequence[float] | Floats, at: float = 0.0) -> float:
@@ -106,7 +106,7 @@ def evidence_threshold(error: float) -> float:
 
 def is_above(logs: Sequence[float] | Floats, at: float, error: float) -> bool:
     """Whether the true value of `logs` is proven to be above `at`."""
-    if not is_look(len(logs)) or float(np.median(logs)) <= at:
+    if not is_evaluation_due(len(logs)) or float(np.median(logs)) <= at:
         return False
     return evidence(logs, at) >= evidence_threshold(error)
 
@@ -127,7 +127,7 @@ def share(part: Sequence[float] | Floats, whole: Sequence[float] | Floats, error
         return Span(math.nan, None, None)
     middle = float(np.median(parts)) / size
     grid = np.arange(-1.0, 2.005, 0.01)
-    if parts.size < LEAST_ROUNDS:
+    if parts.size < MIN_ROUNDS:
         return Span(middle, None, None)
     wealth = log_wealth(parts - grid[:, None] * wholes, np.zeros(1))[:, 0, -1]
     shares = grid[wealth < evidence_threshold(error)]
@@ -143,22 +143,22 @@ def ratio(logs: Sequence[float]) -> Interval | None:
 
 
 #: The logarithm of the time of an arm, without noise.
-Effect = Callable[[Hashable], float]
+EffectOfArm = Callable[[Hashable], float]
 
 
 #: The noise of a number of successive launches.
-Noise = Callable[[np.random.Generator, int], Floats]
+DrawNoise = Callable[[np.random.Generator, int], Floats]
 
 
-def normal(spread: float) -> Noise:
+def normal(spread: float) -> DrawNoise:
     """Normal noise of standard deviation `spread`."""
     return lambda rng, count: spread * rng.standard_normal(count)
 
 
 def simulate(
     search: Search[Result],
-    effect: Effect,
-    noise: Noise,
+    effect: EffectOfArm,
+    noise: DrawNoise,
     rng: np.random.Generator,
     budget: int = 2000,
 ) -> Result:

@@ -14,14 +14,22 @@ import typer
 from roundtrip import paths
 from roundtrip.cli import common, current, process
 from roundtrip.cli.common import say
-from roundtrip.cli.compare import ALL, FAIL_ON, FORMAT, OUTPUT, Format, fraction, write
+from roundtrip.cli.compare import (
+    ALL,
+    FAIL_ON,
+    FORMAT,
+    OUTPUT,
+    Format,
+    parse_percentage,
+    write_comparison,
+)
 from roundtrip.errors import UserError, require_writable, writing
 from roundtrip.measure import campaign_file, environment, matrix, tree
 from roundtrip.model import NAME_WORDS, is_name
 from roundtrip.sites import software
 from roundtrip.sites.site import Site
 
-_TOOLCHAIN: dict[str, Any] = {"autocompletion": current.toolchains}
+_TOOLCHAIN_ARGUMENT: dict[str, Any] = {"autocompletion": current.toolchains}
 
 
 class Order(StrEnum):
@@ -37,8 +45,12 @@ class Order(StrEnum):
 )
 def ab(
     context: typer.Context,
-    base: Annotated[str, typer.Argument(**_TOOLCHAIN, help="The toolchain that is compared with.")],
-    new: Annotated[str, typer.Argument(**_TOOLCHAIN, help="The toolchain that is compared.")],
+    base: Annotated[
+        str, typer.Argument(**_TOOLCHAIN_ARGUMENT, help="The toolchain that is compared with.")
+    ],
+    new: Annotated[
+        str, typer.Argument(**_TOOLCHAIN_ARGUMENT, help="The toolchain that is compared.")
+    ],
     site: common.SITE_OPTION,
     checks: Annotated[
         list[str] | None,
@@ -79,14 +91,14 @@ def ab(
     for name in (base, new):
         if not is_name(name):
             raise UserError(f"{name!r} is no toolchain: {NAME_WORDS}")
-    minutes, threshold = common.minutes(budget), fraction(fail_on)
+    minutes, threshold = common.minutes(budget), parse_percentage(fail_on)
     if output:
         require_writable(output)
     checkout = paths.checkout()
     here = Site(site, checkout)
     software.require_ready(here)
     scratch = Path(context.with_resource(tempfile.TemporaryDirectory(prefix="roundtrip-ab-")))
-    run_tree = _newest_run(base, new, site) if resume else None
+    run_tree = _newest_run_of_two(base, new, site) if resume else None
     if run_tree:
         content = (run_tree.path / "campaign.toml").read_text(encoding="utf-8")
     else:
@@ -110,13 +122,13 @@ def ab(
         with writing(paths.runs()):
             run_tree = tree.create_tree(paths.runs(), declaration, here, plan)
     raise typer.Exit(
-        _measure(
+        _launch_and_compare(
             declaration, here, plan, run_tree, (base, new), threshold, form, output, everything
         )
     )
 
 
-def _measure(
+def _launch_and_compare(
     declaration: campaign_file.Campaign,
     here: Site,
     plan: matrix.Matrix,
@@ -175,11 +187,11 @@ def _measure(
             raise
         say(f"nothing to compare yet: {error.message}")
         return process.INTERRUPTED
-    write(comparison, form, output, everything)
+    write_comparison(comparison, form, output, everything)
     return process.INTERRUPTED if is_interrupted else comparison.exit_status
 
 
-def _newest_run(base: str, new: str, site: str) -> tree.RunTree:
+def _newest_run_of_two(base: str, new: str, site: str) -> tree.RunTree:
     """The newest run of the two toolchains on `site`, ended or not; UserError if there is none."""
     folder = paths.runs() / campaign_file.campaign_name(base, new) / site
     state_files = sorted(folder.glob("*/state.json"))

@@ -18,7 +18,7 @@ import typer
 from roundtrip import paths
 from roundtrip.cli import common, process
 from roundtrip.cli.common import say
-from roundtrip.cli.compare import fraction
+from roundtrip.cli.compare import parse_percentage
 from roundtrip.cli.process import INTERRUPTED
 from roundtrip.cli.share import write_pages
 from roundtrip.errors import UserError, printable, writing
@@ -93,8 +93,8 @@ def bisect(
     if launch_time:
         launch_s = 60 * common.minutes(launch_time, "--launch-time")
         journal.require_budget(minutes, launch_s, LAUNCHES_A_ROUND)
-    smallest = fraction(least, "--least") or 0.0
-    scatter = fraction(noise, "--noise") or 0.0
+    smallest = parse_percentage(least, "--least") or 0.0
+    scatter = parse_percentage(noise, "--noise") or 0.0
     try:
         groups = re.compile(metric).groups
     except re.error as error:
@@ -111,7 +111,7 @@ def bisect(
     if len(versions) < 2:
         raise UserError(f"{old} and {new} are one version")
     store = paths.runs() / "bisect-builds"
-    launcher = commands.Commands(versions, store, build, launch, metric, higher_is_better)
+    launcher = commands.CommandLauncher(versions, store, build, launch, metric, higher_is_better)
     plan = Plan(
         kind="bisect",
         title=printable(f"Which version between {old} and {new} changed it?")[:1000],
@@ -180,7 +180,7 @@ def blame(
     step = steps.find(site, series, night, campaign, paths.reports())
     if old_toolchain:
         step = steps.with_toolchain(step, old_toolchain)
-    say(f"{step.label}: {_percent(step)} of its time since {step.night[:10]}")
+    say(f"{step.label}: {_step_percent(step)} of its time since {step.night[:10]}")
     for name, test in step.others:
         say(f"cannot be switched from here: {name}; what would test it: {test}")
     if not step.switches:
@@ -195,10 +195,10 @@ def blame(
         raise typer.Exit
     here = Site(site, paths.checkout())
     declaration = campaign_file.find_campaign(step.campaign, paths.checkout() / "campaigns")
-    case = _prepare(declaration, here, step)
+    case = _prepare_case(declaration, here, step)
     context.with_resource(tree.hold_site(here, plan.name, wait, say))
     go_on = common.resume_command(f"--night={step.night[:10]}", f"--site={site}")
-    causes = _search(here, declaration, case, resume, minutes, go_on)
+    causes = _search_cause(here, declaration, case, resume, minutes, go_on)
     raise typer.Exit(int(causes.ending is Ending.UNKNOWN))
 
 
@@ -221,14 +221,14 @@ def after_night(
         )
         if step is None:
             return
-        say(f"searching for what made {step.label} {_percent(step)} since {step.night[:10]}")
+        say(f"searching for what made {step.label} {_step_percent(step)} since {step.night[:10]}")
         launch_s = steps.launch_s(step, here.name, paths.reports())
         journal.require_budget(minutes, launch_s, LAUNCHES_A_ROUND)
-        case = _prepare(declaration, here, step)
+        case = _prepare_case(declaration, here, step)
         names = [step.label, declaration.name, f"--site={here.name}"]
         options = [f"--night={step.night[:10]}", f"--budget={60 * minutes:.0f}s", "--resume"]
         go_on = f"the next night, or: {shlex.join(['roundtrip', 'blame', *names, *options])}"
-        _search(here, declaration, case, None, minutes, go_on)
+        _search_cause(here, declaration, case, None, minutes, go_on)
     except UserError as error:
         say(f"warning: no search for the cause: {error}")
     except typer.Exit:
@@ -237,12 +237,12 @@ def after_night(
         process.ignore_term()
 
 
-def _percent(step: SeriesStep) -> str:
+def _step_percent(step: SeriesStep) -> str:
     return f"{100 * math.expm1(step.log_ratio):+.1f} %"
 
 
 @dataclass(frozen=True)
-class _Case:
+class _SearchCase:
     """The case of a step with only the switches that can be launched now, the same case with other
     toolchains, and the hosts of each node set."""
 
@@ -252,14 +252,14 @@ class _Case:
     hosts: dict[str, tuple[str, ...]]
 
 
-def _prepare(declaration: campaign_file.Campaign, here: Site, step: SeriesStep) -> _Case:
+def _prepare_case(declaration: campaign_file.Campaign, here: Site, step: SeriesStep) -> _SearchCase:
     """The case of a step; UserError if the campaign does not launch it here, or simulates it, or no
     switch is left."""
     from roundtrip.cause import checks, steps
     from roundtrip.report.pages.series import NODE_SET
 
     case = str(step.line.series.names["case_id"])
-    item = _find(matrix.build_matrix(declaration, here), case)
+    item = _find_case(matrix.build_matrix(declaration, here), case)
     if item is None:
         raise UserError(f"campaign '{step.campaign}' launches no {case} here any more")
     if item.simulated:
@@ -272,15 +272,15 @@ def _prepare(declaration: campaign_file.Campaign, here: Site, step: SeriesStep) 
     if not step.switches:
         raise UserError(f"nothing that differs since {step.night[:10]} can be switched now")
     old, _ = values.get(steps.TOOLCHAIN, (None, None))
-    toolchain_items = {old: _with_toolchain(declaration, here, item, old)} if old else {}
-    return _Case(step, item, toolchain_items, hosts)
+    toolchain_items = {old: _case_with_toolchain(declaration, here, item, old)} if old else {}
+    return _SearchCase(step, item, toolchain_items, hosts)
 
 
-def _find(full_matrix: matrix.Matrix, case: str) -> matrix.ExpectedCase | None:
+def _find_case(full_matrix: matrix.Matrix, case: str) -> matrix.ExpectedCase | None:
     return next((item for item in full_matrix.expected if item.case.id == case), None)
 
 
-def _with_toolchain(
+def _case_with_toolchain(
     declaration: campaign_file.Campaign, here: Site, item: matrix.ExpectedCase, name: str
 ) -> matrix.ExpectedCase:
     """The case of `item` with toolchain `name`; UserError if the site cannot launch it."""
@@ -295,17 +295,17 @@ def _with_toolchain(
     )
     full_matrix = matrix.build_matrix(replace(declaration, checks=checks), here)
     case_id = replace(case, environ=name).id
-    other_item = _find(full_matrix, case_id)
+    other_item = _find_case(full_matrix, case_id)
     if other_item is None:
         reason = next(skip.reason for skip in full_matrix.skipped if skip.case == case_id)
         raise UserError(f"toolchain '{name}' cannot launch it: {reason}")
     return other_item
 
 
-def _search(
+def _search_cause(
     here: Site,
     declaration: campaign_file.Campaign,
-    case: _Case,
+    case: _SearchCase,
     resume: bool | None,
     minutes: float,
     go_on: str,
@@ -326,7 +326,7 @@ def _search(
     resume = journal.is_begun(plan) if resume is None else resume
     plan, search_journal = journal.open_journal(plan, resume)
     case_matrix = matrix.Matrix((case.item, *case.toolchain_items.values()), ())
-    root = _root(search_journal.folder, declaration, here, case_matrix)
+    root = _root_tree(search_journal.folder, declaration, here, case_matrix)
     series = case.step.line.series
     try:
         with root, TerminalProgress(plan.title, common.console) as progress:
@@ -360,7 +360,7 @@ def _search(
     return causes
 
 
-def _root(
+def _root_tree(
     folder: Path, declaration: campaign_file.Campaign, here: Site, case_matrix: matrix.Matrix
 ) -> tree.RunTree:
     """The run tree in the folder of a search, the parent of the arms' run trees."""

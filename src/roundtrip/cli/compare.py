@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from roundtrip.compare.model import Comparison
     from roundtrip.compare.side import Side, Sources
 
-_PERCENT = re.compile(r"(?P<number>\d+(\.\d+)?)\s*%")
+_PERCENTAGE = re.compile(r"(?P<number>\d+(\.\d+)?)\s*%")
 
 
 class Format(StrEnum):
@@ -68,7 +68,7 @@ def compare(
     boost, spack, site, partition, check, study.  Exit status: 0 nothing regressed; 1 something did,
     or NEW lacks a case of the same run; 2 bad input, or nothing could be decided.
     """
-    threshold = fraction(fail_on)
+    threshold = parse_percentage(fail_on)
     if output:
         require_writable(output)
     if new is not None and (toolchains or by):
@@ -88,7 +88,7 @@ def compare(
                 "one source: name a second one, or use --toolchains OLD NEW or --by KEY"
             )
         result = comparison.compare(*sides, fail_on=threshold)
-        write(result, form, output, everything)
+        write_comparison(result, form, output, everything)
     raise typer.Exit(result.exit_status)
 
 
@@ -108,18 +108,18 @@ def _sides_by_key(sources: Sources, source: str, key: str) -> tuple[Side, Side]:
     return sources.side(source, one), sources.side(source, other)
 
 
-def fraction(text: str | None, option: str = "--fail-on") -> float | None:
+def parse_percentage(text: str | None, option: str = "--fail-on") -> float | None:
     """Parse ``3%`` into a fraction; None for None.  UserError unless between 0 and 100 %."""
     if text is None:
         return None
-    match = _PERCENT.fullmatch(text.strip())
+    match = _PERCENTAGE.fullmatch(text.strip())
     value = float(match["number"]) / 100 if match else 0.0
     if not 0 < value < 1:
         raise UserError(f"{option} {text}: a percentage above 0 and below 100, such as 3%")
     return value
 
 
-def write(
+def write_comparison(
     comparison: Comparison, form: Format, output: Path | None, everything: bool = False
 ) -> None:
     """Print the comparison, or write it to `output`."""

@@ -24,7 +24,7 @@ from roundtrip import __version__
 from roundtrip.errors import UserError, refusal
 
 #: Processes besides the two threads for each processor: the programs that a command runs.
-_PROGRAMS = 8
+_SPARE_PROCESSES = 8
 #: Address space that the report of a small bundle reserves, bytes, and the addition for each
 #: processor.  An eighth of it is used as memory.
 _SPACE, _SPACE_PER_PROCESSOR = 1600 << 20, 16 << 20
@@ -45,7 +45,7 @@ def require_resources() -> None:
             f"the address space is limited to {limit >> 10} kB: right is `ulimit -v unlimited`, "
             f"or {space >> 10} at least"
         )
-    thread_count = 2 * processors + _PROGRAMS
+    thread_count = 2 * processors + _SPARE_PROCESSES
     release = threading.Event()
     threads = [threading.Thread(target=release.wait, daemon=True) for _ in range(thread_count)]
     start_count = 0
@@ -70,7 +70,7 @@ class Terminated(KeyboardInterrupt):
 
 def on_term() -> None:
     """Raise `Terminated` in the main thread when SIGTERM arrives, once."""
-    signal.signal(signal.SIGTERM, _terminate)
+    signal.signal(signal.SIGTERM, _raise_terminated)
 
 
 def ignore_term() -> None:
@@ -78,14 +78,14 @@ def ignore_term() -> None:
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
 
 
-def _terminate(number: int, frame: FrameType | None) -> None:
+def _raise_terminated(number: int, frame: FrameType | None) -> None:
     signal.signal(signal.SIGTERM, signal.SIG_IGN)  # only once: the report must be completed
     raise Terminated
 
 
 USER, BUG, INTERRUPTED, PIPE = 2, 70, 130, 141
 #: The base of all errors of a command line; its own module is private.
-_Usage: Any = typer.BadParameter.__base__
+_UsageError: Any = typer.BadParameter.__base__
 
 
 def status_of(command: Callable[[], object]) -> int:
@@ -93,7 +93,7 @@ def status_of(command: Callable[[], object]) -> int:
 
     `command` returns its own status, or any other object for success.
     """
-    _open_streams()
+    _open_missing_streams()
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     try:
@@ -101,22 +101,22 @@ def status_of(command: Callable[[], object]) -> int:
         sys.stdout.flush()
     except UserError as error:
         return _print_error(str(error), USER)
-    except _Usage as error:
+    except _UsageError as error:
         return _print_usage_error(error)
     except (KeyboardInterrupt, typer.Abort):
         return _print_error("interrupted", INTERRUPTED)
     except BrokenPipeError:
-        _silence()
+        _discard_output()
         return PIPE
     except OSError as error:
-        _silence()
+        _discard_output()
         return _print_error(str(refusal(error)), USER)
     except MemoryError:
         return _print_error("out of memory", USER)
     except SystemExit:
         raise
     except BaseException as error:
-        return _print_error(_bug(error), BUG)
+        return _print_error(_bug_message(error), BUG)
     return status if isinstance(status, int) else 0
 
 
@@ -138,7 +138,7 @@ def _print_error(message: str, status: int) -> int:
     return status
 
 
-def _bug(error: BaseException) -> str:
+def _bug_message(error: BaseException) -> str:
     """Write the traceback of an unforeseen exception to a file; return the line about it."""
     trace = "".join(traceback.format_exception(error))
     text = f"roundtrip {__version__}, Python {sys.version}\n{sys.argv}\n{trace}"
@@ -152,7 +152,7 @@ def _bug(error: BaseException) -> str:
     return f"this is a bug in roundtrip ({type(error).__name__}); what happened is in {place}"
 
 
-def _open_streams() -> None:
+def _open_missing_streams() -> None:
     """Open the null device for each standard stream that the caller has closed.
 
     Otherwise the next opened file would get the stream's number, and receive its output.
@@ -164,6 +164,6 @@ def _open_streams() -> None:
             setattr(sys, name, os.fdopen(fd, "w" if number else "r", encoding="utf-8"))
 
 
-def _silence() -> None:
+def _discard_output() -> None:
     """Discard buffered output: writing it would fail again, with a second message."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -19,12 +19,12 @@ from roundtrip.cli import app, common
 from roundtrip.errors import UserError, writing
 from roundtrip.measure import analysis
 from roundtrip.sites import machine
-from roundtrip.sites.doctor import can_measure, examine
-from roundtrip.sites.toolchains.build import build, pending_plans
+from roundtrip.sites.doctor import can_measure, examine_machine
+from roundtrip.sites.toolchains.build import build_plans, pending_plans
 from roundtrip.sites.toolchains.plan import BuildError, Store, states
 from roundtrip.sites.toolchains.spec import catalogue
 
-_STYLES = {"ok": "green", "warn": "yellow", "impossible": "bold red"}
+_STYLE_BY_LEVEL = {"ok": "green", "warn": "yellow", "impossible": "bold red"}
 #: The contents of a campaign folder in a wheel; a checkout is a campaign folder itself.
 _SHIPPED_FOLDER = Path(studies.__file__).parents[1] / "shipped"
 
@@ -64,18 +64,22 @@ def doctor(
     )
     toolchain_states = states(catalogue().available_toolchains, Store(paths.toolchains()))
     host = machine.read_host()
-    findings = examine(host, missing_packages, toolchain_states)
+    findings = examine_machine(host, missing_packages, toolchain_states)
     if not quick and can_measure(findings):
         from roundtrip.sites import interference
 
         levels = analysis.default().statistics
-        findings += interference.findings(interference.measure(), levels, host.autogroup)
+        findings += interference.interference_findings(
+            interference.measure_blocks(), levels, host.autogroup
+        )
     table = Table(box=None, show_header=False, pad_edge=False)
     for finding in findings:
         text = Text(finding.detail)
         if finding.advice:
             text.append(f"\n-> {finding.advice}", style="dim")
-        table.add_row(Text(finding.level, style=_STYLES[finding.level]), finding.topic, text)
+        table.add_row(
+            Text(finding.level, style=_STYLE_BY_LEVEL[finding.level]), finding.topic, text
+        )
     Console(markup=False).print(table)
     if not can_measure(findings):
         raise typer.Exit(1)
@@ -112,15 +116,15 @@ def toolchains(
         print(f"toolchains: {len(selection)} good, nothing to build")
         return
     try:
-        with _Board() as board, store.hold(board.report_wait):
-            build(pending_plans(selection, store), store, board.report)
+        with _BuildBoard() as board, store.hold(board.report_wait):
+            build_plans(pending_plans(selection, store), store, board.report)
     except BuildError as error:
         print(f"roundtrip: {error.explain()}", file=sys.stderr)
         raise typer.Exit(1) from None
     print(f"toolchains: {len(selection)} good")
 
 
-class _Board:
+class _BuildBoard:
     """One line for each toolchain: redrawn on a terminal, else printed when its build begins and
     ends."""
 
@@ -129,7 +133,7 @@ class _Board:
         self._progress = Progress(*columns, TimeElapsedColumn())
         self._tasks: dict[str, tuple[TaskID, float]] = {}
 
-    def __enter__(self) -> _Board:
+    def __enter__(self) -> _BuildBoard:
         if self._progress.console.is_terminal:
             self._progress.start()
         return self
@@ -176,7 +180,7 @@ def new_study(
 
     It touches no file that exists.  Exit status: 0 written; 2 the name cannot be used.
     """
-    new_files = studies.create(name, paths.checkout())
+    new_files = studies.create_study(name, paths.checkout())
     for file in new_files:
         typer.echo(f"wrote {file}")
     typer.echo(f"next: roundtrip run {name} --site local; then docs/add-a-study.md")

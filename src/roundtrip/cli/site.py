@@ -24,7 +24,7 @@ from roundtrip.sites.software import one_build_per_mpi
 
 site_app = typer.Typer(no_args_is_help=True, help="Write a site's folder, or check one.")
 app.add_typer(site_app, name="site")
-_MARKS = {"ok": "ok         ", "fault": "FAULT      ", "not checked": "not checked"}
+_VERDICT_MARKS = {"ok": "ok         ", "fault": "FAULT      ", "not checked": "not checked"}
 
 
 @common.command(
@@ -62,7 +62,7 @@ def check(
         from roundtrip import output
 
         print(output.text(output.SiteCheck, {"site": name, "findings": [*map(asdict, findings)]}))
-        raise typer.Exit(status_of(findings))
+        raise typer.Exit(findings_status(findings))
     status = print_findings(findings)
     if live:
         status = _try(site, write, status)
@@ -154,10 +154,10 @@ def mirror(words: Annotated[list[str], typer.Argument()]) -> None:
 def print_findings(findings: list[Finding]) -> int:
     """Print a line for each finding; return 1 if one is a fault, else 0."""
     for item in findings:
-        typer.echo(f"{_MARKS[item.verdict]}  {item.subject}: {item.detail}")
-    return status_of(findings)
+        typer.echo(f"{_VERDICT_MARKS[item.verdict]}  {item.subject}: {item.detail}")
+    return findings_status(findings)
 
 
-def status_of(findings: list[Finding]) -> int:
+def findings_status(findings: list[Finding]) -> int:
     """1 if a finding is a fault, else 0."""
     return int(any(item.verdict == "fault" for item in findings))

@@ -31,7 +31,7 @@ from roundtrip.report.plain_tables import terminal_table
 from roundtrip.report.units import printable
 
 #: The element that a JUnit case of a series contains; others just have a text.
-_RESULTS = {
+_JUNIT_ELEMENTS = {
     Status.REGRESSED: "failure",
     Status.OPEN: "skipped",
     Status.NO_CLAIM: "skipped",
@@ -39,7 +39,7 @@ _RESULTS = {
 #: Columns of a table in a file or a pipe; below `_WIDE` columns, the narrow table is printed.
 _WIDTH, _WIDE = 160, 120
 #: Number of differing facts that are shown; `--all` shows every one.
-_FACTS = 3
+_MAX_FACTS = 3
 
 
 def as_text(comparison: Comparison, all_facts: bool = False, console: Console | None = None) -> str:
@@ -88,7 +88,7 @@ def _print_facts(page: Console, comparison: Comparison, all_facts: bool) -> None
     if not facts:
         _print_line(page, "Provenance: everything that is recorded is the same.")
         return
-    visible_facts = facts if all_facts else [fact.brief for fact in facts[:_FACTS]]
+    visible_facts = facts if all_facts else [fact.brief for fact in facts[:_MAX_FACTS]]
     title = "All that is recorded" if all_facts else "What differs besides speed"
     page.print(terminal_table(_fact_table(title, visible_facts, " =")))
     if more := len(facts) - len(visible_facts):
@@ -182,11 +182,11 @@ def as_markdown(comparison: Comparison, all_facts: bool = False) -> str:
     """A summary, regressed series, and the rest folded; `all_facts`: not only differing facts."""
     from roundtrip.report import renderers  # loads the template library
 
-    lines = renderers.markdown_lines(tuple(_blocks(comparison, all_facts)))
+    lines = renderers.markdown_lines(tuple(_markdown_blocks(comparison, all_facts)))
     return "\n".join(map(printable, lines)) + "\n"
 
 
-def _blocks(comparison: Comparison, all_facts: bool) -> Iterator[Block]:
+def _markdown_blocks(comparison: Comparison, all_facts: bool) -> Iterator[Block]:
     yield Paragraph((Strong(model.summary(comparison)),))
     sides = (("base", comparison.base), ("new", comparison.new))
     yield Items(
@@ -224,7 +224,7 @@ def as_junit(comparison: Comparison, all_facts: bool = False) -> str:
             ElementTree.SubElement(properties, "property", name=printable(fact.name), value=change)
     for row in comparison.rows:
         *_, ratio, _, count, outcome = (cell.text for cell in model.cells(row))
-        result = _RESULTS.get(row.status, "system-out")
+        result = _JUNIT_ELEMENTS.get(row.status, "system-out")
         message = f"{outcome}: new / base {ratio}, {count}"
         if result == "skipped" and row.why:
             message += f"; {row.why}"

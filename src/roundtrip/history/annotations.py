@@ -22,11 +22,11 @@ from roundtrip.model import Table
 FILE_NAME = "annotations.yaml"
 #: The kind of annotation that makes the level of a series its baseline.
 ACCEPTED = "accepted"
-_LONGEST = 500
-_PRINTABLE = r"^[^\x00-\x1f\x7f]+$"
+_MAX_TEXT_LENGTH = 500
+_PRINTABLE_PATTERN = r"^[^\x00-\x1f\x7f]+$"
 
 
-def _moment(value: Any) -> str:
+def _night_format(value: Any) -> str:
     """Convert to a date or a UTC time to the second, in the format of the nights of a history."""
     if isinstance(value, datetime.datetime):
         moment = value if value.tzinfo else value.replace(tzinfo=datetime.UTC)
@@ -38,19 +38,19 @@ def _moment(value: Any) -> str:
     )
 
 
-Moment = Annotated[str, BeforeValidator(_moment)]
-Text = Annotated[str, Field(min_length=1, max_length=_LONGEST, pattern=_PRINTABLE)]
+NightTime = Annotated[str, BeforeValidator(_night_format)]
+Text = Annotated[str, Field(min_length=1, max_length=_MAX_TEXT_LENGTH, pattern=_PRINTABLE_PATTERN)]
 #: A text that is published.
 PublishedText = Annotated[Text, AfterValidator(disclosure.withhold_private)]
 
 
 class Annotation(Table):
-    """One annotation.  Without `leave_out` it only says something of the first of its nights."""
+    """One annotation; without `leave_out`, it is only a remark on its first night."""
 
-    start: Moment = Field(
+    start: NightTime = Field(
         alias="from", description="a UTC date, or a time such as `2026-11-03T01:00:00Z`"
     )
-    to: Moment | None = Field(
+    to: NightTime | None = Field(
         None, description="the last day or second that it is about; that of `from` by default"
     )
     text: PublishedText = Field(description="what happened; it is published")
@@ -94,7 +94,7 @@ def accepted_levels(levels: pl.DataFrame) -> list[Annotation]:
     ]
 
 
-def omissions(rows: pl.DataFrame, night: str) -> list[Annotation]:
+def left_out_annotations(rows: pl.DataFrame, night: str) -> list[Annotation]:
     """The annotations that leave out series of the bundle of `night`; columns `LEFT_OUT`."""
     return [
         Annotation.model_construct(
@@ -104,7 +104,7 @@ def omissions(rows: pl.DataFrame, night: str) -> list[Annotation]:
     ]
 
 
-class _File(Table):
+class _AnnotationFile(Table):
     annotations: Annotated[tuple[Annotation, ...], Field(strict=False)]
 
 
@@ -121,7 +121,9 @@ def load(file: Path) -> tuple[Annotation, ...]:
     if not isinstance(content, list):
         raise UserError("right is a list of annotations, each beginning with '- from:'", file, 1)
     table_places = {("annotations", *path): place for path, place in places.items()}
-    annotations = tables.validate({"annotations": content}, _File, table_places, file).annotations
+    annotations = tables.validate(
+        {"annotations": content}, _AnnotationFile, table_places, file
+    ).annotations
     for index, annotation in enumerate(annotations):
         start, last = annotation.start, annotation.last
         if last[: len(start)] < start[: len(last)]:
@@ -151,16 +153,16 @@ def accept(site: str, globs: Sequence[str], night: str, reason: str) -> Path:
         raise UserError(
             f"site-configs/{site}/ is where annotations are kept: there is none", folder
         )
-    if not re.fullmatch(_PRINTABLE, reason) or len(reason) > _LONGEST:
-        raise UserError(f"--reason: right is one line of 1 to {_LONGEST} characters")
+    if not re.fullmatch(_PRINTABLE_PATTERN, reason) or len(reason) > _MAX_TEXT_LENGTH:
+        raise UserError(f"--reason: right is one line of 1 to {_MAX_TEXT_LENGTH} characters")
     file = folder / FILE_NAME
     load(file)
     content = file.read_text(encoding="utf-8") if file.exists() else ""
     if content and not content.endswith("\n"):
         content += "\n"
     entries = [
-        f"- from: {night}\n  kind: {ACCEPTED}\n  series: {_quoted(glob)}\n"
-        f"  text: {_quoted(reason)}\n"
+        f"- from: {night}\n  kind: {ACCEPTED}\n  series: {_yaml_text(glob)}\n"
+        f"  text: {_yaml_text(reason)}\n"
         for glob in globs
     ]
     with writing(folder):
@@ -168,7 +170,7 @@ def accept(site: str, globs: Sequence[str], night: str, reason: str) -> Path:
     return file
 
 
-def _quoted(text: str) -> str:
+def _yaml_text(text: str) -> str:
     """A text as YAML, of which JSON is a subset."""
     return json.dumps(text, ensure_ascii=False)
 

@@ -12,7 +12,7 @@ import polars as pl
 
 from roundtrip.errors import UserError
 from roundtrip.history.night_rows import SERIES
-from roundtrip.stats.nights.judge import fit_stretches, judge
+from roundtrip.stats.nights.judge import fit_stretches, judge_nights
 from roundtrip.stats.nights.series import rows
 from roundtrip.stats.nights.verdicts import SeriesHistory
 from roundtrip.stats.settings import NightSettings
@@ -50,10 +50,10 @@ def _judge_histories(
     values = np.frombuffer(logs).reshape(shape)
     sets = np.frombuffer(nodes, int).reshape(shape)
     effects, starts = np.frombuffer(least_effects), np.frombuffer(days)
-    current_histories = judge(values, sets, settings, effects, starts)
+    current_histories = judge_nights(values, sets, settings, effects, starts)
     if shape[1] <= settings.nights_least:
         return tuple(current_histories)
-    previous_histories = judge(values[:, :-1], sets[:, :-1], settings, effects, starts[:-1])
+    previous_histories = judge_nights(values[:, :-1], sets[:, :-1], settings, effects, starts[:-1])
     return tuple(
         replace(current, previous_history=previous)
         for current, previous in zip(current_histories, previous_histories, strict=True)
@@ -92,9 +92,9 @@ def series_table(nights: pl.DataFrame) -> tuple[list[SeriesNames], np.ndarray, n
 
 
 def night_days(nights: pl.DataFrame) -> np.ndarray:
-    """When each night of the history began [nights], in days; whole numbers are the quiet hours.
+    """Start of each night of the history [nights], in days, with the usual time of day as noon.
 
-    Runs at midnight begin on one day or the next: their usual time of day is taken for noon.
+    Otherwise, runs that begin at about midnight would be on different days.
     """
     starts = nights.select(pl.col("night").unique().sort().str.to_datetime("%Y-%m-%dT%H:%M:%SZ"))
     days = starts["night"].dt.epoch("s").to_numpy() / 86400
@@ -103,15 +103,15 @@ def night_days(nights: pl.DataFrame) -> np.ndarray:
 
 
 #: Fewest nights for an estimate of the noise.
-FEWEST_NIGHTS = 40
+MIN_NIGHTS = 40
 #: At most one false alarm in so many series; also the number of simulated series per call.
-SERIES_PER_ALARM = 500
+SERIES_PER_FALSE_ALARM = 500
 #: Steps in which the evidence is raised, and the most by which it is raised.
 _RISE, _MOST = 0.2, 3.0
 
 
 @dataclass(frozen=True)
-class Noise:
+class SeriesNoise:
     """Noise of a series: standard deviation from night to night, lag-1 autocorrelation, and counts.
 
     `residuals` are the deviations from the levels, in the order of nights.
@@ -128,20 +128,20 @@ class Noise:
 
 @dataclass(frozen=True)
 class Calibration:
-    """`false_alarms` simulated series have a change point; `remaining_alarms` at `evidence`."""
+    """Simulated series with a change point: `false_alarms`; `remaining_alarms` at `evidence`."""
 
     false_alarms: int
     remaining_alarms: int
     evidence: float
 
 
-def measure_noise(nights: pl.DataFrame, settings: NightSettings) -> list[Noise]:
+def measure_noise(nights: pl.DataFrame, settings: NightSettings) -> list[SeriesNoise]:
     """The noise of each series with enough nights; `nights` has the columns `NIGHTS`."""
     names, logs, nodes = series_table(nights)
     result = []
     series_rows = list(rows(logs, nodes, settings, night_days(nights)))
     for name, parts in zip(names, fit_stretches(series_rows, settings), strict=True):
-        if not parts or parts[-1].series.nights < FEWEST_NIGHTS:
+        if not parts or parts[-1].series.nights < MIN_NIGHTS:
             continue
         part = parts[-1]
         levels = np.split(part.series.values, part.fit.points)
@@ -151,7 +151,7 @@ def measure_noise(nights: pl.DataFrame, settings: NightSettings) -> list[Noise]:
         for excursion in part.series.excursions:
             deviations[excursion.begin : excursion.end] = 0.0
         result.append(
-            Noise(
+            SeriesNoise(
                 name,
                 part.fit.sd * part.series.spread,
                 float(rest[1:] @ rest[:-1]) / squares if squares else 0.0,
@@ -165,7 +165,7 @@ def measure_noise(nights: pl.DataFrame, settings: NightSettings) -> list[Noise]:
 
 
 def calibrate(
-    noises: list[Noise], nights: int, series: int, seed: int, settings: NightSettings
+    noises: list[SeriesNoise], nights: int, series: int, seed: int, settings: NightSettings
 ) -> Calibration:
     """Simulate `series` histories of `nights` nights, and raise the evidence as far as needed.
 
@@ -173,20 +173,20 @@ def calibrate(
     """
     if not noises:
         raise UserError(
-            f"no series has {FEWEST_NIGHTS} nights that count: too few to say what is noise"
+            f"no series has {MIN_NIGHTS} nights that count: too few to say what is noise"
         )
     rng = np.random.default_rng(seed)
     sites = [
-        _simulate(noises, min(SERIES_PER_ALARM, series - first), nights, rng)
-        for first in range(0, series, SERIES_PER_ALARM)
+        _simulate_nights(noises, min(SERIES_PER_FALSE_ALARM, series - first), nights, rng)
+        for first in range(0, series, SERIES_PER_FALSE_ALARM)
     ]
-    false_alarms = _count(sites, settings)
+    false_alarms = _count_alarms(sites, settings)
     alarms, rise = false_alarms, 0.0
-    while alarms * SERIES_PER_ALARM > series:
+    while alarms * SERIES_PER_FALSE_ALARM > series:
         rise += _RISE
         if rise > _MOST:
             raise UserError("no evidence keeps the rate: the noise of this site is no noise")
-        alarms = _count(sites, _raise_evidence(settings, rise))
+        alarms = _count_alarms(sites, _raise_evidence(settings, rise))
     return Calibration(false_alarms, alarms, _raise_evidence(settings, rise).evidence)
 
 
@@ -195,8 +195,8 @@ def with_evidence(evidence: float, text: str) -> str:
     return re.sub(r"(?m)^evidence = [0-9.]+", f"evidence = {evidence:.1f}", text)
 
 
-def _simulate(
-    noises: list[Noise], series: int, nights: int, rng: np.random.Generator
+def _simulate_nights(
+    noises: list[SeriesNoise], series: int, nights: int, rng: np.random.Generator
 ) -> np.ndarray:
     logs = np.empty((series, nights))
     for number in range(series):
@@ -208,7 +208,7 @@ def _simulate(
     return logs
 
 
-def _count(sites: list[np.ndarray], settings: NightSettings) -> int:
+def _count_alarms(sites: list[np.ndarray], settings: NightSettings) -> int:
     return sum(
         any(part.fit.points for part in parts)
         for logs in sites

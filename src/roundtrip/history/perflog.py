@@ -30,7 +30,7 @@ from roundtrip.history.imported import (
 )
 
 #: Attributes that identify a row or describe it.
-_ATTRIBUTES = (
+_ATTRIBUTE_NAMES = (
     *("job_completion_time_unix", "job_completion_time", "asctime", "version", "result"),
     *("display_name", "info", "name", "unique_name", "short_name", "system", "partition"),
     *("environ", "jobid", "job_nodelist", "modules", "num_tasks"),
@@ -38,27 +38,31 @@ _ATTRIBUTES = (
     *("perf_lower_thres", "perf_upper_thres", "perf_lower", "perf_upper"),
 )
 #: Attributes with the time at which a job ended.
-_TIMES = {"job_completion_time", "job_completion_time_unix", "asctime"}
+_TIME_ATTRIBUTES = {"job_completion_time", "job_completion_time_unix", "asctime"}
 #: Attributes that name the test, the best first.
-_NAMES = ("display_name", "name", "info", "unique_name", "short_name")
+_NAME_ATTRIBUTES = ("display_name", "name", "info", "unique_name", "short_name")
 #: Attributes with free text; columns of descriptions and parameters have free text, too.
-_TEXTS = ("display_name", "info", "name", "job_nodelist", "modules")
+_TEXT_ATTRIBUTES = ("display_name", "info", "name", "job_nodelist", "modules")
 #: Columns whose values ReFrame writes as JSON.
-_JSON = ("env_vars", "extra_resources")
+_JSON_ATTRIBUTES = ("env_vars", "extra_resources")
 #: Parts of a variable in a log with one line per test; releases before 4.1 write `lower`.
-_PART = "(value|unit|ref|lower_thres|upper_thres|lower|upper|result)"
-_VARIABLE_COLUMN = re.compile(rf"((?:(?!_{_PART}\W).)+)_(?P<part>{_PART})")
-_TOKEN = re.compile(rf"(?<![\w%])(?:{'|'.join(sorted(_ATTRIBUTES, key=len, reverse=True))})(?!\w)")
+_VARIABLE_PART_PATTERN = "(value|unit|ref|lower_thres|upper_thres|lower|upper|result)"
+_VARIABLE_COLUMN = re.compile(
+    rf"((?:(?!_{_VARIABLE_PART_PATTERN}\W).)+)_(?P<part>{_VARIABLE_PART_PATTERN})"
+)
+_ATTRIBUTE_TOKEN = re.compile(
+    rf"(?<![\w%])(?:{'|'.join(sorted(_ATTRIBUTE_NAMES, key=len, reverse=True))})(?!\w)"
+)
 #: Every header contains one of these.
-_HINT = r"job_completion_time|perf_value|_value|display_name|asctime"
+_HEADER_HINT = r"job_completion_time|perf_value|_value|display_name|asctime"
 _DELIMITERS = "|,;\t"
 _MIN_COLUMNS = 3
 
 
 @dataclass(frozen=True, eq=False)
-class Layout:
-    """A header: cells of `attributes` and of the parts of each of `variables`, in rows whose
-    columns are named by their numbers; and `json_columns`.
+class LogLayout:
+    """The layout of a log, from its header: an expression for each of `attributes`, and for each
+    part of each of `variables`; `json_columns` hold JSON.  Columns are named by their numbers.
 
     `fault` says why rows of this layout cannot be used; "" if they can.
     """
@@ -72,26 +76,28 @@ class Layout:
 
     def text_columns(self) -> list[int]:
         """Return the columns of free text, which may contain the delimiter."""
-        cells = [cell for name, cell in self.attributes.items() if name not in _TEXTS]
+        cells = [cell for name, cell in self.attributes.items() if name not in _TEXT_ATTRIBUTES]
         cells += [cell for parts in self.variables.values() for cell in parts.values()]
         fixed_columns = {name for cell in cells for name in cell.meta.root_names()}
         return [index for index in range(self.width) if str(index) not in fixed_columns]
 
 
 @lru_cache(maxsize=256)
-def parse_header(line: str) -> Layout | None:
+def parse_header(line: str) -> LogLayout | None:
     """Return the layout of the header `line`; None if it is no header."""
-    layouts = [_layout(line, delimiter) for delimiter in _DELIMITERS if delimiter in line]
+    layouts = [_parse_layout(line, delimiter) for delimiter in _DELIMITERS if delimiter in line]
     best = max(
         layouts, key=lambda layout: len(layout.attributes) + len(layout.variables), default=None
     )
     if best is None or len(best.attributes) + 3 * len(best.variables) < _MIN_COLUMNS:
         return None
-    has_values = _TIMES & {*best.attributes} or best.variables or "perf_value" in best.attributes
+    has_values = (
+        _TIME_ATTRIBUTES & {*best.attributes} or best.variables or "perf_value" in best.attributes
+    )
     return best if has_values else None
 
 
-def _layout(line: str, delimiter: str) -> Layout:
+def _parse_layout(line: str, delimiter: str) -> LogLayout:
     attributes: dict[str, pl.Expr] = {}
     wide: dict[str, dict[str, pl.Expr]] = {}
     odd_cell = ""
@@ -99,12 +105,12 @@ def _layout(line: str, delimiter: str) -> Layout:
     has_units = any(cell.endswith("_unit") and cell != "perf_unit" for cell in cells)
     for index, cell in enumerate(cells):
         column = pl.col(str(index))
-        if cell in _ATTRIBUTES:
+        if cell in _ATTRIBUTE_NAMES:
             attributes.setdefault(cell, column)
         elif match := _VARIABLE_COLUMN.fullmatch(cell):
             wide.setdefault(match[1], {})[match["part"]] = column
         # The last occurrence of a name is its place, as in ``jobid=jobid``.
-        elif tokens := {token[0]: token for token in _TOKEN.finditer(cell)}:
+        elif tokens := {token[0]: token for token in _ATTRIBUTE_TOKEN.finditer(cell)}:
             pattern, end = "^", 0
             for token in tokens.values():
                 pattern += f"{re.escape(cell[end : token.start()])}(.*?)"
@@ -120,78 +126,80 @@ def _layout(line: str, delimiter: str) -> Layout:
         for name, parts in wide.items()
         if "value" in parts and ("unit" in parts or not has_units)
     }
-    json_columns = tuple(index for index, cell in enumerate(cells) if cell in _JSON)
+    json_columns = tuple(index for index, cell in enumerate(cells) if cell in _JSON_ATTRIBUTES)
     fault = _header_fault(attributes, odd_cell)
-    return Layout(delimiter, len(cells), attributes, variables, json_columns, fault)
+    return LogLayout(delimiter, len(cells), attributes, variables, json_columns, fault)
 
 
 def _header_fault(attributes: dict[str, pl.Expr], odd_cell: str) -> str:
     if odd_cell:
         return f"the header has {odd_cell[:60]!a}: right is one column for each part of a value"
-    if not _TIMES & {*attributes}:
+    if not _TIME_ATTRIBUTES & {*attributes}:
         return "the header has no job_completion_time"
     if "info" not in attributes and not {"system", "partition", "environ"} <= {*attributes}:
         return "the header has neither info nor system, partition and environ"
-    if not {*_NAMES} & {*attributes}:
+    if not {*_NAME_ATTRIBUTES} & {*attributes}:
         return "the header has no name of the test, such as display_name"
     return ""
 
 
 #: Delimiters that the text of a row may contain; a row with more counts as damaged.
-_MOST_EXTRA = 4
+_MAX_EXTRA_DELIMITERS = 4
 #: ReFrame's name of a test: a class, then parameters.
-_NAME = r"^[\w.:+-]+( %.+)?$"
-_BAD = r"[\x00-\x08\x0A-\x1F\x7F-\x9F\x{2028}\x{2029}\x{FFFD}]"
+_TEST_NAME_PATTERN = r"^[\w.:+-]+( %.+)?$"
+_BAD_CHARACTER_PATTERN = r"[\x00-\x08\x0A-\x1F\x7F-\x9F\x{2028}\x{2029}\x{FFFD}]"
 
 
 def parse(content: bytes, zone: datetime.tzinfo = datetime.UTC) -> ParsedFile:
     """Return the values of a log, sorted by line; times that name no zone are in `zone`."""
     result = ParsedFile()
     frames = []
-    for layout, texts in _by_layout(_lines(content, result), result):
+    for layout, texts in _rows_by_layout(_split_lines(content, result), result):
         delimiters = pl.col("text").str.count_matches(layout.delimiter, literal=True)
         rows = texts.with_columns(width=delimiters.cast(pl.Int64) + 1)
         full_rows = rows.filter(pl.col("width") == layout.width)
-        frames.append(_values(full_rows, layout, zone, result))
-        for extra in range(1, _MOST_EXTRA + 1):
+        frames.append(_row_values(full_rows, layout, zone, result))
+        for extra in range(1, _MAX_EXTRA_DELIMITERS + 1):
             long_rows = rows.filter(pl.col("width") == layout.width + extra)
             if long_rows.height:
                 frames.append(_long_row_values(long_rows, layout, extra, zone, result))
-        is_other = ~pl.col("width").is_between(layout.width, layout.width + _MOST_EXTRA)
-        _reject(rows.filter(is_other), layout, result)
+        is_other = ~pl.col("width").is_between(layout.width, layout.width + _MAX_EXTRA_DELIMITERS)
+        _reject_rows(rows.filter(is_other), layout, result)
     result.rows = pl.concat([result.rows, *frames]).sort("line", maintain_order=True)
     result.rejects.sort(key=lambda reject: reject.line)
     return result
 
 
-def _reject(rows: pl.DataFrame, layout: Layout, result: ParsedFile) -> None:
+def _reject_rows(rows: pl.DataFrame, layout: LogLayout, result: ParsedFile) -> None:
     for line, _, width in rows.iter_rows():
         result.reject(line, f"{width} columns; the header has {layout.width}")
 
 
-def _lines(content: bytes, result: ParsedFile) -> pl.DataFrame:
+def _split_lines(content: bytes, result: ParsedFile) -> pl.DataFrame:
     """Return the complete printable lines with their numbers; reject the others."""
     lines = content.decode("utf-8", "replace").split("\n")
     if lines.pop():
         result.reject(len(lines) + 1, "cut off: the last line has no end")
     frame = pl.DataFrame({"text": lines}, schema={"text": pl.String}).with_row_index("line", 1)
     frame = frame.select(pl.col("line").cast(pl.Int64), pl.col("text").str.strip_chars_end("\r"))
-    is_bad = frame["text"].str.contains(_BAD)
+    is_bad = frame["text"].str.contains(_BAD_CHARACTER_PATTERN)
     for line, text in frame.filter(is_bad).iter_rows():
         reason = "a NUL byte" if "\0" in text else "a control character"
         result.reject(line, "not UTF-8 text" if "\ufffd" in text else reason)
     return frame.filter(~is_bad & (pl.col("text") != ""))
 
 
-def _by_layout(lines: pl.DataFrame, result: ParsedFile) -> list[tuple[Layout, pl.DataFrame]]:
+def _rows_by_layout(
+    lines: pl.DataFrame, result: ParsedFile
+) -> list[tuple[LogLayout, pl.DataFrame]]:
     """The rows of each layout; a log may have several headers."""
-    rows = lines.with_row_index("at").filter(pl.col("text").str.contains(_HINT))
+    rows = lines.with_row_index("at").filter(pl.col("text").str.contains(_HEADER_HINT))
     headers = [(at, header) for at, _, text in rows.iter_rows() if (header := parse_header(text))]
     first = headers[0][0] if headers else lines.height
     if first:
         reason = f"{first} rows before any header, which says what their columns are"
         result.reject(lines["line"][0], reason)
-    parts: defaultdict[Layout, list[pl.DataFrame]] = defaultdict(list)
+    parts: defaultdict[LogLayout, list[pl.DataFrame]] = defaultdict(list)
     ends = [index for index, _ in headers[1:]] + [lines.height]
     for (index, layout), end in zip(headers, ends, strict=False):
         rows = lines[index + 1 : end]
@@ -203,7 +211,7 @@ def _by_layout(lines: pl.DataFrame, result: ParsedFile) -> list[tuple[Layout, pl
 
 
 def _long_row_values(
-    rows: pl.DataFrame, layout: Layout, extra: int, zone: datetime.tzinfo, result: ParsedFile
+    rows: pl.DataFrame, layout: LogLayout, extra: int, zone: datetime.tzinfo, result: ParsedFile
 ) -> pl.DataFrame:
     """Return the values of rows with `extra` delimiters in one text, if their readings agree."""
     fields = pl.col("text").str.split(layout.delimiter)
@@ -212,23 +220,23 @@ def _long_row_values(
         head, tail = fields.list.head(index), fields.list.slice(index + extra + 1)
         text_cell = pl.concat_list(fields.list.slice(index, extra + 1).list.join(" "))
         text = pl.concat_list(head, text_cell, tail).list.join(layout.delimiter)
-        reading = _values(rows.with_columns(text=text), layout, zone, ParsedFile())
-        readings.append(reading.filter(pl.col("name").str.contains(_NAME)))
+        reading = _row_values(rows.with_columns(text=text), layout, zone, ParsedFile())
+        readings.append(reading.filter(pl.col("name").str.contains(_TEST_NAME_PATTERN)))
     values = pl.concat([result.rows, *readings]).unique(maintain_order=True)
     per_line = values.group_by("line", "metric").len()
     ambiguous_lines = per_line.filter(pl.col("len") > 1)["line"]
     values = values.filter(~pl.col("line").is_in(ambiguous_lines.implode()))
-    _reject(rows.filter(~pl.col("line").is_in(values["line"].implode())), layout, result)
+    _reject_rows(rows.filter(~pl.col("line").is_in(values["line"].implode())), layout, result)
     return values
 
 
 #: ReFrame's texts for a missing value.
 _EMPTY_TEXTS = ["", "null", "None"]
-_JOB = r"^[\w.,+:@\[\]-]*$"
+_JOB_PATTERN = r"^[\w.,+:@\[\]-]*$"
 
 
-def _values(
-    rows: pl.DataFrame, layout: Layout, zone: datetime.tzinfo, result: ParsedFile
+def _row_values(
+    rows: pl.DataFrame, layout: LogLayout, zone: datetime.tzinfo, result: ParsedFile
 ) -> pl.DataFrame:
     """Return the values, columns `LOGGED_VALUES`, of rows of the right width.
 
@@ -246,11 +254,11 @@ def _values(
         new_columns=[str(index) for index in range(layout.width)],
     ).insert_column(0, rows["line"])
     table = _reject_faulty(table, _json_fault(table, layout), result)
-    variables = _variables(layout)
+    variables = _variables_of_row(layout)
     if not table.height or not variables:
         result.empty_rows += table.height
         return pl.DataFrame(schema=LOGGED_VALUES)
-    tests = _tests(table, layout, zone)
+    tests = _test_columns(table, layout, zone)
     values = pl.concat([tests.hstack(table.select(columns)) for columns in variables])
     is_empty = pl.col("raw").is_in(_EMPTY_TEXTS) | pl.col("metric").is_in(_EMPTY_TEXTS)
     values = values.filter(~is_empty)
@@ -259,27 +267,27 @@ def _values(
     return _reject_faulty(values, _value_fault(), result).select(*LOGGED_VALUES)
 
 
-def _variables(layout: Layout) -> list[list[pl.Expr]]:
+def _variables_of_row(layout: LogLayout) -> list[list[pl.Expr]]:
     """Return metric, raw value, unit and limits of each variable of a row."""
     attributes = layout.attributes
     if "perf_value" in attributes and "perf_var" in attributes:
         parts = {name.removeprefix("perf_"): cell for name, cell in attributes.items()}
-        return [_variable(parts["var"], parts)]
-    return [_variable(pl.lit(name), parts) for name, parts in layout.variables.items()]
+        return [_variable_columns(parts["var"], parts)]
+    return [_variable_columns(pl.lit(name), parts) for name, parts in layout.variables.items()]
 
 
-def _variable(metric: pl.Expr, parts: dict[str, pl.Expr]) -> list[pl.Expr]:
+def _variable_columns(metric: pl.Expr, parts: dict[str, pl.Expr]) -> list[pl.Expr]:
     unit = parts.get("unit", pl.lit(""))
     return [
         metric.fill_null("").alias("metric"),
         parts["value"].fill_null("").alias("raw"),
         unit.fill_null("").replace(_EMPTY_TEXTS, "").alias("unit"),
-        _limit(parts, "lower"),
-        _limit(parts, "upper"),
+        _limit_column(parts, "lower"),
+        _limit_column(parts, "upper"),
     ]
 
 
-def _limit(parts: dict[str, pl.Expr], side: str) -> pl.Expr:
+def _limit_column(parts: dict[str, pl.Expr], side: str) -> pl.Expr:
     limit = parts.get(f"{side}_thres", parts.get(side, pl.lit(None)))
     return limit.cast(pl.Float64, strict=False).alias(side)
 
@@ -300,7 +308,7 @@ def _value_fault() -> pl.Expr:
         .then(pl.lit("no time at which the job ended"))
         .when(is_nobody)
         .then(pl.lit("no name of the test, or not where it ran"))
-        .when(~pl.col("jobid").str.contains(_JOB))
+        .when(~pl.col("jobid").str.contains(_JOB_PATTERN))
         .then(pl.lit("no number of a job"))
         .when(is_long)
         .then(pl.lit("a name that is too long"))
@@ -308,7 +316,7 @@ def _value_fault() -> pl.Expr:
     )
 
 
-def _json_fault(table: pl.DataFrame, layout: Layout) -> pl.Expr:
+def _json_fault(table: pl.DataFrame, layout: LogLayout) -> pl.Expr:
     reason: pl.Expr = pl.lit("")
     for index in layout.json_columns:
         bad_texts = [text for text in table[str(index)].unique() if not _is_json(text)]
@@ -336,10 +344,10 @@ def _reject_faulty(frame: pl.DataFrame, fault: pl.Expr, result: ParsedFile) -> p
 
 
 #: "Stream %array_mb=64 /998573a1 @tulip:cpu+gcc"; hash and place are optional.
-_INFO = r"^(.*?)(?: /[0-9a-f]{6,})?(?: @([^:\s]+):([^+\s]+)\+(\S+))?$"
+_INFO_PATTERN = r"^(.*?)(?: /[0-9a-f]{6,})?(?: @([^:\s]+):([^+\s]+)\+(\S+))?$"
 
 
-def _tests(table: pl.DataFrame, layout: Layout, zone: datetime.tzinfo) -> pl.DataFrame:
+def _test_columns(table: pl.DataFrame, layout: LogLayout, zone: datetime.tzinfo) -> pl.DataFrame:
     """Return the columns of `LOGGED_VALUES` with test, place and time of each row, and ``jobid``.
 
     A cell is empty or null if the log lacks it.  `info` replaces missing columns of name and place.
@@ -348,22 +356,25 @@ def _tests(table: pl.DataFrame, layout: Layout, zone: datetime.tzinfo) -> pl.Dat
     def text(name: str) -> pl.Expr:
         return layout.attributes.get(name, pl.lit("")).fill_null("")
 
-    name, info = text(next(name for name in _NAMES if name in layout.attributes)), text("info")
-    parts = _first(info, name).str.extract_groups(_INFO).struct
+    name, info = (
+        text(next(name for name in _NAME_ATTRIBUTES if name in layout.attributes)),
+        text("info"),
+    )
+    parts = _first_text(info, name).str.extract_groups(_INFO_PATTERN).struct
     system, version = text("system"), text("version").str.strip_prefix("reframe ")
     is_version = version.str.contains(r"^[0-9][0-9A-Za-z_.+-]{0,30}$")
     facts = pl.concat_str(pl.lit('{"ReFrame": "'), version, pl.lit('"}'))
     no_time = pl.lit(None, pl.Datetime("us"))
     return table.select(
         "line",
-        _time(table, layout, zone).alias("time"),
+        _end_time(table, layout, zone).alias("time"),
         no_time.alias("session"),
         no_time.alias("session_end"),
         pl.when((info == name) | (info == "")).then(parts[0]).otherwise(name).alias("name"),
         # Older releases: system "tulip:cpu".
-        _first(system.str.extract("^([^:]*)"), parts[1]).alias("system"),
-        _first(text("partition"), system.str.extract(":(.*)"), parts[2]).alias("partition"),
-        _first(text("environ"), parts[3]).alias("environ"),
+        _first_text(system.str.extract("^([^:]*)"), parts[1]).alias("system"),
+        _first_text(text("partition"), system.str.extract(":(.*)"), parts[2]).alias("partition"),
+        _first_text(text("environ"), parts[3]).alias("environ"),
         text("job_nodelist").replace(_EMPTY_TEXTS, "").alias("hosts"),
         text("modules").replace(_EMPTY_TEXTS, "").alias("modules"),
         pl.when(is_version).then(facts).otherwise(pl.lit("{}")).alias("facts"),
@@ -371,12 +382,12 @@ def _tests(table: pl.DataFrame, layout: Layout, zone: datetime.tzinfo) -> pl.Dat
     )
 
 
-def _first(*texts: pl.Expr) -> pl.Expr:
+def _first_text(*texts: pl.Expr) -> pl.Expr:
     """The first text that is not empty, or ""."""
     return pl.coalesce(*(pl.when(text != "").then(text) for text in texts), pl.lit(""))
 
 
-def _time(table: pl.DataFrame, layout: Layout, zone: datetime.tzinfo) -> pl.Expr:
+def _end_time(table: pl.DataFrame, layout: LogLayout, zone: datetime.tzinfo) -> pl.Expr:
     """When the jobs ended, UTC; null for a missing or unreadable time."""
     cells = layout.attributes
     seconds = cells.get("job_completion_time_unix", pl.lit(None)).cast(pl.Float64, strict=False)

@@ -38,7 +38,7 @@ _SESSION_KEYS = {
     *("session_uuid", "time_elapsed", "time_end", "time_end_unix", "time_start"),
     *("time_start_unix", "uuid", "version", "workdir"),
 }
-_Row = tuple[Any, ...]
+_ValueRow = tuple[Any, ...]
 
 
 def parse_report(content: bytes) -> ParsedFile:
@@ -48,7 +48,7 @@ def parse_report(content: bytes) -> ParsedFile:
     return result
 
 
-def _session(content: bytes | str, result: ParsedFile, prefix: str = "") -> list[_Row]:
+def _session(content: bytes | str, result: ParsedFile, prefix: str = "") -> list[_ValueRow]:
     """Return the rows of a session's report; [] if it is rejected.  Reasons begin with `prefix`."""
     try:
         text = content.decode() if isinstance(content, bytes) else content
@@ -65,22 +65,22 @@ def _session(content: bytes | str, result: ParsedFile, prefix: str = "") -> list
     return []
 
 
-def _report_rows(text: str, result: ParsedFile, prefix: str) -> Iterator[_Row]:
+def _report_rows(text: str, result: ParsedFile, prefix: str) -> Iterator[_ValueRow]:
     """ValueError or RecursionError if `text` is not JSON, UserError if it is no report."""
     data = json.loads(text)
     info = data.get("session_info") if isinstance(data, dict) else None
     runs = data.get("runs") if isinstance(data, dict) else None
     if not isinstance(info, dict) or not isinstance(runs, list):
         raise UserError("no report of ReFrame: it has no session_info or no runs")
-    start, end = _instant(info, "time_start"), _instant(info, "time_end")
+    start, end = _session_time(info, "time_start"), _session_time(info, "time_end")
     if start is None:
         raise UserError("no report of ReFrame: it does not say when the session began")
-    session = (start, end or start, _facts(info))
+    session = (start, end or start, _session_facts(info))
     for number, run in enumerate(runs):
         tests = run.get("testcases") if isinstance(run, dict) else None
         for index, test in enumerate(tests if isinstance(tests, list) else [None]):
             try:
-                rows = list(_test(test, *session))
+                rows = list(_test_rows(test, *session))
             except UserError as error:
                 result.reject(0, f"{prefix}run {number}, test case {index}: {error.message}")
             else:
@@ -88,33 +88,33 @@ def _report_rows(text: str, result: ParsedFile, prefix: str) -> Iterator[_Row]:
                 yield from rows
 
 
-def _test(
+def _test_rows(
     test: Any, start: datetime.datetime, end: datetime.datetime, facts: str
-) -> Iterator[_Row]:
+) -> Iterator[_ValueRow]:
     if not isinstance(test, dict):
         raise UserError("no test case")
     system, _, partition = _text(test.get("system")).partition(":")
     partition = _text(test.get("partition")) or partition
     environ = _text(test.get("environ")) or _text(test.get("environment"))
     name = _text(test.get("display_name")) or _text(test.get("name"))
-    time = _date(test.get("job_completion_time_unix"))
-    hosts = _join(test.get("job_nodelist", test.get("nodelist")))
-    place, modules = (name, system, partition, environ), _join(test.get("modules"))
-    for metric, value, unit, *limits in _variables(test):
+    time = _utc_time(test.get("job_completion_time_unix"))
+    hosts = _join_texts(test.get("job_nodelist", test.get("nodelist")))
+    place, modules = (name, system, partition, environ), _join_texts(test.get("modules"))
+    for metric, value, unit, *limits in _test_variables(test):
         if value is None:
             continue
         if not all(place):
             raise UserError("no name of the test, or not where it ran")
-        number = _number(value)
+        number = _finite_number(value)
         if number is None:
             raise UserError(f"{printable(metric)[:100]} is no finite number")
         if max(map(len, (*place[1:], unit))) > MAX_LENGTHS["system"]:
             raise UserError("a name that is too long")
-        bounds = map(_number, limits)
+        bounds = map(_finite_number, limits)
         yield (0, time, start, end, *place, hosts, modules, facts, metric, number, unit, *bounds)
 
 
-def _variables(test: dict[str, Any]) -> Iterator[tuple[Any, ...]]:
+def _test_variables(test: dict[str, Any]) -> Iterator[tuple[Any, ...]]:
     """Metric, value, unit, lower and upper limit; data version 4 has an object, 3 a list."""
     values = test.get("perfvalues")
     if isinstance(values, dict):
@@ -131,7 +131,7 @@ def _variables(test: dict[str, Any]) -> Iterator[tuple[Any, ...]]:
         yield _text(entry["name"]), value, _text(entry.get("unit")), *limits
 
 
-def _facts(info: dict[str, Any]) -> str:
+def _session_facts(info: dict[str, Any]) -> str:
     """Return ReFrame's version and the session extras, as a JSON object of texts."""
     facts = {"ReFrame": _text(info.get("version"))}
     for key, value in info.items():
@@ -146,28 +146,28 @@ def _text(value: Any) -> str:
     return printable(text.strip())
 
 
-def _join(value: Any) -> str:
+def _join_texts(value: Any) -> str:
     if isinstance(value, list):
         return ",".join(text for item in value if (text := _text(item)))[: MAX_LENGTHS["hosts"]]
     return _text(value)
 
 
-def _number(value: Any) -> float | None:
+def _finite_number(value: Any) -> float | None:
     if not isinstance(value, int | float) or isinstance(value, bool) or abs(value) > 1e300:
         return None
     return float(value) if math.isfinite(value) else None
 
 
-def _instant(info: dict[str, Any], key: str) -> datetime.datetime | None:
+def _session_time(info: dict[str, Any], key: str) -> datetime.datetime | None:
     """A time of the session; reports of data version 3 have it as text only."""
-    if instant := _date(info.get(f"{key}_unix")):
+    if instant := _utc_time(info.get(f"{key}_unix")):
         return instant
     instant = parse_time(_text(info.get(key)), datetime.UTC)
     return instant if instant and MIN_TIME < instant < MAX_TIME else None
 
 
-def _date(seconds: Any) -> datetime.datetime | None:
-    number = _number(seconds)
+def _utc_time(seconds: Any) -> datetime.datetime | None:
+    number = _finite_number(seconds)
     if number is None or not 0 < number < 2**33:
         return None
     date = datetime.datetime.fromtimestamp(number, datetime.UTC).replace(tzinfo=None)
@@ -176,17 +176,17 @@ def _date(seconds: Any) -> datetime.datetime | None:
 
 SQLITE = b"SQLite format 3\0"
 #: Timeout of a locked database, and of a query, seconds.
-_PATIENCE = 60
+_DATABASE_TIMEOUT_S = 60
 #: Size limit of a report in a cell, bytes, because a generated column may compute any size.
-_LONGEST = 1 << 28
-_QUERY = "SELECT uuid, json_blob FROM sessions ORDER BY session_start_unix, uuid"
+_MAX_REPORT_BYTES = 1 << 28
+_SESSIONS_QUERY = "SELECT uuid, json_blob FROM sessions ORDER BY session_start_unix, uuid"
 
 
 def copy_database(file: Path) -> bytes:
     """Return a snapshot of the database; UserError if it is locked for a minute, or broken."""
     try:
         address = f"file:{quote(str(file.resolve()))}?mode=ro"
-        with closing(sqlite3.connect(address, uri=True, timeout=_PATIENCE)) as connection:
+        with closing(sqlite3.connect(address, uri=True, timeout=_DATABASE_TIMEOUT_S)) as connection:
             connection.execute("SELECT count(*) FROM sqlite_master").fetchall()
             return connection.serialize()
     except sqlite3.Error as error:
@@ -196,19 +196,19 @@ def copy_database(file: Path) -> bytes:
 def parse_database(content: bytes) -> ParsedFile:
     """Return the values of a database; reject faulty sessions, without a UserError."""
     result = ParsedFile()
-    rows: list[_Row] = []
+    rows: list[_ValueRow] = []
     try:
         with closing(sqlite3.connect(":memory:")) as connection:
             connection.deserialize(content)
             connection.execute("PRAGMA trusted_schema = OFF")
-            connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST)
-            limit = time.monotonic() + _PATIENCE
+            connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _MAX_REPORT_BYTES)
+            limit = time.monotonic() + _DATABASE_TIMEOUT_S
             connection.set_progress_handler(lambda: time.monotonic() > limit, 100_000)
             kind = "SELECT type FROM sqlite_master WHERE name = 'sessions'"
             if connection.execute(kind).fetchall() != [("table",)]:
                 result.reject(0, "no results database of ReFrame: no table sessions")
                 return result
-            for number, (uuid, blob) in enumerate(connection.execute(_QUERY)):
+            for number, (uuid, blob) in enumerate(connection.execute(_SESSIONS_QUERY)):
                 label = printable(f"session {uuid}")[:60] if uuid else f"session {number}"
                 text = blob if isinstance(blob, bytes) else str(blob)
                 rows += _session(text, result, f"{label}: ")

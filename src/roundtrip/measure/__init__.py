@@ -1,1 +1,1 @@
-"""From a declared campaign to a signed bundle: runs it with ReFrame, and collects its launches."""
+"""Runs a declared campaign with ReFrame, and collects its launches in a signed bundle."""

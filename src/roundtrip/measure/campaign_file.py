@@ -1,6 +1,6 @@
 """A campaign as declared: which checks, with which parameters, how many launches.
 
-The keys of its file are those of `collect.declared.CampaignTable`, which docs/reference.md lists.
+The keys of its file are those of `measure.declared.CampaignTable`, which docs/reference.md lists.
 """
 
 from __future__ import annotations
@@ -15,21 +15,23 @@ from roundtrip import tables
 from roundtrip.errors import UserError
 from roundtrip.measure.declared import CampaignTable, CheckTable
 from roundtrip.model import NAME_WORDS, is_name
-from roundtrip.sites.toolchains.spec import SMOKE, catalogue
+from roundtrip.sites.toolchains.spec import SMOKE_CAMPAIGN, catalogue
 from roundtrip.tables import Places
 
 #: Maximum number of rounds of `roundtrip ab`, for any budget.
-MOST_ROUNDS = 200
-_ASSIGNED = re.compile(r"(?P<key>\w+)=(?P<value>.+)")
-_DURATION = re.compile(r"(?:(?P<h>\d+(?:\.\d+)?)h)?(?:(?P<m>\d+(?:\.\d+)?)m)?(?:(?P<s>\d+)s)?")
-_MOST_HOURS = 7 * 24
+MAX_AB_ROUNDS = 200
+_ASSIGNMENT = re.compile(r"(?P<key>\w+)=(?P<value>.+)")
+_DURATION_PATTERN = re.compile(
+    r"(?:(?P<h>\d+(?:\.\d+)?)h)?(?:(?P<m>\d+(?:\.\d+)?)m)?(?:(?P<s>\d+)s)?"
+)
+_MAX_HOURS = 7 * 24
 #: The form of a text that `parse_minutes` reads.
 DURATION = "a time such as 90s, 20m or 1h30m, at most a week"
 
 
 @dataclass(frozen=True)
 class CheckPlan:
-    """One ``[[check]]`` table, which starts at `line`.  None means all that there are."""
+    """A ``[[check]]`` table, which starts at `line`; None stands for all possible values."""
 
     name: str
     line: int
@@ -91,7 +93,7 @@ def load_campaign(file: Path) -> Campaign:
     name = file.stem
     if not is_name(name):
         raise UserError(f"name: right is {NAME_WORDS}, not {name!r:.60}", file)
-    _require_whole(campaign, places, file)
+    _require_key_combinations(campaign, places, file)
     if not campaign.check:
         raise UserError("no [[check]] table: a campaign must run something", file)
     return Campaign(
@@ -102,38 +104,38 @@ def load_campaign(file: Path) -> Campaign:
         extra_launches=campaign.extra_launches,
         time_limit_minutes=campaign.time_limit_minutes,
         checks=tuple(
-            _plan(table, ("check", number), places, file)
+            _check_plan(table, ("check", number), places, file)
             for number, table in enumerate(campaign.check)
         ),
         launches_line=places.get(("launches",), (file, None))[1],
         nodes_line=places.get(("nodes",), (file, None))[1],
         rounds_a_night=campaign.rounds_a_night,
         abba_seed=campaign.abba_seed,
-        confirm_minutes=_confirm(campaign, places, file),
-        blame_minutes=_minutes("blame", campaign.blame, places, file),
+        confirm_minutes=_confirmation_minutes(campaign, places, file),
+        blame_minutes=_minutes_of_key("blame", campaign.blame, places, file),
         allow_untold=campaign.allow_untold,
     )
 
 
 def parse_minutes(text: str) -> float | None:
     """``90s``, ``20m``, ``1h30m`` in minutes; None for another form, 0, or more than a week."""
-    match = _DURATION.fullmatch(text.strip())
+    match = _DURATION_PATTERN.fullmatch(text.strip())
     hours, minutes, seconds = (float(part or 0) for part in match.groups()) if match else (0, 0, 0)
     total = 60 * hours + minutes + seconds / 60
-    return total if 0 < total <= 60 * _MOST_HOURS else None
+    return total if 0 < total <= 60 * _MAX_HOURS else None
 
 
-def _minutes(key: str, text: str | None, places: Places, file: Path) -> float | None:
-    """Return the time `text` of `key` in minutes; None without one, UserError if it is none."""
+def _minutes_of_key(key: str, text: str | None, places: Places, file: Path) -> float | None:
+    """Return the time `text` of `key` in minutes; None for None, UserError for an illegal time."""
     minutes = parse_minutes(text) if text is not None else None
     if text is not None and minutes is None:
         raise tables.fault(f"{key}: {DURATION}, not {text!r:.60}", (key,), places, file)
     return minutes
 
 
-def _confirm(campaign: CampaignTable, places: Places, file: Path) -> float | None:
-    """Return the minutes for confirmation; UserError if they are no time or exceed the limit."""
-    minutes = _minutes("confirm", campaign.confirm, places, file)
+def _confirmation_minutes(campaign: CampaignTable, places: Places, file: Path) -> float | None:
+    """Return the minutes for confirmation; UserError for an illegal time, or above the limit."""
+    minutes = _minutes_of_key("confirm", campaign.confirm, places, file)
     if minutes is not None and minutes > campaign.time_limit_minutes:
         limit = f"time_limit_minutes = {campaign.time_limit_minutes:g}"
         message = f"confirm: a part of {limit}, not {campaign.confirm!r:.60}, which is longer"
@@ -141,7 +143,7 @@ def _confirm(campaign: CampaignTable, places: Places, file: Path) -> float | Non
     return minutes
 
 
-def _require_whole(campaign: CampaignTable, places: Places, file: Path) -> None:
+def _require_key_combinations(campaign: CampaignTable, places: Places, file: Path) -> None:
     """UserError for a key without a key that it requires, or with a key that excludes it."""
 
     def fault(key: str, reason: str) -> UserError:
@@ -161,33 +163,33 @@ def _require_whole(campaign: CampaignTable, places: Places, file: Path) -> None:
             raise fault(key, 'not for nodes = "all": a pair is launched again in a later night')
 
 
-def _plan(table: CheckTable, path: tables.Path_, places: Places, file: Path) -> CheckPlan:
+def _check_plan(table: CheckTable, path: tables.KeyPath, places: Places, file: Path) -> CheckPlan:
     if not table.name:
         raise tables.fault("a [[check]] needs a name, the ReFrame check to run", path, places, file)
     return CheckPlan(
         name=table.name,
         line=places.get(path, (file, 0))[1],
-        toolchains=_toolchains(table.toolchains),
+        toolchains=_expand_smoke(table.toolchains),
         partitions=table.partitions,
         parameters={
-            key: tuple(map(_as_option, values)) for key, values in table.parameters.items()
+            key: tuple(map(_option_text, values)) for key, values in table.parameters.items()
         },
-        variables={key: _as_option(value) for key, value in table.variables.items()},
+        variables={key: _option_text(value) for key, value in table.variables.items()},
     )
 
 
-def _toolchains(names: tuple[str, ...] | None) -> tuple[str, ...] | None:
+def _expand_smoke(names: tuple[str, ...] | None) -> tuple[str, ...] | None:
     """Replace ``smoke`` in `names` by the toolchains that it means on this machine."""
-    if names is None or SMOKE not in names:
+    if names is None or SMOKE_CAMPAIGN not in names:
         return names
     smoke = catalogue().smoke
-    all_names = (known for name in names for known in (smoke if name == SMOKE else [name]))
+    all_names = (known for name in names for known in (smoke if name == SMOKE_CAMPAIGN else [name]))
     return tuple(dict.fromkeys(all_names))
 
 
-def _as_option(value: object) -> str:
+def _option_text(value: object) -> str:
     """A TOML value as ReFrame writes it in names and reads it on its command line."""
-    return ",".join(map(_as_option, value)) if isinstance(value, list) else str(value)
+    return ",".join(map(_option_text, value)) if isinstance(value, list) else str(value)
 
 
 def campaign_name(base: str, new: str) -> str:
@@ -212,22 +214,22 @@ def select_checks(
 
     UserError for a text of another form.
     """
-    plans = [_changed(spec, campaign_plans) for spec in specs] or list(campaign_plans)
-    changes = {key: values[-1] for key, values in _assigned(variables, "--set").items()}
+    plans = [_plan_with_parameters(spec, campaign_plans) for spec in specs] or list(campaign_plans)
+    changes = {key: values[-1] for key, values in _parse_assignments(variables, "--set").items()}
     return tuple(replace(plan, variables={**plan.variables, **changes}) for plan in plans)
 
 
-def _changed(spec: str, plans: Sequence[CheckPlan]) -> CheckPlan:
+def _plan_with_parameters(spec: str, plans: Sequence[CheckPlan]) -> CheckPlan:
     check, colon, parameters = spec.partition(":")
     plan = next((plan for plan in plans if plan.name == check), CheckPlan(check, 0))
-    changes = _assigned(parameters.split(","), f"--checks {spec}") if colon else {}
+    changes = _parse_assignments(parameters.split(","), f"--checks {spec}") if colon else {}
     return replace(plan, parameters={**plan.parameters, **changes})
 
 
-def _assigned(items: Iterable[str], option: str) -> dict[str, tuple[str, ...]]:
+def _parse_assignments(items: Iterable[str], option: str) -> dict[str, tuple[str, ...]]:
     values: dict[str, tuple[str, ...]] = {}
     for item in items:
-        match = _ASSIGNED.fullmatch(item.strip())
+        match = _ASSIGNMENT.fullmatch(item.strip())
         if not match:
             raise UserError(f"{option}: '{item}' is not of the form name=value")
         values[match["key"]] = (*values.get(match["key"], ()), match["value"])
@@ -245,7 +247,7 @@ def campaign_text(
     base, new = toolchains
     lines = [
         f"title = {json.dumps(f'{new} against {base}')}",
-        f"launches = {MOST_ROUNDS} # at most: a run ends when it can tell, or its time is over",
+        f"launches = {MAX_AB_ROUNDS} # at most: a run ends when it can tell, or its time is over",
         f"time_limit_minutes = {minutes:g}",
         "sequential = true",
         *([] if abba_seed is None else [f"abba_seed = {abba_seed}"]),

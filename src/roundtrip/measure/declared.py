@@ -1,6 +1,6 @@
-"""Declarations for a run: keys of a campaign's file, public text of this file and analysis.toml.
+"""Models of a campaign's file, and the public text of this file and of analysis.toml.
 
-Values stay; comments and unknown keys do not, because a site may write anything there.
+Comments and unknown keys are not public, because a site may write anything there.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from roundtrip.errors import UserError
 from roundtrip.measure import analysis
 from roundtrip.measure.disclosure import Disclosure
 from roundtrip.model import SmallCount, Table
-from roundtrip.tables import Strings
+from roundtrip.tables import TextList
 
-_Names = Annotated[Strings, Field(min_length=1)]
+_NameTuple = Annotated[TextList, Field(min_length=1)]
 
 
-def _require_plain(value: object) -> object:
+def _require_scalar(value: object) -> object:
     if not isinstance(value, str | int | float):
         raise PydanticCustomError("plain", "input should be a text or a number")
     return value
@@ -31,28 +31,28 @@ def _require_plain(value: object) -> object:
 
 def _require_flat(value: object) -> object:
     for item in value if isinstance(value, list | tuple) else (value,):
-        _require_plain(item)
+        _require_scalar(item)
     return value
 
 
-_Values = Annotated[
-    tuple[Annotated[Any, AfterValidator(_require_plain)], ...], Field(strict=False, min_length=1)
+_ValueTuple = Annotated[
+    tuple[Annotated[Any, AfterValidator(_require_scalar)], ...], Field(strict=False, min_length=1)
 ]
-_BARE = re.compile(r"[A-Za-z0-9_-]+")
+_BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 #: The code of a line of TOML, and its comment.
-_CODE_AND_COMMENT = re.compile(r"""((?:[^#"']|"(?:\\.|[^"\\])*"|'[^']*')*)(#.*)?""")
+_CODE_AND_COMMENT_PATTERN = re.compile(r"""((?:[^#"']|"(?:\\.|[^"\\])*"|'[^']*')*)(#.*)?""")
 
 
 class CheckTable(Table):
     """A table ``[[check]]`` of a campaign's file."""
 
     name: str = Field("", description="a ReFrame check; required")
-    toolchains: _Names | None = Field(
+    toolchains: _NameTuple | None = Field(
         None,
         description="ReFrame environments, or `smoke`: those of campaign `smoke`; all by default",
     )
-    partitions: _Names | None = Field(None, description="all by default")
-    parameters: dict[str, _Values] = Field(
+    partitions: _NameTuple | None = Field(None, description="all by default")
+    parameters: dict[str, _ValueTuple] = Field(
         default_factory=dict,
         description='as `{ mode = ["pingpong"] }`; all values of a parameter that is not named',
     )
@@ -118,48 +118,48 @@ def public_campaign(text: str, names: Disclosure) -> str:
         data = files.parse_toml(text)
     except UserError:
         return ""
-    lines = _lines(data, CampaignTable, names)
+    lines = _toml_lines(data, CampaignTable, names)
     checks = data.get("check")
     for check in checks if isinstance(checks, list) else ():
         if isinstance(check, dict):
-            lines += ["", "[[check]]", *_lines(check, CheckTable, names)]
+            lines += ["", "[[check]]", *_toml_lines(check, CheckTable, names)]
     return "\n".join([*lines, ""])
 
 
 def public_thresholds(text: str, names: Disclosure) -> str:
     """Return the text of an analysis.toml with only the comments of the package's own file."""
-    matches = map(_CODE_AND_COMMENT.fullmatch, analysis.default_text().splitlines())
+    matches = map(_CODE_AND_COMMENT_PATTERN.fullmatch, analysis.default_text().splitlines())
     package_comments = {match[2] for match in matches if match}
     lines = []
     for line in text.splitlines():
-        match = _CODE_AND_COMMENT.fullmatch(line)
+        match = _CODE_AND_COMMENT_PATTERN.fullmatch(line)
         code, comment = (match[1], match[2] or "") if match else (line, "")
         line = (code + (comment if comment in package_comments else "")).rstrip()
         lines.append(names.redact(line, analysis.FILE_NAME))
     return "\n".join([*lines, ""])
 
 
-def _lines(data: Mapping[str, Any], table: type[Table], names: Disclosure) -> list[str]:
+def _toml_lines(data: Mapping[str, Any], table: type[Table], names: Disclosure) -> list[str]:
     lines = []
     for key in [key for key in table.model_fields if key in data and key != "check"]:
         is_title = key == "title" and isinstance(data[key], str)
         value = (names.title if is_title else names.fields)(data[key], f"campaign.toml {key}")
-        lines.append(f"{key} = {_value(value)}")
+        lines.append(f"{key} = {_toml_value(value)}")
     return lines
 
 
-def _value(value: Any) -> str:
+def _toml_value(value: Any) -> str:
     """Return `value` as TOML, with JSON's syntax where both agree."""
     if isinstance(value, dict):
-        keys = {key: key if _BARE.fullmatch(key) else _quoted(key) for key in value}
-        pairs = ", ".join(f"{keys[key]} = {_value(item)}" for key, item in value.items())
+        keys = {key: key if _BARE_KEY.fullmatch(key) else _toml_key(key) for key in value}
+        pairs = ", ".join(f"{keys[key]} = {_toml_value(item)}" for key, item in value.items())
         return f"{{ {pairs} }}" if pairs else "{}"
     if isinstance(value, list):
-        return f"[{', '.join(map(_value, value))}]"
+        return f"[{', '.join(map(_toml_value, value))}]"
     if isinstance(value, bool | int | float):
         return json.dumps(value)
-    return _quoted(str(value))
+    return _toml_key(str(value))
 
 
-def _quoted(text: str) -> str:
+def _toml_key(text: str) -> str:
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

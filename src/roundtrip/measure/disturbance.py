@@ -11,11 +11,11 @@ from roundtrip.measure import identity
 from roundtrip.measure.analysis import Disturbance
 
 #: A rank that got SIGCONT, and had no processor for less time than this, was never stopped.
-_LEAST_STOP_S = 0.05
+_MIN_STOP_S = 0.05
 #: Two clocks that a rank reads one after the other differ by less than this.
-_LEAST_STEP_S = 0.01
+_MIN_CLOCK_STEP_S = 0.01
 #: A rank that polls for messages sleeps less often than this.
-_FEW_SLEEPS_PER_S = 20.0
+_MAX_BUSY_SLEEPS_PER_S = 20.0
 
 
 def reasons(
@@ -80,13 +80,13 @@ def _machine_reasons(
         fraction = steal / (elapsed * run["ranks"])
         if fraction > limits.steal_fraction:
             yield f"{100 * fraction:.1f} % of CPU time stolen by the hypervisor"
-        rate = _most(facts.get("involuntary_context_switches")) / elapsed
+        rate = _largest(facts.get("involuntary_context_switches")) / elapsed
         if rate > limits.involuntary_context_switches_per_s:
             yield f"{rate:.0f} involuntary context switches per second"
-    moves = _most(facts.get("core_migrations"))
+    moves = _largest(facts.get("core_migrations"))
     if moves > limits.core_migrations:
         yield f"a rank moved between cores {moves:.0f} times"
-    load = _most((facts.get("load_average_start") or [])[:1])
+    load = _largest((facts.get("load_average_start") or [])[:1])
     if cores is not None and load > cores + limits.load_above_cores:
         yield f"load average {load:.1f} at the start, on {cores} cores"
 
@@ -94,7 +94,7 @@ def _machine_reasons(
 def _throttle_reasons(
     facts: Mapping[str, Any], placement: Sequence[Mapping[str, Any]], limits: Disturbance
 ) -> Iterator[str]:
-    """The kernel sums over the processors of a cgroup, which the ranks of a host may share."""
+    """Yield the reason if a CPU limit stopped ranks; ranks of a host may share its cgroup."""
     ranks_on = Counter(place["host"] for place in placement)
     hosts = {place["rank"]: place["host"] for place in placement}
     worst, words = 0.0, ""
@@ -118,11 +118,11 @@ def _stop_reasons(facts: Mapping[str, Any], limits: Disturbance) -> Iterator[str
             break
     signalled_ranks = []
     for rank, (signals, idle_s) in _by_rank(facts, "continued", "idle_s"):
-        if signals and idle_s > _LEAST_STOP_S:
+        if signals and idle_s > _MIN_STOP_S:
             details = f"{signals:.0f} x SIGCONT, {idle_s:.1f} s without the processor"
             signalled_ranks.append((idle_s, f"suspended: a signal stopped rank {rank} ({details})"))
     if signalled_ranks:
-        yield from _worst(signalled_ranks)
+        yield from _worst_sentence(signalled_ranks)
         return  # others only waited for these
     stops = [(s, rank) for rank, (s,) in _by_rank(facts, "longest_stop_s") if s > limits.stop_s]
     if stops:
@@ -136,10 +136,13 @@ def _stop_reasons(facts: Mapping[str, Any], limits: Disturbance) -> Iterator[str
 def _starvation_reasons(
     facts: Mapping[str, Any], placement: Sequence[Mapping[str, Any]], limits: Disturbance
 ) -> Iterator[str]:
-    """Ranks that share processors wait for each other, which is no disturbance."""
+    """Yield the reason if ranks waited for a processor that other processes used.
+
+    Ranks that share processors wait for each other, which is no disturbance.
+    """
     if not _has_own_processors(placement):
         return
-    fraction, rank = max(_waits(facts), default=(0.0, 0))
+    fraction, rank = max(_waiting_shares(facts), default=(0.0, 0))
     if fraction > limits.waited_fraction:
         cpus: list[int] = next((place["cpus"] for place in placement if place["rank"] == rank), [])
         location = f"processor {cpus[0]}" if len(cpus) == 1 else "its processors"
@@ -149,7 +152,7 @@ def _starvation_reasons(
         )
 
 
-def _waits(facts: Mapping[str, Any]) -> Iterator[tuple[float, int]]:
+def _waiting_shares(facts: Mapping[str, Any]) -> Iterator[tuple[float, int]]:
     """Yield the share of its time that each rank was ready and had no processor, and the rank.
 
     Where the kernel does not record that, it is wall time less CPU time; 0 if the rank blocks in
@@ -159,7 +162,7 @@ def _waits(facts: Mapping[str, Any]) -> Iterator[tuple[float, int]]:
     waits = {
         rank: max(0.0, duration_s - cpu_s)
         for rank, (duration_s, cpu_s, sleeps) in times
-        if sleeps < _FEW_SLEEPS_PER_S * duration_s
+        if sleeps < _MAX_BUSY_SLEEPS_PER_S * duration_s
     }
     waits |= {rank: waited_s for rank, (waited_s,) in _by_rank(facts, "waited_s")}
     for rank, (duration_s,) in _by_rank(facts, "duration_s"):
@@ -168,22 +171,22 @@ def _waits(facts: Mapping[str, Any]) -> Iterator[tuple[float, int]]:
 
 
 def _clock_reasons(facts: Mapping[str, Any], limits: Disturbance) -> Iterator[str]:
-    yield from _worst(
+    yield from _worst_sentence(
         (deviation, f"the clock of rank {rank} runs {rate:.4g} times as fast as that of rank 0")
         for rank, (rate, error) in _by_rank(facts, "clock_rate", "clock_rate_error")
         if (deviation := abs(rate - 1) - error) > limits.clock_rate
     )
-    yield from _worst(
+    yield from _worst_sentence(
         (
             abs(step_s),
             f"the clock of rank {rank} went {step_s:+.3g} s away from that of its kernel in "
             f"{duration_s:.1f} s",
         )
         for rank, (step_s, duration_s) in _by_rank(facts, "clock_step_s", "duration_s")
-        if abs(step_s) > _LEAST_STEP_S + limits.clock_rate * duration_s
+        if abs(step_s) > _MIN_CLOCK_STEP_S + limits.clock_rate * duration_s
     )
     for rank, (step_s, duration_s) in _by_rank(facts, "utc_step_s", "duration_s"):
-        if abs(step_s) > _LEAST_STEP_S + limits.clock_rate * duration_s:
+        if abs(step_s) > _MIN_CLOCK_STEP_S + limits.clock_rate * duration_s:
             yield f"somebody set the wall clock of rank {rank} by {step_s:+.3g} s"
             break
 
@@ -198,7 +201,7 @@ def _tracer_reasons(facts: Mapping[str, Any]) -> Iterator[str]:
 def _crowding_reasons(
     run: Mapping[str, Any], placement: Sequence[Mapping[str, Any]]
 ) -> Iterator[str]:
-    """Two ranks are bound to one processor although the node has one for each rank."""
+    """Yield the reason if ranks share a processor although the node has one for each rank."""
     counts = [node["logical"] for node in run.get("nodes") or () if node.get("logical")]
     ranks_on = Counter(place["host"] for place in placement)
     ranks_by_cpu: dict[tuple[str, int], int] = {}
@@ -212,10 +215,10 @@ def _crowding_reasons(
             break
 
 
-def _worst(sentences: Iterable[tuple[float, str]]) -> Iterator[str]:
+def _worst_sentence(sentences: Iterable[tuple[float, str]]) -> Iterator[str]:
     """Yield the sentence with the largest number, and how many more ranks have one.
 
-    One for each rank of a large launch would be too long a text for a bundle.
+    A sentence for each rank of a large launch would be too long for a bundle.
     """
     if ranked := sorted(sentences):
         yield ranked[-1][1] + (f" (and {len(ranked) - 1} more)" if len(ranked) > 1 else "")
@@ -247,5 +250,5 @@ def _idle(facts: Mapping[str, Any]) -> list[float]:
     return [(duration or 0.0) - (cpu or 0.0) - waited_s for duration, cpu, waited_s in times]
 
 
-def _most(values: Sequence[float | None] | None) -> float:
+def _largest(values: Sequence[float | None] | None) -> float:
     return max((value for value in values or () if value is not None), default=0.0)

@@ -21,7 +21,7 @@ from roundtrip.sites import machine, programs
 from roundtrip.sites.programming_environments import active_lock
 from roundtrip.sites.site import Site
 
-_TOOLS = ("roundtrip", "reframe-hpc", "polars", "scipy")
+_RECORDED_TOOLS = ("roundtrip", "reframe-hpc", "polars", "scipy")
 
 
 def record_environment(site: Site, plan: Matrix, folder: Path) -> None:
@@ -35,9 +35,9 @@ def record_environment(site: Site, plan: Matrix, folder: Path) -> None:
     """
     folder.mkdir(exist_ok=True)
     environs = sorted({item.case.environ for item in plan.expected})
-    _write(folder / "host.json", json.dumps(machine.snapshot(), indent=1, sort_keys=True))
-    _write(folder / "toolchains.json", json.dumps(_toolchains(site, environs), indent=1))
-    versions = {name: metadata.version(name) for name in _TOOLS}
+    _write(folder / "host.json", json.dumps(machine.machine_record(), indent=1, sort_keys=True))
+    _write(folder / "toolchains.json", json.dumps(_toolchain_records(site, environs), indent=1))
+    versions = {name: metadata.version(name) for name in _RECORDED_TOOLS}
     _write(folder / "tools.json", json.dumps(versions, indent=1))
     _write(folder / "site-config.json", json.dumps(site.system, indent=1))
     if lock := active_lock():
@@ -61,7 +61,7 @@ def find_tuning(site: Site) -> dict[str, str]:
     return programs.tuning(variables | programs.set_variables(script))
 
 
-def _toolchains(site: Site, names: list[str]) -> dict[str, object]:
+def _toolchain_records(site: Site, names: list[str]) -> dict[str, object]:
     """Return ReFrame's configuration and the installer's record of each toolchain, by name."""
     toolchains: dict[str, object] = {}
     for name in names:
@@ -90,7 +90,7 @@ def record_pins(tree: RunTree) -> None:
         return
     pins = [
         {"what": kind, "file": str(file), "sha256": digest}
-        for kind, file in _pinned(tree)
+        for kind, file in _pinned_files(tree)
         if (digest := programs.digest(file))
     ]
     tree.write_state(pins=pins)
@@ -130,7 +130,7 @@ def require_unchanged(tree: RunTree, campaign: Path) -> None:
         raise UserError(f"{change}; start a new run", tree.path / "state.json")
 
 
-def _pinned(tree: RunTree) -> Iterator[tuple[str, Path]]:
+def _pinned_files(tree: RunTree) -> Iterator[tuple[str, Path]]:
     yield "campaign", tree.path / "campaign.toml"
     if lock := active_lock():
         yield "lock file", lock

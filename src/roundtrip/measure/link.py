@@ -18,8 +18,8 @@ FILE_NAME = "link.json"
 #: Mean lateness of frames at which a launch fails, µs.
 LATENESS_US = 500.0
 #: A program may see so many times the link's own delay, or so many ms if that is more.
-_SLOWER, _SLACK_MS = 10.0, 1.0
-_SETTINGS = {
+_MAX_SLOWDOWN, _SLACK_MS = 10.0, 1.0
+_SETTING_NAMES = {
     "rtt_ms": "RTT {:g} ms",
     "rate_bit_s": "{:g} bit/s",
     "loss": "loss {:g}",
@@ -87,15 +87,15 @@ def fault(record: dict[str, Any]) -> str:
     if after["started_ns"] != before["started_ns"]:
         return "the link was started anew under the launch"
     changes = after["changes"] - before["changes"]
-    differences = _differences(settings, before) or _differences(settings, after)
+    differences = _setting_differences(settings, before) or _setting_differences(settings, after)
     if changes or record["broken"] or differences:
         times = f" {changes} times" if changes > 1 else ""
         details = [f"lease broken by {request}" for request in record["broken"]]
-        details += differences or _cut(after)
+        details += differences or _outages(after)
         return f"link changed{times}" + (f": {', '.join(details)}" if details else "")
-    if cut := _cut(after):
+    if cut := _outages(after):
         return cut[0]
-    drops = _sum(after, "dropped") + (after.get("send_errors") or 0)
+    drops = _sum_counter(after, "dropped") + (after.get("send_errors") or 0)
     if drops and not settings["loss"] and not settings["rate_bit_s"]:
         return f"{drops} frames dropped by the link, which was to lose none"
     lateness = max((d.get("late_us_mean") or 0.0 for d in after["directions"]), default=0.0)
@@ -114,22 +114,22 @@ def slowest_ms(record: dict[str, Any]) -> float | None:
     if not excesses:
         return None
     half: float = record["asked"]["rtt_ms"] / 2
-    slack: float = max(_SLACK_MS, _SLOWER * max(excesses))
+    slack: float = max(_SLACK_MS, _MAX_SLOWDOWN * max(excesses))
     return half + slack
 
 
-def _differences(settings: dict[str, Any], status: dict[str, Any]) -> list[str]:
+def _setting_differences(settings: dict[str, Any], status: dict[str, Any]) -> list[str]:
     return [
         f"{form.format(settings[name])} asked, {form.format(status[name])} found"
-        for name, form in _SETTINGS.items()
+        for name, form in _SETTING_NAMES.items()
         if settings[name] != status[name]
     ]
 
 
-def _cut(after: dict[str, Any]) -> list[str]:
-    cut = _sum(after, "cut")
+def _outages(after: dict[str, Any]) -> list[str]:
+    cut = _sum_counter(after, "cut")
     return [f"{cut} frames cut" if cut > 1 else "1 frame cut"] if cut else []
 
 
-def _sum(link: dict[str, Any], counter: str) -> int:
+def _sum_counter(link: dict[str, Any], counter: str) -> int:
     return sum(direction.get(counter) or 0 for direction in link["directions"])

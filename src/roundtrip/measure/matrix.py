@@ -17,9 +17,9 @@ from roundtrip.sites.site import Case, Site, TestSelection
 #: ReFrame's description of a test.
 _Test = dict[str, Any]
 #: The part of a message of a check's type that names the legal values.
-_RIGHT = re.compile(r"right is .*")
+_RIGHT_VALUE = re.compile(r"right is .*")
 #: Reason of a case of declared values for which a check skips itself, so that ReFrame drops it.
-_NO_TEST = "the check has no test of these values"
+_NO_TEST_REASON = "the check has no test of these values"
 
 
 @dataclass(frozen=True)
@@ -85,11 +85,11 @@ def build_matrix(campaign: Campaign, site: Site) -> Matrix:
     check without a test of its declared values, for a case that is declared twice, and for a
     campaign without a case that can run on the site.
     """
-    files = _files(campaign, site)
-    selection = _selection(campaign)
+    files = _check_files(campaign, site)
+    selection = _test_selection(campaign)
     cases = {case.id: case for case in site.cases(files, selection)}
     tests = site.describe(files, selection)
-    if not all(_offered(plan, tests) for plan in campaign.checks):
+    if not all(_is_offered(plan, tests) for plan in campaign.checks):
         tests = site.describe(files)  # all tests, for the list of choices in the message
     if not tests:
         names = dict.fromkeys(name for plan in campaign.checks for name in plan.toolchains or ())
@@ -99,14 +99,14 @@ def build_matrix(campaign: Campaign, site: Site) -> Matrix:
     expected: dict[str, ExpectedCase] = {}
     skipped: dict[str, SkippedCase] = {}
     for plan in campaign.checks:
-        plan_tests = _tests(plan, tests, campaign)
-        for test, partition, environ in _combinations(plan, plan_tests, site, campaign):
+        plan_tests = _selected_tests(plan, tests, campaign)
+        for test, partition, environ in _test_places(plan, plan_tests, site, campaign):
             parameters = tuple(_parameters(test).items())
             case = Case(plan.name, parameters, test["hashcode"], site.name, partition, environ)
             if case.id in expected:
                 raise campaign.fault(f"case {case.id} is declared twice", plan)
             if case.id in cases:
-                nodes = _nodes(test)
+                nodes = _node_count(test)
                 if campaign.in_pairs and nodes not in (1, 2):
                     why = 'runs on other than one or two nodes: nodes = "all" is for these'
                     raise campaign.fault(f"check '{plan.name}' {why}", plan)
@@ -120,10 +120,10 @@ def build_matrix(campaign: Campaign, site: Site) -> Matrix:
                     nodes=nodes,
                 )
             else:
-                reason = _why_not(test, site, partition, environ)
+                reason = _skip_reason(test, site, partition, environ)
                 skipped[case.id] = SkippedCase(case.id, reason)
-        for case in _untested(plan, plan_tests, site):
-            skipped[case.id] = SkippedCase(case.id, _NO_TEST)
+        for case in _untested_cases(plan, plan_tests, site):
+            skipped[case.id] = SkippedCase(case.id, _NO_TEST_REASON)
     if not expected:
         reasons = {item.reason for item in skipped.values()} or {"it offers no toolchain"}
         why = f"nothing of this campaign can run on site '{site.name}'"
@@ -131,7 +131,7 @@ def build_matrix(campaign: Campaign, site: Site) -> Matrix:
     return Matrix(tuple(expected.values()), tuple(skipped.values()))
 
 
-def _files(campaign: Campaign, site: Site) -> list[str]:
+def _check_files(campaign: Campaign, site: Site) -> list[str]:
     """The check files of a campaign; ReFrame loads no other."""
     checks = site.checks
     for plan in campaign.checks:
@@ -141,14 +141,14 @@ def _files(campaign: Campaign, site: Site) -> list[str]:
     return sorted({str(checks[plan.name]) for plan in campaign.checks})
 
 
-def _selection(campaign: Campaign) -> TestSelection:
+def _test_selection(campaign: Campaign) -> TestSelection:
     products: dict[str, list[Mapping[str, Sequence[str]]]] = defaultdict(list)
     for plan in campaign.checks:
         products[plan.name].append(plan.parameters)
     return products
 
 
-def _offered(plan: CheckPlan, tests: list[_Test]) -> bool:
+def _is_offered(plan: CheckPlan, tests: list[_Test]) -> bool:
     """Whether every parameter value in `plan` is that of a test."""
     parameter_sets = [_parameters(test) for test in tests if test["@class"] == plan.name]
     return bool(parameter_sets) and all(
@@ -157,7 +157,7 @@ def _offered(plan: CheckPlan, tests: list[_Test]) -> bool:
     )
 
 
-def _tests(plan: CheckPlan, tests: list[_Test], campaign: Campaign) -> list[_Test]:
+def _selected_tests(plan: CheckPlan, tests: list[_Test], campaign: Campaign) -> list[_Test]:
     """The parametrized tests that `plan` selects; UserError if there is none."""
     check_tests = [test for test in tests if test["@class"] == plan.name]
     settable = check_tests[0].get("settable", check_tests[0])
@@ -186,7 +186,7 @@ def _tests(plan: CheckPlan, tests: list[_Test], campaign: Campaign) -> list[_Tes
     return plan_tests
 
 
-def _untested(plan: CheckPlan, plan_tests: list[_Test], site: Site) -> Iterator[Case]:
+def _untested_cases(plan: CheckPlan, plan_tests: list[_Test], site: Site) -> Iterator[Case]:
     """Yield a case, without hash, for each combination of declared values that has no test.
 
     Its parameters are the declared ones only.
@@ -196,11 +196,11 @@ def _untested(plan: CheckPlan, plan_tests: list[_Test], site: Site) -> Iterator[
     for values in product(*(plan.parameters[key] for key in keys)):
         if values not in tested:
             parameters = tuple(zip(keys, values, strict=True))
-            for partition, environ in _places(plan, site):
+            for partition, environ in _partitions_and_toolchains(plan, site):
                 yield Case(plan.name, parameters, "", site.name, partition, environ)
 
 
-def _places(plan: CheckPlan, site: Site) -> Iterator[tuple[str, str]]:
+def _partitions_and_toolchains(plan: CheckPlan, site: Site) -> Iterator[tuple[str, str]]:
     return product(plan.partitions or site.partitions, plan.toolchains or site.toolchains)
 
 
@@ -213,13 +213,13 @@ def _require_values(campaign: Campaign, site: Site, tests: list[_Test]) -> None:
     counts: Counter[str] = Counter()
     batches: dict[int, list[CheckPlan]] = defaultdict(list)  # each has a check once
     for plan in campaign.checks:
-        # `_tests` reports a missing variable.
+        # `_selected_tests` reports a missing variable.
         if plan.variables and plan.variables.keys() <= test_by_check.get(plan.name, {}).keys():
             batches[counts[plan.name]].append(plan)
             counts[plan.name] += 1
     for batch in batches.values():
         try:
-            _set(batch, site, test_by_check)
+            _set_variables(batch, site, test_by_check)
         except UserError:
             for plan in batch:
                 _require_each_value(plan, campaign, site, test_by_check)
@@ -231,15 +231,17 @@ def _require_each_value(
 ) -> None:
     for variable, value in plan.variables.items():
         try:
-            _set([replace(plan, variables={variable: value})], site, test_by_check)
+            _set_variables([replace(plan, variables={variable: value})], site, test_by_check)
         except UserError as error:
-            match = _RIGHT.search(error.message)
+            match = _RIGHT_VALUE.search(error.message)
             reason = match[0] if match else error.message
             fault = f"check '{plan.name}': {variable} = {value[:60]!r}: {reason}"
             raise campaign.fault(fault, plan) from None
 
 
-def _set(batch: Sequence[CheckPlan], site: Site, test_by_check: Mapping[str, _Test]) -> None:
+def _set_variables(
+    batch: Sequence[CheckPlan], site: Site, test_by_check: Mapping[str, _Test]
+) -> None:
     """Let ReFrame set the variables of `batch`, in one test a check; UserError if it refuses."""
     tests = [test_by_check[plan.name] for plan in batch]
     files = sorted({str(test["@file"]) for test in tests})
@@ -251,7 +253,7 @@ def _set(batch: Sequence[CheckPlan], site: Site, test_by_check: Mapping[str, _Te
     site.describe(files, selection, values)
 
 
-def _combinations(
+def _test_places(
     plan: CheckPlan, tests: list[_Test], site: Site, campaign: Campaign
 ) -> Iterator[tuple[_Test, str, str]]:
     for kind, names, entries in (
@@ -263,7 +265,7 @@ def _combinations(
                 why = f"unknown {kind} '{name}'; site '{site.name}' has"
                 raise campaign.fault(f"{why}: {', '.join(sorted(entries))}", plan)
     for test in tests:
-        for partition, environ in _places(plan, site):
+        for partition, environ in _partitions_and_toolchains(plan, site):
             yield test, partition, environ
 
 
@@ -273,7 +275,7 @@ def _parameters(test: _Test) -> dict[str, str]:
     return dict(sorted((key, value) for key, _, value in items))
 
 
-def _nodes(test: _Test) -> int:
+def _node_count(test: _Test) -> int:
     """Return the number of nodes of a launch; 0 if the partition or the check decides it."""
     tasks, per_node = test.get("num_tasks"), test.get("num_tasks_per_node")
     if not isinstance(tasks, int) or not per_node or "wan" in test.get("needs", []):
@@ -281,7 +283,7 @@ def _nodes(test: _Test) -> int:
     return tasks // int(per_node)
 
 
-def _why_not(test: _Test, site: Site, partition: str, environ: str) -> str:
+def _skip_reason(test: _Test, site: Site, partition: str, environ: str) -> str:
     config = site.partitions[partition]
     if environ not in config["environs"]:
         return f"toolchain '{environ}' is not installed on partition '{partition}'"

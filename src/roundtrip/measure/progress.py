@@ -15,7 +15,7 @@ from rich.text import Text
 _REFRESHES_PER_SECOND = 1.0
 _LINE_EVERY_S = 60.0
 #: Remaining time, s, from which the clock time of the end is shown.
-_CLOCK_FROM_S = 100.0
+_MIN_CLOCK_S = 100.0
 
 
 class TerminalProgress:
@@ -57,7 +57,7 @@ class TerminalProgress:
     def begin_builds(self, builds: int, now: Callable[[], str]) -> None:
         """Begin `builds` builds; `now()` returns the current one, its progress, and time left."""
         self._say(f"{self._title}: building what it launches")
-        self._begin(f"{self._title}: building", builds, now)
+        self._begin_stage(f"{self._title}: building", builds, now)
 
     def end_builds(self, seconds: float) -> None:
         """Show the duration of all builds, failed ones included."""
@@ -72,7 +72,7 @@ class TerminalProgress:
         """
         cases_text = f"{cases} case{'s' if cases != 1 else ''}"
         self._say(f"{self._title}: {cases_text}, {launches} launches, at most {duration(limit_s)}")
-        self._begin(self._title, launches, str)
+        self._begin_stage(self._title, launches, str)
         self._limit_s, self._note = limit_s, note
 
     def set_remaining(self, launches: int) -> None:
@@ -93,7 +93,7 @@ class TerminalProgress:
         if counts:
             self._bar.advance(self._task)
         if verdict != "OK":
-            self._say(f"{self._count()} {verdict}: {name}", style="red")
+            self._say(f"{self._count_text()} {verdict}: {name}", style="red")
 
     def __rich__(self) -> Text:
         return Text(self.status())
@@ -102,10 +102,10 @@ class TerminalProgress:
         """Return the current test, and the remaining time if it is known."""
         parts = [self._now(), self._note()]
         if self._limit_s is not None:
-            parts = [self._left(self._limit_s), *parts]
+            parts = [self._remaining_text(self._limit_s), *parts]
         return ", ".join(part for part in parts if part)
 
-    def _left(self, limit_s: float) -> str:
+    def _remaining_text(self, limit_s: float) -> str:
         task, elapsed_s = self._bar.tasks[0], time.monotonic() - self._start
         limit = f"limit in {duration(limit_s - elapsed_s)}"
         if not task.completed or task.total is None:
@@ -113,20 +113,22 @@ class TerminalProgress:
         step_s = elapsed_s / task.completed
         left_s = step_s * (task.total - task.completed)
         end = datetime.fromtimestamp(time.time() + left_s).strftime("%H:%M")
-        suffix = f", until {end}" if left_s >= _CLOCK_FROM_S else ""
+        suffix = f", until {end}" if left_s >= _MIN_CLOCK_S else ""
         return f"about {duration(left_s)} left{suffix} ({limit})"
 
-    def _begin(self, title: str, total: int, status: Callable[[], str]) -> None:
+    def _begin_stage(self, title: str, total: int, status: Callable[[], str]) -> None:
         self._now, self._start, self._limit_s = status, time.monotonic(), None
         self._bar.reset(self._task, total=total, visible=True, description=title)
 
-    def _count(self) -> str:
+    def _count_text(self) -> str:
         task = self._bar.tasks[0]
         return f"{task.completed:.0f}/{task.total or 0:.0f}"
 
     def _print_lines(self) -> None:
         while not self._over.wait(_LINE_EVERY_S):
-            self._say(f"{self._bar.tasks[0].description}: {self._count()} {self.status()}".rstrip())
+            self._say(
+                f"{self._bar.tasks[0].description}: {self._count_text()} {self.status()}".rstrip()
+            )
 
     def _say(self, text: str, style: str = "") -> None:
         self._console.print(text, style=style, highlight=False, markup=False, soft_wrap=True)

@@ -50,19 +50,20 @@ _ANSWER_TIMEOUT_S = 180.0
 _STALL_S, _STALL_SHARE = 2.0, 0.9
 #: Timeout of the end of the process after its last job, seconds.
 _EXIT_TIMEOUT_S = 1.0
-_TABLES, _OBJECTS = "roundtrip.measure.reader:tables", "roundtrip.measure.reader:objects"
+_TABLES_TASK = "roundtrip.measure.reader:decode_tables"
+_OBJECTS_TASK = "roundtrip.measure.reader:decode_objects"
 #: The JSON files of a run tree, and the total size up to which any take little memory and time.
-_JSON_FILES = (
+_JSON_GLOBS = (
     "*",
     "env/*",
     "rounds/*/*",
     *(f"rounds/*/{p}/*/*/*/*/*" for p in ("output", "stage")),
 )
-_LITTLE_JSON = 1 << 22
-_PROGRAM = "from roundtrip.measure import reader; reader.serve()"
+_MAX_UNLIMITED_JSON = 1 << 22
+_READER_PROGRAM = "from roundtrip.measure import reader; reader.serve_reader()"
 _PR_SET_PDEATHSIG = 1
-_GOOD, _BAD, _END = b"+", b"-", b"."
-_LENGTH = 8
+_ANSWER_MARK, _ERROR_MARK, _END_MARK = b"+", b"-", b"."
+_LENGTH_BYTES = 8
 
 
 @dataclass(frozen=True)
@@ -76,18 +77,18 @@ class Limits:
     @staticmethod
     def for_size(size: int, memory_per_byte: int = MEMORY_PER_BYTE) -> Limits:
         """Return the limits for files of `size` bytes in total; UserError for an invalid factor."""
-        factor = _factor()
+        factor = _limit_factor()
         memory = int(factor * min(MEMORY + memory_per_byte * size, MOST_MEMORY))
         seconds, rows = SECONDS + SECONDS_PER_BYTE * size, ROWS + ROWS_PER_BYTE * size
-        return Limits(min(memory, _user_limit()), int(factor * seconds) + 1, int(factor * rows))
+        return Limits(min(memory, _data_limit()), int(factor * seconds) + 1, int(factor * rows))
 
     def require_rows(self, rows: int) -> None:
         """UserError for more rows than the limit."""
         if rows > self.rows:
-            raise UserError(f"{rows} rows; right are at most {self.rows}; {_raise()}")
+            raise UserError(f"{rows} rows; right are at most {self.rows}; {_factor_advice()}")
 
 
-def _factor() -> float:
+def _limit_factor() -> float:
     text, factor = os.environ.get(FACTOR, "1"), 0.0
     with contextlib.suppress(ValueError):
         factor = float(text)
@@ -112,11 +113,11 @@ def require_tables(files: Sequence[Path]) -> None:
 
 def require_objects(tree: Path) -> None:
     """As `require_tables`, for all JSON files of a run tree."""
-    found = [file for name in _JSON_FILES for file in sorted(tree.glob(f"{name}.json"))]
+    found = [file for name in _JSON_GLOBS for file in sorted(tree.glob(f"{name}.json"))]
     found = [file for file in found if not file.is_symlink()]  # its reader reports it
-    if sum(map(_size, found)) > _LITTLE_JSON:
+    if sum(map(_size, found)) > _MAX_UNLIMITED_JSON:
         with Reader() as reader:
-            for _ in reader.run(_OBJECTS, found, str(tree)):
+            for _ in reader.run(_OBJECTS_TASK, found, str(tree)):
                 pass
 
 
@@ -135,11 +136,11 @@ class Reader:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._end()
+        self._end_process()
 
     def require(self, files: Sequence[Path]) -> None:
         """UserError unless these tables can be decoded together within the limits."""
-        for _ in self.run(_TABLES, files) if files else ():
+        for _ in self.run(_TABLES_TASK, files) if files else ():
             pass
 
     def run(
@@ -150,33 +151,33 @@ class Reader:
         `task` gets the limits, the files, `content` and `arguments`.  UserError, with the file
         whose answer is missing, if `task` raises it, reaches a limit, or the process dies.
         """
-        per_byte = JSON_PER_BYTE if task == _OBJECTS else MEMORY_PER_BYTE
+        per_byte = JSON_PER_BYTE if task == _OBJECTS_TASK else MEMORY_PER_BYTE
         limits = Limits.for_size(len(content) or sum(map(_size, files)), per_byte)
-        stream = self._begin()
+        stream = self._start_process()
         job = [task, [limits.memory, limits.seconds, limits.rows], list(map(str, files)), arguments]
         number = 0
         try:
             for part in (json.dumps(job).encode("utf-8", "surrogateescape"), content):
-                stream.write(len(part).to_bytes(_LENGTH, "big") + part)
+                stream.write(len(part).to_bytes(_LENGTH_BYTES, "big") + part)
             stream.flush()
             self._memory = limits.memory
-            while (kind := self._receive(1)) != _END:
-                answer = self._receive(int.from_bytes(self._receive(_LENGTH), "big"))
-                if kind == _BAD:
-                    self._end()  # its remaining memory may be too small
+            while (kind := self._receive(1)) != _END_MARK:
+                answer = self._receive(int.from_bytes(self._receive(_LENGTH_BYTES), "big"))
+                if kind == _ERROR_MARK:
+                    self._end_process()  # its remaining memory may be too small
                     raise UserError(answer.decode("utf-8", "replace"), files[number])
                 yield answer
                 number += 1
-            self._receive(_LENGTH)
+            self._receive(_LENGTH_BYTES)
         except (BrokenPipeError, EOFError, MemoryError, TimeoutError) as error:
-            raise UserError(self._why(error, limits), files[number]) from None
+            raise UserError(self._failure_reason(error, limits), files[number]) from None
 
-    def _begin(self) -> IO[bytes]:
+    def _start_process(self) -> IO[bytes]:
         if self._process is None:
             self._errors = tempfile.TemporaryFile()  # noqa: SIM115  `_end` closes it
             # -P: no modules from the user's current folder.
             self._process = subprocess.Popen(
-                [sys.executable, "-P", "-c", _PROGRAM],
+                [sys.executable, "-P", "-c", _READER_PROGRAM],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=self._errors,
@@ -193,7 +194,7 @@ class Reader:
         while count:
             if not select.select([stream], [], [], _STALL_S / 4)[0]:
                 now, before = time.monotonic(), used
-                used, data = _usage(self._process.pid)
+                used, data = _process_usage(self._process.pid)
                 if used != before or data < _STALL_SHARE * self._memory:
                     stall = now
                 if now - stall > _STALL_S:
@@ -208,21 +209,22 @@ class Reader:
             count -= len(part)
         return b"".join(parts)
 
-    def _why(self, error: Exception, limits: Limits) -> str:
+    def _failure_reason(self, error: Exception, limits: Limits) -> str:
         """End the process, and return why it did not answer."""
-        status, words = self._end()
+        status, words = self._end_process()
         if isinstance(error, TimeoutError):
             return f"reading it takes more than {_ANSWER_TIMEOUT_S:g} s: is its file system away?"
         if isinstance(error, MemoryError) or b"MemoryError" in words:
-            return _too_much_memory(limits)
+            return _memory_message(limits)
         if status == -signal.SIGXCPU:
-            return f"reading it takes more than {limits.seconds} s of processor time; {_raise()}"
+            why = f"reading it takes more than {limits.seconds} s of processor time"
+            return f"{why}; {_factor_advice()}"
         if b"memory allocation of" in words or status == -signal.SIGKILL:
-            return _too_much_memory(limits)
+            return _memory_message(limits)
         how = f"died of signal {-status}" if status < 0 else f"ended with status {status}"
         return f"its decoder {how}"
 
-    def _end(self) -> tuple[int, bytes]:
+    def _end_process(self) -> tuple[int, bytes]:
         """End the process, if it runs; return its status and standard error."""
         process, errors = self._process, self._errors
         self._process = self._errors = None
@@ -243,7 +245,7 @@ class Reader:
         return status, words
 
 
-def _usage(process: int) -> tuple[int, int]:
+def _process_usage(process: int) -> tuple[int, int]:
     """Processor time, clock ticks, and data segment, bytes, of a process; 0 if it has ended."""
     try:
         ticks = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[11:13]
@@ -257,15 +259,15 @@ def pack(head: Mapping[str, Any], frame: pl.DataFrame) -> bytes:
     """Encode an answer: a JSON object and a table."""
     text, buffer = json.dumps(head).encode(), io.BytesIO()
     frame.write_ipc(buffer)
-    return len(text).to_bytes(_LENGTH, "big") + text + buffer.getvalue()
+    return len(text).to_bytes(_LENGTH_BYTES, "big") + text + buffer.getvalue()
 
 
 def unpack(answer: bytes) -> tuple[dict[str, Any], pl.DataFrame]:
     """Decode what `pack` encoded: the JSON object, and the table with its own columns."""
     import polars as pl  # slow, and unnecessary for commands that read no table
 
-    start = _LENGTH + int.from_bytes(answer[:_LENGTH], "big")
-    return json.loads(answer[_LENGTH:start]), pl.read_ipc(io.BytesIO(answer[start:]))
+    start = _LENGTH_BYTES + int.from_bytes(answer[:_LENGTH_BYTES], "big")
+    return json.loads(answer[_LENGTH_BYTES:start]), pl.read_ipc(io.BytesIO(answer[start:]))
 
 
 def _size(file: Path) -> int:
@@ -277,18 +279,18 @@ def _size(file: Path) -> int:
     return min(status.st_size, 512 * status.st_blocks)
 
 
-def _user_limit() -> int:
+def _data_limit() -> int:
     """The user's limit of a process's data, bytes; no process can raise it."""
     hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
     return sys.maxsize if hard == resource.RLIM_INFINITY else hard
 
 
-def _too_much_memory(limits: Limits) -> str:
-    advice = "`ulimit -d` allows no more" if limits.memory == _user_limit() else _raise()
+def _memory_message(limits: Limits) -> str:
+    advice = "`ulimit -d` allows no more" if limits.memory == _data_limit() else _factor_advice()
     return f"reading it takes more than {limits.memory >> 20} MiB of memory; {advice}"
 
 
-def _raise() -> str:
+def _factor_advice() -> str:
     return f"if it is a good file, set {FACTOR}=2 or more"
 
 
@@ -297,7 +299,7 @@ def die_with_parent(signal_number: int) -> None:
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal_number)
 
 
-def serve() -> None:
+def serve_reader() -> None:
     """Answer the jobs on standard input until it ends; the program that `Reader` starts."""
     import polars as pl
 
@@ -305,46 +307,46 @@ def serve() -> None:
     output = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # a library may print to standard output
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    while head := sys.stdin.buffer.read(_LENGTH):
-        task, numbers, files, arguments = json.loads(_receive(head))
-        content = _receive(sys.stdin.buffer.read(_LENGTH))
+    while head := sys.stdin.buffer.read(_LENGTH_BYTES):
+        task, numbers, files, arguments = json.loads(_receive_bytes(head))
+        content = _receive_bytes(sys.stdin.buffer.read(_LENGTH_BYTES))
         limits = Limits(*numbers)
-        _confine(limits)
+        _set_limits(limits)
         module, _, name = task.partition(":")
         answers = getattr(importlib.import_module(module), name)(limits, files, content, *arguments)
         try:
             for answer in answers:
-                _send(output, _GOOD, answer)
+                _send_answer(output, _ANSWER_MARK, answer)
         except MemoryError:
-            _send(output, _BAD, _too_much_memory(limits).encode())
+            _send_answer(output, _ERROR_MARK, _memory_message(limits).encode())
         except UserError as error:
-            _send(output, _BAD, error.message.encode("utf-8", "replace"))
+            _send_answer(output, _ERROR_MARK, error.message.encode("utf-8", "replace"))
         except (OSError, pl.exceptions.PanicException):
             # Where an allocation fails, too.
-            is_full = 2 * _peak() > limits.memory
-            words = _too_much_memory(limits) if is_full else "its decoder failed"
-            _send(output, _BAD, words.encode())
+            is_full = 2 * _peak_memory() > limits.memory
+            words = _memory_message(limits) if is_full else "its decoder failed"
+            _send_answer(output, _ERROR_MARK, words.encode())
         else:
-            _send(output, _END, b"")
+            _send_answer(output, _END_MARK, b"")
         del answers
 
 
-def _peak() -> int:
+def _peak_memory() -> int:
     """The peak of this process's resident memory, bytes; `ru_maxrss` has its parent's, too."""
     lines = Path("/proc/self/status").read_text().splitlines()
     return next((1024 * int(line.split()[1]) for line in lines if line.startswith("VmHWM:")), 0)
 
 
-def _receive(head: bytes) -> bytes:
+def _receive_bytes(head: bytes) -> bytes:
     return sys.stdin.buffer.read(int.from_bytes(head, "big"))
 
 
-def _send(output: IO[bytes], kind: bytes, content: bytes) -> None:
-    output.write(kind + len(content).to_bytes(_LENGTH, "big") + content)
+def _send_answer(output: IO[bytes], kind: bytes, content: bytes) -> None:
+    output.write(kind + len(content).to_bytes(_LENGTH_BYTES, "big") + content)
     output.flush()
 
 
-def _confine(limits: Limits) -> None:
+def _set_limits(limits: Limits) -> None:
     """Set the limits of this process, at most to the user's hard limits."""
     resource.setrlimit(
         resource.RLIMIT_DATA, (limits.memory, resource.getrlimit(resource.RLIMIT_DATA)[1])
@@ -356,7 +358,7 @@ def _confine(limits: Limits) -> None:
     resource.setrlimit(resource.RLIMIT_CPU, (soft, hard))
 
 
-def tables(limits: Limits, files: Sequence[str], content: bytes) -> Iterator[bytes]:
+def decode_tables(limits: Limits, files: Sequence[str], content: bytes) -> Iterator[bytes]:
     """Decode tables, and keep all in memory until the last, as their reader does."""
     import polars as pl
 
@@ -364,7 +366,7 @@ def tables(limits: Limits, files: Sequence[str], content: bytes) -> Iterator[byt
     rows = 0
     for file in files:
         try:
-            for source in _sources(file, limits):
+            for source in _parquet_sources(file, limits):
                 rows += pl.scan_parquet(source).select(pl.len()).collect().item()
                 limits.require_rows(rows)
                 frames.append(pl.read_parquet(source))
@@ -373,7 +375,9 @@ def tables(limits: Limits, files: Sequence[str], content: bytes) -> Iterator[byt
         yield b""
 
 
-def objects(limits: Limits, names: Sequence[str], content: bytes, root: str) -> Iterator[bytes]:
+def decode_objects(
+    limits: Limits, names: Sequence[str], content: bytes, root: str
+) -> Iterator[bytes]:
     """Parse JSON files in the tree `root`, and keep all in memory, as their readers do."""
     gc.disable()  # there are no cycles in JSON, and searching for them takes most of the time
     values = []
@@ -384,7 +388,7 @@ def objects(limits: Limits, names: Sequence[str], content: bytes, root: str) -> 
         yield b""
 
 
-def _sources(file: str, limits: Limits) -> Iterable[Any]:
+def _parquet_sources(file: str, limits: Limits) -> Iterable[Any]:
     """The tables of a file: itself, or the members of a zip."""
     if not file.endswith(".zip"):
         return [file]

@@ -20,10 +20,10 @@ from roundtrip.measure.run_record import Run, Texts
 from roundtrip.model import Amount, Fault, Host, Label, Name, Record, Sha256, SmallCount, Text, Time
 
 #: The parameter of a check with the number of its pair of nodes.
-PAIR = "pair"
+PAIR_PARAMETER = "pair"
 
 
-def _plain(value: Any) -> Any:
+def _require_plain_value(value: Any) -> Any:
     """Require a value that a person can write; ReFrame also has parameters that are tuples."""
     for item in value if isinstance(value, list) else [value]:
         if not isinstance(item, str | int | float | None) or len(str(item)) > 1000:
@@ -32,11 +32,11 @@ def _plain(value: Any) -> Any:
     return value
 
 
-_Plain = Annotated[Any, AfterValidator(_plain)]
+_PlainValue = Annotated[Any, AfterValidator(_require_plain_value)]
 
 
 class _Emulated(Record):
-    __pydantic_extra__: dict[str, _Plain]
+    __pydantic_extra__: dict[str, _PlainValue]
 
     wan_rtt_ms: Amount = 0.0
     hub_mbit_s: Amount = 0.0
@@ -53,14 +53,14 @@ class _Program(Record):
     sha256: Sha256 | None
 
 
-class Case(Record):
+class CaseRecord(Record):
     """case.json, which a check writes."""
 
     schema_: Literal[1] = Field(alias="schema")
     study: Label
     check: Label
     display_name: Text
-    parameters: dict[str, _Plain]
+    parameters: dict[str, _PlainValue]
     system: Label
     partition: Label
     environ: Label
@@ -100,7 +100,7 @@ class _Git(Record):
 
 
 class State(Record):
-    """state.json: what a run expects, and where it stands."""
+    """state.json: the launches that a run must produce, and its progress."""
 
     schema_: Literal[1] = Field(alias="schema")
     campaign: Name
@@ -114,7 +114,11 @@ class State(Record):
     pins: list[_Pin] = Field(default_factory=list)
 
 
-_MODELS: dict[str, type[Record]] = {"run.json": Run, "case.json": Case, "state.json": State}
+_MODEL_BY_FILE: dict[str, type[Record]] = {
+    "run.json": Run,
+    "case.json": CaseRecord,
+    "state.json": State,
+}
 
 
 def read_record(
@@ -126,13 +130,15 @@ def read_record(
     with file and line if the file does not fit its model.
     """
     text = files.read_text_in_tree(file, root)
-    return validate(files.parse_json(text, file), kind or _MODELS[file.name], file, text)
+    return validate(files.parse_json(text, file), kind or _MODEL_BY_FILE[file.name], file, text)
 
 
 def validate(data: Any, kind: type[Record], file: Path, text: str = "") -> dict[str, Any]:
     """Return `data` of `file`; UserError, with the line in `text`, if it is no `kind`."""
     if fault := model.fault(kind, data):
-        raise UserError(f"{fault.where or 'the file'}: {fault.why}", file, _line(text, fault))
+        raise UserError(
+            f"{fault.where or 'the file'}: {fault.why}", file, _line_of_fault(text, fault)
+        )
     result: dict[str, Any] = data
     return result
 
@@ -145,14 +151,15 @@ def case_id(case: dict[str, Any]) -> str:
 def named_case_id(display_name: str, system: str, partition: str, environ: str) -> str:
     """As `case_id`, from ReFrame's display name ``<check> %<k>=<v> %<k>=<v>``.
 
-    The id omits the parameter `PAIR`, because all pairs of nodes are launches of one case.
+    The id omits the parameter `PAIR_PARAMETER`, because all pairs of nodes are launches of one
+    case.
     """
     check, *values = display_name.split(" %")
-    parameters = [item for item in values if not item.startswith(f"{PAIR}=")]
+    parameters = [item for item in values if not item.startswith(f"{PAIR_PARAMETER}=")]
     return f"{check}/{','.join(sorted(parameters))}@{system}:{partition}+{environ}"
 
 
-def _line(text: str, fault: Fault) -> int | None:
+def _line_of_fault(text: str, fault: Fault) -> int | None:
     """The first line with the innermost key of the fault; None if no line has it."""
     keys = [part for part in fault.path if isinstance(part, str)]
     if not keys:
@@ -167,7 +174,7 @@ CONFIRMATION = "confirmation"
 #: The file in ``env/`` with the planned number of these launches, or why there are none.
 CONFIRMATION_FILE = "confirmation.json"
 _ROUND_FILE = "round.json"
-_MOST_ROUNDS = 2**31
+_MAX_ROUNDS = 2**31
 
 
 def write_round(session: Path, number: int) -> None:
@@ -178,9 +185,7 @@ def write_round(session: Path, number: int) -> None:
 def read_round(session: Path, root: Path | None = None) -> int | None:
     """The round of a session in the run tree `root`; None if there is no valid number."""
     number = files.read_object_in_tree(session / _ROUND_FILE, root).get("round")
-    is_valid = (
-        isinstance(number, int) and not isinstance(number, bool) and 0 < number < _MOST_ROUNDS
-    )
+    is_valid = isinstance(number, int) and not isinstance(number, bool) and 0 < number < _MAX_ROUNDS
     return number if is_valid else None
 
 

@@ -32,21 +32,21 @@ KEYGEN = "ssh-keygen"
 #: Signatures are valid for this purpose only.
 NAMESPACE = "roundtrip-night"
 ALLOWED_SIGNERS = "allowed_signers"
-_LARGEST = 1 << 16  # bytes of a signature
-_TIMEOUT = 60  # s
-_HOW = "install openssh-client"
+_MAX_SIGNATURE_BYTES = 1 << 16  # bytes of a signature
+_TIMEOUT_S = 60  # s
+_INSTALL_ADVICE = "install openssh-client"
 
 
-State = Literal["signed", "foreign", "unchecked", "unsigned"]
+SignatureState = Literal["signed", "foreign", "unchecked", "unsigned"]
 #: In decreasing order of trust.
-STATES: tuple[State, ...] = get_args(State)
+STATES: tuple[SignatureState, ...] = get_args(SignatureState)
 
 
 @dataclass(frozen=True)
 class Signature:
     """The signer of a night: `key` is fingerprint and comment, "" if the night is unsigned."""
 
-    state: State
+    state: SignatureState
     key: str = ""
 
     @property
@@ -76,12 +76,12 @@ def sign(bundle: Path, bundle_manifest: Manifest, tell: Callable[[str], None]) -
             raise UserError("no private key of ssh-keygen without a passphrase, mode 0400", key)
         signed_manifest = manifest.write(bundle, bundle_manifest.data, public_key)
         content = (bundle / manifest.FILE_NAME).read_bytes()
-        process = _keygen(["-Y", "sign", "-f", str(key), "-n", NAMESPACE], content)
+        process = _run_keygen(["-Y", "sign", "-f", str(key), "-n", NAMESPACE], content)
         if process.returncode:
             lines = process.stderr.decode(errors="replace").strip().splitlines()
             raise UserError(f"{KEYGEN}: {lines[-1][:200] if lines else 'no reason given'}", key)
     except UserError as error:
-        why = f"there is no {KEYGEN}: {_HOW}" if _is_missing() else str(error)
+        why = f"there is no {KEYGEN}: {_INSTALL_ADVICE}" if _is_keygen_missing() else str(error)
         tell(f"this night is not signed: {why}")
         return manifest.write(bundle, bundle_manifest.data)
     (bundle / manifest.SIGNATURE).write_bytes(process.stdout)
@@ -94,16 +94,16 @@ def check_signature(bundle: Path, bundle_manifest: Manifest) -> Signature:
     if signer is None:
         return UNSIGNED
     key, site = fingerprint(signer), str(bundle_manifest.data["site"])
-    signature = files.read_in_tree(bundle / manifest.SIGNATURE, bundle, _LARGEST)
+    signature = files.read_in_tree(bundle / manifest.SIGNATURE, bundle, _MAX_SIGNATURE_BYTES)
     content = (bundle / manifest.FILE_NAME).read_bytes()
-    if _is_missing():
+    if _is_keygen_missing():
         return Signature("unchecked", key)
-    signer_line = f'{_principal(site)} namespaces="{NAMESPACE}" {signer}\n'.encode()
+    signer_line = f'{_site_principal(site)} namespaces="{NAMESPACE}" {signer}\n'.encode()
     if not _is_verified(content, signature, signer_line, site):
         why = f"it was changed since it was signed, or it is not signed by {key}"
         raise UserError(why, bundle / manifest.FILE_NAME)
     allowed_signers = _allowed_signers(site)
-    is_listed = _blob(signer) == _own_blob(site) or (
+    is_listed = _key_blob(signer) == _own_key_blob(site) or (
         allowed_signers and _is_verified(content, signature, allowed_signers, site)
     )
     return Signature("signed" if is_listed else "foreign", key)
@@ -112,7 +112,9 @@ def check_signature(bundle: Path, bundle_manifest: Manifest) -> Signature:
 def is_own(bundle_manifest: Manifest) -> bool:
     """Whether a manifest names our own key; False if our key cannot be read."""
     signer = bundle_manifest.data.get("signer")
-    return bool(signer) and _blob(str(signer)) == _own_blob(str(bundle_manifest.data["site"]))
+    return bool(signer) and _key_blob(str(signer)) == _own_key_blob(
+        str(bundle_manifest.data["site"])
+    )
 
 
 def fingerprint(signer: str) -> str:
@@ -144,10 +146,10 @@ def cache_key(site: str) -> bytes:
     It changes with the signing key, with the signers that the site allows, and when
     ``ssh-keygen`` appears or disappears.
     """
-    return f"{_own_blob(site)} {_is_missing()} ".encode() + _allowed_signers(site)
+    return f"{_own_key_blob(site)} {_is_keygen_missing()} ".encode() + _allowed_signers(site)
 
 
-def signing_key(site: str) -> Path:
+def signing_key_file(site: str) -> Path:
     """Return the file of the private key that signs the nights of `site`; it may not exist.
 
     ``ROUNDTRIP_SIGNING_KEY`` names it, else it is the user's own ``sites/<site>.signing``.
@@ -163,7 +165,7 @@ def make_signing_key(site: str) -> Path:
     The public key is beside it.  UserError if the key cannot be created, or
     ``ROUNDTRIP_SIGNING_KEY`` names no file.
     """
-    file = signing_key(site)
+    file = signing_key_file(site)
     if file.is_file():
         return file
     if os.environ.get(KEY_VARIABLE):
@@ -174,7 +176,7 @@ def make_signing_key(site: str) -> Path:
         try:
             key = folder / "key"
             options = ["-q", "-t", "ed25519", "-N", "", "-C", f"roundtrip {site}"]
-            process = _keygen([*options, "-f", str(key)], b"")
+            process = _run_keygen([*options, "-f", str(key)], b"")
             if process.returncode:
                 why = process.stderr.decode(errors="replace").strip()[:200]
                 raise UserError(f"{KEYGEN} makes no key: {why}", file)
@@ -199,7 +201,7 @@ def _public_key(key: Path) -> str:
 @functools.cache
 def _derive_public_key(key: Path, _modified: int, _mode: int) -> str:
     try:
-        process = _keygen(["-y", "-P", "", "-f", str(key)], b"")
+        process = _run_keygen(["-y", "-P", "", "-f", str(key)], b"")
     except UserError:
         return ""
     words = process.stdout.decode(errors="replace").split()
@@ -209,12 +211,12 @@ def _derive_public_key(key: Path, _modified: int, _mode: int) -> str:
     return " ".join([*words[:2], comment]).strip()
 
 
-def _blob(public_key: str) -> str:
+def _key_blob(public_key: str) -> str:
     return " ".join(public_key.split(" ")[:2])
 
 
-def _own_blob(site: str) -> str:
-    return _blob(_public_key(signing_key(site)))
+def _own_key_blob(site: str) -> str:
+    return _key_blob(_public_key(signing_key_file(site)))
 
 
 def _allowed_signers(site: str) -> bytes:
@@ -230,27 +232,27 @@ def _is_verified(content: bytes, signature: bytes, allowed_signers: bytes, site:
         signers, file = Path(folder, ALLOWED_SIGNERS), Path(folder, manifest.SIGNATURE)
         signers.write_bytes(allowed_signers)
         file.write_bytes(signature)
-        options = ["-f", str(signers), "-I", _principal(site), "-n", NAMESPACE]
-        return _keygen(["-Y", "verify", *options, "-s", str(file)], content).returncode == 0
+        options = ["-f", str(signers), "-I", _site_principal(site), "-n", NAMESPACE]
+        return _run_keygen(["-Y", "verify", *options, "-s", str(file)], content).returncode == 0
 
 
-def _principal(site: str) -> str:
+def _site_principal(site: str) -> str:
     return site.replace(" ", "_")
 
 
-def _keygen(arguments: Sequence[str], content: bytes) -> subprocess.CompletedProcess[bytes]:
+def _run_keygen(arguments: Sequence[str], content: bytes) -> subprocess.CompletedProcess[bytes]:
     """Run ssh-keygen in a session of its own, so that it cannot ask for a passphrase."""
     try:
         return subprocess.run(
             [KEYGEN, *arguments],
             input=content,
             capture_output=True,
-            timeout=_TIMEOUT,
+            timeout=_TIMEOUT_S,
             start_new_session=True,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise UserError(f"{KEYGEN}: {error}") from None
 
 
-def _is_missing() -> bool:
+def _is_keygen_missing() -> bool:
     return shutil.which(KEYGEN) is None

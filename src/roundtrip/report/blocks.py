@@ -15,7 +15,7 @@ from roundtrip.report.plot import Heat, Plot
 from roundtrip.report.units import Level, Quantity, count
 
 Tone = Literal["plain", "good", "bad", "warn", "muted"]
-Align = Literal["left", "right"]
+ColumnAlign = Literal["left", "right"]
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ class Cell:
 
     @property
     def tail(self) -> str:
-        """What follows the digits of a cell that is one quantity: its interval and its unit."""
+        """The interval and the unit of a cell that is one quantity; "" for any other cell."""
         return self.content.tail if isinstance(self.content, Quantity) else ""
 
     @property
@@ -119,7 +119,7 @@ class Column:
     """
 
     name: str
-    align: Align = "left"
+    align: ColumnAlign = "left"
     unit: str = ""
     base: str = ""
 
@@ -161,7 +161,7 @@ class Table:
 
     @property
     def tail_widths(self) -> tuple[float, ...]:
-        """By column the width of the longest tail, in widths of a digit: most signs are narrower.
+        """The width of the longest tail of each column, in widths of a digit.
 
         Medians line up if all tails of a column are as wide.
         """

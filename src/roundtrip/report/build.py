@@ -38,23 +38,23 @@ from roundtrip.stats.verdicts import ClaimVerdict, Family, Verdict
 from roundtrip.studies.study import Claim, Section, Study
 
 #: Why a run without claims is undecided; a campaign permits this by allow_untold.
-NO_CLAIM = "these launches support no claim; what they measured is described in the report"
-SEQUENTIAL = (
+NO_CLAIM_REASON = "these launches support no claim; what they measured is described in the report"
+SEQUENTIAL_NOTE = (
     "this run went on until its claims were decided or its time was over. Intervals, p and q of "
     "ratios are those of a sequential test, which is valid at whatever round a run stops; the "
     "usual rank intervals would not be."
 )
-ABBA = (
+ABBA_NOTE = (
     "the two toolchains were launched in the order AB BA or BA AB, by one coin for two rounds: "
     "their ratios are means over two rounds, which are one value of n."
 )
-_HEADS = {
+_FAMILY_COLUMNS = {
     Family.PRIMARY: "the question of each study, and what launches are planned for",
     Family.SECONDARY: "whatever else a study compares inside its launches",
     Family.TOOLCHAINS: "one toolchain against another, by round; see Toolchains compared",
 }
 #: The largest number of toolchains that the front names.
-_MOST_NAMES = 3
+_MAX_NAMED_CASES = 3
 _FAMILIES_NOTE: Text = (
     "False discoveries are controlled in each family apart (Benjamini-Hochberg): the few primary "
     "claims need no launches for the many others, and differences that nobody doubts do not lower "
@@ -81,7 +81,7 @@ def launches_needed(verdicts: Iterable[ClaimVerdict], launch_count: int) -> int 
     return max(counts, default=None)
 
 
-def advice(verdicts: Iterable[ClaimVerdict], launch_count: int) -> str:
+def launches_advice(verdicts: Iterable[ClaimVerdict], launch_count: int) -> str:
     """How many launches a case had at most and needs; "" if more would not help."""
     minimum = launches_needed(verdicts, launch_count)
     if minimum is None:
@@ -105,11 +105,11 @@ def undecided_reason(data: Data, verdicts: Mapping[Claim, ClaimVerdict]) -> str 
     if not data.pairs.is_empty():
         return None if nodes.can_detect(data) else "nodes have too few launches yet to be compared"
     if not verdicts:
-        return NO_CLAIM
+        return NO_CLAIM_REASON
     if any(verdict.verdict is not Verdict.CANNOT_TELL for verdict in verdicts.values()):
         return None
     reason = f"none of {units.plural(len(verdicts), 'claim')} has a verdict"
-    if hint := advice(verdicts.values(), launches_made(data)):
+    if hint := launches_advice(verdicts.values(), launches_made(data)):
         return f"{reason}: {hint}"
     return (
         f"{reason}, and too few launches are not the reason: they scatter more than what is to be "
@@ -125,7 +125,7 @@ def too_few_notice(data: Data, verdicts: Mapping[Claim, ClaimVerdict]) -> Text |
     return (
         Strong("Too few launches: "),
         f"{units.plural(count, 'claim')} of {len(verdicts)} cannot be decided, however large the "
-        f"difference; {advice(verdicts.values(), launches_made(data))}.",
+        f"difference; {launches_advice(verdicts.values(), launches_made(data))}.",
     )
 
 
@@ -135,7 +135,7 @@ def families_part(data: Data, verdicts: Mapping[Claim, ClaimVerdict]) -> Part | 
         return None
     families = {claim.family for claim in verdicts}
     study_names = set(data.completed_launches["study"])
-    items: list[Text] = [(Strong(f), f": {_HEADS[f]}.") for f in Family if f in families]
+    items: list[Text] = [(Strong(f), f": {_FAMILY_COLUMNS[f]}.") for f in Family if f in families]
     items += [
         (f"Primary of study {study.name}: {study.primary_description}",)
         for study in studies.load()
@@ -204,12 +204,12 @@ class Correction:
 
 def build(data: Data, correction: Correction | None = None) -> Report:
     """Judge the claims of all studies together, and make the report; `correction` is its note."""
-    sections = list(_sections(data))
+    sections = list(_sections_of_report(data))
     verdicts = _judge_sections(data, sections)
     headlines = {
         study.name: values
         for section in sections
-        if (study := section.study) and (values := headline.headline(data, study))
+        if (study := section.study) and (values := headline.study_headline(data, study))
     }
     chapters = [section.chapter(verdicts, headlines) for section in sections]
     parts = [chapter.part for chapter in chapters]
@@ -228,21 +228,21 @@ def build(data: Data, correction: Correction | None = None) -> Report:
     warnings = [(Strong("Warning: "), warning) for part in parts for warning in part.warnings]
     return Report(
         title=data.title,
-        facts=_facts(data),
+        facts=_title_facts(data),
         notices=(*_notices(data, verdicts, correction), *warnings),
         parts=tuple(parts),
         series=data.origins.keys | data.nights.keys,
-        provenance=_provenance(data, verdicts),
+        provenance=_provenance_facts(data, verdicts),
     )
 
 
 def judge_report(data: Data) -> dict[Claim, ClaimVerdict]:
     """The verdicts on all claims of the report of `data`, judged together."""
-    return _judge_sections(data, _sections(data))
+    return _judge_sections(data, _sections_of_report(data))
 
 
 @dataclass(frozen=True)
-class _Section:
+class _ClaimSection:
     """A section with its claims; `study`: None for the comparison of toolchains."""
 
     section: Section
@@ -263,21 +263,21 @@ class _Section:
         return Chapter(part, study.facts(), study, claims)
 
 
-def _judge_sections(data: Data, sections: Iterable[_Section]) -> dict[Claim, ClaimVerdict]:
+def _judge_sections(data: Data, sections: Iterable[_ClaimSection]) -> dict[Claim, ClaimVerdict]:
     claims = {key: ratios for section in sections for key, ratios in section.claims.items()}
     return judge(data, claims)
 
 
-def _sections(data: Data) -> Iterator[_Section]:
+def _sections_of_report(data: Data) -> Iterator[_ClaimSection]:
     is_measured = labels.simulated_launches(data).is_empty()
     for study in studies.load():
         if section := study.section(data):
-            yield _Section(section, section.claims() if is_measured else {}, study)
+            yield _ClaimSection(section, section.claims() if is_measured else {}, study)
     if is_measured and (comparison := toolchains.section(data)):
-        yield _Section(comparison, comparison.claims())
+        yield _ClaimSection(comparison, comparison.claims())
 
 
-def _facts(data: Data) -> tuple[tuple[str, str], ...]:
+def _title_facts(data: Data) -> tuple[tuple[str, str], ...]:
     facts = data.manifest.data
     host = data.environment.get("host.json")
     cpu = host.get("cpu") if isinstance(host, dict) else None
@@ -287,12 +287,17 @@ def _facts(data: Data) -> tuple[tuple[str, str], ...]:
         ("Campaign", str(facts["campaign"])),
         ("Started", f"{facts['started'][:10]} {facts['started'][11:16]} UTC"),
         ("Site", f"{facts['site']}" + (f", {model}" if model else "")),
-        ("Toolchains", labels.join_labels(names) if len(names) <= _MOST_NAMES else str(len(names))),
+        (
+            "Toolchains",
+            labels.join_labels(names) if len(names) <= _MAX_NAMED_CASES else str(len(names)),
+        ),
         ("Launches", launches.launch_counts(data).describe()),
     )
 
 
-def _provenance(data: Data, verdicts: Mapping[Claim, ClaimVerdict]) -> tuple[tuple[str, str], ...]:
+def _provenance_facts(
+    data: Data, verdicts: Mapping[Claim, ClaimVerdict]
+) -> tuple[tuple[str, str], ...]:
     counts = Counter(claim.family for claim in verdicts)
     tested = ", ".join(f"{counts[family]} {family}" for family in Family if counts[family])
     return (
@@ -309,11 +314,11 @@ def _notices(
     if correction:
         yield (Strong(f"This report supersedes {correction.supersedes}: "), correction.reason)
     if data.is_sequential:
-        yield (Strong("Sequential: "), SEQUENTIAL)
+        yield (Strong("Sequential: "), SEQUENTIAL_NOTE)
     if data.is_abba:
-        yield (Strong("ABBA: "), ABBA)
+        yield (Strong("ABBA: "), ABBA_NOTE)
     reason = undecided_reason(data, verdicts)
-    if reason and reason != NO_CLAIM:
+    if reason and reason != NO_CLAIM_REASON:
         yield (Strong("Measured, but nothing can be decided: "), f"{reason}.")
     if power_notice := too_few_notice(data, verdicts):
         yield power_notice

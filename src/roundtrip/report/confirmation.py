@@ -35,17 +35,17 @@ from roundtrip.report.blocks import (
 )
 from roundtrip.report.data import Data
 from roundtrip.report.nights import Line, NightVerdicts
-from roundtrip.stats.nights.newest import Confirmation, SignTest, confirm
+from roundtrip.stats.nights.newest import Confirmation, SignTest, judge_repetitions
 from roundtrip.stats.nights.verdicts import Verdict
 
-_NOTHING_CAME = "no launch of them ended well"
-_ENDED = "the night ended before"
-_TONES: dict[Confirmation, Tone] = {
+_NO_GOOD_LAUNCH = "no launch of them ended well"
+_NIGHT_ENDED = "the night ended before"
+_TONE_BY_CONFIRMATION: dict[Confirmation, Tone] = {
     Confirmation.CONFIRMED: "bad",
     Confirmation.MACHINE: "warn",
     Confirmation.NOT_CONFIRMED: "good",
 }
-_RULE = (
+_RULE_SENTENCE = (
     "These cases were launched again in what was left of the night, on the same nodes where the "
     "scheduler had them in use, in rounds with unchanged series of the same study and toolchain, "
     "the controls. A launch counts if it is worse than what the nights before predict of one "
@@ -153,18 +153,18 @@ def pairs(
     line_pairs = []
     for line in worse_lines:
         peers = groups[line.series.names["study"], line.series.environ]
-        distance = partial(_distance, line, worse_cases)
+        distance = partial(_control_sort_key, line, worse_cases)
         line_pairs.append((line, min(peers, key=distance, default=None)))
     return line_pairs
 
 
-def _distance(line: Line, worse_cases: set[Any], peer: Line) -> tuple[Any, ...]:
+def _control_sort_key(line: Line, worse_cases: set[Any], peer: Line) -> tuple[Any, ...]:
     names, peer_names = line.series.names, peer.series.names
     case = str(peer_names["case_id"])
     size, peer_size = (math.log2(1 + (n["size_bytes"] or 0)) for n in (names, peer_names))
     return (
         case in worse_cases,
-        _partition(names) != _partition(peer_names),
+        _partition_name(names) != _partition_name(peer_names),
         case,
         *(names[name] != peer_names[name] for name in ("phase", "metric", "variant")),
         abs(size - peer_size),
@@ -172,7 +172,7 @@ def _distance(line: Line, worse_cases: set[Any], peer: Line) -> tuple[Any, ...]:
     )
 
 
-def _partition(names: Mapping[str, Any]) -> str:
+def _partition_name(names: Mapping[str, Any]) -> str:
     return str(names["case_id"]).rpartition("@")[2].partition("+")[0]
 
 
@@ -204,7 +204,7 @@ def read_confirmation(night_data: Data, night_verdicts: NightVerdicts) -> Confir
     declaration = files.parse_toml(night_data.campaign_text).get("confirm")
     if declaration is None or not night_verdicts.with_verdict(Verdict.WORSE_LAST_NIGHT):
         return NO_CONFIRMATION
-    medians, reason = _medians(night_data)
+    medians, reason = _repeated_medians(night_data)
     line_pairs = pairs(night_verdicts, set(medians["case_id"]))
     night = night_verdicts.calendar.nights[-1]
     tests = [_sign_test(line, night, medians) for line, _ in line_pairs]
@@ -212,7 +212,9 @@ def read_confirmation(night_data: Data, night_verdicts: NightVerdicts) -> Confir
         _sign_test(control, night, medians) if control else (None, 0) for _, control in line_pairs
     ]
     level = night_data.analysis.statistics.false_discovery_level
-    verdicts = confirm([test for test, _ in tests], [test for test, _ in control_tests], level)
+    verdicts = judge_repetitions(
+        [test for test, _ in tests], [test for test, _ in control_tests], level
+    )
     series = {
         line.series.key: RepeatedSeries(
             line, control, test, control_test, verdict, elsewhere + control_elsewhere
@@ -224,16 +226,16 @@ def read_confirmation(night_data: Data, night_verdicts: NightVerdicts) -> Confir
     return ConfirmationResult(series, reason)
 
 
-def _medians(night_data: Data) -> tuple[pl.DataFrame, str]:
+def _repeated_medians(night_data: Data) -> tuple[pl.DataFrame, str]:
     """The medians of undisturbed repeated launches, and the reason if none were made."""
     folder = night_data.folder / records.CONFIRMATION
     if folder.is_dir():
         repeats = data.read(folder)
         launches = repeats.launches.filter(~pl.col("disturbed"))
         return repeats.medians.join(launches.select("launch"), on="launch", how="semi"), ""
-    record = night_data.environment.get(records.CONFIRMATION_FILE, {"why_not": _ENDED})
+    record = night_data.environment.get(records.CONFIRMATION_FILE, {"why_not": _NIGHT_ENDED})
     reason = record.get("why_not") if isinstance(record, dict) else None
-    return pl.DataFrame(schema=MEDIANS), str(reason or _NOTHING_CAME)
+    return pl.DataFrame(schema=MEDIANS), str(reason or _NO_GOOD_LAUNCH)
 
 
 def _sign_test(line: Line, night: str, medians: pl.DataFrame) -> tuple[SignTest, int]:
@@ -250,7 +252,7 @@ def _sign_test(line: Line, night: str, medians: pl.DataFrame) -> tuple[SignTest,
     return SignTest(int(is_worse.sum()), launches.height), int(is_away.sum())
 
 
-def blocks(result: ConfirmationResult) -> Iterator[Block]:
+def confirmation_blocks(result: ConfirmationResult) -> Iterator[Block]:
     """A table with a row for each series that was worse last night; nothing without such series."""
     if not result.series:
         return
@@ -258,8 +260,8 @@ def blocks(result: ConfirmationResult) -> Iterator[Block]:
     if result.skip_reason:
         yield Paragraph((result.sentence,))
         return
-    yield Paragraph((_RULE,), is_note=True)
-    rows = tuple(_row(repeat) for repeat in result.series.values())
+    yield Paragraph((_RULE_SENTENCE,), is_note=True)
+    rows = tuple(_table_row(repeat) for repeat in result.series.values())
     caption = "Launches that are worse than predicted, of those made again and not disturbed."
     columns = (
         *text_columns("Series", "Verdict"),
@@ -270,10 +272,10 @@ def blocks(result: ConfirmationResult) -> Iterator[Block]:
     yield fold_if_long(f"{len(rows)} series", Table(caption, columns, rows))
 
 
-def _row(repeat: RepeatedSeries) -> tuple[Cell, ...]:
+def _table_row(repeat: RepeatedSeries) -> tuple[Cell, ...]:
     return (
         Cell(repeat.line.label, series=repeat.line.series.key),
-        Cell(str(repeat.verdict), _TONES.get(repeat.verdict, "plain")),
+        Cell(str(repeat.verdict), _TONE_BY_CONFIRMATION.get(repeat.verdict, "plain")),
         _test_cell(repeat.test),
         Cell(repeat.control.label if repeat.control else "every series changed"),
         _test_cell(repeat.control_test) if repeat.control_test else Cell(""),

@@ -13,26 +13,35 @@ from typing import ClassVar
 from markupsafe import Markup
 
 from roundtrip.report import svg, units
-from roundtrip.report.plot import CHANGE, CIRCLE, LEFT, NOTE, RIGHT, STEP, Curve, View
-from roundtrip.report.svg import NAME, SIGN, Frame, Place, element, number
+from roundtrip.report.plot import (
+    CHANGE,
+    CIRCLE,
+    NOTE,
+    STEP,
+    TRIANGLE_LEFT,
+    TRIANGLE_RIGHT,
+    Curve,
+    View,
+)
+from roundtrip.report.svg import NAME_HEIGHT, SIGN_WIDTH, Frame, Position, element, number
 
 #: Colours of a light page, for programs without CSS variables; `figure.css` has the others.
 INK, MUTED, GRID, STRIP, PAPER = "#1c2430", "#5b6675", "#dfe3e9", "#e7f4ec", "#ffffff"
 #: Colour (of a light page) and line style of each kind of event.
-EVENTS: dict[str, tuple[str, dict[str, object]]] = {
+EVENT_STYLES: dict[str, tuple[str, dict[str, object]]] = {
     CHANGE: ("#0b4f94", {"stroke-width": 2}),
     NOTE: ("#1d6b43", {"stroke-width": 1.5, "stroke-dasharray": "1 3"}),
     STEP: ("#0b4f94", {"stroke-dasharray": "4 3"}),
 }
-_TICK, _LOWEST = 7.0, 2000.0  # length of the mark of a change; a y below every frame
-_MANY = 40  # from this number on, points are drawn as one path
-_MARKED = 12  # at most this many points of a line are marked
-_LONE = 2.5  # least half-width of a point without a line
-_FAR = 9.0  # rules extend beyond the frame, by widths of it, for readers who zoom out
-_DASHES = "6 4"
-_GAP = 16  # distance between two lines of words
-_EDGE = 4.0  # margin of a small drawing
-_ROW_POINT = 4.0  # least half-width of a point in a row
+_CHANGE_TICK, _FAR_Y = 7.0, 2000.0  # length of the mark of a change; a y below every frame
+_MIN_PATH_POINTS = 40  # from this number on, points are drawn as one path
+_MAX_MARKED_POINTS = 12  # at most this many points of a line are marked
+_MIN_LONE_POINT = 2.5  # least half-width of a point without a line
+_RULE_EXTENSION = 9.0  # rules extend beyond the frame, by widths of it, for readers who zoom out
+_DASH_PATTERN = "6 4"
+_LINE_GAP = 16  # distance between two lines of words
+_SMALL_MARGIN = 4.0  # margin of a small drawing
+_MIN_ROW_POINT = 4.0  # least half-width of a point in a row
 
 
 def colour_group(
@@ -66,14 +75,14 @@ class Drawing(Frame):
         view = self.view
 
         def line(x1: float, y1: float, x2: float, y2: float, kind: str, stroke: str) -> Markup:
-            ends = svg.path(((x1, y1), (x2, y2)))
+            ends = svg.path_data(((x1, y1), (x2, y2)))
             return element("path", {"class": kind, "stroke": stroke, "d": ends})
 
         for value in svg.ticks(view.x, view.width / 72):
             x = self.x_of(value)
             yield line(x, self.top, x, self.bottom, "grid", GRID)
             words = svg.tick_label(value, view.x)
-            label_x = max(x, svg.width(words) / 2) if view.y else x
+            label_x = max(x, svg.text_width(words) / 2) if view.y else x
             yield svg.text(words, label_x, self.bottom + 19, text_anchor="middle")
         middle = (self.left + self.right) / 2
         ink = {"class_": "ink", "fill": INK}
@@ -101,7 +110,7 @@ class Drawing(Frame):
                 "class": "axis",
                 "stroke": MUTED,
                 "stroke-width": 2,
-                "d": svg.path((x, y) for y in ends),
+                "d": svg.path_data((x, y) for y in ends),
             }
             yield element("path", bracket)
 
@@ -111,11 +120,11 @@ class Drawing(Frame):
         axis = view.x if view.rows else view.y
         if view.strip and axis:
             one, other = map(self._rule, view.strip)
-            corners = svg.path((*one, *reversed(other)))
+            corners = svg.path_data((*one, *reversed(other)))
             yield element("path", {"class": "strip", "fill": STRIP, "d": f"{corners}Z"})
         for rule in view.rules:
             if axis and axis.has_place(rule.value):
-                ends = svg.path(self._rule(rule.value))
+                ends = svg.path_data(self._rule(rule.value))
                 yield element("path", {"class": "rule", "stroke": MUTED, "d": ends})
         if view.is_stacked:
             yield from self._stacks()
@@ -135,36 +144,36 @@ class Drawing(Frame):
         """Vertical lines, which the page's script moves only sideways, with words at their tops."""
         right, line = 0.0, 0
         for kind in (CHANGE, NOTE, STEP):
-            low = self.top + _TICK if kind == CHANGE else _LOWEST
+            low = self.top + _CHANGE_TICK if kind == CHANGE else _FAR_Y
             places = [self.x_of(event.place) for event in self.view.events if event.kind == kind]
             if places:
-                ends = "".join(svg.path(((x, self.top), (x, low))) for x in places)
-                colour, dash = EVENTS[kind]
+                ends = "".join(svg.path_data(((x, self.top), (x, low))) for x in places)
+                colour, dash = EVENT_STYLES[kind]
                 paint = {"class": kind, "stroke": colour, "fill": "none", "d": ends}
                 yield element("path", paint | dash)
         for event in sorted(self.view.events, key=lambda event: event.place):
             if not event.words:
                 continue
-            x, text_width = self.x_of(event.place) + 4, svg.width(event.words)
+            x, text_width = self.x_of(event.place) + 4, svg.text_width(event.words)
             is_left = x + text_width > self.right
             line = 1 - line if (x - text_width - 8 if is_left else x) < right else 0
             x, right = (x - 8, x) if is_left else (x, x + text_width + 8)
             anchor = {"text_anchor": "end"} if is_left else {}
-            y = self.top + 12 + _GAP * line
+            y = self.top + 12 + _LINE_GAP * line
             yield svg.text(event.words, x, y, class_="ink", fill=INK, **anchor)
 
-    def _rule(self, value: float) -> tuple[Place, Place]:
+    def _rule(self, value: float) -> tuple[Position, Position]:
         if self.view.rows:
             x = self.x_of(value)
             return (x, self.top), (x, self.bottom)
-        y, overhang = self.y_of(value), _FAR * (self.right - self.left)
+        y, overhang = self.y_of(value), _RULE_EXTENSION * (self.right - self.left)
         return (self.left - overhang, y), (self.right + overhang, y)
 
     def _curve_group(self, index: int, curve: Curve, *shapes: Markup) -> Markup:
         return colour_group(curve.colour, *shapes, extra_attributes={"data-curve": index})
 
     def _spread(self, curve: Curve) -> Iterator[Markup]:
-        runs: list[list[tuple[Place, Place]]] = [[]]
+        runs: list[list[tuple[Position, Position]]] = [[]]
         for place, _, low, high, _ in curve.points:
             ends = self.place(curve, place, low), self.place(curve, place, high)
             if ends[0] and ends[1]:
@@ -172,12 +181,12 @@ class Drawing(Frame):
             elif runs[-1]:
                 runs.append([])
         if self.view.rows or self.view.has_bars:
-            bars = "".join(svg.path(ends) for run in runs for ends in run)
+            bars = "".join(svg.path_data(ends) for run in runs for ends in run)
             if bars:
                 yield element("path", {"class": "bars", "stroke-width": 2, "d": bars})
             return
         areas = [[*(high for _, high in run), *(low for low, _ in reversed(run))] for run in runs]
-        outlines = "".join(f"{svg.path(area)}Z" for area in areas if area)
+        outlines = "".join(f"{svg.path_data(area)}Z" for area in areas if area)
         if outlines:
             fill = {"class": "band", "stroke": "none", "fill-opacity": ".22"}
             yield element("path", {**fill, "d": outlines})
@@ -188,8 +197,8 @@ class Drawing(Frame):
         places = [spot for run in runs for spot in run]
         is_line = bool(curve.width) and not self.view.rows and len(places) > 1
         if is_line:
-            dash = {"stroke-dasharray": _DASHES} if curve.is_dashed or curve.bound else {}
-            attributes = {"fill": "none", **dash, "d": "".join(map(svg.path, runs))}
+            dash = {"stroke-dasharray": _DASH_PATTERN} if curve.is_dashed or curve.bound else {}
+            attributes = {"fill": "none", **dash, "d": "".join(map(svg.path_data, runs))}
             if self.casing:
                 width = curve.width + self.casing
                 edge = {"class": "casing", "stroke": PAPER, "stroke-width": width}
@@ -200,23 +209,25 @@ class Drawing(Frame):
                 ((self.x_of(first), self.y_of(value)), (self.x_of(last), self.y_of(value)))
                 for first, last, value in curve.levels
             ]
-            shape = {"class": "level", "fill": "none", "d": "".join(map(svg.path, ends))}
+            shape = {"class": "level", "fill": "none", "d": "".join(map(svg.path_data, ends))}
             yield element("path", {**shape, "stroke-width": 1.5, "stroke-opacity": ".7"})
-        yield from self._dots(curve, places, is_line)
+        yield from self._points(curve, places, is_line)
 
-    def _dots(self, curve: Curve, places: list[Place], is_line: bool) -> Iterator[Markup]:
+    def _points(self, curve: Curve, places: list[Position], is_line: bool) -> Iterator[Markup]:
         """The points of a curve; many points without a line form one path of dots or squares.
 
         Only some points of a line are marked, different ones for each curve, so that overlapping
         curves stay visible.
         """
-        size = max(curve.size, _ROW_POINT if self.view.rows else 0.0 if is_line else _LONE)
+        size = max(
+            curve.size, _MIN_ROW_POINT if self.view.rows else 0.0 if is_line else _MIN_LONE_POINT
+        )
         if not size:
             return
         if is_line:
-            step = -(-len(places) // _MARKED)
+            step = -(-len(places) // _MAX_MARKED_POINTS)
             places = places[self.order[curve.name] * step // len(self.order) :: step]
-        if len(places) < _MANY:
+        if len(places) < _MIN_PATH_POINTS:
             yield from (svg.dot(curve.shape, x, y, size) for x, y in places)
             return
         cap = "round" if curve.shape == CIRCLE else "square"
@@ -232,7 +243,9 @@ class Drawing(Frame):
                 continue
             is_low = self.view.x.position(value) < 0
             x, side = (self.left, 1) if is_low else (self.right, -1)
-            yield svg.dot(LEFT if is_low else RIGHT, x + 6 * side, spot[1], _ROW_POINT)
+            yield svg.dot(
+                TRIANGLE_LEFT if is_low else TRIANGLE_RIGHT, x + 6 * side, spot[1], _MIN_ROW_POINT
+            )
             words, anchor = str(units.pure_number(value)), "start" if is_low else "end"
             yield svg.text(words, x + 14 * side, spot[1] + 4.5, text_anchor=anchor, stroke="none")
 
@@ -246,19 +259,19 @@ class Drawing(Frame):
                 bar_ends[row] = start + value
                 x1, x2 = self.x_of(start), self.x_of(bar_ends[row])
                 y = self.row_middle(int(row))
-                areas += f"{svg.path(((x1, y - 6), (x2, y - 6), (x2, y + 6), (x1, y + 6)))}Z"
+                areas += f"{svg.path_data(((x1, y - 6), (x2, y - 6), (x2, y + 6), (x1, y + 6)))}Z"
             yield self._curve_group(index, curve, element("path", {"stroke": "none", "d": areas}))
         for curve in self.view.curves:
             bars = ""
             for row, _, low, high, _ in curve.points:
                 if low is not None and high is not None:
                     y = self.row_middle(int(row))
-                    bars += svg.path(((self.x_of(low), y), (self.x_of(high), y)))
+                    bars += svg.path_data(((self.x_of(low), y), (self.x_of(high), y)))
             if bars:
                 stroke = {"class": "whole", "stroke": INK, "stroke-width": 1.5}
                 yield element("path", {**stroke, "d": bars})
 
-    def _sign(self, index: int, curve: Curve) -> Markup:
+    def _legend_sign(self, index: int, curve: Curve) -> Markup:
         """The sign before the name of a curve: a piece of its line, with a point on it."""
         shapes = []
         is_row = bool(self.view.rows)
@@ -270,7 +283,9 @@ class Drawing(Frame):
         if self.view.is_stacked:
             shapes.append(element("path", {"stroke": "none", "d": "M2,-5L14,-5L14,5L2,5Z"}))
         elif curve.size:
-            size = max(curve.size, _ROW_POINT if is_row else 0.0 if curve.width else _LONE)
+            size = max(
+                curve.size, _MIN_ROW_POINT if is_row else 0.0 if curve.width else _MIN_LONE_POINT
+            )
             shapes.append(svg.dot(curve.shape, 8, 0, size))
         return self._curve_group(index, curve, *shapes)
 
@@ -288,13 +303,13 @@ class Drawing(Frame):
                 y = min(max(y, self.top), self.bottom)
                 ends[index] = (curve, x - self.right, y, arrow)
         heights = {index: end[2] for index, end in ends.items()}
-        label_ys = svg.space_out(heights, _GAP, self.top + 2, self.bottom - 2)
+        label_ys = svg.space_out(heights, _LINE_GAP, self.top + 2, self.bottom - 2)
         for index, (curve, x, y, arrow) in ends.items():
             label_y = label_ys[index]
-            line = svg.path(((x + 3 - SIGN, y - label_y), (-2.0, 0.0)))
+            line = svg.path_data(((x + 3 - SIGN_WIDTH, y - label_y), (-2.0, 0.0)))
             tie = {"class": "tie", "stroke": MUTED, "stroke-dasharray": "1 3", "d": line}
             yield self._curve_label(
-                index, curve, arrow, self.right + SIGN, label_y, element("path", tie)
+                index, curve, arrow, self.right + SIGN_WIDTH, label_y, element("path", tie)
             )
 
     def _curve_label(
@@ -302,8 +317,8 @@ class Drawing(Frame):
     ) -> Markup:
         """The sign and the name of a curve at a place."""
         attributes = {"data-curve": index, "transform": f"translate({number(x)},{number(y)})"}
-        words = svg.text(f"{curve.name}{arrow}", NAME, 4.5, class_="ink", fill=INK)
-        return element("g", attributes, *before, self._sign(index, curve), words)
+        words = svg.text(f"{curve.name}{arrow}", NAME_HEIGHT, 4.5, class_="ink", fill=INK)
+        return element("g", attributes, *before, self._legend_sign(index, curve), words)
 
     def _legend(self) -> Iterator[Markup]:
         for index, (x, y) in enumerate(self.legend):
@@ -321,8 +336,8 @@ class SmallDrawing(Drawing):
 
     def lay_out(self) -> None:
         """Set the edges: a margin on all sides, and no space for words."""
-        self.left = self.top = _EDGE
-        self.right, self.bottom = self.width - _EDGE, self.height - _EDGE
+        self.left = self.top = _SMALL_MARGIN
+        self.right, self.bottom = self.width - _SMALL_MARGIN, self.height - _SMALL_MARGIN
 
     def x_of(self, value: float) -> float:
         """As in `Frame`, limited to the drawing area."""

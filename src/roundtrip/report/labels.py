@@ -11,17 +11,17 @@ from roundtrip.report import units
 from roundtrip.report.blocks import Strong, Text
 from roundtrip.report.data import Data
 
-_SIMULATED = "SIMULATED"
-_PER_MFLOP = 1e6
+_SIMULATED_LABEL = "SIMULATED"
+_FLOPS_PER_MFLOP = 1e6
 #: The answer of a study whose launches were all simulated.
-ONLY_SIMULATED = "Nothing is claimed of simulated values: see the figures below (SIMULATED)."
-_EMULATED_FACT, _SIMULATED_FACT = "emulated", "simulated"
-_WORDS = {"nodes": "NODES", "wan_rtt_ms": "WAN", "hub_mbit_s": "HUB"}
-_NAMED = {
+ONLY_SIMULATED_NOTE = "Nothing is claimed of simulated values: see the figures below (SIMULATED)."
+_EMULATED_FACT_NAME, _SIMULATED_FACT_NAME = "emulated", "simulated"
+_EMULATION_WORDS = {"nodes": "NODES", "wan_rtt_ms": "WAN", "hub_mbit_s": "HUB"}
+_FACT_TEXTS = {
     "wan_rtt_ms": "EMULATED WAN: RTT {:g} ms",
     "hub_mbit_s": "EMULATED HUB: {:g} Mbit/s",
 }
-OVERSUBSCRIBED = "more ranks than processors"
+OVERSUBSCRIBED_NOTE = "more ranks than processors"
 #: The placement of two ranks, or of all ranks, in words.
 PLACEMENTS = {
     "shared-memory": "in one node",
@@ -29,18 +29,20 @@ PLACEMENTS = {
     "all-cores": "on every core",
     "one-socket": "on one socket",
     "two-sockets": "on two sockets",
-    "oversubscribed": OVERSUBSCRIBED,
+    "oversubscribed": OVERSUBSCRIBED_NOTE,
 }
 
 
 def kind(emulation: Sequence[Mapping[str, Any]] | None, simulated: object) -> str:
-    """ "" for measured, else e.g. "EMULATED WAN: RTT 2 ms", "EMULATED: k = v" or "SIMULATED"."""
+    """The label of a launch: ``EMULATED WAN: RTT 2 ms`` or ``SIMULATED``; "" if it was measured."""
     kinds = []
     if emulation:
         facts = {fact["name"]: fact for fact in emulation}
         nodes = facts.pop("nodes", None)
         kinds += [
-            text.format(facts.pop(name)["number"]) for name, text in _NAMED.items() if name in facts
+            text.format(facts.pop(name)["number"])
+            for name, text in _FACT_TEXTS.items()
+            if name in facts
         ]
         if nodes and not kinds:
             kinds.append("EMULATED NODES")
@@ -48,11 +50,11 @@ def kind(emulation: Sequence[Mapping[str, Any]] | None, simulated: object) -> st
             values = ", ".join(f"{name} = {fact['value']}" for name, fact in facts.items())
             kinds.append(f"EMULATED: {values}")
     if simulated:
-        kinds.append(_SIMULATED)
+        kinds.append(_SIMULATED_LABEL)
     return "; ".join(kinds)
 
 
-def differences(labels: Collection[str]) -> dict[str, str]:
+def label_differences(labels: Collection[str]) -> dict[str, str]:
     """The comma-separated parts of each label that not all labels share; "" for a single label."""
     parts = {label: label.split(", ") for label in labels}
     common_parts = set.intersection(*map(set, parts.values())) if parts else set()
@@ -63,13 +65,13 @@ def differences(labels: Collection[str]) -> dict[str, str]:
 
 
 def distinct_labels(labels: Collection[str]) -> dict[str, str]:
-    """As `differences`, with the whole label in place of ""."""
-    return {label: rest or label for label, rest in differences(labels).items()}
+    """As `label_differences`, with the whole label in place of ""."""
+    return {label: rest or label for label, rest in label_differences(labels).items()}
 
 
 def join_labels(labels: Collection[str]) -> str:
     """``MPICH 4.0 and Open MPI 4.1, Boost 1.81``: labels, and the parts that all share once."""
-    rests = differences(labels)
+    rests = label_differences(labels)
     if not all(rests.values()):
         return " and ".join(labels)
     common_parts = [part for part in min(labels).split(", ") if part not in rests[min(labels)]]
@@ -111,8 +113,8 @@ def mark(kinds: Iterable[str]) -> str:
     return f" ({text})" if text else ""
 
 
-def mark_of_sum(kinds: Iterable[str]) -> str:
-    """As `mark`, of a number or a claim over values of all `kinds`: it says if some are measured.
+def label_suffix_of_sum(kinds: Iterable[str]) -> str:
+    """As `mark`, for a value over launches of all `kinds`: it says if some are measured.
 
     `` (in part EMULATED WAN: RTT 2 ms)``.
     """
@@ -124,7 +126,7 @@ def mark_of_sum(kinds: Iterable[str]) -> str:
 def is_only_simulated(kinds: Iterable[str]) -> bool:
     """Whether there are values, and the kind of each of them is a simulated one."""
     kind_set = set(kinds)
-    return bool(kind_set) and all(label.endswith(_SIMULATED) for label in kind_set)
+    return bool(kind_set) and all(label.endswith(_SIMULATED_LABEL) for label in kind_set)
 
 
 def labels_from_history(provenance: pl.DataFrame) -> dict[str, str]:
@@ -133,13 +135,13 @@ def labels_from_history(provenance: pl.DataFrame) -> dict[str, str]:
     facts = provenance.select("subject", "name").unique().sort("subject", "name")
     for environ, name in facts.iter_rows():
         kind, _, emulation = name.partition(" ")
-        if kind == _SIMULATED_FACT or (kind == _EMULATED_FACT and emulation):
-            words = _WORDS.get(emulation, "") if kind == _EMULATED_FACT else ""
+        if kind == _SIMULATED_FACT_NAME or (kind == _EMULATED_FACT_NAME and emulation):
+            words = _EMULATION_WORDS.get(emulation, "") if kind == _EMULATED_FACT_NAME else ""
             environ_marks.setdefault(environ, set()).add(f"{kind.upper()} {words}".strip())
     return {environ: ", ".join(sorted(marks)) for environ, marks in environ_marks.items()}
 
 
-def notice(marks: dict[str, str]) -> Text | None:
+def notice_of_labels(marks: dict[str, str]) -> Text | None:
     """A notice that values are emulated or simulated; None if all are measured."""
     if not marks:
         return None
@@ -184,14 +186,14 @@ def _simulators_text(launches: pl.DataFrame) -> str:
     for (simgrid, name), rows in platforms.group_by(columns[:2], maintain_order=True):
         files = rows["simulated_platform_sha256"].unique()
         file = f"file {files[0][:8]}" if len(files) == 1 else f"{len(files)} files"
-        speed = _speed(rows["simulated_host_flops"])
+        speed = _host_speeds_text(rows["simulated_host_flops"])
         simulators.append(f"SimGrid {simgrid} on platform {name} ({speed}, {file})")
     return "; ".join(simulators)
 
 
-def _speed(host_flops: pl.Series) -> str:
+def _host_speeds_text(host_flops: pl.Series) -> str:
     """``hosts of 200 to 1000 Mflop/s``; null stands for a launch that sweeps speeds."""
-    speeds = sorted(flops / _PER_MFLOP for flops in host_flops.drop_nulls())
+    speeds = sorted(flops / _FLOPS_PER_MFLOP for flops in host_flops.drop_nulls())
     ends = dict.fromkeys(f"{speed:g}" for speed in (*speeds[:1], *speeds[-1:]))
     speed_range = f"hosts of {' to '.join(ends)} Mflop/s" if speeds else ""
     sweep = "hosts of all speeds swept" if host_flops.null_count() else ""

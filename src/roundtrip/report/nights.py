@@ -145,7 +145,7 @@ class Line:
     @property
     def label(self) -> str:
         """``mpi, 1 B; half round trip time; pingpong, smp, openmpi41``, then `mark` in brackets."""
-        return _label(self.series, self.mark)
+        return _series_label(self.series, self.mark)
 
     @property
     def is_small(self) -> bool:
@@ -230,7 +230,7 @@ def judge(
     for series in split_series(nights):
         history = histories[tuple(series.names[name] for name in SERIES)]
         mark = marks.get(series.environ, "")
-        names = _label(series, mark), str(series.names["case_id"])
+        names = _series_label(series, mark), str(series.names["case_id"])
         acceptance = max(
             (annotation for annotation in acceptances if annotation.accepts(*names)),
             key=lambda annotation: annotation.last,
@@ -259,10 +259,12 @@ def judge(
                 series, history, verdict, night, near, changes, causes, mark, acceptance, revisions
             )
         )
-    return NightVerdicts(calendar, tuple(sorted(lines, key=_order)), night_changes, settings)
+    return NightVerdicts(
+        calendar, tuple(sorted(lines, key=_line_sort_key)), night_changes, settings
+    )
 
 
-def _order(line: Line) -> tuple[Any, ...]:
+def _line_sort_key(line: Line) -> tuple[Any, ...]:
     """Sort key: the worst first, then study and variant, small messages before large ones."""
     study, variant, size = (line.series.names[name] for name in ("study", "variant", "size_bytes"))
     return (*line.judgement.rank, str(study), str(variant), size or 0, line.label)
@@ -271,7 +273,7 @@ def _order(line: Line) -> tuple[Any, ...]:
 def _revisions(
     history: SeriesHistory, calendar: Calendar, lower_is_better: bool, accepted_night: int
 ) -> Iterator[str]:
-    """Such as ``change point moved from night 41 (2026-02-10) to night 40 (2026-02-09)``."""
+    """Sentences: ``change point moved from night 41 (2026-02-10) to night 40 (2026-02-09)``."""
 
     def at(night: int) -> str:
         return f"night {night + 1} ({calendar.label(calendar.nights[night])})"
@@ -292,13 +294,13 @@ def _revisions(
             yield f"worse on {at(night)}, {ratio}, and back last night: an incident"
 
 
-def subjects(series: Series) -> frozenset[str]:
+def fact_subjects(series: Series) -> frozenset[str]:
     """The subjects of facts that concern a series: its toolchain and its nodes."""
     nodes = "+".join({point.nodes for point in series.points}).split("+")
     return frozenset((series.environ, *nodes))
 
 
-def _label(series: Series, mark: str) -> str:
+def _series_label(series: Series, mark: str) -> str:
     label = f"{series.title}; {series.place}"
     return f"{label} ({mark})" if mark else label
 
@@ -307,7 +309,7 @@ def _changes_at(
     series: Series, night: str, night_changes: Mapping[str, Sequence[Change]]
 ) -> tuple[Change, ...]:
     """Changes of the series from the night before to `night`: recorded facts, then nodes."""
-    fact_changes = changes_of_series(night_changes.get(night, ()), subjects(series))
+    fact_changes = changes_of_series(night_changes.get(night, ()), fact_subjects(series))
     node_change = node_set_changes(series.points).get(night)
     return (*fact_changes, node_change) if node_change else tuple(fact_changes)
 
@@ -319,7 +321,7 @@ def _changes_near(
 
     Changes of facts choose that night before changes of nodes, which may occur every night.
     """
-    series_subjects = subjects(series)
+    series_subjects = fact_subjects(series)
     facts = {
         neighbour: changes
         for neighbour in calendar.neighbours(night)

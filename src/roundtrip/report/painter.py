@@ -19,24 +19,24 @@ from roundtrip.report import plot, svg
 from roundtrip.report.blocks import Figure
 from roundtrip.report.drawing import INK, MUTED, PAPER, Drawing, SmallDrawing
 from roundtrip.report.plot import Heat, Plot, View
-from roundtrip.report.svg import TEXT, TITLE, element, number
+from roundtrip.report.svg import TEXT_SIZE, TITLE_SIZE, element, number
 
 #: Width and height of a map's cell, and text size of its names, in pixels.
-_CELL, _FONT = 20, 12
+_CELL_SIZE, _FONT_SIZE = 20, 12
 #: Colours for better than usual, usual and worse, on a light and on a dark page.
-_COLOURS = (("#3a6fb0", "#f1f2f4", "#b3261e"), ("#6ea4e6", "#252c36", "#ff8a75"))
+_SHADE_COLOURS = (("#3a6fb0", "#f1f2f4", "#b3261e"), ("#6ea4e6", "#252c36", "#ff8a75"))
 #: The effect, in percent, from which the colour is darkest; shades from usual to there.
-_DARKEST, _SHADES = 100.0, 10
-_LEGEND, _MEANING = 200, "worse than usual (%)"
-_WORD = re.compile(r"[^a-z0-9]+")
+_DARKEST_PERCENT, _SHADE_COUNT = 100.0, 10
+_LEGEND_WIDTH, _LEGEND_TEXT = 200, "worse than usual (%)"
+_NON_WORD = re.compile(r"[^a-z0-9]+")
 #: Width of a file in its units, for letters of 7 points in a column, and least width of its plot.
-_COLUMN, _LEAST = 440.0, 180.0
+_COLUMN_WIDTH, _MIN_WIDTH = 440.0, 180.0
 
 
 def stems(figure: Figure) -> list[str]:
     """The file name of each view, without suffix; the first is the name of the figure."""
     views = figure.plot.views[1:] if figure.plot else ()
-    words = (_WORD.sub("-", view.name.lower()).strip("-") for view in views)
+    words = (_NON_WORD.sub("-", view.name.lower()).strip("-") for view in views)
     return [figure.name, *(f"{figure.name}-{word}" for word in words)]
 
 
@@ -46,13 +46,13 @@ def files(figure: Figure) -> Iterator[str]:
     heading = content.title, content.subtitle
     if not isinstance(content, Plot):
         size, marks = _map_size(content), _map_marks(content)
-        yield document(figure.alt, content.description, heading, *size, marks)
+        yield svg_document(figure.alt, content.description, heading, *size, marks)
         return
     for index, view in enumerate(content.views):
         name, words = f"{figure.name}-{index}", content.describe(view)
         names_width = Drawing(name, view).width - view.width
-        frame = Drawing(name, replace(view, width=max(_LEAST, _COLUMN - names_width)))
-        yield document(figure.alt, words, heading, frame.width, frame.height, frame.elements())
+        frame = Drawing(name, replace(view, width=max(_MIN_WIDTH, _COLUMN_WIDTH - names_width)))
+        yield svg_document(figure.alt, words, heading, frame.width, frame.height, frame.elements())
 
 
 def drawing(figure: Figure) -> str:
@@ -100,7 +100,7 @@ def values(figure: Figure) -> Markup:
     return plot.heat_json(content)
 
 
-def document(
+def svg_document(
     alt: str,
     description: str,
     heading: tuple[str, str],
@@ -109,23 +109,23 @@ def document(
     content: Iterable[Markup],
 ) -> str:
     """An SVG file of a drawing of `width` and `height`, under its `heading` (title, subtitle)."""
-    titles = [(line, TITLE) for line in svg.lines(heading[0], width, TITLE)]
-    titles += [(line, TEXT) for line in svg.lines(heading[1], width)]
+    titles = [(line, TITLE_SIZE) for line in svg.wrap_text(heading[0], width, TITLE_SIZE)]
+    titles += [(line, TEXT_SIZE) for line in svg.wrap_text(heading[1], width)]
     top, words = 0, []
     for line, size in titles:
         top += size + 5
-        bold = {"font_weight": 600, "class_": "ink", "fill": INK} if size == TITLE else {}
+        bold = {"font_weight": 600, "class_": "ink", "fill": INK} if size == TITLE_SIZE else {}
         words.append(svg.text(line, 4, top, font_size=size, **bold))
     outer_width, outer_height = round(width + 8), round(height + top + 10)
     attributes = {
         "xmlns": "http://www.w3.org/2000/svg",
         "class": "figure alone",
         "role": "img",
-        "width": f"{svg.COLUMN_IN}in",
-        "height": f"{svg.COLUMN_IN * outer_height / outer_width:.3f}in",
+        "width": f"{svg.COLUMN_WIDTH_IN}in",
+        "height": f"{svg.COLUMN_WIDTH_IN * outer_height / outer_width:.3f}in",
         "viewBox": f"0 0 {outer_width} {outer_height}",
-        "font-family": svg.FONT,
-        "font-size": TEXT,
+        "font-family": svg.FONT_FAMILY,
+        "font-size": TEXT_SIZE,
         "fill": MUTED,
     }
     paper = {"class": "paper", "width": outer_width, "height": outer_height, "fill": PAPER}
@@ -134,7 +134,7 @@ def document(
         attributes,
         element("title", {}, alt),
         element("desc", {}, description),
-        element("style", {}, _style()),
+        element("style", {}, _svg_style()),
         element("rect", paper),
         *words,
         element("g", {"transform": f"translate(4,{top + 10})"}, *content),
@@ -150,7 +150,7 @@ def thumbnail(view: View, size: tuple[float, float]) -> Markup:
 
 
 @cache
-def _style() -> Markup:
+def _svg_style() -> Markup:
     folder = resources.files("roundtrip.report") / "templates"
     text = (folder / "figure.css").read_text(encoding="utf-8")
     return Markup(text)  # noqa: S704  ours, from a file of the package
@@ -158,53 +158,57 @@ def _style() -> Markup:
 
 def _names_width(heat: Heat) -> float:
     """The space for the names beside and below the cells."""
-    return max((svg.width(name, _FONT) for name in heat.labels), default=0.0) + 8
+    return max((svg.text_width(name, _FONT_SIZE) for name in heat.labels), default=0.0) + 8
 
 
 def _map_size(heat: Heat) -> tuple[float, float]:
-    side = _CELL * len(heat.names) + _names_width(heat)
-    return max(side + 4, _LEGEND + 14 + svg.width(_MEANING) + 4), side + 52
+    side = _CELL_SIZE * len(heat.names) + _names_width(heat)
+    return max(side + 4, _LEGEND_WIDTH + 14 + svg.text_width(_LEGEND_TEXT) + 4), side + 52
 
 
 def _map_marks(heat: Heat) -> Iterator[Markup]:
-    left, foot = _names_width(heat), _CELL * len(heat.names)
+    left, foot = _names_width(heat), _CELL_SIZE * len(heat.names)
     for index, name in enumerate(heat.labels):
-        middle = _CELL * (index + 0.5) + 4
+        middle = _CELL_SIZE * (index + 0.5) + 4
         is_marked = heat.names[index] in heat.marked_names
         kind = {"class_": "sick", "font_weight": 600} if is_marked else {}
-        attributes = {**kind, "font_size": _FONT, "text_anchor": "end"}
+        attributes = {**kind, "font_size": _FONT_SIZE, "text_anchor": "end"}
         yield svg.text(name, left - 5, middle, **attributes)
         x, y = left + middle, foot + 6.0
         rotation = f"rotate(-90 {number(x)} {number(y)})"
         yield svg.text(name, x, y, transform=rotation, **attributes)
     squares: dict[int, list[Markup]] = defaultdict(list)
     for cell in heat.cells:
-        shade = round(_SHADES * max(-1.0, min(1.0, cell.effect / _DARKEST)))
+        shade = round(_SHADE_COUNT * max(-1.0, min(1.0, cell.effect / _DARKEST_PERCENT)))
         place = {"data-at": f"{cell.row} {cell.column}"}
-        x, y = left + _CELL * cell.column, _CELL * cell.row
-        squares[shade].append(svg.rect(x, y, _CELL - 1, _CELL - 1, place))
+        x, y = left + _CELL_SIZE * cell.column, _CELL_SIZE * cell.row
+        squares[shade].append(svg.rect(x, y, _CELL_SIZE - 1, _CELL_SIZE - 1, place))
     for shade in sorted(squares):
         yield _shade_group(shade, *squares[shade])
     yield from _legend(foot + left + 14)
 
 
 def _legend(top: float) -> Iterator[Markup]:
-    step = _LEGEND / (2 * _SHADES + 1)
-    for index, shade in enumerate(range(-_SHADES, _SHADES + 1)):
+    step = _LEGEND_WIDTH / (2 * _SHADE_COUNT + 1)
+    for index, shade in enumerate(range(-_SHADE_COUNT, _SHADE_COUNT + 1)):
         yield _shade_group(shade, svg.rect(4 + step * index, top, step + 0.3, 10))
-    ends = ((f"\N{MINUS SIGN}{_DARKEST:g}", "start"), ("0", "middle"), (f"{_DARKEST:g}", "end"))
+    ends = (
+        (f"\N{MINUS SIGN}{_DARKEST_PERCENT:g}", "start"),
+        ("0", "middle"),
+        (f"{_DARKEST_PERCENT:g}", "end"),
+    )
     for end, (words, anchor) in enumerate(ends):
-        yield svg.text(words, 4 + _LEGEND * end / 2, top + 25, text_anchor=anchor, fill=MUTED)
-    yield svg.text(_MEANING, _LEGEND + 14, top + 9.5, class_="ink", fill=INK)
+        yield svg.text(words, 4 + _LEGEND_WIDTH * end / 2, top + 25, text_anchor=anchor, fill=MUTED)
+    yield svg.text(_LEGEND_TEXT, _LEGEND_WIDTH + 14, top + 9.5, class_="ink", fill=INK)
 
 
 def _shade_group(shade: int, *shapes: Markup) -> Markup:
-    light, dark = (_mix(colours, shade / _SHADES) for colours in _COLOURS)
+    light, dark = (_mix_colours(colours, shade / _SHADE_COUNT) for colours in _SHADE_COLOURS)
     attributes = {"class": "curve", "fill": light, "style": f"--light:{light};--dark:{dark}"}
     return element("g", attributes, *shapes)
 
 
-def _mix(colours: tuple[str, str, str], part: float) -> str:
+def _mix_colours(colours: tuple[str, str, str], part: float) -> str:
     """The colour at `part`, from -1 (first colour) through 0 (second) to 1 (third)."""
     better, usual, worse = ([int(text[at : at + 2], 16) for at in (1, 3, 5)] for text in colours)
     ends, share = (better if part < 0 else worse), abs(part)

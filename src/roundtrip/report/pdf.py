@@ -19,26 +19,26 @@ from reportlab.pdfbase.ttfonts import TTFont
 from reportlab.pdfgen.canvas import Canvas
 from reportlab.pdfgen.pathobject import PDFPathObject
 
-from roundtrip.report.svg import COLUMN_IN
+from roundtrip.report.svg import COLUMN_WIDTH_IN
 
 #: The width of a column in points.
-COLUMN = 72 * COLUMN_IN
-_NAMESPACE = "{http://www.w3.org/2000/svg}"
-_FONT = "Vera"  # a font of reportlab
+COLUMN = 72 * COLUMN_WIDTH_IN
+_SVG_NAMESPACE = "{http://www.w3.org/2000/svg}"
+_FONT_NAME = "Vera"  # a font of reportlab
 #: Characters that the font lacks: special blanks become plain ones, and arrows are drawn.
-_BLANKS = {0x202F: " ", 0x2009: " "}
-_ARROWS = {"↑": 1, "↓": -1}
+_BLANK_TRANSLATION = {0x202F: " ", 0x2009: " "}
+_ARROW_DIRECTIONS = {"↑": 1, "↓": -1}
 #: In font sizes: the width of an arrow, of its line, and of the outline of bold letters.
 _ARROW_WIDTH, _ARROW_LINE, _BOLD = 0.6, 0.08, 0.045
 #: Text rendering modes of PDF: filled, and filled with an outline.
 _FILLED, _OUTLINED = 0, 2
-_INHERITED = ("fill", "stroke", "stroke-width", "font-size", "font-weight")
-_STEP = re.compile("([MLhZ])([^MLhZ]*)")
+_INHERITED_ATTRIBUTES = ("fill", "stroke", "stroke-width", "font-size", "font-weight")
+_PATH_STEP = re.compile("([MLhZ])([^MLhZ]*)")
 #: ``translate(x,y)`` or ``rotate(angle x y)``.
-_MOVE = re.compile(r"(?:translate|rotate)\(([^)]*)\)")
-_OPERATORS = {"M": "m", "L": "l"}
-_CAPS = {"butt": 0, "round": 1, "square": 2}
-_Attributes = Mapping[str, str]
+_TRANSFORM = re.compile(r"(?:translate|rotate)\(([^)]*)\)")
+_PATH_OPERATORS = {"M": "m", "L": "l"}
+_LINE_CAPS = {"butt": 0, "round": 1, "square": 2}
+_SvgAttributes = Mapping[str, str]
 
 
 def from_svg(text: str) -> bytes:
@@ -47,8 +47,8 @@ def from_svg(text: str) -> bytes:
     _, _, width, height = map(float, root.attrib["viewBox"].split())
     scale = COLUMN / width
     out = io.BytesIO()
-    canvas = _canvas(out, scale * height)
-    canvas.setTitle(root.findtext(f"{_NAMESPACE}title") or "")
+    canvas = _empty_canvas(out, scale * height)
+    canvas.setTitle(root.findtext(f"{_SVG_NAMESPACE}title") or "")
     canvas.translate(0, scale * height)
     canvas.scale(scale, -scale)
     _Page(canvas, _font()).draw(root, {"fill": "#000000", "stroke": "none", "stroke-width": "1"})
@@ -57,7 +57,7 @@ def from_svg(text: str) -> bytes:
     return out.getvalue()
 
 
-def _canvas(out: io.BytesIO, height: float) -> Canvas:
+def _empty_canvas(out: io.BytesIO, height: float) -> Canvas:
     """An empty page, without the date that SOURCE_DATE_EPOCH sets even if `invariant`."""
     epoch = os.environ.pop("SOURCE_DATE_EPOCH", None)
     try:
@@ -69,7 +69,7 @@ def _canvas(out: io.BytesIO, height: float) -> Canvas:
 
 @cache
 def _font() -> TTFont:
-    font = TTFont(_FONT, f"{_FONT}.ttf")
+    font = TTFont(_FONT_NAME, f"{_FONT_NAME}.ttf")
     pdfmetrics.registerFont(font)
     return font
 
@@ -81,15 +81,15 @@ class _Page:
         self.canvas, self.font = canvas, font
         self.clips: dict[str, ElementTree.Element] = {}
 
-    def draw(self, node: ElementTree.Element, inherited: _Attributes) -> None:
+    def draw(self, node: ElementTree.Element, inherited: _SvgAttributes) -> None:
         """Draw an element and its children; `inherited`: attributes from its parent."""
         attributes = node.attrib
         paint = {
             **inherited,
-            **{name: attributes[name] for name in _INHERITED if name in attributes},
+            **{name: attributes[name] for name in _INHERITED_ATTRIBUTES if name in attributes},
         }
         self.canvas.saveState()
-        for words in _MOVE.findall(attributes.get("transform", "")):
+        for words in _TRANSFORM.findall(attributes.get("transform", "")):
             *angle, x, y = map(float, re.split("[ ,]+", words))
             self.canvas.translate(x, y)
             if angle:
@@ -98,7 +98,7 @@ class _Page:
         clip = self.clips.get(attributes.get("clip-path", ""))
         if clip is not None:
             self.canvas.clipPath(self._rect(clip.attrib), stroke=0, fill=0)
-        match node.tag.removeprefix(_NAMESPACE):
+        match node.tag.removeprefix(_SVG_NAMESPACE):
             case "svg" | "g":
                 for child in node:
                     self.draw(child, paint)
@@ -116,7 +116,7 @@ class _Page:
                 self._write(node.text or "", attributes, paint)
         self.canvas.restoreState()
 
-    def _rect(self, attributes: _Attributes) -> PDFPathObject:
+    def _rect(self, attributes: _SvgAttributes) -> PDFPathObject:
         path = self.canvas.beginPath()
         path.rect(*(float(attributes.get(name, "0")) for name in ("x", "y", "width", "height")))
         return path
@@ -124,17 +124,19 @@ class _Page:
     def _path(self, words: str) -> PDFPathObject:
         # Numbers are copied as text: formatting each would take most of reportlab's time.
         code, x, y = ["n"], "0", "0"
-        for step, place in _STEP.findall(words):
+        for step, place in _PATH_STEP.findall(words):
             if step == "Z":
                 code.append("h")
             elif step == "h":  # a dot: PDF draws no square for a line without a length
                 code.append(f"{float(x) + 0.01:.2f} {y} l")
             else:
                 x, y = place.split(",")
-                code.append(f"{x} {y} {_OPERATORS[step]}")
+                code.append(f"{x} {y} {_PATH_OPERATORS[step]}")
         return PDFPathObject(code)
 
-    def _paint(self, path: PDFPathObject, attributes: _Attributes, paint: _Attributes) -> None:
+    def _paint(
+        self, path: PDFPathObject, attributes: _SvgAttributes, paint: _SvgAttributes
+    ) -> None:
         fill, stroke, canvas = paint["fill"], paint["stroke"], self.canvas
         if fill != "none":
             canvas.setFillColor(HexColor(fill))
@@ -143,18 +145,18 @@ class _Page:
             canvas.setStrokeColor(HexColor(stroke))
             canvas.setStrokeAlpha(float(attributes.get("stroke-opacity", "1")))
             canvas.setLineWidth(float(paint["stroke-width"]))
-            canvas.setLineCap(_CAPS[attributes.get("stroke-linecap", "butt")])
+            canvas.setLineCap(_LINE_CAPS[attributes.get("stroke-linecap", "butt")])
             canvas.setDash(
                 [float(length) for length in attributes.get("stroke-dasharray", "").split()]
             )
         canvas.drawPath(path, fill=int(fill != "none"), stroke=int(stroke != "none"))
 
-    def _write(self, words: str, attributes: _Attributes, paint: _Attributes) -> None:
+    def _write(self, words: str, attributes: _SvgAttributes, paint: _SvgAttributes) -> None:
         size, canvas, font = float(paint["font-size"]), self.canvas, self.font
         mode = _OUTLINED if paint.get("font-weight") == "600" else _FILLED
-        pieces = list(_pieces(words.translate(_BLANKS), font))
+        pieces = list(_split_at_arrows(words.translate(_BLANK_TRANSLATION), font))
         widths = [
-            _ARROW_WIDTH * size if piece in _ARROWS else font.stringWidth(piece, size)
+            _ARROW_WIDTH * size if piece in _ARROW_DIRECTIONS else font.stringWidth(piece, size)
             for piece in pieces
         ]
         anchor = attributes.get("text-anchor", "start")
@@ -164,10 +166,10 @@ class _Page:
         canvas.setFillColor(HexColor(paint["fill"]))
         canvas.setStrokeColor(HexColor(paint["fill"]))
         canvas.setLineWidth(_BOLD * size)
-        canvas.setFont(_FONT, size)
+        canvas.setFont(_FONT_NAME, size)
         for piece, width in zip(pieces, widths, strict=True):
-            if piece in _ARROWS:
-                self._arrow(x, size, _ARROWS[piece])
+            if piece in _ARROW_DIRECTIONS:
+                self._arrow(x, size, _ARROW_DIRECTIONS[piece])
             else:
                 canvas.drawString(x, 0, piece, mode=mode)
             x += width
@@ -182,10 +184,10 @@ class _Page:
         self.canvas.drawPath(arrow, fill=0, stroke=1)
 
 
-def _pieces(words: str, font: TTFont) -> Iterator[str]:
+def _split_at_arrows(words: str, font: TTFont) -> Iterator[str]:
     """The text, split at arrows; characters that the font lacks become ``?``."""
-    for piece in re.split(f"([{''.join(_ARROWS)}])", words):
-        if piece in _ARROWS:
+    for piece in re.split(f"([{''.join(_ARROW_DIRECTIONS)}])", words):
+        if piece in _ARROW_DIRECTIONS:
             yield piece
         elif piece:
             yield "".join(c if ord(c) in font.face.charToGlyph else "?" for c in piece)

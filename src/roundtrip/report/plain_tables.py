@@ -17,8 +17,8 @@ from roundtrip.report.blocks import Cell, Table, Tone
 from roundtrip.report.units import Quantity
 
 #: A spreadsheet interprets a text with such a beginning as a formula.
-_FORMULA = ("=", "+", "-", "@")
-_STYLES: Mapping[Tone, str] = {"good": "green", "bad": "red"}
+_FORMULA_STARTS = ("=", "+", "-", "@")
+_STYLE_BY_TONE: Mapping[Tone, str] = {"good": "green", "bad": "red"}
 
 
 def csv_text(table: Table) -> str:
@@ -28,7 +28,7 @@ def csv_text(table: Table) -> str:
     """
     columns = list(zip(*table.rows, strict=True)) or [()] * len(table.columns)
     parts = [
-        _column(column.heading, column.unit, cells)
+        _csv_columns(column.heading, column.unit, cells)
         for column, cells in zip(table.columns, columns, strict=True)
     ]
     out = io.StringIO()
@@ -37,14 +37,14 @@ def csv_text(table: Table) -> str:
     return out.getvalue()
 
 
-def _column(heading: str, unit: str, cells: Sequence[Cell]) -> Iterator[list[str]]:
+def _csv_columns(heading: str, unit: str, cells: Sequence[Cell]) -> Iterator[list[str]]:
     """The CSV columns of one column of a table, each with its heading first."""
-    numbers = [_number(cell) for cell in cells]
+    numbers = [_single_quantity(cell) for cell in cells]
     quantities = [number for number in numbers if number]
     yield [
-        _text(heading),
+        _csv_safe_text(heading),
         *(
-            _digits(number.value) if number else _text(cell.text)
+            _number_text(number.value) if number else _csv_safe_text(cell.text)
             for cell, number in zip(cells, numbers, strict=True)
         ),
     ]
@@ -55,18 +55,21 @@ def _column(heading: str, unit: str, cells: Sequence[Cell]) -> Iterator[list[str
     if any(number.n is not None for number in quantities):
         for name in ("low", "high", "n"):
             ends = [getattr(number, name) if number else None for number in numbers]
-            yield [f"{heading}: {name}", *("" if end is None else _digits(end) for end in ends)]
+            yield [
+                f"{heading}: {name}",
+                *("" if end is None else _number_text(end) for end in ends),
+            ]
     if any(cell.verdict for cell in cells):
-        yield [f"{heading}: verdict", *(_text(cell.verdict) for cell in cells)]
+        yield [f"{heading}: verdict", *(_csv_safe_text(cell.verdict) for cell in cells)]
 
 
-def _number(cell: Cell) -> Quantity | None:
+def _single_quantity(cell: Cell) -> Quantity | None:
     """The number of a cell that consists of a single number; None for other cells."""
     (first, *rest) = cell.parts or ("",)
     return first if isinstance(first, Quantity) and not rest else None
 
 
-def _digits(value: float) -> str:
+def _number_text(value: float) -> str:
     """A whole number unchanged, others with six digits, which are equal on all processors."""
     return str(int(value)) if float(value).is_integer() else repr(float(f"{value:.6g}"))
 
@@ -78,9 +81,9 @@ def _unit(quantity: Quantity) -> str:
     return "" if quantity.unit in units.UNPRINTED_UNITS else quantity.unit
 
 
-def _text(words: str) -> str:
+def _csv_safe_text(words: str) -> str:
     text = units.printable(words)
-    return f"'{text}" if text.startswith(_FORMULA) else text
+    return f"'{text}" if text.startswith(_FORMULA_STARTS) else text
 
 
 def terminal_table(block: Table, is_plain: bool = False) -> rich.table.Table:
@@ -96,5 +99,5 @@ def terminal_table(block: Table, is_plain: bool = False) -> rich.table.Table:
         heading = words(column.heading)
         grid.add_column(heading, justify=column.align, no_wrap=is_number, overflow="fold")
     for row in block.rows:
-        grid.add_row(*(words(cell.text, _STYLES.get(cell.tone, "")) for cell in row))
+        grid.add_row(*(words(cell.text, _STYLE_BY_TONE.get(cell.tone, "")) for cell in row))
     return grid

@@ -16,10 +16,10 @@ from markupsafe import Markup
 
 from roundtrip.report.units import UNPRINTED_UNITS
 
-_DIGITS = 5
+_SIGNIFICANT_DIGITS = 5
 CIRCLE, SQUARE, TRIANGLE, DIAMOND = "circle", "square", "triangle-up", "diamond"
 #: Shapes of values beyond the ends of an axis.
-LEFT, RIGHT = "triangle-left", "triangle-right"
+TRIANGLE_LEFT, TRIANGLE_RIGHT = "triangle-left", "triangle-right"
 #: The name of the bound of launches over an emulated link.
 LINK = "Rate of the link"
 #: Kinds of events: a change point, a person's note, a changed fact.
@@ -89,7 +89,7 @@ class Curve:
 
 @dataclass(frozen=True)
 class Event:
-    """A place on the horizontal axis, marked from top to bottom, with its words.
+    """A vertical mark at a position of the horizontal axis, with its text.
 
     `kind`: STEP, NOTE or CHANGE; a CHANGE is a short mark without words.
     """
@@ -138,7 +138,7 @@ class View:
 
     @property
     def joined_points(self) -> tuple[str, ...]:
-        """What each line of measured values joins; "" if it is not declared."""
+        """The kind of points that each line of measured values joins; "" if it is not declared."""
         curves = () if self.rows else self.curves
         return tuple(curve.joined_points for curve in curves if curve.width and not curve.bound)
 
@@ -234,7 +234,8 @@ def as_json(name: str, plot: Plot) -> Markup:
     Values have five digits, more than a reader can see.
     """
     views = [
-        outline(view) | {"curves": [_curve(curve) for curve in view.curves]} for view in plot.views
+        view_outline(view) | {"curves": [_curve_json(curve) for curve in view.curves]}
+        for view in plot.views
     ]
     return escaped_json({"name": name, "title": plot.title, "views": views})
 
@@ -258,11 +259,11 @@ def escaped_json(content: Any) -> Markup:
     return Markup(escaped)  # noqa: S704  no < and no & in it
 
 
-def outline(view: View) -> dict[str, Any]:
+def view_outline(view: View) -> dict[str, Any]:
     """The properties of a view that the page's script needs besides its curves."""
-    content: dict[str, Any] = {"name": view.name, "x": _scale(view.x)}
+    content: dict[str, Any] = {"name": view.name, "x": _scale_json(view.x)}
     if view.y:
-        content["y"] = _scale(view.y)
+        content["y"] = _scale_json(view.y)
     if view.rows:
         content["rows"] = list(view.rows)
     if view.is_stacked:
@@ -270,13 +271,13 @@ def outline(view: View) -> dict[str, Any]:
     return content
 
 
-def _scale(scale: Scale) -> dict[str, Any]:
+def _scale_json(scale: Scale) -> dict[str, Any]:
     content = {"title": scale.title, "lo": scale.low, "hi": scale.high, "log": int(scale.is_log)}
     options = {"ticks": scale.ticks, "labels": scale.labels}
     return content | {name: list(values) for name, values in options.items() if values}
 
 
-def _curve(curve: Curve) -> dict[str, Any]:
+def _curve_json(curve: Curve) -> dict[str, Any]:
     return {
         "name": curve.name,
         "points": [[None if v is None else _short(v) for v in point] for point in curve.points],
@@ -284,7 +285,7 @@ def _curve(curve: Curve) -> dict[str, Any]:
 
 
 def _short(value: float) -> float | int:
-    """The value with `_DIGITS` digits; whole numbers, such as places and counts, stay exact."""
+    """The value with `_SIGNIFICANT_DIGITS` digits; a whole number stays exact."""
     if not math.isfinite(value):
         raise ValueError(f"{value} cannot be drawn")
-    return int(value) if float(value).is_integer() else float(f"{value:.{_DIGITS}g}")
+    return int(value) if float(value).is_integer() else float(f"{value:.{_SIGNIFICANT_DIGITS}g}")

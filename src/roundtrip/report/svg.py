@@ -13,39 +13,49 @@ from markupsafe import Markup, escape
 from reportlab.pdfbase import pdfmetrics
 
 from roundtrip.report import units
-from roundtrip.report.plot import CIRCLE, DIAMOND, LEFT, RIGHT, SQUARE, TRIANGLE, Curve, Scale, View
+from roundtrip.report.plot import (
+    CIRCLE,
+    DIAMOND,
+    SQUARE,
+    TRIANGLE,
+    TRIANGLE_LEFT,
+    TRIANGLE_RIGHT,
+    Curve,
+    Scale,
+    View,
+)
 from roundtrip.report.units import Unit
 
 #: The width of a column of a paper in inches, which is that of a file.
-COLUMN_IN = 3.5
+COLUMN_WIDTH_IN = 3.5
 #: Text sizes in pixels: of axes and names, and of titles.
-TEXT, TITLE = 13, 15
-FONT = (
+TEXT_SIZE, TITLE_SIZE = 13, 15
+FONT_FAMILY = (
     "Inter, Segoe UI, Helvetica Neue, Helvetica, Arial, Liberation Sans, DejaVu Sans Condensed, "
     "sans-serif"
 )
 #: Width of other characters than ASCII in thousandths of the size; and how much wider than
 #: Helvetica the fonts above are at most.
-_OTHER, _WIDER = 620, 1.1
-_ILLEGAL = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_DEFAULT_WIDTH_UNITS, _WIDER = 620, 1.1
+_ILLEGAL_CHARACTER = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 #: Corners of points of half-width 1, except circles.
-_SHAPES = {
+_SHAPE_PATHS = {
     SQUARE: ((-0.9, -0.9), (0.9, -0.9), (0.9, 0.9), (-0.9, 0.9)),
     TRIANGLE: ((0, -1.2), (1.2, 1), (-1.2, 1)),
     DIAMOND: ((0, -1.4), (1.2, 0), (0, 1.4), (-1.2, 0)),
-    LEFT: ((-1.2, 0), (1, -1.2), (1, 1.2)),
-    RIGHT: ((1.2, 0), (-1, -1.2), (-1, 1.2)),
+    TRIANGLE_LEFT: ((-1.2, 0), (1, -1.2), (1, 1.2)),
+    TRIANGLE_RIGHT: ((1.2, 0), (-1, -1.2), (-1, 1.2)),
 }
-Place = tuple[float, float]
+Position = tuple[float, float]
 #: How far a tick may lie beyond the ends of an axis because of rounding; relative.
-_SLACK = 1e-9
-_FEW = 2  # with fewer steps of powers of ten, ticks lie between them
+_RELATIVE_SLACK = 1e-9
+_MIN_POWER_STEPS = 2  # with fewer steps of powers of ten, ticks lie between them
 #: Heights in pixels: curves; a row, a curve in a shared row, a row of a stacked bar.
-_HEIGHT = 240
-_ROW, _SLOT, _PART = 24, 13, 17
-_TOP, _BOTTOM, _RIGHT = 28, 46, 22
+_AREA_HEIGHT = 240
+_ROW_HEIGHT, _BAR_HEIGHT, _PART = 24, 13, 17
+_TOP_MARGIN, _BOTTOM_MARGIN, _RIGHT_MARGIN = 28, 46, 22
 #: Offsets of the name at the end of a curve: of its sign from the edge, of its words from the sign.
-SIGN, NAME = 10, 21
+SIGN_WIDTH, NAME_HEIGHT = 10, 21
 
 
 def element(name: str, attributes: Mapping[str, object], *children: str) -> Markup:
@@ -60,7 +70,11 @@ def _escape(value: object) -> str:
     if isinstance(value, Markup):
         return value
     text = str(escape(value))
-    return _ILLEGAL.sub("\N{REPLACEMENT CHARACTER}", text) if _ILLEGAL.search(text) else text
+    return (
+        _ILLEGAL_CHARACTER.sub("\N{REPLACEMENT CHARACTER}", text)
+        if _ILLEGAL_CHARACTER.search(text)
+        else text
+    )
 
 
 def number(value: float) -> str:
@@ -69,7 +83,7 @@ def number(value: float) -> str:
     return "0" if text == "-0" else text
 
 
-def path(places: Iterable[Place]) -> str:
+def path_data(places: Iterable[Position]) -> str:
     """The path data of a line through `places`, each as ``x,y``; "" without places."""
     corners = "L".join(f"{number(x)},{number(y)}" for x, y in places)
     return f"M{corners}" if corners else ""
@@ -102,24 +116,24 @@ def dot(shape: str, x: float, y: float, size: float) -> Markup:
     paint = {"class": "dot", "stroke": "#ffffff"}
     if shape == CIRCLE:
         return element("circle", {**paint, "cx": number(x), "cy": number(y), "r": number(size)})
-    corners = path((size * dx, size * dy) for dx, dy in _SHAPES[shape])
+    corners = path_data((size * dx, size * dy) for dx, dy in _SHAPE_PATHS[shape])
     transform = f"translate({number(x)},{number(y)})"
     return element("path", {**paint, "d": f"{corners}Z", "transform": transform})
 
 
-def width(words: str, size: float = TEXT) -> float:
+def text_width(words: str, size: float = TEXT_SIZE) -> float:
     """The estimated width of a text, rather too large than too small."""
     helvetica = pdfmetrics.getFont("Helvetica").widths
-    widths = (helvetica[ord(c)] if " " <= c <= "~" else _OTHER for c in words)
+    widths = (helvetica[ord(c)] if " " <= c <= "~" else _DEFAULT_WIDTH_UNITS for c in words)
     return _WIDER * size * sum(widths) / 1000
 
 
-def lines(words: str, max_width: float, size: float = TEXT) -> list[str]:
+def wrap_text(words: str, max_width: float, size: float = TEXT_SIZE) -> list[str]:
     """The text wrapped to lines of `max_width`; a longer word has a line of its own."""
     text_lines: list[str] = []
     for word in words.split():
         candidate = f"{text_lines[-1]} {word}" if text_lines else word
-        if text_lines and width(candidate, size) <= max_width:
+        if text_lines and text_width(candidate, size) <= max_width:
             text_lines[-1] = candidate
         else:
             text_lines.append(word)
@@ -143,14 +157,14 @@ def space_out(
 
 def ticks(scale: Scale, count: float) -> tuple[float, ...]:
     """About `count` round values from `low` to `high`; the scale's own ticks if it has some."""
-    slack = _SLACK * max(abs(scale.low), abs(scale.high))
+    slack = _RELATIVE_SLACK * max(abs(scale.low), abs(scale.high))
     low, high = scale.low - slack, scale.high + slack
     scale_ticks = tuple(tick for tick in scale.ticks if low <= tick <= high)
     if len(scale_ticks) > 1:
         return scale_ticks
     binary = scale.unit == Unit.BYTES and math.log2(scale.low or 1.0).is_integer()
-    powers = _powers(scale, count, 2 if binary else 10) if scale.is_log else ()
-    return powers if len(powers) > 1 else _even(scale, count, binary)
+    powers = _power_ticks(scale, count, 2 if binary else 10) if scale.is_log else ()
+    return powers if len(powers) > 1 else _even_ticks(scale, count, binary)
 
 
 def tick_label(value: float, scale: Scale) -> str:
@@ -169,34 +183,34 @@ def _group_digits(text: str) -> str:
     return f"{sign}{int(whole):,}".replace(",", "\N{NARROW NO-BREAK SPACE}") + dot + part
 
 
-def _powers(scale: Scale, count: float, base: int) -> tuple[float, ...]:
-    first = math.ceil(math.log(scale.low, base) - _SLACK)
-    last = math.floor(math.log(scale.high, base) + _SLACK)
-    is_short = base != 2 and last - first < _FEW
+def _power_ticks(scale: Scale, count: float, base: int) -> tuple[float, ...]:
+    first = math.ceil(math.log(scale.low, base) - _RELATIVE_SLACK)
+    last = math.floor(math.log(scale.high, base) + _RELATIVE_SLACK)
+    is_short = base != 2 and last - first < _MIN_POWER_STEPS
     step = next((n for n in (1, 2, 3, 5, 10, 20) if (last - first) / n < count), 50)
     exponents = range(first - 1, last + 1) if is_short else range(first, last + 1, step)
     multiples = (1, 2, 5) if is_short else (1,)
     powers = (float(base) ** exponent for exponent in exponents)
-    values = (_clean(multiple * power) for power in powers for multiple in multiples)
-    low, high = scale.low * (1 - _SLACK), scale.high * (1 + _SLACK)
+    values = (_round_off(multiple * power) for power in powers for multiple in multiples)
+    low, high = scale.low * (1 - _RELATIVE_SLACK), scale.high * (1 + _RELATIVE_SLACK)
     return tuple(value for value in values if low <= value <= high)
 
 
-def _even(scale: Scale, count: float, binary: bool) -> tuple[float, ...]:
+def _even_ticks(scale: Scale, count: float, binary: bool) -> tuple[float, ...]:
     least_step = (scale.high - scale.low) / count or 1.0
     power = 10.0 ** math.floor(math.log10(least_step))
     steps = (multiple * power for multiple in (1, 2, 5, 10))
-    step = next(step for step in steps if step >= least_step * (1 - _SLACK))
+    step = next(step for step in steps if step >= least_step * (1 - _RELATIVE_SLACK))
     if binary and least_step > 1:
         step = 2.0 ** math.ceil(math.log2(least_step))
-    first = math.ceil(scale.low / step - _SLACK)
-    last = math.floor(scale.high / step + _SLACK)
+    first = math.ceil(scale.low / step - _RELATIVE_SLACK)
+    last = math.floor(scale.high / step + _RELATIVE_SLACK)
     if first > last and scale.high > scale.low:
-        return _even(scale, 2 * count, binary)
-    return tuple(_clean(index * step) for index in range(first, last + 1))
+        return _even_ticks(scale, 2 * count, binary)
+    return tuple(_round_off(index * step) for index in range(first, last + 1))
 
 
-def _clean(value: float) -> float:
+def _round_off(value: float) -> float:
     """The value without rounding errors in its last bits."""
     return float(f"{value:.12g}")
 
@@ -225,31 +239,33 @@ class Frame:
         #: Number of curves below each other in a row; 1 if each row has one curve.
         self.slots = len(view.curves) if len(distinct_rows) < len(rows) else 1
         # A row with several curves is higher; the parts of a stacked bar share one row.
-        row_height = _PART if view.is_stacked else max(_ROW, self.slots * _SLOT + 6)
+        row_height = _PART if view.is_stacked else max(_ROW_HEIGHT, self.slots * _BAR_HEIGHT + 6)
         self.heights: list[float] = [
-            row_height if row in distinct_rows else _ROW for row in range(len(view.rows))
+            row_height if row in distinct_rows else _ROW_HEIGHT for row in range(len(view.rows))
         ]
         #: Start of the name of each curve in the legend below a figure of rows.
-        self.legend: list[Place] = []
+        self.legend: list[Position] = []
         self.lay_out()
 
     def lay_out(self) -> None:
         """Set all edges, the outer size, the ticks and the legend."""
         view, axis = self.view, self.view.y
-        self.y_ticks = ticks(axis, _HEIGHT / 36) if axis else ()
+        self.y_ticks = ticks(axis, _AREA_HEIGHT / 36) if axis else ()
         labels = [tick_label(tick, axis) for tick in self.y_ticks] if axis else view.rows
-        self.left = max(map(width, labels), default=0.0) + 12
+        self.left = max(map(text_width, labels), default=0.0) + 12
         self.right = self.left + view.width
-        self.top = 6 if view.rows else _TOP
-        self.bottom = self.top + (sum(self.heights) if view.rows else _HEIGHT)
+        self.top = 6 if view.rows else _TOP_MARGIN
+        self.bottom = self.top + (sum(self.heights) if view.rows else _AREA_HEIGHT)
         curves = () if view.rows else view.curves
-        label_widths = [SIGN + NAME + width(f"{curve.name} ↑") for curve in curves]
-        self.width = self.right + max(_RIGHT, *label_widths, 0)
-        self.height = self.bottom + _BOTTOM
+        label_widths = [
+            SIGN_WIDTH + NAME_HEIGHT + text_width(f"{curve.name} ↑") for curve in curves
+        ]
+        self.width = self.right + max(_RIGHT_MARGIN, *label_widths, 0)
+        self.height = self.bottom + _BOTTOM_MARGIN
         if view.rows and self.slots > 1:
             x, y = 0.0, self.height + 8
             for curve in view.curves:
-                name_width = NAME + width(curve.name) + 14
+                name_width = NAME_HEIGHT + text_width(curve.name) + 14
                 if x and x + name_width > self.width:
                     x, y = 0.0, y + 20
                 self.legend.append((x, y))
@@ -273,7 +289,7 @@ class Frame:
         """The middle of a row, from the top."""
         return self.top + sum(self.heights[:row]) + self.heights[row] / 2
 
-    def place(self, curve: Curve, place: float, value: float | None) -> Place | None:
+    def place(self, curve: Curve, place: float, value: float | None) -> Position | None:
         """The position of a value; None if the axes cannot show it."""
         view = self.view
         axis = view.x if view.rows else view.y
@@ -282,5 +298,5 @@ class Frame:
         if not view.rows:
             return (self.x_of(place), self.y_of(value)) if view.x.has_place(place) else None
         slot = self.order[curve.name] if self.slots > 1 else 0
-        offset = (slot - (self.slots - 1) / 2) * _SLOT
+        offset = (slot - (self.slots - 1) / 2) * _BAR_HEIGHT
         return self.x_of(value), self.row_middle(int(place)) + offset

@@ -17,12 +17,12 @@ from pydantic import Field
 
 from roundtrip import tables
 from roundtrip.model import Table, optional
-from roundtrip.tables import Path_, Places, Strings
+from roundtrip.tables import KeyPath, Places, TextList
 
 #: Key of a repeated partition that holds the placeholders of its Slurm partition.
 _OWN_VALUES = "values of its Slurm partition"
 #: Keys of a Slurm partition that are the size of its nodes; any other key is a placeholder.
-_SIZE = ("nodes", "cores", "sockets")
+_SIZE_KEYS = ("nodes", "cores", "sockets")
 
 
 def _spread_partitions(
@@ -37,8 +37,8 @@ def _spread_partitions(
     copies: dict[str, Any] = {}
     for number, (name, slurm_table) in enumerate(slurm_partitions.items()):
         suffix = "-" + re.sub(r"[^\w-]", "-", name) if number else ""
-        size = {key: value for key, value in slurm_table.items() if key in _SIZE}
-        values = {key: str(value) for key, value in slurm_table.items() if key not in _SIZE}
+        size = {key: value for key, value in slurm_table.items() if key in _SIZE_KEYS}
+        values = {key: str(value) for key, value in slurm_table.items() if key not in _SIZE_KEYS}
         for key, table in partitions.items():
             copy = key + suffix
             for path, place in list(places.items()):
@@ -52,13 +52,13 @@ def _spread_partitions(
     return copies
 
 
-def _table(description: str) -> Any:
+def _optional_table(description: str) -> Any:
     """The field of a table that may be left out."""
     return Field(default_factory=dict, description=description)
 
 
 class Simulated(Table):
-    """What a partition simulates."""
+    """The simulated platform of a partition."""
 
     platform: str
     host_flops: float = Field(gt=0, le=1e15)
@@ -82,7 +82,7 @@ class Extras(Table):
         "`host_flops` (speed of a host) and, where round trips can be longer, `added_rtt_ms`"
     )
     lease: str | None = optional("command that holds the emulated link while a launch crosses it")
-    across: Strings | None = optional(
+    across: TextList | None = optional(
         "scheduler options for nodes on both sides of the link; {nodes}: on each side"
     )
     nodes: int | None = optional("nodes of the partition; the features `nodes_2`, ... follow")
@@ -138,7 +138,7 @@ def unknown_extras(kind: str, name: str, extras: Iterable[str]) -> list[str]:
 RDMA = ("infiniband", "roce")
 #: The file in a site's folder.
 FILE = "site.toml"
-_PLACEHOLDER = re.compile(r"\{(\w+)\}")
+_PLACEHOLDER_PATTERN = re.compile(r"\{(\w+)\}")
 
 
 class Launch(Table):
@@ -148,12 +148,12 @@ class Launch(Table):
         "ReFrame's launcher, the partition's by default; `smpirun` for SimGrid"
     )
     pmi: str | None = optional("value of srun's `--mpi`")
-    options: Strings = Field((), description="options of the launcher")
-    variables: dict[str, str] = _table("environment variables")
-    variables_as_root: dict[str, str] = _table("the same, set only for root")
+    options: TextList = Field((), description="options of the launcher")
+    variables: dict[str, str] = _optional_table("environment variables")
+    variables_as_root: dict[str, str] = _optional_table("the same, set only for root")
 
 
-class Condition(Table):
+class ConditionTable(Table):
     """A condition that holds if `file` exists and has the text `contains` in it."""
 
     file: str = Field(description="a file of the machine")
@@ -164,12 +164,12 @@ class Condition(Table):
         return file.is_file() and self.contains in file.read_text(errors="replace")
 
 
-class Transport(Table):
+class TransportTable(Table):
     """An environment of its own: a toolchain with variables that choose the transport."""
 
     mpi: str = Field(description="the MPI; its toolchain with the last Boost is taken")
     over: str = Field(description="the transport's name, on show")
-    variables: dict[str, str] = _table("variables that choose it")
+    variables: dict[str, str] = _optional_table("variables that choose it")
     unless: str | None = optional("a condition under which it is left out")
 
 
@@ -179,18 +179,18 @@ class Partition(Table):
     name: str = Field(description="its name; that of its table by default")
     description: str = Field(description="ReFrame's `descr`")
     scheduler: str = Field(description="ReFrame's scheduler, as `slurm`, `squeue` or `local`")
-    scheduler_if: dict[str, str] = _table("another scheduler, by the condition that holds")
+    scheduler_if: dict[str, str] = _optional_table("another scheduler, by the condition that holds")
     launcher: str = Field(description="ReFrame's launcher, as `srun`")
-    access: Strings = Field((), description="options that get a job its nodes")
+    access: TextList = Field((), description="options that get a job its nodes")
     account: str | None = optional(
         "an option with `{account}`, added if `$ROUNDTRIP_ACCOUNT` is set"
     )
-    options: dict[str, Any] = _table("ReFrame's `sched_options`")
-    without: Strings = Field((), description="MPI families that cannot run there")
-    environs: Strings | None = optional("its environments; all by default")
-    variables: dict[str, str] = _table("environment variables")
-    prepare: Strings = Field((), description="commands before each launch")
-    features: Strings = Field((), description="what checks ask for; counts are derived (scales)")
+    options: dict[str, Any] = _optional_table("ReFrame's `sched_options`")
+    without: TextList = Field((), description="MPI families that cannot run there")
+    environs: TextList | None = optional("its environments; all by default")
+    variables: dict[str, str] = _optional_table("environment variables")
+    prepare: TextList = Field((), description="commands before each launch")
+    features: TextList = Field((), description="what checks ask for; counts are derived (scales)")
     processor: dict[str, Any] | None = optional("ReFrame's `processor`")
     extras: Extras = Field(default_factory=Extras, description="what checks read, below")
     max_jobs: int = Field(1, description="jobs at once")
@@ -207,20 +207,20 @@ class SiteData(Table):
     """A site, without the keys that `load` replaces (`LOAD_TIME_KEYS`)."""
 
     description: str = Field(description="ReFrame's `descr`")
-    hostnames: Strings = Field(
+    hostnames: TextList = Field(
         description="patterns of host names; none may fit any machine, as `RFM_SYSTEM` chooses"
     )
     software: Literal["toolchains", "spack", "none"] = Field(
         description="who makes the toolchains: `roundtrip toolchains`, Spack, or nobody"
     )
-    bind: Strings = Field(
+    bind: TextList = Field(
         (), description="options of srun that bind ranks, after those of `[launch]`"
     )
     pmix: str | None = optional(
         "series of PMIx that the MPIs are built with, that of the cluster's Slurm: "
         "`4` where `srun --mpi=list` has `pmix_v4`"
     )
-    label: Strings = Field(
+    label: TextList = Field(
         (),
         description="what is in the names of Spack's toolchains besides the series of MPI and "
         "Boost: `patch`, `compiler`, a variant (`netmod`) or a package below the MPI (`ucx`). "
@@ -229,12 +229,14 @@ class SiteData(Table):
     detect: Annotated[tuple[Literal["pvm"], ...], Field(strict=False)] = Field(
         (), description="features that every partition has if the machine offers them"
     )
-    launch: dict[str, Launch] = _table("tables `[launch.FAMILY]`, by MPI family")
-    variables: dict[str, str] = _table("what all toolchains of `toolchains.toml` need set")
-    condition: dict[str, Condition] = _table("tables `[condition.NAME]`")
-    transport: dict[str, Transport] = _table("a line for each transport, an environment of its own")
+    launch: dict[str, Launch] = _optional_table("tables `[launch.FAMILY]`, by MPI family")
+    variables: dict[str, str] = _optional_table("what all toolchains of `toolchains.toml` need set")
+    condition: dict[str, ConditionTable] = _optional_table("tables `[condition.NAME]`")
+    transport: dict[str, TransportTable] = _optional_table(
+        "a line for each transport, an environment of its own"
+    )
     partition: dict[str, Partition] = Field(description="tables `[partition.NAME]`")
-    declared: dict[str, dict[str, Any]] = _table(
+    declared: dict[str, dict[str, Any]] = _optional_table(
         'environments in ReFrame\'s form, for `software = "none"`'
     )
 
@@ -253,7 +255,7 @@ LOAD_TIME_KEYS = {
 
 def load(file: Path, checkout: Path) -> SiteData:
     """The site in `file`; UserError with file and line of the first fault."""
-    data, places = _with_bases(file, checkout / "site-configs" / "base", ())
+    data, places = _merge_bases(file, checkout / "site-configs" / "base", ())
     legal = sorted({*SiteData.model_fields, *LOAD_TIME_KEYS})
     for key in data:
         if key not in legal:
@@ -280,7 +282,7 @@ def load(file: Path, checkout: Path) -> SiteData:
         for key, table in partitions.items():
             if isinstance(table, dict):
                 local_placeholders = {**placeholders, **table.pop(_OWN_VALUES, {})}
-                partitions[key] = _partition(
+                partitions[key] = _filled_partition(
                     key, tables.merge(defaults, table), local_placeholders, places, file
                 )
     content = _fill(data, placeholders, (), places, file)
@@ -289,11 +291,11 @@ def load(file: Path, checkout: Path) -> SiteData:
     return site
 
 
-def _partition(
+def _filled_partition(
     key: str, table: dict[str, Any], placeholders: dict[str, str], places: Places, file: Path
 ) -> dict[str, Any]:
     """Fill the placeholders of a partition, which include its extras."""
-    path: Path_ = ("partition", key)
+    path: KeyPath = ("partition", key)
     extras = _fill(table.get("extras", {}), placeholders, (*path, "extras"), places, file)
     pairs = extras.items() if isinstance(extras, dict) else ()
     extra_texts = {name: value for name, value in pairs if isinstance(value, str)}
@@ -304,7 +306,7 @@ def _partition(
     return {"name": name, **_fill(rest, placeholders, path, places, file), "extras": extras}
 
 
-def _with_bases(file: Path, folder: Path, chain: tuple[str, ...]) -> tuple[dict[str, Any], Places]:
+def _merge_bases(file: Path, folder: Path, chain: tuple[str, ...]) -> tuple[dict[str, Any], Places]:
     data, places = tables.read(file)
     name = data.pop("base", None)
     if name is None:
@@ -313,7 +315,7 @@ def _with_bases(file: Path, folder: Path, chain: tuple[str, ...]) -> tuple[dict[
     if name not in bases or name in chain:
         message = f"base: there is no '{name}'; there are: {', '.join(bases)}"
         raise tables.fault(message, ("base",), places, file)
-    base_data, base_places = _with_bases(folder / f"{name}.toml", folder, (*chain, name))
+    base_data, base_places = _merge_bases(folder / f"{name}.toml", folder, (*chain, name))
     return tables.merge(base_data, data), {**base_places, **places}
 
 
@@ -326,7 +328,9 @@ def _inherit_places(places: Places, partitions: Iterable[str]) -> None:
                 places.setdefault(("partition", key, *path[1:]), place)
 
 
-def _fill(value: Any, placeholders: dict[str, str], path: Path_, places: Places, file: Path) -> Any:
+def _fill(
+    value: Any, placeholders: dict[str, str], path: KeyPath, places: Places, file: Path
+) -> Any:
     """Replace the placeholders in the texts of `value`, except in `across`, which has its own."""
     if isinstance(value, dict):
         return {
@@ -337,18 +341,18 @@ def _fill(value: Any, placeholders: dict[str, str], path: Path_, places: Places,
         return [_fill(item, placeholders, path, places, file) for item in value]
     if not isinstance(value, str):
         return value
-    for name in _PLACEHOLDER.findall(value):
+    for name in _PLACEHOLDER_PATTERN.findall(value):
         if name not in placeholders:
             message = f"unknown placeholder {{{name}}}; legal are {', '.join(sorted(placeholders))}"
             raise tables.fault(message, path, places, file)
-    return _PLACEHOLDER.sub(lambda match: placeholders[match[1]], value)
+    return _PLACEHOLDER_PATTERN.sub(lambda match: placeholders[match[1]], value)
 
 
 def _require_references(site: SiteData, places: Places, file: Path) -> None:
     """UserError for a reference to a condition that is not declared."""
-    references: list[tuple[str, Path_]] = []
+    references: list[tuple[str, KeyPath]] = []
     for key, partition in site.partition.items():
-        path: Path_ = ("partition", key)
+        path: KeyPath = ("partition", key)
         references += [(name, (*path, "scheduler_if")) for name in partition.scheduler_if]
         references += [(partition.only_if, (*path, "only_if"))] if partition.only_if else []
         references += [(partition.unless, (*path, "unless"))] if partition.unless else []

@@ -11,22 +11,22 @@ from typing import Literal
 
 from roundtrip.sites.machine import Host
 
-Level = Literal["ok", "warn", "impossible"]
+FindingLevel = Literal["ok", "warn", "impossible"]
 
 
 @dataclass(frozen=True)
-class Finding:
+class Diagnosis:
     """One line of the doctor: its topic, severity, detail, and advice (or "")."""
 
     topic: str
-    level: Level
+    level: FindingLevel
     detail: str
     advice: str = ""
 
 
-def warn_if(is_bad: bool, topic: str, detail: str, advice: str) -> Finding:
+def warn_if(is_bad: bool, topic: str, detail: str, advice: str) -> Diagnosis:
     """Return a warning with `advice` if `is_bad`, else a finding of level "ok"."""
-    return Finding(topic, "warn", detail, advice) if is_bad else Finding(topic, "ok", detail)
+    return Diagnosis(topic, "warn", detail, advice) if is_bad else Diagnosis(topic, "ok", detail)
 
 
 #: Clock sources that are read without a system call: cheap and fine enough to time messages.
@@ -35,100 +35,102 @@ _GOOD_CLOCKS = ("tsc", "arch_sys_counter", "kvm-clock", "hyperv_clocksource_tsc_
 _LOAD_LIMIT = 0.25
 #: Share of steal in the time since boot above which timings show it.
 _STEAL_LIMIT = 0.001
-_UNKNOWN = "the kernel does not say"
+_UNKNOWN_TEXT = "the kernel does not say"
 
 
-def cores(host: Host) -> Finding:
+def check_cores(host: Host) -> Diagnosis:
     """Whether two ranks get a core each, and the system gets another one."""
     detail = f"{host.cores} cores, {host.usable} of {host.logical} processors usable"
     if host.usable < 2 or host.cores < 2:
         advice = (
             "two ranks need a core each: no measurement here means anything; use another machine"
         )
-        return Finding("cores", "impossible", detail, advice)
+        return Diagnosis("cores", "impossible", detail, advice)
     advice = "two ranks leave no core for the system: expect wide intervals, use more repeats"
     return warn_if(host.cores == 2, "cores", detail, advice)
 
 
-def oversubscription(host: Host) -> Finding:
+def check_processor_limits(host: Host) -> Diagnosis:
     """Whether a control group or a CPU set keeps this process from some processors."""
     if host.quota is not None and host.quota < host.logical:
         detail = f"the control group gets {host.quota:g} of {host.logical} processors"
         if host.quota < 2:
             advice = "two polling ranks are throttled: raise the container's processor limit"
-            return Finding("oversubscription", "impossible", detail, advice)
-        return Finding("oversubscription", "warn", detail, "raise the container's processor limit")
+            return Diagnosis("oversubscription", "impossible", detail, advice)
+        return Diagnosis(
+            "oversubscription", "warn", detail, "raise the container's processor limit"
+        )
     if host.usable < host.logical:
         detail = f"this process may use {host.usable} of {host.logical} processors"
-        return Finding("oversubscription", "warn", detail, "run without taskset or cpuset")
-    return Finding("oversubscription", "ok", "no processor limit")
+        return Diagnosis("oversubscription", "warn", detail, "run without taskset or cpuset")
+    return Diagnosis("oversubscription", "ok", "no processor limit")
 
 
-def smt(host: Host) -> Finding:
+def check_smt(host: Host) -> Diagnosis:
     """Whether two hardware threads share a core."""
-    detail = {True: "on: two threads share a core", False: "off", None: _UNKNOWN}[host.smt]
+    detail = {True: "on: two threads share a core", False: "off", None: _UNKNOWN_TEXT}[host.smt]
     advice = "ranks are bound to cores; to be sure: echo off > /sys/devices/system/cpu/smt/control"
     return warn_if(host.smt is True, "SMT", detail, advice)
 
 
-def governor(host: Host) -> Finding:
+def check_governor(host: Host) -> Diagnosis:
     """Whether the kernel may lower the processors' frequency."""
     detail = ", ".join(host.governors) or "frequency is not under this kernel's control"
     is_bad = host.governors not in ((), ("performance",))
     return warn_if(is_bad, "governor", detail, "cpupower frequency-set -g performance")
 
 
-def turbo(host: Host) -> Finding:
+def check_turbo(host: Host) -> Diagnosis:
     """Whether the processors' frequency depends on their temperature."""
-    detail = {True: "on", False: "off", None: _UNKNOWN}[host.turbo]
+    detail = {True: "on", False: "off", None: _UNKNOWN_TEXT}[host.turbo]
     advice = "speed depends on temperature: echo 1 > .../cpu/intel_pstate/no_turbo"
     advice += " (or echo 0 > .../cpu/cpufreq/boost)"
     return warn_if(host.turbo is True, "turbo", detail, advice)
 
 
-def load(host: Host) -> Finding:
+def check_load(host: Host) -> Diagnosis:
     """Whether other work ran in the last minute."""
     detail = f"load average {host.load[0]:.2f} over the last minute"
     is_bad = host.load[0] > _LOAD_LIMIT
     return warn_if(is_bad, "load", detail, "stop other work, or wait until it is done")
 
 
-def virtualisation(host: Host) -> Finding:
+def check_virtualisation(host: Host) -> Diagnosis:
     """Whether this is a virtual machine, and its share of steal time."""
     if not host.virtual:
-        return Finding("virtualisation", "ok", "container" if host.container else "none")
+        return Diagnosis("virtualisation", "ok", "container" if host.container else "none")
     detail = f"virtual machine{f' ({host.hypervisor})' if host.hypervisor else ''}"
     detail += f", {host.steal:.2%} of its time since boot went to others"
     advice = "compare it with itself only"
     if host.steal > _STEAL_LIMIT:
         advice += "; its processors are shared: repeat at quieter times"
-    return Finding("virtualisation", "warn", detail, advice)
+    return Diagnosis("virtualisation", "warn", detail, advice)
 
 
-def clock(host: Host) -> Finding:
+def check_clock(host: Host) -> Diagnosis:
     """Whether the kernel reads its clock without a system call."""
     name = host.clocksource
     advice = "slow to read: boot with clocksource=tsc if the processor's TSC is stable"
     is_bad = name is not None and name not in _GOOD_CLOCKS
-    return warn_if(is_bad, "clock source", name or _UNKNOWN, advice)
+    return warn_if(is_bad, "clock source", name or _UNKNOWN_TEXT, advice)
 
 
-def swap(host: Host) -> Finding:
+def check_swap(host: Host) -> Diagnosis:
     """Whether memory has been swapped out."""
     kib = host.swap_used_kib
     detail = f"{kib / 1024:.0f} MiB in use" if kib else "not in use" if host.swap_kib else "none"
     return warn_if(kib > 0, "swap", detail, "free memory, then swapoff -a && swapon -a")
 
 
-def huge_pages(host: Host) -> Finding:
+def check_huge_pages(host: Host) -> Diagnosis:
     """Whether the kernel turns large buffers into huge pages by itself."""
     advice = "large buffers get faster at random: echo madvise > /sys/kernel/mm/"
     advice += "transparent_hugepage/enabled"
-    detail = host.thp or _UNKNOWN
+    detail = host.thp or _UNKNOWN_TEXT
     return warn_if(host.thp == "always", "transparent huge pages", detail, advice)
 
 
-def numa(host: Host) -> Finding:
+def check_numa_balancing(host: Host) -> Diagnosis:
     """Whether the kernel moves pages between memory nodes while programs run."""
     detail = f"{host.numa_nodes} node{'s' if host.numa_nodes > 1 else ''}"
     if is_bad := host.numa_nodes > 1 and bool(host.numa_balancing):
@@ -136,43 +138,43 @@ def numa(host: Host) -> Finding:
     return warn_if(is_bad, "NUMA", detail, "echo 0 > /proc/sys/kernel/numa_balancing")
 
 
-def packages(missing: Sequence[str] | None) -> Finding:
+def check_packages(missing: Sequence[str] | None) -> Diagnosis:
     """Whether all packages of a campaign are installed.
 
     `missing` are the packages that are not; None without dpkg and rpm.
     """
     if missing is None:
-        return Finding("packages", "warn", "no dpkg and no rpm", "build the software with Spack")
+        return Diagnosis("packages", "warn", "no dpkg and no rpm", "build the software with Spack")
     detail = f"not installed: {', '.join(missing)}" if missing else "all installed"
     return warn_if(bool(missing), "packages", detail, "make setup")
 
 
-def toolchains(states: Mapping[str, str]) -> Finding:
+def check_toolchains(states: Mapping[str, str]) -> Diagnosis:
     """Whether toolchains are built; `states`: ``good``, ``stale`` or ``not built``, by name."""
     stale_names = [name for name, state in states.items() if state == "stale"]
     good_names = [name for name, state in states.items() if state == "good"]
     if stale_names:
         names = " ".join(stale_names)
-        return Finding("toolchains", "warn", f"stale: {names}", f"roundtrip toolchains {names}")
+        return Diagnosis("toolchains", "warn", f"stale: {names}", f"roundtrip toolchains {names}")
     if not good_names:
-        return Finding("toolchains", "warn", "none built", "make setup")
-    return Finding("toolchains", "ok", f"{len(good_names)} of {len(states)} built")
+        return Diagnosis("toolchains", "warn", "none built", "make setup")
+    return Diagnosis("toolchains", "ok", f"{len(good_names)} of {len(states)} built")
 
 
-HOST_CHECKS: tuple[Callable[[Host], Finding], ...] = (
-    *(cores, oversubscription, smt, governor, turbo, load),
-    *(virtualisation, clock, swap, huge_pages, numa),
+HOST_CHECKS: tuple[Callable[[Host], Diagnosis], ...] = (
+    *(check_cores, check_processor_limits, check_smt, check_governor, check_turbo, check_load),
+    *(check_virtualisation, check_clock, check_swap, check_huge_pages, check_numa_balancing),
 )
 
 
-def examine(
+def examine_machine(
     host: Host, missing_packages: Sequence[str] | None, toolchain_states: Mapping[str, str]
-) -> list[Finding]:
+) -> list[Diagnosis]:
     """All findings, in a fixed order; the arguments are those of the functions above."""
     findings = [check(host) for check in HOST_CHECKS]
-    return [*findings, packages(missing_packages), toolchains(toolchain_states)]
+    return [*findings, check_packages(missing_packages), check_toolchains(toolchain_states)]
 
 
-def can_measure(findings: Sequence[Finding]) -> bool:
+def can_measure(findings: Sequence[Diagnosis]) -> bool:
     """Whether anything can be measured here at all."""
     return all(finding.level != "impossible" for finding in findings)

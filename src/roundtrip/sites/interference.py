@@ -19,23 +19,23 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 from roundtrip.errors import UserError
-from roundtrip.sites.doctor import Finding, warn_if
+from roundtrip.sites.doctor import Diagnosis, warn_if
 from roundtrip.stats.settings import Levels
 from roundtrip.stats.verdicts import ClaimVerdict, Verdict, judge
 
 #: Blocks represent launches.  The interval of twelve values spans the third to the tenth.
-BLOCKS = 12
-_BATCH_S = 0.002
-_LOOP = 100_000
+BLOCK_COUNT = 12
+_BATCH_DURATION_S = 0.002
+_LOOP_ITERATIONS = 100_000
 #: Offsets of the request and of the reply, one byte each, in a cache line of its own.
-_REQUEST, _REPLY = 0, 128
-_STOP = 255
-_PATIENCE = 1_000_000
-_PER_SECOND = os.sysconf("SC_CLK_TCK")
+_REQUEST_OFFSET, _REPLY_OFFSET = 0, 128
+_STOP_BYTE = 255
+_POLLS_PER_CHECK = 1_000_000
+_TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
 #: Limits: processors used by other work, stolen processors, relative change of speed.
-_OTHERS, _STEAL, _SPEED = 0.1, 0.001, 0.02
+_MAX_OTHER_PROCESSORS, _MAX_STEAL, _MAX_SPEED_EFFECT = 0.1, 0.001, 0.02
 #: Share of their two processors that the two ends get on an idle machine.
-_WHOLE = 0.97
+_FULL_SHARE = 0.97
 
 
 @dataclass(frozen=True)
@@ -46,14 +46,14 @@ class Ticks:
     steal_s: float
 
 
-def ticks(stat: str, per_second: int) -> Ticks:
+def parse_ticks(stat: str, per_second: int) -> Ticks:
     """Read the first line of /proc/stat: ``cpu user nice system idle ... steal ...``, in ticks."""
     words = [int(word) for word in stat.split("\n", 1)[0].split()[1:9]]
     user, nice, system, _, _, irq, softirq, steal = [*words, *[0] * 8][:8]
     return Ticks((user + nice + system + irq + softirq) / per_second, steal / per_second)
 
 
-def process_s(stat: str, per_second: int) -> float:
+def parse_process_s(stat: str, per_second: int) -> float:
     """Processor time of a process, s, from its /proc/PID/stat; its name may hold any character."""
     words = stat.rpartition(")")[2].split()
     return (int(words[11]) + int(words[12])) / per_second
@@ -111,7 +111,7 @@ def resolution(result: ClaimVerdict) -> float | None:
     return None if low is None or high is None else max(high - 1, 1 / low - 1)
 
 
-def effect(quantity: Callable[[Block], float], blocks: Sequence[Block]) -> float | None:
+def effect_of(quantity: Callable[[Block], float], blocks: Sequence[Block]) -> float | None:
     """Return the ratio of median message times between blocks with high and low `quantity`.
 
     The half of the blocks with the largest `quantity` is compared with the half with the smallest.
@@ -128,63 +128,67 @@ def effect(quantity: Callable[[Block], float], blocks: Sequence[Block]) -> float
     return high_s / low_s
 
 
-def findings(blocks: Sequence[Block], levels: Levels, autogroup: bool | None) -> list[Finding]:
+def interference_findings(
+    blocks: Sequence[Block], levels: Levels, autogroup: bool | None
+) -> list[Diagnosis]:
     """Return a finding for each disturbance of the test, and one for its resolution."""
     return [
-        _others(blocks),
-        _autogroup(blocks, autogroup),
-        _steal(blocks),
-        _frequency(blocks),
-        _test(judge_blocks(blocks, levels), levels),
+        _other_work_finding(blocks),
+        _autogroup_finding(blocks, autogroup),
+        _steal_finding(blocks),
+        _frequency_finding(blocks),
+        _resolution_finding(judge_blocks(blocks, levels), levels),
     ]
 
 
-def _others(blocks: Sequence[Block]) -> Finding:
+def _other_work_finding(blocks: Sequence[Block]) -> Diagnosis:
     mean = statistics.mean(block.other_processors for block in blocks)
-    slowdown = _slowdown(lambda block: block.other_processors, blocks)
+    slowdown = _slowdown_text(lambda block: block.other_processors, blocks)
     detail = f"{mean:.2f} processors while the test ran{slowdown}"
     advice = "stop other work, or wait until it is done"
-    return warn_if(mean > _OTHERS, "others' load", detail, advice)
+    return warn_if(mean > _MAX_OTHER_PROCESSORS, "others' load", detail, advice)
 
 
-def _autogroup(blocks: Sequence[Block], autogroup: bool | None) -> Finding:
+def _autogroup_finding(blocks: Sequence[Block], autogroup: bool | None) -> Diagnosis:
     share = statistics.mean(block.share for block in blocks)
     share_text = f"two ends that never sleep got {share:.0%} of two processors"
     if not autogroup:
         state = "off" if autogroup is False else "the kernel does not say"
-        return Finding("sched_autogroup", "ok", f"{state}; {share_text}")
+        return Diagnosis("sched_autogroup", "ok", f"{state}; {share_text}")
     detail = f"on: each session gets an equal share, even of niced jobs; {share_text}"
     advice = "as root, in the session that measures: echo -20 > /proc/self/autogroup"
-    return warn_if(share < _WHOLE, "sched_autogroup", detail, advice)
+    return warn_if(share < _FULL_SHARE, "sched_autogroup", detail, advice)
 
 
-def _steal(blocks: Sequence[Block]) -> Finding:
+def _steal_finding(blocks: Sequence[Block]) -> Diagnosis:
     mean = statistics.mean(block.steal_processors for block in blocks)
-    slowdown = _slowdown(lambda block: block.steal_processors, blocks)
+    slowdown = _slowdown_text(lambda block: block.steal_processors, blocks)
     detail = f"{mean:.3f} processors while the test ran{slowdown}"
     advice = "the hypervisor's other guests: repeat at quieter times"
-    return warn_if(mean > _STEAL, "CPU steal", detail, advice)
+    return warn_if(mean > _MAX_STEAL, "CPU steal", detail, advice)
 
 
-def _frequency(blocks: Sequence[Block]) -> Finding:
+def _frequency_finding(blocks: Sequence[Block]) -> Diagnosis:
     loops = [block.loop_s for block in blocks]
     change = max(loops) / min(loops) - 1
     detail = f"the same loop took up to {change:.1%} more processor time than at best"
-    detail += _slowdown(lambda block: block.loop_s, blocks)
+    detail += _slowdown_text(lambda block: block.loop_s, blocks)
     advice = "frequency, or a neighbour on the core or its caches: fix the frequency, leave SMT off"
-    return warn_if(change > _SPEED, "speed", detail, advice)
+    return warn_if(change > _MAX_SPEED_EFFECT, "speed", detail, advice)
 
 
-def _slowdown(quantity: Callable[[Block], float], blocks: Sequence[Block]) -> str:
-    ratio = effect(quantity, blocks)
+def _slowdown_text(quantity: Callable[[Block], float], blocks: Sequence[Block]) -> str:
+    ratio = effect_of(quantity, blocks)
     return "" if ratio is None else f"; where there was most of it, messages took {ratio:.2f} times"
 
 
-def _test(result: ClaimVerdict, levels: Levels) -> Finding:
+def _resolution_finding(result: ClaimVerdict, levels: Levels) -> Diagnosis:
     difference = resolution(result)
     interval = result.interval
     if difference is None:
-        return Finding("A/A test", "warn", f"{interval.n} blocks give no interval", "run it again")
+        return Diagnosis(
+            "A/A test", "warn", f"{interval.n} blocks give no interval", "run it again"
+        )
     detail = (
         f"the same program twice: {interval.median - 1:+.1%} "
         f"[{(interval.low or 0) - 1:+.1%}, {(interval.high or 0) - 1:+.1%}]; "
@@ -192,13 +196,13 @@ def _test(result: ClaimVerdict, levels: Levels) -> Finding:
     )
     if result.verdict in (Verdict.FASTER, Verdict.SLOWER):
         advice = "a false claim: measure nothing here before it is gone"
-        return Finding("A/A test", "warn", f"{detail}; B is called {result.verdict}", advice)
+        return Diagnosis("A/A test", "warn", f"{detail}; B is called {result.verdict}", advice)
     advice = "follow the advice above, or plan for more launches"
     return warn_if(difference > levels.minimum_effect, "A/A test", detail, advice)
 
 
-def measure(seconds: float = 10.0) -> list[Block]:
-    """Measure `BLOCKS` blocks in `seconds`, on the first two processors that this process may use.
+def measure_blocks(seconds: float = 10.0) -> list[Block]:
+    """Measure `BLOCK_COUNT` blocks in `seconds`, on the first two processors of this process.
 
     UserError if there are not two, or the other end dies.
     """
@@ -207,18 +211,18 @@ def measure(seconds: float = 10.0) -> list[Block]:
         raise UserError("an A/A test needs two processors")
     try:
         os.sched_setaffinity(0, {processors[0]})
-        with _answering(processors[1]) as end:
+        with _start_other_end(processors[1]) as end:
             end.batch(1000)  # warm-up: cold caches, and the other end starts
             round_trip_s = end.batch(200) / 200
-            hands = max(1, round(_BATCH_S / round_trip_s))
-            return [end.block(seconds / BLOCKS, hands) for _ in range(BLOCKS)]
+            hands = max(1, round(_BATCH_DURATION_S / round_trip_s))
+            return [end.block(seconds / BLOCK_COUNT, hands) for _ in range(BLOCK_COUNT)]
     finally:
         os.sched_setaffinity(0, processors)
 
 
 @dataclass
-class _End:
-    """This end of the ping-pong; `request` is the last byte that was sent, 1..200."""
+class _PingPongEnd:
+    """The end of the ping-pong in this process; `request`: the last byte sent, 1..200."""
 
     memory: mmap.mmap
     other: BaseProcess
@@ -230,8 +234,8 @@ class _End:
         begin = time.perf_counter()
         for _ in range(hands):
             request = request % 200 + 1
-            memory[_REQUEST] = request
-            while memory[_REPLY] != request:
+            memory[_REQUEST_OFFSET] = request
+            while memory[_REPLY_OFFSET] != request:
                 if time.perf_counter() - begin > 5 and not self.other.is_alive():
                     raise UserError("the other end of the A/A test has died")
         self.request = request
@@ -240,12 +244,12 @@ class _End:
     def block(self, seconds: float, hands: int) -> Block:
         """Measure pairs of A and B for `seconds`, and the machine's other load meanwhile."""
         pairs: dict[str, list[float]] = {"a": [], "b": []}
-        begin, cpu_s, start_ticks = time.perf_counter(), self._own_s(), _ticks()
+        begin, cpu_s, start_ticks = time.perf_counter(), self._own_s(), _read_ticks()
         while not pairs["a"] or time.perf_counter() - begin < seconds:
             for name in random.sample(("a", "b"), 2):
                 pairs[name].append(self.batch(hands))
-        loop_s = min(_loop_s() for _ in range(3))
-        wall_s, end_ticks = time.perf_counter() - begin, _ticks()
+        loop_s = min(_time_loop_s() for _ in range(3))
+        wall_s, end_ticks = time.perf_counter() - begin, _read_ticks()
         return Block(
             wall_s=wall_s,
             a_s=pairs["a"],
@@ -258,52 +262,52 @@ class _End:
 
     def _own_s(self) -> float:
         stat = Path(f"/proc/{self.other.pid}/stat").read_text(errors="replace")
-        return time.process_time() + process_s(stat, _PER_SECOND)
+        return time.process_time() + parse_process_s(stat, _TICKS_PER_SECOND)
 
 
 @contextlib.contextmanager
-def _answering(processor: int) -> Iterator[_End]:
+def _start_other_end(processor: int) -> Iterator[_PingPongEnd]:
     """Start the other end on `processor`; it ends with the block."""
-    with mmap.mmap(-1, 2 * _REPLY) as memory:
+    with mmap.mmap(-1, 2 * _REPLY_OFFSET) as memory:
         # Only a fork shares this memory.
         context = multiprocessing.get_context("fork")
-        process = context.Process(target=_answer, args=(memory, processor, os.getpid()))
+        process = context.Process(target=_run_other_end, args=(memory, processor, os.getpid()))
         process.start()
         try:
-            yield _End(memory, process)
+            yield _PingPongEnd(memory, process)
         finally:
-            memory[_REQUEST] = _STOP
+            memory[_REQUEST_OFFSET] = _STOP_BYTE
             process.terminate()
             process.join()
 
 
-def _answer(memory: mmap.mmap, processor: int, parent: int) -> None:
+def _run_other_end(memory: mmap.mmap, processor: int, parent: int) -> None:
     os.sched_setaffinity(0, {processor})
-    serve(memory, parent)
+    echo_bytes(memory, parent)
 
 
-def serve(memory: mmap.mmap, parent: int) -> None:
-    """The other end: repeat every byte until it is `_STOP`, or until process `parent` has died."""
+def echo_bytes(memory: mmap.mmap, parent: int) -> None:
+    """Send every byte back, until it is `_STOP_BYTE` or process `parent` has died."""
     last_request = polls = 0
     while True:
-        request = memory[_REQUEST]
+        request = memory[_REQUEST_OFFSET]
         if request != last_request:
             last_request, polls = request, 0
-            memory[_REPLY] = request
-            if request == _STOP:
+            memory[_REPLY_OFFSET] = request
+            if request == _STOP_BYTE:
                 return
         else:
             polls += 1
-            if polls % _PATIENCE == 0 and os.getppid() != parent:
+            if polls % _POLLS_PER_CHECK == 0 and os.getppid() != parent:
                 return
 
 
-def _ticks() -> Ticks:
-    return ticks(Path("/proc/stat").read_text(), _PER_SECOND)
+def _read_ticks() -> Ticks:
+    return parse_ticks(Path("/proc/stat").read_text(), _TICKS_PER_SECOND)
 
 
-def _loop_s() -> float:
+def _time_loop_s() -> float:
     begin = time.thread_time()
-    for _ in range(_LOOP):
+    for _ in range(_LOOP_ITERATIONS):
         pass
     return time.thread_time() - begin

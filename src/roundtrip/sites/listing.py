@@ -1,7 +1,7 @@
 """Lists the cases of a site's checks and renders job scripts, by ReFrame's own loader.
 
 ``python -m roundtrip.sites.listing`` runs in the environment that ``site-configs/activate`` sets.
-It reads the arguments of `answer` as JSON and prints the answer as the last line; it ends with
+It reads the arguments of `list_cases` as JSON and prints the answer as the last line; it ends with
 status 1 and a reason if a check does not load.  ReFrame has no other machine-readable list of
 concrete cases: ``--describe`` omits where a test can run, and ``-lC`` is for people.
 """
@@ -28,7 +28,7 @@ from roundtrip.sites.launching import start_key
 from roundtrip.sites.site import Case
 
 
-def answer(
+def list_cases(
     files: Sequence[str], folder: str | None = None, names: Sequence[str] | None = None
 ) -> dict[str, Any]:
     """Return ReFrame's configuration of the site and the cases of check `files`.
@@ -43,22 +43,22 @@ def answer(
     if folder:
         site.add_sticky_option("systems/prefix", folder)
     runtime.init_runtime(site)
-    test_cases = _load(files, {"_rfm_dry_run": "1"} if folder else {})
-    cases = {_case(item): item for item in test_cases if not item.check.is_fixture()}
+    test_cases = _load_cases(files, {"_rfm_dry_run": "1"} if folder else {})
+    cases = {_case_of_test(item): item for item in test_cases if not item.check.is_fixture()}
     reply = {"config": json.loads(str(site)), "cases": [asdict(case) for case in cases]}
     if folder:
         selection: dict[object, Case] = {}
         for case in sorted(cases, key=lambda case: case.id):
             if names is None:
-                selection.setdefault(_kind(case, cases[case]), case)
+                selection.setdefault(_script_kind(case, cases[case]), case)
             elif case.id in names:
                 selection[case.id] = case
         cases_by_name = {case.id: cases[case] for case in selection.values()}
-        reply["scripts"] = _scripts(cases_by_name, test_cases)
+        reply["scripts"] = _dry_run_scripts(cases_by_name, test_cases)
     return reply
 
 
-def _load(files: Sequence[str], variables: dict[str, str]) -> list[TestCase]:
+def _load_cases(files: Sequence[str], variables: dict[str, str]) -> list[TestCase]:
     loader = RegressionCheckLoader(files, external_vars=variables)
     checks = []
     for file in files:
@@ -72,19 +72,21 @@ def _load(files: Sequence[str], variables: dict[str, str]) -> list[TestCase]:
     return cases
 
 
-def _case(test_case: TestCase) -> Case:
+def _case_of_test(test_case: TestCase) -> Case:
     check, *parameters = test_case.check.display_name.split(" %")
     pairs = sorted((key, value) for key, _, value in (item.partition("=") for item in parameters))
     place = (runtime.runtime().system.name, test_case.partition.name, test_case.environ.name)
     return Case(check, tuple(pairs), test_case.check.hashcode, *place)
 
 
-def _kind(case: Case, test_case: TestCase) -> tuple[object, ...]:
+def _script_kind(case: Case, test_case: TestCase) -> tuple[object, ...]:
     placement = dict(case.parameters).get("placement", "")
     return (case.check, placement, case.partition, *start_key(test_case.environ.extras))
 
 
-def _scripts(cases: Mapping[str, TestCase], test_cases: Sequence[TestCase]) -> dict[str, str]:
+def _dry_run_scripts(
+    cases: Mapping[str, TestCase], test_cases: Sequence[TestCase]
+) -> dict[str, str]:
     """Return the job script that ReFrame's dry run writes for each of `cases`, by name.
 
     RuntimeError names a case without a script, and the reason.
@@ -111,7 +113,7 @@ def _scripts(cases: Mapping[str, TestCase], test_cases: Sequence[TestCase]) -> d
 def main() -> None:
     """Answer the request on standard input; exit with status 1 and the reason if that fails."""
     try:
-        reply = answer(**json.load(sys.stdin))
+        reply = list_cases(**json.load(sys.stdin))
     except Exception as error:
         sys.exit(str(error))
     print(json.dumps(reply))

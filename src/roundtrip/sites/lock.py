@@ -43,7 +43,7 @@ class Concrete:
 
 
 @dataclass(frozen=True)
-class Root:
+class RootSpec:
     """The abstract spec of the user, and the hash of its concrete spec."""
 
     spec: str
@@ -55,7 +55,7 @@ class Lock:
     """A lock file: its roots in order, and its concrete specs by hash."""
 
     file: Path
-    roots: tuple[Root, ...]
+    roots: tuple[RootSpec, ...]
     specs: dict[str, Concrete]
 
     def closure(self, start: str) -> Iterator[Concrete]:
@@ -79,7 +79,7 @@ class Lock:
             if "mpi" in virtuals
         }
 
-    def users(self, hash_: str) -> list[Root]:
+    def users(self, hash_: str) -> list[RootSpec]:
         """Return the roots that depend on the spec `hash_`, or are this spec."""
         return [r for r in self.roots if any(s.hash == hash_ for s in self.closure(r.hash))]
 
@@ -99,13 +99,13 @@ def read(file: Path) -> Lock:
                 hash=hash_,
                 name=entry["name"],
                 version=str(entry["version"]),
-                target=_target(entry.get("arch", {}).get("target", "")),
+                target=_target_name(entry.get("arch", {}).get("target", "")),
                 parameters=entry.get("parameters", {}),
                 external=(entry.get("external") or {}).get("path"),
                 dependencies=tuple(
                     (
                         edge["name"],
-                        _hash(edge["hash"]),
+                        _require_hash(edge["hash"]),
                         tuple(edge["parameters"].get("virtuals", ())),
                     )
                     for edge in entry.get("dependencies", ())
@@ -113,7 +113,9 @@ def read(file: Path) -> Lock:
             )
             for hash_, entry in content["concrete_specs"].items()
         }
-        roots = tuple(Root(root["spec"], _hash(root["hash"])) for root in content["roots"])
+        roots = tuple(
+            RootSpec(root["spec"], _require_hash(root["hash"])) for root in content["roots"]
+        )
     except (KeyError, TypeError, AttributeError) as error:
         raise UserError(f"not a Spack lock file ({type(error).__name__}: {error})", file) from None
     hashes = set(specs)
@@ -123,7 +125,7 @@ def read(file: Path) -> Lock:
     return Lock(file, roots, specs)
 
 
-def _hash(value: object) -> str:
+def _require_hash(value: object) -> str:
     if not isinstance(value, str):
         raise TypeError(f"a hash is text, not {value!r:.40}")
     return value
@@ -147,8 +149,8 @@ def split_builds(lock: Lock, label: Callable[[Concrete], str] | None = None) -> 
             lines.append(
                 f"{name} is {len(specs)} builds: {base.hash[:7]} ({len(lock.users(base.hash))} "
                 f"roots), and the odd one {spec.hash[:7]} in {len(roots)}: {roots[0].spec}; "
-                f"it differs in {_difference(base, spec)}: pin it with `require:`, or tell the "
-                "two apart with `label` in site.toml"
+                f"it differs in {_spec_difference(base, spec)}: pin it with `require:`, or tell "
+                "the two apart with `label` in site.toml"
             )
     return lines
 
@@ -169,7 +171,7 @@ def split_targets(lock: Lock) -> list[str]:
     ]
 
 
-def _difference(base: Concrete, spec: Concrete) -> str:
+def _spec_difference(base: Concrete, spec: Concrete) -> str:
     names = sorted({*base.parameters, *spec.parameters})
     parts = [
         f"{name}={spec.value(name)} instead of {base.value(name)}"
@@ -181,6 +183,6 @@ def _difference(base: Concrete, spec: Concrete) -> str:
     return ", ".join(parts) or "a dependency"
 
 
-def _target(value: Any) -> str:
+def _target_name(value: Any) -> str:
     """Spack writes a generic target as a word, others as an object with a name."""
     return str(value["name"]) if isinstance(value, dict) else str(value)

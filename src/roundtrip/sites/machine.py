@@ -36,7 +36,7 @@ def listed_packages(listing: str, purposes: Iterable[str]) -> list[str]:
 
 
 #: Options that query the state, name and version of packages, by the program of the manager.
-_QUERIES = {
+_PACKAGE_QUERIES = {
     "dpkg-query": ("-W", "-f", "${db:Status-Status} ${Package} ${Version}\n"),
     "rpm": ("-q", "--qf", "installed %{NAME} %{VERSION}-%{RELEASE}\n"),
 }
@@ -44,14 +44,14 @@ _QUERIES = {
 
 def installed_packages(names: Iterable[str]) -> dict[str, str] | None:
     """Return the versions of installed packages in `names`, by name; None without dpkg and rpm."""
-    for program, options in _QUERIES.items():
+    for program, options in _PACKAGE_QUERIES.items():
         if place := shutil.which(program):
-            return dict(_installed((place, *options, *names)))
+            return dict(_query_packages((place, *options, *names)))
     return None
 
 
 @cache
-def _installed(query: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+def _query_packages(query: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
     output = subprocess.run(query, capture_output=True, text=True).stdout
     lines = (line.split() for line in output.splitlines())
     return tuple((w[1], w[2]) for w in lines if len(w) == 3 and w[0] == "installed")
@@ -65,19 +65,19 @@ def upstream(version: str) -> str:
     return re.split(r"[-+~]", version.split(":", 1)[-1].split("+really")[-1])[0]
 
 
-def distribution() -> str:
+def distribution_name() -> str:
     """Return ``debian12``, ``ubuntu24.04``; ``el9`` for all rebuilds of RHEL 9; "" if unknown."""
-    release = _release()
+    release = _os_release()
     name = release.get("ID", "") + release.get("VERSION_ID", "")
     return release.get("PLATFORM_ID", "").removeprefix("platform:") or name
 
 
 def distributor() -> str:
     """Return ``Debian``, ``Ubuntu``, ``Rocky``, for the origin of a toolchain from packages."""
-    return _release().get("NAME", "unknown").split()[0]
+    return _os_release().get("NAME", "unknown").split()[0]
 
 
-def _release() -> dict[str, str]:
+def _os_release() -> dict[str, str]:
     try:
         return platform.freedesktop_os_release()
     except OSError:
@@ -85,7 +85,7 @@ def _release() -> dict[str, str]:
 
 
 @dataclass(frozen=True)
-class Cache:
+class CoreCache:
     """A cache of the first core; `shared_by` is the number of logical processors that share it."""
 
     level: int
@@ -113,7 +113,7 @@ class Host:
     sockets: int
     smt: bool | None
     quota: float | None
-    caches: tuple[Cache, ...]
+    caches: tuple[CoreCache, ...]
     numa_nodes: int
     memory_kib: int
     swap_kib: int
@@ -141,9 +141,9 @@ def read_host(root: Path = Path("/")) -> Host:
     cpu = root / "sys/devices/system/cpu"
     cpuinfo = _text(root / "proc/cpuinfo") or ""
     online = parse_list(_text(cpu / "online") or "") or [0]
-    cpu_list = _field(_text(root / "proc/self/status") or "", "Cpus_allowed_list")
+    cpu_list = _field_value(_text(root / "proc/self/status") or "", "Cpus_allowed_list")
     memory = _meminfo(root)
-    cores = {_topology(cpu, n) for n in online}
+    cores = {_core_and_socket(cpu, n) for n in online}
     return Host(
         hostname=_text(root / "proc/sys/kernel/hostname") or "",
         cpu_model=_cpu_model(cpuinfo),
@@ -151,32 +151,32 @@ def read_host(root: Path = Path("/")) -> Host:
         usable=len(parse_list(cpu_list)) if cpu_list else len(online),
         cores=len(cores),
         sockets=len({socket for socket, _ in cores}),
-        smt=_switch(cpu / "smt/active"),
-        quota=_quota(root / "sys/fs/cgroup"),
-        caches=_caches(cpu / f"cpu{online[0]}/cache"),
+        smt=_read_switch(cpu / "smt/active"),
+        quota=_cgroup_processors(root / "sys/fs/cgroup"),
+        caches=_read_caches(cpu / f"cpu{online[0]}/cache"),
         numa_nodes=len(parse_list(_text(root / "sys/devices/system/node/online") or "0")),
         memory_kib=memory.get("MemTotal", 0),
         swap_kib=memory.get("SwapTotal", 0),
         swap_used_kib=memory.get("SwapTotal", 0) - memory.get("SwapFree", 0),
         kernel=_text(root / "proc/sys/kernel/osrelease") or "",
         distribution=_distribution(_text(root / "etc/os-release") or ""),
-        governors=_governors(cpu, online),
-        turbo=_turbo(cpu),
+        governors=_read_governors(cpu, online),
+        turbo=_read_turbo(cpu),
         clocksource=_text(root / "sys/devices/system/clocksource/clocksource0/current_clocksource"),
         virtual=bool(re.search(r"^flags\s*:.*\bhypervisor\b", cpuinfo, re.MULTILINE))
         or (root / "sys/hypervisor/type").exists(),
         hypervisor=_text(root / "sys/hypervisor/type")
         or _text(root / "sys/class/dmi/id/sys_vendor"),
         container=(root / ".dockerenv").exists() or (root / "run/systemd/container").exists(),
-        thp=_chosen(_text(root / "sys/kernel/mm/transparent_hugepage/enabled")),
-        numa_balancing=_switch(root / "proc/sys/kernel/numa_balancing"),
+        thp=_bracketed_choice(_text(root / "sys/kernel/mm/transparent_hugepage/enabled")),
+        numa_balancing=_read_switch(root / "proc/sys/kernel/numa_balancing"),
         mitigations=tuple(
             (file.name, _text(file) or "") for file in sorted(cpu.glob("vulnerabilities/*"))
         ),
-        load=_load(_text(root / "proc/loadavg") or ""),
-        steal=_steal(_text(root / "proc/stat") or ""),
-        autogroup=_switch(root / "proc/sys/kernel/sched_autogroup_enabled"),
-        microcode=_field(cpuinfo, "microcode"),
+        load=_load_averages(_text(root / "proc/loadavg") or ""),
+        steal=_steal_share(_text(root / "proc/stat") or ""),
+        autogroup=_read_switch(root / "proc/sys/kernel/sched_autogroup_enabled"),
+        microcode=_field_value(cpuinfo, "microcode"),
         firmware=_text(root / "sys/class/dmi/id/bios_version"),
     )
 
@@ -198,36 +198,36 @@ def _text(file: Path) -> str | None:
         return None
 
 
-def _switch(file: Path) -> bool | None:
+def _read_switch(file: Path) -> bool | None:
     """Whether a switch of the kernel is not 0; None if there is none."""
     text = _text(file)
     return None if text is None else text != "0"
 
 
-def _field(text: str, name: str) -> str | None:
+def _field_value(text: str, name: str) -> str | None:
     """The value in the first line ``NAME: VALUE``, as in files of /proc."""
     match = re.search(rf"^{name}\s*:\s*(\S.*)$", text, re.MULTILINE)
     return match[1] if match else None
 
 
 def _cpu_model(cpuinfo: str) -> str:
-    names = (_field(cpuinfo, name) for name in ("model name", "Model", "CPU part"))
+    names = (_field_value(cpuinfo, name) for name in ("model name", "Model", "CPU part"))
     return " ".join(next(filter(None, names), "unknown").split())
 
 
-def _topology(cpu: Path, number: int) -> tuple[str, str]:
+def _core_and_socket(cpu: Path, number: int) -> tuple[str, str]:
     folder = cpu / f"cpu{number}/topology"
     socket = _text(folder / "physical_package_id") or "0"
     return socket, _text(folder / "core_id") or str(number)
 
 
-def _caches(folder: Path) -> tuple[Cache, ...]:
+def _read_caches(folder: Path) -> tuple[CoreCache, ...]:
     caches = []
     for index in sorted(folder.glob("index*")):
         size = re.fullmatch(r"(\d+)([KM])", _text(index / "size") or "")
         if size:
             caches.append(
-                Cache(
+                CoreCache(
                     level=int(_text(index / "level") or 0),
                     kind=_text(index / "type") or "",
                     size_kib=int(size[1]) * (1024 if size[2] == "M" else 1),
@@ -247,17 +247,17 @@ def _distribution(os_release: str) -> str:
     return match[1] if match else "unknown"
 
 
-def _governors(cpu: Path, online: list[int]) -> tuple[str, ...]:
+def _read_governors(cpu: Path, online: list[int]) -> tuple[str, ...]:
     names = {_text(cpu / f"cpu{n}/cpufreq/scaling_governor") for n in online}
     return tuple(sorted(governor for governor in names if governor))
 
 
-def _turbo(cpu: Path) -> bool | None:
-    no_turbo = _switch(cpu / "intel_pstate/no_turbo")
-    return _switch(cpu / "cpufreq/boost") if no_turbo is None else not no_turbo
+def _read_turbo(cpu: Path) -> bool | None:
+    no_turbo = _read_switch(cpu / "intel_pstate/no_turbo")
+    return _read_switch(cpu / "cpufreq/boost") if no_turbo is None else not no_turbo
 
 
-def _quota(cgroup: Path) -> float | None:
+def _cgroup_processors(cgroup: Path) -> float | None:
     """Return the processors that this control group may use, by cgroup v2, else v1; None: all."""
     limits = (_text(cgroup / "cpu.max") or "max").split()
     if limits[0] != "max":
@@ -267,17 +267,17 @@ def _quota(cgroup: Path) -> float | None:
     return int(quota) / int(period) if quota and period and int(quota) > 0 else None
 
 
-def _chosen(text: str | None) -> str | None:
+def _bracketed_choice(text: str | None) -> str | None:
     match = re.search(r"\[(\w+)\]", text or "")
     return match[1] if match else None
 
 
-def _load(text: str) -> tuple[float, float, float]:
+def _load_averages(text: str) -> tuple[float, float, float]:
     load_1min, load_5min, load_15min = ([float(word) for word in text.split()[:3]] + [0.0] * 3)[:3]
     return load_1min, load_5min, load_15min
 
 
-def _steal(stat: str) -> float:
+def _steal_share(stat: str) -> float:
     """The share of steal in the first line, ``cpu user nice system idle ... steal``, in ticks."""
     ticks = [int(word) for word in stat.split("\n", 1)[0].split()[1:9]]
     total = sum(ticks, start=0)
@@ -285,10 +285,19 @@ def _steal(stat: str) -> float:
 
 
 #: Packages that apt-packages.txt does not list, but that affect measurements.
-_ALSO = ("g++", "gcc-12", "libc6", "libopenmpi3", "libmpich12", "libfabric1", "libucx0", "spack")
+_MORE_PACKAGES = (
+    "g++",
+    "gcc-12",
+    "libc6",
+    "libopenmpi3",
+    "libmpich12",
+    "libfabric1",
+    "libucx0",
+    "spack",
+)
 
 
-def describe(host: Host) -> dict[str, Any]:
+def host_record(host: Host) -> dict[str, Any]:
     """The part of the record that follows from `host` alone, as JSON-ready data."""
     return {
         "hostname": host.hostname,
@@ -324,11 +333,11 @@ def describe(host: Host) -> dict[str, Any]:
         },
         "load_average": list(host.load),
         "steal_share": round(host.steal, 6),
-        "fingerprint": fingerprint(host),
+        "fingerprint": machine_fingerprint(host),
     }
 
 
-def fingerprint(host: Host) -> str:
+def machine_fingerprint(host: Host) -> str:
     """16 hex digits that change when hardware, kernel or settings of the machine change.
 
     They do not depend on load, steal, swap or the host name.  Memory counts in whole GiB, because
@@ -342,7 +351,7 @@ def fingerprint(host: Host) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def snapshot(root: Path = Path("/")) -> dict[str, Any]:
+def machine_record(root: Path = Path("/")) -> dict[str, Any]:
     """The whole record, as JSON-ready data; `root` is where /proc, /sys and /etc are."""
     from importlib import metadata  # slow to load, and not needed by other commands
 
@@ -350,14 +359,14 @@ def snapshot(root: Path = Path("/")) -> dict[str, Any]:
 
     return {
         "schema": 1,
-        **describe(read_host(root)),
+        **host_record(read_host(root)),
         "microarchitecture": archspec.cpu.host().name,
         "versions": {
             "python": platform.python_version(),
             "reframe": metadata.version("reframe-hpc"),
             "roundtrip": metadata.version("roundtrip"),
         },
-        "packages": installed_packages([*campaign_packages(), *_ALSO]) or {},
+        "packages": installed_packages([*campaign_packages(), *_MORE_PACKAGES]) or {},
     }
 
 

@@ -23,20 +23,24 @@ from roundtrip.sites import lock as locks
 from roundtrip.sites.lock import Concrete, Lock
 
 #: The package whose roots are the toolchains.
-WORKLOADS = "roundtrip-workloads"
-OSU, NPB, NETPIPE = "osu-micro-benchmarks", "npb", "netpipe"
+WORKLOADS_PACKAGE = "roundtrip-workloads"
+OSU_PACKAGE, NPB_PACKAGE, NETPIPE_PACKAGE = "osu-micro-benchmarks", "npb", "netpipe"
 #: Package and feature: a partition has the feature if the workloads of every toolchain use it.
 PVM = "pvm"
 #: Feature that a check requires: the package that provides it.
-_OFFERS = {"osu": OSU, "npb-upstream": NPB, "netpipe-reference": NETPIPE}
+_PACKAGE_FEATURES = {
+    "osu": OSU_PACKAGE,
+    "npb-upstream": NPB_PACKAGE,
+    "netpipe-reference": NETPIPE_PACKAGE,
+}
 #: The view of spack.yaml, in the environment's folder.
-VIEW = ".spack-view"
+VIEW_FOLDER = ".spack-view"
 #: How ranks of an MPI start: environment variables, and extras (`launching.launcher_extras`).
-Start = tuple[Mapping[str, str], Mapping[str, object]]
-PATCH, COMPILER = "patch", "compiler"
+StartSettings = tuple[Mapping[str, str], Mapping[str, object]]
+PATCH_PART, COMPILER_PART = "patch", "compiler"
 #: ReFrame's option to run, abbreviated or joined with others: those before it take no value.
-_RUN = re.compile(r"-[RVqv]*r.*|--run?")
-_TITLES = {
+_RUN_OPTION = re.compile(r"-[RVqv]*r.*|--run?")
+_TITLE_BY_PACKAGE = {
     "openmpi": "Open MPI",
     "mpich": "MPICH",
     "mvapich": "MVAPICH",
@@ -78,12 +82,12 @@ def toolchains(lock: Lock, label: Sequence[str] = ()) -> list[Toolchain]:
     suites: dict[str, dict[str, Concrete]] = {}
     for root in lock.roots:
         spec, mpi = lock.specs[root.hash], lock.mpi_of(root.hash)
-        if mpi and spec.name != WORKLOADS:
+        if mpi and spec.name != WORKLOADS_PACKAGE:
             suites.setdefault(mpi.hash, {})[spec.name] = spec
     by_name: dict[str, Toolchain] = {}
     for root in lock.roots:
         spec = lock.specs[root.hash]
-        if spec.name != WORKLOADS:
+        if spec.name != WORKLOADS_PACKAGE:
             continue
         dependencies = {item.name: item for item in lock.closure(spec.hash)}
         mpi, boost = lock.mpi_of(spec.hash), dependencies.get("boost")
@@ -105,20 +109,20 @@ def toolchains(lock: Lock, label: Sequence[str] = ()) -> list[Toolchain]:
 def workload_roots(lock: Lock) -> dict[str, str]:
     """The abstract spec of each root that is a toolchain, by its hash."""
     roots = ((root.hash, root.spec) for root in lock.roots)
-    return {hash_: spec for hash_, spec in roots if lock.specs[hash_].name == WORKLOADS}
+    return {hash_: spec for hash_, spec in roots if lock.specs[hash_].name == WORKLOADS_PACKAGE}
 
 
 def prefix_of_spec(spec: Concrete, lock: Lock) -> str:
     """Return the prefix of `spec`: its own if external, else its folder in spack.yaml's view."""
     if spec.external is not None:
         return spec.external
-    return str(lock.file.parent / VIEW / f"{spec.name}-{spec.version}-{spec.hash[:7]}")
+    return str(lock.file.parent / VIEW_FOLDER / f"{spec.name}-{spec.version}-{spec.hash[:7]}")
 
 
 def warn_empty_site(system: str, reason: str) -> None:
     """Warn on standard error; ConfigError if ReFrame is to run, since an empty run would pass."""
     message = f"site '{system}' can run no check: {reason}"
-    if any(_RUN.fullmatch(word) for word in sys.argv):
+    if any(_RUN_OPTION.fullmatch(word) for word in sys.argv):
         from reframe.core.exceptions import ConfigError  # already loaded inside ReFrame only
 
         raise ConfigError(message)
@@ -126,7 +130,7 @@ def warn_empty_site(system: str, reason: str) -> None:
 
 
 def environments(
-    system: str, starts: Mapping[str, Start], label: Sequence[str] = ()
+    system: str, starts: Mapping[str, StartSettings], label: Sequence[str] = ()
 ) -> list[dict[str, Any]]:
     """Return ReFrame environments of `system` from the active Spack environment; [] without one.
 
@@ -143,7 +147,9 @@ def environments(
     items = toolchains(lock, label)
     # Programs that do not use Boost are measured with one Boost only, the last of each MPI.
     last = {item.mpi.hash: item.name for item in sorted(items, key=lambda item: item.name)}
-    entries = [_environment(item, lock, system, starts, last[item.mpi.hash]) for item in items]
+    entries = [
+        _reframe_environment(item, lock, system, starts, last[item.mpi.hash]) for item in items
+    ]
     if not installed_names(entries):
         warn_empty_site(system, f"no toolchain of {file} is installed: `spack install`")
     return entries
@@ -173,11 +179,11 @@ def installed_names(
     ]
 
 
-def _environment(
+def _reframe_environment(
     item: Toolchain,
     lock: Lock,
     system: str,
-    starts: Mapping[str, Start],
+    starts: Mapping[str, StartSettings],
     last_toolchain: str,
 ) -> dict[str, Any]:
     if item.mpi.name not in starts:
@@ -191,7 +197,7 @@ def _environment(
     suites = {name: prefix_of_spec(spec, lock) for name, spec in sorted(item.suites.items())}
     suites = {name: place for name, place in suites.items() if Path(place).is_dir()}
     is_last = item.name == last_toolchain
-    features = [feature for feature, package in _OFFERS.items() if package in suites]
+    features = [feature for feature, package in _PACKAGE_FEATURES.items() if package in suites]
     mpi_spec = f"^{item.mpi.name}@{item.mpi.version}"
     reason = f"it knows no Boost, {last_toolchain} is enough"
     return {
@@ -215,12 +221,14 @@ def _environment(
             "programs": f"{prefix}/bin",
             "prefixes": [mpi, prefix],
             "suites": suites,
-            "osu_prefix": suites.get(OSU),
-            "npb_upstream": f"{suites[NPB]}/bin" if NPB in suites else None,
-            "netpipe_reference": f"{suites[NETPIPE]}/bin/NPmpi" if NETPIPE in suites else None,
+            "osu_prefix": suites.get(OSU_PACKAGE),
+            "npb_upstream": f"{suites[NPB_PACKAGE]}/bin" if NPB_PACKAGE in suites else None,
+            "netpipe_reference": f"{suites[NETPIPE_PACKAGE]}/bin/NPmpi"
+            if NETPIPE_PACKAGE in suites
+            else None,
             "lacks": {
                 feature: f"spack install {package} {mpi_spec}" if is_last else reason
-                for feature, package in _OFFERS.items()
+                for feature, package in _PACKAGE_FEATURES.items()
             },
             "build": f"{system}-{item.name}-{item.root.hash[:7]}",
             **start_extras,
@@ -231,13 +239,13 @@ def _environment(
 
 def require_label(lock: Lock, parts: Sequence[str]) -> None:
     """UserError for a part that names nothing in the lock file."""
-    names = {PATCH, COMPILER, *(spec.name for spec in lock.specs.values())}
+    names = {PATCH_PART, COMPILER_PART, *(spec.name for spec in lock.specs.values())}
     names |= {variant for mpi in lock.mpis.values() for variant in mpi.parameters}
     for part in parts:
         if part not in names:
             raise UserError(
-                f"`label` in site.toml: '{part}' is neither {PATCH}, {COMPILER}, a variant of an "
-                "MPI nor a package",
+                f"`label` in site.toml: '{part}' is neither {PATCH_PART}, {COMPILER_PART}, a "
+                "variant of an MPI nor a package",
                 lock.file,
             )
 
@@ -247,8 +255,10 @@ def mpi_name(spec: Concrete, lock: Lock, parts: Sequence[str]) -> str:
 
     ReFrame allows no dot in a name.
     """
-    patch = "p" + "p".join(_numbers(spec)[2:]) if PATCH in parts else ""
-    rest = [_part(spec, lock, part) for part in parts if part not in (PATCH, COMPILER)]
+    patch = "p" + "p".join(_version_numbers(spec)[2:]) if PATCH_PART in parts else ""
+    rest = [
+        _name_part(spec, lock, part) for part in parts if part not in (PATCH_PART, COMPILER_PART)
+    ]
     return "-".join([series_name(spec) + patch, *filter(None, rest)])
 
 
@@ -256,7 +266,7 @@ def toolchain_name(
     root: Concrete, mpi: Concrete, boost: Concrete, lock: Lock, parts: Sequence[str]
 ) -> str:
     """The name of a toolchain: ``openmpi41-boost186``, or longer: a compiler in `parts` is last."""
-    compiler = _compiler(root, lock) if COMPILER in parts else None
+    compiler = _compiler_spec(root, lock) if COMPILER_PART in parts else None
     names = [mpi_name(mpi, lock, parts), series_name(boost)]
     return "-".join([*names, series_name(compiler, 1)] if compiler else names)
 
@@ -265,47 +275,47 @@ def toolchain_title(
     root: Concrete, mpi: Concrete, boost: Concrete, lock: Lock, parts: Sequence[str]
 ) -> str:
     """The title of a toolchain: ``Open MPI 4.1.8, Boost 1.86.0, netmod ofi, UCX 1.17.0``."""
-    titles = [_title(mpi), f"Boost {boost.version}"]
+    titles = [_spec_title(mpi), f"Boost {boost.version}"]
     for part in parts:
-        if part == COMPILER:
-            dependency = _compiler(root, lock)
+        if part == COMPILER_PART:
+            dependency = _compiler_spec(root, lock)
         elif part in mpi.parameters:
             titles.append(f"{part} {mpi.value(part)}")
             continue
         else:
-            dependency = _below(mpi, lock, part)
-        titles += [_title(dependency)] if dependency else []
+            dependency = _dependency(mpi, lock, part)
+        titles += [_spec_title(dependency)] if dependency else []
     return ", ".join(titles)
 
 
 def series_name(spec: Concrete, length: int = 2) -> str:
     """``openmpi@5.0.8`` -> ``openmpi50``."""
-    number = "".join([*_numbers(spec), "0", "0"][:length])
+    number = "".join([*_version_numbers(spec), "0", "0"][:length])
     return f"{spec.name}{'-' if spec.name[-1].isdigit() else ''}{number}"
 
 
-def _part(spec: Concrete, lock: Lock, part: str) -> str:
+def _name_part(spec: Concrete, lock: Lock, part: str) -> str:
     if part in spec.parameters:
         value = spec.parameters[part]
         text = part if value is True else f"no-{part}" if value is False else spec.value(part)
         return re.sub(r"[^A-Za-z0-9]+", "-", text).strip("-")
-    dependency = _below(spec, lock, part)
+    dependency = _dependency(spec, lock, part)
     return series_name(dependency) if dependency else ""
 
 
-def _below(spec: Concrete, lock: Lock, package: str) -> Concrete | None:
+def _dependency(spec: Concrete, lock: Lock, package: str) -> Concrete | None:
     return next((item for item in lock.closure(spec.hash) if item.name == package), None)
 
 
-def _compiler(root: Concrete, lock: Lock) -> Concrete | None:
+def _compiler_spec(root: Concrete, lock: Lock) -> Concrete | None:
     """Return the compiler of the C++ code of `root`, if the lock file has it."""
     hashes = [hash_ for _, hash_, virtuals in root.dependencies if "cxx" in virtuals]
     return lock.specs[hashes[0]] if hashes else None
 
 
-def _numbers(spec: Concrete) -> list[str]:
+def _version_numbers(spec: Concrete) -> list[str]:
     return re.findall(r"\d+", spec.version)
 
 
-def _title(spec: Concrete) -> str:
-    return f"{_TITLES.get(spec.name, spec.name)} {spec.version}"
+def _spec_title(spec: Concrete) -> str:
+    return f"{_TITLE_BY_PACKAGE.get(spec.name, spec.name)} {spec.version}"

@@ -1,4 +1,4 @@
-"""Platforms for SimGrid's ``smpirun``, and traces of launches that SimGrid replays.
+"""Platforms for SimGrid's ``find_smpirun``, and traces of launches that SimGrid replays.
 
 A platform ``site-configs/<site>/platforms/<name>.xml`` is a file of SimGrid with ``<cluster>``
 elements and the placeholders `${host_flops}`, the speed of a host, and, if round trips can be made
@@ -30,7 +30,7 @@ from roundtrip.sites.machine import parse_list
 #: Files in the folder of a launch.
 PLATFORM_FILE, HOSTS_FILE = "platform.xml", "hosts.txt"
 #: Environment variables that describe the platform to a workload.
-NAME, FLOPS, SHA256 = (
+NAME_VARIABLE, FLOPS_VARIABLE, SHA256_VARIABLE = (
     f"ROUNDTRIP_SIMULATED_{suffix}" for suffix in ("PLATFORM", "HOST_FLOPS", "PLATFORM_SHA256")
 )
 
@@ -47,7 +47,11 @@ class Platform:
     @property
     def variables(self) -> dict[str, str]:
         """The environment variables that describe the platform to a workload."""
-        return {NAME: self.name, FLOPS: f"{self.host_flops:.17g}", SHA256: self.sha256}
+        return {
+            NAME_VARIABLE: self.name,
+            FLOPS_VARIABLE: f"{self.host_flops:.17g}",
+            SHA256_VARIABLE: self.sha256,
+        }
 
     @property
     def sha256(self) -> str:
@@ -92,7 +96,7 @@ def read_platform(file: Path, host_flops: float, added_rtt_ms: float | None = No
     try:
         document = ElementTree.fromstring(text)  # noqa: S314  a file of the site, no foreign data
         clusters = document.findall(".//cluster")
-        hosts = tuple(name for cluster in clusters for name in _hosts(cluster.attrib))
+        hosts = tuple(name for cluster in clusters for name in _host_names(cluster.attrib))
     except (ElementTree.ParseError, KeyError, ValueError) as error:
         raise UserError(f"it is no platform of clusters: {error}", file) from None
     if not hosts:
@@ -100,18 +104,18 @@ def read_platform(file: Path, host_flops: float, added_rtt_ms: float | None = No
     return Platform(file.stem, host_flops, text, hosts)
 
 
-def _hosts(cluster: dict[str, str]) -> list[str]:
+def _host_names(cluster: dict[str, str]) -> list[str]:
     """Names of the hosts of a `cluster`: ``radical`` is a list of numbers and of ranges."""
     prefix, suffix, numbers = cluster["prefix"], cluster["suffix"], parse_list(cluster["radical"])
     return [f"{prefix}{number}{suffix}" for number in numbers]
 
 
-_WRONG = re.compile(r"^.*(?:deadlock|CRITICAL|MPI_Abort).*$", re.MULTILINE | re.IGNORECASE)
+_FAILURE_LINE = re.compile(r"^.*(?:deadlock|CRITICAL|MPI_Abort).*$", re.MULTILINE | re.IGNORECASE)
 
 
 def simulation_fault(stderr_text: str) -> str:
     """Return the line of `stderr_text` that reports a failed simulation; "" without one."""
-    match = _WRONG.search(stderr_text)
+    match = _FAILURE_LINE.search(stderr_text)
     return match[0].strip() if match else ""
 
 
@@ -119,8 +123,8 @@ def simulation_fault(stderr_text: str) -> str:
 LOG_OPTIONS = ("--log=root.thres:critical", "--log=smpi_pmpi.thres:warning")
 
 
-def smpirun() -> Path:
-    """``smpirun`` of the toolchain, else of PATH.  UserError if there is none."""
+def find_smpirun() -> Path:
+    """``find_smpirun`` of the toolchain, else of PATH.  UserError if there is none."""
     toolchain_program = paths.toolchains() / "smpi" / "bin" / "smpirun"
     program = toolchain_program if toolchain_program.is_file() else shutil.which("smpirun")
     if program is None:
@@ -131,7 +135,7 @@ def smpirun() -> Path:
 def run_smpirun(
     words: Sequence[str], ranks: int, platform: Platform, folder: Path
 ) -> subprocess.CompletedProcess[str]:
-    """Run ``smpirun`` with the options and the program in `words`, in `folder`.
+    """Run ``find_smpirun`` with the options and the program in `words`, in `folder`.
 
     UserError if it fails, or reports a failure although its status is 0.
     """
@@ -141,7 +145,7 @@ def run_smpirun(
     platform.write(folder, ranks)
     options = ["-np", str(ranks), "-platform", PLATFORM_FILE, "-hostfile", HOSTS_FILE]
     process = subprocess.run(
-        [smpirun(), *options, *LOG_OPTIONS, *words],
+        [find_smpirun(), *options, *LOG_OPTIONS, *words],
         cwd=folder,
         env={**os.environ, **platform.variables},
         stdin=subprocess.DEVNULL,
@@ -159,27 +163,27 @@ def run_smpirun(
 
 #: Actions that SimGrid 3.32 can replay: without a buffer; collectives with the number of elements
 #: of a whole buffer; collectives with the number of elements for each rank.
-_PLAIN = (
+_POINT_TO_POINT_ACTIONS = (
     *("compute", "sleep", "send", "isend", "recv", "irecv", "sendRecv", "wait", "waitall"),
     *("test", "barrier"),
 )
-_OF_ALL = (
+_UNROOTED_ACTIONS = (
     *("bcast", "reduce", "allreduce", "reducescatter"),
     *("alltoallv", "allgatherv", "gatherv", "scatterv"),
 )
-_OF_EACH = ("alltoall", "allgather", "gather", "scatter")
+_PER_RANK_ACTIONS = ("alltoall", "allgather", "gather", "scatter")
 #: Zero work, by which a program marks the begin and the end of its timed section.
-_MARK = ["compute", "0"]
+_SECTION_MARK = ["compute", "0"]
 #: Lines at the begin of a file: init; a collective that moves no data but has buffers as large as
 #: any later one, because SimGrid 3.32 frees buffers that it enlarges while other ranks use them;
 #: and a barrier, as before the timed section.
-_HEAD = 3
-_NUMBER = re.compile(r"-?\d{1,20}(\.\d{1,20})?(e[+-]\d{1,3})?", re.ASCII)
-_MOST_RANKS = 65_536
-_MOST_LINE = 1_000_000  # an alltoallv names as many counts as there are ranks, twice
-_MOST_BUFFER = 2**31 - 1  # SimGrid counts in int
-_BYTE = 6  # SimGrid's number for the type of a byte
-_MOST_ELEMENT = 16  # bytes of the largest type that it numbers
+_HEAD_LINES = 3
+_NUMBER_PATTERN = re.compile(r"-?\d{1,20}(\.\d{1,20})?(e[+-]\d{1,3})?", re.ASCII)
+_MAX_RANKS = 65_536
+_MAX_LINE_LENGTH = 1_000_000  # an alltoallv names as many counts as there are ranks, twice
+_MAX_BUFFER_BYTES = 2**31 - 1  # SimGrid counts in int
+_BYTE_TYPE = 6  # SimGrid's number for the type of a byte
+_MAX_ELEMENT_BYTES = 16  # bytes of the largest type that it numbers
 
 
 @dataclass(frozen=True)
@@ -190,7 +194,7 @@ class Trace:
 
     @property
     def files(self) -> list[Path]:
-        """A file a rank, in the order of ranks.  UserError if one is missing."""
+        """The files of the trace, one for each rank, in order; UserError if one is missing."""
         file_names = {file.name for file in self.folder.glob("rank-*.txt")}
         names = [f"rank-{rank}.txt" for rank in range(len(file_names))]
         if not file_names or file_names != set(names):
@@ -206,7 +210,7 @@ class Trace:
     def head(self, rank: int, folder: Path) -> Path:
         """Write the rank's actions before the timed section to a file in `folder`; return it."""
         with self.files[rank].open() as lines:
-            head = [next(lines, "") for _ in range(_HEAD)]
+            head = [next(lines, "") for _ in range(_HEAD_LINES)]
         file = folder / f"rank-{rank}.txt"
         file.write_text("".join([*head, f"{rank} finalize\n"]))
         return file
@@ -216,47 +220,47 @@ class Trace:
         return sum(
             float(words[2])
             for file in self.files
-            for _, words in _lines(file)
+            for _, words in _numbered_actions(file)
             if words[1] == "compute"
         )
 
 
-def cut(index: Path, folder: Path) -> Trace:
+def cut_to_section(index: Path, folder: Path) -> Trace:
     """Write the timed section of the trace that `index` names into the new `folder`.
 
     UserError, with file and line, if it is no trace, is truncated, has no timed section, or holds
     an action that cannot be replayed.  Only files next to or below the index are read.
     """
-    files = _named(index)
-    buffer = max(_largest(file, rank, len(files)) for rank, file in enumerate(files))
+    files = _files_of_index(index)
+    buffer = max(_largest_buffer(file, rank, len(files)) for rank, file in enumerate(files))
     counts = f"{buffer}{' 0' * len(files)}"
     folder.mkdir(parents=True)
     for rank, file in enumerate(files):
         with (folder / f"rank-{rank}.txt").open("w") as out:
-            head = ["init", f"alltoallv {counts} {counts} {_BYTE} {_BYTE}", "barrier"]
+            head = ["init", f"alltoallv {counts} {counts} {_BYTE_TYPE} {_BYTE_TYPE}", "barrier"]
             out.writelines(f"{rank} {line}\n" for line in head)
-            out.writelines(f"{' '.join(words)}\n" for words in _section(file, rank))
+            out.writelines(f"{' '.join(words)}\n" for words in _section_actions(file, rank))
             out.write(f"{rank} finalize\n")
     return Trace(folder)
 
 
-def _largest(file: Path, rank: int, ranks: int) -> int:
+def _largest_buffer(file: Path, rank: int, ranks: int) -> int:
     """Return an upper bound of the largest buffer of a collective in the timed section, bytes."""
     largest = 1
-    for words in _section(file, rank):
-        if words[1] in (*_OF_ALL, *_OF_EACH):
+    for words in _section_actions(file, rank):
+        if words[1] in (*_UNROOTED_ACTIONS, *_PER_RANK_ACTIONS):
             # In collectives with counts for each rank, the received count follows these.
             second = 3 + ranks if words[1].endswith("v") else 3
             numbers = words[2:3] + words[second : second + 1]
             elements = max((int(float(number)) for number in numbers), default=0)
-            factor = ranks if words[1] in _OF_EACH else 1
-            largest = max(largest, elements * factor * _MOST_ELEMENT)
-    if largest > _MOST_BUFFER:
+            factor = ranks if words[1] in _PER_RANK_ACTIONS else 1
+            largest = max(largest, elements * factor * _MAX_ELEMENT_BYTES)
+    if largest > _MAX_BUFFER_BYTES:
         raise UserError(f"a collective of {largest} bytes: no rank has so much memory", file)
     return largest
 
 
-def _named(index: Path) -> list[Path]:
+def _files_of_index(index: Path) -> list[Path]:
     """The files that an index names, in the order of ranks."""
     home = index.parent.resolve()
     trace_files = []
@@ -265,21 +269,21 @@ def _named(index: Path) -> list[Path]:
         if not file.is_relative_to(home) or not file.is_file():
             raise UserError(f"{line[:80]!r} is no file beside the index", index, number)
         trace_files.append(file)
-    if not 0 < len(trace_files) <= _MOST_RANKS:
+    if not 0 < len(trace_files) <= _MAX_RANKS:
         raise UserError(f"it names {len(trace_files)} files, not one a rank", index)
     return trace_files
 
 
-def _section(file: Path, rank: int) -> Iterator[list[str]]:
+def _section_actions(file: Path, rank: int) -> Iterator[list[str]]:
     """The actions of a rank between its two marks."""
     marks = 0
-    for number, words in _lines(file):
+    for number, words in _numbered_actions(file):
         if words[0] != str(rank):
             raise UserError(f"an action of rank {words[0]} among those of {rank}", file, number)
-        if words[1:] == _MARK:
+        if words[1:] == _SECTION_MARK:
             marks += 1
         elif marks == 1:
-            if words[1] not in (*_PLAIN, *_OF_ALL, *_OF_EACH):
+            if words[1] not in (*_POINT_TO_POINT_ACTIONS, *_UNROOTED_ACTIONS, *_PER_RANK_ACTIONS):
                 message = f"'{words[1]}' in the timed section, which cannot be replayed"
                 raise UserError(message, file, number)
             yield words
@@ -288,29 +292,33 @@ def _section(file: Path, rank: int) -> Iterator[list[str]]:
         raise UserError(f"{marks} {why}", file)
 
 
-def _lines(file: Path) -> Iterator[tuple[int, list[str]]]:
+def _numbered_actions(file: Path) -> Iterator[tuple[int, list[str]]]:
     """The lines of a rank's file, with their numbers: rank, action, numbers."""
     with file.open(encoding="ascii", errors="replace") as lines:
-        for number, line in enumerate(iter(lambda: lines.readline(_MOST_LINE), ""), 1):
+        for number, line in enumerate(iter(lambda: lines.readline(_MAX_LINE_LENGTH), ""), 1):
             words = line.split()
             numbers = words[:1] + words[2:]
             if not line.endswith("\n"):
                 raise UserError("the line has no end: the trace was cut off", file, number)
-            if len(words) < 2 or not words[1].isalnum() or not all(map(_NUMBER.fullmatch, numbers)):
+            if (
+                len(words) < 2
+                or not words[1].isalnum()
+                or not all(map(_NUMBER_PATTERN.fullmatch, numbers))
+            ):
                 raise UserError(f"{line[:80]!r} is no action of a rank", file, number)
             yield number, words
 
 
 #: Options of smpirun by which a launch takes the time of its declared work and messages only, as in
 #: a replay: real computation and reading the clock take no simulated time.
-REPRODUCIBLE = ("--cfg=smpi/simulate-computation:no", "--cfg=smpi/wtime:0")
+REPRODUCIBLE_OPTIONS = ("--cfg=smpi/simulate-computation:no", "--cfg=smpi/wtime:0")
 #: The record of a launch, next to its trace.
-RUN = "run.json"
-_SAMPLES, _INDEX, _LIST = "samples.csv", "trace.txt", "ranks.txt"
-_COMPLETE = re.compile(r"^ROUNDTRIP COMPLETE ranks=(\d+) hosts=\d+$", re.MULTILINE)
+RUN_FILE = "run.json"
+_SAMPLES_FILE, _INDEX_FILE, _LIST_FILE = "samples.csv", "trace.txt", "ranks.txt"
+_COMPLETE_LINE = re.compile(r"^ROUNDTRIP COMPLETE ranks=(\d+) hosts=\d+$", re.MULTILINE)
 #: Times at which a rank has passed the barrier, and at which the last rank has ended; seconds.
-_MET = re.compile(r"^(\d+\.\d+)_\d+ barrier ", re.MULTILINE)
-_ENDED = re.compile(r"Simulated time: (\S+) seconds")
+_BARRIER_LINE = re.compile(r"^(\d+\.\d+)_\d+ barrier ", re.MULTILINE)
+_SIMULATED_TIME = re.compile(r"Simulated time: (\S+) seconds")
 
 
 def record(program: Sequence[str | Path], ranks: int, platform: Platform, folder: Path) -> Trace:
@@ -321,15 +329,17 @@ def record(program: Sequence[str | Path], ranks: int, platform: Platform, folder
     """
     with tempfile.TemporaryDirectory() as scratch:
         place = Path(scratch)
-        words = [*REPRODUCIBLE, "-trace-ti", "-trace-file", _INDEX]
+        words = [*REPRODUCIBLE_OPTIONS, "-trace-ti", "-trace-file", _INDEX_FILE]
         command = [str(Path(program[0]).resolve()), *map(str, program[1:])]
-        process = run_smpirun([*words, *command, "--samples", _SAMPLES], ranks, platform, place)
-        end_marker = _COMPLETE.search(process.stdout)
+        process = run_smpirun(
+            [*words, *command, "--samples", _SAMPLES_FILE], ranks, platform, place
+        )
+        end_marker = _COMPLETE_LINE.search(process.stdout)
         if not end_marker or int(end_marker[1]) != ranks:
             raise UserError(f"{command[0]} did not end with its end marker on {ranks} ranks")
         try:
-            trace = cut(place / _INDEX, folder)
-            for name in (RUN, _SAMPLES):
+            trace = cut_to_section(place / _INDEX_FILE, folder)
+            for name in (RUN_FILE, _SAMPLES_FILE):
                 shutil.copyfile(place / name, folder / name)
         except BaseException:
             shutil.rmtree(folder, ignore_errors=True)
@@ -337,7 +347,7 @@ def record(program: Sequence[str | Path], ranks: int, platform: Platform, folder
     return trace
 
 
-def replay(trace: Trace, platform: Platform) -> float:
+def replay_trace(trace: Trace, platform: Platform) -> float:
     """Return the duration of the timed section on `platform`, s, from the first rank's begin.
 
     UserError if it cannot be replayed: the platform lacks hosts, or messages do not match.
@@ -347,9 +357,9 @@ def replay(trace: Trace, platform: Platform) -> float:
         (place / "heads").mkdir()
         heads = [trace.head(rank, place / "heads") for rank in range(trace.ranks)]
         words = ["--log=smpi_replay.thres:verbose", "--log=smpi_replay.fmt:%r_%m%n"]
-        meeting_times = _MET.findall(_replay(heads, words, platform, place))
+        meeting_times = _BARRIER_LINE.findall(_replay(heads, words, platform, place))
         words = ["--log=smpi_utils.thres:info", "--cfg=smpi/display-timing:yes"]
-        end_match = _ENDED.search(_replay(trace.files, words, platform, place))
+        end_match = _SIMULATED_TIME.search(_replay(trace.files, words, platform, place))
     if not end_match or len(meeting_times) != trace.ranks:
         raise UserError("smpirun replayed the trace and printed no time", trace.folder)
     return float(end_match[1]) - min(map(float, meeting_times))
@@ -357,5 +367,5 @@ def replay(trace: Trace, platform: Platform) -> float:
 
 def _replay(files: Sequence[Path], words: Sequence[str], platform: Platform, place: Path) -> str:
     """Replay `files`, one a rank, and return the standard error of smpirun."""
-    (place / _LIST).write_text("".join(f"{file.resolve()}\n" for file in files))
-    return run_smpirun([*words, "-replay", _LIST], len(files), platform, place).stderr
+    (place / _LIST_FILE).write_text("".join(f"{file.resolve()}\n" for file in files))
+    return run_smpirun([*words, "-replay", _LIST_FILE], len(files), platform, place).stderr

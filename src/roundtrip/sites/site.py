@@ -25,8 +25,8 @@ from roundtrip.sites.data import SiteData
 #: "ends": the first and the last value of each parameter except the placement.
 TestSelection = Mapping[str, Sequence[Mapping[str, Sequence[str]]]] | Literal["ends"]
 
-_CHECK = re.compile(r"^@simple_test\nclass (\w+)\(", re.MULTILINE)
-_CONTROL = re.compile(r"\x1b\[[0-9;]*m")
+_CHECK_CLASS = re.compile(r"^@simple_test\nclass (\w+)\(", re.MULTILINE)
+_COLOUR_CODE = re.compile(r"\x1b\[[0-9;]*m")
 
 
 @dataclass(frozen=True)
@@ -52,14 +52,14 @@ def select_tests(tests: TestSelection) -> dict[str, str]:
     return {"ROUNDTRIP_TESTS": json.dumps(tests)}
 
 
-Verdict = Literal["ok", "fault", "not checked"]
+CheckVerdict = Literal["ok", "fault", "not checked"]
 
 
 @dataclass(frozen=True)
 class Finding:
     """The result of one check; `detail` is the result, the fault, or why it was not checked."""
 
-    verdict: Verdict
+    verdict: CheckVerdict
     subject: str
     detail: str
 
@@ -150,7 +150,7 @@ class Site:
         return {
             name: file
             for file in sorted((self.checkout / "checks").rglob("*.py"))
-            for name in _CHECK.findall(file.read_text(encoding="utf-8"))
+            for name in _CHECK_CLASS.findall(file.read_text(encoding="utf-8"))
         }
 
     def describe(
@@ -244,6 +244,6 @@ class Site:
         except FileNotFoundError:
             raise UserError("there is no reframe in PATH; run: make setup") from None
         if process.returncode:
-            reason = last_line(_CONTROL.sub("", process.stdout + process.stderr))
+            reason = last_line(_COLOUR_CODE.sub("", process.stdout + process.stderr))
             raise UserError(f"{label} failed on site '{self.name}': {reason}")
         return process.stdout

@@ -40,11 +40,11 @@ from roundtrip.stats.settings import Levels
 from roundtrip.stats.summaries import lower_rank
 
 #: The least time that a launch measures, s.
-_SHORTEST_S = 1.0
+_MIN_LAUNCH_S = 1.0
 
 
 class Reach(Enum):
-    """Which claims of a family can reach the level: each alone, only several together, or none."""
+    """The claims of a family that can reach the level: each alone, several together, or none."""
 
     ALONE = "alone"
     TOGETHER = "together"
@@ -57,7 +57,7 @@ def least_p(launches: int) -> float:
 
 
 def reach(launches: int, claims: int, levels: Levels) -> Reach:
-    """Which claims of a family of `claims` can reach the level with `launches` launches."""
+    """The claims of a family of `claims` that can reach the level with `launches` launches."""
     floor = least_p(launches)
     if not lower_rank(launches, levels.confidence_level) or floor >= levels.false_discovery_level:
         return Reach.UNDERPOWERED
@@ -70,7 +70,7 @@ def fewest_launches(claims: int, levels: Levels) -> int:
 
 
 def recommended_launches(claims: int, levels: Levels) -> int:
-    """At least `fewest_launches`, and enough for an interval that a single launch cannot spoil."""
+    """At least `fewest_launches`, and enough that a single launch cannot spoil the interval."""
     inner = next(n for n in count(1) if lower_rank(n, levels.confidence_level) > 1)
     return max(inner, fewest_launches(claims, levels))
 
@@ -84,9 +84,9 @@ def joint_claims_needed(launches: int, claims: int, levels: Levels) -> int | Non
 
 
 #: Fewest samples of a launch, and fewest launches, for any estimate.
-FEWEST_SAMPLES, FEWEST_LAUNCHES = 6, 3
+MIN_SAMPLES, MIN_LAUNCHES = 6, 3
 #: Ratio of the variance of a median to that of a mean, for normal values.
-_MEDIAN = math.pi / 2
+_MEDIAN_VARIANCE_RATIO = math.pi / 2
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ class Components:
 
 
 @dataclass(frozen=True)
-class Allocation:
+class LaunchPlan:
     """A plan: `launches` of `seconds` each, and the relative `half_width` that they give."""
 
     launches: int
@@ -121,12 +121,12 @@ def components(samples: Sequence[Sequence[float]], seconds: float) -> Components
     """Return variance components from the samples of each launch; None if there are too few.
 
     `samples`: positive times of each launch, in time order.  Each launch measured for `seconds`.
-    Launches with fewer than FEWEST_SAMPLES are left out, and FEWEST_LAUNCHES are needed.
+    Launches with fewer than MIN_SAMPLES are left out, and MIN_LAUNCHES are needed.
     """
     logs = [
-        np.log(np.asarray(times, dtype=float)) for times in samples if len(times) >= FEWEST_SAMPLES
+        np.log(np.asarray(times, dtype=float)) for times in samples if len(times) >= MIN_SAMPLES
     ]
-    if len(logs) < FEWEST_LAUNCHES or seconds <= 0:
+    if len(logs) < MIN_LAUNCHES or seconds <= 0:
         return None
     in_launch = float(np.mean([_variance_of_median(launch_logs) for launch_logs in logs]))
     median_variance = float(np.var([np.median(launch_logs) for launch_logs in logs], ddof=1))
@@ -138,7 +138,7 @@ def normality_p(values: Sequence[float]) -> float | None:
 
     None for fewer than 3 values, or if all are equal.
     """
-    if len(values) < FEWEST_LAUNCHES or min(values) == max(values):
+    if len(values) < MIN_LAUNCHES or min(values) == max(values):
         return None
     return float(scipy.stats.shapiro(values).pvalue)
 
@@ -150,27 +150,27 @@ def half_width(parts: Components, launches: int, seconds: float, level: float) -
     """
     if launches < 2:
         return math.inf
-    variance = _MEDIAN * (parts.between + parts.within / seconds) / launches
+    variance = _MEDIAN_VARIANCE_RATIO * (parts.between + parts.within / seconds) / launches
     return float(math.expm1(scipy.stats.t.ppf((1 + level) / 2, launches - 1) * math.sqrt(variance)))
 
 
 def allocate(
     parts: Components, total: float, overhead: float, level: float, fewest_launches: int
-) -> Allocation:
+) -> LaunchPlan:
     """Return the plan that gives the narrowest interval in `total` seconds.
 
     Each launch has an `overhead` [s], in which it does not measure, and measures for at least
-    `_SHORTEST_S`.  The plan has at least `fewest_launches`.
+    `_MIN_LAUNCH_S`.  The plan has at least `fewest_launches`.
     """
-    most = max(fewest_launches, int(total / (overhead + _SHORTEST_S)))
+    most = max(fewest_launches, int(total / (overhead + _MIN_LAUNCH_S)))
     plans = [
-        Allocation(n, length, half_width(parts, n, length, level))
+        LaunchPlan(n, length, half_width(parts, n, length, level))
         for n in range(fewest_launches, most + 1)
-        if (length := total / n - overhead) >= _SHORTEST_S or n == fewest_launches
+        if (length := total / n - overhead) >= _MIN_LAUNCH_S or n == fewest_launches
     ]
-    shortest_width = half_width(parts, fewest_launches, _SHORTEST_S, level)
+    shortest_width = half_width(parts, fewest_launches, _MIN_LAUNCH_S, level)
     plans = [plan for plan in plans if plan.seconds > 0] or [
-        Allocation(fewest_launches, _SHORTEST_S, shortest_width)
+        LaunchPlan(fewest_launches, _MIN_LAUNCH_S, shortest_width)
     ]
     return min(plans, key=lambda plan: plan.half_width)
 

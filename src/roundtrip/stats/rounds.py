@@ -58,11 +58,11 @@ def pair_by_round(
 
     Rounds that overlap in time are refused too: they come from two campaigns in one tree.
     """
-    first, second = _by_round(first_launches), _by_round(second_launches)
+    first, second = _first_by_round(first_launches), _first_by_round(second_launches)
     rounds = len(first.keys() | second.keys())
     numbers = sorted(first.keys() & second.keys())
     if not numbers:
-        ranges = f"one in {_span(first)}, the other in {_span(second)}"
+        ranges = f"one in {_time_span(first)}, the other in {_time_span(second)}"
         reason = f"no round launched both ({ranges}): what was not interleaved cannot be compared"
         return Pairing((), rounds, refusal=reason)
     spans = [sorted((first[number].started, second[number].started)) for number in numbers]
@@ -81,7 +81,7 @@ def pair_by_round(
     )
 
 
-def _by_round(launches: Sequence[RoundLaunch]) -> dict[int, RoundLaunch]:
+def _first_by_round(launches: Sequence[RoundLaunch]) -> dict[int, RoundLaunch]:
     """The first launch of each round."""
     sorted_launches = sorted(
         launches, key=lambda launch: (launch.started, launch.launch), reverse=True
@@ -89,7 +89,7 @@ def _by_round(launches: Sequence[RoundLaunch]) -> dict[int, RoundLaunch]:
     return {launch.round: launch for launch in sorted_launches}
 
 
-def _span(rounds: dict[int, RoundLaunch]) -> str:
+def _time_span(rounds: dict[int, RoundLaunch]) -> str:
     if not rounds:
         return "no round"
     first, last = min(rounds), max(rounds)

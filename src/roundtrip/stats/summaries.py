@@ -27,7 +27,7 @@ import numpy as np
 import polars as pl
 
 #: Relative error of a sum of probabilities: where one equals alpha/2, rounding must not decide.
-_ROUNDING = 1e-9
+_RELATIVE_ROUNDING = 1e-9
 
 
 class Kind(StrEnum):
@@ -61,7 +61,7 @@ class Statistic:
 
 MEDIAN = Statistic("median", frozenset(Kind), pl.Expr.median)
 LEAST = Statistic("least", frozenset(Kind), pl.Expr.min)
-LARGEST = Statistic("largest", frozenset(Kind), pl.Expr.max)
+MAXIMUM = Statistic("largest", frozenset(Kind), pl.Expr.max)
 PERCENTILES = Statistic("percentiles", frozenset(Kind))
 SUM = Statistic("sum", frozenset({Kind.COST, Kind.COUNT}), pl.Expr.sum)
 MEAN = Statistic("arithmetic mean", frozenset({Kind.COST, Kind.COUNT}), pl.Expr.mean)
@@ -69,7 +69,7 @@ TOTAL = Statistic("total work over total time", frozenset({Kind.RATE}))
 GEOMETRIC_MEAN = Statistic(
     "geometric mean", frozenset({Kind.RATIO}), lambda column: column.log().mean().exp()
 )
-SLOPE = Statistic("median of pairwise slopes", frozenset({Kind.COST}))
+MEDIAN_SLOPE = Statistic("median of pairwise slopes", frozenset({Kind.COST}))
 DEVIATION = Statistic("standard deviation", frozenset({Kind.COST}), pl.Expr.std, is_normal=True)
 
 
@@ -160,7 +160,7 @@ def lower_rank(n: int, level: float) -> int:
     successes = np.arange(1, n + 1)
     log_counts = np.cumsum(np.log((n + 1 - successes) / successes))
     cdf = np.cumsum(np.exp(np.concatenate([[0.0], log_counts]) - n * math.log(2)))
-    return int(np.searchsorted(cdf * (1 + _ROUNDING), (1 - level) / 2))
+    return int(np.searchsorted(cdf * (1 + _RELATIVE_ROUNDING), (1 - level) / 2))
 
 
 @cache

@@ -1,6 +1,6 @@
 """The studies, one package each, and their shared modules.  No other code names a study.
 
-`create` writes the folders of a new study from ``template/``, a small working study.
+`create_study` writes the folders of a new study from ``template/``, a small working study.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from roundtrip.errors import UserError, writing
 if TYPE_CHECKING:
     from roundtrip.studies.study import Study
 
-_HERE = Path(__file__).parent
-_NAME = re.compile(r"[a-z][a-z0-9]{1,29}")
+_STUDIES_FOLDER = Path(__file__).parent
+_STUDY_NAME = re.compile(r"[a-z][a-z0-9]{1,29}")
 #: Destination of the files in each folder of the template.
-_PLACES = {
+_TEMPLATE_DESTINATIONS = {
     "workload": "workloads/{name}",
     "checks": "checks/{name}",
     "campaigns": "campaigns",
@@ -47,17 +47,17 @@ def get(name: str) -> Study:
     return {study.name: study for study in load()}[name]
 
 
-def create(name: str, checkout: Path) -> list[Path]:
+def create_study(name: str, checkout: Path) -> list[Path]:
     """Write all files of study `name` and return their paths, relative to `checkout`, sorted.
 
     UserError, and nothing is written, if the name cannot be used or one of the files exists.
     """
-    if not _NAME.fullmatch(name) or keyword.iskeyword(name):
+    if not _STUDY_NAME.fullmatch(name) or keyword.iskeyword(name):
         raise UserError(
             f"invalid study name {name[:60]!r}: use 2 to 30 lower-case letters or digits, the "
             "first a letter, and no keyword of Python: for example barrier"
         )
-    if name in {entry.name.removesuffix(".py") for entry in _HERE.iterdir()}:
+    if name in {entry.name.removesuffix(".py") for entry in _STUDIES_FOLDER.iterdir()}:
         raise UserError(f"src/roundtrip/studies/{name} already exists: choose another name")
     files = _fill_template(name)
     for file in files:
@@ -73,8 +73,8 @@ def create(name: str, checkout: Path) -> list[Path]:
 def _fill_template(name: str) -> dict[Path, str]:
     """Texts by path below the checkout; ``NAME`` in a path becomes the study's name."""
     files = {}
-    for folder, place in _PLACES.items():
-        template = _HERE / "template" / folder
+    for folder, place in _TEMPLATE_DESTINATIONS.items():
+        template = _STUDIES_FOLDER / "template" / folder
         for file in sorted(template.rglob("*.in")):
             path = f"{place.format(name=name)}/{file.relative_to(template)}".removesuffix(".in")
             text = file.read_text(encoding="utf-8").replace("{{name}}", name)

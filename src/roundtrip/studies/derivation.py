@@ -18,7 +18,7 @@ from roundtrip.errors import UserError
 from roundtrip.stats.summaries import Statistic, Summary
 from roundtrip.studies.study import MPI
 
-_FOLDER = Path(__file__).parent
+_STUDIES_FOLDER = Path(__file__).parent
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ def read_metrics(folder: Path) -> dict[str, Metric]:
     return metrics
 
 
-METRICS = read_metrics(_FOLDER)
+METRICS = read_metrics(_STUDIES_FOLDER)
 
 
 @cache

@@ -17,7 +17,7 @@ from roundtrip.errors import UserError
 from roundtrip.measure import samples
 
 #: Entries of run.json that such programs do not print; a converter replaces those it knows.
-_UNKNOWN_ENTRIES: dict[str, Any] = {
+_DEFAULT_ENTRIES: dict[str, Any] = {
     "mpi": {"standard": None, "library": None},
     "boost": None,
     "compiler": {"id": None, "version": None, "flags": None},
@@ -30,11 +30,11 @@ _UNKNOWN_ENTRIES: dict[str, Any] = {
     "warmup_discarded": None,
 }
 #: A number >= 0 as C and Fortran print it: digits, a point, an exponent.
-_NUMBER = re.compile(r"(?=\.?[0-9])[0-9]{0,20}\.?[0-9]{0,20}([Ee][+-]?[0-9]{1,3})?")
-_WHOLE = re.compile(r"[0-9]{1,15}")
+_NUMBER_PATTERN = re.compile(r"(?=\.?[0-9])[0-9]{0,20}\.?[0-9]{0,20}([Ee][+-]?[0-9]{1,3})?")
+_WHOLE_NUMBER_PATTERN = re.compile(r"[0-9]{1,15}")
 
 
-def lines(file: Path, program: str) -> list[str]:
+def output_lines(file: Path, program: str) -> list[str]:
     """The lines of an output; UserError if it is not ASCII or its last line has no newline."""
     try:
         text = files.read_in_tree(file).decode("ascii")
@@ -45,16 +45,16 @@ def lines(file: Path, program: str) -> list[str]:
     return text.splitlines()
 
 
-def number(text: str) -> float:
+def parse_number(text: str) -> float:
     """A finite number >= 0; ValueError for any other text."""
-    if not _NUMBER.fullmatch(text) or not math.isfinite(float(text)):
+    if not _NUMBER_PATTERN.fullmatch(text) or not math.isfinite(float(text)):
         raise ValueError(f"{quote(text)} is not a number >= 0")
     return float(text)
 
 
-def whole_number(text: str) -> int:
+def parse_whole_number(text: str) -> int:
     """A whole number >= 0 of at most 15 digits; ValueError for any other text."""
-    if not _WHOLE.fullmatch(text):
+    if not _WHOLE_NUMBER_PATTERN.fullmatch(text):
         raise ValueError(f"{quote(text)} is not a whole number")
     return int(text)
 
@@ -64,7 +64,7 @@ def quote(text: str | None) -> str:
     return repr((text or "")[:60])
 
 
-def write(
+def write_launch(
     output: Path,
     record: Mapping[str, Any],
     rows: Iterable[Sequence[object]],
@@ -96,7 +96,7 @@ def write(
     run = {
         "schema": 1,
         "start_time": time,
-        **_UNKNOWN_ENTRIES,
+        **_DEFAULT_ENTRIES,
         **record,
         "samples": samples.seal(content, result.frame),
         "complete": True,
@@ -104,7 +104,7 @@ def write(
     output.with_name("run.json").write_text(json.dumps(run, indent=1) + "\n", encoding="utf-8")
 
 
-def point(case: str, variant: str, size_bytes: int, **entries: Any) -> dict[str, Any]:
+def point_entry(case: str, variant: str, size_bytes: int, **entries: Any) -> dict[str, Any]:
     """An entry of `points` in run.json; `entries` adds keys or replaces the defaults."""
     return {
         "case": case,

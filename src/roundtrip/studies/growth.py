@@ -25,7 +25,7 @@ from roundtrip.studies.study import GREY, Arm, palette
 #: (name of a thing, number of ranks) -> ideal time, in any unit.
 IdealTime = Callable[[str, int], float]
 #: Columns of the times that `Growth.from_times` takes; `value` is a time in any unit.
-TIMES = {
+TIME_COLUMNS = {
     "thing": pl.String,
     "kind": pl.String,
     "line": pl.String,
@@ -33,7 +33,7 @@ TIMES = {
     "ranks": pl.Int64,
     "value": pl.Float64,
 }
-_PLACE = ("kind", "line", "nodes", "ranks")
+_LINE_COLUMNS = ("kind", "line", "nodes", "ranks")
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Growth:
 
     @staticmethod
     def from_times(times: pl.DataFrame, ideal_time: IdealTime, level: float) -> Growth:
-        """Growth from `times`: a row for each launch and thing; columns of `TIMES`, or more.
+        """Growth from `times`: a row for each launch and thing; columns of `TIME_COLUMNS`, or more.
 
         Lines with only one number of nodes are left out.
         """
@@ -83,7 +83,7 @@ class Growth:
         `launches`: the launches of the study, from `Data.study_launches`.  By default the ideal
         time does not depend on the number of ranks.
         """
-        times = with_nodes(values, launches).filter(pl.col("nodes") >= minimum_nodes)
+        times = with_node_columns(values, launches).filter(pl.col("nodes") >= minimum_nodes)
         return Growth.from_times(times, ideal_time, level)
 
     def __bool__(self) -> bool:
@@ -107,7 +107,7 @@ class Growth:
         rows: dict[tuple[str, str], dict[int, Cell]] = {}
         for row in self.frame.iter_rows(named=True):
             names = f"{row['thing']} {row['kind']}".strip(), row["line"]
-            rows.setdefault(names, {})[row["nodes"]] = _cell(row)
+            rows.setdefault(names, {})[row["nodes"]] = _efficiency_cell(row)
         counts = sorted(set(self.frame["nodes"]))
         return display.grid(
             "Efficiency on so many nodes, and the ranks on them; the fewest nodes are the base.",
@@ -120,7 +120,7 @@ class Growth:
     def plots(self, name: str) -> tuple[Figure, ...]:
         """A figure for each thing, with a line for each toolchain and placement; at least one."""
         drawings = [
-            _drawing(f"{name}-{number}", str(thing), str(kind), group)
+            _line_drawing(f"{name}-{number}", str(thing), str(kind), group)
             for number, ((thing, kind), group) in enumerate(
                 self.frame.group_by(["thing", "kind"], maintain_order=True), 1
             )
@@ -138,7 +138,7 @@ class Growth:
         return display.panel_figures(drawings, "Efficiency over nodes", views)
 
 
-def with_nodes(values: pl.DataFrame, launches: pl.DataFrame) -> pl.DataFrame:
+def with_node_columns(values: pl.DataFrame, launches: pl.DataFrame) -> pl.DataFrame:
     """`values` with the columns kind, line, nodes and ranks of their launches.
 
     `launches`: the launches of a study, from `Data.study_launches`.  A line is a toolchain and a
@@ -154,18 +154,18 @@ def with_nodes(values: pl.DataFrame, launches: pl.DataFrame) -> pl.DataFrame:
         if nodes and row["ranks"]:
             line = ", ".join(filter(None, parts))
             rows.append((row["launch"], row["kind"], line, nodes, row["ranks"]))
-    schema = {"launch": pl.String, **{name: TIMES[name] for name in _PLACE}}
+    schema = {"launch": pl.String, **{name: TIME_COLUMNS[name] for name in _LINE_COLUMNS}}
     return values.join(pl.DataFrame(rows, schema=schema, orient="row"), on="launch")
 
 
-def _drawing(name: str, thing: str, kind: str, rows: pl.DataFrame) -> Drawing:
+def _line_drawing(name: str, thing: str, kind: str, rows: pl.DataFrame) -> Drawing:
     lines = sorted(set(rows["line"]))
     arms = {line: Arm(line, colour) for line, colour in palette(lines).items()}
     frame = rows.with_columns(arm="line").select("arm", "x", "median", "low", "high", "n")
     return Drawing(name, thing, kind or "over the fewest nodes", frame, arms)
 
 
-def _cell(row: Mapping[str, Any]) -> Cell:
+def _efficiency_cell(row: Mapping[str, Any]) -> Cell:
     efficiency = Quantity(
         value=row["median"], unit=Unit.PERCENT, low=row["low"], high=row["high"], says_unit=True
     )

@@ -114,7 +114,7 @@ class Panels(Generic[P]):
     def panels(self) -> tuple[P, ...]:
         """All panels, each a toolchain in one setting, in the order in which they are shown."""
         panels = [self._panel(row) for row in self._panel_rows().iter_rows(named=True)]
-        return tuple(sorted(_with_differences(panels), key=lambda panel: panel.order))
+        return tuple(sorted(_with_distinguishing_facts(panels), key=lambda panel: panel.order))
 
     def _panel_rows(self) -> pl.DataFrame:
         launch_count = pl.col("launch").n_unique().cast(pl.Int64)
@@ -132,7 +132,7 @@ class Panels(Generic[P]):
     def interval_at(self, frame: pl.DataFrame, panel: Panel, **where: str | int) -> Interval | None:
         """The interval in the one row of `frame` for `panel` and `where`; None without that row."""
         rows = self.rows(frame, panel, **where)
-        return interval_of(rows.row(0, named=True), self.level) if rows.height else None
+        return interval_in_row(rows.row(0, named=True), self.level) if rows.height else None
 
     def history_series_key(self, panel: Panel, size_bytes: int, **names: str) -> str:
         """The key of the one series in the history of the panel's cases with these `names`.
@@ -230,12 +230,12 @@ def parameters(row: Row) -> dict[str, str]:
     return setting_texts(row["parameters"])
 
 
-def interval_of(row: Row, level: float) -> Interval:
+def interval_in_row(row: Row, level: float) -> Interval:
     """The interval at `level` in a row with the columns median, low, high, n."""
     return Interval(row["median"], row["low"], row["high"], row["n"], level)
 
 
-def _with_differences(panels: Iterable[P]) -> Iterator[P]:
+def _with_distinguishing_facts(panels: Iterable[P]) -> Iterator[P]:
     """The panels, with `distinguishing_facts` where several have the same label."""
     panels_by_label: dict[str, list[P]] = defaultdict(list)
     for panel in panels:

@@ -32,7 +32,7 @@ def test_a_platform_is_filled_in_and_described_to_a_workload(tmp_path: Path) -> 
         "ROUNDTRIP_SIMULATED_PLATFORM_SHA256": hashlib.sha256(platform_xml).hexdigest(),
     }
     other_grid = simgrid.read_platform(PLATFORMS / "grid.xml", 2.5e8, 0)
-    assert other_grid.variables[simgrid.SHA256] != grid.variables[simgrid.SHA256]
+    assert other_grid.variables[simgrid.SHA256_VARIABLE] != grid.variables[simgrid.SHA256_VARIABLE]
 
 
 @pytest.mark.parametrize("name", ["grid", "odin", "hdr"])

@@ -35,13 +35,13 @@ def test_the_smpirun_of_the_toolchain_goes_before_that_of_the_path(
     install: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path_smpirun = install(folder="path")
-    assert simgrid.smpirun() == path_smpirun
+    assert simgrid.find_smpirun() == path_smpirun
     toolchain_smpirun = install()
-    assert simgrid.smpirun() == toolchain_smpirun
+    assert simgrid.find_smpirun() == toolchain_smpirun
     monkeypatch.setenv("ROUNDTRIP_TOOLCHAINS", "/nowhere")
     monkeypatch.setenv("PATH", "/nowhere")
     with pytest.raises(UserError, match="roundtrip toolchains smpi-boost181"):
-        simgrid.smpirun()
+        simgrid.find_smpirun()
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from roundtrip.errors import UserError
-from roundtrip.sites.simgrid import Trace, cut
+from roundtrip.sites.simgrid import Trace, cut_to_section
 
 RECORDED = Path(__file__).parents[2] / "data" / "simulated" / "mg-s-2"
 #: Of MG, class S: 58 operations a point and iteration.
@@ -30,7 +30,7 @@ def test_a_trace_that_ends_before_its_timed_section_is_refused(
     file.write_text("".join(file.read_text().splitlines(keepends=True)[:lines]))
     complaint = f"rank0.txt: {marks} marks of a timed section instead of 2: cut off"
     with pytest.raises(UserError, match=complaint):
-        cut(recorded, tmp_path / "cut")
+        cut_to_section(recorded, tmp_path / "cut")
 
 
 def rewrite(index: Path, old: str, new: str) -> None:
@@ -41,7 +41,7 @@ def rewrite(index: Path, old: str, new: str) -> None:
 
 
 def test_a_recorded_trace_is_cut_to_its_timed_section(recorded: Path, tmp_path: Path) -> None:
-    trace = cut(recorded, tmp_path / "cut")
+    trace = cut_to_section(recorded, tmp_path / "cut")
     assert trace.ranks == 2
     # SimGrid writes six digits of each number.
     assert trace.operations() == pytest.approx(OPERATIONS, rel=1e-6)
@@ -62,7 +62,7 @@ def test_the_head_of_a_trace_is_as_large_as_its_largest_collective(
     rewrite(
         recorded, "1 allreduce 1 0 0 \n1 compute 0\n", "1 alltoall 1000 1000 1 1\n1 compute 0\n"
     )
-    trace = cut(recorded, tmp_path / "cut")
+    trace = cut_to_section(recorded, tmp_path / "cut")
     heads = [trace.head(rank, tmp_path).read_text().splitlines() for rank in range(2)]
     assert [line.split()[1] for line in heads[1]] == ["init", "alltoallv", "barrier", "finalize"]
     assert heads[0][1].split()[2:] == ["32000", "0", "0", "32000", "0", "0", "6", "6"]
@@ -89,7 +89,7 @@ def test_a_truncated_or_hostile_trace_is_refused(
 ) -> None:
     rewrite(recorded, old, new)
     with pytest.raises(UserError, match=complaint):
-        cut(recorded, tmp_path / "cut")
+        cut_to_section(recorded, tmp_path / "cut")
     assert not (tmp_path / "cut").exists()
 
 
@@ -109,11 +109,11 @@ def test_an_index_names_a_file_a_rank_beside_it(
     (tmp_path / "outside.txt").write_text("0 init\n")
     recorded.write_text(content)
     with pytest.raises(UserError, match=complaint):
-        cut(recorded, tmp_path / "cut")
+        cut_to_section(recorded, tmp_path / "cut")
 
 
 def test_a_folder_that_lacks_a_rank_is_no_trace(recorded: Path, tmp_path: Path) -> None:
-    trace = cut(recorded, tmp_path / "cut")
+    trace = cut_to_section(recorded, tmp_path / "cut")
     (tmp_path / "cut" / "rank-0.txt").unlink()
     with pytest.raises(UserError, match="lacks files of ranks"):
         assert trace.ranks

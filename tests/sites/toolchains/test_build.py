@@ -10,7 +10,7 @@ import pytest
 
 from roundtrip import paths
 from roundtrip.sites.toolchains import plan
-from roundtrip.sites.toolchains.build import selftest, selftest_faults
+from roundtrip.sites.toolchains.build import check_toolchain, selftest_faults
 from roundtrip.sites.toolchains.plan import BuildError, Store
 from roundtrip.sites.toolchains.spec import catalogue
 
@@ -80,7 +80,7 @@ def test_built_toolchain(name: str, tmp_path: Path) -> None:
     assert record["key"] == plan.key
     assert record["mpi"]["version"] == plan.mpi.version
     assert record["boost"]["version"] == plan.toolchain.boost.version
-    selftest(plan, copy_of(prefix, tmp_path), mpi, tmp_path / "log")
+    check_toolchain(plan, copy_of(prefix, tmp_path), mpi, tmp_path / "log")
 
 
 @pytest.mark.live
@@ -88,4 +88,4 @@ def test_a_toolchain_with_the_mpi_of_another_is_caught(tmp_path: Path) -> None:
     plan, prefix, _ = built("openmpi41-boost181")
     _, _, mpi = built("mpich40-boost181")
     with pytest.raises(BuildError):
-        selftest(plan, copy_of(prefix, tmp_path), mpi, tmp_path / "log")
+        check_toolchain(plan, copy_of(prefix, tmp_path), mpi, tmp_path / "log")

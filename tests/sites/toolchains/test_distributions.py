@@ -33,7 +33,7 @@ def on(
 ) -> Catalogue:
     """The catalogue on a machine of `distribution` with all its packages, or those `installed`."""
     versions = packages(distribution) if installed is None else installed
-    monkeypatch.setattr(machine, "distribution", lambda: distribution)
+    monkeypatch.setattr(machine, "distribution_name", lambda: distribution)
     monkeypatch.setattr(
         machine,
         "installed_packages",
@@ -118,6 +118,6 @@ def test_a_mpi_that_does_not_work_there_is_not_offered(monkeypatch: pytest.Monke
 def test_the_release_of_a_distribution(monkeypatch: pytest.MonkeyPatch) -> None:
     release = {"ID": "ubuntu", "VERSION_ID": "24.04", "NAME": "Ubuntu"}
     monkeypatch.setattr(machine.platform, "freedesktop_os_release", lambda: release)
-    assert (machine.distribution(), machine.distributor()) == ("ubuntu24.04", "Ubuntu")
+    assert (machine.distribution_name(), machine.distributor()) == ("ubuntu24.04", "Ubuntu")
     release.update(ID="rocky", VERSION_ID="9.6", NAME="Rocky Linux", PLATFORM_ID="platform:el9")
-    assert (machine.distribution(), machine.distributor()) == ("el9", "Rocky")
+    assert (machine.distribution_name(), machine.distributor()) == ("el9", "Rocky")

@@ -12,7 +12,7 @@ from support.scripts import script
 from roundtrip import paths
 from roundtrip.sites.toolchains import plan, prefixes
 from roundtrip.sites.toolchains.plan import BuildError, Store, clean_environment, run
-from roundtrip.sites.toolchains.prefixes import Archive, make_mpi, with_sources
+from roundtrip.sites.toolchains.prefixes import AptArchive, add_deb_src, fill_mpi_prefix
 from roundtrip.sites.toolchains.spec import Boost, Mpi, catalogue
 
 
@@ -85,20 +85,20 @@ def test_each_entry_of_binary_packages_offers_sources_as_well() -> None:
     binary = "[arch=amd64 signed-by=/k.gpg] http://mirror.example/debian bookworm main contrib"
     flat = "http://mirror.example/flat ./"
     text = f"{ONE_LINE}deb {flat}\ndeb-src {flat}\ndeb ./\n"
-    assert with_sources(text, ".list").strip().split("\n\n") == [
+    assert add_deb_src(text, ".list").strip().split("\n\n") == [
         f"deb {binary} # why",
         f"deb-src {binary} # why",
         "deb-src http://mirror.example/debian bookworm-updates main",
         f"deb {flat}",
         f"deb-src {flat}",
     ]
-    assert set(with_sources(text, ".list", only_sources=True).split("\n")) == {
+    assert set(add_deb_src(text, ".list", only_sources=True).split("\n")) == {
         *("", f"deb-src {binary} # why", f"deb-src {flat}"),
         "deb-src http://mirror.example/debian bookworm-updates main",
     }
-    only_sources = with_sources(DEB822, ".sources", only_sources=True)
+    only_sources = add_deb_src(DEB822, ".sources", only_sources=True)
     assert only_sources.count("\nTypes: deb-src\n") == 2 and "Types: deb " not in only_sources
-    sources = with_sources(DEB822, ".sources")
+    sources = add_deb_src(DEB822, ".sources")
     types = [line for line in sources.splitlines() if line.startswith("Types:")]
     assert types == ["Types: deb deb-src", "Types: deb-src", "Types: deb deb-src"]
     other_lines = [line for line in DEB822.splitlines() if not line.startswith("Types:")]
@@ -125,8 +125,8 @@ def test_another_suite_is_used_where_the_own_one_is(
     monkeypatch: pytest.MonkeyPatch, suffix: str, configuration: str, expected: str
 ) -> None:
     monkeypatch.setattr(platform, "freedesktop_os_release", lambda: {"VERSION_CODENAME": "own"})
-    output = with_sources(configuration, suffix, ["next"])
-    plain_output = with_sources(configuration, suffix)
+    output = add_deb_src(configuration, suffix, ["next"])
+    plain_output = add_deb_src(configuration, suffix)
     assert output.endswith(f"\n\n{expected}")
     assert output.startswith(plain_output.rstrip())
     assert "next" not in plain_output
@@ -140,7 +140,7 @@ needs_apt = pytest.mark.skipif(not shutil.which("apt-get"), reason="no apt-get h
 def test_apt_gets_sources_that_the_system_does_not_offer(
     tmp_path: Path, pool: Path, only_sources: bool
 ) -> None:
-    archive = Archive(tmp_path / "work", tmp_path / "log", only_sources=only_sources)
+    archive = AptArchive(tmp_path / "work", tmp_path / "log", only_sources=only_sources)
     tar = archive.source("demo")
     assert tar.name == "demo_1.0.orig.tar.xz"
     assert tar.read_bytes() == pool.read_bytes()
@@ -150,7 +150,7 @@ def test_apt_gets_sources_that_the_system_does_not_offer(
 @needs_apt
 def test_a_corrupted_download_stops_the_build(tmp_path: Path, pool: Path) -> None:
     pool.write_bytes(b"x" * pool.stat().st_size)
-    archive = Archive(tmp_path / "work", tmp_path / "log")
+    archive = AptArchive(tmp_path / "work", tmp_path / "log")
     with pytest.raises(BuildError, match="downloading the sources of demo failed") as error:
         archive.source("demo")
     assert "Hash Sum mismatch" in error.value.explain(lines=99)
@@ -170,7 +170,7 @@ esac"""
     texts = {"main": ONE_LINE, "debian.sources": DEB822, "x.list.disabled": "deb http://no x y\n"}
     for name, text in texts.items():
         (etc / name).write_text(text)
-    archive = Archive(tmp_path / "apt", tmp_path / "log")
+    archive = AptArchive(tmp_path / "apt", tmp_path / "log")
     assert [d.name for d in archive.packages(["liby", "libx-dev"])] == [
         "liby_2.0_all.deb",
         "libx-dev_1.0_all.deb",
@@ -203,12 +203,12 @@ def boost_tar(tmp_path: Path) -> Path:
 
 def take_boost(folder: Path) -> list[str]:
     """The files of headers and sources, as the toolchains take them."""
-    archive = Archive(folder / "work", folder / "log")
+    archive = AptArchive(folder / "work", folder / "log")
     headers, sources = folder / "headers", folder / "sources"
     for place in (headers, sources):
         place.mkdir()
-    prefixes.make_headers(BOOST, archive, headers)
-    prefixes.make_sources(BOOST, archive, sources)
+    prefixes.fill_boost_headers(BOOST, archive, headers)
+    prefixes.fill_boost_sources(BOOST, archive, sources)
     files = [path for place in (headers, sources) for path in place.rglob("*") if path.is_file()]
     return sorted(str(path.relative_to(folder)) for path in files)
 
@@ -261,7 +261,7 @@ def test_programs_of_an_mpi_are_where_fedora_s_kin_have_them(
     program = tmp_path / "nompi" / "bin" / "mpicc"
     program.parent.mkdir(parents=True)
     program.touch()
-    monkeypatch.setattr(prefixes, "FEDORA", tmp_path)
+    monkeypatch.setattr(prefixes, "FEDORA_LIB", tmp_path)
     assert prefixes.system_program("mpicc", "nompi") == program
 
 
@@ -275,7 +275,7 @@ def test_wrapper_keeps_name_arguments_and_compiler(
     program = tmp_path / "with space" / "mpicxx.real"
     script(program, 'echo "${0##*/}|$#|$2|$OMPI_CXX$MPICH_CXX"')
     monkeypatch.setattr(prefixes, "system_program", lambda name, family: program)
-    make_mpi(mpi, tmp_path, tmp_path / "log")
+    fill_mpi_prefix(mpi, tmp_path, tmp_path / "log")
     command = [tmp_path / "bin" / "mpicxx", "a", "b  c", ""]
     environment = {"PATH": "/usr/bin:/bin"}
     result = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
@@ -284,7 +284,7 @@ def test_wrapper_keeps_name_arguments_and_compiler(
 
 @pytest.mark.parametrize("mpi", [MPIS["openmpi41"], MPIS["mpich40"]], ids=lambda mpi: mpi.family)
 def test_debian_prefix_has_the_uniform_names_and_no_link_out(tmp_path: Path, mpi: Mpi) -> None:
-    make_mpi(mpi, tmp_path, tmp_path / "log")
+    fill_mpi_prefix(mpi, tmp_path, tmp_path / "log")
     names = {file.name for file in (tmp_path / "bin").iterdir()}
     assert names == {"mpicc", "mpicxx", "mpirun", "mpiexec"}
     assert f"/usr/bin/mpicc.{mpi.family}" in (tmp_path / "bin" / "mpicc").read_text()
@@ -299,7 +299,7 @@ def test_a_wheel_with_another_hash_is_refused(tmp_path: Path) -> None:
     (tmp_path / "prefix").mkdir()
     mpi = MPIS["openmpi50"].model_copy(update=changes)
     with pytest.raises(BuildError, match="installing the MPI wheel failed") as error:
-        make_mpi(mpi, tmp_path / "prefix", tmp_path / "log")
+        fill_mpi_prefix(mpi, tmp_path / "prefix", tmp_path / "log")
     assert "DO NOT MATCH THE HASHES" in error.value.output
 
 
@@ -307,7 +307,7 @@ MADE = catalogue().toolchains["smpi-boost181"]
 SCRIPT = 'CXX=/usr/bin/c++\necho /usr/include /usr/lib/x86_64-linux-gnu "$@"'
 
 
-class _Packages(Archive):
+class _Packages(AptArchive):
     """Packages with nothing in them but the scripts, made here."""
 
     def packages(self, names: list[str]) -> list[Path]:
@@ -327,7 +327,7 @@ def test_scripts_point_into_the_prefix_and_wrappers_define_macros(tmp_path: Path
     (tmp_path / "work").mkdir()
     place = tmp_path / "with space"
     place.mkdir()
-    prefixes.make_simulator(MADE.mpi, _Packages(tmp_path / "work", tmp_path / "log"), place)
+    prefixes.fill_simulator_prefix(MADE.mpi, _Packages(tmp_path / "work", tmp_path / "log"), place)
     names = {path.name for path in (place / "bin").iterdir()}
     assert names == {"smpicc", "smpicxx", "smpirun", "mpicc", "mpicxx", "mpirun", "mpiexec"}
     assert "CXX=/usr/bin/g++\n" in (place / "usr" / "bin" / "smpicxx").read_text()
@@ -362,7 +362,7 @@ def test_no_library_of_the_simulator_is_missing(prefix: Path) -> None:
 
 
 def test_the_self_test_has_two_hosts_of_the_platform_that_it_writes(tmp_path: Path) -> None:
-    _, platform, _, hosts = map(Path, prefixes.two_hosts(tmp_path))
+    _, platform, _, hosts = map(Path, prefixes.two_host_options(tmp_path))
     (cluster,) = ElementTree.parse(platform).iter("cluster")  # noqa: S314  our own
     last_number = int(cluster.attrib["radical"].removeprefix("0-"))
     names = [f"{cluster.attrib['prefix']}{number}" for number in range(last_number + 1)]

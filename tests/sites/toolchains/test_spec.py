@@ -9,7 +9,7 @@ import pytest
 
 from roundtrip.errors import UserError
 from roundtrip.sites.toolchains import plan
-from roundtrip.sites.toolchains.spec import catalogue, load
+from roundtrip.sites.toolchains.spec import catalogue, load_catalogue
 
 ROOT = Path(__file__).parents[3]
 SHIPPED = ROOT / "site-configs" / "toolchains.toml"
@@ -56,7 +56,7 @@ def test_a_second_build_of_an_mpi_is_one_table(file: Path, monkeypatch: pytest.M
     monkeypatch.setattr(plan, "compiler_version", lambda: "12.2.0")
     with file.open("a") as stream:
         stream.write(SECOND_MPICH)
-    new_catalogue = load(file)
+    new_catalogue = load_catalogue(file)
     assert set(new_catalogue.toolchains) - set(KNOWN.toolchains) == {
         f"mpich43-{boost}" for boost in KNOWN.boosts
     }
@@ -71,7 +71,7 @@ def test_a_second_build_of_an_mpi_is_one_table(file: Path, monkeypatch: pytest.M
 def test_a_newer_boost_is_one_table(file: Path) -> None:
     with file.open("a") as stream:
         stream.write('\n[boost.boost190]\nseries = "1.90"\ndistributions = []\n')
-    assert load(file).toolchains["mpich50-boost190"].boost.version == "1.90.0"
+    assert load_catalogue(file).toolchains["mpich50-boost190"].boost.version == "1.90.0"
 
 
 @pytest.mark.parametrize(
@@ -109,7 +109,7 @@ def test_a_newer_boost_is_one_table(file: Path) -> None:
 )
 def test_a_fault_has_its_line(file: Path, old: str, new: str, fault: str, line_start: str) -> None:
     with pytest.raises(UserError) as error:
-        load(edit(file, old, new))
+        load_catalogue(edit(file, old, new))
     assert fault in error.value.message
     assert error.value.file == str(file)
     lines = file.read_text().splitlines()

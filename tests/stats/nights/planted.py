@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from roundtrip.measure import analysis
-from roundtrip.stats.nights.judge import judge
+from roundtrip.stats.nights.judge import judge_nights
 from roundtrip.stats.nights.verdicts import SeriesHistory, Verdict
 
 SETTINGS = analysis.default().history
@@ -19,7 +19,7 @@ def quiet(series: int, nights: int, seed: int = 1) -> np.ndarray:
 
 def judged(logs: np.ndarray, nodes: np.ndarray | None = None) -> list[SeriesHistory]:
     """What is known of each of `logs`; the nodes are not known unless given."""
-    return judge(logs, np.full(logs.shape, -1) if nodes is None else nodes, SETTINGS)
+    return judge_nights(logs, np.full(logs.shape, -1) if nodes is None else nodes, SETTINGS)
 
 
 def verdicts(logs: np.ndarray) -> list[Verdict]:

@@ -8,14 +8,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from roundtrip.stats.nights.newest import Confirmation, SignTest, confirm, fewest_to_confirm
+from roundtrip.stats.nights.newest import (
+    Confirmation,
+    SignTest,
+    judge_repetitions,
+    min_launches_to_confirm,
+)
 
 LEVEL = 0.05
 counts = st.integers(0, 40).flatmap(lambda n: st.builds(SignTest, st.integers(0, n), st.just(n)))
 
 
 def one(beyond: int, launches: int, control: SignTest | None = None) -> Confirmation:
-    (confirmation,) = confirm([SignTest(beyond, launches)], [control], LEVEL)
+    (confirmation,) = judge_repetitions([SignTest(beyond, launches)], [control], LEVEL)
     return confirmation
 
 
@@ -44,14 +49,14 @@ def test_the_control_comes_first() -> None:
 
 
 def test_many_series_are_held_to_more_and_help_each_other() -> None:
-    lone_results = confirm([SignTest(8, 9), *[SignTest(2, 9)] * 9], [None] * 10, LEVEL)
+    lone_results = judge_repetitions([SignTest(8, 9), *[SignTest(2, 9)] * 9], [None] * 10, LEVEL)
     assert lone_results[0] is Confirmation.NOT_CONFIRMED
-    joint_results = confirm([SignTest(8, 9)] * 10, [None] * 10, LEVEL)
+    joint_results = judge_repetitions([SignTest(8, 9)] * 10, [None] * 10, LEVEL)
     assert set(joint_results) == {Confirmation.CONFIRMED}
 
 
 def test_the_fewest_launches() -> None:
-    assert [fewest_to_confirm(n, LEVEL) for n in (0, 1, 2, 10, 100)] == [5, 5, 6, 8, 11]
+    assert [min_launches_to_confirm(n, LEVEL) for n in (0, 1, 2, 10, 100)] == [5, 5, 6, 8, 11]
 
 
 @given(st.integers(1, 60))
@@ -78,7 +83,7 @@ def test_nothing_is_confirmed_whose_control_is_slower(
 ) -> None:
     sign_tests, controls = zip(*pairs, strict=True)
     for verdict, sign_test, control in zip(
-        confirm(sign_tests, controls, LEVEL), sign_tests, controls, strict=True
+        judge_repetitions(sign_tests, controls, LEVEL), sign_tests, controls, strict=True
     ):
         if control.is_majority:
             assert verdict in (Confirmation.MACHINE, Confirmation.NOT_LAUNCHED)

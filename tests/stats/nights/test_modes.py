@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from roundtrip.stats.nights.noise import (
     ModePrior,
     Modes,
-    change_of_shares,
+    change_of_mode_shares,
     find_modes,
     offsets_of_visits,
     site_prior,
@@ -88,7 +88,7 @@ def test_two_modes_by_hand() -> None:
     assert modes.is_high.tolist() == (logs > 0).tolist()
     assert modes.gap == pytest.approx(0.1)
     assert offsets_of_visits(modes, ModePrior(), SETTINGS) == pytest.approx(logs)
-    assert change_of_shares(modes, SETTINGS) is None
+    assert change_of_mode_shares(modes, SETTINGS) is None
 
 
 @given(st.integers(0, 2**32), st.floats(0.2, 0.8), st.floats(-5, 5))

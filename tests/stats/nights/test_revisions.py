@@ -13,11 +13,11 @@ from roundtrip.report.nights import judgement
 from roundtrip.stats.nights.verdicts import (
     Drift,
     Incident,
-    Revision,
+    ModeShares,
     Segment,
     SeriesHistory,
-    Shares,
     Step,
+    StepRevision,
     Verdict,
 )
 
@@ -35,14 +35,14 @@ def known(*steps: Step, **fields: object) -> SeriesHistory:
     return SeriesHistory(100, tuple(steps), least_effect=0.01, **fields)  # type: ignore[arg-type]
 
 
-def revisions(newest: SeriesHistory, previous: SeriesHistory) -> tuple[Revision, ...]:
+def revisions(newest: SeriesHistory, previous: SeriesHistory) -> tuple[StepRevision, ...]:
     return replace(newest, previous_history=previous).revisions
 
 
 def test_a_change_point_that_lies_elsewhere_is_moved_to_the_nearest_of_its_direction() -> None:
     old_step, new_step = step(41), step(40)
     before, after = known(old_step), known(step(38, 0.9), step(33), new_step)
-    assert revisions(after, before) == (Revision(old_step, new_step),)
+    assert revisions(after, before) == (StepRevision(old_step, new_step),)
 
 
 def test_one_that_stands_is_no_revision_even_if_others_are_new() -> None:
@@ -146,7 +146,7 @@ def test_a_change_of_shares_is_said_of_the_worse_mode(
     before: float, after: float, lower_is_better: bool, verdict: Verdict
 ) -> None:
     segments = (Segment(0, 100, 1.0),)
-    history = known(segments=segments, shares=Shares(20, before, after, 1.08))
+    history = known(segments=segments, shares=ModeShares(20, before, after, 1.08))
     assert history.verdict(lower_is_better=lower_is_better) is verdict
     summary = judgement(history, lower_is_better=lower_is_better)
     share = after if lower_is_better else 1 - after

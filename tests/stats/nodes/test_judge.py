@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from roundtrip.stats.nodes.launches import NO_NODE, Kind, Launches, Scores, fit
+from roundtrip.stats.nodes.launches import NO_NODE, Kind, Launches, Scores, fit_node_effects
 
 from .planted import SETTINGS, judged, launches, names
 
@@ -135,7 +135,7 @@ def test_launches_on_one_node_are_compared_with_those_on_others() -> None:
 
 def test_the_fit_gives_back_what_was_planted() -> None:
     base = launches(each=15, nights=1, effects=SICK, noise=0.02)
-    model = fit(base, np.ones(base.cost.size, dtype=bool), 0.005)
+    model = fit_node_effects(base, np.ones(base.cost.size, dtype=bool), 0.005)
     assert np.allclose(model.effect[list(SICK)], list(SICK.values()), atol=0.15)
     assert np.median(model.effect) == pytest.approx(0, abs=0.03)
 

@@ -21,10 +21,10 @@ from roundtrip.report.pages import series
 from roundtrip.report.painter import drawing
 from roundtrip.stats.summaries import Interval
 from roundtrip.stats.verdicts import ClaimVerdict, Verdict
-from roundtrip.studies.ddtbench import APPS, ORIGINAL
+from roundtrip.studies.ddtbench import MICRO_APPS, ORIGINAL_STATE
 from roundtrip.studies.ddtbench.data import Panel
-from roundtrip.studies.ddtbench.section import _group_clauses, overall
-from roundtrip.studies.ddtbench.tables import comparison
+from roundtrip.studies.ddtbench.section import _group_clauses, overall_answers
+from roundtrip.studies.ddtbench.tables import datatype_comparison
 
 OPENMPI, MPICH = "Open MPI 4.1, Boost 1.81", "MPICH 4.0, Boost 1.81"
 OPENMPI_LABEL, MPICH_LABEL = f"{OPENMPI}, in one node", f"{MPICH}, in one node"
@@ -137,14 +137,16 @@ def test_tuned_loops_are_shown_beside_the_applications_own(section: Part) -> Non
 
 
 def test_a_group_of_many_micro_apps_is_last_and_has_one_range_of_gains() -> None:
-    apps = {"use datatypes": APPS[:9], "pack by hand": APPS[9:11], "open": ()}
-    ratios = {app: [1.5, 3.0 + number] for number, app in enumerate(APPS)}
-    names = ", ".join(f"{app} (1.5 to {3 + APPS.index(app)} times as fast)" for app in APPS[9:11])
+    apps = {"use datatypes": MICRO_APPS[:9], "pack by hand": MICRO_APPS[9:11], "open": ()}
+    ratios = {app: [1.5, 3.0 + number] for number, app in enumerate(MICRO_APPS)}
+    names = ", ".join(
+        f"{app} (1.5 to {3 + MICRO_APPS.index(app)} times as fast)" for app in MICRO_APPS[9:11]
+    )
     assert _group_clauses(apps, ratios) == [
         f"pack by hand for {names}",
-        f"use datatypes for {', '.join(APPS[:9])} (1.5 to 11 times as fast)",
+        f"use datatypes for {', '.join(MICRO_APPS[:9])} (1.5 to 11 times as fast)",
     ]
-    assert _group_clauses({"no difference": APPS}, ratios) == ["no difference for all 16"]
+    assert _group_clauses({"no difference": MICRO_APPS}, ratios) == ["no difference for all 16"]
 
 
 def test_the_studys_claims_and_its_table_stand_beside_ours(section_of_two: Part) -> None:
@@ -165,7 +167,7 @@ def test_the_studys_claims_and_its_table_stand_beside_ours(section_of_two: Part)
         "as long with datatypes as Open MPI 4.1, Boost 1.81; MVAPICH was not measured"
     )
     classes = captioned(section_of_two, "The study's micro-apps")
-    assert {row[0].text for row in classes.rows} == set(APPS)
+    assert {row[0].text for row in classes.rows} == set(MICRO_APPS)
     assert row_of(classes, "FFT")[1].text == "Matrix transpose"
 
 
@@ -295,11 +297,13 @@ def test_it_depends_on_the_mpi_only_if_the_mpi_alone_differs(
     other: tuple[str, str], verdict: Verdict, words: str
 ) -> None:
     panels = [
-        Panel(key=(toolchain + where, ORIGINAL), toolchain=toolchain, where=where)
+        Panel(key=(toolchain + where, ORIGINAL_STATE), toolchain=toolchain, where=where)
         for toolchain, where in ((OPENMPI, "in one node"), other)
     ]
     verdicts = {
-        comparison(panel, "FFT", 480): ClaimVerdict(Interval(1.0, 0.9, 1.1, 9), 0.0, 0.0, one)
+        datatype_comparison(panel, "FFT", 480): ClaimVerdict(
+            Interval(1.0, 0.9, 1.1, 9), 0.0, 0.0, one
+        )
         for panel, one in zip(panels, (Verdict.FASTER, verdict), strict=True)
     }
-    assert str(overall(panels, verdicts)[0].text[0]).startswith(words)
+    assert str(overall_answers(panels, verdicts)[0].text[0]).startswith(words)

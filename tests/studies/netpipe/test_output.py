@@ -9,21 +9,23 @@ import pytest
 
 from roundtrip.errors import UserError
 from roundtrip.studies.netpipe import output as netpipe_output
-from roundtrip.studies.netpipe.output import Schedule
+from roundtrip.studies.netpipe.output import SizeSchedule
 
 DATA = Path(__file__).parents[2] / "data" / "netpipe"
 
 
 @pytest.mark.parametrize("name", ["NPopenmpi-4.1.4.full.out", "NPmpich2-4.0.2.full.out"])
 def test_a_recorded_run_has_124_points(name: str) -> None:
-    points = netpipe_output.parse(DATA / name)
+    points = netpipe_output.parse_output(DATA / name)
     assert len(points) == 124
     assert (points[0].size_bytes, points[-1].size_bytes) == (1, 8388611)
 
 
 def test_times_agree_with_the_time_column_within_its_rounding() -> None:
     file = DATA / "NPopenmpi-4.1.4.full.out"
-    for line, point in zip(file.read_text().splitlines(), netpipe_output.parse(file), strict=True):
+    for line, point in zip(
+        file.read_text().splitlines(), netpipe_output.parse_output(file), strict=True
+    ):
         assert point.seconds == pytest.approx(float(line.split()[2]), abs=0.6e-8)
 
 
@@ -33,7 +35,7 @@ def test_a_missing_line_is_found(tmp_path: Path, index: int) -> None:
     lines = (DATA / "NPopenmpi-4.1.4.full.out").read_text().splitlines(keepends=True)
     file.write_text("".join(lines[:index] + lines[index + 1 :]))
     with pytest.raises(UserError, match="is next: a line is missing") as error:
-        netpipe_output.parse(file)
+        netpipe_output.parse_output(file)
     assert error.value.line == index + 1
 
 
@@ -42,18 +44,18 @@ def test_a_line_too_many_is_found(tmp_path: Path) -> None:
     text = (DATA / "NPopenmpi-4.1.4.full.out").read_text()
     file.write_text(text + text.splitlines(keepends=True)[-1])
     with pytest.raises(UserError, match="size 8388611 where NetPIPE was to end"):
-        netpipe_output.parse(file)
+        netpipe_output.parse_output(file)
 
 
 @pytest.mark.parametrize(
     ("schedule", "sizes"),
     [
-        (Schedule(end=64, perturbation=0), [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64]),
-        (Schedule(1, 1, 0), [1]),
-        (Schedule(131072, 1 << 19, 0), [131072, 196608, 262144, 393216, 524288]),
+        (SizeSchedule(end=64, perturbation=0), [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64]),
+        (SizeSchedule(1, 1, 0), [1]),
+        (SizeSchedule(131072, 1 << 19, 0), [131072, 196608, 262144, 393216, 524288]),
     ],
 )
-def test_schedules_of_other_options(schedule: Schedule, sizes: list[int]) -> None:
+def test_schedules_of_other_options(schedule: SizeSchedule, sizes: list[int]) -> None:
     assert list(schedule.sizes()) == sizes
 
 
@@ -89,15 +91,15 @@ def test_a_broken_file_is_one_line(tmp_path: Path, content: bytes, line: int | N
     file = tmp_path / "np.out"
     file.write_bytes(content)
     with pytest.raises(UserError) as error:
-        netpipe_output.parse(file)
+        netpipe_output.parse_output(file)
     assert error.value.line == line
 
 
 def test_the_integrity_mode_has_no_times() -> None:
     with pytest.raises(UserError, match="not a line of NetPIPE"):
-        netpipe_output.parse(DATA / "NPopenmpi-4.1.4.integrity.head.out")
+        netpipe_output.parse_output(DATA / "NPopenmpi-4.1.4.integrity.head.out")
 
 
 def test_a_missing_file_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="missing"):
-        netpipe_output.parse(tmp_path / "np.out")
+        netpipe_output.parse_output(tmp_path / "np.out")

@@ -66,7 +66,7 @@ def model(trace: Trace, platform: Platform) -> float:
 @pytest.fixture(autouse=True)
 def simulator(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sweep, "record", record)
-    monkeypatch.setattr(sweep, "replay", model)
+    monkeypatch.setattr(sweep, "replay_trace", model)
 
 
 def the_sweep(program: str = "npb") -> sweep.Sweep:
@@ -92,7 +92,7 @@ def sweeps(tmp_path: Path, make_tree: Callable[..., Any]) -> Path:
             "simulated": True,
         }
         (folder / "case.json").write_text(json.dumps({**fields, **changes}))
-        sweep.run(the_sweep(), folder / "sweep.txt")
+        sweep.run_sweep(the_sweep(), folder / "sweep.txt")
         file = folder / "samples.csv"
         content = f"# launch: {number}\n{file.read_text()}".encode()
         file.write_bytes(content)
@@ -103,7 +103,7 @@ def sweeps(tmp_path: Path, make_tree: Callable[..., Any]) -> Path:
 
 
 def test_every_point_is_a_simulation_with_a_file(tmp_path: Path) -> None:
-    sweep.run(the_sweep(), tmp_path / "sweep.txt")
+    sweep.run_sweep(the_sweep(), tmp_path / "sweep.txt")
     files = sorted((tmp_path / "points").glob("*.json"))
     assert len(files) == len(MFLOPS) * 3
     point = json.loads((tmp_path / "points" / "LU-A-100-two-clusters,-+4-ms.json").read_text())
@@ -120,7 +120,7 @@ def test_every_point_is_a_simulation_with_a_file(tmp_path: Path) -> None:
 
 def test_what_was_not_verified_is_not_swept(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="LU on 16 ranks was not verified"):
-        sweep.run(the_sweep("wrong"), tmp_path / "sweep.txt")
+        sweep.run_sweep(the_sweep("wrong"), tmp_path / "sweep.txt")
     assert not (tmp_path / "samples.csv").exists()
 
 

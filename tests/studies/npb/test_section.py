@@ -24,7 +24,7 @@ from roundtrip.studies.npb.derived import (
     SCALING_STATEMENTS,
     UDP_MOSTLY_BETTER,
 )
-from roundtrip.studies.npb.scaling import as_lines
+from roundtrip.studies.npb.scaling import rows_as_lines
 from roundtrip.studies.study import BLUE
 
 HOSTILE = '<script>document.title="owned"</script>"><img src=x>{{7*7}}'
@@ -323,7 +323,7 @@ def test_a_line_is_dashed_where_ranks_share_processors() -> None:
         {"name": "Ours", "colour": BLUE, "shared": True, "x": 4},
         {"name": "NPB 3.4", "colour": BLUE, "shared": True, "x": 4},
     ]
-    points, arms = as_lines(rows)
+    points, arms = rows_as_lines(rows)
     titles = ["Ours", "Ours, fewer processors", "NPB 3.4"]
     assert [(row["arm"], row["x"]) for row in points] == list(zip(titles, (1, 4, 4), strict=True))
     assert [arms[title].is_dashed for title in titles] == [False, True, True]

@@ -33,7 +33,7 @@ def test_only_what_a_version_offers_is_used(
     name: str, version: str, prefix: str, suffix: str, validates: bool
 ) -> None:
     benchmark, text = osu.BENCHMARKS[name], help_of(name, version)
-    assert " ".join(osu.options(benchmark, text, 64, 9)) == f"{prefix}-i 9{suffix}"
+    assert " ".join(osu.measurement_options(benchmark, text, 64, 9)) == f"{prefix}-i 9{suffix}"
     validation = " ".join(osu.validation_options(benchmark, text, 64) or ())
     assert validation == (f"{prefix}-i 20 -x 2 -c" if validates else "")
 
@@ -61,7 +61,7 @@ def test_a_validation_takes_no_more_messages_than_it_needs(messages: int, expect
 
 def test_defaults_are_left_to_the_program_and_a_barrier_is_not_validated() -> None:
     text = help_of("allreduce", "74")
-    assert osu.options(osu.BENCHMARKS["bcast"], text, 0, 0) == ["-f", "-z"]
+    assert osu.measurement_options(osu.BENCHMARKS["bcast"], text, 0, 0) == ["-f", "-z"]
     assert osu.validation_options(osu.BENCHMARKS["barrier"], text, 0) is None
 
 

@@ -21,8 +21,8 @@ GOOD = [name for name in GOOD if name not in WRONG]
 LATENCY = "# OSU MPI Latency Test v5.9\n# Size          Latency (us)\n"
 
 
-def parse(name: str) -> osu_output.Output:
-    return osu_output.parse(DATA / name, name.split(".")[0].removeprefix("osu_"))
+def parse(name: str) -> osu_output.OsuOutput:
+    return osu_output.parse_output(DATA / name, name.split(".")[0].removeprefix("osu_"))
 
 
 @pytest.mark.parametrize("name", GOOD)
@@ -110,7 +110,7 @@ def test_what_is_wrong_is_one_line_with_its_place(
     file = tmp_path / "osu.txt"
     file.write_text(text, encoding="latin-1")
     with pytest.raises(UserError, match=reason) as error:
-        osu_output.parse(file, "latency", largest=4)
+        osu_output.parse_output(file, "latency", largest=4)
     assert error.value.line == line
     assert "\n" not in str(error.value)
     assert str(error.value).startswith(str(file))
@@ -127,14 +127,16 @@ def test_an_output_cut_anywhere_is_refused(
     file = tmp_path_factory.getbasetemp() / "cut.txt"
     file.write_bytes(content[:length])
     with pytest.raises(UserError):
-        osu_output.parse(file, name.split(".")[0].removeprefix("osu_"), largest=4 << 20)
+        osu_output.parse_output(file, name.split(".")[0].removeprefix("osu_"), largest=4 << 20)
 
 
 def test_convert_writes_a_launch_that_the_scanner_reads(tmp_path: Path) -> None:
     output = parse("osu_mbw_mr.74.openmpi.taillat.txt")
     (tmp_path / osu_output.MEASUREMENT_FILE).write_text("")
     command = ["osu_mbw_mr", "-z"]
-    osu_output.convert(tmp_path, output, validated=True, command=command, ranks=2, hosts=["n1"])
+    osu_output.convert_output(
+        tmp_path, output, validated=True, command=command, ranks=2, hosts=["n1"]
+    )
     run = records.read_record(tmp_path / "run.json")
     sample_file = samples.read(tmp_path / "samples.csv")
     assert sample_file.problems == ()

@@ -23,8 +23,8 @@ from roundtrip.report.painter import drawing
 from roundtrip.stats.summaries import Interval
 from roundtrip.studies.findings import OPEN
 from roundtrip.studies.osu import Thresholds, curves
-from roundtrip.studies.osu.curves import AGREE, DISAGREE, PAIRS, Comparison, Panel
-from roundtrip.studies.osu.section import _agreement, overall
+from roundtrip.studies.osu.curves import AGREE, DISAGREE, NETPIPE_PAIRS, NetPIPEComparison, Panel
+from roundtrip.studies.osu.section import _agreement_clauses, overall_answers
 
 SETTINGS = analysis.default().study_thresholds(Thresholds)
 BARRIER = "Barrier 1.00 µs on 2 ranks"
@@ -178,8 +178,8 @@ def test_the_rule_works_both_ways(
     one: tuple[float, float, float], other: tuple[float, float, float], outcome: str
 ) -> None:
     a, b = Interval(*one, 8), Interval(*other, 8)
-    assert curves.outcome(a, b, SETTINGS) == outcome
-    assert curves.outcome(b, a, SETTINGS) == outcome
+    assert curves.agreement_outcome(a, b, SETTINGS) == outcome
+    assert curves.agreement_outcome(b, a, SETTINGS) == outcome
 
 
 def test_a_value_leads_to_its_series_by_the_statistic_that_counts() -> None:
@@ -197,26 +197,26 @@ def test_a_value_leads_to_its_series_by_the_statistic_that_counts() -> None:
     assert [names[cell.origin]["study"] for cell in row[3:5]] == ["osu", "netpipe"]
 
 
-def compared(toolchain: str, outcome: str, kind: str = "") -> Comparison:
+def compared(toolchain: str, outcome: str, kind: str = "") -> NetPIPEComparison:
     """OSU's latency at 1 B beside NetPIPE's."""
     panel = Panel(
         key=(toolchain,), toolchain=toolchain, where="2 ranks in one node", kind=kind, place=(),
         ranks=2, versions=(),
     )  # fmt: skip
     interval = Interval(1.0, 0.9, 1.1, 8)
-    return Comparison(panel, PAIRS[0], 1, interval, interval, outcome)
+    return NetPIPEComparison(panel, NETPIPE_PAIRS[0], 1, interval, interval, outcome)
 
 
 def test_of_toolchains_that_differ_at_a_size_the_worst_counts() -> None:
     comparisons = [compared("Open MPI", AGREE), compared("MPICH", DISAGREE)]
-    assert [line.replace("\xa0", " ") for line in _agreement(comparisons)] == [
+    assert [line.replace("\xa0", " ") for line in _agreement_clauses(comparisons)] == [
         "OSU latency disagrees with the ping-pong of NetPIPE everywhere (1.0 times its values)"
     ]
 
 
 def test_what_is_emulated_in_part_is_said_of_the_whole() -> None:
     comparisons = [compared("Open MPI", AGREE), compared("MPICH", AGREE, "EMULATED NODES")]
-    made = curves.Curves(osu_data())
+    made = curves.OsuCurves(osu_data())
     vars(made)["panels"] = tuple(comparison.panel for comparison in comparisons)
-    for answer in overall(made, comparisons):
+    for answer in overall_answers(made, comparisons):
         assert str(answer.text[0]).endswith(" (in part EMULATED NODES).")

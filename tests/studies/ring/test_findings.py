@@ -12,7 +12,7 @@ from roundtrip.stats.verdicts import ClaimVerdict, Verdict
 from roundtrip.studies.findings import comparison, worst_tone
 from roundtrip.studies.ring import STUDY, Thresholds
 from roundtrip.studies.ring.curves import Panel
-from roundtrip.studies.ring.findings import TONES, Finding, findings
+from roundtrip.studies.ring.findings import OUTCOME_TONES, Finding, findings
 
 F, S, P, U = Verdict.FASTER, Verdict.SLOWER, Verdict.ON_PAR, Verdict.CANNOT_TELL
 MEASURED = " where measured (10 B to 10 kB)"
@@ -78,5 +78,5 @@ def test_it_is_open_only_if_no_size_shows_the_cost_and_one_is_undecided() -> Non
     for verdicts in product((F, S, P, U, None), repeat=len(SETTINGS.compared_sizes)):
         if any(verdicts):
             finding = finding_of(verdicts)
-            assert finding.outcome in TONES
+            assert finding.outcome in OUTCOME_TONES
             assert (finding.outcome == "open") == (S not in verdicts and U in verdicts)

@@ -31,7 +31,7 @@ def texts(section: Part) -> list[str]:
 def test_a_simulated_ring_is_said_to_prove_nothing() -> None:
     data = ring_data({"mpi": TRUTH["mpi"]}, launches=1, case="1+1", placement="one-per-node")
     section = part(replace(data, launches=data.launches.with_columns(simulated=True)))
-    assert [answer.text for answer in section.answers] == [(labels.ONLY_SIMULATED,)]
+    assert [answer.text for answer in section.answers] == [(labels.ONLY_SIMULATED_NOTE,)]
 
 
 def test_nothing_goes_by_reference_between_nodes() -> None:

@@ -26,12 +26,17 @@ from roundtrip.report.units import Quantity, Unit
 from roundtrip.stats.nights.verdicts import Verdict
 
 #: Minimum number of series for an estimate of the usual difference between two nights.
-_USUAL_LEAST = 8
+_MIN_USUAL_SERIES = 8
 #: Maximum reasons, and maximum facts of a series, that a sentence names.
-_NAMED = 3
+_MAX_NAMED = 3
 #: Facts whose changes since the night before a report names, whatever its series did.
-_ALWAYS_NAMED = ("MPI library", "build of the MPI library", "MPI version", "processor")
-_UNDECIDED = (Verdict.DRIFTING, Verdict.WANDERING, Verdict.TOO_FEW_NIGHTS, Verdict.NO_VALUE)
+_ALWAYS_NAMED_FACTS = ("MPI library", "build of the MPI library", "MPI version", "processor")
+_UNDECIDED_VERDICTS = (
+    Verdict.DRIFTING,
+    Verdict.WANDERING,
+    Verdict.TOO_FEW_NIGHTS,
+    Verdict.NO_VALUE,
+)
 DISTANCE = (
     "Distance: how far apart both nights are, in units of the median over all series of this site."
 )
@@ -78,9 +83,9 @@ def figure_lines(verdicts: NightVerdicts) -> Sequence[Line]:
 
 def night_pairs(verdicts: NightVerdicts) -> Sequence[NightPair]:
     """Return a pair for each series, the largest difference first."""
-    pairs = [_pair(line, verdicts.calendar.nights[-2:]) for line in verdicts.lines]
+    pairs = [_night_pair(line, verdicts.calendar.nights[-2:]) for line in verdicts.lines]
     distances = [pair.abs_log_ratio for pair in pairs if isinstance(pair.ratio, Quantity)]
-    usual_distance = median(distances) if len(distances) >= _USUAL_LEAST else 0.0
+    usual_distance = median(distances) if len(distances) >= _MIN_USUAL_SERIES else 0.0
     for index, pair in enumerate(pairs):
         if isinstance(pair.ratio, Quantity) and usual_distance > 0:
             value = pair.abs_log_ratio / usual_distance
@@ -89,7 +94,7 @@ def night_pairs(verdicts: NightVerdicts) -> Sequence[NightPair]:
     return sorted(pairs, key=lambda pair: -pair.abs_log_ratio)
 
 
-def _pair(line: Line, nights: Sequence[str]) -> NightPair:
+def _night_pair(line: Line, nights: Sequence[str]) -> NightPair:
     """The values of a series in `nights`, the newest last; without a distance."""
     factor, unit = display_unit(line.series)
     points = [line.series.point_at(night) for night in nights]
@@ -118,7 +123,7 @@ def too_few_nights_sentence(verdicts: NightVerdicts) -> str:
     return f"{summary}. Nothing recorded of machine and software changed since the night before."
 
 
-def answers(verdicts: NightVerdicts, confirmation: str = "") -> list[Answer]:
+def history_answers(verdicts: NightVerdicts, confirmation: str = "") -> list[Answer]:
     """Return answers on the newest night, on each night and verdict of a step, and on the rest.
 
     `confirmation`: the sentence on repeated launches.
@@ -158,16 +163,17 @@ def _step_answers(verdicts: NightVerdicts) -> Iterator[Answer]:
         ratios = [line.judgement.step.ratio for line in lines if line.judgement.step]
         rest = (
             f"since {verdicts.calendar.describe(night)}: {units.ratio_range_text(ratios)} times "
-            f"the level before. What changed there: {describe_changes(_facts(lines))}."
+            f"the level before. What changed there: {describe_changes(_step_facts(lines))}."
         )
         prefix = "New: " if news[group] else ""
         yield answer(f"{prefix}{len(lines)} series {verdict} ", rest, TONES[verdict])
 
 
-def _facts(lines: Sequence[Line]) -> list[str]:
+def _step_facts(lines: Sequence[Line]) -> list[str]:
     """Return what changed at a step of these series: recorded facts, then sets of nodes."""
     change_lists = [
-        [change for change in line.changes if change.name != NODE_SET][:_NAMED] for line in lines
+        [change for change in line.changes if change.name != NODE_SET][:_MAX_NAMED]
+        for line in lines
     ]
     facts = list(map(str, merge_changes(chain.from_iterable(change_lists))))
     node_changes = [change for line in lines for change in line.changes if change.name == NODE_SET]
@@ -211,7 +217,7 @@ def _other_answers(verdicts: NightVerdicts) -> Iterator[Answer]:
         rest = "not measured, disturbed, left out, or on nodes that no earlier night compares with."
         yield answer(first, rest, TONES[Verdict.NO_VALUE])
     if lines := verdicts.with_verdict(Verdict.TOO_FEW_NIGHTS):
-        reasons = sorted({line.judgement.reason for line in lines} - {""})[:_NAMED]
+        reasons = sorted({line.judgement.reason for line in lines} - {""})[:_MAX_NAMED]
         rest = f": {'; '.join(reasons)}." if reasons else "."
         first = f"{len(lines)} of {total} series have too few nights"
         yield answer(first, rest, TONES[Verdict.TOO_FEW_NIGHTS])
@@ -259,7 +265,7 @@ def report_answers(verdicts: NightVerdicts, confirmation: str = "") -> Iterator[
             groups[line.judgement.is_news, night, line.judgement.verdict].append(line)
     news = [key for key in groups if key[0]]
     for key in sorted(news, key=lambda key: (key[2] != Verdict.REGRESSED, key[1])):
-        yield _answer(key[1], key[2], groups[key], verdicts)
+        yield _series_answer(key[1], key[2], groups[key], verdicts)
     if lines := [line for line in verdicts.lines if line.revisions]:
         yield answer("Revised: ", f"{_first_label(lines)}: {'; '.join(lines[0].revisions)}.")
     changed_facts = list(_fact_answers(verdicts))
@@ -275,7 +281,7 @@ def _fact_answers(verdicts: NightVerdicts) -> Iterator[Answer]:
     changes = verdicts.night_changes.get(verdicts.calendar.nights[-1], ())
     subjects: dict[Change, list[str]] = defaultdict(list)
     for change in changes:
-        if change.name in _ALWAYS_NAMED:
+        if change.name in _ALWAYS_NAMED_FACTS:
             subjects[replace(change, subject="")].append(change.subject)
     if subjects:
         texts = [
@@ -288,7 +294,7 @@ def _fact_answers(verdicts: NightVerdicts) -> Iterator[Answer]:
 
 
 def _list_subjects(names: Sequence[str]) -> str:
-    return ", ".join(names) if len(names) <= _NAMED else units.plural(len(names), "toolchain")
+    return ", ".join(names) if len(names) <= _MAX_NAMED else units.plural(len(names), "toolchain")
 
 
 def _summary_answer(
@@ -301,7 +307,7 @@ def _summary_answer(
     nights = units.plural(len(verdicts.calendar.nights) - 1, "night")
     rest = [f"of {total} series, {new_count} changed lately"]
     rest += [f"{old_count} changed longer ago"] if old_count else []
-    rest += [f"{counts[verdict]} {verdict}" for verdict in _UNDECIDED if counts[verdict]]
+    rest += [f"{counts[verdict]} {verdict}" for verdict in _UNDECIDED_VERDICTS if counts[verdict]]
     step_text = _median_detectable_step(verdicts, verdicts.with_verdict(Verdict.UNCHANGED))
     sight = f"Half of those that are unchanged would have shown {step_text}" if step_text else ""
     first = f"Nothing{' else' if has_news else ''} changed{scope} against {nights}: "
@@ -313,7 +319,9 @@ def _first_label(lines: Sequence[Line]) -> str:
     return f"{lines[0].label}{more}"
 
 
-def _answer(night: str, verdict: Verdict, lines: Sequence[Line], verdicts: NightVerdicts) -> Answer:
+def _series_answer(
+    night: str, verdict: Verdict, lines: Sequence[Line], verdicts: NightVerdicts
+) -> Answer:
     """``Regressed: mpi, 1 B; ... takes 8 % longer since 2026-11-02, when UCX changed ...``."""
     line = lines[0]
     causes = [

@@ -21,33 +21,33 @@ from markupsafe import Markup
 
 from roundtrip.report import painter, plot, units
 from roundtrip.report.blocks import Figure
-from roundtrip.report.nights import Line, NightVerdicts, subjects
+from roundtrip.report.nights import Line, NightVerdicts, fact_subjects
 from roundtrip.report.pages.series import Point, changes_of_series, display_unit
 from roundtrip.report.plot import CHANGE, NOTE, STEP, Curve, Event, Plot, Scale, View
 from roundtrip.report.units import UNPRINTED_UNITS, Unit
 
-PARTS = 20_000
-NO_END = 65_535
-_LARGEST = NO_END - 1
-_BYTE = 256
+MEDIAN_PARTS = 20_000
+NO_END_CODE = 65_535
+_LARGEST_CODE = NO_END_CODE - 1
+_BYTE_VALUES = 256
 #: Maximum sets of nodes that have their own curve, in the order of their names.
-MOST_NODE_SETS = 6
+MAX_NODE_SETS = 6
 LEFT_OUT, SPIKES, DRIFT, OTHER_NODES = "Left out", "Stands alone", "Drift", "Other nodes"
-_ALL = "All nodes"
-_COLOURS = (
+_ALL_NODES = "All nodes"
+_NODE_SET_COLOURS = (
     *(("#1f6fb4", "#6cb2ef"), ("#c2571a", "#f0955a"), ("#2a8a57", "#62c795")),
     *(("#8a4fb0", "#c194e6"), ("#a8861a", "#dcbc4f"), ("#b03a6a", "#ee86b2")),
 )
 _GREY, _AMBER = ("#5b6675", "#98a3b3"), ("#8a5a00", "#eebf62")
-_WIDTH, _LABELS, _LONGEST = 900.0, 5, 30
+_FIGURE_WIDTH, _MAX_LABELS, _MAX_LABEL_LENGTH = 900.0, 5, 30
 #: Sparkline: size, maximum points of its line, and minimum axis range as a fraction of the level,
 #: because noise must not look like a change.
-_SMALL, _PLACES, _LEAST = (150.0, 28.0), 75, 0.04
+_SPARKLINE_SIZE, _SPARKLINE_POINTS, _MIN_AXIS_SPAN = (150.0, 28.0), 75, 0.04
 
 
 def packed_series(lines: Sequence[Line], verdicts: NightVerdicts) -> dict[str, Any]:
     """Return all series packed, with spikes and outlines of figures, and the kinds of points."""
-    kinds = sorted({_kind(point) for line in lines for point in line.series.points})
+    kinds = sorted({_point_kind(point) for line in lines for point in line.series.points})
     kind_index = {kind: index for index, kind in enumerate(kinds)}
     return {
         "kinds": [list(kind) for kind in kinds],
@@ -65,7 +65,7 @@ def _packed(
     factor, unit = display_unit(series)
     medians = np.array([point.median for point in points])
     ends = [[getattr(point, end) for point in points] for end in ("low", "high")]
-    width = "<u2" if len(kinds) > _BYTE else "u1"
+    width = "<u2" if len(kinds) > _BYTE_VALUES else "u1"
     return {
         "key": series.key,
         "environ": series.environ,
@@ -73,8 +73,8 @@ def _packed(
         "factor": factor,
         "night": _runs(verdicts.calendar.index(point.night) for point in points),
         "median": _base64(_upper(medians.astype("<f4"))),
-        "ends": _base64(_ends(np.array(ends, float), medians)),
-        "kind": _base64(np.array([kinds[_kind(point)] for point in points], width)),
+        "ends": _base64(_packed_ends(np.array(ends, float), medians)),
+        "kind": _base64(np.array([kinds[_point_kind(point)] for point in points], width)),
         "spikes": list(line.history.spikes),
     }
 
@@ -84,12 +84,12 @@ def _outline(line: Line, verdicts: NightVerdicts) -> dict[str, Any]:
     views = figure(line, verdicts).views
     names = [{"name": curve.name} for curve in views[0].curves]
     return {
-        "views": [plot.outline(view) | {"curves": names} for view in views],
-        "sets": _sets(line),
+        "views": [plot.view_outline(view) | {"curves": names} for view in views],
+        "sets": _node_sets(line),
     }
 
 
-def _kind(point: Point) -> tuple[str, str, int, int]:
+def _point_kind(point: Point) -> tuple[str, str, int, int]:
     """Return the nodes, the reason for exclusion, launches and disturbed launches of a point."""
     return point.nodes, point.left_out, point.launches, point.disturbed
 
@@ -118,12 +118,12 @@ def _upper(values: Any) -> Any:
     return rounded.view("u1").reshape(-1, 4)[:, 1:]
 
 
-def _ends(ends: Any, medians: Any) -> Any:
-    """Return the distances of both rows of `ends` from their medians, in 1/`PARTS` of these."""
+def _packed_ends(ends: Any, medians: Any) -> Any:
+    """Distances of both rows of `ends` from their medians, in units of median / `MEDIAN_PARTS`."""
     distance = np.abs(ends - medians)
     with np.errstate(divide="ignore", invalid="ignore"):
-        parts = np.rint(distance / np.abs(medians) * PARTS)
-    whole = np.where(np.isfinite(parts), np.minimum(parts, _LARGEST), NO_END)
+        parts = np.rint(distance / np.abs(medians) * MEDIAN_PARTS)
+    whole = np.where(np.isfinite(parts), np.minimum(parts, _LARGEST_CODE), NO_END_CODE)
     return whole.astype("<u2")
 
 
@@ -146,7 +146,7 @@ def figure(line: Line, verdicts: NightVerdicts, notes: Sequence[tuple[int, str]]
     direction = "lower" if line.series.lower_is_better else "higher"
     title = f"{line.series.metric_label}, {direction} is better"
     nights = verdicts.calendar.nights
-    step = max(1, math.ceil(len(nights) / _LABELS))
+    step = max(1, math.ceil(len(nights) / _MAX_LABELS))
     ticks = range(0, len(nights), step)
     x_scale = Scale(
         "Night",
@@ -163,11 +163,16 @@ def figure(line: Line, verdicts: NightVerdicts, notes: Sequence[tuple[int, str]]
     usual_values = [point[1] for curve, point in points if curve not in (LEFT_OUT, SPIKES)]
     all_values = [point[1] for _, point in points]
     ends = [end for _, point in points for end in point[2:4] if end is not None]
-    usual_range, full_range = _range(usual_values or all_values), _range([*all_values, *ends])
+    usual_range, full_range = (
+        _axis_range(usual_values or all_values),
+        _axis_range([*all_values, *ends]),
+    )
 
     def view(name: str, low: float, high: float) -> View:
         y_scale = Scale(title, unit, low, high, is_log=False)
-        return View(name, x_scale, y_scale, curves, has_bars=True, events=events, width=_WIDTH)
+        return View(
+            name, x_scale, y_scale, curves, has_bars=True, events=events, width=_FIGURE_WIDTH
+        )
 
     views = [view("Usual values", *usual_range)]
     if not all(usual_range[0] <= value <= usual_range[1] for value in all_values):
@@ -195,19 +200,19 @@ def sparkline(
         return Markup("")
     low, high = min(usual_values), max(usual_values)
     middle, half = (low + high) / 2, (high - low) / 2
-    half = max(half, _LEAST / 2 * abs(middle), math.ulp(1.0))
+    half = max(half, _MIN_AXIS_SPAN / 2 * abs(middle), math.ulp(1.0))
     newest = [(index, v, None, None, None) for index, v in enumerate(values) if v is not None][-1]
     point = Curve("newest", _GREY, (newest,), width=0)
-    curves = (Curve("nights", _GREY, tuple(_thin(values)), width=1.2, size=0), point)
+    curves = (Curve("nights", _GREY, tuple(_thin_out(values)), width=1.2, size=0), point)
     y_scale = Scale("", Unit.PURE, middle - half, middle + half, is_log=False)
     x_scale = Scale("", Unit.PURE, 0, max(1, len(values) - 1), is_log=False)
     events = tuple(Event(index - 0.5, STEP) for index in sorted(steps))
-    return painter.thumbnail(View("", x_scale, y_scale, curves, events=events), _SMALL)
+    return painter.thumbnail(View("", x_scale, y_scale, curves, events=events), _SPARKLINE_SIZE)
 
 
-def _thin(values: Sequence[float | None]) -> list[plot.Point]:
+def _thin_out(values: Sequence[float | None]) -> list[plot.Point]:
     """Return points that are medians over a few consecutive values each."""
-    width = max(1, math.ceil(len(values) / _PLACES))
+    width = max(1, math.ceil(len(values) / _SPARKLINE_POINTS))
     points: list[plot.Point] = []
     for start in range(0, len(values), width):
         chunk = values[start : start + width]
@@ -217,22 +222,26 @@ def _thin(values: Sequence[float | None]) -> list[plot.Point]:
     return points
 
 
-def _sets(line: Line) -> list[str]:
+def _node_sets(line: Line) -> list[str]:
     """Return the sets of nodes that have their own curve."""
-    return sorted({point.nodes for point in line.series.points})[:MOST_NODE_SETS]
+    return sorted({point.nodes for point in line.series.points})[:MAX_NODE_SETS]
 
 
 def _set_names(nodes: Sequence[str]) -> list[str]:
     """Return names of sets of nodes that are short enough for a legend."""
     return [
-        _ALL if not ids else ids if len(ids) <= _LONGEST else f"Set {n}: {ids.count('+') + 1} nodes"
+        _ALL_NODES
+        if not ids
+        else ids
+        if len(ids) <= _MAX_LABEL_LENGTH
+        else f"Set {n}: {ids.count('+') + 1} nodes"
         for n, ids in enumerate(nodes, 1)
     ]
 
 
 def _points(line: Line, verdicts: NightVerdicts, factor: float) -> list[tuple[str, plot.Point]]:
     """Return (curve, point) of each row of the series; a point's place is its night's number."""
-    node_sets = _sets(line)
+    node_sets = _node_sets(line)
     names = dict(zip(node_sets, _set_names(node_sets), strict=True))
     spikes = set(line.history.spikes)
     points: list[tuple[str, plot.Point]] = []
@@ -250,18 +259,18 @@ def _curves(
     by_curve: dict[str, list[plot.Point]] = defaultdict(list)
     for name, point in points:
         by_curve[name].append(point)
-    names = [*_set_names(_sets(line)), OTHER_NODES]
-    size = min(3.4, max(1.6, 0.42 * _WIDTH / len(verdicts.calendar.nights)))
+    names = [*_set_names(_node_sets(line)), OTHER_NODES]
+    size = min(3.4, max(1.6, 0.42 * _FIGURE_WIDTH / len(verdicts.calendar.nights)))
     shapes = plot.CIRCLE, plot.SQUARE
     curves = [
         Curve(
             name,
-            _COLOURS[n % MOST_NODE_SETS],
+            _NODE_SET_COLOURS[n % MAX_NODE_SETS],
             tuple(by_curve[name]),
             width=0,
             shape=shapes[n % 2],
             size=size,
-            levels=tuple(_levels(line, verdicts, by_curve[name])),
+            levels=tuple(_level_lines(line, verdicts, by_curve[name])),
         )
         for n, name in enumerate(names)
     ]
@@ -270,12 +279,12 @@ def _curves(
             Curve(name, colour, tuple(by_curve[name]), width=0, shape=shape, size=size + 1)
         )
     curves = [curve for curve in curves if curve.points]
-    if drift := _drift(line, verdicts, points):
+    if drift := _drift_line(line, verdicts, points):
         curves.append(drift)
     return tuple(curves)
 
 
-def _levels(
+def _level_lines(
     line: Line, verdicts: NightVerdicts, points: Sequence[plot.Point]
 ) -> list[tuple[float, float, float]]:
     """Return (start, end, median) of a set of nodes for each part between change points."""
@@ -285,12 +294,12 @@ def _levels(
     levels = []
     for first, last in itertools.pairwise(cuts):
         values = [point[1] for point in points if first < point[0] <= last]
-        if values and (len(values) >= 3 or len(_sets(line)) == 1):
+        if values and (len(values) >= 3 or len(_node_sets(line)) == 1):
             levels.append((first + 0.5, last + 0.5, median(values)))
     return levels
 
 
-def _drift(
+def _drift_line(
     line: Line, verdicts: NightVerdicts, points: Sequence[tuple[str, plot.Point]]
 ) -> Curve | None:
     """Return the line of the drift through the middle of the nights used; None without a drift."""
@@ -314,14 +323,16 @@ def _drift(
 
 def _events(line: Line, verdicts: NightVerdicts, notes: Sequence[tuple[int, str]]) -> list[Event]:
     """Return the events of a series: changes of recorded facts, annotations, change points."""
-    series_subjects = subjects(line.series)
+    series_subjects = fact_subjects(line.series)
     index = verdicts.calendar.index
     change_events = [
         Event(index(night) + 0.5, CHANGE)
         for night, changes in verdicts.night_changes.items()
         if changes_of_series(changes, series_subjects)
     ]
-    note_events = [Event(night_index + 0.5, NOTE, _short(text)) for night_index, text in notes]
+    note_events = [
+        Event(night_index + 0.5, NOTE, _shorten_label(text)) for night_index, text in notes
+    ]
     step_events = [
         Event(step.night + 0.5, STEP, f"\N{MULTIPLICATION SIGN} {units.change(step.ratio)}")
         for step in line.history.steps
@@ -329,11 +340,15 @@ def _events(line: Line, verdicts: NightVerdicts, notes: Sequence[tuple[int, str]
     return [*change_events, *note_events, *step_events]
 
 
-def _short(text: str) -> str:
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}\N{HORIZONTAL ELLIPSIS}"
+def _shorten_label(text: str) -> str:
+    return (
+        text
+        if len(text) <= _MAX_LABEL_LENGTH
+        else f"{text[: _MAX_LABEL_LENGTH - 1]}\N{HORIZONTAL ELLIPSIS}"
+    )
 
 
-def _range(values: Sequence[float]) -> tuple[float, float]:
+def _axis_range(values: Sequence[float]) -> tuple[float, float]:
     """Return the ends of the axis: the values with a margin, so wide that noise looks small."""
     low, high = min(values), max(values)
     middle = (low + high) / 2

@@ -19,9 +19,9 @@ from roundtrip.report.nights import TONES, Line, NightVerdicts
 from roundtrip.report.pages import chart
 from roundtrip.report.pages.answers import (
     DISTANCE,
-    answers,
     figure_lines,
     has_too_few_nights,
+    history_answers,
     night_pairs,
 )
 from roundtrip.report.pages.series import Change, describe_changes, display_unit
@@ -29,9 +29,9 @@ from roundtrip.stats.nights.verdicts import SeriesHistory
 from roundtrip.stats.settings import NightSettings
 
 #: Maximum changes of provenance that a row names; the figure of the series has all of them.
-_NAMED = 2
+_MAX_NAMED_CHANGES = 2
 #: Files that form the page's script, in this order.
-SCRIPTS = ("scales.js", "figure.js", "controls.js", "series.js", "rows.js")
+HISTORY_SCRIPTS = ("scales.js", "figure.js", "controls.js", "series.js", "rows.js")
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class History:
 
 
 @dataclass(frozen=True)
-class _Row:
+class _SeriesRow:
     """A series with its sparkline, figures, findings in sentences, and last night's value.
 
     `newest`: with unit; `NO_VALUE` if the night has none that counts.
@@ -95,10 +95,10 @@ class _Row:
     @property
     def changes_text(self) -> str:
         """The first changes near its step, or at a worse last night; "" without either."""
-        more = len(self.line.changes) - _NAMED
+        more = len(self.line.changes) - _MAX_NAMED_CHANGES
         if more <= 0:
             return self.line.changes_text
-        first_changes = "; ".join(str(change) for change in self.line.changes[:_NAMED])
+        first_changes = "; ".join(str(change) for change in self.line.changes[:_MAX_NAMED_CHANGES])
         return f"{first_changes}; and {more} more"
 
 
@@ -109,10 +109,10 @@ def render(history: History) -> str:
     all_series = [line.series for line in verdicts.lines]
     notes = [(calendar.index(night), text) for night, text in history.notes if night in calendar]
     lines = figure_lines(verdicts)
-    notice = labels.notice(labels.labels_from_history(history.provenance))
+    notice = labels.notice_of_labels(labels.labels_from_history(history.provenance))
     return renderers.template_page(
         "history.html.j2",
-        SCRIPTS,
+        HISTORY_SCRIPTS,
         calendar=calendar,
         home=history.home,
         newest=history.reports.get(calendar.nights[-1], ""),
@@ -126,7 +126,7 @@ def render(history: History) -> str:
             ("First night", calendar.label(calendar.nights[0])),
             ("Last night", calendar.label(calendar.nights[-1])),
         ],
-        answers=answers(verdicts, history.confirmation.sentence),
+        answers=history_answers(verdicts, history.confirmation.sentence),
         searches=history.searches,
         rows=[
             _row(line, verdicts, notes, history.confirmation.describe_line(line)) for line in lines
@@ -141,13 +141,13 @@ def render(history: History) -> str:
         tones=TONES,
         studies=sorted({str(series.names["study"]) for series in all_series}),
         environs=sorted({series.environ for series in all_series} - {""}),
-        nights=_nights(history, verdicts),
+        nights=_night_entries(history, verdicts),
         recorded=bool(history.reports or history.notes or verdicts.night_changes),
         data=plot.escaped_json(_data(history, verdicts, lines)),
     )
 
 
-def _nights(history: History, verdicts: NightVerdicts) -> list[dict[str, object]]:
+def _night_entries(history: History, verdicts: NightVerdicts) -> list[dict[str, object]]:
     """Return the nights, newest first: number, label, link, count of steps, changes, notes."""
     calendar = verdicts.calendar
     steps = [calendar.nights[step.night] for line in verdicts.lines for step in line.history.steps]
@@ -189,17 +189,17 @@ def _change_entry(change: Change) -> list[object]:
 
 def _row(
     line: Line, verdicts: NightVerdicts, notes: Sequence[tuple[int, str]], confirmation: str
-) -> _Row:
+) -> _SeriesRow:
     factor, unit = display_unit(line.series)
     nights = verdicts.calendar.nights
     point = line.series.point_at(nights[-1])
     newest = str(units.amount(point.median * factor, unit)) if point else units.NO_VALUE
-    story = _story(line, verdicts, confirmation)
+    story = _findings_text(line, verdicts, confirmation)
     sparkline = chart.series_sparkline(line, nights)
-    return _Row(line, sparkline, chart.draw(line, verdicts, notes), newest, story)
+    return _SeriesRow(line, sparkline, chart.draw(line, verdicts, notes), newest, story)
 
 
-def _story(line: Line, verdicts: NightVerdicts, confirmation: str) -> str:
+def _findings_text(line: Line, verdicts: NightVerdicts, confirmation: str) -> str:
     """Return what detection found in a series and what repeated launches confirm, in sentences."""
     series_history, calendar = line.history, verdicts.calendar
     lines = [

@@ -24,15 +24,15 @@ from roundtrip.measure.analysis import Analysis
 from roundtrip.report import labels, speeds, units
 from roundtrip.report.data import Data
 from roundtrip.report.pages.history import History
-from roundtrip.report.pages.series import CASE
+from roundtrip.report.pages.series import CASE_PATTERN
 from roundtrip.report.units import Quantity
 
 #: Maximum values of a study, and maximum toolchains of a machine for each value, in the table.
 MOST_VALUES, MOST_TOOLCHAINS = 8, 4
 
 
-class _Key(NamedTuple):
-    """What a value is of, in any night."""
+class _ValueKey(NamedTuple):
+    """The identity of a headline value, the same in every night."""
 
     study: str
     what: str
@@ -96,20 +96,20 @@ def values(
     night_rows = history.nights.filter(~pl.col("foreign") & (pl.col("left_out") == ""))
     nights = night_rows.group_by("night", *SERIES).agg(pl.col("median").median())
     newest_nights = dict(nights.group_by("case_id").agg(pl.col("night").max()).iter_rows())
-    trends = _Trends(history, _levels(nights.sort("night", *SERIES), thresholds))
+    trends = _TrendedValues(history, _levels_by_night(nights.sort("night", *SERIES), thresholds))
     groups: dict[str, dict[tuple[str, int | None], list[Value]]]
     groups = defaultdict(lambda: defaultdict(list))
     for night in sorted(set(newest_nights.values()), reverse=True):
-        for key, quantity in _statements(night, read_night):
+        for key, quantity in _night_headlines(night, read_night):
             if newest_nights.get(key.case_id) == night:
                 study_groups = groups[key.study]
                 study_groups[key.what, key.size_bytes].append(trends.value(night, key, quantity))
     for study_groups in groups.values():
         for group in itertools.islice(study_groups.values(), MOST_VALUES):
-            yield from _best(group)
+            yield from _best_values(group)
 
 
-def _best(values: Sequence[Value]) -> Iterator[Value]:
+def _best_values(values: Sequence[Value]) -> Iterator[Value]:
     """Yield the values of the best toolchains of each place."""
     places: dict[str, list[Value]] = defaultdict(list)
 
@@ -122,7 +122,9 @@ def _best(values: Sequence[Value]) -> Iterator[Value]:
         yield from sorted(place_values[:MOST_TOOLCHAINS], key=lambda value: value.toolchain)
 
 
-def _statements(night: str, read_night: Callable[[str], Data]) -> Iterator[tuple[_Key, Quantity]]:
+def _night_headlines(
+    night: str, read_night: Callable[[str], Data]
+) -> Iterator[tuple[_ValueKey, Quantity]]:
     """Yield the headline values of a night; none if it cannot be read."""
     try:
         data = read_night(night)
@@ -134,10 +136,10 @@ def _statements(night: str, read_night: Callable[[str], Data]) -> Iterator[tuple
         if not cases:
             continue
         samples = data.samples.filter(pl.col("launch").is_in(list(cases)), study=study.name)
-        launch_values: dict[tuple[_Key, str, bool], list[speeds.Value]] = defaultdict(list)
+        launch_values: dict[tuple[_ValueKey, str, bool], list[speeds.Value]] = defaultdict(list)
         for row in study.headline(samples, data.analysis).iter_rows(named=True):
             case = cases[row["launch"]]
-            key = _Key(study.name, row["what"], row["size_bytes"], case)
+            key = _ValueKey(study.name, row["what"], row["size_bytes"], case)
             value = speeds.Value(row["value"], data.series_of(case, row))
             launch_values[key, row["unit"], row["lower_is_better"]].append(value)
         for (key, unit, is_lower_better), numbers in launch_values.items():
@@ -145,9 +147,11 @@ def _statements(night: str, read_night: Callable[[str], Data]) -> Iterator[tuple
             yield key, replace(quantity, is_lower_better=is_lower_better)
 
 
-def _levels(nights: pl.DataFrame, thresholds: Analysis) -> dict[_Key, dict[str, float]]:
-    """By value and night: the headline value that derives from the medians of the night."""
-    levels: dict[_Key, dict[str, float]] = defaultdict(dict)
+def _levels_by_night(
+    nights: pl.DataFrame, thresholds: Analysis
+) -> dict[_ValueKey, dict[str, float]]:
+    """Headline values derived from the medians of each night, by value and night."""
+    levels: dict[_ValueKey, dict[str, float]] = defaultdict(dict)
     launch = pl.concat_str("night", pl.lit("\n"), "case_id")
     samples = nights.with_columns(launch=launch, value="median", rep=pl.lit(0, pl.Int64))
     for study in studies.load():
@@ -159,16 +163,16 @@ def _levels(nights: pl.DataFrame, thresholds: Analysis) -> dict[_Key, dict[str, 
         rows = headline.group_by(names).agg(pl.col("value").median())
         for launch_name, what, size, value in rows.iter_rows():
             night, _, case = launch_name.partition("\n")
-            levels[_Key(study.name, what, size, case)][night] = value
+            levels[_ValueKey(study.name, what, size, case)][night] = value
     return levels
 
 
 @dataclass(frozen=True)
-class _Trends:
+class _TrendedValues:
     """Adds labels and trends to the values of a history; `levels`: by value and night."""
 
     history: History
-    levels: Mapping[_Key, Mapping[str, float]]
+    levels: Mapping[_ValueKey, Mapping[str, float]]
 
     @cached_property
     def _marks(self) -> Mapping[str, str]:
@@ -184,9 +188,9 @@ class _Trends:
     def _nights(self) -> list[str]:
         return sorted(set(self.history.nights["night"]))
 
-    def value(self, night: str, key: _Key, quantity: Quantity) -> Value:
+    def value(self, night: str, key: _ValueKey, quantity: Quantity) -> Value:
         """The value of a night, with all levels on the same processor."""
-        place = CASE.fullmatch(key.case_id)
+        place = CASE_PATTERN.fullmatch(key.case_id)
         environ = place["environ"] if place else ""
         processor = self._processors.get(night, "")
         others = {other for other, name in self._processors.items() if processor not in ("", name)}
@@ -196,7 +200,7 @@ class _Trends:
             site=self.history.site,
             processor=processor,
             what=key.name,
-            where=_where(place["check"], place["place"]) if place else key.case_id,
+            where=_place_text(place["check"], place["place"]) if place else key.case_id,
             toolchain=environ,
             mark=self._marks.get(environ, ""),
             night=night,
@@ -206,7 +210,7 @@ class _Trends:
         )
 
 
-def _where(check: str, place: str) -> str:
+def _place_text(check: str, place: str) -> str:
     """Return the parameters and the place of a measurement, without the toolchain."""
     _, _, parameters = check.partition("/")
     values = [parameter.partition("=")[2] for parameter in parameters.split(",")]

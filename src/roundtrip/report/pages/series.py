@@ -26,8 +26,8 @@ from roundtrip.measure.pseudonyms import PSEUDONYM
 from roundtrip.report import units
 
 #: The night of a step is an estimate: changes up to this many nights away may explain it.
-_NEAR = 2
-_DAY = 86_400
+_NEAR_NIGHTS = 2
+_DAY_S = 86_400
 
 
 class Calendar:
@@ -68,16 +68,16 @@ class Calendar:
         start = datetime.fromisoformat(night.replace("Z", "+00:00"))
         if start.tzinfo is None:
             start = start.replace(tzinfo=timezone.utc)  # noqa: UP017
-        return round(start.timestamp() / _DAY, 4)
+        return round(start.timestamp() / _DAY_S, 4)
 
     def nearest(self, night: str, candidates: Container[str]) -> str | None:
         """Return the night in `candidates` nearest to `night`; None if none is near enough."""
         return next((other for other in self.neighbours(night) if other in candidates), None)
 
     def neighbours(self, night: str) -> Iterator[str]:
-        """Yield `night` and the nights up to `_NEAR` away from it, the nearest first."""
+        """Yield `night` and the nights up to `_NEAR_NIGHTS` away from it, the nearest first."""
         position = self._index[night]
-        for distance in range(_NEAR + 1):
+        for distance in range(_NEAR_NIGHTS + 1):
             for index in dict.fromkeys((position - distance, position + distance)):
                 if 0 <= index < len(self.nights):
                     yield self.nights[index]
@@ -85,14 +85,14 @@ class Calendar:
 
 #: Links from a published report to the index, and to the history of its campaign on its site.
 INDEX, HISTORY = "../../../../index.html", "../../history.html"
-_ORDER = tuple(SERIES)
+_SORT_COLUMNS = tuple(SERIES)
 #: ``<check>/<parameters>@<system>:<partition>+<environment>``, as a campaign names a case.
-CASE = re.compile(r"(?P<check>[^@]*)@(?P<place>[^@+]*)\+(?P<environ>[^@+]+)")
+CASE_PATTERN = re.compile(r"(?P<check>[^@]*)@(?P<place>[^@+]*)\+(?P<environ>[^@+]+)")
 
 #: The phase of a program with only one phase.
-_USUAL = "measure"
+_USUAL_PHASE = "measure"
 #: (limit in s, factor, unit): printed times have one to three digits before the point.
-_TIMES = ((1e-6, 1e9, "ns"), (1e-3, 1e6, "µs"), (1.0, 1e3, "ms"))
+_TIME_SCALES = ((1e-6, 1e9, "ns"), (1e-3, 1e6, "µs"), (1.0, 1e3, "ms"))
 
 
 class Point(NamedTuple):
@@ -121,7 +121,7 @@ class Series:
     @property
     def environ(self) -> str:
         """The toolchain, as ReFrame names it; "" for a foreign series without one."""
-        match = CASE.fullmatch(str(self.names["case_id"]))
+        match = CASE_PATTERN.fullmatch(str(self.names["case_id"]))
         return match["environ"] if match else ""
 
     @property
@@ -129,7 +129,7 @@ class Series:
         """``mpi, 4 KiB``: variant, size, phase; without size and phase, also the check."""
         names = self.names
         size = units.size(names["size_bytes"]) if names["size_bytes"] else ""
-        phase = names["phase"] if names["phase"] != _USUAL else ""
+        phase = names["phase"] if names["phase"] != _USUAL_PHASE else ""
         # An import without variants repeats the metric.
         variant = names["variant"] if names["variant"] != names["metric"] else ""
         check = "" if size or phase else self._check
@@ -152,7 +152,7 @@ class Series:
     def place(self) -> str:
         """Metric, check with parameters (unless it begins the title), partition and toolchain."""
         case = str(self.names["case_id"])
-        match = CASE.fullmatch(case)
+        match = CASE_PATTERN.fullmatch(case)
         if not match:
             return f"{self.metric_label}; {case}"
         partition = match["place"].split(":")[-1]
@@ -163,7 +163,7 @@ class Series:
     @property
     def _check(self) -> str:
         """Check, its parameters' values, and `case` unless it is one of these; "" if foreign."""
-        match = CASE.fullmatch(str(self.names["case_id"]))
+        match = CASE_PATTERN.fullmatch(str(self.names["case_id"]))
         if not match:
             return ""
         check, _, parameters = match["check"].partition("/")
@@ -181,7 +181,7 @@ def display_unit(series: Series) -> tuple[float, str]:
         return 1.0, units.Unit.PURE
     level = median(point.median for point in series.points)
     if unit == "s" and level > 0:
-        for limit, factor, name in _TIMES:
+        for limit, factor, name in _TIME_SCALES:
             if level < limit:
                 return factor, name
     return 1.0, unit
@@ -189,7 +189,7 @@ def display_unit(series: Series) -> tuple[float, str]:
 
 def series_key(names: Mapping[str, Any]) -> str:
     """Return the key of a series for ``#series=``: 12 hex digits, the same in every night."""
-    text = json.dumps([names[name] for name in _ORDER], separators=(",", ":"))
+    text = json.dumps([names[name] for name in _SORT_COLUMNS], separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
@@ -200,12 +200,12 @@ def series_link(key: str) -> str:
 
 def split_series(nights: pl.DataFrame) -> Iterator[Series]:
     """Yield each series of a frame of NIGHTS, sorted by SERIES; points are in time order."""
-    columns = (*_ORDER, "lower_is_better", *Point._fields)
-    night_rows = nights.sort([*_ORDER, "night", "nodes"]).select(columns).iter_rows()
-    width = len(_ORDER)
+    columns = (*_SORT_COLUMNS, "lower_is_better", *Point._fields)
+    night_rows = nights.sort([*_SORT_COLUMNS, "night", "nodes"]).select(columns).iter_rows()
+    width = len(_SORT_COLUMNS)
     for values, rows in itertools.groupby(night_rows, key=lambda row: row[:width]):
         series_rows = list(rows)
-        names = dict(zip(_ORDER, values, strict=True))
+        names = dict(zip(_SORT_COLUMNS, values, strict=True))
         points = tuple(Point(*row[width + 1 :]) for row in series_rows)
         yield Series(series_key(names), names, points, series_rows[0][width])
 
@@ -214,9 +214,9 @@ def split_series(nights: pl.DataFrame) -> Iterator[Series]:
 NOT_SET = "not set"
 NODE_SET = "node set"
 #: Maximum nodes that a text names; of larger sets it names only nodes that differ.
-_NAMED = 4
-_Nodes = frozenset[str]
-_Facts = Mapping[tuple[str, str], str]
+_MAX_NAMED_NODES = 4
+_NodeSet = frozenset[str]
+_FactValues = Mapping[tuple[str, str], str]
 
 
 @dataclass(frozen=True)
@@ -255,12 +255,12 @@ def changes_by_night(provenance: pl.DataFrame, nights: Sequence[str]) -> dict[st
         values = facts[night].get((subject, name), value)
         facts[night][subject, name] = value if values == value else f"{values}, {value}"
     changes: dict[str, list[Change]] = {}
-    before: _Facts | None = None
+    before: _FactValues | None = None
     for night in nights:
         after = facts.get(night)
         if after is None:
             continue
-        if before is not None and (night_changes := merge_changes(_differences(before, after))):
+        if before is not None and (night_changes := merge_changes(_fact_changes(before, after))):
             changes[night] = night_changes
         before = after
     return changes
@@ -289,7 +289,7 @@ def describe_changes(changes: Iterable[Change | str]) -> str:
     return "; ".join(map(str, changes)) or "nothing that is recorded"
 
 
-def _differences(before: _Facts, after: _Facts) -> Iterator[Change]:
+def _fact_changes(before: _FactValues, after: _FactValues) -> Iterator[Change]:
     """Yield the changes of facts; a subject in only one night (an unused node) is no change."""
     subjects = {subject for subject, _ in before} & {subject for subject, _ in after}
     for subject, name in sorted({*before, *after}):
@@ -306,31 +306,31 @@ def node_set_changes(points: Iterable[Point]) -> dict[str, Change]:
     `points`: those of one series, in time order.  The set of a night has the nodes of all its
     launches.  Nights with unknown nodes are skipped.
     """
-    nodes: dict[str, _Nodes] = defaultdict(frozenset)
+    nodes: dict[str, _NodeSet] = defaultdict(frozenset)
     for point in points:
         if point.nodes:
             nodes[point.night] = nodes[point.night].union(point.nodes.split("+"))
     changes: dict[str, Change] = {}
-    past_sets: set[_Nodes] = set()
-    before: _Nodes = frozenset()
+    past_sets: set[_NodeSet] = set()
+    before: _NodeSet = frozenset()
     for night, after in nodes.items():
         if past_sets and after not in past_sets:
-            changes[night] = Change("", NODE_SET, *_sides(before, after))
+            changes[night] = Change("", NODE_SET, *_set_difference_texts(before, after))
         past_sets.add(after)
         before = after
     return changes
 
 
-def _sides(before: _Nodes, after: _Nodes) -> tuple[str, str]:
-    if max(len(before), len(after)) <= _NAMED:
+def _set_difference_texts(before: _NodeSet, after: _NodeSet) -> tuple[str, str]:
+    if max(len(before), len(after)) <= _MAX_NAMED_NODES:
         return _list_nodes(before), _list_nodes(after)
     common = f"{len(before & after)} nodes in common, and "
     return common + _list_nodes(before - after), _list_nodes(after - before)
 
 
 def _list_nodes(nodes: Collection[str]) -> str:
-    names = sorted(nodes)[:_NAMED]
-    more = [f"{len(nodes) - _NAMED} more"] if len(nodes) > _NAMED else []
+    names = sorted(nodes)[:_MAX_NAMED_NODES]
+    more = [f"{len(nodes) - _MAX_NAMED_NODES} more"] if len(nodes) > _MAX_NAMED_NODES else []
     return ", ".join([*names, *more]) or "none"
 
 

@@ -18,15 +18,15 @@ from roundtrip.report.units import Level, Quantity
 from roundtrip.studies.study import Study
 
 #: Maximum rows and toolchain columns of a headline.
-_MOST_ROWS, _MOST_TOOLCHAINS = 14, 4
+_MAX_ROWS, _MAX_TOOLCHAINS = 14, 4
 #: Maximum quantities of a study in the answers.
-_MOST_QUANTITIES = 4
+_MAX_QUANTITIES = 4
 #: The mark of a value of which every launch was disturbed.
-_DISTURBED = " *"
-_DIRECTIONS = {True: "lower is better", False: "higher is better"}
+_DISTURBED_SUFFIX = " *"
+_DIRECTION_TEXTS = {True: "lower is better", False: "higher is better"}
 
 
-class _Row(NamedTuple):
+class _RowKey(NamedTuple):
     """The identity of a row.
 
     `kind` marks values that are emulated, simulated or of more ranks than processors; else "".
@@ -50,15 +50,17 @@ class Headline:
 
     level: Level
     titles: Mapping[str, str]
-    rows: Mapping[_Row, Mapping[str, Quantity]]
+    rows: Mapping[_RowKey, Mapping[str, Quantity]]
     note: str
-    disturbed: frozenset[tuple[_Row, str]]
+    disturbed: frozenset[tuple[_RowKey, str]]
 
     @property
     def table(self) -> Table:
         """A row for each value, a column for each toolchain."""
-        differences = labels.differences({row.setting for row in self.rows})
-        directions = {row.lower_is_better: _DIRECTIONS[row.lower_is_better] for row in self.rows}
+        differences = labels.label_differences({row.setting for row in self.rows})
+        directions = {
+            row.lower_is_better: _DIRECTION_TEXTS[row.lower_is_better] for row in self.rows
+        }
         common = f"; {directions.popitem()[1]}" if len(directions) == 1 else ""
         blank = Cell(units.NO_VALUE, "muted")
         return Table(
@@ -69,7 +71,7 @@ class Headline:
             tuple(
                 (
                     Cell(
-                        _name(
+                        _row_name(
                             row, differences[row.setting], directions.get(row.lower_is_better, "")
                         )
                     ),
@@ -79,9 +81,9 @@ class Headline:
             ),
         )
 
-    def _cell(self, row: _Row, environ: str) -> Cell:
+    def _cell(self, row: _RowKey, environ: str) -> Cell:
         if (row, environ) in self.disturbed:
-            return Cell((self.rows[row][environ], _DISTURBED), "warn")
+            return Cell((self.rows[row][environ], _DISTURBED_SUFFIX), "warn")
         return Cell(self.rows[row][environ])
 
     def answers(self, names: Mapping[str, str]) -> Iterator[Answer]:
@@ -90,23 +92,23 @@ class Headline:
         A quantity that was measured in several settings has its first and its last one.  `names`
         has the short name of each title of a toolchain.
         """
-        differences = labels.differences({row.setting for row in self.rows})
-        own_rows = [row for row in self.rows if labels.OVERSUBSCRIBED not in row.kind]
+        differences = labels.label_differences({row.setting for row in self.rows})
+        own_rows = [row for row in self.rows if labels.OVERSUBSCRIBED_NOTE not in row.kind]
         own_rows.sort(key=lambda row: row.unit in units.UNPRINTED_UNITS)
-        for quantity in list(dict.fromkeys(row.quantity for row in own_rows))[:_MOST_QUANTITIES]:
+        for quantity in list(dict.fromkeys(row.quantity for row in own_rows))[:_MAX_QUANTITIES]:
             rows = [row for row in own_rows if row.quantity == quantity]
             first, *_, last = [row for row in rows if row.size_bytes == rows[0].size_bytes] * 2
             if first == last:
-                name = _name(first, differences[first.setting], "")
+                name = _row_name(first, differences[first.setting], "")
                 yield answer(name, f": {self._values(first, names)}.")
             else:
                 places = (
-                    f"{self._values(row, names)} {_place(row, differences[row.setting])}"
+                    f"{self._values(row, names)} {_place_text(row, differences[row.setting])}"
                     for row in (first, last)
                 )
-                yield answer(_sized(quantity, first.size_bytes), f": {'; '.join(places)}.")
+                yield answer(_name_with_size(quantity, first.size_bytes), f": {'; '.join(places)}.")
 
-    def _values(self, row: _Row, names: Mapping[str, str]) -> str:
+    def _values(self, row: _RowKey, names: Mapping[str, str]) -> str:
         """The values of a row, with the toolchains if several are shown.
 
         They have the order of the table's columns: only a claim says that one is better.
@@ -121,7 +123,7 @@ class Headline:
         )
 
 
-def headline(data: Data, study: Study) -> Headline | None:
+def study_headline(data: Data, study: Study) -> Headline | None:
     """Return the main values of `study`; None without any.
 
     If there are too many toolchains, those are shown that are best in the first row, then those
@@ -129,7 +131,7 @@ def headline(data: Data, study: Study) -> Headline | None:
     """
     level = Level(data.analysis.statistics.confidence_level)
     launches = {row["launch"]: row for row in data.study_launches(study.name).iter_rows(named=True)}
-    rows = _values(data, study, launches)
+    rows = _values_by_row(data, study, launches)
     if not rows:
         return None
     titles = distinct_titles({row["environ"]: row["toolchain"] for row in launches.values()})
@@ -138,7 +140,7 @@ def headline(data: Data, study: Study) -> Headline | None:
             environ: median_quantity([value for _, value in values], row.unit, level)
             for environ, values in by_environ.items()
         }
-        for row, by_environ in list(rows.items())[:_MOST_ROWS]
+        for row, by_environ in list(rows.items())[:_MAX_ROWS]
     }
     first_row, first_cells = next(iter(shown_rows.items()))
     ranking = sorted(
@@ -148,7 +150,7 @@ def headline(data: Data, study: Study) -> Headline | None:
     ranking = list(
         dict.fromkeys([*ranking, *(name for row in shown_rows.values() for name in row)])
     )
-    environs = sorted(ranking[:_MOST_TOOLCHAINS], key=titles.__getitem__)
+    environs = sorted(ranking[:_MAX_TOOLCHAINS], key=titles.__getitem__)
     notes = [
         f"{shown} of {units.plural(count, noun)}"
         for shown, count, noun in (
@@ -176,17 +178,17 @@ def value_answers(headlines: Sequence[Headline]) -> tuple[Answer, ...]:
     return tuple(answer for headline in headlines for answer in headline.answers(names))
 
 
-def _values(
+def _values_by_row(
     data: Data, study: Study, launches: dict[str, dict[str, Any]]
-) -> dict[_Row, dict[str, list[tuple[str, Value]]]]:
+) -> dict[_RowKey, dict[str, list[tuple[str, Value]]]]:
     mask = (pl.col("study") == study.name) & pl.col("launch").is_in(list(launches))
-    rows: dict[_Row, dict[str, list[tuple[str, Value]]]] = defaultdict(lambda: defaultdict(list))
+    rows: dict[_RowKey, dict[str, list[tuple[str, Value]]]] = defaultdict(lambda: defaultdict(list))
     for value in study.headline(data.samples.filter(mask), data.analysis).iter_rows(named=True):
         launch = launches[value["launch"]]
-        row = _Row(
+        row = _RowKey(
             value["what"],
             value["size_bytes"],
-            *_setting(launch),
+            *_setting_and_label(launch),
             value["unit"],
             value["lower_is_better"],
         )
@@ -194,17 +196,17 @@ def _values(
         rows[row][launch["environ"]].append((launch["launch"], Value(value["value"], series)))
     quantities = list(dict.fromkeys(row.quantity for row in rows))
 
-    def position(item: tuple[_Row, object]) -> tuple[object, ...]:
+    def position(item: tuple[_RowKey, object]) -> tuple[object, ...]:
         """Sort key: oversubscribed rows last; a shorter text has a smaller number."""
         row = item[0]
         place = len(row.kind), row.kind, len(row.setting), row.setting
-        is_last = labels.OVERSUBSCRIBED in row.kind
+        is_last = labels.OVERSUBSCRIBED_NOTE in row.kind
         return is_last, quantities.index(row.quantity), row.size_bytes or 0, *place
 
     return dict(sorted(rows.items(), key=position))
 
 
-def _setting(launch: dict[str, Any]) -> tuple[str, str]:
+def _setting_and_label(launch: dict[str, Any]) -> tuple[str, str]:
     """(Parameters and place, kind) of a launch; the first omits what the kind says."""
     emulation = [fact["name"] for fact in launch["emulation"] or ()]
     values = [
@@ -212,24 +214,24 @@ def _setting(launch: dict[str, Any]) -> tuple[str, str]:
         for name, text in setting_texts(launch["parameters"]).items()
         if not any(fact.startswith(name) for fact in emulation)
     ]
-    oversubscription = labels.OVERSUBSCRIBED if labels.OVERSUBSCRIBED in values else ""
+    oversubscription = labels.OVERSUBSCRIBED_NOTE if labels.OVERSUBSCRIBED_NOTE in values else ""
     place = f"{launch['system']}:{launch['partition']}"
     kind = labels.kind(launch["emulation"], launch["simulated"])
     texts = (*(value for value in values if value != oversubscription), place)
     return ", ".join(filter(None, texts)), "; ".join(filter(None, (oversubscription, kind)))
 
 
-def _name(row: _Row, setting: str, direction: str) -> str:
-    label = _sized(labels.add_setting(row.quantity, setting), row.size_bytes)
+def _row_name(row: _RowKey, setting: str, direction: str) -> str:
+    label = _name_with_size(labels.add_setting(row.quantity, setting), row.size_bytes)
     notes = "; ".join(filter(None, (row.kind, direction)))
     return f"{label} ({notes})" if notes else label
 
 
-def _sized(name: str, size_bytes: int | None) -> str:
+def _name_with_size(name: str, size_bytes: int | None) -> str:
     return name if size_bytes is None else f"{name} at {units.size(size_bytes)}"
 
 
-def _place(row: _Row, setting: str) -> str:
+def _place_text(row: _RowKey, setting: str) -> str:
     """The parts of `setting` that the quantity does not name, and the kind."""
     place = labels.add_setting(row.quantity, setting).removeprefix(f"{row.quantity}, ")
     return f"{place} ({row.kind})" if row.kind else place

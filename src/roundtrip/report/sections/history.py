@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from roundtrip.history import night
-from roundtrip.history.annotations import accepted_levels, mark, omissions
+from roundtrip.history.annotations import accepted_levels, left_out_annotations, mark
 from roundtrip.history.facts import bundle_facts
 from roundtrip.history.night_rows import PROVENANCE, SERIES
 from roundtrip.report import confirmation, nights, units
@@ -45,13 +45,13 @@ from roundtrip.stats.nights.verdicts import Verdict
 from roundtrip.stats.summaries import MEDIAN, Kind, Summary
 from roundtrip.studies.derivation import Facts, Pairing, Ratio
 
-ANCHOR, TITLE = "history", "Since last night"
-QUESTION = "What changed since last night?"
+SECTION_ANCHOR, SECTION_TITLE = "history", "Since last night"
+SECTION_QUESTION = "What changed since last night?"
 #: Maximum rows of a table before the rest is folded, and maximum items of a list.
-_MOST_ROWS = 12
+_MAX_ROWS = 12
 _NIGHT = Summary("a night's value of a series", Kind.COST, "the medians of its launches", MEDIAN)
 #: For the audit; the ratio's summary says how the levels since and before a step are formed.
-FACTS = Facts(
+SECTION_FACTS = Facts(
     summaries=(_NIGHT,),
     ratios=(Ratio("the level since a step over the level before", _NIGHT, Pairing.UNPAIRED),),
     tables=("history",),
@@ -63,27 +63,37 @@ def part(data: Data) -> Part:
     """Return the section: changes against the nights in the bundle; one line if it has none."""
     if data.history.nights.is_empty():
         line = (Paragraph((_FIRST_NIGHT,)),)
-        return Part(ANCHOR, TITLE, line, (Answer((_FIRST_NIGHT,)),), question=QUESTION)
+        return Part(
+            SECTION_ANCHOR,
+            SECTION_TITLE,
+            line,
+            (Answer((_FIRST_NIGHT,)),),
+            question=SECTION_QUESTION,
+        )
     verdicts = judge_nights(data)
     relaunches = confirmation.read_confirmation(data, verdicts)
     if has_too_few_nights(verdicts):
-        blocks: list[Block] = [*_last_two_nights(verdicts)]
+        blocks: list[Block] = [*_last_two_nights_blocks(verdicts)]
     else:
-        blocks = [*_last_night(verdicts), *confirmation.blocks(relaunches), *_changes(verdicts)]
-        blocks += [*_other_changes(verdicts), *_drifts(verdicts)]
+        blocks = [
+            *_last_night_blocks(verdicts),
+            *confirmation.confirmation_blocks(relaunches),
+            *_change_blocks(verdicts),
+        ]
+        blocks += [*_other_change_blocks(verdicts), *_drift_blocks(verdicts)]
     blocks += [
-        *_acceptances(verdicts),
-        *_notes(verdicts, data),
-        *_omissions(verdicts, data),
-        _basis(data),
+        *_acceptance_blocks(verdicts),
+        *_note_blocks(verdicts, data),
+        *_omission_blocks(verdicts, data),
+        _basis_paragraph(data),
     ]
     answers = tuple(report_answers(verdicts, relaunches.sentence))
-    return Part(ANCHOR, TITLE, tuple(blocks), answers, question=QUESTION)
+    return Part(SECTION_ANCHOR, SECTION_TITLE, tuple(blocks), answers, question=SECTION_QUESTION)
 
 
 def facts(data: Data) -> Facts:
     """Return the facts about the section for the report's audit."""
-    return Facts(ratios=()) if data.history.nights.is_empty() else FACTS
+    return Facts(ratios=()) if data.history.nights.is_empty() else SECTION_FACTS
 
 
 def judge_nights(data: Data) -> NightVerdicts:
@@ -96,7 +106,7 @@ def judge_nights(data: Data) -> NightVerdicts:
     level = data.analysis.statistics.confidence_level
     tonight = mark(
         pl.concat([night.summarize(rows, level), data.node_series]),
-        omissions(data.history.left_out, start),
+        left_out_annotations(data.history.left_out, start),
     )
     placement = data.placement.select("launch", "rank", "cpus")
     facts = bundle_facts(data.folder, data.manifest, data.completed_launches, placement)
@@ -110,13 +120,13 @@ def judge_nights(data: Data) -> NightVerdicts:
     )
 
 
-def _changes(verdicts: NightVerdicts) -> Iterator[Block]:
+def _change_blocks(verdicts: NightVerdicts) -> Iterator[Block]:
     lines = [line for line in verdicts.lines if line.night]
     if not lines:
         count = len(verdicts.lines) - len(verdicts.with_verdict(Verdict.TOO_FEW_NIGHTS))
         yield Paragraph((f"None of the {count} series that can be judged has left its level.",))
         return
-    rows = [_row(line, verdicts) for line in lines]
+    rows = [_step_row(line, verdicts) for line in lines]
     table = Table(
         "Series whose level changed, those of lately first. “Evidence”: the statistic of the "
         "step; “needed”: its threshold.",
@@ -128,15 +138,15 @@ def _changes(verdicts: NightVerdicts) -> Iterator[Block]:
             *number_columns("Nights used since", "Evidence", "Needed"),
             Column("Changed then"),
         ),
-        tuple(rows[:_MOST_ROWS]),
+        tuple(rows[:_MAX_ROWS]),
     )
     yield table
-    if rest := tuple(rows[_MOST_ROWS:]):
+    if rest := tuple(rows[_MAX_ROWS:]):
         rest_table = Table("The rest, in the same order.", table.columns, rest)
         yield Fold(units.plural(len(rest), "more series"), (rest_table,))
 
 
-def _row(line: Line, verdicts: NightVerdicts) -> tuple[Cell, ...]:
+def _step_row(line: Line, verdicts: NightVerdicts) -> tuple[Cell, ...]:
     judgement, step = line.judgement, line.judgement.step
     assert step is not None and line.night is not None  # noqa: S101  it has a night: of its step
     word = f"{judgement.verdict}{', new' if judgement.is_news else ''}"
@@ -144,7 +154,9 @@ def _row(line: Line, verdicts: NightVerdicts) -> tuple[Cell, ...]:
         _series_cell(line),
         Cell(word, TONES[judgement.verdict]),
         _series_cell(line, line.level_before),
-        _series_cell(line, _ratio(step.ratio, low=step.low, high=step.high, n=step.nights)),
+        _series_cell(
+            line, _ratio_quantity(step.ratio, low=step.low, high=step.high, n=step.nights)
+        ),
         Cell(verdicts.calendar.label(line.night)),
         Cell(units.count(step.nights)),
         Cell(units.pure_number(abs(step.evidence))),
@@ -158,11 +170,11 @@ def _series_cell(line: Line, content: Inline | Text = "", tone: Tone = "plain") 
     return Cell(content or line.label, tone, series=line.series.key)
 
 
-def _ratio(value: float, unit: Unit = Unit.RATIO, **ends: Any) -> Quantity:
+def _ratio_quantity(value: float, unit: Unit = Unit.RATIO, **ends: Any) -> Quantity:
     return Quantity(value=value, unit=unit, decimals=3, **ends)
 
 
-def _last_two_nights(verdicts: NightVerdicts) -> Iterator[Block]:
+def _last_two_nights_blocks(verdicts: NightVerdicts) -> Iterator[Block]:
     """The two newest nights, for a history too short for verdicts."""
     yield Paragraph((too_few_nights_sentence(verdicts),))
     rows = tuple(
@@ -185,7 +197,7 @@ def _last_two_nights(verdicts: NightVerdicts) -> Iterator[Block]:
     yield fold_if_long(f"{len(rows)} series", Table(caption, columns, rows))
 
 
-def _list(title: str, items: Sequence[str], limit: int | None = None) -> Iterator[Block]:
+def _list_blocks(title: str, items: Sequence[str], limit: int | None = None) -> Iterator[Block]:
     """A heading and at most `limit` of the items; nothing without items."""
     if not items:
         return
@@ -195,22 +207,22 @@ def _list(title: str, items: Sequence[str], limit: int | None = None) -> Iterato
     yield Items(tuple((item,) for item in [*items[:limit], *rest]))
 
 
-def _other_changes(verdicts: NightVerdicts) -> Iterator[Block]:
+def _other_change_blocks(verdicts: NightVerdicts) -> Iterator[Block]:
     """Shares of bad nights, revised findings of the night before, and steps that are no effect."""
     lines, calendar = verdicts.lines, verdicts.calendar
     items = [f"{line.label}: {line.judgement.ratio}." for line in lines if line.comes_and_goes]
-    yield from _list("Nights that come and go", items, _MOST_ROWS)
+    yield from _list_blocks("Nights that come and go", items, _MAX_ROWS)
     items = [f"{line.label}: {'; '.join(line.revisions)}." for line in lines if line.revisions]
-    yield from _list("Revised since the night before", items)
+    yield from _list_blocks("Revised since the night before", items)
     items = []
     for line in (line for line in lines if line.is_small):
         step, least_effect = line.history.steps[-1], units.percent(line.history.least_effect)
         change, date = units.change(step.ratio), calendar.label(calendar.nights[step.night])
         items.append(f"{line.label}: {change} since {date}; least effect {least_effect}.")
-    yield from _list("Smaller than the least effect", items, _MOST_ROWS)
+    yield from _list_blocks("Smaller than the least effect", items, _MAX_ROWS)
 
 
-def _drifts(verdicts: NightVerdicts) -> Iterator[Block]:
+def _drift_blocks(verdicts: NightVerdicts) -> Iterator[Block]:
     lines = verdicts.with_verdict(Verdict.DRIFTING)
     if not lines:
         return
@@ -225,8 +237,8 @@ def _drifts(verdicts: NightVerdicts) -> Iterator[Block]:
     yield fold_if_long(f"{len(rows)} series that drift", table)
 
 
-def _last_night(verdicts: NightVerdicts) -> Iterator[Block]:
-    """This night's values that lie outside of the earlier nights' prediction."""
+def _last_night_blocks(verdicts: NightVerdicts) -> Iterator[Block]:
+    """Blocks on the values of this night outside of the prediction from earlier nights."""
     lines = [
         line
         for line in verdicts.lines
@@ -253,7 +265,7 @@ def _newest_row(line: Line) -> tuple[Cell, ...]:
     newest, verdict = line.history.newest_night, line.judgement.verdict
     assert newest is not None  # noqa: S101  of those that have one
     ratio, low, high = (
-        _ratio(value, Unit.PURE) for value in (newest.ratio, newest.low, newest.high)
+        _ratio_quantity(value, Unit.PURE) for value in (newest.ratio, newest.low, newest.high)
     )
     return (
         _series_cell(line),
@@ -263,7 +275,7 @@ def _newest_row(line: Line) -> tuple[Cell, ...]:
     )
 
 
-def _acceptances(verdicts: NightVerdicts) -> Iterator[Block]:
+def _acceptance_blocks(verdicts: NightVerdicts) -> Iterator[Block]:
     groups: dict[tuple[str, str], list[Line]] = {}
     for line in verdicts.lines:
         if line.acceptance:
@@ -273,7 +285,7 @@ def _acceptances(verdicts: NightVerdicts) -> Iterator[Block]:
         names = _first_labels([line.label for line in lines])
         count = units.plural(len(lines), "series")
         items.append(f"{count} up to {last}, by the annotation “{text}”: {names}.")
-    return _list("Accepted levels", items)
+    return _list_blocks("Accepted levels", items)
 
 
 def _first_labels(labels: Sequence[str]) -> str:
@@ -281,13 +293,13 @@ def _first_labels(labels: Sequence[str]) -> str:
     return "; ".join(labels[:3]) + rest
 
 
-def _notes(verdicts: NightVerdicts, data: Data) -> Iterator[Block]:
+def _note_blocks(verdicts: NightVerdicts, data: Data) -> Iterator[Block]:
     label = verdicts.calendar.label
     items = [f"{label(night)}: {text}" for night, text in data.history.notes.rows()]
-    return _list("Annotations of these nights", items)
+    return _list_blocks("Annotations of these nights", items)
 
 
-def _omissions(verdicts: NightVerdicts, data: Data) -> Iterator[Block]:
+def _omission_blocks(verdicts: NightVerdicts, data: Data) -> Iterator[Block]:
     """Values that detection did not use, with reasons, and what this night lacks."""
     reasons: Counter[str] = Counter()
     labels = []
@@ -316,11 +328,11 @@ def _omissions(verdicts: NightVerdicts, data: Data) -> Iterator[Block]:
         if reason
     ]
     if items:
-        return _list("Left out", items)
+        return _list_blocks("Left out", items)
     return iter((Heading(3, "Left out"), Paragraph(("Nothing: every night counts.",))))
 
 
-def _basis(data: Data) -> Paragraph:
+def _basis_paragraph(data: Data) -> Paragraph:
     nights = units.plural(data.history.nights["night"].n_unique(), "night")
     series = data.history.nights.select(*SERIES).n_unique()
     basis = f"Judged against {nights} before this one, {series} series: history/ in the bundle."

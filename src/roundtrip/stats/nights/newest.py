@@ -27,20 +27,21 @@ from itertools import count
 import numpy as np
 import scipy
 
-from roundtrip.stats.nights.segments import Fit
+from roundtrip.stats.nights.segments import SegmentFit
 from roundtrip.stats.nights.series import CleanSeries
 from roundtrip.stats.nights.verdicts import Flapping, NewestNight
 from roundtrip.stats.settings import NightSettings
 from roundtrip.stats.verdicts import q_values
 
 #: Newest nights of each series from which the error bound of the site is estimated.
-_RECENT = 120
-#: The newest night is usual if more than `_OWN_SHARE` of nights had `_FAR_SHARE` of its error.
-_FAR_SHARE, _OWN_SHARE = 0.5, 0.01
+_RECENT_NIGHTS = 120
+#: The newest night is usual if more than `_MIN_USUAL_NIGHTS_SHARE` of nights had
+#: `_USUAL_ERROR_SHARE` of its error.
+_USUAL_ERROR_SHARE, _MIN_USUAL_NIGHTS_SHARE = 0.5, 0.01
 #: Least error of odd nights; most odd nights, with the last one, that are one event.
-_ODD_SD, _RUN = 2.5, 4
+_ODD_NIGHT_SD, _MAX_ODD_RUN = 2.5, 4
 #: Fewest runs of odd nights that are flapping.
-_COMINGS = 3
+_MIN_ODD_RUNS = 3
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,7 @@ class Predictions:
     freedom: int
 
 
-def predict(series: CleanSeries, fit: Fit) -> Predictions:
+def predict_nights(series: CleanSeries, fit: SegmentFit) -> Predictions:
     """Predict the nights of a series under the noise of its fit.
 
     Levels and spread are estimated without the last night and equally odd nights just before it,
@@ -70,13 +71,13 @@ def predict(series: CleanSeries, fit: Fit) -> Predictions:
     """
     n = series.nights
     predictions = _predict_from(series, fit, n - 1)
-    is_odd = np.sign(predictions.errors[-1]) * predictions.errors > _ODD_SD
+    is_odd = np.sign(predictions.errors[-1]) * predictions.errors > _ODD_NIGHT_SD
     usual_nights = np.flatnonzero(~is_odd)
     length = int(usual_nights[-1]) + 1 if usual_nights.size else 0
-    return _predict_from(series, fit, length) if n - _RUN <= length < n - 1 else predictions
+    return _predict_from(series, fit, length) if n - _MAX_ODD_RUN <= length < n - 1 else predictions
 
 
-def _predict_from(series: CleanSeries, fit: Fit, length: int) -> Predictions:
+def _predict_from(series: CleanSeries, fit: SegmentFit, length: int) -> Predictions:
     """Predict with levels and spread from the first `length` nights."""
     n = series.nights
     whiten = fit.noise.whiten[:n, :n]
@@ -112,7 +113,9 @@ def error_bound(predictions: Sequence[Predictions], settings: NightSettings) -> 
     """
     if not predictions:
         return settings.newest_sd
-    errors = np.concatenate([np.abs(prediction.errors[-_RECENT:-1]) for prediction in predictions])
+    errors = np.concatenate(
+        [np.abs(prediction.errors[-_RECENT_NIGHTS:-1]) for prediction in predictions]
+    )
     bound = float(np.quantile(errors, 1 - settings.newest_share)) if errors.size else 0.0
     return min(max(bound, settings.newest_sd), settings.newest_sd_most)
 
@@ -124,14 +127,17 @@ def judge_newest(predictions: Predictions, bound: float) -> NewestNight:
     """
     bound = float(scipy.stats.t.isf(scipy.stats.norm.sf(bound), predictions.freedom))
     error = float(predictions.errors[-1])
-    is_far = np.sign(error) * predictions.errors[:-1] >= _FAR_SHARE * abs(error)
+    is_far = np.sign(error) * predictions.errors[:-1] >= _USUAL_ERROR_SHARE * abs(error)
     run = np.flatnonzero(~is_far)  # far nights after the last other night do not count
-    is_usual = is_far[: run[-1] if run.size else 0].sum() > _OWN_SHARE * predictions.errors.size
+    is_usual = (
+        is_far[: run[-1] if run.size else 0].sum()
+        > _MIN_USUAL_NIGHTS_SHARE * predictions.errors.size
+    )
     half = bound * predictions.unit
     return NewestNight(
-        _ratio(predictions.value),
-        _ratio(predictions.centre - half),
-        _ratio(predictions.centre + half),
+        _ratio_from_log(predictions.value),
+        _ratio_from_log(predictions.centre - half),
+        _ratio_from_log(predictions.centre + half),
         abs(error) > bound and not is_usual,
     )
 
@@ -149,18 +155,18 @@ def find_flapping(predictions: Predictions, settings: NightSettings) -> Iterator
         for begin in begins[begins >= n - settings.flapping_nights]:
             window = n - int(begin)
             odd_count, comings = int(is_odd[begin:].sum()), int((begins >= begin).sum())
-            if comings < _COMINGS or window > n // 2:
+            if comings < _MIN_ODD_RUNS or window > n // 2:
                 continue
             p = float(scipy.stats.hypergeom.sf(odd_count - 1, n, total, window))
             if p < settings.flapping_level:
                 share_before = (total - odd_count) / (n - window)
                 middle = float(np.median(predictions.distances[is_odd]))
-                ratio = _ratio(middle * predictions.sd)
+                ratio = _ratio_from_log(middle * predictions.sd)
                 yield Flapping(window, odd_count / window, share_before, ratio)
                 break
 
 
-def _ratio(logarithm: float) -> float:
+def _ratio_from_log(logarithm: float) -> float:
     return math.exp(min(max(logarithm, -50.0), 50.0))
 
 
@@ -195,19 +201,19 @@ class SignTest:
         return f"{self.beyond} of {self.launches}"
 
 
-def fewest_to_confirm(series: int, level: float) -> int:
+def min_launches_to_confirm(series: int, level: float) -> int:
     """The fewest launches that can confirm one of `series` worse series at `level`."""
     return next(n for n in count(1) if max(1, series) * 0.5**n <= level)
 
 
-def confirm(
+def judge_repetitions(
     tests: Sequence[SignTest], controls: Sequence[SignTest | None], level: float
 ) -> list[Confirmation]:
     """Apply the rule of this module to each series that was worse last night.
 
     `controls` has the control of each; None without one.  `level`: false discovery level.
     """
-    least = fewest_to_confirm(len(tests), level)
+    least = min_launches_to_confirm(len(tests), level)
     result = []
     for test, control, q in zip(tests, controls, q_values([test.p for test in tests]), strict=True):
         if not test.launches:

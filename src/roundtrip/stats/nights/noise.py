@@ -19,31 +19,31 @@ from functools import cache
 import numpy as np
 import scipy
 
-from roundtrip.stats.nights.verdicts import Shares
+from roundtrip.stats.nights.verdicts import ModeShares
 from roundtrip.stats.settings import NightSettings
 from roundtrip.stats.summaries import MAD
 
 #: Most nights of one fit; a longer series is cut into stretches that overlap.
-LONGEST = 512
-_SHORTEST = 64
-_ROUNDS = 15
+MAX_NIGHTS = 512
+_MIN_MODEL_NIGHTS = 64
+_EM_ITERATIONS = 15
 #: Most nights of a visit of a mode, and fewest visits that make a mode.
-_VISIT, _VISITS = 12, 3
+_MAX_VISIT_NIGHTS, _MIN_VISITS = 12, 3
 #: Least distance of modes, in standard deviations of their nights, and least share of the nights in
 #: the rarer mode.
-_LEAST_GAP, _LEAST_SHARE = 4.0, 0.15
+_MIN_GAP, _MIN_MODE_SHARE = 4.0, 0.15
 #: Least distance of modes if most series of the site have modes.
-_LEAST_GAP_USUAL = 3.5
+_MIN_USUAL_GAP = 3.5
 #: The median of a visit is at most 1/_REACH of the distance between the modes from its own mode.
-_REACH = 2.5
+_MODE_DISTANCE_DIVISOR = 2.5
 #: Least and most of the newest nights in which a change of shares is searched for.
-_LEAST_NEWEST, _MOST_NEWEST = 5, 60
+_MIN_NEWEST_NIGHTS, _MAX_NEWEST_NIGHTS = 5, 60
 #: Weight of the site's prior, in visits of one series, if all series have modes.
-_SITE_VISITS = 8
+_PRIOR_VISITS = 8
 
 
 @dataclass(frozen=True)
-class Noise:
+class NoiseModel:
     """A model for up to n nights; the leading part of each array is the model for fewer nights.
 
     `whiten` [n, n] turns such noise into independent values of variance 1; row t of `steps` [n, n]
@@ -60,21 +60,21 @@ class Noise:
     log_determinant: np.ndarray
 
 
-def models(nights: int) -> tuple[Noise, ...]:
+def noise_models(nights: int) -> tuple[NoiseModel, ...]:
     """The models for series of up to `nights` nights, white noise first."""
-    size = _SHORTEST
-    while size < min(nights, LONGEST):
+    size = _MIN_MODEL_NIGHTS
+    while size < min(nights, MAX_NIGHTS):
         size *= 2
-    return _models(size)
+    return _cached_models(size)
 
 
 @cache
-def _models(size: int) -> tuple[Noise, ...]:
+def _cached_models(size: int) -> tuple[NoiseModel, ...]:
     lag = np.arange(size)
-    return tuple(_model(name, is_slow, law(lag)) for name, is_slow, law in _LAWS)
+    return tuple(_noise_model(name, is_slow, law(lag)) for name, is_slow, law in _AUTOCORRELATIONS)
 
 
-def _model(name: str, is_slow: bool, autocorrelation: np.ndarray) -> Noise:
+def _noise_model(name: str, is_slow: bool, autocorrelation: np.ndarray) -> NoiseModel:
     """Build a model from its autocorrelation by the Durbin-Levinson recursion.
 
     Row t of `whiten` is night t minus its best linear prediction from the nights before, over its
@@ -94,7 +94,9 @@ def _model(name: str, is_slow: bool, autocorrelation: np.ndarray) -> Noise:
         whiten[night, : night + 1] = np.append(-weights[::-1], 1) / np.sqrt(variances[night])
     steps = np.ascontiguousarray(np.cumsum(whiten[:, ::-1], axis=1)[:, ::-1].T)
     line = whiten @ np.arange(size)
-    return Noise(name, name != "white", is_slow, whiten, steps, line, np.cumsum(np.log(variances)))
+    return NoiseModel(
+        name, name != "white", is_slow, whiten, steps, line, np.cumsum(np.log(variances))
+    )
 
 
 def _autoregressive(phi: float) -> Callable[[np.ndarray], np.ndarray]:
@@ -115,15 +117,15 @@ def _mixed(share: float, phi: float) -> Callable[[np.ndarray], np.ndarray]:
 
 
 #: Shares of AR(1) in the variance, and its phi.
-_MIXTURES = ((0.2, 0.9), (0.5, 0.9), (0.8, 0.95), (0.1, 0.98), (0.3, 0.98), (0.6, 0.98))
+_MIXED_MODELS = ((0.2, 0.9), (0.5, 0.9), (0.8, 0.95), (0.1, 0.98), (0.3, 0.98), (0.6, 0.98))
 #: Name, whether the level itself wanders slowly, autocorrelation by lag.
-_LAWS: tuple[tuple[str, bool, Callable[[np.ndarray], np.ndarray]], ...] = (
+_AUTOCORRELATIONS: tuple[tuple[str, bool, Callable[[np.ndarray], np.ndarray]], ...] = (
     ("white", False, lambda lag: (lag == 0) * 1.0),
     *((f"AR(1) {phi}", False, _autoregressive(phi)) for phi in (0.2, 0.35, 0.5, 0.65, 0.8)),
     *((f"ARFIMA {d}", d > 0.3, _fractional(d)) for d in (0.2, 0.3, 0.4, 0.45)),
     *(
         (f"white and AR(1) {phi}, {share:.0%}", True, _mixed(share, phi))
-        for share, phi in _MIXTURES
+        for share, phi in _MIXED_MODELS
     ),
 )
 
@@ -140,7 +142,7 @@ def shares(criteria: np.ndarray, white_share: float, weight: float) -> np.ndarra
     prior[0] = white_share
     likelihood = np.exp(-(criteria - criteria.min(axis=1, keepdims=True)) / 2)
     posterior = prior
-    for _ in range(_ROUNDS):
+    for _ in range(_EM_ITERATIONS):
         responsibilities = likelihood * posterior
         responsibilities /= responsibilities.sum(axis=1, keepdims=True)
         posterior = (weight * prior + responsibilities.sum(axis=0)) / (weight + len(criteria))
@@ -157,7 +159,7 @@ class Modes:
     @property
     def lengths(self) -> np.ndarray:
         """The number of nights of each run of either mode."""
-        return np.concatenate([_lengths(self.is_high), _lengths(~self.is_high)])
+        return np.concatenate([_run_lengths(self.is_high), _run_lengths(~self.is_high)])
 
 
 @dataclass(frozen=True)
@@ -182,38 +184,38 @@ def site_prior(all_modes: Sequence[Modes | None]) -> ModePrior:
     if 2 * len(lengths) <= len(all_modes):
         return ModePrior()
     runs = np.concatenate(lengths)
-    visits = max(1, int((runs <= _VISIT).sum()))
-    stays = (np.minimum(runs, _VISIT + 1).sum() - runs.size) / visits
-    weight = _SITE_VISITS * (2 * len(lengths) / len(all_modes) - 1)
+    visits = max(1, int((runs <= _MAX_VISIT_NIGHTS).sum()))
+    stays = (np.minimum(runs, _MAX_VISIT_NIGHTS + 1).sum() - runs.size) / visits
+    weight = _PRIOR_VISITS * (2 * len(lengths) / len(all_modes) - 1)
     return ModePrior(ModePrior.stays + weight * stays, ModePrior.leaves + weight)
 
 
-def _runs(mask: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _run_bounds(mask: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The first nights of the runs of nights in `mask`, and the first nights after them."""
     change = np.diff(np.concatenate([[0], mask.astype(int), [0]]))
     return np.flatnonzero(change == 1), np.flatnonzero(change == -1)
 
 
-def _lengths(mask: np.ndarray) -> np.ndarray:
-    first, last = _runs(mask)
+def _run_lengths(mask: np.ndarray) -> np.ndarray:
+    first, last = _run_bounds(mask)
     return np.asarray(last - first)
 
 
 def _are_visits(lengths: np.ndarray, prior: ModePrior, settings: NightSettings) -> np.ndarray:
-    """Which runs of a mode, of `lengths` nights, may be visits like the other runs.
+    """Mask of the runs of a mode, of `lengths` nights, that may be visits like the others.
 
     The visits give the probability that a night stays in a mode (a Markov chain of two states;
     longer runs are censored).  A beta-geometric distribution gives the probability of so long a
     run, times the number of visits that could have been the longest: few visits are weak evidence.
     """
-    is_short = lengths <= _VISIT
-    nights = np.minimum(lengths, _VISIT + 1) - 1
+    is_short = lengths <= _MAX_VISIT_NIGHTS
+    nights = np.minimum(lengths, _MAX_VISIT_NIGHTS + 1) - 1
     visits = is_short.sum() - is_short
     stays, leaves = prior.stays + nights.sum() - nights, prior.leaves + visits
     log_p = scipy.special.betaln(stays + lengths - 1, leaves)
     log_p -= scipy.special.betaln(stays, leaves)
     is_usual = -log_p - np.log(visits + 1) < settings.mode_evidence
-    return np.asarray((visits + prior.visits >= _VISITS) & is_usual)
+    return np.asarray((visits + prior.visits >= _MIN_VISITS) & is_usual)
 
 
 def find_modes(
@@ -222,7 +224,8 @@ def find_modes(
     """The two modes of a series that visits each repeatedly for a few nights; else None.
 
     Most nights of the rarer mode belong to visits: a level that lasts is no mode.  A stay of more
-    than `_VISIT` nights is a visit only if most series of the site have modes, and stay so long.
+    than `_MAX_VISIT_NIGHTS` nights is a visit only if most series of the site have modes, and stay
+    so long.
 
     The cut between the modes minimises the variance within them (N. Otsu, IEEE Transactions on
     Systems, Man, and Cybernetics 9, 1979).  `spread_least`: a lower bound of the spread.
@@ -234,20 +237,20 @@ def find_modes(
     between_variance = count * count[::-1] * (high / count[::-1] - low / count) ** 2
     is_high = logs > sorted_logs[int(np.argmax(between_variance))]
     share = float(is_high.mean())
-    if min(share, 1 - share) < _LEAST_SHARE:
+    if min(share, 1 - share) < _MIN_MODE_SHARE:
         return None
     centres = np.where(is_high, np.median(logs[is_high]), np.median(logs[~is_high]))
     gap = float(centres.max() - centres.min())
     spread = max(MAD * float(np.median(np.abs(logs - centres))), spread_least)
     is_usual = prior != ModePrior()
-    if gap < (_LEAST_GAP_USUAL if is_usual else _LEAST_GAP) * spread:
+    if gap < (_MIN_USUAL_GAP if is_usual else _MIN_GAP) * spread:
         return None
     is_high = is_high ^ _is_scatter(logs, is_high, centres, gap)
     rare_nights, usual_nights = (is_high, ~is_high) if 2 * share < 1 else (~is_high, is_high)
-    lengths, between_visits = _lengths(rare_nights), _lengths(usual_nights)
-    are_visits = lengths <= _VISIT
-    visits = min(are_visits.sum(), (between_visits <= _VISIT).sum())
-    is_rare = visits + prior.visits < _VISITS
+    lengths, between_visits = _run_lengths(rare_nights), _run_lengths(usual_nights)
+    are_visits = lengths <= _MAX_VISIT_NIGHTS
+    visits = min(are_visits.sum(), (between_visits <= _MAX_VISIT_NIGHTS).sum())
+    is_rare = visits + prior.visits < _MIN_VISITS
     if is_usual:
         are_visits = _are_visits(lengths, prior, settings)
     if is_rare or 2 * lengths[are_visits].sum() < lengths.sum():
@@ -262,8 +265,8 @@ def _is_scatter(
     deviations = np.where(is_high, centres - logs, logs - centres)
     result = np.zeros(logs.size, dtype=bool)
     for mask in (is_high, ~is_high):
-        for begin, end in zip(*_runs(mask), strict=True):
-            result[begin:end] = _REACH * np.median(deviations[begin:end]) > gap
+        for begin, end in zip(*_run_bounds(mask), strict=True):
+            result[begin:end] = _MODE_DISTANCE_DIVISOR * np.median(deviations[begin:end]) > gap
     return result
 
 
@@ -273,7 +276,7 @@ def offsets_of_visits(modes: Modes, prior: ModePrior, settings: NightSettings) -
     A run that is too long for a visit is a level.
     """
     is_mostly_high = bool(2 * modes.is_high.sum() > modes.is_high.size)
-    first, last = _runs(modes.is_high != is_mostly_high)
+    first, last = _run_bounds(modes.is_high != is_mostly_high)
     offsets = np.zeros(modes.is_high.size)
     are_visits = _are_visits(last - first, prior, settings)
     for begin, end in zip(first[are_visits], last[are_visits], strict=True):
@@ -281,7 +284,7 @@ def offsets_of_visits(modes: Modes, prior: ModePrior, settings: NightSettings) -
     return offsets
 
 
-def change_of_shares(modes: Modes, settings: NightSettings) -> Shares | None:
+def change_of_mode_shares(modes: Modes, settings: NightSettings) -> ModeShares | None:
     """The change of the shares of both modes in the newest nights, if significant; else None.
 
     Fisher's exact test of the nights since each change of mode against those before.
@@ -290,10 +293,12 @@ def change_of_shares(modes: Modes, settings: NightSettings) -> Shares | None:
     """
     n, high = modes.is_high.size, modes.is_high
     begins = np.flatnonzero(np.diff(high.astype(int))) + 1
-    begins = begins[(begins >= max(n // 2, n - _MOST_NEWEST)) & (begins <= n - _LEAST_NEWEST)]
+    begins = begins[
+        (begins >= max(n // 2, n - _MAX_NEWEST_NIGHTS)) & (begins <= n - _MIN_NEWEST_NIGHTS)
+    ]
     if not begins.size:
         return None
-    worth = _worth(high)
+    worth = _independent_share(high)
     high_nights = np.cumsum(high[::-1])[::-1][begins]
     law = [np.rint(worth * size).astype(int) for size in (n, high.sum(), n - begins)]
     counts = np.rint(worth * high_nights).astype(int)
@@ -304,10 +309,10 @@ def change_of_shares(modes: Modes, settings: NightSettings) -> Shares | None:
         return None
     begin = int(begins[np.argmin(p)])
     before, after = float(high[:begin].mean()), float(high[begin:].mean())
-    return Shares(n - begin, before, after, math.exp(modes.gap))
+    return ModeShares(n - begin, before, after, math.exp(modes.gap))
 
 
-def _worth(high: np.ndarray) -> float:
+def _independent_share(high: np.ndarray) -> float:
     """The number of independent nights that one night counts as."""
     leaves = [
         (np.sum(mask[:-1] & ~mask[1:]) + 0.5) / (mask[:-1].sum() + 1) for mask in (high, ~high)

@@ -17,31 +17,31 @@ from itertools import compress
 import numpy as np
 import scipy
 
-from roundtrip.stats.nights.noise import Noise, models
+from roundtrip.stats.nights.noise import NoiseModel, noise_models
 from roundtrip.stats.nights.series import CleanSeries, Excursion
 from roundtrip.stats.settings import NightSettings
 from roundtrip.stats.summaries import robust_sd
 
 #: Penalties of the proposal, in variances times log(nights).  The second replaces the first if that
 #: gives more than one change point per so many nights.
-_PENALTY, _PENALTY_MANY, _NIGHTS_PER_POINT = 2.5, 8.0, 6
+_POINT_PENALTY, _MANY_POINTS_PENALTY, _NIGHTS_PER_POINT = 2.5, 8.0, 6
 #: Most nights on either side that give the spread beside a change point.
 _SIDE_NIGHTS = 60
 #: Deviations of nights from their segment are clipped at so many robust standard deviations.
-_OUTSIDE = 4.0
+_CLIP_SD = 4.0
 #: Confidence of the test whether a segment scatters more than the series.
 _VARIANCE_CONFIDENCE = 0.99
 #: An excursion returned if the levels before and after it differ by less than this share of it.
-_RETURN_SHARE = 0.5
+_MAX_RETURN_SHARE = 0.5
 #: Plain change points: least spread of the nights beside them, in spreads of the series; least area
 #: under the ROC curve; greatest distance in nights of the fit's change point.
-_LEAST_SPREAD, _PLAIN_SEPARATION, _NEAR_NIGHTS = 0.5, 0.95, 5
-_RIDGE = 1e-9
-_TINY = 1e-12
+_MIN_PLAIN_SPREAD, _MIN_PLAIN_SEPARATION, _MAX_NEAR_NIGHTS = 0.5, 0.95, 5
+_RIDGE_TERM = 1e-9
+_MIN_VARIANCE = 1e-12
 
 
 @dataclass(frozen=True)
-class Fit:
+class SegmentFit:
     """A series explained by `noise` and levels that begin in night 0 and at `points`.
 
     `criterion` is -2 log likelihood plus the penalties of change points.  `sizes`, `errors` (in
@@ -50,7 +50,7 @@ class Fit:
     rise of the level from the first night to the last; 0 without a line.
     """
 
-    noise: Noise
+    noise: NoiseModel
     criterion: float
     points: tuple[int, ...]
     sd: float
@@ -66,14 +66,16 @@ class Fit:
         return [0, *self.points, nights]
 
 
-def fits(all_series: Sequence[CleanSeries], settings: NightSettings) -> list[list[Fit]]:
+def fit_all_series(
+    all_series: Sequence[CleanSeries], settings: NightSettings
+) -> list[list[SegmentFit]]:
     """The best fit of each series under each model of noise: [series][models]."""
-    series_fits: list[list[Fit]] = [[] for _ in all_series]
+    series_fits: list[list[SegmentFit]] = [[] for _ in all_series]
     for nights in {series.nights for series in all_series}:
         numbers = [number for number, series in enumerate(all_series) if series.nights == nights]
         proposals = [_Proposal(all_series[number], settings) for number in numbers]
         values = np.array([all_series[number].values for number in numbers])
-        for noise in models(nights):
+        for noise in noise_models(nights):
             # One product for all series reads the matrix once.
             responses = values @ noise.whiten[:nights, :nights].T
             for number, proposal, response in zip(numbers, proposals, responses, strict=True):
@@ -81,15 +83,15 @@ def fits(all_series: Sequence[CleanSeries], settings: NightSettings) -> list[lis
     return series_fits
 
 
-def fit(
+def fit_levels(
     series: CleanSeries,
     points: Sequence[int],
-    noise: Noise,
+    noise: NoiseModel,
     settings: NightSettings,
     *,
     line: bool = False,
     response: np.ndarray | None = None,
-) -> Fit:
+) -> SegmentFit:
     """Drop the weakest of `points` until each remaining one has enough evidence; return the fit.
 
     With `line`, a straight line through all nights is fitted too.  `response` [nights] is the
@@ -108,16 +110,16 @@ def fit(
     first = 1 + series.sets.shape[1] + line
     design = np.concatenate([*columns, noise.steps[change_points, :n]])
     gram = design @ design.T
-    gram.flat[:: len(gram) + 1] += _RIDGE * n
+    gram.flat[:: len(gram) + 1] += _RIDGE_TERM * n
     cross = design @ response
     total = float(response @ response)
     while True:
         inverse = np.linalg.inv(gram)
         solution = inverse @ cross
-        rss = max(total - float(cross @ solution), _TINY * n)
+        rss = max(total - float(cross @ solution), _MIN_VARIANCE * n)
         squares = solution[first:] ** 2 / inverse.diagonal()[first:]
         gain = n * np.log1p(squares / rss)
-        penalties = np.square(_thresholds(series, change_points, noise, settings))
+        penalties = np.square(_point_thresholds(series, change_points, noise, settings))
         if not change_points:
             break
         weakest = int(np.argmax(penalties - gain))
@@ -128,7 +130,7 @@ def fit(
         gram, cross = gram[np.ix_(indices, indices)], cross[indices]
     variance = rss / max(1, n - len(cross))
     errors = np.sqrt(variance * inverse.diagonal())
-    return Fit(
+    return SegmentFit(
         noise,
         n * math.log(rss) + float(noise.log_determinant[n - 1]) + float(penalties.sum()),
         tuple(change_points),
@@ -142,7 +144,7 @@ def fit(
     )
 
 
-def excursion(
+def find_excursion(
     series: CleanSeries, points: Sequence[int], settings: NightSettings
 ) -> tuple[Excursion, float] | None:
     """Return an excursion, a segment that is no level, and the level around it; None without one.
@@ -162,7 +164,7 @@ def excursion(
     if end - begin < min(settings.segment_least, begin - before):
         level_before = level(max(before, begin - _SIDE_NIGHTS), begin)
         size = abs(float(np.median(series.raw[begin:])) - level_before)
-        if _was_seen(series, end - begin, size):
+        if _is_usual_excursion(series, end - begin, size):
             return Excursion(begin, end, size), level_before
     if points[0] < settings.incident_nights:
         level_inside, level_after = level(0, bounds[1]), level(bounds[1], bounds[2])
@@ -177,7 +179,7 @@ def excursion(
             level(end, after),
         )
         size = min(abs(level_inside - level_before), abs(level_inside - level_after))
-        if abs(level_after - level_before) < _RETURN_SHARE * size:
+        if abs(level_after - level_before) < _MAX_RETURN_SHARE * size:
             return Excursion(begin, end, size), (level_before + level_after) / 2
     return None
 
@@ -187,9 +189,9 @@ def _proposed_points(series: CleanSeries) -> list[int]:
 
     n = series.nights
     search = ruptures.KernelCPD(kernel="linear", min_size=2).fit(series.values[:, None])
-    points = search.predict(pen=_PENALTY * math.log(n))
+    points = search.predict(pen=_POINT_PENALTY * math.log(n))
     if len(points) > n / _NIGHTS_PER_POINT:
-        points = search.predict(pen=_PENALTY_MANY * math.log(n))
+        points = search.predict(pen=_MANY_POINTS_PENALTY * math.log(n))
     return [int(point) for point in points[:-1]]
 
 
@@ -202,14 +204,14 @@ class _Proposal:
         self._plain_points = list(_plain_points(series, self._points, settings))
         self._statistics_by_points: dict[tuple[int, ...], _ChangePointStatistics] = {}
 
-    def fit(self, noise: Noise, response: np.ndarray) -> Fit:
+    def fit(self, noise: NoiseModel, response: np.ndarray) -> SegmentFit:
         """Return a fit in which the nights beside each change point support it, too.
 
         Its criterion is worse for each plain change point that it lacks.
         """
         points: Sequence[int] = self._points
         while True:
-            candidate = fit(self._series, points, noise, self._settings, response=response)
+            candidate = fit_levels(self._series, points, noise, self._settings, response=response)
             if not candidate.points:
                 break
             is_supported = self._change_point_statistics(candidate.points).supports(
@@ -219,7 +221,7 @@ class _Proposal:
             if len(points) == len(candidate.points):
                 break
         misses = sum(
-            all(abs(point - plain_point) > _NEAR_NIGHTS for point in candidate.points)
+            all(abs(point - plain_point) > _MAX_NEAR_NIGHTS for point in candidate.points)
             for plain_point in self._plain_points
         )
         cost = self._settings.plain_cost * misses
@@ -228,8 +230,8 @@ class _Proposal:
     def _change_point_statistics(self, points: tuple[int, ...]) -> _ChangePointStatistics:
         """Cached: models of noise often give the same change points."""
         if points not in self._statistics_by_points:
-            areas = np.array([separation(*sides) for sides in _sides(self._series, points)])
-            factors, freedom = inflation(self._series, points)
+            areas = np.array([roc_separation(*sides) for sides in _sides(self._series, points)])
+            factors, freedom = standard_error_factors(self._series, points)
             self._statistics_by_points[points] = _ChangePointStatistics(factors, freedom, areas)
         return self._statistics_by_points[points]
 
@@ -246,13 +248,13 @@ class _ChangePointStatistics:
     freedom: np.ndarray
     separations: np.ndarray
 
-    def supports(self, candidate: Fit, nights: int, settings: NightSettings) -> np.ndarray:
+    def supports(self, candidate: SegmentFit, nights: int, settings: NightSettings) -> np.ndarray:
         """Whether the nights beside each change point support it, by change point."""
         squares = np.expm1(candidate.evidence**2 / nights) / self.factors**2
         evidence = np.sqrt(nights * np.log1p(squares))
         welch_evidence = -scipy.special.ndtri(scipy.special.stdtr(self.freedom, -evidence))
         evidence = np.where(np.isinf(self.freedom), evidence, np.minimum(welch_evidence, evidence))
-        is_enough = evidence >= candidate.thresholds - _TINY
+        is_enough = evidence >= candidate.thresholds - _MIN_VARIANCE
         return np.asarray(is_enough & (self.separations >= settings.separation_least))
 
 
@@ -279,13 +281,16 @@ def _plain_points(
         if min(before.size, after.size) < settings.incident_nights:
             continue
         size = abs(float(np.median(after) - np.median(before)))
-        spread = max(_LEAST_SPREAD, *(robust_sd(part) for part in (before, after)))
-        if size > settings.plain_sd * spread and separation(before, after) > _PLAIN_SEPARATION:
+        spread = max(_MIN_PLAIN_SPREAD, *(robust_sd(part) for part in (before, after)))
+        if (
+            size > settings.plain_sd * spread
+            and roc_separation(before, after) > _MIN_PLAIN_SEPARATION
+        ):
             yield point
 
 
-def _thresholds(
-    series: CleanSeries, points: Sequence[int], noise: Noise, settings: NightSettings
+def _point_thresholds(
+    series: CleanSeries, points: Sequence[int], noise: NoiseModel, settings: NightSettings
 ) -> np.ndarray:
     bounds = [0, *points, series.nights]
     result = np.empty(len(points))
@@ -298,7 +303,7 @@ def _thresholds(
     return result
 
 
-def _was_seen(series: CleanSeries, nights: int, size: float) -> bool:
+def _is_usual_excursion(series: CleanSeries, nights: int, size: float) -> bool:
     """Whether excursions of about so many nights, at least half as large, are known.
 
     One of the series is enough; those of the site must be as frequent as `usual_sizes` requires.
@@ -309,7 +314,9 @@ def _was_seen(series: CleanSeries, nights: int, size: float) -> bool:
     )
 
 
-def inflation(series: CleanSeries, points: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
+def standard_error_factors(
+    series: CleanSeries, points: Sequence[int]
+) -> tuple[np.ndarray, np.ndarray]:
     """Factors for the standard errors of change points, at least 1, and their degrees of freedom.
 
     A factor is the excess scatter of the nights beside a change point over all nights; the degrees
@@ -322,7 +329,7 @@ def inflation(series: CleanSeries, points: Sequence[int]) -> tuple[np.ndarray, n
         return factors, freedom
     parts = np.split(series.values, points)
     squares = sum(float(part.var()) * part.size for part in parts)
-    pooled_var = max(squares / max(1, series.nights - len(parts)), _TINY)
+    pooled_var = max(squares / max(1, series.nights - len(parts)), _MIN_VARIANCE)
     for index, sides in enumerate(_sides(series, points)):
         expected = actual = doubt = 0.0
         for part in sides:
@@ -341,21 +348,21 @@ def _own_variance(part: np.ndarray, pooled_var: float) -> tuple[float, float]:
     Outliers are clipped.
     """
     deviations = part - np.median(part)
-    bound = _OUTSIDE * max(robust_sd(part), math.sqrt(pooled_var))
+    bound = _CLIP_SD * max(robust_sd(part), math.sqrt(pooled_var))
     deviations = np.clip(deviations, -bound, bound)
     squares = float(deviations.var()) * deviations.size
-    if squares > pooled_var * _squares(part.size):
+    if squares > pooled_var * _max_sum_of_squares(part.size):
         return squares / (part.size - 1), part.size - 1
     return pooled_var, math.inf
 
 
 @cache
-def _squares(nights: int) -> float:
+def _max_sum_of_squares(nights: int) -> float:
     """The largest sum of squares of so many nights that chance explains, in variances."""
     return float(scipy.stats.chi2.ppf(_VARIANCE_CONFIDENCE, nights - 1)) if nights > 1 else math.inf
 
 
-def separation(before: np.ndarray, after: np.ndarray) -> float:
+def roc_separation(before: np.ndarray, after: np.ndarray) -> float:
     """Area under the ROC curve between two sets of nights, from 0.5 to 1."""
     sorted_before = np.sort(before)
     ranks = np.searchsorted(sorted_before, after, "left") + np.searchsorted(

@@ -18,25 +18,25 @@ from roundtrip.stats.settings import NightSettings
 from roundtrip.stats.summaries import MAD
 
 #: Ratio of a normal distribution's standard deviation to that of the difference of two nights.
-_DIFFERENCE = 2**-0.5
+_SD_PER_DIFFERENCE_SD = 2**-0.5
 #: Half-width of the running median in nights.
-_REACH = 7
-#: A run of at most `_SHORT_NIGHTS` nights farther off than `_FAR_SD`, one of them beyond `clip_sd`,
-#: is an incident, found without a fit.  If more than `_ODD_SHARE` of all nights are in incidents,
-#: the series has two modes, and they are its noise.
-_FAR_SD, _SHORT_NIGHTS, _ODD_SHARE = 2.5, 4, 0.15
+_HALF_WIDTH = 7
+#: A run of at most `_MAX_EXCURSION_NIGHTS` nights farther off than `_FAR_NIGHT_SD`, one of them
+#: beyond `clip_sd`, is an incident, found without a fit.  If more than `_MAX_ODD_SHARE` of all
+#: nights are in incidents, the series has two modes, and they are its noise.
+_FAR_NIGHT_SD, _MAX_EXCURSION_NIGHTS, _MAX_ODD_SHARE = 2.5, 4, 0.15
 #: Factor of a spread estimated from differences: nights may alternate.
-_CAUTION = 0.8
+_SPREAD_FACTOR = 0.8
 #: Fewest weeks for a test of weekdays, and the p-value up to which weekdays differ.
-_WEEKS, _WEEKDAY = 5, 1e-5
+_MIN_WEEKS, _WEEKDAY_P = 5, 1e-5
 #: Error probability of the lower confidence bound of a rate.
-_DOUBT = 0.05
+_RATE_ERROR = 0.05
 #: Standard deviation of a clock's rounding error over its resolution, with a margin.
-_ROUNDING = 0.4
+_ROUNDING_SD = 0.4
 
 
 @dataclass(frozen=True)
-class Row:
+class SeriesRow:
     """One series: logarithms, indices among the site's nights, days, and node sets [nights].
 
     Node sets are numbered from 0, the most frequent first; -1 is a night that is comparable with no
@@ -49,19 +49,19 @@ class Row:
     node_set: np.ndarray
 
     @property
-    def comparable(self) -> Row:
+    def comparable(self) -> SeriesRow:
         """The row without the nights of node set -1."""
         return self.take(self.node_set >= 0)
 
-    def take(self, nights: np.ndarray | slice) -> Row:
+    def take(self, nights: np.ndarray | slice) -> SeriesRow:
         """The row with only `nights`, a mask or a slice."""
         arrays = (self.values, self.night, self.day, self.node_set)
-        return Row(*(array[nights] for array in arrays))
+        return SeriesRow(*(array[nights] for array in arrays))
 
 
 @dataclass(frozen=True)
 class Excursion:
-    """Nights `begin` to `end` (exclusive) that were `size` spreads off the level and went back."""
+    """Nights `begin` to `end` (exclusive) that were `size` spreads off a level that returned."""
 
     begin: int
     end: int
@@ -101,7 +101,7 @@ class CleanSeries:
 
 def rows(
     logs: np.ndarray, nodes: np.ndarray, settings: NightSettings, days: np.ndarray | None = None
-) -> Iterator[Row]:
+) -> Iterator[SeriesRow]:
     """Yield the rows of a table [series, nights] of logarithms; only finite values count.
 
     `days` [nights]: when each night began, days from any midnight; by default one night a day.
@@ -126,39 +126,42 @@ def rows(
             node_set = np.zeros(nights.size, dtype=int)
         else:
             node_set = np.where(is_rare, -1, node_set)
-        yield Row(values[nights], nights, days[nights], node_set)
+        yield SeriesRow(values[nights], nights, days[nights], node_set)
 
 
-def clean(all_rows: Sequence[Row], settings: NightSettings) -> list[CleanSeries]:
+def clean_rows(all_rows: Sequence[SeriesRow], settings: NightSettings) -> list[CleanSeries]:
     """The comparable nights of each row of a site, at least one, in units of their spread.
 
     If most series have modes, all share a prior of their visits.
     """
-    first_pass = [_clean(row, ModePrior(), settings) for row in all_rows]
+    first_pass = [_clean_row(row, ModePrior(), settings) for row in all_rows]
     prior = site_prior([series.modes for series in first_pass])
     if prior == ModePrior():
         return first_pass
-    return [_clean(row, prior, settings) for row in all_rows]
+    return [_clean_row(row, prior, settings) for row in all_rows]
 
 
-def _clean(row: Row, prior: ModePrior, settings: NightSettings) -> CleanSeries:
+def _clean_row(row: SeriesRow, prior: ModePrior, settings: NightSettings) -> CleanSeries:
     sets = (row.node_set[:, None] == np.arange(1, row.node_set.max(initial=0) + 1)).astype(float)
-    logs = row.values - _offsets(row)
-    logs = logs - _weekdays(logs, row.day)
-    spread_least = max(_ROUNDING * _resolution(logs), settings.spread_least)
+    logs = row.values - _node_set_offsets(row)
+    logs = logs - _weekday_effects(logs, row.day)
+    spread_least = max(_ROUNDING_SD * _clock_resolution(logs), settings.spread_least)
     modes = find_modes(logs, spread_least, prior, settings)
     if modes is not None:
         logs = logs - offsets_of_visits(modes, prior, settings)
     level = running_median(logs)
     deviations = logs - level
-    spread = _spread(logs, deviations, settings.spread_least)
+    spread = _night_to_night_sd(logs, deviations, settings.spread_least)
     mirror_level = running_median(logs, "mirror")  # the newest nights form no level here
     excursions = tuple(_short_excursions(logs / spread, mirror_level / spread, settings.clip_sd))
     bound = settings.clip_sd * spread
     values = np.clip(
         logs, np.minimum(level, mirror_level) - bound, np.maximum(level, mirror_level) + bound
     )
-    if sum(excursion.end - excursion.begin for excursion in excursions) > _ODD_SHARE * logs.size:
+    if (
+        sum(excursion.end - excursion.begin for excursion in excursions)
+        > _MAX_ODD_SHARE * logs.size
+    ):
         excursions, values = (), logs
     for excursion in excursions:
         values[excursion.begin : excursion.end] = mirror_level[excursion.begin : excursion.end]
@@ -185,7 +188,7 @@ def usual_excursion_sizes(
             excursion.size for excursion in excursions if excursion.end - excursion.begin >= length
         )
         counts = np.arange(len(sorted_sizes), 0, -1)
-        rates = scipy.stats.chi2.ppf(_DOUBT, 2 * counts) / 2 / max(nights, 1)
+        rates = scipy.stats.chi2.ppf(_RATE_ERROR, 2 * counts) / 2 / max(nights, 1)
         indices = np.flatnonzero(rates > settings.newest_share)
         if indices.size:
             sizes[length] = sorted_sizes[indices[-1]]
@@ -196,11 +199,11 @@ def running_median(
     values: np.ndarray, ends: Literal["nearest", "mirror"] = "nearest"
 ) -> np.ndarray:
     """The median of the nights around each night; `ends` extends the series at its ends."""
-    reach = min(_REACH, max(1, (values.size - 1) // 4))
+    reach = min(_HALF_WIDTH, max(1, (values.size - 1) // 4))
     return np.asarray(scipy.ndimage.median_filter(values, 2 * reach + 1, mode=ends))
 
 
-def _offsets(row: Row) -> np.ndarray:
+def _node_set_offsets(row: SeriesRow) -> np.ndarray:
     """A first estimate of the difference of each night's node set from the first one [nights]."""
     offsets = np.zeros(row.values.size)
     if not row.node_set.any():
@@ -214,23 +217,23 @@ def _offsets(row: Row) -> np.ndarray:
     return offsets
 
 
-def _weekdays(logs: np.ndarray, day: np.ndarray) -> np.ndarray:
+def _weekday_effects(logs: np.ndarray, day: np.ndarray) -> np.ndarray:
     """The effect of the weekday of each night [nights]; 0 if weekdays do not differ.
 
     `day` [nights] is in days.  A weekday with few nights has no effect.  An analysis of
     variance of deviations from the running median (R. A. Fisher 1925).
     """
     deviations = logs - running_median(logs)
-    if logs.size < _WEEKS * 7:
+    if logs.size < _MIN_WEEKS * 7:
         return np.zeros(logs.size)
     bound = 4 * MAD * float(np.median(np.abs(deviations)))
     deviations = np.clip(deviations, -bound, bound)
     weekday = np.floor(day).astype(int) % 7
     all_groups = {number: deviations[weekday == number] for number in range(7)}
-    groups = {number: group for number, group in all_groups.items() if group.size >= _WEEKS - 1}
+    groups = {number: group for number, group in all_groups.items() if group.size >= _MIN_WEEKS - 1}
     if len(groups) < 2 or not np.ptp(deviations):
         return np.zeros(logs.size)
-    if scipy.stats.f_oneway(*groups.values()).pvalue > _WEEKDAY:
+    if scipy.stats.f_oneway(*groups.values()).pvalue > _WEEKDAY_P:
         return np.zeros(logs.size)
     effects = np.zeros(7)
     effects[list(groups)] = [group.mean() for group in groups.values()]
@@ -238,16 +241,16 @@ def _weekdays(logs: np.ndarray, day: np.ndarray) -> np.ndarray:
     return np.asarray(effects[weekday])
 
 
-def _spread(logs: np.ndarray, deviations: np.ndarray, spread_least: float) -> float:
+def _night_to_night_sd(logs: np.ndarray, deviations: np.ndarray, spread_least: float) -> float:
     """Robust standard deviation from night to night, at least what the resolution allows."""
     sd = MAD * float(np.median(np.abs(deviations))) / 0.95  # the running median follows part of it
     steps = np.diff(logs)
     steps = np.abs(steps - np.median(steps)) if steps.size else np.zeros(1)
-    step_sd = _CAUTION * _DIFFERENCE * MAD * float(np.median(steps))
-    return max(sd, step_sd, _ROUNDING * _resolution(logs), spread_least)
+    step_sd = _SPREAD_FACTOR * _SD_PER_DIFFERENCE_SD * MAD * float(np.median(steps))
+    return max(sd, step_sd, _ROUNDING_SD * _clock_resolution(logs), spread_least)
 
 
-def _resolution(logs: np.ndarray) -> float:
+def _clock_resolution(logs: np.ndarray) -> float:
     """Relative step of the clock; 0 if values hardly repeat."""
     unique_values = np.unique(np.round(logs, 9))
     if unique_values.size < 2 or unique_values.size > logs.size / 2:
@@ -262,15 +265,15 @@ def _short_excursions(values: np.ndarray, level: np.ndarray, clip_sd: float) -> 
     than to the run: too few nights show the level after it.
     """
     deviations = values - level
-    side = np.where(np.abs(deviations) > _FAR_SD, np.sign(deviations), 0)
+    side = np.where(np.abs(deviations) > _FAR_NIGHT_SD, np.sign(deviations), 0)
     ends = [*np.flatnonzero(np.diff(side)) + 1, side.size]
     begin = 0
     for end in map(int, ends):
         size = np.abs(deviations[begin:end])
-        is_short = end - begin <= _SHORT_NIGHTS and end < side.size
+        is_short = end - begin <= _MAX_EXCURSION_NIGHTS and end < side.size
         if side[begin] and is_short and size.max() > clip_sd:
-            values_before = values[max(begin - _REACH, 0) : max(begin, 1)]
+            values_before = values[max(begin - _HALF_WIDTH, 0) : max(begin, 1)]
             begin_distance, end_distance = np.abs(values[[begin, end]] - np.median(values_before))
-            if end + _REACH < side.size or not begin or 2 * end_distance < begin_distance:
+            if end + _HALF_WIDTH < side.size or not begin or 2 * end_distance < begin_distance:
                 yield Excursion(begin, end, float(np.median(size)))
         begin = end

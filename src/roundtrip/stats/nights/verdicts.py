@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 #: A level has returned if its distance from the old one is at most this share of the change.
-_RETURN_SHARE = 0.35
+_MAX_RETURN_SHARE = 0.35
 #: A change point is the same as a reported one up to a distance of so many nights.
-_SAME_POINT_NIGHTS = 10
+_MAX_SAME_STEP_NIGHTS = 10
 
 
 class Verdict(StrEnum):
@@ -53,7 +53,7 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Revision:
+class StepRevision:
     """A change point that was reported after the night before and no longer exists.
 
     `new_step` is the change point that replaces it; None if it is withdrawn, for the `reason`.
@@ -121,7 +121,7 @@ class Flapping:
 
 
 @dataclass(frozen=True)
-class Shares:
+class ModeShares:
     """A change of the share of nights that a series spends in the higher of two modes.
 
     `after` is the share of the newest `nights`, `before` that of earlier nights, fractions of 1.
@@ -133,11 +133,11 @@ class Shares:
     after: float
     ratio: float
 
-    def of_worse_mode(self, *, lower_is_better: bool) -> Shares:
+    def of_worse_mode(self, *, lower_is_better: bool) -> ModeShares:
         """The shares of the worse mode; `ratio` is the worse mode over the other."""
         if lower_is_better:
             return self
-        return Shares(self.nights, 1 - self.before, 1 - self.after, 1 / self.ratio)
+        return ModeShares(self.nights, 1 - self.before, 1 - self.after, 1 / self.ratio)
 
 
 @dataclass(frozen=True)
@@ -165,7 +165,7 @@ class SeriesHistory:
     least_effect: float = 0.0
     news_nights: int = 14
     silent_nights: int = 0
-    shares: Shares | None = None
+    shares: ModeShares | None = None
     previous_history: SeriesHistory | None = None
 
     @property
@@ -197,13 +197,13 @@ class SeriesHistory:
         for index, step in enumerate(self.steps):
             is_worse = (step.ratio > 1) == lower_is_better and step.is_effect(self.least_effect)
             ratio_since = math.prod(later.ratio for later in self.steps[index:])
-            is_back = _is_back(ratio_since, step.ratio, self.least_effect)
+            is_back = _has_returned(ratio_since, step.ratio, self.least_effect)
             if is_worse and step.night > accepted_night and not is_back:
                 result.append(step)
         return tuple(result)
 
     @property
-    def revisions(self) -> tuple[Revision, ...]:
+    def revisions(self) -> tuple[StepRevision, ...]:
         """Changes of the change points that were reported after the night before, oldest first.
 
         Only effects were reported.
@@ -228,11 +228,11 @@ class SeriesHistory:
                 key=lambda step: (abs(step.night - old_step.night), step.night),
                 default=None,
             )
-            if new_step is None or abs(new_step.night - old_step.night) > _SAME_POINT_NIGHTS:
-                result.append(Revision(old_step, None, self._withdrawal_reason(old_step)))
+            if new_step is None or abs(new_step.night - old_step.night) > _MAX_SAME_STEP_NIGHTS:
+                result.append(StepRevision(old_step, None, self._withdrawal_reason(old_step)))
             else:
                 free_steps.remove(new_step)
-                result.append(Revision(old_step, new_step))
+                result.append(StepRevision(old_step, new_step))
         return tuple(result)
 
     def _withdrawal_reason(self, old_step: Step) -> str:
@@ -256,7 +256,7 @@ class SeriesHistory:
         if not previous.is_worse_last_night(lower_is_better=lower_is_better):
             return None
         is_worse = self.is_worse_last_night(lower_is_better=lower_is_better)
-        start = previous.segments[-1].end - 1 - _SAME_POINT_NIGHTS
+        start = previous.segments[-1].end - 1 - _MAX_SAME_STEP_NIGHTS
         has_step = any(
             step.night > start and (step.ratio > 1) == lower_is_better for step in self.steps
         )
@@ -267,7 +267,7 @@ class SeriesHistory:
         flaps = (odd for odd in self.flapping if (odd.ratio > 1) == lower_is_better)
         return next(flaps, None)
 
-    def worse_mode(self, *, lower_is_better: bool, accepted_night: int = -1) -> Shares | None:
+    def worse_mode(self, *, lower_is_better: bool, accepted_night: int = -1) -> ModeShares | None:
         """The shares of the worse of two modes, if they changed after night `accepted_night`."""
         if self.shares is None or self.segments[-1].end - self.shares.nights <= accepted_night:
             return None
@@ -320,11 +320,11 @@ class SeriesHistory:
             ratio_since = math.prod(later.ratio for later in self.steps[index : position + 1])
             is_opposite = (earlier.ratio > 1) != (step.ratio > 1)
             if is_opposite and earlier.is_effect(self.least_effect):
-                return _is_back(ratio_since, earlier.ratio, self.least_effect)
+                return _has_returned(ratio_since, earlier.ratio, self.least_effect)
         return False
 
 
-def _is_back(ratio: float, change: float, least_effect: float) -> bool:
+def _has_returned(ratio: float, change: float, least_effect: float) -> bool:
     """Whether a level `ratio` times an old one has returned to it after a `change` (a ratio)."""
-    room = max(_RETURN_SHARE * abs(math.log(change)), math.log1p(least_effect))
+    room = max(_MAX_RETURN_SHARE * abs(math.log(change)), math.log1p(least_effect))
     return abs(math.log(ratio)) <= room

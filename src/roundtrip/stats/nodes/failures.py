@@ -22,18 +22,18 @@ from functools import cache
 import numpy as np
 import scipy
 
-from roundtrip.stats.nodes.judge import MOST_EXCLUDED, PATIENCE
+from roundtrip.stats.nodes.judge import MAX_EXCLUDED_SHARE, MAX_STEPS_WITHOUT_OUTLIER
 from roundtrip.stats.settings import NodeSettings
 
 #: Jeffreys' prior of a rate.
-_PRIOR = 0.5
+_JEFFREYS_PRIOR = 0.5
 #: Rates of healthy nodes scatter by 1/sqrt(3) of their mean, as if uniform from 0 to twice it.
-_SHAPE = 3.0
+_MAX_OTHER_FAILURES = 3.0
 #: A node has recovered if so many passes since its last failure are less probable than this.
-_RECOVERED = 0.05
+_RECOVERY_PROBABILITY = 0.05
 
 
-_Count = int | np.ndarray
+_CountOrArray = int | np.ndarray
 
 
 @dataclass(frozen=True)
@@ -124,48 +124,50 @@ class _Window:
         """The flaky nodes; the last flaky exclusion ends the list, as in outlier tests."""
         groups: list[tuple[int, ...]] = []
         flaky_count = patience = 0
-        limit = int(MOST_EXCLUDED * len(self.outcomes.names))
-        while patience < PATIENCE and len(groups) < limit:
+        limit = int(MAX_EXCLUDED_SHARE * len(self.outcomes.names))
+        while patience < MAX_STEPS_WITHOUT_OUTLIER and len(groups) < limit:
             excluded_nodes = [node for group in groups for node in group]
-            group = self._most_likely(excluded_nodes)
+            group = self._most_likely_flaky(excluded_nodes)
             if not group:
                 break
-            is_flaky = self._test(group, excluded_nodes) is not None
+            is_flaky = self._test_group(group, excluded_nodes) is not None
             groups.append(group)
             flaky_count, patience = (len(groups), 0) if is_flaky else (flaky_count, patience + 1)
         verdicts = []
         for group in groups[:flaky_count]:
             others = [node for other in groups[:flaky_count] if other != group for node in other]
-            verdicts.append(self._test(group, others))
+            verdicts.append(self._test_group(group, others))
         return [verdict for verdict in verdicts if verdict]
 
-    def _most_likely(self, excluded_nodes: Sequence[int]) -> tuple[int, ...]:
+    def _most_likely_flaky(self, excluded_nodes: Sequence[int]) -> tuple[int, ...]:
         """The node, or two inseparable ones, whose failures the others' rate explains least."""
         mask = self._mask_without(excluded_nodes)
         window = mask & (self.outcomes.night >= self.first)
-        failures = self._count(window & self.outcomes.failed)
+        failures = self._launches_per_node(window & self.outcomes.failed)
         if not failures.any():
             return ()
-        launches = self._count(window)
+        launches = self._launches_per_node(window)
         nights = mask & (self.outcomes.night >= self.since)
         failed = nights & self.outcomes.failed
-        other_failures = int(failed.sum()) - self._count(failed)
-        other_passes = int(nights.sum()) - self._count(nights) - other_failures
-        chance = _chance(failures, launches, other_failures, other_passes)
+        other_failures = int(failed.sum()) - self._launches_per_node(failed)
+        other_passes = int(nights.sum()) - self._launches_per_node(nights) - other_failures
+        chance = _tail_probability(failures, launches, other_failures, other_passes)
         worst = int(np.argmin(np.where(failures > 0, chance, np.inf)))
         worst_failed = window & self.outcomes.failed & ~self._mask_without([worst])
-        shared_failures = self._count(worst_failed)
+        shared_failures = self._launches_per_node(worst_failed)
         twins = np.flatnonzero((shared_failures == failures[worst]) & (failures == failures[worst]))
         return tuple(int(node) for node in twins) if len(twins) <= 2 else (worst,)
 
-    def _test(self, group: tuple[int, ...], excluded_nodes: Sequence[int]) -> FlakyNode | None:
+    def _test_group(
+        self, group: tuple[int, ...], excluded_nodes: Sequence[int]
+    ) -> FlakyNode | None:
         """The flaky `group`, by both tests against all except `excluded_nodes`; else None."""
         outcomes, settings, node = self.outcomes, self.settings, group[0]
         mask = self._mask_without([other for other in excluded_nodes if other not in group])
         on_node = ~self._mask_without([node])
         window = mask & (outcomes.night >= self.first)
-        failures, launches = _counts(outcomes.failed[window & on_node])
-        other_failures, other_launches = _counts(
+        failures, launches = _failed_and_all(outcomes.failed[window & on_node])
+        other_failures, other_launches = _failed_and_all(
             outcomes.failed[mask & ~on_node & (outcomes.night >= self.since)]
         )
         excess = failures / max(1, launches) - other_failures / max(1, other_launches)
@@ -173,29 +175,31 @@ class _Window:
             return None
         last = outcomes.night[window & on_node & outcomes.failed].max()
         streak = int((window & on_node & (outcomes.night > last)).sum())
-        if streak and (1 - failures / (launches - streak)) ** streak < _RECOVERED:
+        if streak and (1 - failures / (launches - streak)) ** streak < _RECOVERY_PROBABILITY:
             return None
         tests = len(outcomes.names) * self.windows
         chance = tests * float(
-            _chance(failures, launches, other_failures, other_launches - other_failures)[0]
+            _tail_probability(failures, launches, other_failures, other_launches - other_failures)[
+                0
+            ]
         )
         if chance > settings.failures_level:
             return None
-        night_chance = tests * self._by_night(failures, window, on_node)
+        night_chance = tests * self._night_probability(failures, window, on_node)
         if night_chance > settings.failures_night_level:
             return None
         nights = np.unique(outcomes.night[window & on_node]).size
         names = tuple(outcomes.names[member] for member in group)
-        other_counts = _counts(outcomes.failed[window & ~on_node])
+        other_counts = _failed_and_all(outcomes.failed[window & ~on_node])
         return FlakyNode(names, (failures, launches), other_counts, nights, min(1.0, chance))
 
-    def _by_night(self, failures: int, window: np.ndarray, on_node: np.ndarray) -> float:
+    def _night_probability(self, failures: int, window: np.ndarray, on_node: np.ndarray) -> float:
         """The probability of at least `failures` failures, given the failures of each stratum."""
         pmf = np.ones(1)
         strata = self.outcomes.stratum
         for stratum in np.unique(strata[window & on_node]):
             in_stratum = window & (strata == stratum)
-            stratum_failures, launches = _counts(self.outcomes.failed[in_stratum])
+            stratum_failures, launches = _failed_and_all(self.outcomes.failed[in_stratum])
             pmf = np.convolve(
                 pmf, _hypergeometric(launches, stratum_failures, int((in_stratum & on_node).sum()))
             )
@@ -207,28 +211,32 @@ class _Window:
         mask[self.outcomes.launch[np.isin(self.outcomes.node, excluded_nodes)]] = False
         return mask
 
-    def _count(self, launches: np.ndarray) -> np.ndarray:
+    def _launches_per_node(self, launches: np.ndarray) -> np.ndarray:
         """The number of launches in a mask on each node."""
         weights = launches[self.outcomes.launch]
         return np.bincount(self.outcomes.node[weights], minlength=len(self.outcomes.names))
 
 
-def _chance(
-    failures: _Count, launches: _Count, other_failures: _Count, other_passes: _Count
+def _tail_probability(
+    failures: _CountOrArray,
+    launches: _CountOrArray,
+    other_failures: _CountOrArray,
+    other_passes: _CountOrArray,
 ) -> np.ndarray:
     """The probability of at least `failures` failures, given failures and passes of the others.
 
-    The rates of healthy nodes differ, so at most `_SHAPE` failures of the others count.
+    The rates of healthy nodes differ, so at most `_MAX_OTHER_FAILURES` failures of the others
+    count.
     """
-    share = np.minimum(1.0, _SHAPE / (np.asarray(other_failures) + _PRIOR))
-    rates = share * (other_failures + _PRIOR), share * (other_passes + _PRIOR)
+    share = np.minimum(1.0, _MAX_OTHER_FAILURES / (np.asarray(other_failures) + _JEFFREYS_PRIOR))
+    rates = share * (other_failures + _JEFFREYS_PRIOR), share * (other_passes + _JEFFREYS_PRIOR)
     # Sum the upper tail: 1 minus the lower tail can be as small as its rounding error.
     counts = np.arange(np.max(launches) + 1)[:, None]
     pmf = scipy.stats.betabinom.pmf(counts, np.atleast_1d(launches), *map(np.atleast_1d, rates))
     return np.asarray(np.where(counts >= failures, pmf, 0.0).sum(axis=0))
 
 
-def _counts(failed: np.ndarray) -> tuple[int, int]:
+def _failed_and_all(failed: np.ndarray) -> tuple[int, int]:
     return int(failed.sum()), int(failed.size)
 
 

@@ -19,25 +19,25 @@ from functools import cached_property
 import numpy as np
 import scipy
 
-from roundtrip.stats.nodes.launches import NO_NODE, HealthyLaunches, Kind, Launches, Unit, units
+from roundtrip.stats.nodes.launches import NO_NODE, HealthyLaunches, Kind, Launches, Unit, all_units
 from roundtrip.stats.settings import NodeSettings
 from roundtrip.stats.summaries import median_interval
 
 #: Largest share of the nodes that is excluded: with more, the sick part is unknown.
-MOST_EXCLUDED = 1 / 3
+MAX_EXCLUDED_SHARE = 1 / 3
 #: Number of successive steps without significance after which exclusion ends.
-PATIENCE = 2
+MAX_STEPS_WITHOUT_OUTLIER = 2
 #: A unit with a p below this looks sick.
-_UNLIKELY = 0.1
+_SICK_LOOKING_P = 0.1
 #: All p below this count as equal.
-_NO_CHANCE = 1e-12
+_MIN_P = 1e-12
 #: Most launches that are advised; a node that needs more has no effect of interest.
-_MOST = 64
+_MAX_ADVISED_LAUNCHES = 64
 
 
 @dataclass(frozen=True)
 class Measure:
-    """A name, the launches, and the least effect of interest, on the log scale."""
+    """A measure of nodes: its name, its launches, and its least effect of interest (log scale)."""
 
     name: Hashable
     launches: Launches
@@ -126,7 +126,7 @@ def judge(measures: list[Measure], settings: NodeSettings, confidence: float) ->
     A measure with fewer than `nodes_least` nodes gives no verdict.
     """
     searches = [
-        search for measure in measures for search in _searches(measure, settings, confidence)
+        search for measure in measures for search in _window_searches(measure, settings, confidence)
     ]
     tests = [(search, effect) for search in searches for effect in search.effects]
     p = [effect.p for _, effect in tests]
@@ -144,7 +144,7 @@ def judge(measures: list[Measure], settings: NodeSettings, confidence: float) ->
         if best is None or (chance, -effect.launches) < (best.q, -best.unit_effect.launches):
             evidence[search.measure.name] = Evidence(search.measure.name, effect, float(chance))
     outliers = [
-        Outlier(*unit, tuple(sorted(evidence.values(), key=_strength)))
+        Outlier(*unit, tuple(sorted(evidence.values(), key=_evidence_sort_key)))
         for unit, evidence in by_unit.items()
     ]
     widest = {search.measure.name: search for search in searches}
@@ -161,7 +161,7 @@ def judge(measures: list[Measure], settings: NodeSettings, confidence: float) ->
             )
     measured = {name for search in searches for name in search.launches.measured_names.values()}
     return NodeVerdicts(
-        _without_echoes(outliers),
+        _drop_consequences(outliers),
         tuple(unjudged_nodes[name] for name in sorted(unjudged_nodes)),
         sensitivities,
         tuple(sorted(measured)),
@@ -169,22 +169,24 @@ def judge(measures: list[Measure], settings: NodeSettings, confidence: float) ->
     )
 
 
-def _searches(measure: Measure, settings: NodeSettings, confidence: float) -> Iterator[Search]:
+def _window_searches(
+    measure: Measure, settings: NodeSettings, confidence: float
+) -> Iterator[OutlierSearch]:
     """Yield a search for each window, from the narrowest to the first that holds all nights."""
     if len(measure.launches.measured_names) < settings.nodes_least:
         return
     nights = np.unique(measure.launches.night).size
     for width in settings.windows_nights:
-        yield Search(measure, measure.launches.newest(width), settings, confidence)
+        yield OutlierSearch(measure, measure.launches.newest(width), settings, confidence)
         if width >= nights:
             break
 
 
-def _strength(evidence: Evidence) -> tuple[float, float]:
+def _evidence_sort_key(evidence: Evidence) -> tuple[float, float]:
     return evidence.q, -evidence.unit_effect.effect
 
 
-def _without_echoes(outliers: list[Outlier]) -> tuple[Outlier, ...]:
+def _drop_consequences(outliers: list[Outlier]) -> tuple[Outlier, ...]:
     """Drop nodes of an outlying switch, and links of an outlying node or switch; worst first."""
     switches = {m for outlier in outliers if outlier.kind is Kind.SWITCH for m in outlier.members}
     nodes = {m for outlier in outliers if outlier.kind is Kind.NODE for m in outlier.members}
@@ -195,12 +197,14 @@ def _without_echoes(outliers: list[Outlier]) -> tuple[Outlier, ...]:
         if not explanations.get(outlier.kind, set()) & set(outlier.members)
     ]
     return tuple(
-        sorted(survivors, key=lambda outlier: (*_strength(outlier.evidence[0]), outlier.name))
+        sorted(
+            survivors, key=lambda outlier: (*_evidence_sort_key(outlier.evidence[0]), outlier.name)
+        )
     )
 
 
 @dataclass(frozen=True)
-class Search:
+class OutlierSearch:
     """The search for units that stand out in the `launches` of a window of a measure.
 
     `confidence` is the level of intervals.
@@ -225,9 +229,11 @@ class Search:
         excluded_units: list[Unit] = []
         members: set[int] = set()
         outlier_count = patience = 0
-        limit = int(MOST_EXCLUDED * len(self.launches.measured_names))
-        while patience < PATIENCE and (effects := self._other_effects(excluded_units)):
-            worst = min(effects, key=_order)
+        limit = int(MAX_EXCLUDED_SHARE * len(self.launches.measured_names))
+        while patience < MAX_STEPS_WITHOUT_OUTLIER and (
+            effects := self._other_effects(excluded_units)
+        ):
+            worst = min(effects, key=_effect_sort_key)
             members |= set(worst.unit.members)
             chance = worst.p * len(effects)
             if chance > 1 or (len(members) > limit and worst.unit.kind is not Kind.SWITCH):
@@ -253,7 +259,10 @@ class Search:
 
         counts = self.launches.count()
         typical, least = int(np.median(counts[counts > 0])), self.settings.launches_least
-        fewest = next((n for n in range(least, _MOST) if detectable_effect(n) is not None), _MOST)
+        fewest = next(
+            (n for n in range(least, _MAX_ADVISED_LAUNCHES) if detectable_effect(n) is not None),
+            _MAX_ADVISED_LAUNCHES,
+        )
         return Sensitivity(
             tuple(effect for effect in self.effects if effect.unit.kind is Kind.NODE),
             detectable_effect(typical) if typical >= least else None,
@@ -275,7 +284,9 @@ class Search:
     def _unit_launches(self) -> dict[Unit, np.ndarray]:
         """The launches of each unit that has enough launches."""
         least = self.settings.launches_least
-        launches = {unit: unit.affected_launches(self.launches) for unit in units(self.launches)}
+        launches = {
+            unit: unit.affected_launches(self.launches) for unit in all_units(self.launches)
+        }
         return {unit: indices for unit, indices in launches.items() if indices.size >= least}
 
     def _other_effects(self, excluded_units: Sequence[Unit]) -> list[UnitEffect]:
@@ -292,7 +303,7 @@ class Search:
             if unit in excluded_units or excluded_nodes & set(unit.members):
                 continue
             effect = self._effect(unit, self._healthy(excluded_units))
-            if effect and effect.p < _UNLIKELY:
+            if effect and effect.p < _SICK_LOOKING_P:
                 effect = self._effect(unit, self._healthy((*excluded_units, unit)))
             if effect:
                 effects.append(effect)
@@ -341,11 +352,11 @@ class Search:
         )
 
 
-def _order(effect: UnitEffect) -> tuple[float, int, float, str]:
+def _effect_sort_key(effect: UnitEffect) -> tuple[float, int, float, str]:
     """Sort by p; of equal p, a switch comes before its nodes, and a node before its links."""
     kinds = (Kind.SWITCH, Kind.NODE, Kind.LINK)
     return (
-        max(effect.p, _NO_CHANCE),
+        max(effect.p, _MIN_P),
         kinds.index(effect.unit.kind),
         -effect.effect,
         effect.unit.name,

@@ -32,14 +32,14 @@ NO_NODE = -1
 #: Number of steps from 0 to a limit.
 _STEPS = 50
 #: Largest effect that is considered, in steps.
-_FARTHEST = 3 * _STEPS
+_MAX_EFFECT_STEPS = 3 * _STEPS
 #: Probabilities are exact from this many standard deviations above the mean on, else normal.
-_EXACT = 2.0
-_HUBER, _ITERATIONS = 1.5, 12
+_MIN_EXACT_SD = 2.0
+_HUBER_LIMIT, _FIT_ITERATIONS = 1.5, 12
 #: Weight of the prior in launches.
-_PRIOR = 0.5
+_PRIOR_LAUNCHES = 0.5
 #: A round with fewer launches has the level of its night instead of its own.
-_LEAST_OF_ROUND = 4
+_MIN_ROUND_LAUNCHES = 4
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ class Unit:
         return np.flatnonzero(is_member.sum(axis=1) == 1)
 
 
-def units(launches: Launches) -> list[Unit]:
+def all_units(launches: Launches) -> list[Unit]:
     """Every node, switch of several nodes, and pair of nodes that have launches."""
     names = launches.measured_names
     suspects = [Unit(Kind.NODE, name, (node,)) for node, name in names.items()]
@@ -161,7 +161,7 @@ class ClippedScores:
     def __init__(self, residuals: np.ndarray, limit: float) -> None:
         self._step = limit / _STEPS
         self._steps = np.arange(-_STEPS, _STEPS + 1)
-        scores = np.r_[self._clip(residuals), -_STEPS, _STEPS]
+        scores = np.r_[self._clip_residuals(residuals), -_STEPS, _STEPS]
         self._pmf = np.bincount(scores + _STEPS, minlength=self._steps.size) / scores.size
         self._mean = float(self._pmf @ self._steps)
         self._sd = float(np.sqrt(self._pmf @ (self._steps - self._mean) ** 2))
@@ -169,9 +169,9 @@ class ClippedScores:
 
     def p(self, residuals: np.ndarray) -> float:
         """The same as `Scores.p`, for one limit."""
-        total, count = int(self._clip(residuals).sum()), residuals.size
+        total, count = int(self._clip_residuals(residuals).sum()), residuals.size
         z = (total - count * self._mean) / (self._sd * np.sqrt(count))
-        if z < _EXACT:
+        if z < _MIN_EXACT_SD:
             return float(scipy.special.ndtr(-z))
         return float(self._tails(count)[total + count * _STEPS])
 
@@ -181,7 +181,7 @@ class ClippedScores:
         if not indices.size:
             return None
         target = (indices[0] - count * _STEPS) / count
-        for shift in range(_FARTHEST):
+        for shift in range(_MAX_EFFECT_STEPS):
             scores = np.minimum(self._steps + shift, _STEPS)
             mean = float(self._pmf @ scores)
             sd = float(np.sqrt(self._pmf @ (scores - mean) ** 2))
@@ -189,7 +189,7 @@ class ClippedScores:
                 return float(shift * self._step)
         return None
 
-    def _clip(self, residuals: np.ndarray) -> np.ndarray:
+    def _clip_residuals(self, residuals: np.ndarray) -> np.ndarray:
         return np.rint(np.clip(residuals / self._step, -_STEPS, _STEPS)).astype(np.int64)
 
     def _tail_sums(self, count: int) -> np.ndarray:
@@ -205,7 +205,7 @@ class ClippedScores:
 
 
 @dataclass(frozen=True)
-class Fit:
+class NodeFit:
     """`base`: cost of each launch without the effects of nodes; `effect` of each node.
 
     Both are on the log scale; the median of the effects is 0.
@@ -221,25 +221,25 @@ class Fit:
         return np.asarray(launches.cost - self.base - effect[launches.nodes].sum(axis=1))
 
 
-def fit(launches: Launches, mask: np.ndarray, spread_least: float) -> Fit:
+def fit_node_effects(launches: Launches, mask: np.ndarray, spread_least: float) -> NodeFit:
     """Fit the launches in `mask`; the result has a base for all `launches`.
 
     `spread_least` is a lower bound of the scatter.  A node without launches has effect 0.
     """
     count, nodes = launches.cost.size, len(launches.names)
-    blocks = _blocks(launches, mask)
+    blocks = _level_blocks(launches, mask)
     base_design = np.zeros((count, blocks.max() + 2))
     base_design[np.arange(count), blocks] = 1.0
     base_design[:, -1] = launches.crosses_switches
     node_design = np.zeros((count, nodes + 1))
     np.add.at(node_design, (np.arange(count)[:, None], launches.nodes), 1.0)
     design = np.hstack([base_design, node_design[:, :nodes]])
-    prior = np.r_[np.full(base_design.shape[1], 1e-9), np.full(nodes, _PRIOR)]
-    residuals = launches.cost - _medians(launches.cost, blocks, mask)
-    for _ in range(_ITERATIONS):
+    prior = np.r_[np.full(base_design.shape[1], 1e-9), np.full(nodes, _PRIOR_LAUNCHES)]
+    residuals = launches.cost - _block_medians(launches.cost, blocks, mask)
+    for _ in range(_FIT_ITERATIONS):
         distance = np.maximum(np.abs(residuals), 1e-300)
         distance /= robust_spread(residuals[mask], spread_least)
-        weight = mask * np.minimum(1.0, _HUBER / distance)
+        weight = mask * np.minimum(1.0, _HUBER_LIMIT / distance)
         normal = design.T @ (design * weight[:, None]) + np.diag(prior)
         solution = np.linalg.solve(normal, design.T @ (launches.cost * weight))
         residuals = launches.cost - design @ solution
@@ -248,7 +248,7 @@ def fit(launches: Launches, mask: np.ndarray, spread_least: float) -> Fit:
     effect = np.where(is_measured, effect - np.median(effect[is_measured]), 0.0)
     step = solution[base_design.shape[1] - 1] * launches.crosses_switches
     remainder = launches.cost - step - np.append(effect, 0.0)[launches.nodes].sum(axis=1)
-    return Fit(step + _medians(remainder, blocks, mask), effect)
+    return NodeFit(step + _block_medians(remainder, blocks, mask), effect)
 
 
 def robust_spread(values: np.ndarray, least: float) -> float:
@@ -256,17 +256,17 @@ def robust_spread(values: np.ndarray, least: float) -> float:
     return max(least, robust_sd(values)) if values.size else least
 
 
-def _blocks(launches: Launches, mask: np.ndarray) -> np.ndarray:
+def _level_blocks(launches: Launches, mask: np.ndarray) -> np.ndarray:
     """The block of each launch, which has one level: a round, or a night's small rounds."""
     night_block = launches.night.astype(np.int64) * (launches.round.max(initial=0) + 2)
     round_block = night_block + launches.round + 1
     numbers, index = np.unique(round_block, return_inverse=True)
-    is_large = np.bincount(index[mask], minlength=numbers.size)[index] >= _LEAST_OF_ROUND
+    is_large = np.bincount(index[mask], minlength=numbers.size)[index] >= _MIN_ROUND_LAUNCHES
     blocks = np.where(is_large, round_block, night_block)
     return np.asarray(np.unique(blocks, return_inverse=True)[1])
 
 
-def _medians(values: np.ndarray, blocks: np.ndarray, mask: np.ndarray) -> np.ndarray:
+def _block_medians(values: np.ndarray, blocks: np.ndarray, mask: np.ndarray) -> np.ndarray:
     """The median of each value's block; the overall median if `mask` has none of the block."""
     medians = np.full(blocks.max() + 1, np.median(values[mask]))
     for block in np.unique(blocks[mask]):
@@ -275,7 +275,7 @@ def _medians(values: np.ndarray, blocks: np.ndarray, mask: np.ndarray) -> np.nda
 
 
 class HealthyLaunches:
-    """`launches`; those of `excluded_units` are excluded from the fit and from the noise."""
+    """The fit and the noise of `launches` without those of `excluded_units`."""
 
     def __init__(
         self, launches: Launches, excluded_units: Sequence[Unit], settings: NodeSettings
@@ -283,7 +283,7 @@ class HealthyLaunches:
         self.launches, self._excluded_units, self._settings = launches, excluded_units, settings
         self._unit_masks = {unit: _unit_mask(launches, unit) for unit in excluded_units}
         self._mask: np.ndarray = ~self._excluded_mask(None)
-        self._fit = fit(launches, self._mask, settings.spread_least)
+        self._fit = fit_node_effects(launches, self._mask, settings.spread_least)
 
     def healthy_mask(self, unit: Unit) -> np.ndarray:
         """Whether each launch belongs to no excluded unit other than `unit`."""

@@ -35,7 +35,7 @@ ARMS = {
 #: Methods that pack: all except the reference.
 PACKING_METHODS = (MANUAL, TUNED, DDT, PACK_DDT)
 #: Micro-apps in the study's order.
-APPS = (
+MICRO_APPS = (
     "WRF_y_vec",
     "WRF_x_vec",
     "WRF_y_sa",
@@ -54,24 +54,24 @@ APPS = (
     "FFT",
 )
 #: The micro-app for which the study prints numbers.
-EXAMPLE = "NAS_LU_x"
+EXAMPLE_APP = "NAS_LU_x"
 #: States of memory between exchanges, described; the first is the study's.
-BUFFERS = {
+BUFFER_STATES = {
     "original": "memory as the study leaves it",
     "same": "all memory in the same state for every method",
     "cold": "out of cache",
 }
-ORIGINAL = next(iter(BUFFERS))
+ORIGINAL_STATE = next(iter(BUFFER_STATES))
 #: The states that a launch measures by default.
-DEFAULT_BUFFERS = "original,same"
+DEFAULT_BUFFER_STATES = "original,same"
 
 
 def _is_original(buffers: str) -> bool:
-    return buffers == ORIGINAL
+    return buffers == ORIGINAL_STATE
 
 
 class DDTBench(Study):
-    """Do MPI datatypes cost more than packing by hand?"""
+    """The declaration of the study DDTBench: do MPI datatypes cost more than packing by hand?"""
 
     name = "ddtbench"
     title = "DDTBench"
@@ -104,7 +104,7 @@ class DDTBench(Study):
         """All methods of its micro-app at the largest message, in each state of memory."""
         app, placement = (case.parameters.get(name) for name in ("app", "placement"))
         panel = (case.place, case.environ, app, placement)
-        states = case.variables.get("buffers", DEFAULT_BUFFERS).split(",") if app else ()
+        states = case.variables.get("buffers", DEFAULT_BUFFER_STATES).split(",") if app else ()
         return [Points(tuple(ARMS), state, panel=(*panel, state)) for state in states]
 
 

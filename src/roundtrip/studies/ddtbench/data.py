@@ -20,12 +20,12 @@ from roundtrip.report.units import Unit
 from roundtrip.stats.summaries import median_intervals
 from roundtrip.studies import display, panel
 from roundtrip.studies.ddtbench import (
-    APPS,
     ARMS,
-    BUFFERS,
+    BUFFER_STATES,
     DDT,
-    EXAMPLE,
+    EXAMPLE_APP,
     MANUAL,
+    MICRO_APPS,
     PACK_DDT,
     PACKING_METHODS,
     REFERENCE,
@@ -37,9 +37,9 @@ from roundtrip.studies.display import INTERVAL, Drawing
 from roundtrip.studies.panel import Panels, Row
 from roundtrip.studies.study import BLUE, TEAL
 
-_LAUNCH = ["launch", "case_id", "panel"]
-_BY = ["panel", "buffers", "app", "size_bytes", "variant"]
-_PLACEMENTS = {"shared-memory": "in one node", "one-per-node": "two nodes"}
+_LAUNCH_COLUMNS = ["launch", "case_id", "panel"]
+_POINT_COLUMNS = ["panel", "buffers", "app", "size_bytes", "variant"]
+_PLACEMENT_TITLES = {"shared-memory": "in one node", "one-per-node": "two nodes"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,13 +51,13 @@ class Panel(panel.Panel):
 
     @property
     def buffers(self) -> str:
-        """The state of memory: a key of `BUFFERS`."""
+        """The state of memory: a key of `BUFFER_STATES`."""
         return self.key[1]
 
     @property
     def order(self) -> tuple[Any, ...]:
         """Sort key of panels: the study's own state of memory first."""
-        return list(BUFFERS).index(self.buffers), self.kind, self.label
+        return list(BUFFER_STATES).index(self.buffers), self.kind, self.label
 
 
 class DdtData(Panels[Panel]):
@@ -74,15 +74,16 @@ class DdtData(Panels[Panel]):
     @cached_property
     def values(self) -> pl.DataFrame:
         """The columns of `derived.launch_figures`, by launch, case_id and panel."""
-        return derived.launch_figures(self.samples, _LAUNCH)
+        return derived.launch_figures(self.samples, _LAUNCH_COLUMNS)
 
     @cached_property
     def creations(self) -> pl.DataFrame:
-        """Interval of the time of each epoch of `derived.CREATION` at each point: columns panel,
-        buffers, app, size_bytes, variant, phase; median, low and high in seconds; n.
+        """Intervals of the times of `derived.CREATION_EPOCHS` by point.
+
+        Columns: panel, buffers, app, size_bytes, variant, phase; median, low, high [s]; n.
         """
-        times = derived.creations(self.samples, _LAUNCH)
-        return median_intervals(times, [*_BY, "phase"], "seconds", self.level)
+        times = derived.creation_medians(self.samples, _LAUNCH_COLUMNS)
+        return median_intervals(times, [*_POINT_COLUMNS, "phase"], "seconds", self.level)
 
     @cached_property
     def overheads(self) -> pl.DataFrame:
@@ -91,12 +92,12 @@ class DdtData(Panels[Panel]):
         """
         is_packing = pl.col("variant").is_in(PACKING_METHODS)
         rows = self.values.filter(is_packing & pl.col("overhead").is_not_null())
-        return median_intervals(rows, _BY, "overhead", self.level)
+        return median_intervals(rows, _POINT_COLUMNS, "overhead", self.level)
 
     @cached_property
     def round_trips(self) -> pl.DataFrame:
         """Interval of the round trip of all methods, in seconds; columns of `overheads`."""
-        return median_intervals(self.values, _BY, "round_trip", self.level)
+        return median_intervals(self.values, _POINT_COLUMNS, "round_trip", self.level)
 
     def largest_messages(self, frame: pl.DataFrame, panel: Panel) -> pl.DataFrame:
         """The rows of `panel` with each micro-app's largest message, in the study's order; all
@@ -104,7 +105,7 @@ class DdtData(Panels[Panel]):
         """
         rows = derived.largest_messages(self.rows(frame, panel), ["app"])
         order = pl.col("app").replace_strict(
-            {app: number for number, app in enumerate(APPS)}, default=len(APPS)
+            {app: number for number, app in enumerate(MICRO_APPS)}, default=len(MICRO_APPS)
         )
         return rows.sort(order, "app", "variant")
 
@@ -112,12 +113,17 @@ class DdtData(Panels[Panel]):
         """Round trip by hand over that with datatypes, one per launch, at each micro-app's largest
         message: by (app, size in bytes).
         """
-        gains = derived.gains(self.rows(self.values, panel), _LAUNCH, base)
+        gains = derived.datatype_gains(self.rows(self.values, panel), _LAUNCH_COLUMNS, base)
         groups = derived.largest_messages(gains, ["app"]).group_by("app", "size_bytes").agg("ratio")
         return {(app, size): ratios for app, size, ratios in groups.sort("app").iter_rows()}
 
     def series_key(
-        self, panel: Panel, app: str, size: int, variant: str = DDT, phase: str = derived.UNPACKED
+        self,
+        panel: Panel,
+        app: str,
+        size: int,
+        variant: str = DDT,
+        phase: str = derived.COMMUNICATION_EPOCH,
     ) -> str:
         """The series of one epoch of a method, as `Cell.series`."""
         case = f"{app}/{panel.buffers}"
@@ -157,12 +163,12 @@ class DdtData(Panels[Panel]):
         return counts.join(self.launches.unique("panel", keep="first"), on="panel")
 
     def _panel(self, row: Row) -> Panel:
-        where = str(_PLACEMENTS.get(row["placement"], row["placement"]))
+        where = str(_PLACEMENT_TITLES.get(row["placement"], row["placement"]))
         return Panel(**self._common_fields(row), where=where)
 
 
-_EPOCHS = {"pack": BLUE, "communication": ("#b6bfca", "#4a5563"), "unpack": TEAL}
-_SHORT = {
+_EPOCH_COLOURS = {"pack": BLUE, "communication": ("#b6bfca", "#4a5563"), "unpack": TEAL}
+_SHORT_METHOD_NAMES = {
     MANUAL: "by hand",
     TUNED: "by hand, tuned",
     DDT: "datatypes",
@@ -170,9 +176,9 @@ _SHORT = {
     REFERENCE: "contiguous",
 }
 #: Where the axis of overheads ends, in percent: values far below 0 would squeeze the others.
-_LEAST_OVERHEAD = -60.0
+_MIN_DRAWN_OVERHEAD = -60.0
 #: Name of the row of the study's own example, below our row.
-_STUDY = f"{EXAMPLE}, study 2012"
+_STUDY_ROW_NAME = f"{EXAMPLE_APP}, study 2012"
 
 
 def overhead_gallery(data: DdtData, panels: Sequence[Panel]) -> Gallery:
@@ -183,8 +189,8 @@ def overhead_gallery(data: DdtData, panels: Sequence[Panel]) -> Gallery:
         "Packing overhead in % of the round trip for each micro-app's largest message, as in the "
         "study's figure: median over launches, lines are {level} rank intervals. Below 0 the "
         "method was faster than the network was for a buffer packed by hand; the axis ends at "
-        f"{units.pure_number(_LEAST_OVERHEAD, 2)} %, and a triangle stands for each value below "
-        "that. The study printed two values, in the row below ours."
+        f"{units.pure_number(_MIN_DRAWN_OVERHEAD, 2)} %, and a triangle stands for each value "
+        "below that. The study printed two values, in the row below ours."
     )
     arms = {name: ARMS[name] for name in PACKING_METHODS}
     drawings = [
@@ -200,19 +206,22 @@ def overhead_gallery(data: DdtData, panels: Sequence[Panel]) -> Gallery:
         for number, panel in enumerate(panels, 1)
     ]
     values = pl.concat([drawing.frame.select(INTERVAL) for drawing in drawings])
-    study = dict(zip((MANUAL, DDT), derived.PUBLISHED_NAS_LU_X, strict=True))
-    low = max(_LEAST_OVERHEAD, min(0.0, values.min().min_horizontal().item()))
+    study = dict(zip((MANUAL, DDT), derived.PUBLISHED_NAS_LU_X_OVERHEADS, strict=True))
+    low = max(_MIN_DRAWN_OVERHEAD, min(0.0, values.min().min_horizontal().item()))
     high = max(100.0 * study[MANUAL], values.max().max_horizontal().item())
     edge = 0.03 * (high - low)  # so that no dot is cut off
     title = "Overhead ({} of the round trip)"
-    scale = Scale(title, Unit.PERCENT, max(_LEAST_OVERHEAD, low - edge), high + edge, is_log=False)
+    scale = Scale(
+        title, Unit.PERCENT, max(_MIN_DRAWN_OVERHEAD, low - edge), high + edge, is_log=False
+    )
 
     def views(drawing: Drawing) -> tuple[View, ...]:
         apps, frame = drawing.frame["app"].unique(maintain_order=True).to_list(), drawing.frame
-        if EXAMPLE in apps:
-            apps.insert(apps.index(EXAMPLE) + 1, _STUDY)
+        if EXAMPLE_APP in apps:
+            apps.insert(apps.index(EXAMPLE_APP) + 1, _STUDY_ROW_NAME)
             rows = [
-                {"app": _STUDY, "arm": arm, "median": 100 * part} for arm, part in study.items()
+                {"app": _STUDY_ROW_NAME, "arm": arm, "median": 100 * part}
+                for arm, part in study.items()
             ]
             frame = pl.concat([frame, pl.DataFrame(rows, schema=frame.schema)])
         return tuple(
@@ -220,10 +229,12 @@ def overhead_gallery(data: DdtData, panels: Sequence[Panel]) -> Gallery:
                 name,
                 scale,
                 None,
-                _by_app(frame, apps, methods),
+                _app_curves(frame, apps, methods),
                 tuple(apps),
                 (Rule(0.0),),
-                joined_rows=frozenset({apps.index(_STUDY)} if _STUDY in apps else ()),
+                joined_rows=frozenset(
+                    {apps.index(_STUDY_ROW_NAME)} if _STUDY_ROW_NAME in apps else ()
+                ),
             )
             for name, methods in (
                 ("By hand and datatypes", (MANUAL, DDT)),
@@ -255,10 +266,10 @@ def time_gallery(data: DdtData, panels: Sequence[Panel]) -> Gallery:
 
 
 def _subtitle(panel: Panel) -> str:
-    return f"{panel.launch_count_text} of each micro-app, {BUFFERS[panel.buffers]}"
+    return f"{panel.launch_count_text} of each micro-app, {BUFFER_STATES[panel.buffers]}"
 
 
-def _by_app(
+def _app_curves(
     frame: pl.DataFrame, apps: Sequence[str], methods: Collection[str]
 ) -> tuple[Curve, ...]:
     """A curve for each method, a row for each app; columns app, arm, median, low, high and n."""
@@ -275,7 +286,7 @@ def _time_views(data: DdtData, panel: Panel) -> tuple[View, ...]:
     """A view of all epochs, of the round trip of each method, and of each epoch that takes time."""
     frames = {"Round trip": data.largest_messages(data.round_trips, panel)}
     values = data.largest_messages(data.values, panel)
-    for epoch in _EPOCHS:
+    for epoch in _EPOCH_COLOURS:
         rows = values.filter(pl.col(epoch) > 0)
         frames[epoch.capitalize()] = median_intervals(rows, ["app", "variant"], epoch, data.level)
     frames_in_us = {
@@ -288,7 +299,7 @@ def _time_views(data: DdtData, panel: Panel) -> tuple[View, ...]:
     views = [_epoch_view(data, panel)]
     for name, frame in frames_in_us.items():
         scale = Scale(name, Unit.US, low, high, is_log=True)
-        curves = _by_app(frame, apps, set(frame["arm"]))
+        curves = _app_curves(frame, apps, set(frame["arm"]))
         views.append(View(name, scale, None, curves, tuple(apps)))
     return tuple(views)
 
@@ -303,15 +314,15 @@ def _epoch_view(data: DdtData, panel: Panel) -> View:
         *keys, pl.col("low", "high") * 1e6
     )
     values = data.largest_messages(data.values, panel)
-    epochs = values.group_by(keys, maintain_order=True).agg(pl.col(*_EPOCHS).median() * 1e6)
-    times = epochs.unpivot(list(_EPOCHS), index=keys)
+    epochs = values.group_by(keys, maintain_order=True).agg(pl.col(*_EPOCH_COLOURS).median() * 1e6)
+    times = epochs.unpivot(list(_EPOCH_COLOURS), index=keys)
     medians = epochs.join(
         times.group_by(keys).agg(total=pl.col("value").sum()), on=keys, maintain_order="left"
     ).join(trips, on=keys, how="left", maintain_order="left")
     names: list[str] = []
     heads: set[int] = set()
-    bars_by_epoch: dict[str, list[Point]] = {epoch: [] for epoch in _EPOCHS}
-    widest, order = 100.0, list(_SHORT)
+    bars_by_epoch: dict[str, list[Point]] = {epoch: [] for epoch in _EPOCH_COLOURS}
+    widest, order = 100.0, list(_SHORT_METHOD_NAMES)
     for (app,), methods in medians.group_by("app", maintain_order=True):
         heads.add(len(names))
         names.append(str(app))
@@ -324,9 +335,11 @@ def _epoch_view(data: DdtData, panel: Panel) -> View:
                 interval = (low, high) if epoch == "pack" else (None, None)
                 bars.append((len(names), 100 * row[epoch] / slowest, *interval, None))
             widest = max(widest, high or 0.0)
-            names.append(f"{_SHORT[row['variant']]}, {units.amount(row['total'], Unit.US)}")
+            names.append(
+                f"{_SHORT_METHOD_NAMES[row['variant']]}, {units.amount(row['total'], Unit.US)}"
+            )
     curves = tuple(
-        Curve(epoch, _EPOCHS[epoch], tuple(bars)) for epoch, bars in bars_by_epoch.items()
+        Curve(epoch, _EPOCH_COLOURS[epoch], tuple(bars)) for epoch, bars in bars_by_epoch.items()
     )
     title = "Time ({} of the slowest method)"
     scale = Scale(title, Unit.PERCENT, 0.0, 1.02 * widest, is_log=False)

@@ -32,7 +32,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from roundtrip.stats.summaries import MEDIAN, OVER_LAUNCHES, SUM, Kind, Summary
-from roundtrip.studies.ddtbench import DDT, MANUAL, ORIGINAL, TUNED
+from roundtrip.studies.ddtbench import DDT, MANUAL, ORIGINAL_STATE, TUNED
 from roundtrip.studies.derivation import (
     ORIGIN,
     Facts,
@@ -42,11 +42,11 @@ from roundtrip.studies.derivation import (
     toolchain_speeds,
 )
 
-METRIC = "epoch_time"
+EPOCH_METRIC = "epoch_time"
 #: Epochs that make and free datatypes or buffers: after other methods, and again right after that.
-CREATION = ("ddt_create_overhead", "ddt_create_again", "ddt_free_overhead", "ddt_free_again")
+CREATION_EPOCHS = ("ddt_create_overhead", "ddt_create_again", "ddt_free_overhead", "ddt_free_again")
 #: Overhead that the study reports for NAS_LU_x, by hand and with datatypes.
-PUBLISHED_NAS_LU_X = (0.40, 0.15)
+PUBLISHED_NAS_LU_X_OVERHEADS = (0.40, 0.15)
 
 #: Perf variables of a ReFrame check and their units, at the largest message.
 SUMMARY_UNITS = {
@@ -63,14 +63,14 @@ SUMMARY_UNITS = {
     "gain_same": "1",
 }
 #: The only epoch of an exchange without explicit packing, such as one with datatypes.
-UNPACKED = "communication"
-_EPOCHS = ("pack", UNPACKED, "unpack")
-_CASE_PARTS = {
+COMMUNICATION_EPOCH = "communication"
+_EXCHANGE_EPOCHS = ("pack", COMMUNICATION_EPOCH, "unpack")
+_CASE_COLUMNS = {
     "app": pl.col("case").str.split("/").list.first(),
     "buffers": pl.col("case").str.split("/").list.last(),
 }
 #: An exchange's round trip is a sum over its epochs; a launch's times are medians.
-ROUND_TRIP = Summary("round trip", Kind.COST, "the epochs of an exchange", SUM)
+ROUND_TRIP_SUMMARY = Summary("round trip", Kind.COST, "the epochs of an exchange", SUM)
 LAUNCH_SUMMARY = Summary("round trip", Kind.COST, "the exchanges of a launch", MEDIAN)
 CREATION_SUMMARY = Summary("making a datatype", Kind.COST, "the rounds of a launch", MEDIAN)
 
@@ -85,11 +85,11 @@ def launch_figures(samples: pl.LazyFrame, by: list[str]) -> pl.DataFrame:
     keys = [*point, "variant"]
     value, phase = pl.col("value"), pl.col("phase")
     exchanges = (
-        samples.filter((pl.col("metric") == METRIC) & phase.is_in(_EPOCHS))
+        samples.filter((pl.col("metric") == EPOCH_METRIC) & phase.is_in(_EXCHANGE_EPOCHS))
         .group_by([*keys, "rep"])
         .agg(
-            round_trip=ROUND_TRIP.aggregate("value"),
-            **{name: value.filter(phase == name).sum() for name in _EPOCHS},
+            round_trip=ROUND_TRIP_SUMMARY.aggregate("value"),
+            **{name: value.filter(phase == name).sum() for name in _EXCHANGE_EPOCHS},
         )
         .with_columns(
             network=pl.when(pl.col("variant") == MANUAL).then(
@@ -99,34 +99,36 @@ def launch_figures(samples: pl.LazyFrame, by: list[str]) -> pl.DataFrame:
     )
     return (
         exchanges.group_by(keys)
-        .agg(*map(LAUNCH_SUMMARY.aggregate, ("round_trip", *_EPOCHS, "network")))
+        .agg(*map(LAUNCH_SUMMARY.aggregate, ("round_trip", *_EXCHANGE_EPOCHS, "network")))
         .with_columns(network=pl.col("network").max().over(point))
         .with_columns(
             overhead=(pl.col("round_trip") - pl.col("network")) / pl.col("round_trip"),
-            **_CASE_PARTS,
+            **_CASE_COLUMNS,
         )
         .sort(keys)
         .collect()
     )
 
 
-def creations(samples: pl.LazyFrame, by: list[str]) -> pl.DataFrame:
+def creation_medians(samples: pl.LazyFrame, by: list[str]) -> pl.DataFrame:
     """Medians of the epochs CREATION for each (`by`, case, size_bytes, variant, phase).
 
     Columns: the keys, app, buffers and seconds; sorted.
     """
     keys = [*by, "case", "size_bytes", "variant", "phase"]
     return (
-        samples.filter((pl.col("metric") == METRIC) & pl.col("phase").is_in(list(CREATION)))
+        samples.filter(
+            (pl.col("metric") == EPOCH_METRIC) & pl.col("phase").is_in(list(CREATION_EPOCHS))
+        )
         .group_by(keys)
         .agg(seconds=CREATION_SUMMARY.aggregate("value"))
-        .with_columns(**_CASE_PARTS)
+        .with_columns(**_CASE_COLUMNS)
         .sort(keys)
         .collect()
     )
 
 
-def gains(figures: pl.DataFrame, by: list[str], base: str = MANUAL) -> pl.DataFrame:
+def datatype_gains(figures: pl.DataFrame, by: list[str], base: str = MANUAL) -> pl.DataFrame:
     """Round trip by hand over that with datatypes, for the same `by`.
 
     `base` is MANUAL or TUNED.  Return the datatype rows of `figures`, with a column ratio.
@@ -141,7 +143,7 @@ def largest_messages(figures: pl.DataFrame, by: list[str]) -> pl.DataFrame:
 
 
 #: Ends of the names of SUMMARY_UNITS, by state of memory.
-_SUFFIXES = {ORIGINAL: "", "same": "_same"}
+_NAME_SUFFIXES = {ORIGINAL_STATE: "", "same": "_same"}
 
 
 def summary(samples: pl.DataFrame) -> dict[str, float]:
@@ -151,15 +153,17 @@ def summary(samples: pl.DataFrame) -> dict[str, float]:
     """
     values: dict[str, float] = {}
     figures = largest_messages(launch_figures(samples.lazy(), []), ["case"])
-    figures = figures.filter(pl.col("buffers").is_in(list(_SUFFIXES)))
+    figures = figures.filter(pl.col("buffers").is_in(list(_NAME_SUFFIXES)))
     for row in figures.iter_rows(named=True):
-        name = f"{row['variant']}{_SUFFIXES[row['buffers']]}"
+        name = f"{row['variant']}{_NAME_SUFFIXES[row['buffers']]}"
         values[f"round_trip_{name}"] = row["round_trip"] * 1e6
         if row["overhead"] is not None:
             values[f"overhead_{name}"] = row["overhead"] * 100
     for name, base in (("gain", MANUAL), ("gain_over_tuned", TUNED)):
-        for buffers, gain in gains(figures, [], base).select("buffers", "ratio").iter_rows():
-            values[f"{name}{_SUFFIXES[buffers]}"] = gain
+        for buffers, gain in (
+            datatype_gains(figures, [], base).select("buffers", "ratio").iter_rows()
+        ):
+            values[f"{name}{_NAME_SUFFIXES[buffers]}"] = gain
     if values.get("overhead_manual") and "overhead_mpi_ddt" in values:
         values["overhead_ratio"] = values["overhead_mpi_ddt"] / values["overhead_manual"]
     return values
@@ -167,19 +171,19 @@ def summary(samples: pl.DataFrame) -> dict[str, float]:
 
 def speeds(samples: pl.LazyFrame, sizes: Sequence[int]) -> pl.DataFrame:
     """Round trip with datatypes by launch and micro-app, at its largest message: columns SPEEDS."""
-    original_samples = samples.filter(pl.col("case").str.ends_with(f"/{ORIGINAL}"))
+    original_samples = samples.filter(pl.col("case").str.ends_with(f"/{ORIGINAL_STATE}"))
     figures = launch_figures(original_samples, ["launch"]).filter(variant=DDT)
     datatype_figures = largest_messages(figures, ["launch", "case"])
     return toolchain_speeds(
         datatype_figures.rename({"round_trip": "seconds"}),
         pl.concat_str("app", pl.lit(", datatypes")),
-        phase=UNPACKED,
-        metric=METRIC,
+        phase=COMMUNICATION_EPOCH,
+        metric=EPOCH_METRIC,
     )
 
 
 #: The share of launches of a micro-app that count as its best and as its worst: those of one MPI.
-_TAIL = 0.2
+_EXTREME_SHARE = 0.2
 
 
 def headline(samples: pl.LazyFrame) -> pl.DataFrame:
@@ -188,13 +192,13 @@ def headline(samples: pl.LazyFrame) -> pl.DataFrame:
 
     A micro-app is ordered by its best and by its worst launches, as MPIs differ.
     """
-    original_samples = samples.filter(pl.col("case").str.ends_with(f"/{ORIGINAL}"))
+    original_samples = samples.filter(pl.col("case").str.ends_with(f"/{ORIGINAL_STATE}"))
     figures = launch_figures(original_samples, ["launch"])
     figures = largest_messages(figures, ["launch", "case"])
-    ratios = gains(figures, ["launch"])
+    ratios = datatype_gains(figures, ["launch"])
     ends = ratios.group_by("app").agg(
-        best=pl.col("ratio").quantile(1 - _TAIL, "nearest"),
-        worst=pl.col("ratio").quantile(_TAIL, "nearest"),
+        best=pl.col("ratio").quantile(1 - _EXTREME_SHARE, "nearest"),
+        worst=pl.col("ratio").quantile(_EXTREME_SHARE, "nearest"),
     )
     best = ends.sort("best", "app")["app"].tail(1).to_list()
     worst = ends.sort("worst", "app")["app"].head(1).to_list()
@@ -210,8 +214,8 @@ def headline(samples: pl.LazyFrame) -> pl.DataFrame:
     round_trips = toolchain_speeds(
         figures.filter(is_end, variant=DDT).rename({"round_trip": "seconds"}),
         pl.concat_str(pl.lit("Round trip with datatypes, "), "app"),
-        phase=UNPACKED,
-        metric=METRIC,
+        phase=COMMUNICATION_EPOCH,
+        metric=EPOCH_METRIC,
     )
     return pl.concat([gain_speeds, round_trips])
 
@@ -219,7 +223,7 @@ def headline(samples: pl.LazyFrame) -> pl.DataFrame:
 #: Facts about the section for the report's audit.
 FACTS = Facts(
     summaries=(
-        ROUND_TRIP,
+        ROUND_TRIP_SUMMARY,
         LAUNCH_SUMMARY,
         CREATION_SUMMARY,
         Summary("round trip", Kind.COST, "launches", OVER_LAUNCHES),

@@ -22,9 +22,9 @@ from roundtrip.report.blocks import (
 )
 from roundtrip.report.data import Data
 from roundtrip.stats.verdicts import ClaimVerdict, Verdict
-from roundtrip.studies.ddtbench import APPS, BUFFERS, MANUAL, STUDY, TUNED, tables
+from roundtrip.studies.ddtbench import BUFFER_STATES, MANUAL, MICRO_APPS, STUDY, TUNED, tables
 from roundtrip.studies.ddtbench.data import DdtData, Panel, overhead_gallery, time_gallery
-from roundtrip.studies.ddtbench.tables import comparison
+from roundtrip.studies.ddtbench.tables import datatype_comparison
 from roundtrip.studies.findings import (
     Comparison,
     Outcome,
@@ -35,7 +35,7 @@ from roundtrip.studies.findings import (
 from roundtrip.studies.study import Claim
 
 
-def overall(
+def overall_answers(
     panels: Sequence[Panel], verdicts: Mapping[Comparison, ClaimVerdict]
 ) -> tuple[Answer, ...]:
     """The advice for each micro-app, over all panels: one answer for each kind of advice."""
@@ -48,15 +48,17 @@ def overall(
             ratios.setdefault(app, []).append(verdict.interval.median)
     if not outcomes:
         return (Answer(("Datatypes and packing by hand were not compared.",), "warn"),)
-    groups: dict[str, list[str]] = {words: [] for words in tables.ADVICE.values()}
-    for app in (app for app in APPS if app in outcomes):
-        groups.setdefault(joint_words(outcomes[app], tables.ADVICE, "MPI"), []).append(app)
+    groups: dict[str, list[str]] = {words: [] for words in tables.ADVICE_BY_VERDICT.values()}
+    for app in (app for app in MICRO_APPS if app in outcomes):
+        groups.setdefault(joint_words(outcomes[app], tables.ADVICE_BY_VERDICT, "MPI"), []).append(
+            app
+        )
     clauses = _group_clauses(groups, ratios)
     return tuple(Answer((f"{clause[0].upper()}{clause[1:]}.",)) for clause in clauses)
 
 
 #: A group of more micro-apps than this has one range of gains for all of them.
-_MOST_RANGES = 6
+_MAX_SINGLE_RANGES = 6
 
 
 def _group_clauses(
@@ -64,20 +66,20 @@ def _group_clauses(
 ) -> list[str]:
     """``use datatypes for NAS_LU_x (3.4 times as fast)``, ...: large groups come last."""
     pairs = [(words, apps) for words, apps in groups.items() if apps]
-    pairs.sort(key=lambda pair: len(pair[1]) > _MOST_RANGES)
+    pairs.sort(key=lambda pair: len(pair[1]) > _MAX_SINGLE_RANGES)
     clauses = []
     for words, apps in pairs:
-        names = ", ".join(f"{app}{_gain(words, ratios[app])}" for app in apps)
-        if len(apps) > _MOST_RANGES:
+        names = ", ".join(f"{app}{_gain_text(words, ratios[app])}" for app in apps)
+        if len(apps) > _MAX_SINGLE_RANGES:
             listed = ", ".join(apps) if len(pairs) > 1 else f"all {len(apps)}"
-            names = listed + _gain(words, [ratio for app in apps for ratio in ratios[app]])
+            names = listed + _gain_text(words, [ratio for app in apps for ratio in ratios[app]])
         clauses.append(f"{words} for {names}")
     return clauses
 
 
-def _gain(words: str, ratios: Sequence[float]) -> str:
+def _gain_text(words: str, ratios: Sequence[float]) -> str:
     """`` (3.4 to 3.5 times as fast)``: the range of the ratios; "" if they are on par."""
-    if words == tables.ADVICE[Verdict.ON_PAR]:
+    if words == tables.ADVICE_BY_VERDICT[Verdict.ON_PAR]:
         return ""
     speed = units.speed(min(ratios), max(ratios))
     return f" ({speed}{' with datatypes' if speed.endswith('slower') else ''})"
@@ -86,12 +88,12 @@ def _gain(words: str, ratios: Sequence[float]) -> str:
 def panel_answer(panel: Panel, verdicts: Mapping[Comparison, ClaimVerdict]) -> Answer:
     """The advice for each micro-app in one panel; if it is open, the range of the gain."""
     app_verdicts = _app_verdicts(panel, verdicts)
-    groups: dict[Verdict, list[str]] = {verdict: [] for verdict in tables.ADVICE}
-    for app in (app for app in APPS if app in app_verdicts):
+    groups: dict[Verdict, list[str]] = {verdict: [] for verdict in tables.ADVICE_BY_VERDICT}
+    for app in (app for app in MICRO_APPS if app in app_verdicts):
         groups[app_verdicts[app].verdict].append(app)
     open_apps = groups.pop(Verdict.CANNOT_TELL)
     clauses = [
-        f"{tables.ADVICE[verdict]} for {', '.join(apps)}"
+        f"{tables.ADVICE_BY_VERDICT[verdict]} for {', '.join(apps)}"
         for verdict, apps in groups.items()
         if apps
     ]
@@ -105,7 +107,7 @@ def panel_answer(panel: Panel, verdicts: Mapping[Comparison, ClaimVerdict]) -> A
         clauses.append(
             f"loops tuned by hand beat datatypes for {', '.join(tuned_apps)} all the same"
         )
-    if clauses and (missing_apps := [app for app in APPS if app not in app_verdicts]):
+    if clauses and (missing_apps := [app for app in MICRO_APPS if app not in app_verdicts]):
         clauses.append(f"not compared: {', '.join(missing_apps)}")
     return answer(panel.label, f": {'; '.join(clauses) or 'nothing was compared'}.")
 
@@ -129,7 +131,7 @@ class Section:
 
     def claims(self) -> Mapping[Claim, Sequence[float]]:
         return {
-            comparison(panel, app, size, contrast.base): ratios
+            datatype_comparison(panel, app, size, contrast.base): ratios
             for panel in self._data.panels
             for contrast in STUDY.contrasts
             for (app, size), ratios in self._data.gains(panel, contrast.base).items()
@@ -142,16 +144,18 @@ class Section:
         states = [list(panels) for _, panels in groups]
         main_panels = states[0]
         galleries = [overhead_gallery(data, panels) for panels in states]
-        blocks: list[Block] = [Paragraph(_QUESTION)]
+        blocks: list[Block] = [Paragraph(_QUESTION_TEXT)]
         if len(data.refusals):
             blocks += [Heading(3, "Findings"), tables.refusal_table(data.refusals)]
         for panels, gallery in zip(states, galleries, strict=True):
-            sizes = tuple(tables.all_sizes(data, panel) for panel in panels)
-            creations = tuple(table for panel in panels if (table := tables.creation(data, panel)))
+            sizes = tuple(tables.all_sizes_table(data, panel) for panel in panels)
+            creations = tuple(
+                table for panel in panels if (table := tables.creation_table(data, panel))
+            )
             blocks += [
-                Heading(3, BUFFERS[panels[0].buffers].capitalize()),
+                Heading(3, BUFFER_STATES[panels[0].buffers].capitalize()),
                 *([] if panels is main_panels else [gallery]),  # which is the picture of the part
-                *(tables.overheads(data, panel, ddt_verdicts) for panel in panels),
+                *(tables.overhead_table(data, panel, ddt_verdicts) for panel in panels),
                 time_gallery(data, panels),
                 Fold("Every message size", sizes),
                 *([Fold("Making and freeing datatypes", creations)] if creations else []),
@@ -160,29 +164,29 @@ class Section:
             Heading(3, "What the study says, and what we find"),
             tables.study_table(data, main_panels, ddt_verdicts),
             tables.application_table(),
-            tables.nas_lu_x(data, data.panels, ddt_verdicts),
+            tables.nas_lu_x_table(data, data.panels, ddt_verdicts),
             Heading(3, "How to read the overheads"),
-            text_items(*_READING),
+            text_items(*_READING_NOTE),
         ]
         return Part(
             anchor="ddtbench",
             title="DDTBench: datatypes or packing by hand?",
             blocks=tuple(blocks),
-            answers=overall(main_panels, ddt_verdicts),
+            answers=overall_answers(main_panels, ddt_verdicts),
             panel_answers=tuple(panel_answer(panel, ddt_verdicts) for panel in main_panels),
             verdicts=(tables.verdict_table(data, main_panels, ddt_verdicts),),
             picture=galleries[0],
         )
 
 
-_QUESTION: Text = (
+_QUESTION_TEXT: Text = (
     "Programs send faces of arrays, columns, scattered particles. They may copy them into a buffer "
     "by hand, or describe them to MPI by a datatype and leave the copying to it. DDTBench measures "
     "both, and MPI_Pack, by a ping-pong between two ranks (FFT: all-to-all) for the access "
     "patterns of 16 applications. All methods of a launch are interleaved in random order, and "
     "every element that arrives is checked.",
 )
-_READING = (
+_READING_NOTE = (
     "All times are rank 0's. Rank 1 unpacks what it got and packs its reply before it answers, "
     "so its packing lies inside rank 0's communication. The time of the network is therefore "
     "the round trip by hand minus twice the packing and unpacking of rank 0. If that were "

@@ -25,12 +25,12 @@ from roundtrip.stats.summaries import Interval
 from roundtrip.stats.verdicts import ClaimVerdict, Verdict
 from roundtrip.studies import display
 from roundtrip.studies.ddtbench import (
-    APPS,
     ARMS,
-    BUFFERS,
+    BUFFER_STATES,
     DDT,
-    EXAMPLE,
+    EXAMPLE_APP,
     MANUAL,
+    MICRO_APPS,
     PACKING_METHODS,
     REFERENCE,
     STUDY,
@@ -39,10 +39,10 @@ from roundtrip.studies.ddtbench import (
 )
 from roundtrip.studies.ddtbench.data import DdtData, Panel
 from roundtrip.studies.findings import OPEN, Comparison, names_or_count
-from roundtrip.studies.panel import interval_of
+from roundtrip.studies.panel import interval_in_row
 
 #: Advice by the verdict on the gain of datatypes over packing by hand.
-ADVICE: dict[Verdict, str] = {
+ADVICE_BY_VERDICT: dict[Verdict, str] = {
     Verdict.FASTER: "use datatypes",
     Verdict.SLOWER: "pack by hand",
     Verdict.ON_PAR: "no difference",
@@ -50,12 +50,12 @@ ADVICE: dict[Verdict, str] = {
 }
 
 
-def comparison(panel: Panel, app: str, size: int, base: str = MANUAL) -> Comparison:
+def datatype_comparison(panel: Panel, app: str, size: int, base: str = MANUAL) -> Comparison:
     """Datatypes against packing by hand: a claim of the report."""
     return Comparison(STUDY.name, panel.key, STUDY.contrast(DDT, base), size, app)
 
 
-def advice(verdict: ClaimVerdict | None, series: str, has_room: bool = False) -> Cell:
+def advice_cell(verdict: ClaimVerdict | None, series: str, has_room: bool = False) -> Cell:
     """The gain with its interval and the advice; `series` as in `Cell`.
 
     `has_room`: it also says how many times slower datatypes are.
@@ -63,7 +63,7 @@ def advice(verdict: ClaimVerdict | None, series: str, has_room: bool = False) ->
     is_decided = verdict and verdict.verdict is not Verdict.CANNOT_TELL
     words = ""
     if verdict and is_decided:
-        words, gain = ADVICE[verdict.verdict], verdict.interval.median
+        words, gain = ADVICE_BY_VERDICT[verdict.verdict], verdict.interval.median
         if has_room and gain < display.FACTOR:
             words += f" (datatypes {units.speed(gain, gain)})"
     return display.verdict(verdict, words, series=series)
@@ -76,46 +76,48 @@ def verdict_table(
     memory; at the largest message.
     """
     panel_by_key = {panel.key: panel for panel in panels}
-    rows: dict[str, dict[tuple[str, ...], Cell]] = {app: {} for app in APPS}
+    rows: dict[str, dict[tuple[str, ...], Cell]] = {app: {} for app in MICRO_APPS}
     for key, verdict in verdicts.items():
         panel = panel_by_key.get(key.panel)
         if panel and key.contrast.base == MANUAL and key.case in rows:
             series = data.series_key(panel, key.case, key.size_bytes)
-            rows[key.case][key.panel] = advice(verdict, series, has_room=True)
+            rows[key.case][key.panel] = advice_cell(verdict, series, has_room=True)
     return display.grid(
         "Datatypes or packing by hand? Round trip packed by hand over round trip with MPI "
-        f"datatypes, at each micro-app's largest message, {BUFFERS[panels[0].buffers]}; above 1 "
-        "datatypes are faster.",
+        f"datatypes, at each micro-app's largest message, {BUFFER_STATES[panels[0].buffers]}; "
+        "above 1 datatypes are faster.",
         ("Micro-app",),
         {panel.key: Column(panel.label, base="Packed by hand") for panel in panels},
         (((app,), row) for app, row in rows.items() if row),
     )
 
 
-def overheads(data: DdtData, panel: Panel, verdicts: Mapping[Comparison, ClaimVerdict]) -> Table:
+def overhead_table(
+    data: DdtData, panel: Panel, verdicts: Mapping[Comparison, ClaimVerdict]
+) -> Table:
     """Round trips, overhead of each method and verdicts, at the largest message."""
     rows = []
-    trips = _intervals(data.largest_messages(data.round_trips, panel), data.level)
-    costs = _intervals(data.largest_messages(data.overheads, panel), data.level)
+    trips = _intervals_by_app(data.largest_messages(data.round_trips, panel), data.level)
+    costs = _intervals_by_app(data.largest_messages(data.overheads, panel), data.level)
     for (app, size), trip in trips.items():
         origin = data.series_key(panel, app, size, REFERENCE)
         types = data.series_key(panel, app, size)
-        tuned_verdict = verdicts.get(comparison(panel, app, size, TUNED))
+        tuned_verdict = verdicts.get(datatype_comparison(panel, app, size, TUNED))
         rows.append(
             (
                 *_app_cells(app, size),
                 display.value(trip.get(REFERENCE), Unit.US, 1e6, series=origin),
                 display.value(trip.get(MANUAL), Unit.US, 1e6),
                 display.value(trip.get(TUNED), Unit.US, 1e6),
-                *_percents(costs.get((app, size), {})),
-                advice(verdicts.get(comparison(panel, app, size)), types),
-                advice(tuned_verdict, types) if tuned_verdict else display.NONE,
+                *_percent_cells(costs.get((app, size), {})),
+                advice_cell(verdicts.get(datatype_comparison(panel, app, size)), types),
+                advice_cell(tuned_verdict, types) if tuned_verdict else display.NONE,
             )
         )
     return Table(
         data.level.caption(
-            f"{panel.label}: {BUFFERS[panel.buffers]}; median over launches, {{level}} interval. "
-            "The base of a ratio is the round trip packed by hand, or by hand and tuned."
+            f"{panel.label}: {BUFFER_STATES[panel.buffers]}; median over launches, {{level}} "
+            "interval. The base of a ratio is the round trip packed by hand, or by hand and tuned."
         ),
         (
             *_APP_COLUMNS,
@@ -141,33 +143,35 @@ def _app_cells(app: str, size: int) -> tuple[Cell, Cell]:
     return Cell(app), Cell(Quantity(value=size, unit=Unit.BYTES, decimals=0))
 
 
-def _percents(
+def _percent_cells(
     cost: Mapping[str, Interval], methods: Sequence[str] = PACKING_METHODS
 ) -> tuple[Cell, ...]:
     return tuple(display.value(cost.get(method), Unit.PERCENT, 100) for method in methods)
 
 
-def all_sizes(data: DdtData, panel: Panel) -> Table:
+def all_sizes_table(data: DdtData, panel: Panel) -> Table:
     """Overhead of each method at every message size."""
-    costs = _intervals(data.rows(data.overheads, panel), data.level)
-    points = sorted(costs, key=lambda point: (APPS.index(point[0]), point[1]))
+    costs = _intervals_by_app(data.rows(data.overheads, panel), data.level)
+    points = sorted(costs, key=lambda point: (MICRO_APPS.index(point[0]), point[1]))
     return Table(
-        f"{panel.label}: packing overhead in % of the round trip, {BUFFERS[panel.buffers]}.",
+        f"{panel.label}: packing overhead in % of the round trip, {BUFFER_STATES[panel.buffers]}.",
         (*_APP_COLUMNS, *number_columns(*(ARMS[method].title for method in PACKING_METHODS))),
-        tuple((*_app_cells(*point), *_percents(costs[point])) for point in points),
+        tuple((*_app_cells(*point), *_percent_cells(costs[point])) for point in points),
         (Unit.PERCENT,),
     )
 
 
-def creation(data: DdtData, panel: Panel) -> Table | None:
+def creation_table(data: DdtData, panel: Panel) -> Table | None:
     """The time to make and to free datatypes, at the largest message; None if not measured."""
     times = data.largest_messages(data.creations, panel).filter(variant=DDT)
     rows = []
-    for (app, size), by_phase in _intervals(times, data.level, "phase").items():
-        series = [data.series_key(panel, app, size, DDT, phase) for phase in derived.CREATION]
+    for (app, size), by_phase in _intervals_by_app(times, data.level, "phase").items():
+        series = [
+            data.series_key(panel, app, size, DDT, phase) for phase in derived.CREATION_EPOCHS
+        ]
         cells = [
             display.value(by_phase.get(phase), Unit.US, 1e6, series=key)
-            for phase, key in zip(derived.CREATION, series, strict=True)
+            for phase, key in zip(derived.CREATION_EPOCHS, series, strict=True)
         ]
         rows.append((*_app_cells(app, size), *cells))
     if not rows:
@@ -198,7 +202,7 @@ def refusal_table(refusals: pl.DataFrame) -> Table:
 
 
 #: Whether the study's finding holds, by our verdict.
-_HOLDS = {
+_FINDING_BY_VERDICT = {
     Verdict.FASTER: Cell("", "good", "holds"),
     Verdict.SLOWER: Cell("", "bad", "does not hold"),
     Verdict.ON_PAR: Cell("", "bad", "does not hold"),
@@ -206,11 +210,11 @@ _HOLDS = {
 }
 
 
-def nas_lu_x(
+def nas_lu_x_table(
     data: DdtData, panels: Sequence[Panel], verdicts: Mapping[Comparison, ClaimVerdict]
 ) -> Table:
     """The study's overheads of NAS_LU_x beside ours."""
-    percentages = (100 * part for part in derived.PUBLISHED_NAS_LU_X)
+    percentages = (100 * part for part in derived.PUBLISHED_NAS_LU_X_OVERHEADS)
     rows = [
         (
             Cell("The study, 2012"),
@@ -220,12 +224,12 @@ def nas_lu_x(
         )
     ]
     for panel in panels:
-        example = data.largest_messages(data.overheads, panel).filter(app=EXAMPLE)
-        for (app, size), cost in _intervals(example, data.level).items():
-            verdict = verdicts.get(comparison(panel, app, size))
-            holds = _HOLDS[verdict.verdict] if verdict else display.NOT_MEASURED
-            cells = _percents(cost, (MANUAL, DDT))
-            rows.append((*text_cells(panel.label, BUFFERS[panel.buffers]), *cells, holds))
+        example = data.largest_messages(data.overheads, panel).filter(app=EXAMPLE_APP)
+        for (app, size), cost in _intervals_by_app(example, data.level).items():
+            verdict = verdicts.get(datatype_comparison(panel, app, size))
+            holds = _FINDING_BY_VERDICT[verdict.verdict] if verdict else display.NOT_MEASURED
+            cells = _percent_cells(cost, (MANUAL, DDT))
+            rows.append((*text_cells(panel.label, BUFFER_STATES[panel.buffers]), *cells, holds))
     return Table(
         "“MPI DDTs can reduce the overhead associated with data-packing (i.e., from 40% to 15% in "
         "the case of NAS_LU_x, where a contiguous array is needlessly copied by the original "
@@ -241,19 +245,19 @@ def nas_lu_x(
     )
 
 
-def _intervals(
+def _intervals_by_app(
     frame: pl.DataFrame, level: float, by: str = "variant"
 ) -> dict[tuple[str, int], dict[str, Interval]]:
     """Intervals by (app, size in bytes), and by the value of column `by`."""
     intervals: dict[tuple[str, int], dict[str, Interval]] = {}
     for row in frame.iter_rows(named=True):
         point = intervals.setdefault((row["app"], row["size_bytes"]), {})
-        point[row[by]] = interval_of(row, level)
+        point[row[by]] = interval_in_row(row, level)
     return intervals
 
 
 #: The study's own table: class of applications, access pattern, micro-apps.
-_APPLICATIONS = (
+_APPLICATION_ROWS = (
     (
         "Atmospheric science",
         "struct of 2D/3D/4D face exchanges, nested vectors (vec) or subarrays (sa)",
@@ -280,7 +284,7 @@ _APPLICATIONS = (
     ),
 )
 #: Micro-apps (prefixes) that the script in its archive omits from the figure.
-_NOT_DRAWN = ("FFT", "NAS_MG_", "WRF_x_vec", "WRF_y_vec", "LAMMPS_")
+_UNDRAWN_PREFIXES = ("FFT", "NAS_MG_", "WRF_x_vec", "WRF_y_vec", "LAMMPS_")
 
 
 def application_table() -> Table:
@@ -290,8 +294,8 @@ def application_table() -> Table:
         "costs has those that the script in its archive draws; its text names two of the values.",
         text_columns("Micro-app", "Class of applications", "Access pattern", "In its figure"),
         tuple(
-            text_cells(app, field, pattern, "no" if app.startswith(_NOT_DRAWN) else "yes")
-            for field, pattern, apps in _APPLICATIONS
+            text_cells(app, field, pattern, "no" if app.startswith(_UNDRAWN_PREFIXES) else "yes")
+            for field, pattern, apps in _APPLICATION_ROWS
             for app in apps
         ),
     )
@@ -301,20 +305,20 @@ def study_table(
     data: DdtData, panels: Sequence[Panel], verdicts: Mapping[Comparison, ClaimVerdict]
 ) -> Table:
     """The study's claims and figures, beside our findings."""
-    by_hand, types = (units.percent(part) for part in derived.PUBLISHED_NAS_LU_X)
+    by_hand, types = (units.percent(part) for part in derived.PUBLISHED_NAS_LU_X_OVERHEADS)
     suffix = mark(panel.kind for panel in panels)
     return display.study_table(
         (
             (
                 "“MPI DDTs can reduce the overhead associated with data-packing”",
-                f"from {by_hand} to {types} in {EXAMPLE}",
+                f"from {by_hand} to {types} in {EXAMPLE_APP}",
                 _reduction_cell(verdicts, _example_words(data, panels), suffix),
             ),
             (
                 "“The large difference between the performance delivered by Open MPIs DDT engine "
                 "compared to that of MVAPICH”",
                 "in its figure only",
-                Cell("; ".join(_gaps(data, panels)) or "one MPI only was measured", "muted"),
+                Cell("; ".join(_gap_clauses(data, panels)) or "one MPI only was measured", "muted"),
             ),
             (
                 "its figure: the packing overhead “for some of the micro-apps”",
@@ -334,12 +338,12 @@ def _example_words(data: DdtData, panels: Sequence[Panel]) -> str:
     """``from 19 % to -178 % (MPICH 4.0)``: overheads of the study's example, for each panel."""
     clauses = []
     for panel in panels:
-        example = data.largest_messages(data.overheads, panel).filter(app=EXAMPLE)
+        example = data.largest_messages(data.overheads, panel).filter(app=EXAMPLE_APP)
         medians = dict(example.select("variant", "median").iter_rows())
         if {MANUAL, DDT} <= medians.keys():
             by_hand, types = (units.percent(medians[method]) for method in (MANUAL, DDT))
             clauses.append(f"from {by_hand} to {types} ({panel.toolchain})")
-    return f"{', '.join(clauses)} in {EXAMPLE}; " if clauses else ""
+    return f"{', '.join(clauses)} in {EXAMPLE_APP}; " if clauses else ""
 
 
 def _reduction_cell(verdicts: Mapping[Comparison, ClaimVerdict], example: str, suffix: str) -> Cell:
@@ -351,11 +355,11 @@ def _reduction_cell(verdicts: Mapping[Comparison, ClaimVerdict], example: str, s
     if not faster:
         words = f"{example}datatypes are faster than packing by hand nowhere"
         return Cell(words, "warn", "not shown")
-    names = names_or_count([app for app in APPS if app in faster], len(apps))
+    names = names_or_count([app for app in MICRO_APPS if app in faster], len(apps))
     return Cell(f"{example}datatypes are faster in {names}{suffix}", "good", "holds")
 
 
-def _gaps(data: DdtData, panels: Sequence[Panel]) -> Iterator[str]:
+def _gap_clauses(data: DdtData, panels: Sequence[Panel]) -> Iterator[str]:
     """Clauses on round trips with datatypes: other MPIs over Open MPI in the same place."""
     times = {}
     for panel in panels:

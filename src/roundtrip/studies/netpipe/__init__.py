@@ -39,12 +39,12 @@ COMPARED_VARIANTS = tuple(variant for variant in ARMS if variant != BASE)
 #: Sets of variants that a launch can measure; a campaign runs the first.
 VARIANT_SETS = {"five": list(ARMS), "raw": [BASE]}
 #: Default buffers and default largest message (bytes) of a launch.
-DEFAULT_BUFFERS, DEFAULT_END = "same", 8 << 20
-_RAW = (("variant", BASE), ("phase", "measure"))
+DEFAULT_BUFFERS, DEFAULT_LARGEST_BYTES = "same", 8 << 20
+_RAW_MPI_ROWS = (("variant", BASE), ("phase", "measure"))
 
 
 class Thresholds(Table):
-    """Where the variants are compared (bytes), and the ratio below which a loss is great.
+    """Sizes [bytes] at which variants are compared, and the ratio below which a loss is great.
 
     `many_bytes`: from here on, what the study says of datatypes and of serializing is tested.
     """
@@ -60,7 +60,7 @@ def is_pingpong(case: str) -> bool:
 
 
 class NetPIPE(Study):
-    """What does Boost.MPI cost over raw MPI?"""
+    """The declaration of the study NetPIPE: what does Boost.MPI cost over raw MPI?"""
 
     name = "netpipe"
     title = "NetPIPE"
@@ -84,8 +84,10 @@ class NetPIPE(Study):
         "question."
     )
     yardsticks = (
-        Yardstick("raw MPI, time at 1 B", Unit.US, (*_RAW, ("size_bytes", 1))),
-        Yardstick("raw MPI, bandwidth at 1 MiB", Unit.MB_S, (*_RAW, ("size_bytes", 1 << 20))),
+        Yardstick("raw MPI, time at 1 B", Unit.US, (*_RAW_MPI_ROWS, ("size_bytes", 1))),
+        Yardstick(
+            "raw MPI, bandwidth at 1 MiB", Unit.MB_S, (*_RAW_MPI_ROWS, ("size_bytes", 1 << 20))
+        ),
     )
 
     def points(
@@ -94,7 +96,7 @@ class NetPIPE(Study):
         """The variants of the case's set in its mode, up to its largest message."""
         arms = VARIANT_SETS.get(case.parameters.get("variants", ""), [])
         where = f"{case.parameters.get('mode')}/{case.variables.get('buffers', DEFAULT_BUFFERS)}"
-        end = case.number("end", DEFAULT_END)
+        end = case.number("end", DEFAULT_LARGEST_BYTES)
         return [Points(arms, where, tuple(n for n in self.sizes(settings) if n <= end))]
 
 

@@ -29,9 +29,14 @@ from roundtrip.studies.netpipe.derived import STATEMENTS, Statement, published_r
 
 AGREES, DIFFERS = "agrees", "differs"
 #: Our result differs from the study only by a smaller loss.
-BETTER = "differs, for the better"
+BETTER_OUTCOME = "differs, for the better"
 #: A difference for the better is not red.
-_TONES: dict[str, Tone] = {AGREES: "good", DIFFERS: "bad", BETTER: "good", OPEN: "warn"}
+_OUTCOME_TONES: dict[str, Tone] = {
+    AGREES: "good",
+    DIFFERS: "bad",
+    BETTER_OUTCOME: "good",
+    OPEN: "warn",
+}
 Finding = shared.Finding[Statement, Panel]
 
 
@@ -47,13 +52,13 @@ def findings(
         keys = {size: comparison(STUDY, panel, *pair, size) for size in sizes}
         evidence = shared.evidence(verdicts, keys)
         claims = [claim for _, claim in evidence]
-        outcome = _outcome(statement.expectation, claims, settings, levels)
+        outcome = _outcome_of(statement.expectation, claims, settings, levels)
         results.append(
             Finding(
                 statement=statement,
                 panel=panel,
                 outcome=outcome,
-                outcome_tone=_TONES[outcome],
+                outcome_tone=_OUTCOME_TONES[outcome],
                 is_about_all_sizes=outcome == AGREES,
                 evidence=evidence,
                 compared_sizes=sizes,
@@ -62,7 +67,7 @@ def findings(
     return results
 
 
-def _outcome(
+def _outcome_of(
     expectation: str, evidence: Sequence[ClaimVerdict], settings: Thresholds, levels: Levels
 ) -> str:
     """Return "agrees" if every size shows `expectation`, "differs" if one shows the contrary."""
@@ -84,7 +89,7 @@ def _outcome(
         differs = any(claim.interval.is_above(bound) for claim in evidence)
     if agrees or not differs:
         return AGREES if agrees else OPEN
-    return DIFFERS if expectation == "on par" and Verdict.SLOWER in verdicts else BETTER
+    return DIFFERS if expectation == "on par" and Verdict.SLOWER in verdicts else BETTER_OUTCOME
 
 
 def overall(all_findings: Sequence[Sequence[Finding]]) -> tuple[Answer, ...]:
@@ -94,11 +99,13 @@ def overall(all_findings: Sequence[Sequence[Finding]]) -> tuple[Answer, ...]:
         return (Answer((text,), "warn"),)
     groups = [group for group in all_findings if any(finding.evidence for finding in group)]
     if not groups and labels.is_only_simulated(group[0].panel.kind for group in all_findings):
-        return (Answer((labels.ONLY_SIMULATED,)),)
+        return (Answer((labels.ONLY_SIMULATED_NOTE,)),)
     if not groups:
         text = "Boost.MPI was not compared with raw MPI: no launch has both at a compared size."
         return (Answer((Strong(text),), "warn"),)
-    lines = [(f"{_line(group)}.", line_tone(_points(group))) for group in zip(*groups, strict=True)]
+    lines = [
+        (f"{_sentence(group)}.", line_tone(_points(group))) for group in zip(*groups, strict=True)
+    ]
     if others := [group[0].panel.label for group in all_findings if group not in groups]:
         lines[0] = f"{lines[0][0]} Nothing was compared on {'; '.join(others)}.", "warn"
     return tuple(Answer((text,), tone) for text, tone in lines)
@@ -106,11 +113,11 @@ def overall(all_findings: Sequence[Sequence[Finding]]) -> tuple[Answer, ...]:
 
 def panel_answer(findings: Sequence[Finding]) -> Answer:
     """The answer for one panel, from its four findings."""
-    lines = " ".join(f"{_line([finding])}." for finding in findings if finding.evidence)
+    lines = " ".join(f"{_sentence([finding])}." for finding in findings if finding.evidence)
     return answer(findings[0].panel.label, f": {lines}", line_tone(_points(findings)))
 
 
-def _line(findings: Sequence[Finding]) -> str:
+def _sentence(findings: Sequence[Finding]) -> str:
     """A sentence on one statement in all panels, at every compared size, measured or not."""
     statement = findings[0].statement
     return line(statement.subject, statement.base_title, _points(findings))
@@ -180,15 +187,15 @@ def _published_cell(statement: Statement, size: int) -> Cell:
     return Cell(("about ", Quantity(value=ratio, unit=Unit.RATIO, digits=2)))
 
 
-_BOTTLENECK = (
+_BOTTLENECK_STATEMENT = (
     "“the bottleneck is in the underlying MPI implementation itself”: datatypes of Boost.MPI "
     "against MPI's"
 )
-_WORST_CASE = (
+_WORST_CASE_STATEMENT = (
     "“This particular instance is the worst possible case for Boost.MPI, because we are "
     "serializing millions of individual characters.”"
 )
-_CONCLUSION = (
+_CONCLUSION_STATEMENT = (
     "“Overall, the additional abstraction provided by Boost.MPI does not impair its performance.”"
 )
 
@@ -205,15 +212,17 @@ def study_table(all_findings: Sequence[Sequence[Finding]]) -> Table:
             if ratios
             else units.NO_VALUE
         )
-        rows.append((f"“{statement.words}”", number, _joint_cell(_line(group), group)))
+        rows.append((f"“{statement.words}”", number, _joint_cell(_sentence(group), group)))
     boost_types = [group[1] for group in all_findings]
-    rows.insert(3, (_BOTTLENECK, units.NO_VALUE, _joint_cell(_line(boost_types), boost_types)))
-    rows.append((_WORST_CASE, units.NO_VALUE, _worst_case(all_findings)))
-    rows.append((_CONCLUSION, units.NO_VALUE, _conclusion(all_findings)))
+    rows.insert(
+        3, (_BOTTLENECK_STATEMENT, units.NO_VALUE, _joint_cell(_sentence(boost_types), boost_types))
+    )
+    rows.append((_WORST_CASE_STATEMENT, units.NO_VALUE, _worst_case_cell(all_findings)))
+    rows.append((_CONCLUSION_STATEMENT, units.NO_VALUE, _conclusion_cell(all_findings)))
     return display.study_table(rows)
 
 
-def _worst_case(all_findings: Sequence[Sequence[Finding]]) -> Cell:
+def _worst_case_cell(all_findings: Sequence[Sequence[Finding]]) -> Cell:
     """Serialized characters against the other three comparisons, over all panels and sizes."""
     serialized = [ratio for group in all_findings for ratio in group[3].ratios]
     others = [ratio for group in all_findings for finding in group[:3] for ratio in finding.ratios]
@@ -228,7 +237,7 @@ def _worst_case(all_findings: Sequence[Sequence[Finding]]) -> Cell:
     return Cell(words, "good" if is_worst else "plain", AGREES if is_worst else DIFFERS)
 
 
-def _conclusion(all_findings: Sequence[Sequence[Finding]]) -> Cell:
+def _conclusion_cell(all_findings: Sequence[Sequence[Finding]]) -> Cell:
     """Boost.MPI over MPI with both kinds of types: the first two findings of each panel."""
     pairs = [group[:2] for group in all_findings]
     findings = [finding for pair in pairs for finding in pair]
@@ -242,7 +251,9 @@ def _conclusion(all_findings: Sequence[Sequence[Finding]]) -> Cell:
 
 
 def _worst_outcome(outcomes: set[str]) -> str:
-    return next(outcome for outcome in (DIFFERS, OPEN, BETTER, AGREES) if outcome in outcomes)
+    return next(
+        outcome for outcome in (DIFFERS, OPEN, BETTER_OUTCOME, AGREES) if outcome in outcomes
+    )
 
 
 def _joint_cell(words: str, findings: Sequence[Finding]) -> Cell:

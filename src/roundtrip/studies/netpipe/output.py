@@ -12,16 +12,16 @@ from roundtrip.errors import UserError
 from roundtrip.studies import foreign
 
 #: NetPIPE's megabit, bits (it prints Mbps with 2^20, not 10^6).
-MEGABIT = 1024 * 1024
-VARIANT = "netpipe-3.7.2"
-_CASE = "pingpong/same"
-_LINE = re.compile(
+MEGABIT_BITS = 1024 * 1024
+REFERENCE_VARIANT = "netpipe-3.7.2"
+_CASE_NAME = "pingpong/same"
+_LINE_PATTERN = re.compile(
     r" *(?P<size>[0-9]{1,12}) +(?P<rate>[0-9]{1,12}\.[0-9]{6}) +(?P<seconds>[0-9]{1,9}\.[0-9]{8}) *"
 )
 
 
 @dataclass(frozen=True)
-class Point:
+class OutputPoint:
     """One line: message size, bytes, and half-round-trip time (minimum of three trials), s."""
 
     size_bytes: int
@@ -29,7 +29,7 @@ class Point:
 
 
 @dataclass(frozen=True)
-class Schedule:
+class SizeSchedule:
     """The sizes of NetPIPE by its options -l, -u and -p, bytes; `end` bounds the centre."""
 
     start: int = 1
@@ -53,7 +53,7 @@ class Schedule:
             steps += 1
 
 
-def parse(file: Path, schedule: Schedule | None = None) -> list[Point]:
+def parse_output(file: Path, schedule: SizeSchedule | None = None) -> list[OutputPoint]:
     """Points of an output file; UserError with file and line for anything else.
 
     The sizes must be those of `schedule` (NetPIPE's own by default), from the first on.  The caller
@@ -61,11 +61,11 @@ def parse(file: Path, schedule: Schedule | None = None) -> list[Point]:
     computed from the rate, which has six decimals: the time column is rounded to 10 ns, which is
     3 % of a shared-memory latency.
     """
-    points: list[Point] = []
-    lines = [line for line in foreign.lines(file, "NetPIPE") if line.strip()]
-    sizes = (schedule or Schedule()).sizes()
+    points: list[OutputPoint] = []
+    lines = [line for line in foreign.output_lines(file, "NetPIPE") if line.strip()]
+    sizes = (schedule or SizeSchedule()).sizes()
     for number, line in enumerate(lines, 1):
-        point = _point(line, file, number)
+        point = _parse_line(line, file, number)
         next_size = next(sizes, None)
         if point.size_bytes != next_size:
             fault = f"{next_size} is next: a line is missing" if next_size else "NetPIPE was to end"
@@ -74,35 +74,35 @@ def parse(file: Path, schedule: Schedule | None = None) -> list[Point]:
     return points
 
 
-def _point(line: str, file: Path, number: int) -> Point:
-    match = _LINE.fullmatch(line)
+def _parse_line(line: str, file: Path, number: int) -> OutputPoint:
+    match = _LINE_PATTERN.fullmatch(line)
     if match is None:
         fault = f"not a line of NetPIPE: {foreign.quote(line)}; right is: bytes Mbps seconds"
         raise UserError(fault, file, number)
     size, rate, seconds = int(match["size"]), float(match["rate"]), float(match["seconds"])
     if size == 0 or rate == 0:
         raise UserError(f"sizes and rates must be positive: {foreign.quote(line)}", file, number)
-    time = size * 8 / (rate * MEGABIT)
+    time = size * 8 / (rate * MEGABIT_BITS)
     if abs(time - seconds) > 1e-8 + 1e-4 * time:
         raise UserError(f"rate and time contradict each other: {foreign.quote(line)}", file, number)
-    return Point(size, time)
+    return OutputPoint(size, time)
 
 
 def convert(
     file: Path,
     program: str,
     ranks: int,
-    schedule: Schedule | None = None,
+    schedule: SizeSchedule | None = None,
     *,
     hosts: Sequence[str],
     **rank_entries: Any,
-) -> list[Point]:
+) -> list[OutputPoint]:
     """Write ``samples.csv`` and ``run.json`` beside `file`, as one of our workloads would.
 
-    `hosts` and `rank_entries` are entries of run.json.  UserError as for `parse`, and if there is
-    no point.
+    `hosts` and `rank_entries` are entries of run.json.  UserError as for `parse_output`, and if
+    there is no point.
     """
-    points = parse(file, schedule)
+    points = parse_output(file, schedule)
     if not points:
         raise UserError("NetPIPE wrote no point", file)
     record = {
@@ -115,8 +115,8 @@ def convert(
         **rank_entries,
         "warmup_discarded": 100,
         "points": [
-            foreign.point(
-                *(_CASE, VARIANT, point.size_bytes),
+            foreign.point_entry(
+                *(_CASE_NAME, REFERENCE_VARIANT, point.size_bytes),
                 median_s=point.seconds,
                 status="minimum-of-3",
                 verified=False,
@@ -124,10 +124,10 @@ def convert(
             for point in points
         ],
     }
-    foreign.write(file, record, map(_row, points))
+    foreign.write_launch(file, record, map(_sample_row, points))
     return points
 
 
-def _row(point: Point) -> list[object]:
-    key = ("netpipe-reference", _CASE, VARIANT, point.size_bytes, "measure", 0)
+def _sample_row(point: OutputPoint) -> list[object]:
+    key = ("netpipe-reference", _CASE_NAME, REFERENCE_VARIANT, point.size_bytes, "measure", 0)
     return [*key, "half_round_trip_time", f"{point.seconds:.12g}", "s"]

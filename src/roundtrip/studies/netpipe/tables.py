@@ -32,7 +32,7 @@ from roundtrip.studies.findings import Comparison, comparison
 from roundtrip.studies.netpipe import ARMS, BASE, COMPARED_VARIANTS, STUDY, derived
 from roundtrip.studies.netpipe.curves import TAILS, Curves, Panel
 from roundtrip.studies.netpipe.derived import Statement
-from roundtrip.studies.panel import interval_of
+from roundtrip.studies.panel import interval_in_row
 
 
 def ratios(
@@ -137,18 +137,18 @@ def ratio_cell(claim: ClaimVerdict | None, series: str, with_q: bool = False) ->
 
 
 def nearest_ratio(curves: Curves, panel: Panel, statement: Statement, size: int) -> Cell:
-    """For a ratio that was not measured: the ratio at the largest measured size below `size`."""
+    """The ratio at the largest measured size below `size`, where no ratio was measured."""
     rows = curves.rows(curves.statement_ratios, panel, variant=statement.short)
     smaller_rows = rows.filter(pl.col("size_bytes") < size).sort("size_bytes")
     if smaller_rows.is_empty():
         return display.NOT_MEASURED
     last = smaller_rows.row(-1, named=True)
-    ratio = Quantity.from_interval(interval_of(last, curves.level), Unit.RATIO)
+    ratio = Quantity.from_interval(interval_in_row(last, curves.level), Unit.RATIO)
     return Cell((ratio, " at ", units.byte_size(last["size_bytes"])), "muted", "not measured here")
 
 
 #: Message size at which the bandwidths of transports are compared, bytes.
-_LARGE_SIZE = 65536
+_LARGE_MESSAGE_BYTES = 65536
 
 
 def wan_tables(curves: Curves, panels: Sequence[Panel]) -> list[Block]:
@@ -169,10 +169,10 @@ def wan_tables(curves: Curves, panels: Sequence[Panel]) -> list[Block]:
             *(curves.times, 1, Unit.US),
         ),
         (
-            f"Bandwidth at {units.size(_LARGE_SIZE)}, {Unit.MB_S}, by the round-trip time of the "
-            "EMULATED WAN. The nodes share this machine's processors: compare along a row, not "
-            "with a real network.",
-            *(curves.bandwidth, _LARGE_SIZE, Unit.MB_S),
+            f"Bandwidth at {units.size(_LARGE_MESSAGE_BYTES)}, {Unit.MB_S}, by the round-trip time "
+            "of the EMULATED WAN. The nodes share this machine's processors: compare along a row, "
+            "not with a real network.",
+            *(curves.bandwidth, _LARGE_MESSAGE_BYTES, Unit.MB_S),
         ),
     ):
         rows: dict[str, dict[float, Cell]] = defaultdict(dict)
@@ -187,8 +187,8 @@ def wan_tables(curves: Curves, panels: Sequence[Panel]) -> list[Block]:
     return blocks
 
 
-_SIZES = (1, 1 << 10, 64 << 10, 1 << 20, 8 << 20)
-_PLACE = ["system", "partition", "environ"]
+_REFERENCE_SIZES = (1, 1 << 10, 64 << 10, 1 << 20, 8 << 20)
+_PLACE_COLUMNS = ["system", "partition", "environ"]
 
 
 def reference_blocks(data: Data, curves: Curves) -> list[Block]:
@@ -197,14 +197,16 @@ def reference_blocks(data: Data, curves: Curves) -> list[Block]:
     if launches.is_empty():
         return []
     samples = data.samples.filter(pl.col("study") == derived.REFERENCE_STUDY)
-    columns = launches.select("launch", "case_id", *_PLACE)
+    columns = launches.select("launch", "case_id", *_PLACE_COLUMNS)
     medians = derived.launch_medians(samples, ["launch"]).join(columns, on="launch")
     rows = []
     for panel in curves.panels:
         if panel.case != "pingpong/same" or panel.kind:
             continue
-        place = curves.launches.filter(case_id=panel.key[0]).select(_PLACE).row(0, named=True)
-        for size in _SIZES:
+        place = (
+            curves.launches.filter(case_id=panel.key[0]).select(_PLACE_COLUMNS).row(0, named=True)
+        )
+        for size in _REFERENCE_SIZES:
             reference = medians.filter(**place, size_bytes=size)
             raw_mpi = curves.rows(curves.values, panel, variant=BASE, size_bytes=size)
             if reference.is_empty() or raw_mpi.is_empty():
@@ -318,7 +320,7 @@ def convergence(curves: Curves, panels: Sequence[Panel]) -> Table:
 
 
 #: Reasons by status why sizes have no samples; `{}` is the smallest such size.
-_END_REASONS = {
+_END_REASON_TEXTS = {
     "bounded": "not measured from {} on (bounded)",
     "budget": "not every size measured (budget), the smallest left out {}",
 }
@@ -334,7 +336,7 @@ def early_ends(curves: Curves, panels: Sequence[Panel]) -> list[str]:
         )
         for variant, status, size, launches in ends.sort("variant", "status").iter_rows():
             title = ARMS[variant].title if variant in ARMS else variant
-            reason = _END_REASONS.get(status, f"not measured ({status}), first {{}}")
+            reason = _END_REASON_TEXTS.get(status, f"not measured ({status}), first {{}}")
             count = f"{launches} of {panel.launches} launches"
             lines.append(f"{panel.label}, {title}: {reason.format(units.size(size))}, {count}")
     return lines

@@ -51,12 +51,12 @@ ARMS = {
 #: its words: LU scales linearly, on twice the hosts.
 STUDY_RTT_MS = 4.0
 PUBLISHED_SPEEDUPS = {"CG": 1.13, "MG": 1.24, "LU": 2.0}
-INFERRED_BENCHMARKS = frozenset({"LU"})
+BENCHMARKS_WITH_INFERRED_SPEEDUP = frozenset({"LU"})
 #: Placements in which the ranks of a cluster share memory.
 MEMORY_PLACEMENTS = ("shared-memory", "node-per-cluster")
 
 #: Grid points in one direction, for benchmarks whose number of ranks they limit.
-_GRID = {
+_GRID_POINTS = {
     "BT": {"S": 12, "W": 24, "A": 64, "B": 102, "C": 162},
     "SP": {"S": 12, "W": 36, "A": 64, "B": 102, "C": 162},
     "LU": {"S": 12, "W": 33, "A": 64, "B": 102, "C": 162},
@@ -73,7 +73,7 @@ _HALF_SCALES = {
 
 def legal_ranks(benchmark: str, problem_class: str, ranks: int) -> bool:
     """Whether our program accepts this number of ranks for a benchmark and class."""
-    points = _GRID.get(benchmark, {}).get(problem_class, _MAX_RANKS)
+    points = _GRID_POINTS.get(benchmark, {}).get(problem_class, _MAX_RANKS)
     if ranks < 1:
         return False
     if benchmark in ("BT", "SP"):
@@ -98,7 +98,7 @@ def shares_memory(placement: str, ranks: int, clusters: int) -> bool:
 
 
 class Thresholds(Table):
-    """When a finding of the WAN study holds: see analysis.toml."""
+    """Limits from which a finding of the WAN study holds: see analysis.toml."""
 
     published_within: Limit
     critical_difference: Limit
@@ -135,7 +135,7 @@ class ReferenceSpeedup(ReferenceRate):
 
 
 class ReferenceNight(Record):
-    """What a night of another campaign measured, drawn beside simulated values."""
+    """Values that a night of another campaign measured, drawn beside simulated values."""
 
     campaign: Label
     site: Label
@@ -170,7 +170,7 @@ class _Memory(Record):
 
 
 class NPBRecord(Record):
-    """What a launch says in run.json: its chosen variants, its verification, its memory.
+    """The study's entries in run.json: chosen variants, verification, memory.
 
     Of a sweep over host speeds, `declared` are the operations that the ranks of one cluster
     declared as their work, and `marks` it was given to be drawn beside it (`marks.py`).
@@ -199,11 +199,11 @@ class Place(NamedTuple):
 
 def published_words(benchmark: str) -> str:
     """The study's speed-up as text, with a note if it is inferred."""
-    note = ", inferred from its words" if benchmark in INFERRED_BENCHMARKS else ""
+    note = ", inferred from its words" if benchmark in BENCHMARKS_WITH_INFERRED_SPEEDUP else ""
     return f"{PUBLISHED_SPEEDUPS[benchmark]:.2f}{note}"
 
 
-def _is_of_the_study(place: Place) -> bool:
+def _has_published_speedup(place: Place) -> bool:
     """Whether the study has a speed-up of the benchmark at this RTT, and the class is no trial."""
     in_study = place.benchmark in PUBLISHED_SPEEDUPS and place.rtt == STUDY_RTT_MS
     return in_study and place.problem_class not in TRIAL_CLASSES
@@ -215,7 +215,10 @@ def _is_in_one_cluster(place: Place) -> bool:
 
 #: Contrasts: two clusters over one, one transport over another, our program over NPB's own.
 SPEEDUP = Contrast(
-    TWO_CLUSTERS, ONE_CLUSTER, "speed-up of two clusters over one", is_primary=_is_of_the_study
+    TWO_CLUSTERS,
+    ONE_CLUSTER,
+    "speed-up of two clusters over one",
+    is_primary=_has_published_speedup,
 )
 TRANSPORTS = Contrast(TRANSPORT, TRANSPORT)
 SOURCES = Contrast(
@@ -224,7 +227,7 @@ SOURCES = Contrast(
 
 
 class NPB(Study):
-    """How do real kernels run, in a cluster and over a wide-area link?"""
+    """The declaration of the study NPB: real kernels in a cluster, and over a wide-area link."""
 
     name = "npb"
     title = "NAS Parallel Benchmarks"
@@ -277,7 +280,9 @@ def _has_upstream(case: PlannedCase, cases: Sequence[PlannedCase]) -> bool:
 def _has_base(case: PlannedCase, cluster_cases: Sequence[PlannedCase]) -> bool:
     """Whether one cluster runs the problem on `base_ranks`."""
     parameters = case.parameters
-    candidates = [other.parameters for other in cluster_cases if _problem(other) == _problem(case)]
+    candidates = [
+        other.parameters for other in cluster_cases if _problem_key(other) == _problem_key(case)
+    ]
     if "scale" in parameters:  # the partition determines the number of ranks
         half = (_HALF_SCALES.get(parameters["scale"]), parameters.get("placement"))
         return any((other.get("scale"), other.get("placement")) == half for other in candidates)
@@ -291,8 +296,8 @@ def _has_base(case: PlannedCase, cluster_cases: Sequence[PlannedCase]) -> bool:
     )
 
 
-def _problem(case: PlannedCase) -> tuple[str | None, ...]:
-    """What is the same of a case and its base: toolchain, benchmark, class and program."""
+def _problem_key(case: PlannedCase) -> tuple[str | None, ...]:
+    """The properties that a case shares with its base: toolchain, benchmark, class, program."""
     names = ("benchmark", "problem_class", "source")
     return case.environ, *(case.parameters.get(name) for name in names)
 

@@ -26,8 +26,8 @@ from roundtrip.studies.npb import NATIVE, STUDY, UPSTREAM, base_ranks, derived, 
 
 #: Label of every row, table and figure of results over the link.
 EMULATED = "emulated WAN"
-_UNITS = {"rate": Unit.MOPS, "time": Unit.S}
-_BENCHMARKS = ("CG", "MG", "LU", "FT", "IS", "EP", "BT", "SP")  # the study's benchmarks first
+_UNIT_BY_FIGURE = {"rate": Unit.MOPS, "time": Unit.S}
+_DISPLAY_ORDER = ("CG", "MG", "LU", "FT", "IS", "EP", "BT", "SP")  # the study's benchmarks first
 
 
 @dataclass(frozen=True)
@@ -50,8 +50,10 @@ class Series:
     @property
     def order(self) -> tuple[object, ...]:
         """Sort key of the display order: by benchmark, then by all fields."""
-        is_listed = self.benchmark in _BENCHMARKS
-        return _BENCHMARKS.index(self.benchmark) if is_listed else len(_BENCHMARKS), astuple(self)
+        is_listed = self.benchmark in _DISPLAY_ORDER
+        return _DISPLAY_ORDER.index(self.benchmark) if is_listed else len(_DISPLAY_ORDER), astuple(
+            self
+        )
 
     @property
     def name(self) -> str:
@@ -80,7 +82,11 @@ class Series:
     @property
     def role(self) -> str | None:
         """The library of the study that the transport stands for."""
-        return derived.role(self.transport_name, self.placement) if self.spans_clusters else None
+        return (
+            derived.study_library(self.transport_name, self.placement)
+            if self.spans_clusters
+            else None
+        )
 
     @property
     def transport(self) -> str:
@@ -112,7 +118,7 @@ class Series:
 
 Figures = dict[str, float]
 #: Figures of launches at one RTT, by launch.
-Rounds = dict[str, Figures]
+FiguresByLaunch = dict[str, Figures]
 
 
 class Launches:
@@ -126,14 +132,14 @@ class Launches:
         titles = titles.sort(pl.col("status") == "passed")  # the dict keeps the last one
         self._titles = dict(titles.select("environ", "toolchain").iter_rows())
         self._case_ids = dict(launches.select("launch", "case_id").iter_rows())
-        self._transports = _transports(data.environment.get("toolchains.json"))
+        self._transports = _transport_by_environ(data.environment.get("toolchains.json"))
         self._rows = launches.rows(named=True)
         self._details = data.study_records(STUDY.name)
         self._origins = data.origins
         self._samples = data.samples.filter(pl.col("study") == STUDY.name)
 
     @cached_property
-    def _figures(self) -> Rounds:
+    def _figures(self) -> FiguresByLaunch:
         """rate, time, compute, communication, iterations, least and most of each launch.
 
         least and most: seconds in MPI of the rank with the least and of the rank with the most;
@@ -144,14 +150,14 @@ class Launches:
         is_time = pl.col("metric") == "time"
         value, phase = pl.col("value"), pl.col("phase")
         is_rank_time = is_time & (phase == "rank communication")
-        nan, statistic = pl.lit(float("nan")), derived.PARTS.statistic
+        nan, statistic = pl.lit(float("nan")), derived.PARTS_SUMMARY.statistic
         figures = self._samples.group_by("launch").agg(
             pl.col("case").first(),
             rate=value.filter((pl.col("metric") == "rate") & (phase == "total")).first(),
             time=value.filter(is_time & (phase == "total")).first(),
             compute=statistic.aggregate(value.filter(is_time & (phase == "compute"))),
             communication=statistic.aggregate(
-                value.filter(is_time & phase.is_in(derived.PATTERNS))
+                value.filter(is_time & phase.is_in(derived.COMMUNICATION_PATTERNS))
             ),
             iterations=(is_time & (phase == "iteration")).sum().cast(pl.Int64),
             least=value.filter(is_rank_time).min(),
@@ -171,9 +177,9 @@ class Launches:
         return {row.pop("launch"): row for row in frame.collect().iter_rows(named=True)}
 
     @cached_property
-    def points(self) -> dict[Series, dict[float | None, Rounds]]:
+    def points(self) -> dict[Series, dict[float | None, FiguresByLaunch]]:
         """Figures by series, RTT in ms (None inside a cluster) and launch."""
-        points: dict[Series, dict[float | None, Rounds]] = {}
+        points: dict[Series, dict[float | None, FiguresByLaunch]] = {}
         for row in self._rows:
             if row["status"] == "passed" and row["launch"] in self._figures:
                 series, rtt = self._series(row)
@@ -184,7 +190,7 @@ class Launches:
             for series in sorted(points, key=lambda series: series.order)
         }
 
-    def rounds(self, series: Series, rtt: float | None) -> Rounds:
+    def rounds(self, series: Series, rtt: float | None) -> FiguresByLaunch:
         """Figures of the launches at one RTT in ms (None inside a cluster); {} without launches."""
         return self.points.get(series, {}).get(rtt, {})
 
@@ -197,7 +203,9 @@ class Launches:
         """Cell of `figure`, rate or time, over launches, with its series in the history."""
         rounds = self.rounds(series, rtt).values()
         values = [figures[figure] for figures in rounds if math.isfinite(figures[figure])]
-        return self.cell(values, _UNITS[figure], series=self.series_key(series, rtt, figure))
+        return self.cell(
+            values, _UNIT_BY_FIGURE[figure], series=self.series_key(series, rtt, figure)
+        )
 
     def cell(self, values: Sequence[float], unit: Unit, base: str = "", series: str = "") -> Cell:
         """Cell of median and interval of `values`; `base` and `series` as in `Quantity`."""
@@ -271,7 +279,9 @@ class Launches:
         )
         return next(candidates, None)
 
-    def pairs(self, first: Rounds, second: Rounds) -> list[tuple[Figures, Figures]]:
+    def pairs(
+        self, first: FiguresByLaunch, second: FiguresByLaunch
+    ) -> list[tuple[Figures, Figures]]:
         """Figures of pairs of launches of the same round, which are close in time."""
         pairing = self.pairing(first, second)
         return [(first[one], second[other]) for one, other in pairing.pairs]
@@ -324,7 +334,7 @@ class Launches:
         return series, None if rtt is None else float(rtt)
 
 
-def _transports(toolchains: object) -> dict[str, str]:
+def _transport_by_environ(toolchains: object) -> dict[str, str]:
     """Transports by environment from a bundle's toolchains.json, which may have any structure."""
     transports = {}
     for name, value in toolchains.items() if isinstance(toolchains, dict) else ():

@@ -42,8 +42,8 @@ import scipy
 
 from roundtrip.stats.summaries import (
     MEAN,
+    MEDIAN_SLOPE,
     OVER_LAUNCHES,
-    SLOPE,
     SUM,
     TOTAL,
     Interval,
@@ -59,19 +59,19 @@ UDP_MOSTLY_BETTER = (
     "“UDP-encapsulated MPICH-SCore most often performs better than other implementations”"
 )
 DIFFERENCES_NOT_CRITICAL = "“the differences are not critical for the benchmarks”"
-_SCALABILITY = (
+_SCALABILITY_TEXT = (
     "“The CG and MG benchmarks show the scalability of 1.13 and 1.24 times with 4 millisecond "
     "round-trip latency, respectively”"
 )
 SCALING_STATEMENTS = {
     "LU": "“The performance of the LU benchmark scales up linearly with under 4 millisecond "
     "round-trip latency”",
-    "CG": f"{_SCALABILITY}: CG",
-    "MG": f"{_SCALABILITY}: MG",
+    "CG": f"{_SCALABILITY_TEXT}: CG",
+    "MG": f"{_SCALABILITY_TEXT}: MG",
 }
 
 
-def role(transport: str, placement: str) -> str | None:
+def study_library(transport: str, placement: str) -> str | None:
     """The library of the study that a transport (``UDP``, ``TCP``, ``UCX on TCP``) stands for."""
     if transport == "UDP":
         return UDP
@@ -109,7 +109,7 @@ def slope(rtt_s: Sequence[float], seconds: Sequence[float], level: float) -> Int
     return Interval(float(fit.slope), low, high, len(seconds), level)
 
 
-PATTERNS = ("exchange", "pipeline", "transpose", "reduction")
+COMMUNICATION_PATTERNS = ("exchange", "pipeline", "transpose", "reduction")
 
 #: Perf variables of a ReFrame check and their units.
 SUMMARY_UNITS = {
@@ -121,11 +121,13 @@ SUMMARY_UNITS = {
 }
 
 #: Summaries that the program computes, and the sum over the iterations of a launch.
-RATE = Summary("rate", Kind.RATE, "the timed section of a launch", TOTAL)
-RANK_MEANS = Summary("compute and communication of an iteration", Kind.COST, "ranks", MEAN)
-PARTS = Summary("compute and communication", Kind.COST, "the iterations of a launch", SUM)
+RATE_SUMMARY = Summary("rate", Kind.RATE, "the timed section of a launch", TOTAL)
+RANK_MEANS_SUMMARY = Summary("compute and communication of an iteration", Kind.COST, "ranks", MEAN)
+PARTS_SUMMARY = Summary("compute and communication", Kind.COST, "the iterations of a launch", SUM)
 #: Summary that `slope` computes.
-ROUND_TRIPS = Summary("time of an iteration over round-trip time", Kind.COST, "launches", SLOPE)
+ROUND_TRIPS_SUMMARY = Summary(
+    "time of an iteration over round-trip time", Kind.COST, "launches", MEDIAN_SLOPE
+)
 
 
 def summary(samples: pl.DataFrame) -> dict[str, float]:
@@ -147,7 +149,7 @@ def summary(samples: pl.DataFrame) -> dict[str, float]:
 def phase_shares(samples: pl.DataFrame) -> dict[str, float]:
     """Share of each phase in the time of all iterations of one launch; the sum is 1."""
     phases = samples.filter(
-        (pl.col("metric") == "time") & pl.col("phase").is_in(["compute", *PATTERNS])
+        (pl.col("metric") == "time") & pl.col("phase").is_in(["compute", *COMMUNICATION_PATTERNS])
     )
     sums = phases.group_by("phase").agg(pl.col("value").sum()).sort("phase")
     total = sums["value"].sum()
@@ -176,21 +178,21 @@ def speeds(samples: pl.LazyFrame, sizes: Sequence[int]) -> pl.DataFrame:
     )
 
 
-_RATES = Summary("rate", Kind.RATE, "launches", OVER_LAUNCHES)
+_RATE_OVER_LAUNCHES = Summary("rate", Kind.RATE, "launches", OVER_LAUNCHES)
 
 #: Facts about the section for the report's audit.
 FACTS = Facts(
     summaries=(
-        RATE,
-        RANK_MEANS,
-        PARTS,
-        ROUND_TRIPS,
-        _RATES,
+        RATE_SUMMARY,
+        RANK_MEANS_SUMMARY,
+        PARTS_SUMMARY,
+        ROUND_TRIPS_SUMMARY,
+        _RATE_OVER_LAUNCHES,
         Summary("time", Kind.COST, "launches", OVER_LAUNCHES),
     ),
     ratios=(
-        Ratio("rates, or times on own processors", RATE, Pairing.ROUND, OVER_LAUNCHES),
-        Ratio("efficiency over nodes", _RATES, Pairing.UNPAIRED),
+        Ratio("rates, or times on own processors", RATE_SUMMARY, Pairing.ROUND, OVER_LAUNCHES),
+        Ratio("efficiency over nodes", _RATE_OVER_LAUNCHES, Pairing.UNPAIRED),
     ),
     tails=(),
     no_tails_reason="times whole computations, not latencies",

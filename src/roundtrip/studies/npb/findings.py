@@ -15,7 +15,7 @@ from roundtrip.stats.verdicts import ClaimVerdict, Verdict
 from roundtrip.studies import display
 from roundtrip.studies.findings import OPEN, Outcome, joint_words, names_or_count, worst_tone
 from roundtrip.studies.npb import (
-    INFERRED_BENCHMARKS,
+    BENCHMARKS_WITH_INFERRED_SPEEDUP,
     NATIVE,
     PUBLISHED_SPEEDUPS,
     SOURCES,
@@ -39,7 +39,7 @@ from roundtrip.studies.npb.speedup import (
 )
 from roundtrip.studies.study import Claim
 
-TONES: dict[str, Tone] = {
+OUTCOME_TONES: dict[str, Tone] = {
     "holds": "good",
     "holds in part": "warn",
     "does not hold": "bad",
@@ -71,10 +71,10 @@ class Finding:
     @property
     def tone(self) -> Tone:
         """The tone of the verdict; a finding that was not measured everywhere is never green."""
-        return "warn" if self.limits else TONES[self.outcome]
+        return "warn" if self.limits else OUTCOME_TONES[self.outcome]
 
 
-def findings(
+def test_findings(
     verdicts: Mapping[Claim, ClaimVerdict], launches: Launches, settings: Thresholds
 ) -> list[Finding]:
     """Return all five findings of the study; "not measured" without class A or above."""
@@ -84,16 +84,16 @@ def findings(
     pairs = _planned_pairs(launches)
     udp_count = sum(UDP in (one.role, other.role) for one, other in pairs)
     results = [
-        _udp_mostly_better(udp_verdicts, udp_count),
-        _not_critical(list(transports.values()), len(pairs), settings),
+        _udp_finding(udp_verdicts, udp_count),
+        _not_critical_finding(list(transports.values()), len(pairs), settings),
     ]
     for benchmark, statement in derived.SCALING_STATEMENTS.items():
         target = PUBLISHED_SPEEDUPS[benchmark] * (1 - settings.published_within)
         place = f"in one cluster and over a link of {STUDY_RTT_MS:g} ms"
-        inferred = "inferred: " if benchmark in INFERRED_BENCHMARKS else ""
+        inferred = "inferred: " if benchmark in BENCHMARKS_WITH_INFERRED_SPEEDUP else ""
         number = f"{inferred}{PUBLISHED_SPEEDUPS[benchmark]:.2f}"
         series_results = [
-            replace(_scaling(statement, claim, verdict, target), number=number)
+            replace(_scaling_finding(statement, claim, verdict, target), number=number)
             for claim, verdict in verdicts_on(SPEEDUP, verdicts).items()
             if (claim.series.benchmark, claim.rtt) == (benchmark, STUDY_RTT_MS)
             and not _is_trial(claim.series)
@@ -108,7 +108,7 @@ def _is_trial(series: Series) -> bool:
     return series.problem_class in TRIAL_CLASSES
 
 
-def prefer_unshared(all_findings: Sequence[Finding]) -> list[Finding]:
+def without_shared_processors(all_findings: Sequence[Finding]) -> list[Finding]:
     """Findings without series whose ranks share processors, if the statement has other series."""
     statements = {
         finding.statement
@@ -144,7 +144,7 @@ def _where_measured(count: int, total: int) -> str:
     return f" where measured ({_comparison_count(count, total)})" if count < total else ""
 
 
-def _udp_mostly_better(verdicts: Sequence[ClaimVerdict], total: int) -> Finding:
+def _udp_finding(verdicts: Sequence[ClaimVerdict], total: int) -> Finding:
     statement = derived.UDP_MOSTLY_BETTER
     if not verdicts:
         lack = "UDP and another transport did not run the same kernel of class A or above"
@@ -162,7 +162,9 @@ def _udp_mostly_better(verdicts: Sequence[ClaimVerdict], total: int) -> Finding:
     return Finding(statement, where, text, outcome=outcome, limits=limits)
 
 
-def _not_critical(verdicts: Sequence[ClaimVerdict], total: int, settings: Thresholds) -> Finding:
+def _not_critical_finding(
+    verdicts: Sequence[ClaimVerdict], total: int, settings: Thresholds
+) -> Finding:
     statement = derived.DIFFERENCES_NOT_CRITICAL
     if not verdicts:
         return Finding(statement, "no two transports ran the same kernel of class A or above")
@@ -181,7 +183,9 @@ def _not_critical(verdicts: Sequence[ClaimVerdict], total: int, settings: Thresh
     return Finding(statement, where, ratios, outcome=outcome, limits=limits)
 
 
-def _scaling(statement: str, claim: SeriesClaim, verdict: ClaimVerdict, target: float) -> Finding:
+def _scaling_finding(
+    statement: str, claim: SeriesClaim, verdict: ClaimVerdict, target: float
+) -> Finding:
     """Test of a speed-up at 4 ms; "in part": two clusters gain, but less than in the study."""
     interval = verdict.interval
     if interval.within(target, math.inf):
@@ -195,8 +199,8 @@ def _scaling(statement: str, claim: SeriesClaim, verdict: ClaimVerdict, target: 
     return Finding(statement, label, ratio, outcome=outcome, series=claim.series)
 
 
-_VERDICTS = (Verdict.FASTER, Verdict.SLOWER, Verdict.ON_PAR, Verdict.CANNOT_TELL)
-_WORDS = {kind: str(kind) for kind in _VERDICTS}
+_VERDICT_ORDER = (Verdict.FASTER, Verdict.SLOWER, Verdict.ON_PAR, Verdict.CANNOT_TELL)
+_VERDICT_WORDS = {kind: str(kind) for kind in _VERDICT_ORDER}
 
 
 def answers_at_longest_rtt(verdicts: Mapping[Claim, ClaimVerdict]) -> list[Answer]:
@@ -219,9 +223,9 @@ def answers_at_longest_rtt(verdicts: Mapping[Claim, ClaimVerdict]) -> list[Answe
         where = series.ranks, series.setup
         outcomes[name].append(Outcome(series.transport, where, verdict.verdict))
         medians[name].append(verdict.interval.median)
-    groups: dict[str, list[str]] = {words: [] for words in _WORDS.values()}
+    groups: dict[str, list[str]] = {words: [] for words in _VERDICT_WORDS.values()}
     for name in outcomes:
-        words = joint_words(outcomes[name], _WORDS, "transport")
+        words = joint_words(outcomes[name], _VERDICT_WORDS, "transport")
         times = units.span([1 / median for median in medians[name]], digits=2)
         groups.setdefault(words, []).append(f"{name} ({times} times as long)")
     clauses = [f"{words} in {', '.join(names)}" for words, names in groups.items() if names]
@@ -288,8 +292,8 @@ def _source_answers(verdicts: Mapping[Claim, ClaimVerdict]) -> list[Answer]:
     for series, kind in kinds.items():
         names_by_kind[kind].append(series_names[series])
     clauses = [
-        f"{_WORDS[kind]} in {names_or_count(names_by_kind[kind], len(kinds))}"
-        for kind in _VERDICTS
+        f"{_VERDICT_WORDS[kind]} in {names_or_count(names_by_kind[kind], len(kinds))}"
+        for kind in _VERDICT_ORDER
         if kind in names_by_kind
     ]
     if not clauses:
@@ -308,7 +312,7 @@ def _distinct_names(all_series: Sequence[Series]) -> dict[Series, str]:
         texts = {series: series.label for series in group}
         if len(set(texts.values())) < len(group):
             texts = {one: f"{text}, {one.environ}, {one.partition}" for one, text in texts.items()}
-        rest = labels.differences(set(texts.values()))
+        rest = labels.label_differences(set(texts.values()))
         names |= {one: f"{name} ({rest[texts[one]]})" if len(group) > 1 else name for one in group}
     return names
 
@@ -325,8 +329,8 @@ def answers_over_link(launches: Launches, all_findings: Sequence[Finding]) -> li
         group = [series for series in group if not series.shares_processors] or group
         if words := _link_words(launches, group):
             outcomes = [finding.outcome for finding in all_findings if finding.series in group]
-            worst = max(outcomes, key=list(TONES).index, default="not measured")
-            answers.append(Answer((Strong(name), words), TONES[worst]))
+            worst = max(outcomes, key=list(OUTCOME_TONES).index, default="not measured")
+            answers.append(Answer((Strong(name), words), OUTCOME_TONES[worst]))
     return answers
 
 

@@ -41,14 +41,14 @@ from roundtrip.studies.npb import (
     ReferenceSpeedup,
     published_words,
 )
-from roundtrip.studies.npb.sweep import ONE_CLUSTER_VARIANT, RANKS
+from roundtrip.studies.npb.sweep import CLUSTER_RANKS, ONE_CLUSTER_VARIANT
 from roundtrip.studies.study import GREY, PINK, Arm, Colour, palette
 
-CHECK = "NPBHostSpeeds"
-_MFLOP = 1e6
+CHECK_NAME = "NPBHostSpeeds"
+_FLOPS_PER_MFLOP = 1e6
 #: In a row of samples.csv: benchmark, class, Mflop/s; and added round-trip time, ms.
-_CASE = r"^(?<benchmark>\w+)/(?<problem_class>\w)/(?<mflops>[\d.e+]+)$"
-_ADDED_RTT = r"\+(?<rtt>[\d.]+) ms$"
+_CASE_PATTERN = r"^(?<benchmark>\w+)/(?<problem_class>\w)/(?<mflops>[\d.e+]+)$"
+_ADDED_RTT_PATTERN = r"\+(?<rtt>[\d.]+) ms$"
 
 
 @dataclass(frozen=True)
@@ -141,23 +141,28 @@ class BenchmarkCurves:
         round_trips = self.round_trips
         if not speed or not round_trips or round_trips <= 0 or not self.operations:
             return None
-        return self.operations / RANKS[0] / (speed * _MFLOP) / (round_trips * self.rtts[-1] / 1e3)
+        return (
+            self.operations
+            / CLUSTER_RANKS[0]
+            / (speed * _FLOPS_PER_MFLOP)
+            / (round_trips * self.rtts[-1] / 1e3)
+        )
 
 
 def read_curves(data: Data) -> tuple[BenchmarkCurves, ...]:
-    """Curves of each benchmark and class in the launches of `CHECK`, in display order.
+    """Curves of each benchmark and class in the launches of `CHECK_NAME`, in display order.
 
     One launch of each case is read: its completed launches are equal.
     """
-    launches = data.study_launches(STUDY.name).filter(pl.col("check") == CHECK)
+    launches = data.study_launches(STUDY.name).filter(pl.col("check") == CHECK_NAME)
     names = launches.unique("case_id", keep="first")["launch"].to_list()
     samples = data.samples.filter(pl.col("launch").is_in(names)).select(
         "launch",
         "case_id",
         "value",
-        pl.col("case").str.extract_groups(_CASE).alias("case"),
+        pl.col("case").str.extract_groups(_CASE_PATTERN).alias("case"),
         one=pl.col("variant") == ONE_CLUSTER_VARIANT,
-        rtt=pl.col("variant").str.extract_groups(_ADDED_RTT).struct.field("rtt"),
+        rtt=pl.col("variant").str.extract_groups(_ADDED_RTT_PATTERN).struct.field("rtt"),
     )
     keys = ["launch", "case_id", "benchmark", "problem_class"]
     records = data.study_records(STUDY.name)
@@ -188,7 +193,7 @@ def read_curves(data: Data) -> tuple[BenchmarkCurves, ...]:
 
 SIMULATED = "SIMULATED"
 EMULATED = "EMULATED"
-CAPTION: Text = (
+FIGURE_CAPTION: Text = (
     f"{SIMULATED}: speed-up of two clusters of 16 hosts over one against the speed of a host, by "
     "how much a round trip between them is longer. One simulation a point, without noise: no "
     "interval. Dashed: the study's number at 4 ms. Grey rules: 1, no gain over one cluster; 2, the "
@@ -206,32 +211,32 @@ MARKS_CAPTION: Text = (
 )
 
 
-def figures(curves: Sequence[BenchmarkCurves]) -> tuple[Figure, ...]:
+def speedup_figures(curves: Sequence[BenchmarkCurves]) -> tuple[Figure, ...]:
     """Figures of each benchmark and class, all with the same axes."""
-    top = _top(curves)
+    top = _axis_top(curves)
     drawings = [_drawing(number, curve, top) for number, curve in enumerate(curves, 1)]
     values = pl.concat([drawing.frame.select("x", "median") for drawing in drawings])
     low, high = float(values["x"].min()), float(values["x"].max())  # type: ignore[arg-type]
     if high > max(speed for curve in curves for speed in curve.one_cluster_s):
-        high *= _MARGIN  # room for a mark beyond the curves
+        high *= _TOP_MARGIN  # room for a mark beyond the curves
     decades = tuple(10.0**power for power in range(9) if low <= 10.0**power <= high)
     domain = (low, high) if low < high else (low / 2, 2 * high)
     x = Scale("Speed of a host", Unit.MFLOPS, *domain, is_log=True, ticks=decades)
     y = Scale("Speed-up over one cluster", Unit.RATIO, 0.0, top, is_log=False)
 
     def views(drawing: Drawing) -> tuple[View, ...]:
-        return (View("Speed-up", x, y, drawing.curves, rules=_LIMITS),)
+        return (View("Speed-up", x, y, drawing.curves, rules=_LIMIT_RULES),)
 
     subject = f"{SIMULATED}: speed-up of two clusters over one against host speed"
     return display.panel_figures(drawings, subject, views)
 
 
-_LIMITS = (Rule(1.0), Rule(2.0, "ideal speed-up"))
-_MARGIN = 1.25
-_SHAPES = (SQUARE, TRIANGLE, DIAMOND)
+_LIMIT_RULES = (Rule(1.0), Rule(2.0, "ideal speed-up"))
+_TOP_MARGIN = 1.25
+_MARK_SHAPES = (SQUARE, TRIANGLE, DIAMOND)
 
 
-def _top(curves: Sequence[BenchmarkCurves]) -> float:
+def _axis_top(curves: Sequence[BenchmarkCurves]) -> float:
     speedups = [
         value for curve in curves for rtt in curve.rtts for value in curve.speedups(rtt).values()
     ]
@@ -240,8 +245,8 @@ def _top(curves: Sequence[BenchmarkCurves]) -> float:
 
 
 #: A curve of a figure: its points are host speed, speed-up, and number of values if it is measured.
-Line = tuple[Arm, list[tuple[float, float, int | None]]]
-_COLUMNS = {
+CurveLine = tuple[Arm, list[tuple[float, float, int | None]]]
+_FRAME_COLUMNS = {
     "arm": pl.String,
     **dict.fromkeys(("x", "median", "low", "high"), pl.Float64),
     "n": pl.Int64,
@@ -249,20 +254,20 @@ _COLUMNS = {
 
 
 def _drawing(number: int, curve: BenchmarkCurves, top: float) -> Drawing:
-    lines = [*_simulated_lines(curve), *_rate_rules(curve, top), *_emulated_points(curve)]
+    lines = [*_simulated_lines(curve), *_rank_rate_lines(curve, top), *_emulated_points(curve)]
     rows = [(arm.title, x, y, None, None, n) for arm, points in lines for x, y, n in points]
     processors = dict.fromkeys(origin.processor for origin in curve.marks)
     return Drawing(
         f"npb-simulated-{number}",
         f"{curve.name} ({SIMULATED})",
         f"{SIMULATED}; measured: {', '.join(processors)}" if processors else SIMULATED,
-        pl.DataFrame(rows, schema=_COLUMNS, orient="row"),
+        pl.DataFrame(rows, schema=_FRAME_COLUMNS, orient="row"),
         {arm.title: arm for arm, _ in lines},
     )
 
 
-def _simulated_lines(curve: BenchmarkCurves) -> Iterator[Line]:
-    colours = _colours(curve)
+def _simulated_lines(curve: BenchmarkCurves) -> Iterator[CurveLine]:
+    colours = _curve_colours(curve)
     for rtt in curve.rtts:
         title = f"+{rtt:g} ms"
         arm = Arm(title, colours[title], point=3.1, shape=CIRCLE)
@@ -274,25 +279,25 @@ def _simulated_lines(curve: BenchmarkCurves) -> Iterator[Line]:
         yield arm, [(speed, study_speedup, None) for speed in ends]
 
 
-def _colours(curve: BenchmarkCurves) -> dict[str, Colour]:
+def _curve_colours(curve: BenchmarkCurves) -> dict[str, Colour]:
     return palette(f"+{rtt:g} ms" for rtt in curve.rtts)
 
 
-def _rate_rules(curve: BenchmarkCurves, top: float) -> Iterator[Line]:
+def _rank_rate_lines(curve: BenchmarkCurves, top: float) -> Iterator[CurveLine]:
     for _, mark in curve.rank_marks:
         title = f"One rank, measured: {units.amount(mark.mops, Unit.MOPS)}"
         arm = Arm(title, GREY, is_dashed=True, point=0)
         yield arm, [(mark.mops, end, None) for end in (top / 1000, top)]
 
 
-def _emulated_points(curve: BenchmarkCurves) -> Iterator[Line]:
-    marks, colours = curve.emulated_marks, _colours(curve)
+def _emulated_points(curve: BenchmarkCurves) -> Iterator[CurveLine]:
+    marks, colours = curve.emulated_marks, _curve_colours(curve)
     delays = {mark.rtt_ms for mark in marks}
     ranks = sorted({mark.ranks for mark in marks})
     for mark in marks:
         if mark.rtt_ms in (min(delays), max(delays)):
             title = f"{EMULATED} {mark.halves}, +{mark.rtt_ms:g} ms"
             colour = colours.get(f"+{mark.rtt_ms:g} ms", GREY)
-            shape = _SHAPES[ranks.index(mark.ranks) % len(_SHAPES)]
+            shape = _MARK_SHAPES[ranks.index(mark.ranks) % len(_MARK_SHAPES)]
             arm = Arm(title, colour, width=0, point=4.2, shape=shape)
             yield arm, [(mark.mops, mark.speedup, mark.launches)]

@@ -1,8 +1,8 @@
-"""What was measured elsewhere and is marked in the figure of a sweep over host speeds.
+"""Values measured elsewhere that the figure of a sweep over host speeds marks.
 
     python -m roundtrip.studies.npb.marks reports/wan-marks/SITE/DATE/r1/bundle > marks.json
 
-makes a file of marks from the bundle of a measured campaign, and names it there.  Rates are those
+writes a file of marks from the bundle of a measured campaign, with its origin.  Rates are those
 of one rank alone with our own programs, speed-ups those that the report of that bundle shows.  A
 speed-up without the rate of one rank by the same toolchain is left out.
 
@@ -31,7 +31,7 @@ from roundtrip.studies.npb.data import Launches, Series
 from roundtrip.studies.npb.speedup import claimed_speedups, measured_speedups
 
 
-def read(file: Path, benchmark: str, problem_class: str) -> ReferenceNight:
+def read_marks(file: Path, benchmark: str, problem_class: str) -> ReferenceNight:
     """Read the marks of a benchmark and class from `file`; without marks its origin is kept.
 
     UserError if it is not a file of marks.
@@ -46,15 +46,15 @@ def read(file: Path, benchmark: str, problem_class: str) -> ReferenceNight:
     return marks.model_copy(update={"alone": alone, "emulated": emulated})
 
 
-def as_json(marks: ReferenceNight) -> dict[str, Any]:
+def marks_json(marks: ReferenceNight) -> dict[str, Any]:
     """Return marks as they are written to files of marks and run.json."""
     return marks.model_dump(by_alias=True, exclude_none=True)
 
 
-_DIGITS = 6
+_SIGNIFICANT_DIGITS = 6
 
 
-def from_bundle(bundle: Data) -> ReferenceNight:
+def marks_from_bundle(bundle: Data) -> ReferenceNight:
     """The marks of a bundle.
 
     UserError if it was simulated, or has no rate of one rank, or several processors.
@@ -64,7 +64,7 @@ def from_bundle(bundle: Data) -> ReferenceNight:
         raise UserError("it was simulated: only what was measured is marked", bundle.folder)
     launches = Launches(bundle)
     alone_marks = {
-        (series.name, series.environ): _alone_mark(launches, series)
+        (series.name, series.environ): _single_rank_rate(launches, series)
         for series in launches.cluster_series
         if series.ranks == 1 and series.source == NATIVE
     }
@@ -74,23 +74,25 @@ def from_bundle(bundle: Data) -> ReferenceNight:
     for series in launches.link_series:
         alone = alone_marks.get((series.name, series.environ))
         if alone and series.source == NATIVE:
-            emulated_marks += _emulated_marks(launches, series, alone.mops)
+            emulated_marks += _reference_speedups(launches, series, alone.mops)
     manifest = bundle.manifest.data
     return ReferenceNight(
         **{name: str(manifest[name]) for name in ("campaign", "site", "started")},
         digest=bundle.manifest.digest,
-        processor=_processor(bundle, rows["launch"].to_list()),
+        processor=_processor_name(bundle, rows["launch"].to_list()),
         alone=list(alone_marks.values()),
         emulated=emulated_marks,
     )
 
 
-def _alone_mark(launches: Launches, series: Series) -> ReferenceRate:
+def _single_rank_rate(launches: Launches, series: Series) -> ReferenceRate:
     rates = [figures["rate"] for figures in launches.rounds(series, None).values()]
     return ReferenceRate(**_series_fields(series), launches=len(rates), mops=_short(median(rates)))
 
 
-def _emulated_marks(launches: Launches, series: Series, mops: float) -> Iterator[ReferenceSpeedup]:
+def _reference_speedups(
+    launches: Launches, series: Series, mops: float
+) -> Iterator[ReferenceSpeedup]:
     """Speed-ups of `series` at each RTT with a claimed one, for one rank that does `mops`."""
     for rtt in launches.points[series]:
         ratios = claimed_speedups(launches, series, rtt)
@@ -113,7 +115,7 @@ def _series_fields(series: Series) -> dict[str, Any]:
     return {**problem, "toolchain": series.toolchain}
 
 
-def _processor(bundle: Data, names: list[str]) -> str:
+def _processor_name(bundle: Data, names: list[str]) -> str:
     """Name in the records of nodes, else of the campaign's host; UserError if there are several."""
     nodes = bundle.nodes.filter(pl.col("launch").is_in(names))
     processors = set(filter(None, nodes["processor"]))
@@ -128,7 +130,7 @@ def _processor(bundle: Data, names: list[str]) -> str:
 
 
 def _short(value: float) -> float:
-    return float(f"{value:.{_DIGITS}g}")
+    return float(f"{value:.{_SIGNIFICANT_DIGITS}g}")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -137,7 +139,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("bundle", type=Path, help="of a measured campaign")
     options = parser.parse_args(arguments)
     try:
-        print(json.dumps(as_json(from_bundle(data.read(options.bundle))), indent=1))
+        print(json.dumps(marks_json(marks_from_bundle(data.read(options.bundle))), indent=1))
     except UserError as error:
         print(f"marks: {error}", file=sys.stderr)
         return 2

@@ -46,19 +46,19 @@ from roundtrip.studies.npb.data import EMULATED, Launches, Series
 from roundtrip.studies.npb.speedup import Verdicts, claimed_speedups, speedup_over_ranks
 from roundtrip.studies.study import GREY, PINK, Arm, Colour
 
-Rows = list[dict[str, Any]]
+DrawnRows = list[dict[str, Any]]
 
 
-def _row(
+def _drawn_row(
     name: str, colour: Colour, series: Series, x: float, value: Interval, **more: object
 ) -> dict[str, Any]:
-    """A row of `as_lines`: the point at `x` of the line of that name."""
+    """A row of `rows_as_lines`: the point at `x` of the line of that name."""
     point = {"x": x, "median": value.median, "low": value.low, "high": value.high}
     line = {"name": name, "colour": colour, "shared": series.shares_processors}
     return {**line, **point, "n": value.n or None, **more}
 
 
-def as_lines(rows: Sequence[dict[str, Any]]) -> tuple[Rows, dict[str, Arm]]:
+def rows_as_lines(rows: Sequence[dict[str, Any]]) -> tuple[DrawnRows, dict[str, Arm]]:
     """Return the rows with the added key arm, and the arms by title.
 
     A row has the keys name, colour and shared: whether its ranks share processors.  Rows of one
@@ -81,7 +81,7 @@ def link_gallery(launches: Launches) -> Gallery | None:
     """
     # If several environments stand for the same library, their names must differ.
     counts = Counter(map(_role_key, launches.link_series))
-    rows_by_program: dict[str, Rows] = defaultdict(list)
+    rows_by_program: dict[str, DrawnRows] = defaultdict(list)
     for series in sorted(
         launches.link_series, key=lambda series: series.benchmark not in PUBLISHED_SPEEDUPS
     ):
@@ -121,7 +121,7 @@ def _role_key(series: Series) -> tuple[object, ...]:
     return series.program, series.ranks, series.role
 
 
-def _link_rows(launches: Launches, series: Series, title: str) -> Rows:
+def _link_rows(launches: Launches, series: Series, title: str) -> DrawnRows:
     base = launches.base_of(series)
     name = f"{title}, {series.ranks // 2} + {series.ranks // 2}"
     colour = ARMS[series.role or TRANSPORT].colour
@@ -129,12 +129,12 @@ def _link_rows(launches: Launches, series: Series, title: str) -> Rows:
     rows = []
     for rtt in launches.points[series]:
         if speedup := launches.interval(claimed_speedups(launches, series, rtt)):
-            rows.append(_row(name, colour, series, rtt or 0.0, speedup, scales=scales))
+            rows.append(_drawn_row(name, colour, series, rtt or 0.0, speedup, scales=scales))
     return rows
 
 
-def _link_drawing(number: int, name: str, rows: Rows, level: Level) -> Drawing:
-    rows, arms = as_lines(rows)
+def _link_drawing(number: int, name: str, rows: DrawnRows, level: Level) -> Drawing:
+    rows, arms = rows_as_lines(rows)
     note = "" if all(row["scales"] for row in rows) else ", over as many ranks in one"
     has_intervals = all(row["low"] is not None for row in rows)
     intervals = f"{level} intervals" if has_intervals else "too few launches for intervals"
@@ -167,7 +167,7 @@ def node_growth(data: Data, launches: Launches) -> Growth:
     return Growth.from_launches(times, rows, launches.level, minimum_nodes=1)
 
 
-def table(launches: Launches) -> Table:
+def rank_speedup_table(launches: Launches) -> Table:
     """Table of speed-ups over ranks: a row for each series on more than the fewest ranks."""
     rows = []
     for series in launches.cluster_series:
@@ -179,7 +179,7 @@ def table(launches: Launches) -> Table:
                     Cell(series.label),
                     Cell(base.setup),
                     Cell(ratio, series=launches.series_key(series, None)),
-                    Cell(_efficiency(series, base, speedup)),
+                    Cell(_efficiency_quantity(series, base, speedup)),
                 )
             )
     return Table(
@@ -200,18 +200,20 @@ def rank_gallery(launches: Launches) -> Gallery | None:
     """One figure for each benchmark and class that ran on several numbers of ranks; None if none
     did.
     """
-    rows_by_name: dict[str, Rows] = defaultdict(list)
+    rows_by_name: dict[str, DrawnRows] = defaultdict(list)
     for series in launches.cluster_series:
         if speedup := speedup_over_ranks(launches, series):
             rows_by_name[series.name] += _rank_rows(launches, series, speedup)
-    drawings = [_drawing(number, *panel) for number, panel in enumerate(rows_by_name.items(), 1)]
+    drawings = [
+        _rank_drawing(number, *panel) for number, panel in enumerate(rows_by_name.items(), 1)
+    ]
 
     def views(drawing: Drawing) -> tuple[View, ...]:
         ranks = sorted(set(drawing.frame["x"]))
         top = 1.1 * max([*drawing.frame["ideal"], *drawing.frame["median"]])
         x = Scale("Ranks", Unit.COUNT, ranks[0], ranks[-1], is_log=True, ticks=tuple(ranks))
         y = Scale("Speed-up", Unit.RATIO, 0.0, top, is_log=False)
-        return (View("Speed-up", x, y, (_ideal(drawing), *drawing.curves), has_bars=True),)
+        return (View("Speed-up", x, y, (_ideal_curve(drawing), *drawing.curves), has_bars=True),)
 
     caption = launches.level.caption(
         "Speed-up over the fewest ranks in the same place against the number of ranks: median "
@@ -222,7 +224,7 @@ def rank_gallery(launches: Launches) -> Gallery | None:
     return Gallery(caption, figures) if figures else None
 
 
-def _rank_rows(launches: Launches, series: Series, speedup: Interval) -> Rows:
+def _rank_rows(launches: Launches, series: Series, speedup: Interval) -> DrawnRows:
     """The point of `series`, and the first point of its line: 1 on the fewest ranks."""
     peers = [
         other for other in launches.cluster_series if other.name == series.name and other.ranks > 1
@@ -234,40 +236,42 @@ def _rank_rows(launches: Launches, series: Series, speedup: Interval) -> Rows:
         name += f", {series.placement}"
     start, ranks = Interval(1.0, None, None, 0), launches.fewest_ranks_base(series).ranks
     return [
-        _row(name, colour, series, series.ranks, speedup, ideal=launches.ideal_speedup(series)),
-        _row(name, colour, series, ranks, start, ideal=1.0),
+        _drawn_row(
+            name, colour, series, series.ranks, speedup, ideal=launches.ideal_speedup(series)
+        ),
+        _drawn_row(name, colour, series, ranks, start, ideal=1.0),
     ]
 
 
-def _ideal(drawing: Drawing) -> Curve:
+def _ideal_curve(drawing: Drawing) -> Curve:
     rows = drawing.frame.unique("x").sort("x").select("x", "ideal").rows()
     points = tuple((x, y, None, None, None) for x, y in rows)
     return Curve("Ideal", GREY, points, width=1.0, size=0, bound="ideal speed-up")
 
 
-def _drawing(number: int, name: str, rows: Rows) -> Drawing:
-    rows, arms = as_lines(rows)
+def _rank_drawing(number: int, name: str, rows: DrawnRows) -> Drawing:
+    rows, arms = rows_as_lines(rows)
     columns = ["arm", "x", "ideal", "median", "low", "high", "n"]
     frame = pl.DataFrame(rows, infer_schema_length=None).select(columns).unique(maintain_order=True)
     subtitle = "over the fewest ranks in the same place"
     return Drawing(f"npb-scaling-{number}", name, subtitle, frame, arms)
 
 
-def _efficiency(series: Series, base: Series, speedup: Interval) -> Quantity:
+def _efficiency_quantity(series: Series, base: Series, speedup: Interval) -> Quantity:
     return units.percentage(speedup.median * base.ranks / series.ranks)
 
 
-def answers(launches: Launches, verdicts: Verdicts) -> list[Answer]:
+def scaling_answers(launches: Launches, verdicts: Verdicts) -> list[Answer]:
     """An answer for each benchmark, class and toolchain; trial classes only if no other ran."""
     natives = [series for series in launches.cluster_series if series.source == NATIVE]
     non_trials = [series for series in natives if series.problem_class not in TRIAL_CLASSES]
     groups: dict[tuple[str, str], list[Series]] = defaultdict(list)
     for series in non_trials or natives:
         groups[series.name, series.toolchain].append(series)
-    return [_answer(launches, verdicts, *key, group) for key, group in groups.items()]
+    return [_toolchain_answer(launches, verdicts, *key, group) for key, group in groups.items()]
 
 
-def _answer(
+def _toolchain_answer(
     launches: Launches, verdicts: Verdicts, name: str, toolchain: str, group: Sequence[Series]
 ) -> Answer:
     words = []
@@ -278,7 +282,7 @@ def _answer(
             base = launches.fewest_ranks_base(series)
             rate_words += (
                 f" ({units.pure_number(speedup.median)} times {base.setup}, efficiency "
-                f"{_efficiency(series, base, speedup)})"
+                f"{_efficiency_quantity(series, base, speedup)})"
             )
         words.append(rate_words)
     text = f", {toolchain}: {', '.join(words)}."

@@ -39,8 +39,8 @@ from roundtrip.studies.npb.findings import (
     answers_at_longest_rtt,
     answers_in_one_cluster,
     answers_over_link,
-    findings,
-    prefer_unshared,
+    test_findings,
+    without_shared_processors,
 )
 from roundtrip.studies.npb.speedup import (
     claims,
@@ -52,14 +52,14 @@ from roundtrip.studies.npb.speedup import (
 from roundtrip.studies.study import Claim
 
 
-def cluster_times(launches: Launches) -> Table:
+def cluster_time_table(launches: Launches) -> Table:
     """Table of times of every series in one machine or cluster: the bases of the speed-ups."""
     rows = []
     for series in launches.cluster_series:
         rounds = list(launches.points[series][None].values())
         place = series.partition + (", ranks share processors" if series.shares_processors else "")
         time = launches.value(series, None, "time")
-        rate, *parts = _times(launches, series, None)
+        rate, *parts = _time_cells(launches, series, None)
         rank_rates = [figures["rate"] / series.ranks for figures in rounds]
         per_process = replace(launches.cell(rank_rates, Unit.MOPS), series=rate.origin)
         rows.append((Cell(series.label), Cell(place), time, rate, per_process, *parts))
@@ -83,7 +83,7 @@ def cluster_times(launches: Launches) -> Table:
     )
 
 
-def link_times(launches: Launches) -> Table:
+def link_time_table(launches: Launches) -> Table:
     """Table of compute, communication and both speed-ups of every series over the link and RTT."""
     rows = []
     for series in launches.link_series:
@@ -96,7 +96,7 @@ def link_times(launches: Launches) -> Table:
             rows.append(
                 (
                     Cell(f"{series.label} {rtt:g} ms"),
-                    *_times(launches, series, rtt),
+                    *_time_cells(launches, series, rtt),
                     launches.cell(_added_times(launches, series, rtt), Unit.S),
                     replace(measured_cell, series=launches.series_key(series, rtt)),
                     launches.cell(separated, Unit.RATIO, base_label),
@@ -130,7 +130,7 @@ def _added_times(launches: Launches, series: Series, rtt: float | None) -> list[
     return [value for value in differences if math.isfinite(value)]
 
 
-def messages(launches: Launches) -> Table:
+def message_table(launches: Launches) -> Table:
     """Table of messages of one iteration by pattern, all ranks together."""
     rows, keys = [], set()
     for series in launches.points:
@@ -165,7 +165,7 @@ _TIME_COLUMNS = (
 )
 
 
-def _times(launches: Launches, series: Series, rtt: float | None) -> tuple[Cell, ...]:
+def _time_cells(launches: Launches, series: Series, rtt: float | None) -> tuple[Cell, ...]:
     """Cells of _TIME_COLUMNS; NPB's own programs report only the rate."""
     rate = launches.value(series, rtt, "rate")
     rounds = list(launches.points[series][rtt].values())
@@ -201,13 +201,13 @@ def _message_cells(counts: pl.DataFrame, iterations: float) -> tuple[Cell, ...]:
     )
 
 
-def verification(launches: Launches) -> Table:
+def verification_table(launches: Launches) -> Table:
     """Table of verification: a row for each benchmark, class and source, over all places."""
     histories: dict[str, list[str]] = defaultdict(list)
     for series in launches.points:
         histories[series.program] += launches.histories(series)
     rows = [
-        (Cell(program), _count_of(len(texts), len(texts)), _history_cell(texts))
+        (Cell(program), _count_cell(len(texts), len(texts)), _history_cell(texts))
         for program, texts in histories.items()
     ]
     return Table(
@@ -223,7 +223,7 @@ def verification(launches: Launches) -> Table:
 def _history_cell(histories: list[str]) -> Cell:
     count = sum(text == "agrees" for text in histories)
     if count == len(histories):
-        return _count_of(count, len(histories))
+        return _count_cell(count, len(histories))
     reasons = ", ".join(dict.fromkeys(text for text in histories if text != "agrees"))
     if not count:
         return Cell(reasons, "muted")
@@ -231,7 +231,7 @@ def _history_cell(histories: list[str]) -> Cell:
     return Cell((units.count(count), f" of {launches}; the others: {reasons}"))
 
 
-def _count_of(count: int, total: int) -> Cell:
+def _count_cell(count: int, total: int) -> Cell:
     return Cell((units.count(count), f" of {total}"))
 
 
@@ -249,37 +249,37 @@ class Section:
     def part(self, verdicts: Mapping[Claim, ClaimVerdict]) -> Part:
         launches = self._launches
         has_link = bool(launches.link_series)
-        results = findings(verdicts, launches, self._settings) if has_link else []
+        results = test_findings(verdicts, launches, self._settings) if has_link else []
         source_verdicts = verdicts_on(SOURCES, verdicts)
         galleries = scaling.link_gallery(launches), scaling.rank_gallery(launches)
         pictures = [gallery for gallery in galleries if gallery]
-        rank_table = scaling.table(launches)
+        rank_table = scaling.rank_speedup_table(launches)
         rank_blocks: list[Block] = [Heading(3, "Speed-up over ranks"), *pictures[1:], rank_table]
         verdict_tables = []
         if results:
-            verdict_tables.append(tables.study_table(launches, prefer_unshared(results)))
+            verdict_tables.append(tables.study_table(launches, without_shared_processors(results)))
         if source_verdicts:
             verdict_tables.append(tables.source_verdict_table(launches, source_verdicts))
         blocks: list[Block] = [
-            Paragraph(_QUESTION),
+            Paragraph(_QUESTION_TEXT),
             *(self._link_blocks(verdicts, results) if has_link else []),
             Heading(3, "In one machine or cluster"),
-            cluster_times(launches),
+            cluster_time_table(launches),
             *(rank_blocks if rank_table.rows else []),
             *self._growth.blocks("npb-growth"),
             Heading(3, "What is sent"),
-            messages(launches),
+            message_table(launches),
             Heading(3, "Verified in two ways"),
-            verification(launches),
+            verification_table(launches),
             Heading(3, "Our programs and NPB's own"),
-            Fold("Both rates", (tables.source_rates(launches, source_verdicts),))
+            Fold("Both rates", (tables.source_rate_table(launches, source_verdicts),))
             if source_verdicts
-            else Paragraph(_NO_UPSTREAM, is_note=True),
+            else Paragraph(_NO_UPSTREAM_TEXT, is_note=True),
         ]
         if refusals := pairing_refusals(launches):
             reasons = text_items(*(f"{pair}: {reason}." for pair, reason in refusals))
             blocks += [Heading(3, "Not compared, and why"), reasons]
-        blocks += [Heading(3, "How to read NPB"), text_items(*_READING)]
+        blocks += [Heading(3, "How to read NPB"), text_items(*_READING_NOTE)]
         if has_link:
             title = "NPB: how do two clusters on a slow link compute as one?"
             answers = answers_at_longest_rtt(verdicts)
@@ -287,7 +287,7 @@ class Section:
         else:
             title = "NPB: how fast are the NAS Parallel Benchmarks?"
             answers = answers_in_one_cluster(launches, verdicts)
-            panel_answers = scaling.answers(launches, source_verdicts)
+            panel_answers = scaling.scaling_answers(launches, source_verdicts)
         return Part(
             anchor="npb",
             title=title,
@@ -303,7 +303,7 @@ class Section:
         self, verdicts: Mapping[Claim, ClaimVerdict], results: Sequence[Finding]
     ) -> list[Block]:
         launches = self._launches
-        pair_table = tables.transports(launches, verdicts, self._settings)
+        pair_table = tables.transport_table(launches, verdicts, self._settings)
         transport_blocks: list[Block] = [
             Heading(3, "Transports against each other"),
             Fold("Every pair at every delay", (pair_table,)),
@@ -311,32 +311,32 @@ class Section:
         every_series = Fold(
             "The study's findings in every series", (tables.study_table(launches, results),)
         )
-        has_others = len(results) > len(prefer_unshared(results))
+        has_others = len(results) > len(without_shared_processors(results))
         return [
-            tables.counterparts(),
+            tables.library_table(),
             Heading(3, f"Speed-up over one cluster, {EMULATED}"),
-            tables.speedups(launches, verdicts),
+            tables.speedup_table(launches, verdicts),
             *([every_series] if has_others else []),
             Heading(3, "Why: what an iteration waits for"),
-            tables.tolerance(launches),
+            tables.tolerance_table(launches),
             Heading(3, "Compute and communication apart"),
-            Fold("Every benchmark, transport and delay", (link_times(launches),)),
+            Fold("Every benchmark, transport and delay", (link_time_table(launches),)),
             *(transport_blocks if pair_table.rows else []),
         ]
 
 
-_QUESTION: Text = (
+_QUESTION_TEXT: Text = (
     "The NAS Parallel Benchmarks compute, exchange and verify. In 2003 Matsuda, Kudoh and Ishikawa "
     "ran them on two clusters of 16 hosts whose link had a round-trip time of up to 4 ms, with "
     "three MPI libraries. Every launch counted here verified its results against the published "
     "ones. A launch that did not verify is a failure and is listed as such, however fast it was.",
 )
-_NO_UPSTREAM: Text = (
+_NO_UPSTREAM_TEXT: Text = (
     "NPB 3.4's own programs were not launched, so this report says nothing about how our programs "
     "compare with them. They run where an environment names their folder (Spack's package npb, or "
     "npb_upstream in the extras of the site's environments).",
 )
-_READING = (
+_READING_NOTE = (
     "A benchmark tolerates a delay if an iteration waits for few round trips, not if it sends "
     "few messages: messages under way at the same time share one wait.",
     "A processor of today does in a millisecond what took one of 2003 tens of them, so that "

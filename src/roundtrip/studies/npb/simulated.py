@@ -33,19 +33,19 @@ from roundtrip.stats.verdicts import ClaimVerdict
 from roundtrip.studies import display
 from roundtrip.studies.npb import CLASSES, STUDY, ReferenceNight, published_words
 from roundtrip.studies.npb.hostspeeds import (
-    CAPTION,
-    CHECK,
+    CHECK_NAME,
     EMULATED,
+    FIGURE_CAPTION,
     MARKS_CAPTION,
     SIMULATED,
     BenchmarkCurves,
-    figures,
     read_curves,
+    speedup_figures,
 )
 from roundtrip.studies.npb.sweep import ONE_CLUSTER_VARIANT, case_at, two_clusters_variant
 from roundtrip.studies.study import Claim
 
-_BASE = "One cluster"
+_BASE_NAME = "One cluster"
 
 
 class SimulatedSection:
@@ -53,7 +53,7 @@ class SimulatedSection:
 
     def __init__(self, data: Data) -> None:
         self._curves = read_curves(data)
-        self._launches = data.study_launches(STUDY.name).filter(pl.col("check") != CHECK)
+        self._launches = data.study_launches(STUDY.name).filter(pl.col("check") != CHECK_NAME)
         self._samples = data.samples
         self._origins = data.origins
 
@@ -61,19 +61,19 @@ class SimulatedSection:
         return {}  # a simulation gives the same values each time
 
     def part(self, verdicts: Mapping[Claim, ClaimVerdict]) -> Part:
-        blocks: list[Block] = [Paragraph(_QUESTION)]
+        blocks: list[Block] = [Paragraph(_QUESTION_TEXT)]
         picture = None
         if self._curves:
             has_marks = any(curve.marks for curve in self._curves)
-            caption: Text = (*CAPTION, " ", *MARKS_CAPTION) if has_marks else CAPTION
-            picture = Gallery(caption, figures(self._curves))
+            caption: Text = (*FIGURE_CAPTION, " ", *MARKS_CAPTION) if has_marks else FIGURE_CAPTION
+            picture = Gallery(caption, speedup_figures(self._curves))
             blocks += [
                 Heading(3, f"Two clusters over one, {SIMULATED}"),
-                break_even(self._curves),
+                break_even_table(self._curves),
                 point_table(self._curves, self._origins),
                 *measured_blocks(self._curves),
                 Heading(3, "How to read it"),
-                text_items(*_READING),
+                text_items(*_READING_NOTE),
             ]
         if not self._launches.is_empty():
             blocks += [Heading(3, f"On many hosts, {SIMULATED}"), self._rates()]
@@ -81,7 +81,7 @@ class SimulatedSection:
             anchor="npb",
             title=f"NPB, {SIMULATED}: how fast may hosts be for a second cluster to pay?",
             blocks=tuple(blocks),
-            answers=tuple(map(_answer, self._curves)),
+            answers=tuple(map(_curve_answer, self._curves)),
             picture=picture,
         )
 
@@ -92,7 +92,7 @@ class SimulatedSection:
         rows = []
         for case_id, launch, ranks in launches.select("case_id", "launch", "ranks").iter_rows():
             key = self._origins.key([case_id], 0, metric="rate", phase="total")
-            rate = _cell(rates.get(launch), Unit.MOPS, series=key)
+            rate = _value_cell(rates.get(launch), Unit.MOPS, series=key)
             rows.append((Cell(f"{case_id} ({SIMULATED})"), Cell(units.count(ranks)), rate))
         return Table(
             f"{SIMULATED}: rate by NPB's formula, verified as NPB has it.",
@@ -101,19 +101,19 @@ class SimulatedSection:
         )
 
 
-def break_even(curves: Sequence[BenchmarkCurves]) -> Table:
+def break_even_table(curves: Sequence[BenchmarkCurves]) -> Table:
     """Table of host speeds of break-even and of the study's number at the longest delay, and of the
     ratios of computing to latency there."""
     rows = [
         (
             Cell(f"{curve.name} ({SIMULATED})"),
-            Cell(Quantity(value=curve.rtts[-1], unit=Unit.MS, digits=_digits(curve.rtts[-1]))),
-            _cell(curve.even_speed, Unit.MFLOPS),
-            _cell(curve.study_speedup, Unit.PURE),
-            _cell(curve.study_speed, Unit.MFLOPS),
-            _cell(curve.round_trips, Unit.PURE),
-            _cell(curve.compute_latency_ratio(curve.even_speed), Unit.PURE),
-            _cell(curve.compute_latency_ratio(curve.study_speed), Unit.PURE),
+            Cell(Quantity(value=curve.rtts[-1], unit=Unit.MS, digits=_digit_count(curve.rtts[-1]))),
+            _value_cell(curve.even_speed, Unit.MFLOPS),
+            _value_cell(curve.study_speedup, Unit.PURE),
+            _value_cell(curve.study_speed, Unit.MFLOPS),
+            _value_cell(curve.round_trips, Unit.PURE),
+            _value_cell(curve.compute_latency_ratio(curve.even_speed), Unit.PURE),
+            _value_cell(curve.compute_latency_ratio(curve.study_speed), Unit.PURE),
         )
         for curve in curves
     ]
@@ -146,7 +146,7 @@ def point_table(curves: Sequence[BenchmarkCurves], origins: Origins) -> Table:
             names = {"case": case_at(curve.benchmark, curve.problem_class, speed), "metric": "time"}
             key = origins.key([curve.case_id], 0, variant=ONE_CLUSTER_VARIANT, **names)
             name = f"{curve.name}, hosts of {speed:g} Mflop/s ({SIMULATED})"
-            cells = [Cell(name), _cell(one_cluster_s, Unit.S, series=key)]
+            cells = [Cell(name), _value_cell(one_cluster_s, Unit.S, series=key)]
             for rtt in rtts:
                 key = origins.key([curve.case_id], 0, variant=two_clusters_variant(rtt), **names)
                 time = curve.two_clusters_s.get(rtt, {}).get(speed)
@@ -158,19 +158,19 @@ def point_table(curves: Sequence[BenchmarkCurves], origins: Origins) -> Table:
         "between them is longer.",
         (
             Column("Benchmark"),
-            Column(_BASE, "right", Unit.S),
-            *(Column(f"+{rtt:g} ms", "right", base=_BASE) for rtt in rtts),
+            Column(_BASE_NAME, "right", Unit.S),
+            *(Column(f"+{rtt:g} ms", "right", base=_BASE_NAME) for rtt in rtts),
         ),
         tuple(rows),
     )
 
 
-def _cell(value: float | None, unit: Unit, series: str = "") -> Cell:
+def _value_cell(value: float | None, unit: Unit, series: str = "") -> Cell:
     """Cell of a value without an interval; empty for None and 0."""
     return Cell(Quantity(value=value, unit=unit, series=series)) if value else display.NONE
 
 
-def _answer(curve: BenchmarkCurves) -> Answer:
+def _curve_answer(curve: BenchmarkCurves) -> Answer:
     max_rtt = curve.rtts[-1]
     speedups = curve.speedups(max_rtt)
     if speed := curve.even_speed:
@@ -184,13 +184,13 @@ def _answer(curve: BenchmarkCurves) -> Answer:
     return Answer((Strong(curve.name), f" ({SIMULATED}): {words}."))
 
 
-_QUESTION: Text = (
+_QUESTION_TEXT: Text = (
     "In 2003 Matsuda, Kudoh and Ishikawa joined two clusters of 16 hosts by a link with a "
     "round-trip time of up to 4 ms. Whether a second cluster pays depends on how long a host "
     "computes between two messages, so on how fast it is, which the study's abstract does not say: "
     "here it is swept.",
 )
-_READING = (
+_READING_NOTE = (
     "Each point is one simulation: the declared work and the messages of a verified launch, "
     "replayed on hosts of that speed. The network is that of the platform, which is chosen.",
     "A host speed counts the operations of the benchmark that runs, as the programs declare "
@@ -214,7 +214,7 @@ _READING = (
 )
 
 
-_TOLERANCE = 1.1  # largest ratio of parts of one processor's rates that count as equal
+_MAX_EQUAL_RATIO = 1.1  # largest ratio of parts of one processor's rates that count as equal
 
 
 def measured_blocks(curves: Sequence[BenchmarkCurves]) -> list[Block]:
@@ -224,27 +224,27 @@ def measured_blocks(curves: Sequence[BenchmarkCurves]) -> list[Block]:
         return []
     blocks: list[Block] = [
         Heading(3, "Beside it, measured"),
-        Paragraph(_MARKS_NOTE),
+        Paragraph(_MEASURED_MARKS_NOTE),
         text_items(*(f"{origin.processor}: {origin.origin}." for origin in origins)),
     ]
     if any(curve.rank_marks for curve in curves):
-        lines = [text for origin in origins if (text := proportions(curves, origin))]
-        blocks += [processor_rates(curves), *([text_items(*lines)] if lines else [])]
+        lines = [text for origin in origins if (text := proportions_text(curves, origin))]
+        blocks += [processor_rate_table(curves), *([text_items(*lines)] if lines else [])]
     if any(curve.emulated_marks for curve in curves):
-        blocks.append(emulated_speedups(curves))
+        blocks.append(emulated_speedup_table(curves))
     return blocks
 
 
-def processor_rates(curves: Sequence[BenchmarkCurves]) -> Table:
+def processor_rate_table(curves: Sequence[BenchmarkCurves]) -> Table:
     """Table of the measured rates of one rank, and of simulated speeds as parts of them."""
     rows = [
         (
             Cell(f"{curve.name} on {origin.processor} (measured; parts {SIMULATED})"),
             Cell(mark.toolchain),
-            _cell(mark.mops, Unit.MOPS),
+            _value_cell(mark.mops, Unit.MOPS),
             Cell(units.count(mark.launches)),
-            _cell((curve.even_speed or 0.0) / mark.mops, Unit.PART),
-            _cell((curve.study_speed or 0.0) / mark.mops, Unit.PART),
+            _value_cell((curve.even_speed or 0.0) / mark.mops, Unit.PART),
+            _value_cell((curve.study_speed or 0.0) / mark.mops, Unit.PART),
         )
         for curve in curves
         for origin, mark in curve.rank_marks
@@ -262,7 +262,7 @@ def processor_rates(curves: Sequence[BenchmarkCurves]) -> Table:
     )
 
 
-def emulated_speedups(curves: Sequence[BenchmarkCurves]) -> Table:
+def emulated_speedup_table(curves: Sequence[BenchmarkCurves]) -> Table:
     """Table of all emulated speed-ups, with points that the figure leaves out."""
     rows = []
     for curve in curves:
@@ -274,7 +274,7 @@ def emulated_speedups(curves: Sequence[BenchmarkCurves]) -> Table:
             rows.append(
                 (
                     *text_cells(name, mark.toolchain),
-                    _cell(mark.mops, Unit.MOPS),
+                    _value_cell(mark.mops, Unit.MOPS),
                     Cell(speedup),
                     Cell(units.count(mark.launches)),
                     Cell("separated times" if mark.separated else "rates"),
@@ -294,7 +294,7 @@ def emulated_speedups(curves: Sequence[BenchmarkCurves]) -> Table:
     )
 
 
-def proportions(curves: Sequence[BenchmarkCurves], origin: ReferenceNight) -> str:
+def proportions_text(curves: Sequence[BenchmarkCurves], origin: ReferenceNight) -> str:
     """Text on the spread of the study's numbers as speeds and as parts of one processor's rates.
 
     "" if fewer than two numbers are found in the largest class.
@@ -315,7 +315,7 @@ def proportions(curves: Sequence[BenchmarkCurves], origin: ReferenceNight) -> st
         for curve, speed, mops in matches
     )
     speed_gap, part_gap = max(speeds) / min(speeds), max(parts) / min(parts)
-    words = "gives all of them" if part_gap < _TOLERANCE else "does not give all of them"
+    words = "gives all of them" if part_gap < _MAX_EQUAL_RATIO else "does not give all of them"
     return (
         f"The study's numbers ({SIMULATED}): {details}. As host speeds they lie a factor "
         f"{units.pure_number(speed_gap, 2)} apart, as parts of what one rank of {origin.processor} "
@@ -325,12 +325,12 @@ def proportions(curves: Sequence[BenchmarkCurves], origin: ReferenceNight) -> st
     )
 
 
-def _digits(number: float) -> int:
+def _digit_count(number: float) -> int:
     """Number of digits of a number that was chosen, not measured."""
     return len(f"{number:g}".replace(".", "").lstrip("0"))
 
 
-_MARKS_NOTE: Text = (
+_MEASURED_MARKS_NOTE: Text = (
     "What follows was measured in other campaigns, by real programs, and copied into this bundle "
     "with its origin. It is drawn beside the simulation for orientation: nothing is claimed of one "
     "from the other.",

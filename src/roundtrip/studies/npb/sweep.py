@@ -25,15 +25,15 @@ from typing import Any
 from roundtrip import files
 from roundtrip.errors import UserError
 from roundtrip.sites import simgrid
-from roundtrip.sites.simgrid import RUN, Trace, record, replay
+from roundtrip.sites.simgrid import RUN_FILE, Trace, record, replay_trace
 from roundtrip.studies import foreign
 from roundtrip.studies.npb import STUDY, marks
 
 ONE_CLUSTER_VARIANT = "one cluster"
 #: Ranks of one cluster and of both, as in the study.
-RANKS = (16, 32)
+CLUSTER_RANKS = (16, 32)
 _RECORDING_FLOPS = 1e9  # flop/s; a trace does not depend on it
-_WORKERS = 2
+_WORKER_COUNT = 2
 #: Fields of the recorded launch that run.json repeats.
 _LAUNCH_FIELDS = ("mpi", "boost", "compiler", "clock", "timing", "hosts", "placement", "version")
 
@@ -49,7 +49,7 @@ def case_at(benchmark: str, problem_class: str, mflops: float) -> str:
 
 
 @dataclass(frozen=True)
-class Point:
+class SweepPoint:
     """One simulation: `seconds` of the timed section; `added_rtt_ms` is None on one cluster."""
 
     benchmark: str
@@ -85,8 +85,10 @@ class Sweep:
 
     def read_marks(self) -> list[dict[str, Any]]:
         """Read the marks of this benchmark and class; UserError if a file is not one of marks."""
-        origins = (marks.read(file, self.benchmark, self.problem_class) for file in self.marks)
-        return [marks.as_json(origin) for origin in origins]
+        origins = (
+            marks.read_marks(file, self.benchmark, self.problem_class) for file in self.marks
+        )
+        return [marks.marks_json(origin) for origin in origins]
 
     def record_trace(self, ranks: int, folder: Path) -> tuple[Trace, dict[str, Any]]:
         """Record a trace on `ranks` hosts in `folder`; return it and run.json of its launch.
@@ -97,43 +99,43 @@ class Sweep:
         command: list[str | Path] = [self.program, *problem, f"--seed={self.seed}"]
         platform = simgrid.read_platform(self.platform, _RECORDING_FLOPS, 0.0)
         trace = record(command, ranks, platform, folder)
-        launch = files.read_json(folder / RUN)
+        launch = files.read_json(folder / RUN_FILE)
         if launch[STUDY.name]["verified"] is not True:
             raise UserError(f"{self.benchmark} on {ranks} ranks was not verified")
         return trace, launch
 
-    def points(self, traces: Sequence[Trace]) -> Iterator[Point]:
+    def points(self, traces: Sequence[Trace]) -> Iterator[SweepPoint]:
         settings = [
             (trace, flops * 1e6, rtt)
             for trace, rtts in zip(traces, ((None,), self.rtts), strict=True)
             for rtt in rtts
             for flops in self.mflops
         ]
-        with ThreadPoolExecutor(_WORKERS) as pool:
+        with ThreadPoolExecutor(_WORKER_COUNT) as pool:
             yield from pool.map(lambda setting: self._point(*setting), settings)
 
-    def _point(self, trace: Trace, flops: float, rtt: float | None) -> Point:
+    def _point(self, trace: Trace, flops: float, rtt: float | None) -> SweepPoint:
         platform = simgrid.read_platform(self.platform, flops, rtt or 0.0)
-        return Point(
+        return SweepPoint(
             self.benchmark,
             self.problem_class,
             trace.ranks,
             flops,
             rtt,
             platform.sha256,
-            replay(trace, platform),
+            replay_trace(trace, platform),
         )
 
 
-def run(sweep: Sweep, output: Path) -> None:
+def run_sweep(sweep: Sweep, output: Path) -> None:
     """Simulate every point; write run.json, samples.csv and points/ beside `output`."""
     origins = sweep.read_marks()
     folder = output.with_name("points")
     folder.mkdir()
     with tempfile.TemporaryDirectory() as scratch:
-        with ThreadPoolExecutor(_WORKERS) as pool:
-            folders = [Path(scratch, f"{ranks}") for ranks in RANKS]
-            recordings = list(pool.map(sweep.record_trace, RANKS, folders))
+        with ThreadPoolExecutor(_WORKER_COUNT) as pool:
+            folders = [Path(scratch, f"{ranks}") for ranks in CLUSTER_RANKS]
+            recordings = list(pool.map(sweep.record_trace, CLUSTER_RANKS, folders))
         operations = recordings[0][0].operations()
         points = []
         for point in sweep.points([trace for trace, _ in recordings]):
@@ -155,7 +157,7 @@ def run(sweep: Sweep, output: Path) -> None:
         "simulated": simulated,
         "workload": "npb-sweep",
         "command": [str(sweep.program), f"--benchmark={sweep.benchmark}"],
-        "ranks": RANKS[1],
+        "ranks": CLUSTER_RANKS[1],
         "seed": sweep.seed,
         "points": [_point_entry(point) for point in points],
         STUDY.name: {**details, "declared": operations, "marks": origins},
@@ -163,15 +165,15 @@ def run(sweep: Sweep, output: Path) -> None:
     output.write_text(
         "".join(f"{point.case} {point.variant}: {point.seconds!r} s\n" for point in points)
     )
-    foreign.write(output, record, map(_row, points), {"simulated": simulated})
+    foreign.write_launch(output, record, map(_sample_row, points), {"simulated": simulated})
 
 
-def _point_entry(point: Point) -> dict[str, Any]:
+def _point_entry(point: SweepPoint) -> dict[str, Any]:
     fields = {"median_s": point.seconds, "status": "converged", "verified": True}
-    return foreign.point(point.case, point.variant, 0, **fields)
+    return foreign.point_entry(point.case, point.variant, 0, **fields)
 
 
-def _row(point: Point) -> tuple[object, ...]:
+def _sample_row(point: SweepPoint) -> tuple[object, ...]:
     return STUDY.name, point.case, point.variant, 0, "total", 0, "time", point.seconds, "s"
 
 
@@ -182,31 +184,31 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--platform", type=Path, required=True, help="two clusters of 16 hosts")
     parser.add_argument("--benchmark", required=True)
     parser.add_argument("--class", dest="problem_class", default="S")
-    parser.add_argument("--mflops", type=_numbers, default=(10.0, 100.0, 1000.0, 10000.0))
-    parser.add_argument("--rtts", type=_numbers, default=(0.0, 4.0), help="ms")
+    parser.add_argument("--mflops", type=_parse_numbers, default=(10.0, 100.0, 1000.0, 10000.0))
+    parser.add_argument("--rtts", type=_parse_numbers, default=(0.0, 4.0), help="ms")
     marks_help = "files made by roundtrip.studies.npb.marks, with commas"
-    parser.add_argument("--marks", type=_files, default=(), help=marks_help)
+    parser.add_argument("--marks", type=_parse_files, default=(), help=marks_help)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--samples", type=Path, default=Path("samples.csv"))
     options = vars(parser.parse_args(arguments))
     output = options.pop("samples").with_name("sweep.txt")
     try:
-        run(Sweep(**options), output)
+        run_sweep(Sweep(**options), output)
     except UserError as error:
         print(f"sweep: {error}", file=sys.stderr)
         return 2
-    print(f"ROUNDTRIP COMPLETE ranks={RANKS[1]} hosts={RANKS[1]}")
+    print(f"ROUNDTRIP COMPLETE ranks={CLUSTER_RANKS[1]} hosts={CLUSTER_RANKS[1]}")
     return 0
 
 
-def _numbers(text: str) -> tuple[float, ...]:
+def _parse_numbers(text: str) -> tuple[float, ...]:
     try:
-        return tuple(map(foreign.number, text.split(",")))
+        return tuple(map(foreign.parse_number, text.split(",")))
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
 
 
-def _files(text: str) -> tuple[Path, ...]:
+def _parse_files(text: str) -> tuple[Path, ...]:
     return tuple(Path(name) for name in text.split(",") if name)
 
 

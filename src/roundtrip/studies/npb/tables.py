@@ -51,7 +51,7 @@ def _finding_cell(finding: Finding) -> Cell:
     return Cell(words, finding.tone, finding.verdict)
 
 
-def counterparts() -> Table:
+def library_table() -> Table:
     """Table of the study's libraries, their substitutes, and the reasons."""
     return Table(
         "What stands for the study's libraries. Theirs were of one family; where ours are all one "
@@ -80,7 +80,7 @@ def counterparts() -> Table:
     )
 
 
-def speedups(launches: Launches, verdicts: Mapping[Claim, ClaimVerdict]) -> Table:
+def speedup_table(launches: Launches, verdicts: Mapping[Claim, ClaimVerdict]) -> Table:
     """Table of speed-ups: a row for each series over the link, a column for each RTT."""
     speedup_verdicts = verdicts_on(SPEEDUP, verdicts)
     rtts = sorted({rtt for _, rtt in launches.planned_link_points})
@@ -95,7 +95,7 @@ def speedups(launches: Launches, verdicts: Mapping[Claim, ClaimVerdict]) -> Tabl
     for series in sorted([*link_series, *lost.values()], key=lambda series: series.order):
         base = launches.base_of(series)
         base_cell = display.NONE if base is None else Cell(base.setup)
-        by_rtt = [_speedup(launches, speedup_verdicts, series, base, rtt) for rtt in rtts]
+        by_rtt = [_speedup_cell(launches, speedup_verdicts, series, base, rtt) for rtt in rtts]
         rows.append((Cell(series.label), base_cell, *by_rtt))
     return Table(
         launches.level.caption(
@@ -112,7 +112,7 @@ def speedups(launches: Launches, verdicts: Mapping[Claim, ClaimVerdict]) -> Tabl
     )
 
 
-def tolerance(launches: Launches) -> Table:
+def tolerance_table(launches: Launches) -> Table:
     """Table of messages sent and round trips waited for in an iteration, and RTTs that follow."""
     rows = []
     for series in launches.link_series:
@@ -142,7 +142,7 @@ def tolerance(launches: Launches) -> Table:
     )
 
 
-def transports(
+def transport_table(
     launches: Launches, verdicts: Mapping[Claim, ClaimVerdict], settings: Thresholds
 ) -> Table:
     """Table of ratios and verdicts of each pair of transports at each RTT."""
@@ -169,7 +169,7 @@ def transports(
     )
 
 
-def _speedup(
+def _speedup_cell(
     launches: Launches, verdicts: Verdicts, series: Series, base: Series | None, rtt: float
 ) -> Cell:
     rounds = launches.rounds(series, rtt)
@@ -219,7 +219,7 @@ def source_verdict_table(launches: Launches, verdicts: Verdicts) -> Table:
     )
 
 
-def source_rates(launches: Launches, verdicts: Verdicts) -> Table:
+def source_rate_table(launches: Launches, verdicts: Verdicts) -> Table:
     """Table of the rates of our programs and of NPB 3.4's, with their ratios."""
     rows = []
     for claim, verdict in verdicts.items():

@@ -19,7 +19,7 @@ from roundtrip.studies.npb import STUDY, UPSTREAM
 
 
 @dataclass(frozen=True)
-class Result:
+class NPBResult:
     """The result block that NPB prints: time in seconds (two decimals), rate in Mop/s."""
 
     benchmark: str
@@ -35,7 +35,7 @@ class Result:
     history: str | None = None
 
 
-def parse(file: Path) -> Result:
+def parse_output(file: Path) -> NPBResult:
     """The result block in an output of NPB's programs; UserError if unreadable, or without one."""
     text = files.read_in_tree(file).decode(errors="replace")
     name = re.search(r"^ (\w\w) Benchmark Completed", text, re.MULTILINE)
@@ -44,35 +44,35 @@ def parse(file: Path) -> Result:
     block = text[name.start() :]
     history = re.search(r"^ History: (.+)$", text, re.MULTILINE)
     try:
-        return Result(
+        return NPBResult(
             benchmark=name[1],
-            problem_class=_field(block, "Class"),
-            iterations=foreign.whole_number(_field(block, "Iterations")),
-            seconds=foreign.number(_field(block, "Time in seconds")),
-            total_processes=foreign.whole_number(_field(block, "Total processes")),
-            active_processes=foreign.whole_number(_field(block, "Active processes")),
-            rate=foreign.number(_field(block, "Mop/s total")),
-            verified=_field(block, "Verification") == "SUCCESSFUL",
-            version=_field(block, "Version"),
+            problem_class=_block_field(block, "Class"),
+            iterations=foreign.parse_whole_number(_block_field(block, "Iterations")),
+            seconds=foreign.parse_number(_block_field(block, "Time in seconds")),
+            total_processes=foreign.parse_whole_number(_block_field(block, "Total processes")),
+            active_processes=foreign.parse_whole_number(_block_field(block, "Active processes")),
+            rate=foreign.parse_number(_block_field(block, "Mop/s total")),
+            verified=_block_field(block, "Verification") == "SUCCESSFUL",
+            version=_block_field(block, "Version"),
             history=history[1] if history else None,
         )
     except (KeyError, ValueError) as error:
         raise UserError(f"the result block of NPB is damaged: {error}", file) from None
 
 
-def convert(
+def convert_output(
     output: Path,
     program: str,
     *,
     hosts: Sequence[str],
     **rank_entries: Any,
-) -> Result:
+) -> NPBResult:
     """Write ``samples.csv`` and ``run.json`` beside the output of NPB's own program.
 
     `hosts` and `rank_entries` are entries of run.json.  UserError if it was not verified, or if
     some of its processes had nothing to do.
     """
-    result = parse(output)
+    result = parse_output(output)
     if not result.verified:
         raise UserError("NPB's verification failed", output)
     if result.active_processes != result.total_processes:
@@ -89,14 +89,14 @@ def convert(
         "ranks": result.total_processes,
         "hosts": list(hosts),
         **rank_entries,
-        "points": [foreign.point(case, UPSTREAM, 0, **fields)],
+        "points": [foreign.point_entry(case, UPSTREAM, 0, **fields)],
     }
     row = (STUDY.name, case, UPSTREAM, 0, "total", 0, "rate", result.rate, "Mop/s")
-    foreign.write(output, record, [row])
+    foreign.write_launch(output, record, [row])
     return result
 
 
-def _field(block: str, label: str) -> str:
+def _block_field(block: str, label: str) -> str:
     match = re.search(rf"^ {re.escape(label)}\s*=\s*(\S+)\s*$", block, re.MULTILINE)
     if match is None:
         raise KeyError(label)

@@ -20,18 +20,18 @@ ARMS = {
     "alltoall": Arm("alltoall", RUST),
     "bcast": Arm("bcast", TEAL),
 }
-_AVERAGE = ("phase", "average")
+_AVERAGE_ROWS = ("phase", "average")
 
 
 class Thresholds(Table):
-    """Where OSU is laid beside NetPIPE (bytes), and from which part on they disagree."""
+    """Sizes [bytes] at which OSU and NetPIPE are compared, and the relative limit of agreement."""
 
     compared_sizes: Sizes
     disagreement: Limit
 
 
 class OSU(Study):
-    """What does the baseline that everyone knows say?
+    """The declaration of the study OSU: the well-known baseline.
 
     Each program runs in its own launch, so no ratio is paired and nothing is claimed.
     """
@@ -44,11 +44,13 @@ class OSU(Study):
     metrics = ("half_round_trip_time", "operation_time", "bandwidth", "message_rate")
     thresholds = Thresholds
     yardsticks = (
-        Yardstick("latency at 8 B", Unit.US, (("case", "latency"), ("size_bytes", 8), _AVERAGE)),
+        Yardstick(
+            "latency at 8 B", Unit.US, (("case", "latency"), ("size_bytes", 8), _AVERAGE_ROWS)
+        ),
         Yardstick(
             "bw at 1 MiB",
             Unit.MB_S,
-            (("case", "bw"), ("size_bytes", 1 << 20), _AVERAGE, ("metric", "bandwidth")),
+            (("case", "bw"), ("size_bytes", 1 << 20), _AVERAGE_ROWS, ("metric", "bandwidth")),
         ),
     )
 

@@ -42,9 +42,9 @@ from roundtrip.studies.netpipe.derived import launch_medians
 from roundtrip.studies.osu import ARMS, STUDY, Thresholds, derived
 from roundtrip.studies.panel import Panels, Row, with_placement_and_kind
 
-PLACE = ["system", "partition", "environ", "placement"]
+PLACE_COLUMNS = ["system", "partition", "environ", "placement"]
 #: The unit in which values of each metric are printed, and the factor that converts them to it.
-UNITS = {
+PRINTED_UNITS = {
     "half_round_trip_time": (Unit.US, 1e6),
     "operation_time": (Unit.US, 1e6),
     "bandwidth": (Unit.MB_S, 1.0),
@@ -66,14 +66,14 @@ class Panel(panels.Panel):
         return bool(self.kind), self.ranks, self.key
 
 
-class Curves(Panels[Panel]):
+class OsuCurves(Panels[Panel]):
     """Typical values of each launch (`derived.typical_values`)."""
 
     key_columns = ("panel",)
 
     def __init__(self, data: Data) -> None:
         super().__init__(data, STUDY.name)
-        key = [*PLACE, "ranks", "kind", "toolchain"]
+        key = [*PLACE_COLUMNS, "ranks", "kind", "toolchain"]
         self.launches = self.launches.with_columns(
             panel=pl.concat_str(key, separator="|", ignore_nulls=True)
         )
@@ -102,9 +102,11 @@ class Curves(Panels[Panel]):
         )
 
     def cell(self, panel: Panel, benchmark: str, metric: str, size: int) -> Cell:
-        """The interval of one point, as `UNITS` says, with its series."""
+        """The interval of one point, as `PRINTED_UNITS` says, with its series."""
         point = panel, benchmark, metric, size
-        return display.value(self.point(*point), *UNITS[metric], series=self.series_key(*point))
+        return display.value(
+            self.point(*point), *PRINTED_UNITS[metric], series=self.series_key(*point)
+        )
 
     def series_key(self, panel: Panel, benchmark: str, metric: str, size: int) -> str:
         """The series of one point, as `Cell.series`; "" if launches gave different statistics."""
@@ -129,7 +131,7 @@ class Curves(Panels[Panel]):
             **self._common_fields(row),
             where=f"{row['ranks']} ranks {where}",
             facts=(panels.place(row), row["environ"]),
-            place=tuple(row[name] for name in PLACE),
+            place=tuple(row[name] for name in PLACE_COLUMNS),
             ranks=row["ranks"],
             versions=tuple(row["versions"]),
         )
@@ -139,7 +141,7 @@ class Curves(Panels[Panel]):
 GROWTH_SIZES = (8, 64 << 10)
 
 
-def node_growth(curves: Curves) -> Growth:
+def node_growth(curves: OsuCurves) -> Growth:
     """Efficiency over nodes of each collective at GROWTH_SIZES, from launches on several nodes."""
     collectives = [
         name for name, benchmark in derived.BENCHMARKS.items() if benchmark.is_collective
@@ -160,7 +162,7 @@ def ideal_time(thing: str, ranks: int) -> float:
 
 
 #: The benchmarks that share a figure, and a description of their values.
-FIGURES = {
+FIGURE_GROUPS = {
     "latency": (
         ("latency", "put_latency", "get_latency"),
         "Half a round trip (latency), and the time of one MPI_Put and one MPI_Get",
@@ -176,17 +178,17 @@ FIGURES = {
 }
 
 
-def draw(curves: Curves, name: str) -> Gallery | None:
+def draw_gallery(curves: OsuCurves, name: str) -> Gallery | None:
     """A figure of FIGURES for each panel that has such benchmarks, all with the same axes.
 
     None if no panel has any.
     """
-    benchmarks, description = FIGURES[name]
-    unit, scale = UNITS[derived.BENCHMARKS[benchmarks[0]].metric]
+    benchmarks, description = FIGURE_GROUPS[name]
+    unit, scale = PRINTED_UNITS[derived.BENCHMARKS[benchmarks[0]].metric]
     frames = [
         (panel, frame)
         for panel in curves.panels
-        if (frame := _frame(curves, panel, benchmarks, scale)).height
+        if (frame := _drawable_rows(curves, panel, benchmarks, scale)).height
     ]
     if not frames:
         return None
@@ -205,7 +207,9 @@ def draw(curves: Curves, name: str) -> Gallery | None:
     return Gallery(caption, display.curves_over_size(drawings, title, axis, unit))
 
 
-def _frame(curves: Curves, panel: Panel, benchmarks: Sequence[str], scale: float) -> pl.DataFrame:
+def _drawable_rows(
+    curves: OsuCurves, panel: Panel, benchmarks: Sequence[str], scale: float
+) -> pl.DataFrame:
     """The rows that a log scale can show: no empty messages, no values that OSU rounded to 0."""
     return (
         display.curve_rows(curves.rows(curves.intervals, panel), scale, "benchmark")
@@ -217,11 +221,11 @@ def _frame(curves: Curves, panel: Panel, benchmarks: Sequence[str], scale: float
 
 
 AGREE, DISAGREE = "agree", "disagree"
-TONES: dict[str, Tone] = {AGREE: "good", DISAGREE: "bad", OPEN: "warn"}
+OUTCOME_TONES: dict[str, Tone] = {AGREE: "good", DISAGREE: "bad", OPEN: "warn"}
 
 
 @dataclass(frozen=True)
-class Pair:
+class BenchmarkPair:
     """An OSU benchmark and the case of NetPIPE that measures the same quantity, `metric`; `column`
     has it in `netpipe.derived.launch_medians`.
     """
@@ -233,21 +237,23 @@ class Pair:
     words: str
 
 
-PAIRS = (
-    Pair("latency", "half_round_trip_time", "pingpong/same", "seconds", "latency / ping-pong"),
-    Pair("bw", "bandwidth", "stream/same", "bandwidth", "bw / stream"),
+NETPIPE_PAIRS = (
+    BenchmarkPair(
+        "latency", "half_round_trip_time", "pingpong/same", "seconds", "latency / ping-pong"
+    ),
+    BenchmarkPair("bw", "bandwidth", "stream/same", "bandwidth", "bw / stream"),
 )
 
 
 @dataclass(frozen=True)
-class Comparison:
+class NetPIPEComparison:
     """OSU and NetPIPE at one size: seconds for `latency`, MB/s for `bw`.
 
     `series`: the series of both, as `Cell.series`.
     """
 
     panel: Panel
-    pair: Pair
+    pair: BenchmarkPair
     size_bytes: int
     osu: Interval
     netpipe: Interval
@@ -259,17 +265,17 @@ class Comparison:
         return self.osu.median / self.netpipe.median
 
 
-def compare_with_netpipe(data: Data, curves: Curves) -> list[Comparison]:
+def compare_with_netpipe(data: Data, curves: OsuCurves) -> list[NetPIPEComparison]:
     """Every pair at every compared size that both programs measured in the same place."""
     settings = data.analysis.study_thresholds(Thresholds)
-    all_medians = _netpipe(data)
+    all_medians = _netpipe_medians(data)
     comparisons = []
     for panel in curves.panels:
         if panel.ranks != 2:
             continue
-        place = dict(zip(PLACE, panel.place, strict=True))
+        place = dict(zip(PLACE_COLUMNS, panel.place, strict=True))
         medians = all_medians.filter(**place, kind=panel.kind)
-        for pair, size in product(PAIRS, settings.compared_sizes):
+        for pair, size in product(NETPIPE_PAIRS, settings.compared_sizes):
             rows = medians.filter(case=pair.case, size_bytes=size)
             point = panel, pair.benchmark, pair.metric, size
             osu = curves.point(*point)
@@ -279,12 +285,12 @@ def compare_with_netpipe(data: Data, curves: Curves) -> list[Comparison]:
             cases, names = rows["case_id"].unique(), {"case": pair.case, "variant": BASE}
             netpipe_series = data.origins.key(cases, size, **names, phase="measure")
             series = curves.series_key(*point), netpipe_series
-            verdict = outcome(osu, netpipe, settings)
-            comparisons.append(Comparison(panel, pair, size, osu, netpipe, verdict, series))
+            verdict = agreement_outcome(osu, netpipe, settings)
+            comparisons.append(NetPIPEComparison(panel, pair, size, osu, netpipe, verdict, series))
     return comparisons
 
 
-def outcome(osu: Interval, netpipe: Interval, settings: Thresholds) -> str:
+def agreement_outcome(osu: Interval, netpipe: Interval, settings: Thresholds) -> str:
     """DISAGREE if the nearest ends exceed the limit, AGREE if the farthest do not, else OPEN."""
     if osu.low is None or osu.high is None or netpipe.low is None or netpipe.high is None:
         return OPEN
@@ -295,7 +301,7 @@ def outcome(osu: Interval, netpipe: Interval, settings: Thresholds) -> str:
 
 
 def comparison_blocks(
-    comparisons: list[Comparison], settings: Thresholds, level: Level
+    comparisons: list[NetPIPEComparison], settings: Thresholds, level: Level
 ) -> list[Block]:
     """The cross-check; [] if NetPIPE was not measured in the same places."""
     if not comparisons:
@@ -333,22 +339,22 @@ def comparison_blocks(
     ]
 
 
-def _comparison_row(comparison: Comparison) -> tuple[Cell, ...]:
-    unit, (osu_series, netpipe_series) = UNITS[comparison.pair.metric], comparison.series
+def _comparison_row(comparison: NetPIPEComparison) -> tuple[Cell, ...]:
+    unit, (osu_series, netpipe_series) = PRINTED_UNITS[comparison.pair.metric], comparison.series
     return (
         *text_cells(comparison.panel.label, comparison.pair.words),
         Cell(units.byte_size(comparison.size_bytes)),
         display.value(comparison.osu, *unit, series=osu_series),
         display.value(comparison.netpipe, *unit, series=netpipe_series),
         Cell(Quantity(value=comparison.ratio, unit=Unit.RATIO), series=osu_series),
-        Cell("", TONES[comparison.outcome], comparison.outcome),
+        Cell("", OUTCOME_TONES[comparison.outcome], comparison.outcome),
     )
 
 
-def _netpipe(data: Data) -> pl.DataFrame:
+def _netpipe_medians(data: Data) -> pl.DataFrame:
     """Launch medians of raw MPI, with the columns of PLACE and `kind`."""
     launches = with_placement_and_kind(data.study_launches(NETPIPE.name)).select(
-        "launch", "case_id", *PLACE, "kind"
+        "launch", "case_id", *PLACE_COLUMNS, "kind"
     )
     samples = data.samples.filter(study=NETPIPE.name, phase="measure", variant=BASE)
     return launch_medians(samples, ["launch"]).join(launches, on="launch")

@@ -21,7 +21,7 @@ from roundtrip.stats.summaries import MEAN, MEDIAN, OVER_LAUNCHES, TOTAL, Kind, 
 from roundtrip.studies.derivation import ORIGIN, Facts, Pairing, Ratio, Tail, toolchain_speeds
 
 #: Messages of a validation run and of a simulated run, and warm-up messages, which do not count.
-_FEW_MESSAGES, _WARM_UP = 20, 2
+_SHORT_RUN_MESSAGES, _WARM_UP_MESSAGES = 20, 2
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Benchmark:
         return 1 << (end.bit_length() - 1) if end and self.largest else self.largest
 
 
-_ALL = (
+_ALL_BENCHMARKS = (
     Benchmark("latency", "Latency Test", "half_round_trip_time", "two-sided"),
     Benchmark("bw", "Bandwidth Test", "bandwidth", "two-sided"),
     Benchmark("bibw", "Bi-Directional Bandwidth Test", "bandwidth", "two-sided"),
@@ -71,23 +71,27 @@ _ALL = (
     Benchmark("bcast", "Broadcast Latency Test", "operation_time", "collective", 1 << 20),
     Benchmark("barrier", "Barrier Latency Test", "operation_time", "collective", 0),
 )
-BENCHMARKS = {benchmark.name: benchmark for benchmark in _ALL}
+BENCHMARKS = {benchmark.name: benchmark for benchmark in _ALL_BENCHMARKS}
 #: Benchmarks of two ranks, and of any number of ranks.
-TWO_RANK_BENCHMARKS = tuple(b.name for b in _ALL if b.family in ("two-sided", "one-sided"))
-MANY_RANK_BENCHMARKS = tuple(b.name for b in _ALL if b.family in ("pairs", "collective"))
+TWO_RANK_BENCHMARKS = tuple(
+    b.name for b in _ALL_BENCHMARKS if b.family in ("two-sided", "one-sided")
+)
+MANY_RANK_BENCHMARKS = tuple(b.name for b in _ALL_BENCHMARKS if b.family in ("pairs", "collective"))
 
-_SIZES = {"8B": 8, "1KiB": 1 << 10, "64KiB": 64 << 10, "1MiB": 1 << 20}
+_SIZE_BY_NAME = {"8B": 8, "1KiB": 1 << 10, "64KiB": 64 << 10, "1MiB": 1 << 20}
 #: Perf variables of a ReFrame check and their units: typical values.
 SUMMARY_UNITS = {
     "time": "us",
-    **{f"time_{name}": "us" for name in _SIZES},
-    **{f"bandwidth_{name}": "MB/s" for name in _SIZES},
+    **{f"time_{name}": "us" for name in _SIZE_BY_NAME},
+    **{f"bandwidth_{name}": "MB/s" for name in _SIZE_BY_NAME},
     "bandwidth_peak": "MB/s",
     "message_rate_8B": "1/s",
 }
 
 
-def options(benchmark: Benchmark, help_text: str, largest: int, iterations: int) -> list[str]:
+def measurement_options(
+    benchmark: Benchmark, help_text: str, largest: int, iterations: int
+) -> list[str]:
     """Options for a measurement, as far as the program's `help_text` has them.
 
     `largest` (bytes) and `iterations`: 0 means the default of the program.
@@ -111,8 +115,10 @@ def short_run_options(
 
     `iterations`: 0 means 20.
     """
-    arguments = options(benchmark, help_text, largest, iterations or _FEW_MESSAGES)
-    return [*arguments, *(["-x", str(_WARM_UP)] if " -x" in help_text else [])]
+    arguments = measurement_options(
+        benchmark, help_text, largest, iterations or _SHORT_RUN_MESSAGES
+    )
+    return [*arguments, *(["-x", str(_WARM_UP_MESSAGES)] if " -x" in help_text else [])]
 
 
 def validation_options(
@@ -127,7 +133,7 @@ def validation_options(
     """
     if "--validation" not in help_text or benchmark.name == "barrier":
         return None
-    count = min(iterations or _FEW_MESSAGES, _FEW_MESSAGES)
+    count = min(iterations or _SHORT_RUN_MESSAGES, _SHORT_RUN_MESSAGES)
     return [
         *short_run_options(benchmark, help_text.replace("--tail-lat", ""), largest, count),
         "-c",
@@ -135,12 +141,12 @@ def validation_options(
 
 
 #: Statistics that the programs compute, by phase in samples.csv; the first one present counts.
-SUMMARIES = {
+SUMMARY_BY_PHASE = {
     "p50": Summary("value of a benchmark", Kind.COST, "the messages of a program's run", MEDIAN),
     "average": Summary("time of a benchmark", Kind.COST, "the messages of a program's run", MEAN),
 }
 #: How the programs form the `average` of a bandwidth.
-BANDWIDTH = Summary("bandwidth", Kind.RATE, "the windows of a program's run", TOTAL)
+BANDWIDTH_SUMMARY = Summary("bandwidth", Kind.RATE, "the windows of a program's run", TOTAL)
 
 
 def typical_values(samples: pl.LazyFrame, by: list[str]) -> pl.DataFrame:
@@ -150,8 +156,8 @@ def typical_values(samples: pl.LazyFrame, by: list[str]) -> pl.DataFrame:
     """
     keys = [*by, "case", "variant", "metric", "size_bytes"]
     return (
-        samples.filter(pl.col("phase").is_in(list(SUMMARIES)))
-        .sort(*keys, pl.col("phase").cast(pl.Enum(list(SUMMARIES))))
+        samples.filter(pl.col("phase").is_in(list(SUMMARY_BY_PHASE)))
+        .sort(*keys, pl.col("phase").cast(pl.Enum(list(SUMMARY_BY_PHASE))))
         .group_by(keys, maintain_order=True)
         .agg(pl.col("phase").first(), pl.col("value").first())
         .collect()
@@ -168,7 +174,7 @@ def summary(samples: pl.DataFrame) -> dict[str, float]:
     figures = {}
     if list(times) == [0]:
         figures["time"] = times[0] * 1e6
-    for name, size in _SIZES.items():
+    for name, size in _SIZE_BY_NAME.items():
         if size in times:
             figures[f"time_{name}"] = times[size] * 1e6
         if size in rates:
@@ -195,40 +201,40 @@ _QUOTED_POINTS = (
 
 
 #: The least time in µs that is compared: ten units of the last digit that the programs print.
-_LEAST_US = 0.1
+_MIN_COMPARED_US = 0.1
 
 
 def speeds(samples: pl.LazyFrame, sizes: Sequence[int]) -> pl.DataFrame:
     """The typical value of each launch at the points that are often quoted: columns SPEEDS.
 
-    Without points at which a launch has a time below `_LEAST_US`: its digits are too few.
+    Without points at which a launch has a time below `_MIN_COMPARED_US`: its digits are too few.
     """
-    is_resolved = (pl.col("unit") != "µs") | (pl.col("value") >= _LEAST_US)
-    quotes = _quotes(typical_values(samples, ["launch"]))
+    is_resolved = (pl.col("unit") != "µs") | (pl.col("value") >= _MIN_COMPARED_US)
+    quotes = _quoted_values(typical_values(samples, ["launch"]))
     return quotes.filter(is_resolved.all().over("what", "size_bytes"))
 
 
 def headline(samples: pl.LazyFrame) -> pl.DataFrame:
     """Latency, peak of the bandwidth one way, and the other quoted points: columns SPEEDS."""
     values = typical_values(samples, ["launch"])
-    quotes = _quotes(values)
+    quotes = _quoted_values(values)
     is_latency = quotes["what"] == "OSU latency"
     peaks = values.filter(case="bw", metric="bandwidth").sort("value").unique("launch", keep="last")
-    peak = _named(
+    peak = _named_speeds(
         peaks.sort("launch"), pl.lit("OSU bw, peak"), size_bytes=None, **dict.fromkeys(ORIGIN)
     )
     return pl.concat([quotes.filter(is_latency), peak, quotes.filter(~is_latency)])
 
 
-def _quotes(values: pl.DataFrame) -> pl.DataFrame:
+def _quoted_values(values: pl.DataFrame) -> pl.DataFrame:
     schema = {"case": pl.String, "size_bytes": pl.Int64}
     quotes = pl.DataFrame(_QUOTED_POINTS, schema, orient="row")
     is_main = pl.col("metric").is_in(["half_round_trip_time", "operation_time", "bandwidth"])
     quoted_values = quotes.join(values, on=list(schema), maintain_order="left").filter(is_main)
-    return _named(quoted_values, pl.concat_str(pl.lit("OSU "), "case"))
+    return _named_speeds(quoted_values, pl.concat_str(pl.lit("OSU "), "case"))
 
 
-def _named(values: pl.DataFrame, what: pl.Expr, **columns: None) -> pl.DataFrame:
+def _named_speeds(values: pl.DataFrame, what: pl.Expr, **columns: None) -> pl.DataFrame:
     is_rate = pl.col("metric") == "bandwidth"
     return toolchain_speeds(
         values,
@@ -240,19 +246,19 @@ def _named(values: pl.DataFrame, what: pl.Expr, **columns: None) -> pl.DataFrame
     )
 
 
-_OVER_LAUNCHES = Summary("time of a benchmark", Kind.COST, "launches", OVER_LAUNCHES)
+_LAUNCHES_SUMMARY = Summary("time of a benchmark", Kind.COST, "launches", OVER_LAUNCHES)
 
 #: The programs report nothing about clock and caches.
 FACTS = Facts(
     summaries=(
-        *SUMMARIES.values(),
-        BANDWIDTH,
-        _OVER_LAUNCHES,
+        *SUMMARY_BY_PHASE.values(),
+        BANDWIDTH_SUMMARY,
+        _LAUNCHES_SUMMARY,
         Summary("bandwidth", Kind.RATE, "launches", OVER_LAUNCHES),
     ),
     ratios=(
-        Ratio("OSU over NetPIPE", _OVER_LAUNCHES, Pairing.UNPAIRED),
-        Ratio("efficiency over nodes", _OVER_LAUNCHES, Pairing.UNPAIRED),
+        Ratio("OSU over NetPIPE", _LAUNCHES_SUMMARY, Pairing.UNPAIRED),
+        Ratio("efficiency over nodes", _LAUNCHES_SUMMARY, Pairing.UNPAIRED),
     ),
     tails=(Tail("latency", {"case": "latency", "phase": "average"}),),
     build_columns=("mpi_library", "compiler", "compiler_flags"),

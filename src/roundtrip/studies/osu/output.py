@@ -19,25 +19,25 @@ from roundtrip.studies.foreign import quote
 from roundtrip.studies.osu import STUDY
 from roundtrip.studies.osu.derived import BENCHMARKS, Benchmark
 
-_COLUMN = re.compile(
+_COLUMN_NAME = re.compile(
     r"(?P<size>Size)|(?P<sent>Transmit Size)|(?P<count>Iterations)|(?P<check>Validation)"
     r"|(?:(?P<of>Avg|Min|Max) )?(?P<time>Latency ?\(us\))"
     r"|(?:Bandwidth \()?(?P<rate>MB/s)\)?|(?P<messages>Messages/s)"
     r"|P(?P<part>\d+) Tail (?:(?P<tail_time>Lat\(us\))|(?P<tail_rate>BW\(MB/s\)))"
 )
-_STATISTICS = {"Avg": "average", "Min": "minimum", "Max": "maximum", None: "average"}
+_STATISTIC_NAMES = {"Avg": "average", "Min": "minimum", "Max": "maximum", None: "average"}
 #: The kinds of columns with measured values, and the factors to s, MB/s and 1/s.
-_SCALES = {"time": 1e-6, "rate": 1.0, "messages": 1.0}
+_UNIT_FACTORS = {"time": 1e-6, "rate": 1.0, "messages": 1.0}
 
 
-_MAJOR = range(5, 8)
-_TITLE = re.compile(r"# OSU (?P<title>MPI.*?) v(?P<version>(?P<major>\d+)\.\d\S*)$")
-_ON_DEVICE = re.compile(r"^MPI(-\w+)? ")  # MPI-CUDA and similar; MPI_Put is a different name
-_NOTE = re.compile(r"# (?:(?P<key>[A-Z][\w ]*): (?P<value>\S+?)\.?|\[ .*\])$")
+_MAJOR_VERSIONS = range(5, 8)
+_TITLE_LINE = re.compile(r"# OSU (?P<title>MPI.*?) v(?P<version>(?P<major>\d+)\.\d\S*)$")
+_DEVICE_MPI = re.compile(r"^MPI(-\w+)? ")  # MPI-CUDA and similar; MPI_Put is a different name
+_NOTE_LINE = re.compile(r"# (?:(?P<key>[A-Z][\w ]*): (?P<value>\S+?)\.?|\[ .*\])$")
 
 
 @dataclass(frozen=True)
-class Row:
+class SizeRow:
     """One message size (0 if there is none): values by (statistic, metric), s or MB/s or 1/s.
 
     Statistics are average, minimum, maximum, p50 and other percentiles.  `iterations`, `passed`
@@ -52,56 +52,56 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Output:
+class OsuOutput:
     """A whole output; `notes` are its other comments, such as ``Datatype: MPI_CHAR``."""
 
     benchmark: Benchmark
     version: str
     notes: dict[str, str]
-    rows: tuple[Row, ...]
+    rows: tuple[SizeRow, ...]
 
 
-def parse(file: Path, benchmark: str, largest: int = 0) -> Output:
+def parse_output(file: Path, benchmark: str, largest: int = 0) -> OsuOutput:
     """The output of ``osu_<benchmark>``; UserError with file and line for anything else.
 
     Sizes must double from line to line and reach `largest` bytes, so that a file that ends early or
     lacks a line is refused.  No validation may have failed.
     """
-    reader = _Reader(file, BENCHMARKS[benchmark])
-    for number, line in enumerate(foreign.lines(file, "OSU"), 1):
+    reader = _OutputReader(file, BENCHMARKS[benchmark])
+    for number, line in enumerate(foreign.output_lines(file, "OSU"), 1):
         if line.strip():
             reader.take(line.rstrip(), number)
     return reader.output(largest)
 
 
 @dataclass
-class _Reader:
+class _OutputReader:
     file: Path
     benchmark: Benchmark
     version: str = ""
     title: str = ""
-    #: Kind (a group of `_COLUMN`) and statistic of each column.
+    #: Kind (a group of `_COLUMN_NAME`) and statistic of each column.
     columns: list[tuple[str, str]] = field(default_factory=list)
     notes: dict[str, str] = field(default_factory=dict)
-    rows: list[Row] = field(default_factory=list)
+    rows: list[SizeRow] = field(default_factory=list)
     line_number: int = 0
 
     def take(self, line: str, number: int) -> None:
         self.line_number = number
         if not self.version or (line == self.title and not self.columns):
-            self._title(line)  # mbw_mr of 6.2 and 7.2: every rank prints it
+            self._read_title(line)  # mbw_mr of 6.2 and 7.2: every rank prints it
         elif not line.startswith("#"):
-            self._row(line)
+            self._read_row(line)
         elif re.match(r"# (Size|Avg Latency)", line):
-            self._header(line)
-        elif (note := _NOTE.match(line)) and not self.rows:
+            self._read_header(line)
+        elif (note := _NOTE_LINE.match(line)) and not self.rows:
             if note["key"]:
                 self.notes[note["key"]] = note["value"]
         else:
             fault = f"{quote(line)} is not a line of OSU's; right is: values, or a header"
             raise self._fault(fault)
 
-    def output(self, largest: int) -> Output:
+    def output(self, largest: int) -> OsuOutput:
         if not self.version:
             raise UserError("empty; right is the output of an OSU benchmark", self.file)
         if not self.rows:
@@ -109,42 +109,42 @@ class _Reader:
         end = self.rows[-1].size_bytes
         if end < largest:
             raise self._fault(f"ends at {end} bytes, before {largest}: truncated")
-        return Output(self.benchmark, self.version, self.notes, tuple(self.rows))
+        return OsuOutput(self.benchmark, self.version, self.notes, tuple(self.rows))
 
-    def _title(self, line: str) -> None:
-        match = _TITLE.match(line)
+    def _read_title(self, line: str) -> None:
+        match = _TITLE_LINE.match(line)
         example = f"# OSU MPI {self.benchmark.title} v7.5"
         if match is None:
             raise self._fault(f"{quote(line)} is not a title of OSU's; right is: {example}")
-        title = _ON_DEVICE.sub("", match["title"])
-        if int(match["major"]) not in _MAJOR:
+        title = _DEVICE_MPI.sub("", match["title"])
+        if int(match["major"]) not in _MAJOR_VERSIONS:
             raise self._fault(
                 f"version {match['version']} of OSU is not known here; right are "
-                f"{_MAJOR[0]}.x to {_MAJOR[-1]}.x"
+                f"{_MAJOR_VERSIONS[0]}.x to {_MAJOR_VERSIONS[-1]}.x"
             )
         if title.lower() != self.benchmark.title.lower():
             raise self._fault(f"this is {quote(title)}; right is: {self.benchmark.title}")
         self.version, self.title = match["version"], line
 
-    def _header(self, line: str) -> None:
-        if unknown := _COLUMN.sub("", line[1:]).strip():
+    def _read_header(self, line: str) -> None:
+        if unknown := _COLUMN_NAME.sub("", line[1:]).strip():
             raise self._fault(f"unknown column {quote(unknown)}")
         if self.rows:
             raise self._fault("a second header: the file holds the outputs of two programs")
         self.columns = []
-        for match in _COLUMN.finditer(line[1:]):
+        for match in _COLUMN_NAME.finditer(line[1:]):
             kind = str(match.lastgroup).removeprefix("tail_")
-            statistic = f"p{match['part']}" if match["part"] else _STATISTICS[match["of"]]
+            statistic = f"p{match['part']}" if match["part"] else _STATISTIC_NAMES[match["of"]]
             self.columns.append((kind, statistic))
 
-    def _row(self, line: str) -> None:
+    def _read_row(self, line: str) -> None:
         if not self.columns:
             raise self._fault(f"{quote(line)} before the header; right is: # Size ...")
         cells = line.split()
         if len(cells) != len(self.columns) or not cells[0][0].isdigit():
             raise self._fault(f"{quote(line)} is not the {len(self.columns)} values of a line")
         try:
-            row = self._values(cells)
+            row = self._parse_row(cells)
         except ValueError as error:
             raise self._fault(str(error)) from None
         if row.passed is False:
@@ -154,27 +154,27 @@ class _Reader:
             raise self._fault(f"size {row.size_bytes} after {previous_size}: a line is missing")
         self.rows.append(row)
 
-    def _values(self, cells: list[str]) -> Row:
+    def _parse_row(self, cells: list[str]) -> SizeRow:
         """The row of a line; ValueError for a cell that is no number."""
         texts: dict[str, str] = {}
         values: dict[tuple[str, str], float] = {}
         for (kind, statistic), cell in zip(self.columns, cells, strict=True):
-            if kind not in _SCALES:
+            if kind not in _UNIT_FACTORS:
                 texts[kind] = cell
                 continue
             if (kind == "time") == (self.benchmark.metric == "bandwidth"):
                 raise self._fault(f"a column that {self.benchmark.title!r} does not have")
             metric = "message_rate" if kind == "messages" else self.benchmark.metric
-            values[statistic, metric] = foreign.number(cell) * _SCALES[kind]
+            values[statistic, metric] = foreign.parse_number(cell) * _UNIT_FACTORS[kind]
         check = texts.get("check")
         if check not in ("Pass", "Fail", None):
             raise self._fault(f"validation is {quote(check)}; right are: Pass, Fail")
-        return Row(
-            foreign.whole_number(texts.get("size", "0")),
+        return SizeRow(
+            foreign.parse_whole_number(texts.get("size", "0")),
             values,
-            foreign.whole_number(texts["count"]) if "count" in texts else None,
+            foreign.parse_whole_number(texts["count"]) if "count" in texts else None,
             None if check is None else check == "Pass",
-            foreign.whole_number(texts["sent"]) if "sent" in texts else None,
+            foreign.parse_whole_number(texts["sent"]) if "sent" in texts else None,
         )
 
     def _fault(self, reason: str) -> UserError:
@@ -185,9 +185,9 @@ class _Reader:
 MEASUREMENT_FILE, VALIDATION_FILE = "osu.txt", "validation.txt"
 
 
-def convert(
+def convert_output(
     folder: Path,
-    output: Output,
+    output: OsuOutput,
     *,
     validated: bool,
     command: Sequence[str],
@@ -204,7 +204,7 @@ def convert(
     """
     variant, benchmark = f"osu-{output.version}", output.benchmark.name
     points = [
-        foreign.point(
+        foreign.point_entry(
             *(benchmark, variant, row.size_bytes),
             samples=len(row.values),
             batch=row.iterations,
@@ -232,4 +232,4 @@ def convert(
         for row in output.rows
         for (statistic, metric), value in row.values.items()
     )
-    foreign.write(folder / MEASUREMENT_FILE, record, samples, output.notes)
+    foreign.write_launch(folder / MEASUREMENT_FILE, record, samples, output.notes)

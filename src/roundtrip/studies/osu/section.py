@@ -35,24 +35,24 @@ from roundtrip.studies.osu import Thresholds, derived
 from roundtrip.studies.osu.curves import (
     AGREE,
     DISAGREE,
-    FIGURES,
-    PAIRS,
-    TONES,
-    Comparison,
-    Curves,
-    Pair,
+    FIGURE_GROUPS,
+    NETPIPE_PAIRS,
+    OUTCOME_TONES,
+    BenchmarkPair,
+    NetPIPEComparison,
+    OsuCurves,
     Panel,
     compare_with_netpipe,
     comparison_blocks,
-    draw,
+    draw_gallery,
     node_growth,
 )
 from roundtrip.studies.study import Claim
 
-_SIZES = (8, 1 << 10, 64 << 10, 1 << 20)
+_TABLE_SIZES = (8, 1 << 10, 64 << 10, 1 << 20)
 
 
-def times(curves: Curves) -> Table:
+def time_table(curves: OsuCurves) -> Table:
     """Latencies and times of collectives at a few sizes, µs; a barrier has no message."""
     rows = []
     for panel, benchmark in product(curves.panels, derived.BENCHMARKS.values()):
@@ -60,7 +60,7 @@ def times(curves: Curves) -> Table:
         if benchmark.metric == "bandwidth" or intervals.is_empty():
             continue
         point = panel, benchmark.name, benchmark.metric
-        cells = (curves.cell(*point, size) for size in (0, *_SIZES))
+        cells = (curves.cell(*point, size) for size in (0, *_TABLE_SIZES))
         rows.append((*text_cells(panel.label, benchmark.name), *cells))
     return Table(
         curves.level.caption(
@@ -69,23 +69,23 @@ def times(curves: Curves) -> Table:
         ),
         (
             *text_columns("Toolchain", "Benchmark"),
-            *number_columns("No message", *map(units.size, _SIZES)),
+            *number_columns("No message", *map(units.size, _TABLE_SIZES)),
         ),
         tuple(rows),
         (Unit.US,),
     )
 
 
-def rates(curves: Curves) -> Table:
+def rate_table(curves: OsuCurves) -> Table:
     """Bandwidths at a few sizes, the peak, and messages per second."""
     rows = []
     for panel, benchmark in product(curves.panels, derived.BENCHMARKS):
-        if not (peak := _peak(curves, panel, benchmark)):
+        if not (peak := _peak_bandwidth(curves, panel, benchmark)):
             continue
         rows.append(
             (
                 *text_cells(panel.label, benchmark),
-                *(curves.cell(panel, benchmark, "bandwidth", size) for size in _SIZES),
+                *(curves.cell(panel, benchmark, "bandwidth", size) for size in _TABLE_SIZES),
                 display.value(peak, Unit.MB_S, 1.0),
                 curves.cell(panel, benchmark, "message_rate", 8),
             )
@@ -97,7 +97,7 @@ def rates(curves: Curves) -> Table:
         ),
         (
             *text_columns("Toolchain", "Benchmark"),
-            *number_columns(*map(units.size, _SIZES), "Peak"),
+            *number_columns(*map(units.size, _TABLE_SIZES), "Peak"),
             Column("{} at 8 B", "right", Unit.MILLION_MESSAGES_S),
         ),
         tuple(rows),
@@ -105,7 +105,7 @@ def rates(curves: Curves) -> Table:
     )
 
 
-def validation(data: Data, curves: Curves) -> Table:
+def validation_table(data: Data, curves: OsuCurves) -> Table:
     """The versions that ran, and whether the received data were compared with the sent data."""
     launches = curves.launches.join(
         curves.values.select("launch", "benchmark", "phase").unique(["launch"]), on="launch"
@@ -138,7 +138,7 @@ def validation(data: Data, curves: Curves) -> Table:
     )
 
 
-_QUESTION: Text = (
+_QUESTION_TEXT: Text = (
     "These are the OSU Micro-Benchmarks as their authors wrote them. Most published numbers of an "
     "MPI were measured with them, so here this machine can be compared with others.",
 )
@@ -149,7 +149,7 @@ class Section:
 
     def __init__(self, data: Data) -> None:
         self._data = data
-        self._curves = Curves(data)
+        self._curves = OsuCurves(data)
 
     def claims(self) -> Mapping[Claim, Sequence[float]]:
         """No claims: OSU and NetPIPE run in different launches, so no ratio is paired."""
@@ -158,113 +158,123 @@ class Section:
     def part(self, verdicts: Mapping[Claim, ClaimVerdict]) -> Part:
         curves = self._curves
         comparisons = compare_with_netpipe(self._data, curves)
-        galleries = [(name, gallery) for name in FIGURES if (gallery := draw(curves, name))]
+        galleries = [
+            (name, gallery) for name in FIGURE_GROUPS if (gallery := draw_gallery(curves, name))
+        ]
         picture = galleries.pop(0)[1] if galleries else None
-        blocks: list[Block] = [Paragraph(_QUESTION)]
+        blocks: list[Block] = [Paragraph(_QUESTION_TEXT)]
         for name, gallery in galleries:
             blocks += [Heading(3, name.capitalize()), gallery]
         blocks += node_growth(curves).blocks("osu-growth")
-        tables = [times(curves), rates(curves)]
+        tables = [time_table(curves), rate_table(curves)]
         blocks += [Heading(3, "In numbers"), *(table for table in tables if table.rows)]
         settings = self._data.analysis.study_thresholds(Thresholds)
         blocks += comparison_blocks(comparisons, settings, curves.level)
-        versions = validation(self._data, curves)
+        versions = validation_table(self._data, curves)
         blocks.append(Fold("Versions, and which data were compared", (versions,)))
         return Part(
             anchor="osu",
             title="OSU Micro-Benchmarks: the baseline everyone knows",
             blocks=tuple(blocks),
-            answers=overall(curves, comparisons),
+            answers=overall_answers(curves, comparisons),
             panel_answers=tuple(
                 panel_answer(curves, panel, comparisons) for panel in curves.panels
             ),
-            verdicts=(_verdicts(comparisons, settings.compared_sizes),) if comparisons else (),
+            verdicts=(_agreement_table(comparisons, settings.compared_sizes),)
+            if comparisons
+            else (),
             picture=picture,
         )
 
 
-def _verdicts(comparisons: Sequence[Comparison], sizes: Sequence[int]) -> Table:
-    groups: dict[Panel, dict[Pair, list[Comparison]]] = {}
+def _agreement_table(comparisons: Sequence[NetPIPEComparison], sizes: Sequence[int]) -> Table:
+    groups: dict[Panel, dict[BenchmarkPair, list[NetPIPEComparison]]] = {}
     for comparison in comparisons:
         by_pair = groups.setdefault(comparison.panel, {})
         by_pair.setdefault(comparison.pair, []).append(comparison)
     rows = [
-        ((panel.label,), {pair: _verdict(group, sizes) for pair, group in by_pair.items()})
+        ((panel.label,), {pair: _agreement_cell(group, sizes) for pair, group in by_pair.items()})
         for panel, by_pair in groups.items()
     ]
     return display.grid(
         "Does OSU agree with our NetPIPE? Ratios of the medians over the compared sizes.",
         ("Toolchain",),
-        {pair: Column(pair.words, base="NetPIPE") for pair in PAIRS},
+        {pair: Column(pair.words, base="NetPIPE") for pair in NETPIPE_PAIRS},
         rows,
     )
 
 
-def _verdict(comparisons: Sequence[Comparison], sizes: Sequence[int]) -> Cell:
+def _agreement_cell(comparisons: Sequence[NetPIPEComparison], sizes: Sequence[int]) -> Cell:
     outcomes = {comparison.outcome for comparison in comparisons}
-    worst = next(outcome for outcome in _WORST_FIRST if outcome in outcomes)
+    worst = next(outcome for outcome in _OUTCOMES_WORST_FIRST if outcome in outcomes)
     limits = ""
     if worst == AGREE:
         limits = where_measured([comparison.size_bytes for comparison in comparisons], sizes)
     ratios = [comparison.ratio for comparison in comparisons]
-    return display.span(ratios, "warn" if limits else TONES[worst], f"{worst}{limits}")
+    return display.span(ratios, "warn" if limits else OUTCOME_TONES[worst], f"{worst}{limits}")
 
 
 #: Collectives whose times are in the answers, with a size in bytes.
-_COLLECTIVES = (("allreduce", 8), ("barrier", 0))
+_ANSWER_COLLECTIVES = (("allreduce", 8), ("barrier", 0))
 
 
-def overall(curves: Curves, comparisons: Sequence[Comparison]) -> tuple[Answer, ...]:
+def overall_answers(
+    curves: OsuCurves, comparisons: Sequence[NetPIPEComparison]
+) -> tuple[Answer, ...]:
     """The range of latency and of peak bandwidth over all panels; then where NetPIPE agrees.
 
     Collectives only without latency and bandwidth, because their numbers of ranks differ.
     """
     clauses = []
     if latencies := [
-        latency.median for panel in curves.panels if (latency := _latency(curves, panel))
+        latency.median for panel in curves.panels if (latency := _latency_interval(curves, panel))
     ]:
         clauses.append(f"latency {units.span(latencies, 1e6)} µs at {units.size(8)}")
-    if peaks := [peak for panel in curves.panels if (peak := _peak(curves, panel, "bw"))]:
+    if peaks := [peak for panel in curves.panels if (peak := _peak_bandwidth(curves, panel, "bw"))]:
         clauses.append(
             f"bandwidth one way at its peak {units.span([peak.median for peak in peaks])} MB/s"
         )
     if not clauses:
         clauses += [
-            words for collective in _COLLECTIVES if (words := _collective(curves, *collective))
+            words
+            for collective in _ANSWER_COLLECTIVES
+            if (words := _collective_text(curves, *collective))
         ]
-    kind = labels.mark_of_sum(panel.kind for panel in curves.panels)
+    kind = labels.label_suffix_of_sum(panel.kind for panel in curves.panels)
     text = "; ".join(clauses) or "see below"
     values = Answer((f"{text[0].upper()}{text[1:]}{kind}.",))
     tone = _answer_tone(comparisons)
-    lines = (f"{line[0].upper()}{line[1:]}{kind}." for line in _agreement(comparisons))
+    lines = (f"{line[0].upper()}{line[1:]}{kind}." for line in _agreement_clauses(comparisons))
     return values, *(Answer((line,), tone) for line in lines)
 
 
-def panel_answer(curves: Curves, panel: Panel, comparisons: Sequence[Comparison]) -> Answer:
+def panel_answer(
+    curves: OsuCurves, panel: Panel, comparisons: Sequence[NetPIPEComparison]
+) -> Answer:
     """Latency, peak bandwidth, collectives and agreement with NetPIPE in one panel."""
     panel_comparisons = [comparison for comparison in comparisons if comparison.panel == panel]
     clauses = []
-    if latency := _latency(curves, panel):
-        clauses.append(f"latency {_us(latency)} at {units.size(8)}")
-    if peak := _peak(curves, panel, "bw"):
+    if latency := _latency_interval(curves, panel):
+        clauses.append(f"latency {_microseconds(latency)} at {units.size(8)}")
+    if peak := _peak_bandwidth(curves, panel, "bw"):
         clauses.append(f"bandwidth one way up to {units.amount(peak.median, Unit.MB_S)}")
-    for name, size in _COLLECTIVES:
+    for name, size in _ANSWER_COLLECTIVES:
         if value := curves.point(panel, name, "operation_time", size):
-            clauses.append(f"{name} {_us(value)}")
-    clauses += _agreement(panel_comparisons)
+            clauses.append(f"{name} {_microseconds(value)}")
+    clauses += _agreement_clauses(panel_comparisons)
     words = "; ".join(clauses) or "see below"
     return Answer((Strong(panel.label), f": {words}."), _answer_tone(panel_comparisons))
 
 
-def _us(seconds: Interval) -> Quantity:
+def _microseconds(seconds: Interval) -> Quantity:
     return units.amount(seconds.median * units.TIME_UNITS[Unit.US], Unit.US)
 
 
-def _latency(curves: Curves, panel: Panel) -> Interval | None:
+def _latency_interval(curves: OsuCurves, panel: Panel) -> Interval | None:
     return curves.point(panel, "latency", "half_round_trip_time", 8)
 
 
-def _collective(curves: Curves, name: str, size: int) -> str:
+def _collective_text(curves: OsuCurves, name: str, size: int) -> str:
     medians = {
         panel: value.median
         for panel in curves.panels
@@ -278,19 +288,19 @@ def _collective(curves: Curves, name: str, size: int) -> str:
     return f"{name} {units.span([*medians.values()], 1e6)} µs on {ranks} ranks"
 
 
-def _peak(curves: Curves, panel: Panel, benchmark: str) -> Interval | None:
+def _peak_bandwidth(curves: OsuCurves, panel: Panel, benchmark: str) -> Interval | None:
     """The peaks of the launches, in MB/s; None if bandwidth was not measured."""
     rates = curves.rows(curves.values, panel, benchmark=benchmark, metric="bandwidth")
     peaks = rates.group_by("launch").agg(pl.col("value").max())["value"].to_list()
     return median_interval(peaks, curves.level) if peaks else None
 
 
-_WORST_FIRST = (DISAGREE, OPEN, AGREE)
-_OTHERS = {AGREE: "they agree at", OPEN: "open at"}
+_OUTCOMES_WORST_FIRST = (DISAGREE, OPEN, AGREE)
+_OTHER_OUTCOME_WORDS = {AGREE: "they agree at", OPEN: "open at"}
 
 
-def _agreement(comparisons: Sequence[Comparison]) -> Iterator[str]:
-    """For each pair the sizes at which OSU and NetPIPE agree or not, and the range of its ratios.
+def _agreement_clauses(comparisons: Sequence[NetPIPEComparison]) -> Iterator[str]:
+    """Yield for each pair the sizes at which OSU and NetPIPE agree or not, and its ratios.
 
     Panels may differ at a size: the worst outcome counts.
     """
@@ -298,20 +308,20 @@ def _agreement(comparisons: Sequence[Comparison]) -> Iterator[str]:
         group = [comparison for comparison in comparisons if comparison.pair == pair]
         worst_at = {
             comparison.size_bytes: comparison.outcome
-            for outcome in reversed(_WORST_FIRST)
+            for outcome in reversed(_OUTCOMES_WORST_FIRST)
             for comparison in group
             if comparison.outcome == outcome
         }
         all_sizes = sorted(worst_at)
         places = {
             outcome: size_list([size for size in all_sizes if worst_at[size] == outcome], all_sizes)
-            for outcome in _WORST_FIRST
+            for outcome in _OUTCOMES_WORST_FIRST
             if outcome in worst_at.values()
         }
         worst, *rest = places
         where = f"at {places[worst]}" if rest else "everywhere"
         ratios = units.span([item.ratio for item in group if item.outcome == worst], digits=2)
-        others = "".join(f"; {_OTHERS[outcome]} {places[outcome]}" for outcome in rest)
+        others = "".join(f"; {_OTHER_OUTCOME_WORDS[outcome]} {places[outcome]}" for outcome in rest)
         benchmark, mode = pair.words.split(" / ")
         verb = "disagrees" if worst == DISAGREE else "agrees"
         yield (
@@ -320,6 +330,6 @@ def _agreement(comparisons: Sequence[Comparison]) -> Iterator[str]:
         )
 
 
-def _answer_tone(comparisons: Sequence[Comparison]) -> Tone:
+def _answer_tone(comparisons: Sequence[NetPIPEComparison]) -> Tone:
     is_bad = any(comparison.outcome == DISAGREE for comparison in comparisons)
-    return TONES[DISAGREE] if is_bad else "plain"
+    return OUTCOME_TONES[DISAGREE] if is_bad else "plain"

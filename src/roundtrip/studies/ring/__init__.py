@@ -53,7 +53,7 @@ NODE_PLACEMENTS = {
 }
 #: Default for the largest region size, bytes.
 MAX_REGION_BYTES = 16 << 20
-_PASS = (("size_bytes", 10_000), ("metric", METRIC))
+_PASS_ROWS = (("size_bytes", 10_000), ("metric", METRIC))
 
 
 class _Passes(Record):
@@ -74,7 +74,7 @@ class _Skipped(Record):
 
 
 class RingRecord(Record):
-    """What a launch says in run.json: the passes of a lap, how it waits, what it skipped."""
+    """The study's entries in run.json: passes of a lap, way of waiting, skipped transports."""
 
     tokens: Count | None = None
     ranks_on_nodes: str | None = None
@@ -87,7 +87,7 @@ class RingRecord(Record):
 
 
 class Thresholds(Table):
-    """Where transports are compared (bytes), and what a region's pass is expected to be like.
+    """Sizes [bytes] at which transports are compared, and limits for the pass of a region.
 
     `flat_within`: largest over smallest time over the sizes, less 1; `most_hand_overs`: its time
     in bare hand-overs of a cache line; `least_gain`: its bandwidth over the best two-sided MPI;
@@ -102,7 +102,7 @@ class Thresholds(Table):
 
 
 class Ring(Study):
-    """What does it cost to pass a region by reference, and by each kind of message?"""
+    """The declaration of the study Ring: passing a region by reference, and by messages."""
 
     name = "ring"
     title = "The ring of communicating processes"
@@ -128,8 +128,8 @@ class Ring(Study):
         "size: what a pass costs that need not copy."
     )
     yardsticks = (
-        Yardstick("region, pass at 10 kB", Unit.US, (*_PASS, ("variant", REGION))),
-        Yardstick("MPI, pass at 10 kB", Unit.US, (*_PASS, ("variant", "mpi"))),
+        Yardstick("region, pass at 10 kB", Unit.US, (*_PASS_ROWS, ("variant", REGION))),
+        Yardstick("MPI, pass at 10 kB", Unit.US, (*_PASS_ROWS, ("variant", "mpi"))),
     )
 
     def points(

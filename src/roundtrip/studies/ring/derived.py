@@ -43,14 +43,14 @@ from roundtrip.studies.ring import FLOOR, LAP, METRIC, REGION, REGION_UDP
 #: Variants in which the receiver reads every byte, by transport.
 READ_VARIANTS = {name: f"{name}-read" for name in (REGION, "mpi-shm", "mpi", "pvm")}
 #: MPI's two-sided calls, which the study calls MPI, and the variant of their fastest one.
-TWO_SIDED, BEST_TWO_SIDED = ("mpi", "mpi-typed", "mpi-sync"), "best"
+TWO_SIDED_VARIANTS, BEST_TWO_SIDED = ("mpi", "mpi-typed", "mpi-sync"), "best"
 #: Sizes at which the study gives its effective bandwidth in memory, and on 10BASE-T, bytes.
 STUDY_SIZE, HUB_SIZE = 10_000, 1_000
-_HEADLINE_SIZES = (10, 1_000, STUDY_SIZE, 1_000_000)
+_HEADLINE_BYTES = (10, 1_000, STUDY_SIZE, 1_000_000)
 
 #: Perf variables of a ReFrame check: unit, and the point whose time of a pass (us) or effective
 #: bandwidth (MB/s) they are; None: they are made from several points.
-_VARIABLES: dict[str, tuple[str, tuple[str, int] | None]] = {
+_PERFORMANCE_VARIABLES: dict[str, tuple[str, tuple[str, int] | None]] = {
     "region_pass_10B": ("us", (REGION, 10)),
     "region_pass_10kB": ("us", (REGION, STUDY_SIZE)),
     "region_pass_16MiB": ("us", (REGION, 16 << 20)),
@@ -66,18 +66,18 @@ _VARIABLES: dict[str, tuple[str, tuple[str, int] | None]] = {
     "region_read_bandwidth_10kB": ("MB/s", (READ_VARIANTS[REGION], STUDY_SIZE)),
     "mpi_read_bandwidth_10kB": ("MB/s", (READ_VARIANTS["mpi"], STUDY_SIZE)),
 }
-SUMMARY_UNITS = {name: unit for name, (unit, _) in _VARIABLES.items()}
+SUMMARY_UNITS = {name: unit for name, (unit, _) in _PERFORMANCE_VARIABLES.items()}
 POINT = ["case", "variant", "size_bytes"]
 #: Summary of a launch's batches as one time per pass.
-SECONDS = Summary("time of a pass", Kind.COST, "the batches of a launch", MEDIAN)
+TIME_SUMMARY = Summary("time of a pass", Kind.COST, "the batches of a launch", MEDIAN)
 
 
-_SIZES = (10, 100, 1_000, 10_000)
+_PUBLISHED_SIZES = (10, 100, 1_000, 10_000)
 #: Effective bandwidths of the study, MB/s, by ranks on each node and size in bytes: two and three
 #: ranks on two processors, and 10BASE-T.
 PUBLISHED_RATES = {
-    "2": {size: size / 2.8 for size in _SIZES},
-    "3": {size: size / 5.6 for size in _SIZES},
+    "2": {size: size / 2.8 for size in _PUBLISHED_SIZES},
+    "3": {size: size / 5.6 for size in _PUBLISHED_SIZES},
     "1+1": {HUB_SIZE: 1.1},
 }
 #: Fixed time per pass that the study gives for two processes in one machine, seconds.
@@ -124,12 +124,12 @@ STATEMENTS = (
 
 #: Overhead of one UDP datagram on Ethernet, bytes: preamble, header, checksum and gap 38, IP 20,
 #: UDP 8.
-FRAME_OVERHEAD = 66
+FRAME_OVERHEAD_BYTES = 66
 
 
 def theoretical_goodput(mbit_s: float, size: int) -> float:
     """MB/s that an Ethernet of `mbit_s` can carry in regions of `size` bytes, one per frame."""
-    return mbit_s / 8 * size / (size + FRAME_OVERHEAD)
+    return mbit_s / 8 * size / (size + FRAME_OVERHEAD_BYTES)
 
 
 def launch_medians(samples: pl.LazyFrame, by: list[str]) -> pl.DataFrame:
@@ -141,7 +141,7 @@ def launch_medians(samples: pl.LazyFrame, by: list[str]) -> pl.DataFrame:
     return (
         samples.filter(pl.col("metric") == METRIC)
         .group_by(keys)
-        .agg(seconds=SECONDS.aggregate("value"))
+        .agg(seconds=TIME_SUMMARY.aggregate("value"))
         .with_columns(bandwidth=pl.col("size_bytes") / pl.col("seconds") / 1e6)
         .sort(keys)
         .collect()
@@ -152,7 +152,7 @@ def best_two_sided(medians: pl.DataFrame, by: list[str]) -> pl.DataFrame:
     """Rows of `medians` for MPI's fastest two-sided call at each point, as variant BEST_TWO_SIDED;
     the same columns.
     """
-    two_sided = medians.filter(pl.col("variant").is_in(list(TWO_SIDED))).sort("seconds")
+    two_sided = medians.filter(pl.col("variant").is_in(list(TWO_SIDED_VARIANTS))).sort("seconds")
     fastest = two_sided.unique([*by, "case", "size_bytes"], keep="first", maintain_order=True)
     return fastest.with_columns(variant=pl.lit(BEST_TWO_SIDED))
 
@@ -199,7 +199,7 @@ def summary(samples: pl.DataFrame) -> dict[str, float]:
         for variant, size, time in rows.select("variant", "size_bytes", "seconds").iter_rows()
     }
     figures: dict[str, float] = {}
-    for name, (unit, point) in _VARIABLES.items():
+    for name, (unit, point) in _PERFORMANCE_VARIABLES.items():
         if point and (time := seconds.get(point)):
             figures[name] = time * 1e6 if unit == "us" else point[1] / time / 1e6
     region, floor = (
@@ -236,7 +236,7 @@ def speeds(samples: pl.LazyFrame, sizes: Sequence[int]) -> pl.DataFrame:
 
 def headline(samples: pl.LazyFrame) -> pl.DataFrame:
     """Time per pass of a region, the median over its sizes, and of MPI's two-sided call at
-    `_HEADLINE_SIZES`: columns SPEEDS.
+    `_HEADLINE_BYTES`: columns SPEEDS.
     """
     regions = launch_medians(samples.filter(variant=REGION), ["launch"])
     costs = regions.group_by("launch", "case", "variant", maintain_order=True).agg(
@@ -248,23 +248,25 @@ def headline(samples: pl.LazyFrame) -> pl.DataFrame:
         size_bytes=None,
         **dict.fromkeys(ORIGIN),
     )
-    return pl.concat([region_rows, speeds(samples, _HEADLINE_SIZES)])
+    return pl.concat([region_rows, speeds(samples, _HEADLINE_BYTES)])
 
 
-_PASS = Summary("time of a pass", Kind.COST, "launches", OVER_LAUNCHES)
+_PASS_SUMMARY = Summary("time of a pass", Kind.COST, "launches", OVER_LAUNCHES)
 
 #: Facts about the section for the report's audit.
 FACTS = Facts(
     summaries=(
-        SECONDS,
+        TIME_SUMMARY,
         Summary("time of a pass", Kind.COST, "the sizes of a launch", MEDIAN),
         Summary("time of a lap", Kind.COST, "the laps of all launches", PERCENTILES),
-        _PASS,
+        _PASS_SUMMARY,
         Summary("effective bandwidth", Kind.RATE, "launches", OVER_LAUNCHES),
     ),
     ratios=(
-        Ratio("effective bandwidths of two transports", SECONDS, Pairing.LAUNCH, OVER_LAUNCHES),
-        Ratio("efficiency over nodes", _PASS, Pairing.UNPAIRED),
+        Ratio(
+            "effective bandwidths of two transports", TIME_SUMMARY, Pairing.LAUNCH, OVER_LAUNCHES
+        ),
+        Ratio("efficiency over nodes", _PASS_SUMMARY, Pairing.UNPAIRED),
     ),
     tails=(Tail("the time of a lap", {"metric": LAP}),),
     clock="rank 0 reads its own clock",

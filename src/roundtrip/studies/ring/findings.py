@@ -25,14 +25,14 @@ from roundtrip.studies.ring.curves import Curves, Panel
 from roundtrip.studies.ring.derived import STATEMENTS, Statement
 
 #: No red: if a reason of the study does not hold, something costs less than it did.
-TONES: dict[str, Tone] = {
+OUTCOME_TONES: dict[str, Tone] = {
     "holds": "good",
     "holds in part": "warn",
     OPEN: "warn",
     "does not hold": "plain",
 }
 #: Outcomes that cover every compared size.
-_EVERYWHERE = ("holds", "does not hold")
+_OUTCOMES_EVERYWHERE = ("holds", "does not hold")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,7 +58,7 @@ def findings(
         for variant, base in statement.pairs:
             keys = {size: comparison(STUDY, panel, variant, base, size) for size in sizes}
             if evidence := shared.evidence(verdicts, keys):
-                outcome = _outcome([verdict.verdict for _, verdict in evidence])
+                outcome = _outcome_of([verdict.verdict for _, verdict in evidence])
                 results.append(
                     Finding(
                         statement=statement,
@@ -66,8 +66,8 @@ def findings(
                         variant=variant,
                         base=base,
                         outcome=outcome,
-                        outcome_tone=TONES[outcome],
-                        is_about_all_sizes=outcome in _EVERYWHERE,
+                        outcome_tone=OUTCOME_TONES[outcome],
+                        is_about_all_sizes=outcome in _OUTCOMES_EVERYWHERE,
                         evidence=evidence,
                         compared_sizes=sizes,
                     )
@@ -75,7 +75,7 @@ def findings(
     return results
 
 
-def _outcome(verdicts: Sequence[Verdict]) -> str:
+def _outcome_of(verdicts: Sequence[Verdict]) -> str:
     """Whether "it costs" holds at every measured size, at some, at none, or is undecided."""
     cost_count = sum(verdict is Verdict.SLOWER for verdict in verdicts)
     free_count = sum(verdict in (Verdict.ON_PAR, Verdict.FASTER) for verdict in verdicts)
@@ -113,7 +113,7 @@ def overall_answers(
     ]
     costs = [Answer((line,)) for line in (*lines, *oversubscribed_lines)]
     if not costs and not all_findings and labels.is_only_simulated(panel.kind for panel in panels):
-        return (Answer((labels.ONLY_SIMULATED,)),)
+        return (Answer((labels.ONLY_SIMULATED_NOTE,)),)
     if not all_findings:
         return (*costs, Answer(("No reason of the study could be tested.",), "warn"))
     regular_findings = [finding for finding in all_findings if not finding.panel.oversubscribed]

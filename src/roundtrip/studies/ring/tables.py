@@ -32,13 +32,13 @@ from roundtrip.studies.ring import ARMS, FLOOR, REGION, REGION_UDP, Thresholds, 
 from roundtrip.studies.ring.curves import LAP_SIZE, PERCENTILES, Curves, Panel
 from roundtrip.studies.ring.findings import is_within
 
-_MICRO = 1e6
+_US_PER_S = 1e6
 _REGION_ARMS = (REGION, REGION_UDP, FLOOR)
 
 
 def goals(curves: Curves, panels: Sequence[Panel], settings: Thresholds) -> Table:
     """Table of a region's fixed cost and flatness, the bare hand-over, and the gain over MPI."""
-    study = Cell(Quantity(value=derived.PUBLISHED_PASS * _MICRO, unit=Unit.US))
+    study = Cell(Quantity(value=derived.PUBLISHED_PASS * _US_PER_S, unit=Unit.US))
     rows = [(Cell("The study, 2 on 2 processors, 2002"), study, *[display.NONE] * 6)]
     flat = 1 + settings.flat_within
     for panel in panels:
@@ -50,8 +50,8 @@ def goals(curves: Curves, panels: Sequence[Panel], settings: Thresholds) -> Tabl
         gain = curves.gain(panel, REGION)
         best = curves.bandwidth_at(panel, derived.BEST_TWO_SIDED, derived.STUDY_SIZE)
         cells = [
-            display.value(curves.interval([*costs.values()]), Unit.US, _MICRO),
-            display.value(curves.interval([*hand_overs.values()]), Unit.US, _MICRO),
+            display.value(curves.interval([*costs.values()]), Unit.US, _US_PER_S),
+            display.value(curves.interval([*hand_overs.values()]), Unit.US, _US_PER_S),
             limit_verdict(curves.interval(per_hand_over), settings.most_hand_overs, Unit.RATIO),
             limit_verdict(curves.interval(curves.flatness(panel)), flat),
             limit_verdict(curves.interval(curves.flatness_in_hand_overs(panel)), flat),
@@ -157,7 +157,7 @@ def limit_verdict(
     return Cell(value, "good", "reached") if is_reached else Cell(value, "bad", "not reached")
 
 
-_WIRE = "What the wire can carry"
+_WIRE_CAPTION = "What the wire can carry"
 
 
 def goodput(curves: Curves, panels: Sequence[Panel], least_goodput: float) -> Table:
@@ -170,7 +170,7 @@ def goodput(curves: Curves, panels: Sequence[Panel], least_goodput: float) -> Ta
     for panel in panels:
         limit = derived.theoretical_goodput(panel.hub_mbit_s or 0.0, size)
         limit_cell = Cell(Quantity(value=limit, unit=Unit.MB_S))
-        rows.append((*text_cells(panel.label, _WIRE), limit_cell, display.NONE))
+        rows.append((*text_cells(panel.label, _WIRE_CAPTION), limit_cell, display.NONE))
         for name in ARMS:
             rows_at_size = curves.rows(curves.values, panel, variant=name, size_bytes=size)
             if not (rates := rows_at_size["bandwidth"].to_list()):
@@ -187,18 +187,18 @@ def goodput(curves: Curves, panels: Sequence[Panel], least_goodput: float) -> Ta
     return Table(
         f"Goodput at {units.size(size)} on a hub, one token under way, as a share of what "
         f"Ethernet can carry: {size} bytes in one UDP datagram take "
-        f"{size + derived.FRAME_OVERHEAD} byte times. "
+        f"{size + derived.FRAME_OVERHEAD_BYTES} byte times. "
         f"Expected of regions by UDP: at least {units.percent(least_goodput)}.",
         (
             *text_columns("Toolchain and placement", "Transport"),
             Column("", "right", Unit.MB_S),
-            Column("Of the theoretical", "right", base=_WIRE),
+            Column("Of the theoretical", "right", base=_WIRE_CAPTION),
         ),
         tuple(rows),
     )
 
 
-_READ_NOTE = (
+_READ_VARIANTS_NOTE = (
     "Above, the receiver looks at one cache line only, and a region by reference costs the same "
     "whatever its size. Here, in other arms of the same launches, every rank reads all bytes of "
     "the region and adds one to a word of each 64 bytes. So the next rank finds every line "
@@ -225,7 +225,11 @@ def read_blocks(curves: Curves, panels: Sequence[Panel], sizes: Sequence[int]) -
         tuple(rows),
         (Unit.MB_S,),
     )
-    return [Heading(3, "When the receiver reads everything"), Paragraph((_READ_NOTE,)), table]
+    return [
+        Heading(3, "When the receiver reads everything"),
+        Paragraph((_READ_VARIANTS_NOTE,)),
+        table,
+    ]
 
 
 def _read_rows(curves: Curves, panel: Panel, sizes: Sequence[int]) -> list[tuple[Cell, ...]]:
@@ -264,7 +268,10 @@ def _read_rows(curves: Curves, panel: Panel, sizes: Sequence[int]) -> list[tuple
 
 
 #: Text for the last step of a wait, by its name in run.json.
-_LAST_STEPS = {"futex": "sleeps in the kernel (futex)", "poll": "naps until something comes (poll)"}
+_WAIT_STEP_TEXTS = {
+    "futex": "sleeps in the kernel (futex)",
+    "poll": "naps until something comes (poll)",
+}
 
 
 def lap_blocks(curves: Curves) -> list[Block]:
@@ -276,12 +283,12 @@ def lap_blocks(curves: Curves) -> list[Block]:
         "fewer, the slowest is the 99 %. All other times here are medians of batches: so many laps "
         "timed as one."
     )
-    tables = [(panel.label, _percentiles(curves, panel)) for panel in curves.panels]
+    tables = [(panel.label, _percentile_table(curves, panel)) for panel in curves.panels]
     folds = [Fold(f"Percentiles: {name}", (table,)) for name, table in tables if table.rows]
     return [Heading(3, "Latency per pass"), Paragraph((note,)), *folds] if folds else []
 
 
-def _percentiles(curves: Curves, panel: Panel) -> Table:
+def _percentile_table(curves: Curves, panel: Panel) -> Table:
     batches = curves.batches(panel)
     arms = list(ARMS)
     laps = curves.rows(curves.laps, panel).rows(named=True)
@@ -302,21 +309,21 @@ def _percentiles(curves: Curves, panel: Panel) -> Table:
     lap = units.plural(panel.passes_per_lap, "pass", "passes")
     percents = (f"{part} %" for part in PERCENTILES)
     return Table(
-        f"{panel.label}: {Unit.US} a pass; a lap is {lap}. {_waiting(curves, panel)}".strip(),
+        f"{panel.label}: {Unit.US} a pass; a lap is {lap}. {_waiting_text(curves, panel)}".strip(),
         (Column("Transport"), *number_columns("Size", "Laps", *percents, "Laps in a batch")),
         tuple(rows),
         (Unit.US,),
     )
 
 
-def _waiting(curves: Curves, panel: Panel) -> str:
+def _waiting_text(curves: Curves, panel: Panel) -> str:
     waits = [details["wait"] for _, details in curves.details_of(panel)]
-    policies = dict.fromkeys(_policy(wait, panel) for wait in waits if wait)
+    policies = dict.fromkeys(_wait_policy_text(wait, panel) for wait in waits if wait)
     return f"Whoever waits for a region {'; or '.join(policies)}." if policies else ""
 
 
-def _policy(wait: dict[str, object], panel: Panel) -> str:
-    last_step = _LAST_STEPS.get(str(wait["then"]), wait["then"] or "")
+def _wait_policy_text(wait: dict[str, object], panel: Panel) -> str:
+    last_step = _WAIT_STEP_TEXTS.get(str(wait["then"]), wait["then"] or "")
     if not panel.in_one_node:
         duration = f"for {wait['network_yields_ms'] or 0} ms"
         return f"looks and gives up the processor in turn {duration}, then {last_step}"
@@ -329,7 +336,7 @@ def skipped_transports(curves: Curves, panels: Sequence[Panel]) -> Table | None:
     positions = {name: number for number, name in enumerate(ARMS)}
     rows = []
     for panel in panels:
-        skips = dict.fromkeys(_skips(curves, panel))
+        skips = dict.fromkeys(_skipped_entries(curves, panel))
         counts = Counter((reason, variant) for _, variant, reason in skips)
         groups: dict[tuple[str, int], list[str]] = defaultdict(list)
         for (reason, variant), count in counts.items():
@@ -351,7 +358,7 @@ def skipped_transports(curves: Curves, panels: Sequence[Panel]) -> Table | None:
     )
 
 
-def _skips(curves: Curves, panel: Panel) -> Iterator[tuple[str, str, str]]:
+def _skipped_entries(curves: Curves, panel: Panel) -> Iterator[tuple[str, str, str]]:
     """Yield (launch, transport, reason) of transports skipped entirely, or from a size on."""
     for launch, details in curves.details_of(panel):
         for skip in details["skipped"] or ():
