@@ -139,7 +139,7 @@ class Silence:
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(interference, "_MAX_POLLS", 10)
+    monkeypatch.setattr(interference, "_POLLS_PER_CHECK", 10)
 
 
 @pytest.mark.usefixtures("impatient")

@@ -70,7 +70,7 @@ def test_lines_have_their_own_base_and_emulated_ones_a_figure_of_their_own() -> 
         ]
     )
     growth = Growth.from_times(frame, lambda name, ranks: 1.0, 0.95)
-    plots = growth.plots("osu-growth")
+    plots = growth.growth_figures("osu-growth")
     assert [plot.name for plot in plots] == ["osu-growth-1", "osu-growth-2"]
     table = growth.table()
     assert isinstance(table, Table)

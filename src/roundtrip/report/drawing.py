@@ -119,19 +119,19 @@ class Drawing(Frame):
         view = self.view
         axis = view.x if view.rows else view.y
         if view.strip and axis:
-            one, other = map(self._rule, view.strip)
+            one, other = map(self._rule_ends, view.strip)
             corners = svg.path_data((*one, *reversed(other)))
             yield element("path", {"class": "strip", "fill": STRIP, "d": f"{corners}Z"})
         for rule in view.rules:
             if axis and axis.has_place(rule.value):
-                ends = svg.path_data(self._rule(rule.value))
+                ends = svg.path_data(self._rule_ends(rule.value))
                 yield element("path", {"class": "rule", "stroke": MUTED, "d": ends})
         if view.is_stacked:
-            yield from self._stacks()
+            yield from self._stacked_bars()
             return
         if view.events:
             yield element("g", {"class": "events"}, *self._events())
-        for kind in (self._spread, self._line):
+        for kind in (self._interval_marks, self._line):
             for index, curve in enumerate(view.curves):
                 if shapes := list(kind(curve)):
                     yield self._curve_group(index, curve, *shapes)
@@ -162,7 +162,7 @@ class Drawing(Frame):
             y = self.top + 12 + _LINE_GAP * line
             yield svg.text(event.words, x, y, class_="ink", fill=INK, **anchor)
 
-    def _rule(self, value: float) -> tuple[Position, Position]:
+    def _rule_ends(self, value: float) -> tuple[Position, Position]:
         if self.view.rows:
             x = self.x_of(value)
             return (x, self.top), (x, self.bottom)
@@ -172,7 +172,7 @@ class Drawing(Frame):
     def _curve_group(self, index: int, curve: Curve, *shapes: Markup) -> Markup:
         return colour_group(curve.colour, *shapes, extra_attributes={"data-curve": index})
 
-    def _spread(self, curve: Curve) -> Iterator[Markup]:
+    def _interval_marks(self, curve: Curve) -> Iterator[Markup]:
         runs: list[list[tuple[Position, Position]]] = [[]]
         for place, _, low, high, _ in curve.points:
             ends = self.place(curve, place, low), self.place(curve, place, high)
@@ -249,7 +249,7 @@ class Drawing(Frame):
             words, anchor = str(units.pure_number(value)), "start" if is_low else "end"
             yield svg.text(words, x + 14 * side, spot[1] + 4.5, text_anchor=anchor, stroke="none")
 
-    def _stacks(self) -> Iterator[Markup]:
+    def _stacked_bars(self) -> Iterator[Markup]:
         """Stacked bars, from the axis on, and in front of them the interval of each whole bar."""
         bar_ends: dict[float, float] = {}
         for index, curve in enumerate(self.view.curves):

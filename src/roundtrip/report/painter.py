@@ -83,7 +83,7 @@ def page_drawings(figure: Figure) -> list[Markup]:
         attributes = {
             "class": "figure",
             "role": "img",
-            "viewBox": frame.box,
+            "viewBox": frame.view_box,
             "style": f"max-width:{round(frame.width)}px",
             "data-frame": " ".join(map(number, edges)),
             "aria-label": content.describe(view),
@@ -145,7 +145,7 @@ def svg_document(
 def thumbnail(view: View, size: tuple[float, float]) -> Markup:
     """An SVG of only the marks of a view, of `size` (width, height)."""
     frame = SmallDrawing(view, size)
-    attributes = {"class": "figure small", "viewBox": frame.box, "aria-hidden": "true"}
+    attributes = {"class": "figure small", "viewBox": frame.view_box, "aria-hidden": "true"}
     return element("svg", attributes, *frame.marks())
 
 

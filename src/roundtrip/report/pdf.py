@@ -97,7 +97,7 @@ class _Page:
                 self.canvas.translate(-x, -y)
         clip = self.clips.get(attributes.get("clip-path", ""))
         if clip is not None:
-            self.canvas.clipPath(self._rect(clip.attrib), stroke=0, fill=0)
+            self.canvas.clipPath(self._rect_path(clip.attrib), stroke=0, fill=0)
         match node.tag.removeprefix(_SVG_NAMESPACE):
             case "svg" | "g":
                 for child in node:
@@ -105,23 +105,23 @@ class _Page:
             case "clipPath":
                 self.clips[f"url(#{attributes['id']})"] = node[0]
             case "rect":
-                self._paint(self._rect(attributes), attributes, paint)
+                self._paint_path(self._rect_path(attributes), attributes, paint)
             case "circle":
                 circle = self.canvas.beginPath()
                 circle.circle(*(float(attributes[name]) for name in ("cx", "cy", "r")))
-                self._paint(circle, attributes, paint)
+                self._paint_path(circle, attributes, paint)
             case "path":
-                self._paint(self._path(attributes["d"]), attributes, paint)
+                self._paint_path(self._svg_path(attributes["d"]), attributes, paint)
             case "text":
                 self._write(node.text or "", attributes, paint)
         self.canvas.restoreState()
 
-    def _rect(self, attributes: _SvgAttributes) -> PDFPathObject:
+    def _rect_path(self, attributes: _SvgAttributes) -> PDFPathObject:
         path = self.canvas.beginPath()
         path.rect(*(float(attributes.get(name, "0")) for name in ("x", "y", "width", "height")))
         return path
 
-    def _path(self, words: str) -> PDFPathObject:
+    def _svg_path(self, words: str) -> PDFPathObject:
         # Numbers are copied as text: formatting each would take most of reportlab's time.
         code, x, y = ["n"], "0", "0"
         for step, place in _PATH_STEP.findall(words):
@@ -134,7 +134,7 @@ class _Page:
                 code.append(f"{x} {y} {_PATH_OPERATORS[step]}")
         return PDFPathObject(code)
 
-    def _paint(
+    def _paint_path(
         self, path: PDFPathObject, attributes: _SvgAttributes, paint: _SvgAttributes
     ) -> None:
         fill, stroke, canvas = paint["fill"], paint["stroke"], self.canvas
@@ -169,17 +169,19 @@ class _Page:
         canvas.setFont(_FONT_NAME, size)
         for piece, width in zip(pieces, widths, strict=True):
             if piece in _ARROW_DIRECTIONS:
-                self._arrow(x, size, _ARROW_DIRECTIONS[piece])
+                self._draw_arrow(x, size, _ARROW_DIRECTIONS[piece])
             else:
                 canvas.drawString(x, 0, piece, mode=mode)
             x += width
 
-    def _arrow(self, x: float, size: float, up: int) -> None:
+    def _draw_arrow(self, x: float, size: float, up: int) -> None:
         middle, centre, half = x + size * _ARROW_WIDTH / 2, size * 0.35, size * 0.35 * up
         wing, tip = size * 0.18, centre + half
         edge = tip - wing * up
         starts = (middle, centre - half), (middle - wing, edge), (middle + wing, edge)
-        arrow = self._path("".join(f"M{x:.2f},{y:.2f}L{middle:.2f},{tip:.2f}" for x, y in starts))
+        arrow = self._svg_path(
+            "".join(f"M{x:.2f},{y:.2f}L{middle:.2f},{tip:.2f}" for x, y in starts)
+        )
         self.canvas.setLineWidth(_ARROW_LINE * size)
         self.canvas.drawPath(arrow, fill=0, stroke=1)
 

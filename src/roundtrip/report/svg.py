@@ -273,7 +273,7 @@ class Frame:
             self.height = y + 12
 
     @property
-    def box(self) -> str:
+    def view_box(self) -> str:
         return f"0 0 {number(self.width)} {number(self.height)}"
 
     def x_of(self, value: float) -> float:

@@ -79,7 +79,7 @@ class Lock:
             if "mpi" in virtuals
         }
 
-    def users(self, hash_: str) -> list[RootSpec]:
+    def roots_using(self, hash_: str) -> list[RootSpec]:
         """Return the roots that depend on the spec `hash_`, or are this spec."""
         return [r for r in self.roots if any(s.hash == hash_ for s in self.closure(r.hash))]
 
@@ -143,14 +143,16 @@ def split_builds(lock: Lock, label: Callable[[Concrete], str] | None = None) -> 
     for name, specs in sorted(builds.items()):
         if len(specs) == 1:
             continue
-        base, *odd_builds = sorted(specs, key=lambda spec: (-len(lock.users(spec.hash)), spec.hash))
+        base, *odd_builds = sorted(
+            specs, key=lambda spec: (-len(lock.roots_using(spec.hash)), spec.hash)
+        )
         for spec in odd_builds:
-            roots = lock.users(spec.hash)
+            roots = lock.roots_using(spec.hash)
             lines.append(
-                f"{name} is {len(specs)} builds: {base.hash[:7]} ({len(lock.users(base.hash))} "
-                f"roots), and the odd one {spec.hash[:7]} in {len(roots)}: {roots[0].spec}; "
-                f"it differs in {_spec_difference(base, spec)}: pin it with `require:`, or tell "
-                "the two apart with `label` in site.toml"
+                f"{name} is {len(specs)} builds: {base.hash[:7]} "
+                f"({len(lock.roots_using(base.hash))} roots), and the odd one {spec.hash[:7]} in "
+                f"{len(roots)}: {roots[0].spec}; it differs in {_spec_difference(base, spec)}: "
+                "pin it with `require:`, or tell the two apart with `label` in site.toml"
             )
     return lines
 

@@ -119,14 +119,14 @@ class Site:
         return variables
 
     @cached_property
-    def _config(self) -> dict[str, Any]:
-        config: dict[str, Any] = json.loads(self._reframe("--show-config"))
+    def _site_config(self) -> dict[str, Any]:
+        config: dict[str, Any] = json.loads(self._run_reframe("--show-config"))
         return config
 
     @cached_property
     def system(self) -> dict[str, Any]:
         """ReFrame's configuration of this site."""
-        systems: list[dict[str, Any]] = self._config["systems"]
+        systems: list[dict[str, Any]] = self._site_config["systems"]
         return next(system for system in systems if system["name"] == self.name)
 
     @cached_property
@@ -139,7 +139,7 @@ class Site:
         """ReFrame's configuration of each environment meant for this site, installed or not."""
         return {
             environ["name"]: environ
-            for environ in self._config["environments"]
+            for environ in self._site_config["environments"]
             if self.name in environ.get("target_systems", [self.name])
             and environ["name"] != "builtin"
         }
@@ -167,7 +167,7 @@ class Site:
         options = [f"--checkpath={file}" for file in files]
         options += [f"--setvar={name}={value}" for name, value in (variables or {}).items()]
         flags = ("--skip-system-check", "--skip-prgenv-check", "--describe")
-        output = self._reframe(*options, *flags, selection=selection)
+        output = self._run_reframe(*options, *flags, selection=selection)
         tests: list[dict[str, Any]] = json.loads(output)
         return tests
 
@@ -212,7 +212,7 @@ class Site:
         label = "the listing of checks"
         output = self._run(command, label, selection, variables, json.dumps(request))
         answer = json.loads(output.splitlines()[-1])
-        self._config = answer["config"]
+        self._site_config = answer["config"]
         scripts = answer.get("scripts", {})
         cases = (
             Case(**{**fields, "parameters": tuple(map(tuple, fields["parameters"]))})
@@ -220,7 +220,7 @@ class Site:
         )
         return {case: scripts.get(case.id) for case in cases}
 
-    def _reframe(self, *arguments: str, selection: TestSelection | None = None) -> str:
+    def _run_reframe(self, *arguments: str, selection: TestSelection | None = None) -> str:
         return self._run(["reframe", *arguments], f"reframe {arguments[-1]}", selection)
 
     def _run(

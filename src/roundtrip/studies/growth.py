@@ -99,7 +99,7 @@ class Growth:
             "{level} rank intervals of the time there, with the time on the fewest nodes taken "
             "as its median. Grey: ideal."
         )
-        gallery = Gallery(caption, self.plots(name))
+        gallery = Gallery(caption, self.growth_figures(name))
         return [Heading(3, "Efficiency over nodes"), gallery, self.table()]
 
     def table(self) -> Table:
@@ -117,7 +117,7 @@ class Growth:
             missing=Cell(units.NO_VALUE),
         )
 
-    def plots(self, name: str) -> tuple[Figure, ...]:
+    def growth_figures(self, name: str) -> tuple[Figure, ...]:
         """A figure for each thing, with a line for each toolchain and placement; at least one."""
         drawings = [
             _line_drawing(f"{name}-{number}", str(thing), str(kind), group)

@@ -175,11 +175,11 @@ class _TrendedValues:
     levels: Mapping[_ValueKey, Mapping[str, float]]
 
     @cached_property
-    def _marks(self) -> Mapping[str, str]:
+    def _labels_by_environ(self) -> Mapping[str, str]:
         return labels.labels_from_history(self.history.provenance)
 
     @cached_property
-    def _processors(self) -> Mapping[str, str]:
+    def _processor_by_night(self) -> Mapping[str, str]:
         """The processor of each night that recorded one."""
         rows = self.history.provenance.filter(subject="", name=facts.PROCESSOR)
         return dict(rows.select("night", "value").iter_rows())
@@ -192,8 +192,10 @@ class _TrendedValues:
         """The value of a night, with all levels on the same processor."""
         place = CASE_PATTERN.fullmatch(key.case_id)
         environ = place["environ"] if place else ""
-        processor = self._processors.get(night, "")
-        others = {other for other, name in self._processors.items() if processor not in ("", name)}
+        processor = self._processor_by_night.get(night, "")
+        others = {
+            other for other, name in self._processor_by_night.items() if processor not in ("", name)
+        }
         levels = self.levels.get(key, {})
         return Value(
             campaign=self.history.campaign,
@@ -202,7 +204,7 @@ class _TrendedValues:
             what=key.name,
             where=_place_text(place["check"], place["place"]) if place else key.case_id,
             toolchain=environ,
-            mark=self._marks.get(environ, ""),
+            mark=self._labels_by_environ.get(environ, ""),
             night=night,
             report=self.history.reports.get(night, ""),
             quantity=quantity,

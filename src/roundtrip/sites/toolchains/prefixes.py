@@ -88,7 +88,7 @@ class AptArchive:
     only_sources: bool = False
 
     @cached_property
-    def _options(self) -> list[str]:
+    def _apt_options(self) -> list[str]:
         sources = self._folder("sources.list.d")
         for number, file in enumerate(apt_source_files()):
             text = file.read_text(errors="replace")
@@ -114,7 +114,7 @@ class AptArchive:
         BuildError names the `step` if it fails.
         """
         place = self._folder(folder)
-        return run(step, [program, *self._options, *words], self.log, cwd=place), place
+        return run(step, [program, *self._apt_options, *words], self.log, cwd=place), place
 
     def _folder(self, name: str) -> Path:
         folder = self.work / name

@@ -84,7 +84,7 @@ def fit_stretches(
     """
     parts: list[tuple[int, int, SeriesRow]] = []
     for number, row in enumerate(all_rows):
-        comparable = row.comparable
+        comparable = row.comparable_nights
         if comparable.values.size >= settings.nights_least:
             last = max(0, comparable.values.size - MAX_NIGHTS)
             for first in sorted({*range(0, max(1, last), MAX_NIGHTS // 2), last}):
@@ -124,7 +124,7 @@ def _series_history(
     nights: int,
     settings: NightSettings,
 ) -> SeriesHistory:
-    count = row.comparable.values.size
+    count = row.comparable_nights.values.size
     if not parts or prediction is None:
         reason = f"{count} of the {settings.nights_least} nights that a verdict needs"
         return SeriesHistory(count, reason=reason, least_effect=least_effect)
@@ -141,7 +141,7 @@ def _series_history(
     return SeriesHistory(
         count,
         steps,
-        tuple(_row_segments(row.comparable, steps)),
+        tuple(_row_segments(row.comparable_nights, steps)),
         tuple(_row_incidents(parts)),
         drift,
         _is_wandering(last, least_effect),

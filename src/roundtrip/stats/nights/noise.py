@@ -157,7 +157,7 @@ class Modes:
     gap: float
 
     @property
-    def lengths(self) -> np.ndarray:
+    def run_lengths(self) -> np.ndarray:
         """The number of nights of each run of either mode."""
         return np.concatenate([_run_lengths(self.is_high), _run_lengths(~self.is_high)])
 
@@ -173,14 +173,14 @@ class ModePrior:
     leaves: float = 0.5
 
     @property
-    def visits(self) -> float:
+    def weight_in_visits(self) -> float:
         """The weight of the prior in visits of one series."""
         return self.leaves - ModePrior.leaves
 
 
 def site_prior(all_modes: Sequence[Modes | None]) -> ModePrior:
     """The prior from all series of a site if most have modes (not None), else that of Jeffreys."""
-    lengths = [modes.lengths for modes in all_modes if modes is not None]
+    lengths = [modes.run_lengths for modes in all_modes if modes is not None]
     if 2 * len(lengths) <= len(all_modes):
         return ModePrior()
     runs = np.concatenate(lengths)
@@ -215,7 +215,7 @@ def _are_visits(lengths: np.ndarray, prior: ModePrior, settings: NightSettings) 
     log_p = scipy.special.betaln(stays + lengths - 1, leaves)
     log_p -= scipy.special.betaln(stays, leaves)
     is_usual = -log_p - np.log(visits + 1) < settings.mode_evidence
-    return np.asarray((visits + prior.visits >= _MIN_VISITS) & is_usual)
+    return np.asarray((visits + prior.weight_in_visits >= _MIN_VISITS) & is_usual)
 
 
 def find_modes(
@@ -250,7 +250,7 @@ def find_modes(
     lengths, between_visits = _run_lengths(rare_nights), _run_lengths(usual_nights)
     are_visits = lengths <= _MAX_VISIT_NIGHTS
     visits = min(are_visits.sum(), (between_visits <= _MAX_VISIT_NIGHTS).sum())
-    is_rare = visits + prior.visits < _MIN_VISITS
+    is_rare = visits + prior.weight_in_visits < _MIN_VISITS
     if is_usual:
         are_visits = _are_visits(lengths, prior, settings)
     if is_rare or 2 * lengths[are_visits].sum() < lengths.sum():

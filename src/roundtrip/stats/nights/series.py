@@ -49,7 +49,7 @@ class SeriesRow:
     node_set: np.ndarray
 
     @property
-    def comparable(self) -> SeriesRow:
+    def comparable_nights(self) -> SeriesRow:
         """The row without the nights of node set -1."""
         return self.take(self.node_set >= 0)
 

@@ -148,7 +148,7 @@ def judge(measures: list[Measure], settings: NodeSettings, confidence: float) ->
         for unit, evidence in by_unit.items()
     ]
     widest = {search.measure.name: search for search in searches}
-    sensitivities = {name: search.sensitivity(len(tests)) for name, search in widest.items()}
+    sensitivities = {name: search.detection_power(len(tests)) for name, search in widest.items()}
     # A node has a verdict if any measure has enough launches of it.
     judged_names = {
         effect.unit.name for sensitivity in sensitivities.values() for effect in sensitivity.effects
@@ -219,7 +219,7 @@ class OutlierSearch:
     def effects(self) -> list[UnitEffect]:
         """Effects of all units with enough launches, outliers first."""
         outlier_effects = (
-            self._effect(unit, self._healthy(self.outliers)) for unit in self.outliers
+            self._effect(unit, self._healthy_launches(self.outliers)) for unit in self.outliers
         )
         return [*filter(None, outlier_effects), *self._other_effects(self.outliers)]
 
@@ -245,10 +245,10 @@ class OutlierSearch:
             )
         return excluded_units[:outlier_count]
 
-    def sensitivity(self, tests: int) -> Sensitivity:
+    def detection_power(self, tests: int) -> Sensitivity:
         """The power of the window, if `tests` is the number of all tests."""
         tests = max(1, tests)
-        healthy = self._healthy(self.outliers)
+        healthy = self._healthy_launches(self.outliers)
         minimum = self._minimum_effect(healthy)
         harmonic = float(np.sum(1 / np.arange(1, tests + 1)))
         p = self.settings.false_discovery_level / (tests * harmonic)
@@ -302,14 +302,14 @@ class OutlierSearch:
         for unit in self._unit_launches:
             if unit in excluded_units or excluded_nodes & set(unit.members):
                 continue
-            effect = self._effect(unit, self._healthy(excluded_units))
+            effect = self._effect(unit, self._healthy_launches(excluded_units))
             if effect and effect.p < _SICK_LOOKING_P:
-                effect = self._effect(unit, self._healthy((*excluded_units, unit)))
+                effect = self._effect(unit, self._healthy_launches((*excluded_units, unit)))
             if effect:
                 effects.append(effect)
         return effects
 
-    def _healthy(self, excluded_units: Sequence[Unit]) -> HealthyLaunches:
+    def _healthy_launches(self, excluded_units: Sequence[Unit]) -> HealthyLaunches:
         """The launches without those of `excluded_units`; cached."""
         key = tuple(excluded_units)
         if key not in self._healthy_cache:

@@ -297,7 +297,7 @@ class HealthyLaunches:
     @cached_property
     def scores(self) -> Scores:
         """Scores of all launches that are not excluded."""
-        pool = self._pool
+        pool = self._pooled_residuals
         sd = robust_spread(pool, self._settings.spread_least)
         return Scores(pool - np.median(pool), sd, self._settings.clips_sd)
 
@@ -310,7 +310,7 @@ class HealthyLaunches:
     def spread(self) -> float:
         """Standard deviation of the nodes' effects that the noise of launches does not explain."""
         shares = float(np.mean(1 / self._counts[self._counts > 0]))
-        noise = robust_spread(self._pool, 0.0) ** 2 * shares
+        noise = robust_spread(self._pooled_residuals, 0.0) ** 2 * shares
         return float(np.sqrt(max(0.0, robust_spread(self.effects, 0.0) ** 2 - noise)))
 
     @cached_property
@@ -318,7 +318,7 @@ class HealthyLaunches:
         return self.launches.take(self._mask).count()
 
     @cached_property
-    def _pool(self) -> np.ndarray:
+    def _pooled_residuals(self) -> np.ndarray:
         """Residuals of the healthy launches, once for each node, with the effect of that node."""
         effect = np.append(self._fit.effect, 0.0)[self.launches.nodes]
         rest = self.launches.cost - self._fit.base - effect.sum(axis=1)

@@ -77,7 +77,7 @@ class DdtData(Panels[Panel]):
         return derived.launch_figures(self.samples, _LAUNCH_COLUMNS)
 
     @cached_property
-    def creations(self) -> pl.DataFrame:
+    def creation_intervals(self) -> pl.DataFrame:
         """Intervals of the times of `derived.CREATION_EPOCHS` by point.
 
         Columns: panel, buffers, app, size_bytes, variant, phase; median, low, high [s]; n.
@@ -86,7 +86,7 @@ class DdtData(Panels[Panel]):
         return median_intervals(times, [*_POINT_COLUMNS, "phase"], "seconds", self.level)
 
     @cached_property
-    def overheads(self) -> pl.DataFrame:
+    def overhead_intervals(self) -> pl.DataFrame:
         """Interval of the overhead at each point of each panel: columns panel, buffers, app,
         size_bytes, variant; median, low and high as fractions; n.
         """
@@ -109,7 +109,7 @@ class DdtData(Panels[Panel]):
         )
         return rows.sort(order, "app", "variant")
 
-    def gains(self, panel: Panel, base: str) -> dict[tuple[str, int], list[float]]:
+    def gain_ratios(self, panel: Panel, base: str) -> dict[tuple[str, int], list[float]]:
         """Round trip by hand over that with datatypes, one per launch, at each micro-app's largest
         message: by (app, size in bytes).
         """
@@ -197,7 +197,7 @@ def overhead_gallery(data: DdtData, panels: Sequence[Panel]) -> Gallery:
         display.drawing(
             f"ddtbench-{panel.buffers}-{number}",
             panel,
-            data.largest_messages(data.overheads, panel).select(
+            data.largest_messages(data.overhead_intervals, panel).select(
                 pl.col(*INTERVAL) * 100, "n", "app", arm="variant"
             ),
             arms,

@@ -134,7 +134,7 @@ class Section:
             datatype_comparison(panel, app, size, contrast.base): ratios
             for panel in self._data.panels
             for contrast in STUDY.contrasts
-            for (app, size), ratios in self._data.gains(panel, contrast.base).items()
+            for (app, size), ratios in self._data.gain_ratios(panel, contrast.base).items()
         }
 
     def part(self, verdicts: Mapping[Claim, ClaimVerdict]) -> Part:

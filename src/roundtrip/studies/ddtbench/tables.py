@@ -98,7 +98,7 @@ def overhead_table(
     """Round trips, overhead of each method and verdicts, at the largest message."""
     rows = []
     trips = _intervals_by_app(data.largest_messages(data.round_trips, panel), data.level)
-    costs = _intervals_by_app(data.largest_messages(data.overheads, panel), data.level)
+    costs = _intervals_by_app(data.largest_messages(data.overhead_intervals, panel), data.level)
     for (app, size), trip in trips.items():
         origin = data.series_key(panel, app, size, REFERENCE)
         types = data.series_key(panel, app, size)
@@ -151,7 +151,7 @@ def _percent_cells(
 
 def all_sizes_table(data: DdtData, panel: Panel) -> Table:
     """Overhead of each method at every message size."""
-    costs = _intervals_by_app(data.rows(data.overheads, panel), data.level)
+    costs = _intervals_by_app(data.rows(data.overhead_intervals, panel), data.level)
     points = sorted(costs, key=lambda point: (MICRO_APPS.index(point[0]), point[1]))
     return Table(
         f"{panel.label}: packing overhead in % of the round trip, {BUFFER_STATES[panel.buffers]}.",
@@ -163,7 +163,7 @@ def all_sizes_table(data: DdtData, panel: Panel) -> Table:
 
 def creation_table(data: DdtData, panel: Panel) -> Table | None:
     """The time to make and to free datatypes, at the largest message; None if not measured."""
-    times = data.largest_messages(data.creations, panel).filter(variant=DDT)
+    times = data.largest_messages(data.creation_intervals, panel).filter(variant=DDT)
     rows = []
     for (app, size), by_phase in _intervals_by_app(times, data.level, "phase").items():
         series = [
@@ -224,7 +224,7 @@ def nas_lu_x_table(
         )
     ]
     for panel in panels:
-        example = data.largest_messages(data.overheads, panel).filter(app=EXAMPLE_APP)
+        example = data.largest_messages(data.overhead_intervals, panel).filter(app=EXAMPLE_APP)
         for (app, size), cost in _intervals_by_app(example, data.level).items():
             verdict = verdicts.get(datatype_comparison(panel, app, size))
             holds = _FINDING_BY_VERDICT[verdict.verdict] if verdict else display.NOT_MEASURED
@@ -338,7 +338,7 @@ def _example_words(data: DdtData, panels: Sequence[Panel]) -> str:
     """``from 19 % to -178 % (MPICH 4.0)``: overheads of the study's example, for each panel."""
     clauses = []
     for panel in panels:
-        example = data.largest_messages(data.overheads, panel).filter(app=EXAMPLE_APP)
+        example = data.largest_messages(data.overhead_intervals, panel).filter(app=EXAMPLE_APP)
         medians = dict(example.select("variant", "median").iter_rows())
         if {MANUAL, DDT} <= medians.keys():
             by_hand, types = (units.percent(medians[method]) for method in (MANUAL, DDT))

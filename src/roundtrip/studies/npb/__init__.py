@@ -129,7 +129,7 @@ class ReferenceSpeedup(ReferenceRate):
     separated: bool = False
 
     @property
-    def halves(self) -> str:
+    def ranks_per_cluster(self) -> str:
         """``1 + 1``: the ranks of each cluster."""
         return f"{self.ranks // 2} + {self.ranks // 2}"
 

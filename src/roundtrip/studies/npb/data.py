@@ -99,7 +99,7 @@ class Series:
         return ", NPB 3.4" if self.source == UPSTREAM else ""
 
     @property
-    def setup(self) -> str:
+    def setup_text(self) -> str:
         """Text: number and placement of the ranks."""
         place = units.plural(self.ranks, "rank")
         if self.spans_clusters and self.ranks != 1:
@@ -112,7 +112,7 @@ class Series:
 
     @property
     def label(self) -> str:
-        label = f"{self.name}, {self.transport}, {self.setup}"
+        label = f"{self.name}, {self.transport}, {self.setup_text}"
         return f"{label}, {EMULATED}" if self.spans_clusters else label
 
 

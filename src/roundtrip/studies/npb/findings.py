@@ -220,7 +220,7 @@ def answers_at_longest_rtt(verdicts: Mapping[Claim, ClaimVerdict]) -> list[Answe
             continue
         is_same_size = claim.base.ranks == series.ranks
         name = f"{series.name} (as many ranks in one)" if is_same_size else series.name
-        where = series.ranks, series.setup
+        where = series.ranks, series.setup_text
         outcomes[name].append(Outcome(series.transport, where, verdict.verdict))
         medians[name].append(verdict.interval.median)
     groups: dict[str, list[str]] = {words: [] for words in _VERDICT_WORDS.values()}
@@ -269,7 +269,7 @@ def answers_in_one_cluster(
             answers.append(Answer((text,)))
     if outliers:
         clauses = (
-            f"{series.name} on {series.setup}: {units.pure_number(speedups[series])} times"
+            f"{series.name} on {series.setup_text}: {units.pure_number(speedups[series])} times"
             for series in outliers
         )
         text = f"Implausible, more than the ranks explain: {'; '.join(sorted(clauses))}."
@@ -339,7 +339,7 @@ def _link_words(launches: Launches, group: Sequence[Series]) -> str:
     rtts = sorted({rtt for series in group for rtt in launches.points[series] if rtt is not None})
     ends = list(dict.fromkeys((rtts[0], rtts[-1])))
     base = launches.base_of(group[0])
-    comparison = f"as fast as one with {base.setup} " if base else ""
+    comparison = f"as fast as one with {base.setup_text} " if base else ""
     speedups: list[str] = []
     waits: list[str] = []
     for rtt in ends:
@@ -351,7 +351,7 @@ def _link_words(launches: Launches, group: Sequence[Series]) -> str:
     if not speedups:
         return ""
     text = (
-        f", {group[0].setup} in two clusters on an {EMULATED}: {', '.join(speedups)} "
+        f", {group[0].setup_text} in two clusters on an {EMULATED}: {', '.join(speedups)} "
         f"({units.plural(len(group), 'transport')})."
     )
     if waits:

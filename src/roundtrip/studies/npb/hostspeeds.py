@@ -296,7 +296,7 @@ def _emulated_points(curve: BenchmarkCurves) -> Iterator[CurveLine]:
     ranks = sorted({mark.ranks for mark in marks})
     for mark in marks:
         if mark.rtt_ms in (min(delays), max(delays)):
-            title = f"{EMULATED} {mark.halves}, +{mark.rtt_ms:g} ms"
+            title = f"{EMULATED} {mark.ranks_per_cluster}, +{mark.rtt_ms:g} ms"
             colour = colours.get(f"+{mark.rtt_ms:g} ms", GREY)
             shape = _MARK_SHAPES[ranks.index(mark.ranks) % len(_MARK_SHAPES)]
             arm = Arm(title, colour, width=0, point=4.2, shape=shape)

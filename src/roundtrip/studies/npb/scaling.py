@@ -177,7 +177,7 @@ def rank_speedup_table(launches: Launches) -> Table:
             rows.append(
                 (
                     Cell(series.label),
-                    Cell(base.setup),
+                    Cell(base.setup_text),
                     Cell(ratio, series=launches.series_key(series, None)),
                     Cell(_efficiency_quantity(series, base, speedup)),
                 )
@@ -277,11 +277,11 @@ def _toolchain_answer(
     words = []
     for series in group:
         rates = [figures["rate"] for figures in launches.rounds(series, None).values()]
-        rate_words = f"{units.amount(median(rates), Unit.MOPS)} on {series.setup}"
+        rate_words = f"{units.amount(median(rates), Unit.MOPS)} on {series.setup_text}"
         if speedup := speedup_over_ranks(launches, series):
             base = launches.fewest_ranks_base(series)
             rate_words += (
-                f" ({units.pure_number(speedup.median)} times {base.setup}, efficiency "
+                f" ({units.pure_number(speedup.median)} times {base.setup_text}, efficiency "
                 f"{_efficiency_quantity(series, base, speedup)})"
             )
         words.append(rate_words)

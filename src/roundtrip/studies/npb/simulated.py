@@ -76,7 +76,7 @@ class SimulatedSection:
                 text_items(*_READING_NOTE),
             ]
         if not self._launches.is_empty():
-            blocks += [Heading(3, f"On many hosts, {SIMULATED}"), self._rates()]
+            blocks += [Heading(3, f"On many hosts, {SIMULATED}"), self._rate_table()]
         return Part(
             anchor="npb",
             title=f"NPB, {SIMULATED}: how fast may hosts be for a second cluster to pay?",
@@ -85,7 +85,7 @@ class SimulatedSection:
             picture=picture,
         )
 
-    def _rates(self) -> Table:
+    def _rate_table(self) -> Table:
         samples = self._samples.filter((pl.col("phase") == "total") & (pl.col("metric") == "rate"))
         rates = dict(samples.select("launch", "value").collect().iter_rows())
         launches = self._launches.unique("case_id", keep="first").sort("case_id")
@@ -270,7 +270,8 @@ def emulated_speedup_table(curves: Sequence[BenchmarkCurves]) -> Table:
             speedup = Quantity(
                 value=mark.speedup, unit=Unit.PURE, low=mark.low, high=mark.high, n=mark.launches
             )
-            name = f"{curve.name}, {mark.halves} ranks, +{mark.rtt_ms:g} ms ({EMULATED}, measured)"
+            setting = f"{mark.ranks_per_cluster} ranks, +{mark.rtt_ms:g} ms"
+            name = f"{curve.name}, {setting} ({EMULATED}, measured)"
             rows.append(
                 (
                     *text_cells(name, mark.toolchain),

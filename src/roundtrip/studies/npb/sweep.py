@@ -112,9 +112,9 @@ class Sweep:
             for flops in self.mflops
         ]
         with ThreadPoolExecutor(_WORKER_COUNT) as pool:
-            yield from pool.map(lambda setting: self._point(*setting), settings)
+            yield from pool.map(lambda setting: self._simulate_point(*setting), settings)
 
-    def _point(self, trace: Trace, flops: float, rtt: float | None) -> SweepPoint:
+    def _simulate_point(self, trace: Trace, flops: float, rtt: float | None) -> SweepPoint:
         platform = simgrid.read_platform(self.platform, flops, rtt or 0.0)
         return SweepPoint(
             self.benchmark,

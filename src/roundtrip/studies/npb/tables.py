@@ -94,7 +94,7 @@ def speedup_table(launches: Launches, verdicts: Mapping[Claim, ClaimVerdict]) ->
     rows = []
     for series in sorted([*link_series, *lost.values()], key=lambda series: series.order):
         base = launches.base_of(series)
-        base_cell = display.NONE if base is None else Cell(base.setup)
+        base_cell = display.NONE if base is None else Cell(base.setup_text)
         by_rtt = [_speedup_cell(launches, speedup_verdicts, series, base, rtt) for rtt in rtts]
         rows.append((Cell(series.label), base_cell, *by_rtt))
     return Table(
@@ -151,7 +151,7 @@ def transport_table(
         series, base, link = claim.series, claim.base, f"{claim.rtt:g} ms"
         rows.append(
             (
-                Cell(f"{series.name}, {series.setup}, {EMULATED} {link}"),
+                Cell(f"{series.name}, {series.setup_text}, {EMULATED} {link}"),
                 Cell(f"{series.transport} / {base.transport}"),
                 display.verdict(
                     verdict,
