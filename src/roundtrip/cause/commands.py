@@ -67,7 +67,7 @@ class CommandLauncher:
         return hashlib.sha256(repr((tuple(self.versions), *commands)).encode()).hexdigest()
 
     def build(self, arm: Hashable) -> str:
-        """Fetch and build a version unless that was done; return why it failed, else "".
+        """Fetch and build a version that is not built yet; return the reason of a failure, else "".
 
         The next search tries again a build that took too long.
         """

@@ -129,7 +129,7 @@ def _bisect_versions(result: Changes, count: int, min_step: float) -> Search[Non
 
 
 def _find_neighbours(result: Changes, low: int, high: int, error: float) -> Search[tuple[int, int]]:
-    """The two versions around a change that are neighbours among those that can be built."""
+    """The two neighbours, among the versions that can be built, between which the change lies."""
     # The median halves what is left whichever versions are skipped, so no more probes are made.
     probe_error = error / max(1, (high - low - 1).bit_length())
     while candidates := [at for at in range(low + 1, high) if at not in result.skip_reasons]:

@@ -79,7 +79,7 @@ class Annotation(Table):
 
     @property
     def words(self) -> str:
-        """The text, with its kind in front unless that is `note`."""
+        """The text, after the kind of the annotation unless that is `note`."""
         return self.text if self.kind == "note" else f"{self.kind}: {self.text}"
 
 

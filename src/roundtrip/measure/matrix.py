@@ -132,7 +132,7 @@ def build_matrix(campaign: Campaign, site: Site) -> Matrix:
 
 
 def _check_files(campaign: Campaign, site: Site) -> list[str]:
-    """The check files of a campaign; ReFrame loads no other."""
+    """The files of the checks of a campaign, the only ones that ReFrame loads."""
     checks = site.checks
     for plan in campaign.checks:
         if plan.name not in checks:

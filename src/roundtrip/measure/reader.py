@@ -359,7 +359,7 @@ def _set_limits(limits: Limits) -> None:
 
 
 def decode_tables(limits: Limits, files: Sequence[str], content: bytes) -> Iterator[bytes]:
-    """Decode tables, and keep all in memory until the last, as their reader does."""
+    """Decode tables, and keep all in memory to the end, as the caller does."""
     import polars as pl
 
     frames: list[pl.DataFrame] = []
@@ -378,7 +378,7 @@ def decode_tables(limits: Limits, files: Sequence[str], content: bytes) -> Itera
 def decode_objects(
     limits: Limits, names: Sequence[str], content: bytes, root: str
 ) -> Iterator[bytes]:
-    """Parse JSON files in the tree `root`, and keep all in memory, as their readers do."""
+    """Parse JSON files in the tree `root`, and keep all in memory, as the caller does."""
     gc.disable()  # there are no cycles in JSON, and searching for them takes most of the time
     values = []
     for file in map(Path, names):

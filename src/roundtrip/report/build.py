@@ -118,7 +118,7 @@ def undecided_reason(data: Data, verdicts: Mapping[Claim, ClaimVerdict]) -> str 
 
 
 def too_few_notice(data: Data, verdicts: Mapping[Claim, ClaimVerdict]) -> Text | None:
-    """A notice of how many claims so few launches cannot decide; None if there are none."""
+    """A notice of the number of claims that need more launches; None without such claims."""
     count = sum(verdict.launches_needed is not None for verdict in verdicts.values())
     if not count:
         return None

@@ -141,7 +141,7 @@ class Drawing(Frame):
                     yield self._curve_group(index, curve, *shapes)
 
     def _events(self) -> Iterator[Markup]:
-        """Vertical lines, which the page's script moves only sideways, with words at their tops."""
+        """Vertical lines with texts at their tops; the page's script moves them only sideways."""
         right, line = 0.0, 0
         for kind in (CHANGE, NOTE, STEP):
             low = self.top + _CHANGE_TICK if kind == CHANGE else _FAR_Y

@@ -161,7 +161,7 @@ class Line:
 
     @property
     def changes_text(self) -> str:
-        """Changes in provenance near its step, or last night if it is worse then; else ""."""
+        """Changes in provenance near the step or, if last night is worse, of last night, or ""."""
         if self.night is None and self.judgement.verdict is not Verdict.WORSE_LAST_NIGHT:
             return ""
         return "; ".join(map(str, self.changes)) or "nothing that is recorded"

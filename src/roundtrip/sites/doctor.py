@@ -39,7 +39,7 @@ _UNKNOWN_TEXT = "the kernel does not say"
 
 
 def check_cores(host: Host) -> Diagnosis:
-    """Whether two ranks get a core each, and the system gets another one."""
+    """Check whether two ranks get a core each, and the system another one."""
     detail = f"{host.cores} cores, {host.usable} of {host.logical} processors usable"
     if host.usable < 2 or host.cores < 2:
         advice = (
@@ -51,7 +51,7 @@ def check_cores(host: Host) -> Diagnosis:
 
 
 def check_processor_limits(host: Host) -> Diagnosis:
-    """Whether a control group or a CPU set keeps this process from some processors."""
+    """Check whether a control group or a CPU set withholds processors from this process."""
     if host.quota is not None and host.quota < host.logical:
         detail = f"the control group gets {host.quota:g} of {host.logical} processors"
         if host.quota < 2:
@@ -67,21 +67,21 @@ def check_processor_limits(host: Host) -> Diagnosis:
 
 
 def check_smt(host: Host) -> Diagnosis:
-    """Whether two hardware threads share a core."""
+    """Check whether hardware threads share a core."""
     detail = {True: "on: two threads share a core", False: "off", None: _UNKNOWN_TEXT}[host.smt]
     advice = "ranks are bound to cores; to be sure: echo off > /sys/devices/system/cpu/smt/control"
     return warn_if(host.smt is True, "SMT", detail, advice)
 
 
 def check_governor(host: Host) -> Diagnosis:
-    """Whether the kernel may lower the processors' frequency."""
+    """Check whether the kernel may lower the processors' frequency."""
     detail = ", ".join(host.governors) or "frequency is not under this kernel's control"
     is_bad = host.governors not in ((), ("performance",))
     return warn_if(is_bad, "governor", detail, "cpupower frequency-set -g performance")
 
 
 def check_turbo(host: Host) -> Diagnosis:
-    """Whether the processors' frequency depends on their temperature."""
+    """Check whether the processors' frequency depends on their temperature."""
     detail = {True: "on", False: "off", None: _UNKNOWN_TEXT}[host.turbo]
     advice = "speed depends on temperature: echo 1 > .../cpu/intel_pstate/no_turbo"
     advice += " (or echo 0 > .../cpu/cpufreq/boost)"
@@ -89,14 +89,14 @@ def check_turbo(host: Host) -> Diagnosis:
 
 
 def check_load(host: Host) -> Diagnosis:
-    """Whether other work ran in the last minute."""
+    """Check whether other work ran in the last minute."""
     detail = f"load average {host.load[0]:.2f} over the last minute"
     is_bad = host.load[0] > _LOAD_LIMIT
     return warn_if(is_bad, "load", detail, "stop other work, or wait until it is done")
 
 
 def check_virtualisation(host: Host) -> Diagnosis:
-    """Whether this is a virtual machine, and its share of steal time."""
+    """Check whether this is a virtual machine, and its share of steal time."""
     if not host.virtual:
         return Diagnosis("virtualisation", "ok", "container" if host.container else "none")
     detail = f"virtual machine{f' ({host.hypervisor})' if host.hypervisor else ''}"
@@ -108,7 +108,7 @@ def check_virtualisation(host: Host) -> Diagnosis:
 
 
 def check_clock(host: Host) -> Diagnosis:
-    """Whether the kernel reads its clock without a system call."""
+    """Check whether the kernel reads its clock without a system call."""
     name = host.clocksource
     advice = "slow to read: boot with clocksource=tsc if the processor's TSC is stable"
     is_bad = name is not None and name not in _GOOD_CLOCKS
@@ -116,14 +116,14 @@ def check_clock(host: Host) -> Diagnosis:
 
 
 def check_swap(host: Host) -> Diagnosis:
-    """Whether memory has been swapped out."""
+    """Check whether memory has been swapped out."""
     kib = host.swap_used_kib
     detail = f"{kib / 1024:.0f} MiB in use" if kib else "not in use" if host.swap_kib else "none"
     return warn_if(kib > 0, "swap", detail, "free memory, then swapoff -a && swapon -a")
 
 
 def check_huge_pages(host: Host) -> Diagnosis:
-    """Whether the kernel turns large buffers into huge pages by itself."""
+    """Check whether the kernel turns large buffers into huge pages by itself."""
     advice = "large buffers get faster at random: echo madvise > /sys/kernel/mm/"
     advice += "transparent_hugepage/enabled"
     detail = host.thp or _UNKNOWN_TEXT
@@ -131,7 +131,7 @@ def check_huge_pages(host: Host) -> Diagnosis:
 
 
 def check_numa_balancing(host: Host) -> Diagnosis:
-    """Whether the kernel moves pages between memory nodes while programs run."""
+    """Check whether the kernel moves pages between memory nodes while programs run."""
     detail = f"{host.numa_nodes} node{'s' if host.numa_nodes > 1 else ''}"
     if is_bad := host.numa_nodes > 1 and bool(host.numa_balancing):
         detail += ", the kernel moves pages between them"
@@ -139,7 +139,7 @@ def check_numa_balancing(host: Host) -> Diagnosis:
 
 
 def check_packages(missing: Sequence[str] | None) -> Diagnosis:
-    """Whether all packages of a campaign are installed.
+    """Check whether all packages of a campaign are installed.
 
     `missing` are the packages that are not; None without dpkg and rpm.
     """
@@ -150,7 +150,7 @@ def check_packages(missing: Sequence[str] | None) -> Diagnosis:
 
 
 def check_toolchains(states: Mapping[str, str]) -> Diagnosis:
-    """Whether toolchains are built; `states`: ``good``, ``stale`` or ``not built``, by name."""
+    """Check whether toolchains are built; `states`: good, stale or not built, by name."""
     stale_names = [name for name, state in states.items() if state == "stale"]
     good_names = [name for name, state in states.items() if state == "good"]
     if stale_names:

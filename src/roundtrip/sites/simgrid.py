@@ -1,4 +1,4 @@
-"""Platforms for SimGrid's ``find_smpirun``, and traces of launches that SimGrid replays.
+"""Platforms for SimGrid's ``smpirun``, and traces of launches that SimGrid replays.
 
 A platform ``site-configs/<site>/platforms/<name>.xml`` is a file of SimGrid with ``<cluster>``
 elements and the placeholders `${host_flops}`, the speed of a host, and, if round trips can be made
@@ -124,7 +124,7 @@ LOG_OPTIONS = ("--log=root.thres:critical", "--log=smpi_pmpi.thres:warning")
 
 
 def find_smpirun() -> Path:
-    """``find_smpirun`` of the toolchain, else of PATH.  UserError if there is none."""
+    """``smpirun`` of the toolchain, else of PATH.  UserError if there is none."""
     toolchain_program = paths.toolchains() / "smpi" / "bin" / "smpirun"
     program = toolchain_program if toolchain_program.is_file() else shutil.which("smpirun")
     if program is None:
@@ -135,7 +135,7 @@ def find_smpirun() -> Path:
 def run_smpirun(
     words: Sequence[str], ranks: int, platform: Platform, folder: Path
 ) -> subprocess.CompletedProcess[str]:
-    """Run ``find_smpirun`` with the options and the program in `words`, in `folder`.
+    """Run ``smpirun`` with the options and the program in `words`, in `folder`.
 
     UserError if it fails, or reports a failure although its status is 0.
     """

@@ -46,7 +46,7 @@ DISTANCE = (
 class NightPair:
     """A series' values in the two newest nights, with units; `ratio` is the newest over the other.
 
-    A night without a value of it that counts has `NO_VALUE`; `before` and `ratio` are "" if there
+    A night in which no value counts has `NO_VALUE`; `before` and `ratio` are "" if there
     is only one night.  `abs_log_ratio`: absolute logarithm of `ratio`.  `distance`: the same in
     units of its median over all series of the site; "" if that is not known.
     """

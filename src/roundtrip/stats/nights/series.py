@@ -173,7 +173,7 @@ def _clean_row(row: SeriesRow, prior: ModePrior, settings: NightSettings) -> Cle
 def usual_excursion_sizes(
     all_series: Sequence[CleanSeries], settings: NightSettings
 ) -> dict[int, float]:
-    """The largest size of usual excursions of a site, by their least number of nights.
+    """The largest size of usual excursions of a site, by their minimum number of nights.
 
     Excursions are usual if they begin in more than `newest_share` of all nights, by the lower
     confidence bound of a Poisson rate (F. Garwood, Biometrika 28, 1936); one or two are not enough.
