@@ -39,7 +39,7 @@ def read(file: Path) -> tuple[dict[str, Any], Places]:
 def parse(text: str, file: Path) -> tuple[dict[str, Any], Places]:
     """Return the TOML `text` of `file` as a document, and its places; UserError if invalid."""
     return files.parse_toml(text, file), {
-        path: (file, line) for path, line in reversed(list(_places(text.splitlines())))
+        path: (file, line) for path, line in reversed(list(_key_lines(text.splitlines())))
     }
 
 
@@ -71,22 +71,22 @@ def fault(message: str, path: KeyPath, places: Places, file: Path) -> UserError:
     return UserError(message, file)
 
 
-def _places(lines: list[str]) -> Iterator[tuple[KeyPath, int]]:
+def _key_lines(lines: list[str]) -> Iterator[tuple[KeyPath, int]]:
     """Yield (path, line) of each heading and ``key =``, in order, without inline tables' keys."""
     table: KeyPath = ()
     counts: dict[KeyPath, int] = {}
     for number, line in enumerate(lines, 1):
         if heading := _TABLE_HEADING.match(line):
-            table = _inside(_split(heading[2]), counts)
+            table = _resolve_heading(_split_key(heading[2]), counts)
             if heading[1] == "[[":
                 counts[table] = counts.get(table, -1) + 1
                 table = (*table, counts[table])
             yield table, number
         elif pair := _KEY_LINE.match(line):
-            yield (*table, *_split(pair[1])), number
+            yield (*table, *_split_key(pair[1])), number
 
 
-def _inside(keys: KeyPath, counts: Mapping[KeyPath, int]) -> KeyPath:
+def _resolve_heading(keys: KeyPath, counts: Mapping[KeyPath, int]) -> KeyPath:
     """Return the path of a heading; inside an array of tables, it belongs to the last table."""
     path: KeyPath = ()
     for key in keys[:-1]:
@@ -95,7 +95,7 @@ def _inside(keys: KeyPath, counts: Mapping[KeyPath, int]) -> KeyPath:
     return (*path, *keys[-1:])
 
 
-def _split(key: str) -> KeyPath:
+def _split_key(key: str) -> KeyPath:
     return tuple(part.strip("\"'") for part in re.findall(_KEY_PATTERN, key))
 
 

@@ -122,7 +122,11 @@ def test_the_tests_of_two_gaps_share_their_error(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(order, "evidence_threshold", threshold)
     searched(lambda at: STEP * (at >= 11))
     probe_count = (COUNT - 2).bit_length()
-    parts = {"ends": order._ENDS, "probes": order._PROBES / probe_count, "gaps": order._BEYOND / 2}
+    parts = {
+        "ends": order._ENDS_ERROR,
+        "probes": order._PROBES_ERROR / probe_count,
+        "gaps": order._FURTHER_ERROR / 2,
+    }
     assert {*errors} == {*parts.values()}
-    total = order._ENDS + 2 * (order._PROBES + order._BEYOND)
+    total = order._ENDS_ERROR + 2 * (order._PROBES_ERROR + order._FURTHER_ERROR)
     assert total == pytest.approx(ERROR)

@@ -171,7 +171,7 @@ def test_a_reader_that_has_gone() -> None:
     result = subprocess.run(command, stdout=write_end, stderr=subprocess.PIPE, text=True)
     os.close(write_end)
     assert result.stderr == ""
-    assert result.returncode in (1, process.PIPE)
+    assert result.returncode in (1, process.BROKEN_PIPE_STATUS)
 
 
 def unknown_user(limit: int | None = None) -> Callable[[], None]:
@@ -216,7 +216,7 @@ def test_a_bug_is_called_one_and_its_traceback_kept(tmp_path: Path) -> None:
         "sys.exit(process.status_of(broken))"
     )
     result = roundtrip(code=code, env={"TMPDIR": str(tmp_path)})
-    one_line(result, r"this is a bug in roundtrip \(KeyError\)", process.BUG)
+    one_line(result, r"this is a bug in roundtrip \(KeyError\)", process.BUG_STATUS)
     (file,) = tmp_path.glob("roundtrip-bug-*.txt")
     assert str(file) in result.stderr
     assert "there is no such key" in file.read_text()
@@ -226,10 +226,10 @@ def test_a_bug_is_called_one_and_its_traceback_kept(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("exception", "status"),
     [
-        (UserError("a"), process.USER),
-        (PermissionError(13, "Permission denied", "/x"), process.USER),
-        (MemoryError(), process.USER),
-        (KeyboardInterrupt(), process.INTERRUPTED),
+        (UserError("a"), process.USER_ERROR_STATUS),
+        (PermissionError(13, "Permission denied", "/x"), process.USER_ERROR_STATUS),
+        (MemoryError(), process.USER_ERROR_STATUS),
+        (KeyboardInterrupt(), process.INTERRUPTED_STATUS),
     ],
 )
 def test_what_may_end_a_command(

@@ -29,7 +29,7 @@ from roundtrip.errors import UserError
 from roundtrip.measure import analysis
 from roundtrip.report import painter, svg
 from roundtrip.report.drawing import INK, MUTED, colour_group
-from roundtrip.report.svg import element, number
+from roundtrip.report.svg import coordinate_text, element
 from roundtrip.stats.nights.judge import judge_nights
 from roundtrip.stats.nights.segments import roc_separation
 from roundtrip.stats.nights.verdicts import SeriesHistory
@@ -189,7 +189,9 @@ def picture(series: Mapping[str, np.ndarray], others: Mapping[str, Detectors]) -
 
 def _placed(content: Iterator[Markup], at: int, high: float) -> Markup:
     x, y = (at % _COLUMNS) * (_WIDTH + _NAMES), (at // _COLUMNS) * high
-    return element("g", {"transform": f"translate({number(x)},{number(y)})"}, *content)
+    return element(
+        "g", {"transform": f"translate({coordinate_text(x)},{coordinate_text(y)})"}, *content
+    )
 
 
 def _panel(
@@ -204,7 +206,9 @@ def _panel(
     part = np.clip((values - low + margin) / (high - low + 2 * margin), 0, 1)
     xs, ys = np.arange(values.size) * _WIDTH / values.size, _HEAD + _HEIGHT * (1 - part)
     yield svg.text(_short(name), 0, 14, class_="ink", fill=INK)
-    dots = "".join(f"M{number(x)},{number(y)}h0" for x, y in zip(xs, ys, strict=True))
+    dots = "".join(
+        f"M{coordinate_text(x)},{coordinate_text(y)}h0" for x, y in zip(xs, ys, strict=True)
+    )
     paint = {"fill": "none", "stroke-width": 2, "stroke-linecap": "round", "d": dots}
     yield colour_group(_POINTS, element("path", paint))
     nights_by_detector: dict[str, Sequence[int]] = {

@@ -28,7 +28,7 @@ from roundtrip.measure.tree import git
 
 #: Maximum length of the output line that explains a failure, in characters.
 _MAX_REASON_LENGTH = 200
-_BUILT, _LOG = "built.json", "build.log"
+_BUILT_FILE, _LOG_FILE = "built.json", "build.log"
 CompletedCommand = subprocess.CompletedProcess[str]
 
 
@@ -72,7 +72,7 @@ class CommandLauncher:
         The next search tries again a build that took too long.
         """
         version, folder = self._version_and_folder(arm)
-        record = folder / _BUILT
+        record = folder / _BUILT_FILE
         if not record.exists():
             shutil.rmtree(folder, ignore_errors=True)
             (folder / "work").mkdir(parents=True)
@@ -85,7 +85,7 @@ class CommandLauncher:
                     process = self._run_command(version, folder, command, limit_s)
             except subprocess.TimeoutExpired:
                 return f"took more than {limit_s:g} s"
-            (folder / _LOG).write_text(process.stdout + process.stderr, encoding="utf-8")
+            (folder / _LOG_FILE).write_text(process.stdout + process.stderr, encoding="utf-8")
             reason = _last_output_line(process) if process.returncode else ""
             record.write_text(json.dumps({"version": version.name, "why_not": reason}) + "\n")
         return str(json.loads(record.read_text()).get("why_not", ""))

@@ -48,7 +48,9 @@ from roundtrip.stats.summaries import Interval
 EXPLAINED_SHARE = 2 / 3
 #: Parts of `ERROR`: to name facts, to confirm them, to decide how they combine, and to decide
 #: whether the step still exists: only one of these two answers can be wrong.
-_NAMING, _CONFIRMING, _RELATION, _STEP = (part * ERROR for part in (0.4, 0.2, 0.2, 0.2))
+_NAMING_ERROR, _CONFIRMING_ERROR, _RELATION_ERROR, _STEP_ERROR = (
+    part * ERROR for part in (0.4, 0.2, 0.2, 0.2)
+)
 #: Evidence from which the effect of a fact is subtracted before the bets on other facts.
 _MIN_LIKELY_EVIDENCE = 1.0
 #: Estimated share of the step from which named facts are confirmed; below it, more are searched.
@@ -181,15 +183,15 @@ def find_causes(facts: Sequence[str], step: float, seed: int) -> Search[Causes]:
     namings = number = failures = 0
     while True:
         if record.update_evidence():
-            strong_facts = record.strong_facts(_NAMING / len(facts))
+            strong_facts = record.strong_facts(_NAMING_ERROR / len(facts))
             if new_facts := [fact for fact in strong_facts if fact not in named_facts]:
                 named_facts, namings = (*named_facts, *new_facts), namings + 1
                 record.confirm_anew(named_facts)
         steps, half = sign * np.asarray(record.steps), abs(step) / 2
-        if is_above(-steps, -half, _STEP):
+        if is_above(-steps, -half, _STEP_ERROR):
             return _result(Ending.ABSENT, record, sign)
-        record.is_reproduced = record.is_reproduced or is_above(steps, half, _STEP)
-        kind = _next_kind(record, _CONFIRMING / 2**namings, sign)
+        record.is_reproduced = record.is_reproduced or is_above(steps, half, _STEP_ERROR)
+        kind = _next_kind(record, _CONFIRMING_ERROR / 2**namings, sign)
         if kind is None:
             return _result(Ending.FOUND, record, sign)
         number += 1
@@ -277,7 +279,7 @@ def _relation_of_named_facts(record: _RoundRecord, sign: float) -> Relation:
         return Relation.UNKNOWN
     single_sum = sign * np.asarray(record.single_effects).sum(axis=1)
     joint_effect = sign * np.asarray(record.joint_effects)
-    error = _RELATION / 2
+    error = _RELATION_ERROR / 2
     if is_above(joint_effect / 2 - single_sum, 0.0, error):
         return Relation.TOGETHER
     if is_above(single_sum - 1.5 * joint_effect, 0.0, error):

@@ -27,7 +27,7 @@ from roundtrip.stats.summaries import Interval
 
 #: Parts of `ERROR`: the test of the ends, the probes of the first search, and its tests for further
 #: changes.  In each further search, both parts halve: their sums are twice as large.
-_ENDS, _PROBES, _BEYOND = (part * ERROR for part in (0.15, 0.35, 0.075))
+_ENDS_ERROR, _PROBES_ERROR, _FURTHER_ERROR = (part * ERROR for part in (0.15, 0.35, 0.075))
 #: A gap smaller than this share of the step is no second change.
 _MIN_SECOND_CHANGE_SHARE = 1 / 3
 #: Minimum number of rounds for the size of a change: with fewer, it often has no interval.
@@ -104,9 +104,9 @@ def _bisect_versions(result: Changes, count: int, min_step: float) -> Search[Non
         steps.append(step)
         if questions.is_evaluation_due(len(steps)):
             result.step = questions.ratio(steps)
-            if _is_proven_to_differ(steps, min_step, _ENDS):
+            if _is_proven_to_differ(steps, min_step, _ENDS_ERROR):
                 result.ends_differ = True
-            elif questions.is_within(steps, min_step, _ENDS):
+            elif questions.is_within(steps, min_step, _ENDS_ERROR):
                 result.ends_differ = False
     if not result.ends_differ:
         return
@@ -115,13 +115,13 @@ def _bisect_versions(result: Changes, count: int, min_step: float) -> Search[Non
     number = 0
     while result.open_intervals:
         low, high = result.open_intervals[0]
-        before, after = yield from _find_neighbours(result, low, high, _PROBES / 2**number)
+        before, after = yield from _find_neighbours(result, low, high, _PROBES_ERROR / 2**number)
         result.open_intervals = result.open_intervals[1:]
         result.changes.append(Change(before, after, None))
         gaps = [(a, b) for a, b in ((low, before), (after, high)) if a < b]
         margin = max(min_step, _MIN_SECOND_CHANGE_SHARE * size)
         further_gaps, change_size = yield from _further_gaps(
-            result, (before, after), gaps, margin, _BEYOND / 2**number
+            result, (before, after), gaps, margin, _FURTHER_ERROR / 2**number
         )
         result.changes[-1] = Change(before, after, change_size)
         result.open_intervals += further_gaps

@@ -186,9 +186,9 @@ def _launch_and_compare(
         if not is_interrupted:
             raise
         say(f"nothing to compare yet: {error.message}")
-        return process.INTERRUPTED
+        return process.INTERRUPTED_STATUS
     write_comparison(comparison, form, output, everything)
-    return process.INTERRUPTED if is_interrupted else comparison.exit_status
+    return process.INTERRUPTED_STATUS if is_interrupted else comparison.exit_status
 
 
 def _newest_run_of_two(base: str, new: str, site: str) -> tree.RunTree:

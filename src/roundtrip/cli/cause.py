@@ -19,7 +19,7 @@ from roundtrip import paths
 from roundtrip.cli import common, process
 from roundtrip.cli.common import say
 from roundtrip.cli.compare import parse_percentage
-from roundtrip.cli.process import INTERRUPTED
+from roundtrip.cli.process import INTERRUPTED_STATUS
 from roundtrip.cli.share import write_pages
 from roundtrip.errors import UserError, printable, writing
 from roundtrip.measure import campaign_file, environment, matrix, tree
@@ -134,7 +134,7 @@ def bisect(
     except KeyboardInterrupt:
         go_on = common.resume_command(f"--site={site}")
         say(f"interrupted; nothing is lost. Go on with: {go_on}")
-        raise typer.Exit(INTERRUPTED) from None
+        raise typer.Exit(INTERRUPTED_STATUS) from None
     for line in page.plain_sentences(plan, result):
         typer.echo(line)
     typer.echo(f"{result.launches} launches, {launcher.builds} builds")
@@ -347,7 +347,7 @@ def _search_cause(
         causes = journal.run_search(plan, search_journal, launcher, minutes, say)
     except KeyboardInterrupt:
         say(f"interrupted; nothing is lost. Go on with: {go_on}")
-        raise typer.Exit(INTERRUPTED) from None
+        raise typer.Exit(INTERRUPTED_STATUS) from None
     assert isinstance(causes, Causes)  # noqa: S101  of a plan of this kind
     lines = page.plain_sentences(plan, causes)
     for line in lines:

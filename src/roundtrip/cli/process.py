@@ -27,7 +27,7 @@ from roundtrip.errors import UserError, refusal
 _SPARE_PROCESSES = 8
 #: Address space that the report of a small bundle reserves, bytes, and the addition for each
 #: processor.  An eighth of it is used as memory.
-_SPACE, _SPACE_PER_PROCESSOR = 1600 << 20, 16 << 20
+_ADDRESS_SPACE, _SPACE_PER_PROCESSOR = 1600 << 20, 16 << 20
 
 
 def require_resources() -> None:
@@ -38,7 +38,7 @@ def require_resources() -> None:
             f"POLARS_MAX_THREADS={max_threads!r}: right is a number from 1, or to unset it"
         )
     processors = len(os.sched_getaffinity(0))
-    space = _SPACE + processors * _SPACE_PER_PROCESSOR
+    space = _ADDRESS_SPACE + processors * _SPACE_PER_PROCESSOR
     limit, _ = resource.getrlimit(resource.RLIMIT_AS)
     if limit != resource.RLIM_INFINITY and limit < space:
         raise UserError(
@@ -83,7 +83,7 @@ def _raise_terminated(number: int, frame: FrameType | None) -> None:
     raise Terminated
 
 
-USER, BUG, INTERRUPTED, PIPE = 2, 70, 130, 141
+USER_ERROR_STATUS, BUG_STATUS, INTERRUPTED_STATUS, BROKEN_PIPE_STATUS = 2, 70, 130, 141
 #: The base of all errors of a command line; its own module is private.
 _UsageError: Any = typer.BadParameter.__base__
 
@@ -100,23 +100,23 @@ def status_of(command: Callable[[], object]) -> int:
         status = command()
         sys.stdout.flush()
     except UserError as error:
-        return _print_error(str(error), USER)
+        return _print_error(str(error), USER_ERROR_STATUS)
     except _UsageError as error:
         return _print_usage_error(error)
     except (KeyboardInterrupt, typer.Abort):
-        return _print_error("interrupted", INTERRUPTED)
+        return _print_error("interrupted", INTERRUPTED_STATUS)
     except BrokenPipeError:
         _discard_output()
-        return PIPE
+        return BROKEN_PIPE_STATUS
     except OSError as error:
         _discard_output()
-        return _print_error(str(refusal(error)), USER)
+        return _print_error(str(refusal(error)), USER_ERROR_STATUS)
     except MemoryError:
-        return _print_error("out of memory", USER)
+        return _print_error("out of memory", USER_ERROR_STATUS)
     except SystemExit:
         raise
     except BaseException as error:
-        return _print_error(_bug_message(error), BUG)
+        return _print_error(_bug_message(error), BUG_STATUS)
     return status if isinstance(status, int) else 0
 
 
@@ -124,11 +124,13 @@ def _print_usage_error(error: Any) -> int:
     """Say which argument is wrong; without any argument, print the help."""
     if type(error).__name__ == "NoArgsIsHelpError":
         error.show()
-        return USER
+        return USER_ERROR_STATUS
     path = error.ctx.command_path if error.ctx else "roundtrip"
     command = path.partition(" ")[2]
     message = " ".join(error.format_message().split()).removesuffix(".")
-    return _print_error(f"{command + ': ' if command else ''}{message}; see: {path} --help", USER)
+    return _print_error(
+        f"{command + ': ' if command else ''}{message}; see: {path} --help", USER_ERROR_STATUS
+    )
 
 
 def _print_error(message: str, status: int) -> int:

@@ -36,8 +36,9 @@ _JUNIT_ELEMENTS = {
     Status.OPEN: "skipped",
     Status.NO_CLAIM: "skipped",
 }
-#: Columns of a table in a file or a pipe; below `_WIDE` columns, the narrow table is printed.
-_WIDTH, _WIDE = 160, 120
+#: Columns of a table in a file or a pipe; below `_MIN_WIDE_WIDTH` columns, the narrow table is
+#: printed.
+_TEXT_WIDTH, _MIN_WIDE_WIDTH = 160, 120
 #: Number of differing facts that are shown; `--all` shows every one.
 _MAX_FACTS = 3
 
@@ -45,13 +46,13 @@ _MAX_FACTS = 3
 def as_text(comparison: Comparison, all_facts: bool = False, console: Console | None = None) -> str:
     """The comparison as text; `all_facts`: include facts that do not differ.
 
-    `console` gives the width and whether there are colours; without it, width `_WIDTH` and no
+    `console` gives the width and whether there are colours; without it, width `_TEXT_WIDTH` and no
     colours.  The width of a console that is not a terminal counts only if COLUMNS is set.
     """
     is_terminal = bool(console and console.is_terminal)
     has_width = is_terminal or "COLUMNS" in os.environ
     page = Console(
-        width=console.width if console and has_width else _WIDTH,
+        width=console.width if console and has_width else _TEXT_WIDTH,
         force_terminal=is_terminal,
         color_system="auto" if is_terminal else None,
         markup=False,
@@ -63,7 +64,7 @@ def as_text(comparison: Comparison, all_facts: bool = False, console: Console | 
         _print_facts(page, comparison, all_facts)
         cases = list(dict.fromkeys(model.describe_case(row) for row in comparison.rows))
         if cases:
-            if page.width >= _WIDE:
+            if page.width >= _MIN_WIDE_WIDTH:
                 page.print(terminal_table(_wide_table(comparison.rows, cases)))
             else:
                 page.print(terminal_table(_narrow_table(comparison.rows, cases), is_plain=True))

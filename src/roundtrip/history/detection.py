@@ -107,7 +107,7 @@ MIN_NIGHTS = 40
 #: At most one false alarm in so many series; also the number of simulated series per call.
 SERIES_PER_FALSE_ALARM = 500
 #: Steps in which the evidence is raised, and the most by which it is raised.
-_RISE, _MOST = 0.2, 3.0
+_EVIDENCE_STEP, _MAX_EVIDENCE_RISE = 0.2, 3.0
 
 
 @dataclass(frozen=True)
@@ -183,8 +183,8 @@ def calibrate(
     false_alarms = _count_alarms(sites, settings)
     alarms, rise = false_alarms, 0.0
     while alarms * SERIES_PER_FALSE_ALARM > series:
-        rise += _RISE
-        if rise > _MOST:
+        rise += _EVIDENCE_STEP
+        if rise > _MAX_EVIDENCE_RISE:
             raise UserError("no evidence keeps the rate: the noise of this site is no noise")
         alarms = _count_alarms(sites, _raise_evidence(settings, rise))
     return Calibration(false_alarms, alarms, _raise_evidence(settings, rise).evidence)

@@ -23,7 +23,7 @@ from roundtrip.report.plot import (
     Curve,
     View,
 )
-from roundtrip.report.svg import NAME_HEIGHT, SIGN_WIDTH, Frame, Position, element, number
+from roundtrip.report.svg import NAME_HEIGHT, SIGN_WIDTH, Frame, Position, coordinate_text, element
 
 #: Colours of a light page, for programs without CSS variables; `figure.css` has the others.
 INK, MUTED, GRID, STRIP, PAPER = "#1c2430", "#5b6675", "#dfe3e9", "#e7f4ec", "#ffffff"
@@ -231,9 +231,9 @@ class Drawing(Frame):
             yield from (svg.dot(curve.shape, x, y, size) for x, y in places)
             return
         cap = "round" if curve.shape == CIRCLE else "square"
-        dots = "".join(f"M{number(x)},{number(y)}h0" for x, y in places)
+        dots = "".join(f"M{coordinate_text(x)},{coordinate_text(y)}h0" for x, y in places)
         paint = {"class": "dots", "fill": "none", "stroke-linecap": cap}
-        yield element("path", {**paint, "stroke-width": number(2 * size), "d": dots})
+        yield element("path", {**paint, "stroke-width": coordinate_text(2 * size), "d": dots})
 
     def _values_beyond(self, curve: Curve) -> Iterator[Markup]:
         """A triangle and a number at the end of the axis for each value beyond it."""
@@ -316,7 +316,10 @@ class Drawing(Frame):
         self, index: int, curve: Curve, arrow: str, x: float, y: float, *before: Markup
     ) -> Markup:
         """The sign and the name of a curve at a place."""
-        attributes = {"data-curve": index, "transform": f"translate({number(x)},{number(y)})"}
+        attributes = {
+            "data-curve": index,
+            "transform": f"translate({coordinate_text(x)},{coordinate_text(y)})",
+        }
         words = svg.text(f"{curve.name}{arrow}", NAME_HEIGHT, 4.5, class_="ink", fill=INK)
         return element("g", attributes, *before, self._legend_sign(index, curve), words)
 

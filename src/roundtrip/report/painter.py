@@ -19,7 +19,7 @@ from roundtrip.report import plot, svg
 from roundtrip.report.blocks import Figure
 from roundtrip.report.drawing import INK, MUTED, PAPER, Drawing, SmallDrawing
 from roundtrip.report.plot import Heat, Plot, View
-from roundtrip.report.svg import TEXT_SIZE, TITLE_SIZE, element, number
+from roundtrip.report.svg import TEXT_SIZE, TITLE_SIZE, coordinate_text, element
 
 #: Width and height of a map's cell, and text size of its names, in pixels.
 _CELL_SIZE, _FONT_SIZE = 20, 12
@@ -72,7 +72,7 @@ def page_drawings(figure: Figure) -> list[Markup]:
             "class": "figure heat",
             "role": "img",
             "aria-label": content.description,
-            "viewBox": f"0 0 {number(width)} {number(height)}",
+            "viewBox": f"0 0 {coordinate_text(width)} {coordinate_text(height)}",
             "style": f"max-width:{round(1.2 * width)}px",
         }
         return [element("svg", attributes, *_map_marks(content))]
@@ -85,7 +85,7 @@ def page_drawings(figure: Figure) -> list[Markup]:
             "role": "img",
             "viewBox": frame.view_box,
             "style": f"max-width:{round(frame.width)}px",
-            "data-frame": " ".join(map(number, edges)),
+            "data-frame": " ".join(map(coordinate_text, edges)),
             "aria-label": content.describe(view),
         }
         drawings.append(element("svg", attributes, *frame.elements()))
@@ -175,7 +175,7 @@ def _map_marks(heat: Heat) -> Iterator[Markup]:
         attributes = {**kind, "font_size": _FONT_SIZE, "text_anchor": "end"}
         yield svg.text(name, left - 5, middle, **attributes)
         x, y = left + middle, foot + 6.0
-        rotation = f"rotate(-90 {number(x)} {number(y)})"
+        rotation = f"rotate(-90 {coordinate_text(x)} {coordinate_text(y)})"
         yield svg.text(name, x, y, transform=rotation, **attributes)
     squares: dict[int, list[Markup]] = defaultdict(list)
     for cell in heat.cells:

@@ -29,9 +29,9 @@ _FONT_NAME = "Vera"  # a font of reportlab
 _BLANK_TRANSLATION = {0x202F: " ", 0x2009: " "}
 _ARROW_DIRECTIONS = {"↑": 1, "↓": -1}
 #: In font sizes: the width of an arrow, of its line, and of the outline of bold letters.
-_ARROW_WIDTH, _ARROW_LINE, _BOLD = 0.6, 0.08, 0.045
+_ARROW_WIDTH, _ARROW_LINE, _BOLD_STROKE = 0.6, 0.08, 0.045
 #: Text rendering modes of PDF: filled, and filled with an outline.
-_FILLED, _OUTLINED = 0, 2
+_FILL_MODE, _OUTLINE_MODE = 0, 2
 _INHERITED_ATTRIBUTES = ("fill", "stroke", "stroke-width", "font-size", "font-weight")
 _PATH_STEP = re.compile("([MLhZ])([^MLhZ]*)")
 #: ``translate(x,y)`` or ``rotate(angle x y)``.
@@ -153,7 +153,7 @@ class _Page:
 
     def _write(self, words: str, attributes: _SvgAttributes, paint: _SvgAttributes) -> None:
         size, canvas, font = float(paint["font-size"]), self.canvas, self.font
-        mode = _OUTLINED if paint.get("font-weight") == "600" else _FILLED
+        mode = _OUTLINE_MODE if paint.get("font-weight") == "600" else _FILL_MODE
         pieces = list(_split_at_arrows(words.translate(_BLANK_TRANSLATION), font))
         widths = [
             _ARROW_WIDTH * size if piece in _ARROW_DIRECTIONS else font.stringWidth(piece, size)
@@ -165,7 +165,7 @@ class _Page:
         canvas.scale(1, -1)  # letters stand upright on a page whose y grows downwards
         canvas.setFillColor(HexColor(paint["fill"]))
         canvas.setStrokeColor(HexColor(paint["fill"]))
-        canvas.setLineWidth(_BOLD * size)
+        canvas.setLineWidth(_BOLD_STROKE * size)
         canvas.setFont(_FONT_NAME, size)
         for piece, width in zip(pieces, widths, strict=True):
             if piece in _ARROW_DIRECTIONS:

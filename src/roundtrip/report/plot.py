@@ -280,11 +280,13 @@ def _scale_json(scale: Scale) -> dict[str, Any]:
 def _curve_json(curve: Curve) -> dict[str, Any]:
     return {
         "name": curve.name,
-        "points": [[None if v is None else _short(v) for v in point] for point in curve.points],
+        "points": [
+            [None if v is None else _round_number(v) for v in point] for point in curve.points
+        ],
     }
 
 
-def _short(value: float) -> float | int:
+def _round_number(value: float) -> float | int:
     """The value with `_SIGNIFICANT_DIGITS` digits; a whole number stays exact."""
     if not math.isfinite(value):
         raise ValueError(f"{value} cannot be drawn")

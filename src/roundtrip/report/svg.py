@@ -36,7 +36,7 @@ FONT_FAMILY = (
 )
 #: Width of other characters than ASCII in thousandths of the size; and how much wider than
 #: Helvetica the fonts above are at most.
-_DEFAULT_WIDTH_UNITS, _WIDER = 620, 1.1
+_DEFAULT_WIDTH_UNITS, _WIDTH_FACTOR = 620, 1.1
 _ILLEGAL_CHARACTER = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 #: Corners of points of half-width 1, except circles.
 _SHAPE_PATHS = {
@@ -52,7 +52,7 @@ _RELATIVE_SLACK = 1e-9
 _MIN_POWER_STEPS = 2  # with fewer steps of powers of ten, ticks lie between them
 #: Heights in pixels: curves; a row, a curve in a shared row, a row of a stacked bar.
 _AREA_HEIGHT = 240
-_ROW_HEIGHT, _BAR_HEIGHT, _PART = 24, 13, 17
+_ROW_HEIGHT, _BAR_HEIGHT, _STACK_HEIGHT = 24, 13, 17
 _TOP_MARGIN, _BOTTOM_MARGIN, _RIGHT_MARGIN = 28, 46, 22
 #: Offsets of the name at the end of a curve: of its sign from the edge, of its words from the sign.
 SIGN_WIDTH, NAME_HEIGHT = 10, 21
@@ -77,7 +77,7 @@ def _escape(value: object) -> str:
     )
 
 
-def number(value: float) -> str:
+def coordinate_text(value: float) -> str:
     """A coordinate: one decimal, or none."""
     text = f"{value:.1f}".removesuffix(".0")
     return "0" if text == "-0" else text
@@ -85,7 +85,7 @@ def number(value: float) -> str:
 
 def path_data(places: Iterable[Position]) -> str:
     """The path data of a line through `places`, each as ``x,y``; "" without places."""
-    corners = "L".join(f"{number(x)},{number(y)}" for x, y in places)
+    corners = "L".join(f"{coordinate_text(x)},{coordinate_text(y)}" for x, y in places)
     return f"M{corners}" if corners else ""
 
 
@@ -94,7 +94,9 @@ def text(words: str, x: float, y: float, **attributes: object) -> Markup:
     svg_attributes = {
         name.rstrip("_").replace("_", "-"): value for name, value in attributes.items()
     }
-    return element("text", {"x": number(x), "y": number(y), **svg_attributes}, words)
+    return element(
+        "text", {"x": coordinate_text(x), "y": coordinate_text(y), **svg_attributes}, words
+    )
 
 
 def rect(
@@ -107,7 +109,8 @@ def rect(
     """A rectangle with `extra_attributes`."""
     sides = {"x": x, "y": y, "width": width, "height": height}
     return element(
-        "rect", {**(extra_attributes or {}), **{name: number(v) for name, v in sides.items()}}
+        "rect",
+        {**(extra_attributes or {}), **{name: coordinate_text(v) for name, v in sides.items()}},
     )
 
 
@@ -115,9 +118,17 @@ def dot(shape: str, x: float, y: float, size: float) -> Markup:
     """A point of half-width `size` in the colour of its group, with a paper-coloured edge."""
     paint = {"class": "dot", "stroke": "#ffffff"}
     if shape == CIRCLE:
-        return element("circle", {**paint, "cx": number(x), "cy": number(y), "r": number(size)})
+        return element(
+            "circle",
+            {
+                **paint,
+                "cx": coordinate_text(x),
+                "cy": coordinate_text(y),
+                "r": coordinate_text(size),
+            },
+        )
     corners = path_data((size * dx, size * dy) for dx, dy in _SHAPE_PATHS[shape])
-    transform = f"translate({number(x)},{number(y)})"
+    transform = f"translate({coordinate_text(x)},{coordinate_text(y)})"
     return element("path", {**paint, "d": f"{corners}Z", "transform": transform})
 
 
@@ -125,7 +136,7 @@ def text_width(words: str, size: float = TEXT_SIZE) -> float:
     """The estimated width of a text, rather too large than too small."""
     helvetica = pdfmetrics.getFont("Helvetica").widths
     widths = (helvetica[ord(c)] if " " <= c <= "~" else _DEFAULT_WIDTH_UNITS for c in words)
-    return _WIDER * size * sum(widths) / 1000
+    return _WIDTH_FACTOR * size * sum(widths) / 1000
 
 
 def wrap_text(words: str, max_width: float, size: float = TEXT_SIZE) -> list[str]:
@@ -239,7 +250,9 @@ class Frame:
         #: Number of curves below each other in a row; 1 if each row has one curve.
         self.slots = len(view.curves) if len(distinct_rows) < len(rows) else 1
         # A row with several curves is higher; the parts of a stacked bar share one row.
-        row_height = _PART if view.is_stacked else max(_ROW_HEIGHT, self.slots * _BAR_HEIGHT + 6)
+        row_height = (
+            _STACK_HEIGHT if view.is_stacked else max(_ROW_HEIGHT, self.slots * _BAR_HEIGHT + 6)
+        )
         self.heights: list[float] = [
             row_height if row in distinct_rows else _ROW_HEIGHT for row in range(len(view.rows))
         ]
@@ -274,7 +287,7 @@ class Frame:
 
     @property
     def view_box(self) -> str:
-        return f"0 0 {number(self.width)} {number(self.height)}"
+        return f"0 0 {coordinate_text(self.width)} {coordinate_text(self.height)}"
 
     def x_of(self, value: float) -> float:
         """The position of a value of the horizontal axis, from the left."""

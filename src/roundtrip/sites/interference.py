@@ -105,7 +105,7 @@ def judge_blocks(blocks: Sequence[Block], levels: Levels) -> ClaimVerdict:
     return judge({"A/A": [block.ratio for block in blocks]}, levels)["A/A"]
 
 
-def resolution(result: ClaimVerdict) -> float | None:
+def smallest_visible_difference(result: ClaimVerdict) -> float | None:
     """Return the smallest relative difference that the interval can show; None without one."""
     low, high = result.interval.low, result.interval.high
     return None if low is None or high is None else max(high - 1, 1 / low - 1)
@@ -183,7 +183,7 @@ def _slowdown_text(quantity: Callable[[Block], float], blocks: Sequence[Block]) 
 
 
 def _resolution_finding(result: ClaimVerdict, levels: Levels) -> Diagnosis:
-    difference = resolution(result)
+    difference = smallest_visible_difference(result)
     interval = result.interval
     if difference is None:
         return Diagnosis(

@@ -52,13 +52,13 @@ def packed_series(lines: Sequence[Line], verdicts: NightVerdicts) -> dict[str, A
     return {
         "kinds": [list(kind) for kind in kinds],
         "series": [
-            {**_packed(line, verdicts, kind_index), **_six_digits(_outline(line, verdicts))}
+            {**_pack_series(line, verdicts, kind_index), **_six_digits(_outline(line, verdicts))}
             for line in lines
         ],
     }
 
 
-def _packed(
+def _pack_series(
     line: Line, verdicts: NightVerdicts, kinds: Mapping[tuple[Any, ...], int]
 ) -> dict[str, Any]:
     series, points = line.series, line.series.points
@@ -71,8 +71,8 @@ def _packed(
         "environ": series.environ,
         "unit": "" if unit in UNPRINTED_UNITS else unit,
         "factor": factor,
-        "night": _runs(verdicts.calendar.index(point.night) for point in points),
-        "median": _base64(_upper(medians.astype("<f4"))),
+        "night": _night_runs(verdicts.calendar.index(point.night) for point in points),
+        "median": _base64(_upper_bytes(medians.astype("<f4"))),
         "ends": _base64(_packed_ends(np.array(ends, float), medians)),
         "kind": _base64(np.array([kinds[_point_kind(point)] for point in points], width)),
         "spikes": list(line.history.spikes),
@@ -103,7 +103,7 @@ def _six_digits(value: Any) -> Any:
     return float(f"{value:.6g}") if isinstance(value, float) else value
 
 
-def _runs(nights: Iterable[int]) -> list[int]:
+def _night_runs(nights: Iterable[int]) -> list[int]:
     """Return runs of consecutive nights as ``[first, count, first, count, ...]``."""
     runs: list[int] = []
     for _, group in itertools.groupby(enumerate(nights), key=lambda pair: pair[1] - pair[0]):
@@ -112,7 +112,7 @@ def _runs(nights: Iterable[int]) -> list[int]:
     return runs
 
 
-def _upper(values: Any) -> Any:
+def _upper_bytes(values: Any) -> Any:
     """The upper three bytes of each 32-bit float, rounded."""
     rounded = values.view("<u4") + np.uint32(0x80)
     return rounded.view("u1").reshape(-1, 4)[:, 1:]

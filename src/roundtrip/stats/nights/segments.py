@@ -230,7 +230,9 @@ class _Proposal:
     def _change_point_statistics(self, points: tuple[int, ...]) -> _ChangePointStatistics:
         """Cached: models of noise often give the same change points."""
         if points not in self._statistics_by_points:
-            areas = np.array([roc_separation(*sides) for sides in _sides(self._series, points)])
+            areas = np.array(
+                [roc_separation(*sides) for sides in _side_nights(self._series, points)]
+            )
             factors, freedom = standard_error_factors(self._series, points)
             self._statistics_by_points[points] = _ChangePointStatistics(factors, freedom, areas)
         return self._statistics_by_points[points]
@@ -258,7 +260,9 @@ class _ChangePointStatistics:
         return np.asarray(is_enough & (self.separations >= settings.separation_least))
 
 
-def _sides(series: CleanSeries, points: Sequence[int]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+def _side_nights(
+    series: CleanSeries, points: Sequence[int]
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Yield the nights before and after each change point, at most `_SIDE_NIGHTS` per segment."""
     bounds = [0, *points, series.nights]
     for index, point in enumerate(points):
@@ -330,7 +334,7 @@ def standard_error_factors(
     parts = np.split(series.values, points)
     squares = sum(float(part.var()) * part.size for part in parts)
     pooled_var = max(squares / max(1, series.nights - len(parts)), _MIN_VARIANCE)
-    for index, sides in enumerate(_sides(series, points)):
+    for index, sides in enumerate(_side_nights(series, points)):
         expected = actual = doubt = 0.0
         for part in sides:
             variance, degrees = _own_variance(part, pooled_var)

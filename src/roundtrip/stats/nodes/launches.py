@@ -30,9 +30,9 @@ from roundtrip.stats.summaries import Interval, median_interval, robust_sd
 #: Index of the other node of a launch on one node.
 NO_NODE = -1
 #: Number of steps from 0 to a limit.
-_STEPS = 50
+_STEPS_TO_LIMIT = 50
 #: Largest effect that is considered, in steps.
-_MAX_EFFECT_STEPS = 3 * _STEPS
+_MAX_EFFECT_STEPS = 3 * _STEPS_TO_LIMIT
 #: Probabilities are exact from this many standard deviations above the mean on, else normal.
 _MIN_EXACT_SD = 2.0
 _HUBER_LIMIT, _FIT_ITERATIONS = 1.5, 12
@@ -159,10 +159,10 @@ class ClippedScores:
     """Scores with one limit, on the log scale."""
 
     def __init__(self, residuals: np.ndarray, limit: float) -> None:
-        self._step = limit / _STEPS
-        self._steps = np.arange(-_STEPS, _STEPS + 1)
-        scores = np.r_[self._clip_residuals(residuals), -_STEPS, _STEPS]
-        self._pmf = np.bincount(scores + _STEPS, minlength=self._steps.size) / scores.size
+        self._step = limit / _STEPS_TO_LIMIT
+        self._steps = np.arange(-_STEPS_TO_LIMIT, _STEPS_TO_LIMIT + 1)
+        scores = np.r_[self._clip_residuals(residuals), -_STEPS_TO_LIMIT, _STEPS_TO_LIMIT]
+        self._pmf = np.bincount(scores + _STEPS_TO_LIMIT, minlength=self._steps.size) / scores.size
         self._mean = float(self._pmf @ self._steps)
         self._sd = float(np.sqrt(self._pmf @ (self._steps - self._mean) ** 2))
         self._tails = cache(self._tail_sums)
@@ -173,16 +173,16 @@ class ClippedScores:
         z = (total - count * self._mean) / (self._sd * np.sqrt(count))
         if z < _MIN_EXACT_SD:
             return float(scipy.special.ndtr(-z))
-        return float(self._tails(count)[total + count * _STEPS])
+        return float(self._tails(count)[total + count * _STEPS_TO_LIMIT])
 
     def detectable_effect(self, count: int, p: float, power: float) -> float | None:
         """The same as in `Scores`; an effect shifts all scores equally, up to the limit."""
         indices = np.flatnonzero(self._tails(count) <= p)
         if not indices.size:
             return None
-        target = (indices[0] - count * _STEPS) / count
+        target = (indices[0] - count * _STEPS_TO_LIMIT) / count
         for shift in range(_MAX_EFFECT_STEPS):
-            scores = np.minimum(self._steps + shift, _STEPS)
+            scores = np.minimum(self._steps + shift, _STEPS_TO_LIMIT)
             mean = float(self._pmf @ scores)
             sd = float(np.sqrt(self._pmf @ (scores - mean) ** 2))
             if mean - float(scipy.special.ndtri(power)) * sd / np.sqrt(count) >= target:
@@ -190,7 +190,9 @@ class ClippedScores:
         return None
 
     def _clip_residuals(self, residuals: np.ndarray) -> np.ndarray:
-        return np.rint(np.clip(residuals / self._step, -_STEPS, _STEPS)).astype(np.int64)
+        return np.rint(np.clip(residuals / self._step, -_STEPS_TO_LIMIT, _STEPS_TO_LIMIT)).astype(
+            np.int64
+        )
 
     def _tail_sums(self, count: int) -> np.ndarray:
         """P(sum >= s) for every sum s of `count` scores, the lowest first."""

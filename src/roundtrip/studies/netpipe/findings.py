@@ -104,7 +104,8 @@ def overall(all_findings: Sequence[Sequence[Finding]]) -> tuple[Answer, ...]:
         text = "Boost.MPI was not compared with raw MPI: no launch has both at a compared size."
         return (Answer((Strong(text),), "warn"),)
     lines = [
-        (f"{_sentence(group)}.", line_tone(_points(group))) for group in zip(*groups, strict=True)
+        (f"{_sentence(group)}.", line_tone(_verdict_points(group)))
+        for group in zip(*groups, strict=True)
     ]
     if others := [group[0].panel.label for group in all_findings if group not in groups]:
         lines[0] = f"{lines[0][0]} Nothing was compared on {'; '.join(others)}.", "warn"
@@ -114,16 +115,16 @@ def overall(all_findings: Sequence[Sequence[Finding]]) -> tuple[Answer, ...]:
 def panel_answer(findings: Sequence[Finding]) -> Answer:
     """The answer for one panel, from its four findings."""
     lines = " ".join(f"{_sentence([finding])}." for finding in findings if finding.evidence)
-    return answer(findings[0].panel.label, f": {lines}", line_tone(_points(findings)))
+    return answer(findings[0].panel.label, f": {lines}", line_tone(_verdict_points(findings)))
 
 
 def _sentence(findings: Sequence[Finding]) -> str:
     """A sentence on one statement in all panels, at every compared size, measured or not."""
     statement = findings[0].statement
-    return line(statement.subject, statement.base_title, _points(findings))
+    return line(statement.subject, statement.base_title, _verdict_points(findings))
 
 
-def _points(findings: Sequence[Finding]) -> list[VerdictAt]:
+def _verdict_points(findings: Sequence[Finding]) -> list[VerdictAt]:
     return [
         VerdictAt(finding.panel.label, size, dict(finding.evidence).get(size))
         for finding in findings

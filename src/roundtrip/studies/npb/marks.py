@@ -87,7 +87,9 @@ def marks_from_bundle(bundle: Data) -> ReferenceNight:
 
 def _single_rank_rate(launches: Launches, series: Series) -> ReferenceRate:
     rates = [figures["rate"] for figures in launches.rounds(series, None).values()]
-    return ReferenceRate(**_series_fields(series), launches=len(rates), mops=_short(median(rates)))
+    return ReferenceRate(
+        **_series_fields(series), launches=len(rates), mops=_round_number(median(rates))
+    )
 
 
 def _reference_speedups(
@@ -102,9 +104,9 @@ def _reference_speedups(
                 ranks=series.ranks,
                 rtt_ms=rtt or 0.0,
                 mops=mops,
-                speedup=_short(interval.median),
-                low=None if interval.low is None else _short(interval.low),
-                high=None if interval.high is None else _short(interval.high),
+                speedup=_round_number(interval.median),
+                low=None if interval.low is None else _round_number(interval.low),
+                high=None if interval.high is None else _round_number(interval.high),
                 separated=ratios != measured_speedups(launches, series, rtt),
                 launches=len(ratios),
             )
@@ -129,7 +131,7 @@ def _processor_name(bundle: Data, names: list[str]) -> str:
     return str(name or "a processor that the bundle does not name")
 
 
-def _short(value: float) -> float:
+def _round_number(value: float) -> float:
     return float(f"{value:.{_SIGNIFICANT_DIGITS}g}")
 
 
