@@ -132,7 +132,7 @@ def _named(tree: ast.Module) -> Iterator[str]:
         elif (
             isinstance(node, ast.AnnAssign)
             and isinstance(node.value, ast.Dict)
-            and getattr(node.target, "id", "").strip("_") == "TONES"
+            and getattr(node.target, "id", "").endswith("TONES")
         ):
             keys = node.value.keys
             yield from (str(key.value) for key in keys if isinstance(key, ast.Constant))

@@ -40,7 +40,7 @@ from roundtrip.stats.nights.verdicts import Verdict
 
 _NO_GOOD_LAUNCH = "no launch of them ended well"
 _NIGHT_ENDED = "the night ended before"
-_TONE_BY_CONFIRMATION: dict[Confirmation, Tone] = {
+_CONFIRMATION_TONES: dict[Confirmation, Tone] = {
     Confirmation.CONFIRMED: "bad",
     Confirmation.MACHINE: "warn",
     Confirmation.NOT_CONFIRMED: "good",
@@ -275,7 +275,7 @@ def confirmation_blocks(result: ConfirmationResult) -> Iterator[Block]:
 def _table_row(repeat: RepeatedSeries) -> tuple[Cell, ...]:
     return (
         Cell(repeat.line.label, series=repeat.line.series.key),
-        Cell(str(repeat.verdict), _TONE_BY_CONFIRMATION.get(repeat.verdict, "plain")),
+        Cell(str(repeat.verdict), _CONFIRMATION_TONES.get(repeat.verdict, "plain")),
         _test_cell(repeat.test),
         Cell(repeat.control.label if repeat.control else "every series changed"),
         _test_cell(repeat.control_test) if repeat.control_test else Cell(""),
