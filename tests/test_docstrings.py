@@ -16,7 +16,7 @@ import pytest
 CHECKOUT = Path(__file__).parents[1]
 PACKAGES = (CHECKOUT / "src" / "roundtrip", CHECKOUT / "tools")
 #: Classes whose documented methods others carry out.
-BASES = {"Study", "Section", "Claim", "Progress"}
+BASES = {"Study", "Section", "Claim", "Progress", "Scheduler"}
 #: Words of a docstring that says what a frame holds.
 _SHAPE = ("column", "rows", "schema")
 Function = ast.FunctionDef | ast.AsyncFunctionDef

@@ -14,7 +14,7 @@ _ROUND = json.loads(os.environ.get("ROUNDTRIP_PAIRS", "null"))
 
 
 class OnPairs(rfm.RegressionTestPlugin):
-    """Passes the nodes of a launch to the scheduler."""
+    """Passes the nodes of a launch to the scheduler: `batch` of the mixin Placement."""
 
     if _ROUND:
         #: The number of the pair in its round, because a test's name must not have names of nodes.
@@ -33,7 +33,5 @@ class OnPairs(rfm.RegressionTestPlugin):
     @run_before("run")
     def go_to_the_pair(self):
         if self.pair_hosts:
-            self.job.options += [f"--nodelist={','.join(self.pair_hosts)}"]
-            # If a partition requests one switch, a pair on two switches would wait for ever.
-            if any("--switches" in option for option in self.current_partition.access):
-                self.job.options += ["--switches=2"]
+            access = self.current_partition.access
+            self.job.options += self.batch.node_options(self.pair_hosts, access)

@@ -9,7 +9,7 @@ from reframe.core import runtime
 from reframe.core.backends import getlauncher
 from reframe.core.builtins import parameter, run_after, run_before, variable
 
-from roundtrip.sites import launching
+from roundtrip.sites import launching, schedulers
 from roundtrip.sites.launching import SIMULATED
 
 _printed_lines = set()
@@ -48,9 +48,15 @@ class Placement(rfm.RegressionTestPlugin):
         return self.num_tasks // self.num_tasks_per_node
 
     @property
+    def batch(self):
+        """The scheduler whose jobs or steps have the ranks."""
+        scheduler = self.current_partition.scheduler.registered_name
+        return schedulers.by_reframe(scheduler, self.job.launcher.registered_name)
+
+    @property
     def steps(self):
         """Whether launches are steps of the job that runs ReFrame, not jobs."""
-        return starts_steps(self.job.launcher)
+        return step_scheduler(self.job.launcher).allocates
 
     @run_before("run")
     def set_launcher(self):
@@ -63,18 +69,20 @@ class Placement(rfm.RegressionTestPlugin):
         failure_options = launching.fail_fast_options(self.job.launcher.registered_name)
         self.job.launcher.options += [*options, *failure_options]
         if self.steps:  # a step would take all nodes of the allocation
-            self.job.options += [f"--nodes={self.num_hosts}"]
+            self.job.options += step_scheduler(self.job.launcher).count_options(self.num_hosts)
 
 
-def starts_steps(launcher):
-    """Whether launches by `launcher` are steps of the job that runs ReFrame, not jobs."""
-    return launcher.registered_name == "srunalloc"
+def step_scheduler(launcher):
+    """The scheduler of which launches by `launcher` are steps, in the job that runs ReFrame; the
+    null object if they are no steps."""
+    return schedulers.by_reframe("", launcher.registered_name)
 
 
 def environment_launcher(job, extras):
     """The launcher that an environment's `extras` name; without one, the job's own."""
     key = extras.get("launcher")
-    if key and not (starts_steps(job.launcher) and key == "srun"):  # it is srun that starts a step
+    scheduler = step_scheduler(job.launcher)
+    if key and not (scheduler.allocates and key == scheduler.launcher):  # which starts the steps
         return getlauncher(key)()
     return job.launcher
 

@@ -14,7 +14,7 @@ from reframe.core.exceptions import SanityError, SkipTestError
 
 from roundtrip.errors import UserError
 from roundtrip.measure import identity
-from roundtrip.sites import programs, slurm
+from roundtrip.sites import programs
 from roundtrip.sites.toolchains import spec
 
 from .pairs import OnPairs
@@ -23,12 +23,6 @@ from .wan import LeasedLink
 
 _catalogue = functools.cache(spec.catalogue)
 CHECKOUT = pathlib.Path(__file__).resolve().parents[2]
-#: Commands of a job's script that record its allocation, and the other jobs on its nodes.
-_ALLOCATED = "env | grep -E '^SLURM_(JOB_ID|JOB_UID|JOB_NODELIST|SUBMIT_HOST)='"
-_OTHERS = (
-    'env -u ROUNDTRIP_SLURM_DEADLINE timeout 10 squeue -h -t R,S -w "$SLURM_JOB_NODELIST" '
-    "-o 'OTHER_JOB=%A|%U|%N' 2> /dev/null"
-)
 #: Variables and commands by which a site itself replaces the libraries that a program links.
 _OWN_LIBRARIES = re.compile(r"LD_LIBRARY_PATH|LD_PRELOAD|\b(module|ml|source|spack)\s|^\s*\.\s")
 
@@ -103,7 +97,7 @@ class Recorded(OnPairs, LeasedLink, Simulation):
             "arguments": shlex.split(" ".join(self.executable_opts)),
             "tuning": self.tuning,
             "program": self.program,
-            "scheduler": "slurm" if self.in_slurm else part.scheduler.registered_name,
+            "scheduler": self.batch.key or part.scheduler.registered_name,
             "emulated": {**part.extras.get("emulated", {}), **self.emulation} or None,
             "simulated": self.simulated,
         }
@@ -170,17 +164,12 @@ class Recorded(OnPairs, LeasedLink, Simulation):
         file = CHECKOUT / "site-configs" / self.current_system.name / "environment"
         return file.read_text(errors="replace") if file.is_file() else ""
 
-    @property
-    def in_slurm(self):
-        """Whether the ranks run in a job of Slurm."""
-        scheduler = self.current_partition.scheduler.registered_name
-        return slurm.is_slurm(scheduler) or self.steps
-
     @run_before("run")
     def note_the_allocation(self):
-        if self.in_slurm and not self.simulated:
-            other_jobs = f"{_OTHERS} >> {identity.ALLOCATION}"
-            allocation = f"{_ALLOCATED} > {identity.ALLOCATION}"
+        if self.batch.allocates and not self.simulated:
+            print_own, print_others = self.batch.allocation_commands()
+            allocation = f"{print_own} > {identity.ALLOCATION}"
+            other_jobs = f"{print_others} >> {identity.ALLOCATION}"
             self.prerun_cmds = [allocation, other_jobs, *self.prerun_cmds]
             # The exit status of the job stays that of the launch.
             self.postrun_cmds = [*self.postrun_cmds, f"status=$?; {other_jobs}; (exit $status)"]
@@ -202,10 +191,11 @@ class Recorded(OnPairs, LeasedLink, Simulation):
             raise SanityError(fault)
 
     def other_job(self, folder):
-        """Return the fault that the launch ran in another Slurm job than its own; else ""."""
-        if self.simulated or self.steps or not self.in_slurm:
+        """Return the fault that the launch ran in another job than its own; else ""."""
+        if self.simulated or self.steps or not self.batch.allocates:
             return ""
-        return identity.Allocation.read(folder).job_mismatch(self.job.jobid)
+        allocation = identity.read_allocation(self.batch, folder)
+        return identity.job_mismatch(allocation, self.job.jobid)
 
     @sanity_function
     def launch_is_whole(self):

@@ -14,12 +14,18 @@ import reframe as rfm
 import reframe.utility.sanity as sn
 from reframe.core.builtins import fixture
 
+from roundtrip.sites import schedulers
+
 from .build import build_workload
 
-#: Prints to standard error, where no output is parsed: host, process, and the node's name in Slurm.
+#: The name that the scheduler gives the node, in syntax of the shell; a dash without one.
+_NODE = "-"
+for _variable in filter(None, (item.node_variable for item in schedulers.ALL)):
+    _NODE = f"${{{_variable}:-{_NODE}}}"
+#: Prints to standard error, where no output is parsed: host, process, and that name of the node.
 #: The preloaded library (``workloads/witness``) prints the rest, unless the program is static.
 _WRAPPER_SCRIPT = (
-    'echo "ROUNDTRIP RANK ON $(uname -n) $$ ${SLURMD_NODENAME:--}" >&2; '
+    f'echo "ROUNDTRIP RANK ON $(uname -n) $$ {_NODE}" >&2; '
     'witness=$1; shift; LD_PRELOAD="$witness${LD_PRELOAD:+:$LD_PRELOAD}" exec "$@"'
 )
 #: A line may follow an unfinished one of another rank.

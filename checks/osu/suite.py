@@ -11,7 +11,7 @@ from reframe.core.exceptions import SanityError
 from roundtrip.studies.osu.derived import BENCHMARKS
 
 from ..mixins.build import Listed
-from ..mixins.placement import environment_launcher, starts_steps
+from ..mixins.placement import environment_launcher, step_scheduler
 from ..mixins.simulation import OnSimulatedHosts
 
 #: The line about ``-h`` in the help of every version.
@@ -56,7 +56,7 @@ class find_osu(OnSimulatedHosts, Listed, rfm.CompileOnlyRegressionTest):
             self.lay_out(1)
         extras = self.current_environ.extras
         job_launcher = environment_launcher(self.build_job, extras)
-        node_option = ["--nodes=1"] if starts_steps(job_launcher) else []
+        node_option = step_scheduler(job_launcher).count_options(1)
         job_launcher.options = [
             *job_launcher.options,
             *extras.get("launcher_options", []),

@@ -9,7 +9,6 @@ import shlex
 import reframe as rfm
 from reframe.core.builtins import fixture, parameter, run_after, run_before, variable
 
-from roundtrip.sites import slurm
 from roundtrip.studies import ring
 
 from ..mixins.amounts import BUDGET, PRECISION, amount
@@ -137,10 +136,8 @@ class RingNetwork(InterfaceOption, RingBase):
 
     @run_before("run")
     def spread_over_nodes(self):
-        # Slurm cannot place 2+1 tasks with --ntasks-per-node, so we pass --nodes=2; it comes after
-        # any --nodes=3 that ReFrame adds, and the last option wins.
-        if self.placement == "hybrid" and (
-            self.steps or slurm.is_slurm(self.job.scheduler.registered_name)
-        ):
+        # A scheduler may place no 2+1 tasks by the number of each node: it gets that of the nodes.
+        options = self.batch.count_options(self.num_hosts)
+        if self.placement == "hybrid" and options:
             self.num_tasks_per_node = None
-            self.job.options += [f"--nodes={self.num_hosts}"]
+            self.job.options += options

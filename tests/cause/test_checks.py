@@ -17,6 +17,7 @@ from roundtrip.measure import scheduler, scheduler_log, session
 from roundtrip.measure.launch import Launch, Status
 from roundtrip.measure.matrix import ExpectedCase
 from roundtrip.measure.tree import RunTree
+from roundtrip.sites.schedulers.interface import NoAnswerError
 
 Ends = tuple[tuple[Status, str], ...]
 
@@ -71,7 +72,7 @@ def test_what_failed_while_slurm_was_silent_is_no_fault_of_the_arm(
 ) -> None:
     now = int(time.time()) + 100
     log = f"{now} lost 1 sacct error\n{now + 5} back 1\n"
-    with pytest.raises(scheduler.NoAnswerError, match="Slurm did not answer"):
+    with pytest.raises(NoAnswerError, match="Slurm did not answer"):
         launched((OWN, OWN), pauses=1, log=log)
 
 

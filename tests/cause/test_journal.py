@@ -15,7 +15,7 @@ from roundtrip.cause.facts import Causes, Ending
 from roundtrip.cause.journal import Entry, Journal, Plan
 from roundtrip.cause.order import Changes
 from roundtrip.errors import UserError
-from roundtrip.measure.scheduler import NoAnswerError
+from roundtrip.sites.schedulers.interface import NoAnswerError
 
 
 def run(

@@ -18,8 +18,8 @@ from roundtrip.errors import UserError
 from roundtrip.history import ledger
 from roundtrip.measure import nodes as campaign_nodes
 from roundtrip.measure import pseudonyms
-from roundtrip.measure.nodes import Node
 from roundtrip.report.pages.series import NODE_SET, Change
+from roundtrip.sites.schedulers.interface import Node
 
 SAMPLE = paths.checkout() / "samples" / "sixty-nights"
 SITE = "emulated-pair"

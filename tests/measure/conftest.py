@@ -5,8 +5,6 @@ from __future__ import annotations
 import io
 import json
 import os
-import subprocess
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -19,6 +17,7 @@ import pytest
 from rich.console import Console
 from support.launches import leave
 from support.linked import linked  # noqa: F401  a fixture
+from support.slurm_commands import fake  # noqa: F401  a fixture
 from support.synthetic import Tree
 
 from roundtrip.measure import bundle, scheduler, session
@@ -132,7 +131,9 @@ def failing_with(error: str, times: int) -> Player:
 
 @pytest.fixture
 def slurm_stage(
-    stage: Callable[..., Stage], fake: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+    stage: Callable[..., Stage],
+    fake: Callable[..., Path],  # noqa: F811  the fixture
+    monkeypatch: pytest.MonkeyPatch,
 ) -> Callable[[Player], Stage]:
     """A stage with Slurm, whose queue is empty, and with short pauses."""
     fake("squeue", failures=0)
@@ -144,43 +145,6 @@ def slurm_stage(
         return new_stage
 
     return make
-
-
-#: What a command of Slurm says while its controller is away.
-LOST = "slurm_load_jobs error: Unable to contact slurm controller (connect failure)"
-#: How ReFrame asks accounting for the state of a job.
-POLL = ("-S", "2026-11-24", "-P", "-j", "7,8", "-o", "jobid,state,exitcode,end,nodelist")
-
-
-@pytest.fixture
-def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Path]:
-    """Puts a command of Slurm into PATH that fails so many times, then prints its answer."""
-    folder = tmp_path / "bin"
-    folder.mkdir()
-    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
-
-    def make(name: str, failures: int, error: str = LOST, answer: str = "", then: int = 0) -> Path:
-        calls = tmp_path / f"{name}.calls"
-        script = f"""\
-            echo "$*" >> {calls}
-            if [ $(wc -l < {calls}) -le {failures} ]; then echo "{error}" >&2; exit 1; fi
-            [ -z "{answer}" ] || echo "{answer}"
-            exit {then}
-            """
-        lines = [line.strip() for line in script.splitlines()]
-        write_program(folder / name, "\n".join(lines))
-        return calls
-
-    return make
-
-
-def run_wrapper(
-    name: str, *arguments: str, run_dir: Path, cwd: Path | None = None, wait_s: int = 60
-):  # type: ignore[no-untyped-def]
-    patience = scheduler.SlurmWait(time.time() + wait_s, run_dir)
-    environment = patience.environment(os.environ)
-    command = [name, *arguments]
-    return subprocess.run(command, capture_output=True, text=True, cwd=cwd, env=environment)
 
 
 ENVIRON = "openmpi41-boost181"

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 from measure.conftest import failing_with, write_program
 from support.launches import leave
+from support.slurm_commands import SLURM
 
 from roundtrip.measure import scheduler
 from roundtrip.measure.launches import scan
 from roundtrip.measure.outcome import Outcome
-from roundtrip.measure.scheduler import Maintenance, parse_maintenances
+from roundtrip.sites.schedulers.interface import Maintenance
+from roundtrip.sites.schedulers.slurm.jobs import parse_maintenances
 
 Stages = Callable[..., Any]
 
@@ -103,6 +107,7 @@ echo "$*" >> {calls}
 n=$(wc -l < {calls})
 cat {folder}/answer-$((n < {len(answers)} ? n : {len(answers)}))"""
     write_program(folder / "bin" / "scontrol", script)
+    write_program(folder / "bin" / "squeue", "")  # an empty queue
     monkeypatch.setenv("PATH", f"{folder / 'bin'}:/usr/bin:/bin")
     return calls
 
@@ -129,6 +134,7 @@ def test_a_maintenance_is_waited_for_and_costs_no_launch(
             leave(case, folder)
 
     campaign = stage(play, launches=2)
+    campaign.scheduler = "slurm"
     campaign.run()
     assert set(campaign.passed().values()) == ({passed} if passed else set())
     line = "Slurm displaced 4 launches (4 for a maintenance): repeated, and counted against no case"
@@ -141,7 +147,8 @@ def test_a_maintenance_beyond_the_time_limit_ends_the_run_and_says_until_when(
 ) -> None:
     scontrol(tmp_path, [kept(7200)], monkeypatch)
     messages: list[str] = []
-    pauses = scheduler.Pauses(time.monotonic() + 60, messages.append, {})
+    deadline = time.monotonic() + 60
+    pauses = scheduler.Pauses(SLURM, deadline, messages.append, dict(os.environ))
     assert not pauses.take("Slurm kept its nodes for maintenance")
     (line,) = messages
     assert line.startswith("Slurm keeps a[1-2] for maintenance until 20")
@@ -153,5 +160,5 @@ def test_only_maintenances_are_waited_for_and_times_may_be_in_words() -> None:
     assert maintenance == Maintenance("upgrade", "a[1-2]", 1795341700, 1795345300)
     text = RESERVATIONS.replace("1795345300", "2026-11-22T14:00:00")
     (maintenance,) = parse_maintenances(text)
-    assert "until 2026-11-22 14:00" in str(maintenance)
+    assert maintenance.end == datetime(2026, 11, 22, 14).timestamp()
     assert parse_maintenances("No reservations in the system\n") == []

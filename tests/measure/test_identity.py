@@ -13,7 +13,8 @@ from support.identity import LIBRARY, MPICH, OPENMPI, RANK
 
 from roundtrip.errors import UserError
 from roundtrip.measure import identity
-from roundtrip.measure.identity import Allocation
+from roundtrip.sites import schedulers
+from roundtrip.sites.schedulers.interface import Allocation
 
 CASE = {
     "simulated": False,
@@ -25,7 +26,8 @@ CASE = {
 }
 #: Of a launch whose transport nobody declares.
 PLAIN_CASE = {**CASE, "extras": {}}
-JOB = Allocation(("a1", "a2"), "head")
+SLURM = schedulers.ALL[0]
+JOB = Allocation(("a1", "a2"), "head", scheduler="Slurm")
 MOVED = 100_000_000
 
 
@@ -170,7 +172,7 @@ def test_ranks_elsewhere_than_on_the_nodes_of_the_job(
 
 
 def test_a_launch_outside_of_any_job() -> None:
-    fault = judge(run(), job=Allocation((), ""))
+    fault = judge(run(), job=Allocation((), "", scheduler="Slurm"))
     assert fault == "mismatch: ran on a1, outside of any job of Slurm"
 
 
@@ -251,12 +253,15 @@ def test_what_others_wrote_is_one_printable_line() -> None:
 def test_the_allocation_of_a_job(tmp_path: Path, nodelist: str, nodes: tuple[str, ...]) -> None:
     text = f"SLURM_JOB_ID=7\nSLURM_JOB_NODELIST={nodelist}\nSLURM_SUBMIT_HOST=Head.example.org\n"
     (tmp_path / identity.ALLOCATION).write_text(text)
-    allocation = Allocation.read(tmp_path)
-    assert allocation == Allocation(nodes, "head", "7")
-    assert allocation.job_mismatch("7") == allocation.job_mismatch(None) == ""
-    assert allocation.job_mismatch("8") == "mismatch: ran in job 7, but job 8 was submitted"
+    allocation = identity.read_allocation(SLURM, tmp_path)
+    assert allocation == Allocation(nodes, "head", "7", scheduler="Slurm")
+    for job in ("7", None):
+        assert identity.job_mismatch(allocation, job) == ""
+    fault = "mismatch: ran in job 7, but job 8 was submitted"
+    assert identity.job_mismatch(allocation, "8") == fault
     fault = "mismatch: ran outside of any job of Slurm, but job 8 was submitted"
-    assert Allocation(nodes, "head").job_mismatch("8") == fault
+    no_job = Allocation(nodes, "head", scheduler="Slurm")
+    assert identity.job_mismatch(no_job, "8") == fault
 
 
 @pytest.mark.parametrize(
@@ -277,7 +282,7 @@ def test_other_jobs_on_the_nodes_of_a_launch_are_named(
     lines = "".join(f"OTHER_JOB={job}\n" for job in other_jobs)
     (tmp_path / identity.ALLOCATION).write_text(text + lines)
     expected = f"co-scheduled: Slurm ran {jobs} at the same time" if jobs else ""
-    assert Allocation.read(tmp_path).other_jobs == expected
+    assert identity.read_allocation(SLURM, tmp_path).other_jobs == expected
 
 
 @pytest.mark.parametrize(
@@ -286,7 +291,7 @@ def test_other_jobs_on_the_nodes_of_a_launch_are_named(
 def test_what_is_no_list_of_nodes_fails(tmp_path: Path, nodelist: str) -> None:
     (tmp_path / identity.ALLOCATION).write_text(f"SLURM_JOB_NODELIST={nodelist}\n")
     with pytest.raises(UserError, match="is no list of nodes"):
-        Allocation.read(tmp_path)
+        identity.read_allocation(SLURM, tmp_path)
 
 
 @given(st.binary(max_size=200))
@@ -294,7 +299,7 @@ def test_any_allocation_is_read_or_refused(tmp_path_factory: Any, content: bytes
     folder = tmp_path_factory.mktemp("allocation")
     (folder / identity.ALLOCATION).write_bytes(b"SLURM_JOB_NODELIST=" + content)
     with contextlib.suppress(UserError):
-        assert all(isinstance(node, str) for node in Allocation.read(folder).nodes)
+        assert all(isinstance(node, str) for node in identity.read_allocation(SLURM, folder).nodes)
 
 
 def test_clock_sources_of_two_nodes_that_differ() -> None:

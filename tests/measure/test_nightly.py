@@ -13,10 +13,10 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from roundtrip.sites import slurm
+from roundtrip.sites.schedulers.slurm import facts as slurm
 
 CHECKOUT = Path(__file__).parents[2]
-SLURM = CHECKOUT / "src" / "roundtrip" / "measure" / "slurm"
+SLURM = CHECKOUT / "src/roundtrip/sites/schedulers/slurm/commands"
 LOST = "Unable to contact slurm controller (connect failure)"
 #: A job's record is a file: `record` for scontrol show, whose comment scontrol update replaces.
 SCONTROL = """\
@@ -82,7 +82,7 @@ class Night:
         file.parent.mkdir(exist_ok=True)
         note = f'echo "{name} $*" >> {self.folder}/calls'
         if name == "roundtrip":
-            note = f'[ "$1" = --slurm-commands ] && echo "{SLURM}" && exit\n{note}'
+            note = f'[ "$1 $2" = "--scheduler-commands slurm" ] && echo "{SLURM}" && exit\n{note}'
         file.write_text(f"#!/bin/sh\n{note}\n{script}\n")
         file.chmod(0o755)
 

@@ -13,8 +13,9 @@ from measure.conftest import write_program
 
 from roundtrip.errors import UserError
 from roundtrip.measure import nodes, records
-from roundtrip.measure.nodes import Node
 from roundtrip.measure.records import Nodes
+from roundtrip.sites.schedulers.interface import Node
+from roundtrip.sites.schedulers.slurm.nodes import parse_listing
 
 LISTING = """\
 n10|idle|(null)|none
@@ -39,7 +40,7 @@ def site(folder: Path, sinfo: str, **partition: object) -> Any:
 
 
 def test_each_node_once_by_its_number_with_the_reason_of_those_that_are_lost() -> None:
-    assert nodes.parse_sinfo(LISTING) == [
+    assert parse_listing(LISTING) == [
         Node("n1", "allocated"),
         Node("n2", "drained", "bad cable | rail 2", ("ib",)),
         Node("n3", "idle", "not responding"),
@@ -53,7 +54,7 @@ def test_each_node_once_by_its_number_with_the_reason_of_those_that_are_lost() -
 
 def test_a_reason_may_have_several_lines() -> None:
     listing = "a line of no node\nn1|drained|ib|bad cable\n\n  see ticket 7\nn2|idle|ib|none\n"
-    assert nodes.parse_sinfo(listing) == [
+    assert parse_listing(listing) == [
         Node("n1", "drained", "bad cable see ticket 7", ("ib",)),
         Node("n2", "idle", "", ("ib",)),
     ]
@@ -140,7 +141,7 @@ def test_options_that_choose_no_node_are_one_line(
 
 def test_a_refusal_of_slurm_is_one_line(tmp_path: Path) -> None:
     slurm_site = site(tmp_path, "echo 'sinfo: error: Invalid partition' >&2; exit 1")
-    with pytest.raises(UserError, match="of partition 'p': sinfo: error: Invalid partition"):
+    with pytest.raises(UserError, match="of partition 'p' of site 's': sinfo: error: Invalid"):
         nodes.partition_nodes(slurm_site, "p")
 
 
@@ -150,7 +151,7 @@ def test_only_slurm_lists_nodes(tmp_path: Path) -> None:
 
 
 def test_what_slurm_said_is_noted_as_the_collector_reads_it(tmp_path: Path) -> None:
-    nodes.record_nodes({"p": nodes.parse_sinfo(LISTING)}, tmp_path)
+    nodes.record_nodes({"p": parse_listing(LISTING)}, tmp_path)
     record = records.read_record(tmp_path / "env" / "nodes.json", kind=Nodes)["partitions"]["p"]
     assert record["hosts"] == ["n1", "n9", "n10"]
     drained = {"host": "n2", "state": "drained", "reason": "bad cable | rail 2"}

@@ -19,9 +19,9 @@ from roundtrip.measure import bundle, nodes, round_robin
 from roundtrip.measure.campaign_file import Campaign
 from roundtrip.measure.disclosure import Disclosure
 from roundtrip.measure.matrix import ExpectedCase, Matrix
-from roundtrip.measure.nodes import Node
 from roundtrip.measure.pseudonyms import Pseudonyms
 from roundtrip.measure.tree import RunTree
+from roundtrip.sites.schedulers.interface import Node
 from roundtrip.sites.site import Case
 
 
@@ -187,10 +187,10 @@ def site(scheduler: str = "slurm") -> Any:
 def test_a_site_without_slurm_refuses_it_in_one_line(tmp_path: Path) -> None:
     complaint = 'nodes = "all" asks Slurm which nodes there are, and the scheduler of s:p is .local'
     with pytest.raises(UserError, match=complaint) as error:
-        round_robin.require_slurm(campaign(tmp_path), site("local"), PLAN)
+        round_robin.require_node_list(campaign(tmp_path), site("local"), PLAN)
     assert str(error.value).startswith(f"{tmp_path}/pairs.toml:3: ")
-    round_robin.require_slurm(campaign(tmp_path), site("squeue"), PLAN)
-    round_robin.require_slurm(campaign(tmp_path, nodes_line=None), site("local"), PLAN)
+    round_robin.require_node_list(campaign(tmp_path), site("squeue"), PLAN)
+    round_robin.require_node_list(campaign(tmp_path, nodes_line=None), site("local"), PLAN)
 
 
 def test_a_resumed_night_keeps_its_pairs_whatever_slurm_says_now(

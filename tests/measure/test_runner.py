@@ -58,6 +58,7 @@ def test_what_is_left_in_the_queue_is_cancelled_before_and_after(
 ) -> None:
     counts = []
     campaign = stage(passing())
+    campaign.scheduler = "slurm"
     monkeypatch.setattr(scheduler, "cancel", lambda *_: counts.append(campaign.passed()))
     campaign.run()
     assert [sum(passed.values()) for passed in counts] == [0, 6]

@@ -74,7 +74,7 @@ def test_cases_on_other_nodes_have_sessions_of_their_own_with_a_node_list() -> N
     assert [[item.case.environ for item in block] for block in blocks] == [["a", "b"], ["c"], ["d"]]
     lines = [session.command_line(site("smp"), block, Path("001"), "x") for block in blocks]
     options = [[word for word in line if "nodelist" in word] for line in lines]
-    assert options == [["--job-option=nodelist=n1,n2"], ["--job-option=nodelist=n3,n4"], []]
+    assert options == [["--job-option=--nodelist=n1,n2"], ["--job-option=--nodelist=n3,n4"], []]
 
 
 def meeting_in(round_: int, *hosts: str) -> ExpectedCase:

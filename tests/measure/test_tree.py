@@ -16,6 +16,7 @@ from roundtrip.errors import UserError
 from roundtrip.measure import analysis, scheduler, tree
 from roundtrip.measure.campaign_file import Campaign
 from roundtrip.measure.matrix import Matrix
+from roundtrip.sites import schedulers
 
 
 def begin(runs: Path, name: str = "site", **options: Any) -> tree.RunTree:
@@ -80,10 +81,13 @@ def test_a_state_that_the_collector_takes_and_no_run_wrote_fails(tmp_path: Path)
 
 
 def test_jobs_are_marked_and_never_requeued_where_there_is_slurm() -> None:
-    (comment, _) = scheduler.job_options("slurm", "nacht prüfung/b/c")
+    def options(kind: str, label: str) -> list[str]:
+        return schedulers.by_reframe(kind).job_options(scheduler.job_comment(label))
+
+    (comment, _) = options("slurm", "nacht prüfung/b/c")
     assert comment == "--job-option=comment=roundtrip:nacht%20pr%C3%BCfung/b/c"
-    assert scheduler.job_options("local", "a/b/c") == []
-    assert scheduler.job_options("squeue", "a/b/c") == [
+    assert options("local", "a/b/c") == []
+    assert options("squeue", "a/b/c") == [
         "--job-option=comment=roundtrip:a/b/c",
         "--job-option=--no-requeue",
     ]

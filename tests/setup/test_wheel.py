@@ -53,7 +53,7 @@ def test_a_campaign_folder_is_laid_out_and_can_run(installed: Path, tmp_path: Pa
     dry_run = roundtrip(installed, folder, "run", "smoke", "--site", "local", "--dry-run")
     assert dry_run.returncode == 0, dry_run.stderr
     assert dry_run.stdout.count("run   9 x NetPIPE") == 2
-    commands = Path(roundtrip(installed, folder, "--slurm-commands").stdout.strip())
+    commands = Path(roundtrip(installed, folder, "--scheduler-commands", "slurm").stdout.strip())
     assert commands.is_relative_to(installed) and os.access(commands / "scontrol", os.X_OK)
     rerun = roundtrip(installed, tmp_path, "init", "mine")
     assert rerun.returncode == 2

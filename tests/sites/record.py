@@ -6,7 +6,8 @@ import json
 import sys
 from pathlib import Path
 
-from roundtrip.sites import probe, slurm
+from roundtrip.sites import probe
+from roundtrip.sites.schedulers.interface import command_output
 
 #: Of the machine, not of Slurm.
 _SLURM = ("sinfo", "srun", "scontrol", "sacctmgr")
@@ -19,7 +20,7 @@ def main(file: Path) -> None:
     def ask(*command: str) -> str | None:
         if command[0] not in _SLURM:
             return None
-        answers[" ".join(command)] = slurm.command_output(*command)
+        answers[" ".join(command)] = command_output(*command)
         return answers[" ".join(command)]
 
     probe.gather_facts(ask, Path("/nonexistent"))

@@ -13,10 +13,11 @@ from support.scripts import script
 
 from roundtrip.cli import site as command
 from roundtrip.errors import UserError
-from roundtrip.sites import launching, live, trials
+from roundtrip.sites import launching, live, schedulers, trials
 from roundtrip.sites.live import Line
 from roundtrip.sites.trials import TrialTarget
 
+SLURM = schedulers.ALL[0]
 #: Of Open MPI 4.1.4 by srun on two nodes, with and without UCX; of MPICH 5.0.2 with UCX.
 OB1 = """\
 [a1:00081] mca: bml: Using self btl for send to [[29191,2673],0] on node a1
@@ -93,9 +94,9 @@ def test_binding_is_what_proc_says() -> None:
 
 def test_rdma_needs_pinned_memory() -> None:
     output = said(rank(0), rank(1, memlock="65536   65536  bytes"))
-    (fault,) = trials.node_faults(output, CORE)
+    (fault,) = trials.node_faults(output, CORE, "slurmd")
     assert fault.startswith("a2 lets a rank pin 65536 bytes: RDMA needs `unlimited`")
-    assert trials.node_faults(output, {"fabric": "ethernet"}) == []
+    assert trials.node_faults(output, {"fabric": "ethernet"}, "slurmd") == []
 
 
 SITE = """\
@@ -183,11 +184,13 @@ def test_a_site_that_cannot_be_mended_is_left_alone(
 
 
 def test_every_way_to_start_an_mpi_is_one_that_srun_offers_or_its_own() -> None:
-    assert launching.start_options("mpich", ["pmi2", "none"]) == [
+    assert launching.start_options("mpich", SLURM, ["pmi2", "none"]) == [
         ("srun", "--mpi=pmi2"),
         ("mpiexec", "-bind-to", "core"),
     ]
-    assert launching.start_options("openmpi", []) == [("mpirun", "--bind-to", "core")]
+    assert launching.start_options("openmpi", SLURM, []) == [("mpirun", "--bind-to", "core")]
+    (own,) = launching.start_options("mpich", schedulers.LOCAL, ["pmi2"])
+    assert own[0] == "mpiexec"
 
 
 @pytest.mark.parametrize(

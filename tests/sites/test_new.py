@@ -10,31 +10,36 @@ import pytest
 
 from roundtrip import tables
 from roundtrip.errors import UserError
-from roundtrip.sites import check, data, new, render, software, spackpart
+from roundtrip.sites import check, data, new, render, schedulers, software
 from roundtrip.sites.probe import Facts, Library, Port
+from roundtrip.sites.schedulers.interface import Cluster, Partition
+from roundtrip.sites.schedulers.slurm import check as slurm_check
 from roundtrip.sites.site import Site
-from roundtrip.sites.slurm import Partition
 from roundtrip.sites.software import check_files
 
 CLUSTER = Facts(
-    partitions=(Partition("batch", True, 64, 32),),
-    slurm="24.05.3",
+    cluster=Cluster(version="24.05.3", partitions=(Partition("batch", True, 64, 32),)),
     ports=(Port("mlx5_2", 1, True, "InfiniBand"),),
     interfaces=(("eno1", False), ("ibs2", True)),
     target="x86_64_v3",
     libraries=(Library("slurm", "24.05.3"), Library("ucx", "1.16.0"), Library("gcc", "13.2.0")),
 )
 ROCE = Facts(
-    partitions=(Partition("batch", True, 64, 32),),
+    cluster=Cluster(partitions=(Partition("batch", True, 64, 32),)),
     ports=(Port("mlx5_bond_0", 1, True, "Ethernet"),),
     interfaces=(("eth2", False),),
 )
 ETHERNET = Facts(
-    partitions=(Partition("all", False, 4, 8),),
+    cluster=Cluster(partitions=(Partition("all", False, 4, 8),)),
     interfaces=(("eno2", False),),
     libraries=(Library("ucx", "1.16.0"),),
 )
 TCP = replace(ETHERNET, libraries=())
+
+
+def cluster(facts: Facts, **changes: Any) -> Facts:
+    """`facts` with changes of what the scheduler says."""
+    return replace(facts, cluster=replace(facts.cluster, **changes))
 
 
 @pytest.mark.parametrize(
@@ -107,7 +112,7 @@ def test_ranks_start_by_what_srun_offers_and_the_mpi_is_built_for_it(
     mpich: list[str],
     variants: str,
 ) -> None:
-    folder = new.write_site("mine", replace(CLUSTER, pmi=pmi, binds_tasks=binds), checkout)
+    folder = new.write_site("mine", cluster(CLUSTER, pmi=pmi, binds_tasks=binds), checkout)
     site = Site("mine", checkout)
     starts = launch(site)
     assert (starts["openmpi"], starts["mpich"]) == (openmpi, mpich)
@@ -159,7 +164,7 @@ def test_a_bad_name_is_refused(checkout: Path, name: str) -> None:
     [("23.11.1", "23-11-1-1"), ("22.05.8", "22-05-8-1"), ("24.05", "24-05-1")],
 )
 def test_slurms_version_in_spacks_spelling(version: str, spelling: str) -> None:
-    assert spackpart.slurm_version(version) == spelling
+    assert schedulers.ALL[0].spack_spec(version) == f"slurm@{spelling}"
 
 
 def packages_of(folder: Path) -> dict[str, Any]:
@@ -173,13 +178,13 @@ def packages_of(folder: Path) -> dict[str, Any]:
 def test_pmix_has_the_series_of_slurms(
     checkout: Path, plugins: tuple[str, ...], expected: str
 ) -> None:
-    folder = new.write_site("mine", replace(CLUSTER, pmi=plugins), checkout)
+    folder = new.write_site("mine", cluster(CLUSTER, pmi=plugins), checkout)
     site = data.load(folder / "site.toml", checkout)
     assert site.pmix == expected
     assert packages_of(folder)["pmix"]["require"][0].startswith(f"@{expected} ")
     assert site.launch["openmpi"].variables["PMIX_MCA_gds"] == "hash"
-    assert software.pmix_mismatch(site, plugins) == []
-    (line,) = software.pmix_mismatch(site, ["pmix_v6"])
+    assert slurm_check.pmix_mismatch(site, plugins) == []
+    (line,) = slurm_check.pmix_mismatch(site, ["pmix_v6"])
     assert line == 'srun has PMIx of series 6: `pmix = "6"` in site.toml'
 
 
@@ -191,17 +196,17 @@ def test_every_node_is_measured_once_and_each_kind_has_its_size(checkout: Path) 
         Partition("gpu.new", False, 2, 64, frozenset({"g1", "g2"})),
         Partition("login", False, 1, 8, frozenset({"l1"})),
     )
-    new.write_site("mine", replace(TCP, partitions=partitions), checkout)
+    new.write_site("mine", cluster(TCP, partitions=partitions), checkout)
     site_partitions = {item["name"]: item for item in rendered(checkout)}
     assert list(site_partitions) == ["tcp", "tcp-gpu-new"]
     assert "--partition=batch" in site_partitions["tcp"]["access"]
     assert "--partition=gpu.new" in site_partitions["tcp-gpu-new"]["access"]
     all_extras = [item["extras"] for item in site_partitions.values()]
     assert [(extras["nodes"], extras["cores"]) for extras in all_extras] == [(4, 32), (2, 64)]
-    new.write_site("other", replace(TCP, partitions=partitions), checkout, ["debug"])
+    new.write_site("other", cluster(TCP, partitions=partitions), checkout, ["debug"])
     assert [item["access"][0] for item in rendered(checkout, "other")] == ["--partition=debug"]
     with pytest.raises(UserError, match="Slurm has no partition 'x'; there are: batch, debug, gpu"):
-        new.write_site("third", replace(TCP, partitions=partitions), checkout, ["x"])
+        new.write_site("third", cluster(TCP, partitions=partitions), checkout, ["x"])
     assert not (checkout / "site-configs" / "third").exists()
 
 
@@ -213,7 +218,7 @@ def rendered(checkout: Path, name: str = "mine") -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize(("accounting", "scheduler"), [(True, "slurm"), (False, "squeue")])
 def test_accounting_sets_the_scheduler(checkout: Path, accounting: bool, scheduler: str) -> None:
-    new.write_site("mine", replace(TCP, accounting=accounting), checkout)
+    new.write_site("mine", cluster(TCP, accounting=accounting), checkout)
     assert {partition["scheduler"] for partition in rendered(checkout)} == {scheduler}
 
 
@@ -227,7 +232,9 @@ def test_externals_are_what_can_be_built_with(checkout: Path) -> None:
         Library("hwloc", "2.9.0", "/usr"),
         Library("libevent", "2.1.12", "/usr"),
     )
-    facts = replace(CLUSTER, libraries=libraries, pmi=("pmix_v4", "pmi2"), target="x86_64_v2")
+    facts = replace(
+        cluster(CLUSTER, pmi=("pmix_v4", "pmi2")), libraries=libraries, target="x86_64_v2"
+    )
     folder = new.write_site("mine", facts, checkout)
     packages = packages_of(folder)
     assert packages["slurm"]["externals"][0]["prefix"] == "/opt/slurm"
@@ -239,7 +246,7 @@ def test_externals_are_what_can_be_built_with(checkout: Path) -> None:
     assert data.load(folder / "site.toml", checkout).launch["mvapich2"].launcher == "mpiexec"
     assert packages["pmix"]["externals"] == [{"spec": "pmix@4.2.2", "prefix": "/opt/pmix"}]
     assert "x86_64_v3" not in (folder / "spack" / "packages.yaml").read_text()
-    other_facts = replace(facts, pmi=("pmix_v5",))
+    other_facts = cluster(facts, pmi=("pmix_v5",))
     assert "externals" not in packages_of(new.write_site("other", other_facts, checkout))["pmix"]
 
 

@@ -10,10 +10,12 @@ import archspec.cpu
 import pytest
 from support.scripts import script
 
-from roundtrip.sites import probe, slurm
+from roundtrip.sites import probe, schedulers
 from roundtrip.sites.machine import read_host
 from roundtrip.sites.probe import Facts, Port
+from roundtrip.sites.schedulers.slurm import facts as slurm
 
+SLURM = schedulers.ALL[0]
 DATA = Path(__file__).parent / "data"
 HOST = read_host(DATA.parents[1] / "data" / "hosts" / "virtual-2-cores")
 #: Of the processor of this machine, nothing.
@@ -60,14 +62,14 @@ def devices(folder: Path) -> Path:
 def test_a_cluster_is_read_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(probe, "read_host", lambda: HOST)
     facts = probe.gather_facts(cluster, devices(tmp_path))
-    assert facts.slurm == "23.11.1"
+    assert facts.cluster.version == "23.11.1"
     assert facts.partition is not None
     partition = facts.partition
     assert (partition.name, partition.nodes, partition.cores) == ("compute", 128, 48)
     assert [partition.name for partition in facts.distinct_partitions] == ["compute", "gpu"]
-    assert facts.accounting is False
-    assert facts.pmi == ("none", "pmi2", "pmix", "pmix_v3", "pmix_v4")
-    assert facts.binds_tasks is True
+    assert facts.cluster.accounting is False
+    assert facts.cluster.pmi == ("none", "pmi2", "pmix", "pmix_v3", "pmix_v4")
+    assert facts.cluster.binds_tasks is True
     assert facts.port == Port("mlx5_0", 1, True, "InfiniBand")
     assert facts.interface(infiniband=True) == "ib0"
     assert facts.interface(infiniband=False) == "eno1"
@@ -132,7 +134,7 @@ def test_a_library_without_headers_is_not_one_to_build_with(
     header.touch()
 
     def found() -> dict[str, probe.Library]:
-        return {item.name: item for item in probe.find_libraries(cluster, "23.11.1")}
+        return {item.name: item for item in probe.find_libraries(cluster, SLURM, "23.11.1")}
 
     assert found()["slurm"].missing_file == "include/slurm/slurm.h"
     assert found()["slurm"].prefix == str(prefix)
@@ -154,8 +156,8 @@ def test_a_library_that_open_mpi_5_would_not_find_is_none_to_build_with(tmp_path
         answers = {"--modversion": "2.1.12\n", "--variable=prefix": f"{tmp_path}\n"}
         return answers.get(command[1]) if command[-1] == "libevent" else None
 
-    (library,) = probe.find_libraries(run, None)
+    (library,) = probe.find_libraries(run, SLURM, None)
     assert library.missing_file == "lib/libevent_core.so"
     (tmp_path / "lib/libevent_core.so").touch()
-    (library,) = probe.find_libraries(run, None)
+    (library,) = probe.find_libraries(run, SLURM, None)
     assert library.missing_file is None

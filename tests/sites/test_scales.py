@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from roundtrip.errors import UserError
-from roundtrip.sites import launching, slurm
+from roundtrip.sites import launching
+from roundtrip.sites.schedulers.slurm import facts as slurm
 
 BIG = {"nodes": 20, "cores": 48}
 SLURM_CONF = """\

@@ -28,7 +28,8 @@ from roundtrip.measure.launches import scan
 from roundtrip.measure.matrix import ExpectedCase
 from roundtrip.measure.tree import RunTree
 from roundtrip.report.pages.series import NODE_SET
-from roundtrip.sites import slurm
+from roundtrip.sites import schedulers
+from roundtrip.sites.schedulers.interface import NoAnswerError, Scheduler
 from roundtrip.sites.site import Site
 
 #: Maximum number of launches of an arm.
@@ -55,14 +56,15 @@ class Checks:
     #: The host names of each node set in `switches`.
     hosts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     toolchain_items: Mapping[str, ExpectedCase] = field(default_factory=dict)
-    #: Shows a line to people: why the search waits for Slurm.
+    #: Shows a line to people: why the search waits for the scheduler.
     tell: Callable[[str], None] = print
-    _wait: scheduler.SlurmWait | None = field(default=None, init=False)
+    _scheduler: Scheduler = field(init=False)
+    _wait: scheduler.Wait | None = field(init=False)
 
     def __post_init__(self) -> None:
-        if slurm.is_slurm(self.site.partitions[self.item.case.partition]["scheduler"]):
-            end = time.time() + 60 * self.minutes
-            self._wait = scheduler.SlurmWait(end, self.root.path)
+        partition = self.site.partitions[self.item.case.partition]
+        self._scheduler = schedulers.scheduler_of(partition)
+        self._wait = scheduler.begin_wait(self._scheduler, 60 * self.minutes, self.root.path)
 
     @property
     def _label(self) -> str:
@@ -76,7 +78,7 @@ class Checks:
     def launch(self, arm: Hashable, limit_s: float | None = None) -> float:
         """Launch an arm once; return the series' median, or its reciprocal if higher is better.
 
-        A launch that Slurm prevented is repeated for `limit_s` seconds; then NoAnswerError.
+        A launch that the scheduler prevented is repeated for `limit_s` seconds; then NoAnswerError.
         ReFrame ends a launch at the time limit of its test.  UserError if the launch failed, has no
         sample of the series, or its median is not above 0.
         """
@@ -90,14 +92,14 @@ class Checks:
         if NODE_SET in values:
             item = replace(item, nodelist=self.hosts[values[NODE_SET]])
         end = time.monotonic() + (60 * self.minutes if limit_s is None else limit_s)
-        pauses = scheduler.Pauses(end, self.tell, self.site.environment)
+        pauses = scheduler.Pauses(self._scheduler, end, self.tell, self.site.environment)
         while True:
             start = time.time()
             launches = self._launches(item, arm_tree)
             if not (reason := self._hindrance(launches, start)):
                 break
             if not pauses.take(reason):
-                raise scheduler.NoAnswerError(reason)
+                raise NoAnswerError(reason)
         successes = [launch for launch in launches if launch.status == "passed" and launch.folder]
         if not successes:
             raise UserError(launches[0].reason if launches else "ReFrame left no launch")
@@ -128,16 +130,18 @@ class Checks:
             return [launch for launch in scan(arm_tree.path) if launch.round == folder.name]
 
     def _hindrance(self, launches: Sequence[Launch], start: float) -> str:
-        """Why Slurm prevented the launch of a session that began at `start`, Unix time; "" else."""
+        """Why the scheduler prevented the launch of a session that began at `start`, Unix time, or
+        ""."""
         statuses = {launch.status for launch in launches}
         if self._wait is None or "passed" in statuses:
             return ""
         reasons = [launch.reason for launch in launches]
         if completion.DISPLACED in statuses:
             return reasons[0]
-        if self._wait.outage_s(start) is not None or any(map(scheduler.is_no_answer, reasons)):
-            return "Slurm did not answer"
-        return next(filter(scheduler.is_submit_limit, reasons), "")
+        was_silent = self._wait.outage_s(start) is not None
+        if was_silent or any(map(self._scheduler.is_no_answer, reasons)):
+            return scheduler.no_answer(self._scheduler)
+        return next(filter(self._scheduler.is_submit_limit, reasons), "")
 
     def _tree(self, arm: Hashable, item: ExpectedCase) -> RunTree:
         """The run tree of an arm, with the script that sets its variables."""
@@ -165,7 +169,7 @@ def find_hosts(
 ) -> dict[str, tuple[str, ...]]:
     """The hosts of each node set on which `item` can be launched now, by the set's pseudonyms.
 
-    For such a set, no node is down in Slurm, the site's key is available, and its size fits `item`.
+    For such a set, no node is down, the site's key is available, and its size fits `item`.
     """
     node_sets = [
         side

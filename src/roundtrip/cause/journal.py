@@ -30,8 +30,8 @@ from roundtrip.cause.order import Changes
 from roundtrip.cause.questions import Answer, Question, Search
 from roundtrip.errors import UserError, printable, writing
 from roundtrip.history import published
-from roundtrip.measure.scheduler import NoAnswerError
 from roundtrip.model import Name, Record, Table, Text, Time
+from roundtrip.sites.schedulers.interface import NoAnswerError
 
 PLAN, LAUNCHES = published.SEARCH, "launches.jsonl"
 #: Minimum number of rounds of a search that decides anything.

@@ -6,13 +6,11 @@ import gc
 import importlib
 import sys
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import typer
 from typer.core import TyperGroup
 
-import roundtrip
 from roundtrip import __version__
 from roundtrip.errors import UserError
 
@@ -97,13 +95,15 @@ app = typer.Typer(
 def _global_options(
     context: typer.Context,
     version: bool = typer.Option(False, "--version", help="Print the version and exit."),
-    slurm_commands: bool = typer.Option(False, "--slurm-commands", hidden=True),
+    scheduler_commands: str = typer.Option("", "--scheduler-commands", hidden=True),
 ) -> None:
     if version:
         typer.echo(f"roundtrip {__version__}")
         raise typer.Exit
-    if slurm_commands:  # for nightly.sbatch
-        typer.echo(Path(roundtrip.__file__).parent / "measure" / "slurm")
+    if scheduler_commands:  # for the job script of a night
+        from roundtrip.sites import schedulers
+
+        typer.echo(schedulers.by_key(scheduler_commands).wrappers)
         raise typer.Exit
     if context.invoked_subcommand is None:
         from roundtrip.cli import current

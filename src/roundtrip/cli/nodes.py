@@ -131,6 +131,9 @@ def _lines(verdict: _Verdict) -> list[str]:
 
 def _print_drain_commands(verdicts: Mapping[str, _Verdict], hosts: HostNames) -> None:
     """Print a command for each named node; on standard error, why other targets have none."""
+    from roundtrip.sites import schedulers
+
+    scheduler = schedulers.here()
     reasons: dict[str, list[str]] = {}
     for campaign, verdict in verdicts.items():
         for target, fault in _reasons(verdict):
@@ -140,12 +143,11 @@ def _print_drain_commands(verdicts: Mapping[str, _Verdict], hosts: HostNames) ->
         if host is None:
             why = "it is no single node"
             if re.fullmatch(PSEUDONYM, target):
-                why = "no host of this name is in `sinfo` or in a run tree here"
+                why = f"no host of this name is in `{scheduler.lister}` or in a run tree here"
             print(f"no command for {hosts.insert_names(target)}: {why}", file=sys.stderr)
             continue
         reason = f"roundtrip {'; '.join(faults)}"[:_MAX_REASON]
-        words = ["scontrol", "update", f"NodeName={host}", "State=DRAIN", f"Reason={reason}"]
-        print(shlex.join(words))
+        print(shlex.join(scheduler.drain_command(host, reason)))
 
 
 def _reasons(verdict: _Verdict) -> Iterator[tuple[str, str]]:

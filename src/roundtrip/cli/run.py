@@ -68,7 +68,7 @@ def run(
     from roundtrip.measure.outcome import Outcome, assess_claims
 
     thresholds = analysis.for_site(site)
-    round_robin.require_slurm(declaration, here, plan)
+    round_robin.require_node_list(declaration, here, plan)
     # Pairs of nodes are compared with each other, and make no claim of a study.
     claim_matrix = matrix.Matrix((), ()) if declaration.in_pairs else plan
     outlook = assess_claims(declaration, claim_matrix, thresholds)

@@ -110,8 +110,8 @@ def throttled_nodes(
 class AbsentNode:
     """A node without a measurement in the night that began at `night`.
 
-    `state` and `reason` are Slurm's for a node that Slurm had taken out.  Otherwise the state is
-    `FAILED` if all launches on the node failed, else `MISSING`.  `last` is the newest night that
+    `state` and `reason` are the scheduler's for a node that it had taken out.  Otherwise the state
+    is `FAILED` if all launches on the node failed, else `MISSING`.  `last` is the newest night that
     measured it, "" if none did; times are ISO 8601.
     """
 

@@ -20,7 +20,9 @@ from typing import Any
 
 from roundtrip import files
 from roundtrip.errors import UserError, printable
-from roundtrip.measure import identity, records
+from roundtrip.measure import records
+from roundtrip.sites import schedulers
+from roundtrip.sites.schedulers.interface import DISPLACED_BY, FORGOTTEN, Scheduler
 
 #: Size limit of a build's output, bytes, and errors of compilers, linkers and CMake in it.
 _MOST_BUILD = 1 << 22
@@ -153,21 +155,22 @@ def _with_error(test: TestCase, folder: Path, root: Path | None) -> TestCase:
     return test
 
 
-#: Messages about the failed rank: Slurm's srun, Open MPI's mpirun (before and since 5), MPICH.
-_FAILED_RANK = re.compile(
-    r"^(?:srun: error: (?P<host>\S+): tasks? (?P<ranks>[\d,-]+): (?P<how>[^\n]+)"
-    r"|[^\n]*noticed that process rank (?P<ranks2>\d+) with PID \d+ on node (?P<host2>\S+) exited"
-    r" on (?P<how2>[^\n.]+)"
+#: Messages about the failed rank: Open MPI's mpirun (before and since 5), MPICH; launchers of
+#: schedulers.
+_BY_MPI = re.compile(
+    r"^(?:[^\n]*noticed that process rank (?P<ranks2>\d+) with PID \d+ on node (?P<host2>\S+)"
+    r" exited on (?P<how2>[^\n.]+)"
     r"|[^\n]*The first process to do so was:\s+Process name: \[\S+,(?P<ranks3>\d+)\]"
     r"\s+Exit code:\s+(?P<code3>\d+)"
     r"|MPI_ABORT was invoked on rank (?P<ranks4>\d+)"
     r"|Abort\((?P<code5>\d+)\) on node \d+ \(rank (?P<ranks5>\d+) in comm \d+\))",
     re.MULTILINE,
 )
+_FAILED_RANK = (*(item.failed_rank for item in schedulers.ALL if item.failed_rank), _BY_MPI)
 #: Lines that are no message of the failed rank: stack traces, and messages of the launcher.
 _NOISE = re.compile(
-    r"\*\*\* |\[[^\]]+\] \[ *\d+\] |^ *\d+ +/|==== backtrace"
-    r"|Failing at address|Signal code|^slurmstepd|^srun: "
+    r"\*\*\* |\[[^\]]+\] \[ *\d+\] |^ *\d+ +/|==== backtrace|Failing at address|Signal code"
+    + "".join(f"|{item.noise}" for item in schedulers.ALL if item.noise)
 )
 #: Lines, and blocks between rules, with messages of a partner or the launcher.
 _PARTNER_WORDS = re.compile(
@@ -177,9 +180,6 @@ _PARTNER_WORDS = re.compile(
 )
 #: Beginning of the first line of our own wrapper of each rank, which is no error message.
 _WITNESS = "ROUNDTRIP RANK ON "
-#: srun's messages that nodes are down, and that a node, by its number, lost its step.
-_NODE_DOWN = re.compile(r"^srun: error: Node failure on (\S+)$", re.MULTILINE)
-_STEP_GONE = re.compile(r"^srun: error: Aborting, .*missing step on node (\d{1,6})$", re.MULTILINE)
 _RULE = re.compile(r"^[-=]{20,}$", re.MULTILINE)
 _MOST_WORDS = 160
 
@@ -189,7 +189,8 @@ def first_failure(error: str) -> str:
 
     Return only the last words if it names no rank; "" if it is empty.
     """
-    match = _FAILED_RANK.search(error)
+    matches = (pattern.search(error) for pattern in _FAILED_RANK)
+    match = min(filter(None, matches), key=lambda match: match.start(), default=None)
     if match is None:
         return _last([line.strip() for line in error.splitlines() if line.strip(" -\t")])
     groups = {key.rstrip("2345"): text for key, text in match.groupdict().items() if text}
@@ -202,12 +203,8 @@ def first_failure(error: str) -> str:
 
 
 def nodes_down(error: str, nodes: Sequence[str]) -> set[str]:
-    """Return which of `nodes`, the nodes of the step in order, failed according to srun."""
-    node_numbers = {int(number) for number in _STEP_GONE.findall(error)}
-    down_nodes = {node for number, node in enumerate(nodes) if number in node_numbers}
-    for node_list in _NODE_DOWN.findall(error):
-        down_nodes.update(identity.expand_nodes(node_list) or ())
-    return down_nodes & {*nodes}
+    """Return which of `nodes`, those of the launch in order, failed according to a scheduler."""
+    return set[str]().union(*(item.nodes_down(error, nodes) for item in schedulers.ALL))
 
 
 def _own(error: str) -> list[str]:
@@ -227,34 +224,20 @@ def _last(lines: list[str]) -> str:
 
 
 DISPLACED = "displaced"
-PREEMPTED = "Slurm preempted its job"
-MAINTENANCE = "Slurm kept its nodes for maintenance"
-FORGOTTEN = "Slurm's controller lost its state: restarted, it does not know the job"
-_DISPLACED_BY = {
-    PREEMPTED: "preempted",
-    MAINTENANCE: "for a maintenance",
-    FORGOTTEN: "lost by a controller that restarted without its state",
-}
-#: slurmstepd's message in the standard error of a preempted job (slurmstepd/mgr.c).
-_PREEMPTION = re.compile(
-    r"^slurmstepd\S*: error: \*\*\* (?:JOB|STEP) \S+ ON \S+ CANCELLED AT \S+ DUE TO PREEMPTION",
-    re.MULTILINE,
-)
-#: Slurm's reason of a pending job, for which ReFrame cancels it.
-_MAINTENANCE_REASON = re.compile(r"ReqNodeNotAvail, ?Reserved for maintenance")
 
 
-def displacement(reason: str, error: str = "", is_forgotten: bool = False) -> str:
+def displacement(reason: str, error: str = "", forgotten_by: Scheduler | None = None) -> str:
     """Return why a launch that did not complete was displaced; "" if it failed.
 
-    `reason` is ReFrame's reason, `error` the end of the job's standard error; `is_forgotten` says
-    that Slurm's controller no longer knew the job.
+    `reason` is ReFrame's reason, `error` the end of the job's standard error; `forgotten_by` is the
+    scheduler whose controller no longer knew the job.
     """
-    if is_forgotten:
-        return FORGOTTEN
-    if _PREEMPTION.search(error):
-        return PREEMPTED
-    return MAINTENANCE if _MAINTENANCE_REASON.search(reason) else ""
+    if forgotten_by:
+        return f"{forgotten_by.title}{FORGOTTEN}"
+    for item in schedulers.ALL:
+        if cause := item.displacement(reason, error):
+            return f"{item.title}{cause}"
+    return ""
 
 
 def describe_displaced(reasons: Iterable[str]) -> str:
@@ -264,12 +247,15 @@ def describe_displaced(reasons: Iterable[str]) -> str:
         return ""
     parts = [
         f"{count} {words}"
-        for cause, words in _DISPLACED_BY.items()
+        for cause, words in DISPLACED_BY.items()
         if (count := sum(cause in reason for reason in all_reasons))
     ]
     launches = "1 launch" if len(all_reasons) == 1 else f"{len(all_reasons)} launches"
     by_reason = f" ({', '.join(parts)})" if parts else ""
-    return f"Slurm displaced {launches}{by_reason}: repeated, and counted against no case"
+    titles = (item.title for item in schedulers.ALL)
+    named = [title for title in titles if any(title in reason for reason in all_reasons)]
+    who = " and ".join(named) or "The scheduler"
+    return f"{who} displaced {launches}{by_reason}: repeated, and counted against no case"
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from roundtrip.measure.pseudonyms import HOST_FIELDS, Pseudonyms
+from roundtrip.sites import schedulers
 
 #: Prefixes of variables that tune MPI, its transports and its threads.
 TUNING = (
@@ -20,12 +21,8 @@ TUNING = (
     *("MVP_", "NCCL_", "OMP_", "OMPI_", "OPENBLAS_", "OPAL_", "PMIX_MCA_", "PRTE_", "PSM2_"),
     *("PSM3_", "SHARP_", "SMPI_", "UCC_", "UCX_"),
 )
-#: Variables of Slurm that place and bind ranks; others name accounts, jobs and nodes.
-SLURM = (
-    *("SLURM_CPU_BIND", "SLURM_CPU_FREQ_REQ", "SLURM_DISTRIBUTION", "SLURM_EXACT", "SLURM_HINT"),
-    *("SLURM_MEM_BIND", "SLURM_MPI_TYPE", "SLURM_OVERCOMMIT", "SLURM_OVERLAP"),
-    *("SLURM_PMIX_DIRECT_CONN", "SLURM_THREADS_PER_CORE", "SLURM_WHOLE"),
-)
+#: Variables of schedulers that place and bind ranks; others name accounts, jobs and nodes.
+_OF_SCHEDULERS = frozenset(name for item in schedulers.ALL for name in item.public_variables)
 #: Options of a scheduler that name an account, a person, a folder or nodes.
 WHO = r"--(?:account|chdir|comment|exclude|gid|mail-user|nodelist|qos|reservation|uid|wckey)"
 DIGEST = r"private-[0-9a-f]{12}"
@@ -67,7 +64,7 @@ _PRIVATE = (
     ),
     re.compile(rf"{WHO}(?:=|\s+)(\S+)"),
     re.compile(r"(?<![\w-])-A\s+([A-Za-z][\w-]*)"),
-    re.compile(r"\b(?:salloc|sbatch|srun)\s(?:[^\n;|&]*?\s)?-[wx]\s+([A-Za-z][\w.,\[\]-]*)"),
+    *(item.nodes_in_command for item in schedulers.ALL if item.nodes_in_command),
     re.compile(rf"\b(?:{_NAMES_OF})[\"']?\s*[=:]\s*[\"'(]?([\w.-]+)", re.IGNORECASE),
     re.compile(rf"\b(?:host|hostname){_HOST_WORD}", re.IGNORECASE),
     re.compile(
@@ -103,7 +100,7 @@ _LONGEST = 10_000
 
 def is_tuning(variable: str) -> bool:
     """Whether the value of a variable, which tunes MPI or places ranks, is public."""
-    return variable.startswith(TUNING) or variable in SLURM
+    return variable.startswith(TUNING) or variable in _OF_SCHEDULERS
 
 
 class Disclosure:

@@ -1,26 +1,25 @@
 """Checks program, MPI library and nodes of a launch: ranks against each other, the toolchain, the
-nodes that Slurm allocated, and earlier launches.
+nodes that the scheduler allocated, and earlier launches.
 
 A fault begins with `MISMATCH` and names both sides.  Unrecorded facts are not checked.
 """
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from roundtrip import files
 from roundtrip.errors import UserError, printable
 from roundtrip.measure.run_record import NODE_WORDS
-from roundtrip.sites import slurm
+from roundtrip.sites import schedulers
+from roundtrip.sites.schedulers.interface import Allocation, Scheduler
 from roundtrip.sites.toolchains.spec import is_version
 
 MISMATCH = "mismatch: "
-#: The file in which the script of a job records Slurm's allocation.
+#: The file in which the script of a job records its allocation.
 ALLOCATION = "allocation.txt"
 #: Facts of a rank, in words; they are equal for all ranks of a launch.
 _OF_RANK = {
@@ -55,83 +54,31 @@ _MOST_TCP_BYTES = 100_000
 _MOST_TCP_SHARE = 1 / 2
 #: Length limits of a value in a message, characters: a sentence, a word (a path, a digest).
 _LONGEST, _LONGEST_WORD = 80, 200
-#: Lines of squeue, Slurm's lists of nodes, and the size limit of a range of nodes.
-_OTHER_JOB = re.compile(r"OTHER_JOB=(\d{1,18})\|(\d{1,10})\|(\S+)")
-_RANGES = r"\d{1,9}(-\d{1,9})?"
-_HOSTS = re.compile(rf"([\w.-]{{1,255}}(\[{_RANGES}(,{_RANGES})*\])?(,|\Z)){{0,10000}}", re.ASCII)
-_MOST_NODES = 100_000
-#: Number of nodes that a message names.
-_FEW_NODES = 4
 
 Record = Mapping[str, Any]
 
 
-@dataclass(frozen=True)
-class Allocation:
-    """The nodes of a job by Slurm's names; its submission host and its number, "" if unknown.
-
-    `other_jobs` describes other jobs on these nodes when the launch began or ended, or is "".
-    """
-
-    nodes: tuple[str, ...]
-    submit_host: str
-    job: str = ""
-    other_jobs: str = ""
-
-    @staticmethod
-    def read(folder: Path, root: Path | None = None) -> Allocation:
-        """Read the file that the job's script wrote; UserError if it cannot be read."""
-        lines = files.read_text_in_tree(folder / ALLOCATION, root).splitlines()
-        variables = dict(line.split("=", 1) for line in lines if "=" in line)
-        node_list = variables.get("SLURM_JOB_NODELIST", "")
-        nodes = expand_nodes(node_list)
-        if nodes is None:
-            raise UserError(f"{node_list[:60]!r} is no list of nodes", folder / ALLOCATION)
-        submit_host = short_name(variables.get("SLURM_SUBMIT_HOST", ""))
-        job = variables.get("SLURM_JOB_ID", "")
-        return Allocation(nodes, submit_host, job, _other_jobs(lines, nodes, variables))
-
-    def job_mismatch(self, submitted_job: str | None) -> str:
-        """Return a fault if the launch did not run in job `submitted_job`; "" if it did."""
-        if not submitted_job or self.job == submitted_job:
-            return ""
-        place = f"in job {self.job}" if self.job else "outside of any job of Slurm"
-        return MISMATCH + printable(f"ran {place}, but job {submitted_job} was submitted")
-
-
-def _other_jobs(lines: Iterable[str], nodes: Sequence[str], variables: Mapping[str, str]) -> str:
-    """Describe the other jobs on `nodes` by squeue's `lines`; "" without one."""
-    jobs = [match.groups() for match in map(_OTHER_JOB.fullmatch, lines) if match]
-    shared_nodes = {
-        (job, uid): {*nodes} & {*(expand_nodes(node_list) or ())}
-        for job, uid, node_list in jobs
-        if job != variables.get("SLURM_JOB_ID")
-    }
-    other_jobs = [key for key, common in shared_nodes.items() if common]
-    if not other_jobs:
-        return ""
-    job, uid = other_jobs[0]
-    user = "the same user" if uid == variables.get("SLURM_JOB_UID") else "another user"
-    more = f" and {len(other_jobs) - 1} more" if len(other_jobs) > 1 else ""
-    common_nodes = sorted(set().union(*shared_nodes.values()))
-    places = ", ".join(f"node {node}" for node in common_nodes[:_FEW_NODES])
-    return f"co-scheduled: Slurm ran job {job} of {user}{more} on {places} at the same time"
-
-
-def expand_nodes(node_list: str) -> tuple[str, ...] | None:
-    """Return the nodes of Slurm's `node_list`; None if it is invalid."""
-    spans = re.findall(r"(\d+)-(\d+)", node_list)
-    if not _HOSTS.fullmatch(node_list) or any(int(b) - int(a) > _MOST_NODES for a, b in spans):
-        return None
+def read_allocation(scheduler: Scheduler, folder: Path, root: Path | None = None) -> Allocation:
+    """Read the file that the job's script wrote; UserError if it cannot be read."""
+    text = files.read_text_in_tree(folder / ALLOCATION, root)
     try:
-        return tuple(slurm.expand_hosts(node_list))
-    except UserError:
-        return None
+        return scheduler.read_allocation(text)
+    except ValueError as error:
+        raise UserError(str(error), folder / ALLOCATION) from None
+
+
+def job_mismatch(allocation: Allocation, submitted_job: str | None) -> str:
+    """Return a fault if the launch did not run in job `submitted_job`; "" if it did."""
+    if not submitted_job or allocation.job == submitted_job:
+        return ""
+    outside = f"outside of any job of {allocation.scheduler}"
+    place = f"in job {allocation.job}" if allocation.job else outside
+    return MISMATCH + printable(f"ran {place}, but job {submitted_job} was submitted")
 
 
 def needs_allocation(case: Record) -> bool:
-    """Whether the launch of this case.json ran in a job of Slurm."""
-    return case.get("scheduler") == "slurm" and not case["simulated"]
+    """Whether the launch of this case.json ran in a job of a scheduler."""
+    return schedulers.by_key(case.get("scheduler")).allocates and not case["simulated"]
 
 
 def fault(case: Record, run: Record, allocation: Allocation | None, moved_bytes: int) -> str:
@@ -266,20 +213,21 @@ def _argument_fault(case: Record, run: Record, ranks: Sequence[Record]) -> str:
 def _place_fault(run: Record, ranks: Sequence[Record], allocation: Allocation) -> str:
     """Return the fault of a rank on no node of the job.
 
-    The name of a host may differ from Slurm's name of the node.  Launchers pass variables on, so a
-    Slurm name that several hosts report identifies none of them.
+    The name of a host may differ from the scheduler's name of the node.  Launchers pass variables
+    on, so a name of the scheduler that several hosts report identifies none of them.
     """
     hosts = {rank["host"]: rank.get("slurm_node") for rank in ranks} or dict.fromkeys(run["hosts"])
     name_counts = Counter(name for name in hosts.values() if name)
     for host, name in hosts.items():
         if not allocation.nodes:
-            return f"ran on {host}, outside of any job of Slurm"
+            return f"ran on {host}, outside of any job of {allocation.scheduler}"
         if short_name(host) in map(short_name, allocation.nodes):
             continue
         is_login = short_name(host) == allocation.submit_host
         if name in allocation.nodes and name_counts[name] == 1 and not is_login:
             continue
-        remark = "where the job was submitted" if is_login else "which Slurm did not allocate"
+        stranger = f"which {allocation.scheduler} did not allocate"
+        remark = "where the job was submitted" if is_login else stranger
         return f"ran on {host}, {remark}; the job has {_few(allocation.nodes)}"
     return ""
 

@@ -15,6 +15,8 @@ from roundtrip.errors import UserError
 from roundtrip.measure import bundle_tables, identity, link, records, samples
 from roundtrip.measure.disclosure import Disclosure
 from roundtrip.measure.pseudonyms import Pseudonyms
+from roundtrip.sites import schedulers
+from roundtrip.sites.schedulers.interface import Allocation
 
 Status = Literal["passed", "partial", "failed", "displaced", "skipped"]
 SAMPLES = "samples.csv"
@@ -26,11 +28,11 @@ class Launch:
     """One job.  `id` is ``<round>/<environ>/<folder name>``; `folder` is None if it has none.
 
     `case` and `run` are the contents of case.json and run.json, empty if they cannot be read.
-    `nodes` are Slurm's allocation.  `disturbances` are the reasons to doubt its timings; a
+    `nodes` are the scheduler's allocation.  `disturbances` are the reasons to doubt its timings; a
     disturbed launch is kept.  `digest` is the sha256 of samples.csv, "" if the launch failed,
-    `rows_digest` that of its rows only.  `nodes_down` are the nodes that Slurm blames for its
-    failure.  `round` is the folder of its session, `campaign_round` the round of that session, None
-    if it is not recorded.
+    `rows_digest` that of its rows only.  `nodes_down` are the nodes that the scheduler blames
+    for its failure.  `round` is the folder of its session, `campaign_round` the round of that
+    session, None if it is not recorded.
     """
 
     id: str
@@ -118,9 +120,10 @@ def identity_fault(folder: Path) -> str:
     return identity.fault(case, run, _allocation(folder, folder, case), moved_bytes)
 
 
-def _allocation(folder: Path, root: Path, case: dict[str, Any]) -> identity.Allocation | None:
-    is_needed = identity.needs_allocation(case)
-    return identity.Allocation.read(folder, root) if is_needed else None
+def _allocation(folder: Path, root: Path, case: dict[str, Any]) -> Allocation | None:
+    if not identity.needs_allocation(case):
+        return None
+    return identity.read_allocation(schedulers.by_key(case["scheduler"]), folder, root)
 
 
 def _budget_fault(run: dict[str, Any]) -> str:

@@ -2,8 +2,8 @@
 
 A launch passed if its folder below ``rounds/*/output`` holds a valid case.json, a complete run.json
 and exactly the samples of its seal; it is partial if it measured too few of its sizes.  All others
-failed, or Slurm displaced them: their files are below ``rounds/*/stage``, and ReFrame's reasons in
-``rounds/*/report.json``.
+failed, or the scheduler displaced them: their files are below ``rounds/*/stage``, and ReFrame's
+reasons in ``rounds/*/report.json``.
 
 Bad files of a launch fail only this launch.
 """
@@ -30,6 +30,7 @@ from roundtrip.measure import (
 )
 from roundtrip.measure.completion import SessionReport, TestCase
 from roundtrip.measure.launch import Launch, Status
+from roundtrip.sites.schedulers.interface import Scheduler
 
 #: The file of a session during which a pinned file changed; its text says which.
 CHANGE_FILE = "change.txt"
@@ -52,6 +53,7 @@ def scan(run_dir: Path, limits: analysis.Analysis | None = None) -> list[Launch]
     machine = files.read_object_in_tree(run_dir / "env" / "host.json", run_dir)
     launches: list[Launch] = []
     lost_jobs, down_nodes = scheduler_log.unknown_jobs(run_dir), scheduler_log.nodes_down(run_dir)
+    scheduler = scheduler_log.writer(scheduler_log.read(run_dir))
     sessions = files.folders_in_tree(run_dir / "rounds", 1)
     for folder, refusal in sorted(sessions, key=lambda session: _session_order(session[0].name)):
         if refusal:
@@ -59,9 +61,9 @@ def scan(run_dir: Path, limits: analysis.Analysis | None = None) -> list[Launch]
             continue
         number = records.read_round(folder, run_dir)
         report = SessionReport.read(folder / "report.json", run_dir)
-        session = _Session(
-            folder, run_dir, report, limits.disturbance, machine, lost_jobs, down_nodes
-        )
+        rules = (report, limits.disturbance, machine)
+        losses = (scheduler, lost_jobs, down_nodes)
+        session = _Session(folder, run_dir, *rules, *losses)
         launches += [replace(item, campaign_round=number) for item in session.launches()]
     predecessors = _Predecessors(_pinned_programs(run_dir))
     return [predecessors.check_against_earlier(item) for item in launches]
@@ -140,7 +142,8 @@ class _Session:
     limits: analysis.Disturbance
     #: host.json
     machine: Mapping[str, Any]
-    #: Folders below `root` of jobs that Slurm lost; nodes that went down, by folder.
+    scheduler: Scheduler
+    #: Folders below `root` of jobs that it lost; nodes that went down, by folder.
     lost_jobs: frozenset[str]
     down_nodes: Mapping[str, tuple[str, ...]]
 
@@ -210,18 +213,20 @@ class _Session:
             reason = "interrupted: the ReFrame session was killed before this launch ended"
         error = launch.error_tail(folder, self.root, _ERROR)
         is_lost = str(folder.relative_to(self.root)) in self.lost_jobs
-        if not is_output and (why := completion.displacement(reason, error, is_lost)):
+        forgotten_by = self.scheduler if is_lost else None
+        if not is_output and (why := completion.displacement(reason, error, forgotten_by)):
             return replace(item, status="displaced", reason=why)
         down_nodes = () if is_output else self._nodes_down(folder, error, contents)
         first_failure = completion.first_failure(error)
         if down_nodes:  # the surviving ranks blame each other
             names = ", node ".join(down_nodes)
-            first_failure = f"node {names} failed (Slurm: down, or its step gone)"
+            who = self.scheduler.title
+            first_failure = f"node {names} failed ({who}: down, or its step gone)"
         parts = (reason or contents.fault or "left unfinished", first_failure)
         return replace(item, reason="; ".join(filter(None, parts)), nodes_down=down_nodes)
 
     def _nodes_down(self, folder: Path, error: str, contents: launch.Contents) -> tuple[str, ...]:
-        """Return the launch's nodes that failed according to Slurm's queue or srun."""
+        """Return the launch's nodes that failed according to the scheduler's queue or launcher."""
         nodes = contents.nodes or contents.case.get("hosts", ())
         down_nodes = {*self.down_nodes.get(str(folder.relative_to(self.root)), ())} & {*nodes}
         return tuple(sorted(down_nodes | completion.nodes_down(error, nodes)))

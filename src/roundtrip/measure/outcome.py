@@ -145,9 +145,9 @@ def primary_claims(
 class Outcome:
     """Numbers of planned and passed launches, and why others failed or are partial.
 
-    `outage_note` has the duration of Slurm's outages, `displacement_note` the number of launches it
-    displaced; each is "" if there were none.  `disturbances` has a tuple of reasons for each
-    disturbed launch.  `skipped` counts cases that cannot run on the site, `self_skips` has the
+    `outage_note` has the duration of the scheduler's outages, `displacement_note` the number of
+    launches it displaced; each is "" if there were none.  `disturbances` has a tuple of reasons for
+    each disturbed launch.  `skipped` counts cases that cannot run on the site, `self_skips` has the
     launches that skipped themselves.
     """
 

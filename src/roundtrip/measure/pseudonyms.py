@@ -14,7 +14,6 @@ import os
 import re
 import secrets
 import stat
-import subprocess
 import tempfile
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -23,6 +22,7 @@ from typing import Any
 
 from roundtrip import files, paths
 from roundtrip.errors import UserError, printable, refusal, writing
+from roundtrip.sites import schedulers
 
 #: Fields of JSON that hold the name of a host, or a list of names.
 HOST_FIELDS = ("host", "hosts", "hostname")
@@ -181,8 +181,6 @@ def _make_key(file: Path) -> None:
 #: Number of newest run trees of each campaign that are searched for names, and their files.
 _TREES = 16
 _FILES = ("env/nodes.json", "env/pairs.json", "env/host.json")
-_SINFO = ("sinfo", "--noheader", "--Node", "--format=%N")
-_SINFO_S = 10.0
 _PSEUDONYM_WORD = re.compile(rf"(?<![\w-]){PSEUDONYM}(?![\w-])")
 
 
@@ -210,18 +208,9 @@ def known_hosts(site: str, runs: Path) -> HostNames:
     """
     if not os.environ.get(KEY_VARIABLE) and not site_key_file(site).exists():
         return HostNames({}, has_key=False)
-    key, names = site_key(site), {*_slurm_nodes(), *_recorded_hosts(site, runs)}
+    key, names = site_key(site), {*schedulers.here().node_names(), *_recorded_hosts(site, runs)}
     pseudonyms = Pseudonyms(names, key)
     return HostNames({pseudonyms.pseudonym(name): name for name in sorted(names)}, has_key=True)
-
-
-def _slurm_nodes() -> list[str]:
-    """Return the nodes that Slurm lists; [] if it does not answer."""
-    try:
-        reply = subprocess.run(_SINFO, capture_output=True, text=True, timeout=_SINFO_S, check=True)
-    except (OSError, subprocess.SubprocessError):
-        return []
-    return reply.stdout.split()
 
 
 def _recorded_hosts(site: str, runs: Path) -> Iterator[str]:

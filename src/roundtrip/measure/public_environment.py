@@ -174,7 +174,7 @@ _FILES: Mapping[str, Rule] = {
     "nodes.json": _NODES,
     "pairs.json": _PAIRS,
     "scheduler.json": _allow_fields(
-        "accounting_away", silences=_each(_allow_fields("start seconds"))
+        "accounting_away scheduler", silences=_each(_allow_fields("start seconds"))
     ),
     "confirmation.json": _allow_fields("schema launches why_not"),
     "spack.lock": _LOCK,

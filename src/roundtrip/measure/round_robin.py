@@ -22,9 +22,9 @@ from roundtrip.errors import UserError
 from roundtrip.measure import nodes
 from roundtrip.measure.campaign_file import Campaign
 from roundtrip.measure.matrix import ExpectedCase, Matrix, NodePair
-from roundtrip.measure.nodes import Node
 from roundtrip.measure.tree import RunTree
-from roundtrip.sites import slurm
+from roundtrip.sites import schedulers
+from roundtrip.sites.schedulers.interface import Node
 from roundtrip.sites.site import Site
 
 #: In the tree of a run: the plan of its night.
@@ -211,7 +211,7 @@ def _completed(run_dir: Path, partition: str, size: int) -> set[tuple[int, tuple
 class Night:
     """The launches of a campaign in a night: its matrix and, if it runs on all nodes, its plan.
 
-    `nodes` are the nodes that Slurm listed, if any.
+    `nodes` are the nodes that the scheduler listed, if any.
     """
 
     matrix: Matrix
@@ -242,16 +242,17 @@ class Night:
                     yield f"lost  {partition}: {node.name} is {node.state}: {node.down_reason}"
 
 
-def require_slurm(campaign: Campaign, site: Site, plan: Matrix) -> None:
-    """UserError for a campaign on all nodes of a partition whose scheduler is not Slurm."""
+def require_node_list(campaign: Campaign, site: Site, plan: Matrix) -> None:
+    """UserError for a campaign on all nodes of a partition whose scheduler lists none."""
     if not campaign.in_pairs:
         return
     for partition in sorted({item.case.partition for item in plan.expected}):
-        kind = site.partitions[partition]["scheduler"]
-        if not slurm.is_slurm(kind):
+        config, titles = site.partitions[partition], schedulers.titles()
+        if not schedulers.scheduler_of(config).allocates:
             raise UserError(
-                f'nodes = "all" asks Slurm which nodes there are, and the scheduler of '
-                f"{site.name}:{partition} is '{kind}': choose a site or partitions of Slurm",
+                f'nodes = "all" asks {titles} which nodes there are, and the scheduler of '
+                f"{site.name}:{partition} is '{config['scheduler']}': "
+                f"choose a site or partitions of {titles}",
                 campaign.file,
                 campaign.nodes_line,
             )
@@ -267,9 +268,9 @@ def arrange_night(
 ) -> Night:
     """Return the night of a campaign: that of `resumed_run`, or the one after the last in `runs`.
 
-    It waits up to `wait_s` seconds for each partition while Slurm does not answer.
-    For a campaign on all nodes, UserError if Slurm does not list them or too few of a partition are
-    up.  For any other campaign, the night has the nodes if Slurm lists them.
+    It waits up to `wait_s` seconds for each partition while the scheduler does not answer.
+    For a campaign on all nodes, UserError if the scheduler does not list them or too few of a
+    partition are up.  For any other campaign, the night has the nodes if it lists them.
     """
     partitions = {item.case.partition for item in plan.expected}
     if not campaign.in_pairs:

@@ -28,16 +28,16 @@ from roundtrip.measure.matrix import ExpectedCase
 from roundtrip.measure.progress import TerminalProgress, duration
 from roundtrip.measure.scheduler import Pauses, Queue
 from roundtrip.measure.tree import RunTree
-from roundtrip.sites import slurm
+from roundtrip.sites import schedulers
+from roundtrip.sites.schedulers.interface import NoAnswerError, Scheduler
 from roundtrip.sites.site import Site
 
 #: Key of a launch: a case, or a case on a node pair.
 Key = tuple[str, tuple[str, ...]]
 #: Failures in one invocation after which a case that never passed is given up.
 GIVE_UP_AFTER = 2
-_NO_ANSWER = "Slurm did not answer"
 _NODE_FAILED = "a node failed under the launch"
-_LIMIT = "Slurm takes no more jobs of this user or account now (a limit of submitted jobs)"
+_LIMIT = "takes no more jobs of this user or account now (a limit of submitted jobs)"
 
 
 @dataclass
@@ -60,7 +60,7 @@ class Runner:
     deadline: float = 0.0
     _failures: Counter[Key] = field(default_factory=Counter)
     _launch_s: list[float] = field(default_factory=list)
-    _wait: scheduler.SlurmWait | None = None
+    _wait: scheduler.Wait | None = None
 
     def run(self) -> bool:
         """Run rounds until every case has its launches or is given up; False if time ended first.
@@ -68,12 +68,11 @@ class Runner:
         The run ends if a pinned file has changed since it began; launches beside the change failed.
 
         A round is the unit of pairing.  It does not begin if it would exceed the time limit, by the
-        median length of earlier rounds without builds and waits for Slurm.
+        median length of earlier rounds without builds and waits for the scheduler.
         """
         limit_s = 60 * self.campaign.time_limit_minutes
         self.deadline = time.monotonic() + limit_s
-        if any(slurm.is_slurm(part["scheduler"]) for part in self.site.partitions.values()):
-            self._wait = scheduler.SlurmWait(time.time() + limit_s, self.tree.path)
+        self._wait = scheduler.begin_wait(self._scheduler, limit_s, self.tree.path)
         launches = self.campaign.launches * len(self.expected)
         cases = len({item.case.id for item in self.expected})
         note = self._waits_for if self._wait else str
@@ -82,9 +81,9 @@ class Runner:
             self._cancel()
             session.kill_orphans(self.tree.path)
             in_time = self._rounds()
-            # A job that Slurm requeued would run without a session.
+            # A job that was requeued would run without a session.
             self._cancel()
-        except scheduler.NoAnswerError:
+        except NoAnswerError:
             return False
         finally:
             scheduler_log.record(self.tree.path)
@@ -97,7 +96,8 @@ class Runner:
 
     def _rounds(self) -> bool:
         lengths_s: list[float] = []
-        pauses = Pauses(self.deadline, self.progress.show_wait, self.site.environment)
+        show, variables = self.progress.show_wait, self.site.environment
+        pauses = Pauses(self._scheduler, self.deadline, show, variables)
         while (items := self._wanted()) and not self.should_stop():
             if self._is_changed():
                 return True
@@ -125,16 +125,22 @@ class Runner:
         return bool(change)
 
     def _cancel(self) -> None:
-        scheduler.cancel(self._label, self.site.environment, self._wait)
+        if self._wait:
+            scheduler.cancel(self._label, self.site.environment, self._wait)
 
     def _waits_for(self) -> str:
-        """Return what the run waits for: an answer of Slurm, or the start of a job."""
+        """Return what the run waits for: an answer, or the start of a job."""
         silence = self._wait.status() if self._wait else ""
         return silence or self._queue.status()
 
     @cached_property
     def _queue(self) -> Queue:
-        return Queue(scheduler.job_comment(self._label), self.site.environment)
+        comment = scheduler.job_comment(self._label)
+        return Queue(self._scheduler, comment, self.site.environment)
+
+    @cached_property
+    def _scheduler(self) -> Scheduler:
+        return schedulers.of_site(self.site.partitions)
 
     @property
     def _label(self) -> str:
@@ -143,9 +149,9 @@ class Runner:
     def _round(self, items: Sequence[ExpectedCase]) -> tuple[float, str]:
         """Launch each case once.  Return the duration, s, and why no launch completed.
 
-        The reason is the most frequent one if Slurm prevented every launch, "" if a launch
-        completed or failed by itself.  A launch that failed while Slurm did not answer, or that
-        Slurm displaced, does not count against its case.
+        The reason is the most frequent one if the scheduler prevented every launch, "" if a launch
+        completed or failed by itself.  A launch that failed while it did not answer, or that
+        it displaced, does not count against its case.
         """
         old_counts, _ = self._passed()
         number = self.tree.next_round()
@@ -161,7 +167,8 @@ class Runner:
                 lost_s = self._wait.outage_s(start)
                 seconds -= lost_s or 0.0
                 if lost_s is not None:
-                    excuses |= dict.fromkeys((item.key for item in block), _NO_ANSWER)
+                    no_answer = scheduler.no_answer(self._scheduler)
+                    excuses |= dict.fromkeys((item.key for item in block), no_answer)
             if self._is_changed():
                 # Nobody knows which of its launches ran which version.
                 (folder / CHANGE_FILE).write_text(self.tree.state["stopped"])
@@ -185,7 +192,7 @@ class Runner:
         return order
 
     def _excused(self, round_: str) -> dict[Key, str]:
-        """Return the reasons, by case, for which Slurm prevented a launch of that session."""
+        """Return, by case, why the scheduler prevented a launch of that session."""
         reasons = {}
         for launch in scan(self.tree.path):
             if launch.round != round_:
@@ -193,10 +200,11 @@ class Runner:
             if launch.status == completion.DISPLACED:
                 reasons[launch.key] = launch.reason
             elif self._wait and launch.status == "failed":
-                if scheduler.is_no_answer(words := _words(launch)):
-                    reasons[launch.key] = _NODE_FAILED if launch.nodes_down else _NO_ANSWER
-                elif scheduler.is_submit_limit(words):
-                    reasons[launch.key] = _LIMIT
+                if self._scheduler.is_no_answer(words := _words(launch)):
+                    no_answer = scheduler.no_answer(self._scheduler)
+                    reasons[launch.key] = _NODE_FAILED if launch.nodes_down else no_answer
+                elif self._scheduler.is_submit_limit(words):
+                    reasons[launch.key] = f"{self._scheduler.title} {_LIMIT}"
         return reasons
 
     def _on_event(self, kind: str, name: str) -> None:

@@ -1,8 +1,8 @@
-"""Slurm's outages and job losses during a campaign: ``scheduler.log`` of its run tree.
+"""A scheduler's outages and job losses during a campaign: ``scheduler.log`` of its run tree.
 
-``measure/slurm/retry`` appends ``<seconds since 1970> lost <id> <command> <error>`` when a
+The wrappers of its commands append ``<seconds since 1970> lost <id> <command> <error>`` when a
 command gets no answer, ``<seconds> back <id>`` when it gets one, ``left`` when it gives up, and
-``instead`` when scontrol answers in place of accounting.  It also appends
+``instead`` when another command answers in place of accounting.  They also append
 ``<seconds> sent <job> <folder>`` for each job, ``unknown <job> <folder>`` if a restarted controller
 does not know it, and ``down <job> <nodes> <folder>`` if nodes of it go down.
 """
@@ -16,8 +16,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from roundtrip.sites import schedulers
+from roundtrip.sites.schedulers.interface import Scheduler
+
 FILE_NAME = "scheduler.log"
-_FALLBACK_WORDS = "its accounting stayed away or lost a job, so that scontrol said how jobs ended"
 
 
 @dataclass(frozen=True)
@@ -60,7 +62,7 @@ def _lines(file: Path) -> Iterator[tuple[float, str, str, str]]:
 
 
 def unknown_jobs(run_dir: Path) -> frozenset[str]:
-    """Return folders, below `run_dir`, of the launches whose jobs Slurm's controller has forgotten.
+    """Return folders, below `run_dir`, of the launches whose jobs the controller has forgotten.
 
     Later jobs with the number of a forgotten job are included, because nodes may end them instead.
     """
@@ -82,6 +84,11 @@ def nodes_down(run_dir: Path) -> dict[str, tuple[str, ...]]:
     return nodes_by_folder
 
 
+def writer(silences: Sequence[Silence]) -> Scheduler:
+    """Return the scheduler whose commands got no answer; the first, if there is no silence."""
+    return schedulers.by_command(silences[0].command if silences else "")
+
+
 def outages(silences: Sequence[Silence]) -> list[tuple[float, float]]:
     """Return (start, end) of each time without an answer, in seconds since 1970.
 
@@ -98,23 +105,27 @@ def outages(silences: Sequence[Silence]) -> list[tuple[float, float]]:
     return spans
 
 
-def describe(spans: Sequence[tuple[float, float]], has_fallback: bool = False) -> str:
+def describe(
+    spans: Sequence[tuple[float, float]], scheduler: Scheduler, has_fallback: bool = False
+) -> str:
     """Return ``Slurm did not answer 3 times, 41 s in total``; "" if it always did.
 
-    `has_fallback` adds that scontrol replaced accounting.
+    `has_fallback` adds that another command replaced accounting.
     """
     if not spans:
         return ""
     seconds = sum(end - start for start, end in spans)
     times = "once" if len(spans) == 1 else f"{len(spans)} times"
-    note = f"; {_FALLBACK_WORDS}" if has_fallback else ""
-    return f"Slurm did not answer {times}, {seconds:.0f} s in total{note}"
+    away = "its accounting stayed away or lost a job"
+    note = f"; {away}, so that {scheduler.fallback} said how jobs ended" if has_fallback else ""
+    return f"{scheduler.title} did not answer {times}, {seconds:.0f} s in total{note}"
 
 
 def describe_run(run_dir: Path) -> str:
-    """As `describe`, for a run tree, with a note if scontrol replaced accounting."""
+    """As `describe`, for a run tree, with a note if another command replaced accounting."""
     silences = read(run_dir)
-    return describe(outages(silences), any(silence.has_fallback for silence in silences))
+    has_fallback = any(silence.has_fallback for silence in silences)
+    return describe(outages(silences), writer(silences), has_fallback)
 
 
 def record(run_dir: Path) -> None:
@@ -124,7 +135,7 @@ def record(run_dir: Path) -> None:
     """
     silences = read(run_dir)
     if spans := outages(silences):
-        content: dict[str, Any] = {"silences": []}
+        content: dict[str, Any] = {"scheduler": writer(silences).key, "silences": []}
         for start, end in spans:
             begin = f"{datetime.fromtimestamp(start, UTC):%Y-%m-%dT%H:%M:%SZ}"
             content["silences"].append({"start": begin, "seconds": round(end - start)})
@@ -135,11 +146,12 @@ def record(run_dir: Path) -> None:
 
 def describe_record(content: object) -> str:
     """As `describe_run`, for the content of a bundle's ``env/scheduler.json``; "" if invalid."""
-    items = content.get("silences") if isinstance(content, dict) else None
-    is_away = isinstance(content, dict) and content.get("accounting_away") is True
-    if not isinstance(items, list):
+    if not isinstance(content, dict) or not isinstance(items := content.get("silences"), list):
         return ""
     seconds = [item.get("seconds") if isinstance(item, dict) else None for item in items]
     if not all(isinstance(s, int) and 0 <= s < 1 << 31 for s in seconds):
         return ""
-    return describe([(0.0, float(s)) for s in seconds if s is not None], is_away)
+    is_away = content.get("accounting_away") is True
+    # A record of an earlier version names no scheduler: there was one only.
+    scheduler = schedulers.by_key(content.get("scheduler", schedulers.ALL[0].key))
+    return describe([(0.0, float(s)) for s in seconds if s is not None], scheduler, is_away)

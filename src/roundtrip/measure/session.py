@@ -20,6 +20,7 @@ from roundtrip.measure.completion import SessionReport
 from roundtrip.measure.matrix import ExpectedCase
 from roundtrip.measure.progress import TerminalProgress, duration
 from roundtrip.measure.tree import RunTree
+from roundtrip.sites import schedulers
 from roundtrip.sites.site import Site, select_tests
 
 _EVENT = re.compile(r"^\[\s*(?P<kind>RUN|OK|FAIL|ABORT|SKIP)\s*\] (\(.*?\) )?(?P<name>.+)$")
@@ -88,13 +89,15 @@ def abba_order(items: Sequence[ExpectedCase], seed: int, number: int) -> list[li
 
 def command_line(site: Site, block: Sequence[ExpectedCase], folder: Path, label: str) -> list[str]:
     """The ReFrame command line that launches each case of `block` once, below `folder`."""
-    case = block[0].case
+    case, nodes = block[0].case, block[0].nodelist
+    manager = schedulers.scheduler_of(site.partitions[case.partition])
+    node_options = manager.node_options(nodes) if nodes else []
     return [
         *_case_arguments(site, block, folder),
         f"--exec-policy={'async' if _side_by_side(site, block) else 'serial'}",
         f"--session-extras=campaign={label}",
-        *scheduler.job_options(site.partitions[case.partition]["scheduler"], label),
-        *([f"--job-option=nodelist={','.join(nodes)}"] if (nodes := block[0].nodelist) else []),
+        *manager.job_options(scheduler.job_comment(label)),
+        *(f"--job-option={option}" for option in node_options),
         *(f"--setvar={case.check}.{key}={value}" for key, value in block[0].variables),
         "--run",
     ]
@@ -162,14 +165,14 @@ def run_session(
     label: str,
     lock_descriptor: int,
     on_event: Listener,
-    wait: scheduler.SlurmWait | None = None,
+    wait: scheduler.Wait | None = None,
 ) -> float:
     """Run one block and return its duration without builds, s.
 
     `on_event(kind, name)` is called when ReFrame begins or ends a test.  ``session.json`` in
     `folder` gets the wall and build times and ReFrame's exit status, ``console.log`` its output.
     When this process dies or is interrupted, the session gets TERM and cancels its jobs.  While
-    Slurm does not answer, its commands `wait`; NoAnswerError when the wait is over.
+    the scheduler does not answer, its commands `wait`; NoAnswerError when the wait is over.
     """
     selection = {**_test_variables(block), **_pair_variables(site, block)}
     environment = {**site.environment, **selection}

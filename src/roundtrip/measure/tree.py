@@ -27,6 +27,7 @@ from roundtrip.measure import analysis, records
 from roundtrip.measure.campaign_file import Campaign
 from roundtrip.measure.matrix import ExpectedCase, Matrix
 from roundtrip.measure.progress import duration
+from roundtrip.sites import schedulers
 from roundtrip.sites.site import Site
 
 #: Pause between two tries to lock a site, and between two messages that it is locked.
@@ -64,7 +65,7 @@ class RunTree:
 
     The ReFrame session inherits `lock_descriptor`, so that a session that outlives a killed runner
     still holds the lock.  `path` becomes absolute and free of links: ReFrame runs in another
-    folder, and Slurm names the folders of jobs so.
+    folder, and a scheduler names the folders of jobs so.
     """
 
     def __init__(self, path: Path) -> None:
@@ -157,7 +158,7 @@ def create_tree(
         "site": site.name,
         "started": _utc(start),
         "git": asdict(revision(site.checkout)),
-        "job": os.environ.get("SLURM_JOB_ID"),
+        "job": schedulers.own_job(),
         "repeats": campaign.launches,
         "expected": [_entry(item, item.launches(campaign.launches)) for item in matrix.expected],
         "skipped": [{"case": item.case, "reason": item.reason} for item in matrix.skipped],
@@ -236,7 +237,7 @@ def newest_unfinished(runs: Path, campaign: str, site: str) -> RunTree:
 def find_night(runs: Path, campaign: str, site: str, night: str) -> RunTree | None:
     """The newest run of `campaign` on `site` that began under the name `night`; None without one.
 
-    The number of a Slurm job is no suitable name, because Slurm reuses numbers.
+    The number of a job is no suitable name, because schedulers reuse numbers.
     """
     trees = _newest_first(runs / campaign / site)
     return next((tree for tree in trees if tree.state.get("night") == night), None)

@@ -4,8 +4,8 @@ The extras of a partition give its number of ``nodes``, and the ``cores`` and ``
 `features` derives its features: ``nodes_4`` for at least four nodes, ``cores_4`` for at least four
 cores a node.  ReFrame selects tests by features, because it cannot select them by numbers.
 
-A new site starts an MPI by srun if srun has a PMI for it and binds tasks, else by the MPI's own
-program.
+A new site starts an MPI by the launcher of its scheduler if that has a PMI for it and binds tasks,
+else by the MPI's own program.
 """
 
 from __future__ import annotations
@@ -14,6 +14,9 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
+
+from roundtrip.sites import schedulers
+from roundtrip.sites.schedulers.interface import LauncherOptions, Scheduler
 
 if TYPE_CHECKING:
     from roundtrip.sites.probe import Facts
@@ -86,27 +89,29 @@ def _power(count: int) -> int:
     return 1 << (count - 1).bit_length()
 
 
-#: Options for more ranks than processors: no binding, and Open MPI's mpirun must allow it. srun
-#: needs none: it binds in the allocation, which has a processor for each rank.
+#: Options for more ranks than processors: no binding, and Open MPI's mpirun must allow it.  The
+#: launcher of a scheduler needs none: it binds in the allocation, which has a processor for each.
 _OVERSUBSCRIBED = {
     "mpirun": ["--bind-to", "none", "--map-by", ":OVERSUBSCRIBE"],
     "mpiexec": ["-bind-to", "none"],
 }
-#: By launcher: the option that binds each rank to a core.
-_BIND = {
-    "srun": ("--cpu-bind=cores",),
-    "mpirun": ("--bind-to", "core"),
-    "mpiexec": ("-bind-to", "core"),
-}
-#: By launcher: options that place two ranks of a node on one socket, or on two.
-_ON_SOCKETS: Mapping[str, Mapping[str, Sequence[str]]] = {
-    "srun": {
-        "one-socket": ("--distribution=block:block",),
-        "two-sockets": ("--distribution=block:cyclic",),
+#: The MPIs' own launchers; and those of schedulers.
+_LAUNCHERS: Mapping[str, LauncherOptions] = {
+    "mpirun": LauncherOptions(("--bind-to", "core"), ("--map-by", "core"), ("--map-by", "socket")),
+    "mpiexec": LauncherOptions(("-bind-to", "core"), ("-map-by", "core"), ("-map-by", "socket")),
+    **{
+        name: item.launcher_options
+        for item in schedulers.ALL
+        if item.launcher_options
+        for name in (item.launcher, *item.step_launchers)
     },
-    "mpirun": {"one-socket": ("--map-by", "core"), "two-sockets": ("--map-by", "socket")},
-    "mpiexec": {"one-socket": ("-map-by", "core"), "two-sockets": ("-map-by", "socket")},
 }
+
+
+def of_scheduler(launcher: str) -> LauncherOptions | None:
+    """Return the options of `launcher` if it is that of a scheduler; None if it is another."""
+    names = {name for item in schedulers.ALL for name in (item.launcher, *item.step_launchers)}
+    return _LAUNCHERS.get(launcher) if launcher in names else None
 
 
 def start_key(extras: Mapping[str, Any]) -> tuple[str, ...]:
@@ -119,7 +124,7 @@ def fail_fast_options(launcher: str) -> list[str]:
 
     Otherwise its partner waits until the time limit.  mpirun and mpiexec need no option.
     """
-    return ["--kill-on-bad-exit=1"] if launcher in ("srun", "srunalloc") else []
+    return list(_LAUNCHERS[launcher].fail_fast) if launcher in _LAUNCHERS else []
 
 
 def socket_options(launcher: str, placement: str, options: Sequence[str]) -> list[str]:
@@ -128,10 +133,11 @@ def socket_options(launcher: str, placement: str, options: Sequence[str]) -> lis
     `placement` is one of `ON_SOCKETS`.  Placement options among the usual `options` are
     replaced; a binding option is kept, or added.  An unknown launcher keeps its `options`.
     """
-    launcher = "srun" if launcher == "srunalloc" else launcher
-    if launcher not in _ON_SOCKETS:
+    if launcher not in _LAUNCHERS:
         return list(options)
-    place, bind = _ON_SOCKETS[launcher][placement], _BIND[launcher]
+    known = _LAUNCHERS[launcher]
+    place = known.one_socket if placement == ON_SOCKETS[0] else known.two_sockets
+    bind = known.bind
     remainder = _without(options, place)
     binds = any(_key(option) == _key(bind[0]) for option in remainder)
     return [*remainder, *(() if binds else bind), *place]
@@ -161,73 +167,85 @@ def launcher_extras(launcher: str | None, options: Sequence[str]) -> dict[str, o
     return extras
 
 
-#: PMIs of srun that an MPI can be built for, the one of base/slurm.toml first.
+#: PMIs that an MPI can be built for, the one of the bases first.
 _PMIS = {
     "openmpi": ("pmix",),
     "mpich": ("pmi2", "pmix"),
     "mvapich": ("pmi2", "pmix"),
     "mvapich2": ("pmi2", "pmix"),
 }
-_OWN = {"openmpi": "mpirun"}  # the MPI's own program; all others use `_HYDRA`
-_HYDRA = "mpiexec"
 
 
-def srun_pmi(mpi: str, facts: Facts) -> str | None:
-    """The value of srun's ``--mpi`` for `mpi`; None if the MPI has to start its ranks itself."""
+def pmi(mpi: str, facts: Facts) -> str | None:
+    """The PMI by which the scheduler's launcher starts ranks of `mpi`; None if it cannot."""
     if _obstacle(mpi, facts):
         return None
-    return next((name for name in _PMIS[mpi] if name in facts.pmi), _PMIS[mpi][0])
+    offered = facts.cluster.pmi
+    return next((name for name in _PMIS[mpi] if name in offered), _PMIS[mpi][0])
 
 
-def start_options(mpi: str, pmi_plugins: Sequence[str]) -> list[tuple[str, ...]]:
-    """Return each launcher with options for `mpi`: srun with `pmi_plugins`, its own program."""
-    by_srun = [("srun", f"--mpi={name}") for name in _PMIS.get(mpi, ()) if name in pmi_plugins]
-    launcher = _OWN.get(mpi, _HYDRA)
-    return [*by_srun, (launcher, *_BIND[launcher])]
+def start_options(mpi: str, scheduler: Scheduler, pmis: Sequence[str]) -> list[tuple[str, ...]]:
+    """Return each launcher with options for `mpi`: that of the `scheduler`, which offers `pmis`,
+    and the MPI's own program."""
+    options, launcher = scheduler.launcher_options, _own(mpi)
+    names = [name for name in _PMIS.get(mpi, ()) if name in pmis]
+    words = [(scheduler.launcher, f"{options.pmi}{name}") for name in names] if options else []
+    return [*words, (launcher, *_LAUNCHERS[launcher].bind)]
 
 
 def launch_tables(facts: Facts) -> str:
     """The ``[launch]`` tables of a site.toml that differ from those of its base."""
     text = ""
     for mpi, (default_pmi, *_) in _PMIS.items():
+        launcher = _own(mpi)
         if obstacle := _obstacle(mpi, facts):
-            launcher = _OWN.get(mpi, _HYDRA)
             text += f'\n[launch.{mpi}]\nlauncher = "{launcher}" # {obstacle}\n'
-            text += f"options = {json.dumps(_BIND[launcher])}\n"
-        elif (pmi := srun_pmi(mpi, facts)) != default_pmi:
-            text += f'\n[launch.{mpi}]\npmi = "{pmi}" # srun has no {default_pmi}\n'
+            text += f"options = {json.dumps(_LAUNCHERS[launcher].bind)}\n"
+        elif (name := pmi(mpi, facts)) != default_pmi:
+            lack = f"{facts.scheduler.launcher} has no {default_pmi}"
+            text += f'\n[launch.{mpi}]\npmi = "{name}" # {lack}\n'
     return text
 
 
 def start_lines(facts: Facts) -> list[str]:
     """Return one line for people: how each MPI starts its ranks."""
-    starts = []
+    starts, options = [], facts.scheduler.launcher_options
     for mpi in _PMIS:
-        obstacle = _obstacle(mpi, facts)
-        by_srun = f"srun --mpi={srun_pmi(mpi, facts)}"
-        starts.append(f"{mpi}: {f'{_OWN.get(mpi, _HYDRA)}, {obstacle}' if obstacle else by_srun}")
+        if obstacle := _obstacle(mpi, facts):
+            starts.append(f"{mpi}: {_own(mpi)}, {obstacle}")
+        elif options:
+            command = f"{facts.scheduler.launcher} {options.pmi}{pmi(mpi, facts)}"
+            starts.append(f"{mpi}: {command}")
     return [f"how ranks start: {'; '.join(starts)}"]
 
 
 def unknown_starts(facts: Facts) -> list[str]:
     """Return the facts about launches that the user has to look up."""
-    unknowns = []
-    if not facts.pmi:
+    scheduler, unknowns = facts.scheduler, []
+    if not scheduler.launcher:
+        return []
+    if not facts.cluster.pmi:
         unknowns.append("`pmi` of each `[launch]`, and of each MPI in `spack/packages.yaml`")
-    if facts.binds_tasks is None:
-        unknowns.append(
-            "whether srun binds tasks (`scontrol show config`: TaskPlugin, task/affinity)"
-        )
+    if facts.cluster.binds_tasks is None:
+        unknowns.append(f"whether {scheduler.launcher} binds tasks ({scheduler.binding_hint})")
     return unknowns
 
 
+def _own(mpi: str) -> str:
+    """The program by which an MPI starts its ranks itself."""
+    return "mpirun" if mpi == "openmpi" else "mpiexec"
+
+
 def _obstacle(mpi: str, facts: Facts) -> str | None:
-    """Return why srun cannot start ranks of `mpi`; None if it can."""
-    if facts.binds_tasks is False:
-        return "srun binds no task here: TaskPlugin lacks task/affinity"
-    slurm = facts.library("slurm")
-    if mpi == "mvapich2" and slurm and slurm.missing_file:  # its PMI is in Slurm's libraries
-        return "Slurm's PMI library is not installed here"
-    if facts.pmi and not set(_PMIS[mpi]) & set(facts.pmi):
-        return f"srun offers {', '.join(facts.pmi)} only"
+    """Return why the scheduler's launcher cannot start ranks of `mpi`; None if it can."""
+    scheduler, cluster = facts.scheduler, facts.cluster
+    if not scheduler.launcher:
+        return f"{scheduler.title} has no launcher"
+    if cluster.binds_tasks is False:
+        return f"{scheduler.launcher} binds no task here: {scheduler.unbound}"
+    library = facts.library(scheduler.spack_package)
+    if mpi == "mvapich2" and library and library.missing_file:  # its PMI is in these libraries
+        return f"{scheduler.title}'s PMI library is not installed here"
+    if cluster.pmi and not set(_PMIS[mpi]) & set(cluster.pmi):
+        return f"{scheduler.launcher} offers {', '.join(cluster.pmi)} only"
     return None

@@ -15,7 +15,7 @@ from typing import Any
 
 from roundtrip import files
 from roundtrip.errors import UserError
-from roundtrip.sites import data, launching, slurm, trials
+from roundtrip.sites import data, launching, schedulers, trials
 from roundtrip.sites.site import Finding, Site
 from roundtrip.sites.trials import LauncherOptions, Say, Trial, TrialTarget
 
@@ -77,9 +77,9 @@ def lines_to_start(family: str, start: tuple[str, ...]) -> list[Line]:
     """Return the lines that start ranks of `family` by the launcher and options in `start`."""
     launcher, *options = start
     table = f"launch.{family}"
-    if launcher == "srun":
-        (pmi,) = (item.removeprefix("--mpi=") for item in options)
-        lines = [Line(table, "launcher", "srun"), Line(table, "pmi", pmi)]
+    if scheduler_options := launching.of_scheduler(launcher):
+        (pmi,) = (item.removeprefix(scheduler_options.pmi) for item in options)
+        lines = [Line(table, "launcher", launcher), Line(table, "pmi", pmi)]
         return [*lines, Line(table, "options", [])]  # not those of another launcher
     return [Line(table, "launcher", launcher), Line(table, "options", options)]
 
@@ -146,17 +146,15 @@ def check_live(site: Site, say: Say) -> Result:
 
 
 def _scheduler_works(site: Site, result: Result) -> bool:
-    """Whether ReFrame can get the result of jobs: its scheduler `slurm` needs sacct."""
-    uses_sacct = any(partition["scheduler"] == "slurm" for partition in site.partitions.values())
-    if not uses_sacct and not any(p["scheduler"] == "squeue" for p in site.partitions.values()):
+    """Whether ReFrame can get the result of jobs."""
+    ends = schedulers.of_site(site.partitions).job_ends(site)
+    if ends is None:
         return True
-    sacct_works = slurm.command_output("sacct", "--noheader", "--allocations") is not None
-    if uses_sacct and not sacct_works:
-        fault = "sacct answers nothing: there is no accounting, and ReFrame's `slurm` would give up"
-        result.add_fault("accounting", fault, [Line("every_partition", "scheduler", "squeue")])
+    if ends.remedy:
+        lines = [Line("every_partition", "scheduler", ends.remedy)]
+        result.add_fault("accounting", ends.detail, lines)
         return False
-    detail = "sacct answers" if sacct_works else "none, and the scheduler is `squeue`"
-    result.findings.append(Finding("ok", "accounting", detail))
+    result.findings.append(Finding("ok", "accounting", ends.detail))
     return True
 
 
@@ -198,8 +196,10 @@ def _wrong(site: Site, trial: Trial) -> str | None:
 def _others(site: Site, place: TrialTarget) -> list[LauncherOptions]:
     """Return every other launcher, with options, for the ranks of this MPI."""
     extras = site.toolchains[place.environ].get("extras", {})
-    site_start = {extras.get("launcher") or "srun", *extras.get("launcher_options", [])}
-    starts = launching.start_options(str(extras.get("mpi")), slurm.plugins())
+    scheduler = schedulers.scheduler_of(site.partitions[place.partition])
+    launcher = extras.get("launcher") or scheduler.launcher
+    site_start = {launcher, *extras.get("launcher_options", [])}
+    starts = launching.start_options(str(extras.get("mpi")), scheduler, scheduler.cluster().pmi)
     return [start for start in starts if not set(start) <= site_start]
 
 
@@ -224,7 +224,8 @@ def _report(site: Site, trial: Trial, retries: list[Trial], result: Result) -> N
         result.add_fault(subject, problem + suffix, lines)
     if trial.output is None:
         return
-    for fault in trials.node_faults(trial.output, extras):
+    daemon = schedulers.scheduler_of(site.partitions[place.partition]).daemon
+    for fault in trials.node_faults(trial.output, extras, daemon):
         result.add_fault(subject, fault)
     if not problem:
         result.findings.append(Finding("ok", subject, trials.describe(trial.output)))

@@ -1,4 +1,4 @@
-"""Probes a machine: processors, InfiniBand or RoCE ports, Slurm, installed libraries.
+"""Probes a machine: processors, InfiniBand or RoCE ports, scheduler, installed libraries.
 
 The function that runs commands and the folder of kernel devices are parameters, so that tests need
 no such machine.  A command that is missing or fails is no error: its facts stay unknown.
@@ -14,9 +14,15 @@ import shutil
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from roundtrip.sites import slurm
+from roundtrip.sites import schedulers
 from roundtrip.sites.machine import read_host
-from roundtrip.sites.slurm import Partition, SlurmFacts
+from roundtrip.sites.schedulers.interface import (
+    Cluster,
+    Partition,
+    Runner,
+    Scheduler,
+    command_output,
+)
 
 #: Without AVX-512 by default: it changes clocks, and few clusters have it in every node.
 USUAL_TARGET = "x86_64_v3"
@@ -56,12 +62,13 @@ _PACKAGED = {
 }
 
 
-def find_libraries(run: slurm.Runner, slurm_version: str | None) -> list[Library]:
-    """Find, by `run`, the libraries that MPIs depend on, and Slurm if it has a version."""
+def find_libraries(run: Runner, scheduler: Scheduler, version: str | None) -> list[Library]:
+    """Find, by `run`, the libraries that MPIs depend on, and that of the scheduler."""
     libraries = []
-    if slurm_version:
-        prefix = _prefix("sinfo")
-        libraries.append(_library("slurm", slurm_version, prefix, "slurm/slurm.h", "libslurm.so"))
+    if version and scheduler.spack_package:
+        prefix = _prefix(scheduler.lister)
+        files = (scheduler.header, scheduler.library)
+        libraries.append(_library(scheduler.spack_package, version, prefix, *files))
     ucx = rf"(?:Library version:|UCT version=)\s*{_NUMBER}"
     if number := re.search(ucx, run("ucx_info", "-v") or ""):
         prefix = _prefix("ucx_info")
@@ -118,11 +125,6 @@ class Port:
 class Facts:
     """Facts of a machine; None or empty if unknown."""
 
-    partitions: tuple[Partition, ...] = ()
-    slurm: str | None = None
-    pmi: tuple[str, ...] = ()
-    binds_tasks: bool | None = None
-    accounting: bool | None = None
     cpu: str | None = None
     target: str | None = None
     sockets: int | None = None
@@ -130,22 +132,23 @@ class Facts:
     ports: tuple[Port, ...] = ()
     interfaces: tuple[tuple[str, bool], ...] = ()
     libraries: tuple[Library, ...] = ()
-    cluster: SlurmFacts = field(default_factory=SlurmFacts)
+    scheduler: Scheduler = schedulers.ALL[0]
+    cluster: Cluster = field(default_factory=Cluster)
 
     @property
     def usable_partitions(self) -> list[Partition]:
-        return [partition for partition in self.partitions if self.cluster.limit(partition.name).up]
+        return [item for item in self.cluster.partitions if self.cluster.limit(item.name).up]
 
     @property
     def partition(self) -> Partition | None:
-        """Slurm's default partition, or the one with most nodes."""
+        """The scheduler's default partition, or the one with most nodes."""
         return next(iter(self._ranked), None)
 
     @property
     def distinct_partitions(self) -> list[Partition]:
         """`partition`, and each other one with at least two nodes that no earlier one has.
 
-        Slurm often offers the same nodes in several partitions; they are measured only once.
+        A scheduler often offers the same nodes in several partitions; they are measured only once.
         """
         partitions: list[Partition] = []
         hosts: set[str] = set()
@@ -178,52 +181,41 @@ class Facts:
 
     def lines(self) -> list[str]:
         """A line for each kind of fact, for people."""
-        default = "not found"
+        default, cluster = "not found", self.cluster
         partitions = ", ".join(
             f"{p.name}{'*' if p.default else ''} ({p.nodes} nodes of {p.cores} cores)"
-            for p in self.partitions
+            for p in self.cluster.partitions
         )
         ports = ", ".join(
             f"{p.device}:{p.number} {p.link_layer}{'' if p.active else ' (down)'}"
             for p in self.ports
         )
         return [
-            f"Slurm: {self.slurm or default}; partitions: {partitions or default}",
-            f"PMI offered by srun: {', '.join(self.pmi) or default}",
+            f"{self.scheduler.title}: {cluster.version or default}; "
+            f"partitions: {partitions or default}",
+            f"PMI offered by {self.scheduler.launcher}: {', '.join(cluster.pmi) or default}",
             f"processor: {self.cpu or default}, {self.sockets or '?'} x {self.cores or '?'} cores, "
             f"target {self.target or default}",
             f"ports: {ports or default}",
             f"interfaces: {', '.join(name for name, _ in self.interfaces) or default}",
-            f"accounting (sacct): {_YES_NO[self.accounting]}",
+            f"accounting ({self.scheduler.accounting}): {_YES_NO[cluster.accounting]}",
             "software: " + ("; ".join(map(str, self.libraries)) or default),
         ]
 
 
-def gather_facts(
-    run: slurm.Runner = slurm.command_output, devices: Path = Path("/sys/class")
-) -> Facts:
+def gather_facts(run: Runner = command_output, devices: Path = Path("/sys/class")) -> Facts:
     """Probe this machine; `run(*command)` returns a command's output, or None if it fails."""
-    sinfo = run("sinfo", "-h", "-o", slurm.SINFO)
-    version = re.search(r"slurm(?:-wlm)? (\S+)", run("sinfo", "--version") or "")
-    host = read_host()
-    cluster = slurm.gather_slurm_facts(run)
-
-    def has(setting: str, value: str) -> bool | None:
-        return value in slurm.setting(cluster.config, setting) if cluster.config else None
-
+    host, scheduler = read_host(), schedulers.here()
+    cluster = scheduler.cluster(run)
     return Facts(
-        partitions=slurm.parse_sinfo(sinfo or ""),
-        slurm=version[1] if version else None,
-        pmi=slurm.parse_pmi(run("srun", "--mpi=list") or ""),
-        binds_tasks=has("TaskPlugin", "task/affinity"),
-        accounting=has("AccountingStorageType", "slurmdbd"),
         cpu=host.cpu_model,
         target=_target(),
         sockets=host.sockets,
         cores=host.cores // host.sockets,
         ports=ports(devices / "infiniband"),
         interfaces=interfaces(devices / "net"),
-        libraries=tuple(find_libraries(run, version[1] if version else None)),
+        libraries=tuple(find_libraries(run, scheduler, cluster.version)),
+        scheduler=scheduler,
         cluster=cluster,
     )
 

@@ -17,7 +17,7 @@ from typing import Any
 
 from roundtrip import paths
 from roundtrip.errors import UserError
-from roundtrip.sites import data, launching, machine, programming_environments, slurm
+from roundtrip.sites import data, launching, machine, programming_environments, schedulers
 from roundtrip.sites.data import Launch, Partition, SiteData
 from roundtrip.sites.launching import SIMULATED
 from roundtrip.sites.toolchains.spec import Boost, Catalogue, Toolchain, catalogue
@@ -37,7 +37,7 @@ def prebuilt_environment(
 
     The toolchain with the `last_boost` offers this MPI's NPB, OSU and NetPIPE, which do not use
     Boost.  `netpipe` offers Debian's NetPIPE if it is installed.  A launcher in `extras` is one of
-    the MPI's own programs unless it is srun.
+    the MPI's own programs unless it is that of a scheduler.
     """
     mpi = toolchain.mpi
     store = paths.toolchains()
@@ -55,7 +55,8 @@ def prebuilt_environment(
     if reference and shutil.which(reference):
         features.insert(0, "netpipe-reference")
     kind = [SIMULATED] if mpi.kind.simulator else []
-    own_launcher = extras.get("launcher") not in (None, "srun")
+    launcher = extras.get("launcher")
+    own_launcher = launcher is not None and not launching.of_scheduler(str(launcher))
     return {
         "name": name,
         "cc": f"{tools}/mpicc",
@@ -224,7 +225,8 @@ def _detected(site: SiteData) -> list[str]:
 
 
 def _extras(partition: Partition) -> dict[str, Any]:
-    """Return the extras, completed by the sizes of this machine or of its Slurm partition."""
+    """Return the extras, completed by the sizes of this machine or of its partition in a file of
+    the scheduler."""
     extras = partition.extras.model_dump(exclude_none=True)
     if partition.side_by_side:
         extras["side_by_side"] = True
@@ -237,7 +239,9 @@ def _extras(partition: Partition) -> dict[str, Any]:
             extras[key] = getattr(machine.read_host(), key)
     file = Path(extras.pop("size_from", ""))
     if file.is_file():
-        extras |= slurm.partition_size(file.read_text(errors="replace"), partition.name)
+        scheduler = schedulers.by_reframe(partition.scheduler)
+        text = file.read_text(errors="replace")
+        extras |= scheduler.partition_size(text, partition.name)
     return extras
 
 
@@ -263,11 +267,19 @@ def _own_start(site: SiteData, toolchain: Toolchain) -> tuple[dict[str, str], di
     return {**site.variables, **variables}, extras
 
 
+def _launcher(site: SiteData) -> str:
+    """The launcher of the partitions, which starts the MPIs that name none."""
+    names = (partition.launcher for partition in site.partition.values())
+    return next(filter(launching.of_scheduler, names), "")
+
+
 def _start(launch: Launch, site: SiteData) -> tuple[dict[str, str], dict[str, object]]:
     """Return the variables and the extras by which ranks start."""
     root_variables = launch.variables_as_root if os.geteuid() == 0 else {}
     options = list(launch.options)
-    if launch.launcher in (None, "srun"):  # `pmi` and `bind` are for srun only
-        options = [*([f"--mpi={launch.pmi}"] if launch.pmi else []), *options, *site.bind]
+    if scheduler_options := launching.of_scheduler(launch.launcher or _launcher(site)):
+        # `pmi` and `bind` are for the launcher of a scheduler only.
+        pmi = [f"{scheduler_options.pmi}{launch.pmi}"] if launch.pmi else []
+        options = [*pmi, *options, *site.bind]
     extras = launching.launcher_extras(launch.launcher, options)
     return {**launch.variables, **root_variables}, extras

@@ -16,15 +16,15 @@ import re
 import shutil
 import subprocess
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from roundtrip import tables
 from roundtrip.errors import UserError
+from roundtrip.sites import launching, programming_environments, schedulers
 from roundtrip.sites import lock as locks
-from roundtrip.sites import programming_environments, slurm
 from roundtrip.sites.data import SiteData
 from roundtrip.sites.lock import Concrete, Lock
 from roundtrip.sites.site import Finding, Site, last_line, summarise
@@ -227,26 +227,26 @@ def check_lock_file(site: Site) -> list[Finding]:
 
 def check_pmix_package(site: SiteData, packages: Path) -> list[Finding]:
     """Check that ``packages.yaml`` requires the site's series of PMIx."""
-    if site.pmix is None or not _uses_pmix(site):
+    if site.pmix is None or not uses_pmix(site):
         return []
     versions = _versions((tables.load_yaml(packages) or {}).get("packages", {}).get("pmix", {}))
     hint = f"packages.yaml: pmix needs `require: ['@{site.pmix}']`, or it is the newest"
     faults = [] if versions else [hint]
     faults += [
-        f"packages.yaml: pmix is {version}, and site.toml says that Slurm has {site.pmix}"
+        f"packages.yaml: pmix is {version}, and site.toml says that {_title(site)} has {site.pmix}"
         for version in versions
         if version.split(".")[0] != site.pmix
     ]
-    return summarise("PMIx", faults, f"series {site.pmix}, as Slurm's")
+    return summarise("PMIx", faults, f"series {site.pmix}, as {_title(site)}'s")
 
 
 def check_pmix_lock(site: SiteData, lock: Lock) -> list[Finding]:
     """Check that each pmix in the lock file has the major version that site.toml names."""
-    if site.pmix is None or not _uses_pmix(site):
+    if site.pmix is None or not uses_pmix(site):
         return []
     versions = sorted({spec.version for spec in lock.specs.values() if spec.name == "pmix"})
     faults = [
-        f"the lock file has pmix {version}, and Slurm has series {site.pmix}: "
+        f"the lock file has pmix {version}, and {_title(site)} has series {site.pmix}: "
         f"`require: ['@{site.pmix}']` in packages.yaml, then `spack concretize -f`"
         for version in versions
         if version.split(".")[0] != site.pmix
@@ -254,17 +254,17 @@ def check_pmix_lock(site: SiteData, lock: Lock) -> list[Finding]:
     return summarise("PMIx in the lock file", faults, ", ".join(versions) or "none")
 
 
-def pmix_mismatch(site: SiteData, plugins: Iterable[str]) -> list[str]:
-    """Return a line if the series of Slurm's newest PMIx differs from the site's."""
-    series = slurm.pmix_series(plugins)
-    if not _uses_pmix(site) or series is None or series == site.pmix:
-        return []
-    return [f'srun has PMIx of series {series}: `pmix = "{series}"` in site.toml']
+def _title(site: SiteData) -> str:
+    names = (partition.scheduler for partition in site.partition.values())
+    return schedulers.of_names(names).title
 
 
-def _uses_pmix(site: SiteData) -> bool:
+def uses_pmix(site: SiteData) -> bool:
+    """Whether the launcher of a scheduler starts an MPI by PMIx."""
     return any(
-        launch.pmi and launch.pmi.startswith("pmix") and launch.launcher in (None, "srun")
+        launch.pmi
+        and launch.pmi.startswith("pmix")
+        and (launch.launcher is None or launching.of_scheduler(launch.launcher))
         for launch in site.launch.values()
     )
 

@@ -1,6 +1,6 @@
 """Writes the Spack part of a new site: a shipped part, fitted to the facts of the machine.
 
-On a cluster, Spack builds the MPIs.  On a machine without Slurm, MPIs and tools of Debian are
+On a cluster, Spack builds the MPIs.  On a machine without a scheduler, MPIs and tools of Debian are
 externals.  ``/usr`` cannot be the prefix of an MPI: ``/usr/bin/mpicc`` belongs to the MPI that the
 alternatives chose, and headers and libraries are in other folders.  So each MPI gets a prefix of
 its own.  Spack expands no variables in a prefix: the entries hold real paths of this machine.
@@ -18,9 +18,10 @@ from typing import Any
 import yaml  # type: ignore[import-untyped]
 
 from roundtrip import paths, tables
-from roundtrip.sites import launching, slurm, software
+from roundtrip.sites import software
 from roundtrip.sites.machine import installed_packages, upstream
 from roundtrip.sites.probe import USUAL_TARGET, Facts, Library
+from roundtrip.sites.schedulers.interface import command_output
 from roundtrip.sites.toolchains.prefixes import write_wrapper
 
 # Spack's recipe of Open MPI asks for `mpic++`.
@@ -100,7 +101,7 @@ def _boosts(mpi: str, version: str) -> list[External]:
 
 
 def _make_prefix(mpi: _DebianMpi, prefix: Path) -> None:
-    machine = slurm.command_output("gcc", "-print-multiarch") or ""
+    machine = command_output("gcc", "-print-multiarch") or ""
     system = Path("/usr/lib") / machine.strip()
     links = {"include": system / mpi.include}
     links |= {link: system / file for link, file in mpi.libraries.items()}
@@ -132,24 +133,23 @@ _WITH_PMIX = ("pmix", "hwloc", "libevent")
 
 def cluster_packages(template: str, facts: Facts, base: str) -> tuple[dict[str, Any], list[str]]:
     """Return ``packages.yaml``, made from the text `template`, and what the user has to set."""
-    text = fit_packages(template, facts)
+    scheduler = facts.scheduler
+    text = scheduler.fit_packages(template, facts)
     text = text.replace(f"target={USUAL_TARGET}", f"target={facts.target or USUAL_TARGET}")
     if base == "tcp":
         for ucx, tcp in _OVER_TCP.items():
             text = text.replace(ucx, tcp)
-    if series := slurm.pmix_series(facts.pmi):
+    if series := scheduler.pmix_series(facts.cluster.pmi):
         text = re.sub(r"(?m)^(  pmix:.*\n    require: \[')@[\d.]+", rf"\g<1>@{series}", text)
-    lib = facts.library("slurm")
-    if lib is not None and lib.missing_file:  # MPICH looks for Slurm's libraries, Open MPI for srun
-        text = text.replace("+slurm pmi=", "~slurm pmi=")
     packages = yaml.safe_load(text)["packages"]
     unknowns = (
         [] if facts.target else ["`target` in `spack/packages.yaml`: one that all nodes have"]
     )
-    if lib is not None:
-        packages["slurm"] = _external(lib, f"slurm@{slurm_version(lib.version)}")
-    else:
-        unknowns.append("version and prefix of slurm in `spack/packages.yaml`")
+    if lib := facts.library(scheduler.spack_package):
+        packages[lib.name] = _external(lib, scheduler.spack_spec(lib.version))
+    elif scheduler.spack_package:
+        name = scheduler.spack_package
+        unknowns.append(f"version and prefix of {name} in `spack/packages.yaml`")
     _add_libraries(packages, facts, base)
     return {"packages": packages}, unknowns
 
@@ -170,7 +170,7 @@ def _add_libraries(packages: dict[str, Any], facts: Facts, base: str) -> None:
         packages["rdma-core"] = _external(core, f"rdma-core@{core.version}")
     if not usable.keys() >= {*_WITH_PMIX}:
         return
-    if usable["pmix"].version.split(".")[0] == slurm.pmix_series(facts.pmi):
+    if usable["pmix"].version.split(".")[0] == facts.scheduler.pmix_series(facts.cluster.pmi):
         for item in (usable[name] for name in _WITH_PMIX):
             external = {"spec": f"{item.name}@{item.version}", "prefix": item.prefix}
             packages.setdefault(item.name, {})["externals"] = [external]
@@ -178,30 +178,6 @@ def _add_libraries(packages: dict[str, Any], facts: Facts, base: str) -> None:
 
 def _external(library: Library, spec: str) -> dict[str, Any]:
     return {"buildable": False, "externals": [{"spec": spec, "prefix": library.prefix}]}
-
-
-def fit_packages(packages: str, facts: Facts) -> str:
-    """The text of a ``packages.yaml`` with each MPI built for the program that starts it."""
-    mpich = launching.srun_pmi("mpich", facts)
-    if mpich is None:
-        packages = packages.replace("+slurm pmi=pmi2", "+hydra ~slurm")
-    else:
-        packages = packages.replace(" pmi=pmi2", f" pmi={mpich}")
-    for mpi, fabric in (("mvapich", "netmod=ucx"), ("mvapich2", "fabrics=mrail")):
-        pmi = launching.srun_pmi(mpi, facts)
-        manager = f"slurm pmi_version={pmi}" if pmi else "hydra"
-        packages = packages.replace(
-            f"{fabric} process_managers=slurm pmi_version=pmi2",
-            f"{fabric} process_managers={manager}",
-        )
-    return packages
-
-
-def slurm_version(text: str) -> str:
-    """Slurm's ``23.11.1`` in Spack's spelling, ``23-11-1-1``."""
-    number = re.match(r"[\d.]+", text)
-    text = number[0] if number else text
-    return "-".join(text.split(".")) + ("" if text.count(".") > 2 else "-1")
 
 
 _MPIS = ("openmpi", "mpich")

@@ -18,10 +18,9 @@ from typing import Any
 
 from roundtrip import files
 from roundtrip.errors import UserError
-from roundtrip.sites import launching
+from roundtrip.sites import launching, schedulers
 from roundtrip.sites.data import RDMA
 from roundtrip.sites.site import Site, last_line
-from roundtrip.sites.slurm import NO_REQUEUE, is_slurm
 
 _RANK, _NODE = "ROUNDTRIP SEES ", "ROUNDTRIP NODE "
 #: Patterns of the transport in messages of UCX, of Open MPI, and of MPICH with libfabric.
@@ -127,11 +126,14 @@ def binding_fault(output: TrialOutput, extras: Mapping[str, Any]) -> str | None:
     return None
 
 
-def node_faults(output: TrialOutput, extras: Mapping[str, Any]) -> list[str]:
-    """Return a line for each difference of the nodes from the partition's description."""
+def node_faults(output: TrialOutput, extras: Mapping[str, Any], daemon: str) -> list[str]:
+    """Return a line for each difference of the nodes from the partition's description.
+
+    `daemon` is that of the scheduler, which starts the ranks.
+    """
     return [
         f"{rank.host} lets a rank pin {rank.memlock} bytes: RDMA needs `unlimited` "
-        "(/etc/security/limits.conf, and slurmd's own limit)"
+        f"(/etc/security/limits.conf, and {daemon}'s own limit)"
         for rank in output.ranks
         if extras.get("fabric") in RDMA and rank.memlock != "unlimited"
     ]
@@ -250,7 +252,7 @@ def _run_cases(
             f"--report-file={report}",
             f"--system={site.name}:{partition}",
             f"--prgenv=^({'|'.join(environs)})$",
-            *([NO_REQUEUE] if is_slurm(site.partitions[partition]["scheduler"]) else []),
+            *schedulers.scheduler_of(site.partitions[partition]).job_options(),
         ]
         variables = {
             "ROUNDTRIP_STARTS": json.dumps(starts),

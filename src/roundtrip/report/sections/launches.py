@@ -35,6 +35,7 @@ from roundtrip.report.blocks import (
 from roundtrip.report.data import Data
 from roundtrip.report.sections import nodes, spread
 from roundtrip.report.units import Quantity, Unit
+from roundtrip.sites import schedulers
 from roundtrip.stats.summaries import MEDIAN, Kind, Summary
 from roundtrip.studies.derivation import Facts, Pairing, Ratio
 
@@ -205,7 +206,7 @@ def _unsealed(data: Data) -> Iterator[Block]:
 
 
 def _scheduler_faults(data: Data) -> Iterator[Block]:
-    """How many launches Slurm displaced, by reason, and when the scheduler did not answer."""
+    """How many launches the scheduler displaced, by reason, and when it did not answer."""
     displaced_launches = data.launches.filter(status=completion.DISPLACED)
     if reasons := completion.describe_displaced(displaced_launches["reason"].fill_null("")):
         yield Paragraph((f"{reasons}.",))
@@ -215,8 +216,9 @@ def _scheduler_faults(data: Data) -> Iterator[Block]:
 
 
 def _excluded_nodes(data: Data) -> Iterator[Block]:
-    """The nodes that Slurm had taken out of use, unless the section on nodes lists them."""
-    caption = "Nodes that Slurm had taken out of use when the run began: nobody measured them."
+    """The nodes that the scheduler had taken out of use, unless the section on nodes lists them."""
+    who = schedulers.titles()
+    caption = f"Nodes that {who} had taken out of use when the run began: nobody measured them."
     table = nodes.excluded_nodes(data, caption)
     if table and _PAIRS not in data.environment:
         yield table

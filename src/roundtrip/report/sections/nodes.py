@@ -38,6 +38,7 @@ from roundtrip.report.data import Data
 from roundtrip.report.pages.series import Origins
 from roundtrip.report.plot import Heat, MapCell
 from roundtrip.report.units import Unit
+from roundtrip.sites import schedulers
 from roundtrip.stats.nodes.failures import FlakyNode, Outcomes, find_flaky_nodes
 from roundtrip.stats.nodes.judge import NodeVerdicts
 from roundtrip.stats.summaries import MEDIAN, Kind, Summary
@@ -183,7 +184,7 @@ def node_maps(
     switch_rows = tuple(
         text_cells(switch or "not known", ", ".join(members[switch])) for switch in sorted(members)
     )
-    source = f"As Slurm reported to the ranks{words.environ_mark(marks, marks)}."
+    source = f"As {schedulers.titles()} reported to the ranks{words.environ_mark(marks, marks)}."
     table = Table(source, text_columns("Switch", "Nodes"), switch_rows)
     caption += " Nodes of one switch stand together."
     return Gallery((caption,), tuple(figures)), [Fold("Nodes of each switch", (table,))]
@@ -376,7 +377,7 @@ def _not_measured(data: Data, mark: str) -> Iterator[Block]:
 
 
 def excluded_nodes(data: Data, caption: str) -> Table | None:
-    """Return a table of nodes that Slurm had taken out of use when the run began, or None."""
+    """Return a table of nodes that were out of use when the run began, or None."""
     nodes = data.manifest.data.get("nodes_not_measured") or []
     rows = tuple(text_cells(node["node"], node["state"], node["reason"]) for node in nodes)
     return Table(caption, text_columns("Node", "State", "Reason"), rows) if rows else None

@@ -27,7 +27,7 @@ from pathlib import Path
 
 from roundtrip import files
 from roundtrip.errors import UserError, refusal
-from roundtrip.sites import programs
+from roundtrip.sites import programs, schedulers
 from roundtrip.sites.machine import distributor, installed_packages, upstream
 from roundtrip.sites.toolchains.spec import Boost, Mpi, Toolchain
 
@@ -113,7 +113,10 @@ class Store:
 
 
 #: Prefixes of variables of an outer MPI or batch job, which would change the tested MPI.
-_FOREIGN = ("OMPI_", "PMIX_", "PRTE_", "OPAL_", "PMI_", "MPICH_", "HYDRA_", "SLURM_", "MPI_")
+_FOREIGN = (
+    *("OMPI_", "PMIX_", "PRTE_", "OPAL_", "PMI_", "MPICH_", "HYDRA_", "MPI_"),
+    *filter(None, (item.variable_prefix for item in schedulers.ALL)),
+)
 
 
 class BuildError(Exception):

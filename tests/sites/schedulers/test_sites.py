@@ -1,7 +1,7 @@
 """`site new` and `site check` on three Slurm configurations, as real controllers described them.
 
-`ROUNDTRIP_UPDATE_GOLDEN=1 pytest tests/sites/test_slurm.py` writes the expected sites anew: read
-the difference.
+`ROUNDTRIP_UPDATE_GOLDEN=1 pytest tests/sites/schedulers/test_sites.py` writes the expected sites
+anew: read the difference.
 """
 
 from __future__ import annotations
@@ -15,13 +15,15 @@ from pathlib import Path
 
 import pytest
 
-from roundtrip.sites import check, new, probe, slurm
-from roundtrip.sites.check import Script
+from roundtrip.sites import new, probe
+from roundtrip.sites.check import Script, time_limit_faults
 from roundtrip.sites.probe import Facts
+from roundtrip.sites.schedulers.interface import Kind
+from roundtrip.sites.schedulers.slurm import check
+from roundtrip.sites.schedulers.slurm import facts as slurm
 from roundtrip.sites.site import Case, Site
-from roundtrip.sites.slurm import Kind
 
-DATA = Path(__file__).parent / "data" / "slurm"
+DATA = Path(__file__).parents[1] / "data" / "slurm"
 #: What of a site follows from Slurm alone.
 FILES = ("site.toml", "README.md", "environment")
 SLURMS = ("plain", "tree", "mixed")
@@ -67,8 +69,8 @@ def test_who_has_no_name_has_no_accounts(monkeypatch: pytest.MonkeyPatch, error:
         raise error
 
     monkeypatch.setattr(getpass, "getuser", fail)
-    assert slurm.gather_slurm_facts(lambda *_: None).accounts == ()
-    assert slurm.gather_slurm_facts(lambda *_: "bench|root|normal").accounts == ()
+    assert slurm.gather_facts(lambda *_: None).accounts == ()
+    assert slurm.gather_facts(lambda *_: "bench|root|normal").accounts == ()
 
 
 @pytest.mark.parametrize("name", SLURMS)
@@ -91,8 +93,8 @@ def test_a_new_site_differs_in_nothing_from_its_slurm(checkout: Path, name: str)
 
 def test_what_was_recorded_is_of_three_kinds() -> None:
     plain, tree, mixed = map(facts, SLURMS)
-    assert (plain.accounting, tree.accounting, mixed.accounting) == (False, True, False)
-    assert (plain.binds_tasks, tree.binds_tasks) == (False, True)
+    assert tuple(item.cluster.accounting for item in (plain, tree, mixed)) == (False, True, False)
+    assert (plain.cluster.binds_tasks, tree.cluster.binds_tasks) == (False, True)
     assert (list(plain.cluster.switches), list(tree.cluster.switches)) == ([], ["leafA", "leafB"])
     assert tree.cluster.switches["leafA"] == ("a1", "a2", "a3", "a4")
     assert tree.cluster.qos == {"normal": None, "long": 12 * 3600, "whole": None}
@@ -112,7 +114,7 @@ def test_a_partition_that_is_down_is_not_measured() -> None:
     listing = said("mixed")["sinfo -h -o " + slurm.SINFO] or ""
     text = "".join(line + "\n" for line in listing.splitlines() if line.startswith("broken"))
     site_facts = facts("mixed", **{"sinfo -h -o " + slurm.SINFO: text})
-    assert [partition.name for partition in site_facts.partitions] == ["broken"]
+    assert [partition.name for partition in site_facts.cluster.partitions] == ["broken"]
     assert site_facts.distinct_partitions == []
 
 
@@ -121,7 +123,7 @@ def test_where_slurm_says_little_the_site_is_written(checkout: Path) -> None:
     site_facts = facts("tree", without="scontrol")
     assert site_facts.cluster.limits == {}
     assert site_facts.cluster.switches == {}
-    assert site_facts.accounting is None
+    assert site_facts.cluster.accounting is None
     folder = new.write_site("mine", site_facts, checkout, software="toolchains")
     assert "SBATCH_TIMELIMIT=360" in (folder / "environment").read_text()
 
@@ -192,11 +194,11 @@ def test_a_job_script_asks_for_no_more_time_than_its_partition_allows(checkout: 
     case = Case("NetPIPE", (), "0" * 8, "mine", partition, "a")
     scripts = [Script(case, f"#SBATCH --time={time}\n") for time in ("1:0:0", "1:0:1")]
     cluster = facts("plain").cluster
-    assert check.time_limit_faults(scripts[:1], site, cluster) == []
-    (fault,) = check.time_limit_faults(scripts, site, cluster)
+    assert time_limit_faults(scripts[:1], site, cluster) == []
+    (fault,) = time_limit_faults(scripts, site, cluster)
     assert fault == "NetPIPE asks for 60 minutes of partition 'grid', which allows 60"
     limits = {"grid": replace(cluster.limits["grid"], longest_s=None)}
-    assert check.time_limit_faults(scripts, site, replace(cluster, limits=limits)) == []
+    assert time_limit_faults(scripts, site, replace(cluster, limits=limits)) == []
 
 
 @pytest.mark.parametrize(

@@ -10,44 +10,30 @@ import argparse
 import getpass
 import re
 import shlex
-import subprocess
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator
 
 from roundtrip.errors import UserError
+from roundtrip.sites.schedulers.interface import (
+    Cluster,
+    Kind,
+    Limits,
+    Partition,
+    Runner,
+    command_output,
+)
 
-Runner = Callable[..., str | None]
-_SLURM = ("slurm", "squeue")
-#: Slurm may hold a requeued job for ever ("launch failed requeued held"), and ReFrame waits for it.
-NO_REQUEUE = "--job-option=--no-requeue"
 #: Partition, nodes, sockets of a node, cores of a socket, features, names; `2+` is 2 or more.
 SINFO = "%P|%D|%X|%Y|%f|%N"
 #: Partition, nodes, sockets of a node, cores of a socket, features, accelerators and such.
 _KINDS = "%P|%D|%X|%Y|%f|%G"
 _PARTITIONS = ("scontrol", "show", "partition", "--oneliner")
+_PMI = ("srun", "--mpi=list")
 _TOPOLOGY = ("scontrol", "show", "topology")
 _QOS = ("sacctmgr", "--noheader", "--parsable2", "show", "qos", "format=Name,MaxWall")
 _ACCOUNTS = ("sacctmgr", "--noheader", "--parsable2", "show", "assoc", "format=Account,User,QOS")
 #: The oldest series of PMIx that Spack's packages release v2025.11 can build.
 _OLDEST = 4
-
-
-def is_slurm(scheduler: str) -> bool:
-    """Whether a partition with this scheduler of ReFrame submits to Slurm."""
-    return scheduler in _SLURM
-
-
-@dataclass(frozen=True)
-class Partition:
-    """A Slurm partition: nodes (`hosts`), and `cores` and `sockets` of each, 0 if unknown."""
-
-    name: str
-    default: bool
-    nodes: int
-    cores: int
-    hosts: frozenset[str] = frozenset()
-    sockets: int = 0
 
 
 def partition_size(text: str, partition: str) -> dict[str, int]:
@@ -126,75 +112,27 @@ def access_options(access: Iterable[str]) -> dict[str, str]:
     return vars(options)
 
 
-@dataclass(frozen=True)
-class Kind:
-    """Identical nodes of a partition; `gres` as Slurm writes it (``gpu:a100:2``), or ""."""
-
-    nodes: int
-    cores: int
-    features: tuple[str, ...]
-    gres: str
-
-    def __str__(self) -> str:
-        parts = [f"{self.nodes} of {self.cores} cores", *self.features]
-        return ", ".join([*parts, *([self.gres] if self.gres else [])])
-
-
-@dataclass(frozen=True)
-class Limits:
-    """Limits of a partition: longest job (None: any), allowed QOS and accounts (empty: all)."""
-
-    up: bool = True
-    longest_s: int | None = None
-    qos: tuple[str, ...] = ()
-    accounts: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class SlurmFacts:
-    """All facts of a cluster, empty if unknown.  `qos` has the longest job of each QOS, s, None
-    without a limit; `switches` the nodes of each leaf switch; `config` is ``scontrol show config``.
-    """
-
-    kinds: Mapping[str, tuple[Kind, ...]] = field(default_factory=dict)
-    limits: Mapping[str, Limits] = field(default_factory=dict)
-    qos: Mapping[str, int | None] = field(default_factory=dict)
-    accounts: tuple[str, ...] = ()
-    switches: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    config: str = ""
-
-    @property
-    def preempts(self) -> bool:
-        return setting(self.config, "PreemptType") not in ("", "preempt/none")
-
-    @property
-    def crontab(self) -> bool:
-        return "enable" in setting(self.config, "ScronParameters")
-
-    def limit(self, partition: str) -> Limits:
-        """Return the limits of the partition; no limit if Slurm does not report it."""
-        return self.limits.get(partition, Limits())
-
-
-def command_output(*command: str) -> str | None:
-    """Return the output of a command; None if it is missing or fails."""
-    try:
-        process = subprocess.run(command, capture_output=True, text=True, timeout=20)
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    # Some versions of srun list their plugins on standard error.
-    return (process.stdout or process.stderr) if process.returncode == 0 else None
-
-
-def gather_slurm_facts(run: Runner = command_output) -> SlurmFacts:
+def gather_facts(run: Runner = command_output) -> Cluster:
     """Query Slurm; `run(*command)` returns a command's output, or None if it fails."""
-    return SlurmFacts(
+    config = run("scontrol", "show", "config") or ""
+    version = re.search(r"slurm(?:-wlm)? (\S+)", run("sinfo", "--version") or "")
+
+    def has(name: str, value: str) -> bool | None:
+        return value in setting(config, name) if config else None
+
+    return Cluster(
+        version=version[1] if version else None,
+        partitions=parse_sinfo(run("sinfo", "-h", "-o", SINFO) or ""),
+        pmi=parse_pmi(run(*_PMI) or ""),
+        binds_tasks=has("TaskPlugin", "task/affinity"),
+        accounting=has("AccountingStorageType", "slurmdbd"),
         kinds=parse_kinds(run("sinfo", "-h", "-o", _KINDS) or ""),
         limits=parse_partitions(run(*_PARTITIONS) or ""),
         qos=parse_qos(run(*_QOS) or ""),
         accounts=_own_accounts(run(*_ACCOUNTS) or ""),
         switches=parse_topology(run(*_TOPOLOGY) or ""),
-        config=run("scontrol", "show", "config") or "",
+        config=config,
+        preempts=setting(config, "PreemptType") not in ("", "preempt/none"),
     )
 
 
@@ -252,7 +190,7 @@ def parse_pmi(text: str) -> tuple[str, ...]:
 
 def plugins() -> tuple[str, ...]:
     """Return the PMI plugins of this machine's srun."""
-    return parse_pmi(command_output("srun", "--mpi=list") or "")
+    return parse_pmi(command_output(*_PMI) or "")
 
 
 def pmix_series(plugins: Iterable[str]) -> str | None:

@@ -8,12 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from measure.conftest import POLL, failing, run_wrapper, write_program
+from support.scripts import script
+from support.slurm_commands import POLL, run_wrapper
 
 from roundtrip.measure import scheduler_log
-from roundtrip.measure.outcome import Outcome
 
-Stages = Callable[..., Any]
 #: As Slurm 22.05 answers; beside it lie the lines of ``squeue --format='%i|%T|%N|%Z'``.
 SQUEUE = """\
 echo "$*" >> "$0.calls"
@@ -48,8 +47,8 @@ def controller(fake: Any, tmp_path: Path) -> Callable[..., Path]:
         stage.mkdir(parents=True)
         fake("sbatch", failures=0, answer="Submitted batch job 7")
         run_wrapper("sbatch", "job.sh", run_dir=tmp_path, cwd=stage)
-        write_program(folder / "squeue", SQUEUE)
-        write_program(folder / "scontrol", CONFIG)
+        script(folder / "squeue", SQUEUE)
+        script(folder / "scontrol", CONFIG)
         fake("sacct", failures=0, answer=sacct)
         fake("sinfo", failures=0, answer=down)
         (folder / "squeue.jobs").write_text(jobs.replace("STAGE", str(stage)))
@@ -157,20 +156,3 @@ def test_the_node_that_slurm_took_for_down_is_noted(controller: Any) -> None:
     assert scheduler_log.nodes_down(run_dir) == {STAGE: ("a2",)}
     (call,) = (run_dir / "sinfo.calls").read_text().splitlines()
     assert "--nodes=a[1-2] " in call
-
-
-def test_a_launch_whose_job_slurm_lost_is_repeated_and_no_case_is_given_up(
-    slurm_stage: Stages,
-) -> None:
-    def lose(folder: Path) -> None:
-        run_dir = folder.parents[6]
-        with (run_dir / scheduler_log.FILE_NAME).open("a") as log:
-            log.write(f"{int(time.time())} unknown 7 {folder.relative_to(run_dir)}\n")
-
-    campaign = slurm_stage(failing(3, lose))
-    assert campaign.run()
-    outcome = Outcome.from_tree(campaign.tree)
-    assert outcome.is_complete and not outcome.failures
-    reason = "6 lost by a controller that restarted without its state"
-    assert f"Slurm displaced 6 launches ({reason})" in "\n".join(outcome.lines())
-    assert "Slurm's controller lost its state" in campaign.output.getvalue()

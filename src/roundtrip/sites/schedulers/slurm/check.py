@@ -1,0 +1,211 @@
+"""Whether Slurm offers what a site asks: partitions, sizes, PMIs, features, limits, accounting."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from roundtrip.sites import software
+from roundtrip.sites.data import SiteData
+from roundtrip.sites.schedulers.interface import Cluster, JobEnds, Partition, command_output
+from roundtrip.sites.schedulers.slurm import facts
+from roundtrip.sites.site import Finding, Site, last_line, summarise
+
+_TIME = re.compile(r"^#SBATCH --time=(\S+)$", re.MULTILINE)
+
+
+def compare_limits(site: Site, cluster: Cluster) -> list[Finding]:
+    """Compare features, accelerators, QOS, accounts, accounting, binding and the nightly job.
+
+    A fact that Slurm does not report is no fault.
+    """
+    faults: list[str] = []
+    for name, partition in site.partitions.items():
+        access = facts.access_options(partition.get("access", []))
+        if "partition" in access:
+            faults += [f"partition '{name}': {fault}" for fault in _refused(access, cluster)]
+    findings = summarise("features, QOS and accounts", faults, "all that the site asks, Slurm has")
+    return [
+        *findings,
+        *summarise("accounting", _unaccounted(site, cluster), "as the scheduler needs"),
+        *summarise("task binding", _unbound_by_srun(site, cluster.config), "as asked"),
+        *summarise("nightly job", _nightly(site.environment, cluster), "Slurm would take it"),
+    ]
+
+
+def _refused(access: Mapping[str, str], cluster: Cluster) -> list[str]:
+    """Return a line for each request of a partition's access that Slurm lacks or would refuse."""
+    name = access["partition"]
+    kinds, limits = cluster.kinds.get(name, ()), cluster.limit(name)
+    faults = [] if limits.up else [f"Slurm's '{name}' is not up: it starts no job"]
+    features = {feature for kind in kinds for feature in kind.features}
+    for feature in re.findall(r"[A-Za-z_][\w.-]*", access.get("constraint", "") if kinds else ""):
+        if feature not in features:
+            choices = ", ".join(sorted(features)) or "none"
+            faults.append(f"no node of '{name}' has the feature '{feature}'; there are: {choices}")
+    gres = access.get("gres", "").split(":")[0]
+    if gres and kinds and not any(kind.gres.split(":")[0] == gres for kind in kinds):
+        faults.append(f"no node of '{name}' has '{gres}'")
+    for title, value, names, allowlist in (
+        ("QOS", access.get("qos"), tuple(cluster.qos), limits.qos),
+        ("account", access.get("account"), cluster.accounts, limits.accounts),
+    ):
+        if value and names and value not in names:
+            faults.append(f"there is no {title} '{value}' for you; there are: {', '.join(names)}")
+        elif value and allowlist and value not in allowlist:
+            faults.append(f"'{name}' takes no {title} '{value}', only {', '.join(allowlist)}")
+    return faults
+
+
+def _unaccounted(site: Site, cluster: Cluster) -> list[str]:
+    if cluster.accounting is not False:
+        return []
+    return [
+        f"partition '{name}': scheduler 'slurm' asks sacct, which answers nothing here: "
+        'ReFrame would end without a result; `scheduler = "squeue"`'
+        for name, partition in site.partitions.items()
+        if partition["scheduler"] == "slurm"
+    ]
+
+
+def _unbound_by_srun(site: Site, config: str) -> list[str]:
+    plugin = facts.setting(config, "TaskPlugin")
+    if not plugin or "task/affinity" in plugin:
+        return []
+    extras_by_name = {name: item.get("extras", {}) for name, item in site.toolchains.items()}
+    return [
+        f"toolchain '{name}' is bound by srun, and TaskPlugin is {plugin}, without task/affinity"
+        for name, extras in extras_by_name.items()
+        if extras.get("launcher") == "srun"
+        and any(option.startswith("--cpu-bind") for option in extras.get("launcher_options", []))
+    ]
+
+
+def _nightly(environment: Mapping[str, str], cluster: Cluster) -> list[str]:
+    """Return a line for each option of nightly.sbatch in `environment` that Slurm would refuse."""
+    partition = environment.get("SBATCH_PARTITION")
+    if not partition or not cluster.limits:
+        return []
+    if partition not in cluster.limits:
+        choices = ", ".join(sorted(cluster.limits))
+        return [f"SBATCH_PARTITION: there is no partition '{partition}'; there are: {choices}"]
+    names = {"partition": "SBATCH_PARTITION", "qos": "SBATCH_QOS", "account": "SBATCH_ACCOUNT"}
+    access = {key: environment[name] for key, name in names.items() if environment.get(name)}
+    faults = _refused(access, cluster)
+    limit_s = cluster.limits[partition].longest_s
+    time_limit = environment.get("SBATCH_TIMELIMIT")
+    request_s = facts.seconds(time_limit) if time_limit else facts.NIGHT_S
+    if limit_s is not None and request_s is not None and request_s > limit_s:
+        faults.append(
+            f"SBATCH_TIMELIMIT: {request_s // 60} minutes, and '{partition}' allows {limit_s // 60}"
+        )
+    return faults
+
+
+def compare(site: Site, cluster: Cluster) -> list[Finding]:
+    """Compare partitions, sizes, PMI and limits with Slurm, or say why they were not checked."""
+    options = {key: facts.access_options(p.get("access", [])) for key, p in site.partitions.items()}
+    slurm_names = {
+        name: access["partition"] for name, access in options.items() if "partition" in access
+    }
+    subject = "Slurm partitions"
+    if not slurm_names:
+        return [Finding("not checked", subject, "the site names none")]
+    names = ", ".join(sorted(set(slurm_names.values())))
+    if not shutil.which("sinfo"):
+        return [Finding("not checked", subject, f"no sinfo on this machine ({names})")]
+    process = subprocess.run(["sinfo", "-h", "-o", facts.SINFO], capture_output=True, text=True)
+    if process.returncode:
+        return [Finding("not checked", subject, f"sinfo failed: {last_line(process.stderr)}")]
+    slurm_partitions = {item.name: item for item in facts.parse_sinfo(process.stdout)}
+    faults = [
+        f"there is no partition '{name}'; there are: {', '.join(sorted(slurm_partitions))}"
+        for name in sorted(set(slurm_names.values()) - set(slurm_partitions))
+    ]
+    sizes = [
+        line
+        for name, slurm_name in slurm_names.items()
+        if slurm_name in slurm_partitions
+        for line in _compare_size(
+            name, site.partitions[name].get("extras", {}), slurm_partitions[slurm_name]
+        )
+    ]
+    return [
+        *summarise(subject, faults, names),
+        *summarise("nodes, cores and sockets", sizes, "as sinfo has them, or fewer"),
+        *_compare_pmi(site),
+        *compare_limits(site, cluster),
+    ]
+
+
+def _compare_size(name: str, extras: Mapping[str, Any], partition: Partition) -> list[str]:
+    """Return a line for each size that is missing or exceeds Slurm's; smaller sizes are legal."""
+    lines, place = [], f"partition '{name}'"
+    for quantity in ("nodes", "cores", "sockets"):
+        count, site_count = getattr(partition, quantity), extras.get(quantity)
+        if site_count is None and (count or quantity != "sockets"):
+            lines.append(f"{place} does not say how many {quantity}: sinfo has {count}")
+        elif site_count is not None and count and site_count > count:
+            suffix = "" if quantity == "nodes" else " a node"
+            lines.append(f"{place}: {site_count} {quantity}{suffix}, and sinfo has {count}")
+    return lines
+
+
+def _compare_pmi(site: Site) -> list[Finding]:
+    """Check that srun offers every ``--mpi=`` of the toolchains."""
+    subject = "PMI"
+    starts = {
+        (item["extras"].get("mpi") or item["name"], option.removeprefix("--mpi="))
+        for item in site.toolchains.values()
+        for option in item.get("extras", {}).get("launcher_options", [])
+        if option.startswith("--mpi=")
+    }
+    if not starts:
+        return [Finding("not checked", subject, "no toolchain is started by srun with a PMI")]
+    if not shutil.which("srun"):
+        return [Finding("not checked", subject, "no srun on this machine")]
+    plugins = facts.plugins()
+    if not plugins:
+        return [Finding("not checked", subject, "`srun --mpi=list` names none")]
+    faults = [
+        f"{mpi} is started with --mpi={pmi}, and srun has {', '.join(plugins)}"
+        for mpi, pmi in sorted(starts)
+        if pmi not in plugins
+    ]
+    faults += pmix_mismatch(site.declaration, plugins) if site.declaration else []
+    return summarise(subject, faults, ", ".join(sorted({pmi for _, pmi in starts})))
+
+
+def pmix_mismatch(site: SiteData, plugins: Iterable[str]) -> list[str]:
+    """Return a line if the series of Slurm's newest PMIx differs from the site's."""
+    series = facts.pmix_series(plugins)
+    if not software.uses_pmix(site) or series is None or series == site.pmix:
+        return []
+    return [f'srun has PMIx of series {series}: `pmix = "{series}"` in site.toml']
+
+
+def time_fault(script: str, partition: Mapping[str, Any], cluster: Cluster) -> str:
+    """Return that a job's `script` asks for more time than its partition allows, or ""."""
+    access = facts.access_options(partition.get("access", []))
+    limit_s = cluster.limit(access.get("partition", "")).longest_s
+    match = _TIME.search(script)
+    request_s = facts.seconds(match[1]) if match else None
+    if limit_s is None or request_s is None or request_s <= limit_s:
+        return ""
+    return (
+        f"asks for {request_s // 60} minutes of partition '{access['partition']}', "
+        f"which allows {limit_s // 60}"
+    )
+
+
+def job_ends(site: Site) -> JobEnds:
+    """How ReFrame gets the result of jobs: its scheduler `slurm` needs sacct."""
+    uses_sacct = any(partition["scheduler"] == "slurm" for partition in site.partitions.values())
+    sacct_works = command_output("sacct", "--noheader", "--allocations") is not None
+    if uses_sacct and not sacct_works:
+        fault = "sacct answers nothing: there is no accounting, and ReFrame's `slurm` would give up"
+        return JobEnds(fault, "squeue")
+    return JobEnds("sacct answers" if sacct_works else "none, and the scheduler is `squeue`")

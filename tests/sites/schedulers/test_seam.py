@@ -1,0 +1,97 @@
+"""A scheduler is known in its own module alone: another one needs no change elsewhere."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+from roundtrip.sites import schedulers
+from roundtrip.sites.schedulers.interface import Scheduler
+
+CHECKOUT = Path(__file__).parents[3]
+PACKAGE = CHECKOUT / "src" / "roundtrip" / "sites" / "schedulers"
+#: Commands, options, variables and the name of Slurm.
+WORDS = re.compile(
+    r"\b(?:sinfo|squeue|sacct|sacctmgr|scontrol|scancel|sbatch|salloc|scrontab|srun|srunalloc)\b"
+    r"|\w*slurm\w*|\bSBATCH_\w+|--(?:nodelist|constraint|mpi=|cpu-bind|kill-on-bad-exit)",
+    re.IGNORECASE,
+)
+#: Words that others may have, and why.
+FIELDS = {"slurm_node"}  # a field of run.json, which workloads/core/identity.cpp writes
+DESCRIPTIONS = {  # examples and descriptions of keys, columns and options, for docs/reference.md
+    *("cli/site.py", "history/night_rows.py", "measure/bundle_rows.py", "measure/declared.py"),
+    *("output.py", "sites/data.py"),
+}
+
+
+def code(file: Path) -> str:
+    """The code of a module without comments and docstrings."""
+    tree = ast.parse(file.read_text())
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            node.value.value = ""
+    return ast.unparse(tree)
+
+
+FILES = sorted(
+    file
+    for folder in ("src/roundtrip", "checks")
+    for file in (CHECKOUT / folder).rglob("*.py")
+    if PACKAGE not in file.parents
+)
+
+
+def test_nothing_else_knows_a_command_an_option_or_a_variable_of_slurm() -> None:
+    assert len(FILES) > 200
+    found = {}
+    for file in FILES:
+        name = str(file.relative_to(CHECKOUT)).removeprefix("src/roundtrip/")
+        words = {*WORDS.findall(code(file))} - FIELDS
+        if words and name not in DESCRIPTIONS:
+            found[name] = words
+    assert not found, f"ask roundtrip.sites.schedulers instead: {found}"
+
+
+def test_a_machine_without_a_scheduler_answers_everything() -> None:
+    local = schedulers.by_reframe("local")
+    assert local is schedulers.LOCAL and not local.allocates
+    assert local.job_options("a") == local.node_options(["n1"]) == local.count_options(2) == []
+    assert local.cancel("a", {}) == local.nodes({}, "nodes", {}) == local.node_names() == []
+    assert local.patient_environment({"PATH": "/bin"}, 0, None) == {"PATH": "/bin"}
+    assert local.displacement("", "x") == "" and local.nodes_down("x", ["n1"]) == set()
+    assert local.pending_job("a", {}, 1) is None and local.maintenances({}) == []
+    assert not local.is_no_answer("refused") and not local.is_submit_limit("limit")
+
+
+@pytest.mark.parametrize(
+    ("scheduler", "launcher", "key"),
+    [
+        ("slurm", "srun", "slurm"),
+        ("squeue", "mpirun", "slurm"),
+        ("local", "srunalloc", "slurm"),  # a step of the job that runs ReFrame
+        ("local", "mpirun", ""),
+        ("pbs", "mpiexec", ""),
+    ],
+)
+def test_what_reframe_names_leads_to_the_scheduler(scheduler: str, launcher: str, key: str) -> None:
+    found = schedulers.by_reframe(scheduler, launcher)
+    assert found.key == key
+    assert schedulers.by_key(key) is found
+
+
+class Other(Scheduler):
+    key, title, allocates = "other", "Other", True
+    reframe_schedulers = ("other",)
+    commands = ("othersub",)
+
+
+def test_a_site_has_the_scheduler_of_its_partitions(monkeypatch: pytest.MonkeyPatch) -> None:
+    other = Other()
+    monkeypatch.setattr(schedulers, "ALL", (*schedulers.ALL, other))
+    assert schedulers.of_site({"a": {"scheduler": "local"}, "b": {"scheduler": "other"}}) is other
+    assert schedulers.of_site({"a": {"scheduler": "local"}}) is schedulers.LOCAL
+    assert schedulers.by_command("othersub") is other
+    assert schedulers.titles() == "Slurm or Other"
