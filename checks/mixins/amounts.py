@@ -50,6 +50,6 @@ BUDGET = amount(float, 0.001, 604800)
 #: Relative half-width of an interval, percent.
 PRECISION = amount(float, 0.001, 100)
 #: Bytes of the largest message; its count is a C `int`.
-LARGEST = amount(int, 1, 2**31 - 1)
+LARGEST_BYTES = amount(int, 1, 2**31 - 1)
 #: Seconds after which a job is ended.
-LIMIT = amount(int, 1, 604800)
+TIME_LIMIT_S = amount(int, 1, 604800)

@@ -11,8 +11,8 @@ from roundtrip.sites import simgrid
 from roundtrip.sites.launching import SIMULATED
 
 #: The least time limit of a simulation, s: its budget is simulated time, not wall time.
-_PATIENCE = 3600
-_SITES = pathlib.Path(__file__).resolve().parents[2] / "site-configs"
+_MIN_TIME_LIMIT_S = 3600
+_SITES_FOLDER = pathlib.Path(__file__).resolve().parents[2] / "site-configs"
 
 
 class OnSimulatedHosts(rfm.RegressionTestPlugin):
@@ -32,7 +32,7 @@ class OnSimulatedHosts(rfm.RegressionTestPlugin):
     def platform_file(self):
         """The platform's file, with placeholders."""
         name = self.current_partition.extras["simulated"]["platform"]
-        return _SITES / self.current_system.name / "platforms" / f"{name}.xml"
+        return _SITES_FOLDER / self.current_system.name / "platforms" / f"{name}.xml"
 
     def lay_out(self, ranks):
         """Write the platform, with a host for each of `ranks` ranks, into the stage folder.
@@ -69,7 +69,7 @@ class Simulation(OnSimulatedHosts):
         except UserError as error:
             self.skip(str(error))
         self.env_vars.update(self.simulated_platform.variables)
-        self.time_limit = max(self.time_limit or 0, _PATIENCE)
+        self.time_limit = max(self.time_limit or 0, _MIN_TIME_LIMIT_S)
         if hasattr(self, "build"):  # a program of ours: all launches must be equal
             self.executable_opts = [*self.executable_opts, "--seed=1"]
         self.keep_files = [*self.keep_files, simgrid.PLATFORM_FILE, simgrid.HOSTS_FILE]

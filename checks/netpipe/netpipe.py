@@ -10,7 +10,7 @@ from reframe.core.builtins import fixture, parameter, run_before, variable
 
 from roundtrip.studies import netpipe
 
-from ..mixins.amounts import BUDGET, LARGEST, PRECISION, amount, choice
+from ..mixins.amounts import BUDGET, LARGEST_BYTES, PRECISION, amount, choice
 from ..mixins.build import build_workload
 from ..mixins.figures import Figures
 from ..mixins.placement import Placement
@@ -44,7 +44,7 @@ class NetPIPE(Placement, Figures, Recorded, rfm.RunOnlyRegressionTest):
     #: Relative half-width of the median's confidence interval to reach at each point, in percent.
     precision = variable(PRECISION, value=2.0, loggable=True)
     #: Largest message, bytes.
-    end = variable(LARGEST, value=netpipe.DEFAULT_LARGEST_BYTES, loggable=True)
+    end = variable(LARGEST_BYTES, value=netpipe.DEFAULT_LARGEST_BYTES, loggable=True)
     #: NetPIPE's perturbation of each size, bytes; 0 measures the centre sizes only.
     perturbation = variable(amount(int, 0, 1024), value=3, loggable=True)
 

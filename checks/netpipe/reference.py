@@ -8,7 +8,7 @@ import reframe as rfm
 import reframe.utility.sanity as sn
 from reframe.core.builtins import run_before, sanity_function, variable
 
-from ..mixins.amounts import LARGEST, amount
+from ..mixins.amounts import LARGEST_BYTES, amount
 from ..mixins.placement import Placement
 from ..mixins.record import Recorded
 from ..mixins.witness import Witnessed
@@ -29,7 +29,7 @@ class NetPIPEReference(Placement, Witnessed, Recorded, rfm.RunOnlyRegressionTest
     time_limit = "10m"
 
     #: Largest message, bytes (NetPIPE's option -u).
-    end = variable(LARGEST, value=8 << 20, loggable=True)
+    end = variable(LARGEST_BYTES, value=8 << 20, loggable=True)
     #: NetPIPE's option -p, bytes.
     perturbation = variable(amount(int, 0, 1024), value=3, loggable=True)
 

@@ -25,7 +25,7 @@ from roundtrip.sites import launching
 from roundtrip.studies import npb
 from roundtrip.studies.npb import upstream as npb_upstream
 
-from ..mixins.amounts import LIMIT
+from ..mixins.amounts import TIME_LIMIT_S
 from ..mixins.build import build_workload
 from ..mixins.figures import Figures
 from ..mixins.placement import Placement
@@ -49,7 +49,7 @@ class NPBLaunch(Placement, Figures, Recorded, rfm.RunOnlyRegressionTest):
     sourcesdir = None
     build = fixture(build_npb, scope="environment")
     #: Time limit of a launch, s.
-    limit = variable(LIMIT, value=1800, loggable=True)
+    limit = variable(TIME_LIMIT_S, value=1800, loggable=True)
 
     @run_after("init")
     def limit_the_time(self):

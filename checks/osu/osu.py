@@ -23,7 +23,7 @@ from roundtrip.sites import launching
 from roundtrip.studies.osu import derived as osu
 from roundtrip.studies.osu import output as osu_output
 
-from ..mixins.amounts import LIMIT, amount
+from ..mixins.amounts import TIME_LIMIT_S, amount
 from ..mixins.figures import Figures
 from ..mixins.placement import Placement
 from ..mixins.record import Recorded
@@ -50,7 +50,7 @@ class OSUBase(Placement, Figures, Witnessed, Recorded, rfm.RunOnlyRegressionTest
     #: for every size in a simulation, where all take the same time.
     iterations = variable(amount(int, 0, 10**9), value=0, loggable=True)
     #: Time limit of a launch, s.
-    limit = variable(LIMIT, value=900, loggable=True)
+    limit = variable(TIME_LIMIT_S, value=900, loggable=True)
     #: How to make a missing feature available, unless the site says it.
     remedies = variable(typ.Dict[str, str], value={"osu": "spack install osu-micro-benchmarks"})
 

@@ -17,14 +17,14 @@ from roundtrip.report.nights import judgement
 from roundtrip.report.pages import chart, history
 from roundtrip.report.pages.answers import figure_lines, night_pairs
 from roundtrip.report.pages.series import (
-    Series,
+    HistorySeries,
     display_unit,
     series_key,
     split_series,
 )
 from roundtrip.report.units import NO_VALUE, Quantity
 from roundtrip.stats.nights.verdicts import (
-    Drift,
+    LevelDrift,
     NewestNight,
     Segment,
     SeriesHistory,
@@ -198,7 +198,7 @@ def test_the_level_before_a_step_is_the_one_its_ratio_is_over(generated: history
     assert line.level_before.value == pytest.approx(shown(2e-6, line.series))
 
 
-def shown(value: float, series: Series) -> float:
+def shown(value: float, series: HistorySeries) -> float:
     return value * display_unit(series)[0]
 
 
@@ -245,7 +245,7 @@ def test_a_year_of_a_series_takes_less_than_thirty_kilobytes() -> None:
 
 def test_nights_stand_at_even_distances() -> None:
     verdicts = years.make(2, 20).verdicts
-    drawing = str(chart.draw(verdicts.lines[0], verdicts, [])[0])
+    drawing = str(chart.draw_views(verdicts.lines[0], verdicts, [])[0])
     frame = re.search(r'data-frame="([^"]+)"', drawing)
     assert frame
     left, _, right, _ = map(float, frame[1].split())
@@ -268,9 +268,9 @@ def test_a_link_to_each_report_and_a_night_without_one(generated: history.Histor
     ("series", "verdict"),
     [
         (SeriesHistory(90, (STEP,)), Verdict.REGRESSED),
-        (SeriesHistory(90, drift=Drift(1.1, 1.05, 1.2)), Verdict.DRIFTING),
+        (SeriesHistory(90, drift=LevelDrift(1.1, 1.05, 1.2)), Verdict.DRIFTING),
         (SeriesHistory(90), Verdict.UNCHANGED),
-        (SeriesHistory(90, (STEP,), drift=Drift(1.1, 1.05, 1.2)), Verdict.REGRESSED),
+        (SeriesHistory(90, (STEP,), drift=LevelDrift(1.1, 1.05, 1.2)), Verdict.REGRESSED),
         (SeriesHistory(3, reason="3 nights"), Verdict.TOO_FEW_NIGHTS),
     ],
 )

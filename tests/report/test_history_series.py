@@ -9,8 +9,8 @@ from roundtrip.history.night_rows import PROVENANCE
 from roundtrip.report.pages import series
 from roundtrip.report.pages.series import (
     Calendar,
-    Point,
-    Series,
+    HistorySeries,
+    SeriesPoint,
     display_unit,
     series_key,
     split_series,
@@ -60,8 +60,8 @@ def test_nodes_that_changed_alike_are_one_change_of_so_many_nodes() -> None:
 
 
 def test_of_a_large_set_only_the_nodes_that_differ_are_named() -> None:
-    def night(number: int, nodes: list[str]) -> Point:
-        return Point(years.night(number), "+".join(nodes), 1.0, None, None, "", 8, 0, "")
+    def night(number: int, nodes: list[str]) -> SeriesPoint:
+        return SeriesPoint(years.night(number), "+".join(nodes), 1.0, None, None, "", 8, 0, "")
 
     all_nodes = [f"n{number:02d}" for number in range(20)]
     points = [
@@ -109,8 +109,8 @@ def test_a_series_keeps_its_key_and_shares_it_with_no_other() -> None:
 
 def test_times_are_printed_in_a_unit_that_fits() -> None:
     def shown(unit: str, *values: float) -> tuple[float, str]:
-        points = tuple(Point("", "", value, None, None, "", 8, 0, "") for value in values)
-        return display_unit(Series("", {"unit": unit}, points, lower_is_better=True))
+        points = tuple(SeriesPoint("", "", value, None, None, "", 8, 0, "") for value in values)
+        return display_unit(HistorySeries("", {"unit": unit}, points, lower_is_better=True))
 
     assert shown("s", 2e-6, 3e-6) == (1e6, "µs")
     assert shown("s", 2.0, 3.0) == (1.0, "s")

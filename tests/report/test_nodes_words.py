@@ -12,19 +12,21 @@ from roundtrip.history.nodes import MeasureName
 from roundtrip.report import nodes as words
 from roundtrip.report.sections import nodes
 from roundtrip.report.units import printable
-from roundtrip.stats.nodes.judge import Measure, judge
-from roundtrip.stats.nodes.launches import Launches
+from roundtrip.stats.nodes.judge import NodeMeasure, judge_nodes
+from roundtrip.stats.nodes.launches import NodeLaunches
 
 
-def measure(place: str, sample: Launches) -> Measure:
+def measure(place: str, sample: NodeLaunches) -> NodeMeasure:
     name = MeasureName("netpipe", place, "openmpi", "latency", False, 1e-6, "s")
-    return Measure(name, replace(sample, names=[f"{place}-{node}" for node in sample.names]), LEAST)
+    return NodeMeasure(
+        name, replace(sample, names=[f"{place}-{node}" for node in sample.names]), LEAST
+    )
 
 
 def test_a_node_meets_those_of_its_partition_alone() -> None:
     full_measure = measure("a", launches(nodes=8, nights=2, each=4, effects={3: 1.0}))
     partial_measure = measure("b", launches(seed=2, nodes=16, nights=2, each=4, effects={5: 1.0}))
-    verdicts = judge([full_measure, partial_measure], SETTINGS, 0.95)
+    verdicts = judge_nodes([full_measure, partial_measure], SETTINGS, 0.95)
     assert len(verdicts.nodes) == 24
     sentences = {
         outlier.name: words.describe_outlier(outlier, verdicts) for outlier in verdicts.outliers
@@ -40,7 +42,7 @@ def test_an_interval_that_holds_no_effect_is_said_not_to_name() -> None:
     cost = regular.cost.copy()
     cost[first] -= 1.4
     for sample, holds_zero in ((regular, False), (replace(regular, cost=cost), True)):
-        verdicts = judge([measure("a", sample)], SETTINGS, 0.95)
+        verdicts = judge_nodes([measure("a", sample)], SETTINGS, 0.95)
         (outlier,) = verdicts.outliers
         assert (
             "not the interval, names it" in words.describe_outlier(outlier, verdicts)

@@ -16,7 +16,7 @@ from roundtrip.report.blocks import Table
 from roundtrip.report.build import build
 from roundtrip.report.data import read
 from roundtrip.report.pages import write
-from roundtrip.report.pages.series import Origins, Series, split_series
+from roundtrip.report.pages.series import HistorySeries, Origins, split_series
 from roundtrip.report.units import Unit
 from roundtrip.studies import display
 from roundtrip.studies.netpipe import ARMS
@@ -86,7 +86,7 @@ def test_a_number_is_the_value_of_the_series_that_it_leads_to(revision: Path) ->
         assert row[2].text.startswith(units.number(_median(series, revision) * 1e6))
 
 
-def _median(series: Series, revision: Path) -> float:
+def _median(series: HistorySeries, revision: Path) -> float:
     """Over all launches of the night, disturbed ones included, as reports have it."""
     medians = read(revision / "bundle").medians
     names = {name: value for name, value in series.names.items() if name != "unit"}

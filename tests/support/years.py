@@ -17,7 +17,7 @@ from roundtrip.history.night_rows import NIGHTS, PROVENANCE, SERIES
 from roundtrip.measure import analysis
 from roundtrip.report.pages import history
 from roundtrip.report.pages.series import split_series
-from roundtrip.stats.nights.verdicts import Drift, Incident, NewestNight, SeriesHistory, Step
+from roundtrip.stats.nights.verdicts import Incident, LevelDrift, NewestNight, SeriesHistory, Step
 
 VARIANTS = ("mpi", "boost", "mpi-datatype", "boost-datatype", "boost-serialized")
 ENVIRONS = ("openmpi41-boost181", "mpich40-boost181")
@@ -122,7 +122,7 @@ def _provenance(nights: int) -> pl.DataFrame:
 
 def _history(truth: Planted, nights: int) -> SeriesHistory:
     if truth.a_year != 1.0:
-        drift = Drift(truth.a_year, truth.a_year - 0.01, truth.a_year + 0.01)
+        drift = LevelDrift(truth.a_year, truth.a_year - 0.01, truth.a_year + 0.01)
         return SeriesHistory(nights, drift=drift, detectable_step=0.031)
     if truth.ratio != 1.0:
         margin = 0.01 * truth.ratio

@@ -18,8 +18,8 @@ from functools import partial
 import numpy as np
 
 from roundtrip.stats.nodes.failures import Outcomes, find_flaky_nodes
-from roundtrip.stats.nodes.judge import Measure, judge
-from roundtrip.stats.nodes.launches import Launches
+from roundtrip.stats.nodes.judge import NodeMeasure, judge_nodes
+from roundtrip.stats.nodes.launches import NodeLaunches
 from roundtrip.stats.settings import NodeSettings
 from tools.calibration import Demand, Estimate, Output, interval
 
@@ -177,31 +177,31 @@ def is_named(share: float, nights: int, site: Site, settings: NodeSettings, seed
     return _CRASHES in _nights_of_naming(_outcomes(site, nights, {_CRASHES: share}, rng), settings)
 
 
-def _named(measures: list[Measure], night: int, settings: NodeSettings) -> set[int]:
+def _named(measures: list[NodeMeasure], night: int, settings: NodeSettings) -> set[int]:
     history = [
         replace(measure, launches=measure.launches.take(measure.launches.night <= night))
         for measure in measures
     ]
     return {
         int(member)
-        for verdict in judge(history, settings, 0.95).outliers
+        for verdict in judge_nodes(history, settings, 0.95).outliers
         for member in verdict.members
     }
 
 
 def _measures(
     rng: Rng, noise: Noise, nights: int, defects: Mapping[int, NodeDefect], settings: NodeSettings
-) -> list[Measure]:
+) -> list[NodeMeasure]:
     """Latency, tail and bandwidth of the same launches."""
     pairs, night, round_ = design(nights)
     load = rng.normal(0, 0.3, (nights, ROUNDS))[night, round_]
     node_noise = rng.normal(0, 0.02, NODES)
 
-    def launches(cost: np.ndarray) -> Launches:
+    def launches(cost: np.ndarray) -> NodeLaunches:
         names = [str(node) for node in range(NODES)]
-        return Launches(names, [""] * NODES, cost, pairs, night, round_)
+        return NodeLaunches(names, [""] * NODES, cost, pairs, night, round_)
 
-    def noisy(effect: np.ndarray) -> Launches:
+    def noisy(effect: np.ndarray) -> NodeLaunches:
         return launches(effect + load + node_noise[pairs].sum(axis=1) + noise(rng, night.size))
 
     defect_pairs = [[defects.get(int(node), NodeDefect()) for node in pair] for pair in pairs]
@@ -214,9 +214,9 @@ def _measures(
     )
     tail = np.log1p(losses * _TIMEOUT / MESSAGES / times) + 0.5 * np.abs(noise(rng, night.size))
     return [
-        Measure("latency", noisy(np.log(times)), settings.least_effect(is_tail=False)),
-        Measure("tail", launches(tail), settings.least_effect(is_tail=True)),
-        Measure("bandwidth", noisy(np.zeros(night.size)), settings.least_effect(is_tail=False)),
+        NodeMeasure("latency", noisy(np.log(times)), settings.least_effect(is_tail=False)),
+        NodeMeasure("tail", launches(tail), settings.least_effect(is_tail=True)),
+        NodeMeasure("bandwidth", noisy(np.zeros(night.size)), settings.least_effect(is_tail=False)),
     ]
 
 

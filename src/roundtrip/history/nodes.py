@@ -13,15 +13,15 @@ from roundtrip.history.night_rows import NIGHTS
 from roundtrip.history.pairs import BANDWIDTH, FAILURE, TAIL
 from roundtrip.stats.clocks import OddClock
 from roundtrip.stats.nodes.failures import Outcomes
-from roundtrip.stats.nodes.judge import Measure, NodeVerdicts, judge
-from roundtrip.stats.nodes.launches import NO_NODE, Launches, effects
+from roundtrip.stats.nodes.judge import NodeMeasure, NodeVerdicts, judge_nodes
+from roundtrip.stats.nodes.launches import NO_SECOND_NODE, NodeLaunches, node_effects
 from roundtrip.stats.settings import NodeSettings
 from roundtrip.stats.summaries import Interval
 
 #: The `case_id` of the series of nodes, by place and environment.
 CASE_ID = "nodes@{}+{}"
 _BETWEEN, _INSIDE = "between nodes", "inside a node"
-_NAMES = ["study", "place", "environ", "measure"]
+_MEASURE_COLUMNS = ["study", "place", "environ", "measure"]
 
 
 @dataclass(frozen=True)
@@ -48,10 +48,10 @@ def node_verdicts(
     Times by one of `bad_clocks` are wrong: they look like those of a sick node, and name none.
     """
     measures = [
-        Measure(name, launches(rows), settings.least_effect(is_tail=name.measure == TAIL))
+        NodeMeasure(name, launches(rows), settings.least_effect(is_tail=name.measure == TAIL))
         for name, rows in split_measures(pairs)
     ]
-    verdicts = judge(measures, settings, confidence)
+    verdicts = judge_nodes(measures, settings, confidence)
     wrong = {clock.node for clock in bad_clocks}
     outliers = tuple(outlier for outlier in verdicts.outliers if outlier.name not in wrong)
     return replace(verdicts, outliers=outliers)
@@ -63,7 +63,7 @@ def split_measures(pairs: pl.DataFrame) -> Iterator[tuple[MeasureName, pl.DataFr
     sorted_rows = passed_rows.sort("night", "round", "launch").with_columns(
         is_alone=pl.col("other") == ""
     )
-    keys = [*_NAMES, "is_alone"]
+    keys = [*_MEASURE_COLUMNS, "is_alone"]
     for key, rows in sorted_rows.sort(keys, maintain_order=True).group_by(
         keys, maintain_order=True
     ):
@@ -78,7 +78,7 @@ def outcomes(pairs: pl.DataFrame) -> Outcomes:
 
     A launch during which one node went down counts only against this node.
     """
-    launch_kind = pl.concat_str(*_NAMES[:3], pl.col("other") == "", separator=" ")
+    launch_kind = pl.concat_str(*_MEASURE_COLUMNS[:3], pl.col("other") == "", separator=" ")
     rows = pairs.filter(pl.col("measure") == FAILURE).sort("night", "round", "launch")
     return Outcomes.from_rows(
         ([down] if down else [host, *filter(None, [other])], bool(failed), night, kind)
@@ -88,12 +88,12 @@ def outcomes(pairs: pl.DataFrame) -> Outcomes:
     )
 
 
-def launches(rows: pl.DataFrame) -> Launches:
+def launches(rows: pl.DataFrame) -> NodeLaunches:
     """Convert rows of one measure to arrays; nodes and nights are numbered in their order."""
     host_switches = switches(rows)
-    numbers = {host: number for number, host in enumerate(host_switches)} | {"": NO_NODE}
+    numbers = {host: number for number, host in enumerate(host_switches)} | {"": NO_SECOND_NODE}
     days = {night: number for number, night in enumerate(sorted(set(rows["night"])))}
-    return Launches(
+    return NodeLaunches(
         list(host_switches),
         list(host_switches.values()),
         rows["excess"].to_numpy(),
@@ -121,9 +121,11 @@ def node_series(pairs: pl.DataFrame, settings: NodeSettings, confidence: float) 
     values = []
     for name, rows in split_measures(pairs):
         for _, night in rows.group_by("night", maintain_order=True):
-            intervals = effects(launches(night), settings, confidence)
+            intervals = node_effects(launches(night), settings, confidence)
             first = night.row(0, named=True)
-            values += [_row(name, first, node, interval) for node, interval in intervals.items()]
+            values += [
+                _series_row(name, first, node, interval) for node, interval in intervals.items()
+            ]
     return pl.DataFrame(values, schema=NIGHTS)
 
 
@@ -132,7 +134,7 @@ def case_columns(name: MeasureName) -> tuple[str, str]:
     return CASE_ID.format(name.place, name.environ), _INSIDE if name.is_alone else _BETWEEN
 
 
-def _row(
+def _series_row(
     name: MeasureName, first: dict[str, object], node: str, interval: Interval
 ) -> dict[str, object]:
     is_rate = name.measure == BANDWIDTH

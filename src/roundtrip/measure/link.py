@@ -104,7 +104,7 @@ def fault(record: dict[str, Any]) -> str:
     return ""
 
 
-def slowest_ms(record: dict[str, Any]) -> float | None:
+def longest_one_way_ms(record: dict[str, Any]) -> float | None:
     """Return the longest plausible half of the fastest round trip, ms; None if unknown.
 
     It is half the requested RTT, plus ample time according to the link's own pings.

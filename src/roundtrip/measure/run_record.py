@@ -37,7 +37,7 @@ Speed = Annotated[float, Field(gt=0, le=MOST_AMOUNT)]
 
 
 class Timing(Record):
-    """How a launch took its times."""
+    """The timing method of a launch: its clock, and the statistic over ranks."""
 
     clock: Clock | None = None
     synchronisation: Synchronisation | None = None
@@ -46,7 +46,7 @@ class Timing(Record):
 
 
 class Simulation(Record):
-    """What simulated a launch, by ``workloads/core/simulation.cpp``; titles are for people.
+    """The simulator of a launch, from ``workloads/core/simulation.cpp``; titles are for people.
 
     A launch that simulates hosts of many speeds has none of its own.
     """
@@ -58,7 +58,7 @@ class Simulation(Record):
 
 
 class Place(Record):
-    """Where a rank runs."""
+    """The placement of a rank: its host, and the processors that it may use."""
 
     rank: Count = column("the rank, from 0", "count")
     host: Host = column("pseudonym of its host")
@@ -77,7 +77,7 @@ _Adapters = Annotated[list[Text], Field(max_length=100)]
 
 
 class NodeFacts(Record):
-    """What the kernel of a node says, see `workloads/core/node.hpp`."""
+    """Facts of a node from its kernel, see `workloads/core/node.hpp`."""
 
     host: Host = column("pseudonym of the node")
     kernel: Text | None = optional("release of its kernel")
@@ -115,7 +115,7 @@ class Node(NodeFacts):
 
 
 class RankDisturbance(Record):
-    """What disturbed a rank; `workloads/core/disturbance.hpp` says how it is measured."""
+    """Disturbances of a rank; `workloads/core/disturbance.hpp` says how each is measured."""
 
     involuntary_context_switches: Count | None = optional(
         "times that the kernel took its processor away", "count"
@@ -175,7 +175,7 @@ Disturbance: Any = model.extend_model(
 
 
 class _Identity(Record):
-    """What the ranks of one host run, see `workloads/core/identity.hpp`."""
+    """The software of the ranks of one host, see `workloads/core/identity.hpp`."""
 
     host: Host
     ranks: Annotated[list[Count], Field(min_length=1)]
@@ -212,7 +212,7 @@ class PointFacts(Record):
 
 
 class Finding(Record):
-    """A legal call that the MPI library refused, its error, and what was measured instead."""
+    """A legal call that the MPI library refused, its error, and the measurement in its place."""
 
     call: str
     error: str

@@ -107,7 +107,7 @@ def kinds_by_environ(launches: pl.DataFrame) -> dict[str, str]:
     return {environ: "; ".join(marks) for environ, marks in kinds.items()}
 
 
-def mark(kinds: Iterable[str]) -> str:
+def label_suffix(kinds: Iterable[str]) -> str:
     """`` (EMULATED WAN: RTT 2 ms)``: the distinct `kinds`; "" if all values are measured."""
     text = "; ".join(dict.fromkeys(label for label in kinds if label))
     return f" ({text})" if text else ""
@@ -119,7 +119,7 @@ def label_suffix_of_sum(kinds: Iterable[str]) -> str:
     `` (in part EMULATED WAN: RTT 2 ms)``.
     """
     all_kinds = list(kinds)
-    text = mark(all_kinds)
+    text = label_suffix(all_kinds)
     return text.replace("(", "(in part ", 1) if text and "" in all_kinds else text
 
 

@@ -17,7 +17,7 @@ from roundtrip.report.blocks import Tone
 from roundtrip.report.pages.series import (
     Calendar,
     Change,
-    Series,
+    HistorySeries,
     changes_by_night,
     changes_of_series,
     display_unit,
@@ -131,7 +131,7 @@ class Line:
     annotation that accepts the level.  `revisions`: sentences on earlier reports that are revised.
     """
 
-    series: Series
+    series: HistorySeries
     history: SeriesHistory
     judgement: Judgement
     night: str | None
@@ -294,19 +294,19 @@ def _revisions(
             yield f"worse on {at(night)}, {ratio}, and back last night: an incident"
 
 
-def fact_subjects(series: Series) -> frozenset[str]:
+def fact_subjects(series: HistorySeries) -> frozenset[str]:
     """The subjects of facts that concern a series: its toolchain and its nodes."""
     nodes = "+".join({point.nodes for point in series.points}).split("+")
     return frozenset((series.environ, *nodes))
 
 
-def _series_label(series: Series, mark: str) -> str:
+def _series_label(series: HistorySeries, mark: str) -> str:
     label = f"{series.title}; {series.place}"
     return f"{label} ({mark})" if mark else label
 
 
 def _changes_at(
-    series: Series, night: str, night_changes: Mapping[str, Sequence[Change]]
+    series: HistorySeries, night: str, night_changes: Mapping[str, Sequence[Change]]
 ) -> tuple[Change, ...]:
     """Changes of the series from the night before to `night`: recorded facts, then nodes."""
     fact_changes = changes_of_series(night_changes.get(night, ()), fact_subjects(series))
@@ -315,7 +315,10 @@ def _changes_at(
 
 
 def _changes_near(
-    series: Series, night: str, calendar: Calendar, night_changes: Mapping[str, Sequence[Change]]
+    series: HistorySeries,
+    night: str,
+    calendar: Calendar,
+    night_changes: Mapping[str, Sequence[Change]],
 ) -> tuple[str | None, tuple[Change, ...]]:
     """The night near a step at which something of the series changed, and the changes.
 

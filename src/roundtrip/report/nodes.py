@@ -14,12 +14,24 @@ from roundtrip.report.units import Quantity, Unit
 from roundtrip.stats.clocks import OddClock
 from roundtrip.stats.nodes.failures import FlakyNode
 from roundtrip.stats.nodes.judge import Evidence, NodeVerdicts, Outlier, UnjudgedNode
-from roundtrip.stats.nodes.launches import Kind
+from roundtrip.stats.nodes.launches import UnitKind
 
 #: From this factor on, an effect is printed as a factor, not in percent.
-_FACTOR = 3.0
-_MEASURES = {LATENCY: "latency", BANDWIDTH: "bandwidth", TAIL: "tail of short messages"}
-_COUNTS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+_MIN_FACTOR = 3.0
+_MEASURE_NAMES = {LATENCY: "latency", BANDWIDTH: "bandwidth", TAIL: "tail of short messages"}
+_NUMBER_WORDS = (
+    "no",
+    "one",
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+)
 
 
 def measure_name(evidence: Evidence) -> MeasureName:
@@ -30,7 +42,7 @@ def measure_name(evidence: Evidence) -> MeasureName:
 
 def effect(log: float, measure: str) -> Text:
     """An effect, given as a logarithm: ``+38 %``, large as ``41 times``; of bandwidth ``-40 %``."""
-    if measure != BANDWIDTH and math.exp(log) >= _FACTOR:
+    if measure != BANDWIDTH and math.exp(log) >= _MIN_FACTOR:
         return units.pure_number(math.exp(log)), " times"
     part = percent(log, measure)
     quantity = Quantity(value=part, unit=Unit.PERCENT, decimals=0, is_signed=True)
@@ -62,7 +74,7 @@ def interval(evidence: Evidence) -> str:
     test, measure = evidence.unit_effect, measure_name(evidence).measure
     if test.low is None or test.high is None:
         return ""
-    if measure != BANDWIDTH and math.exp(test.effect) >= _FACTOR:
+    if measure != BANDWIDTH and math.exp(test.effect) >= _MIN_FACTOR:
         low, high = math.exp(test.low), math.exp(test.high)
         return f" {Quantity(value=low, unit=Unit.RATIO, low=low, high=high).bounds}"
     low, high = sorted(percent(end, measure) for end in (test.low, test.high))
@@ -117,7 +129,8 @@ def describe_slow_processor(processor: SlowProcessor) -> str:
             f"its processor is slow: a CPU limit stops its ranks for {share} of the time ({count})"
         )
     effects = ", ".join(
-        f"{_MEASURES[measure]} {size(effect, measure)}" for measure, effect in processor.effects
+        f"{_MEASURE_NAMES[measure]} {size(effect, measure)}"
+        for measure, effect in processor.effects
     )
     state = "stands still at times" if processor.pauses else "is slow"
     detail = f"inside the node, without the network, {effects}"
@@ -165,7 +178,7 @@ def _other_clocks(clock: OddClock) -> str:
 def describe_measure(name: MeasureName) -> str:
     """``latency``, ``tail of short messages``, ``bandwidth inside the node``."""
     place = " inside the node" if name.is_alone else ""
-    return f"{_MEASURES[name.measure]}{place}"
+    return f"{_MEASURE_NAMES[name.measure]}{place}"
 
 
 def describe_place(name: MeasureName, marks: Mapping[str, str]) -> str:
@@ -182,9 +195,9 @@ def environ_mark(environs: Iterable[str], marks: Mapping[str, str]) -> str:
 def title(outlier: Outlier, marks: Mapping[str, str]) -> str:
     """``node-1a2b is sick (EMULATED NODES)``; `marks`: by environment."""
     mark = environ_mark((measure_name(evidence).environ for evidence in outlier.evidence), marks)
-    if outlier.kind is Kind.LINK:
+    if outlier.kind is UnitKind.LINK:
         return f"The link {outlier.name} is sick{mark}"
-    if outlier.kind is Kind.SWITCH:
+    if outlier.kind is UnitKind.SWITCH:
         return f"{outlier.name} is sick, with {count_in_words(len(outlier.members), 'node')}{mark}"
     return f"{outlier.name} is sick{mark}"
 
@@ -202,7 +215,9 @@ def describe_healthy(verdicts: NodeVerdicts, marks: Mapping[str, str]) -> str:
             effect_text = _detectable_text(name, detectable_effect)
             effect_texts.setdefault(describe_measure(name), effect_text)
     if effect_texts:
-        effects = ", ".join(effect_texts[key] for key in sorted(effect_texts, key=_order)[:2])
+        effects = ", ".join(
+            effect_texts[key] for key in sorted(effect_texts, key=_letter_order)[:2]
+        )
         return f"No node stands out of {len(verdicts.nodes)}{mark}; {effects} would have been seen."
     need = "too few nodes were measured"
     if sensitivities := verdicts.sensitivities.values():
@@ -220,14 +235,14 @@ def describe_too_few(nodes: tuple[UnjudgedNode, ...]) -> str:
 
 def count_in_words(count: int, noun: str) -> str:
     """``two nights``: a small number in words."""
-    number = _COUNTS[count] if count < len(_COUNTS) else str(count)
+    number = _NUMBER_WORDS[count] if count < len(_NUMBER_WORDS) else str(count)
     return f"{number} {noun}{'s' * (count != 1)}"
 
 
 def _partners_text(outlier: Outlier, evidence: Evidence, nodes: int) -> str:
     """`` with all 15 partners``, or the launches; `nodes`: number measured in the partition."""
     test, name = evidence.unit_effect, measure_name(evidence)
-    if outlier.kind is Kind.LINK or name.is_alone:
+    if outlier.kind is UnitKind.LINK or name.is_alone:
         return f", {units.plural(test.launches, 'launch')}"
     partner_count = nodes - len(outlier.members)
     if test.partners >= partner_count:
@@ -241,5 +256,5 @@ def _detectable_text(name: MeasureName, effect: float) -> str:
     return f"{describe_measure(name)} {size(effect, name.measure)}"
 
 
-def _order(words: str) -> int:
+def _letter_order(words: str) -> int:
     return {"latency": 0, "bandwidth": 1}.get(words, 2 if words.startswith("tail") else 3)

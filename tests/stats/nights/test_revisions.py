@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from roundtrip.report.nights import judgement
 from roundtrip.stats.nights.verdicts import (
-    Drift,
     Incident,
+    LevelDrift,
     ModeShares,
     Segment,
     SeriesHistory,
@@ -58,7 +58,7 @@ def test_what_was_no_effect_was_not_reported() -> None:
     [
         (known(incidents=(Incident(40, 43, 1.1),)), "an incident"),
         (known(step(41, 1.005)), "does not exceed the least effect"),
-        (known(drift=Drift(1.1, 1.05, 1.2)), "a drift explains"),
+        (known(drift=LevelDrift(1.1, 1.05, 1.2)), "a drift explains"),
         (known(is_wandering=True), "wanders"),
         (known(step(41, 0.9)), "it lacks evidence"),
         (known(step(52)), "it lacks evidence"),

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from roundtrip.measure import analysis
-from roundtrip.stats.nodes.judge import Measure, NodeVerdicts, judge
-from roundtrip.stats.nodes.launches import Launches
+from roundtrip.stats.nodes.judge import NodeMeasure, NodeVerdicts, judge_nodes
+from roundtrip.stats.nodes.launches import NodeLaunches
 from tools.calibration.nodes import design
 
 SETTINGS = analysis.default().nodes
@@ -24,7 +24,7 @@ def launches(
     noise: float = 0.1,
     switches: Sequence[str] | None = None,
     from_night: int = 0,
-) -> Launches:
+) -> NodeLaunches:
     """`each` rounds a night; `effects` of nodes on the log scale, from a night on.
 
     The level of each round and of each launch between two switches is its own.
@@ -37,14 +37,18 @@ def launches(
         cost += effect * (pairs == node).any(axis=1) * (night >= from_night)
     cost += noise * rng.standard_normal(cost.size)
     names = [f"n{node:02d}" for node in range(nodes)]
-    flat = Launches(names, switches or [""] * nodes, cost, pairs, night, round_)
-    return Launches(names, flat.switches, cost + 0.4 * flat.crosses_switches, pairs, night, round_)
+    flat = NodeLaunches(names, switches or [""] * nodes, cost, pairs, night, round_)
+    return NodeLaunches(
+        names, flat.switches, cost + 0.4 * flat.crosses_switches, pairs, night, round_
+    )
 
 
-def judged(*launch_sets: Launches) -> NodeVerdicts:
+def judged(*launch_sets: NodeLaunches) -> NodeVerdicts:
     """The verdicts on launches, each a measure with a number for a name."""
-    measures = [Measure(number, launch_set, LEAST) for number, launch_set in enumerate(launch_sets)]
-    return judge(measures, SETTINGS, 0.95)
+    measures = [
+        NodeMeasure(number, launch_set, LEAST) for number, launch_set in enumerate(launch_sets)
+    ]
+    return judge_nodes(measures, SETTINGS, 0.95)
 
 
 def names(verdicts: NodeVerdicts) -> set[str]:

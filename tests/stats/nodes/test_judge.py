@@ -8,7 +8,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from roundtrip.stats.nodes.launches import NO_NODE, Kind, Launches, Scores, fit_node_effects
+from roundtrip.stats.nodes.launches import (
+    NO_SECOND_NODE,
+    NodeLaunches,
+    Scores,
+    UnitKind,
+    fit_node_effects,
+)
 
 from .planted import SETTINGS, judged, launches, names
 
@@ -19,7 +25,7 @@ def test_several_sick_nodes_are_named_and_none_of_their_partners() -> None:
     verdicts = judged(launches(effects=SICK), launches(seed=2))
     assert names(verdicts) == {"n03", "n07", "n11"}
     worst = verdicts.outliers[0]
-    assert worst.kind is Kind.NODE and worst.members == (worst.name,)
+    assert worst.kind is UnitKind.NODE and worst.members == (worst.name,)
     for outlier in verdicts.outliers:
         (evidence,) = outlier.evidence
         effect, truth = evidence.unit_effect, SICK[int(outlier.name[1:])]
@@ -84,10 +90,10 @@ def test_a_switch_is_named_and_not_its_nodes() -> None:
     leaves = [f"leaf{node // 4}" for node in range(16)]
     effects = dict.fromkeys((4, 5, 6, 7), 0.5)
     (switch,) = judged(launches(effects=effects, switches=leaves, nights=4)).outliers
-    assert (switch.kind, switch.name) == (Kind.SWITCH, "leaf1")
+    assert (switch.kind, switch.name) == (UnitKind.SWITCH, "leaf1")
     assert switch.members == ("n04", "n05", "n06", "n07")
     (node,) = judged(launches(effects={5: 0.7}, switches=leaves, nights=4)).outliers
-    assert (node.kind, node.name) == (Kind.NODE, "n05")
+    assert (node.kind, node.name) == (UnitKind.NODE, "n05")
 
 
 def test_all_of_almost_half_of_the_nodes_are_named_and_of_half_nobody() -> None:
@@ -101,7 +107,7 @@ def test_a_link_is_named_and_neither_of_its_nodes() -> None:
     base = launches(nodes=8, nights=16, each=4, noise=0.05)
     is_link = np.isin(base.nodes, (2, 5)).all(axis=1)
     (outlier,) = judged(replace(base, cost=base.cost + 0.9 * is_link)).outliers
-    assert (outlier.kind, outlier.members) == (Kind.LINK, ("n02", "n05"))
+    assert (outlier.kind, outlier.members) == (UnitKind.LINK, ("n02", "n05"))
 
 
 def test_with_too_few_launches_nothing_is_said_but_how_many_are_missing() -> None:
@@ -126,10 +132,12 @@ def test_what_would_have_been_seen_is_seen() -> None:
 def test_launches_on_one_node_are_compared_with_those_on_others() -> None:
     base = launches(nights=2, each=1, nodes=16)
     rng = np.random.default_rng(6)
-    nodes = np.array([(node, NO_NODE) for node in range(16)] * 8)
+    nodes = np.array([(node, NO_SECOND_NODE) for node in range(16)] * 8)
     night = np.repeat([0, 1], 64)
     cost = 0.05 * rng.standard_normal(128) + 0.6 * (nodes[:, 0] == 9)
-    verdicts = judged(Launches(base.names, base.switches, cost, nodes, night, np.arange(128) // 16))
+    verdicts = judged(
+        NodeLaunches(base.names, base.switches, cost, nodes, night, np.arange(128) // 16)
+    )
     assert names(verdicts) == {"n09"}
 
 

@@ -30,7 +30,7 @@ def test_single_laps_are_not_mixed_with_batches() -> None:
 def test_the_best_two_sided_call_is_chosen_at_each_size() -> None:
     times = {("mpi", 10): [2e-6], ("mpi-typed", 10): [1e-6], ("mpi", 100): [3e-6]}
     medians = ring.launch_medians(frame({**times, ("mpi-rma", 10): [1e-9]}).lazy(), [])
-    best = ring.best_two_sided(medians, [])
+    best = ring.best_two_sided_medians(medians, [])
     assert best.sort("size_bytes")["seconds"].to_list() == [1e-6, 3e-6]
     assert best["variant"].unique().to_list() == ["best"]
 

@@ -12,7 +12,7 @@ from roundtrip.stats.verdicts import ClaimVerdict, Verdict
 from roundtrip.studies.findings import comparison, worst_tone
 from roundtrip.studies.ring import STUDY, Thresholds
 from roundtrip.studies.ring.curves import Panel
-from roundtrip.studies.ring.findings import OUTCOME_TONES, Finding, findings
+from roundtrip.studies.ring.findings import OUTCOME_TONES, Finding, reason_findings
 
 F, S, P, U = Verdict.FASTER, Verdict.SLOWER, Verdict.ON_PAR, Verdict.CANNOT_TELL
 MEASURED = " where measured (10 B to 10 kB)"
@@ -32,7 +32,7 @@ def finding_of(verdicts: tuple[Verdict | None, ...]) -> Finding:
         for size, verdict in zip(SETTINGS.compared_sizes, verdicts, strict=True)
         if verdict
     }
-    (finding,) = findings(PANEL, claim_verdicts, SETTINGS)
+    (finding,) = reason_findings(PANEL, claim_verdicts, SETTINGS)
     return finding
 
 

@@ -12,7 +12,7 @@ import polars as pl
 
 from roundtrip.report import units
 from roundtrip.report.audit.subject import (
-    CLOCK,
+    CLOCK_COLUMNS,
     Outcome,
     Subject,
     failure,
@@ -24,13 +24,13 @@ from roundtrip.report.audit.subject import (
 from roundtrip.stats.summaries import fewest_for_interval
 
 #: With two cases in random order, this many rounds all have the same order once in 128.
-_ROUNDS_FOR_ORDER = 8
+_MIN_ORDER_ROUNDS = 8
 #: Limit of a clock reading as a fraction of a sample; minimum length of a sample in clock steps.
 _OVERHEAD, _FINER = 0.05, 10
-_FOR_A_TAIL = 100  # samples: one lies beyond the 99th percentile
-_PERCENTILE = 99
+_MIN_TAIL_SAMPLES = 100  # samples: one lies beyond the 99th percentile
+_TAIL_PERCENTILE = 99
 #: By entry of `timing` in run.json and word: the clause for the reader.
-_CLAUSES: Mapping[str, Mapping[str, str]] = {
+_CLAUSE_BY_FACT: Mapping[str, Mapping[str, str]] = {
     "clock": {
         "one rank": "one rank reads its own clock",
         "each rank": "each rank reads its own clock",
@@ -56,7 +56,7 @@ _CLAUSES: Mapping[str, Mapping[str, str]] = {
 
 
 def omissions(subject: Subject) -> Outcome:
-    """Rule 2."""
+    """Rule 2: the report lists each lost launch with its reason."""
     completed_count, lost_launches = subject.launches.height, subject.lost_launches
     if lost_launches.is_empty():
         if not completed_count:
@@ -69,7 +69,7 @@ def omissions(subject: Subject) -> Outcome:
 
 
 def setup_record(subject: Subject) -> Outcome:
-    """Rule 9."""
+    """Rule 9: launches record their hardware, software and parameters."""
     if subject.launches.is_empty():
         return not_applicable("no launch completed")
     columns = subject.facts.build_columns
@@ -86,7 +86,7 @@ def setup_record(subject: Subject) -> Outcome:
 
 
 def repetitions(subject: Subject) -> Outcome:
-    """Rule 13."""
+    """Rule 13: points have more than 5 samples, and end at a target precision."""
     if subject.launches.is_empty():
         return not_applicable("no launch completed")
     if subject.is_simulated:
@@ -102,7 +102,7 @@ def repetitions(subject: Subject) -> Outcome:
 
 
 def warm_up(subject: Subject) -> Outcome:
-    """Rule 14."""
+    """Rule 14: warm-up is excluded, and the state of the cache is stated."""
     if subject.launches.is_empty():
         return not_applicable("no launch completed")
     discards = subject.launches["warmup_discarded"]
@@ -112,7 +112,7 @@ def warm_up(subject: Subject) -> Outcome:
         return failure(f"{silent_count} of {len(discards)} launches do not say what they discarded")
     if zero_count := int((discards == 0).sum()):
         return failure(f"{zero_count} of {len(discards)} launches discarded nothing")
-    if cache := clause(subject, "cache"):
+    if cache := timing_clause(subject, "cache"):
         return success(f"{discards.sum()} repetitions discarded; caches: {cache}")
     return missing_fact("the state of the caches before a sample")
 
@@ -141,16 +141,16 @@ def order(subject: Subject) -> Outcome:
         return missing_fact("the campaign's round of each launch, and when it started")
     by_round = rows.group_by("campaign_round").agg("case_id").sort("campaign_round")
     orders = [tuple(cases) for cases in by_round["case_id"].to_list() if len(cases) > 1]
-    if len(orders) < _ROUNDS_FOR_ORDER:
+    if len(orders) < _MIN_ORDER_ROUNDS:
         rounds = f"{units.plural(len(orders), 'round')} of several cases"
-        return not_applicable(f"{rounds}: an order needs {_ROUNDS_FOR_ORDER} to be judged")
+        return not_applicable(f"{rounds}: an order needs {_MIN_ORDER_ROUNDS} to be judged")
     count = len(set(orders))
     detail = f"{units.plural(count, 'order')} of cases in {len(orders)} rounds"
     return pass_or_fail(count > 1, detail)
 
 
 def tails(subject: Subject) -> Outcome:
-    """Rule 8."""
+    """Rule 8: sections with latencies print tail percentiles."""
     tail_facts = subject.facts.tails
     if tail_facts is None:
         return missing_fact("of which values the slowest matter")
@@ -164,24 +164,26 @@ def tails(subject: Subject) -> Outcome:
     if not counts:
         return not_applicable(f"no sample of {', '.join(tail.quantity for tail in tail_facts)}")
     detail = ", ".join(f"{count} samples of {quantity}" for quantity, count in counts.items())
-    if not any(number.quantity.percentile == _PERCENTILE for number in subject.numbers):
+    if not any(number.quantity.percentile == _TAIL_PERCENTILE for number in subject.numbers):
         return failure(f"no table shows the 99th percentile; {detail}")
-    is_enough = min(counts.values()) >= _FOR_A_TAIL
-    return pass_or_fail(is_enough, f"99th percentile shown; {detail}, of {_FOR_A_TAIL} needed")
+    is_enough = min(counts.values()) >= _MIN_TAIL_SAMPLES
+    return pass_or_fail(
+        is_enough, f"99th percentile shown; {detail}, of {_MIN_TAIL_SAMPLES} needed"
+    )
 
 
 def clock(subject: Subject) -> Outcome:
-    """Rule 10."""
+    """Rule 10: the clock, its synchronisation and its resolution are stated and sufficient."""
     if subject.launches.is_empty():
         return not_applicable("no launch completed")
     clauses = {
-        "whose clock is read": clause(subject, "clock"),
-        "how ranks are synchronised": clause(subject, "synchronisation"),
-        "how the times of ranks become one": clause(subject, "over_ranks"),
+        "whose clock is read": timing_clause(subject, "clock"),
+        "how ranks are synchronised": timing_clause(subject, "synchronisation"),
+        "how the times of ranks become one": timing_clause(subject, "over_ranks"),
     }
     gaps = [topic for topic, words in clauses.items() if not words]
     points = subject.points.filter(pl.col("batch") > 0, pl.col("median_s") > 0)
-    clock_points = points.drop_nulls(CLOCK)
+    clock_points = points.drop_nulls(CLOCK_COLUMNS)
     if clock_points.is_empty():
         gaps.insert(0, "what a reading of the clock takes, its step, and how long a sample is")
     if gaps:
@@ -189,7 +191,9 @@ def clock(subject: Subject) -> Outcome:
     # If the median is of a whole batch, its events are timed too: an event is the shorter sample.
     median, batch = pl.col("median_s"), pl.col("batch")
     sample = median / batch if subject.facts.median_is_whole else median * batch
-    share, step = clock_points.select((pl.col(name) / sample).max() for name in CLOCK).row(0)
+    share, step = clock_points.select((pl.col(name) / sample).max() for name in CLOCK_COLUMNS).row(
+        0
+    )
     detail = (
         f"reading the clock is at most {units.percent(share)} of a sample (limit "
         f"{units.percent(_OVERHEAD)}), its step {units.percent(step)} (limit "
@@ -207,7 +211,7 @@ def clock(subject: Subject) -> Outcome:
 
 
 def single_events(subject: Subject) -> Outcome:
-    """Rule 18."""
+    """Rule 18: samples are times of single events, or of batches that say so."""
     if subject.launches.is_empty():
         return not_applicable("no launch completed")
     batches = subject.points.filter(pl.col("batch") > 0)["batch"].to_list()
@@ -219,9 +223,9 @@ def single_events(subject: Subject) -> Outcome:
     return success(f"all {len(batches)} points time single events")
 
 
-def clause(subject: Subject, name: str) -> str:
+def timing_clause(subject: Subject, name: str) -> str:
     """Return the clause on entry `name` of `timing`; "" if launches and section lack it."""
-    words = _CLAUSES[name]
+    words = _CLAUSE_BY_FACT[name]
     column = subject.launches[f"timing_{name}"]
     clauses = [words[word] for word in words if (column == word).any()]
     if not clauses:

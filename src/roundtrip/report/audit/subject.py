@@ -30,7 +30,7 @@ from roundtrip.stats.verdicts import ClaimVerdict
 from roundtrip.studies.derivation import Facts
 from roundtrip.studies.study import Claim, Study
 
-CLOCK = ("clock_overhead_s", "clock_resolution_s")
+CLOCK_COLUMNS = ("clock_overhead_s", "clock_resolution_s")
 #: By text of a file that a report prints: the title of the part that prints it.
 PrintedFiles = Mapping[str, str]
 Result = Literal["pass", "fail", "not applicable"]
@@ -105,7 +105,7 @@ class Subject:
     """A chapter with its data in the bundle; `chapter`: None for launches without a chapter.
 
     `launches` (completed) and `lost_launches` (the others) have the columns of cases.parquet.
-    `points`: measured points, columns status, batch, median_s, and `CLOCK` of the launch.
+    `points`: measured points, columns status, batch, median_s, and `CLOCK_COLUMNS` of the launch.
     `placed_launches`: launches that record the placement of their ranks.  `origins`: series of all
     launches.  `verdicts`: verdicts on the chapter's claims.  `printed_files`: files that the
     report prints.
@@ -188,11 +188,13 @@ def subjects(
     for chapter in chapters:
         claims = {claim: verdicts[claim] for claim in chapter.claims or ()}
         mask = studies == chapter.study.name if chapter.study else studies.is_null()
-        all_subjects.append(_subject(data, chapter.title, chapter, mask, claims, printed_files))
+        all_subjects.append(
+            _make_subject(data, chapter.title, chapter, mask, claims, printed_files)
+        )
     names = sorted(set(studies) - {chapter.study.name for chapter in chapters if chapter.study})
     for name in names:
         title = name or "launches whose study is not known"
-        all_subjects.append(_subject(data, title, None, studies == name, {}, printed_files))
+        all_subjects.append(_make_subject(data, title, None, studies == name, {}, printed_files))
     return all_subjects
 
 
@@ -201,10 +203,10 @@ def campaign(
 ) -> Subject:
     """Return the subject of all launches and all claims."""
     mask = data.launches["status"].is_not_null()
-    return _subject(data, "The campaign", None, mask, verdicts, printed_files)
+    return _make_subject(data, "The campaign", None, mask, verdicts, printed_files)
 
 
-def _subject(
+def _make_subject(
     data: Data,
     title: str,
     chapter: Chapter | None,
@@ -215,14 +217,14 @@ def _subject(
     rows = data.launches.filter(mask)
     is_passed = pl.col("status") == "passed"
     launches = rows.filter(is_passed)
-    clocks = launches.select("launch", *CLOCK)
+    clocks = launches.select("launch", *CLOCK_COLUMNS)
     points = data.points.filter(pl.col("samples") > 0).join(clocks, on="launch")
     return Subject(
         title=title,
         chapter=chapter,
         launches=launches,
         lost_launches=rows.filter(~is_passed),
-        points=points.select("status", "batch", "median_s", *CLOCK),
+        points=points.select("status", "batch", "median_s", *CLOCK_COLUMNS),
         placed_launches=frozenset(data.placement["launch"]),
         samples=data.samples.filter(pl.col("launch").is_in(launches["launch"].to_list())),
         verdicts=verdicts,

@@ -22,7 +22,7 @@ from markupsafe import Markup
 from roundtrip.report import painter, plot, units
 from roundtrip.report.blocks import Figure
 from roundtrip.report.nights import Line, NightVerdicts, fact_subjects
-from roundtrip.report.pages.series import Point, changes_of_series, display_unit
+from roundtrip.report.pages.series import SeriesPoint, changes_of_series, display_unit
 from roundtrip.report.plot import CHANGE, NOTE, STEP, Curve, Event, Plot, Scale, View
 from roundtrip.report.units import UNPRINTED_UNITS, Unit
 
@@ -89,7 +89,7 @@ def _outline(line: Line, verdicts: NightVerdicts) -> dict[str, Any]:
     }
 
 
-def _point_kind(point: Point) -> tuple[str, str, int, int]:
+def _point_kind(point: SeriesPoint) -> tuple[str, str, int, int]:
     """Return the nodes, the reason for exclusion, launches and disturbed launches of a point."""
     return point.nodes, point.left_out, point.launches, point.disturbed
 
@@ -131,7 +131,9 @@ def _base64(values: Any) -> str:
     return base64.b64encode(values.tobytes()).decode("ascii")
 
 
-def draw(line: Line, verdicts: NightVerdicts, notes: Sequence[tuple[int, str]]) -> list[Markup]:
+def draw_views(
+    line: Line, verdicts: NightVerdicts, notes: Sequence[tuple[int, str]]
+) -> list[Markup]:
     """Return the SVG of each view of a series; `notes`: (index of the night, annotation)."""
     series_plot = figure(line, verdicts, notes)
     return painter.page_drawings(Figure(line.series.key, series_plot.title, series_plot))

@@ -196,7 +196,7 @@ def _row(
     newest = str(units.amount(point.median * factor, unit)) if point else units.NO_VALUE
     story = _findings_text(line, verdicts, confirmation)
     sparkline = chart.series_sparkline(line, nights)
-    return _SeriesRow(line, sparkline, chart.draw(line, verdicts, notes), newest, story)
+    return _SeriesRow(line, sparkline, chart.draw_views(line, verdicts, notes), newest, story)
 
 
 def _findings_text(line: Line, verdicts: NightVerdicts, confirmation: str) -> str:

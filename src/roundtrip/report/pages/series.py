@@ -95,7 +95,7 @@ _USUAL_PHASE = "measure"
 _TIME_SCALES = ((1e-6, 1e9, "ns"), (1e-3, 1e6, "µs"), (1.0, 1e3, "ms"))
 
 
-class Point(NamedTuple):
+class SeriesPoint(NamedTuple):
     """The values of a series in a night on a set of nodes: columns of NIGHTS with these names."""
 
     night: str
@@ -110,12 +110,12 @@ class Point(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Series:
+class HistorySeries:
     """One series: `names` are its columns of SERIES, `points` its rows of NIGHTS in time order."""
 
     key: str
     names: Mapping[str, Any]
-    points: tuple[Point, ...]
+    points: tuple[SeriesPoint, ...]
     lower_is_better: bool
 
     @property
@@ -140,7 +140,7 @@ class Series:
         """``half round trip time``."""
         return str(self.names["metric"]).replace("_", " ")
 
-    def point_at(self, night: str) -> Point | None:
+    def point_at(self, night: str) -> SeriesPoint | None:
         """The point of a night that detection counts; None without one.
 
         It is not left out, and of several sets of nodes the one with the most launches.
@@ -174,7 +174,7 @@ class Series:
         return " ".join(filter(None, words))
 
 
-def display_unit(series: Series) -> tuple[float, str]:
+def display_unit(series: HistorySeries) -> tuple[float, str]:
     """Return the factor and the unit for printing values of a series."""
     unit = str(series.names["unit"])
     if unit == "1":
@@ -198,16 +198,16 @@ def series_link(key: str) -> str:
     return f"{HISTORY}#series={key}"
 
 
-def split_series(nights: pl.DataFrame) -> Iterator[Series]:
+def split_series(nights: pl.DataFrame) -> Iterator[HistorySeries]:
     """Yield each series of a frame of NIGHTS, sorted by SERIES; points are in time order."""
-    columns = (*_SORT_COLUMNS, "lower_is_better", *Point._fields)
+    columns = (*_SORT_COLUMNS, "lower_is_better", *SeriesPoint._fields)
     night_rows = nights.sort([*_SORT_COLUMNS, "night", "nodes"]).select(columns).iter_rows()
     width = len(_SORT_COLUMNS)
     for values, rows in itertools.groupby(night_rows, key=lambda row: row[:width]):
         series_rows = list(rows)
         names = dict(zip(_SORT_COLUMNS, values, strict=True))
-        points = tuple(Point(*row[width + 1 :]) for row in series_rows)
-        yield Series(series_key(names), names, points, series_rows[0][width])
+        points = tuple(SeriesPoint(*row[width + 1 :]) for row in series_rows)
+        yield HistorySeries(series_key(names), names, points, series_rows[0][width])
 
 
 #: The value of a fact that was not recorded.
@@ -300,7 +300,7 @@ def _fact_changes(before: _FactValues, after: _FactValues) -> Iterator[Change]:
             yield Change("" if is_node else subject, name, old_value, new_value, nodes)
 
 
-def node_set_changes(points: Iterable[Point]) -> dict[str, Change]:
+def node_set_changes(points: Iterable[SeriesPoint]) -> dict[str, Change]:
     """Return by night the change to a set of nodes that the series has not had before.
 
     `points`: those of one series, in time order.  The set of a night has the nodes of all its

@@ -20,7 +20,7 @@ from roundtrip.stats.nights.series import (
     rows,
     usual_excursion_sizes,
 )
-from roundtrip.stats.nights.verdicts import Drift, Incident, Segment, SeriesHistory, Step
+from roundtrip.stats.nights.verdicts import Incident, LevelDrift, Segment, SeriesHistory, Step
 from roundtrip.stats.settings import NightSettings
 
 _DAYS_A_YEAR = 365.25
@@ -220,7 +220,7 @@ def _row_incidents(parts: Sequence[FittedStretch]) -> Iterator[Incident]:
 
 def _find_drift(
     part: FittedStretch, settings: NightSettings
-) -> tuple[Drift | None, tuple[int, ...]]:
+) -> tuple[LevelDrift | None, tuple[int, ...]]:
     """Return the drift, if a line fits better than change points and wander, and the change points.
 
     A line through all nights is tried without change points, and with those of the fit.
@@ -241,7 +241,7 @@ def _find_drift(
     half = float(scipy.stats.norm.ppf((1 + settings.confidence_level) / 2)) * best.slope_error
     year_scale = series.spread * _DAYS_A_YEAR / days
     values = (math.exp(year_scale * (best.slope + offset)) for offset in (0.0, -half, half))
-    return Drift(*values), best.points
+    return LevelDrift(*values), best.points
 
 
 def _is_steep(part: FittedStretch) -> bool:

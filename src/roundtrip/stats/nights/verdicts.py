@@ -86,7 +86,7 @@ class Incident:
 
 
 @dataclass(frozen=True)
-class Drift:
+class LevelDrift:
     """A slow change: the level in a year over the level today, with its interval."""
 
     yearly_ratio: float
@@ -156,7 +156,7 @@ class SeriesHistory:
     steps: tuple[Step, ...] = ()
     segments: tuple[Segment, ...] = ()
     incidents: tuple[Incident, ...] = ()
-    drift: Drift | None = None
+    drift: LevelDrift | None = None
     is_wandering: bool = False
     newest_night: NewestNight | None = None
     flapping: tuple[Flapping, ...] = ()

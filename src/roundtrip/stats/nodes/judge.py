@@ -19,7 +19,14 @@ from functools import cached_property
 import numpy as np
 import scipy
 
-from roundtrip.stats.nodes.launches import NO_NODE, HealthyLaunches, Kind, Launches, Unit, all_units
+from roundtrip.stats.nodes.launches import (
+    NO_SECOND_NODE,
+    HealthyLaunches,
+    NodeLaunches,
+    Unit,
+    UnitKind,
+    all_units,
+)
 from roundtrip.stats.settings import NodeSettings
 from roundtrip.stats.summaries import median_interval
 
@@ -36,11 +43,11 @@ _MAX_ADVISED_LAUNCHES = 64
 
 
 @dataclass(frozen=True)
-class Measure:
+class NodeMeasure:
     """A measure of nodes: its name, its launches, and its least effect of interest (log scale)."""
 
     name: Hashable
-    launches: Launches
+    launches: NodeLaunches
     least_effect: float
 
 
@@ -77,7 +84,7 @@ class Evidence:
 class Outlier:
     """A node, switch or link that stands out; the strongest evidence comes first."""
 
-    kind: Kind
+    kind: UnitKind
     name: str
     members: tuple[str, ...]
     evidence: tuple[Evidence, ...]
@@ -120,7 +127,9 @@ class NodeVerdicts:
     tests: int
 
 
-def judge(measures: list[Measure], settings: NodeSettings, confidence: float) -> NodeVerdicts:
+def judge_nodes(
+    measures: list[NodeMeasure], settings: NodeSettings, confidence: float
+) -> NodeVerdicts:
     """Find the units that stand out in any of `measures`; `confidence` is the level of intervals.
 
     A measure with fewer than `nodes_least` nodes gives no verdict.
@@ -131,7 +140,7 @@ def judge(measures: list[Measure], settings: NodeSettings, confidence: float) ->
     tests = [(search, effect) for search in searches for effect in search.effects]
     p = [effect.p for _, effect in tests]
     q = scipy.stats.false_discovery_control(p, method="by") if p else []
-    by_unit: dict[tuple[Kind, str, tuple[str, ...]], dict[Hashable, Evidence]] = {}
+    by_unit: dict[tuple[UnitKind, str, tuple[str, ...]], dict[Hashable, Evidence]] = {}
     for (search, effect), chance in zip(tests, q, strict=True):
         # The effect is of interest, also in the newest night that measured the unit.
         is_large = min(effect.effect, effect.newest_effect) > search.measure.least_effect
@@ -170,7 +179,7 @@ def judge(measures: list[Measure], settings: NodeSettings, confidence: float) ->
 
 
 def _window_searches(
-    measure: Measure, settings: NodeSettings, confidence: float
+    measure: NodeMeasure, settings: NodeSettings, confidence: float
 ) -> Iterator[OutlierSearch]:
     """Yield a search for each window, from the narrowest to the first that holds all nights."""
     if len(measure.launches.measured_names) < settings.nodes_least:
@@ -188,9 +197,14 @@ def _evidence_sort_key(evidence: Evidence) -> tuple[float, float]:
 
 def _drop_consequences(outliers: list[Outlier]) -> tuple[Outlier, ...]:
     """Drop nodes of an outlying switch, and links of an outlying node or switch; worst first."""
-    switches = {m for outlier in outliers if outlier.kind is Kind.SWITCH for m in outlier.members}
-    nodes = {m for outlier in outliers if outlier.kind is Kind.NODE for m in outlier.members}
-    explanations: dict[Kind, set[str]] = {Kind.NODE: switches, Kind.LINK: switches | nodes}
+    switches = {
+        m for outlier in outliers if outlier.kind is UnitKind.SWITCH for m in outlier.members
+    }
+    nodes = {m for outlier in outliers if outlier.kind is UnitKind.NODE for m in outlier.members}
+    explanations: dict[UnitKind, set[str]] = {
+        UnitKind.NODE: switches,
+        UnitKind.LINK: switches | nodes,
+    }
     survivors = [
         outlier
         for outlier in outliers
@@ -210,8 +224,8 @@ class OutlierSearch:
     `confidence` is the level of intervals.
     """
 
-    measure: Measure
-    launches: Launches
+    measure: NodeMeasure
+    launches: NodeLaunches
     settings: NodeSettings
     confidence: float
 
@@ -236,7 +250,7 @@ class OutlierSearch:
             worst = min(effects, key=_effect_sort_key)
             members |= set(worst.unit.members)
             chance = worst.p * len(effects)
-            if chance > 1 or (len(members) > limit and worst.unit.kind is not Kind.SWITCH):
+            if chance > 1 or (len(members) > limit and worst.unit.kind is not UnitKind.SWITCH):
                 break
             excluded_units.append(worst.unit)
             is_significant = chance <= self.settings.false_discovery_level
@@ -264,7 +278,7 @@ class OutlierSearch:
             _MAX_ADVISED_LAUNCHES,
         )
         return Sensitivity(
-            tuple(effect for effect in self.effects if effect.unit.kind is Kind.NODE),
+            tuple(effect for effect in self.effects if effect.unit.kind is UnitKind.NODE),
             detectable_effect(typical) if typical >= least else None,
             max(0, fewest - typical),
             healthy.spread,
@@ -273,7 +287,7 @@ class OutlierSearch:
 
     def unjudged_nodes(self) -> Iterator[UnjudgedNode]:
         """The nodes with too few launches for a verdict."""
-        node_units = [effect.unit for effect in self.effects if effect.unit.kind is Kind.NODE]
+        node_units = [effect.unit for effect in self.effects if effect.unit.kind is UnitKind.NODE]
         judged_nodes = {member for unit in [*node_units, *self.outliers] for member in unit.members}
         for node, count in enumerate(self.launches.count().tolist()):
             if count and node not in judged_nodes:
@@ -296,7 +310,7 @@ class OutlierSearch:
         the effects of its partners contain a part of its own effect.
         """
         excluded_nodes = {
-            m for unit in excluded_units if unit.kind is not Kind.LINK for m in unit.members
+            m for unit in excluded_units if unit.kind is not UnitKind.LINK for m in unit.members
         }
         effects = []
         for unit in self._unit_launches:
@@ -331,12 +345,12 @@ class OutlierSearch:
         if indices.size < self.settings.launches_least:
             return None
         pairs = self.launches.nodes[indices]
-        partners = np.unique(pairs[~np.isin(pairs, unit.members) & (pairs != NO_NODE)])
-        is_between = unit.kind is not Kind.LINK and bool((pairs != NO_NODE).all())
+        partners = np.unique(pairs[~np.isin(pairs, unit.members) & (pairs != NO_SECOND_NODE)])
+        is_between = unit.kind is not UnitKind.LINK and bool((pairs != NO_SECOND_NODE).all())
         if is_between and partners.size < self.settings.partners_least:
             return None
         residuals = healthy.residuals(unit, indices)
-        is_whole = unit.kind is not Kind.SWITCH or _is_switch_slow(unit, healthy, minimum)
+        is_whole = unit.kind is not UnitKind.SWITCH or _is_switch_slow(unit, healthy, minimum)
         interval = median_interval(residuals.tolist(), self.confidence)
         nights = self.launches.night[indices]
         return UnitEffect(
@@ -354,7 +368,7 @@ class OutlierSearch:
 
 def _effect_sort_key(effect: UnitEffect) -> tuple[float, int, float, str]:
     """Sort by p; of equal p, a switch comes before its nodes, and a node before its links."""
-    kinds = (Kind.SWITCH, Kind.NODE, Kind.LINK)
+    kinds = (UnitKind.SWITCH, UnitKind.NODE, UnitKind.LINK)
     return (
         max(effect.p, _MIN_P),
         kinds.index(effect.unit.kind),
@@ -367,7 +381,7 @@ def _is_switch_slow(unit: Unit, healthy: HealthyLaunches, minimum: float) -> boo
     """Whether most nodes of a switch are slow: one sick node makes no sick switch."""
     slow_count = 0
     for member in unit.members:
-        node = Unit(Kind.NODE, "", (member,))
+        node = Unit(UnitKind.NODE, "", (member,))
         indices = node.affected_launches(healthy.launches)
         indices = indices[healthy.healthy_mask(unit)[indices]]
         slow_count += (

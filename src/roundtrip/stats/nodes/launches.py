@@ -28,7 +28,7 @@ from roundtrip.stats.settings import NodeSettings
 from roundtrip.stats.summaries import Interval, median_interval, robust_sd
 
 #: Index of the other node of a launch on one node.
-NO_NODE = -1
+NO_SECOND_NODE = -1
 #: Number of steps from 0 to a limit.
 _STEPS_TO_LIMIT = 50
 #: Largest effect that is considered, in steps.
@@ -43,12 +43,13 @@ _MIN_ROUND_LAUNCHES = 4
 
 
 @dataclass(frozen=True)
-class Launches:
+class NodeLaunches:
     """One measure of many launches; all arrays are by launch.
 
-    `cost`: natural logarithm, more is worse.  `nodes` [launches, 2]: indices of `names`; `NO_NODE`
-    in launches on one node.  `night` and `round` count from 0; launches of one round of a night
-    were near each other in time.  `switches`: the switch of each node, "" if it is not known.
+    `cost`: natural logarithm, more is worse.  `nodes` [launches, 2]: indices of `names`;
+    `NO_SECOND_NODE` in launches on one node.  `night` and `round` count from 0; launches of one
+    round of a night were near each other in time.  `switches`: the switch of each node, "" if it is
+    not known.
     """
 
     names: Sequence[str]
@@ -58,12 +59,12 @@ class Launches:
     night: np.ndarray
     round: np.ndarray
 
-    def take(self, selection: np.ndarray) -> Launches:
+    def take(self, selection: np.ndarray) -> NodeLaunches:
         """The launches of `selection`, an index or a mask."""
         arrays = (array[selection] for array in (self.cost, self.nodes, self.night, self.round))
-        return Launches(self.names, self.switches, *arrays)
+        return NodeLaunches(self.names, self.switches, *arrays)
 
-    def newest(self, nights: int) -> Launches:
+    def newest(self, nights: int) -> NodeLaunches:
         """The launches of the newest `nights` nights that have launches."""
         return self.take(np.isin(self.night, np.unique(self.night)[-nights:]))
 
@@ -83,7 +84,7 @@ class Launches:
         return {node: self.names[node] for node in np.flatnonzero(self.count()).tolist()}
 
 
-class Kind(StrEnum):
+class UnitKind(StrEnum):
     """The kind of a unit that may be sick."""
 
     NODE = "node"
@@ -95,34 +96,34 @@ class Kind(StrEnum):
 class Unit:
     """A unit that may be sick: a node, all nodes of a switch, or the link between two nodes."""
 
-    kind: Kind
+    kind: UnitKind
     name: str
     members: tuple[int, ...]
 
-    def affected_launches(self, launches: Launches) -> np.ndarray:
+    def affected_launches(self, launches: NodeLaunches) -> np.ndarray:
         """Indices of the launches that contain its effect once."""
         is_member = np.isin(launches.nodes, self.members)
-        if self.kind is Kind.LINK:
+        if self.kind is UnitKind.LINK:
             return np.flatnonzero(is_member.all(axis=1))
         return np.flatnonzero(is_member.sum(axis=1) == 1)
 
 
-def all_units(launches: Launches) -> list[Unit]:
+def all_units(launches: NodeLaunches) -> list[Unit]:
     """Every node, switch of several nodes, and pair of nodes that have launches."""
     names = launches.measured_names
-    suspects = [Unit(Kind.NODE, name, (node,)) for node, name in names.items()]
+    suspects = [Unit(UnitKind.NODE, name, (node,)) for node, name in names.items()]
     by_switch: dict[str, list[int]] = {}
     for node in names:
         by_switch.setdefault(launches.switches[node], []).append(node)
     suspects += [
-        Unit(Kind.SWITCH, name, tuple(members))
+        Unit(UnitKind.SWITCH, name, tuple(members))
         for name, members in sorted(by_switch.items())
         if name and 1 < len(members) < len(names)
     ]
     pairs = np.sort(launches.nodes[(launches.nodes >= 0).all(axis=1)], axis=1)
     for one, other in np.unique(pairs, axis=0).tolist():
         name = f"{launches.names[one]} - {launches.names[other]}"
-        suspects.append(Unit(Kind.LINK, name, (one, other)))
+        suspects.append(Unit(UnitKind.LINK, name, (one, other)))
     return suspects
 
 
@@ -216,14 +217,14 @@ class NodeFit:
     base: np.ndarray
     effect: np.ndarray
 
-    def residuals(self, launches: Launches, members: tuple[int, ...]) -> np.ndarray:
+    def residuals(self, launches: NodeLaunches, members: tuple[int, ...]) -> np.ndarray:
         """Costs of launches without base and the effects of nodes other than `members`."""
         effect = np.append(self.effect, 0.0)
         effect[list(members)] = 0.0
         return np.asarray(launches.cost - self.base - effect[launches.nodes].sum(axis=1))
 
 
-def fit_node_effects(launches: Launches, mask: np.ndarray, spread_least: float) -> NodeFit:
+def fit_node_effects(launches: NodeLaunches, mask: np.ndarray, spread_least: float) -> NodeFit:
     """Fit the launches in `mask`; the result has a base for all `launches`.
 
     `spread_least` is a lower bound of the scatter.  A node without launches has effect 0.
@@ -258,7 +259,7 @@ def robust_spread(values: np.ndarray, least: float) -> float:
     return max(least, robust_sd(values)) if values.size else least
 
 
-def _level_blocks(launches: Launches, mask: np.ndarray) -> np.ndarray:
+def _level_blocks(launches: NodeLaunches, mask: np.ndarray) -> np.ndarray:
     """The block of each launch, which has one level: a round, or a night's small rounds."""
     night_block = launches.night.astype(np.int64) * (launches.round.max(initial=0) + 2)
     round_block = night_block + launches.round + 1
@@ -280,7 +281,7 @@ class HealthyLaunches:
     """The fit and the noise of `launches` without those of `excluded_units`."""
 
     def __init__(
-        self, launches: Launches, excluded_units: Sequence[Unit], settings: NodeSettings
+        self, launches: NodeLaunches, excluded_units: Sequence[Unit], settings: NodeSettings
     ) -> None:
         self.launches, self._excluded_units, self._settings = launches, excluded_units, settings
         self._unit_masks = {unit: _unit_mask(launches, unit) for unit in excluded_units}
@@ -293,7 +294,7 @@ class HealthyLaunches:
 
     def residuals(self, unit: Unit, indices: np.ndarray) -> np.ndarray:
         """Residuals of the launches `indices` with the effect of `unit`, on the log scale."""
-        members = () if unit.kind is Kind.LINK else unit.members
+        members = () if unit.kind is UnitKind.LINK else unit.members
         return np.asarray(self._fit.residuals(self.launches, members)[indices])
 
     @cached_property
@@ -324,7 +325,7 @@ class HealthyLaunches:
         """Residuals of the healthy launches, once for each node, with the effect of that node."""
         effect = np.append(self._fit.effect, 0.0)[self.launches.nodes]
         rest = self.launches.cost - self._fit.base - effect.sum(axis=1)
-        mask = (self.launches.nodes != NO_NODE) & self._mask[:, None]
+        mask = (self.launches.nodes != NO_SECOND_NODE) & self._mask[:, None]
         return np.asarray((rest[:, None] + effect)[mask])
 
     def _excluded_mask(self, exempt: Unit | None) -> np.ndarray:
@@ -332,12 +333,16 @@ class HealthyLaunches:
         return np.asarray(np.any([np.zeros(self.launches.cost.size, dtype=bool), *masks], axis=0))
 
 
-def _unit_mask(launches: Launches, unit: Unit) -> np.ndarray:
+def _unit_mask(launches: NodeLaunches, unit: Unit) -> np.ndarray:
     is_member = np.isin(launches.nodes, unit.members)
-    return np.asarray(is_member.all(axis=1) if unit.kind is Kind.LINK else is_member.any(axis=1))
+    return np.asarray(
+        is_member.all(axis=1) if unit.kind is UnitKind.LINK else is_member.any(axis=1)
+    )
 
 
-def effects(launches: Launches, settings: NodeSettings, confidence: float) -> dict[str, Interval]:
+def node_effects(
+    launches: NodeLaunches, settings: NodeSettings, confidence: float
+) -> dict[str, Interval]:
     """The median effect of each node over its launches, a logarithm, with its rank interval.
 
     Empty with fewer than `nodes_least` nodes, which do not determine whose effect it is.
@@ -347,7 +352,7 @@ def effects(launches: Launches, settings: NodeSettings, confidence: float) -> di
         return {}
     healthy, intervals = HealthyLaunches(launches, (), settings), {}
     for node, name in names.items():
-        unit = Unit(Kind.NODE, name, (node,))
+        unit = Unit(UnitKind.NODE, name, (node,))
         residuals = healthy.residuals(unit, unit.affected_launches(launches))
         intervals[name] = median_interval(residuals.tolist(), confidence)
     return intervals

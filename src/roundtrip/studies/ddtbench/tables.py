@@ -19,7 +19,7 @@ from roundtrip.report.blocks import (
     text_cells,
     text_columns,
 )
-from roundtrip.report.labels import mark
+from roundtrip.report.labels import label_suffix
 from roundtrip.report.units import Quantity, Unit
 from roundtrip.stats.summaries import Interval
 from roundtrip.stats.verdicts import ClaimVerdict, Verdict
@@ -306,7 +306,7 @@ def study_table(
 ) -> Table:
     """The study's claims and figures, beside our findings."""
     by_hand, types = (units.percent(part) for part in derived.PUBLISHED_NAS_LU_X_OVERHEADS)
-    suffix = mark(panel.kind for panel in panels)
+    suffix = label_suffix(panel.kind for panel in panels)
     return display.study_table(
         (
             (
@@ -375,7 +375,7 @@ def _gap_clauses(data: DdtData, panels: Sequence[Panel]) -> Iterator[str]:
             yield (
                 f"{other.toolchain} takes {units.number(least, 2)} ({first}) to "
                 f"{units.number(most, 2)} times ({last}) as long with datatypes as "
-                f"{base.toolchain}{mark([base.kind])}"
+                f"{base.toolchain}{label_suffix([base.kind])}"
             )
     if panels and not any("MVAPICH" in panel.toolchain for panel in panels):
         yield "MVAPICH was not measured"

@@ -229,7 +229,7 @@ def _worst_case_cell(all_findings: Sequence[Sequence[Finding]]) -> Cell:
     others = [ratio for group in all_findings for finding in group[:3] for ratio in finding.ratios]
     if not serialized or not others:
         return display.NOT_MEASURED
-    mark = labels.mark(group[3].panel.kind for group in all_findings)
+    mark = labels.label_suffix(group[3].panel.kind for group in all_findings)
     words = (
         f"{units.ratio_range_text(serialized)} times the bandwidth of MPI; every other comparison "
         f"has {units.ratio_range_text(others)} times{mark}."
@@ -266,7 +266,7 @@ def _outcome_cell(
     words: str, findings: Sequence[Finding], panels: Sequence[str], outcomes: Sequence[str]
 ) -> Cell:
     """`words`, and the outcome in each panel; panels are named where outcomes differ."""
-    suffix = labels.mark(finding.panel.kind for finding in findings)
+    suffix = labels.label_suffix(finding.panel.kind for finding in findings)
     tone = worst_tone(finding.tone for finding in findings)
     names = labels.distinct_labels(set(panels))
     verdict = joint_verdict([names[panel] for panel in panels], outcomes, "on")

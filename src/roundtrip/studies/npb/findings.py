@@ -74,7 +74,7 @@ class Finding:
         return "warn" if self.limits else OUTCOME_TONES[self.outcome]
 
 
-def test_findings(
+def study_findings(
     verdicts: Mapping[Claim, ClaimVerdict], launches: Launches, settings: Thresholds
 ) -> list[Finding]:
     """Return all five findings of the study; "not measured" without class A or above."""

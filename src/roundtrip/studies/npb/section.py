@@ -39,7 +39,7 @@ from roundtrip.studies.npb.findings import (
     answers_at_longest_rtt,
     answers_in_one_cluster,
     answers_over_link,
-    test_findings,
+    study_findings,
     without_shared_processors,
 )
 from roundtrip.studies.npb.speedup import (
@@ -249,7 +249,7 @@ class Section:
     def part(self, verdicts: Mapping[Claim, ClaimVerdict]) -> Part:
         launches = self._launches
         has_link = bool(launches.link_series)
-        results = test_findings(verdicts, launches, self._settings) if has_link else []
+        results = study_findings(verdicts, launches, self._settings) if has_link else []
         source_verdicts = verdicts_on(SOURCES, verdicts)
         galleries = scaling.link_gallery(launches), scaling.rank_gallery(launches)
         pictures = [gallery for gallery in galleries if gallery]

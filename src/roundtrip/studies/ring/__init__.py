@@ -26,10 +26,10 @@ from roundtrip.studies.study import (
 if TYPE_CHECKING:
     from roundtrip.measure.analysis import Analysis
 
-METRIC, LAP = "time_per_pass", "lap_time"
+PASS_METRIC, LAP_METRIC = "time_per_pass", "lap_time"
 REGION = "region"
 REGION_UDP = "region-udp"
-FLOOR = "cache-line"
+CACHE_LINE = "cache-line"
 #: Transports in display order, with their titles in one node; see `curves.Panel.title`.  Transports
 #: that copy are paler than those that do not.
 ARMS = {
@@ -42,18 +42,18 @@ ARMS = {
     "mpi-sync": Arm("MPI synchronous", ("#a84600", "#ffd3a8")),
     "pvm": Arm("PVM, raw", GREY),
     "pvm-xdr": Arm("PVM, XDR", ("#b0b0b0", "#8a8a8a")),
-    FLOOR: Arm("Bare cache line", GREY),
+    CACHE_LINE: Arm("Bare cache line", GREY),
 }
 #: The placement of more ranks than processors.
-OVERSUBSCRIBED = "oversubscribed"
+OVERSUBSCRIBED_PLACEMENT = "oversubscribed"
 #: Placements with all ranks in one node: number of ranks, and title.
 NODE_PLACEMENTS = {
     "shared-memory": (2, "2 ranks in one node"),
-    OVERSUBSCRIBED: (3, "3 ranks on 2 processors"),
+    OVERSUBSCRIBED_PLACEMENT: (3, "3 ranks on 2 processors"),
 }
 #: Default for the largest region size, bytes.
 MAX_REGION_BYTES = 16 << 20
-_PASS_ROWS = (("size_bytes", 10_000), ("metric", METRIC))
+_PASS_ROWS = (("size_bytes", 10_000), ("metric", PASS_METRIC))
 
 
 class _Passes(Record):
@@ -109,7 +109,7 @@ class Ring(Study):
     question = "What does it cost to pass a region by reference, and by each kind of message?"
     order = 30
     arms = ARMS
-    metrics = (METRIC, LAP)
+    metrics = (PASS_METRIC, LAP_METRIC)
     thresholds = Thresholds
     record = RingRecord
     contrasts = (

@@ -20,11 +20,11 @@ from roundtrip.studies.derivation import ratios_by_size
 from roundtrip.studies.panel import Panels, Row
 from roundtrip.studies.ring import (
     ARMS,
-    FLOOR,
-    LAP,
-    METRIC,
+    CACHE_LINE,
+    LAP_METRIC,
     NODE_PLACEMENTS,
-    OVERSUBSCRIBED,
+    OVERSUBSCRIBED_PLACEMENT,
+    PASS_METRIC,
     REGION,
     REGION_UDP,
     STUDY,
@@ -32,9 +32,9 @@ from roundtrip.studies.ring import (
 )
 
 #: Columns that identify a point of a panel.
-PANEL_POINT = ["case_id", *derived.POINT]
-_LAUNCH = ["launch", "case_id"]
-_PLACEMENTS = {
+PANEL_POINT = ["case_id", *derived.POINT_COLUMNS]
+_LAUNCH_COLUMNS = ["launch", "case_id"]
+_PLACEMENT_TITLES = {
     **{name: title for name, (_, title) in NODE_PLACEMENTS.items()},
     "one-per-node": "2 ranks on 2 nodes",
     "hybrid": "3 ranks on 2 nodes",
@@ -83,7 +83,7 @@ class Panel(panel.Panel):
     @property
     def order(self) -> tuple[Any, ...]:
         """Sort key: oversubscribed last, measured first; by placement, toolchain and passes."""
-        placements = list(_PLACEMENTS.values())
+        placements = list(_PLACEMENT_TITLES.values())
         position = next((i for i, name in enumerate(placements) if self.where.startswith(name)), 9)
         return (
             self.oversubscribed,
@@ -108,8 +108,8 @@ class Curves(Panels[Panel]):
         Also those of MPI's fastest two-sided call, as variant BEST_TWO_SIDED.
         """
         is_listed = pl.col("variant").is_in([*ARMS, *derived.READ_VARIANTS.values()])
-        medians = derived.launch_medians(self.samples.filter(is_listed), _LAUNCH)
-        return pl.concat([medians, derived.best_two_sided(medians, _LAUNCH)])
+        medians = derived.launch_medians(self.samples.filter(is_listed), _LAUNCH_COLUMNS)
+        return pl.concat([medians, derived.best_two_sided_medians(medians, _LAUNCH_COLUMNS)])
 
     @cached_property
     def bandwidth(self) -> pl.DataFrame:
@@ -129,7 +129,7 @@ class Curves(Panels[Panel]):
         transport = ["case_id", "case", "variant"]
         ends = [end.over(transport) for end in (size.min(), size.max())]
         return (
-            self.samples.filter(pl.col("metric") == LAP)
+            self.samples.filter(pl.col("metric") == LAP_METRIC)
             .filter(pl.col("variant").is_in(list(ARMS)))
             .filter((size == LAP_SIZE) | (size == ends[0]) | (size == ends[1]))
             .group_by(PANEL_POINT)
@@ -148,7 +148,7 @@ class Curves(Panels[Panel]):
 
     def gain(self, panel: Panel, variant: str) -> Interval | None:
         """Ratio of a region's bandwidth to that of MPI's best two-sided call, at STUDY_SIZE."""
-        return self.ratio(panel, variant, derived.BEST_TWO_SIDED, derived.STUDY_SIZE)
+        return self.ratio(panel, variant, derived.BEST_TWO_SIDED_VARIANT, derived.STUDY_BYTES)
 
     def growth(self, panel: Panel, sizes: tuple[int, int]) -> Interval | None:
         """Ratio of a region's bandwidths: at the second size (bytes) over the first."""
@@ -163,7 +163,7 @@ class Curves(Panels[Panel]):
 
     def series_key(self, panel: Panel, variant: str, size: int) -> str:
         """Key of the series of the time per pass at one point, as in `Cell.series`."""
-        return self.history_series_key(panel, size, variant=variant, metric=METRIC)
+        return self.history_series_key(panel, size, variant=variant, metric=PASS_METRIC)
 
     def pass_times(self, panel: Panel, variant: str) -> dict[str, dict[int, float]]:
         """Seconds per pass of a transport, by launch and size in bytes."""
@@ -183,7 +183,7 @@ class Curves(Panels[Panel]):
 
     def flatness_in_hand_overs(self, panel: Panel) -> list[float]:
         """Region flatness in hand-overs, per launch with the bare cache line at all sizes."""
-        bare_times = self.pass_times(panel, FLOOR)
+        bare_times = self.pass_times(panel, CACHE_LINE)
         values = [
             derived.flatness_in_hand_overs(times, bare_times.get(launch, {}))
             for launch, times in self.pass_times(panel, REGION).items()
@@ -198,22 +198,24 @@ class Curves(Panels[Panel]):
     def _panel(self, row: Row) -> Panel:
         """A panel named by its placement and link, with the passes that its launches recorded."""
         link = panel.parameters(row).get("link")
-        title = str(_PLACEMENTS.get(row["placement"], row["placement"]))
+        title = str(_PLACEMENT_TITLES.get(row["placement"], row["placement"]))
         if row["placement"] == "one-per-node" and (row["ranks"] or 2) > 2:
             title = f"{row['ranks']} ranks on {row['ranks']} nodes"
-        shared_passes, network_passes = _passes(row["case"], self.details.get(row["launch"], {}))
+        shared_passes, network_passes = _passes_of_lap(
+            row["case"], self.details.get(row["launch"], {})
+        )
         return Panel(
             **self._common_fields(row),
             where=title + (f", {link} link" if link else ""),
             facts=(panel.place(row), row["environ"]),
             shared_passes=shared_passes,
             network_passes=network_passes,
-            oversubscribed=row["placement"] == OVERSUBSCRIBED,
+            oversubscribed=row["placement"] == OVERSUBSCRIBED_PLACEMENT,
             hub_mbit_s=setting_number(row["emulation"], "hub_mbit_s"),
         )
 
 
-def _passes(case: str, details: dict[str, Any]) -> tuple[int, int]:
+def _passes_of_lap(case: str, details: dict[str, Any]) -> tuple[int, int]:
     """Passes of a lap inside nodes and between them; computed from `case` if not recorded."""
     if passes := details.get("passes_per_lap"):
         return int(passes["shared"]), int(passes["network"])

@@ -38,36 +38,36 @@ import polars as pl
 
 from roundtrip.stats.summaries import MEDIAN, OVER_LAUNCHES, PERCENTILES, Kind, Summary
 from roundtrip.studies.derivation import ORIGIN, Facts, Pairing, Ratio, Tail, toolchain_speeds
-from roundtrip.studies.ring import FLOOR, LAP, METRIC, REGION, REGION_UDP
+from roundtrip.studies.ring import CACHE_LINE, LAP_METRIC, PASS_METRIC, REGION, REGION_UDP
 
 #: Variants in which the receiver reads every byte, by transport.
 READ_VARIANTS = {name: f"{name}-read" for name in (REGION, "mpi-shm", "mpi", "pvm")}
 #: MPI's two-sided calls, which the study calls MPI, and the variant of their fastest one.
-TWO_SIDED_VARIANTS, BEST_TWO_SIDED = ("mpi", "mpi-typed", "mpi-sync"), "best"
+TWO_SIDED_VARIANTS, BEST_TWO_SIDED_VARIANT = ("mpi", "mpi-typed", "mpi-sync"), "best"
 #: Sizes at which the study gives its effective bandwidth in memory, and on 10BASE-T, bytes.
-STUDY_SIZE, HUB_SIZE = 10_000, 1_000
-_HEADLINE_BYTES = (10, 1_000, STUDY_SIZE, 1_000_000)
+STUDY_BYTES, HUB_BYTES = 10_000, 1_000
+_HEADLINE_BYTES = (10, 1_000, STUDY_BYTES, 1_000_000)
 
 #: Perf variables of a ReFrame check: unit, and the point whose time of a pass (us) or effective
 #: bandwidth (MB/s) they are; None: they are made from several points.
 _PERFORMANCE_VARIABLES: dict[str, tuple[str, tuple[str, int] | None]] = {
     "region_pass_10B": ("us", (REGION, 10)),
-    "region_pass_10kB": ("us", (REGION, STUDY_SIZE)),
+    "region_pass_10kB": ("us", (REGION, STUDY_BYTES)),
     "region_pass_16MiB": ("us", (REGION, 16 << 20)),
     "region_flatness": ("1", None),
     "hand_over": ("us", None),
     "region_per_hand_over": ("1", None),
-    "region_bandwidth_10kB": ("MB/s", (REGION, STUDY_SIZE)),
-    "mpi_bandwidth_10kB": ("MB/s", (BEST_TWO_SIDED, STUDY_SIZE)),
+    "region_bandwidth_10kB": ("MB/s", (REGION, STUDY_BYTES)),
+    "mpi_bandwidth_10kB": ("MB/s", (BEST_TWO_SIDED_VARIANT, STUDY_BYTES)),
     "region_over_mpi_10kB": ("1", None),
     "mpi_pass_10B": ("us", ("mpi", 10)),
-    "pvm_bandwidth_10kB": ("MB/s", ("pvm", STUDY_SIZE)),
-    "region_udp_bandwidth_1kB": ("MB/s", (REGION_UDP, HUB_SIZE)),
-    "region_read_bandwidth_10kB": ("MB/s", (READ_VARIANTS[REGION], STUDY_SIZE)),
-    "mpi_read_bandwidth_10kB": ("MB/s", (READ_VARIANTS["mpi"], STUDY_SIZE)),
+    "pvm_bandwidth_10kB": ("MB/s", ("pvm", STUDY_BYTES)),
+    "region_udp_bandwidth_1kB": ("MB/s", (REGION_UDP, HUB_BYTES)),
+    "region_read_bandwidth_10kB": ("MB/s", (READ_VARIANTS[REGION], STUDY_BYTES)),
+    "mpi_read_bandwidth_10kB": ("MB/s", (READ_VARIANTS["mpi"], STUDY_BYTES)),
 }
 SUMMARY_UNITS = {name: unit for name, (unit, _) in _PERFORMANCE_VARIABLES.items()}
-POINT = ["case", "variant", "size_bytes"]
+POINT_COLUMNS = ["case", "variant", "size_bytes"]
 #: Summary of a launch's batches as one time per pass.
 TIME_SUMMARY = Summary("time of a pass", Kind.COST, "the batches of a launch", MEDIAN)
 
@@ -78,14 +78,14 @@ _PUBLISHED_SIZES = (10, 100, 1_000, 10_000)
 PUBLISHED_RATES = {
     "2": {size: size / 2.8 for size in _PUBLISHED_SIZES},
     "3": {size: size / 5.6 for size in _PUBLISHED_SIZES},
-    "1+1": {HUB_SIZE: 1.1},
+    "1+1": {HUB_BYTES: 1.1},
 }
 #: Fixed time per pass that the study gives for two processes in one machine, seconds.
-PUBLISHED_PASS = 2.8e-6
+PUBLISHED_PASS_S = 2.8e-6
 
 
 @dataclass(frozen=True)
-class Statement:
+class StudyReason:
     """A reason that the study gives, and the pairs (transport, base) that isolate it here."""
 
     words: str
@@ -95,7 +95,7 @@ class Statement:
 
 
 STATEMENTS = (
-    Statement(
+    StudyReason(
         "Communication within MPI and PVM is based on moving the data from a user-specified buffer "
         "in the sender to a user-specified buffer in the receiver, even if the sender and receiver "
         "… share access to common memory.",
@@ -103,7 +103,7 @@ STATEMENTS = (
         "One copy through shared memory against a region by reference, both with the same waiting.",
         (("mpi-shm", REGION),),
     ),
-    Statement(
+    StudyReason(
         "Hidden “control” or “housekeeping” messages … eat up bandwidth and latency in the "
         "network.",
         "Control messages cost",
@@ -111,7 +111,7 @@ STATEMENTS = (
         "may do without.",
         (("mpi-sync", "mpi"),),
     ),
-    Statement(
+    StudyReason(
         "Communication within MPI and PVM includes processing of the data through a “type”, adding "
         "to the latency (or “overhead”) of communication.",
         "Type processing costs",
@@ -137,9 +137,9 @@ def launch_medians(samples: pl.LazyFrame, by: list[str]) -> pl.DataFrame:
 
     Columns: these, seconds and bandwidth (MB/s); sorted.
     """
-    keys = [*by, *POINT]
+    keys = [*by, *POINT_COLUMNS]
     return (
-        samples.filter(pl.col("metric") == METRIC)
+        samples.filter(pl.col("metric") == PASS_METRIC)
         .group_by(keys)
         .agg(seconds=TIME_SUMMARY.aggregate("value"))
         .with_columns(bandwidth=pl.col("size_bytes") / pl.col("seconds") / 1e6)
@@ -148,13 +148,14 @@ def launch_medians(samples: pl.LazyFrame, by: list[str]) -> pl.DataFrame:
     )
 
 
-def best_two_sided(medians: pl.DataFrame, by: list[str]) -> pl.DataFrame:
-    """Rows of `medians` for MPI's fastest two-sided call at each point, as variant BEST_TWO_SIDED;
-    the same columns.
+def best_two_sided_medians(medians: pl.DataFrame, by: list[str]) -> pl.DataFrame:
+    """Rows of `medians` for MPI's fastest two-sided call at each point, in the same columns.
+
+    Their variant is BEST_TWO_SIDED_VARIANT.
     """
     two_sided = medians.filter(pl.col("variant").is_in(list(TWO_SIDED_VARIANTS))).sort("seconds")
     fastest = two_sided.unique([*by, "case", "size_bytes"], keep="first", maintain_order=True)
-    return fastest.with_columns(variant=pl.lit(BEST_TWO_SIDED))
+    return fastest.with_columns(variant=pl.lit(BEST_TWO_SIDED_VARIANT))
 
 
 def crossover(seconds: Mapping[int, float], other_seconds: Mapping[int, float]) -> float:
@@ -193,7 +194,7 @@ def flatness_in_hand_overs(
 def summary(samples: pl.DataFrame) -> dict[str, float]:
     """Figures of one launch, named as in SUMMARY_UNITS; figures not measured are absent."""
     medians = launch_medians(samples.lazy(), [])
-    rows = pl.concat([medians, best_two_sided(medians, [])])
+    rows = pl.concat([medians, best_two_sided_medians(medians, [])])
     seconds = {
         (variant, size): time
         for variant, size, time in rows.select("variant", "size_bytes", "seconds").iter_rows()
@@ -204,7 +205,7 @@ def summary(samples: pl.DataFrame) -> dict[str, float]:
             figures[name] = time * 1e6 if unit == "us" else point[1] / time / 1e6
     region, floor = (
         [time for (variant, _), time in seconds.items() if variant == name]
-        for name in (REGION, FLOOR)
+        for name in (REGION, CACHE_LINE)
     )
     if region:
         figures["region_flatness"] = flatness(region)
@@ -230,7 +231,7 @@ def speeds(samples: pl.LazyFrame, sizes: Sequence[int]) -> pl.DataFrame:
         launch_medians(mpi_samples, ["launch"]),
         pl.concat_str(pl.lit("MPI two-sided, ring "), "case"),
         phase=None,
-        metric=METRIC,
+        metric=PASS_METRIC,
     )
 
 
@@ -268,7 +269,7 @@ FACTS = Facts(
         ),
         Ratio("efficiency over nodes", _PASS_SUMMARY, Pairing.UNPAIRED),
     ),
-    tails=(Tail("the time of a lap", {"metric": LAP}),),
+    tails=(Tail("the time of a lap", {"metric": LAP_METRIC}),),
     clock="rank 0 reads its own clock",
     synchronisation=(
         "one token goes round, and laps before those that are timed bring all ranks along"

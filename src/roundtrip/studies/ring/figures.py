@@ -16,7 +16,7 @@ from roundtrip.stats.summaries import median_intervals
 from roundtrip.studies import display
 from roundtrip.studies.display import INTERVAL
 from roundtrip.studies.growth import Growth
-from roundtrip.studies.ring import ARMS, FLOOR, REGION, REGION_UDP, derived
+from roundtrip.studies.ring import ARMS, CACHE_LINE, REGION, REGION_UDP, derived
 from roundtrip.studies.ring.curves import LAP_SIZE, PANEL_POINT, Curves, Panel
 from roundtrip.studies.study import GREY, PINK, Arm
 
@@ -56,46 +56,55 @@ _BANDWIDTH_CAPTION = (
 
 
 _READ_REGION, _READ_MPI = (derived.READ_VARIANTS[name] for name in (REGION, "mpi"))
-_STUDY, _LINK = "study", "link"
-#: All curves; `_arms` has the titles of transports.
-_CURVES = {
+_STUDY_CURVE, _LINK_CURVE = "study", "link"
+#: All curves; `_titled_arms` has the titles of transports.
+_CURVE_STYLES = {
     **ARMS,
-    FLOOR: replace(ARMS[FLOOR], is_dashed=True),
+    CACHE_LINE: replace(ARMS[CACHE_LINE], is_dashed=True),
     _READ_REGION: Arm("", ("#1b7837", "#8fd49a")),
     _READ_MPI: Arm("", ("#8c510a", "#d8b365")),
-    _STUDY: Arm("The study, 2002", PINK, is_dashed=True),
-    _LINK: Arm(LINK, GREY, point=0, is_bound=True),
+    _STUDY_CURVE: Arm("The study, 2002", PINK, is_dashed=True),
+    _LINK_CURVE: Arm(LINK, GREY, point=0, is_bound=True),
 }
 #: Curves in the figures at the top of the report.
-_TOP_ARMS = (REGION, REGION_UDP, "mpi-shm", "mpi", "pvm", FLOOR, _STUDY, _LINK)
+_TOP_FIGURE_ARMS = (
+    REGION,
+    REGION_UDP,
+    "mpi-shm",
+    "mpi",
+    "pvm",
+    CACHE_LINE,
+    _STUDY_CURVE,
+    _LINK_CURVE,
+)
 #: Widths of curves that may lie on each other; narrow ones are drawn later.
-_WIDE, _MIDDLE, _NARROW = 8.0, 4.8, 1.6
+_WIDE_LINE, _MIDDLE_LINE, _NARROW_LINE = 8.0, 4.8, 1.6
 #: Curves of each figure of effective bandwidth, few enough to be distinguished, and their widths.
-_FAMILIES = {
+_CURVE_FAMILIES = {
     "what moves": {
         REGION: 2.0,
         REGION_UDP: 2.0,
-        "mpi-shm": _WIDE,
-        "mpi": _MIDDLE,
-        "mpi-rma": _NARROW,
-        _STUDY: 2.0,
-        _LINK: 2.0,
+        "mpi-shm": _WIDE_LINE,
+        "mpi": _MIDDLE_LINE,
+        "mpi-rma": _NARROW_LINE,
+        _STUDY_CURVE: 2.0,
+        _LINK_CURVE: 2.0,
     },
     "control messages and types": {
-        "mpi": _WIDE,
-        "mpi-sync": _MIDDLE,
-        "mpi-typed": _NARROW,
-        _LINK: 2.0,
+        "mpi": _WIDE_LINE,
+        "mpi-sync": _MIDDLE_LINE,
+        "mpi-typed": _NARROW_LINE,
+        _LINK_CURVE: 2.0,
     },
     "all bytes read, and PVM": {
-        _READ_REGION: _MIDDLE,
-        _READ_MPI: _NARROW,
-        "pvm": _MIDDLE,
-        "pvm-xdr": _NARROW,
-        _LINK: 2.0,
+        _READ_REGION: _MIDDLE_LINE,
+        _READ_MPI: _NARROW_LINE,
+        "pvm": _MIDDLE_LINE,
+        "pvm-xdr": _NARROW_LINE,
+        _LINK_CURVE: 2.0,
     },
 }
-_SIZE = "Region size"
+_SIZE_AXIS_NAME = "Region size"
 
 
 def draw_passes(curves: Curves, panels: Sequence[Panel]) -> Gallery:
@@ -106,47 +115,58 @@ def draw_passes(curves: Curves, panels: Sequence[Panel]) -> Gallery:
         display.drawing(
             f"ring-{number}",
             panel,
-            _frame(curves.rows(times, panel), panel, lambda size, rate: size / rate),
-            _arms(panel, _TOP_ARMS),
+            _drawn_rows(curves.rows(times, panel), panel, lambda size, rate: size / rate),
+            _titled_arms(panel, _TOP_FIGURE_ARMS),
         )
         for number, panel in enumerate(panels, 1)
     ]
     figures = display.curves_over_size(
-        drawings, "Time of a pass over region size", "Time of a pass", Unit.US, None, _SIZE
+        drawings,
+        "Time of a pass over region size",
+        "Time of a pass",
+        Unit.US,
+        None,
+        _SIZE_AXIS_NAME,
     )
     return Gallery(curves.level.caption(_TIME_CAPTION), figures)
 
 
 def draw_bandwidth(curves: Curves, panels: Sequence[Panel]) -> list[Gallery]:
-    """For each panel the figures of effective bandwidth of families of transports.
+    """Figures of effective bandwidth for each panel, one for each family of transports.
 
     All axes are equal.
     """
     rates = display.curve_rows(curves.bandwidth)
     frames = {
-        panel: _frame(curves.rows(rates, panel), panel, lambda _, rate: rate) for panel in panels
+        panel: _drawn_rows(curves.rows(rates, panel), panel, lambda _, rate: rate)
+        for panel in panels
     }
-    physical_frames = [_physical(panel, frame) for panel, frame in frames.items()]
+    physical_frames = [_rows_that_move_bytes(panel, frame) for panel, frame in frames.items()]
     domain = display.decades([*frames.values()])[0], display.decades(physical_frames)[1]
     drawings = [
         display.drawing(
             f"ring-{number}-bandwidth-{index}",
             panel,
             frame,
-            {name: replace(arm, width=widths[name]) for name, arm in _arms(panel, widths).items()},
+            {
+                name: replace(arm, width=widths[name])
+                for name, arm in _titled_arms(panel, widths).items()
+            },
             f"{panel.launch_count_text}: {family}",
         )
         for number, (panel, frame) in enumerate(frames.items(), 1)
-        for index, (family, widths) in enumerate(_FAMILIES.items(), 1)
+        for index, (family, widths) in enumerate(_CURVE_FAMILIES.items(), 1)
     ]
-    drawings = [drawing for drawing in drawings if {*drawing.visible_arms} - {_STUDY, _LINK}]
+    drawings = [
+        drawing for drawing in drawings if {*drawing.visible_arms} - {_STUDY_CURVE, _LINK_CURVE}
+    ]
     figures = display.curves_over_size(
         drawings,
         "Effective bandwidth over region size",
         "Effective bandwidth",
         Unit.MB_S,
         domain,
-        _SIZE,
+        _SIZE_AXIS_NAME,
     )
     caption = curves.level.caption(_BANDWIDTH_CAPTION)
     by_panel = groupby(zip(drawings, figures, strict=True), key=lambda pair: pair[0].title)
@@ -158,36 +178,37 @@ def draw_bandwidth(curves: Curves, panels: Sequence[Panel]) -> list[Gallery]:
     ]
 
 
-def _physical(panel: Panel, frame: pl.DataFrame) -> pl.DataFrame:
+def _rows_that_move_bytes(panel: Panel, frame: pl.DataFrame) -> pl.DataFrame:
     """Rows of transports that move or read all bytes; all rows if there is no such transport."""
     by_reference = [REGION, REGION_UDP] if panel.in_one_node else []
-    rows = frame.filter(~pl.col("arm").is_in([*by_reference, _STUDY, FLOOR]))
+    rows = frame.filter(~pl.col("arm").is_in([*by_reference, _STUDY_CURVE, CACHE_LINE]))
     return frame if rows.is_empty() else rows
 
 
-def _frame(
+def _drawn_rows(
     medians: pl.DataFrame, panel: Panel, value: Callable[[float, float], float]
 ) -> pl.DataFrame:
     """Rows of a panel, the study and the link; `value` maps (bytes, MB/s) to what is drawn."""
-    frame = medians.filter(pl.col("variant").is_in(list(_CURVES)))
+    frame = medians.filter(pl.col("variant").is_in(list(_CURVE_STYLES)))
     frame = frame.select(*INTERVAL, "n", "arm", "x")
     points: list[tuple[str, float, float]] = [
-        (_STUDY, size, rate) for size, rate in derived.PUBLISHED_RATES.get(panel.case, {}).items()
+        (_STUDY_CURVE, size, rate)
+        for size, rate in derived.PUBLISHED_RATES.get(panel.case, {}).items()
     ]
     if panel.hub_mbit_s:
         ends = {float(x) for x in (frame["x"].min(), frame["x"].max())}  # type: ignore[arg-type]
-        points += [(_LINK, x, panel.hub_mbit_s / 8) for x in sorted(ends)]
+        points += [(_LINK_CURVE, x, panel.hub_mbit_s / 8) for x in sorted(ends)]
     rows = [{"arm": arm, "x": x, "median": value(x, rate)} for arm, x, rate in points]
     return pl.concat([frame, pl.DataFrame(rows, schema=frame.schema)])
 
 
-def _arms(panel: Panel, names: Iterable[str]) -> dict[str, Arm]:
+def _titled_arms(panel: Panel, names: Iterable[str]) -> dict[str, Arm]:
     """The curves of these names, with the titles that they have in the panel."""
-    titles = {name: arm.title for name, arm in _CURVES.items()}
+    titles = {name: arm.title for name, arm in _CURVE_STYLES.items()}
     titles |= {name: panel.title(name) for name in ARMS}
     titles[_READ_REGION] = f"{titles[REGION]}, all read"
     titles[_READ_MPI] = f"{titles['mpi']}, all read"
     if panel.shared_passes and panel.network_passes:  # the full titles do not fit
         titles[REGION] = "Region, MPI between nodes"
         titles[REGION_UDP] = "Region, UDP between nodes"
-    return {name: replace(_CURVES[name], title=titles[name]) for name in names}
+    return {name: replace(_CURVE_STYLES[name], title=titles[name]) for name in names}

@@ -22,7 +22,7 @@ from roundtrip.studies.findings import (
 )
 from roundtrip.studies.ring import REGION, REGION_UDP, STUDY, Thresholds, derived
 from roundtrip.studies.ring.curves import Curves, Panel
-from roundtrip.studies.ring.derived import STATEMENTS, Statement
+from roundtrip.studies.ring.derived import STATEMENTS, StudyReason
 
 #: No red: if a reason of the study does not hold, something costs less than it did.
 OUTCOME_TONES: dict[str, Tone] = {
@@ -36,7 +36,7 @@ _OUTCOMES_EVERYWHERE = ("holds", "does not hold")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Finding(shared.Finding[Statement, Panel]):
+class Finding(shared.Finding[StudyReason, Panel]):
     """Test of one reason of the study with one pair of transports in one panel."""
 
     variant: str
@@ -48,7 +48,7 @@ class Finding(shared.Finding[Statement, Panel]):
         return _from_a_size_on(self.evidence, self.limits) or self.verdict
 
 
-def findings(
+def reason_findings(
     panel: Panel, verdicts: Mapping[Comparison, ClaimVerdict], settings: Thresholds
 ) -> list[Finding]:
     """Return a finding for each pair of transports that was measured in the panel."""
@@ -140,7 +140,7 @@ def _cost_lines(curves: Curves, panels: Sequence[Panel], settings: Thresholds) -
 def _gain_lines(curves: Curves, panels: Sequence[Panel]) -> Iterator[str]:
     """Line on the ratio of a region's bandwidth to that of MPI's best two-sided call."""
     if gains := [gain.median for panel in panels if (gain := curves.gain(panel, REGION))]:
-        times, size = units.span(gains), units.size(derived.STUDY_SIZE)
+        times, size = units.span(gains), units.size(derived.STUDY_BYTES)
         yield f"A region has {times} times the bandwidth of the best two-sided MPI at {size}."
 
 
@@ -174,7 +174,7 @@ def panel_answer(
 ) -> Answer:
     """The answer of `panel`; `all_findings` are the findings of all panels."""
     clauses, gains = [], []
-    size = units.size(derived.STUDY_SIZE)
+    size = units.size(derived.STUDY_BYTES)
     if panel.in_one_node and (cost := region_cost(curves, panel, settings)):
         clauses.append(_cost_clause(cost))
     for variant in (REGION, REGION_UDP):
@@ -185,7 +185,7 @@ def panel_answer(
         base = "the effective bandwidth of the best two-sided MPI"
         clauses.append(f"{', '.join(gains)} times {base} at {size}")
     read_region, read_mpi = (derived.READ_VARIANTS[name] for name in (REGION, "mpi"))
-    if read_gain := curves.ratio(panel, read_region, read_mpi, derived.STUDY_SIZE):
+    if read_gain := curves.ratio(panel, read_region, read_mpi, derived.STUDY_BYTES):
         clauses.append(f"with every byte read {units.interval(read_gain)} times MPI's at {size}")
     panel_findings = [finding for finding in all_findings if finding.panel == panel]
     clauses += [

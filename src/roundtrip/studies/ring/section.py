@@ -25,21 +25,23 @@ from roundtrip.studies import display
 from roundtrip.studies.findings import OPEN, claims, joint_verdict, study_verdicts, worst_tone
 from roundtrip.studies.ring import ARMS, REGION, REGION_UDP, STUDY, Thresholds, derived, tables
 from roundtrip.studies.ring.curves import Curves, Panel
-from roundtrip.studies.ring.derived import Statement
+from roundtrip.studies.ring.derived import StudyReason
 from roundtrip.studies.ring.figures import draw_bandwidth, draw_passes, node_growth
 from roundtrip.studies.ring.findings import (
     Finding,
     RegionCost,
-    findings,
     is_within,
     overall_answers,
     pair_names,
     panel_answer,
+    reason_findings,
     region_cost,
 )
 from roundtrip.studies.study import Claim
 
-_NO_PROGRAMS = Cell("not measured: the ring passes regions, and runs no application", "muted")
+_NO_APPLICATION_CELL = Cell(
+    "not measured: the ring passes regions, and runs no application", "muted"
+)
 
 
 def study_table(
@@ -50,7 +52,7 @@ def study_table(
 ) -> Table:
     """Return the table of the study's three reasons, and of its other claims and figures."""
     reasons = [
-        (f"“{statement.words}”", units.NO_VALUE, _reason(statement, all_findings))
+        (f"“{statement.words}”", units.NO_VALUE, _reason_cell(statement, all_findings))
         for statement in derived.STATEMENTS
     ]
     two_ranks = [panel for panel in panels if panel.in_one_node and not panel.oversubscribed]
@@ -63,7 +65,7 @@ def study_table(
                 "“many programs will communicate much more efficiently than if written using "
                 "interfaces like MPI or PVM”",
                 units.NO_VALUE,
-                _NO_PROGRAMS,
+                _NO_APPLICATION_CELL,
             ),
             *reasons,
             (
@@ -75,60 +77,60 @@ def study_table(
             (
                 "“the time to “pass” a region is a constant …, and completely independent of the "
                 "region size”: two processes on two processors",
-                _microseconds(derived.PUBLISHED_PASS),
-                _constant(curves, two_ranks, settings),
+                _microseconds(derived.PUBLISHED_PASS_S),
+                _constant_time_cell(curves, two_ranks, settings),
             ),
             (
                 "“for the green line it is about twice that”: three processes on two processors",
-                ("inferred: ", _microseconds(2 * derived.PUBLISHED_PASS)),
-                _constant(curves, three_ranks, settings),
+                ("inferred: ", _microseconds(2 * derived.PUBLISHED_PASS_S)),
+                _constant_time_cell(curves, three_ranks, settings),
             ),
             (
                 "“the red and green lines at the top are linear without bound”: effective "
                 "bandwidth over region size, two processes on two processors",
                 f"inferred: {units.number(1000)} times from 10 B to 10 kB",
-                _linear(curves, two_ranks, settings),
+                _linear_growth_cell(curves, two_ranks, settings),
             ),
             (
                 "“even higher for larger regions”: effective bandwidth, two processes on two "
                 "processors",
                 units.NO_VALUE,
-                _larger(curves, two_ranks, settings),
+                _larger_bandwidth_cell(curves, two_ranks, settings),
             ),
             (
                 "“1.8 GB/sec and 3.7 GB/sec” for regions of 10000 bytes: two processes on two "
                 "processors",
-                f"inferred: 3.7 GB/s, a pass of {derived.STUDY_SIZE / 3.7e3:.1f} µs",
-                _bandwidth(curves, two_ranks),
+                f"inferred: 3.7 GB/s, a pass of {derived.STUDY_BYTES / 3.7e3:.1f} µs",
+                _bandwidth_cell(curves, two_ranks),
             ),
             (
                 "“1.8 GB/sec and 3.7 GB/sec” for regions of 10000 bytes: three processes on two "
                 "processors",
-                f"inferred: 1.8 GB/s, a pass of {derived.STUDY_SIZE / 1.8e3:.1f} µs",
-                _bandwidth(curves, three_ranks),
+                f"inferred: 1.8 GB/s, a pass of {derived.STUDY_BYTES / 1.8e3:.1f} µs",
+                _bandwidth_cell(curves, three_ranks),
             ),
             (
                 "“You will not see performance like that from PVM or MPI in any configuration, "
                 "even working through shared memory”",
                 units.NO_VALUE,
-                _gain(curves, two_ranks, REGION, derived.STUDY_SIZE),
+                _gain_cell(curves, two_ranks, REGION, derived.STUDY_BYTES),
             ),
             (
                 "“almost the entire bandwidth of the 10BaseT ethernet to the application, with "
                 "region sizes of just 1000 bytes each”",
                 "1.1 MB/s, read off its figure",
-                _goodput(curves, two_nodes, settings),
+                _goodput_cell(curves, two_nodes, settings),
             ),
             (
                 "“superior to PVM and MPI in similar circumstances”: regions by UDP",
                 units.NO_VALUE,
-                _gain(curves, two_nodes, REGION_UDP, derived.HUB_SIZE),
+                _gain_cell(curves, two_nodes, REGION_UDP, derived.HUB_BYTES),
             ),
             (
                 "hybrid: “one traversal of the ring consists of two traversals of the ethernet "
                 "plus one through fixed-latency shared memory”",
                 units.NO_VALUE,
-                _lap(hybrid),
+                _lap_cell(hybrid),
             ),
         )
     )
@@ -138,16 +140,16 @@ def _microseconds(seconds: float) -> Quantity:
     return units.amount(seconds * 1e6, Unit.US, digits=2)
 
 
-def _constant(curves: Curves, panels: Sequence[Panel], settings: Thresholds) -> Cell:
+def _constant_time_cell(curves: Curves, panels: Sequence[Panel], settings: Thresholds) -> Cell:
     costs = [cost for panel in panels if (cost := region_cost(curves, panel, settings))]
     if not costs:
         return display.NOT_MEASURED
     times = units.span([cost.seconds.median * 1e6 for cost in costs])
-    text = f"{times} µs{_flatness(costs)}{_mark(panels)}"
+    text = f"{times} µs{_flatness_text(costs)}{_label_suffix(panels)}"
     return _verdict_cell(text, [cost.is_flat for cost in costs], "constant", "not constant")
 
 
-def _flatness(costs: Sequence[RegionCost]) -> str:
+def _flatness_text(costs: Sequence[RegionCost]) -> str:
     """Text with the range of the intervals of time at the slowest size over the fastest."""
     intervals = [cost.hand_over_flatness or cost.time_flatness for cost in costs]
     ends = [end for one in intervals for end in (one.low, one.high) if end is not None]
@@ -155,7 +157,7 @@ def _flatness(costs: Sequence[RegionCost]) -> str:
     return f", at the slowest size {units.span(ends)} times the fastest{unit}" if ends else ""
 
 
-def _linear(curves: Curves, panels: Sequence[Panel], settings: Thresholds) -> Cell:
+def _linear_growth_cell(curves: Curves, panels: Sequence[Panel], settings: Thresholds) -> Cell:
     """Growth of a region's bandwidth over its sizes: linear if the time is constant."""
     costs = [(panel, cost) for panel in panels if (cost := region_cost(curves, panel, settings))]
     growths = [growth for panel, cost in costs if (growth := curves.growth(panel, cost.sizes))]
@@ -164,90 +166,91 @@ def _linear(curves: Curves, panels: Sequence[Panel], settings: Thresholds) -> Ce
     low, high = costs[0][1].sizes
     text = (
         f"{units.span([growth.median for growth in growths])} times from {units.size(low)} to "
-        f"{units.size(high)}, where linear is {units.number(high / low)} times{_mark(panels)}"
+        f"{units.size(high)}, where linear is {units.number(high / low)} times"
+        f"{_label_suffix(panels)}"
     )
     return _verdict_cell(text, [cost.is_flat for _, cost in costs], "linear", "not linear")
 
 
-def _larger(curves: Curves, panels: Sequence[Panel], settings: Thresholds) -> Cell:
+def _larger_bandwidth_cell(curves: Curves, panels: Sequence[Panel], settings: Thresholds) -> Cell:
     costs = {panel: region_cost(curves, panel, settings) for panel in panels}
     sizes = {panel: cost.sizes[1] for panel, cost in costs.items() if cost}
-    large = {panel: size for panel, size in sizes.items() if size > derived.STUDY_SIZE}
-    measured = (curves.growth(panel, (derived.STUDY_SIZE, size)) for panel, size in large.items())
+    large = {panel: size for panel, size in sizes.items() if size > derived.STUDY_BYTES}
+    measured = (curves.growth(panel, (derived.STUDY_BYTES, size)) for panel, size in large.items())
     growths = [growth for growth in measured if growth]
     if not growths:
         return display.NOT_MEASURED
     text = (
         f"{units.span([growth.median for growth in growths])} times at "
         f"{' or '.join(dict.fromkeys(map(units.size, sizes.values())))} over "
-        f"{units.size(derived.STUDY_SIZE)}{_mark(panels)}"
+        f"{units.size(derived.STUDY_BYTES)}{_label_suffix(panels)}"
     )
     outcomes = [is_within(growth, 1.0, is_least=True) for growth in growths]
     return _verdict_cell(text, outcomes, "holds", "not everywhere")
 
 
-def _reason(statement: Statement, all_findings: Sequence[Finding]) -> Cell:
+def _reason_cell(statement: StudyReason, all_findings: Sequence[Finding]) -> Cell:
     """Ratios of bandwidths of the pairs that test a reason, and whether it holds for each."""
     findings_ = [finding for finding in all_findings if finding.statement == statement]
     if not findings_:
         return display.NOT_MEASURED
     ratios = [ratio for finding in findings_ for ratio in finding.ratios]
     text = f"{units.ratio_range_text(ratios)} times the bandwidth{display.slowdown(ratios)}"
-    mark = _mark([finding.panel for finding in findings_])
+    mark = _label_suffix([finding.panel for finding in findings_])
     verdicts = [finding.verdict for finding in findings_]
     verdict = joint_verdict(pair_names(findings_), verdicts, "for")
     return Cell(f"{text}{mark}", worst_tone(finding.tone for finding in findings_), verdict)
 
 
-def _bandwidth(curves: Curves, panels: Sequence[Panel]) -> Cell:
-    rates = [curves.bandwidth_at(panel, REGION, derived.STUDY_SIZE) for panel in panels]
+def _bandwidth_cell(curves: Curves, panels: Sequence[Panel]) -> Cell:
+    rates = [curves.bandwidth_at(panel, REGION, derived.STUDY_BYTES) for panel in panels]
     if not any(rates):
         return display.NOT_MEASURED
     span = units.span([rate.median for rate in rates if rate], 1e-3)
-    return Cell(f"{span} GB/s, effective: nothing is moved{_mark(panels)}")
+    return Cell(f"{span} GB/s, effective: nothing is moved{_label_suffix(panels)}")
 
 
-def _gain(curves: Curves, panels: Sequence[Panel], variant: str, size: int) -> Cell:
+def _gain_cell(curves: Curves, panels: Sequence[Panel], variant: str, size: int) -> Cell:
     """Bandwidth ratio of `variant` to MPI's best two-sided call, and to PVM where it ran."""
     words: list[str] = []
     outcomes: list[bool | None] = []
-    for name, base in (("the best two-sided MPI", derived.BEST_TWO_SIDED), ("PVM", "pvm")):
+    for name, base in (("the best two-sided MPI", derived.BEST_TWO_SIDED_VARIANT), ("PVM", "pvm")):
         ratios = (curves.ratio(panel, variant, base, size) for panel in panels)
         if gains := [ratio for ratio in ratios if ratio]:
             words.append(f"{units.span([gain.median for gain in gains])} times {name}")
             outcomes += [is_within(gain, 1.0, is_least=True) for gain in gains]
     if not words:
         return display.NOT_MEASURED
-    text = f"{' and '.join(words)} at {units.size(size)}{_mark(panels)}"
+    text = f"{' and '.join(words)} at {units.size(size)}{_label_suffix(panels)}"
     return _verdict_cell(text, outcomes, "holds", "not everywhere")
 
 
-def _goodput(curves: Curves, panels: Sequence[Panel], settings: Thresholds) -> Cell:
+def _goodput_cell(curves: Curves, panels: Sequence[Panel], settings: Thresholds) -> Cell:
     shares, outcomes = [], []
     for panel in panels:
-        rate = curves.bandwidth_at(panel, REGION_UDP, derived.HUB_SIZE)
+        rate = curves.bandwidth_at(panel, REGION_UDP, derived.HUB_BYTES)
         if panel.hub_mbit_s and rate:
-            limit = derived.theoretical_goodput(panel.hub_mbit_s, derived.HUB_SIZE)
+            limit = derived.theoretical_goodput(panel.hub_mbit_s, derived.HUB_BYTES)
             shares.append(rate.median / limit)
             outcomes.append(is_within(rate, settings.least_goodput * limit, is_least=True))
     if not shares:
         return display.NOT_MEASURED
     parts = " to ".join(dict.fromkeys(units.percent(end) for end in (min(shares), max(shares))))
-    text = f"{parts} of what the wire can carry, by UDP{_mark(panels)}"
+    text = f"{parts} of what the wire can carry, by UDP{_label_suffix(panels)}"
     return _verdict_cell(text, outcomes, "holds", "less")
 
 
-def _lap(panels: Sequence[Panel]) -> Cell:
+def _lap_cell(panels: Sequence[Panel]) -> Cell:
     laps = dict.fromkeys(
         f"{units.plural(panel.network_passes, 'pass', 'passes')} over the network and "
         f"{panel.shared_passes} in memory"
         for panel in panels
     )
-    return Cell(f"{'; '.join(laps)}{_mark(panels)}") if laps else display.NOT_MEASURED
+    return Cell(f"{'; '.join(laps)}{_label_suffix(panels)}") if laps else display.NOT_MEASURED
 
 
-def _mark(panels: Sequence[Panel]) -> str:
-    return labels.mark(panel.kind for panel in panels)
+def _label_suffix(panels: Sequence[Panel]) -> str:
+    return labels.label_suffix(panel.kind for panel in panels)
 
 
 def _verdict_cell(text: str, outcomes: Sequence[bool | None], yes: str, no: str) -> Cell:
@@ -258,7 +261,7 @@ def _verdict_cell(text: str, outcomes: Sequence[bool | None], yes: str, no: str)
 
 
 def reason_table(
-    curves: Curves, statement: Statement, reason_findings: Sequence[Finding], settings: Thresholds
+    curves: Curves, statement: StudyReason, reason_findings: Sequence[Finding], settings: Thresholds
 ) -> Table:
     """Return the table of one reason of the study: our ratios, and whether the reason holds."""
     rows = []
@@ -320,18 +323,20 @@ class Section:
         curves, settings, panels = self._curves, self._settings, self._curves.panels
         ring_verdicts = study_verdicts(verdicts, STUDY.name)
         results = [
-            finding for panel in panels for finding in findings(panel, ring_verdicts, settings)
+            finding
+            for panel in panels
+            for finding in reason_findings(panel, ring_verdicts, settings)
         ]
-        blocks: list[Block] = [Paragraph(_QUESTION)]
+        blocks: list[Block] = [Paragraph(_QUESTION_TEXT)]
         if measured := [panel for panel in panels if not labels.is_only_simulated([panel.kind])]:
             blocks.append(study_table(curves, measured, results, settings))
         blocks += [*draw_bandwidth(curves, panels), Heading(3, "What a pass costs")]
         if node_panels := [panel for panel in panels if panel.in_one_node]:
-            blocks.append(tables.goals(curves, node_panels, settings))
+            blocks.append(tables.region_cost_table(curves, node_panels, settings))
         if hubs := [panel for panel in panels if panel.hub_mbit_s and panel.case == "1+1"]:
-            blocks.append(tables.goodput(curves, hubs, settings.least_goodput))
+            blocks.append(tables.goodput_table(curves, hubs, settings.least_goodput))
         if shared_panels := [panel for panel in panels if panel.shared_passes]:
-            blocks.append(tables.crossovers(curves, shared_panels))
+            blocks.append(tables.crossover_table(curves, shared_panels))
         blocks += [
             *tables.read_blocks(curves, panels, settings.compared_sizes),
             *tables.lap_blocks(curves),
@@ -342,9 +347,9 @@ class Section:
             group = [finding for finding in results if finding.statement == statement]
             if group:
                 blocks.append(reason_table(curves, statement, group, settings))
-        if skipped_table := tables.skipped_transports(curves, panels):
+        if skipped_table := tables.skipped_transport_table(curves, panels):
             blocks += [Heading(3, "What was left out"), skipped_table]
-        blocks += [Heading(3, "How to read the ring"), text_items(*_READING)]
+        blocks += [Heading(3, "How to read the ring"), text_items(*_READING_NOTE)]
         return Part(
             anchor="ring",
             title="Ring: what does passing a region cost when it need not be copied?",
@@ -356,15 +361,15 @@ class Section:
         )
 
 
-_QUESTION: Text = (
+_QUESTION_TEXT: Text = (
     "In 2002 elepar passed regions of memory round a ring of processes by Cooperative Data "
     "Sharing: inside a machine the region itself is handed over, so a pass takes a constant "
-    f"{units.amount(derived.PUBLISHED_PASS * 1e6, Unit.US, 2)} whatever its size; between "
+    f"{units.amount(derived.PUBLISHED_PASS_S * 1e6, Unit.US, 2)} whatever its size; between "
     "machines it travels by message, and the program does not see the difference. The study says "
     "that MPI and PVM cannot do so, for three reasons. Here is the same ring on this machine, with "
     "MPI and PVM in the same launches, interleaved in random order.",
 )
-_READING = (
+_READING_NOTE = (
     "One token goes round. Every rank counts each pass in the first bytes of the token, in "
     "place, and checks the count. Once for each size, every rank also checks and changes all "
     "bytes. So every pass touches the region. Another table shows what a pass costs when the "

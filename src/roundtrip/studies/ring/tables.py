@@ -28,27 +28,27 @@ from roundtrip.report.units import Quantity, Unit
 from roundtrip.stats.summaries import Interval
 from roundtrip.studies import display
 from roundtrip.studies.findings import OPEN
-from roundtrip.studies.ring import ARMS, FLOOR, REGION, REGION_UDP, Thresholds, derived
+from roundtrip.studies.ring import ARMS, CACHE_LINE, REGION, REGION_UDP, Thresholds, derived
 from roundtrip.studies.ring.curves import LAP_SIZE, PERCENTILES, Curves, Panel
 from roundtrip.studies.ring.findings import is_within
 
 _US_PER_S = 1e6
-_REGION_ARMS = (REGION, REGION_UDP, FLOOR)
+_REGION_ARMS = (REGION, REGION_UDP, CACHE_LINE)
 
 
-def goals(curves: Curves, panels: Sequence[Panel], settings: Thresholds) -> Table:
+def region_cost_table(curves: Curves, panels: Sequence[Panel], settings: Thresholds) -> Table:
     """Table of a region's fixed cost and flatness, the bare hand-over, and the gain over MPI."""
-    study = Cell(Quantity(value=derived.PUBLISHED_PASS * _US_PER_S, unit=Unit.US))
+    study = Cell(Quantity(value=derived.PUBLISHED_PASS_S * _US_PER_S, unit=Unit.US))
     rows = [(Cell("The study, 2 on 2 processors, 2002"), study, *[display.NONE] * 6)]
     flat = 1 + settings.flat_within
     for panel in panels:
         costs = curves.fixed_costs(panel, REGION)
-        hand_overs = curves.fixed_costs(panel, FLOOR)
+        hand_overs = curves.fixed_costs(panel, CACHE_LINE)
         per_hand_over = [
             cost / hand_overs[name] for name, cost in costs.items() if name in hand_overs
         ]
         gain = curves.gain(panel, REGION)
-        best = curves.bandwidth_at(panel, derived.BEST_TWO_SIDED, derived.STUDY_SIZE)
+        best = curves.bandwidth_at(panel, derived.BEST_TWO_SIDED_VARIANT, derived.STUDY_BYTES)
         cells = [
             display.value(curves.interval([*costs.values()]), Unit.US, _US_PER_S),
             display.value(curves.interval([*hand_overs.values()]), Unit.US, _US_PER_S),
@@ -57,7 +57,7 @@ def goals(curves: Curves, panels: Sequence[Panel], settings: Thresholds) -> Tabl
             limit_verdict(curves.interval(curves.flatness_in_hand_overs(panel)), flat),
             replace(
                 limit_verdict(gain, settings.least_gain, Unit.RATIO, is_least=True),
-                series=curves.series_key(panel, REGION, derived.STUDY_SIZE),
+                series=curves.series_key(panel, REGION, derived.STUDY_BYTES),
             ),
             display.value(best, Unit.MB_S),
         ]
@@ -67,7 +67,7 @@ def goals(curves: Curves, panels: Sequence[Panel], settings: Thresholds) -> Tabl
             "A region's pass inside a node: median over its sizes, then over launches, {level} "
             f"interval. Expected: at most {settings.most_hand_overs:g} bare hand-overs of a cache "
             f"line, flat within {units.percent(settings.flat_within)} over all sizes, and at "
-            f"{units.size(derived.STUDY_SIZE)} at least {settings.least_gain:g} times the "
+            f"{units.size(derived.STUDY_BYTES)} at least {settings.least_gain:g} times the "
             "effective bandwidth of MPI's best two-sided call. In hand-overs: each size's time "
             "over the bare hand-over measured along with it, so that it does not count if the "
             "ranks move to other processors between two sizes."
@@ -86,7 +86,7 @@ def goals(curves: Curves, panels: Sequence[Panel], settings: Thresholds) -> Tabl
     )
 
 
-def crossovers(curves: Curves, panels: Sequence[Panel]) -> Table:
+def crossover_table(curves: Curves, panels: Sequence[Panel]) -> Table:
     """Table of sizes from which on a region is faster; each panel has a pass inside a node."""
     rows = [
         (*text_cells(panel.label, panel.title(region), panel.title(transport)), cell)
@@ -160,13 +160,13 @@ def limit_verdict(
 _WIRE_CAPTION = "What the wire can carry"
 
 
-def goodput(curves: Curves, panels: Sequence[Panel], least_goodput: float) -> Table:
+def goodput_table(curves: Curves, panels: Sequence[Panel], least_goodput: float) -> Table:
     """Table of goodput between two nodes on a hub, and its share of the theoretical goodput.
 
     A region by UDP is expected to reach a share of `least_goodput`.
     """
     rows: list[tuple[Cell, ...]] = []
-    size = derived.HUB_SIZE
+    size = derived.HUB_BYTES
     for panel in panels:
         limit = derived.theoretical_goodput(panel.hub_mbit_s or 0.0, size)
         limit_cell = Cell(Quantity(value=limit, unit=Unit.MB_S))
@@ -331,7 +331,7 @@ def _wait_policy_text(wait: dict[str, object], panel: Panel) -> str:
     return f"looks {looks} times, then gives up the processor {yields} times, then {last_step}"
 
 
-def skipped_transports(curves: Curves, panels: Sequence[Panel]) -> Table | None:
+def skipped_transport_table(curves: Curves, panels: Sequence[Panel]) -> Table | None:
     """Table of skipped transports by panel and reason; None if the bundle records none."""
     positions = {name: number for number, name in enumerate(ARMS)}
     rows = []
