@@ -10,25 +10,29 @@ import os
 import reframe as rfm
 from reframe.core.builtins import parameter, run_before
 
-_ROUND = json.loads(os.environ.get("ROUNDTRIP_PAIRS", "null"))
+_PAIR_ROUND = json.loads(os.environ.get("ROUNDTRIP_PAIRS", "null"))
 
 
 class OnPairs(rfm.RegressionTestPlugin):
     """Passes the nodes of a launch to the scheduler: `batch` of the mixin Placement."""
 
-    if _ROUND:
+    if _PAIR_ROUND:
         #: The number of the pair in its round, because a test's name must not have names of nodes.
-        pair = parameter(range(len(_ROUND["hosts"])), type=int)
+        pair = parameter(range(len(_PAIR_ROUND["hosts"])), type=int)
 
     @property
     def pair_hosts(self):
         """The nodes of this launch; none if the scheduler chooses."""
-        return _ROUND["hosts"][self.pair] if _ROUND else []
+        return _PAIR_ROUND["hosts"][self.pair] if _PAIR_ROUND else []
 
     @property
     def pair_facts(self):
         """The facts of the round for case.json."""
-        return {key: _ROUND[key] for key in ("pair_round", "pair_night_round")} if _ROUND else {}
+        return (
+            {key: _PAIR_ROUND[key] for key in ("pair_round", "pair_night_round")}
+            if _PAIR_ROUND
+            else {}
+        )
 
     @run_before("run")
     def go_to_the_pair(self):

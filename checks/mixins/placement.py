@@ -36,7 +36,7 @@ class Placement(rfm.RegressionTestPlugin):
         """Run only on partitions that offer all `features`."""
         self.needs = [*self.needs, *features]
         self.valid_systems = [" ".join(f"+{name}" for name in features)]
-        _tell_if_skipped(self)
+        _print_skip_reason(self)
 
     @run_after("init")
     def place_ranks(self):
@@ -87,7 +87,7 @@ def environment_launcher(job, extras):
     return job.launcher
 
 
-def _tell_if_skipped(test):
+def _print_skip_reason(test):
     """Print in ``reframe -l`` why a partition cannot run a test: ReFrame omits such tests.
 
     There is a line for each check, partition and feature that the partition lacks.
@@ -96,7 +96,7 @@ def _tell_if_skipped(test):
         return
     check = type(test).__name__.split("_")[0]
     for partition in runtime.runtime().system.partitions:
-        gaps = [_lacking(test, partition, environ) for environ in partition.environs]
+        gaps = [_missing_feature(test, partition, environ) for environ in partition.environs]
         if gaps and all(gaps):
             line = f"skipped on {partition.name}: tests of {check} {gaps[0]}"
             if line not in _printed_lines:
@@ -104,7 +104,7 @@ def _tell_if_skipped(test):
                 print(line)
 
 
-def _lacking(test, partition, environ):
+def _missing_feature(test, partition, environ):
     """Return the first feature that is missing, with the reason if it is a size, or why the test is
     not simulated; None if nothing is missing."""
     features = {*partition.features, *environ.features}

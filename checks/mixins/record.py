@@ -24,7 +24,9 @@ from .wan import LeasedLink
 _catalogue = functools.cache(spec.catalogue)
 CHECKOUT = pathlib.Path(__file__).resolve().parents[2]
 #: Variables and commands by which a site itself replaces the libraries that a program links.
-_OWN_LIBRARIES = re.compile(r"LD_LIBRARY_PATH|LD_PRELOAD|\b(module|ml|source|spack)\s|^\s*\.\s")
+_LIBRARY_REPLACEMENT = re.compile(
+    r"LD_LIBRARY_PATH|LD_PRELOAD|\b(module|ml|source|spack)\s|^\s*\.\s"
+)
 
 
 class Recorded(OnPairs, LeasedLink, Simulation):
@@ -137,7 +139,7 @@ class Recorded(OnPairs, LeasedLink, Simulation):
             *(name for place in places for name in place.env_vars),
         ]
         modules = [name for place in places for name in place.modules]
-        has_own_libraries = modules or any(map(_OWN_LIBRARIES.search, words))
+        has_own_libraries = modules or any(map(_LIBRARY_REPLACEMENT.search, words))
         if self.simulated or has_own_libraries or not self.measured_program:
             return None
         library = programs.mpi_library(pathlib.Path(self.measured_program))

@@ -1,4 +1,4 @@
-"""What the ranks of a third-party program are, and what disturbed them: each prints it.
+"""Software, processors and disturbances of the ranks of a third-party program, as each prints.
 
 The scheduler's list of nodes is only the allocation, and some schedulers give none: only the launch
 knows the real nodes of ranks.  Simulated ranks are no processes: SimGrid prints their hosts.
@@ -38,7 +38,7 @@ _RANK_LINE = re.compile(
 _SIMULATOR_OPTIONS = ("-map", "--log=smpi.thres:info")
 
 
-def _ranks(check):
+def _rank_facts(check):
     """Return what the ranks of a launch printed, in their order: `host` and other facts of each."""
     text = pathlib.Path(check.stagedir, str(check.stderr)).read_text(errors="replace")
     ranks = {}
@@ -55,7 +55,7 @@ def _ranks(check):
     return sorted(found, key=lambda rank: rank["rank"]) if is_numbered else found
 
 
-def _disturbance(ranks):
+def _rank_disturbance(ranks):
     """Return `disturbance` of run.json; None unless every rank has told its own."""
     rows = [rank.get("disturbance") for rank in ranks]
     if not rows or None in rows:
@@ -70,7 +70,7 @@ def _disturbance(ranks):
     }
 
 
-def _nodes(ranks):
+def _node_facts(ranks):
     """Return `nodes` of run.json: what the first rank of each host says of it, and what it sent."""
     hosts = {}
     for rank in ranks:
@@ -111,8 +111,8 @@ class Witnessed(rfm.RegressionTestPlugin):
 
         Ranks of a static program name only their hosts.
         """
-        ranks = _ranks(self)
-        disturbance = _disturbance(ranks)
+        ranks = _rank_facts(self)
+        disturbance = _rank_disturbance(ranks)
         return {
             "hosts": list(dict.fromkeys(rank["host"] for rank in ranks)),
             "identity": [
@@ -130,14 +130,14 @@ class Witnessed(rfm.RegressionTestPlugin):
                 for number, rank in enumerate(ranks)
                 if "cpus" in rank
             ],
-            "nodes": _nodes(ranks),
+            "nodes": _node_facts(ranks),
             "disturbance": disturbance,
             "elapsed_s": disturbance and max(disturbance["duration_s"]),
         }
 
     def ranks_are_complete(self):
         """Assert that `num_tasks` ranks ran on `num_hosts` nodes."""
-        hosts = [rank["host"] for rank in _ranks(self)]
+        hosts = [rank["host"] for rank in _rank_facts(self)]
         return sn.all(
             [
                 sn.assert_eq(len(hosts), self.num_tasks, msg="ran with {0} ranks instead of {1}"),

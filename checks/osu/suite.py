@@ -15,7 +15,7 @@ from ..mixins.placement import environment_launcher, step_scheduler
 from ..mixins.simulation import OnSimulatedHosts
 
 #: The line about ``-h`` in the help of every version.
-_HELP = re.compile(r"^\s*-h\b", re.MULTILINE)
+_HELP_LINE = re.compile(r"^\s*-h\b", re.MULTILINE)
 
 
 class find_osu(OnSimulatedHosts, Listed, rfm.CompileOnlyRegressionTest):
@@ -71,7 +71,7 @@ class find_osu(OnSimulatedHosts, Listed, rfm.CompileOnlyRegressionTest):
             raise SanityError(f"there is no OSU benchmark below {prefix}")
         for name in self.programs:
             text = self.help_of(name)
-            if not _HELP.search(text):
+            if not _HELP_LINE.search(text):
                 first_line = (text.strip().splitlines() or ["nothing"])[0]
                 raise SanityError(f"osu_{name} -h prints no options, but: {first_line}")
         return True

@@ -75,7 +75,7 @@ class RingBase(Placement, Figures, Recorded, rfm.RunOnlyRegressionTest):
 
 @simple_test
 class Ring(RingBase):
-    """All ranks in one node."""
+    """The ring with all ranks in one node."""
 
     descr = "Ring in a node: regions by reference, by MPI, by PVM"
     why_not_simulated = "its ranks wait in memory without calling MPI, and one runs at a time"
@@ -105,7 +105,7 @@ class InterfaceOption(rfm.RegressionTestPlugin):
 
 @simple_test
 class RingNetwork(InterfaceOption, RingBase):
-    """Ranks on two nodes, over one kind of `link`.
+    """The ring with ranks on two nodes, over one kind of `link`.
 
     A partition may name the nodes' network interface in its extras (`interface`), which transports
     by UDP and PVM's daemons need; without it these transports are skipped.

@@ -60,4 +60,4 @@ def test_an_interval_that_holds_no_effect_is_said_not_to_name() -> None:
 )
 def test_a_level_has_its_unit_or_says_what_it_is(level: float, unit: str, text: str) -> None:
     name = MeasureName("netpipe", "smp", "openmpi", "latency", False, level, unit)
-    assert printable(nodes._level(name)) == text
+    assert printable(nodes._usual_level_text(name)) == text

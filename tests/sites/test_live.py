@@ -179,7 +179,7 @@ def test_a_site_that_cannot_be_mended_is_left_alone(
     site: Any = SimpleNamespace(name="mine", checkout=tmp_path, folder=tmp_path)
     wanted = r'edit it by hand so that it has: \[launch.mpich\] launcher = "mpiexec", '
     with pytest.raises(UserError, match=wanted):
-        command._try(site, write=True, status=1)
+        command._check_live(site, write=True, status=1)
     assert file.read_text() == text
 
 
@@ -282,7 +282,9 @@ def test_what_was_written_is_tried(
     monkeypatch.setattr(command, "Site", lambda *_: site)
     monkeypatch.setattr(command, "check_site", lambda *_: [])
     site: Any = SimpleNamespace(name="mine", checkout=tmp_path, folder=tmp_path)
-    assert command._try(site, write=True, status=1) == status  # 1: a fault until it is mended
+    assert (
+        command._check_live(site, write=True, status=1) == status
+    )  # 1: a fault until it is mended
     assert len(results) == tries
     assert tomllib.loads((tmp_path / "site.toml").read_text())["launch"]["mpich"] == {
         "launcher": "mpiexec",

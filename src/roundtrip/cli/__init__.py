@@ -43,7 +43,7 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "schema": ("share", "Print the JSON Schema of what a command prints as JSON."),
     },
 }
-_EXAMPLES = """\
+_HELP_EXAMPLES = """\
   roundtrip run smoke                  measure this machine, and write the report
   roundtrip history                    what changed since the last nights
   roundtrip ab openmpi41-boost181 mpich40-boost181
@@ -80,7 +80,7 @@ class _Commands(TyperGroup):
                     if (record := parameter.get_help_record(ctx))
                 ]
             )
-        formatter.write(f"\nExamples:\n{_EXAMPLES}\n\nroundtrip COMMAND --help says more.\n")
+        formatter.write(f"\nExamples:\n{_HELP_EXAMPLES}\n\nroundtrip COMMAND --help says more.\n")
 
 
 app = typer.Typer(
@@ -117,7 +117,7 @@ def main() -> None:
     gc.set_threshold(100_000)  # imports make no cycles worth a twentieth of the start-up
     from roundtrip.cli.process import status_of
 
-    sys.exit(status_of(_command))
+    sys.exit(status_of(_click_command))
 
 
 def _require_arguments(words: Sequence[str]) -> None:
@@ -133,7 +133,7 @@ def _require_arguments(words: Sequence[str]) -> None:
             raise UserError(f"an argument is not UTF-8{place}: {word!a}") from None
 
 
-def _command() -> object:
+def _click_command() -> object:
     from roundtrip.cli import process
 
     _require_arguments(sys.argv[1:])

@@ -65,11 +65,11 @@ def check(
         raise typer.Exit(findings_status(findings))
     status = print_findings(findings)
     if live:
-        status = _try(site, write, status)
+        status = _check_live(site, write, status)
     raise typer.Exit(status)
 
 
-def _try(site: Site, write: bool, status: int, old_lines: tuple[live.Line, ...] = ()) -> int:
+def _check_live(site: Site, write: bool, status: int, old_lines: tuple[live.Line, ...] = ()) -> int:
     """Print live findings; with `write`, mend site.toml and check again; return the status."""
     result = live.check_live(site, lambda jobs: typer.echo(f"submitting   {jobs}"))
     status = max(status, print_findings(result.findings))
@@ -83,7 +83,7 @@ def _try(site: Site, write: bool, status: int, old_lines: tuple[live.Line, ...] 
     for line in lines:
         typer.echo(f"written      {file}: {line}")
     mended_site = Site(site.name, site.checkout)
-    return _try(
+    return _check_live(
         mended_site, write, print_findings(check_site(mended_site, None)), (*old_lines, *lines)
     )
 

@@ -1,4 +1,4 @@
-"""Which launches completed, how many, and why the others did not.
+"""Finds which launches completed, and why the others did not.
 
 The reasons come from ReFrame's run report and from the launcher's standard error.  A failing rank
 ends silently or writes why.  Its healthy partner then reports a lost connection and is killed, so
@@ -25,25 +25,27 @@ from roundtrip.sites import schedulers
 from roundtrip.sites.schedulers.interface import DISPLACED_BY, FORGOTTEN, Scheduler
 
 #: Size limit of a build's output, bytes, and errors of compilers, linkers and CMake in it.
-_MOST_BUILD = 1 << 22
-_ERROR = re.compile(r"^.*\berror: .*$|^.*undefined reference to .*$|^CMake Error.*$", re.MULTILINE)
+_MAX_BUILD_OUTPUT = 1 << 22
+_BUILD_ERROR = re.compile(
+    r"^.*\berror: .*$|^.*undefined reference to .*$|^CMake Error.*$", re.MULTILINE
+)
 
 
-def _line(text: str) -> str:
+def _first_line(text: str) -> str:
     """Return the first line of a text, printable, because it may come from a job's output.
 
     If it is ReFrame's message of a failed command, append the last line of the command's output.
     """
     first, *rest = text.strip().splitlines() or [""]
-    words = [line for line in rest if line.strip() and not _MARK.fullmatch(line.strip())]
-    if rest and _COMMAND_FAILURE.search(first):
+    words = [line for line in rest if line.strip() and not _STREAM_MARK.fullmatch(line.strip())]
+    if rest and _COMMAND_FAILURE_HEAD.search(first):
         first = f"{first} {words[-1].strip() if words else 'it said nothing'}"
     return printable(first)[:500]
 
 
 #: Beginning and separators of ReFrame's message of a failed command.
-_COMMAND_FAILURE = re.compile(r"command '.*' failed with exit code \d+:$")
-_MARK = re.compile(r"--- std(out|err) ---")
+_COMMAND_FAILURE_HEAD = re.compile(r"command '.*' failed with exit code \d+:$")
+_STREAM_MARK = re.compile(r"--- std(out|err) ---")
 
 
 @dataclass(frozen=True)
@@ -67,7 +69,7 @@ class TestCase:
         """Parse an entry of a report's ``testcases``; a missing text is "" or "unknown"."""
 
         def text(key: str, default: str = "") -> str:
-            return _line(str(entry.get(key) or default))
+            return _first_line(str(entry.get(key) or default))
 
         name = text("display_name") or text("name", "unknown")
         place = [text(key, "unknown") for key in ("system", "partition", "environ")]
@@ -119,7 +121,9 @@ class SessionReport:
             data = json.loads(files.read_in_tree(file, root, files.MOST_REPORT))
             entries = [entry for run in data["runs"] for entry in run["testcases"]]
             tests = map(TestCase.from_entry, entries)
-            return SessionReport(tuple(_with_error(t, file.parent, root) for t in tests), True)
+            return SessionReport(
+                tuple(_test_with_build_error(t, file.parent, root) for t in tests), True
+            )
         except (UserError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
             return SessionReport((), False)
 
@@ -141,7 +145,7 @@ class SessionReport:
         return "a test it depends on failed"
 
 
-def _with_error(test: TestCase, folder: Path, root: Path | None) -> TestCase:
+def _test_with_build_error(test: TestCase, folder: Path, root: Path | None) -> TestCase:
     """Return `test`, with the first error of its output if it is a build that failed."""
     if not (test.is_fixture and test.fail_phase == "compile" and test.result == "fail"):
         return test
@@ -149,9 +153,9 @@ def _with_error(test: TestCase, folder: Path, root: Path | None) -> TestCase:
         if file.suffix not in (".out", ".err"):
             continue
         with contextlib.suppress(UserError):
-            text = files.read_in_tree(file, root, _MOST_BUILD).decode(errors="replace")
-            if match := _ERROR.search(text):
-                return replace(test, fail_reason=f"{test.fail_reason}: {_line(match[0])}")
+            text = files.read_in_tree(file, root, _MAX_BUILD_OUTPUT).decode(errors="replace")
+            if match := _BUILD_ERROR.search(text):
+                return replace(test, fail_reason=f"{test.fail_reason}: {_first_line(match[0])}")
     return test
 
 
@@ -166,22 +170,22 @@ _BY_MPI = re.compile(
     r"|Abort\((?P<code5>\d+)\) on node \d+ \(rank (?P<ranks5>\d+) in comm \d+\))",
     re.MULTILINE,
 )
-_FAILED_RANK = (*(item.failed_rank for item in schedulers.ALL if item.failed_rank), _BY_MPI)
+_FAILED_RANK_MESSAGE = (*(item.failed_rank for item in schedulers.ALL if item.failed_rank), _BY_MPI)
 #: Lines that are no message of the failed rank: stack traces, and messages of the launcher.
-_NOISE = re.compile(
+_NOISE_LINE = re.compile(
     r"\*\*\* |\[[^\]]+\] \[ *\d+\] |^ *\d+ +/|==== backtrace|Failing at address|Signal code"
     + "".join(f"|{item.noise}" for item in schedulers.ALL if item.noise)
 )
 #: Lines, and blocks between rules, with messages of a partner or the launcher.
-_PARTNER_WORDS = re.compile(
+_PARTNER_MESSAGE = re.compile(
     r"connection|peer|broken pipe|unreachable|endpoint|Primary job +terminated"
     r"|detected that one or more processes exited",
     re.IGNORECASE,
 )
 #: Beginning of the first line of our own wrapper of each rank, which is no error message.
-_WITNESS = "ROUNDTRIP RANK ON "
-_RULE = re.compile(r"^[-=]{20,}$", re.MULTILINE)
-_MOST_WORDS = 160
+_WITNESS_PREFIX = "ROUNDTRIP RANK ON "
+_RULE_LINE = re.compile(r"^[-=]{20,}$", re.MULTILINE)
+_MAX_MESSAGE_LENGTH = 160
 
 
 def first_failure(error: str) -> str:
@@ -189,17 +193,17 @@ def first_failure(error: str) -> str:
 
     Return only the last words if it names no rank; "" if it is empty.
     """
-    matches = (pattern.search(error) for pattern in _FAILED_RANK)
+    matches = (pattern.search(error) for pattern in _FAILED_RANK_MESSAGE)
     match = min(filter(None, matches), key=lambda match: match.start(), default=None)
     if match is None:
-        return _last([line.strip() for line in error.splitlines() if line.strip(" -\t")])
+        return _last_words([line.strip() for line in error.splitlines() if line.strip(" -\t")])
     groups = {key.rstrip("2345"): text for key, text in match.groupdict().items() if text}
     location = f" on {groups['host']}" if "host" in groups else ""
     how = groups.get("how") or (f"exit code {groups['code']}" if "code" in groups else "MPI_Abort")
     noun = "ranks" if re.search(r"\D", groups["ranks"]) else "rank"
     first = f"{noun} {groups['ranks']}{location} failed first: {how.strip()}"
-    last_words = _last(_own(error[: match.start()]))
-    return "; ".join(filter(None, (printable(first)[:_MOST_WORDS], last_words)))
+    last_words = _last_words(_own_lines(error[: match.start()]))
+    return "; ".join(filter(None, (printable(first)[:_MAX_MESSAGE_LENGTH], last_words)))
 
 
 def nodes_down(error: str, nodes: Sequence[str]) -> set[str]:
@@ -207,20 +211,22 @@ def nodes_down(error: str, nodes: Sequence[str]) -> set[str]:
     return set[str]().union(*(item.nodes_down(error, nodes) for item in schedulers.ALL))
 
 
-def _own(error: str) -> list[str]:
+def _own_lines(error: str) -> list[str]:
     """The lines that the failed rank may have written itself."""
     lines = []
-    for number, block in enumerate(_RULE.split(error)):  # two rules enclose one message
-        if number % 2 == 0 or not _PARTNER_WORDS.search(block):
+    for number, block in enumerate(_RULE_LINE.split(error)):  # two rules enclose one message
+        if number % 2 == 0 or not _PARTNER_MESSAGE.search(block):
             lines += [line.strip() for line in block.splitlines()]
     return [
-        line for line in lines if line and not (_NOISE.search(line) or _PARTNER_WORDS.search(line))
+        line
+        for line in lines
+        if line and not (_NOISE_LINE.search(line) or _PARTNER_MESSAGE.search(line))
     ]
 
 
-def _last(lines: list[str]) -> str:
-    rank_lines = [line for line in lines if not line.startswith(_WITNESS)]
-    return f"last words: {printable(rank_lines[-1])[:_MOST_WORDS]}" if rank_lines else ""
+def _last_words(lines: list[str]) -> str:
+    rank_lines = [line for line in lines if not line.startswith(_WITNESS_PREFIX)]
+    return f"last words: {printable(rank_lines[-1])[:_MAX_MESSAGE_LENGTH]}" if rank_lines else ""
 
 
 DISPLACED = "displaced"
@@ -260,7 +266,7 @@ def describe_displaced(reasons: Iterable[str]) -> str:
 
 @dataclass(frozen=True)
 class Counts:
-    """Target launches and passed launches, by case; and how many of those passed were disturbed.
+    """Numbers of target launches, passed launches and disturbed passed launches, by case.
 
     A case gets more launches than its target if some of its launches were disturbed.
     """

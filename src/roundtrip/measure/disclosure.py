@@ -26,21 +26,25 @@ _OF_SCHEDULERS = frozenset(name for item in schedulers.ALL for name in item.publ
 #: Options of a scheduler that name an account, a person, a folder or nodes.
 WHO = r"--(?:account|chdir|comment|exclude|gid|mail-user|nodelist|qos|reservation|uid|wckey)"
 DIGEST = r"private-[0-9a-f]{12}"
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
-_VALUE = re.compile(r"[\w.,:;=+^*%{}()\[\]'\" -]{0,300}", re.ASCII)
+_VARIABLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
+_PUBLIC_VALUE = re.compile(r"[\w.,:;=+^*%{}()\[\]'\" -]{0,300}", re.ASCII)
 
-_CALLED = r"pass(?:word|wd|phrase)|token|secret|credentials?|api[_-]?key|private[_-]?key"
-_SECRETIVE = re.compile(rf"(?:{_CALLED}|auth|cookie|_key)(?![a-z])", re.IGNORECASE)
+_SENSITIVE_WORD_PATTERN = (
+    r"pass(?:word|wd|phrase)|token|secret|credentials?|api[_-]?key|private[_-]?key"
+)
+_SECRET_KEY = re.compile(rf"(?:{_SENSITIVE_WORD_PATTERN}|auth|cookie|_key)(?![a-z])", re.IGNORECASE)
 #: Patterns of credentials: the group if there is one, else the whole match.
-_CREDENTIALS = (
+_CREDENTIAL_PATTERNS = (
     re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END[A-Z -]*-----|\Z)"),
     re.compile(r"(?<![a-z0-9+.-])[a-z][a-z0-9+.-]*://[^\s/@]*:[^\s/@]*@[^\s\"'<>]*", re.IGNORECASE),
     re.compile(r"\b(?:basic|bearer|digest|negotiate)\s+([\w.~+/=-]{12,})", re.IGNORECASE),
     re.compile(
-        rf"(?:{_CALLED}|authorization|\bpass|\bpw(?![a-z]))\w*[\"']?\s*[=:]\s*[\"']?([^\s\"',;]{{4,}})",
+        rf"(?:{_SENSITIVE_WORD_PATTERN}|authorization|\bpass|\bpw(?![a-z]))\w*[\"']?\s*[=:]\s*[\"']?([^\s\"',;]{{4,}})",
         re.IGNORECASE,
     ),
-    re.compile(rf"(?:{_CALLED})[\"']?\s+[\"']?((?=\S*\d)[^\s\"',;]{{6,}})", re.IGNORECASE),
+    re.compile(
+        rf"(?:{_SENSITIVE_WORD_PATTERN})[\"']?\s+[\"']?((?=\S*\d)[^\s\"',;]{{6,}})", re.IGNORECASE
+    ),
     re.compile(r"\b(?:gh[oprsu]_|github_pat_|glpat-|hf_|npm_|pypi-|sk-|xox[abeprs]-)[\w-]{10,}"),
     re.compile(r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b"),
     re.compile(r"\beyJ[\w-]{8,}\.[\w-]+(?:\.[\w-]*)?"),
@@ -49,14 +53,16 @@ _CREDENTIALS = (
         r"(?<![\w+])(?=[a-zA-Z+]*\d)(?=[A-Z\d+]*[a-z])(?=[a-z\d+]*[A-Z])[A-Za-z\d+]{24,}(?!\w)=*"
     ),
 )
-_HOST_WORD = (
+_HOST_WORD_PATTERN = (
     r"[\"']?(?:\s*[=:]\s*|\s+)[\"'(]?(?!node-)((?=[\w.-]*[\d.])[A-Za-z][\w-]*(?:\.\w[\w-]*)*)"
 )
-_NAMES_OF = r"accounts?|bank|comment|login|mail|project|qos|reservation|user(?:name)?|wckey"
-_BYTE = r"(?:25[0-5]|2[0-4]\d|1?\d?\d)"
+_NAMED_THING_PATTERN = (
+    r"accounts?|bank|comment|login|mail|project|qos|reservation|user(?:name)?|wckey"
+)
+_BYTE_PATTERN = r"(?:25[0-5]|2[0-4]\d|1?\d?\d)"
 _URL = re.compile(r"(?<![a-z0-9+.-])[a-z][a-z0-9+.-]*://[^\s\"'<>]+", re.IGNORECASE)
 #: Patterns of names of persons, accounts, hosts and folders.
-_PRIVATE = (
+_PRIVATE_PATTERNS = (
     # user@host and mail; neither package@1.2 nor case@system:partition+environ.
     re.compile(
         r"(?<![\w.+-])[\w.+-]+@(?![\w.-]*:[\w.-]*\+|(?:develop|main|master|stable)\b)"
@@ -65,37 +71,41 @@ _PRIVATE = (
     re.compile(rf"{WHO}(?:=|\s+)(\S+)"),
     re.compile(r"(?<![\w-])-A\s+([A-Za-z][\w-]*)"),
     *(item.nodes_in_command for item in schedulers.ALL if item.nodes_in_command),
-    re.compile(rf"\b(?:{_NAMES_OF})[\"']?\s*[=:]\s*[\"'(]?([\w.-]+)", re.IGNORECASE),
-    re.compile(rf"\b(?:host|hostname){_HOST_WORD}", re.IGNORECASE),
+    re.compile(rf"\b(?:{_NAMED_THING_PATTERN})[\"']?\s*[=:]\s*[\"'(]?([\w.-]+)", re.IGNORECASE),
+    re.compile(rf"\b(?:host|hostname){_HOST_WORD_PATTERN}", re.IGNORECASE),
     re.compile(
         r"(?<![\w.-])[a-z][a-z0-9-]*\.(?:(?=[\d-]*[a-z])[a-z0-9-]+\.)+[a-z]{2,}\b(?!\()",
         re.IGNORECASE,
     ),
-    re.compile(rf"(?<![\w.])(?:{_BYTE}\.){{3}}{_BYTE}(?![\w.])"),
+    re.compile(rf"(?<![\w.])(?:{_BYTE_PATTERN}\.){{3}}{_BYTE_PATTERN}(?![\w.])"),
     re.compile(r"\b(?:[0-9a-f]{2}:){5}[0-9a-f]{2}\b", re.IGNORECASE),
     re.compile(r"(?<![\w./~])~[\w.-]*/[^\s:;,\"'()<>=|]+"),
 )
 #: What is before an absolute path: no part of a word, or an option such as -I or -isystem.
-_BEFORE = r"(?:(?<![\w./~-])|(?:(?<=[\s\"',])|^)-{1,2}[A-Za-z]+)"
+_BEFORE_PATH = r"(?:(?<![\w./~-])|(?:(?<=[\s\"',])|^)-{1,2}[A-Za-z]+)"
 #: An absolute path; standard folders are public, unless ``..`` leads out of them.
-_ROOT = (
+_ROOT_PATTERN = (
     r"(?!(?!\S*/\.\.(?:[/\s]|\Z))"
     r"(?:/+usr(?![\w./-])|/+usr/(?:bin|include|lib(?:32|64|exec)?|sbin|share)(?![\w.-])"
     r"|/+(?:bin|lib(?:32|64)?|sbin)(?![\w.-])))/+[\w.~+-]"
 )
-_IN_PATH = r"[^\s:;,\"'()<>=|\[\]]*"
+_PATH_TAIL = r"[^\s:;,\"'()<>=|\[\]]*"
 #: A word with a slash behind a path may be its rest: a folder's name may have a blank.
-_PATH = re.compile(rf"{_BEFORE}({_ROOT}{_IN_PATH}(?:[ \t][\w.+~][\w.+~-]*/{_IN_PATH})*)")
+_PATH_PATTERN = re.compile(
+    rf"{_BEFORE_PATH}({_ROOT_PATTERN}{_PATH_TAIL}(?:[ \t][\w.+~][\w.+~-]*/{_PATH_TAIL})*)"
+)
 #: In a title, a slash before a single word begins no path: ``[/b]``, ``latency /bandwidth``.
-_PATH_IN_TITLE = re.compile(rf"{_BEFORE}({_ROOT}[^\s/:;,\"'()<>=|\[\]]*/[^\s:;,\"'()<>=|\[\]]*)")
+_TITLE_PATH_PATTERN = re.compile(
+    rf"{_BEFORE_PATH}({_ROOT_PATTERN}[^\s/:;,\"'()<>=|\[\]]*/[^\s:;,\"'()<>=|\[\]]*)"
+)
 #: In quotation marks a path may have blanks.
-_QUOTED_PATH = re.compile(rf"(?<=[\"'])({_ROOT}[^\"'\n]*[ \t][^\"'\n]*)(?=[\"'])")
+_QUOTED_PATH_PATTERN = re.compile(rf"(?<=[\"'])({_ROOT_PATTERN}[^\"'\n]*[ \t][^\"'\n]*)(?=[\"'])")
 #: The name of a shared library, which follows the digest of its path.
-_LIBRARY = re.compile(r"/lib[A-Za-z_-]{1,40}\.so(?:\.\d{1,6}){0,4}$")
-_USER_AT_HOST = re.compile(r"\s*[\w.+-]+@[A-Za-z][\w.-]*")
-_MANY = 1 << 16
+_LIBRARY_PATTERN = re.compile(r"/lib[A-Za-z_-]{1,40}\.so(?:\.\d{1,6}){0,4}$")
+_USER_AT_HOST_PATTERN = re.compile(r"\s*[\w.+-]+@[A-Za-z][\w.-]*")
+_MAX_WORDS = 1 << 16
 #: Length limit of a text that is searched, characters; a longer text becomes a digest.
-_LONGEST = 10_000
+_MAX_TEXT_LENGTH = 10_000
 
 
 def is_tuning(variable: str) -> bool:
@@ -124,7 +134,7 @@ class Disclosure:
         sorted_words = sorted({word for word in words if len(word) > 2}, key=lambda w: (-len(w), w))
         alternatives = "|".join(map(re.escape, sorted_words)) or "(?!)"
         self._words = re.compile(rf"(?<![\w-])(?:{alternatives})(?![\w-])")
-        self._cut = functools.lru_cache(_MANY)(self._cut_once)
+        self._cut = functools.lru_cache(_MAX_WORDS)(self._replace_private_parts)
 
     def text(self, text: str, place: str = "") -> str:
         """Return `text` with pseudonyms for hosts and digests for private parts.
@@ -135,9 +145,9 @@ class Disclosure:
 
     def title(self, text: str, place: str = "") -> str:
         """As `text`, for a title that a person wrote."""
-        return self.redact(self._message(text), place, _PATH_IN_TITLE)
+        return self.redact(self._message(text), place, _TITLE_PATH_PATTERN)
 
-    def redact(self, text: str, place: str = "", path: re.Pattern[str] = _PATH) -> str:
+    def redact(self, text: str, place: str = "", path: re.Pattern[str] = _PATH_PATTERN) -> str:
         """As `text`, for a text that contains no bare name of a host of the run."""
         public_text, is_credential = self._cut(text, path)
         if is_credential and place:
@@ -146,7 +156,7 @@ class Disclosure:
 
     def library(self, text: str) -> str:
         """A library's description of itself; ``user@host`` is left out."""
-        return self.text(_USER_AT_HOST.sub("", text), "cases.parquet mpi_library")
+        return self.text(_USER_AT_HOST_PATTERN.sub("", text), "cases.parquet mpi_library")
 
     def fields(self, data: Any, place: str = "") -> Any:
         """Return JSON data with pseudonyms in fields of hosts and switches; texts as `text`."""
@@ -155,9 +165,9 @@ class Disclosure:
     def variable(self, name: str, value: Any, place: str) -> list[str]:
         """Return name and value of a variable; the value's digest unless it tunes MPI."""
         text = value if isinstance(value, str) else json.dumps(value, sort_keys=True)
-        public_name = name if _NAME.fullmatch(name) else self.digest(name)
-        is_plain = is_tuning(name) and _VALUE.fullmatch(text)
-        if _SECRETIVE.search(name) or self._cut(text, _PATH)[1]:
+        public_name = name if _VARIABLE_NAME.fullmatch(name) else self.digest(name)
+        is_plain = is_tuning(name) and _PUBLIC_VALUE.fullmatch(text)
+        if _SECRET_KEY.search(name) or self._cut(text, _PATH_PATTERN)[1]:
             self.credential_places.add(f"{place} {public_name}")
         elif is_plain and self.text(text) == text:
             return [public_name, text]
@@ -178,25 +188,25 @@ class Disclosure:
             return self.pseudonym(data)
         return self.switch_pseudonym(data) if key == "switch" else self.text(data, place)
 
-    def _cut_once(self, text: str, path: re.Pattern[str]) -> tuple[str, bool]:
+    def _replace_private_parts(self, text: str, path: re.Pattern[str]) -> tuple[str, bool]:
         """Return the text with digests, and whether it contained a credential."""
-        if len(text) > _LONGEST:
+        if len(text) > _MAX_TEXT_LENGTH:
             return self.digest(text), False
         public_text = text
-        for pattern in _CREDENTIALS:
-            public_text = pattern.sub(self._digested, public_text)
+        for pattern in _CREDENTIAL_PATTERNS:
+            public_text = pattern.sub(self._digest_of_match, public_text)
         is_credential = public_text != text
         # Paths precede mail, whose pattern takes the digest of a path after @ for a host.
-        for pattern in (_URL, _QUOTED_PATH, path, *_PRIVATE, self._words):
-            public_text = pattern.sub(self._digested, public_text)
+        for pattern in (_URL, _QUOTED_PATH_PATTERN, path, *_PRIVATE_PATTERNS, self._words):
+            public_text = pattern.sub(self._digest_of_match, public_text)
         return public_text, is_credential
 
-    def _digested(self, match: re.Match[str]) -> str:
+    def _digest_of_match(self, match: re.Match[str]) -> str:
         whole, part = match[0], (match[1] if match.re.groups else None)
         secret = part or whole
         if re.fullmatch(DIGEST, secret):
             return whole
-        begin, library = whole.rindex(secret), _LIBRARY.search(secret)
+        begin, library = whole.rindex(secret), _LIBRARY_PATTERN.search(secret)
         digest = self.digest(secret) + (library[0] if library else "")
         return whole[:begin] + digest + whole[begin + len(secret) :]
 

@@ -22,7 +22,7 @@ MISMATCH = "mismatch: "
 #: The file in which the script of a job records its allocation.
 ALLOCATION = "allocation.txt"
 #: Facts of a rank, in words; they are equal for all ranks of a launch.
-_OF_RANK = {
+_RANK_FACT_NAMES = {
     "library": "runs",
     "standard": "has an MPI of standard",
     "device": "has an MPI of device",
@@ -31,27 +31,27 @@ _OF_RANK = {
     "program_sha256": "runs a program of sha256",
 }
 #: Facts of a node from its kernel, in words; they are constant within a run.
-_OF_NODE = {
+_NODE_FACT_NAMES = {
     **NODE_WORDS,
     "logical": "number of processors online",
     "huge_pages": "transparent huge pages",
 }
 #: Facts of a rank's MPI library, in words; they are constant within a run, too.
-_OF_LIBRARY = {
+_LIBRARY_FACT_NAMES = {
     "library": "MPI library",
     "build": "build of the MPI library",
     "file": "file of the MPI library",
 }
 #: Transports that bypass the kernel's network interfaces.
-_RDMA = ("rc", "dc", "ud")
+_RDMA_TRANSPORTS = ("rc", "dc", "ud")
 #: Fewer bytes are inconclusive: a scheduler and file systems send some, too.
-_LEAST_BYTES = 4_000_000
+_MIN_MOVED_BYTES = 4_000_000
 #: The least share of measured bytes that a network sends; some samples measure local work.
-_LEAST_SHARE = 1 / 20
+_MIN_TRANSPORT_SHARE = 1 / 20
 #: With RDMA, the TCP connections of a rank send less, bytes, and less than this share of the
 #: measured bytes: a library may connect its ranks by TCP first.
-_MOST_TCP_BYTES = 100_000
-_MOST_TCP_SHARE = 1 / 2
+_MAX_TCP_BYTES = 100_000
+_MAX_TCP_SHARE = 1 / 2
 #: Length limits of a value in a message, characters: a sentence, a word (a path, a digest).
 _LONGEST, _LONGEST_WORD = 80, 200
 
@@ -113,11 +113,11 @@ def facts(case: Record, run: Record) -> Iterator[tuple[tuple[str, str], Any]]:
     if (tuning := case.get("tuning")) is not None:
         variables = "; ".join(f"{name}={value}" for name, value in tuning.items())
         yield (environ, "tuning by the user"), variables or "none"
-    for name, words in _OF_LIBRARY.items():
+    for name, words in _LIBRARY_FACT_NAMES.items():
         if rank.get(name):
             yield (environ, words), rank[name]
     for node in run.get("nodes") or ():
-        for name, words in _OF_NODE.items():
+        for name, words in _NODE_FACT_NAMES.items():
             if node.get(name) is not None:
                 yield (f"node {node['host']}", words), node[name]
         for name, state in (node.get("interfaces") or {}).items():
@@ -128,7 +128,8 @@ def preload_reason(case: Record, run: Record) -> str:
     """Describe code that a user's variable preloads and the site does not declare; "" if none."""
     for rank in run.get("identity") or () if case.get("links") else ():
         if rank.get("preload"):
-            return f"preloaded: {_who(rank)} runs with {_shown(rank['preload'])}, not of the site"
+            preload = _printed(rank["preload"])
+            return f"preloaded: {_rank_text(rank)} runs with {preload}, not of the site"
     return ""
 
 
@@ -141,28 +142,29 @@ def change(subject: tuple[str, str], before: Any, since: str, now: Any) -> str:
     """Return the fault that a fact changed since the launch, or the time, `since`."""
     owner, fact = subject
     return MISMATCH + printable(
-        f"{owner}: {fact} was {_shown(before)} {since}, and is {_shown(now)}"
+        f"{owner}: {fact} was {_printed(before)} {since}, and is {_printed(now)}"
     )
 
 
 def _rank_fault(ranks: Sequence[Record]) -> str:
     for other in ranks[1:]:
-        for name, words in _OF_RANK.items():
+        for name, words in _RANK_FACT_NAMES.items():
             first, second = ranks[0].get(name), other.get(name)
             if first != second:
-                return f"{_who(other)} {words} {_shown(second)}, {_who(ranks[0])} {_shown(first)}"
+                one = f"{_rank_text(ranks[0])} {_printed(first)}"
+                return f"{_rank_text(other)} {words} {_printed(second)}, {one}"
     return ""
 
 
 def _clock_fault(run: Record) -> str:
-    """Whether two nodes take the time from different sources: the times of ranks would differ."""
+    """Return the fault of two nodes with different clock sources; "" without one."""
     nodes = [node for node in run.get("nodes") or () if node.get("clock_source")]
     for other in nodes[1:]:
         first, second = nodes[0]["clock_source"], other["clock_source"]
         if first != second:
             return (
-                f"node {other['host']} has clock source {_shown(second)}, "
-                f"node {nodes[0]['host']} {_shown(first)}"
+                f"node {other['host']} has clock source {_printed(second)}, "
+                f"node {nodes[0]['host']} {_printed(first)}"
             )
     return ""
 
@@ -173,7 +175,7 @@ def _toolchain_fault(case: Record, ranks: Sequence[Record]) -> str:
         library = rank.get("library")
         if library and not is_version(library, mpi["says"], mpi["version"]):
             promise = f"toolchain {case['environ']} is {mpi['family']} {mpi['version']}"
-            return f"{_who(rank)} runs {_shown(library)}, but {promise}"
+            return f"{_rank_text(rank)} runs {_printed(library)}, but {promise}"
     return ""
 
 
@@ -191,8 +193,9 @@ def _library_fault(case: Record, ranks: Sequence[Record]) -> str:
 
 
 def _describe_library(rank: Record, file: str, library: str, cause: str) -> str:
-    path, target = describe_file(_shown(file)), describe_file(_shown(library))
-    return f"{_who(rank)} loaded {path}, but the program links {target}: {cause} brings another"
+    path, target = describe_file(_printed(file)), describe_file(_printed(library))
+    loaded = f"{_rank_text(rank)} loaded {path}"
+    return f"{loaded}, but the program links {target}: {cause} brings another"
 
 
 def _argument_fault(case: Record, run: Record, ranks: Sequence[Record]) -> str:
@@ -206,8 +209,8 @@ def _argument_fault(case: Record, run: Record, ranks: Sequence[Record]) -> str:
         return ""
     surplus = " ".join(word for word in program_arguments if word not in arguments)
     lack = " ".join(word for word in arguments if word not in program_arguments)
-    how = f"with {_shown(surplus)}" if surplus else "without some arguments, or in another order"
-    return f"the program ran {how}; the check asked for {_shown(lack) if lack else 'less'}"
+    how = f"with {_printed(surplus)}" if surplus else "without some arguments, or in another order"
+    return f"the program ran {how}; the check asked for {_printed(lack) if lack else 'less'}"
 
 
 def _place_fault(run: Record, ranks: Sequence[Record], allocation: Allocation) -> str:
@@ -228,7 +231,7 @@ def _place_fault(run: Record, ranks: Sequence[Record], allocation: Allocation) -
             continue
         stranger = f"which {allocation.scheduler} did not allocate"
         remark = "where the job was submitted" if is_login else stranger
-        return f"ran on {host}, {remark}; the job has {_few(allocation.nodes)}"
+        return f"ran on {host}, {remark}; the job has {_list_nodes(allocation.nodes)}"
     return ""
 
 
@@ -236,10 +239,10 @@ def _tcp_fault(case: Record, run: Record, moved_bytes: int) -> str:
     """Return the fault of a launch that sent by TCP what RDMA should have sent."""
     nodes = [node for node in run.get("nodes") or () if node.get("tcp_bytes")]
     extras = case.get("extras") or {}
-    if not nodes or extras.get("transport") not in _RDMA:
+    if not nodes or extras.get("transport") not in _RDMA_TRANSPORTS:
         return ""
     node = max(nodes, key=lambda node: int(node["tcp_bytes"]))
-    if node["tcp_bytes"] < max(_MOST_TCP_BYTES, _MOST_TCP_SHARE * moved_bytes):
+    if node["tcp_bytes"] < max(_MAX_TCP_BYTES, _MAX_TCP_SHARE * moved_bytes):
         return ""
     request = f"{extras['transport']} on {extras.get('device')}"
     return (
@@ -259,11 +262,11 @@ def _memory_fault(run: Record, moved_bytes: int) -> str:
     has_adapters = any(node.get("adapters") for node in nodes)
     is_shared_kernel = len(boots) == 1 and boots != {None} and not has_adapters
     counts = [count for node in nodes if (count := node.get("sent_bytes"))]
-    is_known = len(counts) == len(nodes) == run["ranks"] > 1 and moved_bytes >= _LEAST_BYTES
+    is_known = len(counts) == len(nodes) == run["ranks"] > 1 and moved_bytes >= _MIN_MOVED_BYTES
     if not is_shared_kernel or not is_known:
         return ""
     sent, interface = max((sent, name) for count in counts for name, sent in count.items())
-    if sent >= _LEAST_SHARE * moved_bytes:
+    if sent >= _MIN_TRANSPORT_SHARE * moved_bytes:
         return ""
     return (
         f"interface {interface} sent {sent} bytes of the {moved_bytes} that were measured, the "
@@ -271,18 +274,18 @@ def _memory_fault(run: Record, moved_bytes: int) -> str:
     )
 
 
-def _who(rank: Record) -> str:
+def _rank_text(rank: Record) -> str:
     return f"rank {rank['ranks'][0]} on {rank['host']}"
 
 
-def _shown(value: Any) -> str:
+def _printed(value: Any) -> str:
     if value is None:
         return "unknown"
     text = "; ".join(map(str, value)) if isinstance(value, list) else str(value)
     return repr(text[:_LONGEST]) if " " in text else text[:_LONGEST_WORD]
 
 
-def _few(nodes: Sequence[str], most: int = 8) -> str:
+def _list_nodes(nodes: Sequence[str], most: int = 8) -> str:
     """List nodes, each after the word "node", by which `Pseudonyms` finds names."""
     more = f" and {len(nodes) - most} more" if len(nodes) > most else ""
     return ", ".join(f"node {node}" for node in nodes[:most]) + more

@@ -20,7 +20,7 @@ from roundtrip.sites.schedulers.interface import Allocation
 
 Status = Literal["passed", "partial", "failed", "displaced", "skipped"]
 SAMPLES = "samples.csv"
-_FILES = ("case.json", "run.json", SAMPLES, link.FILE_NAME, identity.ALLOCATION)
+_LAUNCH_FILES = ("case.json", "run.json", SAMPLES, link.FILE_NAME, identity.ALLOCATION)
 
 
 @dataclass(frozen=True)
@@ -76,24 +76,24 @@ def contents(root: Path, folder: Path) -> Contents:
 
     The result is cached, because a campaign scans its tree again after each round.
     """
-    return _contents(root, folder, tuple(files.stamp(folder / name) for name in _FILES))
+    return _read_contents(root, folder, tuple(files.stamp(folder / name) for name in _LAUNCH_FILES))
 
 
 @cache
-def _contents(root: Path, folder: Path, stamps: tuple[tuple[int, ...], ...]) -> Contents:
+def _read_contents(root: Path, folder: Path, stamps: tuple[tuple[int, ...], ...]) -> Contents:
     case: dict[str, Any] = {}
     run: dict[str, Any] = {}
     nodes: tuple[str, ...] = ()
     other_jobs = digest = rows_digest = ""
     try:
         case = records.read_record(folder / "case.json", root)
-        allocation = _allocation(folder, root, case)
+        allocation = _read_allocation(folder, root, case)
         nodes, other_jobs = (allocation.nodes, allocation.other_jobs) if allocation else ((), "")
         run = records.read_record(folder / "run.json", root)
         content = files.read_in_tree(folder / SAMPLES, root, files.MOST_SAMPLES)
         digest, rows_digest = samples.digest(content), samples.digest_of_rows(content)
         sample_file = samples.parse_limited(content, folder / SAMPLES)
-        fault = _fault(case, run, sample_file, digest)
+        fault = _first_fault(case, run, sample_file, digest)
         if not fault and (link_record := link.read(folder, root)):
             fault = link.fault(link_record)
         fault = fault or identity.fault(case, run, allocation, sample_file.moved_bytes)
@@ -117,10 +117,10 @@ def identity_fault(folder: Path) -> str:
     not.  UserError if its files cannot be read."""
     case, run = records.read_record(folder / "case.json"), records.read_record(folder / "run.json")
     moved_bytes = samples.read(folder / SAMPLES).moved_bytes
-    return identity.fault(case, run, _allocation(folder, folder, case), moved_bytes)
+    return identity.fault(case, run, _read_allocation(folder, folder, case), moved_bytes)
 
 
-def _allocation(folder: Path, root: Path, case: dict[str, Any]) -> Allocation | None:
+def _read_allocation(folder: Path, root: Path, case: dict[str, Any]) -> Allocation | None:
     if not identity.needs_allocation(case):
         return None
     return identity.read_allocation(schedulers.by_key(case["scheduler"]), folder, root)
@@ -135,7 +135,7 @@ def _budget_fault(run: dict[str, Any]) -> str:
     return f"its budget{seconds} was spent before anything was measured{load}: give it a larger one"
 
 
-def _fault(
+def _first_fault(
     case: dict[str, Any], run: dict[str, Any], sample_file: samples.Samples, digest: str
 ) -> str:
     if not run["complete"]:
@@ -165,22 +165,22 @@ def _simulator_fault(case: dict[str, Any], run: dict[str, Any]) -> str:
     return "run.json names a simulator, but case.json says that it is not simulated"
 
 
-_CASE_ID = re.compile(
+_CASE_ID_PATTERN = re.compile(
     r"^(?P<check>[^/]+)/(?P<parameters>.*)"
     r"@(?P<system>[^:@]+):(?P<partition>[^+@]+)\+(?P<environ>[^@]+)$"
 )
-#: Columns with our own names and numbers, or with pseudonyms from `_record`.
-_OURS = (
+#: Columns with our own names and numbers, or with pseudonyms from `_launch_record`.
+_CHECKED_COLUMNS = (
     *("launch", "study", "status", "round", "hosts", "nodes_down"),
     *("placement", "nodes", "started"),
 )
 #: Entries of run.json that a record copies unchanged.
-_COPIED = (
+_COPIED_COLUMNS = (
     *("boost", "clock", "disturbance", "elapsed_s", "points", "ranks", "timing"),
     "warmup_discarded",
 )
 #: Columns that identify the case; bare names of hosts in them are not replaced.
-_IDENTITY = ("case_id", "check", "system", "partition", "environ")
+_IDENTITY_COLUMNS = ("case_id", "check", "system", "partition", "environ")
 
 
 def launch_records(
@@ -190,29 +190,32 @@ def launch_records(
     launches, then the missing launches and the skipped cases of `state`."""
     studies = {launch.case_id: launch.case["study"] for launch in launches if launch.case}
     by_check = {case_id.split("/")[0]: study for case_id, study in studies.items()}
-    rows = [_record(launch, by_check, names) for launch in launches]
+    rows = [_launch_record(launch, by_check, names) for launch in launches]
     rows += _missing_records(launches, state, by_check)
     for number, entry in enumerate(state["skipped"], 1):
         row = {**_case_columns(entry["case"], by_check), "launch": f"skipped/{number:04d}"}
         rows.append({**row, "status": "skipped", "reason": entry["reason"]})
     launch_counts = {entry["case"]: entry["launches"] for entry in state["expected"]}
-    return [_disclosed({**row, "wanted": launch_counts.get(row["case_id"])}, names) for row in rows]
+    return [
+        _disclosed_record({**row, "wanted": launch_counts.get(row["case_id"])}, names)
+        for row in rows
+    ]
 
 
-def _disclosed(row: dict[str, Any], names: Disclosure) -> dict[str, Any]:
+def _disclosed_record(row: dict[str, Any], names: Disclosure) -> dict[str, Any]:
     """Return the record with pseudonyms for hosts and digests for private parts in its texts."""
-    cells = {name: row[name] for name in _OURS if name in row}
-    cells |= {n: names.redact(row[n], f"cases.parquet {n}") for n in _IDENTITY if n in row}
+    cells = {name: row[name] for name in _CHECKED_COLUMNS if name in row}
+    cells |= {n: names.redact(row[n], f"cases.parquet {n}") for n in _IDENTITY_COLUMNS if n in row}
     texts = {name: value for name, value in row.items() if name not in cells}
     return {**names.fields(texts, "cases.parquet"), **cells}
 
 
 def require_fits(launch: Launch) -> None:
-    """Make the rows of one launch; raise if a value does not fit its column."""
-    bundle_tables.make_tables([_record(launch, {}, Disclosure(Pseudonyms((), b"")))])
+    """Raise an exception if a value of the launch does not fit its column."""
+    bundle_tables.make_tables([_launch_record(launch, {}, Disclosure(Pseudonyms((), b"")))])
 
 
-def _record(launch: Launch, by_check: dict[str, str], names: Disclosure) -> dict[str, Any]:
+def _launch_record(launch: Launch, by_check: dict[str, str], names: Disclosure) -> dict[str, Any]:
     case, run = launch.case, launch.run
     row = {
         "launch": launch.id,
@@ -237,7 +240,7 @@ def _record(launch: Launch, by_check: dict[str, str], names: Disclosure) -> dict
     if run:
         compiler = run.get("compiler") or {}
         version = [compiler.get("id"), compiler.get("version")]
-        row |= {name: run.get(name) for name in _COPIED}
+        row |= {name: run.get(name) for name in _COPIED_COLUMNS}
         row |= {
             "started": run["start_time"],
             "sealed": samples.is_full_seal(run["samples"]),
@@ -280,7 +283,7 @@ def _missing_records(
 
 def _case_columns(case_id: str, by_check: dict[str, str]) -> dict[str, Any]:
     """The columns that follow from a case id."""
-    match = _CASE_ID.match(case_id)
+    match = _CASE_ID_PATTERN.match(case_id)
     if not match:
         return {"case_id": case_id, "study": "", "check": case_id, "simulated": False}
     groups = match.groupdict()

@@ -35,13 +35,13 @@ from roundtrip.sites.schedulers.interface import Scheduler
 #: The file of a session during which a pinned file changed; its text says which.
 CHANGE_FILE = "change.txt"
 #: ReFrame's folders: <system>/<partition>/<toolchain>/<launch>.
-_LEVELS = 4
+_FOLDER_LEVELS = 4
 #: Bytes that are read of standard error: a trace of each rank follows the first failure.
-_ERROR = 1 << 16
+_MAX_ERROR_BYTES = 1 << 16
 #: Constant facts of a run by subject and name: the value, and where or when it was recorded.
-_Facts = dict[tuple[str, str], tuple[Any, str]]
+_KnownFacts = dict[tuple[str, str], tuple[Any, str]]
 #: A panic of polars is not an Exception.
-_ANYTHING = (Exception, pl.exceptions.PanicException)
+_ANY_ERROR = (Exception, pl.exceptions.PanicException)
 
 
 def scan(run_dir: Path, limits: analysis.Analysis | None = None) -> list[Launch]:
@@ -63,7 +63,7 @@ def scan(run_dir: Path, limits: analysis.Analysis | None = None) -> list[Launch]
         report = SessionReport.read(folder / "report.json", run_dir)
         rules = (report, limits.disturbance, machine)
         losses = (scheduler, lost_jobs, down_nodes)
-        session = _Session(folder, run_dir, *rules, *losses)
+        session = _SessionFolder(folder, run_dir, *rules, *losses)
         launches += [replace(item, campaign_round=number) for item in session.launches()]
     predecessors = _Predecessors(_pinned_programs(run_dir))
     return [predecessors.check_against_earlier(item) for item in launches]
@@ -79,7 +79,7 @@ def _session_order(session: str) -> tuple[bool, int, str]:
 class _Predecessors:
     """Earlier launches, with which a launch must agree; `facts` are constant within a run."""
 
-    facts: _Facts
+    facts: _KnownFacts
     digests: dict[str, str] = field(default_factory=dict)
     simulated: dict[str, Launch] = field(default_factory=dict)
 
@@ -106,7 +106,7 @@ class _Predecessors:
         return ""
 
 
-def _pinned_programs(run_dir: Path) -> _Facts:
+def _pinned_programs(run_dir: Path) -> _KnownFacts:
     """Return the programs with which the run began; {} if state.json does not record them."""
     try:
         pins = records.read_record(run_dir / "state.json").get("pins", [])
@@ -124,16 +124,16 @@ def _unknown_launch(
 ) -> Launch:
     """Return a failed launch with a known folder only, and ReFrame's entry `test`, if any."""
     environ, name, round_ = map(printable, (folder.parent.name, folder.name, session))
-    case_id = test.case_id if test else _unknown_case(name, environ)
+    case_id = test.case_id if test else _unknown_case_id(name, environ)
     return Launch(f"{round_}/{environ}/{name}", case_id, "failed", reason, round_, environ)
 
 
-def _unknown_case(name: str, environ: str) -> str:
+def _unknown_case_id(name: str, environ: str) -> str:
     return f"unknown/{name}@unknown:unknown+{environ}"
 
 
 @dataclass(frozen=True)
-class _Session:
+class _SessionFolder:
     """One folder of ``rounds/``: ReFrame's launches in it, and its report."""
 
     folder: Path
@@ -149,14 +149,14 @@ class _Session:
 
     def launches(self) -> Iterator[Launch]:
         """The launches; all failed if a pinned file changed while they ran."""
-        change = self._change()
+        change = self._pin_change()
         for item in self._launches():
             if change and item.status in ("passed", "partial"):
                 yield replace(item, status="failed", reason=change, disturbances=(), digest="")
             else:
                 yield item
 
-    def _change(self) -> str:
+    def _pin_change(self) -> str:
         """The change of a pinned file during this session; "" without one."""
         file = self.folder / CHANGE_FILE
         if not file.is_symlink() and not file.exists():
@@ -169,24 +169,24 @@ class _Session:
     def _launches(self) -> Iterator[Launch]:
         seen: set[tuple[str, str]] = set()
         for part in ("output", "stage"):
-            for folder, refusal in files.folders_in_tree(self.folder / part, _LEVELS):
+            for folder, refusal in files.folders_in_tree(self.folder / part, _FOLDER_LEVELS):
                 key = (folder.parent.name, folder.name)
                 if refusal:
                     seen.add(key)
                     yield self._refused_launch(folder, refusal)
                 elif key not in seen and files.stamp(folder / "case.json"):
                     seen.add(key)
-                    yield self._read(folder, is_output=part == "output")
+                    yield self._read_safely(folder, is_output=part == "output")
         for test in self.report.tests:
             if not test.is_fixture and (test.environ, test.folder) not in seen:
-                yield self._without_folder(test)
+                yield self._launch_without_folder(test)
 
-    def _read(self, folder: Path, is_output: bool) -> Launch:
+    def _read_safely(self, folder: Path, is_output: bool) -> Launch:
         """Return the launch of a folder; a failed launch if reading it raises anything."""
         try:
             item = self._launch(folder, is_output)
             launch.require_fits(item)
-        except _ANYTHING as error:
+        except _ANY_ERROR as error:
             why = printable((str(error).splitlines() or [""])[0])[:160]
             return self._refused_launch(folder, f"cannot be used: {type(error).__name__}: {why}")
         return item
@@ -203,7 +203,7 @@ class _Session:
         if case:
             case_id = records.case_id(case)
         else:
-            case_id = test.case_id if test else _unknown_case(folder.name, environ)
+            case_id = test.case_id if test else _unknown_case_id(folder.name, environ)
         launch_id = f"{round_}/{environ}/{folder.name}"
         item = Launch(launch_id, case_id, "failed", "", round_, environ, folder, case, run, nodes)
         if is_output and not contents.fault and (test is None or test.result == "pass"):
@@ -211,7 +211,7 @@ class _Session:
         reason = test.reason(self.report) if test else ""
         if not reason and not self.report.is_complete and not is_output:
             reason = "interrupted: the ReFrame session was killed before this launch ended"
-        error = launch.error_tail(folder, self.root, _ERROR)
+        error = launch.error_tail(folder, self.root, _MAX_ERROR_BYTES)
         is_lost = str(folder.relative_to(self.root)) in self.lost_jobs
         forgotten_by = self.scheduler if is_lost else None
         if not is_output and (why := completion.displacement(reason, error, forgotten_by)):
@@ -247,7 +247,7 @@ class _Session:
             return replace(item, status="partial", reason="; ".join((lack, *disturbances)))
         return replace(passed, disturbances=disturbances)
 
-    def _without_folder(self, test: TestCase) -> Launch:
+    def _launch_without_folder(self, test: TestCase) -> Launch:
         reason = test.reason(self.report) or "ReFrame says it passed, but its files are gone"
         status: Status = "skipped" if test.result == "skip" else "failed"
         if why := completion.displacement(reason):

@@ -50,7 +50,7 @@ class Outlook:
         return reach(self.campaign.launches, self.claim_count, self.levels)
 
     @property
-    def _enough(self) -> str:
+    def _enough_text(self) -> str:
         minimum = fewest_launches(self.claim_count, self.levels)
         recommendation = recommended_launches(self.claim_count, self.levels)
         suffix = f" ({recommendation} recommended)" if recommendation > minimum else ""
@@ -61,8 +61,8 @@ class Outlook:
         if self.claim_count and self.reach is Reach.UNDERPOWERED:
             raise UserError(
                 f"launches = {self.campaign.launches} is too few for a verdict on any of the "
-                f"{self.claim_count} primary claims: {self._enough}; to run it without verdicts: "
-                "--allow-underpowered",
+                f"{self.claim_count} primary claims: {self._enough_text}; to run it without "
+                "verdicts: --allow-underpowered",
                 self.campaign.file,
                 self.campaign.launches_line,
             )
@@ -75,10 +75,12 @@ class Outlook:
         launches = f"{count} launch{'' if count == 1 else 'es'} of each case"
         quorum = joint_claims_needed(self.campaign.launches, self.claim_count, self.levels)
         if quorum is None:
-            return f"{launches} support none of {self.claim_count} primary claims; {self._enough}"
+            return (
+                f"{launches} support none of {self.claim_count} primary claims; {self._enough_text}"
+            )
         return (
             f"{launches} support {self.claim_count} primary claims only together: {quorum} must be "
-            f"as clear as can be before any gets a verdict; {self._enough}"
+            f"as clear as can be before any gets a verdict; {self._enough_text}"
         )
 
     def lines(self) -> Iterator[str]:
@@ -172,15 +174,15 @@ class Outcome:
                 disturbed=sum(bool(item.disturbances) for item in launches),
                 partial=sum(item.status == "partial" for item in launches),
             ),
-            failures=_reasons(launches, "failed"),
-            partial_reasons=_reasons(launches, "partial"),
+            failures=_reasons_with_status(launches, "failed"),
+            partial_reasons=_reasons_with_status(launches, "partial"),
             skipped=len(state["skipped"]),
             outage_note=scheduler_log.describe_run(tree.path),
             displacement_note=completion.describe_displaced(
                 i.reason for i in launches if i.status == completion.DISPLACED
             ),
             disturbances=tuple(i.disturbances for i in launches if i.disturbances),
-            self_skips=_reasons(launches, "skipped"),
+            self_skips=_reasons_with_status(launches, "skipped"),
         )
 
     @property
@@ -200,7 +202,7 @@ class Outcome:
         if self.skipped:
             yield f"{self.skipped} cases cannot run on this site (listed in the report)"
         yield from filter(None, (self.outage_note, self.displacement_note))
-        for disturbance, count in _kinds(self.disturbances):
+        for disturbance, count in _count_kinds(self.disturbances):
             yield f"disturbed {count} x: {disturbance}"
         for verdict, counts in (
             ("partial", Counter(self.partial_reasons)),
@@ -212,7 +214,7 @@ class Outcome:
                 yield f"{verdict} {count} x {reason}"
 
 
-def _kinds(reason_sets: Iterable[tuple[str, ...]]) -> list[tuple[str, int]]:
+def _count_kinds(reason_sets: Iterable[tuple[str, ...]]) -> list[tuple[str, int]]:
     """Return the first reason of each kind (numbers ignored) and the launches that it disturbed."""
     examples: dict[str, str] = {}
     counts: Counter[str] = Counter()
@@ -223,5 +225,5 @@ def _kinds(reason_sets: Iterable[tuple[str, ...]]) -> list[tuple[str, int]]:
     return [(examples[kind], count) for kind, count in counts.items()]
 
 
-def _reasons(launches: Iterable[Launch], status: str) -> tuple[str, ...]:
+def _reasons_with_status(launches: Iterable[Launch], status: str) -> tuple[str, ...]:
     return tuple(f"{item.case_id}: {item.reason}" for item in launches if item.status == status)

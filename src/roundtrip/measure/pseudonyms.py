@@ -41,7 +41,7 @@ def host_names(data: Any) -> Iterator[str]:
             yield from host_names(item)
 
 
-_KEYWORD = r"\b(?:on|from|nodes?|hosts?|hostname)[\"']?(?:\s*[=:]\s*|\s+)[\"'(]?"
+_HOST_KEYWORD_PATTERN = r"\b(?:on|from|nodes?|hosts?|hostname)[\"']?(?:\s*[=:]\s*|\s+)[\"'(]?"
 #: A pseudonym.  Older bundles have node1, node2, ..., which are other hosts in each bundle.
 PSEUDONYM = r"node-[0-9a-f]{8}"
 
@@ -66,11 +66,13 @@ class Pseudonyms:
         hosts = sorted({*self._names, *spellings.values()}, key=lambda host: (-len(host), host))
         # Names with a dot, or with letters and digits, are hosts anywhere.  Names of letters may be
         # English words, and are hosts only where one is expected.  Numbers are never hosts.
-        mixed_names = _any_of(host for host in hosts if not host.isalpha() and not host.isdecimal())
-        words = _any_of(host for host in hosts if host.isalpha())
-        self._anywhere = _pattern(rf"(?P<before>(?<![\w.-]))(?P<host>{mixed_names})(?![\w-])")
-        self._expected = _pattern(
-            rf"(?P<before>{_KEYWORD}|@)(?P<host>{words})(?![\w-])",
+        mixed_names = _alternatives(
+            host for host in hosts if not host.isalpha() and not host.isdecimal()
+        )
+        words = _alternatives(host for host in hosts if host.isalpha())
+        self._anywhere = _host_patterns(rf"(?P<before>(?<![\w.-]))(?P<host>{mixed_names})(?![\w-])")
+        self._expected = _host_patterns(
+            rf"(?P<before>{_HOST_KEYWORD_PATTERN}|@)(?P<host>{words})(?![\w-])",
             rf"(?P<before>(?:^|[:;] )\[?)(?P<host>{words})(?=:)",
         )
 
@@ -97,11 +99,11 @@ class Pseudonyms:
         return text
 
 
-def _any_of(hosts: Iterable[str]) -> str:
+def _alternatives(hosts: Iterable[str]) -> str:
     return "|".join(re.escape(host) for host in hosts) or r"(?!)"  # which matches nothing
 
 
-def _pattern(*alternatives: str) -> tuple[re.Pattern[str], ...]:
+def _host_patterns(*alternatives: str) -> tuple[re.Pattern[str], ...]:
     return tuple(re.compile(text, re.IGNORECASE) for text in alternatives)
 
 
@@ -179,8 +181,8 @@ def _make_key(file: Path) -> None:
 
 
 #: Number of newest run trees of each campaign that are searched for names, and their files.
-_TREES = 16
-_FILES = ("env/nodes.json", "env/pairs.json", "env/host.json")
+_MAX_RUN_TREES = 16
+_HOST_FILES = ("env/nodes.json", "env/pairs.json", "env/host.json")
 _PSEUDONYM_WORD = re.compile(rf"(?<![\w-]){PSEUDONYM}(?![\w-])")
 
 
@@ -216,6 +218,6 @@ def known_hosts(site: str, runs: Path) -> HostNames:
 def _recorded_hosts(site: str, runs: Path) -> Iterator[str]:
     """Yield the hosts in the newest run trees of each campaign of the site."""
     for folder in sorted(runs.glob(f"*/{site}")):
-        for tree in sorted(path for path in folder.iterdir() if path.is_dir())[-_TREES:]:
-            for name in _FILES:
+        for tree in sorted(path for path in folder.iterdir() if path.is_dir())[-_MAX_RUN_TREES:]:
+            for name in _HOST_FILES:
                 yield from host_names(files.read_object_in_tree(tree / name, tree))

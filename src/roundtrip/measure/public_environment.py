@@ -1,7 +1,8 @@
 """The public part of ``env/``, a run's records of its machine and software, for its bundle.
 
-A file of ``env/`` that is not in `_FILES` stays in the run tree, and so does a field that its rule
-does not name.  One digest replaces all such fields of an object, so that a change is visible.
+A file of ``env/`` that is not in `_RULE_BY_FILE` stays in the run tree, and so does a field that
+its rule does not name.  One digest replaces all such fields of an object, so that a change is
+visible.
 """
 
 from __future__ import annotations
@@ -21,18 +22,18 @@ from roundtrip.measure.pseudonyms import host_names
 #: The file in ``env/`` of a bundle with the places of values that looked like credentials.
 WITHHELD = "withheld.json"
 #: The key of the digest of all fields that a rule does not name.
-_REST = "withheld"
+_REST_KEY = "withheld"
 #: ``<file>.resumed-<n>`` is a differing record of a resumed run.
 _RESUMED_SUFFIX = ".resumed-"
 #: A function that returns the public part of data at a place.
 Rule = Callable[[Disclosure, Any, str], Any]
 
 
-def _host(names: Disclosure, data: Any, place: str) -> Any:
+def _publish_host(names: Disclosure, data: Any, place: str) -> Any:
     return names.fields({"hosts": data}, place)["hosts"]
 
 
-def _private(names: Disclosure, data: Any, place: str) -> Any:
+def _publish_digest(names: Disclosure, data: Any, place: str) -> Any:
     """Return a digest of the data; record the place if they contain a credential."""
     if data in (None, "", []):
         return data
@@ -41,26 +42,26 @@ def _private(names: Disclosure, data: Any, place: str) -> Any:
     return names.digest(text)
 
 
-def _variables(names: Disclosure, data: Any, place: str) -> Any:
+def _publish_variables(names: Disclosure, data: Any, place: str) -> Any:
     pairs: Any = list(data.items()) if isinstance(data, dict) else data
     if not isinstance(pairs, list):
-        return _private(names, data, place)
+        return _publish_digest(names, data, place)
     return [
         names.variable(str(pair[0]), pair[1], place)
         if isinstance(pair, list | tuple) and len(pair) == 2
-        else _private(names, pair, place)
+        else _publish_digest(names, pair, place)
         for pair in pairs
     ]
 
 
-def _each(rule: Rule) -> Rule:
+def _apply_to_each(rule: Rule) -> Rule:
     """Return the rule that applies `rule` to each item of a list or of an object with any keys."""
 
     def apply(names: Disclosure, data: Any, place: str) -> Any:
         if isinstance(data, list):
             return [rule(names, item, place) for item in data]
         if not isinstance(data, dict):
-            return _private(names, data, place)
+            return _publish_digest(names, data, place)
         return {
             names.redact(key, place): rule(names, value, f"{place} {names.redact(key)}")
             for key, value in data.items()
@@ -78,107 +79,112 @@ def _allow_fields(names: str = "", **rules: Rule) -> Rule:
 
     def apply(disclosure: Disclosure, data: Any, place: str) -> Any:
         if not isinstance(data, dict):
-            return _private(disclosure, data, place)
+            return _publish_digest(disclosure, data, place)
         fields = {
             key: shape[key](disclosure, value, f"{place} {key}")
             for key, value in data.items()
             if key in shape
         }
-        rest = {key: value for key, value in data.items() if key not in (*shape, _REST)}
-        return {**fields, _REST: _private(disclosure, rest, place)} if rest else fields
+        rest = {key: value for key, value in data.items() if key not in (*shape, _REST_KEY)}
+        return {**fields, _REST_KEY: _publish_digest(disclosure, rest, place)} if rest else fields
 
     return apply
 
 
-_HOST = _allow_fields(
+_HOST_RULE = _allow_fields(
     "schema load_average steal_share fingerprint microarchitecture versions packages",
-    hostname=_host,
+    hostname=_publish_host,
     cpu=_allow_fields(
         "model microcode logical usable cores sockets smt quota governors turbo caches mitigations"
     ),
     memory=_allow_fields("total_kib swap_kib numa_nodes numa_balancing transparent_huge_pages"),
     system=_allow_fields("kernel distribution firmware clocksource virtual hypervisor container"),
 )
-_ENVIRONMENT = _allow_fields(
+_ENVIRONMENT_RULE = _allow_fields(
     "name cc cxx ftn features target_systems",
-    env_vars=_variables,
-    modules=_private,
-    prepare_cmds=_private,
+    env_vars=_publish_variables,
+    modules=_publish_digest,
+    prepare_cmds=_publish_digest,
     extras=_allow_fields(
         "toolchain mpi mpi_version boost_version transport launcher launcher_options "
         "launcher_options_oversubscribed spec specs build"
     ),
 )
-_INSTALLED = _allow_fields(
+_INSTALLED_RULE = _allow_fields(
     "schema name key",
     mpi=_allow_fields("family version origin"),
     boost=_allow_fields("version origin"),
     compiler=_allow_fields("id version flags"),
 )
-_PARTITION = _allow_fields(
+_PARTITION_RULE = _allow_fields(
     "name descr scheduler launcher environs features max_jobs time_limit",
-    access=_private,
-    sched_options=_private,
-    resources=_private,
-    modules=_private,
-    prepare_cmds=_private,
-    env_vars=_variables,
+    access=_publish_digest,
+    sched_options=_publish_digest,
+    resources=_publish_digest,
+    modules=_publish_digest,
+    prepare_cmds=_publish_digest,
+    env_vars=_publish_variables,
     processor=_allow_fields(
         "arch vendor model platform num_cpus num_cpus_per_core num_cpus_per_socket num_sockets"
     ),
     extras=_allow_fields(
         "fabric binding transport device interface processors emulated simulated assumed "
         "side_by_side nodes cores sockets memory_gb",
-        across=_private,
-        lease=_private,
+        across=_publish_digest,
+        lease=_publish_digest,
     ),
 )
-_SITE = _allow_fields(
+_SITE_RULE = _allow_fields(
     "name descr modules_system max_local_jobs",
-    hostnames=_private,
-    env_vars=_variables,
-    modules=_private,
-    prepare_cmds=_private,
-    partitions=_each(_PARTITION),
+    hostnames=_publish_digest,
+    env_vars=_publish_variables,
+    modules=_publish_digest,
+    prepare_cmds=_publish_digest,
+    partitions=_apply_to_each(_PARTITION_RULE),
 )
-_NOT_MEASURED = _each(_allow_fields("state reason", host=_host))
-_NODES = _allow_fields(
-    "schema", partitions=_each(_allow_fields(hosts=_host, not_measured=_NOT_MEASURED))
-)
-_PAIRS = _allow_fields(
+_NOT_MEASURED_RULE = _apply_to_each(_allow_fields("state reason", host=_publish_host))
+_NODES_RULE = _allow_fields(
     "schema",
-    partitions=_each(
+    partitions=_apply_to_each(_allow_fields(hosts=_publish_host, not_measured=_NOT_MEASURED_RULE)),
+)
+_PAIRS_RULE = _allow_fields(
+    "schema",
+    partitions=_apply_to_each(
         _allow_fields(
-            tournaments=_each(_allow_fields("size before rounds", hosts=_host)),
-            pairs=_each(_allow_fields("pair_round pair_night_round", hosts=_host)),
+            tournaments=_apply_to_each(_allow_fields("size before rounds", hosts=_publish_host)),
+            pairs=_apply_to_each(_allow_fields("pair_round pair_night_round", hosts=_publish_host)),
         )
     ),
 )
-_LOCK = _allow_fields(
+_LOCK_RULE = _allow_fields(
     "_meta",
     spack=_allow_fields("version type commit"),
-    roots=_each(_allow_fields("hash spec")),
-    concrete_specs=_each(
+    roots=_apply_to_each(_allow_fields("hash spec")),
+    concrete_specs=_apply_to_each(
         _allow_fields(
             "name version arch compiler namespace parameters dependencies hash package_hash "
             "annotations patches",
-            external=_allow_fields(path=_private, module=_private, extra_attributes=_private),
+            external=_allow_fields(
+                path=_publish_digest, module=_publish_digest, extra_attributes=_publish_digest
+            ),
         )
     ),
 )
-_FILES: Mapping[str, Rule] = {
-    "host.json": _HOST,
-    "toolchains.json": _each(_allow_fields(reframe=_ENVIRONMENT, installed=_INSTALLED)),
+_RULE_BY_FILE: Mapping[str, Rule] = {
+    "host.json": _HOST_RULE,
+    "toolchains.json": _apply_to_each(
+        _allow_fields(reframe=_ENVIRONMENT_RULE, installed=_INSTALLED_RULE)
+    ),
     "tools.json": Disclosure.fields,
-    "site-config.json": _SITE,
-    "nodes.json": _NODES,
-    "pairs.json": _PAIRS,
+    "site-config.json": _SITE_RULE,
+    "nodes.json": _NODES_RULE,
+    "pairs.json": _PAIRS_RULE,
     "scheduler.json": _allow_fields(
-        "accounting_away scheduler", silences=_each(_allow_fields("start seconds"))
+        "accounting_away scheduler", silences=_apply_to_each(_allow_fields("start seconds"))
     ),
     "confirmation.json": _allow_fields("schema launches why_not"),
-    "spack.lock": _LOCK,
-    "tuning.json": _allow_fields(variables=_variables),
+    "spack.lock": _LOCK_RULE,
+    "tuning.json": _allow_fields(variables=_publish_variables),
 }
 
 
@@ -200,68 +206,68 @@ class Environment:
             if file.is_file() and not file.is_symlink():
                 content = files.read_in_tree(file, run_dir)
                 texts[_legal_file_name(file)] = content.decode("utf-8", errors="replace")
-        return Environment(texts, _owner(run_dir))
+        return Environment(texts, _tree_owner(run_dir))
 
     def hosts(self) -> Iterator[str]:
         """Yield the names in fields of host names."""
         for text in self.texts.values():
-            yield from host_names(_json(text))
+            yield from host_names(_parse_json_or_none(text))
 
     def words(self) -> Iterator[str]:
         """Yield words of private fields, which no text may contain: accounts, users, values."""
         yield self.owner
         for name, text in self.texts.items():
-            if (data := _json(text)) is not None and _rule_of(name):
-                yield from _words(data, "")
+            if (data := _parse_json_or_none(text)) is not None and _rule_of(name):
+                yield from _private_words(data, "")
 
     def write(self, folder: Path, names: Disclosure) -> None:
         """Write the public parts of the files to a new folder."""
         folder.mkdir()
         for name, text in self.texts.items():
-            rule, data = _rule_of(name), _json(text)
+            rule, data = _rule_of(name), _parse_json_or_none(text)
             if rule and data is not None:
                 content = json.dumps(rule(names, data, name), indent=1, ensure_ascii=False) + "\n"
                 (folder / name).write_bytes(content.encode())
 
 
 def _rule_of(name: str) -> Rule | None:
-    return _FILES.get(name.split(_RESUMED_SUFFIX)[0])
+    return _RULE_BY_FILE.get(name.split(_RESUMED_SUFFIX)[0])
 
 
 #: These options of a scheduler, and their short forms.
-_WHO = re.compile(rf"(?:{WHO}[= ]|-[ADwxq][= ]?)[\"']?([^\s\"']+)")
-_OPTIONS = ("access", "sched_options", "across", "resources")
-_LONG_ENOUGH = 6
+_PRIVATE_OPTION = re.compile(rf"(?:{WHO}[= ]|-[ADwxq][= ]?)[\"']?([^\s\"']+)")
+_OPTION_KEYS = ("access", "sched_options", "across", "resources")
+_MIN_PRIVATE_LENGTH = 6
 
 
-def _words(data: Any, key: str) -> Iterator[str]:
+def _private_words(data: Any, key: str) -> Iterator[str]:
     if isinstance(data, dict):
         for name, value in data.items():
-            yield from _words(value, str(name))
+            yield from _private_words(value, str(name))
     elif isinstance(data, list) and key == "env_vars":
         for pair in data:
             if isinstance(pair, list) and len(pair) == 2 and isinstance(pair[1], str):
-                yield from _private_value(str(pair[0]), pair[1])
-    elif isinstance(data, list) and key in _OPTIONS:
+                yield from _private_value_words(str(pair[0]), pair[1])
+    elif isinstance(data, list) and key in _OPTION_KEYS:
         options = (" ".join(item) if isinstance(item, list) else str(item) for item in data)
-        for argument in _WHO.findall(" ".join(options)):
+        for argument in _PRIVATE_OPTION.findall(" ".join(options)):
             yield from argument.split(",")
     elif isinstance(data, list):
         for item in data:
-            yield from _words(item, key)
+            yield from _private_words(item, key)
 
 
-def _private_value(name: str, value: str) -> Iterator[str]:
+def _private_value_words(name: str, value: str) -> Iterator[str]:
     """Yield the value of a private variable unless it is short, a number or all lower-case.
 
     A number such as 1048576 stands in other texts as a size or a count.
     """
-    is_long = len(value) >= _LONG_ENOUGH
+    is_long = len(value) >= _MIN_PRIVATE_LENGTH
     if not is_tuning(name) and is_long and not re.fullmatch(r"[a-z]+|[\d.]+", value):
         yield value
 
 
-def _owner(run_dir: Path) -> str:
+def _tree_owner(run_dir: Path) -> str:
     try:
         name = run_dir.owner()
     except (OSError, KeyError):
@@ -276,7 +282,7 @@ def _legal_file_name(file: Path) -> str:
     return file.name
 
 
-def _json(text: str) -> Any:
+def _parse_json_or_none(text: str) -> Any:
     """The data of a text that is JSON, else None."""
     try:
         return files.parse_json(text)

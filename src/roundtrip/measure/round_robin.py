@@ -70,11 +70,11 @@ class RoundRobin:
         return [
             NodePair(number, night, tuple(self.hosts[place] for place in places))
             for night, number in enumerate(self.rounds, 1)
-            for places in self._places(number)
+            for places in self._places_of_round(number)
             if not down_hosts & {self.hosts[place] for place in places}
         ]
 
-    def _places(self, number: int) -> list[tuple[int, ...]]:
+    def _places_of_round(self, number: int) -> list[tuple[int, ...]]:
         if self.size == 1:
             return [(place,) for place in range(number, len(self.hosts), 2)]
         return list(pairs_in_round(len(self.hosts), number))
@@ -137,7 +137,7 @@ def plan_night(
                 f"measure; {max(group_sizes)} are needed{f': {reasons}' if reasons else ''}"
             )
         round_robins = [
-            _next_rounds(size, hosts, budget, _last_rounds(last_run, partition, size))
+            _next_round_robin(size, hosts, budget, _last_round_robin(last_run, partition, size))
             for size in sorted(group_sizes)
         ]
         pairs = (pair for item in round_robins for pair in item.pairs(frozenset(outages)))
@@ -163,7 +163,7 @@ def read_plan(run_dir: Path) -> NightPlan:
         raise UserError("not the plan of a night: start a new run", file) from None
 
 
-def _next_rounds(
+def _next_round_robin(
     size: int, hosts: tuple[str, ...], budget: int | None, predecessor: RoundRobin | None
 ) -> RoundRobin:
     total = round_count(len(hosts)) if size == 2 else min(2, len(hosts))
@@ -173,7 +173,7 @@ def _next_rounds(
     return RoundRobin(size, hosts, before, tuple(sorted(order[: budget or total])))
 
 
-def _last_rounds(run_dir: Path | None, partition: str, size: int) -> RoundRobin | None:
+def _last_round_robin(run_dir: Path | None, partition: str, size: int) -> RoundRobin | None:
     """Return the round robin after the night in `run_dir`; a round counts if half its pairs passed.
 
     None without such a night or a readable plan: the round robin then starts anew.
@@ -188,7 +188,9 @@ def _last_rounds(run_dir: Path | None, partition: str, size: int) -> RoundRobin 
     for round_robin in plan.tournaments:
         if round_robin.size == size:
             plan_counts = Counter(pair.pair_round for pair in plan.pairs if len(pair.hosts) == size)
-            completions = Counter(number for number, _ in _completed(run_dir, partition, size))
+            completions = Counter(
+                number for number, _ in _completed_pairs(run_dir, partition, size)
+            )
             launch_counts = list(round_robin.before)
             for number in round_robin.rounds:
                 launch_counts[number] += 2 * completions[number] >= plan_counts[number]
@@ -196,7 +198,7 @@ def _last_rounds(run_dir: Path | None, partition: str, size: int) -> RoundRobin 
     return None
 
 
-def _completed(run_dir: Path, partition: str, size: int) -> set[tuple[int, tuple[str, ...]]]:
+def _completed_pairs(run_dir: Path, partition: str, size: int) -> set[tuple[int, tuple[str, ...]]]:
     """Return (round, hosts) of the passed launches of a night, each pair once."""
     launches = set()
     for file in run_dir.glob(f"rounds/*/output/*/{partition}/*/*/case.json"):

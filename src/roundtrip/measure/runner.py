@@ -36,8 +36,8 @@ from roundtrip.sites.site import Site
 Key = tuple[str, tuple[str, ...]]
 #: Failures in one invocation after which a case that never passed is given up.
 GIVE_UP_AFTER = 2
-_NODE_FAILED = "a node failed under the launch"
-_LIMIT = "takes no more jobs of this user or account now (a limit of submitted jobs)"
+_NODE_FAILED_REASON = "a node failed under the launch"
+_SUBMIT_LIMIT_REASON = "takes no more jobs of this user or account now (a limit of submitted jobs)"
 
 
 @dataclass
@@ -75,12 +75,12 @@ class Runner:
         self._wait = scheduler.begin_wait(self._scheduler, limit_s, self.tree.path)
         launches = self.campaign.launches * len(self.expected)
         cases = len({item.case.id for item in self.expected})
-        note = self._waits_for if self._wait else str
+        note = self._wait_text if self._wait else str
         self.progress.begin_launches(cases, launches, limit_s, note)
         try:
             self._cancel()
             session.kill_orphans(self.tree.path)
-            in_time = self._rounds()
+            in_time = self._run_rounds()
             # A job that was requeued would run without a session.
             self._cancel()
         except NoAnswerError:
@@ -94,20 +94,20 @@ class Runner:
         """Duration of a launch, s: median over rounds of this invocation; 0 before the first."""
         return statistics.median(self._launch_s) if self._launch_s else 0.0
 
-    def _rounds(self) -> bool:
+    def _run_rounds(self) -> bool:
         lengths_s: list[float] = []
         show, variables = self.progress.show_wait, self.site.environment
         pauses = Pauses(self._scheduler, self.deadline, show, variables)
-        while (items := self._wanted()) and not self.should_stop():
+        while (items := self._incomplete_cases()) and not self.should_stop():
             if self._is_changed():
                 return True
-            passed, _ = self._passed()
+            passed, _ = self._count_passed()
             left = (max(1, self.campaign.launches - passed[item.key]) for item in items)
             self.progress.set_remaining(sum(left))
             length_s = statistics.median(lengths_s) if lengths_s else 0.0
             if lengths_s and time.monotonic() + length_s > self.deadline:
                 return False
-            seconds, reason = self._round(items)
+            seconds, reason = self._run_round(items)
             if reason:
                 # Nothing was measured, and the next round would fail at once as well.
                 if not pauses.take(reason):
@@ -128,7 +128,7 @@ class Runner:
         if self._wait:
             scheduler.cancel(self._label, self.site.environment, self._wait)
 
-    def _waits_for(self) -> str:
+    def _wait_text(self) -> str:
         """Return what the run waits for: an answer, or the start of a job."""
         silence = self._wait.status() if self._wait else ""
         return silence or self._queue.status()
@@ -146,18 +146,18 @@ class Runner:
     def _label(self) -> str:
         return f"{self.campaign.name}/{self.site.name}/{self.tree.path.name}"
 
-    def _round(self, items: Sequence[ExpectedCase]) -> tuple[float, str]:
+    def _run_round(self, items: Sequence[ExpectedCase]) -> tuple[float, str]:
         """Launch each case once.  Return the duration, s, and why no launch completed.
 
         The reason is the most frequent one if the scheduler prevented every launch, "" if a launch
         completed or failed by itself.  A launch that failed while it did not answer, or that
         it displaced, does not count against its case.
         """
-        old_counts, _ = self._passed()
+        old_counts, _ = self._count_passed()
         number = self.tree.next_round()
         seconds, lock = 0.0, self.tree.lock_descriptor
         excuses: dict[Key, str] = {}
-        for block in self._blocks(items, number):
+        for block in self._sessions_of_round(items, number):
             start = time.time()
             folder = self.tree.next_session(number)
             seconds += session.run_session(
@@ -173,8 +173,8 @@ class Runner:
                 # Nobody knows which of its launches ran which version.
                 (folder / CHANGE_FILE).write_text(self.tree.state["stopped"])
                 break
-            excuses |= self._excused(folder.name)
-        new_counts, _ = self._passed()
+            excuses |= self._prevention_reasons(folder.name)
+        new_counts, _ = self._count_passed()
         failures = {item.key for item in items if new_counts[item.key] == old_counts[item.key]}
         self._failures.update(failures - excuses.keys())
         reason = ""
@@ -182,7 +182,9 @@ class Runner:
             ((reason, _),) = Counter(excuses[key] for key in failures).most_common(1)
         return max(0.0, seconds), reason
 
-    def _blocks(self, items: Sequence[ExpectedCase], number: int) -> list[list[ExpectedCase]]:
+    def _sessions_of_round(
+        self, items: Sequence[ExpectedCase], number: int
+    ) -> list[list[ExpectedCase]]:
         """The sessions of a round, in their order."""
         seed, order = self.campaign.abba_seed, []
         for side in [items] if seed is None else session.abba_order(items, seed, number):
@@ -191,7 +193,7 @@ class Runner:
             order += blocks
         return order
 
-    def _excused(self, round_: str) -> dict[Key, str]:
+    def _prevention_reasons(self, round_: str) -> dict[Key, str]:
         """Return, by case, why the scheduler prevented a launch of that session."""
         reasons = {}
         for launch in scan(self.tree.path):
@@ -200,11 +202,11 @@ class Runner:
             if launch.status == completion.DISPLACED:
                 reasons[launch.key] = launch.reason
             elif self._wait and launch.status == "failed":
-                if self._scheduler.is_no_answer(words := _words(launch)):
+                if self._scheduler.is_no_answer(words := _failure_text(launch)):
                     no_answer = scheduler.no_answer(self._scheduler)
-                    reasons[launch.key] = _NODE_FAILED if launch.nodes_down else no_answer
+                    reasons[launch.key] = _NODE_FAILED_REASON if launch.nodes_down else no_answer
                 elif self._scheduler.is_submit_limit(words):
-                    reasons[launch.key] = f"{self._scheduler.title} {_LIMIT}"
+                    reasons[launch.key] = f"{self._scheduler.title} {_SUBMIT_LIMIT_REASON}"
         return reasons
 
     def _on_event(self, kind: str, name: str) -> None:
@@ -214,7 +216,7 @@ class Runner:
         else:
             self.progress.show_result(kind, words, counts=not session.is_fixture(name))
 
-    def _passed(self) -> tuple[Counter[Key], Counter[Key]]:
+    def _count_passed(self) -> tuple[Counter[Key], Counter[Key]]:
         """Return the numbers of passed launches and of passed undisturbed launches, by case."""
         launches = [launch for launch in scan(self.tree.path) if launch.status == "passed"]
         return (
@@ -222,10 +224,10 @@ class Runner:
             Counter(launch.key for launch in launches if not launch.disturbances),
         )
 
-    def _wanted(self) -> list[ExpectedCase]:
+    def _incomplete_cases(self) -> list[ExpectedCase]:
         """Return the cases with too few launches, or if none, with too few undisturbed ones."""
-        pass_counts, clean_counts = self._passed()
-        candidates = [item for item in self.expected if not self._given_up(item, pass_counts)]
+        pass_counts, clean_counts = self._count_passed()
+        candidates = [item for item in self.expected if not self._is_given_up(item, pass_counts)]
         shortfall = [item for item in candidates if pass_counts[item.key] < self.campaign.launches]
         limit = self.campaign.launches + self.campaign.extra_launches
         return shortfall or [
@@ -234,12 +236,12 @@ class Runner:
             if clean_counts[item.key] < self.campaign.launches and pass_counts[item.key] < limit
         ]
 
-    def _given_up(self, item: ExpectedCase, pass_counts: Counter[Key]) -> bool:
+    def _is_given_up(self, item: ExpectedCase, pass_counts: Counter[Key]) -> bool:
         limit = GIVE_UP_AFTER if not pass_counts[item.key] else self.campaign.launches
         return self._failures[item.key] >= limit
 
 
-def _words(launch: Launch) -> str:
+def _failure_text(launch: Launch) -> str:
     """Return why a launch failed, and the end of its job's standard error."""
     return f"{launch.reason}\n{error_tail(launch.folder) if launch.folder else ''}"
 
@@ -264,7 +266,7 @@ def launch_confirmation(runner: Runner, cases: Collection[str], launches: int) -
     (runner.tree.path / "env" / records.CONFIRMATION_FILE).write_text(json.dumps(note) + "\n")
     if reason:
         return reason
-    items = list(_on_same_nodes(runner, items))
+    items = list(_items_on_same_nodes(runner, items))
     inner = tree.inner_tree(runner.tree, records.CONFIRMATION, items, launches)
     title = f"{runner.campaign.title}: launching again what was worse"
     campaign = replace(
@@ -275,7 +277,7 @@ def launch_confirmation(runner: Runner, cases: Collection[str], launches: int) -
     return ""
 
 
-def _on_same_nodes(runner: Runner, items: Sequence[ExpectedCase]) -> Iterator[ExpectedCase]:
+def _items_on_same_nodes(runner: Runner, items: Sequence[ExpectedCase]) -> Iterator[ExpectedCase]:
     """Yield the cases, with the node list of their launches of the night if all nodes are up."""
     node_lists = nodes.known_nodes(runner.site, {item.case.partition for item in items})
     host_names: defaultdict[str, dict[str, str]] = defaultdict(dict)

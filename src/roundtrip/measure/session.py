@@ -23,14 +23,14 @@ from roundtrip.measure.tree import RunTree
 from roundtrip.sites import schedulers
 from roundtrip.sites.site import Site, select_tests
 
-_EVENT = re.compile(r"^\[\s*(?P<kind>RUN|OK|FAIL|ABORT|SKIP)\s*\] (\(.*?\) )?(?P<name>.+)$")
-_NAME = re.compile(r"^(?P<test>.+?) (?:~\S+ )?(?:'\w+ )?/[0-9a-f]{8} @\S+\+(?P<environ>\S+)")
-_STEP = re.compile(rb"\[(\d+)/(\d+)\]")  # as Ninja prints it
-_REPORT = "report.json"
-_CONTROL = re.compile(r"\x1b\[[0-9;]*m")
-_STOPPING = {signal.SIGINT, signal.SIGTERM}
+_EVENT_LINE = re.compile(r"^\[\s*(?P<kind>RUN|OK|FAIL|ABORT|SKIP)\s*\] (\(.*?\) )?(?P<name>.+)$")
+_TEST_NAME = re.compile(r"^(?P<test>.+?) (?:~\S+ )?(?:'\w+ )?/[0-9a-f]{8} @\S+\+(?P<environ>\S+)")
+_BUILD_STEP = re.compile(rb"\[(\d+)/(\d+)\]")  # as Ninja prints it
+_REPORT_FILE = "report.json"
+_COLOUR_CODE = re.compile(r"\x1b\[[0-9;]*m")
+_STOP_SIGNALS = {signal.SIGINT, signal.SIGTERM}
 #: Variable that marks the processes of a session with the session's folder.
-_MARK = "ROUNDTRIP_SESSION"
+_SESSION_VARIABLE = "ROUNDTRIP_SESSION"
 #: Timeout of killing a session's processes: one that waits for a file system may not die.
 _ORPHANS_TIMEOUT_S = 5.0
 
@@ -46,7 +46,7 @@ def is_fixture(name: str) -> bool:
 
 def case_label(name: str) -> str:
     """Return ReFrame's name of a test, for people: without hash and partition."""
-    match = _NAME.match(name)
+    match = _TEST_NAME.match(name)
     return f"{match['test'].replace(' %', ' ')} with {match['environ']}" if match else name
 
 
@@ -93,8 +93,8 @@ def command_line(site: Site, block: Sequence[ExpectedCase], folder: Path, label:
     manager = schedulers.scheduler_of(site.partitions[case.partition])
     node_options = manager.node_options(nodes) if nodes else []
     return [
-        *_case_arguments(site, block, folder),
-        f"--exec-policy={'async' if _side_by_side(site, block) else 'serial'}",
+        *_reframe_arguments(site, block, folder),
+        f"--exec-policy={'async' if _is_concurrent(site, block) else 'serial'}",
         f"--session-extras=campaign={label}",
         *manager.job_options(scheduler.job_comment(label)),
         *(f"--job-option={option}" for option in node_options),
@@ -103,7 +103,7 @@ def command_line(site: Site, block: Sequence[ExpectedCase], folder: Path, label:
     ]
 
 
-def _case_arguments(site: Site, block: Sequence[ExpectedCase], folder: Path) -> list[str]:
+def _reframe_arguments(site: Site, block: Sequence[ExpectedCase], folder: Path) -> list[str]:
     """The ReFrame command line that names the cases of `block`, all on one partition."""
     arguments = [
         "reframe",
@@ -111,7 +111,7 @@ def _case_arguments(site: Site, block: Sequence[ExpectedCase], folder: Path) -> 
         *(f"--checkpath={file}" for file in sorted({item.file for item in block})),
         f"--prefix={folder}",
         f"--perflogdir={folder / 'perflogs'}",
-        f"--report-file={folder / _REPORT}",
+        f"--report-file={folder / _REPORT_FILE}",
         f"--system={site.name}:{block[0].case.partition}",
         # In random order, because a fixed order would confound cases with time.  Not by a mode in
         # ReFrame's settings, because ReFrame 4.10 ignores --prgenv together with --mode.
@@ -123,7 +123,7 @@ def _case_arguments(site: Site, block: Sequence[ExpectedCase], folder: Path) -> 
     return [*arguments, f"--prgenv=^({environs})$"]
 
 
-def _side_by_side(site: Site, block: Sequence[ExpectedCase]) -> bool:
+def _is_concurrent(site: Site, block: Sequence[ExpectedCase]) -> bool:
     """Whether the launches of a block may run concurrently: on node pairs, if the site allows it.
 
     All others run one at a time, so that none disturbs another.
@@ -143,7 +143,7 @@ def _pair_variables(site: Site, block: Sequence[ExpectedCase]) -> dict[str, str]
     round_ = {key: getattr(pairs[0], key) for key in ("pair_round", "pair_night_round")}
     hosts = [list(pair.hosts) for pair in pairs]
     variables = {"ROUNDTRIP_PAIRS": json.dumps({**round_, "hosts": hosts})}
-    if _side_by_side(site, block):
+    if _is_concurrent(site, block):
         variables["ROUNDTRIP_SIDE_BY_SIDE"] = str(len(block))
     return variables
 
@@ -183,8 +183,8 @@ def run_session(
     arguments = command_line(site, block, folder, label)
     status = _supervise(site, arguments, folder, lock_descriptor, on_event, environment)
     wall_s = time.monotonic() - start
-    build_s = min(SessionReport.read(folder / _REPORT).build_s, wall_s)
-    _write_end(folder, status, wall_s, build_s=round(build_s, 3))
+    build_s = min(SessionReport.read(folder / _REPORT_FILE).build_s, wall_s)
+    _write_session_end(folder, status, wall_s, build_s=round(build_s, 3))
     return wall_s - build_s
 
 
@@ -203,7 +203,7 @@ def _supervise(
             process = subprocess.Popen(
                 arguments,
                 cwd=site.checkout,
-                env={**environment, _MARK: str(folder)},
+                env={**environment, _SESSION_VARIABLE: str(folder)},
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
@@ -211,16 +211,16 @@ def _supervise(
                 errors="replace",
                 pass_fds=(lock_descriptor,),
                 start_new_session=True,
-                preexec_fn=_begin_session,
+                preexec_fn=_start_new_session,
             )
         assert process.stdout is not None  # noqa: S101  for the type checker
         try:
             for line in process.stdout:
                 console.write(line)
-                if match := _EVENT.match(_CONTROL.sub("", line.rstrip())):
+                if match := _EVENT_LINE.match(_COLOUR_CODE.sub("", line.rstrip())):
                     on_event(match["kind"], match["name"])
         except BaseException:
-            _stop(process)
+            _stop_process(process)
             raise
         else:
             return process.wait()
@@ -234,15 +234,15 @@ def kill_orphans(folder: Path) -> None:
     A rank whose mpirun was killed before the rank had connected to it waits for it for minutes.
     """
     deadline = time.monotonic() + _ORPHANS_TIMEOUT_S
-    while (pids := _orphans(folder)) and time.monotonic() < deadline:
+    while (pids := _orphan_processes(folder)) and time.monotonic() < deadline:
         for pid in pids:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         time.sleep(0.02)
 
 
-def _orphans(folder: Path) -> list[int]:
-    mark = f"{_MARK}={folder}".encode()
+def _orphan_processes(folder: Path) -> list[int]:
+    mark = f"{_SESSION_VARIABLE}={folder}".encode()
     pids = []
     for process in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):  # it has ended, or is another user's
@@ -252,12 +252,12 @@ def _orphans(folder: Path) -> list[int]:
     return pids
 
 
-def _write_end(folder: Path, status: int, wall_s: float, **more: object) -> None:
+def _write_session_end(folder: Path, status: int, wall_s: float, **more: object) -> None:
     record = {"exit_status": status, "wall_s": round(wall_s, 3), **more}
     (folder / "session.json").write_text(json.dumps(record) + "\n")
 
 
-def _stop(process: subprocess.Popen[str], patience_s: float = 20.0) -> None:
+def _stop_process(process: subprocess.Popen[str], patience_s: float = 20.0) -> None:
     process.send_signal(signal.SIGTERM)
     try:
         process.wait(patience_s)
@@ -269,15 +269,15 @@ def _stop(process: subprocess.Popen[str], patience_s: float = 20.0) -> None:
 @contextlib.contextmanager
 def _signals_held() -> Iterator[None]:
     """Delay INT and TERM to the end of the block: Python loses an interrupt inside a fork."""
-    signal.pthread_sigmask(signal.SIG_BLOCK, _STOPPING)
+    signal.pthread_sigmask(signal.SIG_BLOCK, _STOP_SIGNALS)
     try:
         yield
     finally:
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, _STOPPING)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _STOP_SIGNALS)
 
 
-def _begin_session() -> None:
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, _STOPPING)
+def _start_new_session() -> None:
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _STOP_SIGNALS)
     reader.die_with_parent(signal.SIGTERM)
 
 
@@ -293,19 +293,21 @@ def build_all(
     progress.begin_builds(watch.builds, watch)
     start = time.monotonic()
     for group in groups:
-        _build(site, group, tree, watch)
+        _build_group(site, group, tree, watch)
     progress.end_builds(time.monotonic() - start)
 
 
-def _build(site: Site, group: Sequence[ExpectedCase], tree: RunTree, watch: _BuildWatch) -> None:
+def _build_group(
+    site: Site, group: Sequence[ExpectedCase], tree: RunTree, watch: _BuildWatch
+) -> None:
     watch.folder = folder = tree.next_build()
     block = [replace(item, pairs=()) for item in group]
-    arguments = [*_case_arguments(site, block, folder), "--exec-policy=serial"]
+    arguments = [*_reframe_arguments(site, block, folder), "--exec-policy=serial"]
     arguments += ["--setvar=build_only=yes", "--run"]
     start = time.monotonic()
     environment = {**site.environment, **_test_variables(block)}
     status = _supervise(site, arguments, folder, tree.lock_descriptor, watch.on_event, environment)
-    _write_end(folder, status, time.monotonic() - start)
+    _write_session_end(folder, status, time.monotonic() - start)
 
 
 def build_representatives(expected: Iterable[ExpectedCase]) -> list[list[ExpectedCase]]:
@@ -362,15 +364,15 @@ class _BuildWatch:
         return f"{self._name}: step {step} of {steps}, about {duration(remaining_s)} left"
 
     def _steps(self) -> tuple[int, int]:
-        outputs = sorted(self.folder.glob("stage/**/rfm_build.out"), key=_time_of_change)
+        outputs = sorted(self.folder.glob("stage/**/rfm_build.out"), key=_modification_time)
         try:
-            steps = _STEP.findall(outputs[-1].read_bytes())
+            steps = _BUILD_STEP.findall(outputs[-1].read_bytes())
             return int(steps[-1][0]), int(steps[-1][1])
         except (IndexError, OSError):
             return 0, 0
 
 
-def _time_of_change(file: Path) -> float:
+def _modification_time(file: Path) -> float:
     try:
         return file.stat().st_mtime
     except OSError:

@@ -54,7 +54,7 @@ def revision(checkout: Path) -> Revision:
 
 
 def git(checkout: Path, *arguments: str) -> str | None:
-    """What git prints in `checkout`, stripped; None if it fails."""
+    """The output of git in `checkout`, stripped; None if git fails."""
     command = ["git", "-C", str(checkout), *arguments]
     process = subprocess.run(command, capture_output=True, text=True)
     return None if process.returncode else process.stdout.strip()
@@ -99,7 +99,7 @@ class RunTree:
 
     def finish(self) -> None:
         """Record that every expected launch has completed."""
-        self.write_state(finished=_utc(datetime.now(UTC)))
+        self.write_state(finished=_utc_text(datetime.now(UTC)))
 
     def record_launch_count(self, launches: int) -> None:
         """Record `launches` as the number of launches of each case that the run needs."""
@@ -114,26 +114,26 @@ class RunTree:
 
     def next_round(self) -> int:
         """The number of a new round, higher than that of any session."""
-        rounds = (records.read_round(folder) or 0 for folder in self._numbered("rounds"))
+        rounds = (records.read_round(folder) or 0 for folder in self._numbered_folders("rounds"))
         return 1 + max(rounds, default=0)
 
     def next_session(self, round_number: int) -> Path:
         """Make a folder ``rounds/NNN``, marked as part of that round; NNN is never used again."""
-        folder = self._next("rounds")
+        folder = self._make_numbered_folder("rounds")
         records.write_round(folder, round_number)
         return folder
 
     def next_build(self) -> Path:
         """Make a folder ``builds/NNN`` for a session that only builds."""
-        return self._next("builds")
+        return self._make_numbered_folder("builds")
 
-    def _next(self, kind: str) -> Path:
-        number = 1 + max((int(folder.name) for folder in self._numbered(kind)), default=0)
+    def _make_numbered_folder(self, kind: str) -> Path:
+        number = 1 + max((int(folder.name) for folder in self._numbered_folders(kind)), default=0)
         folder = self.path / kind / f"{number:03d}"
         folder.mkdir(parents=True)
         return folder
 
-    def _numbered(self, kind: str) -> list[Path]:
+    def _numbered_folders(self, kind: str) -> list[Path]:
         return [path for path in (self.path / kind).glob("*") if path.name.isdigit()]
 
 
@@ -156,11 +156,13 @@ def create_tree(
         "schema": 1,
         "campaign": campaign.name,
         "site": site.name,
-        "started": _utc(start),
+        "started": _utc_text(start),
         "git": asdict(revision(site.checkout)),
         "job": schedulers.own_job(),
         "repeats": campaign.launches,
-        "expected": [_entry(item, item.launches(campaign.launches)) for item in matrix.expected],
+        "expected": [
+            _state_entry(item, item.launches(campaign.launches)) for item in matrix.expected
+        ],
         "skipped": [{"case": item.case, "reason": item.reason} for item in matrix.skipped],
         "finished": None,
         "report": "wanted" if report else None,
@@ -194,13 +196,13 @@ def inner_tree(
     for file in ("campaign.toml", analysis.FILE_NAME, "env/host.json"):
         if (tree.path / file).is_file():
             shutil.copyfile(tree.path / file, inner.path / file)
-    cases = [_entry(item, launches) for item in expected]
-    changes = {"started": _utc(datetime.now(UTC)), "repeats": launches, "expected": cases}
+    cases = [_state_entry(item, launches) for item in expected]
+    changes = {"started": _utc_text(datetime.now(UTC)), "repeats": launches, "expected": cases}
     inner.write_state(**{**tree.state, **changes, "skipped": [], "report": None})
     return inner
 
 
-def _entry(item: ExpectedCase, launches: int) -> dict[str, Any]:
+def _state_entry(item: ExpectedCase, launches: int) -> dict[str, Any]:
     return {"case": item.case.id, "launches": launches, "variables": dict(item.variables)}
 
 
@@ -227,7 +229,7 @@ def newest_unfinished(runs: Path, campaign: str, site: str) -> RunTree:
 
     UserError if there is none.
     """
-    for tree in _newest_first(runs / campaign / site):
+    for tree in _trees_newest_first(runs / campaign / site):
         if not tree.is_complete:
             return tree
     message = f"no unfinished run of '{campaign}' on site '{site}' to resume"
@@ -239,16 +241,16 @@ def find_night(runs: Path, campaign: str, site: str, night: str) -> RunTree | No
 
     The number of a job is no suitable name, because schedulers reuse numbers.
     """
-    trees = _newest_first(runs / campaign / site)
+    trees = _trees_newest_first(runs / campaign / site)
     return next((tree for tree in trees if tree.state.get("night") == night), None)
 
 
-def _newest_first(folder: Path) -> Iterator[RunTree]:
+def _trees_newest_first(folder: Path) -> Iterator[RunTree]:
     for path in sorted(folder.glob("*/state.json"), reverse=True):
         yield RunTree(path.parent)
 
 
-def _utc(moment: datetime) -> str:
+def _utc_text(moment: datetime) -> str:
     return moment.isoformat(timespec="seconds").replace("+00:00", "Z")
 
 

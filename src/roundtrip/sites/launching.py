@@ -21,9 +21,9 @@ from roundtrip.sites.schedulers.interface import LauncherOptions, Scheduler
 if TYPE_CHECKING:
     from roundtrip.sites.probe import Facts
 
-_NODES = {f"nodes_{count}": count for count in (2, 4, 8, 16)}
+_NODE_COUNTS = {f"nodes_{count}": count for count in (2, 4, 8, 16)}
 #: `pair`: two ranks; `node`: one node; `nodes_2` to `nodes_16`: 2 to 16 nodes; `all`: all nodes.
-SCALES = ("pair", "node", *_NODES, "all")
+SCALES = ("pair", "node", *_NODE_COUNTS, "all")
 #: Two ranks in a node, on one of its sockets or on two.
 ON_SOCKETS = ("one-socket", "two-sockets")
 #: A rank on every core, or one on every node.
@@ -50,7 +50,9 @@ def features_for_ranks(ranks: int, per_node: int) -> list[str]:
     """
     nodes = -(-ranks // per_node)
     requirements = (("nodes", nodes), ("cores", per_node))
-    return [f"{quantity}_{_power(count)}" for quantity, count in requirements if count > 2]
+    return [
+        f"{quantity}_{_next_power_of_two(count)}" for quantity, count in requirements if count > 2
+    ]
 
 
 def features_for_scale(
@@ -72,7 +74,7 @@ def size(scale: str, placement: str, extras: Mapping[str, Any]) -> tuple[int, in
         return (2, 1) if placement == ONE_PER_NODE else (1, 2)
     if scale == "all":
         return int(extras["nodes"]), ranks_per_node
-    return _NODES.get(scale, 1), ranks_per_node
+    return _NODE_COUNTS.get(scale, 1), ranks_per_node
 
 
 def shortage(feature: str, extras: Mapping[str, Any]) -> str | None:
@@ -84,14 +86,14 @@ def shortage(feature: str, extras: Mapping[str, Any]) -> str | None:
     return f"it has {count}" if count else f"it does not say how many {match[1]} it has"
 
 
-def _power(count: int) -> int:
+def _next_power_of_two(count: int) -> int:
     """Return the smallest power of two that is at least `count`."""
     return 1 << (count - 1).bit_length()
 
 
 #: Options for more ranks than processors: no binding, and Open MPI's mpirun must allow it.  The
 #: launcher of a scheduler needs none: it binds in the allocation, which has a processor for each.
-_OVERSUBSCRIBED = {
+_OVERSUBSCRIPTION_VARIABLES = {
     "mpirun": ["--bind-to", "none", "--map-by", ":OVERSUBSCRIBE"],
     "mpiexec": ["-bind-to", "none"],
 }
@@ -138,19 +140,23 @@ def socket_options(launcher: str, placement: str, options: Sequence[str]) -> lis
     known = _LAUNCHERS[launcher]
     place = known.one_socket if placement == ON_SOCKETS[0] else known.two_sockets
     bind = known.bind
-    remainder = _without(options, place)
-    binds = any(_key(option) == _key(bind[0]) for option in remainder)
+    remainder = _options_without(options, place)
+    binds = any(_option_name(option) == _option_name(bind[0]) for option in remainder)
     return [*remainder, *(() if binds else bind), *place]
 
 
-def _without(options: Sequence[str], setting: Sequence[str]) -> list[str]:
+def _options_without(options: Sequence[str], setting: Sequence[str]) -> list[str]:
     """Remove each option named as in `setting`, with its value in the same word or the next."""
-    positions = [index for index, option in enumerate(options) if _key(option) == _key(setting[0])]
+    positions = [
+        index
+        for index, option in enumerate(options)
+        if _option_name(option) == _option_name(setting[0])
+    ]
     removals = {number + step for number in positions for step in range(len(setting))}
     return [option for number, option in enumerate(options) if number not in removals]
 
 
-def _key(option: str) -> str:
+def _option_name(option: str) -> str:
     return option.partition("=")[0]
 
 
@@ -162,13 +168,13 @@ def launcher_extras(launcher: str | None, options: Sequence[str]) -> dict[str, o
     extras: dict[str, object] = {"launcher_options": list(options)}
     if launcher:
         extras["launcher"] = launcher
-    if overcommit_options := _OVERSUBSCRIBED.get(launcher or ""):
+    if overcommit_options := _OVERSUBSCRIPTION_VARIABLES.get(launcher or ""):
         extras["launcher_options_oversubscribed"] = list(overcommit_options)
     return extras
 
 
 #: PMIs that an MPI can be built for, the one of the bases first.
-_PMIS = {
+_PMI_BY_FAMILY = {
     "openmpi": ("pmix",),
     "mpich": ("pmi2", "pmix"),
     "mvapich": ("pmi2", "pmix"),
@@ -178,17 +184,17 @@ _PMIS = {
 
 def pmi(mpi: str, facts: Facts) -> str | None:
     """The PMI by which the scheduler's launcher starts ranks of `mpi`; None if it cannot."""
-    if _obstacle(mpi, facts):
+    if _srun_obstacle(mpi, facts):
         return None
     offered = facts.cluster.pmi
-    return next((name for name in _PMIS[mpi] if name in offered), _PMIS[mpi][0])
+    return next((name for name in _PMI_BY_FAMILY[mpi] if name in offered), _PMI_BY_FAMILY[mpi][0])
 
 
 def start_options(mpi: str, scheduler: Scheduler, pmis: Sequence[str]) -> list[tuple[str, ...]]:
     """Return each launcher with options for `mpi`: that of the `scheduler`, which offers `pmis`,
     and the MPI's own program."""
     options, launcher = scheduler.launcher_options, _own(mpi)
-    names = [name for name in _PMIS.get(mpi, ()) if name in pmis]
+    names = [name for name in _PMI_BY_FAMILY.get(mpi, ()) if name in pmis]
     words = [(scheduler.launcher, f"{options.pmi}{name}") for name in names] if options else []
     return [*words, (launcher, *_LAUNCHERS[launcher].bind)]
 
@@ -196,9 +202,9 @@ def start_options(mpi: str, scheduler: Scheduler, pmis: Sequence[str]) -> list[t
 def launch_tables(facts: Facts) -> str:
     """The ``[launch]`` tables of a site.toml that differ from those of its base."""
     text = ""
-    for mpi, (default_pmi, *_) in _PMIS.items():
+    for mpi, (default_pmi, *_) in _PMI_BY_FAMILY.items():
         launcher = _own(mpi)
-        if obstacle := _obstacle(mpi, facts):
+        if obstacle := _srun_obstacle(mpi, facts):
             text += f'\n[launch.{mpi}]\nlauncher = "{launcher}" # {obstacle}\n'
             text += f"options = {json.dumps(_LAUNCHERS[launcher].bind)}\n"
         elif (name := pmi(mpi, facts)) != default_pmi:
@@ -210,8 +216,8 @@ def launch_tables(facts: Facts) -> str:
 def start_lines(facts: Facts) -> list[str]:
     """Return one line for people: how each MPI starts its ranks."""
     starts, options = [], facts.scheduler.launcher_options
-    for mpi in _PMIS:
-        if obstacle := _obstacle(mpi, facts):
+    for mpi in _PMI_BY_FAMILY:
+        if obstacle := _srun_obstacle(mpi, facts):
             starts.append(f"{mpi}: {_own(mpi)}, {obstacle}")
         elif options:
             command = f"{facts.scheduler.launcher} {options.pmi}{pmi(mpi, facts)}"
@@ -236,7 +242,7 @@ def _own(mpi: str) -> str:
     return "mpirun" if mpi == "openmpi" else "mpiexec"
 
 
-def _obstacle(mpi: str, facts: Facts) -> str | None:
+def _srun_obstacle(mpi: str, facts: Facts) -> str | None:
     """Return why the scheduler's launcher cannot start ranks of `mpi`; None if it can."""
     scheduler, cluster = facts.scheduler, facts.cluster
     if not scheduler.launcher:
@@ -246,6 +252,6 @@ def _obstacle(mpi: str, facts: Facts) -> str | None:
     library = facts.library(scheduler.spack_package)
     if mpi == "mvapich2" and library and library.missing_file:  # its PMI is in these libraries
         return f"{scheduler.title}'s PMI library is not installed here"
-    if cluster.pmi and not set(_PMIS[mpi]) & set(cluster.pmi):
+    if cluster.pmi and not set(_PMI_BY_FAMILY[mpi]) & set(cluster.pmi):
         return f"{scheduler.launcher} offers {', '.join(cluster.pmi)} only"
     return None

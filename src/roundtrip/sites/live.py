@@ -44,13 +44,13 @@ class Line:
 
     def apply(self, text: str) -> str:
         """Return the `text` of a site.toml with this line in it."""
-        begin, end = _table(text, self.table)
+        begin, end = _table_body(text, self.table)
         if begin is None:
             return f"{text.rstrip()}\n\n[{self.table}]\n{self._assignment}\n"
         body, line = text[begin:end], self._assignment
         pattern = re.compile(rf"^{re.escape(self.key)}[ \t]*=.*$", re.MULTILINE)
         if match := pattern.search(body):
-            body = body[: match.start()] + line + body[_end(body, match) :]
+            body = body[: match.start()] + line + body[_assignment_end(body, match) :]
         else:
             body = f"{line}\n{body}" if self.table else f"{body.rstrip()}\n{line}\n\n"
         return text[:begin] + body + text[end:]
@@ -59,7 +59,7 @@ class Line:
 def apply_lines(text: str, lines: Sequence[Line], file: Path | None = None) -> str:
     """Return the `text` of a site.toml, `file`, with all `lines` in it.
 
-    UserError if it would not say what they say, since tables can be written in more ways.
+    UserError if the result lacks one of their values: TOML has more ways to write a table.
     """
     new_text = functools.reduce(lambda result, line: line.apply(result), lines, text)
     final_lines = {(line.table, line.key): line for line in lines}.values()
@@ -84,7 +84,7 @@ def lines_to_start(family: str, start: tuple[str, ...]) -> list[Line]:
     return [Line(table, "launcher", launcher), Line(table, "options", options)]
 
 
-def _end(text: str, assignment: re.Match[str]) -> int:
+def _assignment_end(text: str, assignment: re.Match[str]) -> int:
     """Return the end of the last line of an assignment, whose array may span several lines."""
     for line_end in re.compile(r"$", re.MULTILINE).finditer(text, assignment.end()):
         try:
@@ -95,7 +95,7 @@ def _end(text: str, assignment: re.Match[str]) -> int:
     return assignment.end()
 
 
-def _table(text: str, name: str) -> tuple[int | None, int]:
+def _table_body(text: str, name: str) -> tuple[int | None, int]:
     """Return begin and end of the body of a table; (None, 0) if it is missing."""
     headings = list(re.finditer(r"^\[(.+?)\][ \t]*(?:#.*)?\n", text, re.MULTILINE))
     if not name:
@@ -136,12 +136,14 @@ def check_live(site: Site, say: Say) -> Result:
     if not _nodes_match(site, places, result, say):
         return result
     site_trials = trials.run_trials(site, [(place, [()]) for place in places], say)
-    failures = [trial for trial in site_trials if _wrong(site, trial)]
-    alternatives = {trial.place: _others(site, trial.place) for trial in failures}
+    failures = [trial for trial in site_trials if _trial_fault(site, trial)]
+    alternatives = {trial.place: _other_starts(site, trial.place) for trial in failures}
     plan = [(place, starts) for place, starts in alternatives.items() if starts]
     retries = trials.run_trials(site, plan, say)
     for trial in site_trials:
-        _report(site, trial, [retry for retry in retries if retry.place == trial.place], result)
+        _report_trial(
+            site, trial, [retry for retry in retries if retry.place == trial.place], result
+        )
     return result
 
 
@@ -162,7 +164,7 @@ def _nodes_match(site: Site, places: list[TrialTarget], result: Result, say: Say
     """Whether the nodes have the site's network interface, without which no MPI would start."""
     matches = True
     for place in {place.partition: place for place in places}.values():
-        interface = _extras(site, place).get("interface")
+        interface = _partition_extras(site, place).get("interface")
         interfaces = trials.survey(site, place, say)
         bad_hosts = [
             host for host, names in interfaces.items() if interface and interface not in names
@@ -178,22 +180,26 @@ def _nodes_match(site: Site, places: list[TrialTarget], result: Result, say: Say
     return matches
 
 
-def _nodes(site: Site, place: TrialTarget) -> int:
-    return 2 if _extras(site, place).get("nodes", 1) > 1 else 1
+def _node_count(site: Site, place: TrialTarget) -> int:
+    return 2 if _partition_extras(site, place).get("nodes", 1) > 1 else 1
 
 
-def _extras(site: Site, place: TrialTarget) -> dict[str, Any]:
+def _partition_extras(site: Site, place: TrialTarget) -> dict[str, Any]:
     extras: dict[str, Any] = site.partitions[place.partition].get("extras", {})
     return extras
 
 
-def _wrong(site: Site, trial: Trial) -> str | None:
-    if reason := trials.start_fault(trial.output, _nodes(site, trial.place)):
+def _trial_fault(site: Site, trial: Trial) -> str | None:
+    if reason := trials.start_fault(trial.output, _node_count(site, trial.place)):
         return f"{reason}: {trial.reason}" if trial.reason else reason
-    return trials.binding_fault(trial.output, _extras(site, trial.place)) if trial.output else None
+    return (
+        trials.binding_fault(trial.output, _partition_extras(site, trial.place))
+        if trial.output
+        else None
+    )
 
 
-def _others(site: Site, place: TrialTarget) -> list[LauncherOptions]:
+def _other_starts(site: Site, place: TrialTarget) -> list[LauncherOptions]:
     """Return every other launcher, with options, for the ranks of this MPI."""
     extras = site.toolchains[place.environ].get("extras", {})
     scheduler = schedulers.scheduler_of(site.partitions[place.partition])
@@ -203,20 +209,20 @@ def _others(site: Site, place: TrialTarget) -> list[LauncherOptions]:
     return [start for start in starts if not set(start) <= site_start]
 
 
-def _best(site: Site, trial: Trial, retries: list[Trial]) -> Trial | None:
+def _best_retry(site: Site, trial: Trial, retries: list[Trial]) -> Trial | None:
     """Return the first retry without a fault; if `trial` did not start, else one that starts."""
-    nodes = _nodes(site, trial.place)
-    candidates = [retry for retry in retries if not _wrong(site, retry)]
+    nodes = _node_count(site, trial.place)
+    candidates = [retry for retry in retries if not _trial_fault(site, retry)]
     if trials.start_fault(trial.output, nodes):
         candidates += [retry for retry in retries if not trials.start_fault(retry.output, nodes)]
     return candidates[0] if candidates else None
 
 
-def _report(site: Site, trial: Trial, retries: list[Trial], result: Result) -> None:
-    place, extras = trial.place, _extras(site, trial.place)
+def _report_trial(site: Site, trial: Trial, retries: list[Trial], result: Result) -> None:
+    place, extras = trial.place, _partition_extras(site, trial.place)
     subject = f"{place.environ} on {place.partition}"
-    if problem := _wrong(site, trial):
-        remedy = _best(site, trial, retries)
+    if problem := _trial_fault(site, trial):
+        remedy = _best_retry(site, trial, retries)
         family = str(site.toolchains[place.environ].get("extras", {}).get("mpi"))
         lines = lines_to_start(family, remedy.start) if remedy else []
         starts = ", ".join(" ".join(retry.start) for retry in retries)

@@ -14,13 +14,13 @@ from roundtrip.sites.probe import Facts
 from roundtrip.sites.schedulers.interface import Partition, SitePart
 
 #: The site's ``reframe.py``; its data are in ``site.toml``.
-_REFRAME = '''"""Site `{name}` as ReFrame takes it: `site.toml` says what it is."""
+_REFRAME_FILE_TEXT = '''"""Site `{name}` as ReFrame takes it: `site.toml` says what it is."""
 
 from roundtrip.sites.render import configuration
 
 site_configuration = configuration(__file__)
 '''
-_VALUES = {
+_PLACEHOLDER_VALUES = {
     "hca": ("mlx5_0", "`ibv_devinfo -l`; of several, the one nearest to the ranks (`lstopo`)"),
     "port": (1, ""),
     "interface": ("eth0", "`ip -br link`: the network interface of the nodes"),
@@ -29,7 +29,7 @@ _VALUES = {
 }
 
 
-class _Base(NamedTuple):
+class _SiteBase(NamedTuple):
     """A kind of site, the shipped site whose Spack part it copies, and the values it needs."""
 
     title: str
@@ -39,13 +39,15 @@ class _Base(NamedTuple):
 
 #: The base of a machine without a scheduler.
 MACHINE = "machine"
-_RDMA = ("hca", "port", "interface")
-_BASES = {
-    "infiniband": _Base("InfiniBand", "infiniband", _RDMA),
-    "roce": _Base("RDMA over Converged Ethernet", "roce", (*_RDMA, "gid_index", "traffic_class")),
-    "ethernet": _Base("Ethernet, UCX", "infiniband", ("interface",)),
-    "tcp": _Base("Ethernet, each MPI's own TCP", "infiniband", ("interface",)),
-    MACHINE: _Base("This machine, no scheduler, software by Spack", "spack"),
+_RDMA_KEYS = ("hca", "port", "interface")
+_BASE_BY_NAME = {
+    "infiniband": _SiteBase("InfiniBand", "infiniband", _RDMA_KEYS),
+    "roce": _SiteBase(
+        "RDMA over Converged Ethernet", "roce", (*_RDMA_KEYS, "gid_index", "traffic_class")
+    ),
+    "ethernet": _SiteBase("Ethernet, UCX", "infiniband", ("interface",)),
+    "tcp": _SiteBase("Ethernet, each MPI's own TCP", "infiniband", ("interface",)),
+    MACHINE: _SiteBase("This machine, no scheduler, software by Spack", "spack"),
 }
 
 
@@ -69,15 +71,15 @@ def write_site(
     folder = sites / name
     if folder.exists():
         raise UserError("there is one already; remove it, or choose another name", folder)
-    part = facts.scheduler.site_part(facts, _chosen(facts, partitions))
+    part = facts.scheduler.site_part(facts, _chosen_partitions(facts, partitions))
     fabric = choose_fabric(facts)
     base = fabric if fabric == MACHINE else facts.scheduler.base(fabric)
     folder.mkdir()
     text, unknowns = site_toml(name, (fabric, base), facts, part, software)
     (folder / data.FILE).write_text(text)
-    (folder / "reframe.py").write_text(_REFRAME.format(name=name))
+    (folder / "reframe.py").write_text(_REFRAME_FILE_TEXT.format(name=name))
     if software == "spack":
-        source = sites / _BASES[fabric].spack_part / "spack"
+        source = sites / _BASE_BY_NAME[fabric].spack_part / "spack"
         unknowns += spackpart.write_spack_part(source, folder, facts, fabric)
     unknowns += part.decisions
     lines = [*facts.lines(), *part.lines]
@@ -96,7 +98,7 @@ def choose_fabric(facts: Facts) -> str:
     return "roce" if facts.port.link_layer == "Ethernet" else "infiniband"
 
 
-def _chosen(facts: Facts, names: Sequence[str]) -> list[Partition]:
+def _chosen_partitions(facts: Facts, names: Sequence[str]) -> list[Partition]:
     partitions = {partition.name: partition for partition in facts.cluster.partitions}
     if missing_names := [name for name in names if name not in partitions]:
         scheduler = facts.scheduler
@@ -111,14 +113,14 @@ def site_toml(
 ) -> tuple[str, list[str]]:
     """Return the text of ``site.toml``, and the keys for which the probe found no value.
 
-    `kind`: the fabric, a key of `_BASES`, and the base.
+    `kind`: the fabric, a key of `_BASE_BY_NAME`, and the base.
     """
     fabric, base = kind
     of_whom = "" if fabric == MACHINE else f"{facts.scheduler.title}, "
     text = (
         f"# Site `{name}`: README.md beside it says what was found. It is laid over\n"
         f"# site-configs/base/{base}.toml: whatever stands there may be replaced here.\n"
-        f'base = "{base}"\ndescription = "{of_whom}{_BASES[fabric].title}"\n'
+        f'base = "{base}"\ndescription = "{of_whom}{_BASE_BY_NAME[fabric].title}"\n'
     )
     if software != "spack" or fabric == MACHINE:
         text += f'software = "{software}"\n'
@@ -133,8 +135,8 @@ def site_toml(
         "interface": facts.interface(infiniband=fabric == "infiniband"),
     }
     text += "\n[values]\n"
-    for key in _BASES[fabric].values:
-        default, hint = _VALUES[key]
+    for key in _BASE_BY_NAME[fabric].values:
+        default, hint = _PLACEHOLDER_VALUES[key]
         value = values.get(key)
         if value is None:
             unknowns.append(f"`{key}` in `{data.FILE}`" + (f": {hint}" if hint else ""))

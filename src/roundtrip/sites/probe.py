@@ -28,7 +28,7 @@ from roundtrip.sites.schedulers.interface import (
 USUAL_TARGET = "x86_64_v3"
 
 
-def _target() -> str:
+def _spack_target() -> str:
     """Return the x86-64 level of this processor, at most `USUAL_TARGET`; else its architecture."""
     import archspec.cpu
 
@@ -52,10 +52,10 @@ class Library:
         return f"{self.name} {self.version} in {self.prefix}{suffix}"
 
 
-_NUMBER = r"(\d+(?:\.\d+)*)"
+_VERSION_PATTERN = r"(\d+(?:\.\d+)*)"
 #: Libraries whose version and prefix pkg-config knows, with header and library.  Open MPI 5 looks
 #: for them in `lib` and `lib64` of the prefix only, not in Debian's folder of an architecture.
-_PACKAGED = {
+_LIBRARY_PACKAGES = {
     "pmix": ("pmix.h", "libpmix.so"),
     "hwloc": ("hwloc.h", "libhwloc.so"),
     "libevent": ("event2/event.h", "libevent_core.so"),
@@ -66,36 +66,40 @@ def find_libraries(run: Runner, scheduler: Scheduler, version: str | None) -> li
     """Find, by `run`, the libraries that MPIs depend on, and that of the scheduler."""
     libraries = []
     if version and scheduler.spack_package:
-        prefix = _prefix(scheduler.lister)
+        prefix = _program_prefix(scheduler.lister)
         files = (scheduler.header, scheduler.library)
-        libraries.append(_library(scheduler.spack_package, version, prefix, *files))
-    ucx = rf"(?:Library version:|UCT version=)\s*{_NUMBER}"
+        libraries.append(_make_library(scheduler.spack_package, version, prefix, *files))
+    ucx = rf"(?:Library version:|UCT version=)\s*{_VERSION_PATTERN}"
     if number := re.search(ucx, run("ucx_info", "-v") or ""):
-        prefix = _prefix("ucx_info")
-        libraries.append(_library("ucx", number[1], prefix, "ucp/api/ucp.h", "libucp.so"))
-    if number := re.search(_NUMBER, run("gcc", "-dumpfullversion") or ""):
-        libraries.append(Library("gcc", number[1], str(_prefix("gcc"))))
+        prefix = _program_prefix("ucx_info")
+        libraries.append(_make_library("ucx", number[1], prefix, "ucp/api/ucp.h", "libucp.so"))
+    if number := re.search(_VERSION_PATTERN, run("gcc", "-dumpfullversion") or ""):
+        libraries.append(Library("gcc", number[1], str(_program_prefix("gcc"))))
     rdma = run("rpm", "-q", "--qf", "%{VERSION}", "rdma-core") or run(
         "dpkg-query", "-W", "-f", "${Version}", "libibverbs-dev"
     )
-    if rdma and (number := re.match(_NUMBER, rdma)):
+    if rdma and (number := re.match(_VERSION_PATTERN, rdma)):
         header = "infiniband/verbs.h"
-        libraries.append(_library("rdma-core", number[1], Path("/usr"), header, "libibverbs.so"))
-    for name, (header, library) in _PACKAGED.items():
+        libraries.append(
+            _make_library("rdma-core", number[1], Path("/usr"), header, "libibverbs.so")
+        )
+    for name, (header, library) in _LIBRARY_PACKAGES.items():
         version = run("pkg-config", "--modversion", name)
         place = run("pkg-config", "--variable=prefix", name)
-        if version and place and (number := re.match(_NUMBER, version)):
+        if version and place and (number := re.match(_VERSION_PATTERN, version)):
             prefix = Path(place.strip())
-            libraries.append(_library(name, number[1], prefix, header, library, multiarch=False))
+            libraries.append(
+                _make_library(name, number[1], prefix, header, library, multiarch=False)
+            )
     return libraries
 
 
-def _prefix(program: str) -> Path:
+def _program_prefix(program: str) -> Path:
     place = shutil.which(program)
     return Path(place).parent.parent if place else Path("/usr")
 
 
-def _library(
+def _make_library(
     name: str, version: str, prefix: Path, header: str, library: str, multiarch: bool = True
 ) -> Library:
     """Return a library; with `multiarch`, its file may be in an architecture's folder (Debian)."""
@@ -108,7 +112,7 @@ def _library(
     return Library(name, version, str(prefix), missing_file)
 
 
-_YES_NO = {True: "yes", False: "no", None: "not found"}
+_ANSWER_WORDS = {True: "yes", False: "no", None: "not found"}
 
 
 @dataclass(frozen=True)
@@ -146,7 +150,7 @@ class Facts:
 
     @property
     def distinct_partitions(self) -> list[Partition]:
-        """`partition`, and each other one with at least two nodes that no earlier one has.
+        """The default partition, and each other one with at least two nodes of its own.
 
         A scheduler often offers the same nodes in several partitions; they are measured only once.
         """
@@ -198,7 +202,7 @@ class Facts:
             f"target {self.target or default}",
             f"ports: {ports or default}",
             f"interfaces: {', '.join(name for name, _ in self.interfaces) or default}",
-            f"accounting ({self.scheduler.accounting}): {_YES_NO[cluster.accounting]}",
+            f"accounting ({self.scheduler.accounting}): {_ANSWER_WORDS[cluster.accounting]}",
             "software: " + ("; ".join(map(str, self.libraries)) or default),
         ]
 
@@ -209,7 +213,7 @@ def gather_facts(run: Runner = command_output, devices: Path = Path("/sys/class"
     cluster = scheduler.cluster(run)
     return Facts(
         cpu=host.cpu_model,
-        target=_target(),
+        target=_spack_target(),
         sockets=host.sockets,
         cores=host.cores // host.sockets,
         ports=ports(devices / "infiniband"),

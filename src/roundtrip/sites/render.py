@@ -94,7 +94,7 @@ def debian_pvm() -> list[str]:
 
 
 def built_names(environments: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return the names of `environments` whose toolchain is built; warn if there is none."""
+    """Return the names of `environments` whose toolchain is built; warn if none is built."""
     names = [
         item["name"]
         for item in environments
@@ -125,9 +125,9 @@ def render(folder: Path) -> dict[str, Any]:
     """ReFrame's configuration of the site in `folder`; UserError with the place of a fault."""
     checkout = folder.parents[1]
     site = data.load(folder / data.FILE, checkout)
-    environments = _environments(folder.name, site, checkout)
+    environments = _declared_environments(folder.name, site, checkout)
     partitions = [
-        _partition(partition, site, environments)
+        _reframe_partition(partition, site, environments)
         for partition in site.partition.values()
         if (not partition.only_if or site.condition[partition.only_if])
         and (not partition.unless or not site.condition[partition.unless])
@@ -142,20 +142,20 @@ def render(folder: Path) -> dict[str, Any]:
     return {"systems": [system], "environments": environments}
 
 
-def _environments(name: str, site: SiteData, checkout: Path) -> list[dict[str, Any]]:
+def _declared_environments(name: str, site: SiteData, checkout: Path) -> list[dict[str, Any]]:
     """All environments that the site declares, installed or not."""
     if site.software == "none":
         tables = site.declared.items()
         return [{"name": key, **table, "target_systems": [name]} for key, table in tables]
     if site.software == "spack":
-        starts = {mpi: _start(launch, site) for mpi, launch in site.launch.items()}
+        starts = {mpi: _start_settings(launch, site) for mpi, launch in site.launch.items()}
         return programming_environments.environments(name, starts, site.label)
     versions = catalogue(checkout)
     if site.transport:
-        return [_over(name, key, site, versions) for key in site.transport]
+        return [_transport_environment(name, key, site, versions) for key in site.transport]
     return [
         prebuilt_environment(
-            name, item.name, item, *_own_start(site, item), versions.last_boost, netpipe=True
+            name, item.name, item, *_start_of_own(site, item), versions.last_boost, netpipe=True
         )
         for item in _usable_toolchains(site, versions)
     ]
@@ -169,25 +169,27 @@ def _usable_toolchains(site: SiteData, versions: Catalogue) -> list[Toolchain]:
     return [item for item in available if item.mpi.kind.simulator == is_simulated]
 
 
-def _over(system: str, key: str, site: SiteData, versions: Catalogue) -> dict[str, Any]:
+def _transport_environment(
+    system: str, key: str, site: SiteData, versions: Catalogue
+) -> dict[str, Any]:
     transport = site.transport[key]
     if transport.mpi not in versions.mpis:
         legal = ", ".join(versions.mpis)
         message = f"unknown MPI '{transport.mpi}' in transport '{key}'; there are: {legal}"
         raise UserError(message, f"site-configs/{system}/{data.FILE}")
     toolchain = Toolchain(versions.mpis[transport.mpi], versions.last_boost)
-    variables, extras = _own_start(site, toolchain)
+    variables, extras = _start_of_own(site, toolchain)
     variables |= transport.variables
     title = f"{toolchain.mpi.title} over {transport.over}"
     extras = {"toolchain": title, "transport": transport.over, **extras}
     return prebuilt_environment(system, key, toolchain, variables, extras, toolchain.boost)
 
 
-def _partition(
+def _reframe_partition(
     partition: Partition, site: SiteData, environments: list[dict[str, Any]]
 ) -> dict[str, Any]:
     alternatives = [name for key, name in partition.scheduler_if.items() if site.condition[key]]
-    extras = _extras(partition)
+    extras = _completed_extras(partition)
     account = partition.account if os.environ.get("ROUNDTRIP_ACCOUNT") else None
     fields = {
         "name": partition.name,
@@ -196,35 +198,35 @@ def _partition(
         "launcher": partition.launcher,
         "access": [*partition.access, *([account] if account else [])],
         "sched_options": partition.options,
-        "environs": _environs(partition, site, environments),
+        "environs": _partition_environs(partition, site, environments),
         "env_vars": [list(pair) for pair in partition.variables.items()],
         "prepare_cmds": list(partition.prepare),
         "features": [
             *partition.features,
             *launching.features(extras.get("nodes"), extras.get("cores"), extras.get("sockets")),
-            *_detected(site),
+            *_detected_features(site),
         ],
         "processor": partition.processor,
         "extras": extras,
-        "max_jobs": _jobs(partition),
+        "max_jobs": _max_concurrent_jobs(partition),
     }
     return {key: value for key, value in fields.items() if value or key == "environs"}
 
 
-def _jobs(partition: Partition) -> int:
+def _max_concurrent_jobs(partition: Partition) -> int:
     """Return the limit of concurrent jobs, which a campaign raises if launches share no node."""
     limit = os.environ.get("ROUNDTRIP_SIDE_BY_SIDE", "")
     return int(limit) if partition.side_by_side and limit.isdecimal() else partition.max_jobs
 
 
-def _detected(site: SiteData) -> list[str]:
+def _detected_features(site: SiteData) -> list[str]:
     """Return the features of every partition that follow from installed software."""
     if site.software == "spack":
         return programming_environments.spack_pvm()
     return debian_pvm() if "pvm" in site.detect else []
 
 
-def _extras(partition: Partition) -> dict[str, Any]:
+def _completed_extras(partition: Partition) -> dict[str, Any]:
     """Return the extras, completed by the sizes of this machine or of its partition in a file of
     the scheduler."""
     extras = partition.extras.model_dump(exclude_none=True)
@@ -245,7 +247,7 @@ def _extras(partition: Partition) -> dict[str, Any]:
     return extras
 
 
-def _environs(
+def _partition_environs(
     partition: Partition, site: SiteData, environments: list[dict[str, Any]]
 ) -> list[str]:
     if partition.environs is not None:
@@ -257,13 +259,13 @@ def _environs(
     return [name for name in built_names(environments) if name not in exclusions]
 
 
-def _own_start(site: SiteData, toolchain: Toolchain) -> tuple[dict[str, str], dict[str, object]]:
-    """As `_start`, for a toolchain of ours; UserError if the site cannot start its MPI."""
+def _start_of_own(site: SiteData, toolchain: Toolchain) -> tuple[dict[str, str], dict[str, object]]:
+    """As `_start_settings`, for a toolchain of ours; UserError if the site cannot start its MPI."""
     mpi = toolchain.mpi
     if mpi.family not in site.launch:
         legal = ", ".join(site.launch)
         raise UserError(f"the site does not say how {mpi.title} starts ranks; it knows: {legal}")
-    variables, extras = _start(site.launch[mpi.family], site)
+    variables, extras = _start_settings(site.launch[mpi.family], site)
     return {**site.variables, **variables}, extras
 
 
@@ -273,7 +275,7 @@ def _launcher(site: SiteData) -> str:
     return next(filter(launching.of_scheduler, names), "")
 
 
-def _start(launch: Launch, site: SiteData) -> tuple[dict[str, str], dict[str, object]]:
+def _start_settings(launch: Launch, site: SiteData) -> tuple[dict[str, str], dict[str, object]]:
     """Return the variables and the extras by which ranks start."""
     root_variables = launch.variables_as_root if os.geteuid() == 0 else {}
     options = list(launch.options)

@@ -31,8 +31,8 @@ from roundtrip.sites.site import Finding, Site, last_line, summarise
 
 #: The first version whose `include` accepts environment variables, which spack.yaml uses.
 OLDEST_SPACK = "1.1"
-_TOKEN = re.compile(r"[@%]=?[^\s+~^@%]+|[+~][\w-]+|[\w.-]+:?=\S+|[\w.-]+")
-_VALIDATE = """
+_SPEC_TOKEN = re.compile(r"[@%]=?[^\s+~^@%]+|[+~][\w-]+|[\w.-]+:?=\S+|[\w.-]+")
+_VALIDATE_SCRIPT = """
 import importlib, json
 import spack.config
 import spack.util.spack_yaml as syaml
@@ -59,7 +59,7 @@ class Spack:
     def schema_faults(self, files: Sequence[Path]) -> list[str]:
         """A line for each file that Spack's own schema refuses; UserError if Spack fails."""
         sections = [[str(f), "env" if f.stem == "spack" else f.stem] for f in files]
-        code = _VALIDATE.format(files=json.dumps(sections))
+        code = _VALIDATE_SCRIPT.format(files=json.dumps(sections))
         statement = f"exec({code!r})"  # `spack python -c` takes one statement
         command = [str(self.command), "python", "-c", statement]
         process = subprocess.run(command, capture_output=True, text=True)
@@ -81,13 +81,13 @@ def find_spack() -> Spack | None:
     number = re.match(r"\d+\.\d+", process.stdout)
     if not number:
         raise UserError(f"{candidate} does not run: {last_line(process.stderr + process.stdout)}")
-    if _numbers(number[0]) < _numbers(OLDEST_SPACK):
+    if _version_numbers(number[0]) < _version_numbers(OLDEST_SPACK):
         text = process.stdout.strip()
         raise UserError(f"{candidate} is Spack {text}: {OLDEST_SPACK} or newer is needed")
     return Spack(candidate, process.stdout.split()[0])
 
 
-def _numbers(version: str) -> list[int]:
+def _version_numbers(version: str) -> list[int]:
     return [int(part) for part in version.split(".")]
 
 
@@ -111,7 +111,7 @@ def expand_matrix(environment: Path, lists: dict[str, list[str]]) -> list[str]:
     roots: list[str] = []
     for item in tables.load_yaml(environment)["spack"]["specs"]:
         rows = item["matrix"] if isinstance(item, dict) else [[item]]
-        value_lists = [_row(row, lists, environment) for row in rows]
+        value_lists = [_expand_row(row, lists, environment) for row in rows]
         roots += [" ".join(parts) for parts in itertools.product(*value_lists)]
     return roots
 
@@ -122,8 +122,8 @@ def mismatches(lock: Lock, roots: list[str]) -> list[str]:
     lock_counts = Counter(canonical_spec(root.spec) for root in lock.roots)
     missing, excess = spec_counts - lock_counts, lock_counts - spec_counts
     return [
-        *_some("not in the lock file", sorted(missing.elements())),
-        *_some("in the lock file and not asked for", sorted(excess.elements())),
+        *_list_some("not in the lock file", sorted(missing.elements())),
+        *_list_some("in the lock file and not asked for", sorted(excess.elements())),
     ]
 
 
@@ -131,7 +131,7 @@ def canonical_spec(spec: str) -> str:
     """Return a spec with sorted variants and dependencies, because Spack's order differs."""
     parts = []
     for part in re.split(r"\s*\^", spec):
-        name, *rest = _TOKEN.findall(part)
+        name, *rest = _SPEC_TOKEN.findall(part)
         sorted_values = [
             f"{key}={','.join(sorted(value.split(',')))}" if value else key
             for key, _, value in (token.partition("=") for token in rest)
@@ -141,12 +141,12 @@ def canonical_spec(spec: str) -> str:
     return " ^".join([root, *sorted(dependencies)])
 
 
-def _some(label: str, roots: list[str], limit: int = 3) -> list[str]:
+def _list_some(label: str, roots: list[str], limit: int = 3) -> list[str]:
     lines = [f"{label}: {root}" for root in roots[:limit]]
     return lines + ([f"{label}: {len(roots) - limit} more"] if len(roots) > limit else [])
 
 
-def _row(row: list[str], lists: dict[str, list[str]], environment: Path) -> list[str]:
+def _expand_row(row: list[str], lists: dict[str, list[str]], environment: Path) -> list[str]:
     values: list[str] = []
     for item in row:
         reference = re.fullmatch(r"\$(\^?)(\w+)", item)
@@ -229,7 +229,9 @@ def check_pmix_package(site: SiteData, packages: Path) -> list[Finding]:
     """Check that ``packages.yaml`` requires the site's series of PMIx."""
     if site.pmix is None or not uses_pmix(site):
         return []
-    versions = _versions((tables.load_yaml(packages) or {}).get("packages", {}).get("pmix", {}))
+    versions = _package_versions(
+        (tables.load_yaml(packages) or {}).get("packages", {}).get("pmix", {})
+    )
     hint = f"packages.yaml: pmix needs `require: ['@{site.pmix}']`, or it is the newest"
     faults = [] if versions else [hint]
     faults += [
@@ -269,7 +271,7 @@ def uses_pmix(site: SiteData) -> bool:
     )
 
 
-def _versions(entry: dict[str, Any]) -> list[str]:
+def _package_versions(entry: dict[str, Any]) -> list[str]:
     """Versions that an entry of ``packages.yaml`` requires, or has as externals."""
     requirement = entry.get("require", [])
     texts = [requirement] if isinstance(requirement, str) else list(requirement)
@@ -325,7 +327,7 @@ def require_ready(site: Site) -> None:
         return
     file = programming_environments.active_lock()
     if file is None:
-        raise UserError(_no_lock(site))
+        raise UserError(_no_lock_message(site))
     lock = locks.read(file)
     require_current(lock, site)
     if problems := split_labels(lock, site.declaration.label if site.declaration else ()):
@@ -351,7 +353,7 @@ def _root_specs(site: Site) -> list[str]:
     return expand_matrix(site.checkout / "spack.yaml", definitions(site.spack or site.folder))
 
 
-def _no_lock(site: Site) -> str:
+def _no_lock_message(site: Site) -> str:
     folder = os.environ.get("SPACK_ENV")
     if folder:
         return f"the Spack environment {folder} is not concretized: run `spack concretize`"

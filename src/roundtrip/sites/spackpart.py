@@ -25,9 +25,9 @@ from roundtrip.sites.schedulers.interface import command_output
 from roundtrip.sites.toolchains.prefixes import write_wrapper
 
 # Spack's recipe of Open MPI asks for `mpic++`.
-_WRAPPERS = ("mpicc", "mpicxx", "mpic++", "mpif77", "mpif90", "mpifort", "mpirun", "mpiexec")
+_MPI_WRAPPERS = ("mpicc", "mpicxx", "mpic++", "mpif77", "mpif90", "mpifort", "mpirun", "mpiexec")
 #: Spack's name of a tool, and the Debian package that has its version.
-_TOOLS = {
+_TOOL_PACKAGES = {
     "cmake": "cmake",
     "ninja": "ninja-build",
     "gmake": "make",
@@ -67,11 +67,11 @@ _DEBIAN_MPIS = (
 
 def debian_externals(prefix_root: Path) -> list[External]:
     """Return externals for the Debian packages installed here; make MPI prefixes below a folder."""
-    packages = [*_TOOLS.values(), *(mpi.package for mpi in _DEBIAN_MPIS)]
+    packages = [*_TOOL_PACKAGES.values(), *(mpi.package for mpi in _DEBIAN_MPIS)]
     versions = installed_packages(packages) or {}
     externals = [
         External(name, f"{name}@{upstream(versions[package])}", "/usr")
-        for name, package in _TOOLS.items()
+        for name, package in _TOOL_PACKAGES.items()
         if package in versions
     ]
     for mpi in _DEBIAN_MPIS:
@@ -80,11 +80,11 @@ def debian_externals(prefix_root: Path) -> list[External]:
             prefix = prefix_root / f"{mpi.name}-{version}"
             _make_prefix(mpi, prefix)
             externals.append(External(mpi.name, f"{mpi.name}@={version} +fortran", str(prefix)))
-            externals += _boosts(mpi.name, version)
+            externals += _built_boosts(mpi.name, version)
     return externals
 
 
-def _boosts(mpi: str, version: str) -> list[External]:
+def _built_boosts(mpi: str, version: str) -> list[External]:
     """Boosts that ``roundtrip toolchains`` has built for this MPI."""
     major, minor, *_ = version.split(".")
     externals = []
@@ -111,7 +111,7 @@ def _make_prefix(mpi: _DebianMpi, prefix: Path) -> None:
         if target.exists() and not place.is_symlink():
             place.symlink_to(target)
     (prefix / "bin").mkdir(exist_ok=True)
-    for name in _WRAPPERS:
+    for name in _MPI_WRAPPERS:
         # Not links: Hydra looks for its helper in the folder of the path that started it.
         program, place = Path(f"/usr/bin/{name}.{mpi.name}"), prefix / "bin" / name
         if program.exists():
@@ -119,16 +119,16 @@ def _make_prefix(mpi: _DebianMpi, prefix: Path) -> None:
 
 
 #: The comments that explain each entry are in the shipped site.
-_HEAD = """\
+_FILE_HEAD = """\
 # Written by `roundtrip site new`; site-configs/{source}/spack/packages.yaml explains each entry.
 # Externals are what is installed here with headers and libraries; what is not, Spack builds.
 """
 #: Variants of the template, which use UCX, and the variants for TCP without UCX.
-_OVER_TCP = {"fabrics=ucx": "fabrics=none", "netmod=ucx": "netmod=ofi"}
-_UCX = "+thread_multiple +cma ~cuda ~rocm"
-_RDMA = "+verbs +rc +ud +dc +mlx5_dv"
+_TCP_VARIANTS = {"fabrics=ucx": "fabrics=none", "netmod=ucx": "netmod=ofi"}
+_UCX_VARIANTS = "+thread_multiple +cma ~cuda ~rocm"
+_UCX_RDMA_VARIANTS = "+verbs +rc +ud +dc +mlx5_dv"
 #: Open MPI must share these with an external PMIx: two copies of one in a process end it.
-_WITH_PMIX = ("pmix", "hwloc", "libevent")
+_PMIX_PACKAGES = ("pmix", "hwloc", "libevent")
 
 
 def cluster_packages(template: str, facts: Facts, base: str) -> tuple[dict[str, Any], list[str]]:
@@ -137,7 +137,7 @@ def cluster_packages(template: str, facts: Facts, base: str) -> tuple[dict[str, 
     text = scheduler.fit_packages(template, facts)
     text = text.replace(f"target={USUAL_TARGET}", f"target={facts.target or USUAL_TARGET}")
     if base == "tcp":
-        for ucx, tcp in _OVER_TCP.items():
+        for ucx, tcp in _TCP_VARIANTS.items():
             text = text.replace(ucx, tcp)
     if series := scheduler.pmix_series(facts.cluster.pmi):
         text = re.sub(r"(?m)^(  pmix:.*\n    require: \[')@[\d.]+", rf"\g<1>@{series}", text)
@@ -146,7 +146,7 @@ def cluster_packages(template: str, facts: Facts, base: str) -> tuple[dict[str, 
         [] if facts.target else ["`target` in `spack/packages.yaml`: one that all nodes have"]
     )
     if lib := facts.library(scheduler.spack_package):
-        packages[lib.name] = _external(lib, scheduler.spack_spec(lib.version))
+        packages[lib.name] = _library_external(lib, scheduler.spack_spec(lib.version))
     elif scheduler.spack_package:
         name = scheduler.spack_package
         unknowns.append(f"version and prefix of {name} in `spack/packages.yaml`")
@@ -160,27 +160,27 @@ def _add_libraries(packages: dict[str, Any], facts: Facts, base: str) -> None:
     for name in ("ucx", "rdma-core"):
         del packages[name]
     if base != "tcp":
-        options = f"{_UCX} {_RDMA}" if facts.port else _UCX
+        options = f"{_UCX_VARIANTS} {_UCX_RDMA_VARIANTS}" if facts.port else _UCX_VARIANTS
         if ucx := usable.get("ucx"):
-            packages["ucx"] = _external(ucx, f"ucx@{ucx.version} {options}")
+            packages["ucx"] = _library_external(ucx, f"ucx@{ucx.version} {options}")
         else:
             target = facts.target or USUAL_TARGET
             packages["ucx"] = {"require": [f"{options} target={target}"]}
     if facts.port and (core := usable.get("rdma-core")):
-        packages["rdma-core"] = _external(core, f"rdma-core@{core.version}")
-    if not usable.keys() >= {*_WITH_PMIX}:
+        packages["rdma-core"] = _library_external(core, f"rdma-core@{core.version}")
+    if not usable.keys() >= {*_PMIX_PACKAGES}:
         return
     if usable["pmix"].version.split(".")[0] == facts.scheduler.pmix_series(facts.cluster.pmi):
-        for item in (usable[name] for name in _WITH_PMIX):
+        for item in (usable[name] for name in _PMIX_PACKAGES):
             external = {"spec": f"{item.name}@{item.version}", "prefix": item.prefix}
             packages.setdefault(item.name, {})["externals"] = [external]
 
 
-def _external(library: Library, spec: str) -> dict[str, Any]:
+def _library_external(library: Library, spec: str) -> dict[str, Any]:
     return {"buildable": False, "externals": [{"spec": spec, "prefix": library.prefix}]}
 
 
-_MPIS = ("openmpi", "mpich")
+_MPI_PACKAGES = ("openmpi", "mpich")
 
 
 def external_packages(externals: list[External]) -> str:
@@ -204,7 +204,7 @@ def external_definitions(externals: list[External], template: Mapping[str, list[
     A Boost external is built for one MPI, so the product MPI x Boost must hold only such pairs.
     Without such Boosts, Spack builds those of the template.
     """
-    mpis = [item.spec.split()[0] for item in externals if item.name in _MPIS]
+    mpis = [item.spec.split()[0] for item in externals if item.name in _MPI_PACKAGES]
     boosts = [item.spec.split()[0] for item in externals if item.name == "boost"]
     pairs = {(item.spec.split()[0], item.spec.rpartition("^")[2]) for item in externals}
     numbers = [{spec for spec in boosts if (spec, mpi) in pairs} for mpi in mpis]
@@ -227,13 +227,13 @@ def write_spack_part(source: Path, folder: Path, facts: Facts, base: str) -> lis
     file = target / "packages.yaml"
     if facts.partition is None:
         externals = debian_externals(folder / "prefix")
-        if any(item.name in _MPIS for item in externals):
+        if any(item.name in _MPI_PACKAGES for item in externals):
             file.write_text(external_packages(externals))
             definitions = external_definitions(externals, software.definitions(source))
             (target / "definitions.yaml").write_text(definitions)
         return []
     entries, unknowns = cluster_packages(file.read_text(), facts, base)
-    file.write_text(_HEAD.format(source=source.parent.name) + tables.dump_yaml(entries))
+    file.write_text(_FILE_HEAD.format(source=source.parent.name) + tables.dump_yaml(entries))
     if facts.port is None:  # MVAPICH2's device is InfiniBand
         definitions = (target / "definitions.yaml").read_text()
         (target / "definitions.yaml").write_text(re.sub(r"  - mvapich2@.*\n", "", definitions))

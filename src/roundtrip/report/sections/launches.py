@@ -40,7 +40,7 @@ from roundtrip.stats.summaries import MEDIAN, Kind, Summary
 from roundtrip.studies.derivation import Facts, Pairing, Ratio
 
 #: Facts for the audit, whatever blocks the section has.
-_FACTS = Facts(
+_SECTION_FACTS = Facts(
     summaries=(
         spread.OF_LAUNCH,
         Summary("a figure of a study", Kind.COST, "launches", MEDIAN),
@@ -48,15 +48,15 @@ _FACTS = Facts(
     ratios=(Ratio("disturbed over undisturbed launches", spread.OF_LAUNCH, Pairing.UNPAIRED),),
 )
 #: The plan of a campaign that compares nodes.
-_PAIRS = "pairs.json"
+_PAIRS_FILE = "pairs.json"
 #: Maximum kinds of mismatches among the answers; the section lists all.
-_MOST_MISMATCHES = 3
-_NUMBER = re.compile(r"[+-]?\d+(\.\d+)?")
+_MAX_MISMATCHES = 3
+_NUMBER_PATTERN = re.compile(r"[+-]?\d+(\.\d+)?")
 #: The part of a mismatch that differs between alike ones.
-_SIDE = re.compile(rf"rank \d+|{PSEUDONYM}|,")
-_MISMATCH = re.compile(rf"{identity.MISMATCH}.*?(?=; last words: |$)")
+_SIDE_PATTERN = re.compile(rf"rank \d+|{PSEUDONYM}|,")
+_MISMATCH_PATTERN = re.compile(rf"{identity.MISMATCH}.*?(?=; last words: |$)")
 QUESTION = "Did every launch complete?"
-_TONES: dict[str, Tone] = {
+_STATUS_TONES: dict[str, Tone] = {
     "partial": "bad",
     "failed": "bad",
     "missing": "bad",
@@ -66,10 +66,10 @@ _TONES: dict[str, Tone] = {
 
 def part(data: Data) -> Part:
     """Return the section: counts, losses, disturbances, noise."""
-    yardsticks = _yardsticks(data)
-    blocks: list[Block] = [_counts(data), *_unsealed(data), *_losses(data)]
-    blocks += [*_excluded_nodes(data), *_scheduler_faults(data)]
-    blocks += [*_disturbances(data, yardsticks), *spread.blocks(data, yardsticks)]
+    yardsticks = _yardstick_rows(data)
+    blocks: list[Block] = [_counts_table(data), *_unsealed_blocks(data), *_loss_blocks(data)]
+    blocks += [*_excluded_node_blocks(data), *_scheduler_blocks(data)]
+    blocks += [*_disturbance_blocks(data, yardsticks), *spread.blocks(data, yardsticks)]
     title = "Launches: completed, failed and disturbed"
     return Part(
         "launches", title, tuple(blocks), answers=answers(data, yardsticks), question=QUESTION
@@ -81,9 +81,9 @@ def answers(data: Data, yardsticks: pl.DataFrame | None = None) -> tuple[Answer,
 
     `yardsticks` are those of `data`, if the caller has them.
     """
-    counts, lines = launch_counts(data), list(_faults(data))
+    counts, lines = launch_counts(data), list(_fault_answers(data))
     if counts.disturbed:
-        yardsticks = _yardsticks(data) if yardsticks is None else yardsticks
+        yardsticks = _yardstick_rows(data) if yardsticks is None else yardsticks
         text = f"{_disturbance_words(data, counts)} {_change_words(yardsticks)}".strip()
         lines.append(Answer((text,), "warn"))
     first, rest = f"Yes, all {counts.target}", " completed"
@@ -101,15 +101,15 @@ def answers(data: Data, yardsticks: pl.DataFrame | None = None) -> tuple[Answer,
 def _disturbance_words(data: Data, counts: Counts) -> str:
     """How many launches were disturbed, and an example of the most common reason."""
     reasons = [why.split("; ")[0] for why in data.completed_launches["disturbed_why"] if why]
-    kinds = Counter(_NUMBER.sub("#", reason) for reason in reasons)
-    example = next(r for r in reasons if _NUMBER.sub("#", r) == kinds.most_common(1)[0][0])
+    kinds = Counter(_NUMBER_PATTERN.sub("#", reason) for reason in reasons)
+    example = next(r for r in reasons if _NUMBER_PATTERN.sub("#", r) == kinds.most_common(1)[0][0])
     share = f"{counts.disturbed} of {units.plural(sum(counts.passed.values()), 'launch')}"
     verb = "was" if counts.disturbed == 1 else "were"
     return f"{share} {verb} disturbed, most often like this: {example}."
 
 
 def _change_words(yardsticks: pl.DataFrame) -> str:
-    """By how much medians over launches would change without the disturbed launches."""
+    """A clause on the change of medians over launches without the disturbed launches."""
     changes, lost_count = [], 0
     for _, group in yardsticks.group_by(["number", *spread.FIGURE_COLUMNS]):
         calm_median = group.filter(~pl.col("disturbed"))["median"].median()
@@ -129,41 +129,41 @@ def _change_words(yardsticks: pl.DataFrame) -> str:
     return f"{text[0].upper()}{text[1:]}." if text else ""
 
 
-def _faults(data: Data) -> Iterator[Answer]:
+def _fault_answers(data: Data) -> Iterator[Answer]:
     counts = Counter(data.launches["status"])
     if count := counts["partial"]:
         launches = units.plural(count, "launch")
         yield answer("Partial: ", f"{launches} measured too few sizes; left out.", "bad")
     if count := counts["failed"]:
         yield answer("Failed: ", f"{units.plural(count, 'attempt')} at a launch.", "bad")
-    yield from _mismatches(data)
+    yield from _mismatch_answers(data)
     if data.pairs.is_empty():  # else the section on nodes names them
         yield from nodes.odd_clock_answers(data)
 
 
-def _mismatches(data: Data) -> Iterator[Answer]:
+def _mismatch_answers(data: Data) -> Iterator[Answer]:
     """The mismatches (`identity`) among the reasons of launches, those of the same words once."""
     reasons = data.launches["reason"].drop_nulls()
     groups: dict[tuple[str, ...], list[str]] = defaultdict(list)
-    for match in filter(None, map(_MISMATCH.search, reasons)):
+    for match in filter(None, map(_MISMATCH_PATTERN.search, reasons)):
         mismatch = match[0].removeprefix(identity.MISMATCH)
-        groups[tuple(sorted(_SIDE.sub("", mismatch).split()))].append(mismatch)
-    for first, *others in list(groups.values())[:_MOST_MISMATCHES]:
+        groups[tuple(sorted(_SIDE_PATTERN.sub("", mismatch).split()))].append(mismatch)
+    for first, *others in list(groups.values())[:_MAX_MISMATCHES]:
         nodes = [set(re.findall(PSEUDONYM, mismatch)) for mismatch in (first, *others)]
         common = ", ".join(sorted(set.intersection(*nodes)))
         where = f", all with {common}" if common else ""
         alike = f"; {units.plural(len(others), 'more attempt')} like this{where}" if others else ""
         yield answer("Mismatch: ", f"{first}{alike}.", "bad")
-    if len(groups) > _MOST_MISMATCHES:
-        rest = units.plural(len(groups) - _MOST_MISMATCHES, "more kind")
+    if len(groups) > _MAX_MISMATCHES:
+        rest = units.plural(len(groups) - _MAX_MISMATCHES, "more kind")
         yield answer("Mismatch: ", f"{rest}, with the launches.", "bad")
 
 
 def facts(launches_part: Part) -> Facts:
     """Return the facts about the section `launches_part` for the report's audit."""
     if not any(spread.is_noise_table(block) for block in launches_part.blocks):
-        return _FACTS
-    return replace(_FACTS, summaries=(*_FACTS.summaries, spread.LOG_DEVIATION))
+        return _SECTION_FACTS
+    return replace(_SECTION_FACTS, summaries=(*_SECTION_FACTS.summaries, spread.LOG_DEVIATION))
 
 
 def launch_counts(data: Data) -> Counts:
@@ -172,9 +172,9 @@ def launch_counts(data: Data) -> Counts:
     return count_launches(data.launches.select(columns).iter_rows())
 
 
-def _counts(data: Data) -> Table:
+def _counts_table(data: Data) -> Table:
     rows = []
-    cases = _cases(data)
+    cases = _case_names(data)
     for (case_id,), group in data.launches.group_by(["case_id"], maintain_order=True):
         status = group["status"]
         counts = [int((status == name).sum()) for name in STATUSES]
@@ -185,8 +185,8 @@ def _counts(data: Data) -> Table:
     return Table("Every case of the campaign.", columns, tuple(rows))
 
 
-def _cases(data: Data) -> dict[str, str]:
-    """By id the name of each case, marked if a launch of it was emulated or simulated."""
+def _case_names(data: Data) -> dict[str, str]:
+    """The name of each case by id, marked if a launch of it was emulated or simulated."""
     rows = data.launches.select("case_id", "emulation", "simulated").iter_rows(named=True)
     cases: dict[str, str] = {}
     for row in rows:
@@ -196,7 +196,7 @@ def _cases(data: Data) -> dict[str, str]:
     return cases
 
 
-def _unsealed(data: Data) -> Iterator[Block]:
+def _unsealed_blocks(data: Data) -> Iterator[Block]:
     """The number of launches without a digest to prove their samples unchanged."""
     if count := data.completed_launches.filter(~pl.col("sealed").fill_null(False)).height:
         launches = f"{units.plural(count, 'launch')} of {data.completed_launches.height}"
@@ -205,7 +205,7 @@ def _unsealed(data: Data) -> Iterator[Block]:
         yield Paragraph((f"{launches} {verb} {reason}",))
 
 
-def _scheduler_faults(data: Data) -> Iterator[Block]:
+def _scheduler_blocks(data: Data) -> Iterator[Block]:
     """How many launches the scheduler displaced, by reason, and when it did not answer."""
     displaced_launches = data.launches.filter(status=completion.DISPLACED)
     if reasons := completion.describe_displaced(displaced_launches["reason"].fill_null("")):
@@ -215,27 +215,27 @@ def _scheduler_faults(data: Data) -> Iterator[Block]:
         yield Paragraph((f"{silences}. {note}",))
 
 
-def _excluded_nodes(data: Data) -> Iterator[Block]:
+def _excluded_node_blocks(data: Data) -> Iterator[Block]:
     """The nodes that the scheduler had taken out of use, unless the section on nodes lists them."""
     who = schedulers.titles()
     caption = f"Nodes that {who} had taken out of use when the run began: nobody measured them."
     table = nodes.excluded_nodes(data, caption)
-    if table and _PAIRS not in data.environment:
+    if table and _PAIRS_FILE not in data.environment:
         yield table
 
 
-def _losses(data: Data) -> list[Block]:
+def _loss_blocks(data: Data) -> list[Block]:
     lost_launches = data.launches.filter(~pl.col("status").is_in(["passed", completion.DISPLACED]))
     heading = Heading(3, "Partial, failed, missing and skipped")
     if lost_launches.is_empty():
         return [heading, Paragraph(("Nothing: every expected launch completed.",))]
     rows = []
-    cases = _cases(data)
+    cases = _case_names(data)
     keys = ["status", "case_id", "reason"]
     groups = lost_launches.group_by(keys, maintain_order=True).agg("launch")
     for status, case_id, reason, launches in groups.iter_rows():
         names = launches[0] if len(launches) == 1 else f"{launches[0]} and {len(launches) - 1} more"
-        status_cell = Cell(status, _TONES.get(status, "warn"))
+        status_cell = Cell(status, _STATUS_TONES.get(status, "warn"))
         reason_cells = text_cells(reason or "no reason given", names)
         rows.append((Cell(cases[case_id]), status_cell, *reason_cells))
     caption = "Left out of every number above, each with its reason."
@@ -243,7 +243,7 @@ def _losses(data: Data) -> list[Block]:
     return [heading, Table(caption, columns, tuple(rows))]
 
 
-def _disturbances(data: Data, yardsticks: pl.DataFrame) -> list[Block]:
+def _disturbance_blocks(data: Data, yardsticks: pl.DataFrame) -> list[Block]:
     launches = data.completed_launches.filter(pl.col("disturbed"))
     heading = Heading(3, "Disturbed launches")
     if launches.is_empty():
@@ -256,12 +256,12 @@ def _disturbances(data: Data, yardsticks: pl.DataFrame) -> list[Block]:
     table = Table(caption, text_columns("Launch", "Toolchain", "Why"), tuple(rows))
     count = f"{units.plural(launches.height, 'launch')} of {data.completed_launches.height}"
     note = f"{count} marked as disturbed. They are kept in every number of this report."
-    effect = _effect(data, yardsticks)
+    effect = _effect_table(data, yardsticks)
     tables: list[Block] = [effect] if effect.rows else []
     return [heading, Paragraph((note,)), *tables, Fold("The disturbed launches", (table,))]
 
 
-def _effect(data: Data, yardsticks: pl.DataFrame) -> Table:
+def _effect_table(data: Data, yardsticks: pl.DataFrame) -> Table:
     """The yardsticks of each study over all launches, and over undisturbed launches."""
     rows = []
     keys = ["number", *spread.FIGURE_COLUMNS]
@@ -270,8 +270,8 @@ def _effect(data: Data, yardsticks: pl.DataFrame) -> Table:
             continue
         first = group.row(0, named=True)
         calm_launches = group.filter(~pl.col("disturbed"))
-        texts = [_figure(frame, first["unit"]) for frame in (group, calm_launches)]
-        texts.append(_change(group.filter(pl.col("disturbed")), calm_launches))
+        texts = [_figure_text(frame, first["unit"]) for frame in (group, calm_launches)]
+        texts.append(_change_text(group.filter(pl.col("disturbed")), calm_launches))
         series = data.series_of(first["case_id"], first)
         case_cells = text_cells(labels.add_mark(first["toolchain"], first), str(first["case"]))
         figure = Cell(f"{first['name']}, {first['unit']}", unit=first["unit"])
@@ -288,14 +288,14 @@ def _effect(data: Data, yardsticks: pl.DataFrame) -> Table:
     )
 
 
-def _figure(launches: pl.DataFrame, unit: str) -> Text:
+def _figure_text(launches: pl.DataFrame, unit: str) -> Text:
     value = launches["median"].median()
     if not isinstance(value, float):
         return ("none left",)
     return Quantity(value=value, unit=unit), f" (n = {launches.height})"
 
 
-def _change(disturbed_launches: pl.DataFrame, calm_launches: pl.DataFrame) -> Text:
+def _change_text(disturbed_launches: pl.DataFrame, calm_launches: pl.DataFrame) -> Text:
     values = disturbed_launches["median"].median(), calm_launches["median"].median()
     disturbed_median, calm_median = (value if isinstance(value, float) else 0.0 for value in values)
     if not disturbed_median or not calm_median:
@@ -303,7 +303,7 @@ def _change(disturbed_launches: pl.DataFrame, calm_launches: pl.DataFrame) -> Te
     return (Quantity(value=disturbed_median / calm_median, unit=Unit.RATIO),)
 
 
-def _yardsticks(data: Data) -> pl.DataFrame:
+def _yardstick_rows(data: Data) -> pl.DataFrame:
     """The yardsticks of all studies, with the facts of their launches."""
     facts = ("launch", "toolchain", "disturbed", "elapsed_s", "emulation", "simulated")
     launches = data.completed_launches.select(facts)

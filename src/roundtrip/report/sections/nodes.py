@@ -46,19 +46,19 @@ from roundtrip.studies.derivation import Facts
 
 ANCHOR, TITLE = "nodes", "Nodes: which one is sick"
 QUESTION = "Which node is sick?"
-_OF_LAUNCH = Summary("a measure of a launch", Kind.COST, "the samples of a launch", MEDIAN)
+_LAUNCH_SUMMARY = Summary("a measure of a launch", Kind.COST, "the samples of a launch", MEDIAN)
 #: For the audit.
 FACTS = Facts(
-    summaries=(_OF_LAUNCH, Summary("an effect of a node", Kind.COST, "its launches", MEDIAN)),
+    summaries=(_LAUNCH_SUMMARY, Summary("an effect of a node", Kind.COST, "its launches", MEDIAN)),
     tables=("nodes",),
 )
-_MOST_ROWS = 12
+_MAX_ROWS = 12
 #: Number of newest nights in a map.
-_NIGHTS = 16
+_MAX_NIGHTS = 16
 _MAP_MEASURES = (LATENCY, BANDWIDTH)
 #: Statuses of launches that ran and have no value.
-_LOST = ("failed", "partial")
-_FAILED = pl.col("status").is_in(_LOST)
+_LOST_STATUSES = ("failed", "partial")
+_IS_FAILED = pl.col("status").is_in(_LOST_STATUSES)
 
 
 def evidence_table(
@@ -73,7 +73,11 @@ def evidence_table(
             row = (
                 Cell(outlier.name, "bad"),
                 *text_cells(words.describe_measure(name), words.describe_place(name, marks)),
-                Cell(effect, unit=Unit.PERCENT, series=_series(origins, name, test.unit.name)),
+                Cell(
+                    effect,
+                    unit=Unit.PERCENT,
+                    series=_node_series_key(origins, name, test.unit.name),
+                ),
                 *count_cells(test.launches, test.partners, test.nights),
                 Cell(words.chance(evidence.q)),
             )
@@ -92,7 +96,7 @@ def evidence_table(
         yield Table(caption, columns, tuple(rows))
 
 
-def _series(origins: Origins, name: MeasureName, unit: str) -> str:
+def _node_series_key(origins: Origins, name: MeasureName, unit: str) -> str:
     """The key (`Cell.series`) of a node's series in a measure; "" for a switch or a link."""
     case_id, case = node_history.case_columns(name)
     return origins.key([case_id], 0, case=case, variant=unit, phase=name.measure)
@@ -116,7 +120,7 @@ def effect_tables(
         rows = []
         for test in sorted(sensitivity.effects, key=lambda test: -test.effect):
             node = test.unit.name
-            series = _series(origins, name, node)
+            series = _node_series_key(origins, name, node)
             effect, newest_effect = (
                 Cell(words.effect(value, name.measure), unit=Unit.PERCENT, series=series)
                 for value in (test.effect, test.newest_effect)
@@ -135,7 +139,7 @@ def effect_tables(
             effect_size = "nothing"
             if sensitivity.detectable_effect:
                 effect_size = words.size(sensitivity.detectable_effect, name.measure)
-            usual = f"Usual: {_level(name)}."
+            usual = f"Usual: {_usual_level_text(name)}."
             caption = f"{title} {usual} An effect of {effect_size} would have been seen."
             yield Fold(f"Effects of all nodes: {title}", (Table(caption, columns, tuple(rows)),))
 
@@ -144,7 +148,7 @@ def _sick_nodes(verdicts: NodeVerdicts) -> set[str]:
     return {member for outlier in verdicts.outliers for member in outlier.members}
 
 
-def _level(name: MeasureName) -> str:
+def _usual_level_text(name: MeasureName) -> str:
     if name.unit == "1":
         return f"mean over median {units.pure_number(name.level)}"
     return str(words.amount(name.level, name.unit))
@@ -157,7 +161,7 @@ def node_maps(
 
     `pairs`: rows of all nights, columns `PAIRS`; `marks`: emulation by environment.
     """
-    newest_nights = sorted(set(pairs["night"]))[-_NIGHTS:]
+    newest_nights = sorted(set(pairs["night"]))[-_MAX_NIGHTS:]
     rows = pairs.filter(pl.col("night").is_in(newest_nights), pl.col("other") != "")
     sick_nodes = _sick_nodes(verdicts)
     measures = [
@@ -166,7 +170,7 @@ def node_maps(
     measures.sort(key=lambda item: _MAP_MEASURES.index(item[0].measure))
     figures = []
     for number, (name, frame) in enumerate(measures, 1):
-        heat = _heat(name, frame, sick_nodes, marks)
+        heat = _heat_map(name, frame, sick_nodes, marks)
         figures.append(Figure(f"nodes-{number}", heat.description, heat))
     if not figures:
         return None, []
@@ -209,7 +213,7 @@ def core_maps(data: Data, marks: Mapping[str, str]) -> Iterator[Block]:
         pairs = frame.with_columns(host="first_cpu", other="last_cpu")
         cpu_count = pairs["host"].n_unique() + pairs["other"].n_unique()
         if name.measure in _MAP_MEASURES and cpu_count > 2:
-            heat = _heat(name, pairs, set(), marks)
+            heat = _heat_map(name, pairs, set(), marks)
             figures.append(Figure(f"cores-{number}", heat.description, heat))
     if figures:
         yield Heading(3, "Processor by processor, inside a node")
@@ -217,18 +221,19 @@ def core_maps(data: Data, marks: Mapping[str, str]) -> Iterator[Block]:
         yield Gallery((caption,), tuple(figures))
 
 
-def _heat(
+def _heat_map(
     name: MeasureName, rows: pl.DataFrame, sick_nodes: set[str], marks: Mapping[str, str]
 ) -> Heat:
     switches = {} if name.is_alone else node_history.switches(rows)
     names = sorted(
-        {*rows["host"], *rows["other"]}, key=lambda host: (switches.get(host, ""), _sort_key(host))
+        {*rows["host"], *rows["other"]},
+        key=lambda host: (switches.get(host, ""), _name_sort_key(host)),
     )
     positions = {host: number for number, host in enumerate(names)}
     cells: dict[tuple[int, int], MapCell] = {}
     for (host, other), pair in rows.group_by("host", "other", maintain_order=True):
         excess = float(np.median(pair["excess"].to_numpy()))
-        value = _value(name, excess)
+        value = _excess_text(name, excess)
         effect = words.percent(excess, name.measure) * (-1 if name.measure == BANDWIDTH else 1)
         i, j = positions[str(host)], positions[str(other)]
         for place in ((i, j), (j, i)):
@@ -246,13 +251,13 @@ def _heat(
     )
 
 
-def _value(name: MeasureName, excess: float) -> str:
+def _excess_text(name: MeasureName, excess: float) -> str:
     if name.measure == BANDWIDTH:
         return str(words.amount(name.level * math.exp(-excess), name.unit))
     return str(words.amount(name.level * math.exp(excess), Unit.S))
 
 
-def _sort_key(name: str) -> tuple[int, str]:
+def _name_sort_key(name: str) -> tuple[int, str]:
     return (int(name) if name.isdecimal() else -1, name)
 
 
@@ -260,15 +265,17 @@ def part(data: Data) -> Part | None:
     """Return the section; None if there are no node comparisons and no flaky or disturbed nodes."""
     settings = data.analysis.nodes
     pairs = pl.concat([data.history.pairs, data.pairs])
-    outcomes = node_history.outcomes(pairs) if data.pairs.height else _outcomes(data, _FAILED)
-    disturbances = _outcomes(data, pl.col("disturbed").fill_null(False))
+    outcomes = (
+        node_history.outcomes(pairs) if data.pairs.height else _launch_outcomes(data, _IS_FAILED)
+    )
+    disturbances = _launch_outcomes(data, pl.col("disturbed").fill_null(False))
     counts = {
         "failed": find_flaky_nodes(outcomes, settings),
         "were disturbed": find_flaky_nodes(disturbances, settings),
     }
     if data.pairs.is_empty() and not any(counts.values()):
         return None
-    verdicts = _verdicts(data, pairs)
+    verdicts = _node_verdicts(data, pairs)
     # If all launches of this night failed, only earlier nights tell what was emulated.
     kinds = labels.kinds_by_environ(data.launches)
     marks = labels.labels_from_history(data.history.provenance) | kinds
@@ -278,23 +285,23 @@ def part(data: Data) -> Part | None:
         *switches,
         *core_maps(data, marks),
         *effect_tables(verdicts, data.nights, node_history.switches(pairs), marks),
-        *_not_measured(data, words.environ_mark(marks, marks)),
-        _basis(pairs, verdicts),
+        *_not_measured_blocks(data, words.environ_mark(marks, marks)),
+        _basis_paragraph(pairs, verdicts),
     ]
     processors = node_faults.slow_processors(pairs, settings) | node_faults.throttled_nodes(
         data.placement, data.disturbance, data.analysis.disturbance.throttled_fraction
     )
-    answers = tuple(_answers(verdicts, processors, counts, data, marks))
+    answers = tuple(_node_answers(verdicts, processors, counts, data, marks))
     return Part(ANCHOR, TITLE, tuple(blocks), answers, question=QUESTION, picture=picture)
 
 
 def can_detect(data: Data) -> bool:
     """Whether a sick node was found, or would have been."""
-    verdicts = _verdicts(data, pl.concat([data.history.pairs, data.pairs]))
-    return bool(verdicts.outliers) or _sees(verdicts)
+    verdicts = _node_verdicts(data, pl.concat([data.history.pairs, data.pairs]))
+    return bool(verdicts.outliers) or _can_see_sick_node(verdicts)
 
 
-def _verdicts(data: Data, pairs: pl.DataFrame) -> NodeVerdicts:
+def _node_verdicts(data: Data, pairs: pl.DataFrame) -> NodeVerdicts:
     limits = data.analysis
     odd_clocks = node_faults.wrong_rates(
         data.placement, data.disturbance, limits.disturbance.clock_rate
@@ -303,10 +310,10 @@ def _verdicts(data: Data, pairs: pl.DataFrame) -> NodeVerdicts:
     return node_history.node_verdicts(pairs, odd_clocks, limits.nodes, level)
 
 
-def _outcomes(data: Data, fault: pl.Expr) -> Outcomes:
+def _launch_outcomes(data: Data, fault: pl.Expr) -> Outcomes:
     """This night's launches with known hosts, by `fault`; failed ones are undisturbed."""
     hosts = pl.coalesce("nodes_down", "hosts").alias("hosts")
-    launches = data.launches.filter(pl.col("status").is_in(["passed", *_LOST]))
+    launches = data.launches.filter(pl.col("status").is_in(["passed", *_LOST_STATUSES]))
     rows = launches.select(hosts, wrong=fault, kind="case_id").drop_nulls("hosts").rows()
     return Outcomes.from_rows((list(hosts), is_fault, "", kind) for hosts, is_fault, kind in rows)
 
@@ -323,7 +330,7 @@ def odd_clock_answers(data: Data) -> Iterator[Answer]:
         yield answer(title, words.describe_wall_clock(clock), "warn")
 
 
-def _answers(
+def _node_answers(
     verdicts: NodeVerdicts,
     processors: Mapping[str, SlowProcessor],
     counts: Mapping[str, Sequence[FlakyNode]],
@@ -342,9 +349,9 @@ def _answers(
             yield answer(f"{title}: ", words.describe_flaky(flaky_node, event), "bad")
     yield from odd_clock_answers(data)
     if verdicts.nodes and not verdicts.outliers and not counts["failed"]:
-        tone: Tone = "good" if _sees(verdicts) else "plain"
+        tone: Tone = "good" if _can_see_sick_node(verdicts) else "plain"
         yield Answer((words.describe_healthy(verdicts, marks),), tone)
-    if verdicts.unjudged_nodes and _sees(verdicts):
+    if verdicts.unjudged_nodes and _can_see_sick_node(verdicts):
         yield Answer((words.describe_too_few(verdicts.unjudged_nodes),))
     if exclusions := data.manifest.data.get("nodes_not_measured"):
         first = f"{exclusions[0]['node']} ({exclusions[0]['state']})"
@@ -352,26 +359,26 @@ def _answers(
         yield answer("Not measured: ", f"{first}{rest}.", "warn")
 
 
-def _sees(verdicts: NodeVerdicts) -> bool:
+def _can_see_sick_node(verdicts: NodeVerdicts) -> bool:
     sensitivities = verdicts.sensitivities.values()
     return any(sensitivity.detectable_effect is not None for sensitivity in sensitivities)
 
 
-def _not_measured(data: Data, mark: str) -> Iterator[Block]:
+def _not_measured_blocks(data: Data, mark: str) -> Iterator[Block]:
     caption = f"Nodes that could not be measured this night{mark}."
     if table := excluded_nodes(data, caption):
         yield from (Heading(3, "Not measured"), table)
     if data.pairs.is_empty():
         return
-    failed_hosts = data.launches.filter(_FAILED)["hosts"].drop_nulls()
+    failed_hosts = data.launches.filter(_IS_FAILED)["hosts"].drop_nulls()
     failed_pairs = {tuple(sorted(set(hosts))) for hosts in failed_hosts if len(set(hosts)) == 2}
     passed_pairs = data.pairs.filter(pl.col("measure") != FAILURE).select("host", "other").unique()
     lost_pairs = sorted(failed_pairs - {tuple(sorted(row)) for row in passed_pairs.rows()})
     items = [
-        (f"{a} and {b}: no launch between them completed.",) for a, b in lost_pairs[:_MOST_ROWS]
+        (f"{a} and {b}: no launch between them completed.",) for a, b in lost_pairs[:_MAX_ROWS]
     ]
-    if len(lost_pairs) > _MOST_ROWS:
-        items.append((f"and {len(lost_pairs) - _MOST_ROWS} more pairs",))
+    if len(lost_pairs) > _MAX_ROWS:
+        items.append((f"and {len(lost_pairs) - _MAX_ROWS} more pairs",))
     if items:
         yield Items(tuple(items))
 
@@ -383,7 +390,7 @@ def excluded_nodes(data: Data, caption: str) -> Table | None:
     return Table(caption, text_columns("Node", "State", "Reason"), rows) if rows else None
 
 
-def _basis(pairs: pl.DataFrame, verdicts: NodeVerdicts) -> Paragraph:
+def _basis_paragraph(pairs: pl.DataFrame, verdicts: NodeVerdicts) -> Paragraph:
     launches = pairs.select("night", "launch").n_unique()
     nights = units.plural(pairs["night"].n_unique(), "night")
     basis = f"{launches} launches of {nights} on {units.plural(len(verdicts.nodes), 'node')}, "

@@ -31,7 +31,7 @@ from roundtrip.sites import programs, schedulers
 from roundtrip.sites.machine import distributor, installed_packages, upstream
 from roundtrip.sites.toolchains.spec import Boost, Mpi, Toolchain
 
-_COMPLETE = ".complete"
+_COMPLETE_FILE = ".complete"
 
 
 def content_key(inputs: Mapping[str, object]) -> str:
@@ -52,7 +52,7 @@ class Store:
 
     def is_complete(self, key: str) -> bool:
         """Whether a unit has been built to its end."""
-        return (self.place(key) / _COMPLETE).is_file()
+        return (self.place(key) / _COMPLETE_FILE).is_file()
 
     def symlink_key(self, name: str) -> str | None:
         """Key of the complete unit that `name` links to; None if there is none."""
@@ -81,7 +81,7 @@ class Store:
             except BaseException:
                 shutil.rmtree(place, ignore_errors=True)
                 raise
-            (place / _COMPLETE).touch()
+            (place / _COMPLETE_FILE).touch()
         return place
 
     def log(self, name: str) -> Path:
@@ -107,13 +107,13 @@ class Store:
 
     def _remove_leftovers(self) -> None:
         for place in (self.root / "by-key").glob("*"):
-            if not (place / _COMPLETE).is_file():
+            if not (place / _COMPLETE_FILE).is_file():
                 shutil.rmtree(place, ignore_errors=True)
         shutil.rmtree(self.root / "work", ignore_errors=True)
 
 
 #: Prefixes of variables of an outer MPI or batch job, which would change the tested MPI.
-_FOREIGN = (
+_MPI_VARIABLE_PREFIXES = (
     *("OMPI_", "PMIX_", "PRTE_", "OPAL_", "PMI_", "MPICH_", "HYDRA_", "MPI_"),
     *filter(None, (item.variable_prefix for item in schedulers.ALL)),
 )
@@ -140,7 +140,8 @@ def clean_environment() -> dict[str, str]:
     return {
         name: value
         for name, value in os.environ.items()
-        if not name.startswith(_FOREIGN) and name not in compiler | {"LD_LIBRARY_PATH"}
+        if not name.startswith(_MPI_VARIABLE_PREFIXES)
+        and name not in compiler | {"LD_LIBRARY_PATH"}
     }
 
 

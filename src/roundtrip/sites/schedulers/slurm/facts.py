@@ -68,7 +68,7 @@ def partition_size(text: str, partition: str) -> dict[str, int]:
 
 
 def expand_hosts(hosts: str) -> list[str]:
-    """Expand a Slurm host list: ``a[1-3,5],b1`` is a1, a2, a3, a5, b1; UserError if it is none."""
+    """Expand a Slurm host list: ``a[1-3,5],b1`` is a1, a2, a3, a5, b1; UserError if bad."""
     from ClusterShell.NodeSet import (  # type: ignore[import-untyped]  # few commands need it
         RESOLVER_NOGROUP,
         NodeSet,
