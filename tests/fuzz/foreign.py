@@ -53,7 +53,7 @@ def _sound(parsed_file: ParsedFile) -> None:
         assert len(f"{UserError(fault.reason, 'x', fault.line)}".splitlines()) == 1
     rows = parsed_file.rows.with_columns(source=pl.lit(0), digest=pl.lit("0"))
     values, _ = select_comparable(rows, (), ())
-    nights, provenance = imported.form_nights(imports.stored_rows(values, _NAMES))
+    nights, provenance = imported.form_nights(imports.stored_rows(values, _NAMES), 0.95)
     assert nights.height <= values.height
     assert not nights["median"].null_count() and not provenance["value"].null_count()
 
@@ -98,5 +98,5 @@ def values_seeds() -> list[bytes]:
 
 def values(content: bytes, seed: bytes, folder: Path) -> bool:
     """Whether the table of an import is one; nights can be made of it then."""
-    imported.form_nights(imported.read_values(written(content, folder / "values.parquet")))
+    imported.form_nights(imported.read_values(written(content, folder / "values.parquet")), 0.95)
     return True

@@ -71,7 +71,7 @@ def test_a_file_is_unpacked_up_to_the_limit(
 
 
 def test_the_nights_of_values_are_foreign_and_undisturbed(tmp_path: Path) -> None:
-    nights, _ = imported.form_nights(imported.read_values(write(tmp_path)))
+    nights, _ = imported.form_nights(imported.read_values(write(tmp_path)), 0.95)
     (night,) = nights.rows(named=True)
     assert (night["median"], night["launches"]) == (1.5, 1)
     assert (night["disturbed"], night["left_out"], night["foreign"]) == (0, "", True)

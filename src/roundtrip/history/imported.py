@@ -180,10 +180,11 @@ def write(folder: Path, values: pl.DataFrame, source: dict[str, Any], messages: 
     return target
 
 
-def read_imports(folder: Path) -> tuple[pl.DataFrame, pl.DataFrame]:
+def read_imports(folder: Path, level: float) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Return nights and provenance, columns `NIGHTS` and `PROVENANCE`, of all imports in `folder`.
 
-    Both are empty without imports.  UserError for a damaged or foreign import.
+    Both are empty without imports.  `level`: that of the intervals.  UserError for a damaged or
+    foreign import.
     """
     folders = sorted(path for path in folder.glob("*") if not path.name.startswith("."))
     if not folders:
@@ -191,7 +192,7 @@ def read_imports(folder: Path) -> tuple[pl.DataFrame, pl.DataFrame]:
     for path in folders:
         require_whole(path)
     reader.require(folder)
-    frames = form_nights(pl.concat([read_values(path / _VALUES) for path in folders]))
+    frames = form_nights(pl.concat([read_values(path / _VALUES) for path in folders]), level)
     for row, frame in ((night_rows.Night, frames[0]), (night_rows.Fact, frames[1])):
         bundle_tables.require_rows(frame, row, folder)
     return frames
@@ -224,7 +225,6 @@ def read_values(file: Path) -> pl.DataFrame:
 
 #: Columns that identify a value in all logs and reports.
 _VALUE = ["case_id", "metric", "unit", "value"]
-_CONFIDENCE = 0.95
 _LATE = pl.duration(minutes=1)  # by which a job's end may seem later than its session's
 
 
@@ -273,8 +273,11 @@ def _first(rows: pl.DataFrame, *keys: str) -> pl.DataFrame:
     return rows.unique([*keys], keep="first", maintain_order=True)
 
 
-def form_nights(values: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Return frames with columns `NIGHTS` and `PROVENANCE` for `values`, columns `VALUES`."""
+def form_nights(values: pl.DataFrame, level: float) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Return frames with columns `NIGHTS` and `PROVENANCE` for `values`, columns `VALUES`.
+
+    `level`: that of the intervals.
+    """
     rows = _with_night(without_repeats(values)).with_columns(
         study=pl.lit("imported"),
         variant=pl.col("metric"),
@@ -286,7 +289,7 @@ def form_nights(values: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
         pl.col("digest").first(), pl.col("lower_is_better").drop_nulls().last()
     )
     nights = (
-        median_intervals(rows, keys, "value", _CONFIDENCE)
+        median_intervals(rows, keys, "value", level)
         .join(facts, on=keys, nulls_equal=True)
         .with_columns(
             launches="n", disturbed=pl.lit(0, pl.Int64), left_out=pl.lit(""), foreign=pl.lit(True)

@@ -120,7 +120,7 @@ def read_ledger(
         if revision.digest in starts
     }
     current = new_cache.part(set(digest_of_night.values()))
-    foreign_ledger = _imported(folder / imported.FOLDER)
+    foreign_ledger = _imported(folder / imported.FOLDER, site)
     nights = mark(pl.concat([current.nights, foreign_ledger.nights]), annotations)
     return Ledger(
         nights.sort(cache.ORDER),
@@ -191,12 +191,13 @@ def _broken_links(folder: Path, revisions: Sequence[Revision]) -> list[str]:
     ]
 
 
-def _imported(folder: Path) -> Ledger:
+def _imported(folder: Path, site: str) -> Ledger:
     """The imported nights; only a warning if one of the imports cannot be read."""
     if not folder.is_dir():
         return Ledger()
     try:
-        return Ledger(*imported.read_imports(folder))
+        level = night.thresholds(site).statistics.confidence_level
+        return Ledger(*imported.read_imports(folder, level))
     except UserError as error:
         return Ledger(warnings=(str(error),))
 
