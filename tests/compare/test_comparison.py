@@ -64,6 +64,7 @@ def test_the_least_regression_that_fails_can_be_chosen(tree: Tree, between: Betw
     specs = sides(tree())
     lenient = between(*specs, fail_on=0.9)
     assert (lenient.exit_status, lenient.levels.equivalence_margin) == (0, 0.9)
+    assert lenient.levels.equivalence_margins == ()
     assert between(*specs, fail_on=0.2).exit_status == 1
 
 

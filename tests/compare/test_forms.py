@@ -105,6 +105,11 @@ def test_json_has_all_of_it(comparison: Comparison, hostile: Comparison) -> None
     assert first["ratio"]["direction"] == "higher"
     assert document["base"]["chosen"] == {"toolchain": OPENMPI}
     assert answer("compare", forms.as_json(hostile))["refused"] == [HOSTILE.replace("\ud800", "?")]
+    common = document["levels"]
+    assert common["equivalence_margin"] == 0.05 and "equivalence_margins" not in common
+    levels = comparison.levels.model_copy(update={"equivalence_margins": (("npb", 0.1),)})
+    document = answer("compare", forms.as_json(replace(comparison, levels=levels)))
+    assert document["levels"] == {**common, "equivalence_margins.npb": 0.1}
 
 
 def test_the_table_shows_what_differs_and_with_all_the_rest(comparison: Comparison) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from roundtrip import studies
 from roundtrip.errors import UserError
 from roundtrip.measure import analysis
 from roundtrip.studies.netpipe import Thresholds
@@ -107,3 +108,38 @@ def test_a_least_effect_may_be_of_a_study_or_of_a_metric() -> None:
     for entry in ("netpipe = 2", "netpipe = 'x'", "netpipe = true"):
         with pytest.raises(UserError, match=r"must be a number from 0 to 1"):
             analysis.parse(changed("[nodes]", f"[history.minimum_effects]\n{entry}\n[nodes]"), FILE)
+
+
+def with_margins(*entries: str) -> str:
+    table = "\n".join(("[statistics.equivalence_margins]", *entries))
+    return changed("[disturbance]", f"{table}\n\n[disturbance]")
+
+
+def test_a_site_may_give_a_study_a_margin_of_its_own() -> None:
+    levels = analysis.parse(with_margins("netpipe = 0.02", "ring = 0"), FILE).statistics
+    assert levels.for_study("netpipe").equivalence_margin == 0.02
+    assert levels.for_study("ring").equivalence_margin == 0
+    assert levels.for_study("npb").equivalence_margin == levels.equivalence_margin == 0.05
+    with pytest.raises(UserError, match=r"must be a number from 0 to 1, under the name of a study"):
+        analysis.parse(with_margins("netpipe = 2"), FILE)
+    text = with_margins("netpipe = 0.02", "rign = 0.1")
+    with pytest.raises(
+        UserError, match="no study is called 'rign': right is one of .*ring"
+    ) as error:
+        analysis.parse(text, FILE)
+    assert error.value.line == text[: text.index("rign")].count("\n") + 1
+
+
+def test_a_study_declares_its_margin_and_the_site_may_replace_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(type(studies.get("ring")), "equivalence_margin", 0.1)
+    declared = analysis.default()
+    assert declared.statistics.for_study("ring").equivalence_margin == 0.1
+    assert declared.defaults == "[statistics.equivalence_margins]\nring = 0.1"
+    other = analysis.parse(with_margins("npb = 0.03"), FILE)
+    assert other.statistics.equivalence_margins == (("npb", 0.03), ("ring", 0.1))
+    assert other.defaults == declared.defaults
+    replaced = analysis.parse(with_margins("ring = 0.2"), FILE)
+    assert replaced.statistics.for_study("ring").equivalence_margin == 0.2
+    assert replaced.defaults == ""

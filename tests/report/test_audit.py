@@ -10,8 +10,10 @@ import pytest
 from support.audited import (
     CLOCK,
     FACTS,
+    LEVEL,
     LEVELS,
     MAP,
+    SERIES,
     SETTINGS,
     SOUND,
     TIME,
@@ -35,9 +37,17 @@ from support.audited import (
 from roundtrip.report.audit.section import RULES
 from roundtrip.report.audit.subject import Outcome, Subject
 from roundtrip.report.blocks import Cell, Column
+from roundtrip.report.pages.series import Origins
 from roundtrip.report.units import Level, Quantity, Unit, pure_number
-from roundtrip.stats.summaries import DEVIATION, GEOMETRIC_MEAN, MEAN, Kind, Summary
-from roundtrip.stats.verdicts import Verdict
+from roundtrip.stats.summaries import (
+    DEVIATION,
+    GEOMETRIC_MEAN,
+    MEAN,
+    Kind,
+    Summary,
+    median_interval,
+)
+from roundtrip.stats.verdicts import Verdict, judge
 from roundtrip.studies.derivation import Pairing, Ratio
 
 
@@ -254,3 +264,30 @@ def test_a_section_is_simulated_if_all_its_launches_are() -> None:
     mixed_launches = launches().with_columns(simulated=launches()["case_id"] == "one")
     assert not replace(SOUND, launches=mixed_launches).is_simulated
     assert not replace(SOUND, launches=launches(simulated=True).head(0)).is_simulated
+
+
+def test_a_verdict_is_derived_again_with_the_margin_of_its_study() -> None:
+    levels = LEVELS.model_copy(update={"equivalence_margins": (("thing", 0.5),)})
+    ratios = {Claim(1): [0.9, 1.1, 0.95, 1.06, 0.97, 1.02]}
+    verdicts = judge(ratios, levels, study=lambda claim: claim.study)
+    assert verdicts[Claim(1)].verdict is Verdict.ON_PAR
+    subject = replace(SOUND, verdicts=verdicts, analysis=replace(SETTINGS, statistics=levels))
+    assert held(7, subject).result == "not applicable"
+    assert held(7, replace(subject, analysis=SETTINGS)).result == "fail"
+
+
+@pytest.mark.parametrize("unit", [Unit.COUNT, Unit.PURE, "1"])
+def test_a_number_without_a_unit_is_held_against_its_launches(unit: str) -> None:
+    counts = [10.0 + number for number in range(9)]
+    names = {**SERIES, "metric": "messages", "unit": "1"}
+    origins = Origins(pl.DataFrame([{**names, "median": count} for count in counts]))
+    (key,) = origins.keys
+    quantity = Quantity.from_interval(median_interval(counts, LEVEL), unit, series=key)
+    assert held(22, showing(table(Cell(quantity)), origins=origins)).result == "pass"
+    wrong = Cell(replace(quantity, value=15.0))
+    assert held(22, showing(table(wrong), origins=origins)).result == "fail"
+    case = ratio("Ring"), Column("Ring"), Column("Ring / tree", "right")
+    sides = table(Cell(quantity), case[0], columns=(Column("Arm"), *case[1:]))
+    assert held(1, showing(sides)).result == "pass"
+    timed = Cell(replace(quantity, unit=Unit.US))
+    assert held(22, showing(table(timed), origins=origins)).result == "fail"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -53,3 +54,19 @@ def test_the_report_says_so_and_keeps_its_own_rules(read: Callable[[bool], Data]
     assert "do not follow from interval and q" not in text
     plain_report = build.build(read(False))
     assert "Sequential: " not in {getattr(notice[0], "text", "") for notice in plain_report.notices}
+
+
+@pytest.mark.parametrize("is_sequential", [True, False])
+def test_a_claim_is_held_to_the_margin_of_its_study(
+    read: Callable[[bool], Data], is_sequential: bool
+) -> None:
+    bundle_data = read(is_sequential)
+    key, *_ = Toolchains(bundle_data).comparisons
+    claims = {key: 5 * [0.9, 1.1, 0.95, 1.06, 0.97, 1.02]}
+    levels = bundle_data.analysis.statistics
+    own_levels = levels.model_copy(update={"equivalence_margins": ((key.setting.study, 0.5),)})
+    settings = replace(bundle_data.analysis, statistics=own_levels)
+    (verdict,) = build.judge(replace(bundle_data, analysis=settings), claims).values()
+    (common_verdict,) = build.judge(bundle_data, claims, levels).values()
+    assert verdict.verdict is verdicts.Verdict.ON_PAR
+    assert verdict.interval == common_verdict.interval

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,6 +11,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from roundtrip.measure import analysis
+from roundtrip.stats import sequential
 from roundtrip.stats.summaries import Interval
 from roundtrip.stats.verdicts import Verdict, decide, judge, q_values, signed_rank_p
 
@@ -155,3 +158,15 @@ def test_what_more_launches_might_not_mend_is_not_blamed_on_them() -> None:
     small = [1.02 + 0.01 * k for k in range(6)]  # beyond the margin, below the minimum effect
     results = judge({"mixed": mixed, "small": small}, LEVELS)
     assert results["mixed"].words == results["small"].words == "open"
+
+
+@pytest.mark.parametrize("judge_claims", [judge, sequential.judge])
+def test_a_claim_is_held_to_the_margin_of_its_study(judge_claims: Any) -> None:
+    levels = LEVELS.model_copy(update={"equivalence_margins": (("lenient", 0.5),)})
+    (sample,) = noise(1).values()
+    claims = {"lenient": 5 * sample, "other": 5 * sample}
+    results = judge_claims(claims, levels, study=lambda key: key)
+    assert results["lenient"].verdict is Verdict.ON_PAR
+    assert results["other"] == judge_claims(claims, LEVELS)["other"]
+    (few,) = judge_claims({"lenient": sample[:3]}, levels, study=lambda key: key).values()
+    assert few.verdict is Verdict.CANNOT_TELL

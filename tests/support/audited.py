@@ -89,6 +89,7 @@ class Claim:
 
     size: int
     family: Family = Family.PRIMARY
+    study: str = "thing"
 
 
 def judged(**changes: Any) -> dict[Any, ClaimVerdict]:

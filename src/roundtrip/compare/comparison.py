@@ -100,7 +100,7 @@ def _best_match(
 def compare(base: Side, new: Side, fail_on: float | None = None) -> Comparison:
     """Compare `new` with `base`.
 
-    `fail_on`: a fraction that replaces the minimum effect and the equivalence margin of the bundle
+    `fail_on`: a fraction that replaces the minimum effect and all equivalence margins of the bundle
     of `new`.  UserError if a side is empty, if both are the same, or if they share launches, which
     are always on par with themselves.
     """
@@ -109,8 +109,8 @@ def compare(base: Side, new: Side, fail_on: float | None = None) -> Comparison:
         _require_distinct(base, new)
     levels = new.data.analysis.statistics
     if fail_on is not None:
-        update = {"minimum_effect": fail_on, "equivalence_margin": fail_on}
-        levels = levels.model_copy(update=update)
+        margins = {"equivalence_margin": fail_on, "equivalence_margins": ()}
+        levels = levels.model_copy(update={"minimum_effect": fail_on, **margins})
     pairs, refusals = _match(base, new)
     values = [
         speeds.speeds_of_launches(
@@ -142,7 +142,7 @@ def compare(base: Side, new: Side, fail_on: float | None = None) -> Comparison:
             ratios_missing = None
             if is_sequential and verdict.verdict is Verdict.CANNOT_TELL:
                 ratios_missing = rounds_to_come(
-                    ratios[series], levels, len(verdicts), decided_count
+                    ratios[series], levels.for_study(series.study), len(verdicts), decided_count
                 )
             row = replace(
                 row,

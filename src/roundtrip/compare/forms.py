@@ -29,6 +29,7 @@ from roundtrip.report.blocks import (
 )
 from roundtrip.report.plain_tables import terminal_table
 from roundtrip.report.units import printable
+from roundtrip.stats.settings import Levels
 
 #: The element that a JUnit case of a series contains; others just have a text.
 _JUNIT_ELEMENTS = {
@@ -137,7 +138,7 @@ def as_json(comparison: Comparison, all_facts: bool = False) -> str:
         "exit_status": comparison.exit_status,
         "base": _json_side(comparison.base),
         "new": _json_side(comparison.new),
-        "levels": dict(comparison.levels),
+        "levels": _json_levels(comparison.levels),
         "sequential": comparison.is_sequential,
         "provenance": [asdict(fact) for fact in model.facts_to_show(comparison, all_facts)],
         "series": [_json_row(row) for row in comparison.rows],
@@ -147,6 +148,13 @@ def as_json(comparison: Comparison, all_facts: bool = False) -> str:
         "notes": list(model.notes(comparison)),
     }
     return output.text(output.Comparison, content) + "\n"
+
+
+def _json_levels(levels: Levels) -> dict[str, float]:
+    """The levels by key; the margin of a study as ``equivalence_margins.STUDY``."""
+    content: dict[str, Any] = dict(levels)
+    margins = content.pop("equivalence_margins")
+    return content | {f"equivalence_margins.{study}": margin for study, margin in margins}
 
 
 def _json_side(side: Side) -> dict[str, Any]:

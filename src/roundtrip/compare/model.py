@@ -51,6 +51,10 @@ class Series:
         """All claims of a comparison are corrected together."""
         return Family.TOOLCHAINS
 
+    @property
+    def study(self) -> str:
+        return self.base.study
+
     def __hash__(self) -> int:
         return hash((self.base.label, self.new.label, self.point))
 

@@ -116,7 +116,12 @@ def parse(text: str, file: Path) -> Analysis:
     shared_tables, study_models = _Shared.model_fields.keys(), _study_models()
     package = files.parse_toml(default_text())
     defaults = {name: package[name] for name in (*_OPTIONAL_TABLES, *study_models)}
-    model = tables.validate({**defaults, **file_tables}, _model(), places, file)
+    content = {**defaults, **file_tables}
+    if isinstance(statistics := content.get("statistics"), dict):
+        margins = {"equivalence_margins": _declared_margins()}
+        content["statistics"] = tables.merge(margins, statistics)
+    model = tables.validate(content, _model(), places, file)
+    _require_studies(model.statistics, places, file)
     thresholds = {name: getattr(model, name) for name in (*shared_tables, *study_models)}
     return Analysis(
         **{name: thresholds[name] for name in shared_tables},
@@ -124,6 +129,22 @@ def parse(text: str, file: Path) -> Analysis:
         defaults=_missing_toml(file_tables, thresholds),
         studies={kind: thresholds[name] for name, kind in study_models.items()},
     )
+
+
+def _declared_margins() -> dict[str, float]:
+    """The equivalence margins that studies declare, by name of the study."""
+    margins = ((study.name, study.equivalence_margin) for study in studies.load())
+    return {name: margin for name, margin in margins if margin is not None}
+
+
+def _require_studies(levels: Levels, places: tables.Places, file: Path) -> None:
+    """UserError if a margin is under a name that no study has."""
+    names = [study.name for study in studies.load()]
+    for name, _ in levels.equivalence_margins:
+        if name not in names:
+            message = f"no study is called {name!r}: right is one of {', '.join(sorted(names))}"
+            path = ("statistics", "equivalence_margins", name)
+            raise tables.fault(message, path, places, file)
 
 
 def _study_models() -> dict[str, type[Table]]:
@@ -136,11 +157,18 @@ def _model() -> type[_Shared]:
 
 
 def _missing_toml(file_tables: Mapping[str, Any], thresholds: Mapping[str, Table]) -> str:
-    """Return as TOML the keys, with their defaults, that tables of the file lack."""
+    """Return as TOML the keys, with their defaults, that tables of the file lack.
+
+    Margins that studies declare are lacking too, unless the file has its own.
+    """
     lines: list[str] = []
     for name, values in thresholds.items():
         missing = vars(values).keys() - file_tables[name].keys() if name in file_tables else set()
-        missing -= {"minimum_effects"}
+        missing -= {"minimum_effects", "equivalence_margins"}
         lines += [f"[{name}]"] * bool(missing)
         lines += [f"{key} = {vars(values)[key]}" for key in sorted(missing)]
+    own = file_tables["statistics"].get("equivalence_margins", {})
+    declared = {name: value for name, value in _declared_margins().items() if name not in own}
+    lines += ["[statistics.equivalence_margins]"] * bool(declared)
+    lines += [f"{name} = {value}" for name, value in declared.items()]
     return "\n".join(lines)

@@ -170,10 +170,15 @@ def judge(
 ) -> dict[_Claim, ClaimVerdict]:
     """Judge `claims`, each family together; the ratios of a claim are in the order of rounds.
 
-    `levels`: by default those of the bundle.
+    `levels`: by default those of the bundle, from which each claim takes the margin of its study.
     """
     test = sequential.judge if data.is_sequential else verdicts.judge
-    return test(claims, levels or data.analysis.statistics, family=lambda claim: claim.family)
+    return test(
+        claims,
+        levels or data.analysis.statistics,
+        family=lambda claim: claim.family,
+        study=lambda claim: claim.study,
+    )
 
 
 def _read_json_or_none(file: Path) -> Any:

@@ -114,6 +114,10 @@ class ToolchainComparison:
     def family(self) -> Family:
         return Family.TOOLCHAINS
 
+    @property
+    def study(self) -> str:
+        return self.setting.study
+
 
 @dataclass(frozen=True)
 class PairedValues:

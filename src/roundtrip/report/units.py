@@ -61,6 +61,8 @@ class Unit(StrEnum):
 UNPRINTED_UNITS: frozenset[str] = frozenset(
     {Unit.COUNT, Unit.RATIO, Unit.PURE, Unit.SIZE, Unit.PART}
 )
+#: Units of a number that a metric has in unit "1".
+_PURE_UNITS = UNPRINTED_UNITS - {Unit.SIZE}
 #: The number of each unit in one second.
 TIME_UNITS: dict[str, float] = {Unit.S: 1.0, Unit.MS: 1e3, Unit.US: 1e6, Unit.NS: 1e9}
 #: Units of which higher values are better.
@@ -73,7 +75,7 @@ def scale(raw_unit: str, unit: str) -> float:
     """The factor from `raw_unit`, the unit of a metric, to `unit`; ValueError if there is none."""
     if raw_unit == Unit.S and unit in TIME_UNITS:
         return TIME_UNITS[unit]
-    if raw_unit == unit:
+    if raw_unit == unit or (raw_unit == "1" and unit in _PURE_UNITS):
         return 1.0
     if (raw_unit, unit) == (Unit.PER_S, Unit.MILLION_MESSAGES_S):
         return 1e-6

@@ -43,7 +43,7 @@ from numpy.typing import NDArray
 
 from roundtrip.stats.settings import Levels
 from roundtrip.stats.summaries import MAD, Interval
-from roundtrip.stats.verdicts import ClaimVerdict, Key, judge_families
+from roundtrip.stats.verdicts import ClaimVerdict, Key, judge_families, levels_of_claims
 
 Floats = NDArray[np.float64]
 
@@ -128,12 +128,14 @@ def judge(
     claims: Mapping[Key, Sequence[float]],
     levels: Levels,
     family: Callable[[Key], Hashable] | None = None,
+    study: Callable[[Key], str] | None = None,
 ) -> dict[Key, ClaimVerdict]:
     """Judge claims as `verdicts.judge` does, but with intervals, p and q valid at any round.
 
     `claims` has the positive ratios of each claim, in the order of rounds.
     """
-    return judge_families(claims, levels, family, interval, _p)
+    own_levels = levels_of_claims(claims, levels, study)
+    return judge_families(claims, own_levels, family, interval, _p)
 
 
 def _p(ratios: Sequence[float]) -> float:

@@ -21,6 +21,26 @@ _ORDERED = (
 )
 
 
+def _by_name(owners: str) -> BeforeValidator:
+    """Validate a table of fractions by the name of `owners`, and return it as sorted pairs."""
+
+    def pairs(fractions: Any) -> Any:
+        if not isinstance(fractions, dict):
+            return fractions
+        for name, value in fractions.items():
+            is_number = isinstance(value, int | float) and not isinstance(value, bool)
+            if not is_number or not 0 <= value < 1:
+                message = "{name} must be a number from 0 to 1, under the name of {owners}"
+                raise PydanticCustomError("fractions", message, {"name": name, "owners": owners})
+        return tuple(sorted((name, float(value)) for name, value in fractions.items()))
+
+    return BeforeValidator(pairs)
+
+
+#: Pairs (name, fraction), written as a table.
+_Fractions = tuple[tuple[str, float], ...]
+
+
 class Levels(Table):
     """What a claim is held to: table ``[statistics]`` of analysis.toml, fractions of 1.
 
@@ -33,6 +53,13 @@ class Levels(Table):
     minimum_effect: Limit
     equivalence_margin: Limit
     advised_launches: Count = 9
+    #: Pairs (STUDY, margin that replaces equivalence_margin for all claims of the study).
+    equivalence_margins: Annotated[_Fractions, _by_name("a study")] = ()
+
+    def for_study(self, study: str) -> Levels:
+        """What the claims of a study are held to: the same, with the margin of the study."""
+        margin = dict(self.equivalence_margins).get(study, self.equivalence_margin)
+        return self.model_copy(update={"equivalence_margin": margin})
 
 
 def _rising(values: Any) -> Any:
@@ -70,19 +97,6 @@ class NodeSettings(Table):
     def least_effect(self, is_tail: bool) -> float:
         """The smallest effect that is reported, on the log scale."""
         return math.log1p(self.minimum_tail if is_tail else self.minimum_effect)
-
-
-def _effects(effects: Any) -> Any:
-    """Validate a table of least effects and return it as sorted pairs."""
-    if not isinstance(effects, dict):
-        return effects
-    for name, value in effects.items():
-        is_number = isinstance(value, int | float) and not isinstance(value, bool)
-        if not is_number or not 0 <= value < 1:
-            message = "{name} must be a number from 0 to 1, under the name of a study, or of a "
-            message += "study and a metric: 'STUDY METRIC'"
-            raise PydanticCustomError("effects", message, {"name": name})
-    return tuple(sorted((name, float(value)) for name, value in effects.items()))
 
 
 class NightSettings(Table):
@@ -123,7 +137,9 @@ class NightSettings(Table):
     sight_nights: Count
     sight_power: Share
     #: Pairs (STUDY or 'STUDY METRIC', least effect that replaces minimum_effect).
-    minimum_effects: Annotated[tuple[tuple[str, float], ...], BeforeValidator(_effects)] = ()
+    minimum_effects: Annotated[
+        _Fractions, _by_name("a study, or of a study and a metric: 'STUDY METRIC'")
+    ] = ()
 
     @model_validator(mode="after")
     def _in_order(self) -> Self:

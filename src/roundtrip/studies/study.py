@@ -161,11 +161,15 @@ class Yardstick:
 
 
 class Claim(Hashable, Protocol):
-    """The name of one ratio of the report, and the family in which it is corrected."""
+    """The name of one ratio of the report, its study, and the family in which it is corrected."""
 
     @property
     def family(self) -> Family:
         """The family, which the study's definition fixes, never the data."""
+
+    @property
+    def study(self) -> str:
+        """The name of the study, which may have an equivalence margin of its own."""
 
 
 class Section(Protocol):
@@ -208,6 +212,9 @@ class Study:
     arms: ClassVar[Mapping[str, Arm]] = {}
     #: The ratios of arms that it claims.
     contrasts: ClassVar[tuple[Contrast, ...]] = ()
+    #: Replaces the common equivalence margin for all its claims, of toolchains too; None: it does
+    #: not.  A site's analysis.toml may have yet another, in ``[statistics.equivalence_margins]``.
+    equivalence_margin: ClassVar[float | None] = None
     #: A sentence for the report on its primary claims; "" if it has none.
     primary_description: ClassVar[str] = ""
     #: Cases with these parameters are compared by its own section, not between toolchains.

@@ -59,8 +59,13 @@ def _base_fault(names: Collection[str], number: Number) -> str:
 
 
 def _value_names(numbers: Sequence[Number]) -> set[str]:
-    """The names of columns and rows that hold absolute values."""
-    amounts = [number for number in numbers if number.quantity.unit not in (Unit.RATIO, Unit.PURE)]
+    """The names of columns and rows that hold absolute values, as pure numbers of a series."""
+    amounts = [
+        number
+        for number in numbers
+        if number.quantity.unit not in (Unit.RATIO, Unit.PURE)
+        or (number.quantity.unit == Unit.PURE and number.quantity.series)
+    ]
     names = {str(cell.parts[0]) for number in amounts for cell in number.row if not cell.quantities}
     return names | {number.column.name for number in amounts}
 

@@ -148,7 +148,10 @@ def normal_theory(subject: Subject) -> Outcome:
 def directions(subject: Subject) -> Outcome:
     """Rule 7: derive each verdict again from the interval and q that are printed beside it."""
     levels, verdicts = subject.analysis.statistics, subject.verdicts.values()
-    mismatches = sum(decide(v.interval, v.q, levels) is not v.verdict for v in verdicts)
+    mismatches = sum(
+        decide(verdict.interval, verdict.q, levels.for_study(claim.study)) is not verdict.verdict
+        for claim, verdict in subject.verdicts.items()
+    )
     if mismatches:
         count = f"{mismatches} of {len(verdicts)} verdicts"
         return failure(f"{count} do not follow from interval and q")

@@ -43,7 +43,7 @@ class Section:
         self._data = data
         self._curves = Curves(data)
         self._settings = data.analysis.study_thresholds(Thresholds)
-        self._levels = data.analysis.statistics
+        self._levels = data.analysis.statistics.for_study(STUDY.name)
 
     def claims(self) -> Mapping[Claim, Sequence[float]]:
         return claims(STUDY, self._curves, self._settings.compared_sizes)

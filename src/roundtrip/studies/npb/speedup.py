@@ -15,6 +15,7 @@ from roundtrip.studies.npb import (
     NATIVE,
     SOURCES,
     SPEEDUP,
+    STUDY,
     TRANSPORTS,
     UDP,
     UPSTREAM,
@@ -42,6 +43,10 @@ class SeriesClaim:
     def family(self) -> Family:
         place = Place(self.series.benchmark, self.series.problem_class, self.rtt)
         return self.contrast.family(place)
+
+    @property
+    def study(self) -> str:
+        return STUDY.name
 
     @property
     def base_rtt(self) -> float | None:
