@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +18,11 @@ from roundtrip.report import data, renderers
 from roundtrip.report.blocks import Gallery, Paragraph, Part, Report, Table, Text, plain_text
 from roundtrip.report.build import build
 from roundtrip.report.painter import drawing
-from roundtrip.studies.netpipe import ARMS, BASE, Thresholds
+from roundtrip.studies.netpipe import ARMS, BASE, Thresholds, derived
 from roundtrip.studies.netpipe import output as netpipe_output
 from roundtrip.studies.netpipe.curves import Curves
 from roundtrip.studies.netpipe.section import _outcome_text, _question
+from roundtrip.studies.study import PINK, Arm
 
 OPENMPI, MPICH, SLOW_BOOST = "openmpi41-boost181", "mpich40-boost181", "openmpi50-boost181"
 Maker = Callable[..., Any]
@@ -307,9 +309,44 @@ def test_a_caption_names_the_figure_of_the_study_only_beside_it(
 
 
 def test_the_question_names_the_variants_that_ran() -> None:
-    arms = list(ARMS.values())
-    assert "Here are the same five, on this machine, interleaved" in str(_question(arms)[0])
-    assert "Here are MPI, Boost.MPI, on this machine, interleaved" in str(_question(arms[:2])[0])
+    first_two = dict(list(ARMS.items())[:2])
+    assert "Here are the same five, on this machine, interleaved" in str(_question(ARMS)[0])
+    assert "Here are MPI, Boost.MPI, on this machine, interleaved" in str(_question(first_two)[0])
+    six = {**ARMS, "boost-view": Arm("Boost.MPI (View)", PINK)}
+    assert "(Serialized), Boost.MPI (View), on this machine, interleaved" in str(_question(six)[0])
+
+
+def test_an_arm_without_a_published_curve_is_drawn_and_compared_with_none(
+    make_tree: Maker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delitem(derived.PUBLISHED_MEGABITS, "boost-serialized")
+    section = part(make_tree(launches=6, environs=(OPENMPI,), sizes=[1, 1024]))
+    galleries = [block for block in section.blocks if isinstance(block, Gallery)]
+    curves = {
+        figure.name: [curve.name for view in figure.plot.views for curve in view.curves]
+        for gallery in filter(None, (section.picture, *galleries))
+        for figure in gallery.figures
+        if figure.plot
+    }
+    title = ARMS["boost-serialized"].title
+    assert title in curves["netpipe-1-bandwidth-1"]
+    assert title not in curves["netpipe-1-bandwidth-study"]
+    assert ARMS["boost"].title in curves["netpipe-1-bandwidth-study"]
+    serialized = derived.STATEMENTS[-1].arm.title
+    assert serialized in curves["netpipe-1-ratio-1"]
+    assert serialized not in curves["netpipe-1-ratio-study"]
+    assert derived.published_ratio(derived.STATEMENTS[-1], 1024) is None
+
+
+def test_a_margin_of_its_own_is_said_wherever_the_margin_is(make_tree: Maker) -> None:
+    bundle_data = data.read(bundle.build(make_tree(launches=9, environs=(OPENMPI,)).path))
+    levels = bundle_data.analysis.statistics.model_copy(
+        update={"equivalence_margins": (("netpipe", 0.2),)}
+    )
+    settings = replace(bundle_data.analysis, statistics=levels)
+    text = renderers.markdown(build(replace(bundle_data, analysis=settings)))
+    assert "within 20 % of 1" in text.replace("\N{NO-BREAK SPACE}", " ")
+    assert "within 5 % of 1" not in text.replace("\N{NO-BREAK SPACE}", " ")
 
 
 def test_the_size_from_which_datatypes_are_tested_is_the_one_of_the_settings() -> None:

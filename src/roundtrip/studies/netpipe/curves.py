@@ -181,6 +181,11 @@ def bandwidth_gallery(name: str, curves: Curves, panels: Sequence[Panel]) -> Gal
 
     A second view shows the time instead of the bandwidth.
     """
+    published = {
+        variant: curve
+        for variant in curves.arms
+        if panels[0].is_pingpong and (curve := derived.published_curve(variant))
+    }
     overlap = (
         " Wide pale lines are raw MPI, thin dark lines Boost.MPI: where they lie on each other, "
         "the abstraction is free."
@@ -190,14 +195,16 @@ def bandwidth_gallery(name: str, curves: Curves, panels: Sequence[Panel]) -> Gal
         "Bandwidth over message size, in the layout of the study's figure: log-log, one curve a "
         "variant, median over launches; bands are {level} rank intervals."
         f"{overlap if len(curves.arms) > 1 else ''} All panels share their axes."
-        f"{study if panels[0].is_pingpong else ''}"
+        f"{study if published else ''}"
     )
     drawings = _drawings(name, curves, curves.bandwidth, panels, ARMS)
     times = _drawings(name, curves, curves.times, panels, ARMS)
-    if panels[0].is_pingpong:
-        rates = {variant: derived.published_curve(variant) for variant in curves.arms}
-        waits = {variant: [(n, n / rate) for n, rate in curve] for variant, curve in rates.items()}
-        drawings.append(_study(name, rates, ARMS))
+    if published:
+        waits = {
+            variant: [(size, size / rate) for size, rate in curve]
+            for variant, curve in published.items()
+        }
+        drawings.append(_study(name, published, ARMS))
         times.append(_study(name, waits, ARMS))
     x = display.size_scale(drawings)
     decades = display.decades([drawing.frame for drawing in times])

@@ -140,8 +140,8 @@ def megabytes_per_second(megabits: float) -> float:
 
 
 def published_curve(variant: str) -> list[tuple[int, float]]:
-    """(bytes, MB/s) of one variant in the published figure."""
-    rates = map(megabytes_per_second, PUBLISHED_MEGABITS[variant])
+    """(bytes, MB/s) of one variant in the published figure; [] if it has no such curve."""
+    rates = map(megabytes_per_second, PUBLISHED_MEGABITS.get(variant, ()))
     return list(zip(PUBLISHED_SIZES, rates, strict=False))
 
 
@@ -150,7 +150,9 @@ def published_rate(variant: str, size: int) -> float | None:
 
     Sizes up to a tenth above the last point have its value (1 MiB that of 1 000 000 bytes).
     """
-    sizes, rates = zip(*published_curve(variant), strict=True)
+    if not (curve := published_curve(variant)):
+        return None
+    sizes, rates = zip(*curve, strict=True)
     if not sizes[0] <= size <= 1.1 * sizes[-1]:
         return None
     return math.exp(np.interp(math.log(size), np.log(sizes), np.log(rates)))
@@ -165,7 +167,8 @@ def published_ratio(statement: Statement, size: int) -> float | None:
 def published_ratios(statement: Statement) -> list[tuple[int, float]]:
     """(bytes, ratio) of a statement's variant over its base in the published figure."""
     base = dict(published_curve(statement.base))
-    return [(size, rate / base[size]) for size, rate in published_curve(statement.variant)]
+    curve = published_curve(statement.variant)
+    return [(size, rate / base[size]) for size, rate in curve if size in base]
 
 
 REFERENCE_STUDY = "netpipe-reference"

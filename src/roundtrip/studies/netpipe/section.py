@@ -23,8 +23,9 @@ from roundtrip.report.blocks import (
 from roundtrip.report.data import Data
 from roundtrip.stats.verdicts import ClaimVerdict
 from roundtrip.studies.findings import OPEN, Comparison, claims, study_verdicts
-from roundtrip.studies.netpipe import ARMS, STUDY, Thresholds, tables
+from roundtrip.studies.netpipe import STUDY, Thresholds, tables
 from roundtrip.studies.netpipe.curves import Curves, Panel, bandwidth_gallery, ratio_gallery
+from roundtrip.studies.netpipe.derived import PUBLISHED_MEGABITS
 from roundtrip.studies.netpipe.findings import (
     finding_table,
     findings,
@@ -57,8 +58,7 @@ class Section:
             if panel.is_pingpong
         ]
         groups = [group for group in all_findings if any(finding.evidence for finding in group)]
-        arms = list(curves.arms.values())
-        blocks: list[Block] = [Paragraph(_question(arms))]
+        blocks: list[Block] = [Paragraph(_question(curves.arms))]
         if groups:
             blocks += [
                 Heading(3, "What the study says, and what we find"),
@@ -98,7 +98,7 @@ class Section:
             anchor="netpipe",
             title="NetPIPE: what does Boost.MPI cost over raw MPI?",
             blocks=tuple(blocks),
-            answers=() if len(arms) == 1 else overall(all_findings),
+            answers=() if len(curves.arms) == 1 else overall(all_findings),
             panel_answers=tuple(map(panel_answer, groups)) if len(groups) > 1 else (),
             verdicts=(verdict_table(groups),) if groups else (),
             picture=picture,
@@ -137,14 +137,14 @@ def _outcome_text(settings: Thresholds, margin: float) -> Text:
     )
 
 
-def _question(arms: Sequence[Arm]) -> Text:
-    """What the study ran, and which of its variants were measured here."""
-    if len(arms) == len(ARMS):
+def _question(arms: Mapping[str, Arm]) -> Text:
+    """What the study ran, and which `arms` were measured here."""
+    names = ", ".join(arm.title for arm in arms.values())
+    if set(arms) == set(PUBLISHED_MEGABITS):
         here = "the same five, on this machine, interleaved in random order inside each launch"
     elif len(arms) == 1:
-        here = f"{arms[0].title} alone, on this machine"
+        here = f"{names} alone, on this machine"
     else:
-        names = ", ".join(arm.title for arm in arms)
         here = f"{names}, on this machine, interleaved in random order inside each launch"
     return (
         "The Boost.MPI study (D. Gregor and M. Troyer, 2005-2007) ran NetPIPE in five variants: "
