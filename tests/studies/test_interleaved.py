@@ -8,13 +8,23 @@ import polars as pl
 import pytest
 from support.measured import METRIC, STUDY, Measured, bundle, launch_samples
 
-from roundtrip.measure import analysis
-from roundtrip.report.blocks import Cell
-from roundtrip.report.units import printable
+from roundtrip.measure import analysis, samples
+from roundtrip.report.blocks import Cell, Paragraph
+from roundtrip.report.data import Data
+from roundtrip.report.units import Unit, printable
 from roundtrip.stats.summaries import Kind
 from roundtrip.stats.verdicts import judge
 from roundtrip.studies.derivation import SPEEDS
-from roundtrip.studies.study import BLUE, ORANGE, Arm, Contrast, PlannedCase, Study, anywhere
+from roundtrip.studies.study import (
+    BLUE,
+    GREY,
+    ORANGE,
+    Arm,
+    Contrast,
+    PlannedCase,
+    Study,
+    anywhere,
+)
 
 SIZES = (8, 1 << 20)
 
@@ -123,3 +133,124 @@ def test_an_arm_without_a_launch_is_a_warning_and_no_number() -> None:
     assert "was not compared with Send" in str(part.answers[0].text[0])
     verdicts = part.tables[1]
     assert verdicts.rows[0][1] == Cell("not measured", "muted")
+
+
+class TwoMetrics(Declared):
+    """With a second metric, which a third arm alone has besides, and with a claim on it."""
+
+    arms = {**Declared.arms, "peak": Arm("Peak", GREY, metric="bandwidth")}
+    metrics = (METRIC, "bandwidth")
+    contrasts = (
+        *Declared.contrasts,
+        Contrast("put", "send", "bandwidth of put", is_primary=anywhere, metric="bandwidth"),
+    )
+
+
+def two_metrics(first: Data) -> Data:
+    """The data, and the bandwidth of each arm: put has a half, send and peak have the same."""
+    rates = first.samples.with_columns(
+        metric=pl.lit("bandwidth"),
+        unit=pl.lit("MB/s"),
+        value=1e-6 / pl.col("value") * pl.when(pl.col("variant") == "put").then(0.5).otherwise(1),
+    )
+    peaks = rates.filter(pl.col("variant") == "send").with_columns(variant=pl.lit("peak"))
+    return replace(first, samples=pl.concat([first.samples, rates, peaks]))
+
+
+MEASURED = Measured("C", {"put": 10, "send": 40})
+
+
+def test_a_second_metric_has_figures_and_speeds_beside_those_of_the_first() -> None:
+    data, study = two_metrics(bundle([MEASURED])), TwoMetrics()
+    launch = data.samples.filter(pl.col("launch") == pl.col("launch").min()).collect()
+    figures = study.summarise(launch.select(*samples.SCHEMA))
+    assert figures == {
+        "put_us": (pytest.approx(10.0), "us"),
+        "send_us": (pytest.approx(40.0), "us"),
+        "put_bandwidth_MB_per_s": (pytest.approx(0.05), "MB/s"),
+        "send_bandwidth_MB_per_s": (pytest.approx(0.025), "MB/s"),
+        "peak_bandwidth_MB_per_s": (pytest.approx(0.025), "MB/s"),
+    }
+    speeds = study.speeds(data.samples, data.analysis)
+    first = Declared().speeds(data.samples, data.analysis)
+    assert speeds.filter(metric=METRIC).equals(first)
+    rates = speeds.filter(metric="bandwidth")
+    assert set(rates["what"]) == {"Put, bandwidth", "Send, bandwidth", "Peak, bandwidth"}
+    assert set(rates["unit"]) == {"MB/s"} and not rates["lower_is_better"].any()
+
+
+def test_a_second_metric_is_planned_claimed_and_shown_beside_the_first() -> None:
+    data, study = two_metrics(bundle([MEASURED])), TwoMetrics()
+    case = PlannedCase("C", STUDY, "Check", "local:smp", "openmpi")
+    plans = study.primary_claims([case], data.analysis)
+    assert [plan.description for plan in plans] == ["put over send", "bandwidth of put"]
+    section = study.section(data)
+    assert section is not None
+    claims = section.claims()
+    assert len(claims) == sum(plan.count for plan in plans)
+    medians = [sorted(ratios)[len(ratios) // 2] for ratios in claims.values()]
+    assert medians[1] == pytest.approx(medians[0] / 2)
+    part = section.part(judge(claims, data.analysis.statistics))
+    assert [printable(str(answer.text[0])) for answer in part.answers] == [
+        "Put is 3.2 times as fast.",
+        "Put (bandwidth) is 61 % faster.",
+    ]
+    assert [table.caption.partition(".")[0] for table in part.tables] == [
+        "Operation time in µs, median over launches",
+        "Speed of one arm over that of the other, in the same launch: above 1, the first is faster",
+        "Bandwidth in MB/s, median over launches",
+        "Bandwidth: speed of one arm over that of the other, in the same launch: above 1, the "
+        "first is faster",
+    ]
+    times, _, rates, _ = part.tables
+    assert [column.name for column in times.columns[1:-1]] == ["Put", "Send"]
+    assert [column.name for column in rates.columns[1:-1]] == ["Put", "Send", "Peak"]
+    assert [figure.name for figure in part.figures] == ["barrier-1", "barrier-bandwidth-1"]
+    first, second = (str(answer.text[0].text) for answer in part.panel_answers)
+    assert second == f"{first}, bandwidth"
+    facts = study.facts()
+    assert {summary.kind for summary in facts.summaries} == {Kind.COST, Kind.RATE}
+    assert len(facts.ratios or ()) == 2
+
+
+def test_a_metric_that_no_launch_has_takes_nothing_away() -> None:
+    data, study = bundle([MEASURED]), TwoMetrics()
+    alone, section = Declared().section(data), study.section(data)
+    assert section is not None and alone is not None
+    assert len(section.claims()) == len(alone.claims()) == 1
+    part = section.part(judge(section.claims(), data.analysis.statistics))
+    first = alone.part(judge(alone.claims(), data.analysis.statistics))
+    assert (part.picture, part.tables, part.panel_answers) == (
+        first.picture,
+        first.tables,
+        first.panel_answers,
+    )
+    assert part.blocks[-1] == Paragraph(("Bandwidth: no launch has a value.",), is_note=True)
+    assert part.answers[:1] == first.answers
+    assert part.answers[1].text == ("Put (bandwidth) was not compared with Send.",)
+
+
+class Counted(TwoMetrics):
+    """Whose second metric is a number without a unit."""
+
+    metrics = (METRIC, "messages")
+    arms = Declared.arms
+    contrasts = Declared.contrasts
+
+
+def test_a_number_without_a_unit_is_shown_without_one() -> None:
+    data = bundle([MEASURED])
+    counts = data.samples.with_columns(metric=pl.lit("messages"), unit=pl.lit("1"), value=7.0)
+    data = replace(data, samples=pl.concat([data.samples, counts]))
+    section = Counted().section(data)
+    assert section is not None
+    part = section.part(judge(section.claims(), data.analysis.statistics))
+    table = part.tables[-1]
+    assert table.caption == "Messages, median over launches."
+    assert table.rows[0][1].quantities[0].unit == Unit.PURE
+    assert printable(str(part.panel_answers[1].text[1])).startswith(": Put 7.00 [7.00, 7.00], ")
+    (launch, *_) = data.samples.collect().partition_by("launch")
+    figures = Counted().summarise(launch.select(*samples.SCHEMA))
+    assert figures["send_messages_1"] == (7.0, "1")
+    speeds = Counted().speeds(data.samples, data.analysis).filter(metric="messages")
+    assert set(speeds["unit"]) == {Unit.PURE}

@@ -40,6 +40,13 @@ def test_two_metrics_are_two_figures() -> None:
     assert figures.sort("metric")["median"].to_list() == [1.0, 5.0]
 
 
+def test_a_metric_that_never_has_the_unit_is_no_figure() -> None:
+    key = ("1", "c", "netpipe", "pingpong/same", "mpi", 1, "measure", 0)
+    rows = [(*key, "half_round_trip_time", 1e-6, "s"), (*key, "bandwidth", 5.0, "MB/s")]
+    figures = yardsticks(sample_frame(rows).lazy())
+    assert figures["metric"].to_list() == ["half_round_trip_time"]
+
+
 def test_every_study_declares_metrics_that_are_known() -> None:
     for name, metrics in metrics_by_study().items():
         assert metrics and set(metrics) <= set(METRICS), name

@@ -173,7 +173,8 @@ def study_table(rows: Sequence[tuple[str, Inline | Text, Cell]], note: Text = ()
 def interval_table(
     panels: CasePanels, caption: str | Text, arms: Mapping[str, Arm], unit: str
 ) -> Table:
-    """A table of medians and intervals of all panels, in `unit`, which the `caption` must print.
+    """A table of medians and intervals of all panels, in `unit`, which the `caption` must print if
+    it is one of those that are printed.
 
     With a single size, it has a row for each panel and a column for each of the `arms` (by name);
     otherwise a row for each panel and arm, and a column for each size.
@@ -203,7 +204,8 @@ def interval_table(
     else:
         value_columns = (Column("Arm"), *number_columns(*map(units.size, sizes)))
     columns = (Column("Toolchain and placement"), *value_columns, Column("Launches", "right"))
-    return Table(caption, columns, tuple(rows), (unit,))
+    caption_units = () if unit in units.UNPRINTED_UNITS else (unit,)
+    return Table(caption, columns, tuple(rows), caption_units)
 
 
 _SHAPES = (CIRCLE, SQUARE, TRIANGLE, DIAMOND)

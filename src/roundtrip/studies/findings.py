@@ -72,17 +72,22 @@ def comparison(
 
 
 def claims(
-    study: Study, panels: Panels[P], sizes: Sequence[int], time: str = "seconds"
+    study: Study,
+    panels: Panels[P],
+    sizes: Sequence[int],
+    time: str = "seconds",
+    contrasts: Sequence[Contrast] | None = None,
 ) -> dict[Claim, Sequence[float]]:
     """Ratios within launches for each declared contrast of `study` and panel, at `sizes` (bytes).
 
     `panels.values` has the columns launch, case_id, case, variant, size_bytes and `time`.
+    `contrasts`: those of its values, if not all of the study.
     """
     ratios_by_claim: dict[Claim, Sequence[float]] = {}
     values = panels.values.filter(pl.col("size_bytes").is_in(list(sizes)))
     for panel in panels.panels:
         rows = panels.rows(values, panel)
-        for contrast in study.contrasts:
+        for contrast in study.contrasts if contrasts is None else contrasts:
             by_size = ratios_by_size(rows, contrast.arm, contrast.base, time)
             for size, ratios in by_size.items():
                 ratios_by_claim[Comparison(study.name, panel.key, contrast, size)] = ratios

@@ -4,7 +4,7 @@ A study is a package ``studies/<name>/`` whose ``__init__`` sets `STUDY` to an o
 that derives from `Study`; `roundtrip.studies.load` finds it.  Roundtrip imports every study
 whenever it starts, so an ``__init__`` holds the declaration and no heavy import.  Code with heavy
 imports is in two modules beside it, ``derived`` and ``section``, which are imported when they are
-used.  A study of one metric needs neither: `roundtrip.studies.interleaved` replaces them.
+used.  A study that interleaves arms needs neither: `roundtrip.studies.interleaved` replaces them.
 """
 
 from __future__ import annotations
@@ -48,7 +48,8 @@ class Arm:
 
     `width` 0: points without a line; `point` 0: a line without points.  `shape` "": chosen by the
     position among the arms, so that overlapping curves can be distinguished.
-    `is_bound`: an upper bound of measured values, itself not measured.
+    `is_bound`: an upper bound of measured values, itself not measured.  `metric`: the only one of
+    the study's metrics that it has; "" if it has all.
     """
 
     title: str
@@ -58,6 +59,7 @@ class Arm:
     shape: str = ""
     is_dashed: bool = False
     is_bound: bool = False
+    metric: str = ""
 
 
 def palette(names: Iterable[str]) -> dict[str, Colour]:
@@ -90,13 +92,15 @@ class Contrast:
     """A claimed ratio of rates, `arm` over `base`, the same in the plan and in the report.
 
     `description` names it in the plan.  `is_primary` returns whether it is a primary claim at a
-    place; plan and report both call it, and nothing else decides the family of a claim.
+    place; plan and report both call it, and nothing else decides the family of a claim.  `metric`:
+    the metric whose rates are compared; "" for the study's first.
     """
 
     arm: str
     base: str
     description: str = ""
     is_primary: Callable[[Where], bool] = nowhere
+    metric: str = ""
 
     def family(self, where: Where) -> Family:
         """The family in which the claim at `where` is corrected."""
@@ -151,8 +155,9 @@ class PlannedClaims:
 class Yardstick:
     """A figure by which launches are compared: its name, its unit, and its rows of samples.csv.
 
-    `where` selects the rows by column and value; each metric among them is a figure of its own.  If
-    the samples are times, a figure in MB/s is the bytes of the message over the sample.
+    `where` selects the rows by column and value; each metric among them is a figure of its own, if
+    its values have the unit or are times and the unit is one of time.  If the samples are times, a
+    figure in MB/s is the bytes of the message over the sample.
     """
 
     name: str
@@ -187,7 +192,7 @@ class Study:
 
     Its methods use these names of the modules beside it, if they exist: `summary` with
     `SUMMARY_UNITS`, `speeds`, `headline` and `FACTS` of ``derived``; the class `Section` of
-    ``section``.  For a study of one metric, `interleaved` derives missing ones from its arms.
+    ``section``.  `interleaved` derives missing ones from its arms, metric by metric.
     """
 
     #: Name in case.json and samples.csv, and of the folder of its checks.
@@ -199,7 +204,8 @@ class Study:
     method: ClassVar[str] = ""
     #: Sort key of its place in the report and in analysis.toml, ascending.
     order: ClassVar[int] = 100
-    #: Metrics of its samples, by name in a ``metrics.json``; rows of any other metric are faults.
+    #: Metrics of its samples, by name in a ``metrics.json``, the main one first; rows of any other
+    #: metric are faults.
     metrics: ClassVar[tuple[str, ...]] = ()
     #: Its table in analysis.toml, of numbers and tuples of numbers; ``thresholds.toml`` in the
     #: study's package has the text of the table with the default values.
@@ -221,12 +227,23 @@ class Study:
     excluded_parameters: ClassVar[frozenset[str]] = frozenset()
 
     def __init_subclass__(cls) -> None:
-        """ValueError if a contrast names an arm that the class does not declare, or is primary at
-        some places, which only a class with its own `points` knows before a launch.
+        """ValueError if a contrast names an arm or a metric that the class does not declare, or is
+        primary at some places, which only a class with its own `points` knows before a launch.
         """
         names = {name for contrast in cls.contrasts for name in (contrast.arm, contrast.base)}
         if unknown := sorted(names - set(cls.arms)):
             raise ValueError(f"{cls.__name__} contrasts what is no arm of it: {unknown[0]!r}")
+        metrics = {arm.metric for arm in cls.arms.values()}
+        metrics |= {contrast.metric for contrast in cls.contrasts}
+        if unknown := sorted(metrics - {"", *cls.metrics}):
+            raise ValueError(
+                f"{cls.__name__} has no metric {unknown[0]!r}: right is one of `metrics`"
+            )
+        for contrast in cls.contrasts:
+            metric = contrast.metric or next(iter(cls.metrics), "")
+            for name in (contrast.arm, contrast.base):
+                if cls.arms[name].metric not in ("", metric):
+                    raise ValueError(f"{cls.__name__} contrasts {name!r}, which has no {metric!r}")
         constant = all(contrast.is_primary in (anywhere, nowhere) for contrast in cls.contrasts)
         if cls.points is Study.points and not constant:
             raise ValueError(
@@ -234,9 +251,18 @@ class Study:
                 "`nowhere`"
             )
 
-    def contrast(self, arm: str, base: str) -> Contrast:
-        """The declared contrast of two arms; KeyError if there is none."""
-        return {(contrast.arm, contrast.base): contrast for contrast in self.contrasts}[arm, base]
+    def contrast(self, arm: str, base: str, metric: str = "") -> Contrast:
+        """The declared contrast of two arms; KeyError if there is none.  `metric` as declared."""
+        contrasts = {(one.arm, one.base, one.metric): one for one in self.contrasts}
+        return contrasts[arm, base, metric]
+
+    def arms_of(self, metric: str) -> dict[str, Arm]:
+        """The arms that have values of a metric, by name."""
+        return {name: arm for name, arm in self.arms.items() if arm.metric in ("", metric)}
+
+    def contrasts_of(self, metric: str) -> tuple[Contrast, ...]:
+        """The contrasts of the values of a metric."""
+        return tuple(one for one in self.contrasts if (one.metric or self.metrics[0]) == metric)
 
     def sizes(self, settings: Analysis) -> tuple[int, ...]:
         """The sizes (bytes) of its claims: `compared_sizes` of its thresholds, otherwise only 0."""
@@ -247,12 +273,12 @@ class Study:
         self, case: PlannedCase, cases: Sequence[PlannedCase], settings: Analysis
     ) -> Sequence[Points]:
         """The contrasted points that launches of `case` will measure; `cases`: all of the study."""
-        return [Points(tuple(self.arms), case.id, self.sizes(settings))] if self._metric else ()
+        return [Points(tuple(self.arms), case.id, self.sizes(settings))]
 
     @property
-    def _metric(self) -> str:
-        """The one metric of all its arms; "" if it has several metrics, or no arms."""
-        return self.metrics[0] if self.arms and len(self.metrics) == 1 else ""
+    def _is_interleaved(self) -> bool:
+        """Whether `interleaved` can derive what its modules lack."""
+        return bool(self.arms and self.metrics)
 
     def primary_claims(
         self, cases: Sequence[PlannedCase], settings: Analysis
@@ -282,10 +308,10 @@ class Study:
         if units := self._module_attribute("derived", "SUMMARY_UNITS"):
             values = self._module_attribute("derived", "summary")(samples)
             figures = {name: (values[name], units[name]) for name in units if name in values}
-        elif self._metric:
+        elif self._is_interleaved:
             from roundtrip.studies import interleaved
 
-            figures = interleaved.summary(samples, self._metric)
+            figures = interleaved.summary(self, samples)
         return {name: figure for name, figure in figures.items() if math.isfinite(figure[0])}
 
     def speeds(self, samples: pl.LazyFrame, settings: Analysis) -> pl.DataFrame:
@@ -299,9 +325,9 @@ class Study:
             return speeds
         from roundtrip.studies import derivation, interleaved
 
-        if not self._metric:
+        if not self._is_interleaved:
             return derivation.NO_SPEEDS
-        return interleaved.speeds(self, samples, self._metric, self.sizes(settings))
+        return interleaved.speeds(self, samples, self.sizes(settings))
 
     def headline(self, samples: pl.LazyFrame, settings: Analysis) -> pl.DataFrame:
         """The few most important values: columns `derivation.SPEEDS`.
@@ -323,7 +349,7 @@ class Study:
             return section
         from roundtrip.studies import interleaved
 
-        return interleaved.Section(self, data, self._metric) if self._metric else None
+        return interleaved.Section(self, data) if self._is_interleaved else None
 
     def facts(self) -> Facts:
         """The facts about its section that the report's audit needs; absent facts are unknown."""
@@ -332,7 +358,7 @@ class Study:
             return facts
         from roundtrip.studies import derivation, interleaved
 
-        return interleaved.facts(self, self._metric) if self._metric else derivation.Facts()
+        return interleaved.facts(self) if self._is_interleaved else derivation.Facts()
 
     def _module_attribute(self, submodule: str, name: str) -> Any:
         """Attribute `name` of a module beside the declaration; None without that module or name."""

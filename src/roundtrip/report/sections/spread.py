@@ -93,13 +93,19 @@ def _only(name: str) -> pl.Expr:
 
 
 def _samples(rows: pl.LazyFrame, yardstick: Yardstick) -> pl.LazyFrame:
-    """Return a study's rows of the yardstick, with the value in its unit as column `shown`."""
+    """Return a study's rows of the yardstick, with the value in its unit as column `shown`.
+
+    Values in a unit that never becomes that of the yardstick, as of another metric, are left out.
+    """
     value, unit = pl.col("value"), yardstick.unit
+    is_of_time = unit is Unit.MB_S or unit in TIME_UNITS
+    raw_units = [str(unit), *([str(Unit.S)] if is_of_time else [])]
     conversion = (
         pl.col("size_bytes") / value / 1e6 if unit is Unit.MB_S else value * TIME_UNITS.get(unit, 1)
     )
     figure = pl.when(pl.col("unit") == Unit.S).then(conversion).otherwise(value)
-    return rows.filter(**dict(yardstick.where)).with_columns(shown=figure)
+    rows = rows.filter(pl.col("unit").is_in(raw_units), **dict(yardstick.where))
+    return rows.with_columns(shown=figure)
 
 
 def blocks(data: Data, figures: pl.DataFrame) -> list[Block]:

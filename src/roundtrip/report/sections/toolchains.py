@@ -196,9 +196,11 @@ class ToolchainsSection:
         one_series, other_series = comparison.series
         pairing = comparison.pairing
         rounds = f" of {pairing.rounds}, first in {pairing.first_count}"
+        is_printed = comparison.unit not in units.UNPRINTED_UNITS
+        what = f"{_quantity(key)}, {comparison.unit}" if is_printed else _quantity(key)
         return (
             Cell(_case(key.setting)),
-            Cell(f"{_quantity(key)}, {comparison.unit}", unit=comparison.unit),
+            Cell(what, unit=comparison.unit),
             Cell(one_values, series=one_series),
             Cell(other_values, series=other_series),
             Cell(Quantity.claim(verdict.interval), tone, text, series=one_series),
