@@ -90,9 +90,12 @@ class Record(BaseModel):
     )
 
 
-def column(description: str, unit: str = "") -> Any:
-    """Return the field for a column of a bundle's table; docs/reference.md has `description`."""
-    return Field(description=description, json_schema_extra={"unit": unit})
+def column(description: str, unit: str = "", is_key: bool = False) -> Any:
+    """Return the field for a column of a bundle's table; docs/reference.md has `description`.
+
+    `is_key`: whether it identifies the series of a sample.
+    """
+    return Field(description=description, json_schema_extra={"unit": unit, "key": is_key})
 
 
 def optional(description: str, unit: str = "") -> Any:

@@ -14,8 +14,12 @@ from hypothesis import strategies as st
 from measure.conftest import ENVIRON, content
 from support.synthetic import Tree
 
-from roundtrip.measure import bundle, samples
+from roundtrip.history import night_rows
+from roundtrip.measure import bundle, bundle_rows, samples
+from roundtrip.measure.bundle_rows import MEDIANS, SAMPLES
 from roundtrip.measure.launches import scan
+from roundtrip.measure.run_record import Seal
+from roundtrip.model import json_schema
 from roundtrip.report import data
 from roundtrip.report.sections import launches
 from roundtrip.studies.netpipe import output as netpipe_output
@@ -309,3 +313,12 @@ def test_foreign_launches_are_sealed(tmp_path: Path) -> None:
     seal = json.loads((tmp_path / "run.json").read_text())["samples"]
     assert samples.is_full_seal(seal)
     assert samples.seal_fault(samples.digest(csv), samples.parse(csv, file).frame, seal) == ""
+
+
+def test_the_key_of_a_series_is_declared_once() -> None:
+    key = list(bundle_rows.SERIES)
+    assert [name for name in SAMPLES if name in key] == key
+    assert {*key} < {*MEDIANS}
+    assert [*night_rows.SERIES] == ["case_id", "study", *key, "unit"]
+    counts = json_schema(Seal)["properties"]["counts"]["items"]["properties"]
+    assert [*counts] == [*key, "samples"]

@@ -23,6 +23,7 @@ from roundtrip.cause.steps import TOOLCHAIN, Switch
 from roundtrip.errors import UserError
 from roundtrip.history.facts import LAUNCHER_OPTIONS
 from roundtrip.measure import completion, nodes, pseudonyms, samples, scheduler, session, tree
+from roundtrip.measure.bundle_rows import SERIES
 from roundtrip.measure.launch import SAMPLES, Launch
 from roundtrip.measure.launches import scan
 from roundtrip.measure.matrix import ExpectedCase
@@ -35,8 +36,6 @@ from roundtrip.sites.site import Site
 #: Maximum number of launches of an arm.
 _MOST = 10_000
 _VARIABLES = "variables.sh"
-#: Columns of samples that identify the series of a row.
-_SERIES = ("case", "variant", "size_bytes", "phase", "metric")
 
 
 @dataclass
@@ -106,7 +105,7 @@ class Checks:
         assert successes[0].folder is not None  # noqa: S101  for the type checker
         file = successes[0].folder / SAMPLES
         frame = samples.parse(file.read_bytes(), file).frame
-        series_rows = frame.filter(*(pl.col(name) == self.names[name] for name in _SERIES))
+        series_rows = frame.filter(*(pl.col(name) == self.names[name] for name in SERIES))
         if series_rows.is_empty():
             raise UserError("the launch has no sample of the series")
         value = float(series_rows["value"].median())  # type: ignore[arg-type]

@@ -17,6 +17,7 @@ from roundtrip.history.night_rows import NIGHTS, PAIRS, PROVENANCE, SERIES
 from roundtrip.history.published import Revision
 from roundtrip.measure import analysis, bundle_tables, manifest, signature
 from roundtrip.measure.bundle_rows import CASES, LABELS, MEDIANS, Case, Median, PlaceRow, Sample
+from roundtrip.measure.bundle_rows import SERIES as SAMPLE_SERIES
 from roundtrip.measure.columns import rules
 from roundtrip.measure.pseudonyms import PSEUDONYM
 from roundtrip.measure.signature import Signature
@@ -27,9 +28,9 @@ ALL_DISTURBED = "disturbed"
 #: Night, study and unit follow from digest, case and metric.
 _DERIVED = ["night", "study", "unit"]
 _GROUP = ["digest", *(name for name in SERIES if name not in _DERIVED), "nodes"]
-_KEYS = ["digest", "launch", "case", "variant", "size_bytes", "phase", "metric"]
+_KEYS = ["digest", "launch", *SAMPLE_SERIES]
 _NEEDED = (*LABELS, "environ", "disturbed")
-_TEXTS = ["case", "variant", "phase", "metric", "unit", "nodes"]
+_TEXTS = [*(name for name in SAMPLE_SERIES if MEDIANS[name] == pl.String), "unit", "nodes"]
 _TIME = re.compile(TIME)
 _BAD = "medians that no collector wrote"
 _ROWS: Mapping[str, Any] = {

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from roundtrip.measure import bundle_rows
 from roundtrip.measure.bundle_rows import INTERVAL, NodeSet
 from roundtrip.measure.columns import Row, Schema, columns
 from roundtrip.model import Amount, Count, Host, Sha256, Text, Time, column, newer_column, optional
@@ -130,7 +131,4 @@ class Fact(Row):
 NIGHTS, PAIRS, NOTES = columns(Night), columns(Pair), columns(Note)
 ACCEPTANCES, LEFT_OUT, PROVENANCE = columns(Acceptance), columns(LeftOut), columns(Fact)
 #: Columns that identify a series of a campaign on a site.
-SERIES: Schema = {
-    name: NIGHTS[name]
-    for name in ("case_id", "study", "case", "variant", "size_bytes", "phase", "metric", "unit")
-}
+SERIES: Schema = {name: NIGHTS[name] for name in ("case_id", "study", *bundle_rows.SERIES, "unit")}

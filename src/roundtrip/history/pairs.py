@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 import polars as pl
 
 from roundtrip.history.night_rows import PAIRS
+from roundtrip.measure.bundle_rows import SERIES
 from roundtrip.measure.manifest import Manifest
 from roundtrip.sites.launching import ON_SOCKETS
 from roundtrip.stats.settings import NodeSettings
@@ -28,7 +29,8 @@ PLAN = "env/pairs.json"
 #: With fewer messages a launch has no tail.
 _LEAST_MESSAGES = 30
 _GROUP = ["study", "place", "environ", "is_alone"]
-_SERIES = ["case", "variant", "size_bytes", "metric"]
+#: The key of a series without the phase: all measured values are of one.
+_SERIES = [name for name in SERIES if name != "phase"]
 LOWER_IS_BETTER = {name: metric.lower_is_better for name, metric in METRICS.items()}
 
 

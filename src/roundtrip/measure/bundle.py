@@ -25,6 +25,7 @@ from roundtrip.measure import (
     samples,
     signature,
 )
+from roundtrip.measure.bundle_rows import SERIES
 from roundtrip.measure.declared import public_campaign, public_thresholds
 from roundtrip.measure.disclosure import Disclosure
 from roundtrip.measure.launch import SAMPLES, Launch, launch_records
@@ -33,7 +34,7 @@ from roundtrip.measure.pseudonyms import Pseudonyms, host_names
 from roundtrip.measure.public_environment import WITHHELD, Environment
 
 _TOOLS = ("roundtrip", "polars", "numpy", "scipy", "jinja2")
-_SORT = ["study", "case", "variant", "size_bytes", "phase", "metric", "rep"]
+_SORT = ["study", *SERIES, "rep"]
 
 
 def build(

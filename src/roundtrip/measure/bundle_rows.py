@@ -14,7 +14,7 @@ from typing import Annotated, Literal, cast, get_args
 import polars as pl
 from pydantic import Field, create_model
 
-from roundtrip.measure.columns import Row, Rule, Schema, columns
+from roundtrip.measure.columns import Row, Rule, Schema, columns, key_columns
 from roundtrip.measure.run_record import (
     DETAILS,
     Cache,
@@ -159,12 +159,12 @@ class Sample(Row):
     launch: str = column("the launch: `<session>/<environment>/<folder of the job>`")
     case_id: str = column("the case: `<check>/<parameters>@<system>:<partition>+<environment>`")
     study: Label = column("the study")
-    case: Label = column("what was measured, in the study's words")
-    variant: Label = column("which of the things that the study compares")
-    size_bytes: Count = column("size of a message", "bytes")
-    phase: Label = column("the part of the measurement")
+    case: Label = column("what was measured, in the study's words", is_key=True)
+    variant: Label = column("which of the things that the study compares", is_key=True)
+    size_bytes: Count = column("size of a message", "bytes", is_key=True)
+    phase: Label = column("the part of the measurement", is_key=True)
     rep: Count = column("number of the sample in its series, from 0", "count")
-    metric: Label = column("the quantity")
+    metric: Label = column("the quantity", is_key=True)
     value: Amount = column("the value", "of the row")
     unit: Label = column("its unit")
 
@@ -285,6 +285,8 @@ ALL: Mapping[str, Schema] = {name: columns(row) for name, row in ROWS.items()}
 CASES, POINTS, SETTINGS = ALL["cases"], ALL["points"], ALL["parameters"]
 PLACEMENT, NODES, DISTURBANCE = ALL["placement"], ALL["nodes"], ALL["disturbance"]
 SAMPLES, MEDIANS = columns(Sample), columns(Median)
+#: Columns that identify a series of samples in a launch; the metric determines the unit.
+SERIES = key_columns(Sample)
 #: Columns of a launch that rows of other tables repeat.
 LABELS: Schema = {name: CASES[name] for name in _OfLaunch.model_fields}
 

@@ -28,6 +28,7 @@ from roundtrip.measure.bundle_rows import (
     MEDIANS,
     OPTIONAL_TABLES,
     ROWS,
+    SERIES,
     Median,
     Sample,
     Tables,
@@ -311,8 +312,8 @@ def _ranks(record: Record) -> Iterator[Record]:
 
 
 MEDIANS_FILE = "medians.parquet"
-#: Columns that identify a series of a launch; launch and metric determine `case_id` and unit.
-_KEYS = ["launch", "case", "variant", "size_bytes", "phase", "metric"]
+#: Columns that identify a row of the medians; they determine `case_id` and unit.
+_KEYS = ["launch", *SERIES]
 _ORDER = ["case_id", *_KEYS]
 #: Relative tolerance of medians: versions of polars differ in the mean of two samples.
 _NEAR = 1e-12

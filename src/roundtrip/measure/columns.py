@@ -66,6 +66,11 @@ def newer_columns(model: type[Record]) -> frozenset[str]:
     return frozenset(n for n, schema in _properties(model).items() if schema.get("later"))
 
 
+def key_columns(model: type[Record]) -> tuple[str, ...]:
+    """The columns that identify the series of a row, in the order of the table."""
+    return tuple(name for name, schema in _properties(model).items() if schema.get("key"))
+
+
 @cache
 def rules(model: type[Row]) -> tuple[Rule, ...]:
     """Return the rules for the cells of a table of rows `model`."""

@@ -25,7 +25,7 @@ import polars as pl
 
 from roundtrip import files
 from roundtrip.errors import UserError
-from roundtrip.measure.bundle_rows import SAMPLES
+from roundtrip.measure.bundle_rows import SAMPLES, SERIES
 from roundtrip.measure.reader import Limits, Reader, pack, unpack
 from roundtrip.model import CHARACTER, MOST_AMOUNT, MOST_COUNT
 from roundtrip.studies.derivation import METRICS, metrics_by_study
@@ -265,9 +265,6 @@ def _typed(name: str, text: str, kind: str) -> Any:
     return {"text": str, "count": int, "value": float}[kind](text)
 
 
-SERIES = ["case", "variant", "size_bytes", "phase", "metric"]
-
-
 def seal(content: bytes, frame: pl.DataFrame) -> dict[str, Any]:
     """The seal of a samples.csv with this content and these rows."""
     counts = frame.group_by(SERIES, maintain_order=True).agg(samples=pl.len())
@@ -323,5 +320,5 @@ def _by_series(counts: list[dict[str, Any]]) -> dict[tuple[Any, ...], int]:
 
 
 def _series_words(series: tuple[Any, ...]) -> str:
-    case, variant, size, phase, metric = series
-    return f"{case} {variant} {size} B {phase} {metric}"
+    items = zip(SERIES, series, strict=True)
+    return " ".join(f"{value} B" if name == "size_bytes" else str(value) for name, value in items)
