@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import fcntl
+import hashlib
 import json
 import math
 import os
@@ -298,6 +299,11 @@ def try_lock(file: IO[Any] | int) -> bool:
     return True
 
 
+def sha256(content: bytes) -> str:
+    """The sha256 of `content` in hex digits."""
+    return hashlib.sha256(content).hexdigest()
+
+
 _PARTIAL = ".partial-"
 
 
@@ -316,6 +322,17 @@ def partial_folder(parent: Path) -> Path:
         _lock(folder)
         if folder.is_dir():  # no other process removed it before it was locked
             return folder
+
+
+@contextlib.contextmanager
+def draft(parent: Path) -> Iterator[Path]:
+    """A `partial_folder` that all may read, removed at the end unless it was renamed."""
+    folder = partial_folder(parent)
+    try:
+        folder.chmod(0o755)
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _lock(folder: Path) -> bool:

@@ -17,7 +17,6 @@ from support.nights import CAMPAIGN, ENVIRON, NODE, SITE, Nights, published, red
 
 from roundtrip.errors import UserError
 from roundtrip.history import cache, ledger
-from roundtrip.history import published as published_nights
 from roundtrip.history.ledger import Ledger
 from roundtrip.history.night_rows import NIGHTS, PROVENANCE, SERIES
 from roundtrip.measure import analysis, manifest
@@ -320,14 +319,3 @@ def test_recorded_bundles_are_nights_too(tmp_path: Path, name: str) -> None:
     site_ledger = ledger.read_ledger(tmp_path, data["campaign"], data["site"])
     assert site_ledger.warnings == () and site_ledger.nights.height
     assert site_ledger.nights["nodes"].unique().to_list() == [""]
-
-
-@pytest.mark.parametrize(
-    ("name", "is_night"),
-    [
-        *(("2026-11-21", True), ("2026-11-21.2", True), ("2026-11-21.0", False)),
-        *(("2026-11-21.x", False), ("imported", False), ("", False)),
-    ],
-)
-def test_the_name_of_the_folder_of_a_night(name: str, is_night: bool) -> None:
-    assert published_nights.is_night(name) is is_night

@@ -149,7 +149,7 @@ def test_a_large_samples_file_is_read_as_a_small_one(
 def test_a_cache_that_unpacks_to_much_is_made_anew(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    cache.store(tmp_path, cache.Cache(stamps={"one": "two"}))
+    cache.save(tmp_path, cache.Cache(stamps={"one": "two"}))
     assert cache.load(tmp_path).stamps == {"one": "two"}
     monkeypatch.setattr(reader, "MEMORY", 150 << 20)
     with zipfile.ZipFile(tmp_path / cache.CACHE_FILE, "a", zipfile.ZIP_DEFLATED) as archive:

@@ -8,6 +8,7 @@ import pytest
 from support.browser import WHY_NO_AXE, Browser
 from support.pairs import Pairs
 
+from roundtrip.measure import store
 from roundtrip.report import publish
 
 pytestmark = pytest.mark.skipif(bool(WHY_NO_AXE), reason=WHY_NO_AXE)
@@ -41,7 +42,7 @@ def test_a_sample_keeps_no_reader_out(running: Browser, page: str) -> None:
 
 def test_a_map_of_nodes_keeps_no_reader_out(running: Browser, tmp_path: Path) -> None:
     bundle = Pairs(tmp_path / "nights", nodes=8, slow={3: 100e-6}, alone=True).night(0) / "bundle"
-    page = publish.publish(bundle, tmp_path / "reports") / publish.PAGE
+    page = publish.publish(bundle, tmp_path / "reports") / store.PAGE
     assert "data-heat" in page.read_text()
     check(running, page)
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from support.browser import CHROMIUM, WHY_SKIPPED, browser
 
-from roundtrip.measure import bundle
+from roundtrip.measure import bundle, store
 from roundtrip.report import publish
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason=WHY_SKIPPED)
@@ -44,7 +44,7 @@ def page(make_tree: Callable[..., Any], tmp_path: Path) -> Path:
     for folder in tree.path.glob(f"rounds/*/output/*/*/{environ}/*"):
         tree.case(folder, environ, extras={"toolchain": HOSTILE})
     tree.fail(6, environ, fail_reason=HOSTILE + "unbreakable" * 40)
-    return publish.publish(bundle.build(tree.path), tmp_path / "reports") / publish.PAGE
+    return publish.publish(bundle.build(tree.path), tmp_path / "reports") / store.PAGE
 
 
 @pytest.mark.parametrize("width", [390, 320, 1280])

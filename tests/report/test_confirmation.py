@@ -17,7 +17,7 @@ from support.nights import CAMPAIGN, NODE, SITE, Nights, redigested
 from support.outputs import answer
 
 from roundtrip.history import ledger
-from roundtrip.measure import manifest, records
+from roundtrip.measure import manifest, records, store
 from roundtrip.report import confirmation, data, renderers
 from roundtrip.report.build import build
 from roundtrip.report.confirmation import ConfirmationResult
@@ -204,7 +204,7 @@ def test_the_command_shows_it(revision: Path) -> None:
 def page(revision: Path) -> str:
     """The page of all nights of the reports of a revision."""
     reports = revision.parents[3]
-    (revision / write.PAGE).touch()
+    (revision / store.PAGE).touch()
     write.write_pages(reports)
     return (reports / CAMPAIGN / SITE / write.HISTORY).read_text()
 

@@ -14,7 +14,7 @@ import pytest
 from support import published_nights
 from support.command import roundtrip
 
-from roundtrip import paths
+from roundtrip import files, paths
 from roundtrip.errors import UserError
 from roundtrip.measure import manifest
 from roundtrip.report import publish
@@ -214,7 +214,7 @@ def test_one_night_more_redraws_only_the_history_that_it_is_of(
     for facts in (reports / "other").rglob("manifest.json"):
         manifest.write(facts.parent, {**json.loads(facts.read_text()), "campaign": "other"})
         report = facts.parents[1] / "report.json"
-        digest = publish.sha256(facts.read_bytes())
+        digest = files.sha256(facts.read_bytes())
         record = {**json.loads(report.read_text()), "digest": digest}
         report.write_text(json.dumps(record))
     write_pages(reports)

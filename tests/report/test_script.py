@@ -16,7 +16,7 @@ from support.browser import CHROMIUM, WHY_SKIPPED, browser
 from support.synthetic import Tree
 from support.virtual import await_true
 
-from roundtrip.measure import bundle
+from roundtrip.measure import bundle, store
 from roundtrip.report import data, plot, publish, renderers
 from roundtrip.report.build import build
 from roundtrip.report.units import Unit
@@ -36,7 +36,7 @@ def revision(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @needs_chromium
 def test_the_script_runs_under_the_policy_of_the_page(revision: Path, tmp_path: Path) -> None:
-    page = revision / publish.PAGE
+    page = revision / store.PAGE
     names = [figure.name for figure in build(data.read(revision / "bundle")).figures]
     name = next(name for name in names if "bandwidth" in name)
     forged_page = tmp_path / "refused.html"
@@ -62,7 +62,7 @@ def test_a_curve_below_the_axis_is_marked_in_a_legend_below_the_figure(
     names = f"[...{panel}.querySelectorAll('.legend button')].map((one) => one.textContent)"
     with browser(tmp_path / "profile") as session:
         session.size(1280)
-        session.open((revision / publish.PAGE).as_uri())
+        session.open((revision / store.PAGE).as_uri())
         assert await_true(lambda: bool(session.run(names)), 20)
         assert not session.run(f"{panel}.classList.contains('wide')")
         assert [name for name in session.run(names) if "↓" in name] == ["Serialized / MPI ↓"]
@@ -72,7 +72,7 @@ def test_a_curve_below_the_axis_is_marked_in_a_legend_below_the_figure(
 def test_what_a_reader_does(revision: Path, tmp_path: Path) -> None:
     with browser(tmp_path / "profile") as session:
         session.size(1280)
-        session.open((revision / publish.PAGE).as_uri())
+        session.open((revision / store.PAGE).as_uri())
         results: dict[str, Any] = session.run(CHECKS)
     assert results.pop("faults") == []
     texts = {key: results.pop(key) for key in list(results) if isinstance(results[key], str)}

@@ -21,12 +21,12 @@ from support.synthetic import Tree
 
 from roundtrip import paths
 from roundtrip.errors import UserError
-from roundtrip.history import cache, ledger, published
-from roundtrip.measure import bundle, manifest, signature
+from roundtrip.files import sha256
+from roundtrip.history import cache, ledger
+from roundtrip.measure import bundle, manifest, signature, store
 from roundtrip.report import public, publish
 from roundtrip.report.pages import write
 from roundtrip.report.pages.write import write_pages
-from roundtrip.report.publish import sha256
 
 pytestmark = pytest.mark.skipif(
     not shutil.which(signature.KEYGEN), reason="no ssh-keygen: apt-get install openssh-client"
@@ -218,7 +218,7 @@ def test_one_bundle_with_several_dates_is_one_night(reports: Path, tmp_path: Pat
     ):
         with pytest.raises(UserError, match=why):
             put()
-    assert len(published.nights(tmp_path / "public" / "synthetic" / "local")) == 1
+    assert len(store.nights(tmp_path / "public" / "synthetic" / "local")) == 1
 
 
 def test_a_night_replaced_after_it_was_named_is_reported(reports: Path) -> None:
@@ -308,7 +308,7 @@ def test_a_preview_names_each_field_and_what_is_new(reports: Path, tmp_path: Pat
     assert "\n  new      manifest.json before digest = " in text
     assert "\n  changed  manifest.json started = 2026-11-22T07" in text
     assert " cases.parquet boost = 1.81.0\n" in text
-    assert len(published.nights(destination / "synthetic" / "local")) == 1
+    assert len(store.nights(destination / "synthetic" / "local")) == 1
     names = {field.name for field in public.fields(night(reports, 2), destination)}
     assert {"env/host.json cpu model", "samples.parquet value", "campaign.toml launches"} <= names
     page = night(reports, 2) / "report.html"

@@ -8,6 +8,7 @@ from types import ModuleType
 
 import pytest
 
+from roundtrip.measure import store
 from roundtrip.report import publish
 
 SAMPLES = Path(__file__).resolve().parents[2] / "samples"
@@ -23,9 +24,7 @@ def rebuilt(rebuild: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> Pa
 
 
 def test_every_file_is_rebuilt_byte_for_byte(rebuilt: Path) -> None:
-    differences = publish.differences(
-        publish.contents(rebuilt), publish.contents(SAMPLES / "reports")
-    )
+    differences = publish.differences(store.contents(rebuilt), store.contents(SAMPLES / "reports"))
     assert differences == [], "run: python samples/rebuild.py"
 
 

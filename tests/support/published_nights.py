@@ -8,8 +8,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from roundtrip.files import sha256
 from roundtrip.measure import bundle
-from roundtrip.report.publish import contents, facts_text, sha256
+from roundtrip.measure.store import contents, facts_text
 
 SITE = "synthetic/local"
 

@@ -10,7 +10,7 @@ from roundtrip import paths
 from roundtrip.errors import UserError
 from roundtrip.history import annotations as site_notes
 from roundtrip.history import ledger
-from roundtrip.measure import bundle, manifest, records, runner
+from roundtrip.measure import bundle, manifest, records, runner, store
 from roundtrip.measure.outcome import Outcome
 from roundtrip.measure.runner import Runner
 from roundtrip.report import confirmation, data, units
@@ -62,7 +62,7 @@ def describe(run_dir: Path, revision: Path, say: Callable[[str], None]) -> froze
     """
     if not (run_dir / "env" / records.CONFIRMATION_FILE).is_file():
         return frozenset()
-    night_data = data.read(revision / "bundle")
+    night_data = data.read(store.bundle(revision))
     relaunch = confirmation.read_confirmation(night_data, history.judge_nights(night_data))
     say(relaunch.sentence)
     results = [] if relaunch.skip_reason else list(relaunch.series.values())

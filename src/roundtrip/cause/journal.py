@@ -29,11 +29,11 @@ from roundtrip.cause.facts import Causes
 from roundtrip.cause.order import Changes
 from roundtrip.cause.questions import Answer, Question, Search
 from roundtrip.errors import UserError, printable, writing
-from roundtrip.history import published
+from roundtrip.measure import store
 from roundtrip.model import Name, Record, Table, Text, Time
 from roundtrip.sites.schedulers.interface import NoAnswerError
 
-PLAN, LAUNCHES = published.SEARCH, "launches.jsonl"
+PLAN, LAUNCHES = store.SEARCH, "launches.jsonl"
 #: Minimum number of rounds of a search that decides anything.
 MIN_SEARCH_ROUNDS = 10
 #: Minimum time that a round may take, s.

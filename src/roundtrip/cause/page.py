@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import math
-import shutil
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from importlib import metadata
@@ -21,7 +20,7 @@ from roundtrip.cause.journal import Entry, Plan, arm_name
 from roundtrip.cause.order import SLOW, Changes
 from roundtrip.cause.questions import ERROR, Question, Span
 from roundtrip.errors import writing
-from roundtrip.measure import disclosure, manifest, signature
+from roundtrip.measure import disclosure, manifest, signature, store
 from roundtrip.measure.tree import revision
 from roundtrip.report import blocks
 from roundtrip.report.blocks import (
@@ -87,14 +86,11 @@ def publish(search_journal: journal.Journal, tell: journal.Tell) -> Path:
     """Publish the report of a search; return the path of its page."""
     from roundtrip.report import publish as reports  # it imports this module
 
-    with writing(search_journal.folder):
-        target = files.partial_folder(search_journal.folder)
-        try:
-            commit = revision(paths.checkout()).commit
-            make_bundle(search_journal.folder, target, journal.now(), commit)
-            return reports.publish(target, paths.reports(), tell=tell) / reports.PAGE
-        finally:
-            shutil.rmtree(target, ignore_errors=True)
+    with writing(search_journal.folder), files.draft(search_journal.folder) as target:
+        commit = revision(paths.checkout()).commit
+        make_bundle(search_journal.folder, target, journal.now(), commit)
+        folder = reports.publish(target, paths.reports(), tell=tell)
+        return store.file(folder, store.PAGE)
 
 
 def report(bundle: Path) -> Report:
@@ -260,10 +256,10 @@ def _rounds(plan: Plan, entries: Sequence[Entry], questions: Sequence[Question])
             (failures if entry.value is None else completions)[name] += 1
     names = dict.fromkeys([*completions, *failures])
     rows = [(name, completions[name], failures[name]) for name in names]
-    caption = "Launches of each arm. Every launch is in bundle/launches.jsonl."
+    every = f"Every launch is in {store.in_bundle(journal.LAUNCHES)}."
     tables = (
         _table("What rounds were to show.", "Question|Rounds>", kinds.items()),
-        _table(caption, "Arm|Completed>|Failed>", rows),
+        _table(f"Launches of each arm. {every}", "Arm|Completed>|Failed>", rows),
     )
     return Part("rounds", "Rounds and launches", tables)
 

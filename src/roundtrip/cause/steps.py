@@ -19,7 +19,7 @@ from roundtrip.errors import UserError, printable
 from roundtrip.history import annotations as remarks
 from roundtrip.history import ledger, published
 from roundtrip.history.facts import LAUNCHER_OPTIONS
-from roundtrip.measure import analysis, reader
+from roundtrip.measure import analysis, reader, store
 from roundtrip.measure.disclosure import DIGEST
 from roundtrip.measure.pseudonyms import PSEUDONYM
 from roundtrip.report import data, nights
@@ -125,18 +125,13 @@ def with_toolchain(step: SeriesStep, old: str) -> SeriesStep:
     return replace(step, switches=(*step.switches, Switch(TOOLCHAIN, old, new)), others=others)
 
 
-def search_name(campaign: str) -> str:
-    """The name of the searches for causes of a campaign's steps."""
-    return f"blame-{campaign}"[:100]
-
-
 def plan_blame(step: SeriesStep, site: str) -> Plan:
     """The plan of a new search for the cause of a step."""
     return Plan(
         kind="blame",
         title=step.title,
         measures=step.label[:1000],
-        name=search_name(step.campaign),
+        name=store.search_name(step.campaign),
         site=site,
         started=now(),
         seed=secrets.randbits(32),
@@ -183,15 +178,11 @@ def largest_unexplained(
     It is worse, nobody accepted it, and nights or launches of the last night (its key is in
     `confirmed_keys`) confirmed it; a fact that can be switched from here changed with it.
     """
-    bundles = [
-        revision / published.BUNDLE
-        for night in published.nights(reports / search_name(campaign) / site)
-        for revision in published.revisions(night)
-    ]
+    searches = store.site_folder(reports, store.search_name(campaign), site)
     titles = {
         read_plan(bundle).title
-        for bundle in bundles
-        if published.is_search(bundle) and has_round(read_entries(bundle))
+        for bundle in map(store.bundle, store.all_revisions(searches))
+        if store.is_search(bundle) and has_round(read_entries(bundle))
     }
     candidates = []
     for name, line, calendar in _lines(site, "", campaign, reports):
@@ -237,7 +228,7 @@ def launch_s(step: SeriesStep, site: str, reports: Path) -> float:
 
     UserError for a damaged bundle.
     """
-    revisions = published.current_revisions(reports / step.campaign / site)[0]
+    revisions = published.current_revisions(store.site_folder(reports, step.campaign, site))[0]
     if not revisions:
         return 0.0
     reader.require(revisions[-1].bundle)
@@ -252,14 +243,15 @@ def _lines(
 ) -> Iterator[tuple[str, Line, Sequence[str]]]:
     notes = remarks.load_site(site)
     settings = analysis.for_site(site).history
-    for folder in sorted(reports.glob(f"{campaign or '*'}/{site}")):
-        site_ledger = ledger.read_ledger(reports, folder.parent.name, site, notes)
+    for folder in store.site_folders(reports, campaign or None, site):
+        _, name, _ = store.parts(folder)
+        site_ledger = ledger.read_ledger(reports, name, site, notes)
         if site_ledger.nights.is_empty():
             continue
         verdicts = nights.judge(site_ledger.nights, site_ledger.provenance, settings, notes)
         for line in verdicts.lines:
             if series.casefold() in " ".join(line.label.split()).casefold():
-                yield folder.parent.name, line, verdicts.calendar.nights
+                yield name, line, verdicts.calendar.nights
 
 
 def split(changes: Sequence[Change]) -> tuple[tuple[Switch, ...], tuple[tuple[str, str], ...]]:

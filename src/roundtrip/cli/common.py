@@ -16,6 +16,7 @@ from typer.models import CommandFunctionType
 from roundtrip import paths
 from roundtrip.cli import app, current
 from roundtrip.errors import UserError, printable
+from roundtrip.measure import store
 from roundtrip.model import NAME_WORDS, is_name
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ def campaigns(reports: Path | None, site: str, campaign: str | None) -> tuple[Pa
     """The folder of the reports, and `campaign` if given, else all campaigns of the site."""
     require_names(site, campaign)
     folder = reports or paths.reports()
-    names = sorted(path.parent.name for path in folder.glob(f"*/{site}"))
+    names = [store.parts(path)[1] for path in store.site_folders(folder, site=site)]
     return folder, [campaign] if campaign else names
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from roundtrip import files, paths
 from roundtrip.errors import UserError
+from roundtrip.measure import store
 
 VARIABLE = "ROUNDTRIP_SITE"
 #: The site of a machine without a cluster.
@@ -21,10 +22,11 @@ def site() -> str:
     UserError if the activated site is unknown.
     """
     try:
-        folders = (*paths.reports().glob("*/*/[0-9]*"), *paths.runs().glob("*/*/[0-9]*"))
+        sites_with_nights = filter(store.nights, store.site_folders(paths.reports()))
+        run_folders = paths.runs().glob("*/*/[0-9]*")
+        names = {site.name for site in sites_with_nights} | {run.parent.name for run in run_folders}
     except UserError:
-        folders = ()
-    names = {path.parent.name for path in folders}
+        names = set()
     active = os.environ.get(VARIABLE)
     if not active:
         return names.pop() if len(names) == 1 else _LOCAL
@@ -64,17 +66,24 @@ def _is_complete(run: Path) -> bool:
 
 def newest_night(site_name: str) -> Path | None:
     """The page of the newest published night of a site; None without one."""
-    pages = paths.reports().glob(f"*/{escape(site_name)}/[0-9]*/r*/report.html")
-    return max(
-        pages, key=lambda page: (page.parts[-3], len(page.parts[-2]), page.parts[-2]), default=None
+    revisions = (
+        revision
+        for folder in store.site_folders(paths.reports(), site=site_name)
+        for revision in store.all_revisions(folder)
+        if store.link(revision, folder)
     )
+    newest = max(
+        revisions, key=lambda path: (path.parent.name, store.number(path.name) or 0), default=None
+    )
+    return newest and store.file(newest, store.PAGE)
 
 
 def _has_history(site_name: str) -> bool:
     """Whether a campaign of the site has several nights, or imported ones."""
-    folders = paths.reports().glob(f"*/{escape(site_name)}/[!.]*")
-    parents = [path.parent for path in folders if path.is_dir()]
-    return len(set(parents)) < len(parents)
+    return any(
+        len(store.nights(folder)) + store.imports_folder(folder).is_dir() > 1
+        for folder in store.site_folders(paths.reports(), site=site_name)
+    )
 
 
 def lines() -> Iterator[str]:

@@ -17,7 +17,7 @@ from roundtrip import paths
 from roundtrip.cli import common
 from roundtrip.cli.common import warn
 from roundtrip.errors import UserError, printable, require_writable, writing
-from roundtrip.measure import pseudonyms
+from roundtrip.measure import pseudonyms, store
 
 if TYPE_CHECKING:
     from roundtrip.measure.pseudonyms import HostNames
@@ -135,8 +135,9 @@ def _read_relaunch(
     """The confirmation by the newest night; empty, with a warning, if it cannot be read."""
     from roundtrip.report import confirmation
 
+    folder = store.site_folder(reports, campaign, site)
     try:
-        return confirmation.read_site_confirmation(reports / campaign / site, verdicts)
+        return confirmation.read_site_confirmation(folder, verdicts)
     except UserError as error:
         warn(printable(str(error)))
     return confirmation.NO_CONFIRMATION

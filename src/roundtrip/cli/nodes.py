@@ -17,6 +17,7 @@ import typer
 from roundtrip import paths
 from roundtrip.cli import common
 from roundtrip.errors import UserError
+from roundtrip.measure import store
 from roundtrip.measure.pseudonyms import PSEUDONYM
 
 if TYPE_CHECKING:
@@ -182,7 +183,7 @@ def _read(reports: Path, campaign: str, site: str) -> _Verdict | None:
         return None
     thresholds = analysis.for_site(site)
     odd_clocks, throttled, absences = node_faults.newest_facts(
-        reports / campaign / site, ledger.pairs, thresholds.disturbance
+        store.site_folder(reports, campaign, site), ledger.pairs, thresholds.disturbance
     )
     level = thresholds.statistics.confidence_level
     return _Verdict(

@@ -12,7 +12,7 @@ from roundtrip import paths
 from roundtrip.cli import common, current, process
 from roundtrip.cli.common import say
 from roundtrip.errors import UserError, writing
-from roundtrip.measure import campaign_file, environment, matrix, round_robin, tree
+from roundtrip.measure import campaign_file, environment, matrix, round_robin, store, tree
 from roundtrip.sites import software
 from roundtrip.sites.site import Site
 
@@ -151,22 +151,24 @@ def run(
             say("measured, but nothing can be decided: all launches were disturbed")
         say(f"not judged; to judge it: roundtrip report {shlex.quote(str(run_tree.path))}")
     elif outcome.counts.passed:
-        page = publish_run(run_tree.path)
-        is_decided = _is_decided(page.parent / "bundle", declaration) or declaration.allow_untold
-        confirmed_keys = confirmation.describe(run_tree.path, page.parent, say)
+        revision = publish_run(run_tree.path)
+        is_decided = _is_decided(revision, declaration) or declaration.allow_untold
+        confirmed_keys = confirmation.describe(run_tree.path, revision, say)
         if outcome.is_complete:
             with writing(run_tree.path):
-                run_tree.write_state(report=str(page), decided=is_decided)
+                run_tree.write_state(
+                    report=str(store.file(revision, store.PAGE)), decided=is_decided
+                )
             if declaration.blame_minutes and not is_stopped:
                 cause.after_night(here, declaration, confirmed_keys)
     raise typer.Exit(0 if outcome.is_complete and is_decided else 1)
 
 
-def _is_decided(bundle: Path, declaration: campaign_file.Campaign) -> bool:
-    """Whether the report of this bundle decides anything; prints the reason if it does not."""
+def _is_decided(revision: Path, declaration: campaign_file.Campaign) -> bool:
+    """Whether a published report decides anything; prints the reason if it does not."""
     from roundtrip.report import build, data
 
-    report_data = data.read(bundle)
+    report_data = data.read(store.bundle(revision))
     if not (reason := build.undecided_reason(report_data, build.judge_report(report_data))):
         return True
     say(f"measured, but nothing can be decided: {reason}")

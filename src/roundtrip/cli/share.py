@@ -16,14 +16,13 @@ from roundtrip import output as outputs
 from roundtrip.cli import common, current
 from roundtrip.cli.common import warn
 from roundtrip.errors import UserError, writing
-from roundtrip.measure import manifest, reader, signature
+from roundtrip.measure import manifest, reader, signature, store
 from roundtrip.model import NAME_WORDS, is_name
 
 if TYPE_CHECKING:
     from roundtrip.history.annotations import Annotation
 
 
-_PAGE, _FACTS, _SUMMARY = "report.html", "report.json", "summary.md"
 #: Maximum number of rejected rows of an import that are printed; set-aside.txt has all.
 _MAX_PRINTED = 20
 _OUTPUTS = ", ".join(outputs.OUTPUTS)
@@ -57,10 +56,10 @@ def report(
         raise UserError("--supersedes and --reason go together")
     if reason and not reason.isprintable():
         raise UserError("--reason: right is one line without control characters")
-    if verify and (source / _FACTS).is_file():
+    if verify and store.file(source, store.FACTS).is_file():
         if supersedes:
             raise UserError("--verify of a published report corrects none: leave --supersedes out")
-        reader.require(source / "bundle")
+        reader.require(store.bundle(source))
         revision = source
     else:
         reports = output or paths.reports()
@@ -70,21 +69,20 @@ def report(
         _verify(revision)
     _print_warnings(revision)
     if summary:
-        typer.echo(files.read_text(revision / _SUMMARY))
-    typer.echo(f"report: {revision / _PAGE}")
+        typer.echo(files.read_text(store.file(revision, store.SUMMARY)))
+    typer.echo(f"report: {store.file(revision, store.PAGE)}")
 
 
 def publish_run(run_dir: Path) -> Path:
-    """Collect and publish a run tree; return the page, which the last printed line names too.
+    """Collect and publish a run tree; return the revision, whose page the last printed line names.
 
     UserError if no launch of the tree completed.
     """
     revision = _revision_of(run_dir, paths.reports(), None, None)
     write_pages(paths.reports())
     _print_warnings(revision)
-    page = revision / _PAGE
-    typer.echo(f"report: {page}")
-    return page
+    typer.echo(f"report: {store.file(revision, store.PAGE)}")
+    return revision
 
 
 def write_pages(reports: Path) -> bool:
@@ -130,10 +128,9 @@ def _annotations(site: str) -> tuple[Annotation, ...]:
 
 
 def _bundle(source: Path) -> Path:
-    for bundle in (source, source / "bundle"):
-        if (bundle / manifest.FILE_NAME).is_file():
-            reader.require(bundle)
-            return bundle
+    if bundle := store.bundle_at(source):
+        reader.require(bundle)
+        return bundle
     if (source / "state.json").is_file():
         from roundtrip.measure.bundle import build  # as above
 
@@ -146,10 +143,10 @@ def _verify(revision: Path) -> None:
 
     differences = publish.verify(revision)
     for name in differences:
-        print(f"{revision / name}: differs when rebuilt", file=sys.stderr)
+        print(f"{store.file(revision, name)}: differs when rebuilt", file=sys.stderr)
     if differences:
         raise typer.Exit(1)
-    bundle = revision / "bundle"
+    bundle = store.bundle(revision)
     signature_check = signature.check_signature(bundle, manifest.verify(bundle))
     typer.echo(f"verified: rebuilt byte for byte; {signature_check.sentence}")
 
@@ -206,7 +203,7 @@ def publish_reports(
         status = "already there" if copy.existed else "published"
         typer.echo(f"{status}: {copy.path}{f' ({copy.signer})' if copy.signer else ''}")
     if write_pages(to):
-        typer.echo(f"index: {to / INDEX}")
+        typer.echo(f"index: {store.file(to, INDEX)}")
     raise typer.Exit(int(refusals > 0))
 
 

@@ -19,9 +19,8 @@ from typing import Any
 import polars as pl
 
 from roundtrip.errors import UserError, writing
-from roundtrip.history import published
 from roundtrip.history.facts import lookup
-from roundtrip.measure import manifest
+from roundtrip.measure import store
 from roundtrip.measure.bundle_rows import NODE_FACTS, TITLES
 from roundtrip.measure.columns import setting_texts
 from roundtrip.measure.reader import Reader
@@ -33,7 +32,6 @@ from roundtrip.report.sections.provenance import leaves, revision
 #: as `Open MPI v4.1`; of `boost` and `spack`, the beginning of a version and of a Spack hash.
 KEYS = ("toolchain", "mpi", "boost", "spack", "site", "partition", "check", "study")
 _SELECTOR = re.compile(r"(?P<source>.+?):(?P<selection>[a-z]+=[^:]*)")
-_NIGHT = re.compile(r"(?P<site>[^/]+)/(?P<campaign>[^/]+)/(?P<rest>\d{4}-\d\d-\d\d[^/]*(/r\d+)?)/?")
 _PREFIX_KEYS = ("boost", "spack")
 _UNKNOWN = "not recorded"
 
@@ -112,9 +110,7 @@ class Side:
     @property
     def run(self) -> str:
         """The run: ``SITE/CAMPAIGN/DATE/rN`` of a published report, otherwise with its start."""
-        revision, facts = self.data.folder.parent, self.data.manifest.data
-        is_published = published.number(revision.name) is not None
-        night = f"{revision.parent.name}/{revision.name}" if is_published else self.night
+        facts, night = self.data.manifest.data, store.label(self.data.folder) or self.night
         return f"{facts['site']}/{facts['campaign']}/{night}"
 
     @property
@@ -221,13 +217,14 @@ class Sources:
     def _folder(self, source: str) -> Path:
         """The folder of the bundle or of the run tree that `source` names."""
         path = Path(source)
-        night = _NIGHT.fullmatch(source)
-        if night and not path.exists():
-            path = self.reports / night["campaign"] / night["site"] / night["rest"]
-        bundles = [revision / published.BUNDLE for revision in published.revisions(path)[-1:]]
-        for folder in (path, path / published.BUNDLE, *bundles):
-            if (folder / manifest.FILE_NAME).is_file() or (folder / "state.json").is_file():
+        if not path.exists():
+            path = store.named(self.reports, source) or path
+        newest = store.revisions(path)[-1:]
+        for folder in (path, *newest):
+            if (folder / "state.json").is_file():
                 return folder
+            if bundle := store.bundle_at(folder):
+                return bundle
         if path.exists():
             raise UserError("neither a report, a bundle nor a run tree", path)
         raise UserError(

@@ -20,10 +20,10 @@ from pathlib import Path
 
 import polars as pl
 
-from roundtrip import __version__, files
+from roundtrip import __version__
 from roundtrip.history import night
 from roundtrip.history.night_rows import NIGHTS, PAIRS, PROVENANCE, SERIES
-from roundtrip.measure import pseudonyms, reader, signature
+from roundtrip.measure import pseudonyms, reader, signature, store
 from roundtrip.measure.columns import Schema
 from roundtrip.measure.signature import Signature
 
@@ -88,7 +88,7 @@ def load(site: Path) -> Cache:
     Its tables are decoded here, without the limits of a subprocess: the proof shows that we wrote
     them.
     """
-    file = site / CACHE_FILE
+    file = store.file(site, CACHE_FILE)
     if not file.is_file():
         return Cache()
     try:
@@ -112,7 +112,7 @@ def load(site: Path) -> Cache:
         return Cache()
 
 
-def store(site: Path, cache: Cache) -> None:
+def save(site: Path, cache: Cache) -> None:
     """Replace the cache in a folder atomically; do nothing if the folder cannot be written."""
     signatures = {digest: [entry.state, entry.key] for digest, entry in cache.signatures.items()}
     index = {"format": _format(site.name), "stamps": dict(cache.stamps), "signed": signatures}
@@ -127,7 +127,7 @@ def store(site: Path, cache: Cache) -> None:
             archive.writestr(member, part)
         archive.writestr(_PROOF, pseudonyms.proof(site.name, *parts))
     with contextlib.suppress(OSError):
-        files.replace(site / CACHE_FILE, output.getvalue())
+        store.replace_derived(site, CACHE_FILE, output.getvalue())
 
 
 def _cached_table(content: bytes, schema: Schema) -> pl.DataFrame:

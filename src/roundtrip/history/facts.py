@@ -13,7 +13,7 @@ import polars as pl
 
 from roundtrip import files
 from roundtrip.errors import UserError, printable
-from roundtrip.measure import bundle_tables
+from roundtrip.measure import bundle_tables, manifest
 from roundtrip.measure.bundle_rows import TITLES, Emulation, NodeRow
 from roundtrip.measure.manifest import Manifest
 from roundtrip.measure.pseudonyms import PSEUDONYM
@@ -49,7 +49,7 @@ _HOST = {
     "microarchitecture": "microarchitecture",
 }
 #: What the kernel of each node reported to launches.
-_NODES = "nodes.parquet"
+_NODES = manifest.table_file("nodes")
 #: Paths in toolchains.json, under `installed`, and names of the facts.
 _INSTALLED = {
     "mpi.version": "MPI version",
@@ -78,7 +78,7 @@ _LAUNCHED = {
 }
 #: Columns of cases.parquet that contain facts.
 COLUMNS = (*_LAUNCHED, "emulated", "simulated", *TITLES)
-_EMULATION = "emulation.parquet"
+_EMULATION = manifest.table_file("emulation")
 #: Packages of a Spack environment that move data, or bind ranks.
 _CARRIERS = ("ucx", "libfabric", "rdma-core", "psm2", "pmix", "openpmix", "prrte", "hwloc", "gcc")
 

@@ -1,9 +1,8 @@
-"""Imported values: their rows, their store, and the nights that are formed from them.
+"""Imported values: their rows, their files, and the nights that are formed from them.
 
-The folder of an import, ``<campaign>/<site>/imported/<digest>/``, has values.parquet, source.json
-(the files, with their sha256) and set-aside.txt, and is never overwritten.  `read` forms nights
-from all imports together, so that a log that has grown, or a report beside a log, counts no value
-twice.
+An import has values.parquet, source.json (the files, with their sha256) and set-aside.txt, and is
+never overwritten.  `read_imports` forms nights from all imports together, so that a log that has
+grown, or a report beside a log, counts no value twice.
 
 If a report or a database names the session, a night is one session.  Performance logs do not name
 it: then a night lasts from noon to noon, UTC, and begins when its first job ended.
@@ -11,9 +10,7 @@ it: then a night lasts from noon to noon, UTC, and begins when its first job end
 
 from __future__ import annotations
 
-import hashlib
 import json
-import shutil
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, tzinfo
 from pathlib import Path
@@ -23,9 +20,9 @@ import polars as pl
 from pydantic import Field
 
 from roundtrip import files
-from roundtrip.errors import UserError, writing
+from roundtrip.errors import UserError
 from roundtrip.history import night_rows
-from roundtrip.measure import bundle_tables, reader
+from roundtrip.measure import bundle_tables, reader, store
 from roundtrip.measure.columns import Row, Rule, columns
 from roundtrip.measure.samples import LEAST_VALUE, MOST_VALUE
 from roundtrip.model import json_schema
@@ -146,66 +143,58 @@ class ParsedFile:
         self.rejects.append(Reject(line, reason))
 
 
-FOLDER = "imported"
-SOURCE, _VALUES, _REJECTS = "source.json", "values.parquet", "set-aside.txt"
-FILES = (SOURCE, _VALUES, _REJECTS)
+_VALUES, _REJECTS = "values.parquet", "set-aside.txt"
+FILES = (store.SOURCE, _VALUES, _REJECTS)
 
 
-def write(folder: Path, values: pl.DataFrame, source: dict[str, Any], messages: list[str]) -> Path:
-    """Write an import into `folder`; return its own folder, which may exist already.
+def write(site: Path, values: pl.DataFrame, source: dict[str, Any], messages: list[str]) -> Path:
+    """Write an import of a campaign on a site; return its folder, which may exist already.
 
     Two processes that write the same import leave one folder.  UserError if writing fails.
     """
     identity = json.dumps([source["files"], source["options"]], sort_keys=True)
-    target = folder / hashlib.sha256(identity.encode()).hexdigest()[:16]
-    if target.is_dir():
-        return target
-    with writing(folder):
-        folder.mkdir(parents=True, exist_ok=True)
-        partial = files.partial_folder(folder)
-        try:
-            partial.chmod(0o755)
-            bundle_tables.write_frame(values.select(*VALUES), partial / _VALUES)
-            digest = hashlib.sha256((partial / _VALUES).read_bytes()).hexdigest()
+    name = files.sha256(identity.encode())[:16]
+    with store.changing(site):
+        if (folder := store.file(store.imports_folder(site), name)).is_dir():
+            return folder
+        with files.draft(site) as draft:
+            bundle_tables.write_frame(values.select(*VALUES), draft / _VALUES)
+            digest = files.sha256((draft / _VALUES).read_bytes())
             text = json.dumps({"schema": 1, **source, "values": digest}, indent=1, sort_keys=True)
-            (partial / SOURCE).write_text(text + "\n", encoding="utf-8")
+            (draft / store.SOURCE).write_text(text + "\n", encoding="utf-8")
             lines = "".join(f"{line}\n" for line in messages)
-            (partial / _REJECTS).write_text(lines, encoding="utf-8")
-            partial.rename(target)
-        except OSError:
-            if not target.is_dir():  # else another process was first
-                raise
-        finally:
-            shutil.rmtree(partial, ignore_errors=True)
-    return target
+            (draft / _REJECTS).write_text(lines, encoding="utf-8")
+            return store.add_import(draft, site, name)
 
 
-def read_imports(folder: Path, level: float) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Return nights and provenance, columns `NIGHTS` and `PROVENANCE`, of all imports in `folder`.
+def read_imports(site: Path, level: float) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Return nights and provenance, columns `NIGHTS` and `PROVENANCE`, of all imports of a site.
 
     Both are empty without imports.  `level`: that of the intervals.  UserError for a damaged or
     foreign import.
     """
-    folders = sorted(path for path in folder.glob("*") if not path.name.startswith("."))
+    folders = store.imports(site)
     if not folders:
         return pl.DataFrame(schema=night_rows.NIGHTS), pl.DataFrame(schema=night_rows.PROVENANCE)
     for path in folders:
         require_whole(path)
-    reader.require(folder)
-    frames = form_nights(pl.concat([read_values(path / _VALUES) for path in folders]), level)
+    tables = [store.file(path, _VALUES) for path in folders]
+    reader.require_tables(tables)
+    frames = form_nights(pl.concat([read_values(table) for table in tables]), level)
     for row, frame in ((night_rows.Night, frames[0]), (night_rows.Fact, frames[1])):
-        bundle_tables.require_rows(frame, row, folder)
+        bundle_tables.require_rows(frame, row, store.imports_folder(site))
     return frames
 
 
 def require_whole(path: Path) -> dict[str, Any]:
     """Return source.json of the import in `path`; UserError if its values have another sha256."""
-    source = files.read_json(path / SOURCE)
+    source_file, values_file = (store.file(path, name) for name in (store.SOURCE, _VALUES))
+    source = files.read_json(source_file)
     if not isinstance(source, dict) or source.get("schema") != 1:
-        raise UserError("not of an import: right is schema 1", path / SOURCE)
-    digest = hashlib.sha256(files.read_bytes(path / _VALUES)).hexdigest()
+        raise UserError("not of an import: right is schema 1", source_file)
+    digest = files.sha256(files.read_bytes(values_file))
     if source.get("values") != digest:
-        raise UserError("not the values that source.json has the sha256 of", path / _VALUES)
+        raise UserError("not the values that source.json has the sha256 of", values_file)
     return source
 
 

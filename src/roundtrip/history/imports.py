@@ -30,7 +30,7 @@ from roundtrip import files
 from roundtrip.errors import UserError, printable, refusal
 from roundtrip.history import imported, perflog, reframe_reports
 from roundtrip.history.imported import LOGGED_VALUES, VALUES, ParsedFile, Reject
-from roundtrip.measure import pseudonyms, records
+from roundtrip.measure import pseudonyms, records, store
 from roundtrip.measure.disclosure import Disclosure
 from roundtrip.measure.pseudonyms import Pseudonyms
 from roundtrip.measure.reader import Limits, Reader, pack, unpack
@@ -232,7 +232,7 @@ def bring(root: Path, campaign: str, site: str, places: Iterable[Path], options:
         for source, fault in rejects
     ]
     facts = {"campaign": campaign, "site": site, **_source(sources, options)}
-    folder = imported.write(root / campaign / site / imported.FOLDER, stored_values, facts, lines)
+    folder = imported.write(store.site_folder(root, campaign, site), stored_values, facts, lines)
     series = stored_values.select("case_id", "metric", "unit").n_unique()
     return Import(folder, len(sources), stored_values.height, series, empty_rows, messages)
 

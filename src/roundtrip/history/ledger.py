@@ -20,7 +20,7 @@ from roundtrip.history.cache import Cache
 from roundtrip.history.night import MeasuredNight
 from roundtrip.history.night_rows import PAIRS, SERIES
 from roundtrip.history.published import Revision
-from roundtrip.measure import bundle_tables, manifest, reader, signature
+from roundtrip.measure import bundle_tables, manifest, reader, signature, store
 from roundtrip.measure.columns import Row, columns
 from roundtrip.measure.manifest import Manifest
 from roundtrip.measure.signature import Signature
@@ -49,7 +49,7 @@ def _frame(name: str, rows: Sequence[tuple[str, ...]] = ()) -> pl.DataFrame:
 
 
 def _file(name: str) -> str:
-    return f"{manifest.HISTORY}{name.replace('_', '-')}.parquet"
+    return manifest.table_file(f"{manifest.HISTORY}{name.replace('_', '-')}")
 
 
 @dataclass(frozen=True)
@@ -94,11 +94,11 @@ def read_ledger(
     another supersedes.  Unreadable revisions are left out with a warning.  `annotations` may leave
     nights out of detection.
     """
-    folder = reports / campaign / site
+    folder = store.site_folder(reports, campaign, site)
     revisions, warnings = published.current_revisions(folder)
     revisions, new_warnings = _unique_revisions(revisions)
     warnings += new_warnings
-    stamps = {revision.digest: revision.stamp() for revision in revisions}
+    stamps = {revision.digest: store.stamp(revision.bundle) for revision in revisions}
     old_cache = cache.load(folder)
     same_cache = old_cache.part(
         {digest for digest, stamp in stamps.items() if old_cache.stamps.get(digest) == stamp}
@@ -111,7 +111,7 @@ def read_ledger(
     additions, new_warnings = _read_revisions(changed_revisions, stamps, campaign, site)
     new_cache = same_cache.joined(additions)
     if new_cache.stamps != old_cache.stamps:
-        cache.store(folder, new_cache)
+        cache.save(folder, new_cache)
     tables = [frame.select("digest", "night") for frame in (new_cache.nights, new_cache.pairs)]
     starts = dict(pl.concat(tables).unique().iter_rows())
     digest_of_night = {
@@ -120,7 +120,7 @@ def read_ledger(
         if revision.digest in starts
     }
     current = new_cache.part(set(digest_of_night.values()))
-    foreign_ledger = _imported(folder / imported.FOLDER, site)
+    foreign_ledger = _imported(folder, site)
     nights = mark(pl.concat([current.nights, foreign_ledger.nights]), annotations)
     return Ledger(
         nights.sort(cache.ORDER),
@@ -193,8 +193,6 @@ def _broken_links(folder: Path, revisions: Sequence[Revision]) -> list[str]:
 
 def _imported(folder: Path, site: str) -> Ledger:
     """The imported nights; only a warning if one of the imports cannot be read."""
-    if not folder.is_dir():
-        return Ledger()
     try:
         level = night.thresholds(site).statistics.confidence_level
         return Ledger(*imported.read_imports(folder, level))
@@ -243,7 +241,7 @@ def _undecodable(revisions: Iterable[Revision]) -> Iterator[tuple[Path, str]]:
     """Yield revisions with tables that reach a limit or crash their decoder, and the error."""
     with reader.Reader() as decoder:
         for revision in revisions:
-            tables = [revision.bundle / f"{name}.parquet" for name in _TABLES]
+            tables = [revision.bundle / manifest.table_file(name) for name in _TABLES]
             try:
                 decoder.require([file for file in tables if file.is_file()])
             except UserError as error:

@@ -11,11 +11,11 @@ from typing import Any
 import polars as pl
 
 from roundtrip.errors import UserError
-from roundtrip.history import facts, pairs, published
+from roundtrip.history import facts, pairs
 from roundtrip.history.facts import Fact
 from roundtrip.history.night_rows import NIGHTS, PAIRS, PROVENANCE, SERIES
 from roundtrip.history.published import Revision
-from roundtrip.measure import analysis, bundle_tables, manifest, signature
+from roundtrip.measure import analysis, bundle_tables, manifest, signature, store
 from roundtrip.measure.bundle_rows import CASES, LABELS, MEDIANS, Case, Median, PlaceRow, Sample
 from roundtrip.measure.bundle_rows import SERIES as SAMPLE_SERIES
 from roundtrip.measure.columns import rules
@@ -130,7 +130,7 @@ def read_night(revision: Revision, campaign: str, site: str) -> MeasuredNight:
     start = bundle_manifest.data["started"]
     if not _TIME.fullmatch(start):
         raise UserError(f"its start {start[:40]!a} is not as 2026-11-21T07:00:00Z")
-    if start[:10] != published.date(revision.path.parent):
+    if start[:10] != store.date(revision.path.parent):
         raise UserError(f"its bundle is of {start[:10]}")
     launches, placement, values = _tables(bundle, bundle_manifest)
     passed_launches = launches.filter(pl.col("status") == "passed")
@@ -155,8 +155,10 @@ def _tables(
     names = ["launch", "rank", "cpus"]
     if bundle_tables.MEDIANS_FILE in bundle_manifest.data["files"]:
         columns = [*_NEEDED, "status", *facts.COLUMNS]
-        launches = bundle_tables.read_table(bundle / "cases.parquet", Case, columns)
-        placement = bundle_tables.read_table(bundle / "placement.parquet", PlaceRow, names)
+        launches = bundle_tables.read_table(bundle / manifest.table_file("cases"), Case, columns)
+        placement = bundle_tables.read_table(
+            bundle / manifest.table_file("placement"), PlaceRow, names
+        )
         return (
             launches,
             placement,
@@ -173,10 +175,10 @@ def _pairs(bundle: Path, bundle_manifest: manifest.Manifest) -> tuple[list[str],
     if pairs.PLAN not in bundle_manifest.data["files"]:
         return [], pl.DataFrame(schema=PAIRS)
     frames = bundle_tables.read_tables(bundle).frames
-    rows = bundle_tables.scan_table(bundle / "samples.parquet", Sample)
+    rows = bundle_tables.scan_table(bundle / manifest.table_file("samples"), Sample)
     settings = analysis.load(bundle / analysis.FILE_NAME).nodes
     launches = pairs.paired_launches(frames["parameters"]).to_list()
-    with bundle_tables.decoding(bundle / "samples.parquet"):
+    with bundle_tables.decoding(bundle / manifest.table_file("samples")):
         return launches, pairs.measure_pairs(rows, frames, settings, bundle_manifest)
 
 
@@ -185,7 +187,7 @@ def _require(launches: pl.DataFrame, bundle: Path) -> None:
     names = launches["launch"].to_list()
     has_nulls = any(launches[name].null_count() for name in _NEEDED)
     if not names or has_nulls or len(set(names)) < len(names):
-        raise UserError("launches that no collector wrote", bundle / "cases.parquet")
+        raise UserError("launches that no collector wrote", bundle / manifest.table_file("cases"))
 
 
 def join_nights(

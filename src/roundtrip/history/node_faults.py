@@ -131,7 +131,7 @@ def absent_nodes(bundle: Path, bundle_manifest: Manifest, pairs: pl.DataFrame) -
 
     `pairs`: columns `PAIRS`, of all nights.
     """
-    cases = bundle / "cases.parquet"
+    cases = bundle / manifest.table_file("cases")
     reader.require_tables([cases])
     launches = bundle_tables.read_table(
         cases, Case, ["launch", "status", "reason", "hosts", "nodes_down"]
@@ -232,7 +232,7 @@ def newest_facts(
     for revision in reversed(published.current_revisions(site)[0]):
         with contextlib.suppress(UserError):
             bundle, bundle_manifest = revision.bundle, manifest.verify(revision.bundle)
-            tables = [bundle / f"{name}.parquet" for name in ("placement", "disturbance")]
+            tables = [bundle / manifest.table_file(n) for n in ("placement", "disturbance")]
             reader.require_tables(tables)
             placement = bundle_tables.read_table(tables[0], PlaceRow, ["launch", "rank", "host"])
             times = ["clock_rate", "clock_rate_error", "throttled_s", "duration_s"]

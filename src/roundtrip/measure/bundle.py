@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import json
-import shutil
 from collections.abc import Callable, Sequence
 from importlib import metadata
 from operator import attrgetter
@@ -54,9 +53,7 @@ def build(
     confirmation = _confirmation(run_dir, thresholds)
     with writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
-        partial = files.partial_folder(folder)
-        try:
-            partial.chmod(0o755)
+        with files.draft(folder) as partial:
             if confirmation:
                 inner = partial / records.CONFIRMATION
                 inner.mkdir()
@@ -64,8 +61,6 @@ def build(
             unsigned_manifest = _write(run_dir, launches, thresholds, partial)
             signed_manifest = signature.sign(partial, unsigned_manifest, tell)
             return _keep(partial, folder / signed_manifest.digest[:16])
-        finally:
-            shutil.rmtree(partial, ignore_errors=True)
 
 
 def _scan(run_dir: Path, thresholds: analysis.Analysis) -> list[Launch]:
@@ -106,7 +101,7 @@ def _write(
     names = Disclosure(Pseudonyms(hosts, pseudonyms.site_key(state["site"])), environment.words())
     rows = _samples(passed, run_dir, names)
     tables = bundle_tables.make_tables(launch_records(launches, state, names))
-    bundle_tables.write_frame(rows, folder / "samples.parquet")
+    bundle_tables.write_frame(rows, folder / manifest.table_file("samples"))
     bundle_tables.write_tables(tables, folder)
     level = thresholds.statistics.confidence_level
     medians = bundle_tables.launch_medians(rows.lazy(), tables.frames["cases"], level)

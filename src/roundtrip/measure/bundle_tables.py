@@ -20,7 +20,7 @@ from polars.testing import assert_frame_equal
 
 from roundtrip import model
 from roundtrip.errors import UserError, printable
-from roundtrip.measure import samples
+from roundtrip.measure import manifest, samples
 from roundtrip.measure.bundle_rows import (
     ALL,
     DETAIL_ROWS,
@@ -55,11 +55,11 @@ _OTHER_TYPES = "columns of other types than this version of roundtrip writes"
 def write_tables(tables: Tables, bundle: Path) -> None:
     """Write all tables into the folder `bundle`."""
     for name, frame in tables.frames.items():
-        write_frame(frame, bundle / f"{name}.parquet")
+        write_frame(frame, bundle / manifest.table_file(name))
     if tables.details:
         (bundle / "details").mkdir()
     for study, frame in tables.details.items():
-        write_frame(frame, bundle / "details" / f"{study}.parquet")
+        write_frame(frame, bundle / manifest.table_file(f"details/{study}"))
 
 
 def write_frame(frame: pl.DataFrame, file: Path) -> None:
@@ -76,17 +76,17 @@ def read_tables(bundle: Path) -> Tables:
     tables = Tables(
         {
             name: read_table(file, row)
-            if (file := bundle / f"{name}.parquet").exists() or name not in OPTIONAL_TABLES
+            if (file := bundle / manifest.table_file(name)).exists() or name not in OPTIONAL_TABLES
             else pl.DataFrame(schema=columns(row))
             for name, row in ROWS.items()
         },
         {
             study: read_table(file, row, missing=columns(row))
             for study, row in DETAIL_ROWS.items()
-            if (file := bundle / "details" / f"{study}.parquet").exists()
+            if (file := bundle / manifest.table_file(f"details/{study}")).exists()
         },
     )
-    require_tables(tables, lambda name: bundle / f"{name}.parquet")
+    require_tables(tables, lambda name: bundle / manifest.table_file(name))
     return tables
 
 
@@ -311,7 +311,7 @@ def _ranks(record: Record) -> Iterator[Record]:
         yield {"rank": rank, **dict(zip(_RANK, values, strict=True))}
 
 
-MEDIANS_FILE = "medians.parquet"
+MEDIANS_FILE = manifest.table_file("medians")
 #: Columns that identify a row of the medians; they determine `case_id` and unit.
 _KEYS = ["launch", *SERIES]
 _ORDER = ["case_id", *_KEYS]
@@ -343,7 +343,7 @@ def read_medians(bundle: Path, launches: pl.DataFrame, level: float) -> pl.DataF
     """
     if (medians := stored_medians(bundle, launches)) is not None:
         return medians
-    with decoding(bundle / "samples.parquet") as file:
+    with decoding(bundle / manifest.table_file("samples")) as file:
         rows = scan_table(file, Sample)
         require_samples(rows, launches, file)
         return launch_medians(rows, launches, level)

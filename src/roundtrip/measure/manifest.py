@@ -36,7 +36,7 @@ SIGNATURE = f"{FILE_NAME}.sig"
 SCHEMA = 2
 #: The folder of earlier nights, which a bundle contains besides its own measurement.
 HISTORY = "history/"
-_MEASURED = ("samples.parquet", "cases.parquet")
+_MEASURED = ("samples", "cases")
 _LONGEST = 200  # bytes of a path in a bundle: every file system takes a path of that length
 #: Keys that are no part of the measurement: the night before, and the signer.
 _ABOUT = ("before", "signer")
@@ -112,8 +112,14 @@ class Manifest:
 def samples(data: Any) -> str:
     """Return the digests of samples and launches in a manifest's data; "" if it lacks one."""
     listing = data.get("files") if isinstance(data, dict) else None
-    entries = [listing.get(name) for name in _MEASURED] if isinstance(listing, dict) else []
+    names = map(table_file, _MEASURED)
+    entries = [listing.get(name) for name in names] if isinstance(listing, dict) else []
     return json.dumps(entries, sort_keys=True) if entries and all(entries) else ""
+
+
+def table_file(name: str) -> str:
+    """The path in a bundle of the table `name`: ``cases``, ``details/<study>``."""
+    return f"{name}.parquet"
 
 
 def write(bundle: Path, facts: dict[str, Any], signer: str | None = None) -> Manifest:

@@ -132,7 +132,7 @@ def read(bundle: Path) -> Data:
     for name in ("parameters", "emulation"):
         lists = settings_by_launch(tables.frames[name], name)
         launches = launches.join(lists, on="launch", how="left", maintain_order="left")
-    with bundle_tables.decoding(bundle / "samples.parquet") as file:
+    with bundle_tables.decoding(bundle / manifest.table_file("samples")) as file:
         samples = bundle_tables.scan_table(file, Sample)
         # This decodes every page once, so that no later reader can fail on one.
         rows = samples.collect().lazy()

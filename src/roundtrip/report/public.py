@@ -1,28 +1,25 @@
 """Copies published reports and imports into a tree that a static host can serve.
 
-A tree has ``<campaign>/<site>/<night>/r<N>/`` and ``<campaign>/<site>/imported/<digest>/``, as the
-reports of a machine have.  Nothing in it is overwritten, and every folder of that name is
-complete: it is copied under another name and then renamed.  `fields` lists what a copy discloses:
-columns of tables and leaves of JSON and TOML, from which pages and figures are drawn.
+Nothing in the tree is overwritten, and every revision and import in it is complete.  `fields` lists
+what a copy discloses: columns of tables and leaves of JSON and TOML, from which pages and figures
+are drawn.
 """
 
 from __future__ import annotations
 
 import re
-import shutil
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from roundtrip import files
-from roundtrip.errors import UserError, printable, writing
-from roundtrip.history import imported, published
-from roundtrip.measure import manifest, reader, signature
+from roundtrip.errors import UserError, printable
+from roundtrip.history import imported
+from roundtrip.measure import manifest, reader, signature, store
 from roundtrip.measure.manifest import Manifest
 from roundtrip.model import is_name
 from roundtrip.report import publish
@@ -79,19 +76,20 @@ def fields(folder: Path, public: Path) -> list[Field]:
 
 def _newest(folder: Path, public: Path) -> Path | None:
     """The newest revision of the same campaign and site in `public`."""
-    try:
-        facts = files.read_json(folder / published.BUNDLE / manifest.FILE_NAME)
-        site = public / str(facts["campaign"]) / str(facts["site"])
-    except (UserError, KeyError, TypeError):
+    facts = publish.listing(folder)
+    if "campaign" not in facts or "site" not in facts:
         return None
-    revisions = [path for night in published.nights(site) for path in published.revisions(night)]
+    site = store.site_folder(public, str(facts["campaign"]), str(facts["site"]))
+    revisions = store.all_revisions(site)
     return revisions[-1] if revisions else None
 
 
 def _field_values(folder: Path) -> Iterator[tuple[str, set[str]]]:
     """Pairs of field, ``file name``, and its distinct values; ``numbers`` for numbers in tables."""
-    for file in sorted(path for path in folder.rglob("*") if path.is_file()):
-        name = file.relative_to(folder).as_posix().removeprefix(f"{published.BUNDLE}/")
+    for path in sorted(store.contents(folder)):
+        name, file = path.removeprefix(store.in_bundle("")), store.file(folder, path)
+        if not file.is_file():
+            continue
         if file.suffix == ".parquet":
             yield from _columns(name, file)
         elif file.suffix in (".json", ".lock", ".toml"):
@@ -119,7 +117,7 @@ def _columns(name: str, file: Path) -> Iterator[tuple[str, set[str]]]:
 def _leaves(name: str, file: Path) -> Iterator[tuple[str, set[str]]]:
     text = files.read_text(file)
     data = files.parse_toml(text, file) if file.suffix == ".toml" else files.parse_json(text, file)
-    if file.name in (manifest.FILE_NAME, published.FACTS) and isinstance(data, dict):
+    if file.name in (manifest.FILE_NAME, store.FACTS) and isinstance(data, dict):
         data = {key: value for key, value in data.items() if key != "files"}
     values: dict[str, set[str]] = defaultdict(set)
     for path, value in _flatten(data, name):
@@ -155,18 +153,11 @@ def find_revisions(places: Iterable[Path]) -> list[Path]:
     """
     revisions: set[Path] = set()
     for place in places:
-        try:
-            folder = (place.parent if place.name == "report.html" else place).resolve()
-        except RuntimeError:
-            raise UserError("its symbolic links lead in a circle", place) from None
-        marks = [*folder.rglob(published.FACTS), *folder.rglob(imported.SOURCE)]
-        folders = {mark.parent for mark in marks}
-        matches = {f for f in folders if _is_import(f) or published.number(f.name) is not None}
-        if not matches:
+        if not (matches := store.find(place)):
             raise UserError("neither a published report nor a folder of some", place)
         revisions |= matches
     return sorted(
-        revisions, key=lambda path: (str(path.parent), published.number(path.name) or 0, path.name)
+        revisions, key=lambda path: (str(path.parent), store.number(path.name) or 0, path.name)
     )
 
 
@@ -177,21 +168,17 @@ def copy(source: Path, public: Path) -> CopyResult:
     the source is damaged, has a forged signature or comes from a run with uncommitted changes, or
     if the copy would overwrite another.  Several processes may copy at the same time.
     """
-    return _copy_import(source, public) if _is_import(source) else _copy_report(source, public)
-
-
-def _is_import(folder: Path) -> bool:
-    return folder.parent.name == imported.FOLDER
+    return _copy_import(source, public) if store.is_import(source) else _copy_report(source, public)
 
 
 def refusal(source: Path, public: Path) -> str:
     """The text of the UserError that `copy` raises before it rebuilds; "" if there is none."""
     try:
-        if _is_import(source):
+        if store.is_import(source):
             imported.require_whole(source)
         else:
             bundle_manifest, _, _ = _require_publishable(source)
-            reader.require(source / published.BUNDLE)
+            reader.require(store.bundle(source))
             publish.require_once(publish.site_folder(bundle_manifest, public), bundle_manifest)
     except UserError as error:
         return str(error)
@@ -200,14 +187,15 @@ def refusal(source: Path, public: Path) -> str:
 
 def _require_publishable(source: Path) -> tuple[Manifest, Mapping[str, Any], str]:
     """Return manifest, facts and signer of a revision; UserError if it must not be published."""
-    facts = files.read_json(source / published.FACTS)
+    facts_file = store.file(source, store.FACTS)
+    facts = files.read_json(facts_file)
     if not isinstance(facts, dict) or not isinstance(facts.get("files"), dict):
         reason = "lacks digests of its files: publish it again with `roundtrip report BUNDLE`"
-        raise UserError(reason, source / published.FACTS)
-    bundle_manifest = manifest.verify(source / published.BUNDLE)
+        raise UserError(reason, facts_file)
+    bundle_manifest = manifest.verify(store.bundle(source))
     changed_paths = publish.damaged_paths(source, facts)
     if bundle_manifest.digest != facts.get("digest"):
-        changed_paths = [f"{published.BUNDLE}/{manifest.FILE_NAME}", *changed_paths]
+        changed_paths = [store.in_bundle(manifest.FILE_NAME), *changed_paths]
     if changed_paths:
         reason = f"{publish.describe_paths(changed_paths)} is not as it was published"
         raise UserError(reason, source)
@@ -218,28 +206,30 @@ def _require_publishable(source: Path) -> tuple[Manifest, Mapping[str, Any], str
     if not git.get("commit") or git.get("dirty") is None:
         reason = "does not say of which commit of Roundtrip it is: run the campaign in a git clone"
         raise UserError(reason, source)
-    signer = signature.check_signature(source / published.BUNDLE, bundle_manifest)
+    signer = signature.check_signature(store.bundle(source), bundle_manifest)
     return bundle_manifest, facts, signer.sentence
 
 
 def _copy_report(source: Path, public: Path) -> CopyResult:
     bundle_manifest, facts, signer = _require_publishable(source)
-    with _site(public, bundle_manifest.data["campaign"], bundle_manifest.data["site"]) as site:
+    site = publish.site_folder(bundle_manifest, public)
+    with store.changing(site):
         night = publish.night_folder(site, bundle_manifest, is_correction=False)
-        target = night / source.name
+        names = {path.name for path in store.revisions(night)}
         predecessor = facts.get("supersedes")
-        if predecessor is not None and not (night / str(predecessor)).is_dir():
+        if predecessor is not None and str(predecessor) not in names:
             reason = f"it supersedes {predecessor}, which is not published: publish both"
             raise UserError(reason, source)
-        if not target.exists():
+        if source.name not in names:
             publish.require_once(site, bundle_manifest)
-            reader.require(source / published.BUNDLE)
+            reader.require(store.bundle(source))
             if changed_paths := publish.verify(source):
                 reason = "differs when rebuilt: edited, or by another version of Roundtrip"
                 remedy = "`roundtrip report` with --supersedes makes it anew"
                 paths = publish.describe_paths(changed_paths)
                 raise UserError(f"{paths} {reason}; {remedy}", source)
-        return replace(_copy(source, target, publish.listed_digests(facts)), signer=signer)
+        digests = publish.with_facts(facts["files"], facts)
+        return CopyResult(*store.add_copy(source, night, digests), signer)
 
 
 def _copy_import(source: Path, public: Path) -> CopyResult:
@@ -247,39 +237,11 @@ def _copy_import(source: Path, public: Path) -> CopyResult:
     campaign, site_name = record.get("campaign"), record.get("site")
     for name in (campaign, site_name):
         if not isinstance(name, str) or not is_name(name):
-            raise UserError("no name of a campaign and a site", source / imported.SOURCE)
-    with _site(public, str(campaign), str(site_name)) as site:
-        (site / imported.FOLDER).mkdir(exist_ok=True)
-        digests = {name: publish.sha256(files.read_bytes(source / name)) for name in imported.FILES}
-        return _copy(source, site / imported.FOLDER / source.name, digests)
-
-
-@contextmanager
-def _site(public: Path, campaign: str, name: str) -> Iterator[Path]:
-    """The folder of a campaign on a site in `public`, locked against other processes."""
-    site = public / campaign / name
-    with writing(site):
-        site.mkdir(parents=True, exist_ok=True)
-        with publish.locked(site / ".lock"):
-            yield site
-
-
-def _copy(source: Path, target: Path, digests: Mapping[str, str]) -> CopyResult:
-    """Copy the files of `digests` (sha256 by path) from `source` to `target`, all or none."""
-    if target.exists():
-        if publish.contents(target) != digests:
-            raise UserError("already published with other content, and never overwritten", target)
-        return CopyResult(target, existed=True)
-    partial = files.partial_folder(target.parents[1])
-    try:
-        for name in digests:
-            (partial / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(source / name, partial / name, follow_symlinks=False)
-        if publish.contents(partial) != digests:
-            raise UserError("changed while it was copied", source)
-        partial.chmod(0o755)
-        target.parent.mkdir(exist_ok=True)
-        partial.rename(target)
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
-    return CopyResult(target, existed=False)
+            raise UserError("no name of a campaign and a site", store.file(source, store.SOURCE))
+    site = store.site_folder(public, str(campaign), str(site_name))
+    with store.changing(site):
+        digests = {
+            name: files.sha256(files.read_bytes(store.file(source, name)))
+            for name in imported.FILES
+        }
+        return CopyResult(*store.add_copy(source, store.imports_folder(site), digests))

@@ -1,24 +1,17 @@
-"""Publishes reports as ``<reports>/<campaign>/<site>/<UTC date>/r<N>/``, and verifies them.
+"""Publishes reports, and verifies them.
 
-A report is never overwritten.  The date is the start date of the run; a second run on a date is
-in ``<date>.2/``, so a second revision in a folder is always a correction.  In older trees a
-second run on a date can be the next revision in the same folder; it stays there.  A revision
-holds report.html, report.md, summary.md, figures/ (SVG and PDF), tables/ (CSV), a copy of the
-bundle, report.json with the digests of the bundle and of every file, and warnings.txt if there
-are warnings.
+A report is never overwritten.  A second run on a date gets a night of its own, so a second revision
+of a night is always a correction.  In older trees a second run on a date can be the next revision
+of the same night; it stays there.  A revision holds the page, also as Markdown, its summary,
+figures/ (SVG and PDF), tables/ (CSV), a copy of the bundle, the digests of all, and warnings if
+there are some.
 """
 
 from __future__ import annotations
 
-import fcntl
-import hashlib
-import json
 import re
-import shutil
-import stat
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,14 +19,12 @@ from roundtrip import files
 from roundtrip.errors import UserError, writing
 from roundtrip.history import ledger, published
 from roundtrip.history.annotations import Annotation
-from roundtrip.history.published import BUNDLE, FACTS
-from roundtrip.measure import manifest, signature
+from roundtrip.measure import manifest, signature, store
 from roundtrip.measure.manifest import Manifest
 from roundtrip.report import data, painter, pdf, plain_tables, renderers
 from roundtrip.report.blocks import Report
 from roundtrip.report.build import Correction, build
 
-PAGE, WARNINGS = "report.html", "warnings.txt"
 _DATE = re.compile(r"(\d{4}-\d\d-\d\d)T")
 _AGAIN = "the run was collected again, with other launches or by another version"
 Tell = Callable[[str], None]
@@ -54,40 +45,17 @@ def identity(bundle_manifest: Manifest, correction: Correction | None) -> dict[s
     }
 
 
-def facts_text(facts: Mapping[str, Any]) -> str:
-    """The text of ``report.json``: identity and, under ``files``, sha256 of all other files."""
-    return json.dumps(facts, indent=1, sort_keys=True) + "\n"
-
-
-def contents(folder: Path) -> dict[str, str]:
-    """The content of `folder` by path: sha256 of a regular file, a description of anything else."""
-    digests = {}
-    for path in folder.rglob("*"):
-        mode = path.lstat().st_mode
-        if stat.S_ISREG(mode):
-            with path.open("rb") as stream:
-                content = hashlib.file_digest(stream, "sha256").hexdigest()
-        elif not stat.S_ISDIR(mode):
-            content = "neither a file nor a folder"
-        elif any(path.iterdir()):
-            continue
-        else:
-            content = "an empty folder"
-        digests[path.relative_to(folder).as_posix()] = content
-    return digests
-
-
 def bundle_contents(revision: Path, bundle_manifest: Manifest) -> dict[str, str]:
-    """`contents` of the copy of a bundle in its revision, from its manifest.
+    """`store.contents` of the copy of a bundle in its revision, from its manifest.
 
     A signature is hashed as it is: only the signer can make it again.
     """
     digests = {name: str(entry["sha256"]) for name, entry in bundle_manifest.data["files"].items()}
     digests[manifest.FILE_NAME] = bundle_manifest.digest
     if "signer" in bundle_manifest.data:
-        signature_file = revision / BUNDLE / manifest.SIGNATURE
-        digests[manifest.SIGNATURE] = sha256(signature_file.read_bytes())
-    return {f"{BUNDLE}/{name}": digest for name, digest in digests.items()}
+        signature_file = store.bundle(revision) / manifest.SIGNATURE
+        digests[manifest.SIGNATURE] = files.sha256(signature_file.read_bytes())
+    return {store.in_bundle(name): digest for name, digest in digests.items()}
 
 
 def differences(one: Mapping[str, str], other: Mapping[str, str]) -> list[str]:
@@ -102,24 +70,20 @@ def damaged_paths(revision: Path, facts: Mapping[str, Any]) -> list[str]:
     it does not match.
     """
     if not isinstance(facts.get("files"), dict):
-        manifest.verify(revision / BUNDLE)
+        manifest.verify(store.bundle(revision))
         return []
-    return differences(contents(revision), listed_digests(facts))
+    return differences(store.contents(revision), with_facts(facts["files"], facts))
 
 
-def listed_digests(facts: Mapping[str, Any]) -> dict[str, str]:
-    """`contents` of a revision according to its `facts`, which list the digests of its files."""
-    return {**facts["files"], FACTS: sha256(facts_text(facts).encode())}
-
-
-def sha256(content: bytes) -> str:
-    """The sha256 of `content` in hex digits."""
-    return hashlib.sha256(content).hexdigest()
+def with_facts(digests: Mapping[str, str], facts: Mapping[str, Any]) -> dict[str, str]:
+    """`store.contents` of a revision: `digests` of its other files, and that of its `facts`."""
+    return {**digests, store.FACTS: files.sha256(store.facts_text(facts).encode())}
 
 
 def site_folder(bundle_manifest: Manifest, reports: Path) -> Path:
     """The folder of a bundle's campaign on its site."""
-    return Path(reports, bundle_manifest.data["campaign"], bundle_manifest.data["site"])
+    facts = bundle_manifest.data
+    return store.site_folder(reports, facts["campaign"], facts["site"])
 
 
 def night_folder(folder: Path, bundle_manifest: Manifest, is_correction: bool) -> Path:
@@ -132,15 +96,12 @@ def night_folder(folder: Path, bundle_manifest: Manifest, is_correction: bool) -
     date = _DATE.match(start)
     if not date:
         raise UserError(f"manifest: started {start!r} is not a UTC time")
-    nights = [night for night in published.nights(folder) if published.date(night) == date[1]]
-    for night in nights:
-        if any(_is_same_run(path, bundle_manifest) for path in published.revisions(night)):
+    for night in store.nights(folder):
+        if store.date(night) == date[1] and any(
+            _is_same_run(path, bundle_manifest) for path in store.revisions(night)
+        ):
             return night
-    names = {night.name for night in nights if published.revisions(night)}
-    if is_correction or date[1] not in names:
-        return folder / date[1]
-    number = next(n for n in range(2, len(names) + 3) if f"{date[1]}.{n}" not in names)
-    return folder / f"{date[1]}.{number}"
+    return store.night(folder, date[1], is_free=not is_correction)
 
 
 def require_place(revision: Path, bundle_manifest: Manifest) -> None:
@@ -148,15 +109,9 @@ def require_place(revision: Path, bundle_manifest: Manifest) -> None:
 
     A revision outside such a folder is not checked.
     """
-    night = revision.absolute().parent
-    if not published.is_night(night.name):
-        return
     facts = bundle_manifest.data
-    for bundle_name, folder_name in (
-        (facts["campaign"], night.parent.parent.name),
-        (facts["site"], night.parent.name),
-        (facts["started"][:10], published.date(night)),
-    ):
+    names = facts["campaign"], facts["site"], facts["started"][:10]
+    for bundle_name, folder_name in zip(names, store.place(revision) or names, strict=True):
         if bundle_name != folder_name:
             reason = f"its bundle is of {bundle_name}, but it lies in the folder of {folder_name}"
             raise UserError(reason, revision)
@@ -164,29 +119,28 @@ def require_place(revision: Path, bundle_manifest: Manifest) -> None:
 
 def require_once(folder: Path, bundle_manifest: Manifest) -> None:
     """Raise UserError if the samples of a bundle are published as another night in `folder`."""
-    for night in published.nights(folder):
-        for path in published.revisions(night):
-            listing = _listing(path)
-            is_same = manifest.samples(listing) == bundle_manifest.samples != ""
-            if is_same and listing.get("started") != bundle_manifest.data["started"]:
-                reason = f"its samples are those of {path}: one run is one night, whatever its date"
-                raise UserError(reason)
+    for path in store.all_revisions(folder):
+        content = listing(path)
+        is_same = manifest.samples(content) == bundle_manifest.samples != ""
+        if is_same and content.get("started") != bundle_manifest.data["started"]:
+            reason = f"its samples are those of {path}: one run is one night, whatever its date"
+            raise UserError(reason)
 
 
 def _is_same_run(revision: Path, bundle_manifest: Manifest) -> bool:
     """Whether a revision, even if partly damaged, is of the same run."""
-    if published.measurement(published.read_facts(revision)) == bundle_manifest.measurement:
+    if published.measurement(store.read_facts(revision)) == bundle_manifest.measurement:
         return True
-    return bool(_listing(revision).get("started") == bundle_manifest.data["started"])
+    return bool(listing(revision).get("started") == bundle_manifest.data["started"])
 
 
-def _listing(revision: Path) -> dict[str, Any]:
-    """The manifest of a revision's bundle; empty if it cannot be read."""
+def listing(revision: Path) -> dict[str, Any]:
+    """The manifest of a revision's bundle, unverified; empty if it cannot be read."""
     try:
-        listing = files.read_json(revision / BUNDLE / manifest.FILE_NAME)
+        content = files.read_json(store.bundle(revision) / manifest.FILE_NAME)
     except UserError:
         return {}
-    return listing if isinstance(listing, dict) else {}
+    return content if isinstance(content, dict) else {}
 
 
 def publish(
@@ -209,54 +163,32 @@ def publish(
     signature_state = signature.check_signature(bundle, bundle_manifest)
     site = site_folder(bundle_manifest, reports)
     correction = correction and correction.for_everybody()
-    with writing(site):
-        site.mkdir(parents=True, exist_ok=True)
-        with locked(site / ".lock"):
-            night = night_folder(site, bundle_manifest, correction is not None)
-            if revision := _existing_revision(night, bundle_manifest, correction):
-                return revision
-            require_once(site, bundle_manifest)
-            names = [path.name for path in published.revisions(night) if path.is_dir()]
-            if correction and correction.supersedes not in names:
-                raise UserError(f"there is no revision {correction.supersedes} to supersede", night)
-            note = correction or (Correction(names[-1], _AGAIN) if names else None)
-            partial = files.partial_folder(site)
-            try:
-                partial.chmod(0o755)
-                bundle_copy, copy_manifest = partial / BUNDLE, bundle_manifest
-                _copy(bundle, bundle_copy, bundle_manifest)
-                is_unsigned = signature_state == signature.UNSIGNED
-                # A bundle of another signer stays unchanged: only that signer can sign it again.
-                if not is_unsigned and not signature.is_own(bundle_manifest):
-                    tell(f"{signature_state.sentence}: no nights before it are put into its report")
-                elif not ledger.has_history(bundle_manifest):
-                    site_annotations = annotations(site.name)
-                    site_ledger = ledger.read_ledger(
-                        reports, site.parent.name, site.name, site_annotations
-                    )
-                    for warning in (*site_ledger.warnings, *site_ledger.remarks):
-                        tell(warning)
-                    copy_manifest = ledger.attach(
-                        bundle_copy, bundle_manifest, site_ledger, site_annotations
-                    )
-                    if copy_manifest != bundle_manifest and not is_unsigned:
-                        copy_manifest = signature.sign(bundle_copy, copy_manifest, tell)
-                write(bundle_copy, partial, note)
-                record = {**identity(copy_manifest, note), "files": contents(partial)}
-                (partial / FACTS).write_text(facts_text(record), encoding="utf-8")
-                night.mkdir(exist_ok=True)
-                numbers = [published.number(path.name) or 0 for path in published.revisions(night)]
-                return partial.rename(night / f"r{1 + max(numbers, default=0)}")
-            finally:
-                shutil.rmtree(partial, ignore_errors=True)
-
-
-@contextmanager
-def locked(file: Path) -> Iterator[None]:
-    """Hold the lock of a file; wait while another process holds it."""
-    with file.open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
+    with store.changing(site):
+        night = night_folder(site, bundle_manifest, correction is not None)
+        if revision := _existing_revision(night, bundle_manifest, correction):
+            return revision
+        require_once(site, bundle_manifest)
+        names = [path.name for path in store.revisions(night) if path.is_dir()]
+        if correction and correction.supersedes not in names:
+            raise UserError(f"there is no revision {correction.supersedes} to supersede", night)
+        note = correction or (Correction(names[-1], _AGAIN) if names else None)
+        with files.draft(site) as draft:
+            bundle_copy = store.copy_bundle(bundle, draft, bundle_manifest)
+            copy_manifest, is_unsigned = bundle_manifest, signature_state == signature.UNSIGNED
+            # A bundle of another signer stays unchanged: only that signer can sign it again.
+            if not is_unsigned and not signature.is_own(bundle_manifest):
+                tell(f"{signature_state.sentence}: no nights before it are put into its report")
+            elif not ledger.has_history(bundle_manifest):
+                _, campaign, site_name = store.parts(site)
+                notes = annotations(site_name)
+                site_ledger = ledger.read_ledger(reports, campaign, site_name, notes)
+                for warning in (*site_ledger.warnings, *site_ledger.remarks):
+                    tell(warning)
+                copy_manifest = ledger.attach(bundle_copy, bundle_manifest, site_ledger, notes)
+                if copy_manifest != bundle_manifest and not is_unsigned:
+                    copy_manifest = signature.sign(bundle_copy, copy_manifest, tell)
+            write(bundle_copy, draft, note)
+            return store.add_revision(draft, night, identity(copy_manifest, note))
 
 
 def _existing_revision(
@@ -266,12 +198,12 @@ def _existing_revision(
     correction_facts = (
         {"supersedes": correction.supersedes, "reason": correction.reason} if correction else {}
     )
-    for path in reversed(published.revisions(night)):
-        facts = published.read_facts(path)
+    for path in reversed(store.revisions(night)):
+        facts = store.read_facts(path)
         if facts is None:
             if correction or not _is_damaged_copy(path, bundle_manifest):
                 continue
-            changed_paths = [FACTS]
+            changed_paths = [store.FACTS]
         elif (
             published.measurement(facts) == bundle_manifest.measurement
             and correction_facts.items() <= facts.items()
@@ -297,7 +229,7 @@ def describe_paths(paths: Sequence[str]) -> str:
 def _is_damaged_copy(path: Path, bundle_manifest: Manifest) -> bool:
     """Whether a revision without facts has a bundle of the same measurement."""
     try:
-        return manifest.verify(path / BUNDLE).measurement == bundle_manifest.measurement
+        return manifest.verify(store.bundle(path)).measurement == bundle_manifest.measurement
     except UserError:
         return False
 
@@ -306,12 +238,12 @@ def write(bundle: Path, folder: Path, correction: Correction | None = None) -> N
     """Write the page of `bundle` to `folder`, with its Markdown, warnings, figures and tables."""
     report = _report(bundle, correction)
     texts = {
-        PAGE: renderers.html(report),
-        renderers.MARKDOWN_PAGE: renderers.markdown(report),
-        renderers.SUMMARY: renderers.summary(report),
+        store.PAGE: renderers.html(report),
+        store.MARKDOWN: renderers.markdown(report),
+        store.SUMMARY: renderers.summary(report),
     }
     if report.warnings:
-        texts[WARNINGS] = "".join(f"{_one_line(warning)}\n" for warning in report.warnings)
+        texts[store.WARNINGS] = "".join(f"{_one_line(warning)}\n" for warning in report.warnings)
     for name, table in report.tables.items():
         texts[f"tables/{name}"] = plain_tables.csv_text(table)
     (folder / "figures").mkdir()
@@ -325,7 +257,7 @@ def write(bundle: Path, folder: Path, correction: Correction | None = None) -> N
 
 
 def _report(bundle: Path, correction: Correction | None) -> Report:
-    if published.is_search(bundle):
+    if store.is_search(bundle):
         from roundtrip.cause import page  # only few reports need it
 
         return page.report(bundle)
@@ -334,7 +266,7 @@ def _report(bundle: Path, correction: Correction | None) -> Report:
 
 def warnings(path: Path) -> list[str]:
     """The warnings of this revision, one line each."""
-    file = path / WARNINGS
+    file = store.file(path, store.WARNINGS)
     return file.read_text(encoding="utf-8").splitlines() if file.is_file() else []
 
 
@@ -345,35 +277,27 @@ def verify(path: Path) -> list[str]:
     UserError if this is no published report, if its bundle does not match its manifest or its
     signature, or if it is of another campaign, site or date than its folder.
     """
-    facts = published.read_facts(path)
+    facts = store.read_facts(path)
     if facts is None:
-        raise UserError("not a published report", path / FACTS)
-    bundle_manifest = manifest.verify(path / BUNDLE)
-    signature.check_signature(path / BUNDLE, bundle_manifest)
+        raise UserError("not a published report", store.file(path, store.FACTS))
+    bundle_manifest = manifest.verify(store.bundle(path))
+    signature.check_signature(store.bundle(path), bundle_manifest)
     require_place(path, bundle_manifest)
     if bundle_manifest.digest != facts.get("digest"):
-        return [f"{BUNDLE}/{manifest.FILE_NAME}"]
+        return [store.in_bundle(manifest.FILE_NAME)]
     note = facts.get("supersedes")
     correction = Correction(note, str(facts.get("reason"))) if isinstance(note, str) else None
     with writing(Path(tempfile.gettempdir())), tempfile.TemporaryDirectory() as folder:
         new_revision = Path(folder)
-        write(path / BUNDLE, new_revision, correction)
-        new_digests = contents(new_revision) | bundle_contents(path, bundle_manifest)
+        write(store.bundle(path), new_revision, correction)
+        new_digests = store.contents(new_revision) | bundle_contents(path, bundle_manifest)
     new_facts = identity(bundle_manifest, correction)
     if "files" in facts:  # older revisions have none
         new_facts["files"] = dict(new_digests)
-    new_digests[FACTS] = sha256(facts_text(new_facts).encode())
-    return differences(new_digests, contents(path))
+    return differences(with_facts(new_digests, new_facts), store.contents(path))
 
 
 def _one_line(text: str) -> str:
     """One line without characters that a terminal would interpret."""
     words = " ".join(text.split())
     return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in words)
-
-
-def _copy(bundle: Path, target: Path, bundle_manifest: Manifest) -> None:
-    signature_files = [manifest.SIGNATURE] if "signer" in bundle_manifest.data else []
-    for name in (*bundle_manifest.files, manifest.FILE_NAME, *signature_files):
-        (target / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(bundle / name, target / name)

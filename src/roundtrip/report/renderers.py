@@ -16,6 +16,7 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
+from roundtrip.measure import manifest, store
 from roundtrip.report import painter, units
 from roundtrip.report.blocks import (
     Answer,
@@ -73,15 +74,15 @@ def _environment() -> jinja2.Environment:
 #: A gallery of more figures shows the first ones and folds the others, with a lower limit at the
 #: top of the report; longer tables are folded.
 _FOLDING = {"most_figures": 32, "first_figures": 12, "most_foremost": 4, "most_rows": 200}
+_SAMPLES = store.in_bundle(manifest.table_file("samples"))
 #: The files beside the page, and their content.
-SUMMARY, MARKDOWN_PAGE = "summary.md", "report.md"
 FILES = (
-    (SUMMARY, "the summary above"),
-    (MARKDOWN_PAGE, "this page as Markdown"),
-    ("bundle/medians.parquet", "the median of each launch"),
-    ("bundle/samples.parquet", "every timing"),
-    ("bundle/manifest.json", "the files of the bundle with their digests"),
-    ("report.json", "the digest of every file of this report"),
+    (store.SUMMARY, "the summary above"),
+    (store.MARKDOWN, "this page as Markdown"),
+    (store.in_bundle(manifest.table_file("medians")), "the median of each launch"),
+    (_SAMPLES, "every timing"),
+    (store.in_bundle(manifest.FILE_NAME), "the files of the bundle with their digests"),
+    (store.FACTS, "the digest of every file of this report"),
 )
 #: The most lines of text in a summary.
 _MOST_LINES = 10
@@ -97,6 +98,7 @@ def html(report: Report) -> str:
         report=report,
         summary=summary(report),
         files=FILES,
+        samples_file=_SAMPLES,
         index=series.INDEX,
         history=series.HISTORY,
         **_FOLDING,

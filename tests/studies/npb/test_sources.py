@@ -12,6 +12,7 @@ from studies.npb.npb_bundle import numbers
 from support.measured import part, table
 
 from roundtrip import studies
+from roundtrip.measure import store
 from roundtrip.report import publish
 from roundtrip.report.blocks import Report, plain_text
 from roundtrip.report.build import build
@@ -128,7 +129,7 @@ def test_warnings_are_notices_and_a_file_that_is_verified(
     revision = publish.publish(folder, tmp_path / "reports")
     assert publish.warnings(revision) == ["slow\N{REPLACEMENT CHARACTER}[31m here"]
     assert publish.verify(revision) == []
-    (revision / publish.WARNINGS).write_text("none\n")
+    (revision / store.WARNINGS).write_text("none\n")
     assert publish.verify(revision) == ["warnings.txt"]
 
 

@@ -22,12 +22,12 @@ import polars as pl
 from pydantic import BaseModel, ConfigDict
 
 from roundtrip import files, paths
-from roundtrip.errors import UserError, writing
+from roundtrip.errors import UserError
 from roundtrip.history import annotations as remarks
-from roundtrip.history import detection, imported, ledger, published
+from roundtrip.history import detection, ledger, published
 from roundtrip.history.annotations import Annotation
 from roundtrip.history.night_rows import SERIES
-from roundtrip.measure import analysis, pseudonyms, reader
+from roundtrip.measure import analysis, pseudonyms, reader, store
 from roundtrip.report import confirmation, data, labels, renderers
 from roundtrip.report.blocks import Strong
 from roundtrip.report.data import Data
@@ -35,7 +35,6 @@ from roundtrip.report.nights import TONES, judgement
 from roundtrip.report.pages import chart, history, machines
 from roundtrip.report.pages.history import History
 from roundtrip.report.pages.series import split_series
-from roundtrip.report.publish import PAGE, locked, sha256
 from roundtrip.stats.nights.verdicts import Verdict
 from roundtrip.stats.summaries import GEOMETRIC_MEAN
 
@@ -70,15 +69,15 @@ class CampaignSite:
 
 def read_campaign_sites(reports: Path) -> Iterator[CampaignSite]:
     """Yield every campaign and site with published or imported nights, sorted by name."""
-    for site in sorted(path for path in reports.glob("*/*") if path.is_dir()):
+    for site in store.site_folders(reports):
         nights = []
-        for folder in reversed(published.nights(site)):
-            pages = [path / PAGE for path in published.revisions(folder)]
-            links = [page.relative_to(site).as_posix() for page in pages if page.is_file()]
-            if links:
-                nights.append(Night(folder.name, tuple(links)))
-        if nights or (site / imported.FOLDER).is_dir():
-            yield CampaignSite(site.parent.name, site.name, tuple(nights))
+        for folder in reversed(store.nights(site)):
+            links = filter(None, (store.link(path, site) for path in store.revisions(folder)))
+            if revisions := tuple(links):
+                nights.append(Night(folder.name, revisions))
+        if nights or store.imports_folder(site).is_dir():
+            _, campaign, name = store.parts(site)
+            yield CampaignSite(campaign, name, tuple(nights))
 
 
 @dataclass(frozen=True)
@@ -111,30 +110,30 @@ def read_source(site: Path) -> Source:
         thresholds = analysis.default()
     revisions, damage_warnings = published.current_revisions(site)
     pages = {
-        revision.digest: (revision.path / PAGE).relative_to(site).as_posix()
-        for revision in revisions
-        if (revision.path / PAGE).is_file()
+        revision.digest: link for revision in revisions if (link := store.link(revision.path, site))
     }
+    reports, campaign, _ = store.parts(site)
     parts = [
-        *(_code(), f"{site.parent.name}/{site.name}"),
+        *(_code(), f"{campaign}/{site.name}"),
         *(thresholds.text, warnings, damage_warnings, pages),
         [annotation.model_dump(mode="json") for annotation in site_annotations],
         [
-            [revision.path.relative_to(site).as_posix(), revision.digest, revision.stamp()]
+            [store.link(revision.path, site), revision.digest, store.stamp(revision.bundle)]
             for revision in revisions
         ],
-        published.stamp(site / imported.FOLDER),
-        [path.relative_to(site.parents[1]).as_posix() for path in _searches(site)],
+        store.stamp(store.imports_folder(site)),
+        [store.link(path, reports) for path in _searches(site)],
     ]
-    digest = sha256(json.dumps(parts, sort_keys=True).encode())
+    digest = files.sha256(json.dumps(parts, sort_keys=True).encode())
     return Source(site, site_annotations, thresholds, tuple(warnings), pages, digest)
 
 
 def _searches(site: Path) -> Iterator[Path]:
     """Yield the newest revision of each search for a cause in this campaign, newest first."""
-    folder = site.parents[1] / f"blame-{site.parent.name}" / site.name
-    for night in reversed(published.nights(folder)):
-        yield from published.revisions(night)[-1:]
+    reports, campaign, name = store.parts(site)
+    folder = store.site_folder(reports, store.search_name(campaign), name)
+    for night in reversed(store.nights(folder)):
+        yield from store.revisions(night)[-1:]
 
 
 def _search_findings(site: Path) -> Iterator[tuple[str, str]]:
@@ -142,9 +141,9 @@ def _search_findings(site: Path) -> Iterator[tuple[str, str]]:
     from roundtrip.cause import page  # few campaigns need it
 
     for revision in _searches(site):
-        link = f"../../{revision.relative_to(site.parents[1]).as_posix()}/{PAGE}"
+        link = f"../../{store.link(revision, store.parts(site)[0])}"
         try:
-            yield link, page.sentence(revision / published.BUNDLE)
+            yield link, page.sentence(store.bundle(revision))
         except UserError as error:
             yield link, f"cannot be read: {error.message}"
 
@@ -152,9 +151,8 @@ def _search_findings(site: Path) -> Iterator[tuple[str, str]]:
 def read_history(source: Source) -> History | None:
     """Return the history; None if it has no value."""
     site = source.site
-    site_ledger = ledger.read_ledger(
-        site.parents[1], site.parent.name, site.name, source.annotations
-    )
+    reports, campaign, name = store.parts(site)
+    site_ledger = ledger.read_ledger(reports, campaign, name, source.annotations)
     nights = site_ledger.nights
     if nights.is_empty():
         return None
@@ -164,8 +162,8 @@ def read_history(source: Source) -> History | None:
         *(("Note: ", remark) for remark in site_ledger.remarks),
     ]
     site_history = History(
-        site.parent.name,
-        site.name,
+        campaign,
+        name,
         nights,
         site_ledger.provenance,
         detection.histories(nights, source.thresholds.history),
@@ -240,7 +238,7 @@ def _code() -> str:
     for file in sorted(package.rglob("*")):
         if file.is_file() and "__pycache__" not in file.parts:
             name = file.relative_to(package)
-            digest.update(f"{name} {sha256(file.read_bytes())}\n".encode())
+            digest.update(f"{name} {files.sha256(file.read_bytes())}\n".encode())
     versions = [metadata.version(name) for name in _LIBRARIES]
     return " ".join([digest.hexdigest(), *versions])
 
@@ -248,10 +246,10 @@ def _code() -> str:
 def stored_summary(site: Path, source_digest: str) -> Summary | None:
     """Return the stored summary; None if it is missing, or source, page or record has changed."""
     try:
-        record = json.loads((site / STATE).read_text(encoding="utf-8"))
+        record = json.loads(store.file(site, STATE).read_text(encoding="utf-8"))
         proof = record.pop("proof")
         summary = Summary.model_validate(record)
-        page = sha256((site / HISTORY).read_bytes()) if summary.page else ""
+        page = files.sha256(store.file(site, HISTORY).read_bytes()) if summary.page else ""
     except (OSError, ValueError, LookupError, TypeError):
         return None
     is_ours = proof and proof == _proof(site.name, record)
@@ -272,14 +270,15 @@ def write_pages(reports: Path) -> None:
     others are written.
     """
     faults: list[UserError] = []
-    with writing(reports), locked(reports / ".pages.lock"):
+    with store.changing(reports, ".pages.lock"):
         entries: list[tuple[CampaignSite, Summary]] = []
         for campaign_site in read_campaign_sites(reports):
+            folder = store.site_folder(reports, campaign_site.campaign, campaign_site.site)
             try:
-                summary = _write_history(reports, campaign_site)
+                summary = _write_history(folder, campaign_site)
             except Exception as error:
                 kind = "" if isinstance(error, UserError) else f"{type(error).__name__}: "
-                faults.append(UserError(f"{kind}{error}", reports / campaign_site.path))
+                faults.append(UserError(f"{kind}{error}", folder))
                 summary = Summary(nights=len(campaign_site.nights))
             entries.append((campaign_site, summary))
         values = sorted(
@@ -296,25 +295,24 @@ def write_pages(reports: Path) -> None:
             most_values=machines.MOST_VALUES,
             most_toolchains=machines.MOST_TOOLCHAINS,
         )
-        files.replace(reports / INDEX, page.encode())
+        store.replace_derived(reports, INDEX, page.encode())
     if faults:
         raise faults[0]
 
 
-def _write_history(reports: Path, campaign_site: CampaignSite) -> Summary:
+def _write_history(folder: Path, campaign_site: CampaignSite) -> Summary:
     """Write the history page of a campaign on a site unless it is current; return its summary."""
-    folder = reports / campaign_site.path
     source = read_source(folder)
     if old_summary := stored_summary(folder, source.digest):
         return old_summary
     summary = Summary(made_from=source.digest, nights=len(campaign_site.nights))
     if site_history := read_history(source):
         page = history.render(site_history).encode()
-        summary = _summarize(site_history, source, sha256(page))
-        files.replace(folder / HISTORY, page)
+        summary = _summarize(site_history, source, files.sha256(page))
+        store.replace_derived(folder, HISTORY, page)
     record = summary.model_dump(mode="json")
     text = json.dumps({**record, "proof": _proof(campaign_site.site, record)})
-    files.replace(folder / STATE, text.encode())
+    store.replace_derived(folder, STATE, text.encode())
     return summary
 
 
@@ -322,7 +320,7 @@ def _read_night(site: Path, report: str) -> Data:
     """The bundle of a night by the link to its report; UserError if it has none or is damaged."""
     if not report:
         raise UserError("the night has no report", site)
-    bundle = (site / report).parent / published.BUNDLE
+    bundle = store.bundle(store.linked(site, report))
     reader.require(bundle)
     return data.read(bundle)
 

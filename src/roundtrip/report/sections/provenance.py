@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from roundtrip.measure import signature
+from roundtrip.measure import signature, store
 from roundtrip.measure.bundle_rows import NODE_FACTS
 from roundtrip.measure.public_environment import WITHHELD
 from roundtrip.measure.run_record import NODE_WORDS
@@ -211,7 +211,8 @@ def _files(data: Data) -> Table:
         size = Quantity(value=entry["bytes"], unit=Unit.BYTES, decimals=0)
         rows.append((Cell(name), Cell(size), Cell(entry["sha256"])))
     columns = (Column("File"), Column("Bytes", "right", Unit.BYTES), Column("SHA-256"))
-    return Table("The bundle is beside this report, in bundle/.", columns, tuple(rows))
+    caption = f"The bundle is beside this report, in {store.in_bundle('')}."
+    return Table(caption, columns, tuple(rows))
 
 
 def _fact_table(caption: str, rows: tuple[tuple[str, str], ...]) -> Table:
