@@ -26,17 +26,15 @@ def test_only_the_store_knows_the_names_of_a_revision(
         monkeypatch.setattr(store, name, value)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.setenv("ROUNDTRIP_REPORTS", str(tmp_path / "reports"))
-    for day in (20, 21):
-        started = f"2026-11-{day}T07:00:00Z"
-        small: dict[str, Any] = {"environs": (ENVIRON,), "sizes": [1], "launches": 2, "samples": 3}
-        tree = Tree(tmp_path / started, started=started, seed=day, **small)
-        revision = publish.publish(bundle.build(tree.write().path), tmp_path / "reports")
+    small: dict[str, Any] = {"environs": (ENVIRON,), "sizes": [1], "launches": 2, "samples": 3}
+    tree = Tree(tmp_path / "run", started="2026-11-21T07:00:00Z", **small)
+    revision = publish.publish(bundle.build(tree.write().path), tmp_path / "reports")
     names = {path.name for path in revision.iterdir()}
     assert {"data", "facts.json", "index.htm"} < names and "bundle" not in names
     assert publish.verify(revision) == []
     site = revision.parents[1]
     nights = ledger.read_ledger(tmp_path / "reports", "synthetic", "local")
-    assert nights.warnings == () and nights.nights["night"].n_unique() == 2
+    assert nights.warnings == () and nights.nights["night"].n_unique() == 1
     write.write_pages(tmp_path / "reports")
     assert "2026-11-21/r1/index.htm" in (site / write.HISTORY).read_text()
     assert current.newest_night("local") == revision / "index.htm"

@@ -23,8 +23,8 @@ nlohmann::ordered_json read_node(const std::filesystem::path& root);
 using SentBytes = std::map<std::string, std::uint64_t>;
 SentBytes read_sent_bytes(const std::filesystem::path& root);
 
-/// Traffic of the interfaces since `before`: `sent_bytes`, and read_interface of each that sent any,
-/// `interfaces`.
+/// Traffic of the interfaces since `before`: `sent_bytes`, and read_interface of each that sent
+/// any, `interfaces`.
 nlohmann::ordered_json traffic_since(const SentBytes& before);
 
 /// `MTU 1500, 10000 Mbit/s` of a network interface; the speed only if it is hardware whose driver
