@@ -96,20 +96,33 @@ def _global_options(
     context: typer.Context,
     version: bool = typer.Option(False, "--version", help="Print the version and exit."),
     scheduler_commands: str = typer.Option("", "--scheduler-commands", hidden=True),
+    slurm_commands: bool = typer.Option(False, "--slurm-commands", hidden=True),
 ) -> None:
     if version:
         typer.echo(f"roundtrip {__version__}")
         raise typer.Exit
-    if scheduler_commands:  # for the job script of a night
-        from roundtrip.sites import schedulers
-
-        typer.echo(schedulers.by_key(scheduler_commands).wrappers)
+    if scheduler_commands or slurm_commands:  # for the job script of a night
+        _print_wrappers(scheduler_commands)
         raise typer.Exit
     if context.invoked_subcommand is None:
         from roundtrip.cli import current
 
         for line in current.lines():
             typer.echo(line)
+
+
+def _print_wrappers(key: str) -> None:
+    """Print the folder of a scheduler's wrappers; without `key`, as earlier versions asked."""
+    from roundtrip.cli import common
+    from roundtrip.sites import schedulers
+
+    if not key:  # the script of a night that an earlier version queued
+        key = schedulers.ALL[0].key
+        common.warn(f"--slurm-commands is called --scheduler-commands {key} now")
+    if not (wrappers := schedulers.by_key(key).wrappers):
+        keys = " or ".join(item.key for item in schedulers.ALL if item.wrappers)
+        raise UserError(f"--scheduler-commands {key}: right is {keys}")
+    typer.echo(wrappers)
 
 
 def main() -> None:

@@ -7,7 +7,9 @@ import re
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+from roundtrip.cli import app
 from roundtrip.sites import schedulers
 from roundtrip.sites.schedulers.interface import Scheduler
 
@@ -24,6 +26,7 @@ FIELDS = {"slurm_node"}  # a field of run.json, which workloads/core/identity.cp
 DESCRIPTIONS = {  # examples and descriptions of keys, columns and options, for docs/reference.md
     *("cli/site.py", "history/night_rows.py", "measure/bundle_rows.py", "measure/declared.py"),
     *("output.py", "sites/data.py"),
+    "cli/__init__.py",  # an option of earlier versions
 }
 
 
@@ -86,6 +89,17 @@ class Other(Scheduler):
     key, title, allocates = "other", "Other", True
     reframe_schedulers = ("other",)
     commands = ("othersub",)
+
+
+def test_the_job_script_of_a_night_is_given_the_wrappers_by_the_old_option_too() -> None:
+    wrappers = f"{schedulers.by_key('slurm').wrappers}\n"
+    result = CliRunner().invoke(app, ["--scheduler-commands", "slurm"])
+    assert (result.stdout, result.stderr) == (wrappers, "")
+    result = CliRunner().invoke(app, ["--slurm-commands"])
+    assert result.stdout == wrappers
+    assert result.stderr == ("warning: --slurm-commands is called --scheduler-commands slurm now\n")
+    result = CliRunner().invoke(app, ["--scheduler-commands", "other"])
+    assert str(result.exception) == "--scheduler-commands other: right is slurm"
 
 
 def test_a_site_has_the_scheduler_of_its_partitions(monkeypatch: pytest.MonkeyPatch) -> None:
