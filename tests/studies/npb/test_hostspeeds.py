@@ -22,7 +22,7 @@ from roundtrip.report.build import build
 from roundtrip.report.painter import drawing
 from roundtrip.sites.simgrid import Platform, Trace
 from roundtrip.studies.npb import sweep
-from roundtrip.studies.npb.hostspeeds import BenchmarkCurves, read_curves
+from roundtrip.studies.npb.sweep import BenchmarkCurves, read_curves
 
 GRID = Path(__file__).parents[3] / "site-configs" / "simulated" / "platforms" / "grid.xml"
 OPERATIONS, WAITED = 1.6e10, 100

@@ -23,11 +23,11 @@ from roundtrip.studies.npb import (
     ReferenceNight,
     ReferenceRate,
     ReferenceSpeedup,
-    hostspeeds,
     marks,
     simulated,
+    sweep,
 )
-from roundtrip.studies.npb.hostspeeds import BenchmarkCurves
+from roundtrip.studies.npb.sweep import BenchmarkCurves
 
 CHECKOUT = Path(__file__).parents[3]
 NIGHT = {"campaign": "wan-marks", "site": "virtual", "started": "2026-11-22T14:11:14Z"}
@@ -58,7 +58,7 @@ def over_the_link() -> Bundle:
 def file(tmp_path: Path) -> Path:
     """The marks of `over_the_link`."""
     file = tmp_path / "marks.json"
-    file.write_text(json.dumps(marks.marks_json(marks.marks_from_bundle(bundle(over_the_link())))))
+    file.write_text(json.dumps(marks.marks_from_bundle(bundle(over_the_link())).as_json()))
     return file
 
 
@@ -108,7 +108,7 @@ def test_the_command_prints_a_file_of_marks_or_one_line_of_what_is_wrong(
     assert marks.main(["some/bundle"]) == 0
     file = tmp_path / "marks.json"
     file.write_text(capsys.readouterr().out)
-    assert marks.read_marks(file, "CG", "W").alone
+    assert sweep.read_marks(file, "CG", "W").alone
 
 
 def test_what_campaigns_name_has_the_benchmarks_that_they_sweep() -> None:
@@ -119,7 +119,7 @@ def test_what_campaigns_name_has_the_benchmarks_that_they_sweep() -> None:
             for name in check.get("variables", {}).get("marks", []):
                 count += 1
                 for benchmark in check["parameters"].get("benchmark", ["CG", "LU", "MG"]):
-                    file_marks = marks.read_marks(CHECKOUT / name, benchmark, "W")
+                    file_marks = sweep.read_marks(CHECKOUT / name, benchmark, "W")
                     assert file_marks.alone
                     assert {mark.rtt_ms for mark in file_marks.emulated} == {0.0, 1.0, 2.0, 4.0}
     assert count
@@ -137,10 +137,10 @@ def test_only_what_was_measured_on_one_processor_is_marked() -> None:
 
 
 def test_a_launch_keeps_what_is_of_its_benchmark_with_its_origin(file: Path) -> None:
-    cg_marks = marks.read_marks(file, "CG", "W")
+    cg_marks = sweep.read_marks(file, "CG", "W")
     assert [mark.rtt_ms for mark in cg_marks.emulated] == [0.0, 4.0]
     assert cg_marks.origin == ORIGIN.origin
-    mg_marks = marks.read_marks(file, "MG", "W")
+    mg_marks = sweep.read_marks(file, "MG", "W")
     assert not mg_marks.emulated
     assert not mg_marks.alone
 
@@ -158,11 +158,11 @@ def test_what_is_no_file_of_marks_is_refused_with_its_place(
 ) -> None:
     file.write_text(json.dumps({**json.loads(file.read_text()), **change}))
     with pytest.raises(UserError, match=f"marks.json: no file of marks: {place}"):
-        marks.read_marks(file, "CG", "W")
+        sweep.read_marks(file, "CG", "W")
 
 
 def test_the_figure_marks_them_and_says_that_they_were_measured() -> None:
-    (figure,) = hostspeeds.speedup_figures([curves("CG", 100, 500.0)])
+    (figure,) = simulated.speedup_figures([curves("CG", 100, 500.0)])
     assert "SIMULATED; measured: Some Processor" in drawing(figure)
     assert "One rank, measured: 500\xa0Mop/s" in drawing(figure)
     for name in ("EMULATED 1 + 1, +0 ms", "EMULATED 2 + 2, +4 ms"):
@@ -185,7 +185,7 @@ def test_the_figure_marks_them_and_says_that_they_were_measured() -> None:
 
 
 def test_tables_name_the_origin_and_say_of_each_row_what_it_is() -> None:
-    blocks = simulated.measured_blocks([curves("CG", 100, 500.0), curves("MG", 100, 1000.0)])
+    blocks = marks.measured_blocks([curves("CG", 100, 500.0), curves("MG", 100, 1000.0)])
     tables = [block for block in blocks if isinstance(block, Table)]
     processors, speedups = tables
     assert all("measured; parts SIMULATED" in row[0].text for row in processors.rows)
@@ -199,7 +199,7 @@ def test_tables_name_the_origin_and_say_of_each_row_what_it_is() -> None:
 
 def test_a_number_found_at_the_same_part_of_two_rates_is_explained_by_the_rates() -> None:
     """The numbers of two benchmarks that are alike are found at two speeds, for they differ."""
-    text = simulated.proportions_text([curves("CG", 100, 100.0), curves("MG", 100, 100.0)], ORIGIN)
+    text = marks.proportions_text([curves("CG", 100, 100.0), curves("MG", 100, 100.0)], ORIGIN)
     assert "CG W 1.13 at" in text
     assert "MG W 1.24 at" in text
     assert "does not give all of them" in text
@@ -210,9 +210,9 @@ def test_a_number_found_at_the_same_part_of_two_rates_is_explained_by_the_rates(
     assert cg
     assert mg
     rate_curves = [curves("CG", 100, cg * 9), curves("MG", 100, mg * 9)]
-    assert "proportions gives all of them" in simulated.proportions_text(rate_curves, ORIGIN)
-    assert simulated.proportions_text(rate_curves[:1], ORIGIN) == ""
-    assert simulated.measured_blocks([replace(curve, marks=()) for curve in rate_curves]) == []
+    assert "proportions gives all of them" in marks.proportions_text(rate_curves, ORIGIN)
+    assert marks.proportions_text(rate_curves[:1], ORIGIN) == ""
+    assert marks.measured_blocks([replace(curve, marks=()) for curve in rate_curves]) == []
 
 
 def test_the_largest_class_counts_and_the_classes_of_a_benchmark_are_neighbours() -> None:
@@ -220,7 +220,7 @@ def test_the_largest_class_counts_and_the_classes_of_a_benchmark_are_neighbours(
     a_curves = [replace(curve, problem_class="A") for curve in w_curves]
     sorted_curves = sorted([*a_curves, *w_curves], key=lambda curve: curve.order)
     assert [curve.name for curve in sorted_curves] == ["CG W", "CG A", "MG W", "MG A"]
-    sentence = simulated.proportions_text(sorted_curves, ORIGIN)
+    sentence = marks.proportions_text(sorted_curves, ORIGIN)
     assert "CG A 1.13 at" in sentence
     assert "MG A 1.24 at" in sentence
     assert "CG W" not in sentence

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 from pydantic import Field
 
@@ -25,8 +25,6 @@ from roundtrip.studies.study import (
 
 if TYPE_CHECKING:
     from roundtrip.measure.analysis import Analysis
-    from roundtrip.report.data import Data
-    from roundtrip.studies.study import Section
 
 BENCHMARKS = ("BT", "CG", "EP", "FT", "IS", "LU", "MG", "SP")
 CLASSES = ("S", "W", "A", "B", "C")
@@ -150,6 +148,10 @@ class ReferenceNight(Record):
         """``wan-marks on virtual, 2026-11-22T14:11:20Z, bundle 5e5e5e5e``."""
         return f"{self.campaign} on {self.site}, {self.started}, bundle {self.digest[:8]}"
 
+    def as_json(self) -> dict[str, Any]:
+        """The night as it is written to files of marks and run.json."""
+        return self.model_dump(by_alias=True, exclude_none=True)
+
 
 class _Choice(Record):
     of: Text
@@ -258,15 +260,6 @@ class NPB(Study):
         else:
             pair = (SPEEDUP.arm, SPEEDUP.base) if _has_base(case, cluster_cases) else ()
         return [Points(pair, place)]
-
-    def section(self, data: Data) -> Section | None:
-        """Return `SimulatedSection` if all launches are simulated, else the usual section."""
-        launches = data.study_launches(self.name)
-        if not launches.is_empty() and launches["simulated"].fill_null(False).all():
-            from roundtrip.studies.npb.simulated import SimulatedSection
-
-            return SimulatedSection(data)
-        return super().section(data)
 
 
 def _has_upstream(case: PlannedCase, cases: Sequence[PlannedCase]) -> bool:

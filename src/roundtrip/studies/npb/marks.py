@@ -1,4 +1,4 @@
-"""Values measured elsewhere that the figure of a sweep over host speeds marks.
+"""Values measured elsewhere that the report marks beside a sweep over host speeds.
 
     python -m roundtrip.studies.npb.marks reports/wan-marks/SITE/DATE/r1/bundle > marks.json
 
@@ -22,36 +22,39 @@ from typing import Any
 
 import polars as pl
 
-from roundtrip import files, model
 from roundtrip.errors import UserError
-from roundtrip.report import data
+from roundtrip.report import data, units
+from roundtrip.report.blocks import (
+    Block,
+    Cell,
+    Column,
+    Heading,
+    Paragraph,
+    Table,
+    Text,
+    number_columns,
+    text_cells,
+    text_columns,
+    text_items,
+)
 from roundtrip.report.data import Data
-from roundtrip.studies.npb import NATIVE, STUDY, ReferenceNight, ReferenceRate, ReferenceSpeedup
+from roundtrip.report.units import Quantity, Unit
+from roundtrip.studies import display
+from roundtrip.studies.npb import (
+    CLASSES,
+    NATIVE,
+    STUDY,
+    ReferenceNight,
+    ReferenceRate,
+    ReferenceSpeedup,
+    published_words,
+)
 from roundtrip.studies.npb.data import Launches, Series
 from roundtrip.studies.npb.speedup import claimed_speedups, measured_speedups
+from roundtrip.studies.npb.sweep import SIMULATED, BenchmarkCurves
 
-
-def read_marks(file: Path, benchmark: str, problem_class: str) -> ReferenceNight:
-    """Read the marks of a benchmark and class from `file`; without marks its origin is kept.
-
-    UserError if it is not a file of marks.
-    """
-    content = files.read_json(file)
-    if fault := model.fault(ReferenceNight, content):
-        raise UserError(f"no file of marks: {fault.where or 'the file'}: {fault.why}", file)
-    marks = ReferenceNight.model_validate(content)
-    problem = benchmark, problem_class
-    alone = [mark for mark in marks.alone if (mark.benchmark, mark.class_) == problem]
-    emulated = [mark for mark in marks.emulated if (mark.benchmark, mark.class_) == problem]
-    return marks.model_copy(update={"alone": alone, "emulated": emulated})
-
-
-def marks_json(marks: ReferenceNight) -> dict[str, Any]:
-    """Return marks as they are written to files of marks and run.json."""
-    return marks.model_dump(by_alias=True, exclude_none=True)
-
-
-_SIGNIFICANT_DIGITS = 6
+#: Label of every row and figure of values over an emulated link.
+EMULATED = "EMULATED"
 
 
 def marks_from_bundle(bundle: Data) -> ReferenceNight:
@@ -63,11 +66,13 @@ def marks_from_bundle(bundle: Data) -> ReferenceNight:
     if rows["simulated"].fill_null(False).any():
         raise UserError("it was simulated: only what was measured is marked", bundle.folder)
     launches = Launches(bundle)
-    alone_marks = {
-        (series.name, series.environ): _single_rank_rate(launches, series)
-        for series in launches.cluster_series
-        if series.ranks == 1 and series.source == NATIVE
-    }
+    alone_marks: dict[tuple[str, str], ReferenceRate] = {}
+    for series in launches.cluster_series:
+        if series.ranks == 1 and series.source == NATIVE:
+            rates = [figures["rate"] for figures in launches.rounds(series, None).values()]
+            alone_marks[series.name, series.environ] = ReferenceRate(
+                **_series_fields(series), launches=len(rates), mops=_round_number(median(rates))
+            )
     if not alone_marks:
         raise UserError("it has no launch of NPB on one rank: how fast is one?", bundle.folder)
     emulated_marks: list[ReferenceSpeedup] = []
@@ -82,13 +87,6 @@ def marks_from_bundle(bundle: Data) -> ReferenceNight:
         processor=_processor_name(bundle, rows["launch"].to_list()),
         alone=list(alone_marks.values()),
         emulated=emulated_marks,
-    )
-
-
-def _single_rank_rate(launches: Launches, series: Series) -> ReferenceRate:
-    rates = [figures["rate"] for figures in launches.rounds(series, None).values()]
-    return ReferenceRate(
-        **_series_fields(series), launches=len(rates), mops=_round_number(median(rates))
     )
 
 
@@ -113,8 +111,8 @@ def _reference_speedups(
 
 
 def _series_fields(series: Series) -> dict[str, Any]:
-    problem = {"benchmark": series.benchmark, "class": series.problem_class}
-    return {**problem, "toolchain": series.toolchain}
+    fields = {"benchmark": series.benchmark, "class": series.problem_class}
+    return {**fields, "toolchain": series.toolchain}
 
 
 def _processor_name(bundle: Data, names: list[str]) -> str:
@@ -132,7 +130,131 @@ def _processor_name(bundle: Data, names: list[str]) -> str:
 
 
 def _round_number(value: float) -> float:
-    return float(f"{value:.{_SIGNIFICANT_DIGITS}g}")
+    return float(f"{value:.6g}")
+
+
+def value_cell(value: float | None, unit: Unit, series: str = "") -> Cell:
+    """Cell of a value without an interval; empty for None and 0."""
+    return Cell(Quantity(value=value, unit=unit, series=series)) if value else display.NONE
+
+
+_MAX_EQUAL_RATIO = 1.1  # largest ratio of parts of one processor's rates that count as equal
+
+
+def measured_blocks(curves: Sequence[BenchmarkCurves]) -> list[Block]:
+    """Blocks of measured marks: origins, rates of one rank and speed-ups; [] without marks."""
+    origins = list({origin.origin: origin for curve in curves for origin in curve.marks}.values())
+    if not origins:
+        return []
+    blocks: list[Block] = [
+        Heading(3, "Beside it, measured"),
+        Paragraph(_MEASURED_MARKS_NOTE),
+        text_items(*(f"{origin.processor}: {origin.origin}." for origin in origins)),
+    ]
+    if any(curve.rank_marks for curve in curves):
+        lines = [text for origin in origins if (text := proportions_text(curves, origin))]
+        blocks += [_processor_rate_table(curves), *([text_items(*lines)] if lines else [])]
+    if any(curve.emulated_marks for curve in curves):
+        blocks.append(_emulated_speedup_table(curves))
+    return blocks
+
+
+def _processor_rate_table(curves: Sequence[BenchmarkCurves]) -> Table:
+    """Table of the measured rates of one rank, and of simulated speeds as parts of them."""
+    rows = [
+        (
+            Cell(f"{curve.name} on {origin.processor} (measured; parts {SIMULATED})"),
+            Cell(mark.toolchain),
+            value_cell(mark.mops, Unit.MOPS),
+            Cell(units.count(mark.launches)),
+            value_cell((curve.even_speed or 0.0) / mark.mops, Unit.PART),
+            value_cell((curve.study_speed or 0.0) / mark.mops, Unit.PART),
+        )
+        for curve in curves
+        for origin, mark in curve.rank_marks
+    ]
+    return Table(
+        "Measured: the rate of one rank alone, which is a different host speed for each benchmark "
+        f"although the processor is the same. {SIMULATED}: break-even at the longest delay, and "
+        "where the study's number is found, as parts of that rate.",
+        (
+            *text_columns("Benchmark and processor", "Toolchain"),
+            Column("One rank", "right", Unit.MOPS),
+            *number_columns("Launches", "Break-even at", "The study at"),
+        ),
+        tuple(rows),
+    )
+
+
+def _emulated_speedup_table(curves: Sequence[BenchmarkCurves]) -> Table:
+    """Table of all emulated speed-ups, with points that the figure leaves out."""
+    rows = []
+    for curve in curves:
+        for mark in curve.emulated_marks:
+            speedup = Quantity(
+                value=mark.speedup, unit=Unit.PURE, low=mark.low, high=mark.high, n=mark.launches
+            )
+            setting = f"{mark.ranks_per_cluster} ranks, +{mark.rtt_ms:g} ms"
+            name = f"{curve.name}, {setting} ({EMULATED}, measured)"
+            rows.append(
+                (
+                    *text_cells(name, mark.toolchain),
+                    value_cell(mark.mops, Unit.MOPS),
+                    Cell(speedup),
+                    Cell(units.count(mark.launches)),
+                    Cell("separated times" if mark.separated else "rates"),
+                )
+            )
+    return Table(
+        f"{EMULATED}, measured, not simulated: speed-up of two clusters over one with half of the "
+        "ranks, median and interval over rounds. From separated times where ranks share "
+        "processors: compute as on processors of their own, a lower bound.",
+        (
+            *text_columns("Benchmark and link", "Toolchain"),
+            Column("One rank", "right", Unit.MOPS),
+            *number_columns("Speed-up", "Rounds"),
+            Column("From"),
+        ),
+        tuple(rows),
+    )
+
+
+def proportions_text(curves: Sequence[BenchmarkCurves], origin: ReferenceNight) -> str:
+    """Text on the spread of the study's numbers as speeds and as parts of one processor's rates.
+
+    "" if fewer than two numbers are found in the largest class.
+    """
+    largest = max((curve.problem_class for curve in curves), key=CLASSES.index, default="")
+    matches = []
+    for curve in curves:
+        marks = [mark for source, mark in curve.rank_marks if source.origin == origin.origin]
+        if marks and curve.study_speed and curve.problem_class == largest:
+            matches.append((curve, curve.study_speed, marks[0].mops))
+    if len(matches) < 2:
+        return ""
+    speeds = [speed for _, speed, _ in matches]
+    parts = [speed / mops for _, speed, mops in matches]
+    details = "; ".join(
+        f"{curve.name} {published_words(curve.benchmark)} at {units.amount(speed, Unit.MFLOPS)}, "
+        f"{units.percent(speed / mops)} of {units.amount(mops, Unit.MOPS)}"
+        for curve, speed, mops in matches
+    )
+    speed_gap, part_gap = max(speeds) / min(speeds), max(parts) / min(parts)
+    words = "gives all of them" if part_gap < _MAX_EQUAL_RATIO else "does not give all of them"
+    return (
+        f"The study's numbers ({SIMULATED}): {details}. As host speeds they lie a factor "
+        f"{units.pure_number(speed_gap, 2)} apart, as parts of what one rank of {origin.processor} "
+        f"does {units.pure_number(part_gap, 2)}. So one processor with these proportions {words}. "
+        "What remains is open, because the study's processor, network, class and protocol are not "
+        "known."
+    )
+
+
+_MEASURED_MARKS_NOTE: Text = (
+    "What follows was measured in other campaigns, by real programs, and copied into this bundle "
+    "with its origin. It is drawn beside the simulation for orientation: nothing is claimed of one "
+    "from the other.",
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -141,7 +263,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("bundle", type=Path, help="of a measured campaign")
     options = parser.parse_args(arguments)
     try:
-        print(json.dumps(marks_json(marks_from_bundle(data.read(options.bundle))), indent=1))
+        print(json.dumps(marks_from_bundle(data.read(options.bundle)).as_json(), indent=1))
     except UserError as error:
         print(f"marks: {error}", file=sys.stderr)
         return 2

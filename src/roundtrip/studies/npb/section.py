@@ -32,7 +32,7 @@ from roundtrip.report.data import Data
 from roundtrip.report.units import Quantity, Unit
 from roundtrip.stats.verdicts import ClaimVerdict
 from roundtrip.studies import display
-from roundtrip.studies.npb import NATIVE, SOURCES, Thresholds, scaling, tables
+from roundtrip.studies.npb import NATIVE, SOURCES, STUDY, Thresholds, scaling, tables
 from roundtrip.studies.npb.data import EMULATED, Figures, Launches, Series
 from roundtrip.studies.npb.findings import (
     Finding,
@@ -42,6 +42,7 @@ from roundtrip.studies.npb.findings import (
     study_findings,
     without_shared_processors,
 )
+from roundtrip.studies.npb.simulated import simulated_part
 from roundtrip.studies.npb.speedup import (
     claims,
     measured_speedups,
@@ -236,17 +237,25 @@ def _count_cell(count: int, total: int) -> Cell:
 
 
 class Section:
-    """The report on eight benchmarks in a cluster, and over an emulated WAN."""
+    """The report on eight benchmarks in a cluster, and over an emulated WAN.
+
+    If all launches are simulated, `simulated_part` without claims: a simulation gives the same
+    values each time.
+    """
 
     def __init__(self, data: Data) -> None:
+        self._data = data
         self._launches = Launches(data)
-        self._growth = scaling.node_growth(data, self._launches)
         self._settings = data.analysis.study_thresholds(Thresholds)
+        simulated = data.study_launches(STUDY.name)["simulated"]
+        self._is_simulated = bool(simulated.fill_null(False).all())
 
     def claims(self) -> Mapping[Claim, Sequence[float]]:
-        return claims(self._launches)
+        return {} if self._is_simulated else claims(self._launches)
 
     def part(self, verdicts: Mapping[Claim, ClaimVerdict]) -> Part:
+        if self._is_simulated:
+            return simulated_part(self._data)
         launches = self._launches
         has_link = bool(launches.link_series)
         results = study_findings(verdicts, launches, self._settings) if has_link else []
@@ -266,7 +275,7 @@ class Section:
             Heading(3, "In one machine or cluster"),
             cluster_time_table(launches),
             *(rank_blocks if rank_table.rows else []),
-            *self._growth.blocks("npb-growth"),
+            *scaling.node_growth(self._data, launches).blocks("npb-growth"),
             Heading(3, "What is sent"),
             message_table(launches),
             Heading(3, "Verified in two ways"),

@@ -1,10 +1,8 @@
-"""The NPB section of simulated launches: host speeds up to which a second cluster pays, and marks
-from measured campaigns.
-"""
+"""The NPB section of simulated launches: host speeds up to which a second cluster pays."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 import polars as pl
 
@@ -14,6 +12,7 @@ from roundtrip.report.blocks import (
     Block,
     Cell,
     Column,
+    Figure,
     Gallery,
     Heading,
     Paragraph,
@@ -22,98 +21,148 @@ from roundtrip.report.blocks import (
     Table,
     Text,
     number_columns,
-    text_cells,
-    text_columns,
     text_items,
 )
 from roundtrip.report.data import Data
 from roundtrip.report.pages.series import Origins
+from roundtrip.report.plot import CIRCLE, DIAMOND, SQUARE, TRIANGLE, Rule, Scale, View
 from roundtrip.report.units import Quantity, Unit
-from roundtrip.stats.verdicts import ClaimVerdict
 from roundtrip.studies import display
-from roundtrip.studies.npb import CLASSES, STUDY, ReferenceNight, published_words
-from roundtrip.studies.npb.hostspeeds import (
+from roundtrip.studies.display import Drawing
+from roundtrip.studies.npb import PUBLISHED_SPEEDUPS, STUDY, published_words
+from roundtrip.studies.npb.marks import EMULATED, measured_blocks, value_cell
+from roundtrip.studies.npb.sweep import (
     CHECK_NAME,
-    EMULATED,
-    FIGURE_CAPTION,
-    MARKS_CAPTION,
+    ONE_CLUSTER_VARIANT,
     SIMULATED,
     BenchmarkCurves,
+    case_at,
     read_curves,
-    speedup_figures,
+    two_clusters_variant,
 )
-from roundtrip.studies.npb.sweep import ONE_CLUSTER_VARIANT, case_at, two_clusters_variant
-from roundtrip.studies.study import Claim
+from roundtrip.studies.study import GREY, PINK, Arm, palette
 
 _BASE_NAME = "One cluster"
+_MARK_SHAPES = (SQUARE, TRIANGLE, DIAMOND)
 
 
-class SimulatedSection:
+def simulated_part(data: Data) -> Part:
     """Sweeps over host speeds, and rates of the benchmarks on many simulated hosts."""
-
-    def __init__(self, data: Data) -> None:
-        self._curves = read_curves(data)
-        self._launches = data.study_launches(STUDY.name).filter(pl.col("check") != CHECK_NAME)
-        self._samples = data.samples
-        self._origins = data.origins
-
-    def claims(self) -> Mapping[Claim, Sequence[float]]:
-        return {}  # a simulation gives the same values each time
-
-    def part(self, verdicts: Mapping[Claim, ClaimVerdict]) -> Part:
-        blocks: list[Block] = [Paragraph(_QUESTION_TEXT)]
-        picture = None
-        if self._curves:
-            has_marks = any(curve.marks for curve in self._curves)
-            caption: Text = (*FIGURE_CAPTION, " ", *MARKS_CAPTION) if has_marks else FIGURE_CAPTION
-            picture = Gallery(caption, speedup_figures(self._curves))
-            blocks += [
-                Heading(3, f"Two clusters over one, {SIMULATED}"),
-                break_even_table(self._curves),
-                point_table(self._curves, self._origins),
-                *measured_blocks(self._curves),
-                Heading(3, "How to read it"),
-                text_items(*_READING_NOTE),
-            ]
-        if not self._launches.is_empty():
-            blocks += [Heading(3, f"On many hosts, {SIMULATED}"), self._rate_table()]
-        return Part(
-            anchor="npb",
-            title=f"NPB, {SIMULATED}: how fast may hosts be for a second cluster to pay?",
-            blocks=tuple(blocks),
-            answers=tuple(map(_curve_answer, self._curves)),
-            picture=picture,
-        )
-
-    def _rate_table(self) -> Table:
-        samples = self._samples.filter((pl.col("phase") == "total") & (pl.col("metric") == "rate"))
-        rates = dict(samples.select("launch", "value").collect().iter_rows())
-        launches = self._launches.unique("case_id", keep="first").sort("case_id")
-        rows = []
-        for case_id, launch, ranks in launches.select("case_id", "launch", "ranks").iter_rows():
-            key = self._origins.key([case_id], 0, metric="rate", phase="total")
-            rate = _value_cell(rates.get(launch), Unit.MOPS, series=key)
-            rows.append((Cell(f"{case_id} ({SIMULATED})"), Cell(units.count(ranks)), rate))
-        return Table(
-            f"{SIMULATED}: rate by NPB's formula, verified as NPB has it.",
-            (Column("Case"), Column("Ranks", "right"), Column("", "right", Unit.MOPS)),
-            tuple(rows),
-        )
+    curves = read_curves(data)
+    launches = data.study_launches(STUDY.name).filter(pl.col("check") != CHECK_NAME)
+    blocks: list[Block] = [Paragraph(_QUESTION_TEXT)]
+    picture = None
+    if curves:
+        has_marks = any(curve.marks for curve in curves)
+        caption: Text = (*_FIGURE_CAPTION, " ", *_MARKS_CAPTION) if has_marks else _FIGURE_CAPTION
+        picture = Gallery(caption, speedup_figures(curves))
+        blocks += [
+            Heading(3, f"Two clusters over one, {SIMULATED}"),
+            _break_even_table(curves),
+            _point_table(curves, data.origins),
+            *measured_blocks(curves),
+            Heading(3, "How to read it"),
+            text_items(*_READING_NOTE),
+        ]
+    if not launches.is_empty():
+        blocks += [Heading(3, f"On many hosts, {SIMULATED}"), _rate_table(data, launches)]
+    return Part(
+        anchor="npb",
+        title=f"NPB, {SIMULATED}: how fast may hosts be for a second cluster to pay?",
+        blocks=tuple(blocks),
+        answers=tuple(map(_curve_answer, curves)),
+        picture=picture,
+    )
 
 
-def break_even_table(curves: Sequence[BenchmarkCurves]) -> Table:
+def speedup_figures(curves: Sequence[BenchmarkCurves]) -> tuple[Figure, ...]:
+    """Figures of each benchmark and class, all with the same axes."""
+    top = 1.1 * max(
+        2.0,
+        *(
+            value
+            for curve in curves
+            for rtt in curve.rtts
+            for value in curve.speedups(rtt).values()
+        ),
+        *(mark.speedup for curve in curves for mark in curve.emulated_marks),
+    )
+    drawings = [_drawing(number, curve, top) for number, curve in enumerate(curves, 1)]
+    values = pl.concat([drawing.frame.select("x", "median") for drawing in drawings])
+    low, high = float(values["x"].min()), float(values["x"].max())  # type: ignore[arg-type]
+    if high > max(speed for curve in curves for speed in curve.one_cluster_s):
+        high *= 1.25  # room for a mark beyond the curves
+    decades = tuple(10.0**power for power in range(9) if low <= 10.0**power <= high)
+    domain = (low, high) if low < high else (low / 2, 2 * high)
+    x = Scale("Speed of a host", Unit.MFLOPS, *domain, is_log=True, ticks=decades)
+    y = Scale("Speed-up over one cluster", Unit.RATIO, 0.0, top, is_log=False)
+    limits = Rule(1.0), Rule(2.0, "ideal speed-up")
+
+    def views(drawing: Drawing) -> tuple[View, ...]:
+        return (View("Speed-up", x, y, drawing.curves, rules=limits),)
+
+    subject = f"{SIMULATED}: speed-up of two clusters over one against host speed"
+    return display.panel_figures(drawings, subject, views)
+
+
+def _drawing(number: int, curve: BenchmarkCurves, top: float) -> Drawing:
+    lines = list(_lines(curve, top))
+    rows = [(arm.title, x, y, None, None, n) for arm, points in lines for x, y, n in points]
+    numbers = dict.fromkeys(("x", "median", "low", "high"), pl.Float64)
+    processors = dict.fromkeys(origin.processor for origin in curve.marks)
+    return Drawing(
+        f"npb-simulated-{number}",
+        f"{curve.name} ({SIMULATED})",
+        f"{SIMULATED}; measured: {', '.join(processors)}" if processors else SIMULATED,
+        pl.DataFrame(rows, schema={"arm": pl.String, **numbers, "n": pl.Int64}, orient="row"),
+        {arm.title: arm for arm, _ in lines},
+    )
+
+
+def _lines(
+    curve: BenchmarkCurves, top: float
+) -> Iterator[tuple[Arm, list[tuple[float, float, int | None]]]]:
+    """Lines with their points: host speed, speed-up, and number of values if it is measured.
+
+    First the simulated lines, then the study's number, rates of one rank and emulated speed-ups.
+    """
+    colours = palette(f"+{rtt:g} ms" for rtt in curve.rtts)
+    for rtt, (title, colour) in zip(curve.rtts, colours.items(), strict=True):
+        arm = Arm(title, colour, point=3.1, shape=CIRCLE)
+        yield arm, [(speed, value, 1) for speed, value in curve.speedups(rtt).items()]
+    if study_speedup := PUBLISHED_SPEEDUPS.get(curve.benchmark):
+        study = f"The study, 4 ms: {published_words(curve.benchmark)}"
+        arm = Arm(study, PINK, is_dashed=True, point=0)
+        ends = min(curve.one_cluster_s), max(curve.one_cluster_s)
+        yield arm, [(speed, study_speedup, None) for speed in ends]
+    for _, mark in curve.rank_marks:
+        title = f"One rank, measured: {units.amount(mark.mops, Unit.MOPS)}"
+        arm = Arm(title, GREY, is_dashed=True, point=0)
+        yield arm, [(mark.mops, end, None) for end in (top / 1000, top)]
+    delays = {mark.rtt_ms for mark in curve.emulated_marks}
+    ranks = sorted({mark.ranks for mark in curve.emulated_marks})
+    for mark in curve.emulated_marks:
+        if mark.rtt_ms in (min(delays), max(delays)):
+            delay = f"+{mark.rtt_ms:g} ms"
+            title = f"{EMULATED} {mark.ranks_per_cluster}, {delay}"
+            shape = _MARK_SHAPES[ranks.index(mark.ranks) % len(_MARK_SHAPES)]
+            arm = Arm(title, colours.get(delay, GREY), width=0, point=4.2, shape=shape)
+            yield arm, [(mark.mops, mark.speedup, mark.launches)]
+
+
+def _break_even_table(curves: Sequence[BenchmarkCurves]) -> Table:
     """Table of host speeds of break-even and of the study's number at the longest delay, and of the
     ratios of computing to latency there."""
     rows = [
         (
             Cell(f"{curve.name} ({SIMULATED})"),
-            Cell(Quantity(value=curve.rtts[-1], unit=Unit.MS, digits=_digit_count(curve.rtts[-1]))),
-            _value_cell(curve.even_speed, Unit.MFLOPS),
-            _value_cell(curve.study_speedup, Unit.PURE),
-            _value_cell(curve.study_speed, Unit.MFLOPS),
-            _value_cell(curve.round_trips, Unit.PURE),
-            _value_cell(curve.compute_latency_ratio(curve.even_speed), Unit.PURE),
-            _value_cell(curve.compute_latency_ratio(curve.study_speed), Unit.PURE),
+            _rtt_cell(curve.rtts[-1]),
+            value_cell(curve.even_speed, Unit.MFLOPS),
+            value_cell(curve.study_speedup, Unit.PURE),
+            value_cell(curve.study_speed, Unit.MFLOPS),
+            value_cell(curve.round_trips, Unit.PURE),
+            value_cell(curve.compute_latency_ratio(curve.even_speed), Unit.PURE),
+            value_cell(curve.compute_latency_ratio(curve.study_speed), Unit.PURE),
         )
         for curve in curves
     ]
@@ -137,7 +186,7 @@ def break_even_table(curves: Sequence[BenchmarkCurves]) -> Table:
     )
 
 
-def point_table(curves: Sequence[BenchmarkCurves], origins: Origins) -> Table:
+def _point_table(curves: Sequence[BenchmarkCurves], origins: Origins) -> Table:
     """Table of speed-ups: a row for each benchmark and host speed, a column for each delay."""
     rtts = sorted({rtt for curve in curves for rtt in curve.rtts})
     rows = []
@@ -146,7 +195,7 @@ def point_table(curves: Sequence[BenchmarkCurves], origins: Origins) -> Table:
             names = {"case": case_at(curve.benchmark, curve.problem_class, speed), "metric": "time"}
             key = origins.key([curve.case_id], 0, variant=ONE_CLUSTER_VARIANT, **names)
             name = f"{curve.name}, hosts of {speed:g} Mflop/s ({SIMULATED})"
-            cells = [Cell(name), _value_cell(one_cluster_s, Unit.S, series=key)]
+            cells = [Cell(name), value_cell(one_cluster_s, Unit.S, series=key)]
             for rtt in rtts:
                 key = origins.key([curve.case_id], 0, variant=two_clusters_variant(rtt), **names)
                 time = curve.two_clusters_s.get(rtt, {}).get(speed)
@@ -165,9 +214,26 @@ def point_table(curves: Sequence[BenchmarkCurves], origins: Origins) -> Table:
     )
 
 
-def _value_cell(value: float | None, unit: Unit, series: str = "") -> Cell:
-    """Cell of a value without an interval; empty for None and 0."""
-    return Cell(Quantity(value=value, unit=unit, series=series)) if value else display.NONE
+def _rtt_cell(rtt_ms: float) -> Cell:
+    """A number that was chosen, not measured: with all its digits."""
+    digits = len(f"{rtt_ms:g}".replace(".", "").lstrip("0"))
+    return Cell(Quantity(value=rtt_ms, unit=Unit.MS, digits=digits))
+
+
+def _rate_table(data: Data, launches: pl.DataFrame) -> Table:
+    samples = data.samples.filter((pl.col("phase") == "total") & (pl.col("metric") == "rate"))
+    rates = dict(samples.select("launch", "value").collect().iter_rows())
+    cases = launches.unique("case_id", keep="first").sort("case_id")
+    rows = []
+    for case_id, launch, ranks in cases.select("case_id", "launch", "ranks").iter_rows():
+        key = data.origins.key([case_id], 0, metric="rate", phase="total")
+        rate = value_cell(rates.get(launch), Unit.MOPS, series=key)
+        rows.append((Cell(f"{case_id} ({SIMULATED})"), Cell(units.count(ranks)), rate))
+    return Table(
+        f"{SIMULATED}: rate by NPB's formula, verified as NPB has it.",
+        (Column("Case"), Column("Ranks", "right"), Column("", "right", Unit.MOPS)),
+        tuple(rows),
+    )
 
 
 def _curve_answer(curve: BenchmarkCurves) -> Answer:
@@ -184,6 +250,22 @@ def _curve_answer(curve: BenchmarkCurves) -> Answer:
     return Answer((Strong(curve.name), f" ({SIMULATED}): {words}."))
 
 
+_FIGURE_CAPTION: Text = (
+    f"{SIMULATED}: speed-up of two clusters of 16 hosts over one against the speed of a host, by "
+    "how much a round trip between them is longer. One simulation a point, without noise: no "
+    "interval. Dashed: the study's number at 4 ms. Grey rules: 1, no gain over one cluster; 2, the "
+    "most that twice the hosts can give. One host speed means different things for different "
+    "benchmarks: it counts the operations of each by NPB's formula, and the same processor does "
+    "many times more of one kind in a second than of another.",
+)
+_MARKS_CAPTION: Text = (
+    "Not simulated but measured, and marked: a dashed upright rule is how fast one rank of a real "
+    f"processor is at this benchmark and class; squares and triangles are {EMULATED}, speed-ups "
+    "over an emulated link at the shortest and the longest delay, with as many ranks as their name "
+    "says, at the rate of one rank; the table below has their intervals. They have fewer ranks "
+    "than the simulated clusters, so that each computes longer between two messages. No claim "
+    "joins them with the curves, and no value of one follows from the other.",
+)
 _QUESTION_TEXT: Text = (
     "In 2003 Matsuda, Kudoh and Ishikawa joined two clusters of 16 hosts by a link with a "
     "round-trip time of up to 4 ms. Whether a second cluster pays depends on how long a host "
@@ -211,128 +293,4 @@ _READING_NOTE = (
     "of its rates. Where they are not, its proportions between benchmarks, its network, the "
     "problem class or the protocol differed from those here, and which of them is open: the "
     "study's abstract names none.",
-)
-
-
-_MAX_EQUAL_RATIO = 1.1  # largest ratio of parts of one processor's rates that count as equal
-
-
-def measured_blocks(curves: Sequence[BenchmarkCurves]) -> list[Block]:
-    """Blocks of measured marks: origins, rates of one rank and speed-ups; [] without marks."""
-    origins = list({origin.origin: origin for curve in curves for origin in curve.marks}.values())
-    if not origins:
-        return []
-    blocks: list[Block] = [
-        Heading(3, "Beside it, measured"),
-        Paragraph(_MEASURED_MARKS_NOTE),
-        text_items(*(f"{origin.processor}: {origin.origin}." for origin in origins)),
-    ]
-    if any(curve.rank_marks for curve in curves):
-        lines = [text for origin in origins if (text := proportions_text(curves, origin))]
-        blocks += [processor_rate_table(curves), *([text_items(*lines)] if lines else [])]
-    if any(curve.emulated_marks for curve in curves):
-        blocks.append(emulated_speedup_table(curves))
-    return blocks
-
-
-def processor_rate_table(curves: Sequence[BenchmarkCurves]) -> Table:
-    """Table of the measured rates of one rank, and of simulated speeds as parts of them."""
-    rows = [
-        (
-            Cell(f"{curve.name} on {origin.processor} (measured; parts {SIMULATED})"),
-            Cell(mark.toolchain),
-            _value_cell(mark.mops, Unit.MOPS),
-            Cell(units.count(mark.launches)),
-            _value_cell((curve.even_speed or 0.0) / mark.mops, Unit.PART),
-            _value_cell((curve.study_speed or 0.0) / mark.mops, Unit.PART),
-        )
-        for curve in curves
-        for origin, mark in curve.rank_marks
-    ]
-    return Table(
-        "Measured: the rate of one rank alone, which is a different host speed for each benchmark "
-        f"although the processor is the same. {SIMULATED}: break-even at the longest delay, and "
-        "where the study's number is found, as parts of that rate.",
-        (
-            *text_columns("Benchmark and processor", "Toolchain"),
-            Column("One rank", "right", Unit.MOPS),
-            *number_columns("Launches", "Break-even at", "The study at"),
-        ),
-        tuple(rows),
-    )
-
-
-def emulated_speedup_table(curves: Sequence[BenchmarkCurves]) -> Table:
-    """Table of all emulated speed-ups, with points that the figure leaves out."""
-    rows = []
-    for curve in curves:
-        for mark in curve.emulated_marks:
-            speedup = Quantity(
-                value=mark.speedup, unit=Unit.PURE, low=mark.low, high=mark.high, n=mark.launches
-            )
-            setting = f"{mark.ranks_per_cluster} ranks, +{mark.rtt_ms:g} ms"
-            name = f"{curve.name}, {setting} ({EMULATED}, measured)"
-            rows.append(
-                (
-                    *text_cells(name, mark.toolchain),
-                    _value_cell(mark.mops, Unit.MOPS),
-                    Cell(speedup),
-                    Cell(units.count(mark.launches)),
-                    Cell("separated times" if mark.separated else "rates"),
-                )
-            )
-    return Table(
-        f"{EMULATED}, measured, not simulated: speed-up of two clusters over one with half of the "
-        "ranks, median and interval over rounds. From separated times where ranks share "
-        "processors: compute as on processors of their own, a lower bound.",
-        (
-            *text_columns("Benchmark and link", "Toolchain"),
-            Column("One rank", "right", Unit.MOPS),
-            *number_columns("Speed-up", "Rounds"),
-            Column("From"),
-        ),
-        tuple(rows),
-    )
-
-
-def proportions_text(curves: Sequence[BenchmarkCurves], origin: ReferenceNight) -> str:
-    """Text on the spread of the study's numbers as speeds and as parts of one processor's rates.
-
-    "" if fewer than two numbers are found in the largest class.
-    """
-    largest = max((curve.problem_class for curve in curves), key=CLASSES.index, default="")
-    matches = []
-    for curve in curves:
-        marks = [mark for source, mark in curve.rank_marks if source.origin == origin.origin]
-        if marks and curve.study_speed and curve.problem_class == largest:
-            matches.append((curve, curve.study_speed, marks[0].mops))
-    if len(matches) < 2:
-        return ""
-    speeds = [speed for _, speed, _ in matches]
-    parts = [speed / mops for _, speed, mops in matches]
-    details = "; ".join(
-        f"{curve.name} {published_words(curve.benchmark)} at {units.amount(speed, Unit.MFLOPS)}, "
-        f"{units.percent(speed / mops)} of {units.amount(mops, Unit.MOPS)}"
-        for curve, speed, mops in matches
-    )
-    speed_gap, part_gap = max(speeds) / min(speeds), max(parts) / min(parts)
-    words = "gives all of them" if part_gap < _MAX_EQUAL_RATIO else "does not give all of them"
-    return (
-        f"The study's numbers ({SIMULATED}): {details}. As host speeds they lie a factor "
-        f"{units.pure_number(speed_gap, 2)} apart, as parts of what one rank of {origin.processor} "
-        f"does {units.pure_number(part_gap, 2)}. So one processor with these proportions {words}. "
-        "What remains is open, because the study's processor, network, class and protocol are not "
-        "known."
-    )
-
-
-def _digit_count(number: float) -> int:
-    """Number of digits of a number that was chosen, not measured."""
-    return len(f"{number:g}".replace(".", "").lstrip("0"))
-
-
-_MEASURED_MARKS_NOTE: Text = (
-    "What follows was measured in other campaigns, by real programs, and copied into this bundle "
-    "with its origin. It is drawn beside the simulation for orientation: nothing is claimed of one "
-    "from the other.",
 )

@@ -2,11 +2,27 @@
 
     python -m roundtrip.studies.npb.sweep --program build/npb --platform grid.xml --benchmark MG
 
+runs a sweep; `read_curves` reads the sweeps of a bundle.
+
 Both are recorded once and replayed at each point (`roundtrip.sites.simgrid`), and every point is
 a simulation with a file of its own in ``points/``.  samples.csv has a row for each point: its case
 is ``<benchmark>/<class>/<Mflop/s of a host>``, its variant `ONE_CLUSTER_VARIANT` or
 `two_clusters_variant(rtt_ms)`.  Files of what was measured elsewhere (`marks`) are copied into
 run.json, and into no row.
+
+Speed-up
+    time on one cluster / time on two clusters at one host speed and one added round-trip time.
+Round trips waited for
+    growth of the time on two clusters with the round-trip time, s/s, from the shortest to the
+    longest, at one host speed.
+Ratio of computing to latency
+    compute time of one rank of one cluster, which is its declared operations over the host speed,
+    over the time of the round trips waited for.
+Host speed of a speed-up
+    linear interpolation between two host speeds over the logarithm of the speed.
+
+NPB's formula counts the operations that one rank declares, so that Mop/s of a rank on any machine
+are Mflop/s of a simulated host.  The formula counts work that several ranks repeat once.
 """
 
 from __future__ import annotations
@@ -14,25 +30,42 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+import math
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from roundtrip import files
+import polars as pl
+
+from roundtrip import files, model
 from roundtrip.errors import UserError
+from roundtrip.report.data import Data
 from roundtrip.sites import simgrid
 from roundtrip.sites.simgrid import RUN_FILE, Trace, record, replay_trace
 from roundtrip.studies import foreign
-from roundtrip.studies.npb import STUDY, marks
+from roundtrip.studies.npb import (
+    CLASSES,
+    PUBLISHED_SPEEDUPS,
+    STUDY,
+    STUDY_RTT_MS,
+    ReferenceNight,
+    ReferenceRate,
+    ReferenceSpeedup,
+)
 
+#: Label of every row and figure of simulated values.
+SIMULATED = "SIMULATED"
+CHECK_NAME = "NPBHostSpeeds"
 ONE_CLUSTER_VARIANT = "one cluster"
 #: Ranks of one cluster and of both, as in the study.
 CLUSTER_RANKS = (16, 32)
 _RECORDING_FLOPS = 1e9  # flop/s; a trace does not depend on it
+_FLOPS_PER_MFLOP = 1e6
 _WORKER_COUNT = 2
 #: Fields of the recorded launch that run.json repeats.
 _LAUNCH_FIELDS = ("mpi", "boost", "compiler", "clock", "timing", "hosts", "placement", "version")
@@ -62,7 +95,7 @@ class SweepPoint:
 
     @property
     def case(self) -> str:
-        return case_at(self.benchmark, self.problem_class, self.host_flops / 1e6)
+        return case_at(self.benchmark, self.problem_class, self.host_flops / _FLOPS_PER_MFLOP)
 
     @property
     def variant(self) -> str:
@@ -83,13 +116,6 @@ class Sweep:
     seed: int
     marks: tuple[Path, ...] = ()
 
-    def read_marks(self) -> list[dict[str, Any]]:
-        """Read the marks of this benchmark and class; UserError if a file is not one of marks."""
-        origins = (
-            marks.read_marks(file, self.benchmark, self.problem_class) for file in self.marks
-        )
-        return [marks.marks_json(origin) for origin in origins]
-
     def record_trace(self, ranks: int, folder: Path) -> tuple[Trace, dict[str, Any]]:
         """Record a trace on `ranks` hosts in `folder`; return it and run.json of its launch.
 
@@ -104,32 +130,41 @@ class Sweep:
             raise UserError(f"{self.benchmark} on {ranks} ranks was not verified")
         return trace, launch
 
-    def points(self, traces: Sequence[Trace]) -> Iterator[SweepPoint]:
-        settings = [
-            (trace, flops * 1e6, rtt)
-            for trace, rtts in zip(traces, ((None,), self.rtts), strict=True)
-            for rtt in rtts
-            for flops in self.mflops
-        ]
-        with ThreadPoolExecutor(_WORKER_COUNT) as pool:
-            yield from pool.map(lambda setting: self._simulate_point(*setting), settings)
+    def points(self, one_cluster: Trace, two_clusters: Trace) -> Iterator[SweepPoint]:
+        """Simulate one cluster at each host speed, and two at each host speed and delay."""
+        delays = [(one_cluster, None), *((two_clusters, rtt) for rtt in self.rtts)]
+        settings = [(trace, rtt, mflops) for trace, rtt in delays for mflops in self.mflops]
 
-    def _simulate_point(self, trace: Trace, flops: float, rtt: float | None) -> SweepPoint:
-        platform = simgrid.read_platform(self.platform, flops, rtt or 0.0)
-        return SweepPoint(
-            self.benchmark,
-            self.problem_class,
-            trace.ranks,
-            flops,
-            rtt,
-            platform.sha256,
-            replay_trace(trace, platform),
-        )
+        def simulate(setting: tuple[Trace, float | None, float]) -> SweepPoint:
+            trace, rtt, mflops = setting
+            flops = mflops * _FLOPS_PER_MFLOP
+            platform = simgrid.read_platform(self.platform, flops, rtt or 0.0)
+            names = self.benchmark, self.problem_class, trace.ranks, flops, rtt, platform.sha256
+            return SweepPoint(*names, replay_trace(trace, platform))
+
+        with ThreadPoolExecutor(_WORKER_COUNT) as pool:
+            yield from pool.map(simulate, settings)
+
+
+def read_marks(file: Path, benchmark: str, problem_class: str) -> ReferenceNight:
+    """Read the marks of a benchmark and class from `file`; without marks its origin is kept.
+
+    UserError if it is not a file of marks.
+    """
+    content = files.read_json(file)
+    if fault := model.fault(ReferenceNight, content):
+        raise UserError(f"no file of marks: {fault.where or 'the file'}: {fault.why}", file)
+    marks = ReferenceNight.model_validate(content)
+    problem = benchmark, problem_class
+    alone = [mark for mark in marks.alone if (mark.benchmark, mark.class_) == problem]
+    emulated = [mark for mark in marks.emulated if (mark.benchmark, mark.class_) == problem]
+    return marks.model_copy(update={"alone": alone, "emulated": emulated})
 
 
 def run_sweep(sweep: Sweep, output: Path) -> None:
     """Simulate every point; write run.json, samples.csv and points/ beside `output`."""
-    origins = sweep.read_marks()
+    problem = sweep.benchmark, sweep.problem_class
+    origins = [read_marks(file, *problem).as_json() for file in sweep.marks]
     folder = output.with_name("points")
     folder.mkdir()
     with tempfile.TemporaryDirectory() as scratch:
@@ -138,7 +173,7 @@ def run_sweep(sweep: Sweep, output: Path) -> None:
             recordings = list(pool.map(sweep.record_trace, CLUSTER_RANKS, folders))
         operations = recordings[0][0].operations()
         points = []
-        for point in sweep.points([trace for trace, _ in recordings]):
+        for point in sweep.points(*(trace for trace, _ in recordings)):
             name = f"{point.case} {point.variant}".replace("/", "-").replace(" ", "-")
             text = json.dumps({**asdict(point), "simulated": True}, indent=1)
             (folder / f"{name}.json").write_text(f"{text}\n")
@@ -159,7 +194,17 @@ def run_sweep(sweep: Sweep, output: Path) -> None:
         "command": [str(sweep.program), f"--benchmark={sweep.benchmark}"],
         "ranks": CLUSTER_RANKS[1],
         "seed": sweep.seed,
-        "points": [_point_entry(point) for point in points],
+        "points": [
+            foreign.point_entry(
+                point.case,
+                point.variant,
+                0,
+                median_s=point.seconds,
+                status="converged",
+                verified=True,
+            )
+            for point in points
+        ],
         STUDY.name: {**details, "declared": operations, "marks": origins},
     }
     output.write_text(
@@ -168,13 +213,153 @@ def run_sweep(sweep: Sweep, output: Path) -> None:
     foreign.write_launch(output, record, map(_sample_row, points), {"simulated": simulated})
 
 
-def _point_entry(point: SweepPoint) -> dict[str, Any]:
-    fields = {"median_s": point.seconds, "status": "converged", "verified": True}
-    return foreign.point_entry(point.case, point.variant, 0, **fields)
-
-
 def _sample_row(point: SweepPoint) -> tuple[object, ...]:
     return STUDY.name, point.case, point.variant, 0, "total", 0, "time", point.seconds, "s"
+
+
+#: In a row of samples.csv: benchmark, class, Mflop/s; and added round-trip time, ms.
+_CASE_PATTERN = r"^(?<benchmark>\w+)/(?<problem_class>\w)/(?<mflops>[\d.e+]+)$"
+_ADDED_RTT_PATTERN = r"\+(?<rtt>[\d.]+) ms$"
+
+
+@dataclass(frozen=True)
+class BenchmarkCurves:
+    """Times of a benchmark in seconds by host speed in Mflop/s, on two clusters by RTT in ms first.
+
+    `operations` of the timed section are declared by the ranks of one cluster, in bundles without
+    them counted by NPB's formula; 0 if neither is known.  `marks` were measured elsewhere.
+    """
+
+    benchmark: str
+    problem_class: str
+    one_cluster_s: Mapping[float, float]
+    two_clusters_s: Mapping[float, Mapping[float, float]]
+    operations: float = 0.0
+    marks: tuple[ReferenceNight, ...] = ()
+    case_id: str = ""
+
+    @property
+    def name(self) -> str:
+        """``CG A``."""
+        return f"{self.benchmark} {self.problem_class}"
+
+    @property
+    def order(self) -> tuple[str, int]:
+        """Sort key: by benchmark, then by class, the smallest first."""
+        return self.benchmark, CLASSES.index(self.problem_class)
+
+    @property
+    def rank_marks(self) -> list[tuple[ReferenceNight, ReferenceRate]]:
+        return [(origin, mark) for origin in self.marks for mark in origin.alone]
+
+    @property
+    def emulated_marks(self) -> list[ReferenceSpeedup]:
+        marks = [mark for origin in self.marks for mark in origin.emulated]
+        return sorted(marks, key=lambda mark: (mark.ranks, mark.rtt_ms, mark.toolchain))
+
+    @property
+    def rtts(self) -> list[float]:
+        """Round-trip times, ms, ascending."""
+        return sorted(self.two_clusters_s)
+
+    def speedups(self, rtt_ms: float) -> dict[float, float]:
+        """Speed-ups at a round-trip time, by host speed in Mflop/s, ascending."""
+        seconds = self.two_clusters_s[rtt_ms]
+        return {
+            speed: self.one_cluster_s[speed] / seconds[speed]
+            for speed in sorted(self.one_cluster_s)
+            if speed in seconds
+        }
+
+    def speed_at(self, rtt: float, speedup: float) -> float | None:
+        """Host speed, Mflop/s, where the speed-up falls below `speedup`; None if it never does."""
+        for (speed, high), (next_speed, low) in pairwise(self.speedups(rtt).items()):
+            if high >= speedup > low:
+                part = (high - speedup) / (high - low)
+                return speed * math.exp(part * math.log(next_speed / speed))
+        return None
+
+    @property
+    def even_speed(self) -> float | None:
+        """Host speed, Mflop/s, up to which two clusters beat one at the longest round trip."""
+        return self.speed_at(self.rtts[-1], 1.0)
+
+    @property
+    def study_speedup(self) -> float | None:
+        """The study's speed-up at the longest round-trip time; None if it has none there."""
+        return PUBLISHED_SPEEDUPS.get(self.benchmark) if self.rtts[-1] == STUDY_RTT_MS else None
+
+    @property
+    def study_speed(self) -> float | None:
+        """Host speed, Mflop/s, of `study_speedup`; None if it is not found."""
+        return self.speed_at(self.rtts[-1], self.study_speedup) if self.study_speedup else None
+
+    @property
+    def round_trips(self) -> float | None:
+        """Round trips waited for at the fastest host; None if there is only one round-trip time."""
+        min_rtt, max_rtt = self.rtts[0], self.rtts[-1]
+        if min_rtt == max_rtt:
+            return None
+        speed = max(self.one_cluster_s)
+        added_s = self.two_clusters_s[max_rtt][speed] - self.two_clusters_s[min_rtt][speed]
+        return added_s / (max_rtt - min_rtt) * 1e3
+
+    def compute_latency_ratio(self, speed: float | None) -> float | None:
+        """Ratio of computing to latency at the longest round trip and any `speed` in Mflop/s.
+
+        The round trips waited for are taken at the fastest host, which computes least.
+        """
+        round_trips = self.round_trips
+        if not speed or not round_trips or round_trips <= 0 or not self.operations:
+            return None
+        return (
+            self.operations
+            / CLUSTER_RANKS[0]
+            / (speed * _FLOPS_PER_MFLOP)
+            / (round_trips * self.rtts[-1] / 1e3)
+        )
+
+
+def read_curves(data: Data) -> tuple[BenchmarkCurves, ...]:
+    """Curves of each benchmark and class in the launches of `CHECK_NAME`, in display order.
+
+    One launch of each case is read: its completed launches are equal.
+    """
+    launches = data.study_launches(STUDY.name).filter(pl.col("check") == CHECK_NAME)
+    names = launches.unique("case_id", keep="first")["launch"].to_list()
+    samples = data.samples.filter(pl.col("launch").is_in(names)).select(
+        "launch",
+        "case_id",
+        "value",
+        pl.col("case").str.extract_groups(_CASE_PATTERN).alias("case"),
+        one=pl.col("variant") == ONE_CLUSTER_VARIANT,
+        rtt=pl.col("variant").str.extract_groups(_ADDED_RTT_PATTERN).struct.field("rtt"),
+    )
+    keys = ["launch", "case_id", "benchmark", "problem_class"]
+    records = data.study_records(STUDY.name)
+    curves = []
+    for key, points in samples.unnest("case").collect().group_by(keys):
+        launch, case_id, benchmark, problem_class = map(str, key)
+        one_cluster_s: dict[float, float] = {}
+        two_clusters_s: dict[float, dict[float, float]] = {}
+        for row in points.iter_rows(named=True):
+            rtt = row["rtt"]
+            times = one_cluster_s if row["one"] else two_clusters_s.setdefault(float(rtt), {})
+            times[float(row["mflops"])] = row["value"]
+        record = records.get(launch) or {}
+        if one_cluster_s and two_clusters_s:
+            curves.append(
+                BenchmarkCurves(
+                    benchmark,
+                    problem_class,
+                    one_cluster_s,
+                    two_clusters_s,
+                    float(record.get("declared") or record.get("operations") or 0.0),
+                    tuple(map(ReferenceNight.model_validate, record.get("marks") or ())),
+                    case_id,
+                )
+            )
+    return tuple(sorted(curves, key=lambda curve: curve.order))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -187,11 +372,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--mflops", type=_parse_numbers, default=(10.0, 100.0, 1000.0, 10000.0))
     parser.add_argument("--rtts", type=_parse_numbers, default=(0.0, 4.0), help="ms")
     marks_help = "files made by roundtrip.studies.npb.marks, with commas"
-    parser.add_argument("--marks", type=_parse_files, default=(), help=marks_help)
+    parser.add_argument("--marks", default="", help=marks_help)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--samples", type=Path, default=Path("samples.csv"))
     options = vars(parser.parse_args(arguments))
     output = options.pop("samples").with_name("sweep.txt")
+    options["marks"] = tuple(Path(name) for name in options["marks"].split(",") if name)
     try:
         run_sweep(Sweep(**options), output)
     except UserError as error:
@@ -206,10 +392,6 @@ def _parse_numbers(text: str) -> tuple[float, ...]:
         return tuple(map(foreign.parse_number, text.split(",")))
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
-
-
-def _parse_files(text: str) -> tuple[Path, ...]:
-    return tuple(Path(name) for name in text.split(",") if name)
 
 
 if __name__ == "__main__":
