@@ -17,7 +17,7 @@ from support.virtual import Virtual, booted, lacking
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.pop("COLUMNS", None)  # pytest-xdist sets it; tables shall be as wide as in a pipe
 
-pytest_plugins = ["support.costs", "support.tiers"]
+pytest_plugins = ["support.costs", "support.software", "support.tiers"]
 
 settings.register_profile("roundtrip", deadline=None)
 settings.load_profile("roundtrip")

@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
-from support.git import git
+from support.programs import git
 
 from roundtrip.cause import commands
 from roundtrip.cause.commands import CommandLauncher, Version

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from support.git import git
+from support.programs import git
 from typer.testing import CliRunner, Result
 
 from roundtrip.cli import app, cause  # noqa: F401  bisect registers itself

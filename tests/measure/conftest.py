@@ -16,8 +16,6 @@ from typing import Any
 import pytest
 from rich.console import Console
 from support.launches import leave
-from support.linked import linked  # noqa: F401  a fixture
-from support.slurm_commands import fake  # noqa: F401  a fixture
 from support.synthetic import Tree
 
 from roundtrip.measure import bundle, scheduler, session
@@ -132,7 +130,7 @@ def failing_with(error: str, times: int) -> Player:
 @pytest.fixture
 def slurm_stage(
     stage: Callable[..., Stage],
-    fake: Callable[..., Path],  # noqa: F811  the fixture
+    fake: Callable[..., Path],
     monkeypatch: pytest.MonkeyPatch,
 ) -> Callable[[Player], Stage]:
     """A stage with Slurm, whose queue is empty, and with short pauses."""

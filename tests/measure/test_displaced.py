@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from measure.conftest import failing_with, write_program
 from support.launches import leave
-from support.slurm_commands import SLURM
+from support.software import SLURM
 
 from roundtrip.measure import scheduler
 from roundtrip.measure.launches import scan

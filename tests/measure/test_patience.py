@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from measure.conftest import failing, failing_with, write_program
-from support.slurm_commands import LOST, SLURM
+from support.software import LOST, SLURM
 
 from roundtrip.measure import scheduler, scheduler_log
 from roundtrip.measure.outcome import Outcome

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from support.scripts import script
+from support.programs import script
 
 from roundtrip.sites.machine import listed_packages
 

@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from support.scripts import script
+from support.programs import script
 
 ROOT = Path(__file__).parents[2]
 

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from support.tracked import copy_tracked
+from support.programs import copy_tracked
 
 pytestmark = pytest.mark.nightly
 

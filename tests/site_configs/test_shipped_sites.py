@@ -11,7 +11,7 @@ import re
 from pathlib import Path
 
 import pytest
-from support.recorded import swap_osu_for_netpipe
+from support.software import swap_osu_for_netpipe
 
 from roundtrip.sites import check, programming_environments, software
 from roundtrip.sites import lock as locks

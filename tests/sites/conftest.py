@@ -1,4 +1,4 @@
-"""Recorded Spack environment, checkout to write into, program with a library, pool of sources."""
+"""A checkout to write into."""
 
 from __future__ import annotations
 
@@ -8,9 +8,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from support.linked import linked  # noqa: F401  a fixture
-from support.recorded import active  # noqa: F401  a fixture
-from support.sources import pool  # noqa: F401  a fixture
 
 CHECKOUT = Path(__file__).parents[2]
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from support.outputs import answer
-from support.scripts import script
+from support.programs import script
 from typer.testing import CliRunner
 
 from roundtrip.cli import app

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from support.scripts import script
+from support.programs import script
 
 from roundtrip.cli import site as command
 from roundtrip.errors import UserError

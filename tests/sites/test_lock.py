@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.recorded import LOCK
+from support.software import LOCK
 
 from roundtrip.errors import UserError
 from roundtrip.sites import lock as locks

@@ -8,7 +8,7 @@ from typing import Any
 
 import archspec.cpu
 import pytest
-from support.scripts import script
+from support.programs import script
 
 from roundtrip.sites import probe, schedulers
 from roundtrip.sites.machine import read_host

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from reframe.core.exceptions import ConfigError
-from support.recorded import LOCK, swap_osu_for_netpipe
+from support.software import LOCK, swap_osu_for_netpipe
 
 from roundtrip.errors import UserError
 from roundtrip.sites import launching, render, software

@@ -10,8 +10,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from support.recorded import LOCK
-from support.scripts import script
+from support.programs import script
+from support.software import LOCK
 from typer.testing import CliRunner
 
 from roundtrip.cli import app

@@ -10,8 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from support.git import git
-from support.tracked import copy_tracked
+from support.programs import copy_tracked, git
 
 from roundtrip.sites import lock as locks
 from roundtrip.sites.software import Spack, check_schema

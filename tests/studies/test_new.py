@@ -14,8 +14,8 @@ from typing import Any
 
 import polars as pl
 import pytest
-from support.git import git
 from support.measured import Measured, bundle
+from support.programs import git
 from typer.testing import CliRunner
 
 from roundtrip import paths, studies

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 import pytest
-from support.scripts import script
+from support.programs import script
 
 pytestmark = [pytest.mark.nightly, pytest.mark.live]
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from support.scripts import script
-from support.sources import WRONG, checksum, filled
+from support.programs import script
+from support.software import checksum
 from typer.testing import CliRunner
 
 from roundtrip.cli import site
@@ -18,7 +18,13 @@ from tools import mirror
 from tools.mirror import Debian, Git, Sources, app
 
 ROOT = Path(__file__).parents[2]
+WRONG = "0" * 64
 needs_apt = pytest.mark.skipif(not shutil.which("apt-get"), reason="no apt-get here")
+
+
+def filled(folder: Path, sources: Sources, **clones: str) -> dict[str, tuple[str, str]]:
+    """Verdict and detail of each source, after the mirror was filled."""
+    return {item.name: (item.verdict, item.detail) for item in mirror.fill(folder, sources, clones)}
 
 
 @pytest.fixture

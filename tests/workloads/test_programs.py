@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.make import CHECKOUT, IDLY, run
+from support.programs import CHECKOUT, IDLY, run
 
 from roundtrip import paths
 from roundtrip.sites.toolchains.spec import catalogue

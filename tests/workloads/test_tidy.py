@@ -6,7 +6,7 @@ A file of its own, behind theirs, so that whichever process of pytest-xdist is f
 from __future__ import annotations
 
 import pytest
-from support.make import IDLY, run
+from support.programs import IDLY, run
 
 
 @pytest.mark.nightly

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.slurm_commands import LOST, POLL, SLURM, run_wrapper
+from support.software import LOST, POLL, SLURM, run_wrapper
 
 from roundtrip.measure import scheduler, scheduler_log
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.scripts import script
-from support.slurm_commands import POLL, run_wrapper
+from support.programs import script
+from support.software import POLL, run_wrapper
 
 from roundtrip.measure import scheduler_log
 

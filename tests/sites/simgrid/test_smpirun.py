@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from support.scripts import script
+from support.programs import script
 
 from roundtrip.errors import UserError
 from roundtrip.sites import simgrid

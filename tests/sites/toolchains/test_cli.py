@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from support.scripts import script
+from support.programs import script
 
 from roundtrip.sites.machine import installed_packages
 from roundtrip.sites.toolchains.spec import catalogue

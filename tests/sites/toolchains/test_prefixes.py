@@ -7,7 +7,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from support.scripts import script
+from support.programs import script
 
 from roundtrip import paths
 from roundtrip.sites.toolchains import plan, prefixes

@@ -1,0 +1,51 @@
+"""Programs that tests run: git, commands of this checkout, and scripts that stand for others."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+CHECKOUT = Path(__file__).parents[2]
+#: What builds for minutes, and times nothing, leaves the processors to tests that run beside it.
+#: Linux weighs sessions against each other by their autogroups, which `nice` alone does not change.
+_LOWEST = 'echo 19 2>/dev/null >/proc/self/autogroup; exec nice -n 19 "$@"'
+IDLY = ("setsid", "--wait", "bash", "-c", _LOWEST, "-")
+
+
+def run(*command: str | Path) -> str:
+    """What a command prints in the checkout; AssertionError if it fails."""
+    # Make sets variables for its own children only.
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("MAKE")}
+    process = subprocess.run(command, cwd=CHECKOUT, env=environment, capture_output=True, text=True)
+    assert process.returncode == 0, process.stdout[-6000:] + process.stderr[-2000:]
+    return process.stdout
+
+
+def git(folder: Path, *arguments: str, **variables: str) -> str:
+    """What a git command of nobody in particular prints; CalledProcessError if it fails."""
+    identity = ["-c", "user.name=Nobody", "-c", "user.email=nobody@example"]
+    process = subprocess.run(
+        ["git", "-C", str(folder), *identity, *arguments],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, **variables},
+    )
+    return process.stdout.strip()
+
+
+def copy_tracked(folder: Path) -> None:
+    """Copy what git tracks of this checkout, changed or not, for what builds beside its sources."""
+    for name in filter(None, run("git", "ls-files", "-z").split("\0")):
+        copy = folder / name
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(CHECKOUT / name, copy, follow_symlinks=False)
+
+
+def script(file: Path, body: str) -> None:
+    """Write a program in shell; its folder is made."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(f"#!/bin/sh\n{body}\n")
+    file.chmod(0o755)
