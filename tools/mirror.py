@@ -26,7 +26,7 @@ from pydantic import Field, StringConstraints, model_validator
 
 from roundtrip import paths, tables
 from roundtrip.cli.process import status_of
-from roundtrip.cli.site import print_findings
+from roundtrip.cli.setup import print_findings
 from roundtrip.errors import UserError, writing
 from roundtrip.model import Table
 from roundtrip.sites import software

@@ -17,7 +17,7 @@ from support.outputs import answer
 from support.synthetic import TOOLCHAINS, Tree
 from typer.testing import CliRunner, Result
 
-from roundtrip.cli import ab, app
+from roundtrip.cli import app, compare
 from roundtrip.cli.process import Terminated
 from roundtrip.errors import UserError
 from roundtrip.measure import environment, matrix, session
@@ -80,7 +80,7 @@ def played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Res
             **{"name": "local", "spack": None, "environment": {}, "checkout": tmp_path},
             partitions={"smp": {"scheduler": "local"}},
         )
-        monkeypatch.setattr(ab, "Site", lambda name, checkout: site)
+        monkeypatch.setattr(compare, "Site", lambda name, checkout: site)
         cases = [
             Case("NetPIPE", (("mode", mode), PLACEMENT), f"26ad463{at}", "local", "smp", name)
             for at, mode in enumerate(modes)

@@ -13,7 +13,7 @@ import pytest
 from typer.main import get_group
 from typer.testing import CliRunner
 
-from roundtrip.cli import COMMANDS, app, current
+from roundtrip.cli import COMMANDS, app, common
 from roundtrip.errors import UserError
 
 NAMES = [name for names in COMMANDS.values() for name in names]
@@ -67,7 +67,9 @@ def test_a_fresh_machine_is_sent_to_the_first_command(empty: Path) -> None:
     file.parent.mkdir(parents=True)
     file.touch()
     assert printed()["next"] == "roundtrip run smoke --site local"
-    assert current.toolchains("open") == ["openmpi41-boost181"] and not current.toolchains("x")
+    assert common.complete_toolchain("open") == [
+        "openmpi41-boost181"
+    ] and not common.complete_toolchain("x")
 
 
 def test_a_campaign_folder_without_a_makefile_is_sent_to_a_command_that_is_there(
@@ -137,13 +139,13 @@ def test_a_run_whose_state_cannot_be_read_is_unfinished(empty: Path, text: str) 
 def test_the_activated_site_is_meant_else_the_only_one_with_reports(
     empty: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert current.site() == "local"
+    assert common.default_site() == "local"
     publish(empty, "odin", "2026-11-02")
-    assert current.site() == "odin"
+    assert common.default_site() == "odin"
     publish(empty, "ymir", "2026-11-02")
-    assert current.site() == "local"
+    assert common.default_site() == "local"
     monkeypatch.setenv("ROUNDTRIP_SITE", "ymir")
-    assert current.site() == "ymir" and printed()["site"] == "ymir (activated)"
+    assert common.default_site() == "ymir" and printed()["site"] == "ymir (activated)"
     result = CliRunner().invoke(app, ["history"])
     assert "ymir" in str(result.exception)
 
@@ -158,8 +160,8 @@ def test_every_command_is_listed_and_loads() -> None:
 
 
 def test_the_shell_completes_sites_and_campaigns() -> None:
-    assert "virtual" in current.sites("vir") and not current.sites("zzz")
-    assert current.campaigns("smo") == ["smoke"]
+    assert "virtual" in common.complete_site("vir") and not common.complete_site("zzz")
+    assert common.complete_campaign("smo") == ["smoke"]
 
 
 def every_command() -> Iterator[str]:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from support.synthetic import Tree
 
-from roundtrip.cli import current
+from roundtrip.cli import common
 from roundtrip.compare.side import open_sources
 from roundtrip.history import ledger
 from roundtrip.measure import bundle, store
@@ -37,7 +37,7 @@ def test_only_the_store_knows_the_names_of_a_revision(
     assert nights.warnings == () and nights.nights["night"].n_unique() == 1
     write.write_pages(tmp_path / "reports")
     assert "2026-11-21/r1/index.htm" in (site / write.HISTORY).read_text()
-    assert current.newest_night("local") == revision / "index.htm"
+    assert common.newest_night("local") == revision / "index.htm"
     with open_sources(tmp_path / "reports") as sources:
         side = sources.side("local/synthetic/2026-11-21")
     assert side.run == "local/synthetic/2026-11-21/r1"

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from support.programs import script
 
-from roundtrip.cli import site as command
+from roundtrip.cli import setup as command
 from roundtrip.errors import UserError
 from roundtrip.sites import launching, live, schedulers, trials
 from roundtrip.sites.live import Line

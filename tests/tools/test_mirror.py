@@ -12,7 +12,7 @@ from support.programs import script
 from support.software import checksum
 from typer.testing import CliRunner
 
-from roundtrip.cli import site
+from roundtrip.cli import setup
 from roundtrip.errors import UserError
 from tools import mirror
 from tools.mirror import Debian, Git, Sources, app
@@ -144,8 +144,8 @@ def test_the_old_command_warns_and_runs_the_new_one(monkeypatch: pytest.MonkeyPa
         commands.append(command[1:])
         return SimpleNamespace(returncode=1)
 
-    monkeypatch.setattr(site.subprocess, "run", run)
-    result = CliRunner().invoke(site.site_app, ["mirror", "there", "--git", "own=nowhere"])
+    monkeypatch.setattr(setup.subprocess, "run", run)
+    result = CliRunner().invoke(setup.site_app, ["mirror", "there", "--git", "own=nowhere"])
     assert result.exit_code == 1
     assert "is now `python -m tools.mirror`" in result.output
     assert commands == [["-m", "tools.mirror", "there", "--git", "own=nowhere"]]

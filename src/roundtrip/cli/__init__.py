@@ -5,11 +5,12 @@ from __future__ import annotations
 import gc
 import importlib
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import typer
 from typer.core import TyperGroup
+from typer.models import CommandFunctionType
 
 from roundtrip import __version__
 from roundtrip.errors import UserError
@@ -20,12 +21,12 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "init": ("setup", "Lay out a campaign folder, where roundtrip came as a wheel."),
         "doctor": ("setup", "Look for what spoils measurements on this machine."),
         "toolchains": ("setup", "Build MPIs and Boosts for site local, or list them."),
-        "site": ("site", "Write a site's folder from what the cluster says, or check one."),
+        "site": ("setup", "Write a site's folder from what the cluster says, or check one."),
         "study": ("setup", "List the studies, or begin a new one."),
     },
     "Measure": {
         "run": ("run", "Run a campaign, and publish its report."),
-        "ab": ("ab", "Launch two toolchains in turn until each claim is decided."),
+        "ab": ("compare", "Launch two toolchains in turn until each claim is decided."),
         "bisect": ("cause", "Find the first slow version between two."),
         "blame": ("cause", "Find which of the facts that differ made a step."),
     },
@@ -91,6 +92,14 @@ app = typer.Typer(
 )
 
 
+def command(
+    *examples: str, name: str | None = None, group: typer.Typer = app
+) -> Callable[[CommandFunctionType], CommandFunctionType]:
+    """Register a command; its help ends with `examples`, each the words after ``roundtrip``."""
+    lines = (f"  roundtrip {example}" for example in examples)
+    return group.command(name, epilog="\b\nExamples:\n" + "\n".join(lines))
+
+
 @app.callback(invoke_without_command=True)
 def _global_options(
     context: typer.Context,
@@ -105,9 +114,9 @@ def _global_options(
         _print_wrappers(scheduler_commands)
         raise typer.Exit
     if context.invoked_subcommand is None:
-        from roundtrip.cli import current
+        from roundtrip.cli import common
 
-        for line in current.lines():
+        for line in common.what_is_here():
             typer.echo(line)
 
 

@@ -11,14 +11,14 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
+from typer import Argument, Option
 
 from roundtrip import paths
-from roundtrip.cli import common, process
+from roundtrip.cli import command, common, process
 from roundtrip.cli.common import say
-from roundtrip.cli.compare import parse_percentage
 from roundtrip.cli.process import INTERRUPTED_STATUS
 from roundtrip.cli.share import write_pages
 from roundtrip.errors import UserError, printable, writing
@@ -38,42 +38,30 @@ class VersionKind(StrEnum):
     VARIABLE = "variable"
 
 
-@common.command("bisect v5.0.3 v5.0.5 --over git --build make --launch ./latency")
+@command("bisect v5.0.3 v5.0.5 --over git --build make --launch ./latency")
 def bisect(
     context: typer.Context,
-    old: Annotated[str, typer.Argument(help="The older version: a commit, a spec or a value.")],
-    new: Annotated[str, typer.Argument(help="The newer one, in which it is slower, or faster.")],
-    over: Annotated[VersionKind, typer.Option(help="What the versions are.")],
-    launch: Annotated[
-        str, typer.Option(metavar="COMMAND", help="Measures a version, in its build folder.")
-    ],
-    site: common.SITE_OPTION,
-    build: Annotated[
-        str, typer.Option(metavar="COMMAND", help="Builds a version, in its folder.")
-    ] = "",
-    repository: Annotated[Path, typer.Option(help="Of git: a clone.")] = Path(),
-    variable: Annotated[str, typer.Option(help="Of a variable: its name.")] = "",
-    values: Annotated[
-        str, typer.Option(metavar="A,B,...", help="Values, or versions of Spack, in order.")
-    ] = "",
-    metric: Annotated[
-        str,
-        typer.Option(
-            metavar="REGEX", help="Its first group is the result in the output; else the time."
-        ),
-    ] = "",
-    higher_is_better: Annotated[bool, typer.Option(help="The result is a rate.")] = False,
-    least: Annotated[str, typer.Option(metavar="5%", help="A smaller step is none.")] = "5%",
-    noise: Annotated[
-        str, typer.Option(metavar="2%", help="How launches scatter, for what is expected.")
-    ] = "2%",
-    launch_time: Annotated[
-        str,
-        typer.Option(metavar="5s", help="Of a launch: a budget that cannot suffice is refused."),
-    ] = "",
-    budget: common.BUDGET = "1h",
-    resume: Annotated[bool, typer.Option(help="Go on with the newest search of this.")] = False,
-    wait: common.WAIT = False,
+    old: str = Argument(help="The older version: a commit, a spec or a value."),
+    new: str = Argument(help="The newer one, in which it is slower, or faster."),
+    over: VersionKind = Option(help="What the versions are."),
+    launch: str = Option(metavar="COMMAND", help="Measures a version, in its build folder."),
+    site: str = common.SITE_OPTION,
+    build: str = Option("", metavar="COMMAND", help="Builds a version, in its folder."),
+    repository: Path = Option(Path(), help="Of git: a clone."),
+    variable: str = Option("", help="Of a variable: its name."),
+    values: str = Option("", metavar="A,B,...", help="Values, or versions of Spack, in order."),
+    metric: str = Option(
+        "", metavar="REGEX", help="Its first group is the result in the output; else the time."
+    ),
+    higher_is_better: bool = Option(False, help="The result is a rate."),
+    least: str = Option("5%", metavar="5%", help="A smaller step is none."),
+    noise: str = Option("2%", metavar="2%", help="How launches scatter, for what is expected."),
+    launch_time: str = Option(
+        "", metavar="5s", help="Of a launch: a budget that cannot suffice is refused."
+    ),
+    budget: str = Option("1h", **common.BUDGET),
+    resume: bool = Option(False, help="Go on with the newest search of this."),
+    wait: bool = common.WAIT,
 ) -> None:
     """Find the first slow version between two, and a second one.
 
@@ -93,8 +81,8 @@ def bisect(
     if launch_time:
         launch_s = 60 * common.minutes(launch_time, "--launch-time")
         journal.require_budget(minutes, launch_s, LAUNCHES_A_ROUND)
-    smallest = parse_percentage(least, "--least") or 0.0
-    scatter = parse_percentage(noise, "--noise") or 0.0
+    smallest = common.fraction(least, "--least")
+    scatter = common.fraction(noise, "--noise")
     try:
         groups = re.compile(metric).groups
     except re.error as error:
@@ -144,25 +132,25 @@ def bisect(
     raise typer.Exit(2 if is_step is None else int(is_step))
 
 
-@common.command(
+@command(
     "blame 5b432dfba2a1                a series, by the key in its link",
     "blame 5b432dfba2a1 --budget 1h",
 )
 def blame(
     context: typer.Context,
-    series: Annotated[str, typer.Argument(help="Text in the name of the series, in any case.")],
-    site: common.SITE_OPTION,
-    night: Annotated[str, typer.Option(help="When the step began; the newest by default.")] = "",
-    campaign: common.CAMPAIGN = None,
-    old_toolchain: Annotated[
-        str, typer.Option(metavar="NAME", help="The toolchain of before, installed again as NAME.")
-    ] = "",
-    budget: common.BUDGET = "2h",
-    resume: Annotated[bool, typer.Option(help="Go on with the newest search.")] = False,
-    wait: common.WAIT = False,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what would be launched, and launch nothing.")
-    ] = False,
+    series: str = Argument(help="Text in the name of the series, in any case."),
+    site: str = common.SITE_OPTION,
+    night: str = Option("", help="When the step began; the newest by default."),
+    campaign: str | None = common.CAMPAIGN,
+    old_toolchain: str = Option(
+        "", metavar="NAME", help="The toolchain of before, installed again as NAME."
+    ),
+    budget: str = Option("2h", **common.BUDGET),
+    resume: bool = Option(False, help="Go on with the newest search."),
+    wait: bool = common.WAIT,
+    dry_run: bool = Option(
+        False, "--dry-run", help="Say what would be launched, and launch nothing."
+    ),
 ) -> None:
     """Find which of the facts that differ since a step made it.
 

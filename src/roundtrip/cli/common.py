@@ -1,20 +1,20 @@
-"""Shared by the commands: common parameters, and output for people."""
+"""Shared by the commands: parameters, the default site, the newest run and night, and output."""
 
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
+from glob import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
 from rich.console import Console
-from typer.models import CommandFunctionType
+from typer import Argument, Option
 
-from roundtrip import paths
-from roundtrip.cli import app, current
+from roundtrip import files, paths
 from roundtrip.errors import UserError, printable
 from roundtrip.measure import store
 from roundtrip.model import NAME_WORDS, is_name
@@ -29,35 +29,62 @@ if TYPE_CHECKING:
 console = Console(stderr=True, markup=False, emoji=False)
 #: Wider than any row.
 _ANY_WIDTH = 100_000
+_SITE_VARIABLE = "ROUNDTRIP_SITE"
+#: The site of a machine without a cluster.
+_LOCAL = "local"
+
+
+def default_site() -> str:
+    """The activated site, else the only one that has runs or reports, else this machine.
+
+    UserError if the activated site is unknown.
+    """
+    try:
+        sites_with_nights = filter(store.nights, store.site_folders(paths.reports()))
+        run_folders = paths.runs().glob("*/*/[0-9]*")
+        names = {site.name for site in sites_with_nights} | {run.parent.name for run in run_folders}
+    except UserError:
+        names = set()
+    active = os.environ.get(_SITE_VARIABLE)
+    if not active:
+        return names.pop() if len(names) == 1 else _LOCAL
+    if active not in (known := names.union(complete_site(""))):
+        legal = ", ".join(sorted(known))
+        raise UserError(f"{_SITE_VARIABLE}={active}: unknown site; there are: {legal}")
+    return active
+
+
+def complete_site(incomplete: str) -> list[str]:
+    """Names of sites that begin with `incomplete`, for the shell."""
+    names = (path.parent.name for path in paths.checkout().glob("site-configs/*/site.toml"))
+    return sorted(name for name in names if name.startswith(incomplete))
+
+
+def complete_campaign(incomplete: str) -> list[str]:
+    """Names of campaigns that begin with `incomplete`, for the shell."""
+    names = (path.stem for path in paths.checkout().glob("campaigns/*.toml"))
+    return sorted(name for name in names if name.startswith(incomplete))
+
+
+def complete_toolchain(incomplete: str) -> list[str]:
+    """Names of built toolchains that begin with `incomplete`, for the shell."""
+    names = (path.parent.name for path in paths.toolchains().glob("*/toolchain.json"))
+    return sorted(name for name in names if name.startswith(incomplete))
+
 
 _DEFAULT_SITE: dict[str, Any] = {
-    "default_factory": current.site,
+    "default_factory": default_site,
     "show_default": "the one here",
-    "autocompletion": current.sites,
+    "autocompletion": complete_site,
 }
-SITE_OPTION = Annotated[str, typer.Option(**_DEFAULT_SITE, help="Folder in site-configs/.")]
-SITE_FOLDER = Annotated[str, typer.Argument(**_DEFAULT_SITE, help="Folder in site-configs/.")]
-SITE = Annotated[str, typer.Argument(**_DEFAULT_SITE, help="The site whose reports are read.")]
-CAMPAIGN = Annotated[
-    str | None,
-    typer.Argument(autocompletion=current.campaigns, help="One campaign; all by default."),
-]
-REPORTS = Annotated[
-    Path | None, typer.Option(help="Where reports are published; reports/ by default.")
-]
-JSON = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-BUDGET = Annotated[str, typer.Option(metavar="20m", help="Time for launches at most.")]
-WAIT = Annotated[
-    bool, typer.Option("--wait", help="Wait until no other campaign measures on the site.")
-]
-
-
-def command(
-    *examples: str, name: str | None = None, group: typer.Typer = app
-) -> Callable[[CommandFunctionType], CommandFunctionType]:
-    """Register a command; its help ends with `examples`, each the words after ``roundtrip``."""
-    lines = (f"  roundtrip {example}" for example in examples)
-    return group.command(name, epilog="\b\nExamples:\n" + "\n".join(lines))
+SITE_OPTION = Option(**_DEFAULT_SITE, help="Folder in site-configs/.")
+SITE_FOLDER = Argument(**_DEFAULT_SITE, help="Folder in site-configs/.")
+SITE = Argument(**_DEFAULT_SITE, help="The site whose reports are read.")
+CAMPAIGN = Argument(None, autocompletion=complete_campaign, help="One campaign; all by default.")
+REPORTS = Option(None, help="Where reports are published; reports/ by default.")
+JSON = Option(False, "--json", help="Print JSON.")
+WAIT = Option(False, "--wait", help="Wait until no other campaign measures on the site.")
+BUDGET: dict[str, Any] = {"metavar": "20m", "help": "Time for launches at most."}
 
 
 def require_names(*names: str | None) -> None:
@@ -74,6 +101,15 @@ def minutes(length: str, option: str = "--budget") -> float:
     value = campaign_file.parse_minutes(length)
     if value is None:
         raise UserError(f"{option} {length}: {campaign_file.DURATION}")
+    return value
+
+
+def fraction(text: str, option: str = "--fail-on") -> float:
+    """Parse ``3%`` into a fraction; UserError unless between 0 and 100 %."""
+    match = re.fullmatch(r"(\d+(\.\d+)?)\s*%", text.strip())
+    value = float(match[1]) / 100 if match else 0.0
+    if not 0 < value < 1:
+        raise UserError(f"{option} {text}: a percentage above 0 and below 100, such as 3%")
     return value
 
 
@@ -101,6 +137,58 @@ def read_ledger(
     for warning in nights.warnings:
         warn(printable(warning))
     return nights
+
+
+def what_is_here() -> Iterator[str]:
+    """Lines with the site, the newest run and night, and the next command to use."""
+    site = default_site()
+    run, night = _newest_run(site), newest_night(site)
+    state = files.read_object_in_tree(run / "state.json") if run else {}
+    is_complete = bool(state.get("finished")) and state.get("report") != "wanted"
+    yield f"site    {site} ({'activated' if os.environ.get(_SITE_VARIABLE) else 'default'})"
+    if run:
+        yield f"run     {run} ({'complete' if is_complete else 'unfinished'})"
+    if night:
+        yield f"night   {night}"
+    yield f"next    {_next_command(site, None if is_complete else run, night)}"
+    yield "help    roundtrip --help"
+
+
+def _newest_run(site: str) -> Path | None:
+    """The run tree of a site that began last, of any campaign; None without one."""
+    state_files = paths.runs().glob(f"*/{escape(site)}/*/state.json")
+    return max((file.parent for file in state_files), key=lambda tree: tree.name, default=None)
+
+
+def newest_night(site: str) -> Path | None:
+    """The page of the newest published night of a site; None without one."""
+    revisions = (
+        revision
+        for folder in store.site_folders(paths.reports(), site=site)
+        for revision in store.all_revisions(folder)
+        if store.link(revision, folder)
+    )
+    newest = max(
+        revisions, key=lambda path: (path.parent.name, store.number(path.name) or 0), default=None
+    )
+    return newest and store.file(newest, store.PAGE)
+
+
+def _next_command(site: str, unfinished: Path | None, night: Path | None) -> str:
+    if unfinished and (campaign := unfinished.parents[1].name) in complete_campaign(""):
+        return f"roundtrip run {campaign} --site {site} --resume"
+    if night:
+        has_history = any(  # several nights, or imported ones
+            len(store.nights(folder)) + store.imports_folder(folder).is_dir() > 1
+            for folder in store.site_folders(paths.reports(), site=site)
+        )
+        return f"roundtrip history {site}" if has_history else f"open {night} in a browser"
+    if site == _LOCAL and not complete_toolchain(""):
+        is_clone = (paths.checkout() / "Makefile").is_file()
+        return "make campaign" if is_clone else "roundtrip toolchains"
+    campaign = "smoke" if site == _LOCAL else "boost-netpipe"
+    campaign = site if site in complete_campaign("") else campaign
+    return f"roundtrip run {campaign} --site {site}"
 
 
 def warn(text: str) -> None:

@@ -1,23 +1,31 @@
-"""``roundtrip compare``: two measured sides, from reports, bundles, run trees or nights."""
+"""``roundtrip compare``, ``ab``: two sides that were measured, or two toolchains that are measured
+side by side until each claim is decided."""
 
 from __future__ import annotations
 
-import re
+import secrets
+import tempfile
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
+from typer import Argument, Option
 
 from roundtrip import paths
-from roundtrip.cli import common
+from roundtrip.cli import command, common, process
+from roundtrip.cli.common import say
 from roundtrip.errors import UserError, require_writable, writing
+from roundtrip.measure import campaign_file, environment, matrix, tree
+from roundtrip.model import NAME_WORDS, is_name
+from roundtrip.sites import software
+from roundtrip.sites.site import Site
 
 if TYPE_CHECKING:
+    from roundtrip.compare.comparison import Watch
     from roundtrip.compare.model import Comparison
     from roundtrip.compare.side import Side, Sources
-
-_PERCENTAGE = re.compile(r"(?P<number>\d+(\.\d+)?)\s*%")
 
 
 class Format(StrEnum):
@@ -29,38 +37,40 @@ class Format(StrEnum):
     JUNIT = "junit"
 
 
-FORMAT = Annotated[Format, typer.Option("--format", help="How the comparison is written.")]
-OUTPUT = Annotated[Path | None, typer.Option(help="File to write it to, not the terminal.")]
-FAIL_ON = Annotated[
-    str | None,
-    typer.Option(metavar="3%", help="Least regression that fails; minimum_effect by default."),
-]
-ALL = Annotated[
-    bool,
-    typer.Option(
-        "--all", help="Show all facts that differ, not only three, and those that do not."
-    ),
-]
+class Order(StrEnum):
+    """How the order of the two toolchains in a round is chosen."""
+
+    RANDOM = "random"
+    ABBA = "abba"
 
 
-@common.command(
+_FORMAT = Option(Format.TABLE, "--format", help="How the comparison is written.")
+_OUTPUT = Option(None, help="File to write it to, not the terminal.")
+_FAIL_ON = Option(
+    None, metavar="3%", help="Least regression that fails; minimum_effect by default."
+)
+_ALL = Option(
+    False, "--all", help="Show all facts that differ, not only three, and those that do not."
+)
+
+
+@command(
     "compare local/smoke/2026-11-24 local/smoke/2026-11-25",
     "compare local/smoke/2026-11-25 --by toolchain",
 )
 def compare(
-    base: Annotated[str, typer.Argument(help="What is compared with: SOURCE[:key=value,...].")],
-    new: Annotated[str | None, typer.Argument(help="What is compared; may be BASE's own.")] = None,
-    toolchains: Annotated[
-        tuple[str, str] | None, typer.Option(help="Two toolchains of BASE.", metavar="OLD NEW")
-    ] = None,
-    by: Annotated[
-        str | None,
-        typer.Option(help="Key of which BASE has two values: toolchain, mpi, boost, spack, ..."),
-    ] = None,
-    form: FORMAT = Format.TABLE,
-    output: OUTPUT = None,
-    fail_on: FAIL_ON = None,
-    everything: ALL = False,
+    base: str = Argument(help="What is compared with: SOURCE[:key=value,...]."),
+    new: str | None = Argument(None, help="What is compared; may be BASE's own."),
+    toolchains: tuple[str, str] | None = Option(
+        None, help="Two toolchains of BASE.", metavar="OLD NEW"
+    ),
+    by: str | None = Option(
+        None, help="Key of which BASE has two values: toolchain, mpi, boost, spack, ..."
+    ),
+    form: Format = _FORMAT,
+    output: Path | None = _OUTPUT,
+    fail_on: str | None = _FAIL_ON,
+    everything: bool = _ALL,
 ) -> None:
     """Compare two reports, bundles, run trees or nights, or two sides of one of them.
 
@@ -68,7 +78,7 @@ def compare(
     boost, spack, site, partition, check, study.  Exit status: 0 nothing regressed; 1 something did,
     or NEW lacks a case of the same run; 2 bad input, or nothing could be decided.
     """
-    threshold = parse_percentage(fail_on)
+    threshold = None if fail_on is None else common.fraction(fail_on)
     if output:
         require_writable(output)
     if new is not None and (toolchains or by):
@@ -88,7 +98,7 @@ def compare(
                 "one source: name a second one, or use --toolchains OLD NEW or --by KEY"
             )
         result = comparison.compare(*sides, fail_on=threshold)
-        write_comparison(result, form, output, everything)
+        _write(result, form, output, everything)
     raise typer.Exit(result.exit_status)
 
 
@@ -108,20 +118,7 @@ def _sides_by_key(sources: Sources, source: str, key: str) -> tuple[Side, Side]:
     return sources.side(source, one), sources.side(source, other)
 
 
-def parse_percentage(text: str | None, option: str = "--fail-on") -> float | None:
-    """Parse ``3%`` into a fraction; None for None.  UserError unless between 0 and 100 %."""
-    if text is None:
-        return None
-    match = _PERCENTAGE.fullmatch(text.strip())
-    value = float(match["number"]) / 100 if match else 0.0
-    if not 0 < value < 1:
-        raise UserError(f"{option} {text}: a percentage above 0 and below 100, such as 3%")
-    return value
-
-
-def write_comparison(
-    comparison: Comparison, form: Format, output: Path | None, everything: bool = False
-) -> None:
+def _write(comparison: Comparison, form: Format, output: Path | None, everything: bool) -> None:
     """Print the comparison, or write it to `output`."""
     from rich.console import Console
 
@@ -129,15 +126,166 @@ def write_comparison(
 
     if form is Format.TABLE:
         text = forms.as_text(comparison, everything, None if output else Console())
+    elif form is Format.JSON:
+        text = forms.as_json(comparison, everything)
+    elif form is Format.MARKDOWN:
+        text = forms.as_markdown(comparison, everything)
     else:
-        render = {
-            Format.JSON: forms.as_json,
-            Format.MARKDOWN: forms.as_markdown,
-            Format.JUNIT: forms.as_junit,
-        }[form]
-        text = render(comparison, everything)
+        text = forms.as_junit(comparison, everything)
     if output is None:
         typer.echo(text, nl=False)
     else:
         with writing(output):
             output.write_text(text, encoding="utf-8")
+
+
+@command(
+    "ab openmpi41-boost181 mpich40-boost181",
+    "ab openmpi41-boost181 mpich40-boost181 --budget 1h --fail-on 3%",
+)
+def ab(
+    context: typer.Context,
+    base: str = Argument(
+        autocompletion=common.complete_toolchain, help="The toolchain that is compared with."
+    ),
+    new: str = Argument(
+        autocompletion=common.complete_toolchain, help="The toolchain that is compared."
+    ),
+    site: str = common.SITE_OPTION,
+    checks: list[str] | None = Option(
+        None, metavar="NAME[:parameter=value,...]", help="A check to launch; repeatable."
+    ),
+    variables: list[str] | None = Option(
+        None, "--set", metavar="variable=value", help="As `reframe -S`; repeatable."
+    ),
+    campaign: str = Option(
+        "ab", help="The campaign whose checks are launched, a name or a TOML file."
+    ),
+    partitions: list[str] | None = Option(None, "--partition", help="All by default; repeatable."),
+    budget: str = Option("20m", **common.BUDGET),
+    fail_on: str | None = _FAIL_ON,
+    resume: bool = Option(False, help="Go on with the newest run of the two."),
+    order: Order = Option(
+        Order.RANDOM, help="Of a round: drawn anew, or abba: AB BA or BA AB for two rounds."
+    ),
+    wait: bool = common.WAIT,
+    form: Format = _FORMAT,
+    output: Path | None = _OUTPUT,
+    everything: bool = _ALL,
+) -> None:
+    """Launch two toolchains in rounds, until each claim is decided.
+
+    It stops when each is decided, when the budget is over, or at Ctrl-C, and judges what is there
+    by a test that is valid whenever one stops.  Exit status: 0 nothing regressed; 1 NEW is slower
+    in something, or a case completed with one of the two only; 2 bad input, or nothing could be
+    decided; 130 interrupted.
+    """
+    if base == new:
+        raise UserError(
+            f"{base} against itself: for how often a difference is found, see `bench aa`"
+        )
+    for name in (base, new):
+        if not is_name(name):
+            raise UserError(f"{name!r} is no toolchain: {NAME_WORDS}")
+    minutes = common.minutes(budget)
+    threshold = None if fail_on is None else common.fraction(fail_on)
+    if output:
+        require_writable(output)
+    checkout = paths.checkout()
+    here = Site(site, checkout)
+    software.require_ready(here)
+    scratch = Path(context.with_resource(tempfile.TemporaryDirectory(prefix="roundtrip-ab-")))
+    run_tree = _newest_run(base, new, site) if resume else None
+    if run_tree:
+        content = (run_tree.path / "campaign.toml").read_text(encoding="utf-8")
+    else:
+        source = campaign_file.find_campaign(campaign, checkout / "campaigns")
+        plans = campaign_file.select_checks(source.checks, checks or (), variables or ())
+        seed = secrets.randbits(32) if order is Order.ABBA else None
+        content = campaign_file.campaign_text((base, new), plans, minutes, partitions or (), seed)
+    declaration = campaign_file.load_campaign(
+        campaign_file.write_campaign(scratch, (base, new), content)
+    )
+    declaration = replace(declaration, time_limit_minutes=minutes)
+    try:
+        plan = matrix.shared_cases(matrix.build_matrix(declaration, here), declaration)
+    except UserError as error:  # without the name of a generated file
+        raise UserError(error.message) if error.file == str(declaration.file) else error from None
+    context.with_resource(tree.hold_site(here, declaration.name, wait, say))
+    if run_tree:
+        tree.require_same_matrix(run_tree, plan)
+        environment.require_unchanged(run_tree, declaration.file)
+    else:
+        with writing(paths.runs()):
+            run_tree = tree.create_tree(paths.runs(), declaration, here, plan)
+    # These take a second to load, which a fault in the arguments need not spend.
+    from roundtrip.compare.comparison import Watch
+
+    watch = Watch(run_tree.path, base, new, tell=say, fail_on=threshold)
+    is_interrupted = _launch(declaration, here, plan, run_tree, watch)
+    say(f"run: {run_tree.path}")
+    try:
+        comparison = watch.compare()
+    except UserError as error:
+        if not is_interrupted:
+            raise
+        say(f"nothing to compare yet: {error.message}")
+        raise typer.Exit(process.INTERRUPTED_STATUS) from None
+    _write(comparison, form, output, everything)
+    raise typer.Exit(process.INTERRUPTED_STATUS if is_interrupted else comparison.exit_status)
+
+
+def _launch(
+    declaration: campaign_file.Campaign,
+    here: Site,
+    plan: matrix.Matrix,
+    run_tree: tree.RunTree,
+    watch: Watch,
+) -> bool:
+    """Launch until enough is decided, and say how that ended; return whether it was interrupted."""
+    from roundtrip.measure import session
+    from roundtrip.measure.outcome import Outcome
+    from roundtrip.measure.progress import TerminalProgress
+    from roundtrip.measure.runner import Runner
+
+    is_over, is_interrupted = False, False
+    process.on_term()
+    with writing(run_tree.path), run_tree:
+        environment.record_environment(here, plan, run_tree.path / "env")
+        for warning in environment.tuning_warnings(here):
+            say(f"warning: {warning}")
+        with TerminalProgress(declaration.title, common.console) as progress:
+            try:
+                session.build_all(here, plan.expected, run_tree, progress)
+                environment.record_pins(run_tree)
+                runner = Runner(declaration, here, run_tree, plan.expected, progress)
+                runner.should_stop = watch.should_stop
+                is_over = not runner.run()
+            except process.Terminated:
+                say("stopped by TERM: judging what is there")
+                is_over = True
+            except KeyboardInterrupt:
+                is_interrupted = True
+        counts = Outcome.from_tree(run_tree).counts
+        run_tree.record_launch_count(max(counts.passed.values(), default=0))
+        outcome = Outcome.from_tree(run_tree)
+        if outcome.is_complete and not is_interrupted:
+            run_tree.finish()
+    if stop_reason := run_tree.state.get("stopped"):
+        say(f"stopped: {stop_reason}; what was measured before is kept")
+    for reason in outcome.failures:
+        say(f"failed: {reason}")
+    if is_interrupted or is_over:
+        ending = "interrupted" if is_interrupted else "the time is over"
+        go_on = common.resume_command(f"--site={here.name}")
+        say(f"{ending}; nothing is lost. Go on with: {go_on}")
+    return is_interrupted
+
+
+def _newest_run(base: str, new: str, site: str) -> tree.RunTree:
+    """The newest run of the two toolchains on `site`, ended or not; UserError if there is none."""
+    folder = paths.runs() / campaign_file.campaign_name(base, new) / site
+    state_files = sorted(folder.glob("*/state.json"))
+    if not state_files:
+        raise UserError(f"no run of {base} against {new} on site '{site}' to resume", folder)
+    return tree.RunTree(state_files[-1].parent)

@@ -8,13 +8,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from glob import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 from rich.table import Table
+from typer import Option
 
 from roundtrip import paths
-from roundtrip.cli import common
+from roundtrip.cli import command, common
 from roundtrip.cli.common import warn
 from roundtrip.errors import UserError, printable, require_writable, writing
 from roundtrip.measure import pseudonyms, store
@@ -37,32 +38,24 @@ _ALL = "--all"
 _SEED = 1
 
 
-@common.command(
+@command(
     "history                      all campaigns of the site here",
     "history --series latency     series with this text in their name",
 )
 def history(
-    site: common.SITE,
-    campaign: common.CAMPAIGN = None,
-    everything: Annotated[
-        bool, typer.Option("--all", help="Show series that did not change, too.")
-    ] = False,
-    series: Annotated[
-        str, typer.Option(help="Show series whose name holds this text, in any case.")
-    ] = "",
-    accept: Annotated[
-        str,
-        typer.Option(
-            help="Accept the present level of the series whose name holds this text as its "
-            "baseline, or of every series (--accept --all); needs --reason."
-        ),
-    ] = "",
-    reason: Annotated[str, typer.Option(help="Why it is accepted; one line.")] = "",
-    since: Annotated[
-        str, typer.Option(help="Count as news what began on this date (UTC) or later.")
-    ] = "",
-    as_json: common.JSON = False,
-    reports: common.REPORTS = None,
+    site: str = common.SITE,
+    campaign: str | None = common.CAMPAIGN,
+    everything: bool = Option(False, "--all", help="Show series that did not change, too."),
+    series: str = Option("", help="Show series whose name holds this text, in any case."),
+    accept: str = Option(
+        "",
+        help="Accept the present level of the series whose name holds this text as its "
+        "baseline, or of every series (--accept --all); needs --reason.",
+    ),
+    reason: str = Option("", help="Why it is accepted; one line."),
+    since: str = Option("", help="Count as news what began on this date (UTC) or later."),
+    as_json: bool = common.JSON,
+    reports: Path | None = common.REPORTS,
 ) -> None:
     """Say what changed over the nights of a site: which series, by how much, since when, and what
     differed then in kernel, MPI and the rest.
@@ -306,18 +299,14 @@ def _record(
     }
 
 
-@common.command("calibrate local nightly")
+@command("calibrate local nightly")
 def calibrate(
-    site: common.SITE,
-    campaign: common.CAMPAIGN = None,
-    series: Annotated[
-        int, typer.Option(min=500, max=100_000, help="Quiet histories to simulate.")
-    ] = 2000,
-    nights: Annotated[int, typer.Option(min=40, max=3650, help="Nights of each.")] = 365,
-    write: Annotated[
-        Path | None, typer.Option(help="Write these thresholds as a new analysis.toml.")
-    ] = None,
-    reports: common.REPORTS = None,
+    site: str = common.SITE,
+    campaign: str | None = common.CAMPAIGN,
+    series: int = Option(2000, min=500, max=100_000, help="Quiet histories to simulate."),
+    nights: int = Option(365, min=40, max=3650, help="Nights of each."),
+    write: Path | None = Option(None, help="Write these thresholds as a new analysis.toml."),
+    reports: Path | None = common.REPORTS,
 ) -> None:
     """Say how noisy the nights of a site are, how often such noise alone would raise an alarm, and
     which evidence keeps that below one in 500 series.

@@ -10,12 +10,13 @@ import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
+from typer import Option
 
 from roundtrip import paths
-from roundtrip.cli import common
+from roundtrip.cli import command, common
 from roundtrip.errors import UserError
 from roundtrip.measure import store
 from roundtrip.measure.pseudonyms import PSEUDONYM
@@ -51,22 +52,20 @@ class _Verdict:
         return bool(self.node_verdicts.outliers or self.suspects or self.clocks) or has_failed
 
 
-@common.command(
+@command(
     "nodes                      of the site here",
     "nodes --drain-command      what would drain those that are sick",
 )
 def nodes(
-    site: common.SITE,
-    campaign: common.CAMPAIGN = None,
-    as_json: common.JSON = False,
-    drain: Annotated[
-        bool,
-        typer.Option(
-            "--drain-command",
-            help="Print the commands that drain the nodes named, and run none of them.",
-        ),
-    ] = False,
-    reports: common.REPORTS = None,
+    site: str = common.SITE,
+    campaign: str | None = common.CAMPAIGN,
+    as_json: bool = common.JSON,
+    drain: bool = Option(
+        False,
+        "--drain-command",
+        help="Print the commands that drain the nodes named, and run none of them.",
+    ),
+    reports: Path | None = common.REPORTS,
 ) -> None:
     """Name the nodes, switches and links of a site that are sick or flaky, by all nights of its
     campaigns over pairs of nodes; of the newest night, the nodes whose clock runs at a wrong rate,

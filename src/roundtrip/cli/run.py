@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
+from typer import Argument, Option
 
 from roundtrip import paths
-from roundtrip.cli import common, current, process
+from roundtrip.cli import command, common, process
 from roundtrip.cli.common import say
 from roundtrip.errors import UserError, writing
 from roundtrip.measure import campaign_file, environment, matrix, round_robin, store, tree
@@ -20,37 +21,30 @@ if TYPE_CHECKING:
     from roundtrip.measure.outcome import Outlook
 
 
-@common.command(
+@command(
     "run smoke                      measure this machine",
     "run boost-netpipe --dry-run    what it would launch and claim",
 )
 def run(
     context: typer.Context,
-    campaign: Annotated[
-        str,
-        typer.Argument(
-            autocompletion=current.campaigns, help="Name in campaigns/, or a TOML file."
-        ),
-    ],
-    site: common.SITE_OPTION,
-    resume: Annotated[bool, typer.Option(help="Complete the newest unfinished run.")] = False,
-    tree_path: Annotated[
-        Path | None, typer.Option("--tree", help="The run to resume, if not the newest.")
-    ] = None,
-    night: Annotated[
-        str | None,
-        typer.Option(help="A name: resume the run that began under it, if any; measure it once."),
-    ] = None,
-    dry_run: Annotated[
-        bool, typer.Option(help="Print the matrix and what it will be able to claim, then stop.")
-    ] = False,
-    report: Annotated[bool, typer.Option(help="Collect, judge and report at the end.")] = True,
-    wait: common.WAIT = False,
-    allow_underpowered: Annotated[
-        bool,
-        typer.Option("--allow-underpowered", help="Run with too few launches for any verdict."),
-    ] = False,
-    allow_mute: Annotated[bool, typer.Option("--allow-mute", hidden=True)] = False,
+    campaign: str = Argument(
+        autocompletion=common.complete_campaign, help="Name in campaigns/, or a TOML file."
+    ),
+    site: str = common.SITE_OPTION,
+    resume: bool = Option(False, help="Complete the newest unfinished run."),
+    tree_path: Path | None = Option(None, "--tree", help="The run to resume, if not the newest."),
+    night: str | None = Option(
+        None, help="A name: resume the run that began under it, if any; measure it once."
+    ),
+    dry_run: bool = Option(
+        False, help="Print the matrix and what it will be able to claim, then stop."
+    ),
+    report: bool = Option(True, help="Collect, judge and report at the end."),
+    wait: bool = common.WAIT,
+    allow_underpowered: bool = Option(
+        False, "--allow-underpowered", help="Run with too few launches for any verdict."
+    ),
+    allow_mute: bool = Option(False, "--allow-mute", hidden=True),
 ) -> None:
     """Run a campaign: launch every case as often as declared, then publish the report.
 

@@ -7,13 +7,14 @@ import sys
 import zoneinfo
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
+from typer import Argument, Option
 
 from roundtrip import files, paths
 from roundtrip import output as outputs
-from roundtrip.cli import common, current
+from roundtrip.cli import command, common
 from roundtrip.cli.common import warn
 from roundtrip.errors import UserError, writing
 from roundtrip.measure import manifest, reader, signature, store
@@ -28,23 +29,19 @@ _MAX_PRINTED = 20
 _OUTPUTS = ", ".join(outputs.OUTPUTS)
 
 
-@common.command(
+@command(
     "report runs/smoke/local/20261127T010000Z",
     "report reports/smoke/local/2026-11-27/r1 --verify",
 )
 def report(
-    source: Annotated[Path, typer.Argument(help="A bundle, a run tree, or a published report.")],
-    output: Annotated[
-        Path | None, typer.Option(help="Where reports are published; reports/ by default.")
-    ] = None,
-    verify: Annotated[
-        bool, typer.Option("--verify", help="Rebuild and compare byte for byte.")
-    ] = False,
-    summary: Annotated[
-        bool, typer.Option("--summary", help="Print ten lines of Markdown for a pull request.")
-    ] = False,
-    supersedes: Annotated[str | None, typer.Option(help="The revision this corrects: r1.")] = None,
-    reason: Annotated[str | None, typer.Option(help="Why it had to be corrected.")] = None,
+    source: Path = Argument(help="A bundle, a run tree, or a published report."),
+    output: Path | None = Option(None, help="Where reports are published; reports/ by default."),
+    verify: bool = Option(False, "--verify", help="Rebuild and compare byte for byte."),
+    summary: bool = Option(
+        False, "--summary", help="Print ten lines of Markdown for a pull request."
+    ),
+    supersedes: str | None = Option(None, help="The revision this corrects: r1."),
+    reason: str | None = Option(None, help="Why it had to be corrected."),
 ) -> None:
     """Publish the report of a campaign; never overwrite one.
 
@@ -151,9 +148,9 @@ def _verify(revision: Path) -> None:
     typer.echo(f"verified: rebuilt byte for byte; {signature_check.sentence}")
 
 
-@common.command("collect runs/smoke/local/20261127T010000Z")
+@command("collect runs/smoke/local/20261127T010000Z")
 def collect(
-    run_dir: Annotated[Path, typer.Argument(help="runs/<campaign>/<site>/<start>/")],
+    run_dir: Path = Argument(help="runs/<campaign>/<site>/<start>/"),
 ) -> None:
     """Gather what a campaign run left into a bundle: samples, cases, environment, checksums.
 
@@ -164,20 +161,19 @@ def collect(
     typer.echo(f"bundle: {bundle.build(run_dir, tell=warn)}")
 
 
-@common.command(
+@command(
     "publish reports/nightly --to /srv/www --preview",
     "publish reports/nightly --to /srv/www",
     name="publish",
 )
 def publish_reports(
-    places: Annotated[
-        list[Path],
-        typer.Argument(metavar="REPORT...", help="Published reports, or folders of them."),
-    ],
-    to: Annotated[Path, typer.Option(help="The tree to copy them to; it is made if need be.")],
-    preview: Annotated[
-        bool, typer.Option("--preview", help="Show each field that would leave; copy nothing.")
-    ] = False,
+    places: list[Path] = Argument(
+        metavar="REPORT...", help="Published reports, or folders of them."
+    ),
+    to: Path = Option(help="The tree to copy them to; it is made if need be."),
+    preview: bool = Option(
+        False, "--preview", help="Show each field that would leave; copy nothing."
+    ),
 ) -> None:
     """Copy published reports into a tree for a static host, and write its index.
 
@@ -232,26 +228,20 @@ def _preview(revisions: Sequence[Path], to: Path) -> bool:
     return is_refused
 
 
-@common.command(
+@command(
     "import perflogs --site local",
     "import output/results.db --site local",
     name="import",
 )
 def bring(
-    places: Annotated[
-        list[Path], typer.Argument(help="Performance logs, reports, databases, or folders of them.")
-    ],
-    site: common.SITE_OPTION,
-    campaign: Annotated[str, typer.Option(help="The campaign they become part of.")] = "imported",
-    timezone: Annotated[
-        str, typer.Option(help="Of times that name no zone, such as Europe/Berlin.")
-    ] = "UTC",
-    lower_is_better: Annotated[
-        list[str] | None, typer.Option(help="A variable, or a pattern of names; repeatable.")
-    ] = None,
-    higher_is_better: Annotated[
-        list[str] | None, typer.Option(help="The same, for the other direction.")
-    ] = None,
+    places: list[Path] = Argument(help="Performance logs, reports, databases, or folders of them."),
+    site: str = common.SITE_OPTION,
+    campaign: str = Option("imported", help="The campaign they become part of."),
+    timezone: str = Option("UTC", help="Of times that name no zone, such as Europe/Berlin."),
+    lower_is_better: list[str] | None = Option(
+        None, help="A variable, or a pattern of names; repeatable."
+    ),
+    higher_is_better: list[str] | None = Option(None, help="The same, for the other direction."),
 ) -> None:
     """Bring ReFrame's performance logs, JSON reports and results databases into the history.
 
@@ -263,7 +253,7 @@ def bring(
     from roundtrip.sites.site import Site
 
     first, *rest = map(str, places)
-    if rest and first in current.sites("") and not places[0].exists():
+    if rest and first in common.complete_site("") and not places[0].exists():
         warn(f"`import {first} PLACES` is called `import PLACES --site {first}` now")
         site, places = first, places[1:]
     Site(site, paths.checkout())
@@ -296,9 +286,9 @@ def _zone(name: str) -> datetime.tzinfo:
         raise UserError(f"--timezone {name!r}: right is a name such as Europe/Berlin") from None
 
 
-@common.command("schema history", name="schema")
+@command("schema history", name="schema")
 def print_schema(
-    command: Annotated[str, typer.Argument(metavar="COMMAND", help=f"One of {_OUTPUTS}.")],
+    command: str = Argument(metavar="COMMAND", help=f"One of {_OUTPUTS}."),
 ) -> None:
     """Print the JSON Schema of what a command prints as JSON.
 
