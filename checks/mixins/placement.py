@@ -66,8 +66,9 @@ class Placement(rfm.RegressionTestPlugin):
         self.job.launcher = environment_launcher(self.job, extras)
         default = extras.get("launcher_options", [])
         options = extras.get(self.launcher_options_key, default)
-        failure_options = launching.fail_fast_options(self.job.launcher.registered_name)
-        self.job.launcher.options += [*options, *failure_options]
+        known = schedulers.launcher_options(self.job.launcher.registered_name)
+        # Without its option, the partner of a failed rank waits until the time limit.
+        self.job.launcher.options += [*options, *(known.fail_fast if known else ())]
         if self.steps:  # a step would take all nodes of the allocation
             self.job.options += step_scheduler(self.job.launcher).count_options(self.num_hosts)
 

@@ -6,7 +6,7 @@ import pathlib
 import reframe.utility.sanity as sn
 from reframe.core.builtins import parameter, run_after, run_before, sanity_function
 
-from roundtrip.sites import launching
+from roundtrip.sites import launching, schedulers
 from roundtrip.sites.launching import ON_SOCKETS
 
 from ..test_selection import simple_test
@@ -33,9 +33,9 @@ class NetPIPEOnSockets(NetPIPE):
     @run_before("run")
     def bind_to_sockets(self):
         launcher = self.job.launcher
-        launcher.options = launching.socket_options(
-            launcher.registered_name, self.placement, launcher.options
-        )
+        name = launcher.registered_name
+        known = launching.MPI_LAUNCHERS.get(name) or schedulers.launcher_options(name)
+        launcher.options = launching.socket_options(known, self.placement, launcher.options)
         self.prerun_cmds += [f"grep -H . {_SOCKET_FILES} > sockets.txt"]
         self.keep_files += ["sockets.txt"]
 

@@ -19,7 +19,7 @@ from roundtrip.measure import scheduler
 from roundtrip.measure.launches import scan
 from roundtrip.measure.outcome import Outcome
 from roundtrip.sites.schedulers.interface import Maintenance
-from roundtrip.sites.schedulers.slurm.jobs import parse_maintenances
+from roundtrip.sites.schedulers.slurm import parse_maintenances
 
 Stages = Callable[..., Any]
 

@@ -14,7 +14,7 @@ from support.software import LOST, SLURM
 from roundtrip.measure import scheduler, scheduler_log
 from roundtrip.measure.outcome import Outcome
 from roundtrip.measure.scheduler import Queue, describe_wait
-from roundtrip.sites.schedulers.slurm import jobs
+from roundtrip.sites.schedulers import slurm
 
 Stages = Callable[..., Any]
 
@@ -84,7 +84,7 @@ LISTING = f"""\
 
 def wait(listing: str) -> str:
     """What is said of my job in a listing of squeue."""
-    job = jobs.parse_pending(listing, MINE)
+    job = slurm.parse_pending(listing, MINE)
     return describe_wait(job, "Slurm", NOW) if job else ""
 
 

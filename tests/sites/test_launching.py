@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from roundtrip.sites import launching
+from roundtrip.sites import launching, schedulers
 
 MPI, CORES = "--mpi=pmix", "--cpu-bind=verbose,cores"
 
@@ -48,5 +48,6 @@ MPI, CORES = "--mpi=pmix", "--cpu-bind=verbose,cores"
 def test_what_places_is_replaced_and_what_binds_stays(
     launcher: str, options: list[str], one_socket: list[str], two_sockets: list[str]
 ) -> None:
-    assert launching.socket_options(launcher, "one-socket", options) == one_socket
-    assert launching.socket_options(launcher, "two-sockets", options) == two_sockets
+    known = launching.MPI_LAUNCHERS.get(launcher) or schedulers.launcher_options(launcher)
+    assert launching.socket_options(known, "one-socket", options) == one_socket
+    assert launching.socket_options(known, "two-sockets", options) == two_sockets

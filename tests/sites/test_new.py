@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,6 +13,7 @@ import pytest
 from roundtrip import tables
 from roundtrip.errors import UserError
 from roundtrip.sites import check, data, new, render, schedulers, software
+from roundtrip.sites.new import External
 from roundtrip.sites.probe import Facts, Library, Port
 from roundtrip.sites.schedulers.interface import Cluster, Partition
 from roundtrip.sites.schedulers.slurm import check as slurm_check
@@ -60,18 +63,18 @@ def test_a_cluster_gets_a_site_that_loads_and_is_sound(
     assert list(site.partitions) == partitions
     first = site.partitions[partitions[0]]
     assert dict(first["env_vars"])["UCX_NET_DEVICES"] == device
-    assert facts.partition is not None
-    assert f"--partition={facts.partition.name}" in first["access"]
+    partition, *_ = facts.cluster.usable_partitions
+    assert f"--partition={partition.name}" in first["access"]
     assert {"shared-memory", "oversubscribed", "one-per-node", "hybrid"} <= set(first["features"])
-    nodes, cores = facts.partition.nodes, facts.partition.cores
+    nodes, cores = partition.nodes, partition.cores
     assert (first["extras"]["nodes"], first["extras"]["cores"]) == (nodes, cores)
     assert {f"nodes_{nodes}", f"cores_{cores}"} <= set(first["features"])
     assert f"nodes_{2 * nodes}" not in first["features"]
     site_data = data.load(folder / "site.toml", checkout)
     (finding,) = software.check_pmix_package(site_data, folder / "spack/packages.yaml")
     assert finding.verdict == "ok"
-    for partition in site.partitions.values():
-        assert partition["extras"]["interface"] in [name for name, _ in facts.interfaces]
+    for item in site.partitions.values():
+        assert item["extras"]["interface"] in [name for name, _ in facts.interfaces]
     assert len(site.toolchains) == 15
     findings = [*check.check_files(site), *check.check_partitions(site)]
     findings += check_files(folder / "spack", checkout / "spack.yaml")
@@ -255,3 +258,77 @@ def test_a_cluster_with_toolchains_of_ours_needs_no_spack(checkout: Path) -> Non
     assert not (folder / "spack").exists()
     site = data.load(folder / "site.toml", checkout)
     assert site.software == "toolchains"
+
+
+HELLO = """
+#include <mpi.h>
+#include <cstdio>
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  int rank = 0, size = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  if (rank == 0) std::printf("size %d\\n", size);
+  return MPI_Finalize();
+}
+"""
+
+
+@pytest.mark.parametrize("name", ["openmpi", "mpich"])
+def test_a_prefix_compiles_and_starts_with_its_own_mpi(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not shutil.which(f"mpicxx.{name}"):
+        pytest.skip(f"no mpicxx.{name}: apt install {name}-bin or {name}")
+    for variable in ("OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"):
+        monkeypatch.setenv(variable, "1")
+    external = next(item for item in new.debian_externals(tmp_path) if item.name == name)
+    prefix = Path(external.prefix)
+    assert prefix.parent == tmp_path
+    assert (prefix / "include" / "mpi.h").is_file()
+    (tmp_path / "hello.cpp").write_text(HELLO)
+    program = tmp_path / "hello"
+    compiler = [prefix / "bin" / "mpicxx", tmp_path / "hello.cpp", "-o", program]
+    subprocess.run(compiler, check=True, timeout=60)
+    starter = [prefix / "bin" / "mpiexec", "-n", "2", program]
+    process = subprocess.run(starter, capture_output=True, text=True, timeout=60, cwd=tmp_path)
+    assert process.stdout == "size 2\n", process.stderr
+
+
+CHECKOUT = Path(__file__).parents[2]
+TEMPLATE = software.definitions(CHECKOUT / "site-configs" / "spack" / "spack")
+MPIS = (
+    External("openmpi", "openmpi@=4.1.4 +fortran", "/p/openmpi"),
+    External("mpich", "mpich@=4.0.2 +fortran", "/p/mpich"),
+)
+
+
+def write_part(folder: Path, externals: list[External]) -> dict[str, Any]:
+    """Write packages.yaml and definitions.yaml to `folder`; return the packages."""
+    (folder / "packages.yaml").write_text(new.external_packages(externals))
+    (folder / "definitions.yaml").write_text(new.external_definitions(externals, TEMPLATE))
+    packages: dict[str, Any] = tables.load_yaml(folder / "packages.yaml")["packages"]
+    return packages
+
+
+def test_externals_pair_each_boost_with_its_mpi(tmp_path: Path) -> None:
+    boosts = [
+        External("boost", "boost@=1.81.0 +mpi +serialization ^openmpi@=4.1.4", "/p/b1"),
+        External("boost", "boost@=1.81.0 +mpi +serialization ^mpich@=4.0.2", "/p/b2"),
+        External("boost", "boost@=1.74.0 +mpi +serialization ^mpich@=4.0.2", "/p/b3"),
+    ]
+    packages = write_part(tmp_path, [*MPIS, *boosts])
+    assert check_files(tmp_path, CHECKOUT / "spack.yaml")[0].verdict == "ok"
+    assert "boost@=1.74.0" not in (tmp_path / "definitions.yaml").read_text()
+    prefixes = [item["prefix"] for item in packages["boost"]["externals"]]
+    assert prefixes == ["/p/b1", "/p/b2", "/p/b3"]
+    assert packages["mpi"] == {"buildable": False}
+
+
+def test_without_a_boost_of_each_mpi_spack_builds_those_of_the_template(tmp_path: Path) -> None:
+    packages = write_part(tmp_path, [*MPIS])
+    definitions = software.definitions(tmp_path)
+    assert definitions["mpis"] == ["openmpi@=4.1.4", "mpich@=4.0.2"]
+    assert definitions["boosts"] == TEMPLATE["boosts"]
+    assert {"netpipe@3.7.2", "ddtbench@1.2"} <= set(definitions["suites"])
+    assert "boost" not in packages

@@ -63,10 +63,9 @@ def test_a_cluster_is_read_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(probe, "read_host", lambda: HOST)
     facts = probe.gather_facts(cluster, devices(tmp_path))
     assert facts.cluster.version == "23.11.1"
-    assert facts.partition is not None
-    partition = facts.partition
+    partition, *_ = facts.cluster.usable_partitions
     assert (partition.name, partition.nodes, partition.cores) == ("compute", 128, 48)
-    assert [partition.name for partition in facts.distinct_partitions] == ["compute", "gpu"]
+    assert [partition.name for partition in facts.cluster.distinct_partitions] == ["compute", "gpu"]
     assert facts.cluster.accounting is False
     assert facts.cluster.pmi == ("none", "pmi2", "pmix", "pmix_v3", "pmix_v4")
     assert facts.cluster.binds_tasks is True
@@ -82,7 +81,7 @@ def test_a_cluster_is_read_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 def test_a_machine_with_nothing_is_no_error(tmp_path: Path) -> None:
     facts = probe.gather_facts(lambda *_: None, tmp_path)
     assert replace(facts, **NO_PROCESSOR) == Facts()
-    assert facts.partition is None
+    assert facts.cluster.usable_partitions == []
     assert facts.port is None
     assert "not found" in facts.lines()[0]
 

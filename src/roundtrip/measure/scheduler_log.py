@@ -86,7 +86,9 @@ def nodes_down(run_dir: Path) -> dict[str, tuple[str, ...]]:
 
 def writer(silences: Sequence[Silence]) -> Scheduler:
     """Return the scheduler whose commands got no answer; the first, if there is no silence."""
-    return schedulers.by_command(silences[0].command if silences else "")
+    command = silences[0].command if silences else ""
+    owners = (item for item in schedulers.ALL if command in item.commands)
+    return next(owners, schedulers.ALL[0])
 
 
 def outages(silences: Sequence[Silence]) -> list[tuple[float, float]]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -239,6 +239,14 @@ class SiteData(Table):
     declared: dict[str, dict[str, Any]] = _optional_table(
         'environments in ReFrame\'s form, for `software = "none"`'
     )
+
+    def uses_pmix(self, launchers: Collection[str]) -> bool:
+        """Whether the partitions' launcher, or one of `launchers`, starts an MPI by PMIx."""
+        return any(
+            (launch.pmi or "").startswith("pmix")
+            and (launch.launcher is None or launch.launcher in launchers)
+            for launch in self.launch.values()
+        )
 
 
 #: Keys of the file that `load` resolves, and their descriptions.

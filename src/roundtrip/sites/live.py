@@ -77,7 +77,7 @@ def lines_to_start(family: str, start: tuple[str, ...]) -> list[Line]:
     """Return the lines that start ranks of `family` by the launcher and options in `start`."""
     launcher, *options = start
     table = f"launch.{family}"
-    if scheduler_options := launching.of_scheduler(launcher):
+    if scheduler_options := schedulers.launcher_options(launcher):
         (pmi,) = (item.removeprefix(scheduler_options.pmi) for item in options)
         lines = [Line(table, "launcher", launcher), Line(table, "pmi", pmi)]
         return [*lines, Line(table, "options", [])]  # not those of another launcher
@@ -152,11 +152,12 @@ def _scheduler_works(site: Site, result: Result) -> bool:
     ends = schedulers.of_site(site.partitions).job_ends(site)
     if ends is None:
         return True
-    if ends.remedy:
-        lines = [Line("every_partition", "scheduler", ends.remedy)]
-        result.add_fault("accounting", ends.detail, lines)
+    detail, remedy = ends
+    if remedy:
+        lines = [Line("every_partition", "scheduler", remedy)]
+        result.add_fault("accounting", detail, lines)
         return False
-    result.findings.append(Finding("ok", "accounting", ends.detail))
+    result.findings.append(Finding("ok", "accounting", detail))
     return True
 
 

@@ -16,26 +16,11 @@ from pathlib import Path
 
 from roundtrip.sites import schedulers
 from roundtrip.sites.machine import read_host
-from roundtrip.sites.schedulers.interface import (
-    Cluster,
-    Partition,
-    Runner,
-    Scheduler,
-    command_output,
-)
+from roundtrip.sites.schedulers.interface import Cluster, Runner, Scheduler, command_output
 
-#: Without AVX-512 by default: it changes clocks, and few clusters have it in every node.
+#: The highest target by default, without AVX-512: it changes clocks, and few clusters have it in
+#: every node.
 USUAL_TARGET = "x86_64_v3"
-
-
-def _spack_target() -> str:
-    """Return the x86-64 level of this processor, at most `USUAL_TARGET`; else its architecture."""
-    import archspec.cpu
-
-    processor, limit = archspec.cpu.host(), archspec.cpu.TARGETS[USUAL_TARGET]
-    if processor.family != limit.family:
-        return str(processor.family.name)
-    return str(min(processor.generic, limit).name)
 
 
 @dataclass(frozen=True)
@@ -139,36 +124,15 @@ class Facts:
     scheduler: Scheduler = schedulers.ALL[0]
     cluster: Cluster = field(default_factory=Cluster)
 
-    @property
-    def usable_partitions(self) -> list[Partition]:
-        return [item for item in self.cluster.partitions if self.cluster.limit(item.name).up]
-
-    @property
-    def partition(self) -> Partition | None:
-        """The scheduler's default partition, or the one with most nodes."""
-        return next(iter(self._ranked), None)
-
-    @property
-    def distinct_partitions(self) -> list[Partition]:
-        """The default partition, and each other one with at least two nodes of its own.
-
-        A scheduler often offers the same nodes in several partitions; they are measured only once.
-        """
-        partitions: list[Partition] = []
-        hosts: set[str] = set()
-        for partition in self._ranked:
-            if not partitions or len(partition.hosts - hosts) > 1:
-                partitions.append(partition)
-                hosts |= partition.hosts
-        return partitions
-
-    @property
-    def _ranked(self) -> list[Partition]:
-        return sorted(self.usable_partitions, key=lambda p: (not p.default, -p.nodes, p.name))
-
     def library(self, name: str) -> Library | None:
         """Return the installed library with Spack's `name`; None without one."""
         return next((item for item in self.libraries if item.name == name), None)
+
+    @property
+    def has_scheduler_library(self) -> bool:
+        """Whether programs can be built with the scheduler's library, as far as is known."""
+        library = self.library(self.scheduler.spack_package)
+        return library is None or library.missing_file is None
 
     @property
     def port(self) -> Port | None:
@@ -209,11 +173,16 @@ class Facts:
 
 def gather_facts(run: Runner = command_output, devices: Path = Path("/sys/class")) -> Facts:
     """Probe this machine; `run(*command)` returns a command's output, or None if it fails."""
+    import archspec.cpu
+
     host, scheduler = read_host(), schedulers.here()
     cluster = scheduler.cluster(run)
+    processor, limit = archspec.cpu.host(), archspec.cpu.TARGETS[USUAL_TARGET]
+    is_usual = processor.family == limit.family
+    target = min(processor.generic, limit) if is_usual else processor.family
     return Facts(
         cpu=host.cpu_model,
-        target=_spack_target(),
+        target=str(target.name),
         sockets=host.sockets,
         cores=host.cores // host.sockets,
         ports=ports(devices / "infiniband"),

@@ -56,7 +56,7 @@ def prebuilt_environment(
         features.insert(0, "netpipe-reference")
     kind = [SIMULATED] if mpi.kind.simulator else []
     launcher = extras.get("launcher")
-    own_launcher = launcher is not None and not launching.of_scheduler(str(launcher))
+    own_launcher = launcher is not None and not schedulers.launcher_options(str(launcher))
     return {
         "name": name,
         "cc": f"{tools}/mpicc",
@@ -269,17 +269,15 @@ def _start_of_own(site: SiteData, toolchain: Toolchain) -> tuple[dict[str, str],
     return {**site.variables, **variables}, extras
 
 
-def _launcher(site: SiteData) -> str:
-    """The launcher of the partitions, which starts the MPIs that name none."""
-    names = (partition.launcher for partition in site.partition.values())
-    return next(filter(launching.of_scheduler, names), "")
-
-
 def _start_settings(launch: Launch, site: SiteData) -> tuple[dict[str, str], dict[str, object]]:
     """Return the variables and the extras by which ranks start."""
     root_variables = launch.variables_as_root if os.geteuid() == 0 else {}
     options = list(launch.options)
-    if scheduler_options := launching.of_scheduler(launch.launcher or _launcher(site)):
+    # The launcher of the partitions starts the MPIs that name none.
+    launchers = (
+        [launch.launcher] if launch.launcher else [p.launcher for p in site.partition.values()]
+    )
+    if scheduler_options := next(filter(None, map(schedulers.launcher_options, launchers)), None):
         # `pmi` and `bind` are for the launcher of a scheduler only.
         pmi = [f"{scheduler_options.pmi}{launch.pmi}"] if launch.pmi else []
         options = [*pmi, *options, *site.bind]

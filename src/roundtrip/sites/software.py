@@ -23,8 +23,8 @@ from typing import Any
 
 from roundtrip import tables
 from roundtrip.errors import UserError
-from roundtrip.sites import launching, programming_environments, schedulers
 from roundtrip.sites import lock as locks
+from roundtrip.sites import programming_environments, schedulers
 from roundtrip.sites.data import SiteData
 from roundtrip.sites.lock import Concrete, Lock
 from roundtrip.sites.site import Finding, Site, last_line, summarise
@@ -227,7 +227,8 @@ def check_lock_file(site: Site) -> list[Finding]:
 
 def check_pmix_package(site: SiteData, packages: Path) -> list[Finding]:
     """Check that ``packages.yaml`` requires the site's series of PMIx."""
-    if site.pmix is None or not uses_pmix(site):
+    title = _pmix_starter(site)
+    if not title:
         return []
     versions = _package_versions(
         (tables.load_yaml(packages) or {}).get("packages", {}).get("pmix", {})
@@ -235,20 +236,21 @@ def check_pmix_package(site: SiteData, packages: Path) -> list[Finding]:
     hint = f"packages.yaml: pmix needs `require: ['@{site.pmix}']`, or it is the newest"
     faults = [] if versions else [hint]
     faults += [
-        f"packages.yaml: pmix is {version}, and site.toml says that {_title(site)} has {site.pmix}"
+        f"packages.yaml: pmix is {version}, and site.toml says that {title} has {site.pmix}"
         for version in versions
         if version.split(".")[0] != site.pmix
     ]
-    return summarise("PMIx", faults, f"series {site.pmix}, as {_title(site)}'s")
+    return summarise("PMIx", faults, f"series {site.pmix}, as {title}'s")
 
 
 def check_pmix_lock(site: SiteData, lock: Lock) -> list[Finding]:
     """Check that each pmix in the lock file has the major version that site.toml names."""
-    if site.pmix is None or not uses_pmix(site):
+    title = _pmix_starter(site)
+    if not title:
         return []
     versions = sorted({spec.version for spec in lock.specs.values() if spec.name == "pmix"})
     faults = [
-        f"the lock file has pmix {version}, and {_title(site)} has series {site.pmix}: "
+        f"the lock file has pmix {version}, and {title} has series {site.pmix}: "
         f"`require: ['@{site.pmix}']` in packages.yaml, then `spack concretize -f`"
         for version in versions
         if version.split(".")[0] != site.pmix
@@ -256,19 +258,12 @@ def check_pmix_lock(site: SiteData, lock: Lock) -> list[Finding]:
     return summarise("PMIx in the lock file", faults, ", ".join(versions) or "none")
 
 
-def _title(site: SiteData) -> str:
-    names = (partition.scheduler for partition in site.partition.values())
-    return schedulers.of_names(names).title
-
-
-def uses_pmix(site: SiteData) -> bool:
-    """Whether the launcher of a scheduler starts an MPI by PMIx."""
-    return any(
-        launch.pmi
-        and launch.pmi.startswith("pmix")
-        and (launch.launcher is None or launching.of_scheduler(launch.launcher))
-        for launch in site.launch.values()
-    )
+def _pmix_starter(site: SiteData) -> str:
+    """The title of the scheduler whose launcher starts an MPI by the site's PMIx; "" without."""
+    names = {name for item in schedulers.ALL for name in (item.launcher, *item.step_launchers)}
+    if site.pmix is None or not site.uses_pmix(names):
+        return ""
+    return schedulers.of_names(item.scheduler for item in site.partition.values()).title
 
 
 def _package_versions(entry: dict[str, Any]) -> list[str]:

@@ -107,5 +107,4 @@ def test_a_site_has_the_scheduler_of_its_partitions(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(schedulers, "ALL", (*schedulers.ALL, other))
     assert schedulers.of_site({"a": {"scheduler": "local"}, "b": {"scheduler": "other"}}) is other
     assert schedulers.of_site({"a": {"scheduler": "local"}}) is schedulers.LOCAL
-    assert schedulers.by_command("othersub") is other
     assert schedulers.titles() == "Slurm or Other"

@@ -100,7 +100,6 @@ def test_what_was_recorded_is_of_three_kinds() -> None:
     assert tree.cluster.qos == {"normal": None, "long": 12 * 3600, "whole": None}
     assert tree.cluster.accounts == ("hpc", "root")
     assert tree.cluster.limits["grid"].qos == ("whole", "normal")
-    assert mixed.cluster.preempts
     assert not mixed.cluster.limit("broken").up
     assert mixed.cluster.kinds["grid"] == (
         Kind(2, 4, ("clusterA",), ""),
@@ -115,7 +114,7 @@ def test_a_partition_that_is_down_is_not_measured() -> None:
     text = "".join(line + "\n" for line in listing.splitlines() if line.startswith("broken"))
     site_facts = facts("mixed", **{"sinfo -h -o " + slurm.SINFO: text})
     assert [partition.name for partition in site_facts.cluster.partitions] == ["broken"]
-    assert site_facts.distinct_partitions == []
+    assert site_facts.cluster.distinct_partitions == []
 
 
 def test_where_slurm_says_little_the_site_is_written(checkout: Path) -> None:

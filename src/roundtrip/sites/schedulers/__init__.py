@@ -9,7 +9,7 @@ import shutil
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from roundtrip.sites.schedulers.interface import Scheduler
+from roundtrip.sites.schedulers.interface import LauncherOptions, Scheduler
 from roundtrip.sites.schedulers.slurm import Slurm
 
 ALL: tuple[Scheduler, ...] = (Slurm(),)
@@ -46,9 +46,12 @@ def by_key(key: object) -> Scheduler:
     return next((item for item in ALL if item.key == key), LOCAL)
 
 
-def by_command(name: str) -> Scheduler:
-    """Return the scheduler that has the command `name`, by default the first."""
-    return next((item for item in ALL if name in item.commands), ALL[0])
+def launcher_options(launcher: str) -> LauncherOptions | None:
+    """Return the options of `launcher` if it is that of a scheduler; None if it is another."""
+    for item in ALL:
+        if launcher in (item.launcher, *item.step_launchers):
+            return item.launcher_options
+    return None
 
 
 def here() -> Scheduler:

@@ -11,11 +11,9 @@ import subprocess
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from roundtrip.sites.probe import Facts
-    from roundtrip.sites.site import Finding, Site
+from roundtrip.sites.site import Finding, Site
 
 #: Runs a command; its output, or None if it is missing or fails.
 Runner = Callable[..., str | None]
@@ -147,11 +145,30 @@ class Cluster:
     accounts: tuple[str, ...] = ()
     switches: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     config: str = ""
-    preempts: bool = False
 
     def limit(self, partition: str) -> Limits:
         """Return the limits of the partition; no limit if the scheduler reports none."""
         return self.limits.get(partition, Limits())
+
+    @property
+    def usable_partitions(self) -> list[Partition]:
+        """The partitions that start jobs: the default one, then those with most nodes."""
+        usable = [item for item in self.partitions if self.limit(item.name).up]
+        return sorted(usable, key=lambda p: (not p.default, -p.nodes, p.name))
+
+    @property
+    def distinct_partitions(self) -> list[Partition]:
+        """The first usable partition, and each other one with at least two nodes of its own.
+
+        A scheduler often offers the same nodes in several partitions; they are measured only once.
+        """
+        partitions: list[Partition] = []
+        hosts: set[str] = set()
+        for partition in self.usable_partitions:
+            if not partitions or len(partition.hosts - hosts) > 1:
+                partitions.append(partition)
+                hosts |= partition.hosts
+        return partitions
 
 
 @dataclass(frozen=True)
@@ -170,15 +187,6 @@ class SitePart:
     decisions: Sequence[str] = ()
     lines: Sequence[str] = ()
     environment: str = ""
-
-
-@dataclass(frozen=True)
-class JobEnds:
-    """How ReFrame gets the result of jobs, for people; if it cannot, the one of its schedulers
-    that can, else ""."""
-
-    detail: str
-    remedy: str = ""
 
 
 @dataclass(frozen=True)
@@ -205,9 +213,8 @@ class Scheduler:
     #: job that runs ReFrame.
     reframe_schedulers: tuple[str, ...] = ()
     step_launchers: tuple[str, ...] = ()
-    #: ReFrame's launcher that starts ranks by the scheduler itself, and its options; why it binds
-    #: no task, and how to see whether it does.
-    launcher = unbound = binding_hint = ""
+    #: ReFrame's launcher that starts ranks by the scheduler itself, and its options.
+    launcher = ""
     launcher_options: LauncherOptions | None = None
     #: Its commands; the folder of wrappers that run them again while it does not answer; the ones
     #: that list nodes, that say how jobs ended, and that say it while that one does not.
@@ -333,8 +340,6 @@ class Scheduler:
 
     def check(self, site: Site, cluster: Cluster) -> list[Finding]:
         """Compare what `site` asks with `cluster`, or say why that was not checked."""
-        from roundtrip.sites.site import Finding  # a campaign need not load it here
-
         return [Finding("not checked", "scheduler", "the site names none")]
 
     def time_fault(self, script: str, partition: Mapping[str, Any], cluster: Cluster) -> str:
@@ -342,16 +347,22 @@ class Scheduler:
         ""."""
         return ""
 
-    def job_ends(self, site: Site) -> JobEnds | None:
-        """Return how ReFrame gets the result of jobs; None if it needs nothing for it."""
+    def job_ends(self, site: Site) -> tuple[str, str] | None:
+        """Return how ReFrame gets the result of jobs, for people, and, if it cannot, the one of
+        its schedulers that can, else ""; None if it needs nothing for it."""
         return None
 
     def base(self, fabric: str) -> str:
         """Return the base, in ``site-configs/base``, of a new site with this `fabric`."""
         return fabric
 
-    def site_part(self, facts: Facts, partitions: Sequence[Partition]) -> SitePart:
-        """Return what of a new site that measures on `partitions` follows from the scheduler."""
+    def site_part(
+        self, cluster: Cluster, partitions: Sequence[Partition], has_library: bool
+    ) -> SitePart:
+        """Return what of a new site that measures on `partitions` follows from the scheduler.
+
+        `has_library` is whether programs can be built with its library.
+        """
         return SitePart()
 
     def partition_size(self, text: str, partition: str) -> dict[str, int]:
@@ -366,7 +377,7 @@ class Scheduler:
         unknown."""
         return None
 
-    def fit_packages(self, text: str, facts: Facts) -> str:
+    def fit_packages(self, text: str, cluster: Cluster, has_library: bool) -> str:
         """Return the `text` of a ``packages.yaml`` with each MPI built for what starts it."""
         return text
 

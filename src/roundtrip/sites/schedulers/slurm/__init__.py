@@ -2,30 +2,70 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shutil
+import subprocess
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from datetime import datetime
+from pathlib import Path
+from typing import Any
 
+from roundtrip.errors import UserError
 from roundtrip.sites.schedulers.interface import (
+    MAINTENANCE,
+    PREEMPTED,
+    Allocation,
     Cluster,
-    JobEnds,
     LauncherOptions,
+    Maintenance,
+    NoAnswerError,
+    Node,
     Partition,
+    PendingJob,
     Runner,
+    Scheduler,
     SitePart,
     command_output,
 )
-from roundtrip.sites.schedulers.slurm import facts
-from roundtrip.sites.schedulers.slurm.jobs import Jobs
-from roundtrip.sites.schedulers.slurm.launches import Launches
-from roundtrip.sites.schedulers.slurm.nodes import Nodes
+from roundtrip.sites.schedulers.slurm import check, facts, new_site, nodes
+from roundtrip.sites.schedulers.slurm.facts import expand_hosts, scontrol_records
+from roundtrip.sites.site import Finding, Site
 
-if TYPE_CHECKING:
-    from roundtrip.sites.probe import Facts
-    from roundtrip.sites.site import Finding, Site
+#: sbatch's message and the limits on submitted jobs; a job that may never run has others.
+_LIMIT = re.compile(
+    r"job submit limit|(?:Assoc|QOS)\w*MaxSubmit\w*|(?:Assoc|QOS)GrpSubmit\w*|MaxJobCount"
+)
+#: Job, state, reason, expected start, submission time, comment, which may hold any character.
+_FORMAT = "%i|%T|%r|%S|%V|%k"
+
+#: Commands of a job's script that print its allocation, and the other jobs on its nodes.
+_ALLOCATED = "env | grep -E '^SLURM_(JOB_ID|JOB_UID|JOB_NODELIST|SUBMIT_HOST)='"
+_OTHERS = (
+    'env -u ROUNDTRIP_SLURM_DEADLINE timeout 10 squeue -h -t R,S -w "$SLURM_JOB_NODELIST" '
+    "-o 'OTHER_JOB=%A|%U|%N' 2> /dev/null"
+)
+_OTHER_JOB = re.compile(r"OTHER_JOB=(\d{1,18})\|(\d{1,10})\|(\S+)")
+#: Slurm's lists of nodes, and the size limit of a range of nodes.
+_RANGES = r"\d{1,9}(-\d{1,9})?"
+_HOSTS = re.compile(rf"([\w.-]{{1,255}}(\[{_RANGES}(,{_RANGES})*\])?(,|\Z)){{0,10000}}", re.ASCII)
+_MOST_NODES = 100_000
+#: Number of nodes that a message names.
+_FEW_NODES = 4
+
+#: srun's messages that nodes are down, and that a node, by its number, lost its step.
+_NODE_DOWN = re.compile(r"^srun: error: Node failure on (\S+)$", re.MULTILINE)
+_STEP_GONE = re.compile(r"^srun: error: Aborting, .*missing step on node (\d{1,6})$", re.MULTILINE)
+#: slurmstepd's message in the standard error of a preempted job (slurmstepd/mgr.c).
+_PREEMPTION = re.compile(
+    r"^slurmstepd\S*: error: \*\*\* (?:JOB|STEP) \S+ ON \S+ CANCELLED AT \S+ DUE TO PREEMPTION",
+    re.MULTILINE,
+)
+#: Slurm's reason of a pending job, for which ReFrame cancels it.
+_MAINTENANCE_REASON = re.compile(r"ReqNodeNotAvail, ?Reserved for maintenance")
 
 
-class Slurm(Jobs, Nodes, Launches):
+class Slurm(Scheduler):
     """Slurm as ReFrame submits to it, with accounting (`slurm`) or without (`squeue`)."""
 
     key = "slurm"
@@ -41,14 +81,143 @@ class Slurm(Jobs, Nodes, Launches):
         fail_fast=("--kill-on-bad-exit=1",),
         pmi="--mpi=",
     )
-    unbound = "TaskPlugin lacks task/affinity"
-    binding_hint = "`scontrol show config`: TaskPlugin, task/affinity"
     commands = ("sinfo", "squeue", "sacct", "scontrol", "scancel", "sbatch")
+    wrappers: Path = Path(__file__).parent / "commands"
     lister, accounting, fallback, daemon = "sinfo", "sacct", "scontrol", "slurmd"
     spack_package, header, library = "slurm", "slurm/slurm.h", "libslurm.so"
+    variable_prefix = "SLURM_"
+    node_variable = "SLURMD_NODENAME"
+    # Others name accounts, jobs and nodes.
+    public_variables = (
+        *("SLURM_CPU_BIND", "SLURM_CPU_FREQ_REQ", "SLURM_DISTRIBUTION", "SLURM_EXACT"),
+        *("SLURM_HINT", "SLURM_MEM_BIND", "SLURM_MPI_TYPE", "SLURM_OVERCOMMIT", "SLURM_OVERLAP"),
+        *("SLURM_PMIX_DIRECT_CONN", "SLURM_THREADS_PER_CORE", "SLURM_WHOLE"),
+    )
+    nodes_in_command = re.compile(
+        r"\b(?:salloc|sbatch|srun)\s(?:[^\n;|&]*?\s)?-[wx]\s+([A-Za-z][\w.,\[\]-]*)"
+    )
+    failed_rank = re.compile(
+        r"^srun: error: (?P<host>\S+): tasks? (?P<ranks>[\d,-]+): (?P<how>[^\n]+)", re.MULTILINE
+    )
+    noise = "^slurmstepd|^srun: "
+
+    def job_options(self, comment: str = "") -> list[str]:
+        mark = [f"--job-option=comment={comment}"] if comment else []
+        # Slurm may hold a requeued job for ever ("launch failed requeued held"), and ReFrame waits.
+        return [*mark, "--job-option=--no-requeue"]
+
+    def node_options(self, nodes: Sequence[str], access: Iterable[str] = ()) -> list[str]:
+        # If a partition requests one switch, a pair on two switches would wait for ever.
+        asks_one_switch = any("--switches" in option for option in access)
+        return [f"--nodelist={','.join(nodes)}", *(["--switches=2"] if asks_one_switch else [])]
+
+    def count_options(self, nodes: int) -> list[str]:
+        # It comes after any --nodes that ReFrame adds, and the last option wins.
+        return [f"--nodes={nodes}"]
+
+    def patient_environment(
+        self, base: Mapping[str, str], deadline: float, log: Path | None
+    ) -> dict[str, str]:
+        variables = {"ROUNDTRIP_SLURM_DEADLINE": str(int(deadline))}
+        if log:
+            variables["ROUNDTRIP_SLURM_LOG"] = str(log)
+        return {**base, "PATH": f"{self.wrappers}:{base['PATH']}", **variables}
+
+    def is_no_answer(self, text: str) -> bool:
+        return not subprocess.run([self.wrappers / "retry", text.replace("\0", "")]).returncode
+
+    def is_submit_limit(self, text: str) -> bool:
+        return _LIMIT.search(text) is not None
+
+    def cancel(self, comment: str, environment: Mapping[str, str]) -> list[str]:
+        """Cancel as the interface says; UserError and NoAnswerError, too."""
+        if shutil.which("squeue", path=environment.get("PATH")) is None:
+            return []
+        query = ["squeue", "--noheader", f"--user={os.getuid()}", "--format=%i %k"]
+        listing = subprocess.run(query, capture_output=True, text=True, env=environment)
+        self._require(listing, "cannot see which jobs there are")
+        lines = (line.partition(" ") for line in listing.stdout.splitlines())
+        jobs = [job for job, _, text in lines if text.strip() == comment]
+        if jobs:
+            command = ["scancel", *jobs]
+            process = subprocess.run(command, capture_output=True, text=True, env=environment)
+            self._require(process, f"cannot cancel jobs {' '.join(jobs)}")
+        return jobs
+
+    def _require(self, process: subprocess.CompletedProcess[str], problem: str) -> None:
+        if not process.returncode:
+            return
+        error = process.stderr.strip()
+        if self.is_no_answer(error):
+            raise NoAnswerError(error)
+        raise UserError(f"{problem}: {error.splitlines()[-1] if error else 'no reason given'}")
+
+    def pending_job(
+        self, comment: str, environment: Mapping[str, str], timeout_s: float
+    ) -> PendingJob | None:
+        command = ["squeue", "--noheader", "--me", "--states=PENDING", f"--format={_FORMAT}"]
+        return parse_pending(_query(command, environment, timeout_s), comment)
+
+    def maintenances(self, environment: Mapping[str, str]) -> list[Maintenance]:
+        command = ["scontrol", "show", "reservation", "--oneliner"]
+        return parse_maintenances(_query(command, environment))
+
+    def nodes(
+        self, partition: Mapping[str, Any], place: str, environment: Mapping[str, str]
+    ) -> list[Node]:
+        return nodes.select(partition, place, environment)
+
+    def node_names(self) -> list[str]:
+        return (command_output("sinfo", "--noheader", "--Node", "--format=%N") or "").split()
+
+    def drain_command(self, host: str, reason: str) -> list[str]:
+        return ["scontrol", "update", f"NodeName={host}", "State=DRAIN", f"Reason={reason}"]
+
+    def own_job(self) -> str | None:
+        return os.environ.get("SLURM_JOB_ID")
+
+    def allocation_commands(self) -> tuple[str, str]:
+        return _ALLOCATED, _OTHERS
+
+    def read_allocation(self, text: str) -> Allocation:
+        lines = text.splitlines()
+        variables = dict(line.split("=", 1) for line in lines if "=" in line)
+        node_list = variables.get("SLURM_JOB_NODELIST", "")
+        nodes = expand_nodes(node_list)
+        if nodes is None:
+            raise ValueError(f"{node_list[:60]!r} is no list of nodes")
+        submit_host = variables.get("SLURM_SUBMIT_HOST", "").split(".")[0].casefold()
+        job = variables.get("SLURM_JOB_ID", "")
+        return Allocation(nodes, submit_host, job, _other_jobs(lines, nodes, variables), "Slurm")
+
+    def displacement(self, reason: str, error: str) -> str:
+        if _PREEMPTION.search(error):
+            return PREEMPTED
+        return MAINTENANCE if _MAINTENANCE_REASON.search(reason) else ""
+
+    def nodes_down(self, error: str, nodes: Sequence[str]) -> set[str]:
+        node_numbers = {int(number) for number in _STEP_GONE.findall(error)}
+        down_nodes = {node for number, node in enumerate(nodes) if number in node_numbers}
+        for node_list in _NODE_DOWN.findall(error):
+            down_nodes.update(expand_nodes(node_list) or ())
+        return down_nodes & {*nodes}
 
     def cluster(self, run: Runner = command_output) -> Cluster:
         return facts.gather_facts(run)
+
+    def check(self, site: Site, cluster: Cluster) -> list[Finding]:
+        return check.compare(site, cluster)
+
+    def time_fault(self, script: str, partition: Mapping[str, Any], cluster: Cluster) -> str:
+        return check.time_fault(script, partition, cluster)
+
+    def job_ends(self, site: Site) -> tuple[str, str]:
+        return check.job_ends(site)
+
+    def site_part(
+        self, cluster: Cluster, partitions: Sequence[Partition], has_library: bool
+    ) -> SitePart:
+        return new_site.site_part(cluster, partitions, has_library)
 
     def partition_size(self, text: str, partition: str) -> dict[str, int]:
         return facts.partition_size(text, partition)
@@ -56,35 +225,91 @@ class Slurm(Jobs, Nodes, Launches):
     def pmix_series(self, pmis: Iterable[str]) -> str | None:
         return facts.pmix_series(pmis)
 
+    def fit_packages(self, text: str, cluster: Cluster, has_library: bool) -> str:
+        return new_site.fit_packages(text, cluster, has_library)
+
     def spack_spec(self, version: str) -> str:
         # Spack writes 23.11.1 as 23-11-1-1.
         match = re.match(r"[\d.]+", version)
         number = match[0] if match else version
         return f"slurm@{number.replace('.', '-')}{'' if number.count('.') > 2 else '-1'}"
 
-    # What a campaign need not load.
 
-    def check(self, site: Site, cluster: Cluster) -> list[Finding]:
-        from roundtrip.sites.schedulers.slurm import check
+def _query(
+    command: Sequence[str], environment: Mapping[str, str], timeout_s: float | None = None
+) -> str:
+    """What a command of Slurm prints, with times in seconds since 1970; "" without an answer."""
+    env = {**environment, "SLURM_TIME_FORMAT": "%s"}
+    try:
+        process = subprocess.run(
+            command, capture_output=True, text=True, timeout=timeout_s, env=env
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return process.stdout
 
-        return check.compare(site, cluster)
 
-    def time_fault(self, script: str, partition: Mapping[str, Any], cluster: Cluster) -> str:
-        from roundtrip.sites.schedulers.slurm import check
+def parse_pending(listing: str, comment: str) -> PendingJob | None:
+    """Return the first job with `comment` that waits in squeue's output; None without one."""
+    for line in listing.splitlines():
+        fields = line.split("|", 5)
+        if len(fields) != 6 or fields[1] != "PENDING" or fields[5].strip() != comment:
+            continue
+        job, _, reason, start, submit_time, _ = fields
+        times = (float(text) if text.isdigit() else None for text in (submit_time, start))
+        # None: the scheduler has not looked at it yet.
+        return PendingJob(job, "" if reason == "None" else reason, *times)
+    return None
 
-        return check.time_fault(script, partition, cluster)
 
-    def job_ends(self, site: Site) -> JobEnds:
-        from roundtrip.sites.schedulers.slurm import check
+def parse_maintenances(text: str) -> list[Maintenance]:
+    """Parse ``scontrol show reservation --oneliner``: maintenances, sorted by end.
 
-        return check.job_ends(site)
+    Times are in the local zone, or seconds since 1970 with ``SLURM_TIME_FORMAT=%s``.
+    """
+    maintenances = []
+    for fields in scontrol_records(text):
+        if "MAINT" not in fields.get("Flags", "").split(","):
+            continue
+        start, end = (_seconds(fields.get(key, "")) for key in ("StartTime", "EndTime"))
+        if start is not None and end is not None:
+            name, nodes = fields.get("ReservationName", "?"), fields.get("Nodes", "nodes")
+            maintenances.append(Maintenance(name, nodes, start, end))
+    return sorted(maintenances, key=lambda maintenance: maintenance.end)
 
-    def site_part(self, facts: Facts, partitions: Sequence[Partition]) -> SitePart:
-        from roundtrip.sites.schedulers.slurm import new_site
 
-        return new_site.site_part(facts, partitions)
+def _seconds(text: str) -> float | None:
+    try:
+        return float(text) if text.isdigit() else datetime.fromisoformat(text).timestamp()
+    except ValueError:
+        return None
 
-    def fit_packages(self, text: str, facts: Facts) -> str:
-        from roundtrip.sites.schedulers.slurm import new_site
 
-        return new_site.fit_packages(text, facts)
+def _other_jobs(lines: Iterable[str], nodes: Sequence[str], variables: Mapping[str, str]) -> str:
+    """Describe the other jobs on `nodes` by squeue's `lines`; "" without one."""
+    jobs = [match.groups() for match in map(_OTHER_JOB.fullmatch, lines) if match]
+    shared_nodes = {
+        (job, uid): {*nodes} & {*(expand_nodes(node_list) or ())}
+        for job, uid, node_list in jobs
+        if job != variables.get("SLURM_JOB_ID")
+    }
+    other_jobs = [key for key, common in shared_nodes.items() if common]
+    if not other_jobs:
+        return ""
+    job, uid = other_jobs[0]
+    user = "the same user" if uid == variables.get("SLURM_JOB_UID") else "another user"
+    more = f" and {len(other_jobs) - 1} more" if len(other_jobs) > 1 else ""
+    common_nodes = sorted(set().union(*shared_nodes.values()))
+    places = ", ".join(f"node {node}" for node in common_nodes[:_FEW_NODES])
+    return f"co-scheduled: Slurm ran job {job} of {user}{more} on {places} at the same time"
+
+
+def expand_nodes(node_list: str) -> tuple[str, ...] | None:
+    """Return the nodes of Slurm's `node_list`; None if it is invalid."""
+    spans = re.findall(r"(\d+)-(\d+)", node_list)
+    if not _HOSTS.fullmatch(node_list) or any(int(b) - int(a) > _MOST_NODES for a, b in spans):
+        return None
+    try:
+        return tuple(expand_hosts(node_list))
+    except UserError:
+        return None

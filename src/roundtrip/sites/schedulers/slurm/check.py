@@ -8,12 +8,13 @@ import subprocess
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from roundtrip.sites import software
 from roundtrip.sites.data import SiteData
-from roundtrip.sites.schedulers.interface import Cluster, JobEnds, Partition, command_output
+from roundtrip.sites.schedulers.interface import Cluster, Partition, command_output
 from roundtrip.sites.schedulers.slurm import facts
 from roundtrip.sites.site import Finding, Site, last_line, summarise
 
+#: ReFrame's launchers that are srun.
+_LAUNCHERS = ("srun", "srunalloc")
 _TIME = re.compile(r"^#SBATCH --time=(\S+)$", re.MULTILINE)
 
 
@@ -27,10 +28,15 @@ def compare_limits(site: Site, cluster: Cluster) -> list[Finding]:
         access = facts.access_options(partition.get("access", []))
         if "partition" in access:
             faults += [f"partition '{name}': {fault}" for fault in _refused(access, cluster)]
-    findings = summarise("features, QOS and accounts", faults, "all that the site asks, Slurm has")
+    unaccounted = [
+        f"partition '{name}': scheduler 'slurm' asks sacct, which answers nothing here: "
+        'ReFrame would end without a result; `scheduler = "squeue"`'
+        for name, partition in site.partitions.items()
+        if partition["scheduler"] == "slurm" and cluster.accounting is False
+    ]
     return [
-        *findings,
-        *summarise("accounting", _unaccounted(site, cluster), "as the scheduler needs"),
+        *summarise("features, QOS and accounts", faults, "all that the site asks, Slurm has"),
+        *summarise("accounting", unaccounted, "as the scheduler needs"),
         *summarise("task binding", _unbound_by_srun(site, cluster.config), "as asked"),
         *summarise("nightly job", _nightly(site.environment, cluster), "Slurm would take it"),
     ]
@@ -58,17 +64,6 @@ def _refused(access: Mapping[str, str], cluster: Cluster) -> list[str]:
         elif value and allowlist and value not in allowlist:
             faults.append(f"'{name}' takes no {title} '{value}', only {', '.join(allowlist)}")
     return faults
-
-
-def _unaccounted(site: Site, cluster: Cluster) -> list[str]:
-    if cluster.accounting is not False:
-        return []
-    return [
-        f"partition '{name}': scheduler 'slurm' asks sacct, which answers nothing here: "
-        'ReFrame would end without a result; `scheduler = "squeue"`'
-        for name, partition in site.partitions.items()
-        if partition["scheduler"] == "slurm"
-    ]
 
 
 def _unbound_by_srun(site: Site, config: str) -> list[str]:
@@ -182,7 +177,7 @@ def _compare_pmi(site: Site) -> list[Finding]:
 def pmix_mismatch(site: SiteData, plugins: Iterable[str]) -> list[str]:
     """Return a line if the series of Slurm's newest PMIx differs from the site's."""
     series = facts.pmix_series(plugins)
-    if not software.uses_pmix(site) or series is None or series == site.pmix:
+    if not site.uses_pmix(_LAUNCHERS) or series is None or series == site.pmix:
         return []
     return [f'srun has PMIx of series {series}: `pmix = "{series}"` in site.toml']
 
@@ -201,11 +196,11 @@ def time_fault(script: str, partition: Mapping[str, Any], cluster: Cluster) -> s
     )
 
 
-def job_ends(site: Site) -> JobEnds:
+def job_ends(site: Site) -> tuple[str, str]:
     """How ReFrame gets the result of jobs: its scheduler `slurm` needs sacct."""
     uses_sacct = any(partition["scheduler"] == "slurm" for partition in site.partitions.values())
     sacct_works = command_output("sacct", "--noheader", "--allocations") is not None
     if uses_sacct and not sacct_works:
         fault = "sacct answers nothing: there is no accounting, and ReFrame's `slurm` would give up"
-        return JobEnds(fault, "squeue")
-    return JobEnds("sacct answers" if sacct_works else "none, and the scheduler is `squeue`")
+        return fault, "squeue"
+    return "sacct answers" if sacct_works else "none, and the scheduler is `squeue`", ""

@@ -128,11 +128,10 @@ def gather_facts(run: Runner = command_output) -> Cluster:
         accounting=has("AccountingStorageType", "slurmdbd"),
         kinds=parse_kinds(run("sinfo", "-h", "-o", _KINDS) or ""),
         limits=parse_partitions(run(*_PARTITIONS) or ""),
-        qos=parse_qos(run(*_QOS) or ""),
-        accounts=_own_accounts(run(*_ACCOUNTS) or ""),
+        qos={name: seconds(limit) for name, limit in _rows(run(*_QOS), 2) if name},
+        accounts=_own_accounts(run(*_ACCOUNTS)),
         switches=parse_topology(run(*_TOPOLOGY) or ""),
         config=config,
-        preempts=setting(config, "PreemptType") not in ("", "preempt/none"),
     )
 
 
@@ -222,15 +221,15 @@ def parse_partitions(text: str) -> dict[str, Limits]:
     }
 
 
-def parse_qos(text: str) -> dict[str, int | None]:
-    """Parse ``sacctmgr show qos``: longest job by name, s."""
-    pairs = [line.split("|") for line in text.splitlines() if line.count("|") == 1]
-    return {name: seconds(limit_s) for name, limit_s in pairs if name}
+def _rows(text: str | None, fields: int) -> list[list[str]]:
+    """The lines of sacctmgr's output that have as many fields."""
+    rows = [line.split("|") for line in (text or "").splitlines()]
+    return [row for row in rows if len(row) == fields]
 
 
-def _own_accounts(text: str) -> tuple[str, ...]:
+def _own_accounts(text: str | None) -> tuple[str, ...]:
     """Parse ``sacctmgr show assoc``: this user's accounts; () for a user id without a name."""
-    rows = [line.split("|") for line in text.splitlines() if line.count("|") == 2]
+    rows = _rows(text, 3)
     try:
         user = getpass.getuser() if rows else ""
     except (KeyError, OSError):  # as in a container; KeyError before Python 3.13

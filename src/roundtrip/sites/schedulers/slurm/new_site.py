@@ -1,37 +1,70 @@
-"""What of a new site follows from Slurm: its partitions, launchers, limits, and nightly job."""
+"""What of a new site follows from Slurm: its partitions, launchers, limits, and nightly job.
+
+srun starts an MPI if it has a PMI for it and binds tasks, else the MPI's own program does.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 
 from roundtrip.sites import data, launching
-from roundtrip.sites.probe import Facts
-from roundtrip.sites.schedulers.interface import Partition, SitePart
-from roundtrip.sites.schedulers.slurm import facts as slurm
+from roundtrip.sites.schedulers.interface import Cluster, Partition, SitePart
+from roundtrip.sites.schedulers.slurm import facts
 from roundtrip.sites.schedulers.slurm.facts import NIGHT_S
 
 
-def site_part(facts: Facts, partitions: Sequence[Partition]) -> SitePart:
-    """Return what follows for a site that measures on `partitions`."""
-    tables, unknown_keys = _tables(facts, partitions)
-    starts = launching.start_lines(facts) if partitions else []
-    series = slurm.pmix_series(facts.cluster.pmi)
+def site_part(cluster: Cluster, partitions: Sequence[Partition], has_library: bool) -> SitePart:
+    """Return what follows for a site that measures on `partitions`, none without Slurm.
+
+    `has_library` is whether programs can be built with Slurm's library.
+    """
+    tables, unknown_sizes = _partition_tables(cluster, partitions)
+    unknowns = [*unknown_sizes]
+    if not cluster.pmi:
+        unknowns.append("`pmi` of each `[launch]`, and of each MPI in `spack/packages.yaml`")
+    if cluster.binds_tasks is None:
+        hint = "`scontrol show config`: TaskPlugin, task/affinity"
+        unknowns.append(f"whether srun binds tasks ({hint})")
+    starts = []
+    for mpi, (default_pmi, *_) in launching.PMIS.items():
+        pmi, obstacle = _pmi_or_obstacle(mpi, cluster, has_library)
+        launcher = launching.own_launcher(mpi)
+        if obstacle:
+            tables += f'\n[launch.{mpi}]\nlauncher = "{launcher}" # {obstacle}\n'
+            tables += f"options = {json.dumps(launching.MPI_LAUNCHERS[launcher].bind)}\n"
+        elif pmi != default_pmi:
+            tables += f'\n[launch.{mpi}]\npmi = "{pmi}" # srun has no {default_pmi}\n'
+        starts.append(f"{mpi}: {f'{launcher}, {obstacle}' if obstacle else f'srun --mpi={pmi}'}")
+    lines = [f"how ranks start: {'; '.join(starts)}"] if partitions else []
+    series = facts.pmix_series(cluster.pmi)
     unknown_series = f"`pmix` in `{data.FILE}`: the series that Slurm was built with"
     return SitePart(
         keys=f'pmix = "{series}" # as `srun --mpi=list` says\n' if series else "",
         unknown_keys=() if series else (unknown_series,),
         tables=tables,
-        unknown_values=(*unknown_keys, *launching.unknown_starts(facts)),
-        decisions=unknown_limits(facts, partitions),
-        lines=(*starts, *cluster_lines(facts, partitions)),
-        environment=nights_environment(facts, partitions),
+        unknown_values=unknowns,
+        decisions=_decisions(cluster, partitions),
+        lines=(*lines, *_cluster_lines(cluster, partitions)),
+        environment=_nights_environment(cluster, partitions) if partitions else "",
     )
 
 
-def _tables(facts: Facts, partitions: Sequence[Partition]) -> tuple[str, list[str]]:
+def _pmi_or_obstacle(mpi: str, cluster: Cluster, has_library: bool) -> tuple[str, str]:
+    """Return the PMI by which srun starts ranks of `mpi`, and why it cannot; one of both is ""."""
+    if cluster.binds_tasks is False:
+        return "", "srun binds no task here: TaskPlugin lacks task/affinity"
+    if mpi == "mvapich2" and not has_library:  # its PMI is in these libraries
+        return "", "Slurm's PMI library is not installed here"
+    pmis = launching.PMIS[mpi]
+    usable = [name for name in pmis if name in cluster.pmi or not cluster.pmi]
+    return (usable[0], "") if usable else ("", f"srun offers {', '.join(cluster.pmi)} only")
+
+
+def _partition_tables(cluster: Cluster, partitions: Sequence[Partition]) -> tuple[str, list[str]]:
     """Return the tables of site.toml that differ from those of its base, and unknown keys."""
     text, unknowns = "", []
-    if facts.cluster.accounting is False:  # ReFrame's `slurm` fails without sacct
+    if cluster.accounting is False:  # ReFrame's `slurm` fails without sacct
         text += "\n[every_partition]\n"
         text += 'scheduler = "squeue" # no accounting here: `sacct` answers nothing\n'
     for partition in partitions:
@@ -43,26 +76,30 @@ def _tables(facts: Facts, partitions: Sequence[Partition]) -> tuple[str, list[st
                 unknowns.append(
                     f"`{key}` of partition `{partition.name}`: what fits follows from it"
                 )
-    return text + launching.launch_tables(facts), unknowns
+    return text, unknowns
 
 
-def nights_environment(facts: Facts, partitions: Sequence[Partition]) -> str:
+def _nights_environment(cluster: Cluster, partitions: Sequence[Partition]) -> str:
     """Return the site's file ``environment``: partition and time limit of nightly.sbatch.
 
     The nightly job should occupy no node of its launches: a partition without these nodes is
-    preferred.  "" without Slurm.
+    preferred.
     """
-    if not partitions:
-        return ""
+
+    def longest_s(partition: Partition) -> int:
+        limit_s = cluster.limit(partition.name).longest_s
+        return NIGHT_S if limit_s is None else limit_s
+
     hosts = frozenset().union(*(partition.hosts for partition in partitions))
-    candidates = [p for p in facts.usable_partitions if p.hosts and not p.hosts & hosts]
+    usable = [p for p in cluster.partitions if cluster.limit(p.name).up]
+    candidates = [p for p in usable if p.hosts and not p.hosts & hosts]
     if candidates:
-        night_partition = max(candidates, key=lambda p: _longest(facts, p))
+        night_partition = max(candidates, key=longest_s)
         reason = "none of its nodes is measured"
     else:
         night_partition = partitions[0]
         reason = "its nodes are measured as well: the job of a night takes one core of them"
-    minutes = min(NIGHT_S, _longest(facts, night_partition)) // 60
+    minutes = min(NIGHT_S, longest_s(night_partition)) // 60
     text = (
         "# Sourced by `activate`: options of `sbatch campaigns/nightly.sbatch`.\n"
         f"export SBATCH_PARTITION={night_partition.name} # {reason}\n"
@@ -72,16 +109,15 @@ def nights_environment(facts: Facts, partitions: Sequence[Partition]) -> str:
         ("SBATCH_ACCOUNT", night_partition),
         ("ROUNDTRIP_ACCOUNT", partitions[0]),
     ):
-        allowlist = facts.cluster.limit(partition.name).accounts
-        accounts = [name for name in facts.cluster.accounts if not allowlist or name in allowlist]
-        if len(facts.cluster.accounts) > 1 and accounts:
+        allowlist = cluster.limit(partition.name).accounts
+        accounts = [name for name in cluster.accounts if not allowlist or name in allowlist]
+        if len(cluster.accounts) > 1 and accounts:
             text += f"export {variable}={accounts[0]} # of: {', '.join(accounts)}\n"
     return text
 
 
-def cluster_lines(facts: Facts, partitions: Sequence[Partition]) -> list[str]:
+def _cluster_lines(cluster: Cluster, partitions: Sequence[Partition]) -> list[str]:
     """A line for each fact of the cluster, for people."""
-    cluster = facts.cluster
     lines = []
     for partition in partitions:
         kinds = cluster.kinds.get(partition.name, ())
@@ -94,62 +130,53 @@ def cluster_lines(facts: Facts, partitions: Sequence[Partition]) -> list[str]:
         if parts:
             lines.append(f"partition `{name}`: {'; '.join(parts)}")
     if cluster.qos:
-        names = ", ".join(f"{name} ({_hours(limit_s)})" for name, limit_s in cluster.qos.items())
+        names = ", ".join(
+            f"{name} ({'no limit' if limit_s is None else f'{limit_s / 3600:g} h'})"
+            for name, limit_s in cluster.qos.items()
+        )
         lines.append(f"QOS: {names}; your accounts: {', '.join(cluster.accounts) or 'none'}")
     if cluster.switches:
         names = ", ".join(
             f"{name} ({len(nodes)} nodes)" for name, nodes in cluster.switches.items()
         )
         lines.append(f"leaf switches: {names}")
-    if "enable" in slurm.setting(cluster.config, "ScronParameters"):
+    if "enable" in facts.setting(cluster.config, "ScronParameters"):
         lines.append("scrontab is enabled: it starts the nights")
-    if cluster.preempts:
+    if facts.setting(cluster.config, "PreemptType") not in ("", "preempt/none"):
         lines.append("Slurm preempts jobs here: such a launch is repeated")
     return lines
 
 
-def unknown_limits(facts: Facts, partitions: Sequence[Partition]) -> list[str]:
+def _decisions(cluster: Cluster, partitions: Sequence[Partition]) -> list[str]:
     """Return the settings of partitions that the user has to decide."""
-    unknowns = []
+    decisions = []
     for partition in partitions:
-        kinds = facts.cluster.kinds.get(partition.name, ())
+        kinds = cluster.kinds.get(partition.name, ())
         if len({(kind.cores, kind.gres) for kind in kinds}) > 1:
-            unknowns.append(
+            decisions.append(
                 f"nodes of partition `{partition.name}` differ, and a launch takes any: to measure "
                 'one kind, add `"--constraint=FEATURE"` to its `access`, and say its `nodes`'
             )
-        limits = facts.cluster.limit(partition.name)
-        if limits.qos and not set(limits.qos) & {"normal"}:
-            unknowns.append(
-                f"`access` of partition `{partition.name}`: `--qos=` one of {limits.qos}"
-            )
-    return unknowns
+        qos = cluster.limit(partition.name).qos
+        if qos and "normal" not in qos:
+            decisions.append(f"`access` of partition `{partition.name}`: `--qos=` one of {qos}")
+    return decisions
 
 
-def _longest(facts: Facts, partition: Partition) -> int:
-    limit_s = facts.cluster.limit(partition.name).longest_s
-    return NIGHT_S if limit_s is None else limit_s
-
-
-def _hours(longest_s: int | None) -> str:
-    return "no limit" if longest_s is None else f"{longest_s / 3600:g} h"
-
-
-def fit_packages(packages: str, facts: Facts) -> str:
+def fit_packages(packages: str, cluster: Cluster, has_library: bool) -> str:
     """The text of a ``packages.yaml`` with each MPI built for the program that starts it."""
-    mpich = launching.pmi("mpich", facts)
-    if mpich is None:
-        packages = packages.replace("+slurm pmi=pmi2", "+hydra ~slurm")
-    else:
+    mpich, _ = _pmi_or_obstacle("mpich", cluster, has_library)
+    if mpich:
         packages = packages.replace(" pmi=pmi2", f" pmi={mpich}")
+    else:
+        packages = packages.replace("+slurm pmi=pmi2", "+hydra ~slurm")
     for mpi, fabric in (("mvapich", "netmod=ucx"), ("mvapich2", "fabrics=mrail")):
-        pmi = launching.pmi(mpi, facts)
+        pmi, _ = _pmi_or_obstacle(mpi, cluster, has_library)
         manager = f"slurm pmi_version={pmi}" if pmi else "hydra"
         packages = packages.replace(
             f"{fabric} process_managers=slurm pmi_version=pmi2",
             f"{fabric} process_managers={manager}",
         )
-    library = facts.library("slurm")
-    if library and library.missing_file:  # MPICH looks for Slurm's libraries, Open MPI for srun
+    if not has_library:  # MPICH looks for Slurm's libraries, Open MPI for srun
         packages = packages.replace("+slurm pmi=", "~slurm pmi=")
     return packages

@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from roundtrip.errors import UserError
-from roundtrip.sites.schedulers.interface import Node, Scheduler, command_output
+from roundtrip.sites.schedulers.interface import Node
 from roundtrip.sites.schedulers.slurm import facts
 
 _TOKEN = re.compile(r"\s*([()&|,]|[^()&|,\s]+)")
@@ -58,45 +58,34 @@ def _term(tokens: list[str], features: set[str]) -> bool:
     return word in features
 
 
-class Nodes(Scheduler):
-    """What Slurm answers of its nodes."""
-
-    def nodes(
-        self, partition: Mapping[str, Any], place: str, environment: Mapping[str, str]
-    ) -> list[Node]:
-        """Return the nodes as the interface says; UserError, too."""
-        options = facts.access_options(partition.get("access", ()))
-        listing = _sinfo(place, options.get("partition"), environment)
-        nodes = parse_listing(listing, is_reserved="reservation" in options)
-        nodelist, exclusions = (
-            {*facts.expand_hosts(options.get(key, ""))} for key in ("nodelist", "exclude")
-        )
-        features = options.get("constraint")
-        try:
-            selection = [
-                node
-                for node in nodes
-                if node.name in (nodelist or {node.name})
-                and node.name not in exclusions
-                and (not features or satisfies(features, node.features))
-            ]
-        except ValueError as error:
-            raise UserError(
-                f"the {place} cannot be chosen by --constraint={features}: {error}; "
-                "right are features with &, | and ( )"
-            ) from None
-        if nodes and not selection:
-            keys = ("constraint", "nodelist", "exclude")
-            request = " ".join(f"--{key}={options[key]}" for key in keys if key in options)
-            what = f"none of the {len(nodes)} {place}"
-            raise UserError(f"{what} is what its options ask for: {request}")
-        return selection
-
-    def node_names(self) -> list[str]:
-        return (command_output("sinfo", "--noheader", "--Node", "--format=%N") or "").split()
-
-    def drain_command(self, host: str, reason: str) -> list[str]:
-        return ["scontrol", "update", f"NodeName={host}", "State=DRAIN", f"Reason={reason}"]
+def select(partition: Mapping[str, Any], place: str, environment: Mapping[str, str]) -> list[Node]:
+    """Return the nodes, and raise UserError, as `Scheduler.nodes` says."""
+    options = facts.access_options(partition.get("access", ()))
+    listing = _sinfo(place, options.get("partition"), environment)
+    nodes = parse_listing(listing, is_reserved="reservation" in options)
+    nodelist, exclusions = (
+        {*facts.expand_hosts(options.get(key, ""))} for key in ("nodelist", "exclude")
+    )
+    features = options.get("constraint")
+    try:
+        selection = [
+            node
+            for node in nodes
+            if node.name in (nodelist or {node.name})
+            and node.name not in exclusions
+            and (not features or satisfies(features, node.features))
+        ]
+    except ValueError as error:
+        raise UserError(
+            f"the {place} cannot be chosen by --constraint={features}: {error}; "
+            "right are features with &, | and ( )"
+        ) from None
+    if nodes and not selection:
+        keys = ("constraint", "nodelist", "exclude")
+        request = " ".join(f"--{key}={options[key]}" for key in keys if key in options)
+        what = f"none of the {len(nodes)} {place}"
+        raise UserError(f"{what} is what its options ask for: {request}")
+    return selection
 
 
 def _sinfo(place: str, queue: str | None, environment: Mapping[str, str]) -> str:
