@@ -12,7 +12,7 @@ import pytest
 from support.browser import CHROMIUM, WHY_SKIPPED, browser
 
 from roundtrip.measure import store
-from roundtrip.report import painter, pdf, plain_tables, renderers
+from roundtrip.report import painter, pdf, renderers
 from roundtrip.report.blocks import Answer, Cell, Column, Figure, Part, Report, Table, answer
 from roundtrip.report.plot import Curve, Plot, Scale, View
 from roundtrip.report.units import Quantity, Unit
@@ -84,7 +84,7 @@ def test_numbers_of_a_table_have_interval_unit_and_verdict_in_columns() -> None:
         (Cell("size"), Cell(Quantity(value=65536, unit=Unit.SIZE))),
         (Cell("=1+1"), Cell("none")),
     )
-    text = plain_tables.csv_text(Table("A", (Column("What"), Column("MPI", "right")), rows))
+    text = renderers.csv_text(Table("A", (Column("What"), Column("MPI", "right")), rows))
     assert list(csv.reader(io.StringIO(text))) == [
         ["What", "MPI", "MPI: unit", "MPI: low", "MPI: high", "MPI: n", "MPI: verdict"],
         ["latency", "0.333333", "µs", "0.25", "0.5", "9", "faster"],
@@ -94,7 +94,7 @@ def test_numbers_of_a_table_have_interval_unit_and_verdict_in_columns() -> None:
 
 
 def test_a_table_without_rows_is_its_headings() -> None:
-    assert plain_tables.csv_text(Table("A", (Column("What"), Column("n")), ())) == "What,n\n"
+    assert renderers.csv_text(Table("A", (Column("What"), Column("n")), ())) == "What,n\n"
 
 
 def report(answers: tuple[Answer, ...]) -> Report:

@@ -13,15 +13,12 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from importlib import metadata
 from pathlib import Path
 
-from roundtrip import files, paths
 from roundtrip.cause import facts, journal, order
 from roundtrip.cause.facts import Causes, Ending, Relation
 from roundtrip.cause.journal import Entry, Plan, arm_name
 from roundtrip.cause.order import SLOW, Changes
 from roundtrip.cause.questions import ERROR, Question, Span
-from roundtrip.errors import writing
 from roundtrip.measure import disclosure, manifest, signature, store
-from roundtrip.measure.tree import revision
 from roundtrip.report import blocks
 from roundtrip.report.blocks import (
     Block,
@@ -80,17 +77,6 @@ def make_bundle(folder: Path, target: Path, finished: str, commit: str | None) -
         "tools": {name: metadata.version(name) for name in _TOOLS},
     }
     return signature.sign(target, manifest.write(target, header), lambda _: None)
-
-
-def publish(search_journal: journal.Journal, tell: journal.Tell) -> Path:
-    """Publish the report of a search; return the path of its page."""
-    from roundtrip.report import publish as reports  # it imports this module
-
-    with writing(search_journal.folder), files.draft(search_journal.folder) as target:
-        commit = revision(paths.checkout()).commit
-        make_bundle(search_journal.folder, target, journal.now(), commit)
-        folder = reports.publish(target, paths.reports(), tell=tell)
-        return store.file(folder, store.PAGE)
 
 
 def report(bundle: Path) -> Report:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import typer
 from typer import Argument, Option
 
-from roundtrip import paths
+from roundtrip import files, paths
 from roundtrip.cli import command, common, process
 from roundtrip.cli.common import say
 from roundtrip.cli.process import INTERRUPTED_STATUS
@@ -27,6 +27,7 @@ from roundtrip.sites.site import Site
 
 if TYPE_CHECKING:
     from roundtrip.cause.facts import Causes
+    from roundtrip.cause.journal import Journal
     from roundtrip.cause.steps import SeriesStep
 
 
@@ -126,8 +127,7 @@ def bisect(
     for line in page.plain_sentences(plan, result):
         typer.echo(line)
     typer.echo(f"{result.launches} launches, {launcher.builds} builds")
-    typer.echo(f"report: {page.publish(search_journal, say)}")
-    write_pages(paths.reports())
+    _publish(search_journal)
     is_step = getattr(result, "ends_differ", None)
     raise typer.Exit(2 if is_step is None else int(is_step))
 
@@ -343,9 +343,22 @@ def _search_cause(
     if causes.causes and causes.ending is Ending.FOUND:
         accept = ["roundtrip", "history", here.name, "--accept", case.step.label]
         typer.echo(f"to accept it: {shlex.join([*accept, '--reason', lines[0]])}")
-    typer.echo(f"report: {page.publish(search_journal, say)}")
-    write_pages(paths.reports())
+    _publish(search_journal)
     return causes
+
+
+def _publish(search_journal: Journal) -> None:
+    """Publish the report of a search, and say where its page is."""
+    from roundtrip.cause import journal, page
+    from roundtrip.measure import store
+    from roundtrip.report import publish
+
+    with writing(search_journal.folder), files.draft(search_journal.folder) as bundle:
+        commit = tree.revision(paths.checkout()).commit
+        page.make_bundle(search_journal.folder, bundle, journal.now(), commit)
+        revision = publish.publish(bundle, paths.reports(), tell=say)
+    typer.echo(f"report: {store.file(revision, store.PAGE)}")
+    write_pages(paths.reports())
 
 
 def _root_tree(

@@ -8,6 +8,7 @@ from dataclasses import asdict, replace
 from typing import Any
 from xml.etree import ElementTree
 
+import rich.table
 from rich.console import Console
 from rich.text import Text as Line
 
@@ -27,7 +28,6 @@ from roundtrip.report.blocks import (
     text_cells,
     text_columns,
 )
-from roundtrip.report.plain_tables import terminal_table
 from roundtrip.report.units import printable
 from roundtrip.stats.settings import Levels
 
@@ -40,6 +40,7 @@ _JUNIT_ELEMENTS = {
 #: Columns of a table in a file or a pipe; below `_MIN_WIDE_WIDTH` columns, the narrow table is
 #: printed.
 _TEXT_WIDTH, _MIN_WIDE_WIDTH = 160, 120
+_STYLES = {"good": "green", "bad": "red"}
 #: Number of differing facts that are shown; `--all` shows every one.
 _MAX_FACTS = 3
 
@@ -66,9 +67,9 @@ def as_text(comparison: Comparison, all_facts: bool = False, console: Console | 
         cases = list(dict.fromkeys(model.describe_case(row) for row in comparison.rows))
         if cases:
             if page.width >= _MIN_WIDE_WIDTH:
-                page.print(terminal_table(_wide_table(comparison.rows, cases)))
+                page.print(_terminal_table(_wide_table(comparison.rows, cases)))
             else:
-                page.print(terminal_table(_narrow_table(comparison.rows, cases), is_plain=True))
+                page.print(_terminal_table(_narrow_table(comparison.rows, cases), is_plain=True))
         for number, case in enumerate(cases, 1):
             _print_line(page, f"Case {number}: {case}")
         for line in (*model.unmatched_cases(comparison), *model.notes(comparison)):
@@ -92,9 +93,22 @@ def _print_facts(page: Console, comparison: Comparison, all_facts: bool) -> None
         return
     visible_facts = facts if all_facts else [fact.brief for fact in facts[:_MAX_FACTS]]
     title = "All that is recorded" if all_facts else "What differs besides speed"
-    page.print(terminal_table(_fact_table(title, visible_facts, " =")))
+    page.print(_terminal_table(_fact_table(title, visible_facts, " =")))
     if more := len(facts) - len(visible_facts):
         _print_line(page, f"and {units.plural(more, 'other')}; --all shows every fact")
+
+
+def _terminal_table(block: Table, is_plain: bool = False) -> rich.table.Table:
+    """The table under its caption; numbers are never folded.  `is_plain`: without a frame."""
+    frame = {"box": None, "pad_edge": False} if is_plain else {}
+    grid = rich.table.Table(title=Line(printable(block.caption)), title_justify="left", **frame)  # type: ignore[arg-type]
+    for column in block.columns:
+        is_number = column.align == "right"
+        heading = Line(printable(column.heading))
+        grid.add_column(heading, justify=column.align, no_wrap=is_number, overflow="fold")
+    for row in block.rows:
+        grid.add_row(*(Line(printable(cell.text), _STYLES.get(cell.tone, "")) for cell in row))
+    return grid
 
 
 def _fact_table(title: str, facts: Sequence[Fact], same: str = "") -> Table:

@@ -16,13 +16,13 @@ from pathlib import Path
 from typing import Any
 
 from roundtrip import files
+from roundtrip.cause import page
 from roundtrip.errors import UserError, writing
 from roundtrip.history import ledger, published
 from roundtrip.history.annotations import Annotation
 from roundtrip.measure import manifest, signature, store
 from roundtrip.measure.manifest import Manifest
-from roundtrip.report import data, painter, pdf, plain_tables, renderers
-from roundtrip.report.blocks import Report
+from roundtrip.report import data, painter, pdf, renderers
 from roundtrip.report.build import Correction, build
 
 _DATE = re.compile(r"(\d{4}-\d\d-\d\d)T")
@@ -236,7 +236,9 @@ def _is_damaged_copy(path: Path, bundle_manifest: Manifest) -> bool:
 
 def write(bundle: Path, folder: Path, correction: Correction | None = None) -> None:
     """Write the page of `bundle` to `folder`, with its Markdown, warnings, figures and tables."""
-    report = _report(bundle, correction)
+    report = (
+        page.report(bundle) if store.is_search(bundle) else build(data.read(bundle), correction)
+    )
     texts = {
         store.PAGE: renderers.html(report),
         store.MARKDOWN: renderers.markdown(report),
@@ -245,7 +247,7 @@ def write(bundle: Path, folder: Path, correction: Correction | None = None) -> N
     if report.warnings:
         texts[store.WARNINGS] = "".join(f"{_one_line(warning)}\n" for warning in report.warnings)
     for name, table in report.tables.items():
-        texts[f"tables/{name}"] = plain_tables.csv_text(table)
+        texts[f"tables/{name}"] = renderers.csv_text(table)
     (folder / "figures").mkdir()
     (folder / "tables").mkdir()
     for figure in report.figures:
@@ -254,14 +256,6 @@ def write(bundle: Path, folder: Path, correction: Correction | None = None) -> N
             (folder / "figures" / f"{stem}.pdf").write_bytes(pdf.from_svg(text))
     for name, text in texts.items():
         (folder / name).write_text(text, encoding="utf-8")
-
-
-def _report(bundle: Path, correction: Correction | None) -> Report:
-    if store.is_search(bundle):
-        from roundtrip.cause import page  # only few reports need it
-
-        return page.report(bundle)
-    return build(data.read(bundle), correction)
 
 
 def warnings(path: Path) -> list[str]:

@@ -1,4 +1,4 @@
-"""Renders a report as one self-contained HTML file and as Markdown; fills the templates of pages.
+"""Renders a report as one self-contained HTML file and as Markdown, and its tables as CSV.
 
 A page has one script, allowed by its sha256, and loads nothing from a network.
 """
@@ -6,7 +6,9 @@ A page has one script, allowed by its sha256, and loads nothing from a network.
 from __future__ import annotations
 
 import base64
+import csv
 import hashlib
+import io
 import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
@@ -26,7 +28,6 @@ from roundtrip.report.blocks import (
     Fold,
     Gallery,
     Heading,
-    Inline,
     Items,
     Paragraph,
     Report,
@@ -36,6 +37,7 @@ from roundtrip.report.blocks import (
     Verbatim,
 )
 from roundtrip.report.pages import series
+from roundtrip.report.units import Quantity, Unit
 
 
 def template_page(template: str, scripts: Sequence[str], **values: Any) -> str:
@@ -106,24 +108,20 @@ def html(report: Report) -> str:
 
 
 def _html_text(text: Text) -> Markup:
-    return Markup("").join(_html_inline(part) for part in text)
-
-
-def _html_inline(part: Inline) -> Markup:
-    match part:
-        case Code(text):
-            return Markup("<code>{}</code>").format(text)
-        case Strong(text):
-            return Markup("<strong>{}</strong>").format(text)
-        case _:
-            return Markup("{}").format(str(part))
+    html = Markup("")
+    for part in text:
+        match part:
+            case Code(words):
+                html += Markup("<code>{}</code>").format(words)
+            case Strong(words):
+                html += Markup("<strong>{}</strong>").format(words)
+            case _:
+                html += str(part)
+    return html
 
 
 #: Characters that could begin a link, an image, HTML, emphasis, code, a cell, an entity or maths.
 _SPECIAL = re.compile(r"([\\`*_\[\]<>|~&$])")
-
-#: Returns the link target of a cell; "" if it has none.
-Link = Callable[[Cell], str]
 
 
 def markdown(report: Report) -> str:
@@ -175,12 +173,12 @@ def markdown_lines(blocks: Sequence[Block]) -> Iterator[str]:
 def summary(report: Report) -> str:
     """A Markdown summary for a pull request: title, facts, notices and answers."""
     facts = (*report.facts, *report.provenance)
-    answers = [part.answers for part in report.top_parts]
+    answers = [part.answers for part in report.top_parts if part.answers]
     lines = [
         f"**{escape(report.title)}**",
         f"- {'; '.join(f'{escape(name)}: {escape(value)}' for name, value in facts)}",
         *(f"- {_markdown_text(notice)}" for notice in report.notices),
-        *(f"- {_markdown_text(group[0].text)}" for group in answers if group),
+        *(f"- {_markdown_text(group[0].text)}" for group in answers),
         *(f"- {_markdown_text(answer.text)}" for group in answers for answer in group[1:]),
     ]
     if len(lines) > _MOST_LINES:
@@ -195,7 +193,7 @@ def _answers(answers: Sequence[Answer]) -> Iterator[str]:
         yield ""
 
 
-def _markdown_block(block: Block, link: Link) -> Iterator[str]:
+def _markdown_block(block: Block, link: Callable[[Cell], str]) -> Iterator[str]:
     match block:
         case Heading(level, text):
             yield from (f"{'#' * level} {escape(text)}", "")
@@ -209,7 +207,12 @@ def _markdown_block(block: Block, link: Link) -> Iterator[str]:
             fence = "`" * max(3, ticks + 1)
             yield from (f"{fence}text", text.rstrip("\n"), fence, "")
         case Table():
-            yield from _markdown_table(block, link)
+            yield from (f"*{escape(block.caption)}*", "")
+            yield _row(escape(column.heading) for column in block.columns)
+            yield _row("---:" if column.align == "right" else "---" for column in block.columns)
+            for row in block.rows:
+                yield _row(_cell(cell, link(cell)) for cell in row)
+            yield ""
         case Gallery(caption, figures):
             for figure in figures:
                 yield f"![{escape(figure.alt)}](figures/{figure.name}.svg)"
@@ -219,18 +222,9 @@ def _markdown_block(block: Block, link: Link) -> Iterator[str]:
             yield from _markdown_blocks(blocks, link)
 
 
-def _markdown_blocks(blocks: Sequence[Block], link: Link) -> Iterator[str]:
+def _markdown_blocks(blocks: Sequence[Block], link: Callable[[Cell], str]) -> Iterator[str]:
     for block in blocks:
         yield from _markdown_block(block, link)
-
-
-def _markdown_table(table: Table, link: Link) -> Iterator[str]:
-    yield from (f"*{escape(table.caption)}*", "")
-    yield _row(escape(column.heading) for column in table.columns)
-    yield _row("---:" if column.align == "right" else "---" for column in table.columns)
-    for row in table.rows:
-        yield _row(_cell(cell, link(cell)) for cell in row)
-    yield ""
 
 
 def _cell(cell: Cell, target: str) -> str:
@@ -243,19 +237,70 @@ def _row(cells: Iterator[str]) -> str:
 
 
 def _markdown_text(text: Text) -> str:
-    return "".join(_markdown_inline(part) for part in text)
-
-
-def _markdown_inline(part: Inline) -> str:
-    match part:
-        case Code(text):
-            return f"`{text.replace('`', '')}`"
-        case Strong(text):
-            return f"**{escape(text.strip())}**{' ' if text.endswith(' ') else ''}"
-        case _:
-            return escape(str(part))
+    markdown = ""
+    for part in text:
+        match part:
+            case Code(words):
+                markdown += f"`{words.replace('`', '')}`"
+            case Strong(words):
+                markdown += f"**{escape(words.strip())}**{' ' if words.endswith(' ') else ''}"
+            case _:
+                markdown += escape(str(part))
+    return markdown
 
 
 def escape(text: str) -> str:
     """`text` on one line, with all special characters of Markdown and HTML escaped."""
     return _SPECIAL.sub(r"\\\1", " ".join(text.splitlines()))
+
+
+#: A spreadsheet interprets a text with such a beginning as a formula.
+_FORMULA_STARTS = ("=", "+", "-", "@")
+
+
+def csv_text(table: Table) -> str:
+    """The table as CSV: numbers, with interval, unit and verdict in columns of their own.
+
+    A cell that is not a single number is written as text.  Nothing is a formula.
+    """
+    table_cells = list(zip(*table.rows, strict=True)) or [()] * len(table.columns)
+    columns: list[list[str]] = []
+    for column, cells in zip(table.columns, table_cells, strict=True):
+        columns += _csv_columns(column.heading, column.unit, cells)
+    out = io.StringIO()
+    csv.writer(out, lineterminator="\n").writerows(zip(*columns, strict=True))
+    return out.getvalue()
+
+
+def _csv_columns(heading: str, unit: str, cells: Sequence[Cell]) -> Iterator[list[str]]:
+    """The CSV columns of one column of a table, each with its heading first."""
+    numbers: list[Quantity | None] = []
+    for cell in cells:
+        (first, *rest) = cell.parts or ("",)
+        numbers.append(first if isinstance(first, Quantity) and not rest else None)
+    quantities = [number for number in numbers if number]
+    texts = [
+        _csv_number(number.value) if number else _csv_text(cell.text)
+        for cell, number in zip(cells, numbers, strict=True)
+    ]
+    yield [_csv_text(heading), *texts]
+    if not unit and any(number.says_unit or number.unit == Unit.SIZE for number in quantities):
+        names = {Unit.SIZE: Unit.BYTES, **dict.fromkeys(units.UNPRINTED_UNITS - {Unit.SIZE}, "")}
+        number_units = (number.unit if number else "" for number in numbers)
+        yield [f"{heading}: unit", *(names.get(name, name) for name in number_units)]
+    if any(number.n is not None for number in quantities):
+        for name in ("low", "high", "n"):
+            ends = (getattr(number, name, None) for number in numbers)
+            yield [f"{heading}: {name}", *("" if end is None else _csv_number(end) for end in ends)]
+    if any(cell.verdict for cell in cells):
+        yield [f"{heading}: verdict", *(_csv_text(cell.verdict) for cell in cells)]
+
+
+def _csv_number(value: float) -> str:
+    """A whole number unchanged, others with six digits, which are equal on all processors."""
+    return str(int(value)) if float(value).is_integer() else repr(float(f"{value:.6g}"))
+
+
+def _csv_text(words: str) -> str:
+    text = units.printable(words)
+    return f"'{text}" if text.startswith(_FORMULA_STARTS) else text

@@ -22,6 +22,7 @@ import polars as pl
 from pydantic import BaseModel, ConfigDict
 
 from roundtrip import files, paths
+from roundtrip.cause import page
 from roundtrip.errors import UserError
 from roundtrip.history import annotations as remarks
 from roundtrip.history import detection, ledger, published
@@ -138,8 +139,6 @@ def _searches(site: Path) -> Iterator[Path]:
 
 def _search_findings(site: Path) -> Iterator[tuple[str, str]]:
     """Yield (link from the history page, finding) of each search for a cause."""
-    from roundtrip.cause import page  # few campaigns need it
-
     for revision in _searches(site):
         link = f"../../{store.link(revision, store.parts(site)[0])}"
         try:
