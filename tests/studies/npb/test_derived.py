@@ -44,11 +44,6 @@ def test_what_our_program_says_of_its_history_is_read(tmp_path: Path) -> None:
     assert npb_upstream.parse_output(output).history == history
 
 
-def test_shares_are_of_the_time_of_all_iterations() -> None:
-    shares = derived.phase_shares(frame(LAUNCH))
-    assert shares == pytest.approx({"compute": 0.75, "exchange": 0.25})
-
-
 def test_the_summary_has_rate_time_and_mean_message() -> None:
     assert derived.summary(frame(LAUNCH)) == pytest.approx(
         {"rate": 100, "time": 2.5, "compute_share": 0.75, "messages": 40, "mean_message_bytes": 206}

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from studies.npb import npb_bundle as make
 
-from roundtrip.studies.npb import derived
+from roundtrip.studies.npb import TCP, UDP
 from roundtrip.studies.npb.data import Launches
 
 
@@ -24,7 +24,7 @@ def declared(environ: str, transport: str) -> dict[str, object]:
 
 @pytest.mark.parametrize(
     ("transport", "role"),
-    [("UDP", derived.UDP), ("TCP", derived.TCP), ("UCX on TCP", derived.TCP), ("InfiniBand", None)],
+    [("UDP", UDP), ("TCP", TCP), ("UCX on TCP", TCP), ("InfiniBand", None)],
 )
 def test_the_site_declares_it(transport: str, role: str | None) -> None:
     assert roles("plain", declared("plain", transport)) == {role}
@@ -37,5 +37,5 @@ def test_what_nobody_declares_is_unknown(toolchains: object) -> None:
 
 
 def test_a_bundle_older_than_the_declaration_has_the_name_alone() -> None:
-    assert roles("mpich50-udp", {}) == {derived.UDP}
-    assert roles("mpich40-ucx", {}) == {derived.TCP}
+    assert roles("mpich50-udp", {}) == {UDP}
+    assert roles("mpich40-ucx", {}) == {TCP}

@@ -32,7 +32,7 @@ CLASSES = ("S", "W", "A", "B", "C")
 TRIAL_CLASSES = ("S", "W")
 NATIVE, UPSTREAM = "native", "upstream"
 TWO_CLUSTERS, ONE_CLUSTER, TRANSPORT = "two clusters", "one cluster", "transport"
-#: Transports that stand for the study's libraries today; see `derived.role`.
+#: Transports that stand for the study's libraries today; see `data.Series.role`.
 UDP, MIXED, TCP = "udp", "mixed", "tcp"
 #: Arms whose rates are compared: programs, clusters and transports.
 ARMS = {

@@ -22,12 +22,24 @@ from roundtrip.report.units import Level, Unit
 from roundtrip.stats.rounds import Pairing, RoundLaunch, pair_by_round
 from roundtrip.stats.summaries import Interval, median_interval
 from roundtrip.studies import display
-from roundtrip.studies.npb import NATIVE, STUDY, UPSTREAM, base_ranks, derived, shares_memory
+from roundtrip.studies.npb import (
+    MEMORY_PLACEMENTS,
+    MIXED,
+    NATIVE,
+    STUDY,
+    TCP,
+    UDP,
+    UPSTREAM,
+    base_ranks,
+    derived,
+    shares_memory,
+)
 
 #: Label of every row, table and figure of results over the link.
 EMULATED = "emulated WAN"
 _UNIT_BY_FIGURE = {"rate": Unit.MOPS, "time": Unit.S}
-_DISPLAY_ORDER = ("CG", "MG", "LU", "FT", "IS", "EP", "BT", "SP")  # the study's benchmarks first
+#: The study's benchmarks first.
+_DISPLAY_ORDER = dict(zip(("CG", "MG", "LU", "FT", "IS", "EP", "BT", "SP"), range(8), strict=True))
 
 
 @dataclass(frozen=True)
@@ -50,10 +62,7 @@ class Series:
     @property
     def order(self) -> tuple[object, ...]:
         """Sort key of the display order: by benchmark, then by all fields."""
-        is_listed = self.benchmark in _DISPLAY_ORDER
-        return _DISPLAY_ORDER.index(self.benchmark) if is_listed else len(_DISPLAY_ORDER), astuple(
-            self
-        )
+        return _DISPLAY_ORDER.get(self.benchmark, len(_DISPLAY_ORDER)), astuple(self)
 
     @property
     def name(self) -> str:
@@ -81,12 +90,12 @@ class Series:
 
     @property
     def role(self) -> str | None:
-        """The library of the study that the transport stands for."""
-        return (
-            derived.study_library(self.transport_name, self.placement)
-            if self.spans_clusters
-            else None
-        )
+        """The library of the study that the transport (``UDP``, ``UCX on TCP``) stands for."""
+        if self.spans_clusters and self.transport_name == "UDP":
+            return UDP
+        if self.spans_clusters and self.transport_name.endswith("TCP"):
+            return MIXED if self.placement in MEMORY_PLACEMENTS else TCP
+        return None
 
     @property
     def transport(self) -> str:
@@ -221,8 +230,7 @@ class Launches:
         return self._samples.filter(pl.col("metric") == "messages").collect()
 
     def messages(self, series: Series) -> tuple[pl.DataFrame, float]:
-        """Columns pattern, size_bytes, messages, and the iterations, of the first launch: every
-        launch sends the same."""
+        """`derived.messages` and the iterations of the first launch; all launches send the same."""
         launch, figures = next(iter(next(iter(self.points[series].values())).items()))
         samples = self._messages.filter(pl.col("launch") == launch)
         return derived.messages(samples), figures["iterations"]
@@ -317,6 +325,10 @@ class Launches:
         parameters, emulation = setting_texts(row["parameters"]), setting_texts(row["emulation"])
         rtt = emulation.get("wan_rtt_ms", parameters.get("wan_rtt"))
         ranks, environ = parameters.get("ranks", ""), str(row["environ"] or "")
+        transport = self._transports.get(environ)
+        if not transport:  # a bundle older than `extras.transport`
+            words = set(environ.split("-"))
+            transport = "UDP" if "udp" in words else "TCP" if {"tcp", "ucx"} & words else ""
         series = Series(
             benchmark=parameters.get("benchmark", ""),
             problem_class=parameters.get("problem_class", ""),
@@ -329,7 +341,7 @@ class Launches:
             partition=str(row["partition"] or ""),
             shares_processors="shared_processors" in emulation,
             has_real_nodes="nodes" not in emulation,
-            transport_name=self._transports.get(environ) or derived.legacy_transport(environ),
+            transport_name=transport,
         )
         return series, None if rtt is None else float(rtt)
 

@@ -38,7 +38,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import polars as pl
-import scipy
 
 from roundtrip.stats.summaries import (
     MEAN,
@@ -46,13 +45,10 @@ from roundtrip.stats.summaries import (
     OVER_LAUNCHES,
     SUM,
     TOTAL,
-    Interval,
     Kind,
     Summary,
-    lower_rank,
 )
 from roundtrip.studies.derivation import Facts, Pairing, Ratio, toolchain_speeds
-from roundtrip.studies.npb import MEMORY_PLACEMENTS, MIXED, TCP, UDP
 
 #: Findings of the study in its words, those on speed-ups by benchmark.
 UDP_MOSTLY_BETTER = (
@@ -71,44 +67,6 @@ SCALING_STATEMENTS = {
 }
 
 
-def study_library(transport: str, placement: str) -> str | None:
-    """The library of the study that a transport (``UDP``, ``TCP``, ``UCX on TCP``) stands for."""
-    if transport == "UDP":
-        return UDP
-    if transport.endswith("TCP"):
-        return MIXED if placement in MEMORY_PLACEMENTS else TCP
-    return None
-
-
-def legacy_transport(environ: str) -> str:
-    """Transport of an environment in bundles older than `extras.transport`; "" if unknown."""
-    words = environ.split("-")
-    return "UDP" if "udp" in words else "TCP" if {"tcp", "ucx"} & set(words) else ""
-
-
-def separated_time(
-    one_cluster_s: tuple[float, float], two_clusters_s: tuple[float, float], ranks: tuple[int, int]
-) -> float:
-    """Time on both clusters if every rank had its own processor, seconds.
-
-    `one_cluster_s`, `two_clusters_s`: (compute, communication) in seconds; `ranks` of both.
-    """
-    return one_cluster_s[0] * ranks[0] / ranks[1] + two_clusters_s[1]
-
-
-def slope(rtt_s: Sequence[float], seconds: Sequence[float], level: float) -> Interval | None:
-    """Round trips waited for, from launches at different RTTs; None if all RTTs are equal.
-
-    The interval needs enough launches at each RTT.
-    """
-    if len(set(rtt_s)) < 2:
-        return None
-    fit = scipy.stats.theilslopes(seconds, rtt_s, alpha=level)
-    has_interval = all(lower_rank(list(rtt_s).count(rtt), level) > 0 for rtt in set(rtt_s))
-    low, high = (float(fit.low_slope), float(fit.high_slope)) if has_interval else (None, None)
-    return Interval(float(fit.slope), low, high, len(seconds), level)
-
-
 COMMUNICATION_PATTERNS = ("exchange", "pipeline", "transpose", "reduction")
 
 #: Perf variables of a ReFrame check and their units.
@@ -124,7 +82,7 @@ SUMMARY_UNITS = {
 RATE_SUMMARY = Summary("rate", Kind.RATE, "the timed section of a launch", TOTAL)
 RANK_MEANS_SUMMARY = Summary("compute and communication of an iteration", Kind.COST, "ranks", MEAN)
 PARTS_SUMMARY = Summary("compute and communication", Kind.COST, "the iterations of a launch", SUM)
-#: Summary that `slope` computes.
+#: Summary that `speedup.round_trips` computes.
 ROUND_TRIPS_SUMMARY = Summary(
     "time of an iteration over round-trip time", Kind.COST, "launches", MEDIAN_SLOPE
 )
@@ -132,12 +90,13 @@ ROUND_TRIPS_SUMMARY = Summary(
 
 def summary(samples: pl.DataFrame) -> dict[str, float]:
     """Figures of one launch, named as in SUMMARY_UNITS; figures not measured are absent."""
-    section = samples.filter(pl.col("phase") == "total", pl.col("metric").is_in(["rate", "time"]))
+    section = samples.filter(pl.col("metric").is_in(["rate", "time"]), phase="total")
     # A sweep over host speeds has a row for each point, of which the first counts.
     figures: dict[str, float] = dict(section.select("metric", "value").reverse().iter_rows())
-    shares = phase_shares(samples)
-    if "compute" in shares:
-        figures["compute_share"] = shares["compute"]
+    is_part = pl.col("phase").is_in(["compute", *COMMUNICATION_PATTERNS])
+    parts = samples.filter(is_part, metric="time").group_by("phase").agg(pl.col("value").sum())
+    for compute_s in parts.filter(phase="compute")["value"]:
+        figures["compute_share"] = compute_s / parts.sort("phase")["value"].sum()
     counts = messages(samples)
     if total := counts["messages"].sum():
         figures["messages"] = float(total)
@@ -146,20 +105,10 @@ def summary(samples: pl.DataFrame) -> dict[str, float]:
     return figures
 
 
-def phase_shares(samples: pl.DataFrame) -> dict[str, float]:
-    """Share of each phase in the time of all iterations of one launch; the sum is 1."""
-    phases = samples.filter(
-        (pl.col("metric") == "time") & pl.col("phase").is_in(["compute", *COMMUNICATION_PATTERNS])
-    )
-    sums = phases.group_by("phase").agg(pl.col("value").sum()).sort("phase")
-    total = sums["value"].sum()
-    return {phase: value / total for phase, value in sums.iter_rows()}
-
-
 def messages(samples: pl.DataFrame) -> pl.DataFrame:
     """Messages of one launch: columns pattern, size_bytes, messages; sorted."""
     return (
-        samples.filter(pl.col("metric") == "messages")
+        samples.filter(metric="messages")
         .select(pattern="phase", size_bytes="size_bytes", messages=pl.col("value").cast(pl.Int64))
         .sort("pattern", "size_bytes")
     )
@@ -167,9 +116,8 @@ def messages(samples: pl.DataFrame) -> pl.DataFrame:
 
 def speeds(samples: pl.LazyFrame, sizes: Sequence[int]) -> pl.DataFrame:
     """Mop/s of each launch, trial classes included: columns SPEEDS; `what` names the class."""
-    rates = samples.filter((pl.col("metric") == "rate") & (pl.col("phase") == "total")).collect()
     return toolchain_speeds(
-        rates,
+        samples.filter(metric="rate", phase="total").collect(),
         pl.col("case"),
         size_bytes=None,
         value=pl.col("value"),

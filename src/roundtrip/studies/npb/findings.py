@@ -77,11 +77,18 @@ class Finding:
 def study_findings(
     verdicts: Mapping[Claim, ClaimVerdict], launches: Launches, settings: Thresholds
 ) -> list[Finding]:
-    """Return all five findings of the study; "not measured" without class A or above."""
-    transports = verdicts_on(TRANSPORTS, verdicts)
-    transports = {claim: transports[claim] for claim in transports if not _is_trial(claim.series)}
+    """All five findings of the study; "not measured" without class A or above."""
+    transports = {
+        claim: verdict
+        for claim, verdict in verdicts_on(TRANSPORTS, verdicts).items()
+        if claim.series.problem_class not in TRIAL_CLASSES
+    }
     udp_verdicts = [verdict for claim, verdict in transports.items() if claim.series.role == UDP]
-    pairs = _planned_pairs(launches)
+    planned: dict[float, list[Series]] = defaultdict(list)  # launched, completed or not
+    for series, rtt in launches.planned_link_points:
+        if series.problem_class not in TRIAL_CLASSES:
+            planned[rtt].append(series)
+    pairs = [pair for all_series in planned.values() for pair in transport_pairs(all_series)]
     udp_count = sum(UDP in (one.role, other.role) for one, other in pairs)
     results = [
         _udp_finding(udp_verdicts, udp_count),
@@ -93,19 +100,15 @@ def study_findings(
         inferred = "inferred: " if benchmark in BENCHMARKS_WITH_INFERRED_SPEEDUP else ""
         number = f"{inferred}{PUBLISHED_SPEEDUPS[benchmark]:.2f}"
         series_results = [
-            replace(_scaling_finding(statement, claim, verdict, target), number=number)
+            _scaling_finding(statement, number, claim, verdict, target)
             for claim, verdict in verdicts_on(SPEEDUP, verdicts).items()
             if (claim.series.benchmark, claim.rtt) == (benchmark, STUDY_RTT_MS)
-            and not _is_trial(claim.series)
+            and claim.series.problem_class not in TRIAL_CLASSES
         ]
         results += series_results or [
             Finding(statement, f"no {benchmark} of class A or above {place}", number=number)
         ]
     return results
-
-
-def _is_trial(series: Series) -> bool:
-    return series.problem_class in TRIAL_CLASSES
 
 
 def without_shared_processors(all_findings: Sequence[Finding]) -> list[Finding]:
@@ -124,17 +127,8 @@ def without_shared_processors(all_findings: Sequence[Finding]) -> list[Finding]:
     ]
 
 
-def _planned_pairs(launches: Launches) -> list[tuple[Series, Series]]:
-    """Pairs of transports at each RTT for which both were launched, completed or not."""
-    planned: dict[float, list[Series]] = defaultdict(list)
-    for series, rtt in launches.planned_link_points:
-        if not _is_trial(series):
-            planned[rtt].append(series)
-    return [pair for all_series in planned.values() for pair in transport_pairs(all_series)]
-
-
 def _comparison_count(count: int, total: int) -> str:
-    """Text: number of comparisons that were made, with the total if some were not made."""
+    """The number of comparisons that were made, with the total if some were not made."""
     if count >= total:
         return units.plural(count, "comparison")
     return f"{count} of {units.plural(total, 'comparison')}"
@@ -184,7 +178,7 @@ def _not_critical_finding(
 
 
 def _scaling_finding(
-    statement: str, claim: SeriesClaim, verdict: ClaimVerdict, target: float
+    statement: str, number: str, claim: SeriesClaim, verdict: ClaimVerdict, target: float
 ) -> Finding:
     """Test of a speed-up at 4 ms; "in part": two clusters gain, but less than in the study."""
     interval = verdict.interval
@@ -195,8 +189,7 @@ def _scaling_finding(
     else:
         outcome = "does not hold" if interval.is_below(max(1, target)) else OPEN
     ratio = Quantity.claim(interval, claim.base.label)
-    label = claim.series.label
-    return Finding(statement, label, ratio, outcome=outcome, series=claim.series)
+    return Finding(statement, claim.series.label, ratio, number, outcome, claim.series)
 
 
 _VERDICT_ORDER = (Verdict.FASTER, Verdict.SLOWER, Verdict.ON_PAR, Verdict.CANNOT_TELL)
@@ -204,7 +197,7 @@ _VERDICT_WORDS = {kind: str(kind) for kind in _VERDICT_ORDER}
 
 
 def answers_at_longest_rtt(verdicts: Mapping[Claim, ClaimVerdict]) -> list[Answer]:
-    """Return one answer: benchmarks that gain from a second cluster at the longest RTT."""
+    """One answer: benchmarks that gain from a second cluster at the longest RTT."""
     speedups = verdicts_on(SPEEDUP, verdicts)
     claims = [claim for claim in speedups if claim.series.source == NATIVE] or list(speedups)
     if not claims:
@@ -242,7 +235,7 @@ _MAX_IDEAL_RATIO = 1.25
 def answers_in_one_cluster(
     launches: Launches, verdicts: Mapping[Claim, ClaimVerdict]
 ) -> list[Answer]:
-    """Return answers on scaling over ranks, and on our programs against NPB's own."""
+    """Answers on scaling over ranks, and on our programs against NPB's own."""
     answers = []
     speedups = {
         series: speedup.median
@@ -346,7 +339,13 @@ def _link_words(launches: Launches, group: Sequence[Series]) -> str:
         if times := _speedup_range(launches, group, rtt):
             speedups.append(f"{times} times {comparison}at {rtt:g} ms")
             comparison = ""
-        if shares := _communication_shares(launches, group, rtt):
+        shares = [
+            figures["communication"] / (figures["compute"] + figures["communication"])
+            for series in group
+            for figures in launches.rounds(series, rtt).values()
+            if figures["compute"]
+        ]
+        if shares:
             waits.append(f"{units.percent(median(shares))} at {rtt:g} ms")
     if not speedups:
         return ""
@@ -369,13 +368,3 @@ def _speedup_range(launches: Launches, group: Sequence[Series], rtt: float) -> s
     speedups = [launches.interval(claimed_speedups(launches, series, rtt)) for series in group]
     medians = [speedup.median for speedup in speedups if speedup]
     return units.ratio_range_text(medians) if medians else ""
-
-
-def _communication_shares(launches: Launches, group: Sequence[Series], rtt: float) -> list[float]:
-    """Share of the time of all iterations in MPI, for each launch that has both parts."""
-    return [
-        figures["communication"] / (figures["compute"] + figures["communication"])
-        for series in group
-        for figures in launches.rounds(series, rtt).values()
-        if figures["compute"]
-    ]

@@ -8,8 +8,10 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from statistics import median
 
+import scipy
+
 from roundtrip.stats.rounds import double_round_ratios
-from roundtrip.stats.summaries import Interval
+from roundtrip.stats.summaries import Interval, lower_rank
 from roundtrip.stats.verdicts import ClaimVerdict, Family
 from roundtrip.studies.npb import (
     NATIVE,
@@ -20,7 +22,6 @@ from roundtrip.studies.npb import (
     UDP,
     UPSTREAM,
     Place,
-    derived,
 )
 from roundtrip.studies.npb.data import Figures, Launches, Series
 from roundtrip.studies.study import Claim, Contrast
@@ -48,11 +49,6 @@ class SeriesClaim:
     def study(self) -> str:
         return STUDY.name
 
-    @property
-    def base_rtt(self) -> float | None:
-        """Round-trip time of the base in ms."""
-        return None if self.contrast == SPEEDUP else self.rtt
-
 
 Verdicts = dict[SeriesClaim, ClaimVerdict]
 
@@ -67,20 +63,28 @@ def verdicts_on(contrast: Contrast, verdicts: Mapping[Claim, ClaimVerdict]) -> V
 
 
 def claims(launches: Launches) -> dict[Claim, Sequence[float]]:
-    """Return all claims of the section that have ratios, with one ratio for each round.
+    """All claims of the section that have ratios, with one ratio for each round.
 
     Those of a contrast are in the order of series and RTT.
     """
-    ratios = {claim: _ratios(launches, claim) for claim in _possible_claims(launches)}
-    return {claim: claim_ratios for claim, claim_ratios in ratios.items() if claim_ratios}
+    ratios_by_claim: dict[Claim, Sequence[float]] = {}
+    for claim in _possible_claims(launches):
+        series, rtt = claim.series, claim.rtt
+        if claim.contrast == SPEEDUP:
+            ratios = claimed_speedups(launches, series, rtt)
+        else:
+            ratios = _rate_ratios(launches, series, rtt, claim.base, rtt)
+        if ratios:
+            ratios_by_claim[claim] = ratios
+    return ratios_by_claim
 
 
 def pairing_refusals(launches: Launches) -> list[tuple[str, str]]:
-    """Return (pair, reason) of each pair that has values but cannot be paired by round."""
-    pairs = [
-        (claim.series, claim.rtt, claim.base, claim.base_rtt)
-        for claim in _possible_claims(launches)
-    ]
+    """(pair, reason) of each pair that has values but cannot be paired by round."""
+    pairs = []
+    for claim in _possible_claims(launches):
+        base_rtt = None if claim.contrast == SPEEDUP else claim.rtt
+        pairs.append((claim.series, claim.rtt, claim.base, base_rtt))
     for series in launches.cluster_series:
         if (base := launches.fewest_ranks_base(series)) != series:
             pairs.append((series, None, base, None))
@@ -97,10 +101,13 @@ def pairing_refusals(launches: Launches) -> list[tuple[str, str]]:
 def _possible_claims(launches: Launches) -> list[SeriesClaim]:
     """The claims of all pairs of series, whether their launches share a round or not."""
     bases = [(series, launches.base_of(series)) for series in launches.link_series]
+    natives = [series for series in launches.points if series.source == NATIVE]
+    upstreams = [replace(series, source=UPSTREAM) for series in natives]
+    sources = zip(natives, upstreams, strict=True)
     pairs = [
         *((SPEEDUP, series, base) for series, base in bases if base),
         *((TRANSPORTS, *pair) for pair in transport_pairs(launches.link_series)),
-        *((SOURCES, *pair) for pair in _source_pairs(launches)),
+        *((SOURCES, *pair) for pair in sources if pair[1] in launches.points),
     ]
     return [
         SeriesClaim(contrast, series, base, rtt)
@@ -117,19 +124,6 @@ def transport_pairs(all_series: Iterable[Series]) -> list[tuple[Series, Series]]
             first, second = sorted((one, other), key=lambda series: series.role != UDP)
             pairs.append((first, second))
     return pairs
-
-
-def _source_pairs(launches: Launches) -> list[tuple[Series, Series]]:
-    """Pairs of our program and NPB's own, for the same problem in the same place."""
-    natives = [series for series in launches.points if series.source == NATIVE]
-    pairs = [(series, replace(series, source=UPSTREAM)) for series in natives]
-    return [(native, upstream) for native, upstream in pairs if upstream in launches.points]
-
-
-def _ratios(launches: Launches, claim: SeriesClaim) -> list[float]:
-    if claim.contrast == SPEEDUP:
-        return claimed_speedups(launches, claim.series, claim.rtt)
-    return _rate_ratios(launches, claim.series, claim.rtt, claim.base, claim.base_rtt)
 
 
 def claimed_speedups(launches: Launches, series: Series, rtt: float | None) -> list[float]:
@@ -155,10 +149,13 @@ def separated_speedups(launches: Launches, series: Series, rtt: float | None) ->
     base = launches.base_of(series)
     if base is None or series.source != NATIVE or base.shares_processors:
         return []
-    ranks = (base.ranks, series.ranks)
     pairs = launches.pairs(launches.rounds(base, None), launches.rounds(series, rtt))
-    times = [(_split(one), _split(two)) for one, two in pairs if one["compute"]]
-    return [sum(one) / derived.separated_time(one, two, ranks) for one, two in times]
+    return [
+        (one["compute"] + one["communication"])
+        / (one["compute"] * base.ranks / series.ranks + two["communication"])
+        for one, two in pairs
+        if one["compute"]
+    ]
 
 
 def speedup_over_ranks(launches: Launches, series: Series) -> Interval | None:
@@ -181,17 +178,26 @@ def _rate_ratios(
 
 
 def round_trips(launches: Launches, series: Series) -> Interval | None:
-    """Round trips waited for in an iteration; None unless several RTTs were measured."""
-    points = [
-        (rtt / 1e3, _iterations_s(figures) / figures["iterations"])
-        for rtt, rounds in launches.points[series].items()
-        for figures in rounds.values()
-        if rtt is not None and figures["iterations"] and math.isfinite(_iterations_s(figures))
-    ]
-    if not points:
+    """Round trips waited for in an iteration; None unless several RTTs were measured.
+
+    The interval needs enough launches at each RTT.
+    """
+    rtts: list[float] = []
+    iteration_s: list[float] = []
+    for rtt, rounds in launches.points[series].items():
+        for figures in rounds.values():
+            # Of NPB's own programs, only the time of the whole section is known.
+            seconds = figures["compute"] + figures["communication"] or figures["time"]
+            if rtt is not None and figures["iterations"] and math.isfinite(seconds):
+                rtts.append(rtt / 1e3)
+                iteration_s.append(seconds / figures["iterations"])
+    if len(set(rtts)) < 2:
         return None
-    rtts, seconds = zip(*points, strict=True)
-    return derived.slope(rtts, seconds, launches.level)
+    level = launches.level
+    fit = scipy.stats.theilslopes(iteration_s, rtts, alpha=level)
+    has_interval = all(lower_rank(rtts.count(rtt), level) > 0 for rtt in set(rtts))
+    low, high = (float(fit.low_slope), float(fit.high_slope)) if has_interval else (None, None)
+    return Interval(float(fit.slope), low, high, len(rtts), level)
 
 
 def rtt_of_speedup(launches: Launches, series: Series, speedup: float) -> float | None:
@@ -208,27 +214,19 @@ def rtt_of_speedup(launches: Launches, series: Series, speedup: float) -> float 
     min_rtt, rounds = next(iter(launches.points[series].items()))
     one_cluster_s = _median_split([*launches.rounds(base, None).values()])
     two_clusters_s = _median_split([*rounds.values()])
-    ranks = (base.ranks, series.ranks)
-    separated_s = derived.separated_time(one_cluster_s, two_clusters_s, ranks)
-    seconds = separated_s if series.shares_processors else sum(two_clusters_s)
+    seconds = sum(two_clusters_s)
+    if series.shares_processors:
+        seconds = one_cluster_s[0] * base.ranks / series.ranks + two_clusters_s[1]
     iterations = int(next(iter(rounds.values()))["iterations"])
     undelayed_s = seconds - trips.median * iterations * (min_rtt or 0.0) / 1e3
     lead_s = sum(one_cluster_s) / speedup - undelayed_s
     return max(0.0, lead_s / (trips.median * iterations))
 
 
-def _iterations_s(figures: Figures) -> float:
-    """Seconds in all iterations; for NPB's own programs, in the whole timed section."""
-    return figures["compute"] + figures["communication"] or figures["time"]
-
-
 def _median_split(rounds: Sequence[Figures]) -> tuple[float, float]:
     """Median compute and communication time, s; for NPB's own programs all time is the first."""
     if not all(figures["compute"] for figures in rounds):
         return median(figures["time"] for figures in rounds), 0.0
-    computes, communications = zip(*map(_split, rounds), strict=True)
-    return median(computes), median(communications)
-
-
-def _split(figures: Figures) -> tuple[float, float]:
-    return figures["compute"], figures["communication"]
+    parts = ("compute", "communication")
+    compute, communication = (median(figures[part] for figures in rounds) for part in parts)
+    return compute, communication
