@@ -46,10 +46,10 @@ from roundtrip.studies.npb.data import EMULATED, Launches, Series
 from roundtrip.studies.npb.speedup import Verdicts, claimed_speedups, speedup_over_ranks
 from roundtrip.studies.study import GREY, PINK, Arm, Colour
 
-DrawnRows = list[dict[str, Any]]
+Rows = list[dict[str, Any]]
 
 
-def _drawn_row(
+def _row(
     name: str, colour: Colour, series: Series, x: float, value: Interval, **more: object
 ) -> dict[str, Any]:
     """A row of `rows_as_lines`: the point at `x` of the line of that name."""
@@ -58,7 +58,7 @@ def _drawn_row(
     return {**line, **point, "n": value.n or None, **more}
 
 
-def rows_as_lines(rows: Sequence[dict[str, Any]]) -> tuple[DrawnRows, dict[str, Arm]]:
+def rows_as_lines(rows: Sequence[dict[str, Any]]) -> tuple[Rows, dict[str, Arm]]:
     """Return the rows with the added key arm, and the arms by title.
 
     A row has the keys name, colour and shared: whether its ranks share processors.  Rows of one
@@ -76,24 +76,31 @@ def rows_as_lines(rows: Sequence[dict[str, Any]]) -> tuple[DrawnRows, dict[str, 
 
 
 def link_gallery(launches: Launches) -> Gallery | None:
-    """Figures of each benchmark and class, the study's benchmarks first, with the same axes; None
+    """Figures of each benchmark and class with the same axes, the study's benchmarks first; None
     without speed-ups over the link.
     """
     # If several environments stand for the same library, their names must differ.
-    counts = Counter(map(_role_key, launches.link_series))
-    rows_by_program: dict[str, DrawnRows] = defaultdict(list)
+    counts = Counter((one.program, one.ranks, one.role) for one in launches.link_series)
+    rows_by_program: dict[str, Rows] = defaultdict(list)
     for series in sorted(
         launches.link_series, key=lambda series: series.benchmark not in PUBLISHED_SPEEDUPS
     ):
-        is_named = series.role is not None and counts[_role_key(series)] == 1
-        title = ARMS[series.role or TRANSPORT].title if is_named else series.transport
-        rows_by_program[series.program] += _link_rows(launches, series, title)
-    panels = [(name, rows) for name, rows in rows_by_program.items() if rows]
-    drawings = [
-        _link_drawing(number, *panel, launches.level) for number, panel in enumerate(panels, 1)
-    ]
-    if not drawings:
+        arm = ARMS[series.role or TRANSPORT]
+        is_named = series.role and counts[series.program, series.ranks, series.role] == 1
+        half = series.ranks // 2
+        name = f"{arm.title if is_named else series.transport}, {half} + {half}"
+        base = launches.base_of(series)
+        scales = base is not None and base.ranks < series.ranks
+        for rtt in launches.points[series]:
+            if speedup := launches.interval(claimed_speedups(launches, series, rtt)):
+                row = _row(name, arm.colour, series, rtt or 0.0, speedup, scales=scales)
+                rows_by_program[series.program].append(row)
+    if not rows_by_program:
         return None
+    drawings = [
+        _link_drawing(number, *panel, launches.level)
+        for number, panel in enumerate(rows_by_program.items(), 1)
+    ]
     values = pl.concat([drawing.frame.select("x", "median") for drawing in drawings])
     top = 1.1 * max([2.0, *values["median"]])
     max_rtt = max([STUDY_RTT_MS, *values["x"]])
@@ -103,7 +110,9 @@ def link_gallery(launches: Launches) -> Gallery | None:
     y = Scale("Speed-up over one cluster", Unit.RATIO, 0.0, top, is_log=False)
 
     def views(drawing: Drawing) -> tuple[View, ...]:
-        return (View("Speed-up", x, y, drawing.curves, rules=_link_rules(drawing), has_bars=True),)
+        gain, ideal = Rule(1.0), Rule(2.0, "ideal speed-up")
+        rules = (gain, ideal) if drawing.frame["scales"].drop_nulls().all() else (gain,)
+        return (View("Speed-up", x, y, drawing.curves, rules=rules, has_bars=True),)
 
     caption = launches.level.caption(
         f"Speed-up over one cluster against the round-trip time of the link, {EMULATED}: median "
@@ -117,23 +126,7 @@ def link_gallery(launches: Launches) -> Gallery | None:
     return Gallery(caption, display.panel_figures(drawings, subject, views))
 
 
-def _role_key(series: Series) -> tuple[object, ...]:
-    return series.program, series.ranks, series.role
-
-
-def _link_rows(launches: Launches, series: Series, title: str) -> DrawnRows:
-    base = launches.base_of(series)
-    name = f"{title}, {series.ranks // 2} + {series.ranks // 2}"
-    colour = ARMS[series.role or TRANSPORT].colour
-    scales = base is not None and base.ranks < series.ranks
-    rows = []
-    for rtt in launches.points[series]:
-        if speedup := launches.interval(claimed_speedups(launches, series, rtt)):
-            rows.append(_drawn_row(name, colour, series, rtt or 0.0, speedup, scales=scales))
-    return rows
-
-
-def _link_drawing(number: int, name: str, rows: DrawnRows, level: Level) -> Drawing:
+def _link_drawing(number: int, name: str, rows: Rows, level: Level) -> Drawing:
     rows, arms = rows_as_lines(rows)
     note = "" if all(row["scales"] for row in rows) else ", over as many ranks in one"
     has_intervals = all(row["low"] is not None for row in rows)
@@ -148,23 +141,18 @@ def _link_drawing(number: int, name: str, rows: DrawnRows, level: Level) -> Draw
     return Drawing(f"npb-{number}", name, f"{EMULATED}{note}, {intervals}", frame, arms)
 
 
-def _link_rules(drawing: Drawing) -> tuple[Rule, ...]:
-    gain, ideal = Rule(1.0), Rule(2.0, "ideal speed-up")
-    return (gain, ideal) if drawing.frame["scales"].drop_nulls().all() else (gain,)
-
-
 def node_growth(data: Data, launches: Launches) -> Growth:
     """Efficiency of each benchmark and class in one machine or cluster over its nodes."""
-    rates = [
+    times = [
         (launch, series.program, series.ranks / figures["rate"])
         for series in launches.cluster_series
         if series.placement == ALL_CORES
         for launch, figures in launches.rounds(series, None).items()
     ]
     schema = {"launch": pl.String, "thing": pl.String, "value": pl.Float64}
-    times = pl.DataFrame(rates, schema=schema, orient="row")
+    values = pl.DataFrame(times, schema=schema, orient="row")
     rows = data.study_launches(STUDY.name)
-    return Growth.from_launches(times, rows, launches.level, minimum_nodes=1)
+    return Growth.from_launches(values, rows, launches.level, minimum_nodes=1)
 
 
 def rank_speedup_table(launches: Launches) -> Table:
@@ -197,23 +185,29 @@ def rank_speedup_table(launches: Launches) -> Table:
 
 
 def rank_gallery(launches: Launches) -> Gallery | None:
-    """One figure for each benchmark and class that ran on several numbers of ranks; None if none
-    did.
-    """
-    rows_by_name: dict[str, DrawnRows] = defaultdict(list)
+    """A figure of each benchmark and class that ran on several numbers of ranks; None without."""
+    rows_by_name: dict[str, Rows] = defaultdict(list)
     for series in launches.cluster_series:
         if speedup := speedup_over_ranks(launches, series):
             rows_by_name[series.name] += _rank_rows(launches, series, speedup)
-    drawings = [
-        _rank_drawing(number, *panel) for number, panel in enumerate(rows_by_name.items(), 1)
-    ]
+    drawings = []
+    columns = ["arm", "x", "ideal", "median", "low", "high", "n"]
+    subtitle = "over the fewest ranks in the same place"
+    for number, (name, name_rows) in enumerate(rows_by_name.items(), 1):
+        rows, arms = rows_as_lines(name_rows)
+        frame = pl.DataFrame(rows, infer_schema_length=None).select(columns)
+        frame = frame.unique(maintain_order=True)
+        drawings.append(Drawing(f"npb-scaling-{number}", name, subtitle, frame, arms))
 
     def views(drawing: Drawing) -> tuple[View, ...]:
         ranks = sorted(set(drawing.frame["x"]))
         top = 1.1 * max([*drawing.frame["ideal"], *drawing.frame["median"]])
         x = Scale("Ranks", Unit.COUNT, ranks[0], ranks[-1], is_log=True, ticks=tuple(ranks))
         y = Scale("Speed-up", Unit.RATIO, 0.0, top, is_log=False)
-        return (View("Speed-up", x, y, (_ideal_curve(drawing), *drawing.curves), has_bars=True),)
+        ends = drawing.frame.unique("x").sort("x").select("x", "ideal").rows()
+        points = tuple((ranks, speedup, None, None, None) for ranks, speedup in ends)
+        ideal = Curve("Ideal", GREY, points, width=1.0, size=0, bound="ideal speed-up")
+        return (View("Speed-up", x, y, (ideal, *drawing.curves), has_bars=True),)
 
     caption = launches.level.caption(
         "Speed-up over the fewest ranks in the same place against the number of ranks: median "
@@ -224,7 +218,7 @@ def rank_gallery(launches: Launches) -> Gallery | None:
     return Gallery(caption, figures) if figures else None
 
 
-def _rank_rows(launches: Launches, series: Series, speedup: Interval) -> DrawnRows:
+def _rank_rows(launches: Launches, series: Series, speedup: Interval) -> Rows:
     """The point of `series`, and the first point of its line: 1 on the fewest ranks."""
     peers = [
         other for other in launches.cluster_series if other.name == series.name and other.ranks > 1
@@ -236,25 +230,9 @@ def _rank_rows(launches: Launches, series: Series, speedup: Interval) -> DrawnRo
         name += f", {series.placement}"
     start, ranks = Interval(1.0, None, None, 0), launches.fewest_ranks_base(series).ranks
     return [
-        _drawn_row(
-            name, colour, series, series.ranks, speedup, ideal=launches.ideal_speedup(series)
-        ),
-        _drawn_row(name, colour, series, ranks, start, ideal=1.0),
+        _row(name, colour, series, series.ranks, speedup, ideal=launches.ideal_speedup(series)),
+        _row(name, colour, series, ranks, start, ideal=1.0),
     ]
-
-
-def _ideal_curve(drawing: Drawing) -> Curve:
-    rows = drawing.frame.unique("x").sort("x").select("x", "ideal").rows()
-    points = tuple((x, y, None, None, None) for x, y in rows)
-    return Curve("Ideal", GREY, points, width=1.0, size=0, bound="ideal speed-up")
-
-
-def _rank_drawing(number: int, name: str, rows: DrawnRows) -> Drawing:
-    rows, arms = rows_as_lines(rows)
-    columns = ["arm", "x", "ideal", "median", "low", "high", "n"]
-    frame = pl.DataFrame(rows, infer_schema_length=None).select(columns).unique(maintain_order=True)
-    subtitle = "over the fewest ranks in the same place"
-    return Drawing(f"npb-scaling-{number}", name, subtitle, frame, arms)
 
 
 def _efficiency_quantity(series: Series, base: Series, speedup: Interval) -> Quantity:
@@ -268,12 +246,10 @@ def scaling_answers(launches: Launches, verdicts: Verdicts) -> list[Answer]:
     groups: dict[tuple[str, str], list[Series]] = defaultdict(list)
     for series in non_trials or natives:
         groups[series.name, series.toolchain].append(series)
-    return [_toolchain_answer(launches, verdicts, *key, group) for key, group in groups.items()]
+    return [_toolchain_answer(launches, verdicts, group) for group in groups.values()]
 
 
-def _toolchain_answer(
-    launches: Launches, verdicts: Verdicts, name: str, toolchain: str, group: Sequence[Series]
-) -> Answer:
+def _toolchain_answer(launches: Launches, verdicts: Verdicts, group: Sequence[Series]) -> Answer:
     words = []
     for series in group:
         rates = [figures["rate"] for figures in launches.rounds(series, None).values()]
@@ -285,7 +261,7 @@ def _toolchain_answer(
                 f"{_efficiency_quantity(series, base, speedup)})"
             )
         words.append(rate_words)
-    text = f", {toolchain}: {', '.join(words)}."
+    text = f", {group[0].toolchain}: {', '.join(words)}."
     group_verdicts = [
         verdict
         for claim, verdict in verdicts.items()
@@ -298,4 +274,4 @@ def _toolchain_answer(
         text += f" Over NPB 3.4: {times} times its rate ({', '.join(kinds)})."
     is_below = any(ratio < 1 for ratio in ratios)
     tone: Tone = "bad" if "slower" in kinds else "warn" if is_below else "plain"
-    return Answer((Strong(name), text), tone)
+    return Answer((Strong(group[0].name), text), tone)
