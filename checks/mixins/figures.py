@@ -13,10 +13,10 @@ class Figures(rfm.RegressionTestPlugin):
         # Imported here: listing checks must not load the reader of samples.
         from roundtrip import studies
         from roundtrip.measure import samples
+        from roundtrip.studies import derivation
 
-        figures = studies.get(self.study).summarise(
-            samples.read_rows(f"{self.stagedir}/samples.csv")
-        )
+        rows = samples.read_rows(f"{self.stagedir}/samples.csv")
+        figures = derivation.summarise(studies.get(self.study), rows)
         self.perf_variables = {
             name: sn.make_performance_function(lambda value=value: value, unit)
             for name, (value, unit) in figures.items()

@@ -15,6 +15,7 @@ from roundtrip.report import units
 from roundtrip.report.blocks import Items, Part, Report, Table, plain_text
 from roundtrip.report.build import build
 from roundtrip.stats.verdicts import Family
+from roundtrip.studies.section import section_of
 from roundtrip.studies.study import PlannedCase
 
 Maker = Callable[..., Any]
@@ -43,7 +44,7 @@ def family_rows(report: Report) -> dict[str, list[str]]:
 def test_the_primary_claims_are_those_that_were_planned(make_tree: Maker) -> None:
     """What the plan counts from the declared cases is what the report finds in the data."""
     tree = make_tree(launches=9, environs=(OPENMPI, MPICH))
-    section = studies.get("netpipe").section(read_tree(tree))
+    section = section_of(studies.get("netpipe"), read_tree(tree))
     assert section is not None
     claim_counts = Counter(claim.family for claim in section.claims())
     cases = [

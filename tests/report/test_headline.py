@@ -86,7 +86,7 @@ def launches(read: data.Data, monkeypatch: pytest.MonkeyPatch) -> pl.DataFrame:
 
 def show(monkeypatch: pytest.MonkeyPatch, values: pl.DataFrame) -> None:
     """These values are the headline of NetPIPE."""
-    monkeypatch.setattr(type(NETPIPE), "headline", lambda *_: values)
+    monkeypatch.setattr(derivation, "headline", lambda *_: values)
 
 
 def test_of_many_toolchains_and_values_the_best_and_the_first_are_shown(
@@ -104,7 +104,7 @@ def test_emulated_values_say_so_and_no_values_are_no_table(
 ) -> None:
     emulated_data = data.read(RECORDED / "wan")
     assert all("EMULATED" in row[0].text for row in table(emulated_data).rows)
-    show(monkeypatch, derivation.NO_SPEEDS)
+    show(monkeypatch, pl.DataFrame(schema=derivation.SPEEDS))
     assert headline.study_headline(read, NETPIPE) is None
 
 

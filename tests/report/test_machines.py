@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from statistics import median
@@ -14,7 +15,6 @@ from support.browser import CHROMIUM, WHY_SKIPPED, browser
 from support.published_nights import SITE, Nights
 from support.synthetic import Tree
 
-from roundtrip import studies
 from roundtrip.errors import UserError
 from roundtrip.measure import analysis
 from roundtrip.report import data
@@ -23,6 +23,8 @@ from roundtrip.report.pages import machines, write
 from roundtrip.report.pages.history import History
 from roundtrip.report.pages.machines import Value
 from roundtrip.report.pages.write import CampaignSite, Night, Summary
+from roundtrip.studies import derivation
+from roundtrip.studies.study import Study
 
 #: The processors of the nights.
 PROCESSORS = ("AMD EPYC", "Xeon", "Xeon", "Xeon")
@@ -122,15 +124,14 @@ def test_a_night_that_cannot_be_read_has_no_values(history: History) -> None:
 def test_what_only_the_report_of_the_night_has_is_there_without_a_trend(
     history: History, newest: Data, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    netpipe = type(studies.get("netpipe"))
-    headline = netpipe.headline
+    headline = derivation.headline
 
-    def chosen(study: Any, samples: pl.LazyFrame, settings: Any) -> pl.DataFrame:
+    def chosen(study: Study, samples: pl.LazyFrame, sizes: Sequence[int]) -> pl.DataFrame:
         is_night = samples.select(pl.col("rep").max()).collect().item() > 0
         name = "latency of the night" if is_night else "latency of all nights"
-        return headline(study, samples, settings).with_columns(what=pl.lit(name))
+        return headline(study, samples, sizes).with_columns(what=pl.lit(name))
 
-    monkeypatch.setattr(netpipe, "headline", chosen)
+    monkeypatch.setattr(derivation, "headline", chosen)
     values = found(history, newest)
     assert values and all(value.what.startswith("latency of the night") for value in values)
     assert all(value.change is None and value.trend == "" for value in values)

@@ -8,13 +8,16 @@ import polars as pl
 import pytest
 from support.measured import METRIC, STUDY, Measured, bundle, launch_samples
 
-from roundtrip.measure import analysis, samples
+from roundtrip.measure import samples
+from roundtrip.model import Sizes, Table
 from roundtrip.report.blocks import Cell, Paragraph
 from roundtrip.report.data import Data
 from roundtrip.report.units import Unit, printable
 from roundtrip.stats.summaries import Kind
 from roundtrip.stats.verdicts import judge
+from roundtrip.studies import derivation
 from roundtrip.studies.derivation import SPEEDS
+from roundtrip.studies.section import section_of
 from roundtrip.studies.study import (
     BLUE,
     GREY,
@@ -23,7 +26,7 @@ from roundtrip.studies.study import (
     Contrast,
     PlannedCase,
     Study,
-    anywhere,
+    always_primary,
 )
 
 SIZES = (8, 1 << 20)
@@ -35,14 +38,17 @@ class Declared(Study):
     name, title, question = STUDY, "Exchange", "Is a put faster than a send?"
     arms = {"put": Arm("Put", BLUE), "send": Arm("Send", ORANGE)}
     metrics = (METRIC,)
-    contrasts = (Contrast("put", "send", "put over send", is_primary=anywhere),)
+    contrasts = (Contrast("put", "send", "put over send", is_primary=always_primary),)
+
+
+class Thresholds(Table):
+    compared_sizes: Sizes
 
 
 class OverSize(Declared):
     """The same at two sizes."""
 
-    def sizes(self, settings: analysis.Analysis) -> tuple[int, ...]:
-        return SIZES
+    thresholds = Thresholds
 
 
 class Rates(Declared):
@@ -53,21 +59,21 @@ class Rates(Declared):
 
 def test_figures_are_named_by_arm_size_and_unit() -> None:
     seconds = {("put", 8): [1e-6], ("put", 64): [2e-6], ("put", 1 << 20): [1e-4]}
-    figures = Declared().summarise(launch_samples({**seconds, ("send", 8): [3e-6]}))
+    figures = derivation.summarise(Declared(), launch_samples({**seconds, ("send", 8): [3e-6]}))
     assert figures == {
         "put_8B_us": (pytest.approx(1.0), "us"),
         "put_1MiB_us": (pytest.approx(100.0), "us"),
         "send_8B_us": (pytest.approx(3.0), "us"),
     }
     samples = launch_samples({("put", 0): [12.0]}, metric="bandwidth", unit="MB/s")
-    rates = Rates().summarise(samples)
+    rates = derivation.summarise(Rates(), samples)
     assert rates == {"put_MB_per_s": (12.0, "MB/s")}
-    assert Declared().summarise(launch_samples({})) == {}
+    assert derivation.summarise(Declared(), launch_samples({})) == {}
 
 
 def test_toolchains_are_compared_by_each_arm_at_each_compared_size() -> None:
     data = bundle([Measured("C", {"put": 10, "send": 20}, launches=2, sizes=(8, 64, 1 << 20))])
-    speeds = OverSize().speeds(data.samples, data.analysis)
+    speeds = derivation.speeds(OverSize(), data.samples, SIZES)
     assert dict(speeds.schema) == SPEEDS
     assert speeds.select("what", "size_bytes").unique().sort("what", "size_bytes").rows() == [
         ("Put", 8),
@@ -91,9 +97,11 @@ def test_it_claims_in_the_report_what_it_plans(
     study: Study, sizes: tuple[int, ...], values: str
 ) -> None:
     data = bundle([Measured("C", {"put": 10, "send": 40}, sizes=sizes)])
+    thresholds = {Thresholds: Thresholds(compared_sizes=SIZES)}
+    data = replace(data, analysis=replace(data.analysis, studies=thresholds))
     case = PlannedCase("C", STUDY, "Check", "local:smp", "openmpi")
-    (plan,) = study.primary_claims([case], data.analysis)
-    section = study.section(data)
+    (plan,) = study.primary_claims([case], data.analysis.compared_sizes(study))
+    section = section_of(study, data)
     assert section is not None
     claims = section.claims()
     assert plan.count == len(claims) == len(sizes)
@@ -115,17 +123,17 @@ def test_a_rate_is_better_where_it_is_higher() -> None:
     data = bundle([Measured("C", {"put": 40, "send": 10})])
     rates = data.samples.with_columns(metric=pl.lit("bandwidth"), unit=pl.lit("MB/s"))
     data, study = replace(data, samples=rates), Rates()
-    section = study.section(data)
+    section = section_of(study, data)
     assert section is not None
     ((ratios),) = section.claims().values()
     assert min(ratios) > 2.5
-    assert not study.speeds(data.samples, data.analysis)["lower_is_better"].any()
-    assert {summary.kind for summary in study.facts().summaries} == {Kind.RATE}
+    assert not derivation.speeds(study, data.samples, (0,))["lower_is_better"].any()
+    assert {summary.kind for summary in derivation.facts(study).summaries} == {Kind.RATE}
 
 
 def test_an_arm_without_a_launch_is_a_warning_and_no_number() -> None:
     study = Declared()
-    section = study.section(bundle([Measured("C", {"put": 10})]))
+    section = section_of(study, bundle([Measured("C", {"put": 10})]))
     assert section is not None
     assert section.claims() == {}
     part = section.part({})
@@ -142,7 +150,7 @@ class TwoMetrics(Declared):
     metrics = (METRIC, "bandwidth")
     contrasts = (
         *Declared.contrasts,
-        Contrast("put", "send", "bandwidth of put", is_primary=anywhere, metric="bandwidth"),
+        Contrast("put", "send", "bandwidth of put", is_primary=always_primary, metric="bandwidth"),
     )
 
 
@@ -163,7 +171,7 @@ MEASURED = Measured("C", {"put": 10, "send": 40})
 def test_a_second_metric_has_figures_and_speeds_beside_those_of_the_first() -> None:
     data, study = two_metrics(bundle([MEASURED])), TwoMetrics()
     launch = data.samples.filter(pl.col("launch") == pl.col("launch").min()).collect()
-    figures = study.summarise(launch.select(*samples.SCHEMA))
+    figures = derivation.summarise(study, launch.select(*samples.SCHEMA))
     assert figures == {
         "put_us": (pytest.approx(10.0), "us"),
         "send_us": (pytest.approx(40.0), "us"),
@@ -171,8 +179,8 @@ def test_a_second_metric_has_figures_and_speeds_beside_those_of_the_first() -> N
         "send_bandwidth_MB_per_s": (pytest.approx(0.025), "MB/s"),
         "peak_bandwidth_MB_per_s": (pytest.approx(0.025), "MB/s"),
     }
-    speeds = study.speeds(data.samples, data.analysis)
-    first = Declared().speeds(data.samples, data.analysis)
+    speeds = derivation.speeds(study, data.samples, (0,))
+    first = derivation.speeds(Declared(), data.samples, (0,))
     assert speeds.filter(metric=METRIC).equals(first)
     rates = speeds.filter(metric="bandwidth")
     assert set(rates["what"]) == {"Put, bandwidth", "Send, bandwidth", "Peak, bandwidth"}
@@ -182,9 +190,9 @@ def test_a_second_metric_has_figures_and_speeds_beside_those_of_the_first() -> N
 def test_a_second_metric_is_planned_claimed_and_shown_beside_the_first() -> None:
     data, study = two_metrics(bundle([MEASURED])), TwoMetrics()
     case = PlannedCase("C", STUDY, "Check", "local:smp", "openmpi")
-    plans = study.primary_claims([case], data.analysis)
+    plans = study.primary_claims([case], (0,))
     assert [plan.description for plan in plans] == ["put over send", "bandwidth of put"]
-    section = study.section(data)
+    section = section_of(study, data)
     assert section is not None
     claims = section.claims()
     assert len(claims) == sum(plan.count for plan in plans)
@@ -208,14 +216,14 @@ def test_a_second_metric_is_planned_claimed_and_shown_beside_the_first() -> None
     assert [figure.name for figure in part.figures] == ["barrier-1", "barrier-bandwidth-1"]
     first, second = (str(answer.text[0].text) for answer in part.panel_answers)
     assert second == f"{first}, bandwidth"
-    facts = study.facts()
+    facts = derivation.facts(study)
     assert {summary.kind for summary in facts.summaries} == {Kind.COST, Kind.RATE}
     assert len(facts.ratios or ()) == 2
 
 
 def test_a_metric_that_no_launch_has_takes_nothing_away() -> None:
     data, study = bundle([MEASURED]), TwoMetrics()
-    alone, section = Declared().section(data), study.section(data)
+    alone, section = section_of(Declared(), data), section_of(study, data)
     assert section is not None and alone is not None
     assert len(section.claims()) == len(alone.claims()) == 1
     part = section.part(judge(section.claims(), data.analysis.statistics))
@@ -242,7 +250,7 @@ def test_a_number_without_a_unit_is_shown_without_one() -> None:
     data = bundle([MEASURED])
     counts = data.samples.with_columns(metric=pl.lit("messages"), unit=pl.lit("1"), value=7.0)
     data = replace(data, samples=pl.concat([data.samples, counts]))
-    section = Counted().section(data)
+    section = section_of(Counted(), data)
     assert section is not None
     part = section.part(judge(section.claims(), data.analysis.statistics))
     table = part.tables[-1]
@@ -250,7 +258,7 @@ def test_a_number_without_a_unit_is_shown_without_one() -> None:
     assert table.rows[0][1].quantities[0].unit == Unit.PURE
     assert printable(str(part.panel_answers[1].text[1])).startswith(": Put 7.00 [7.00, 7.00], ")
     (launch, *_) = data.samples.collect().partition_by("launch")
-    figures = Counted().summarise(launch.select(*samples.SCHEMA))
+    figures = derivation.summarise(Counted(), launch.select(*samples.SCHEMA))
     assert figures["send_messages_1"] == (7.0, "1")
-    speeds = Counted().speeds(data.samples, data.analysis).filter(metric="messages")
+    speeds = derivation.speeds(Counted(), data.samples, (0,)).filter(metric="messages")
     assert set(speeds["unit"]) == {Unit.PURE}

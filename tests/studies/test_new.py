@@ -22,7 +22,9 @@ from roundtrip import paths, studies
 from roundtrip.cli import app
 from roundtrip.errors import UserError
 from roundtrip.stats.verdicts import Family, judge
+from roundtrip.studies import derivation
 from roundtrip.studies.derivation import SPEEDS
+from roundtrip.studies.section import section_of
 from roundtrip.studies.study import PlannedCase, Study
 
 CHECKOUT = Path(__file__).parents[2]
@@ -110,23 +112,23 @@ def test_a_written_study_claims_in_its_report_what_it_plans(written: dict[str, A
     assert set(written) == {"__init__"}
     study: Study = written["__init__"].STUDY
     data = bundle([Measured("Barrier@a", {"barrier": 10, "allreduce": 20})])
-    section = study.section(data)
+    section = section_of(study, data)
     assert section is not None
     claims = section.claims()
     (claim,) = claims
     case = PlannedCase("Barrier@a", "barrier", "Barrier", "local:smp", "openmpi")
-    (plan,) = study.primary_claims([case], data.analysis)
+    (plan,) = study.primary_claims([case], data.analysis.compared_sizes(study))
     assert (claim.family, plan.count) == (Family.PRIMARY, 1)
     part = section.part(judge(claims, data.analysis.statistics))
     (answer,) = part.answers
     assert "faster" in str(answer.text[0])
-    assert study.facts().summaries
+    assert derivation.facts(study).summaries
 
 
 def test_a_written_study_has_a_value_of_each_launch_and_arm(written: dict[str, Any]) -> None:
     study: Study = written["__init__"].STUDY
     data = bundle([Measured("Barrier@a", {"barrier": 10, "allreduce": 20}, launches=3)])
-    speeds = study.speeds(data.samples, data.analysis)
+    speeds = derivation.speeds(study, data.samples, data.analysis.compared_sizes(study))
     assert dict(speeds.schema) == SPEEDS
     assert speeds.filter(pl.col("variant") == "barrier")["value"].to_list() == pytest.approx(
         [10.0, 11.0, 12.0]

@@ -13,9 +13,9 @@ import pytest
 
 from roundtrip import studies
 from roundtrip.measure import analysis, samples
-from roundtrip.measure.analysis import Analysis
 from roundtrip.measure.run_record import DETAILS
 from roundtrip.stats.verdicts import Family
+from roundtrip.studies import derivation
 from roundtrip.studies.derivation import Facts
 from roundtrip.studies.findings import Comparison
 from roundtrip.studies.study import BLUE, ORANGE, Arm, Contrast, PlannedCase, Points, Study
@@ -39,7 +39,9 @@ def test_every_study_interleaves_arms_or_has_the_modules_that_its_class_names() 
     for study in studies.load():
         for module_name, names in modules.items():
             path = f"roundtrip.studies.{study.name}.{module_name}"
-            if find_spec(path) or not (study.arms and study.metrics):  # else `interleaved` has it
+            if find_spec(path) or not (
+                study.arms and study.metrics
+            ):  # else it follows from the arms
                 module = importlib.import_module(path)
                 assert [name for name in names if not hasattr(module, name)] == []
 
@@ -53,10 +55,10 @@ class Undeclared(Study):
 def test_all_but_name_title_and_question_has_a_default() -> None:
     study, empty_frame = Undeclared(), pl.DataFrame(schema=samples.SCHEMA)
     case = PlannedCase("a case", study.name, "Check", "local:smp", "any")
-    assert study.summarise(empty_frame) == {}
-    assert study.speeds(empty_frame.lazy(), analysis.default()).is_empty()
-    assert study.primary_claims([case], analysis.default()) == []
-    assert study.facts() == Facts()
+    assert derivation.summarise(study, empty_frame) == {}
+    assert derivation.speeds(study, empty_frame.lazy(), (0,)).is_empty()
+    assert study.primary_claims([case], (0,)) == []
+    assert derivation.facts(study) == Facts()
 
 
 class Declared(Study):
@@ -70,7 +72,7 @@ class Declared(Study):
     )
 
     def points(
-        self, case: PlannedCase, cases: Sequence[PlannedCase], settings: Analysis
+        self, case: PlannedCase, cases: Sequence[PlannedCase], sizes: tuple[int, ...]
     ) -> Sequence[Points]:
         return [Points("ab", case.parameters["case"], panel=case.parameters.get("panel"))]
 
@@ -80,7 +82,7 @@ def test_what_is_planned_and_what_is_tested_follow_from_one_declaration() -> Non
     study = Declared()
     for case_name, count in (("first", 1), ("second", 0)):
         case = PlannedCase("c", study.name, "Check", "local:smp", "any", {"case": case_name})
-        plan = study.primary_claims([case], analysis.default())
+        plan = study.primary_claims([case], (0,))
         assert [(claim.description, claim.count) for claim in plan] == [("a over b", 1)] * count
         comparisons = [
             Comparison(study.name, ("c", case_name), contrast, 0) for contrast in study.contrasts
@@ -93,7 +95,7 @@ def test_cases_that_are_shown_together_claim_once() -> None:
         PlannedCase(name, "declared", "Check", "p", "e", {"case": "first", "panel": "one"})
         for name in ("small", "large")
     ]
-    (claim,) = Declared().primary_claims(cases, analysis.default())
+    (claim,) = Declared().primary_claims(cases, (0,))
     assert claim.case == "small"
 
 
@@ -152,7 +154,7 @@ def test_no_number_is_formed_by_a_mean_that_the_audit_does_not_know() -> None:
 
 
 def test_every_study_supplies_facts_of_its_own() -> None:
-    study_facts = [study.facts() for study in studies.load()]
+    study_facts = [derivation.facts(study) for study in studies.load()]
     assert all(facts.summaries and facts.build_columns for facts in study_facts)
     assert len({id(facts) for facts in study_facts}) == len(study_facts)
 

@@ -14,6 +14,7 @@ from roundtrip import studies
 from roundtrip.measure.columns import setting_texts
 from roundtrip.report import data
 from roundtrip.stats.verdicts import Family
+from roundtrip.studies.section import section_of
 from roundtrip.studies.study import PlannedCase
 
 SAMPLES = Path(__file__).parents[2] / "samples/reports"
@@ -40,9 +41,9 @@ def test_the_primary_claims_of_a_sample_are_those_that_are_planned(campaign: str
         for row in bundle_data.completed_launches.unique("case_id").iter_rows(named=True)
     ]
     (study,) = (studies.get(name) for name in {case.study for case in cases})
-    section = study.section(bundle_data)
+    section = section_of(study, bundle_data)
     assert section is not None
-    plans = study.primary_claims(cases, bundle_data.analysis)
+    plans = study.primary_claims(cases, bundle_data.analysis.compared_sizes(study))
     primary = [claim for claim in section.claims() if claim.family is Family.PRIMARY]
     planned = sum(plan.count for plan in plans)
     assert len(primary) + UNMEASURED.get(campaign, 0) == planned > 1

@@ -17,7 +17,7 @@ from roundtrip.report.plot import LINK, Curve, Heat, Plot, Rule, Scale, View
 from roundtrip.report.units import Level, Quantity, Unit, count
 from roundtrip.stats.summaries import MEDIAN, Kind, Summary, median_interval
 from roundtrip.stats.verdicts import ClaimVerdict, Family, judge
-from roundtrip.studies.derivation import Facts, Pairing, Ratio, Tail
+from roundtrip.studies.derivation import Facts, LatencySamples, Pairing, Ratio
 from roundtrip.studies.study import Study
 
 LEVELS = analysis.default().statistics
@@ -73,7 +73,7 @@ COLUMNS = (
 FACTS = Facts(
     summaries=(TIME,),
     ratios=(Ratio("ring over tree", TIME, Pairing.LAUNCH, MEDIAN),),
-    tails=(Tail("time", {"phase": "measure"}),),
+    tails=(LatencySamples("time", {"phase": "measure"}),),
     clock="rank 0 reads its own clock",
     synchronisation="a barrier before each sample",
     over_ranks="the slowest rank",

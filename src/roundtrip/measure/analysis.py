@@ -13,6 +13,7 @@ from roundtrip import files, paths, studies, tables
 from roundtrip.errors import UserError
 from roundtrip.model import Limit, Table, extend_model
 from roundtrip.stats.settings import Levels, NightSettings, NodeSettings
+from roundtrip.studies.study import Study
 
 FILE_NAME = "analysis.toml"
 _Thresholds = TypeVar("_Thresholds")
@@ -62,6 +63,11 @@ class Analysis:
         """Return a study's thresholds, which are of class `kind`."""
         table: _Thresholds = self.studies[kind]
         return table
+
+    def compared_sizes(self, study: Study) -> tuple[int, ...]:
+        """The sizes (bytes) of a study's claims: `compared_sizes` of its table, or only 0."""
+        table = self.studies[study.thresholds] if study.thresholds else None
+        return getattr(table, "compared_sizes", (0,))
 
 
 #: Tables, besides those of studies, that an older file may lack.

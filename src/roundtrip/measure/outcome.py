@@ -140,7 +140,7 @@ def primary_claims(
     """The primary claims that launches of `cases` will support, study by study."""
     for study in studies.load():
         study_cases = [case for case in cases if case.study == study.name]
-        yield from study.primary_claims(study_cases, settings)
+        yield from study.primary_claims(study_cases, settings.compared_sizes(study))
 
 
 @dataclass(frozen=True)

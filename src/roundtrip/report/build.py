@@ -35,7 +35,9 @@ from roundtrip.report.sections.headline import Headline
 from roundtrip.stats.planning import fewest_launches, joint_claims_needed
 from roundtrip.stats.settings import Levels
 from roundtrip.stats.verdicts import ClaimVerdict, Family, Verdict
-from roundtrip.studies.study import Claim, Section, Study
+from roundtrip.studies import derivation
+from roundtrip.studies.section import Section, section_of
+from roundtrip.studies.study import Claim, Study
 
 #: Why a run without claims is undecided; a campaign permits this by allow_untold.
 NO_CLAIM_REASON = "these launches support no claim; what they measured is described in the report"
@@ -260,7 +262,7 @@ class _ClaimSection:
         part = replace(part, question=part.question or study.question)
         if study.name in headlines:
             part = replace(part, summary=(headlines[study.name].table, *part.summary))
-        return Chapter(part, study.facts(), study, claims)
+        return Chapter(part, derivation.facts(study), study, claims)
 
 
 def _judge_sections(data: Data, sections: Iterable[_ClaimSection]) -> dict[Claim, ClaimVerdict]:
@@ -271,7 +273,7 @@ def _judge_sections(data: Data, sections: Iterable[_ClaimSection]) -> dict[Claim
 def _sections_of_report(data: Data) -> Iterator[_ClaimSection]:
     is_measured = labels.simulated_launches(data).is_empty()
     for study in studies.load():
-        if section := study.section(data):
+        if section := section_of(study, data):
             yield _ClaimSection(section, section.claims() if is_measured else {}, study)
     if is_measured and (comparison := toolchains.section(data)):
         yield _ClaimSection(comparison, comparison.claims())

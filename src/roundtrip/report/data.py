@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import polars as pl
 
@@ -23,11 +23,9 @@ from roundtrip.stats import sequential, verdicts
 from roundtrip.stats.settings import Levels
 from roundtrip.stats.verdicts import ClaimVerdict
 from roundtrip.studies.derivation import ORIGIN
+from roundtrip.studies.study import Claim
 
-if TYPE_CHECKING:
-    from roundtrip.studies.study import Claim
-
-_Claim = TypeVar("_Claim", bound="Claim")
+_Claim = TypeVar("_Claim", bound=Claim)
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from roundtrip.report.units import UNPRINTED_UNITS, Quantity
 from roundtrip.stats.rounds import Pairing, RoundLaunch, double_round_ratios, pair_by_round
 from roundtrip.stats.summaries import median_interval
 from roundtrip.stats.verdicts import Family
+from roundtrip.studies import derivation
 from roundtrip.studies.study import BOOST, MPI
 
 
@@ -58,7 +59,8 @@ def speeds_of_launches(data: Data, launches: Collection[str]) -> Values:
         if study.name not in study_names:
             continue
         samples = data.samples.filter(is_asked, study=study.name)
-        for row in study.speeds(samples, data.analysis).iter_rows(named=True):
+        sizes = data.analysis.compared_sizes(study)
+        for row in derivation.speeds(study, samples, sizes).iter_rows(named=True):
             point = Point(**{field.name: row[field.name] for field in fields(Point)})
             launch = row["launch"]
             values[launch][point] = Value(row["value"], data.series_of(cases[launch], row))

@@ -11,12 +11,9 @@ import pkgutil
 import re
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from roundtrip.errors import UserError, writing
-
-if TYPE_CHECKING:
-    from roundtrip.studies.study import Study
+from roundtrip.studies.study import Study
 
 _STUDIES_FOLDER = Path(__file__).parent
 _STUDY_NAME = re.compile(r"[a-z][a-z0-9]{1,29}")

@@ -1,22 +1,28 @@
 """Metrics, ratios within launches and speeds of toolchains that studies derive from samples.
 
-Also the facts that the audit of a report needs and cannot read from the report.
+Also the facts that the audit of a report needs and cannot read from the report.  What a study does
+not derive in a module ``derived`` of its own follows from its arms and metrics.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import importlib
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
-from roundtrip import files
+from roundtrip import files, studies
 from roundtrip.errors import UserError
-from roundtrip.stats.summaries import Statistic, Summary
-from roundtrip.studies.study import MPI
+from roundtrip.report import units
+from roundtrip.report.units import Unit
+from roundtrip.stats.summaries import MEDIAN, OVER_LAUNCHES, Kind, Statistic, Summary
+from roundtrip.studies.study import MPI, Study
 
 _STUDIES_FOLDER = Path(__file__).parent
 
@@ -50,8 +56,6 @@ METRICS = read_metrics(_STUDIES_FOLDER)
 @cache
 def metrics_by_study() -> Mapping[str, tuple[str, ...]]:
     """Names of the metrics that each study declares for its samples, by name of the study."""
-    from roundtrip import studies
-
     return {study.name: study.metrics for study in studies.load()}
 
 
@@ -79,8 +83,8 @@ class Ratio:
 
 
 @dataclass(frozen=True)
-class Tail:
-    """A quantity whose tail matters; `where`: its rows of samples.csv, as values by column."""
+class LatencySamples:
+    """A latency, whose percentiles matter too; `where`: values by column of samples.csv."""
 
     quantity: str
     where: Mapping[str, str | int]
@@ -99,7 +103,7 @@ class Facts:
 
     summaries: tuple[Summary, ...] = ()
     ratios: tuple[Ratio, ...] | None = None
-    tails: tuple[Tail, ...] | None = None
+    tails: tuple[LatencySamples, ...] | None = None
     no_tails_reason: str = ""
     clock: str = ""
     synchronisation: str = ""
@@ -124,8 +128,6 @@ SPEEDS = {
     "depends_on": pl.String,
     **ORIGIN,
 }
-#: The speeds of a study that compares no toolchains.
-NO_SPEEDS = pl.DataFrame(schema=SPEEDS)
 
 
 def ratios_within_launch(
@@ -185,4 +187,146 @@ def toolchain_speeds(
     return values.select(
         expressions.get(name, pl.col(name)).cast(dtype).alias(name)
         for name, dtype in SPEEDS.items()
+    )
+
+
+#: How the samples of a launch become one value.
+LAUNCH_SUMMARY = Summary("value of an arm", Kind.COST, "the samples of a launch", MEDIAN)
+
+
+def launch_medians(samples: pl.LazyFrame, metric: str, by: list[str]) -> pl.DataFrame:
+    """Medians of the measured samples of `metric`: columns `by` and value, sorted by `by`.
+
+    `by` must distinguish launches if there are several.  Different metrics are never mixed.
+    """
+    measurements = samples.filter(phase="measure", metric=metric)
+    return measurements.group_by(by).agg(LAUNCH_SUMMARY.aggregate("value")).sort(by).collect()
+
+
+_DISPLAY_UNITS: dict[str, str] = {Unit.S: Unit.US, "1": Unit.PURE}
+
+
+def display_unit(metric: str) -> str:
+    """The unit in which values are printed: µs for times, otherwise the unit of the metric."""
+    raw = METRICS[metric].unit
+    return _DISPLAY_UNITS.get(raw, raw)
+
+
+def describe_metric(metric: str) -> str:
+    """The name of a metric in words: ``Operation time``."""
+    return metric.replace("_", " ").capitalize()
+
+
+def metric_suffix(study: Study, metric: str) -> str:
+    """What names a metric after an arm: ``, bandwidth``; "" for the study's first."""
+    return "" if metric == study.metrics[0] else f", {describe_metric(metric).lower()}"
+
+
+def own_attribute(study: Study, submodule: str, name: str) -> Any:
+    """Attribute `name` of a module beside the declaration; None without that module or name."""
+    path = f"{type(study).__module__}.{submodule}"
+    try:
+        module = importlib.import_module(path)
+    except ModuleNotFoundError as error:
+        if error.name != path:
+            raise
+        return None
+    return getattr(module, name, None)
+
+
+def summarise(study: Study, samples: pl.DataFrame) -> dict[str, tuple[float, str]]:
+    """The figures of one launch by name, each a finite number and its unit: ReFrame's performance
+    variables.
+
+    `samples` has the columns of samples.csv, of one case; figures not measured are absent.  By
+    default the median of each arm at the smallest and at the largest size: ``put_8B_us``.
+    """
+    figures = {}
+    if own_units := own_attribute(study, "derived", "SUMMARY_UNITS"):
+        values = own_attribute(study, "derived", "summary")(samples)
+        figures = {name: (values[name], own_units[name]) for name in own_units if name in values}
+    elif study.is_interleaved:
+        for metric in study.metrics:
+            figures |= _summary(study, samples, metric)
+    return {name: figure for name, figure in figures.items() if math.isfinite(figure[0])}
+
+
+def _summary(study: Study, samples: pl.DataFrame, metric: str) -> dict[str, tuple[float, str]]:
+    figures = {}
+    unit = display_unit(metric)
+    scale = units.scale(METRICS[metric].unit, unit)
+    ascii_unit = "1" if unit == Unit.PURE else unit.replace("µ", "u")
+    medians = launch_medians(samples.lazy(), metric, ["variant", "size_bytes"])
+    ends = {medians["size_bytes"].min(), medians["size_bytes"].max()}
+    name = (metric,) if metric != study.metrics[0] else ()
+    for row in medians.filter(pl.col("size_bytes").is_in(ends)).iter_rows(named=True):
+        size = [units.printable(units.size(row["size_bytes"])).replace(" ", "")]
+        words = (row["variant"], *(size if row["size_bytes"] else ()), *name)
+        key = "_".join((*words, ascii_unit.replace("/", "_per_"))).replace("-", "_")
+        figures[key] = row["value"] * scale, ascii_unit
+    return figures
+
+
+def speeds(study: Study, samples: pl.LazyFrame, sizes: Sequence[int]) -> pl.DataFrame:
+    """The values by which two toolchains are compared at `sizes` (bytes): columns SPEEDS.
+
+    There is a row for each launch and value.  `samples` has the columns of samples.csv and launch,
+    and holds only this study.  By default the values of all arms.
+    """
+    if form := own_attribute(study, "derived", "speeds"):
+        values: pl.DataFrame = form(samples, sizes)
+        return values
+    if not study.is_interleaved:
+        return pl.DataFrame(schema=SPEEDS)
+    return pl.concat(_speeds(study, samples, metric, sizes) for metric in study.metrics)
+
+
+def headline(study: Study, samples: pl.LazyFrame, sizes: Sequence[int]) -> pl.DataFrame:
+    """The few most important values: columns SPEEDS; by default those of `speeds`."""
+    form = own_attribute(study, "derived", "headline")
+    values: pl.DataFrame = form(samples) if form else speeds(study, samples, sizes)
+    return values
+
+
+def _speeds(study: Study, samples: pl.LazyFrame, metric: str, sizes: Sequence[int]) -> pl.DataFrame:
+    medians = launch_medians(samples, metric, ["launch", "case", "variant", "size_bytes"])
+    suffix = metric_suffix(study, metric)
+    titles = {name: f"{arm.title}{suffix}" for name, arm in study.arms.items()}
+    title = pl.col("variant").replace(titles)
+    has_one_case = pl.col("case").n_unique().over("launch") == 1
+    unit = display_unit(metric)
+    return toolchain_speeds(
+        medians.filter(pl.col("size_bytes").is_in(list(sizes))),
+        pl.when(has_one_case).then(title).otherwise(pl.concat_str(title, pl.lit(", "), "case")),
+        value=pl.col("value") * units.scale(METRICS[metric].unit, unit),
+        unit=unit,
+        lower_is_better=pl.lit(METRICS[metric].lower_is_better),
+        size_bytes=pl.when(pl.col("size_bytes") > 0).then("size_bytes"),
+        phase="measure",
+        metric=metric,
+    )
+
+
+def facts(study: Study) -> Facts:
+    """The facts about its section that the report's audit needs; absent facts are unknown.
+
+    By default medians, and ratios within launches if the study contrasts arms.
+    """
+    own: Facts | None = own_attribute(study, "derived", "FACTS")
+    if own or not study.is_interleaved:
+        return own or Facts()
+    summaries: list[Summary] = []
+    ratios: list[Ratio] = []
+    for metric in study.metrics:
+        kind = Kind.COST if METRICS[metric].lower_is_better else Kind.RATE
+        quantity = describe_metric(metric).lower()
+        launch_summary = replace(LAUNCH_SUMMARY, kind=kind)
+        summaries += [launch_summary, Summary(quantity, kind, "launches", OVER_LAUNCHES)]
+        if study.contrasts_of(metric):
+            name = f"{quantity} of two arms"
+            ratios.append(Ratio(name, launch_summary, Pairing.LAUNCH, OVER_LAUNCHES))
+    return Facts(
+        summaries=tuple(dict.fromkeys(summaries)),
+        ratios=tuple(ratios),
+        build_columns=("mpi_library", "compiler", "compiler_flags"),
     )

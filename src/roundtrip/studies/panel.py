@@ -22,18 +22,9 @@ from roundtrip.measure.columns import setting_texts
 from roundtrip.report import labels, units
 from roundtrip.report.data import Data
 from roundtrip.report.units import Level
-from roundtrip.stats.summaries import (
-    MEDIAN,
-    Interval,
-    Kind,
-    Summary,
-    median_interval,
-    median_intervals,
-)
-from roundtrip.studies.derivation import METRICS
+from roundtrip.stats.summaries import Interval, median_interval, median_intervals
+from roundtrip.studies.derivation import METRICS, launch_medians
 
-#: How the samples of a launch become one value.
-LAUNCH_SUMMARY = Summary("value of an arm", Kind.COST, "the samples of a launch", MEDIAN)
 #: A row of cases.parquet, with the columns that `Panels` adds.
 Row = Mapping[str, Any]
 
@@ -199,15 +190,6 @@ class CasePanels(Panels[Panel]):
             where=" ".join(filter(None, (ranks, placement))),
             facts=(row["case"], *rest, place(row), row["environ"]),
         )
-
-
-def launch_medians(samples: pl.LazyFrame, metric: str, by: list[str]) -> pl.DataFrame:
-    """Medians of the measured samples of `metric`: columns `by` and value, sorted by `by`.
-
-    `by` must distinguish launches if there are several.  Different metrics are never mixed.
-    """
-    measurements = samples.filter(phase="measure", metric=metric)
-    return measurements.group_by(by).agg(LAUNCH_SUMMARY.aggregate("value")).sort(by).collect()
 
 
 def with_placement_and_kind(launches: pl.DataFrame) -> pl.DataFrame:

@@ -4,13 +4,11 @@ A study is a package ``studies/<name>/`` whose ``__init__`` sets `STUDY` to an o
 that derives from `Study`; `roundtrip.studies.load` finds it.  Roundtrip imports every study
 whenever it starts, so an ``__init__`` holds the declaration and no heavy import.  Code with heavy
 imports is in two modules beside it, ``derived`` and ``section``, which are imported when they are
-used.  A study that interleaves arms needs neither: `roundtrip.studies.interleaved` replaces them.
+used.  A study that interleaves arms needs neither.
 """
 
 from __future__ import annotations
 
-import importlib
-import math
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
@@ -18,14 +16,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 from roundtrip.report.units import Unit
 
 if TYPE_CHECKING:
-    import polars as pl
-
-    from roundtrip.measure.analysis import Analysis
     from roundtrip.model import Record, Table
-    from roundtrip.report.blocks import Part
-    from roundtrip.report.data import Data
-    from roundtrip.stats.verdicts import ClaimVerdict, Family
-    from roundtrip.studies.derivation import Facts
+    from roundtrip.stats.verdicts import Family
 
 
 Colour = tuple[str, str]
@@ -67,8 +59,6 @@ def palette(names: Iterable[str]) -> dict[str, Colour]:
     return {name: _PALETTE[number % len(_PALETTE)] for number, name in enumerate(names)}
 
 
-#: A finite number and its unit.
-Figure = tuple[float, str]
 #: A place in the results that is known before any launch: for arms that share a launch, the last
 #: value of a panel's key, such as the case in samples.csv.
 Where = Any
@@ -77,13 +67,13 @@ Where = Any
 MPI, BOOST = "mpi", "boost"
 
 
-def anywhere(where: Where) -> bool:
-    """Of a contrast that is a primary claim everywhere."""
+def always_primary(where: Where) -> bool:
+    """`Contrast.is_primary` of a primary claim."""
     return True
 
 
-def nowhere(where: Where) -> bool:
-    """Of a contrast that is a primary claim at no place."""
+def never_primary(where: Where) -> bool:
+    """`Contrast.is_primary` of a secondary claim."""
     return False
 
 
@@ -99,7 +89,7 @@ class Contrast:
     arm: str
     base: str
     description: str = ""
-    is_primary: Callable[[Where], bool] = nowhere
+    is_primary: Callable[[Where], bool] = never_primary
     metric: str = ""
 
     def family(self, where: Where) -> Family:
@@ -177,22 +167,12 @@ class Claim(Hashable, Protocol):
         """The name of the study, which may have an equivalence margin of its own."""
 
 
-class Section(Protocol):
-    """What the report needs from a study, or from a comparison of several."""
-
-    def claims(self) -> Mapping[Claim, Sequence[float]]:
-        """The ratios to judge by claim, one for each launch."""
-
-    def part(self, verdicts: Mapping[Claim, ClaimVerdict]) -> Part:
-        """The study's part of the report, with the verdicts on its claims."""
-
-
 class Study:
     """A study: its question, measurements, claims and report.
 
-    Its methods use these names of the modules beside it, if they exist: `summary` with
-    `SUMMARY_UNITS`, `speeds`, `headline` and `FACTS` of ``derived``; the class `Section` of
-    ``section``.  `interleaved` derives missing ones from its arms, metric by metric.
+    Modules beside it may say more than a declaration can: `summary` with `SUMMARY_UNITS`, `speeds`,
+    `headline` and `FACTS` of ``derived``, and the class `Section` of ``section``.  What they lack
+    `derivation` and `section` of this package derive from the arms, metric by metric.
     """
 
     #: Name in case.json and samples.csv, and of the folder of its checks.
@@ -244,12 +224,17 @@ class Study:
             for name in (contrast.arm, contrast.base):
                 if cls.arms[name].metric not in ("", metric):
                     raise ValueError(f"{cls.__name__} contrasts {name!r}, which has no {metric!r}")
-        constant = all(contrast.is_primary in (anywhere, nowhere) for contrast in cls.contrasts)
-        if cls.points is Study.points and not constant:
+        is_primary = {contrast.is_primary for contrast in cls.contrasts}
+        if cls.points is Study.points and is_primary - {always_primary, never_primary}:
             raise ValueError(
-                f"{cls.__name__} has no points of its own: right for `is_primary` is `anywhere` or "
-                "`nowhere`"
+                f"{cls.__name__} has no points of its own: right for `is_primary` is "
+                "`always_primary` or `never_primary`"
             )
+
+    @property
+    def is_interleaved(self) -> bool:
+        """Whether its figures and its section can follow from its arms."""
+        return bool(self.arms and self.metrics)
 
     def contrast(self, arm: str, base: str, metric: str = "") -> Contrast:
         """The declared contrast of two arms; KeyError if there is none.  `metric` as declared."""
@@ -264,33 +249,22 @@ class Study:
         """The contrasts of the values of a metric."""
         return tuple(one for one in self.contrasts if (one.metric or self.metrics[0]) == metric)
 
-    def sizes(self, settings: Analysis) -> tuple[int, ...]:
-        """The sizes (bytes) of its claims: `compared_sizes` of its thresholds, otherwise only 0."""
-        thresholds = settings.study_thresholds(self.thresholds) if self.thresholds else None
-        return getattr(thresholds, "compared_sizes", (0,))
-
     def points(
-        self, case: PlannedCase, cases: Sequence[PlannedCase], settings: Analysis
+        self, case: PlannedCase, cases: Sequence[PlannedCase], sizes: tuple[int, ...]
     ) -> Sequence[Points]:
-        """The contrasted points that launches of `case` will measure; `cases`: all of the study."""
-        return [Points(tuple(self.arms), case.id, self.sizes(settings))]
+        """The contrasted points that launches of `case` will measure.
 
-    @property
-    def _is_interleaved(self) -> bool:
-        """Whether `interleaved` can derive what its modules lack."""
-        return bool(self.arms and self.metrics)
+        `cases`: all of the study; `sizes`: those that its claims compare, bytes.
+        """
+        return [Points(tuple(self.arms), case.id, sizes)]
 
     def primary_claims(
-        self, cases: Sequence[PlannedCase], settings: Analysis
+        self, cases: Sequence[PlannedCase], sizes: tuple[int, ...]
     ) -> list[PlannedClaims]:
-        """The few primary claims that launches of `cases` will support.
-
-        They are the primary `contrasts` at the `points` of the cases.  Launches are planned so
-        that each of these claims can be decided.
-        """
+        """The primary `contrasts` at the `points` of `cases`: launches are planned for these."""
         claims_by_key: dict[Hashable, PlannedClaims] = {}
         for case in cases:
-            for points in self.points(case, cases, settings):
+            for points in self.points(case, cases, sizes):
                 panel = case.id if points.panel is None else points.panel
                 for contrast in self.contrasts:
                     sides = {contrast.arm, contrast.base}
@@ -298,75 +272,3 @@ class Study:
                         claims = PlannedClaims(case.id, contrast.description, len(points.sizes))
                         claims_by_key.setdefault((panel, contrast), claims)
         return list(claims_by_key.values())
-
-    def summarise(self, samples: pl.DataFrame) -> dict[str, Figure]:
-        """The figures of one launch by name: ReFrame's performance variables.
-
-        `samples` has the columns of samples.csv, of one case; figures not measured are absent.
-        """
-        figures: Mapping[str, Figure] = {}
-        if units := self._module_attribute("derived", "SUMMARY_UNITS"):
-            values = self._module_attribute("derived", "summary")(samples)
-            figures = {name: (values[name], units[name]) for name in units if name in values}
-        elif self._is_interleaved:
-            from roundtrip.studies import interleaved
-
-            figures = interleaved.summary(self, samples)
-        return {name: figure for name, figure in figures.items() if math.isfinite(figure[0])}
-
-    def speeds(self, samples: pl.LazyFrame, settings: Analysis) -> pl.DataFrame:
-        """The values by which two toolchains are compared: columns `derivation.SPEEDS`.
-
-        There is a row for each launch and value.  `samples` has the columns of samples.csv and
-        launch, and holds only this study.
-        """
-        if form := self._module_attribute("derived", "speeds"):
-            speeds: pl.DataFrame = form(samples, self.sizes(settings))
-            return speeds
-        from roundtrip.studies import derivation, interleaved
-
-        if not self._is_interleaved:
-            return derivation.NO_SPEEDS
-        return interleaved.speeds(self, samples, self.sizes(settings))
-
-    def headline(self, samples: pl.LazyFrame, settings: Analysis) -> pl.DataFrame:
-        """The few most important values: columns `derivation.SPEEDS`.
-
-        By default the values of `speeds`.
-        """
-        form = self._module_attribute("derived", "headline")
-        if form is None:
-            return self.speeds(samples, settings)
-        values: pl.DataFrame = form(samples)
-        return values
-
-    def section(self, data: Data) -> Section | None:
-        """Its section of the report; None if the bundle has no completed launch of the study."""
-        if data.study_launches(self.name).is_empty():
-            return None
-        if make := self._module_attribute("section", "Section"):
-            section: Section = make(data)
-            return section
-        from roundtrip.studies import interleaved
-
-        return interleaved.Section(self, data) if self._is_interleaved else None
-
-    def facts(self) -> Facts:
-        """The facts about its section that the report's audit needs; absent facts are unknown."""
-        if attribute := self._module_attribute("derived", "FACTS"):
-            facts: Facts = attribute
-            return facts
-        from roundtrip.studies import derivation, interleaved
-
-        return interleaved.facts(self) if self._is_interleaved else derivation.Facts()
-
-    def _module_attribute(self, submodule: str, name: str) -> Any:
-        """Attribute `name` of a module beside the declaration; None without that module or name."""
-        path = f"{type(self).__module__}.{submodule}"
-        try:
-            module = importlib.import_module(path)
-        except ModuleNotFoundError as error:
-            if error.name != path:
-                raise
-            return None
-        return getattr(module, name, None)

@@ -14,6 +14,7 @@ from support.measured import launch_samples
 
 from roundtrip.errors import UserError
 from roundtrip.measure import samples
+from roundtrip.studies import derivation
 from roundtrip.studies.derivation import ratios_within_launch
 from roundtrip.studies.netpipe import ARMS, BASE, HALF_ROUND_TRIP, PER_MESSAGE, STUDY, derived
 
@@ -40,7 +41,7 @@ def test_bidirectional_messages_count_twice() -> None:
 def test_another_metric_of_the_same_messages_is_not_mixed_with_the_time() -> None:
     times = {("mpi", 1000): [3e-6, 1e-6, 8e-6]}
     rows = pl.concat([frame(times), frame({("mpi", 1000): [1.0] * 9}, metric=PER_MESSAGE)])
-    assert STUDY.summarise(rows) == STUDY.summarise(frame(times))
+    assert derivation.summarise(STUDY, rows) == derivation.summarise(STUDY, frame(times))
 
 
 def test_a_ratio_is_of_medians_within_the_launch() -> None:
@@ -75,7 +76,7 @@ def test_the_summary_has_fixed_names() -> None:
         for size in (1, 1 << 10, 16 << 10, 64 << 10, 1 << 20, 4 << 20)
     }
     figures = derived.summary(frame(times))
-    assert list(STUDY.summarise(frame(times))) == list(derived.SUMMARY_UNITS)
+    assert list(derivation.summarise(STUDY, frame(times))) == list(derived.SUMMARY_UNITS)
     assert figures["latency_1B_us"] == pytest.approx(1.0001)
     assert figures["bandwidth_1KiB"] == pytest.approx(1024 / (1e-6 + 1024e-10) / 1e6)
     assert figures["bandwidth_peak"] == figures["bandwidth_4MiB"]

@@ -25,6 +25,7 @@ from roundtrip.studies.findings import OPEN
 from roundtrip.studies.osu import Thresholds, curves
 from roundtrip.studies.osu.curves import AGREE, DISAGREE, NETPIPE_PAIRS, NetPIPEComparison, Panel
 from roundtrip.studies.osu.section import _agreement_clauses, overall_answers
+from roundtrip.studies.section import section_of
 
 SETTINGS = analysis.default().study_thresholds(Thresholds)
 BARRIER = "Barrier 1.00 µs on 2 ranks"
@@ -155,14 +156,14 @@ def test_a_rate_that_was_rounded_to_nothing_is_kept_and_not_drawn() -> None:
 
 
 def test_nothing_is_claimed_of_launches_that_are_not_paired() -> None:
-    section = studies.get("osu").section(osu_data())
+    section = section_of(studies.get("osu"), osu_data())
     assert section and section.claims() == {}
 
 
 def test_a_bundle_without_osu_has_no_section() -> None:
     data = osu_data()
     launches = data.launches.filter(pl.col("study") != "osu")
-    assert studies.get("osu").section(replace(data, launches=launches)) is None
+    assert section_of(studies.get("osu"), replace(data, launches=launches)) is None
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,7 @@ from roundtrip.report.data import Data
 from roundtrip.report.pages.history import History
 from roundtrip.report.pages.series import CASE_PATTERN
 from roundtrip.report.units import Quantity
+from roundtrip.studies import derivation
 
 #: Maximum values of a study, and maximum toolchains of a machine for each value, in the table.
 MOST_VALUES, MOST_TOOLCHAINS = 8, 4
@@ -137,7 +138,8 @@ def _night_headlines(
             continue
         samples = data.samples.filter(pl.col("launch").is_in(list(cases)), study=study.name)
         launch_values: dict[tuple[_ValueKey, str, bool], list[speeds.Value]] = defaultdict(list)
-        for row in study.headline(samples, data.analysis).iter_rows(named=True):
+        sizes = data.analysis.compared_sizes(study)
+        for row in derivation.headline(study, samples, sizes).iter_rows(named=True):
             case = cases[row["launch"]]
             key = _ValueKey(study.name, row["what"], row["size_bytes"], case)
             value = speeds.Value(row["value"], data.series_of(case, row))
@@ -158,7 +160,8 @@ def _levels_by_night(
         study_samples = samples.filter(study=study.name)
         if study_samples.is_empty():
             continue
-        headline = study.headline(study_samples.lazy(), thresholds)
+        sizes = thresholds.compared_sizes(study)
+        headline = derivation.headline(study, study_samples.lazy(), sizes)
         names = ["launch", "what", "size_bytes"]
         rows = headline.group_by(names).agg(pl.col("value").median())
         for launch_name, what, size, value in rows.iter_rows():

@@ -15,6 +15,7 @@ from roundtrip.report.blocks import Answer, Cell, Column, Table, answer, number_
 from roundtrip.report.data import Data
 from roundtrip.report.speeds import Value, distinct_titles, median_quantity
 from roundtrip.report.units import Level, Quantity
+from roundtrip.studies import derivation
 from roundtrip.studies.study import Study
 
 #: Maximum rows and toolchain columns of a headline.
@@ -183,7 +184,9 @@ def _values_by_row(
 ) -> dict[_RowKey, dict[str, list[tuple[str, Value]]]]:
     mask = (pl.col("study") == study.name) & pl.col("launch").is_in(list(launches))
     rows: dict[_RowKey, dict[str, list[tuple[str, Value]]]] = defaultdict(lambda: defaultdict(list))
-    for value in study.headline(data.samples.filter(mask), data.analysis).iter_rows(named=True):
+    sizes = data.analysis.compared_sizes(study)
+    values = derivation.headline(study, data.samples.filter(mask), sizes)
+    for value in values.iter_rows(named=True):
         launch = launches[value["launch"]]
         row = _RowKey(
             value["what"],

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from roundtrip.report.units import Unit
 from roundtrip.studies.study import (
@@ -18,9 +17,6 @@ from roundtrip.studies.study import (
     Study,
     Yardstick,
 )
-
-if TYPE_CHECKING:
-    from roundtrip.measure.analysis import Analysis
 
 MANUAL, DDT, PACK_DDT, REFERENCE = "manual", "mpi_ddt", "mpi_pack_ddt", "reference"
 TUNED = "manual-tuned"
@@ -99,7 +95,7 @@ class DDTBench(Study):
     )
 
     def points(
-        self, case: PlannedCase, cases: Sequence[PlannedCase], settings: Analysis
+        self, case: PlannedCase, cases: Sequence[PlannedCase], sizes: tuple[int, ...]
     ) -> Sequence[Points]:
         """All methods of its micro-app at the largest message, in each state of memory."""
         app, placement = (case.parameters.get(name) for name in ("app", "placement"))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from roundtrip.model import Count, Limit, Sizes, Table
 from roundtrip.report.units import Unit
@@ -18,9 +17,6 @@ from roundtrip.studies.study import (
     Study,
     Yardstick,
 )
-
-if TYPE_CHECKING:
-    from roundtrip.measure.analysis import Analysis
 
 #: Metrics: half the round trip of a message, or the time of each message in a stream.
 HALF_ROUND_TRIP, PER_MESSAGE = "half_round_trip_time", "time_per_message"
@@ -91,13 +87,13 @@ class NetPIPE(Study):
     )
 
     def points(
-        self, case: PlannedCase, cases: Sequence[PlannedCase], settings: Analysis
+        self, case: PlannedCase, cases: Sequence[PlannedCase], sizes: tuple[int, ...]
     ) -> Sequence[Points]:
         """The variants of the case's set in its mode, up to its largest message."""
         arms = VARIANT_SETS.get(case.parameters.get("variants", ""), [])
         where = f"{case.parameters.get('mode')}/{case.variables.get('buffers', DEFAULT_BUFFERS)}"
         end = case.number("end", DEFAULT_LARGEST_BYTES)
-        return [Points(arms, where, tuple(n for n in self.sizes(settings) if n <= end))]
+        return [Points(arms, where, tuple(n for n in sizes if n <= end))]
 
 
 STUDY = NetPIPE()

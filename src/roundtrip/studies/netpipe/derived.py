@@ -46,9 +46,9 @@ from roundtrip.stats.summaries import (
 from roundtrip.studies.derivation import (
     ORIGIN,
     Facts,
+    LatencySamples,
     Pairing,
     Ratio,
-    Tail,
     ratios_within_launch,
     toolchain_speeds,
 )
@@ -310,7 +310,7 @@ FACTS = Facts(
         Ratio("bandwidths of two variants", SECONDS, Pairing.LAUNCH, OVER_LAUNCHES),
         Ratio("NetPIPE 3.7.2 over ours", LEAST_SECONDS, Pairing.UNPAIRED),
     ),
-    tails=(Tail("the time at 1 byte", {"size_bytes": 1, "phase": "measure"}),),
+    tails=(LatencySamples("the time at 1 byte", {"size_bytes": 1, "phase": "measure"}),),
     clock="the sender reads its own clock, in a stream the receiver",
     synchronisation="an empty message from the receiver before each batch",
     over_ranks="one rank times, so that no clocks are compared",

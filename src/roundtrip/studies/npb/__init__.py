@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 from pydantic import Field
 
@@ -22,9 +22,6 @@ from roundtrip.studies.study import (
     Study,
     Yardstick,
 )
-
-if TYPE_CHECKING:
-    from roundtrip.measure.analysis import Analysis
 
 BENCHMARKS = ("BT", "CG", "EP", "FT", "IS", "LU", "MG", "SP")
 CLASSES = ("S", "W", "A", "B", "C")
@@ -248,7 +245,7 @@ class NPB(Study):
     yardsticks = (Yardstick("rate", Unit.MOPS, (("phase", "total"), ("metric", "rate"))),)
 
     def points(
-        self, case: PlannedCase, cases: Sequence[PlannedCase], settings: Analysis
+        self, case: PlannedCase, cases: Sequence[PlannedCase], sizes: tuple[int, ...]
     ) -> Sequence[Points]:
         """Return speed-ups with a base, and our program against NPB's own in one cluster."""
         cluster_cases = [other for other in cases if "wan_rtt" not in other.parameters]

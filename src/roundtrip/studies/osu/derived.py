@@ -18,7 +18,14 @@ from dataclasses import dataclass
 import polars as pl
 
 from roundtrip.stats.summaries import MEAN, MEDIAN, OVER_LAUNCHES, TOTAL, Kind, Summary
-from roundtrip.studies.derivation import ORIGIN, Facts, Pairing, Ratio, Tail, toolchain_speeds
+from roundtrip.studies.derivation import (
+    ORIGIN,
+    Facts,
+    LatencySamples,
+    Pairing,
+    Ratio,
+    toolchain_speeds,
+)
 
 #: Messages of a validation run and of a simulated run, and warm-up messages, which do not count.
 _SHORT_RUN_MESSAGES, _WARM_UP_MESSAGES = 20, 2
@@ -260,6 +267,6 @@ FACTS = Facts(
         Ratio("OSU over NetPIPE", _LAUNCHES_SUMMARY, Pairing.UNPAIRED),
         Ratio("efficiency over nodes", _LAUNCHES_SUMMARY, Pairing.UNPAIRED),
     ),
-    tails=(Tail("latency", {"case": "latency", "phase": "average"}),),
+    tails=(LatencySamples("latency", {"case": "latency", "phase": "average"}),),
     build_columns=("mpi_library", "compiler", "compiler_flags"),
 )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from pydantic import Field
 
@@ -22,9 +21,6 @@ from roundtrip.studies.study import (
     Study,
     Yardstick,
 )
-
-if TYPE_CHECKING:
-    from roundtrip.measure.analysis import Analysis
 
 PASS_METRIC, LAP_METRIC = "time_per_pass", "lap_time"
 REGION = "region"
@@ -133,15 +129,15 @@ class Ring(Study):
     )
 
     def points(
-        self, case: PlannedCase, cases: Sequence[PlannedCase], settings: Analysis
+        self, case: PlannedCase, cases: Sequence[PlannedCase], sizes: tuple[int, ...]
     ) -> Sequence[Points]:
         """Return all transports in one node; none over a network, where no claim is primary."""
         placement = case.parameters.get("placement", "")
         if placement not in NODE_PLACEMENTS:
             return []
         ranks, _ = NODE_PLACEMENTS[placement]
-        sizes = tuple(n for n in self.sizes(settings) if n <= case.number("end", MAX_REGION_BYTES))
-        return [Points(tuple(ARMS), str(ranks), sizes)]
+        end = case.number("end", MAX_REGION_BYTES)
+        return [Points(tuple(ARMS), str(ranks), tuple(n for n in sizes if n <= end))]
 
 
 STUDY = Ring()

@@ -37,7 +37,14 @@ from statistics import median
 import polars as pl
 
 from roundtrip.stats.summaries import MEDIAN, OVER_LAUNCHES, PERCENTILES, Kind, Summary
-from roundtrip.studies.derivation import ORIGIN, Facts, Pairing, Ratio, Tail, toolchain_speeds
+from roundtrip.studies.derivation import (
+    ORIGIN,
+    Facts,
+    LatencySamples,
+    Pairing,
+    Ratio,
+    toolchain_speeds,
+)
 from roundtrip.studies.ring import CACHE_LINE, LAP_METRIC, PASS_METRIC, REGION, REGION_UDP
 
 #: Variants in which the receiver reads every byte, by transport.
@@ -269,7 +276,7 @@ FACTS = Facts(
         ),
         Ratio("efficiency over nodes", _PASS_SUMMARY, Pairing.UNPAIRED),
     ),
-    tails=(Tail("the time of a lap", {"metric": LAP_METRIC}),),
+    tails=(LatencySamples("the time of a lap", {"metric": LAP_METRIC}),),
     clock="rank 0 reads its own clock",
     synchronisation=(
         "one token goes round, and laps before those that are timed bring all ranks along"

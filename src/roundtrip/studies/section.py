@@ -1,18 +1,14 @@
-"""Defaults for a study whose launches interleave arms.
+"""The section of a study in the report: its own, or what follows from its arms.
 
-Such a study needs only its declaration: figures, claims, tables, sentences and facts follow from
-its `arms`, `contrasts` and `metrics`, metric by metric.  The names of the first metric's values are
-those of the arms; other metrics are named beside them.  A study that needs more has its own
-`derived` or `section`.
+A study whose launches interleave arms needs only its declaration: figures, claims, tables and
+sentences follow from its `arms`, `contrasts` and `metrics`, metric by metric.  The names of the
+first metric's values are those of the arms; other metrics are named beside them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING
-
-import polars as pl
+from typing import Protocol
 
 from roundtrip.report import units
 from roundtrip.report.blocks import (
@@ -27,102 +23,42 @@ from roundtrip.report.blocks import (
     Tone,
     answer,
 )
-from roundtrip.report.units import UNPRINTED_UNITS, Unit
-from roundtrip.stats.summaries import OVER_LAUNCHES, Kind, Summary
+from roundtrip.report.data import Data
+from roundtrip.report.units import UNPRINTED_UNITS
 from roundtrip.stats.verdicts import ClaimVerdict
 from roundtrip.studies import display, findings
-from roundtrip.studies.derivation import METRICS, Facts, Pairing, Ratio, toolchain_speeds
+from roundtrip.studies.derivation import (
+    describe_metric,
+    display_unit,
+    metric_suffix,
+    own_attribute,
+)
 from roundtrip.studies.findings import Comparison, VerdictAt, study_verdicts
-from roundtrip.studies.panel import LAUNCH_SUMMARY, CasePanels, Panel, launch_medians
-from roundtrip.studies.study import Claim, Contrast, Figure, Study
-
-if TYPE_CHECKING:
-    from roundtrip.report.data import Data
-
-_DISPLAY_UNITS: dict[str, str] = {Unit.S: Unit.US, "1": Unit.PURE}
+from roundtrip.studies.panel import CasePanels, Panel
+from roundtrip.studies.study import Claim, Contrast, Study
 
 
-def display_unit(metric: str) -> str:
-    """The unit in which values are printed: µs for times, otherwise the unit of the metric."""
-    raw = METRICS[metric].unit
-    return _DISPLAY_UNITS.get(raw, raw)
+class Section(Protocol):
+    """What the report needs from a study, or from a comparison of several."""
+
+    def claims(self) -> Mapping[Claim, Sequence[float]]:
+        """The ratios to judge by claim, one for each launch."""
+
+    def part(self, verdicts: Mapping[Claim, ClaimVerdict]) -> Part:
+        """The study's part of the report, with the verdicts on its claims."""
 
 
-def describe_metric(metric: str) -> str:
-    """The name of a metric in words: ``Operation time``."""
-    return metric.replace("_", " ").capitalize()
+def section_of(study: Study, data: Data) -> Section | None:
+    """The study's section; None if the bundle has no completed launch of the study."""
+    if data.study_launches(study.name).is_empty():
+        return None
+    if make := own_attribute(study, "section", "Section"):
+        section: Section = make(data)
+        return section
+    return InterleavedSection(study, data) if study.is_interleaved else None
 
 
-def _suffix(study: Study, metric: str) -> str:
-    """What names a metric after an arm: ``, bandwidth``; "" for the study's first."""
-    return "" if metric == study.metrics[0] else f", {describe_metric(metric).lower()}"
-
-
-def summary(study: Study, samples: pl.DataFrame) -> dict[str, Figure]:
-    """The median of each arm in one launch, at the smallest and at the largest size: ``put_8B_us``.
-
-    `samples` has the columns of samples.csv, of one case.
-    """
-    figures = {}
-    for metric in study.metrics:
-        unit = display_unit(metric)
-        scale = units.scale(METRICS[metric].unit, unit)
-        ascii_unit = "1" if unit == Unit.PURE else unit.replace("µ", "u")
-        medians = launch_medians(samples.lazy(), metric, ["variant", "size_bytes"])
-        ends = {medians["size_bytes"].min(), medians["size_bytes"].max()}
-        name = (metric,) if metric != study.metrics[0] else ()
-        for row in medians.filter(pl.col("size_bytes").is_in(ends)).iter_rows(named=True):
-            size = [units.printable(units.size(row["size_bytes"])).replace(" ", "")]
-            words = (row["variant"], *(size if row["size_bytes"] else ()), *name)
-            key = "_".join((*words, ascii_unit.replace("/", "_per_"))).replace("-", "_")
-            figures[key] = row["value"] * scale, ascii_unit
-    return figures
-
-
-def speeds(study: Study, samples: pl.LazyFrame, sizes: Sequence[int]) -> pl.DataFrame:
-    """The values of each launch and arm at `sizes` (bytes): columns `derivation.SPEEDS`."""
-    return pl.concat(_speeds(study, samples, metric, sizes) for metric in study.metrics)
-
-
-def _speeds(study: Study, samples: pl.LazyFrame, metric: str, sizes: Sequence[int]) -> pl.DataFrame:
-    medians = launch_medians(samples, metric, ["launch", "case", "variant", "size_bytes"])
-    suffix = _suffix(study, metric)
-    titles = {name: f"{arm.title}{suffix}" for name, arm in study.arms.items()}
-    title = pl.col("variant").replace(titles)
-    has_one_case = pl.col("case").n_unique().over("launch") == 1
-    unit = display_unit(metric)
-    return toolchain_speeds(
-        medians.filter(pl.col("size_bytes").is_in(list(sizes))),
-        pl.when(has_one_case).then(title).otherwise(pl.concat_str(title, pl.lit(", "), "case")),
-        value=pl.col("value") * units.scale(METRICS[metric].unit, unit),
-        unit=unit,
-        lower_is_better=pl.lit(METRICS[metric].lower_is_better),
-        size_bytes=pl.when(pl.col("size_bytes") > 0).then("size_bytes"),
-        phase="measure",
-        metric=metric,
-    )
-
-
-def facts(study: Study) -> Facts:
-    """Facts for the audit: medians, and ratios within launches if the study contrasts arms."""
-    summaries: list[Summary] = []
-    ratios: list[Ratio] = []
-    for metric in study.metrics:
-        kind = Kind.COST if METRICS[metric].lower_is_better else Kind.RATE
-        quantity = describe_metric(metric).lower()
-        launch_summary = replace(LAUNCH_SUMMARY, kind=kind)
-        summaries += [launch_summary, Summary(quantity, kind, "launches", OVER_LAUNCHES)]
-        if study.contrasts_of(metric):
-            name = f"{quantity} of two arms"
-            ratios.append(Ratio(name, launch_summary, Pairing.LAUNCH, OVER_LAUNCHES))
-    return Facts(
-        summaries=tuple(dict.fromkeys(summaries)),
-        ratios=tuple(ratios),
-        build_columns=("mpi_library", "compiler", "compiler_flags"),
-    )
-
-
-class Section:
+class InterleavedSection:
     """The part of the report: each metric of the study, in the order in which it declares them."""
 
     def __init__(self, study: Study, data: Data) -> None:
@@ -161,11 +97,11 @@ class _Metric:
     def __init__(self, study: Study, data: Data, metric: str) -> None:
         self._study = study
         self._panels = CasePanels(data, study.name, metric)
-        self._sizes = study.sizes(data.analysis)
+        self._sizes = data.analysis.compared_sizes(study)
         self._arms = study.arms_of(metric)
         self._contrasts = study.contrasts_of(metric)
         self._quantity = describe_metric(metric)
-        self._suffix = _suffix(study, metric)
+        self._suffix = metric_suffix(study, metric)
         self._unit = display_unit(metric)
         self._scale = units.scale(self._panels.unit, self._unit)
 
