@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from roundtrip.cause import checks
-from roundtrip.cause.checks import Checks
+from roundtrip.cause.checks import Checks, StepCase
 from roundtrip.cause.steps import Switch
 from roundtrip.errors import UserError
 from roundtrip.measure import scheduler, scheduler_log, session
@@ -48,7 +48,8 @@ def launched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., l
         root.mkdir(parents=True)
         (root / scheduler_log.FILE_NAME).write_text(log)
         monkeypatch.setattr(Checks, "_tree", lambda *_: RunTree(root))
-        launcher = Checks(site, item, RunTree(root), [Switch("A", "1", "2")], {}, True, 1.0)  # type: ignore[arg-type]
+        step = SimpleNamespace(switches=[Switch("A", "1", "2")], line=SimpleNamespace(series=None))
+        launcher = Checks(site, StepCase(step, item), RunTree(root), 1.0, print)  # type: ignore[arg-type]
         with pytest.raises(UserError, match="its own fault"):
             launcher.launch(frozenset(), 60)
         return reasons

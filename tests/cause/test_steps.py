@@ -152,7 +152,7 @@ def test_a_toolchain_of_before_stands_for_what_installing_it_would_test() -> Non
     assert toolchain_step.switches == (Switch(steps.TOOLCHAIN, "old", "new"),)
     assert toolchain_step.switches[0].name == "toolchain old \N{RIGHTWARDS ARROW} new"
     assert [name.partition(":")[0] for name, _ in toolchain_step.others] == ["kernel"]
-    assert checks.variables(toolchain_step.switches, frozenset()) == ""
+    assert checks.arm_script(toolchain_step.switches, frozenset()) == ""
     with pytest.raises(UserError, match="--old-toolchain old: nothing of new differs since 2026"):
         steps.with_toolchain(toolchain_step, "old")
     with pytest.raises(UserError, match="--old-toolchain new: it is the one of this series"):
@@ -174,7 +174,7 @@ def test_a_set_of_nodes_is_switched_only_where_all_of_them_are_in_use(
     switch = Switch(NODE_SET, good, down)
     hosts = checks.find_hosts(site, item, [switch])  # type: ignore[arg-type]
     assert hosts == {good: ("n1.x", "n2")}
-    assert checks.variables([switch], frozenset()) == ""
+    assert checks.arm_script([switch], frozenset()) == ""
 
 
 def test_facts_that_contradict_each_other_are_refused() -> None:
@@ -185,6 +185,6 @@ def test_facts_that_contradict_each_other_are_refused() -> None:
 def test_the_script_of_an_arm_sets_each_variable_to_its_value() -> None:
     switches = (Switch("A", None, "it's"), Switch("B", "1", None))
     old, new = frozenset[str](), frozenset(switch.name for switch in switches)
-    assert checks.variables(switches, old) == "unset A\nexport B=1\n"
-    assert checks.variables(switches, new) == "export A='it'\"'\"'s'\nunset B\n"
-    assert checks.variables(switches, frozenset([switches[0].name])).endswith("export B=1\n")
+    assert checks.arm_script(switches, old) == "unset A\nexport B=1\n"
+    assert checks.arm_script(switches, new) == "export A='it'\"'\"'s'\nunset B\n"
+    assert checks.arm_script(switches, frozenset([switches[0].name])).endswith("export B=1\n")

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from support.searches import plan
 
 from roundtrip import paths
 from roundtrip.cause import journal, page
-from roundtrip.cause.checks import Checks
+from roundtrip.cause.checks import Checks, StepCase
 from roundtrip.cause.facts import Causes
 from roundtrip.cause.journal import Journal
 from roundtrip.cause.steps import TOOLCHAIN as TOOLCHAIN_FACT
@@ -164,9 +165,10 @@ def launching(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., 
             "phase": "measure",
             "metric": METRICS[mode],
         }
-        return Checks(
-            site, items[TOOLCHAIN], root, switches, names, True, minutes, toolchain_items=items
-        )
+        series = SimpleNamespace(names=names, lower_is_better=True)
+        step = SimpleNamespace(switches=switches, line=SimpleNamespace(series=series))
+        step_case = StepCase(step, items[TOOLCHAIN], items)  # type: ignore[arg-type]
+        return Checks(site, step_case, root, minutes, print)
 
     return prepare
 

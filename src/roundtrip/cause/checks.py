@@ -1,5 +1,5 @@
-"""Launches one case of a campaign by ReFrame with the variables, launcher options, nodes and
-toolchain of an arm.
+"""Launches the case of a step by ReFrame with the variables, launcher options, nodes and toolchain
+of an arm.
 
 Each arm has its own run tree below that of the search.  All launches in a run tree have the same
 settings, so that the facts they report can be compared.  The job script sets the variables of an
@@ -9,24 +9,38 @@ arm after those of site and toolchain.
 from __future__ import annotations
 
 import hashlib
+import json
 import shlex
 import time
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from pathlib import Path
 
 import polars as pl
 
 from roundtrip import paths
+from roundtrip.cause import steps
 from roundtrip.cause.journal import arm_name
-from roundtrip.cause.steps import TOOLCHAIN, Switch
-from roundtrip.errors import UserError
+from roundtrip.cause.steps import TOOLCHAIN, SeriesStep, Switch
+from roundtrip.errors import UserError, writing
 from roundtrip.history.facts import LAUNCHER_OPTIONS
-from roundtrip.measure import completion, nodes, pseudonyms, samples, scheduler, session, tree
+from roundtrip.measure import (
+    completion,
+    environment,
+    matrix,
+    nodes,
+    pseudonyms,
+    samples,
+    scheduler,
+    session,
+    tree,
+)
 from roundtrip.measure.bundle_rows import SERIES
+from roundtrip.measure.campaign_file import Campaign
 from roundtrip.measure.launch import SAMPLES, Launch
 from roundtrip.measure.launches import scan
-from roundtrip.measure.matrix import ExpectedCase
+from roundtrip.measure.matrix import ExpectedCase, Matrix
+from roundtrip.measure.progress import TerminalProgress
 from roundtrip.measure.tree import RunTree
 from roundtrip.report.pages.series import NODE_SET
 from roundtrip.sites import schedulers
@@ -38,37 +52,114 @@ _MOST = 10_000
 _VARIABLES = "variables.sh"
 
 
+@dataclass(frozen=True)
+class StepCase:
+    """The case of a step that has only the switches that can be launched now.
+
+    `toolchain_items`: the same case with other toolchains, by their name.  `hosts`: of each node
+    set, by its pseudonyms.
+    """
+
+    step: SeriesStep
+    item: ExpectedCase
+    toolchain_items: Mapping[str, ExpectedCase] = field(default_factory=dict)
+    hosts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+def prepare_case(
+    declaration: Campaign, here: Site, step: SeriesStep, tell: Callable[[str], None]
+) -> StepCase:
+    """The case of a step; UserError if the campaign does not launch it here, or simulates it, or no
+    switch is left."""
+    case = str(step.line.series.names["case_id"])
+    item = _find_case(matrix.build_matrix(declaration, here), case)
+    if item is None:
+        raise UserError(f"campaign '{step.campaign}' launches no {case} here any more")
+    if item.simulated:
+        raise UserError(f"site '{here.name}' simulates: it gives the same values each time")
+    hosts = find_hosts(here, item, step.switches)
+    values = {switch.variable: (switch.old, switch.new) for switch in step.switches}
+    if not hosts.keys() >= {*values.get(NODE_SET, ())}:
+        tell("the nodes of before and those of now are not all in use: they are not switched")
+        step = steps.without_nodes(step)
+    if not step.switches:
+        raise UserError(f"nothing that differs since {step.night[:10]} can be switched now")
+    old, _ = values.get(TOOLCHAIN, (None, None))
+    toolchain_items = {old: _case_with_toolchain(declaration, here, item, old)} if old else {}
+    return StepCase(step, item, toolchain_items, hosts)
+
+
+def _find_case(full_matrix: Matrix, case: str) -> ExpectedCase | None:
+    return next((item for item in full_matrix.expected if item.case.id == case), None)
+
+
+def _case_with_toolchain(
+    declaration: Campaign, here: Site, item: ExpectedCase, name: str
+) -> ExpectedCase:
+    """The case of `item` with toolchain `name`; UserError if the site cannot launch it."""
+    if name not in here.toolchains:
+        names = ", ".join(sorted(here.toolchains))
+        raise UserError(f"unknown toolchain '{name}'; site '{here.name}' has: {names}")
+    case = item.case
+    checks = tuple(
+        replace(plan, toolchains=(name,))
+        for plan in declaration.checks
+        if plan.name == case.check and case.environ in (plan.toolchains or (case.environ,))
+    )
+    full_matrix = matrix.build_matrix(replace(declaration, checks=checks), here)
+    case_id = replace(case, environ=name).id
+    other_item = _find_case(full_matrix, case_id)
+    if other_item is None:
+        reason = next(skip.reason for skip in full_matrix.skipped if skip.case == case_id)
+        raise UserError(f"toolchain '{name}' cannot launch it: {reason}")
+    return other_item
+
+
+def build(
+    folder: Path, declaration: Campaign, here: Site, case: StepCase, progress: TerminalProgress
+) -> RunTree:
+    """Build the program of a search; return the run tree in its folder, the parent of the arms'.
+
+    UserError if the program cannot be built, or is not what the search began with.
+    """
+    expected = (case.item, *case.toolchain_items.values())
+    state_files = sorted((folder / "tree").glob("*/*/*/state.json"))
+    if state_files:
+        root = RunTree(state_files[-1].parent)
+    else:
+        with writing(folder):
+            root = tree.create_tree(folder / "tree", declaration, here, Matrix(expected, ()))
+            environment.record_environment(here, Matrix(expected, ()), root.path / "env")
+    with root:
+        session.build_all(here, expected, root, progress)
+        newest = max(root.path.glob("builds/*/session.json"), key=lambda file: file.parent.name)
+        if json.loads(newest.read_text())["exit_status"]:
+            raise UserError("the toolchain no longer builds it; see console.log", newest.parent)
+        environment.record_pins(root)
+        if reason := environment.find_change(root):
+            raise UserError(f"{reason}; start a new search")
+    return root
+
+
 @dataclass
 class Checks:
-    """Launches `item` on `site`, below `root`; a result is the median of the series `names`.
+    """Launches `case` on `site`, below `root`; a result is the median of the step's series.
 
-    `toolchain_items`: the same case with other toolchains, by toolchain name.
+    `tell` shows a line to people: why the search waits for the scheduler.
     """
 
     site: Site
-    item: ExpectedCase
+    case: StepCase
     root: RunTree
-    switches: Sequence[Switch]
-    names: dict[str, Any]
-    lower_is_better: bool
     minutes: float
-    #: The host names of each node set in `switches`.
-    hosts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    toolchain_items: Mapping[str, ExpectedCase] = field(default_factory=dict)
-    #: Shows a line to people: why the search waits for the scheduler.
-    tell: Callable[[str], None] = print
+    tell: Callable[[str], None]
     _scheduler: Scheduler = field(init=False)
     _wait: scheduler.Wait | None = field(init=False)
 
     def __post_init__(self) -> None:
-        partition = self.site.partitions[self.item.case.partition]
+        partition = self.site.partitions[self.case.item.case.partition]
         self._scheduler = schedulers.scheduler_of(partition)
         self._wait = scheduler.begin_wait(self._scheduler, 60 * self.minutes, self.root.path)
-
-    @property
-    def _label(self) -> str:
-        place = self.root.path
-        return f"{place.parent.parent.name}/{self.site.name}/{place.name}"
 
     def build(self, arm: Hashable) -> str:
         """Return "": all arms launch the same program, which is built before the search."""
@@ -81,15 +172,16 @@ class Checks:
         ReFrame ends a launch at the time limit of its test.  UserError if the launch failed, has no
         sample of the series, or its median is not above 0.
         """
-        values = {switch.variable: switch.value(arm) or "" for switch in self.switches}
-        item = self.toolchain_items.get(values.get(TOOLCHAIN, ""), self.item)
+        case, series = self.case, self.case.step.line.series
+        values = {switch.variable: switch.value(arm) or "" for switch in case.step.switches}
+        item = case.toolchain_items.get(values.get(TOOLCHAIN, ""), case.item)
         arm_tree = self._tree(arm, item)
         settings = [("prerun_cmds", f". {shlex.quote(str(arm_tree.path / _VARIABLES))}")]
         if LAUNCHER_OPTIONS in values:
             settings.append(("launcher_options", values[LAUNCHER_OPTIONS]))
         item = replace(item, variables=(*item.variables, *settings))
         if NODE_SET in values:
-            item = replace(item, nodelist=self.hosts[values[NODE_SET]])
+            item = replace(item, nodelist=case.hosts[values[NODE_SET]])
         end = time.monotonic() + (60 * self.minutes if limit_s is None else limit_s)
         pauses = scheduler.Pauses(self._scheduler, end, self.tell, self.site.environment)
         while True:
@@ -99,29 +191,29 @@ class Checks:
                 break
             if not pauses.take(reason):
                 raise NoAnswerError(reason)
-        successes = [launch for launch in launches if launch.status == "passed" and launch.folder]
-        if not successes:
+        folders = (launch.folder for launch in launches if launch.status == "passed")
+        if not (folder := next(filter(None, folders), None)):
             raise UserError(launches[0].reason if launches else "ReFrame left no launch")
-        assert successes[0].folder is not None  # noqa: S101  for the type checker
-        file = successes[0].folder / SAMPLES
-        frame = samples.parse(file.read_bytes(), file).frame
-        series_rows = frame.filter(*(pl.col(name) == self.names[name] for name in SERIES))
+        frame = samples.parse((folder / SAMPLES).read_bytes(), folder / SAMPLES).frame
+        series_rows = frame.filter(*(pl.col(name) == series.names[name] for name in SERIES))
         if series_rows.is_empty():
             raise UserError("the launch has no sample of the series")
         value = float(series_rows["value"].median())  # type: ignore[arg-type]
         if value <= 0:
             raise UserError(f"its result is {value:g}; right is a number above 0")
-        return value if self.lower_is_better else 1 / value
+        return value if series.lower_is_better else 1 / value
 
     def _launches(self, item: ExpectedCase, arm_tree: RunTree) -> list[Launch]:
         """The launches of a session that launches `item` once; none if ReFrame left no trace."""
+        place = self.root.path
+        label = f"{place.parent.parent.name}/{self.site.name}/{place.name}"
         with arm_tree:
             folder = arm_tree.next_session(arm_tree.next_round())
             session.run_session(
                 self.site,
                 [item],
                 folder,
-                self._label,
+                label,
                 arm_tree.lock_descriptor,
                 lambda kind, name: None,
                 self._wait,
@@ -129,8 +221,8 @@ class Checks:
             return [launch for launch in scan(arm_tree.path) if launch.round == folder.name]
 
     def _hindrance(self, launches: Sequence[Launch], start: float) -> str:
-        """Why the scheduler prevented the launch of a session that began at `start`, Unix time, or
-        ""."""
+        """Why the scheduler prevented the launches of a session that began at `start`, Unix time;
+        "" if it did not."""
         statuses = {launch.status for launch in launches}
         if self._wait is None or "passed" in statuses:
             return ""
@@ -149,11 +241,11 @@ class Checks:
         script = arm_tree.path / _VARIABLES
         if not script.exists():
             arm_tree = tree.inner_tree(self.root, f"arms/{name}", [item], _MOST)
-            script.write_text(variables(self.switches, arm), encoding="utf-8")
+            script.write_text(arm_script(self.case.step.switches, arm), encoding="utf-8")
         return arm_tree
 
 
-def variables(switches: Sequence[Switch], arm: Hashable) -> str:
+def arm_script(switches: Sequence[Switch], arm: Hashable) -> str:
     """Shell commands that set each variable to its value in an arm, or unset it."""
     others = (NODE_SET, TOOLCHAIN, LAUNCHER_OPTIONS)
     values = {item.variable: item.value(arm) for item in switches if item.variable not in others}

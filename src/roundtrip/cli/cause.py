@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
 import secrets
 import shlex
 from collections.abc import Collection
-from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,10 +20,11 @@ from roundtrip.cli.common import say
 from roundtrip.cli.process import INTERRUPTED_STATUS
 from roundtrip.cli.share import write_pages
 from roundtrip.errors import UserError, printable, writing
-from roundtrip.measure import campaign_file, environment, matrix, tree
+from roundtrip.measure import campaign_file, tree
 from roundtrip.sites.site import Site
 
 if TYPE_CHECKING:
+    from roundtrip.cause.checks import StepCase
     from roundtrip.cause.facts import Causes
     from roundtrip.cause.journal import Journal
     from roundtrip.cause.steps import SeriesStep
@@ -160,7 +159,7 @@ def blame(
     step is not there any more; 1 not decided; 2 bad input; 130 interrupted.
     """
     # These take a second to load, which --help need not spend.
-    from roundtrip.cause import journal, steps
+    from roundtrip.cause import checks, journal, steps
     from roundtrip.cause.facts import LAUNCHES_A_ROUND, Ending
 
     common.require_names(site, campaign)
@@ -183,7 +182,7 @@ def blame(
         raise typer.Exit
     here = Site(site, paths.checkout())
     declaration = campaign_file.find_campaign(step.campaign, paths.checkout() / "campaigns")
-    case = _prepare_case(declaration, here, step)
+    case = checks.prepare_case(declaration, here, step, say)
     context.with_resource(tree.hold_site(here, plan.name, wait, say))
     go_on = common.resume_command(f"--night={step.night[:10]}", f"--site={site}")
     causes = _search_cause(here, declaration, case, resume, minutes, go_on)
@@ -198,7 +197,7 @@ def after_night(
     `confirmed_keys`: keys of series.  Each step has one search; the next night continues a search
     that was not completed.  A UserError becomes a warning: the night has its report.
     """
-    from roundtrip.cause import journal, steps  # as above
+    from roundtrip.cause import checks, journal, steps  # as above
     from roundtrip.cause.facts import LAUNCHES_A_ROUND
 
     minutes = declaration.blame_minutes
@@ -212,7 +211,7 @@ def after_night(
         say(f"searching for what made {step.label} {_step_percent(step)} since {step.night[:10]}")
         launch_s = steps.launch_s(step, here.name, paths.reports())
         journal.require_budget(minutes, launch_s, LAUNCHES_A_ROUND)
-        case = _prepare_case(declaration, here, step)
+        case = checks.prepare_case(declaration, here, step, say)
         names = [step.label, declaration.name, f"--site={here.name}"]
         options = [f"--night={step.night[:10]}", f"--budget={60 * minutes:.0f}s", "--resume"]
         go_on = f"the next night, or: {shlex.join(['roundtrip', 'blame', *names, *options])}"
@@ -229,71 +228,10 @@ def _step_percent(step: SeriesStep) -> str:
     return f"{100 * math.expm1(step.log_ratio):+.1f} %"
 
 
-@dataclass(frozen=True)
-class _SearchCase:
-    """The case of a step with only the switches that can be launched now, the same case with other
-    toolchains, and the hosts of each node set."""
-
-    step: SeriesStep
-    item: matrix.ExpectedCase
-    toolchain_items: dict[str, matrix.ExpectedCase]
-    hosts: dict[str, tuple[str, ...]]
-
-
-def _prepare_case(declaration: campaign_file.Campaign, here: Site, step: SeriesStep) -> _SearchCase:
-    """The case of a step; UserError if the campaign does not launch it here, or simulates it, or no
-    switch is left."""
-    from roundtrip.cause import checks, steps
-    from roundtrip.report.pages.series import NODE_SET
-
-    case = str(step.line.series.names["case_id"])
-    item = _find_case(matrix.build_matrix(declaration, here), case)
-    if item is None:
-        raise UserError(f"campaign '{step.campaign}' launches no {case} here any more")
-    if item.simulated:
-        raise UserError(f"site '{here.name}' simulates: it gives the same values each time")
-    hosts = checks.find_hosts(here, item, step.switches)
-    values = {switch.variable: (switch.old, switch.new) for switch in step.switches}
-    if not hosts.keys() >= {*values.get(NODE_SET, ())}:
-        say("the nodes of before and those of now are not all in use: they are not switched")
-        step = steps.without_nodes(step)
-    if not step.switches:
-        raise UserError(f"nothing that differs since {step.night[:10]} can be switched now")
-    old, _ = values.get(steps.TOOLCHAIN, (None, None))
-    toolchain_items = {old: _case_with_toolchain(declaration, here, item, old)} if old else {}
-    return _SearchCase(step, item, toolchain_items, hosts)
-
-
-def _find_case(full_matrix: matrix.Matrix, case: str) -> matrix.ExpectedCase | None:
-    return next((item for item in full_matrix.expected if item.case.id == case), None)
-
-
-def _case_with_toolchain(
-    declaration: campaign_file.Campaign, here: Site, item: matrix.ExpectedCase, name: str
-) -> matrix.ExpectedCase:
-    """The case of `item` with toolchain `name`; UserError if the site cannot launch it."""
-    if name not in here.toolchains:
-        names = ", ".join(sorted(here.toolchains))
-        raise UserError(f"unknown toolchain '{name}'; site '{here.name}' has: {names}")
-    case = item.case
-    checks = tuple(
-        replace(plan, toolchains=(name,))
-        for plan in declaration.checks
-        if plan.name == case.check and case.environ in (plan.toolchains or (case.environ,))
-    )
-    full_matrix = matrix.build_matrix(replace(declaration, checks=checks), here)
-    case_id = replace(case, environ=name).id
-    other_item = _find_case(full_matrix, case_id)
-    if other_item is None:
-        reason = next(skip.reason for skip in full_matrix.skipped if skip.case == case_id)
-        raise UserError(f"toolchain '{name}' cannot launch it: {reason}")
-    return other_item
-
-
 def _search_cause(
     here: Site,
     declaration: campaign_file.Campaign,
-    case: _SearchCase,
+    case: StepCase,
     resume: bool | None,
     minutes: float,
     go_on: str,
@@ -303,35 +241,18 @@ def _search_cause(
     `resume`: None to resume a search that has begun.  If interrupted, print the command `go_on` and
     exit with status 130.
     """
-    from roundtrip.cause import journal, page, steps
-    from roundtrip.cause.checks import Checks
+    from roundtrip.cause import checks, journal, page, steps
     from roundtrip.cause.facts import Causes, Ending
-    from roundtrip.measure import session
     from roundtrip.measure.progress import TerminalProgress
 
     process.on_term()
     plan = steps.plan_blame(case.step, here.name)
     resume = journal.is_begun(plan) if resume is None else resume
     plan, search_journal = journal.open_journal(plan, resume)
-    case_matrix = matrix.Matrix((case.item, *case.toolchain_items.values()), ())
-    root = _root_tree(search_journal.folder, declaration, here, case_matrix)
-    series = case.step.line.series
     try:
-        with root, TerminalProgress(plan.title, common.console) as progress:
-            session.build_all(here, case_matrix.expected, root, progress)
-            _pin_build(root)
-        launcher = Checks(
-            here,
-            case.item,
-            root,
-            case.step.switches,
-            dict(series.names),
-            series.lower_is_better,
-            minutes,
-            case.hosts,
-            case.toolchain_items,
-            say,
-        )
+        with TerminalProgress(plan.title, common.console) as progress:
+            root = checks.build(search_journal.folder, declaration, here, case, progress)
+        launcher = checks.Checks(here, case, root, minutes, say)
         causes = journal.run_search(plan, search_journal, launcher, minutes, say)
     except KeyboardInterrupt:
         say(f"interrupted; nothing is lost. Go on with: {go_on}")
@@ -359,26 +280,3 @@ def _publish(search_journal: Journal) -> None:
         revision = publish.publish(bundle, paths.reports(), tell=say)
     typer.echo(f"report: {store.file(revision, store.PAGE)}")
     write_pages(paths.reports())
-
-
-def _root_tree(
-    folder: Path, declaration: campaign_file.Campaign, here: Site, case_matrix: matrix.Matrix
-) -> tree.RunTree:
-    """The run tree in the folder of a search, the parent of the arms' run trees."""
-    state_files = sorted((folder / "tree").glob("*/*/*/state.json"))
-    if state_files:
-        return tree.RunTree(state_files[-1].parent)
-    with writing(folder):
-        root = tree.create_tree(folder / "tree", declaration, here, case_matrix)
-        environment.record_environment(here, case_matrix, root.path / "env")
-    return root
-
-
-def _pin_build(root: tree.RunTree) -> None:
-    """Record digests of the built program; UserError if it was not built, or has changed."""
-    newest = max(root.path.glob("builds/*/session.json"), key=lambda file: file.parent.name)
-    if json.loads(newest.read_text())["exit_status"]:
-        raise UserError("the toolchain no longer builds it; see console.log", newest.parent)
-    environment.record_pins(root)
-    if reason := environment.find_change(root):
-        raise UserError(f"{reason}; start a new search")
