@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,11 @@ from roundtrip.sites.site import Site
 
 if TYPE_CHECKING:
     from roundtrip.measure.outcome import Outlook
+    from roundtrip.measure.runner import Runner
+    from roundtrip.stats.settings import Levels
+
+#: Maximum number of confirmed series that are printed, the worst first.
+_MOST = 12
 
 
 @command(
@@ -71,7 +77,6 @@ def run(
         _print_matrix(declaration, arrangement, outlook)
         return
     # These take a second to load, which a dry run or a fault in the campaign need not spend.
-    from roundtrip.cause import confirmation
     from roundtrip.cli import cause
     from roundtrip.cli.share import publish_run
     from roundtrip.history import annotations
@@ -117,7 +122,7 @@ def run(
                 runner = Runner(declaration, here, run_tree, arrangement.launch_items, progress)
                 in_time = runner.run()
                 if report and declaration.confirm_minutes:
-                    confirmation.launch(runner, thresholds.statistics, say)
+                    _confirm(runner, thresholds.statistics)
             except process.Terminated:
                 is_stopped = True
                 say("stopped by TERM: reporting what is there")
@@ -147,7 +152,7 @@ def run(
     elif outcome.counts.passed:
         revision = publish_run(run_tree.path)
         is_decided = _is_decided(revision, declaration) or declaration.allow_untold
-        confirmed_keys = confirmation.describe(run_tree.path, revision, say)
+        confirmed_keys = _print_confirmation(run_tree.path, revision)
         if outcome.is_complete:
             with writing(run_tree.path):
                 run_tree.write_state(
@@ -156,6 +161,63 @@ def run(
             if declaration.blame_minutes and not is_stopped:
                 cause.after_night(here, declaration, confirmed_keys)
     raise typer.Exit(0 if outcome.is_complete and is_decided else 1)
+
+
+def _confirm(night: Runner, levels: Levels) -> None:
+    """Launch the cases of series that were worse last night again, with their controls.
+
+    A UserError becomes a warning: the night still gets its report.
+    """
+    from roundtrip.history import annotations, ledger
+    from roundtrip.measure import bundle, manifest, runner
+    from roundtrip.measure.outcome import Outcome
+    from roundtrip.report import confirmation, data, units
+    from roundtrip.report.sections.history import judge_nights
+    from roundtrip.stats.planning import recommended_launches
+
+    if not Outcome.from_tree(night.tree).counts.passed:
+        return
+    try:
+        with tempfile.TemporaryDirectory(prefix="roundtrip-night-") as folder:
+            bundle_path = bundle.build(night.tree.path, Path(folder))
+            facts = manifest.verify(bundle_path)
+            campaign, site = facts.data["campaign"], facts.data["site"]
+            notes = annotations.load_site(site)
+            site_ledger = ledger.read_ledger(paths.reports(), campaign, site, notes)
+            ledger.attach(bundle_path, facts, site_ledger, notes)
+            verdicts = judge_nights(data.read(bundle_path))
+        worse, cases = len(confirmation.pairs(verdicts)), confirmation.cases(verdicts)
+        if not worse:
+            return
+        series, count = units.plural(worse, "series", "series"), units.plural(len(cases), "case")
+        say(f"worse last night: {series}; launching {count} again, controls included")
+        runner.launch_confirmation(night, cases, recommended_launches(worse, levels))
+    except UserError as error:
+        say(f"warning: what was worse last night was not launched again: {error}")
+
+
+def _print_confirmation(run_dir: Path, revision: Path) -> frozenset[str]:
+    """Print what the published report of a night confirms; nothing if no series was worse.
+
+    Returns the keys of the confirmed series.
+    """
+    from roundtrip.measure import records
+    from roundtrip.report import confirmation, data, units
+    from roundtrip.report.sections import history
+    from roundtrip.stats.nights.newest import Confirmation
+
+    if not (run_dir / "env" / records.CONFIRMATION_FILE).is_file():
+        return frozenset()
+    night = data.read(store.bundle(revision))
+    relaunch = confirmation.read_confirmation(night, history.judge_nights(night))
+    say(relaunch.sentence)
+    results = [] if relaunch.skip_reason else list(relaunch.series.values())
+    for result in results[:_MOST]:
+        say(f"{result.sentence}: {result.line.label}")
+    if len(results) > _MOST:
+        say(f"and {units.plural(len(results) - _MOST, 'series', 'series')} more, in the report")
+    confirmed = (result for result in results if result.verdict is Confirmation.CONFIRMED)
+    return frozenset(result.line.series.key for result in confirmed)
 
 
 def _is_decided(revision: Path, declaration: campaign_file.Campaign) -> bool:

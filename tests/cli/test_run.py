@@ -1,19 +1,27 @@
-"""A campaign with too few launches for its claims is warned of before it measures."""
+"""``roundtrip run``: it warns of too few launches before it measures, and a confirmation that fails
+costs the night nothing but a line."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from support.synthetic import Tree
 from typer.testing import CliRunner, Result
 
+from roundtrip import paths
 from roundtrip.cli import app, run
 from roundtrip.errors import UserError
-from roundtrip.measure import matrix, tree
+from roundtrip.measure import analysis, matrix, records, tree
 from roundtrip.measure.matrix import ExpectedCase, Matrix
+from roundtrip.measure.tree import RunTree
+from roundtrip.report import confirmation, data
+from roundtrip.report.sections import history
 from roundtrip.sites.site import Case
+from roundtrip.stats.nights.newest import Confirmation
 
 DECLARED = """\
 title = "t"
@@ -108,3 +116,68 @@ def test_the_option_has_its_old_name_too_and_says_the_new_one(
     result = roundtrip_run(tmp_path, monkeypatch, 5, "--allow-mute")
     assert str(result.exception) == "it would measure"
     assert result.stderr.startswith("warning: --allow-mute is called --allow-underpowered now\n")
+
+
+LEVELS = analysis.default().statistics
+
+
+@pytest.fixture
+def night(
+    make_tree: Callable[..., Tree], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> tuple[Any, list[str]]:
+    """A runner whose tree is the first night of its campaign, and what is printed of it."""
+    monkeypatch.setattr(paths, "reports", lambda: tmp_path / "reports")
+    written = make_tree(launches=2, environs=("openmpi41-boost181",), sizes=[1], samples=2)
+    lines: list[str] = []
+    monkeypatch.setattr(run, "say", lines.append)
+    return SimpleNamespace(tree=RunTree(written.path)), lines
+
+
+def test_a_first_night_launches_nothing_again(night: tuple[Any, list[str]]) -> None:
+    runner, lines = night
+    run._confirm(runner, LEVELS)
+    assert lines == []
+    assert not (runner.tree.path / "env" / records.CONFIRMATION_FILE).exists()
+    run._print_confirmation(runner.tree.path, Path("no such report"))
+    assert lines == []
+
+
+def test_a_night_that_cannot_be_judged_is_one_warning(night: tuple[Any, list[str]]) -> None:
+    runner, lines = night
+    (runner.tree.path / "campaign.toml").unlink()
+    run._confirm(runner, LEVELS)
+    (line,) = lines
+    assert line.startswith("warning: what was worse last night was not launched again: ")
+    assert "campaign.toml" in line and "\n" not in line
+
+
+def test_a_night_of_which_nothing_came_back_is_not_judged(night: tuple[Any, list[str]]) -> None:
+    runner, lines = night
+    for file in runner.tree.path.rglob("run.json"):
+        file.unlink()
+    run._confirm(runner, LEVELS)
+    assert lines == []
+
+
+@pytest.mark.parametrize(("series", "tail"), [(12, []), (14, ["and 2 series more, in the report"])])
+def test_the_first_dozen_of_series_is_named(
+    night: tuple[Any, list[str]], monkeypatch: pytest.MonkeyPatch, series: int, tail: list[str]
+) -> None:
+    runner, lines = night
+    (runner.tree.path / "env" / records.CONFIRMATION_FILE).touch()
+    all_series = {
+        number: SimpleNamespace(
+            sentence="confirmed",
+            line=SimpleNamespace(label=f"series {number}", series=SimpleNamespace(key=str(number))),
+            verdict=Confirmation.CONFIRMED,
+        )
+        for number in range(series)
+    }
+    relaunch = SimpleNamespace(sentence="Launched again.", skip_reason="", series=all_series)
+    monkeypatch.setattr(data, "read", lambda bundle: None)
+    monkeypatch.setattr(history, "judge_nights", lambda data: None)
+    monkeypatch.setattr(confirmation, "read_confirmation", lambda data, verdicts: relaunch)
+    keys = run._print_confirmation(runner.tree.path, Path("revision"))
+    assert keys == {str(number) for number in range(series)}
+    assert lines[1:13] == [f"confirmed: series {number}" for number in range(12)]
+    assert lines[13:] == tail
