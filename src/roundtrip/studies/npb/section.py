@@ -33,7 +33,7 @@ from roundtrip.report.units import Quantity, Unit
 from roundtrip.stats.verdicts import ClaimVerdict
 from roundtrip.studies import display
 from roundtrip.studies.npb import NATIVE, SOURCES, STUDY, Thresholds, scaling, tables
-from roundtrip.studies.npb.data import EMULATED, Figures, Launches, Series
+from roundtrip.studies.npb.data import EMULATED, Launches, Series
 from roundtrip.studies.npb.findings import (
     Finding,
     answers_at_longest_rtt,
@@ -90,7 +90,11 @@ def link_time_table(launches: Launches) -> Table:
     for series in launches.link_series:
         base = launches.base_of(series)
         base_label = base.label if base else ""
-        for rtt in launches.points[series]:
+        rounds_by_rtt = launches.points[series]
+        min_rtt = next(iter(rounds_by_rtt))
+        for rtt, rounds in rounds_by_rtt.items():
+            pairs = launches.pairs(rounds, rounds_by_rtt[min_rtt]) if rtt != min_rtt else []
+            added_s = [slow["time"] - fast["time"] for slow, fast in pairs]
             measured = measured_speedups(launches, series, rtt)
             separated = separated_speedups(launches, series, rtt)
             measured_cell = launches.cell(measured, Unit.RATIO, base_label)
@@ -98,7 +102,7 @@ def link_time_table(launches: Launches) -> Table:
                 (
                     Cell(f"{series.label} {rtt:g} ms"),
                     *_time_cells(launches, series, rtt),
-                    launches.cell(_added_times(launches, series, rtt), Unit.S),
+                    launches.cell(list(filter(math.isfinite, added_s)), Unit.S),
                     replace(measured_cell, series=launches.series_key(series, rtt)),
                     launches.cell(separated, Unit.RATIO, base_label),
                 )
@@ -120,25 +124,14 @@ def link_time_table(launches: Launches) -> Table:
     )
 
 
-def _added_times(launches: Launches, series: Series, rtt: float | None) -> list[float]:
-    """Time added to that at the smallest RTT, one for each round; [] at the smallest RTT."""
-    points = launches.points[series]
-    min_rtt = next(iter(points))
-    if rtt == min_rtt:
-        return []
-    pairs = launches.pairs(points[rtt], points[min_rtt])
-    differences = [slow["time"] - fast["time"] for slow, fast in pairs]
-    return [value for value in differences if math.isfinite(value)]
-
-
 def message_table(launches: Launches) -> Table:
     """Table of messages of one iteration by pattern, all ranks together."""
-    rows, keys = [], set()
+    natives: dict[tuple[str, int], Series] = {}
     for series in launches.points:
-        key = (series.name, series.ranks)
-        if series.source != NATIVE or key in keys:
-            continue
-        keys.add(key)
+        if series.source == NATIVE:
+            natives.setdefault((series.name, series.ranks), series)
+    rows = []
+    for series in natives.values():
         counts, iterations = launches.messages(series)
         kind = f", counted on an {EMULATED}" if series.spans_clusters else ""
         name = f"{series.name}, {units.plural(series.ranks, 'rank')}{kind}"
@@ -176,17 +169,14 @@ def _time_cells(launches: Launches, series: Series, rtt: float | None) -> tuple[
         launches.cell([figures[part] for figures in rounds], Unit.S)
         for part in ("compute", "communication")
     )
-    return rate, *means, _rank_range_cell(rounds)
-
-
-def _rank_range_cell(rounds: Sequence[Figures]) -> Cell:
-    """Median communication time of the rank with the least and of the rank with the most."""
-    ends = [(figures["least"], figures["most"]) for figures in rounds]
-    ends = [(least, most) for least, most in ends if math.isfinite(least)]
-    if not ends:
-        return display.NOT_MEASURED
-    least, most = (Quantity(value=median(times), unit=Unit.S) for times in zip(*ends, strict=True))
-    return Cell((least, " to ", most))
+    by_rank = [figures for figures in rounds if math.isfinite(figures["least"])]
+    if not by_rank:
+        return rate, *means, display.NOT_MEASURED
+    least, most = (
+        Quantity(value=median(figures[end] for figures in by_rank), unit=Unit.S)
+        for end in ("least", "most")
+    )
+    return rate, *means, Cell((least, " to ", most))
 
 
 def _message_cells(counts: pl.DataFrame, iterations: float) -> tuple[Cell, ...]:
@@ -207,10 +197,17 @@ def verification_table(launches: Launches) -> Table:
     histories: dict[str, list[str]] = defaultdict(list)
     for series in launches.points:
         histories[series.program] += launches.histories(series)
-    rows = [
-        (Cell(program), _count_cell(len(texts), len(texts)), _history_cell(texts))
-        for program, texts in histories.items()
-    ]
+    rows = []
+    for program, texts in histories.items():
+        total, agreed = len(texts), texts.count("agrees")
+        reasons = ", ".join(dict.fromkeys(text for text in texts if text != "agrees"))
+        history = Cell((units.count(agreed), f" of {total}"))
+        if reasons and not agreed:
+            history = Cell(reasons, "muted")
+        elif reasons:
+            words = f" of {units.plural(total, 'launch', 'launches')}; the others: {reasons}"
+            history = Cell((units.count(agreed), words))
+        rows.append((Cell(program), Cell((units.count(total), f" of {total}")), history))
     return Table(
         "Launches counted here, by verification. The specification looks at the end of a run (FT "
         "and IS: at every iteration). The history: what each iteration computed, against verified "
@@ -219,21 +216,6 @@ def verification_table(launches: Launches) -> Table:
         text_columns("Benchmark", "As NPB has it", "By its history"),
         tuple(rows),
     )
-
-
-def _history_cell(histories: list[str]) -> Cell:
-    count = sum(text == "agrees" for text in histories)
-    if count == len(histories):
-        return _count_cell(count, len(histories))
-    reasons = ", ".join(dict.fromkeys(text for text in histories if text != "agrees"))
-    if not count:
-        return Cell(reasons, "muted")
-    launches = units.plural(len(histories), "launch", "launches")
-    return Cell((units.count(count), f" of {launches}; the others: {reasons}"))
-
-
-def _count_cell(count: int, total: int) -> Cell:
-    return Cell((units.count(count), f" of {total}"))
 
 
 class Section:

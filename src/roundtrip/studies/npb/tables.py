@@ -39,16 +39,13 @@ def study_table(launches: Launches, findings: Sequence[Finding]) -> Table:
         f" Everything that we find is over an {EMULATED}. Speed-up over one cluster with half of "
         "the ranks, {level} interval over rounds."
     )
-    rows = [(one.statement, one.number, _finding_cell(one)) for one in findings]
+    rows = []
+    for one in findings:
+        words: Text = (one.where, ": ", one.evidence) if one.evidence else (one.where,)
+        if isinstance(one.evidence, Quantity):
+            words = (*words, display.slowdown([one.evidence.value]))
+        rows.append((one.statement, one.number, Cell(words, one.tone, one.verdict)))
     return display.study_table(rows, note)
-
-
-def _finding_cell(finding: Finding) -> Cell:
-    evidence = finding.evidence
-    words: Text = (finding.where, ": ", evidence) if evidence else (finding.where,)
-    if isinstance(evidence, Quantity):
-        words = (*words, display.slowdown([evidence.value]))
-    return Cell(words, finding.tone, finding.verdict)
 
 
 def library_table() -> Table:
@@ -118,11 +115,12 @@ def tolerance_table(launches: Launches) -> Table:
     for series in launches.link_series:
         counts, iterations = launches.messages(series)
         messages = int(counts["messages"].sum()) / iterations / series.ranks if iterations else 0.0
+        messages_cell = Cell(units.pure_number(messages)) if messages else display.NONE
         study_speedup = PUBLISHED_SPEEDUPS.get(series.benchmark)
         rows.append(
             (
                 Cell(series.label),
-                _messages_cell(series, messages),
+                messages_cell if series.source == NATIVE else display.NOT_MEASURED,
                 display.value(round_trips(launches, series), Unit.PURE),
                 _rtt_cell(rtt_of_speedup(launches, series, 1.0)),
                 _rtt_cell(study_speedup and rtt_of_speedup(launches, series, study_speedup)),
@@ -136,7 +134,7 @@ def tolerance_table(launches: Launches) -> Table:
         (
             Column("Benchmark and transport"),
             *number_columns("Messages of a rank", "Round trips waited for", "No gain at RTT"),
-            Column("The study's speed-up at RTT", "right"),
+            *number_columns("The study's speed-up at RTT"),
         ),
         tuple(rows),
     )
@@ -149,17 +147,12 @@ def transport_table(
     rows = []
     for claim, verdict in verdicts_on(TRANSPORTS, verdicts).items():
         series, base, link = claim.series, claim.base, f"{claim.rtt:g} ms"
-        rows.append(
-            (
-                Cell(f"{series.name}, {series.setup_text}, {EMULATED} {link}"),
-                Cell(f"{series.transport} / {base.transport}"),
-                display.verdict(
-                    verdict,
-                    base=f"{base.label} {link}",
-                    series=launches.series_key(series, claim.rtt),
-                ),
-            )
+        names = text_cells(
+            f"{series.name}, {series.setup_text}, {EMULATED} {link}",
+            f"{series.transport} / {base.transport}",
         )
+        key = launches.series_key(series, claim.rtt)
+        rows.append((*names, display.verdict(verdict, base=f"{base.label} {link}", series=key)))
     return Table(
         f"Transports against each other, {EMULATED}: ratio of rates in the same round; above 1 the "
         f"first is faster. More than {units.percent(settings.critical_difference)} counts as "
@@ -184,12 +177,6 @@ def _speedup_cell(
     pairing = launches.pairing(rounds, launches.rounds(base, None))
     reason = "not in the same rounds" if pairing.refusal else "compute not measured"
     return Cell(reason, "muted")
-
-
-def _messages_cell(series: Series, messages: float) -> Cell:
-    if series.source != NATIVE:
-        return display.NOT_MEASURED
-    return Cell(units.pure_number(messages)) if messages else display.NONE
 
 
 def _rtt_cell(seconds: float | None) -> Cell:
