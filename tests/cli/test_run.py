@@ -21,7 +21,7 @@ from roundtrip.measure.tree import RunTree
 from roundtrip.report import confirmation, data
 from roundtrip.report.sections import history
 from roundtrip.sites.site import Case
-from roundtrip.stats.nights.newest import Confirmation
+from roundtrip.stats.nights.verdicts import Confirmation
 
 DECLARED = """\
 title = "t"

@@ -22,9 +22,8 @@ from roundtrip.measure import store
 from roundtrip.measure.pseudonyms import PSEUDONYM
 
 if TYPE_CHECKING:
-    from roundtrip.history.node_faults import AbsentNode, SlowProcessor
+    from roundtrip.history.node_faults import AbsentNode, OddClock, SlowProcessor
     from roundtrip.measure.pseudonyms import HostNames
-    from roundtrip.stats.clocks import OddClock
     from roundtrip.stats.nodes.failures import FlakyNode
     from roundtrip.stats.nodes.judge import NodeVerdicts, Outlier
 

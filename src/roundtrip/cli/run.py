@@ -204,7 +204,7 @@ def _print_confirmation(run_dir: Path, revision: Path) -> frozenset[str]:
     from roundtrip.measure import records
     from roundtrip.report import confirmation, data, units
     from roundtrip.report.sections import history
-    from roundtrip.stats.nights.newest import Confirmation
+    from roundtrip.stats.nights.verdicts import Confirmation
 
     if not (run_dir / "env" / records.CONFIRMATION_FILE).is_file():
         return frozenset()

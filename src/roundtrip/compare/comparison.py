@@ -19,11 +19,10 @@ from roundtrip.errors import UserError
 from roundtrip.report import data, speeds
 from roundtrip.report.speeds import Point, Values
 from roundtrip.report.units import MEASURED, printable
-from roundtrip.stats.rounds import Pairing, double_round_ratios, pair_by_round
 from roundtrip.stats.sequential import rounds_to_come
 from roundtrip.stats.settings import Levels
 from roundtrip.stats.summaries import median_interval
-from roundtrip.stats.verdicts import Verdict
+from roundtrip.stats.verdicts import Pairing, Verdict, double_round_ratios, pair_by_round
 
 #: Name fields in which cases may differ, by the key that selects the sides.
 _FREE_FIELDS = {

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections import Counter
-from collections.abc import Iterator, Mapping
+import statistics
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +16,12 @@ import polars as pl
 
 from roundtrip import files
 from roundtrip.errors import UserError
-from roundtrip.history import pairs, published
-from roundtrip.history.pairs import BANDWIDTH, FAILURE, LATENCY, TAIL
+from roundtrip.history import published
+from roundtrip.history.pairs import BANDWIDTH, FAILURE, LATENCY, PLAN, TAIL
 from roundtrip.measure import bundle_tables, manifest, reader
 from roundtrip.measure.analysis import Disturbance
 from roundtrip.measure.bundle_rows import Case, DisturbanceRow, PlaceRow
 from roundtrip.measure.manifest import Manifest
-from roundtrip.stats.clocks import ClockComparison, OddClock, odd_clocks
 from roundtrip.stats.settings import NodeSettings
 
 #: Number of newest launches inside a node that count; largest ratio of similar logarithms.
@@ -36,8 +35,7 @@ _LOST = (FAILED, "partial")
 @dataclass(frozen=True)
 class SlowProcessor:
     """A slow processor, by (measure, effect as a logarithm) of launches inside the node, or by its
-    kernel: `throttled` is the share of their time for which a CPU limit stopped its ranks, 0 if
-    unknown.
+    kernel: a CPU limit stopped its ranks for the share `throttled` of their time, 0 if unknown.
 
     `pauses`: it stops at times; otherwise it is slow all the time.
     """
@@ -57,13 +55,15 @@ def slow_processors(pairs: pl.DataFrame, settings: NodeSettings) -> dict[str, Sl
     medians but lengthens the tail, since shared memory loses no message.  All launches must agree,
     and at least two are needed.
     """
-    inside_rows = pairs.filter(pl.col("other") == "", pl.col("measure") != FAILURE)
-    newest_rows = (
-        inside_rows.sort("night", "round", "launch").group_by("host", "measure").tail(_NEWEST)
+    newest = (
+        pairs.filter(pl.col("other") == "", pl.col("measure") != FAILURE)
+        .sort("night", "round", "launch")
+        .group_by("host", "measure")
+        .agg(pl.col("excess").tail(_NEWEST))
     )
     by_host: dict[str, dict[str, list[float]]] = {}
-    for host, measure, excess in newest_rows.select("host", "measure", "excess").rows():
-        by_host.setdefault(host, {}).setdefault(measure, []).append(excess)
+    for host, measure, excesses in newest.rows():
+        by_host.setdefault(host, {})[measure] = excesses
     processors = {host: _slow_processor(excesses, settings) for host, excesses in by_host.items()}
     return {host: processor for host, processor in processors.items() if processor}
 
@@ -136,35 +136,24 @@ def absent_nodes(bundle: Path, bundle_manifest: Manifest, pairs: pl.DataFrame) -
     launches = bundle_tables.read_table(
         cases, Case, ["launch", "status", "reason", "hosts", "nodes_down"]
     )
-    reasons = {
-        **dict.fromkeys(_planned_nodes(bundle), (MISSING, "no launch on it was made")),
-        **_bystander_reasons(launches),
-        **_failure_reasons(launches),
-        **{
-            entry["node"]: (entry["state"], entry["reason"])
-            for entry in bundle_manifest.data.get("nodes_not_measured") or []
-        },
-    }
-    measured_nodes = set(
-        chain.from_iterable(launches.filter(status="passed")["hosts"].drop_nulls())
-    )
-    last_nights = _last_nights(pairs)
+    reasons = dict.fromkeys(_planned_nodes(bundle), (MISSING, "no launch on it was made"))
+    down_launches = launches.drop_nulls(["hosts", "nodes_down"])
+    down = down_launches.select("hosts", pl.col("nodes_down").list.join(", ")).rows()
+    for hosts, names in down:
+        reason = f"no launch on it completed: {names} went down"
+        reasons |= dict.fromkeys(hosts, (MISSING, reason))
+    reasons |= _failure_reasons(launches)
+    for entry in bundle_manifest.data.get("nodes_not_measured") or []:
+        reasons[entry["node"]] = entry["state"], entry["reason"]
+    measured_nodes = set(launches.filter(status="passed")["hosts"].explode().drop_nulls())
+    passed = pairs.filter((pl.col("measure") != FAILURE) | (pl.col("excess") == 0))
+    hosts = pl.concat([passed.select("night", "host"), passed.select("night", host="other")])
+    last_nights = dict(hosts.group_by("host").agg(pl.col("night").max()).rows())
     night = str(bundle_manifest.data["started"])
     return [
         AbsentNode(node, *reasons[node], night, last_nights.get(node, ""))
         for node in sorted(reasons.keys() - measured_nodes)
     ]
-
-
-def _bystander_reasons(launches: pl.DataFrame) -> dict[str, tuple[str, str]]:
-    """State and reason, by node, for the nodes of launches during which a node went down."""
-    down_launches = launches.drop_nulls(["hosts", "nodes_down"])
-    rows = down_launches.select("hosts", pl.col("nodes_down").list.join(", ")).rows()
-    return {
-        host: (MISSING, f"no launch on it completed: {nodes_down} went down")
-        for hosts, nodes_down in rows
-        for host in hosts
-    }
 
 
 def _failure_reasons(launches: pl.DataFrame) -> dict[str, tuple[str, str]]:
@@ -181,7 +170,7 @@ def _failure_reasons(launches: pl.DataFrame) -> dict[str, tuple[str, str]]:
 
 
 def _planned_nodes(bundle: Path) -> list[str]:
-    file = bundle / pairs.PLAN
+    file = bundle / PLAN
     plan: Any = files.read_json(file) if file.exists() else {"partitions": {}}
     try:
         parts = plan["partitions"].values()
@@ -190,12 +179,51 @@ def _planned_nodes(bundle: Path) -> list[str]:
         raise UserError("not the plan of a night", file) from None
 
 
-def _last_nights(rows: pl.DataFrame) -> dict[str, str]:
-    passed_rows = rows.filter((pl.col("measure") != pairs.FAILURE) | (pl.col("excess") == 0))
-    host_nights = pl.concat(
-        [passed_rows.select("night", "host"), passed_rows.select("night", host="other")]
-    )
-    return dict(host_nights.group_by("host").agg(pl.col("night").max()).iter_rows())
+@dataclass(frozen=True)
+class OddClock:
+    """A clock that exceeds the clocks of `partners` nodes by `excess`, the median difference.
+
+    If `other` is set, only the pair is known to differ: either clock may be wrong.
+    """
+
+    node: str
+    excess: float
+    partners: int
+    other: str = ""
+
+
+def odd_clocks(
+    comparisons: Iterable[tuple[str, str, float, float]], limit: float
+) -> list[OddClock]:
+    """Return the nodes whose clocks differ from others by more than `limit`, the worst first.
+
+    A comparison has a reference, another node, the clock of the other minus that of the reference,
+    and the largest error of this, both in the unit of `limit`.  The most exact comparison of each
+    pair counts.  Report the node that differs from most others, drop its pairs, and repeat.  When
+    all nodes differ from equally many others, report their pairs.
+    """
+    best: dict[tuple[str, str], tuple[float, float]] = {}
+    for reference, other, excess, error in comparisons:
+        pair = (min(reference, other), max(reference, other))
+        if reference != other and error < best.get(pair, (0.0, math.inf))[1]:
+            best[pair] = (excess if other == pair[1] else -excess, error)
+    differences = {
+        pair: excess for pair, (excess, error) in best.items() if abs(excess) - error > limit
+    }
+    clocks: list[OddClock] = []
+    while differences:
+        excesses: dict[str, list[float]] = defaultdict(list)
+        for (one, other), excess in differences.items():
+            excesses[one].append(-excess)
+            excesses[other].append(excess)
+        if len({len(values) for values in excesses.values()}) == 1:
+            pairs = sorted(differences.items())
+            clocks += [OddClock(other, excess, 1, one) for (one, other), excess in pairs]
+            break
+        node = max(sorted(excesses), key=lambda name: len(excesses[name]))
+        clocks.append(OddClock(node, statistics.median(excesses[node]), len(excesses[node])))
+        differences = {pair: excess for pair, excess in differences.items() if node not in pair}
+    return sorted(clocks, key=lambda clock: -abs(clock.excess))
 
 
 def wrong_rates(placement: pl.DataFrame, disturbance: pl.DataFrame, limit: float) -> list[OddClock]:
@@ -203,11 +231,10 @@ def wrong_rates(placement: pl.DataFrame, disturbance: pl.DataFrame, limit: float
 
     The frames are tables of a bundle; `excess` is the logarithm of the rate.
     """
+    readings = _against_root(placement, disturbance, "clock_rate", "clock_rate_error")
     rates = (
-        ClockComparison(root, host, math.log(rate), error / rate)
-        for root, host, (rate, error) in _against_root(
-            placement, disturbance, "clock_rate", "clock_rate_error"
-        )
+        (root, host, math.log(rate), error / rate)
+        for root, host, rate, error in readings
         if rate > 0
     )
     return odd_clocks(rates, math.log1p(limit))
@@ -215,11 +242,8 @@ def wrong_rates(placement: pl.DataFrame, disturbance: pl.DataFrame, limit: float
 
 def wrong_wall_clocks(placement: pl.DataFrame, disturbance: pl.DataFrame) -> list[OddClock]:
     """Return the nodes whose wall clock is ahead of others or behind them; `excess` in seconds."""
-    offsets = (
-        ClockComparison(root, host, ahead_s, 0.0)
-        for root, host, (ahead_s,) in _against_root(placement, disturbance, "utc_ahead_s")
-    )
-    return odd_clocks(offsets, _UTC_LIMIT_S)
+    readings = _against_root(placement, disturbance, "utc_ahead_s")
+    return odd_clocks(((*reading, 0.0) for reading in readings), _UTC_LIMIT_S)
 
 
 def newest_facts(
@@ -248,11 +272,10 @@ def newest_facts(
 
 def _against_root(
     placement: pl.DataFrame, disturbance: pl.DataFrame, *names: str
-) -> Iterator[tuple[str, str, tuple[float, ...]]]:
+) -> list[tuple[Any, ...]]:
     """(Host of rank 0, host of another rank, columns `names`: its clock against rank 0)."""
     hosts = placement.select("launch", "rank", "host")
-    roots = hosts.filter(pl.col("rank") == 0).select("launch", root="host")
+    roots = hosts.filter(rank=0).select("launch", root="host")
     readings = disturbance.select("launch", "rank", *names).drop_nulls()
     rows = readings.join(hosts, on=["launch", "rank"]).join(roots, on="launch")
-    for root, host, *values in rows.sort("launch", "rank").select("root", "host", *names).rows():
-        yield root, host, tuple(values)
+    return rows.sort("launch", "rank").select("root", "host", *names).rows()

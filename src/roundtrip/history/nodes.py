@@ -10,8 +10,8 @@ import numpy as np
 import polars as pl
 
 from roundtrip.history.night_rows import NIGHTS
+from roundtrip.history.node_faults import OddClock
 from roundtrip.history.pairs import BANDWIDTH, FAILURE, TAIL
-from roundtrip.stats.clocks import OddClock
 from roundtrip.stats.nodes.failures import Outcomes
 from roundtrip.stats.nodes.judge import NodeMeasure, NodeVerdicts, judge_nodes
 from roundtrip.stats.nodes.launches import NO_SECOND_NODE, NodeLaunches, node_effects

@@ -35,8 +35,7 @@ from roundtrip.report.blocks import (
 )
 from roundtrip.report.data import Data
 from roundtrip.report.nights import Line, NightVerdicts
-from roundtrip.stats.nights.newest import Confirmation, SignTest, judge_repetitions
-from roundtrip.stats.nights.verdicts import Verdict
+from roundtrip.stats.nights.verdicts import Confirmation, SignTest, Verdict, judge_repetitions
 
 _NO_GOOD_LAUNCH = "no launch of them ended well"
 _NIGHT_ENDED = "the night ended before"

@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 
-from roundtrip.history.node_faults import SlowProcessor
+from roundtrip.history.node_faults import OddClock, SlowProcessor
 from roundtrip.history.nodes import MeasureName
 from roundtrip.history.pairs import BANDWIDTH, LATENCY, TAIL
 from roundtrip.report import units
 from roundtrip.report.blocks import Text, plain_text
 from roundtrip.report.units import Quantity, Unit
-from roundtrip.stats.clocks import OddClock
 from roundtrip.stats.nodes.failures import FlakyNode
 from roundtrip.stats.nodes.judge import Evidence, NodeVerdicts, Outlier, UnjudgedNode
 from roundtrip.stats.nodes.launches import UnitKind

@@ -16,9 +16,14 @@ from roundtrip.measure.columns import setting_texts
 from roundtrip.report import labels
 from roundtrip.report.data import Data
 from roundtrip.report.units import UNPRINTED_UNITS, Quantity
-from roundtrip.stats.rounds import Pairing, RoundLaunch, double_round_ratios, pair_by_round
 from roundtrip.stats.summaries import median_interval
-from roundtrip.stats.verdicts import Family
+from roundtrip.stats.verdicts import (
+    Family,
+    Pairing,
+    RoundLaunch,
+    double_round_ratios,
+    pair_by_round,
+)
 from roundtrip.studies import derivation
 from roundtrip.studies.study import BOOST, MPI
 

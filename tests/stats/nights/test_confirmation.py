@@ -8,11 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from roundtrip.stats.nights.newest import (
+from roundtrip.stats.nights.verdicts import (
     Confirmation,
     SignTest,
     judge_repetitions,
-    min_launches_to_confirm,
 )
 
 LEVEL = 0.05
@@ -55,8 +54,14 @@ def test_many_series_are_held_to_more_and_help_each_other() -> None:
     assert set(joint_results) == {Confirmation.CONFIRMED}
 
 
-def test_the_fewest_launches() -> None:
-    assert [min_launches_to_confirm(n, LEVEL) for n in (0, 1, 2, 10, 100)] == [5, 5, 6, 8, 11]
+@pytest.mark.parametrize(("series", "fewest"), [(1, 5), (2, 6), (10, 8), (100, 11)])
+def test_the_fewest_launches(series: int, fewest: int) -> None:
+    for launches, verdict in (
+        (fewest - 1, Confirmation.TOO_FEW),
+        (fewest, Confirmation.NOT_CONFIRMED),
+    ):
+        tests = [SignTest(0, launches)] * series
+        assert set(judge_repetitions(tests, [None] * series, LEVEL)) == {verdict}
 
 
 @given(st.integers(1, 60))

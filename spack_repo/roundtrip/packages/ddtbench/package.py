@@ -2,9 +2,8 @@
 #
 # SPDX-License-Identifier: (Apache-2.0 OR MIT)
 
-from spack_repo.builtin.build_systems.makefile import MakefilePackage
-
 from spack.package import *
+from spack_repo.builtin.build_systems.makefile import MakefilePackage
 
 
 class Ddtbench(MakefilePackage):

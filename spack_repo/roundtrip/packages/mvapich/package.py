@@ -2,9 +2,8 @@
 #
 # SPDX-License-Identifier: (Apache-2.0 OR MIT)
 
-from spack_repo.builtin.packages.mvapich.package import Mvapich as BuiltinMvapich
-
 from spack.package import *
+from spack_repo.builtin.packages.mvapich.package import Mvapich as BuiltinMvapich
 
 
 class Mvapich(BuiltinMvapich):

@@ -4,9 +4,8 @@
 
 import re
 
-from spack_repo.builtin.build_systems.makefile import MakefilePackage
-
 from spack.package import *
+from spack_repo.builtin.build_systems.makefile import MakefilePackage
 
 
 class Netpipe(MakefilePackage):

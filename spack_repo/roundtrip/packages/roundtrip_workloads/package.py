@@ -2,9 +2,8 @@
 #
 # SPDX-License-Identifier: (Apache-2.0 OR MIT)
 
-from spack_repo.roundtrip.build_systems.workloads import WorkloadsPackage
-
 from spack.package import *
+from spack_repo.roundtrip.build_systems.workloads import WorkloadsPackage
 
 
 class RoundtripWorkloads(WorkloadsPackage):

@@ -2,9 +2,8 @@
 #
 # SPDX-License-Identifier: (Apache-2.0 OR MIT)
 
-from spack_repo.builtin.packages.boost.package import Boost as BuiltinBoost
-
 from spack.package import *
+from spack_repo.builtin.packages.boost.package import Boost as BuiltinBoost
 
 
 class Boost(BuiltinBoost):

@@ -2,9 +2,8 @@
 #
 # SPDX-License-Identifier: (Apache-2.0 OR MIT)
 
-from spack_repo.builtin.packages.mpich.package import Mpich as BuiltinMpich
-
 from spack.package import *
+from spack_repo.builtin.packages.mpich.package import Mpich as BuiltinMpich
 
 
 class Mpich(BuiltinMpich):

@@ -2,9 +2,8 @@
 #
 # SPDX-License-Identifier: (Apache-2.0 OR MIT)
 
-from spack_repo.builtin.packages.mvapich2.package import Mvapich2 as BuiltinMvapich2
-
 from spack.package import *
+from spack_repo.builtin.packages.mvapich2.package import Mvapich2 as BuiltinMvapich2
 
 
 class Mvapich2(BuiltinMvapich2):

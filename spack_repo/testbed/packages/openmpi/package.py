@@ -2,9 +2,8 @@
 #
 # SPDX-License-Identifier: (Apache-2.0 OR MIT)
 
-from spack_repo.builtin.packages.openmpi.package import Openmpi as BuiltinOpenmpi
-
 from spack.package import *
+from spack_repo.builtin.packages.openmpi.package import Openmpi as BuiltinOpenmpi
 
 
 class Openmpi(BuiltinOpenmpi):

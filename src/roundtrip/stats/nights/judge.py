@@ -9,8 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import scipy
 
-from roundtrip.stats.nights import newest, segments
-from roundtrip.stats.nights.newest import Predictions
+from roundtrip.stats.nights import segments
 from roundtrip.stats.nights.noise import MAX_NIGHTS, change_of_mode_shares, noise_models, shares
 from roundtrip.stats.nights.segments import SegmentFit
 from roundtrip.stats.nights.series import (
@@ -20,16 +19,33 @@ from roundtrip.stats.nights.series import (
     rows,
     usual_excursion_sizes,
 )
-from roundtrip.stats.nights.verdicts import Incident, LevelDrift, Segment, SeriesHistory, Step
+from roundtrip.stats.nights.verdicts import (
+    Flapping,
+    Incident,
+    LevelDrift,
+    NewestNight,
+    Segment,
+    SeriesHistory,
+    Step,
+)
 from roundtrip.stats.settings import NightSettings
 
-_DAYS_A_YEAR = 365.25
 #: Most rounds in which excursions that a fit took for levels are removed.
 _MAX_EXCURSION_ROUNDS = 4
 #: A wandering level moves by more than so many spreads, and by more than the least effect.
 _WANDER_FACTOR = 1.5
 #: Least distance of a change point from an end of its stretch that is not an end of the row.
 _MIN_STRETCH_MARGIN = 64
+
+#: Newest nights of each series from which the error bound of the site is estimated.
+_RECENT_NIGHTS = 120
+#: The newest night is usual if more than `_MIN_USUAL_NIGHTS_SHARE` of nights had
+#: `_USUAL_ERROR_SHARE` of its error.
+_USUAL_ERROR_SHARE, _MIN_USUAL_NIGHTS_SHARE = 0.5, 0.01
+#: Least error of odd nights; most odd nights, with the last one, that are one event.
+_ODD_NIGHT_SD, _MAX_ODD_RUN = 2.5, 4
+#: Fewest runs of odd nights that are flapping.
+_MIN_ODD_RUNS = 3
 
 
 @dataclass(frozen=True)
@@ -57,21 +73,16 @@ def judge_nights(
     `days` [nights]: when each night began, days from any midnight; by default one night a day.
     Pass all series of a site in one call: they share the estimate of their noise.
     """
-    effects = (
-        np.full(len(logs), settings.minimum_effect) if least_effects is None else least_effects
-    )
+    if least_effects is None:
+        least_effects = np.full(len(logs), settings.minimum_effect)
     series_rows = list(rows(logs, nodes, settings, days))
     stretches = fit_stretches(series_rows, settings)
-    predictions = [
-        newest.predict_nights(parts[-1].series, parts[-1].fit) if parts else None
-        for parts in stretches
-    ]
-    bound = newest.error_bound([prediction for prediction in predictions if prediction], settings)
+    predictions = [_predict_nights(parts[-1]) if parts else None for parts in stretches]
+    bound = _error_bound([prediction for prediction in predictions if prediction], settings)
+    table = zip(series_rows, stretches, predictions, least_effects.tolist(), strict=True)
     return [
-        _series_history(row, parts, prediction, bound, float(effect), logs.shape[1], settings)
-        for row, parts, prediction, effect in zip(
-            series_rows, stretches, predictions, effects, strict=True
-        )
+        _series_history(row, parts, prediction, bound, effect, logs.shape[1], settings)
+        for row, parts, prediction, effect in table
     ]
 
 
@@ -118,7 +129,7 @@ def fit_stretches(
 def _series_history(
     row: SeriesRow,
     parts: Sequence[FittedStretch],
-    prediction: Predictions | None,
+    prediction: _Predictions | None,
     bound: float,
     least_effect: float,
     nights: int,
@@ -145,8 +156,8 @@ def _series_history(
         tuple(_row_incidents(parts)),
         drift,
         _is_wandering(last, least_effect),
-        None if silent_nights else newest.judge_newest(prediction, bound),
-        tuple(newest.find_flapping(prediction, settings)),
+        None if silent_nights else _judge_newest(prediction, bound),
+        tuple(_find_flapping(prediction, settings)),
         _detectable_step(last, last.row.values.size - begin, settings),
         reason.format(recent_sets.size) if (recent_sets < 0).all() else "",
         least_effect,
@@ -167,12 +178,11 @@ def _steps_of_stretches(parts: Sequence[FittedStretch], settings: NightSettings)
     for index, part in enumerate(parts):
         fit, spread = part.fit, part.series.spread
         errors = fit.errors * segments.standard_error_factors(part.series, fit.points)[0]
-        ends = fit.bounds(part.series.nights)[2:]
+        ends = [*fit.points[1:], part.series.nights]
         for number, point in enumerate(fit.points):
-            margin = min(
-                point if index else math.inf,
-                part.series.nights - point if index < len(parts) - 1 else math.inf,
-            )
+            begin_margin = point if index else math.inf
+            end_margin = part.series.nights - point if part is not parts[-1] else math.inf
+            margin = min(begin_margin, end_margin)
             size, half = fit.sizes[number], quantile * errors[number]
             step = Step(
                 int(part.row.night[point]),
@@ -226,7 +236,11 @@ def _find_drift(
     A line through all nights is tried without change points, and with those of the fit.
     """
     series, fit = part.series, part.fit
-    if series.nights < settings.drift_nights or not (fit.points or _is_steep(part)):
+    third = series.nights // 3
+    first, last = series.values[:third], series.values[-third:]
+    error = math.sqrt((first.var() + last.var()) / third)
+    is_steep = abs(last.mean() - first.mean()) > 3 * error
+    if series.nights < settings.drift_nights or not (fit.points or is_steep):
         return None, fit.points
     candidates = (
         segments.fit_levels(series, points, noise, settings, line=True, response=response)
@@ -239,17 +253,9 @@ def _find_drift(
         return None, fit.points
     days = float(part.row.day[-1] - part.row.day[0])
     half = float(scipy.stats.norm.ppf((1 + settings.confidence_level) / 2)) * best.slope_error
-    year_scale = series.spread * _DAYS_A_YEAR / days
+    year_scale = series.spread * 365.25 / days
     values = (math.exp(year_scale * (best.slope + offset)) for offset in (0.0, -half, half))
     return LevelDrift(*values), best.points
-
-
-def _is_steep(part: FittedStretch) -> bool:
-    """Whether the first and the last third of the nights differ by more than chance allows."""
-    third = part.series.nights // 3
-    first, last = part.series.values[:third], part.series.values[-third:]
-    error = math.sqrt((first.var() + last.var()) / third)
-    return bool(abs(last.mean() - first.mean()) > 3 * error)
 
 
 def _is_wandering(part: FittedStretch, least_effect: float) -> bool:
@@ -275,3 +281,125 @@ def _detectable_step(part: FittedStretch, level_nights: int, settings: NightSett
     critical_value = math.sqrt(total * math.expm1(bar**2 / total))
     target = critical_value + float(scipy.stats.norm.ppf(settings.sight_power))
     return math.expm1(target * error * part.series.spread)
+
+
+@dataclass(frozen=True)
+class _Predictions:
+    """Every night of a series and its best linear prediction from the nights before, cleaned.
+
+    `errors` [nights] are in standard deviations of the prediction, `distances` [nights] are from
+    the level of the night in units of `sd`.  The newest night is `value` over its level; `centre`
+    +- `unit` times the allowed error is its prediction.  `sd`, `value`, `centre` and `unit` are
+    logarithms.  The spread has `freedom` degrees of freedom.
+    """
+
+    errors: np.ndarray
+    distances: np.ndarray
+    value: float
+    centre: float
+    unit: float
+    sd: float
+    freedom: int
+
+
+def _predict_nights(part: FittedStretch) -> _Predictions:
+    """Predict the nights of a stretch under the noise of its fit.
+
+    Levels and spread are estimated without the last night and equally odd nights just before it,
+    which may be the same event.  Box and Jenkins, Time Series Analysis, 1970, section 5.1.
+    """
+    n = part.series.nights
+    predictions = _predict_from(part, n - 1)
+    is_odd = np.sign(predictions.errors[-1]) * predictions.errors > _ODD_NIGHT_SD
+    usual_nights = np.flatnonzero(~is_odd)
+    length = int(usual_nights[-1]) + 1 if usual_nights.size else 0
+    return _predict_from(part, length) if n - _MAX_ODD_RUN <= length < n - 1 else predictions
+
+
+def _predict_from(part: FittedStretch, length: int) -> _Predictions:
+    """Predict with levels and spread from the first `length` nights."""
+    series, fit, n = part.series, part.fit, part.series.nights
+    whiten = fit.noise.whiten[:n, :n]
+    steps = np.array([0, *(point for point in fit.points if point < length)])
+    design = np.hstack([fit.noise.steps[steps, :n].T, whiten @ series.sets])
+    response = whiten @ series.values
+    inverse = np.linalg.pinv(design[:length].T @ design[:length])
+    solution = inverse @ (design[:length].T @ response[:length])
+    diagonal = np.diag(whiten)
+    residuals = response - design @ solution
+    freedom = max(1, length - int(np.linalg.matrix_rank(design[:length])))
+    sd = max(math.sqrt(float(residuals[:length] @ residuals[:length]) / freedom), 1e-9)
+    residuals += diagonal * (series.raw - series.values)
+    level = (np.arange(n)[:, None] >= steps) @ solution[: steps.size]
+    level += series.sets @ solution[steps.size :]
+    error = sd * math.sqrt(1 + float(design[-1] @ inverse @ design[-1]))
+    errors = residuals / sd
+    errors[-1] = residuals[-1] / error
+    unit = error / float(diagonal[-1])
+    value = float(series.raw[-1] - level[-1])
+    centre = value - float(errors[-1]) * unit
+    scale = series.spread
+    distances = (series.raw - level) / sd
+    return _Predictions(
+        errors, distances, value * scale, centre * scale, unit * scale, sd * scale, freedom
+    )
+
+
+def _error_bound(predictions: Sequence[_Predictions], settings: NightSettings) -> float:
+    """The allowed error of a night of this site, in standard deviations of its prediction.
+
+    At most `newest_share` of recent nights had a larger error; within the limits of `settings`.
+    """
+    if not predictions:
+        return settings.newest_sd
+    errors = np.abs(np.concatenate([each.errors[-_RECENT_NIGHTS:-1] for each in predictions]))
+    bound = float(np.quantile(errors, 1 - settings.newest_share)) if errors.size else 0.0
+    return min(max(bound, settings.newest_sd), settings.newest_sd_most)
+
+
+def _judge_newest(predictions: _Predictions, bound: float) -> NewestNight:
+    """Judge the newest night; the `bound` of its site is for a known spread.
+
+    For a spread from few nights, use Student's distribution.
+    """
+    bound = float(scipy.stats.t.isf(scipy.stats.norm.sf(bound), predictions.freedom))
+    error = float(predictions.errors[-1])
+    is_far = np.sign(error) * predictions.errors[:-1] >= _USUAL_ERROR_SHARE * abs(error)
+    run = np.flatnonzero(~is_far)  # far nights after the last other night do not count
+    far_count = is_far[: run[-1] if run.size else 0].sum()
+    is_usual = far_count > _MIN_USUAL_NIGHTS_SHARE * predictions.errors.size
+    half = bound * predictions.unit
+    return NewestNight(
+        _ratio_from_log(predictions.value),
+        _ratio_from_log(predictions.centre - half),
+        _ratio_from_log(predictions.centre + half),
+        abs(error) > bound and not is_usual,
+    )
+
+
+def _find_flapping(predictions: _Predictions, settings: NightSettings) -> Iterator[Flapping]:
+    """Yield odd nights above and below the level that come and go more often than before.
+
+    Fisher's exact test of the newest nights against those before.
+    """
+    n = predictions.distances.size
+    for side in (1.0, -1.0):
+        is_odd = side * predictions.distances > settings.newest_sd
+        begins = np.flatnonzero(np.diff(is_odd.astype(int), prepend=0) == 1)
+        total = int(is_odd.sum())
+        for begin in begins[begins >= n - settings.flapping_nights]:
+            window = n - int(begin)
+            odd_count, comings = int(is_odd[begin:].sum()), int((begins >= begin).sum())
+            if comings < _MIN_ODD_RUNS or window > n // 2:
+                continue
+            p = float(scipy.stats.hypergeom.sf(odd_count - 1, n, total, window))
+            if p < settings.flapping_level:
+                share_before = (total - odd_count) / (n - window)
+                middle = float(np.median(predictions.distances[is_odd]))
+                ratio = _ratio_from_log(middle * predictions.sd)
+                yield Flapping(window, odd_count / window, share_before, ratio)
+                break
+
+
+def _ratio_from_log(logarithm: float) -> float:
+    return math.exp(min(max(logarithm, -50.0), 50.0))

@@ -12,7 +12,7 @@ Visits of a mode are noise; within a mode, nights scatter much less.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -70,8 +70,21 @@ def noise_models(nights: int) -> tuple[NoiseModel, ...]:
 
 @cache
 def _cached_models(size: int) -> tuple[NoiseModel, ...]:
-    lag = np.arange(size)
-    return tuple(_noise_model(name, is_slow, law(lag)) for name, is_slow, law in _AUTOCORRELATIONS)
+    lag, white = np.arange(size), np.zeros(size)
+    white[0] = 1.0
+    # Name, whether the level itself wanders slowly, autocorrelation by lag.
+    laws: list[tuple[str, bool, np.ndarray]] = [("white", False, white)]
+    # AR(1): a night is phi times the night before, plus white noise.
+    laws += [(f"AR(1) {phi}", False, phi**lag) for phi in (0.2, 0.35, 0.5, 0.65, 0.8)]
+    # ARFIMA(0, d, 0): J. R. M. Hosking, Biometrika 68, 1981, theorem 1.
+    for d in (0.2, 0.3, 0.4, 0.45):
+        law = np.cumprod(np.append(1.0, (lag[1:] - 1 + d) / (lag[1:] - d)))
+        laws.append((f"ARFIMA {d}", d > 0.3, law))
+    # White noise plus an AR(1) level with a share of the variance.
+    for share, phi in ((0.2, 0.9), (0.5, 0.9), (0.8, 0.95), (0.1, 0.98), (0.3, 0.98), (0.6, 0.98)):
+        law = share * phi**lag + (1 - share) * white
+        laws.append((f"white and AR(1) {phi}, {share:.0%}", True, law))
+    return tuple(_noise_model(*law) for law in laws)
 
 
 def _noise_model(name: str, is_slow: bool, autocorrelation: np.ndarray) -> NoiseModel:
@@ -97,37 +110,6 @@ def _noise_model(name: str, is_slow: bool, autocorrelation: np.ndarray) -> Noise
     return NoiseModel(
         name, name != "white", is_slow, whiten, steps, line, np.cumsum(np.log(variances))
     )
-
-
-def _autoregressive(phi: float) -> Callable[[np.ndarray], np.ndarray]:
-    """Autocorrelation of AR(1): a night is `phi` times the night before, plus white noise."""
-    return lambda lag: phi**lag
-
-
-def _fractional(d: float) -> Callable[[np.ndarray], np.ndarray]:
-    """Autocorrelation of ARFIMA(0, d, 0): J. R. M. Hosking, Biometrika 68, 1981, theorem 1."""
-    return lambda lag: np.cumprod(
-        np.where(lag > 0, (lag - 1 + d) / np.where(lag > 0, lag - d, 1), 1)
-    )
-
-
-def _mixed(share: float, phi: float) -> Callable[[np.ndarray], np.ndarray]:
-    """Autocorrelation of white noise plus an AR(1) level with a `share` of the variance."""
-    return lambda lag: share * phi**lag + (1 - share) * (lag == 0)
-
-
-#: Shares of AR(1) in the variance, and its phi.
-_MIXED_MODELS = ((0.2, 0.9), (0.5, 0.9), (0.8, 0.95), (0.1, 0.98), (0.3, 0.98), (0.6, 0.98))
-#: Name, whether the level itself wanders slowly, autocorrelation by lag.
-_AUTOCORRELATIONS: tuple[tuple[str, bool, Callable[[np.ndarray], np.ndarray]], ...] = (
-    ("white", False, lambda lag: (lag == 0) * 1.0),
-    *((f"AR(1) {phi}", False, _autoregressive(phi)) for phi in (0.2, 0.35, 0.5, 0.65, 0.8)),
-    *((f"ARFIMA {d}", d > 0.3, _fractional(d)) for d in (0.2, 0.3, 0.4, 0.45)),
-    *(
-        (f"white and AR(1) {phi}, {share:.0%}", True, _mixed(share, phi))
-        for share, phi in _MIXED_MODELS
-    ),
-)
 
 
 def shares(criteria: np.ndarray, white_share: float, weight: float) -> np.ndarray:
@@ -156,11 +138,6 @@ class Modes:
     is_high: np.ndarray
     gap: float
 
-    @property
-    def run_lengths(self) -> np.ndarray:
-        """The number of nights of each run of either mode."""
-        return np.concatenate([_run_lengths(self.is_high), _run_lengths(~self.is_high)])
-
 
 @dataclass(frozen=True)
 class ModePrior:
@@ -180,13 +157,13 @@ class ModePrior:
 
 def site_prior(all_modes: Sequence[Modes | None]) -> ModePrior:
     """The prior from all series of a site if most have modes (not None), else that of Jeffreys."""
-    lengths = [modes.run_lengths for modes in all_modes if modes is not None]
-    if 2 * len(lengths) <= len(all_modes):
+    masks = [modes.is_high for modes in all_modes if modes is not None]
+    if 2 * len(masks) <= len(all_modes):
         return ModePrior()
-    runs = np.concatenate(lengths)
+    runs = np.concatenate([_run_lengths(mask) for high in masks for mask in (high, ~high)])
     visits = max(1, int((runs <= _MAX_VISIT_NIGHTS).sum()))
     stays = (np.minimum(runs, _MAX_VISIT_NIGHTS + 1).sum() - runs.size) / visits
-    weight = _PRIOR_VISITS * (2 * len(lengths) / len(all_modes) - 1)
+    weight = _PRIOR_VISITS * (2 * len(masks) / len(all_modes) - 1)
     return ModePrior(ModePrior.stays + weight * stays, ModePrior.leaves + weight)
 
 
@@ -298,7 +275,11 @@ def change_of_mode_shares(modes: Modes, settings: NightSettings) -> ModeShares |
     ]
     if not begins.size:
         return None
-    worth = _independent_share(high)
+    leaves = [
+        (np.sum(mask[:-1] & ~mask[1:]) + 0.5) / (mask[:-1].sum() + 1) for mask in (high, ~high)
+    ]
+    autocorrelation = min(max(1 - float(sum(leaves)), 0.0), 0.99)
+    worth = (1 - autocorrelation) / (1 + autocorrelation)  # of a night, in independent nights
     high_nights = np.cumsum(high[::-1])[::-1][begins]
     law = [np.rint(worth * size).astype(int) for size in (n, high.sum(), n - begins)]
     counts = np.rint(worth * high_nights).astype(int)
@@ -310,12 +291,3 @@ def change_of_mode_shares(modes: Modes, settings: NightSettings) -> ModeShares |
     begin = int(begins[np.argmin(p)])
     before, after = float(high[:begin].mean()), float(high[begin:].mean())
     return ModeShares(n - begin, before, after, math.exp(modes.gap))
-
-
-def _independent_share(high: np.ndarray) -> float:
-    """The number of independent nights that one night counts as."""
-    leaves = [
-        (np.sum(mask[:-1] & ~mask[1:]) + 0.5) / (mask[:-1].sum() + 1) for mask in (high, ~high)
-    ]
-    autocorrelation = min(max(1 - float(sum(leaves)), 0.0), 0.99)
-    return (1 - autocorrelation) / (1 + autocorrelation)

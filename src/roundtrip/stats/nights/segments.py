@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from itertools import compress
+from itertools import compress, pairwise
 
 import numpy as np
 import scipy
@@ -60,10 +60,6 @@ class SegmentFit:
     thresholds: np.ndarray
     slope: float = 0.0
     slope_error: float = math.inf
-
-    def bounds(self, nights: int) -> list[int]:
-        """First nights of the segments, then the number of nights."""
-        return [0, *self.points, nights]
 
 
 def fit_all_series(
@@ -170,39 +166,31 @@ def find_excursion(
         level_inside, level_after = level(0, bounds[1]), level(bounds[1], bounds[2])
         return Excursion(0, points[0], abs(level_inside - level_after)), level_after
     for index in range(len(bounds) - 3):
-        before, begin, end, after = bounds[index : index + 4]
+        spans = list(pairwise(bounds[index : index + 4]))
+        begin, end = spans[1]
         if end - begin >= settings.incident_nights:
             continue
-        level_before, level_inside, level_after = (
-            level(before, begin),
-            level(begin, end),
-            level(end, after),
-        )
+        level_before, level_inside, level_after = (level(*span) for span in spans)
         size = min(abs(level_inside - level_before), abs(level_inside - level_after))
         if abs(level_after - level_before) < _MAX_RETURN_SHARE * size:
             return Excursion(begin, end, size), (level_before + level_after) / 2
     return None
 
 
-def _proposed_points(series: CleanSeries) -> list[int]:
-    import ruptures  # takes a second to load; a site with few nights does not need it
-
-    n = series.nights
-    search = ruptures.KernelCPD(kernel="linear", min_size=2).fit(series.values[:, None])
-    points = search.predict(pen=_POINT_PENALTY * math.log(n))
-    if len(points) > n / _NIGHTS_PER_POINT:
-        points = search.predict(pen=_MANY_POINTS_PENALTY * math.log(n))
-    return [int(point) for point in points[:-1]]
-
-
 class _Proposal:
     """The proposed change points of a series, and statistics of the nights beside them."""
 
     def __init__(self, series: CleanSeries, settings: NightSettings) -> None:
-        self._series, self._settings = series, settings
-        self._points = _proposed_points(series)
+        import ruptures  # takes a second to load; a site with few nights does not need it
+
+        self._series, self._settings, n = series, settings, series.nights
+        search = ruptures.KernelCPD(kernel="linear", min_size=2).fit(series.values[:, None])
+        points = search.predict(pen=_POINT_PENALTY * math.log(n))
+        if len(points) > n / _NIGHTS_PER_POINT:
+            points = search.predict(pen=_MANY_POINTS_PENALTY * math.log(n))
+        self._points = [int(point) for point in points[:-1]]
         self._plain_points = list(_plain_points(series, self._points, settings))
-        self._statistics_by_points: dict[tuple[int, ...], _ChangePointStatistics] = {}
+        self._statistics: dict[tuple[int, ...], tuple[np.ndarray, ...]] = {}
 
     def fit(self, noise: NoiseModel, response: np.ndarray) -> SegmentFit:
         """Return a fit in which the nights beside each change point support it, too.
@@ -214,10 +202,7 @@ class _Proposal:
             candidate = fit_levels(self._series, points, noise, self._settings, response=response)
             if not candidate.points:
                 break
-            is_supported = self._change_point_statistics(candidate.points).supports(
-                candidate, self._series.nights, self._settings
-            )
-            points = list(compress(candidate.points, is_supported))
+            points = list(compress(candidate.points, self._is_supported(candidate)))
             if len(points) == len(candidate.points):
                 break
         misses = sum(
@@ -227,37 +212,23 @@ class _Proposal:
         cost = self._settings.plain_cost * misses
         return replace(candidate, criterion=candidate.criterion + cost)
 
-    def _change_point_statistics(self, points: tuple[int, ...]) -> _ChangePointStatistics:
-        """Cached: models of noise often give the same change points."""
-        if points not in self._statistics_by_points:
-            areas = np.array(
-                [roc_separation(*sides) for sides in _side_nights(self._series, points)]
+    def _is_supported(self, fit: SegmentFit) -> np.ndarray:
+        """Whether the scatter and overlap of the nights beside each change point support it."""
+        if fit.points not in self._statistics:  # models of noise often give the same change points
+            sides = _side_nights(self._series, fit.points)
+            areas = np.array([roc_separation(*side) for side in sides])
+            self._statistics[fit.points] = (
+                *standard_error_factors(self._series, fit.points),
+                areas,
             )
-            factors, freedom = standard_error_factors(self._series, points)
-            self._statistics_by_points[points] = _ChangePointStatistics(factors, freedom, areas)
-        return self._statistics_by_points[points]
-
-
-@dataclass(frozen=True)
-class _ChangePointStatistics:
-    """Scatter and overlap of the nights before and after each change point.
-
-    By change point: `factors` inflate the standard error, `freedom` are the degrees of freedom of
-    Welch's test, `separations` are areas under the ROC curve.
-    """
-
-    factors: np.ndarray
-    freedom: np.ndarray
-    separations: np.ndarray
-
-    def supports(self, candidate: SegmentFit, nights: int, settings: NightSettings) -> np.ndarray:
-        """Whether the nights beside each change point support it, by change point."""
-        squares = np.expm1(candidate.evidence**2 / nights) / self.factors**2
+        factors, freedom, areas = self._statistics[fit.points]
+        nights = self._series.nights
+        squares = np.expm1(fit.evidence**2 / nights) / factors**2
         evidence = np.sqrt(nights * np.log1p(squares))
-        welch_evidence = -scipy.special.ndtri(scipy.special.stdtr(self.freedom, -evidence))
-        evidence = np.where(np.isinf(self.freedom), evidence, np.minimum(welch_evidence, evidence))
-        is_enough = evidence >= candidate.thresholds - _MIN_VARIANCE
-        return np.asarray(is_enough & (self.separations >= settings.separation_least))
+        welch_evidence = -scipy.special.ndtri(scipy.special.stdtr(freedom, -evidence))
+        evidence = np.where(np.isinf(freedom), evidence, np.minimum(welch_evidence, evidence))
+        is_enough = evidence >= fit.thresholds - _MIN_VARIANCE
+        return np.asarray(is_enough & (areas >= self._settings.separation_least))
 
 
 def _side_nights(
@@ -286,10 +257,8 @@ def _plain_points(
             continue
         size = abs(float(np.median(after) - np.median(before)))
         spread = max(_MIN_PLAIN_SPREAD, *(robust_sd(part) for part in (before, after)))
-        if (
-            size > settings.plain_sd * spread
-            and roc_separation(before, after) > _MIN_PLAIN_SEPARATION
-        ):
+        is_large = size > settings.plain_sd * spread
+        if is_large and roc_separation(before, after) > _MIN_PLAIN_SEPARATION:
             yield point
 
 
@@ -368,9 +337,7 @@ def _max_sum_of_squares(nights: int) -> float:
 
 def roc_separation(before: np.ndarray, after: np.ndarray) -> float:
     """Area under the ROC curve between two sets of nights, from 0.5 to 1."""
-    sorted_before = np.sort(before)
-    ranks = np.searchsorted(sorted_before, after, "left") + np.searchsorted(
-        sorted_before, after, "right"
-    )
+    ordered = np.sort(before)
+    ranks = np.searchsorted(ordered, after, "left") + np.searchsorted(ordered, after, "right")
     area = float(ranks.mean()) / 2 / before.size
     return max(area, 1 - area)

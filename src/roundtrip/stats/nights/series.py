@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import Literal
 
 import numpy as np
@@ -150,18 +151,14 @@ def _clean_row(row: SeriesRow, prior: ModePrior, settings: NightSettings) -> Cle
     if modes is not None:
         logs = logs - offsets_of_visits(modes, prior, settings)
     level = running_median(logs)
-    deviations = logs - level
-    spread = _night_to_night_sd(logs, deviations, settings.spread_least)
+    spread = _night_to_night_sd(logs, logs - level, settings.spread_least)
     mirror_level = running_median(logs, "mirror")  # the newest nights form no level here
     excursions = tuple(_short_excursions(logs / spread, mirror_level / spread, settings.clip_sd))
     bound = settings.clip_sd * spread
     values = np.clip(
         logs, np.minimum(level, mirror_level) - bound, np.maximum(level, mirror_level) + bound
     )
-    if (
-        sum(excursion.end - excursion.begin for excursion in excursions)
-        > _MAX_ODD_SHARE * logs.size
-    ):
+    if sum(odd.end - odd.begin for odd in excursions) > _MAX_ODD_SHARE * logs.size:
         excursions, values = (), logs
     for excursion in excursions:
         values[excursion.begin : excursion.end] = mirror_level[excursion.begin : excursion.end]
@@ -184,9 +181,7 @@ def usual_excursion_sizes(
     excursions = [excursion for series in all_series for excursion in series.excursions]
     sizes: dict[int, float] = {}
     for length in range(1, settings.segment_least):
-        sorted_sizes = sorted(
-            excursion.size for excursion in excursions if excursion.end - excursion.begin >= length
-        )
+        sorted_sizes = sorted(odd.size for odd in excursions if odd.end - odd.begin >= length)
         counts = np.arange(len(sorted_sizes), 0, -1)
         rates = scipy.stats.chi2.ppf(_RATE_ERROR, 2 * counts) / 2 / max(nights, 1)
         indices = np.flatnonzero(rates > settings.newest_share)
@@ -223,18 +218,19 @@ def _weekday_effects(logs: np.ndarray, day: np.ndarray) -> np.ndarray:
     `day` [nights] is in days.  A weekday with few nights has no effect.  An analysis of
     variance of deviations from the running median (R. A. Fisher 1925).
     """
-    deviations = logs - running_median(logs)
+    no_effects = np.zeros(logs.size)
     if logs.size < _MIN_WEEKS * 7:
-        return np.zeros(logs.size)
+        return no_effects
+    deviations = logs - running_median(logs)
     bound = 4 * MAD * float(np.median(np.abs(deviations)))
     deviations = np.clip(deviations, -bound, bound)
     weekday = np.floor(day).astype(int) % 7
     all_groups = {number: deviations[weekday == number] for number in range(7)}
     groups = {number: group for number, group in all_groups.items() if group.size >= _MIN_WEEKS - 1}
     if len(groups) < 2 or not np.ptp(deviations):
-        return np.zeros(logs.size)
+        return no_effects
     if scipy.stats.f_oneway(*groups.values()).pvalue > _WEEKDAY_P:
-        return np.zeros(logs.size)
+        return no_effects
     effects = np.zeros(7)
     effects[list(groups)] = [group.mean() for group in groups.values()]
     effects[list(groups)] -= np.median(effects[list(groups)])
@@ -266,9 +262,8 @@ def _short_excursions(values: np.ndarray, level: np.ndarray, clip_sd: float) -> 
     """
     deviations = values - level
     side = np.where(np.abs(deviations) > _FAR_NIGHT_SD, np.sign(deviations), 0)
-    ends = [*np.flatnonzero(np.diff(side)) + 1, side.size]
-    begin = 0
-    for end in map(int, ends):
+    bounds = [0, *(np.flatnonzero(np.diff(side)) + 1).tolist(), side.size]
+    for begin, end in pairwise(bounds):
         size = np.abs(deviations[begin:end])
         is_short = end - begin <= _MAX_EXCURSION_NIGHTS and end < side.size
         if side[begin] and is_short and size.max() > clip_sd:
@@ -276,4 +271,3 @@ def _short_excursions(values: np.ndarray, level: np.ndarray, clip_sd: float) -> 
             begin_distance, end_distance = np.abs(values[[begin, end]] - np.median(values_before))
             if end + _HALF_WIDTH < side.size or not begin or 2 * end_distance < begin_distance:
                 yield Excursion(begin, end, float(np.median(size)))
-        begin = end

@@ -19,8 +19,8 @@ from roundtrip.report import labels, units
 from roundtrip.report.blocks import Cell
 from roundtrip.report.data import Data
 from roundtrip.report.units import Level, Unit
-from roundtrip.stats.rounds import Pairing, RoundLaunch, pair_by_round
 from roundtrip.stats.summaries import Interval, median_interval
+from roundtrip.stats.verdicts import Pairing, RoundLaunch, pair_by_round
 from roundtrip.studies import display
 from roundtrip.studies.npb import (
     MEMORY_PLACEMENTS,

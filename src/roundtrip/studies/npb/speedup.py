@@ -10,9 +10,8 @@ from statistics import median
 
 import scipy
 
-from roundtrip.stats.rounds import double_round_ratios
 from roundtrip.stats.summaries import Interval, lower_rank
-from roundtrip.stats.verdicts import ClaimVerdict, Family
+from roundtrip.stats.verdicts import ClaimVerdict, Family, double_round_ratios
 from roundtrip.studies.npb import (
     NATIVE,
     SOURCES,

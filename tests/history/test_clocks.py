@@ -9,17 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from roundtrip.stats.clocks import ClockComparison, OddClock, odd_clocks
+from roundtrip.history.node_faults import OddClock, odd_clocks
 
 LIMIT = 0.002
 
 
-def compare(logs: dict[str, float], error: float = 1e-5) -> list[ClockComparison]:
+def compare(logs: dict[str, float], error: float = 1e-5) -> list[tuple[str, str, float, float]]:
     """Each node with each other, as launches between pairs do it."""
-    return [
-        ClockComparison(one, other, logs[other] - logs[one], error)
-        for one, other in combinations(logs, 2)
-    ]
+    return [(one, other, logs[other] - logs[one], error) for one, other in combinations(logs, 2)]
 
 
 def test_clocks_that_agree_name_nobody() -> None:
@@ -41,18 +38,18 @@ def test_of_two_nodes_nobody_knows_which_is_wrong() -> None:
 
 
 def test_two_pairs_that_disagree_name_no_node_alone() -> None:
-    pairs = [ClockComparison("a", "b", 0.3, 0.0), ClockComparison("c", "d", 0.2, 0.0)]
+    pairs = [("a", "b", 0.3, 0.0), ("c", "d", 0.2, 0.0)]
     assert odd_clocks(pairs, LIMIT) == [OddClock("b", 0.3, 1, "a"), OddClock("d", 0.2, 1, "c")]
 
 
 def test_the_most_exact_comparison_of_a_pair_counts() -> None:
-    exact, wrong = ClockComparison("a", "b", 1e-5, 1e-6), ClockComparison("b", "a", 0.5, 0.4)
+    exact, wrong = ("a", "b", 1e-5, 1e-6), ("b", "a", 0.5, 0.4)
     assert odd_clocks([exact, wrong], LIMIT) == []
     assert odd_clocks([wrong], LIMIT) == [OddClock("b", -0.5, 1, "a")]
 
 
 def test_two_ranks_of_one_node_name_no_node() -> None:
-    assert odd_clocks([ClockComparison("a", "a", 0.3, 0.0)], LIMIT) == []
+    assert odd_clocks([("a", "a", 0.3, 0.0)], LIMIT) == []
 
 
 @given(st.permutations("abcdefg"), st.floats(0.01, 2), st.booleans())
