@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.outputs import answer
+from support.command import answer
 from support.synthetic import TOOLCHAINS, Tree
 from typer.testing import CliRunner, Result
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.outputs import answer
+from support.command import answer
 from support.synthetic import Tree
 from typer.testing import CliRunner, Result
 

@@ -6,7 +6,7 @@ import shlex
 from pathlib import Path
 
 import pytest
-from support.outputs import answer
+from support.command import answer
 from support.pairs import CAMPAIGN, EMULATED, ENVIRON, SITE, Pairs, pseudonym
 from typer.testing import CliRunner, Result
 

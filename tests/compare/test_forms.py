@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 import pytest
 from compare.conftest import MPICH, OPENMPI, THIRD, sides
 from rich.console import Console
-from support.outputs import answer
+from support.command import answer
 
 from roundtrip.compare import forms, model
 from roundtrip.compare.model import Comparison, Series

@@ -8,8 +8,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from support.hosts import pseudonym
-from support.synthetic import Tree
+from support.synthetic import Tree, pseudonym
 
 from roundtrip.measure import bundle
 

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
 
 import pytest
+from support.command import finish, start
+from support.programs import needs, variables
 
 from roundtrip import paths
 from roundtrip.measure.launches import scan
 from roundtrip.sites.toolchains.spec import catalogue
 
-CHECKOUT = Path(__file__).parents[2]
 BASE, NEW, ALIAS = "openmpi41-boost181", "mpich40-boost181", "openmpi41-boost174"
 SMALL = (
     *("--checks", "NetPIPE:variants=raw,placement=shared-memory"),
@@ -29,37 +27,13 @@ pytestmark = [
     pytest.mark.nightly,
     pytest.mark.live,
     pytest.mark.quiet,
-    pytest.mark.skipif(
-        not all((paths.toolchains() / name / "toolchain.json").exists() for name in (BASE, NEW)),
-        reason=f"toolchains {BASE} and {NEW} are not installed: make setup",
-    ),
+    needs(BASE, NEW),
 ]
 
 
 @pytest.fixture
 def environment(tmp_path: Path) -> dict[str, str]:
-    return {
-        **os.environ,
-        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
-        "ROUNDTRIP_RUNS": str(tmp_path / "runs"),
-        "ROUNDTRIP_REPORTS": str(tmp_path / "reports"),
-    }
-
-
-def start(environment: dict[str, str], *arguments: str) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        ["roundtrip", *arguments],
-        cwd=CHECKOUT,
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-
-
-def finish(process: subprocess.Popen[str]) -> tuple[int, str, str]:
-    out, err = process.communicate(timeout=1200)
-    return process.returncode, out, err
+    return variables(tmp_path)
 
 
 def tree(environment: dict[str, str]) -> Path:
@@ -117,9 +91,9 @@ def test_one_toolchain_under_two_names_is_no_change(
     mpi = catalogue().toolchains[BASE].mpi.name
     for name, target in ((mpi, mpi), (BASE, BASE), (ALIAS, BASE)):
         (links / name).symlink_to((paths.toolchains() / target).resolve())
-    variables = {**environment, "ROUNDTRIP_TOOLCHAINS": str(links)}
+    environment["ROUNDTRIP_TOOLCHAINS"] = str(links)
     arguments = ("--budget", "20s", "--fail-on", "30%", "--format", "json")
-    status, out, err = finish(start(variables, "ab", BASE, ALIAS, *SMALL, *arguments))
+    status, out, err = finish(start(environment, "ab", BASE, ALIAS, *SMALL, *arguments))
     assert status in (0, 2), err
     answer = json.loads(out)
     assert not {"regressed", "improved"} & {series["status"] for series in answer["series"]}

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import json
-import os
 import random
 import signal
 import subprocess
-import sys
 import time
 from collections import Counter
 from pathlib import Path
 
 import pytest
+from support.command import finish, start
+from support.programs import needs, variables
 
-from roundtrip import paths
 from roundtrip.measure.launches import scan
 from roundtrip.sites.toolchains.spec import catalogue
 
-CHECKOUT = Path(__file__).parents[2]
 TOOLCHAIN = catalogue().smoke[0]
 CAMPAIGN = f"""\
 title = "A very small campaign"
@@ -33,10 +31,7 @@ variables = {{ budget = 5, precision = 20, perturbation = 0, end = 65536 }}
 
 ALLOWED = CAMPAIGN.replace("launches = 3", "launches = 3\nallow_untold = true")
 
-pytestmark = pytest.mark.skipif(
-    not (paths.toolchains() / TOOLCHAIN / "toolchain.json").exists(),
-    reason=f"toolchain {TOOLCHAIN} is not installed: make setup",
-)
+pytestmark = needs(TOOLCHAIN)
 
 
 @pytest.fixture
@@ -48,28 +43,11 @@ def campaign(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def environment(tmp_path: Path) -> dict[str, str]:
-    return {
-        **os.environ,
-        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
-        "ROUNDTRIP_RUNS": str(tmp_path / "runs"),
-        "ROUNDTRIP_REPORTS": str(tmp_path / "reports"),
-    }
+    return variables(tmp_path)
 
 
-def start(environment: dict[str, str], *arguments: str | Path) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        ["roundtrip", "run", *map(str, arguments)],
-        cwd=CHECKOUT,
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-
-
-def finish(process: subprocess.Popen[str]) -> tuple[int, str, str]:
-    out, err = process.communicate(timeout=600)
-    return process.returncode, out, err
+def run(environment: dict[str, str], *arguments: object) -> subprocess.Popen[str]:
+    return start(environment, "run", *arguments)
 
 
 def tree(environment: dict[str, str]) -> Path:
@@ -95,7 +73,7 @@ def passed(run_tree: Path) -> Counter[str]:
 def test_an_underpowered_campaign_is_refused_before_it_runs(
     campaign: Path, environment: dict[str, str]
 ) -> None:
-    status, _, err = finish(start(environment, campaign))
+    status, _, err = finish(run(environment, campaign))
     assert status == 2
     (line,) = err.splitlines()
     assert line.startswith(
@@ -112,14 +90,14 @@ def test_an_underpowered_campaign_is_refused_before_it_runs(
 def test_a_campaign_that_decides_nothing_is_not_green(
     campaign: Path, environment: dict[str, str]
 ) -> None:
-    status, out, err = finish(start(environment, "--allow-underpowered", campaign))
+    status, out, err = finish(run(environment, "--allow-underpowered", campaign))
     assert status == 1, err
     assert "report: " in out
     assert "measured, but nothing can be decided: " in err
     assert f"where that is meant, declare allow_untold = true in {campaign}" in err
-    status, _, err = finish(start(environment, "--allow-underpowered", campaign, "--night", "n"))
+    status, _, err = finish(run(environment, "--allow-underpowered", campaign, "--night", "n"))
     assert status == 1, err
-    status, _, err = finish(start(environment, "--allow-underpowered", campaign, "--night", "n"))
+    status, _, err = finish(run(environment, "--allow-underpowered", campaign, "--night", "n"))
     assert (status, "night n has been measured: " in err) == (1, True)
 
 
@@ -127,7 +105,7 @@ def test_a_campaign_that_decides_nothing_is_not_green(
 @pytest.mark.quiet
 def test_a_campaign_ends_with_a_report(campaign: Path, environment: dict[str, str]) -> None:
     campaign.write_text(ALLOWED)
-    status, out, err = finish(start(environment, campaign))
+    status, out, err = finish(run(environment, campaign))
     assert status == 0, err
     assert "measured, but nothing can be decided: " in err
     page = Path(out.splitlines()[-1].removeprefix("report: "))
@@ -138,14 +116,8 @@ def test_a_campaign_ends_with_a_report(campaign: Path, environment: dict[str, st
     series = catalogue().toolchains[TOOLCHAIN].mpi.series
     assert f"Open MPI v{series}" in launch.run["mpi"]["library"]
     bundle = page.parent / "bundle"
-    process = subprocess.run(
-        ["roundtrip", "report", str(page.parent), "--verify"],
-        cwd=CHECKOUT,
-        env=environment,
-        capture_output=True,
-        text=True,
-    )
-    assert process.returncode == 0, process.stderr
+    verification = finish(start(environment, "report", page.parent, "--verify"))
+    assert verification.returncode == 0, verification.stderr
     assert json.loads((bundle / "manifest.json").read_text())["campaign"] == "small"
 
 
@@ -158,7 +130,7 @@ def test_a_campaign_killed_at_any_moment_is_resumed_exactly(
     """kill -9 and TERM at random moments: no launch is lost, none counted twice."""
     campaign.write_text(ALLOWED.replace("precision = 20", "precision = 0.01"))  # 5 s a launch
     rng = random.Random(4)
-    process = start(environment, "--allow-underpowered", campaign, "--no-report")
+    process = run(environment, "--allow-underpowered", campaign, "--no-report")
     earlier_ids: set[str] = set()
     for blow in (signal.SIGKILL, signal.SIGTERM, signal.SIGKILL):
         wait_for_a_round(process, environment)
@@ -183,16 +155,16 @@ def test_a_second_campaign_on_the_site_is_refused_or_waits(
 ) -> None:
     campaign.write_text(ALLOWED)
     arguments = (campaign, "--no-report")
-    first_process = start(environment, *arguments)
+    first_process = run(environment, *arguments)
     wait_for_a_round(first_process, environment)
     other_environment = {**environment, "ROUNDTRIP_RUNS": str(tmp_path / "other")}
-    status, _, err = finish(start(other_environment, *arguments))
+    status, _, err = finish(run(other_environment, *arguments))
     assert status == 2, err
     _, line = err.splitlines()  # after the warning that it allows no verdict
     assert line.startswith("roundtrip: site 'local' is being measured by campaign 'small' since ")
     assert f"(process {first_process.pid} on " in line
     assert not (tmp_path / "other" / "small").exists()
-    second_process = start(other_environment, *arguments, "--wait")
+    second_process = run(other_environment, *arguments, "--wait")
     assert finish(first_process)[0] == 0
     assert finish(second_process)[0] == 0
     end_time = max(path.stat().st_mtime for path in tree(environment).rglob("session.json"))
@@ -204,7 +176,7 @@ def test_a_second_campaign_on_the_site_is_refused_or_waits(
 def resumed(environment: dict[str, str], campaign: Path) -> subprocess.Popen[str]:
     """Resume, once a session that outlived its killed runner has let go of the tree."""
     for _ in range(40):
-        process = start(environment, "--allow-underpowered", campaign, "--resume", "--no-report")
+        process = run(environment, "--allow-underpowered", campaign, "--resume", "--no-report")
         time.sleep(3)
         if process.poll() != 2:
             return process
@@ -217,8 +189,8 @@ def resumed(environment: dict[str, str], campaign: Path) -> subprocess.Popen[str
 def test_a_workload_that_dies_is_a_listed_failure_and_not_green(
     campaign: Path, environment: dict[str, str]
 ) -> None:
-    variables = {**environment, "OMPI_MCA_pml": "absent"}
-    status, out, err = finish(start(variables, "--allow-underpowered", campaign))
+    environment["OMPI_MCA_pml"] = "absent"
+    status, out, err = finish(run(environment, "--allow-underpowered", campaign))
     assert status == 1, err
     assert "report:" not in out
     assert "0 of 3 launches completed" in err
@@ -237,7 +209,7 @@ def test_a_workload_that_dies_is_a_listed_failure_and_not_green(
 def test_bad_input_is_one_line_and_exit_2(
     environment: dict[str, str], arguments: list[str], complaint: str
 ) -> None:
-    status, out, err = finish(start(environment, *arguments))
+    status, out, err = finish(run(environment, *arguments))
     assert status == 2
     assert complaint in err
     assert len(err.splitlines()) == 1

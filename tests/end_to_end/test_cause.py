@@ -3,15 +3,14 @@ another binding are found."""
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from support.command import finish, start
+from support.programs import CHECKOUT, git, needs, variables
 from support.searches import plan
 
 from roundtrip import paths
@@ -25,7 +24,6 @@ from roundtrip.history.facts import LAUNCHER_OPTIONS
 from roundtrip.measure import campaign_file, environment, matrix, session, tree
 from roundtrip.sites.site import Site
 
-CHECKOUT = Path(__file__).parents[2]
 TOOLCHAIN, OTHER = "openmpi41-boost181", "mpich40-boost181"
 COMMITS, SLOW = 8, 5
 #: Rank 0 and 1 send a message to and fro, and wait `DELAY` times longer where that is planted.
@@ -53,21 +51,8 @@ pytestmark = [
     pytest.mark.nightly,
     pytest.mark.live,
     pytest.mark.quiet,
-    pytest.mark.skipif(
-        not all(
-            (paths.toolchains() / name / "toolchain.json").exists() for name in (TOOLCHAIN, OTHER)
-        ),
-        reason=f"toolchain {TOOLCHAIN} or {OTHER} is not installed: make setup",
-    ),
+    needs(TOOLCHAIN, OTHER),
 ]
-
-
-def commit(folder: Path, **files: str) -> None:
-    for name, text in files.items():
-        (folder / name.replace("_", ".")).write_text(text)
-    for arguments in (["add", "."], ["commit", "--quiet", "--allow-empty", "--message", "next"]):
-        identity = ["-c", "user.name=a", "-c", "user.email=a@b"]
-        subprocess.run(["git", "-C", str(folder), *identity, *arguments], check=True)
 
 
 @pytest.mark.parametrize("factor", [14, 10])
@@ -76,48 +61,40 @@ def test_a_slow_commit_of_an_mpi_program_is_found_and_none_where_nothing_is_wron
 ) -> None:
     clone = tmp_path / "clone"
     clone.mkdir()
-    subprocess.run(["git", "-C", str(clone), "init", "--quiet"], check=True)
+    git(clone, "init", "--quiet")
     for number in range(COMMITS):
         delay = factor if number >= SLOW else 10
-        commit(clone, main_cpp=f"#define DELAY {delay}\n{PROGRAM}", notes_txt=f"{number}\n")
+        (clone / "main.cpp").write_text(f"#define DELAY {delay}\n{PROGRAM}")
+        (clone / "notes.txt").write_text(f"{number}\n")
+        git(clone, "add", ".")
+        git(clone, "commit", "--quiet", "--message", "next")
     prefix = paths.toolchains() / TOOLCHAIN / "mpi" / "bin"
-    environ = {
-        **os.environ,
-        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
-        "ROUNDTRIP_RUNS": str(tmp_path / "runs"),
-        "ROUNDTRIP_REPORTS": str(tmp_path / "reports"),
-        "OMPI_ALLOW_RUN_AS_ROOT": "1",
-        "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-        "OMPI_MCA_rmaps_base_oversubscribe": "1",
-        "OMPI_MCA_mpi_yield_when_idle": "1",
-    }
-    process = subprocess.run(
-        [
-            *("roundtrip", "bisect", f"HEAD~{COMMITS - 1}", "HEAD", "--over", "git"),
+    environ = variables(
+        tmp_path,
+        OMPI_ALLOW_RUN_AS_ROOT="1",
+        OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
+        OMPI_MCA_rmaps_base_oversubscribe="1",
+        OMPI_MCA_mpi_yield_when_idle="1",
+    )
+    process = finish(
+        start(
+            environ,
+            *("bisect", f"HEAD~{COMMITS - 1}", "HEAD", "--over", "git"),
             *("--repository", str(clone), "--build", f"{prefix}/mpicxx -O2 main.cpp -o main"),
             *("--launch", f"{prefix}/mpirun -n 2 ./main", "--metric", "seconds (.+)"),
             *("--site", "local", "--budget", "5m", "--wait", "--least", "10%"),
-        ],
-        cwd=CHECKOUT,
-        env=environ,
-        capture_output=True,
-        text=True,
-        timeout=1500,
+        )
     )
     if factor == 10:
         assert process.returncode == 0 and "No change" in process.stdout, (
             process.stdout + process.stderr
         )
         return
-    commits = subprocess.run(
-        ["git", "-C", str(clone), "rev-list", "--reverse", "HEAD"], capture_output=True, text=True
-    ).stdout.split()
+    commits = git(clone, "rev-list", "--reverse", "HEAD").split()
     assert process.returncode == 1, process.stdout + process.stderr
     assert f"The first slow version is {commits[SLOW][:12]}" in process.stdout
     report = Path(process.stdout.split("report: ")[1].splitlines()[0]).parent
-    assert not subprocess.run(
-        ["roundtrip", "report", str(report), "--verify"], cwd=CHECKOUT, env=environ
-    ).returncode
+    assert finish(start(environ, "report", report, "--verify")).returncode == 0
 
 
 MINUTES = 6  # a search ends before: on a busy machine a round takes long

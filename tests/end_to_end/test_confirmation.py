@@ -22,16 +22,12 @@ import numpy as np
 import polars as pl
 import pytest
 from support.nights import published
-from support.virtual import ENVIRON, Virtual, booted, checkout_with, lacking, scaled_timeout
+from support.virtual import ENVIRON, Virtual, booted, checkout_with, on_a_cluster
 
 from roundtrip.measure import analysis, manifest, records
 from roundtrip.measure.launches import scan
 
-pytestmark = [
-    pytest.mark.nightly,
-    pytest.mark.live,
-    pytest.mark.skipif(bool(lacking()), reason=lacking() or "-"),
-]
+pytestmark = on_a_cluster()
 CAMPAIGN = f"""\
 title = "Eager"
 launches = 2
@@ -120,14 +116,8 @@ def copy(revision: Path, days: int, rng: np.random.Generator) -> None:
 
 
 def history(cluster: Virtual, *more: str) -> tuple[int, str]:
-    process = subprocess.run(
-        ["roundtrip", "history", "virtual", "eager", *more],
-        cwd=cluster.checkout,
-        env=cluster.environment,
-        capture_output=True,
-        text=True,
-        timeout=scaled_timeout(120),
-    )
+    command = ["roundtrip", "history", "virtual", "eager", *more]
+    process = cluster.process(command, 120, cwd=cluster.checkout)
     assert process.returncode in (0, 1), process.stderr
     return process.returncode, process.stdout
 

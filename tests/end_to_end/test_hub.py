@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from support.virtual import CHECKOUT, ENVIRON, Virtual, await_true, booted, lacking
+from support.virtual import CHECKOUT, ENVIRON, Virtual, await_true, booted, on_a_cluster
 
 from roundtrip.sites.render import debian_pvm
 from roundtrip.studies.ring import derived as ring
@@ -25,11 +24,7 @@ SOME_LAPS_S = 3
 END_OF_ALL_S = 5
 WITHOUT_PVM = {"region", "region-udp", "mpi", "mpi-sync", "mpi-typed"}
 
-pytestmark = [
-    pytest.mark.nightly,
-    pytest.mark.live,
-    pytest.mark.skipif(bool(lacking()), reason=lacking() or "-"),
-]
+pytestmark = on_a_cluster()
 
 
 @pytest.fixture(scope="module")
@@ -59,17 +54,11 @@ def _run(
     """Placements and folders; `cases`: the build and the launches."""
     report = cluster.share / f"{transport}.json"
     check = f"RingNetwork.*placement={placement}.*transport={transport}"
-    process = subprocess.run(
-        cluster.on_site(
-            f"reframe -c checks/ring -R --exec-policy=serial -n '{check}' -p {ENVIRON} "
-            f"-S RingNetwork.budget=6 -S RingNetwork.end=100 --report-file={report} -r"
-        ),
-        cwd=CHECKOUT,
-        env=cluster.environment,
-        capture_output=True,
-        text=True,
-        timeout=300,
+    reframe = (
+        f"reframe -c checks/ring -R --exec-policy=serial -n '{check}' -p {ENVIRON} "
+        f"-S RingNetwork.budget=6 -S RingNetwork.end=100 --report-file={report} -r"
     )
+    process = cluster.process(cluster.on_site(reframe), cwd=CHECKOUT)
     assert process.returncode == 0, process.stdout
     assert json.loads(report.read_text())["session_info"]["num_cases"] == cases
     for file in (cluster.share / "runs").glob("by-hand/output/*/virtual/grid/*/*/case.json"):

@@ -6,7 +6,6 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,13 +13,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.command import finish, start
+from support.programs import CHECKOUT, needs, variables
 from support.virtual import ENVIRON, Virtual
 
-from roundtrip import paths
 from roundtrip.measure.launches import scan
 from roundtrip.sites import programs
 
-CHECKOUT = Path(__file__).parents[2]
 TOOLCHAIN = "mpich40-boost181"
 CAMPAIGN = f"""\
 title = "Of two launches"
@@ -38,10 +37,7 @@ pytestmark = [
     pytest.mark.live,
     pytest.mark.nightly,
     pytest.mark.quiet,
-    pytest.mark.skipif(
-        not (paths.toolchains() / TOOLCHAIN / "toolchain.json").exists(),
-        reason=f"toolchain {TOOLCHAIN} is not installed: make setup",
-    ),
+    needs(TOOLCHAIN),
 ]
 
 
@@ -51,28 +47,16 @@ def begin(tmp_path: Path) -> Any:
     file = tmp_path / "small.toml"
     file.write_text(CAMPAIGN)
 
-    def start(*options: str, **variables: str) -> subprocess.Popen[str]:
-        settings = {
-            "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
-            "ROUNDTRIP_RUNS": str(tmp_path / "runs"),
-            "ROUNDTRIP_REPORTS": str(tmp_path / "reports"),
-        }
-        return subprocess.Popen(
-            ["roundtrip", "run", str(file), "--allow-underpowered", *options],
-            cwd=CHECKOUT,
-            env={**os.environ, **settings, **variables},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+    def begin(*options: str, **more: str) -> subprocess.Popen[str]:
+        return start(variables(tmp_path, **more), "run", file, "--allow-underpowered", *options)
 
-    return start
+    return begin
 
 
 def ended(process: subprocess.Popen[str]) -> tuple[int, str]:
     """Exit status, and what was said on standard error."""
-    _, error = process.communicate(timeout=600)
-    return process.returncode, error
+    status, _, error = finish(process)
+    return status, error
 
 
 def trees(tmp_path: Path) -> list[Path]:
@@ -129,8 +113,7 @@ def test_a_program_replaced_between_rounds_and_a_lock_changed_before_resume(
 ) -> None:
     lock = tmp_path / "spack.lock"
     lock.write_text("{}")
-    variables = {"SPACK_ENV": str(tmp_path)}
-    process = begin(**variables)
+    process = begin(SPACK_ENV=str(tmp_path))
     while not list((tmp_path / "runs").glob("small/local/*/rounds/001")):
         assert process.poll() is None, ended(process)
         time.sleep(0.05)
@@ -146,14 +129,14 @@ def test_a_program_replaced_between_rounds_and_a_lock_changed_before_resume(
     assert "2 launches completed" in error
     assert len(list((tree / "rounds").iterdir())) == 1, "no second round with another program"
     lock.write_text("{ }")
-    status, error = ended(begin("--resume", **variables))
+    status, error = ended(begin("--resume", SPACK_ENV=str(tmp_path)))
     assert status == 2
     (line,) = error.splitlines()
     assert (
         f"mismatch: lock file spack.lock ({lock}) has changed since the run began: sha256" in line
     )
     lock.write_text("{}")
-    status, error = ended(begin("--resume", **variables))
+    status, error = ended(begin("--resume", SPACK_ENV=str(tmp_path)))
     assert status == 0, error
     assert "2 of 2 launches completed" in error
 
@@ -216,14 +199,7 @@ def test_what_slurm_did_not_start_so_fails(
         "--system=virtual:clusterA -S NetPIPE.budget=0.5 -S NetPIPE.end=1024 "
         f"-S NetPIPE.perturbation=0 --report-file={report} -r"
     )
-    process = subprocess.run(
-        virtual_cluster.on_site(reframe),
-        cwd=CHECKOUT,
-        env=virtual_cluster.environment,
-        capture_output=True,
-        text=True,
-        timeout=600,
-    )
+    process = virtual_cluster.process(virtual_cluster.on_site(reframe), 600, cwd=CHECKOUT)
     assert process.returncode == 1, process.stdout
     tests = json.loads(report.read_text())["runs"][0]["testcases"]
     (reason,) = [

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from support.programs import CHECKOUT, needs, variables
 
-from roundtrip import paths
 from roundtrip.sites.toolchains.spec import catalogue
 
-CHECKOUT = Path(__file__).parents[2]
 TOOLCHAIN = catalogue().smoke[0]
 COPIED = ("campaigns", "checks", "reframe", "site-configs", "src", "workloads")
 CAMPAIGN = f"""\
@@ -31,10 +28,7 @@ variables = {{ budget = 5, precision = 20, perturbation = 0, end = 4096 }}
 pytestmark = [
     pytest.mark.nightly,
     pytest.mark.live,
-    pytest.mark.skipif(
-        not (paths.toolchains() / TOOLCHAIN / "toolchain.json").exists(),
-        reason=f"toolchain {TOOLCHAIN} is not installed: make setup",
-    ),
+    needs(TOOLCHAIN),
 ]
 
 
@@ -45,13 +39,12 @@ def test_a_campaign_in_odd_paths(tmp_path: Path) -> None:
     campaign = tmp_path / "eine ablage ü" / "nacht prüfung.toml"
     campaign.parent.mkdir()
     campaign.write_text(CAMPAIGN)
-    environment = {
-        **os.environ,
-        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
-        "PYTHONPATH": str(checkout / "src"),
-        "ROUNDTRIP_RUNS": str(tmp_path / "Läufe aller Art"),
-        "ROUNDTRIP_REPORTS": str(tmp_path / "Be richte"),
-    }
+    environment = variables(
+        tmp_path,
+        PYTHONPATH=str(checkout / "src"),
+        ROUNDTRIP_RUNS=str(tmp_path / "Läufe aller Art"),
+        ROUNDTRIP_REPORTS=str(tmp_path / "Be richte"),
+    )
 
     def roundtrip(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
         command = ["roundtrip", *map(str, arguments)]

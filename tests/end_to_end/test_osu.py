@@ -5,18 +5,17 @@ They are no MPI programs and measure nothing; all around them is real.
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from support.command import Done, finish, start
+from support.programs import CHECKOUT, needs, script, variables
 
 from roundtrip import paths
 from roundtrip.measure.launches import scan
 
-CHECKOUT = Path(__file__).parents[2]
 DATA = CHECKOUT / "tests" / "data" / "osu"
 TOOLCHAIN = "openmpi41-boost181"
 CAMPAIGN = f"""\
@@ -57,7 +56,6 @@ int main(int argc, char** argv) {
 }
 """
 REPLAY = """\
-#!/bin/sh
 : "${{OMPI_COMM_WORLD_RANK:?started without a launcher}}"
 [ "$1" = -h ] && exec cat {help}
 [ "$OMPI_COMM_WORLD_RANK" = 0 ] || exit 0
@@ -67,36 +65,21 @@ cat {measured}
 pytestmark = [
     pytest.mark.nightly,
     pytest.mark.live,
-    pytest.mark.skipif(
-        not (paths.toolchains() / TOOLCHAIN / "toolchain.json").exists(),
-        reason=f"toolchain {TOOLCHAIN} is not installed: make setup",
-    ),
+    needs(TOOLCHAIN),
 ]
 
 
 def install(prefix: Path, name: str, help_: Path, validation: Path, measurement: Path) -> None:
     program = prefix / "libexec" / "osu-micro-benchmarks" / "mpi" / f"osu_{name}"
-    program.parent.mkdir(parents=True, exist_ok=True)
-    program.write_text(REPLAY.format(help=help_, validated=validation, measured=measurement))
-    program.chmod(0o755)
-
-
-Done = subprocess.CompletedProcess[str]
+    script(program, REPLAY.format(help=help_, validated=validation, measured=measurement))
 
 
 def run(folder: Path, campaign: str, *options: str) -> tuple[Done, Path]:
     """A campaign with the OSU below `folder`, and its state.json."""
     file = folder / "replay.toml"
     file.write_text(campaign)
-    environment = {
-        **os.environ,
-        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
-        "ROUNDTRIP_RUNS": str(folder / "runs"),
-        "ROUNDTRIP_REPORTS": str(folder / "reports"),
-        "ROUNDTRIP_OSU": str(folder / "osu"),
-    }
-    command = ["roundtrip", "run", str(file), *options]
-    process = subprocess.run(command, cwd=CHECKOUT, env=environment, capture_output=True, text=True)
+    environment = variables(folder, ROUNDTRIP_OSU=str(folder / "osu"))
+    process = finish(start(environment, "run", file, *options))
     (state,) = (folder / "runs").glob("replay/*/*/state.json")
     return process, state
 
@@ -129,10 +112,7 @@ def test_good_bad_and_absent_benchmarks_are_distinguished(tmp_path: Path) -> Non
     assert "OSU Micro-Benchmarks: the baseline everyone knows" in page.read_text()
 
 
-@pytest.mark.skipif(
-    not (paths.toolchains() / "smpi-boost181" / "toolchain.json").exists(),
-    reason="SimGrid is not installed: roundtrip toolchains smpi-boost181",
-)
+@needs("smpi-boost181")
 def test_programs_built_for_a_simulator_are_started_by_it(tmp_path: Path) -> None:
     program = tmp_path / "osu" / "smpi" / "libexec" / "osu_barrier"
     program.parent.mkdir(parents=True)

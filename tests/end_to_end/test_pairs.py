@@ -15,19 +15,15 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from support.hosts import pseudonym
-from support.virtual import ENVIRON, Virtual, booted, checkout_with, lacking
+from support.synthetic import pseudonym
+from support.virtual import ENVIRON, Virtual, booted, checkout_with, on_a_cluster
 
 from roundtrip.measure import manifest, pseudonyms
 
 #: Two dozen small sessions of ReFrame on a machine that others may keep busy.
 WEIGHT = ("--cpu-weight", "2000")
 LEAVES = Path(__file__).parents[1] / "data" / "slurm-leaves"
-pytestmark = [
-    pytest.mark.nightly,
-    pytest.mark.live,
-    pytest.mark.skipif(bool(lacking()), reason=lacking() or "-"),
-]
+pytestmark = on_a_cluster()
 CAMPAIGN = f"""\
 title = "Tiny pairs"
 allow_untold = true

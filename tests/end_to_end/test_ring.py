@@ -5,17 +5,14 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
+from support.programs import CHECKOUT, needs, variables
 
-from roundtrip import paths
 from roundtrip.sites.render import debian_pvm
 from roundtrip.sites.toolchains.spec import catalogue
 
-CHECKOUT = Path(__file__).parents[2]
 TOOLCHAIN = catalogue().smoke[0]
 VARIANTS = {"region", "mpi", *debian_pvm()}
 PROCESSORS = 2
@@ -23,10 +20,7 @@ PROCESSORS = 2
 pytestmark = [
     pytest.mark.nightly,
     pytest.mark.live,
-    pytest.mark.skipif(
-        not (paths.toolchains() / TOOLCHAIN / "toolchain.json").exists(),
-        reason=f"toolchain {TOOLCHAIN} is not installed: make setup",
-    ),
+    needs(TOOLCHAIN),
     pytest.mark.skipif(
         len(os.sched_getaffinity(0)) < PROCESSORS, reason=f"needs {PROCESSORS} processors"
     ),
@@ -45,11 +39,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     process = subprocess.run(
         ["bash", "-c", f". site-configs/activate local && {reframe}"],
         cwd=CHECKOUT,
-        env={
-            **os.environ,
-            "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
-            "ROUNDTRIP_RUNS": str(home / "runs"),
-        },
+        env=variables(home),
         capture_output=True,
         text=True,
         timeout=600,

@@ -10,15 +10,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from support.virtual import CHECKOUT, Virtual, booted, lacking, scaled_timeout
+from support.virtual import CHECKOUT, Virtual, booted, on_a_cluster
 
 from roundtrip.sites import data, live
 
-pytestmark = [
-    pytest.mark.nightly,
-    pytest.mark.live,
-    pytest.mark.skipif(bool(lacking()), reason=lacking() or "-"),
-]
+pytestmark = on_a_cluster()
 PARTS = ("site-configs", "reframe", "checks", "campaigns")
 
 
@@ -52,13 +48,7 @@ def roundtrip(cluster: Virtual, *arguments: str) -> subprocess.CompletedProcess[
     """The command on the head node, in the copy of the checkout."""
     script = 'cd "$0" && exec roundtrip "$@"'
     checkout = str(cluster.share / "checkout")
-    return subprocess.run(
-        cluster.command("exec", "bash", "-c", script, checkout, *arguments),
-        env=cluster.environment,
-        capture_output=True,
-        text=True,
-        timeout=scaled_timeout(400),
-    )
+    return cluster.run("exec", "bash", "-c", script, checkout, *arguments, timeout=400)
 
 
 def site(cluster: Virtual, name: str) -> tuple[Path, data.SiteData]:

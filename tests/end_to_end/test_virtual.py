@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from collections import Counter
 from pathlib import Path
 
@@ -34,14 +33,7 @@ def test_plain_reframe_measures_over_the_link(cluster: Virtual) -> None:
         f"-p {ENVIRON} -S NetPIPEWan.budget=0.5 -S NetPIPEWan.end=1024 "
         f"-S NetPIPEWan.perturbation=0 --report-file={report} -r"
     )
-    process = subprocess.run(
-        cluster.on_site(reframe),
-        cwd=CHECKOUT,
-        env=cluster.environment,
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
+    process = cluster.process(cluster.on_site(reframe), cwd=CHECKOUT)
     assert process.returncode == 0, process.stdout
     # ReFrame is green as well when it has run nothing.
     assert json.loads(report.read_text())["session_info"]["num_cases"] == 2, "build and launch"

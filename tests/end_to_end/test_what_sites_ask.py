@@ -20,15 +20,11 @@ from support.virtual import (
     booted,
     campaign,
     checkout_with,
-    lacking,
+    on_a_cluster,
     scaled_timeout,
 )
 
-pytestmark = [
-    pytest.mark.nightly,
-    pytest.mark.live,
-    pytest.mark.skipif(bool(lacking()), reason=lacking() or "-"),
-]
+pytestmark = on_a_cluster()
 PREEMPTS = Path(__file__).parents[1] / "data" / "slurm-preempts"
 STEPS = """
 [partition.steps]

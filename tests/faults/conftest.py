@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import os
+import shlex
 import signal
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
-from types import FrameType
+from types import FrameType, SimpleNamespace
+from typing import Any
 
 import pytest
-from faults.tally import MANY, TALLY
+from faults.oracle import MANY, TALLY
+from support import programs
+from support.programs import CHECKOUT, run
 from support.virtual import Virtual, booted, lacking
 
-from roundtrip import paths
-
-CHECKOUT = Path(__file__).parents[2]
-TOOLCHAIN = "openmpi41-boost181"
+from checks.mixins.witness import Witnessed
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -82,29 +82,30 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Virtual]:
 
 
 @pytest.fixture(scope="session")
-def toolchain() -> None:
+def toolchain() -> str:
     name = "openmpi41-boost181"
-    if not (paths.toolchains() / name / "toolchain.json").exists():
-        pytest.skip(f"toolchain {name} is not installed: make setup")
+    if why := programs.lacking(name):
+        pytest.skip(why)
+    return name
 
 
 @pytest.fixture(scope="session")
-def netpipe() -> Path:
-    if not (paths.toolchains() / TOOLCHAIN / "toolchain.json").exists():
-        pytest.skip(f"toolchain {TOOLCHAIN} is not installed: make setup")
-    build = CHECKOUT / "build" / TOOLCHAIN
-    environment = {k: v for k, v in os.environ.items() if not k.startswith("MAKE")}
-    command: list[str | Path] = ["make", f"build-{TOOLCHAIN}"]
+def netpipe(toolchain: str) -> Path:
+    """Our NetPIPE, built; a library that watches other programs is built beside it."""
+    build = CHECKOUT / "build" / toolchain
     if (build / "build.ninja").exists():
-        command = [
-            "flock",
-            build / ".lock",
-            "cmake",
-            "--build",
-            build,
-            "--target",
-            "netpipe",
-            "witness",
-        ]
-    subprocess.run(command, cwd=CHECKOUT, env=environment, check=True)
+        run("flock", build / ".lock", "cmake", "--build", build, "--target", "netpipe", "witness")
+    else:
+        run("make", f"build-{toolchain}")
     return build / "netpipe" / "netpipe"
+
+
+def watched(netpipe: Path, folder: Path, program: str = "") -> tuple[list[str], Any]:
+    """The words that launch a third-party program watched by our library, and its check."""
+    library = SimpleNamespace(program=str(netpipe.parents[1] / "witness" / "witness.so"))
+    check = SimpleNamespace(
+        **{"executable": program, "executable_opts": [], "simulated": False, "stagedir": folder},
+        **{"stderr": "err", "witness": library},
+    )
+    Witnessed.wrap_executable(check)
+    return shlex.split(" ".join([check.executable, *check.executable_opts])), check

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from faults.tally import TALLY, Row
+from faults.oracle import TALLY, Row
 from faults.trial import Trial, numbered, processes
 from support.virtual import Virtual, await_true, campaign
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from faults.tally import TALLY
+from faults.oracle import TALLY
 from faults.trial import LOCAL, Trial, numbered
 
 STEPS = {"2 h back": -7200, "a day ahead": 86400}

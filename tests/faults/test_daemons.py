@@ -8,8 +8,8 @@ import time
 from collections.abc import Callable, Iterator
 
 import pytest
+from faults.oracle import TALLY
 from faults.storm import Fault, long_campaign, nodes_are_back, state_lost, storm
-from faults.tally import TALLY
 from faults.trial import Trial
 from support.virtual import Virtual, booted, campaign, lacking
 

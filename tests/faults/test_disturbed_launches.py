@@ -8,26 +8,24 @@ from __future__ import annotations
 import json
 import os
 import re
-import shlex
 import signal
 import subprocess
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from faults.conftest import watched
+from support.programs import CHECKOUT
 from support.virtual import await_true
 
 from checks.mixins.witness import Witnessed
 from roundtrip import paths
 from roundtrip.measure import analysis, disturbance
 
-CHECKOUT = Path(__file__).parents[2]
 GROUPS = Path("/sys/fs/cgroup")
-WITNESS = "witness/witness.so"
 KINDS = ("throttled", "suspended", "the clock")
 
 
@@ -112,41 +110,16 @@ class Launch:
         return [reason for reason in reasons if reason.startswith(KINDS)]
 
 
-def inside(group: Path) -> tuple[str, ...]:
-    """Begins a command in that cgroup."""
-    return ("sh", "-c", 'echo $$ > "$0"; exec "$@"', str(group / "cgroup.procs"))
-
-
-def stop_for_2s(process: int) -> None:
-    """Stop a rank while it measures."""
-    time.sleep(1.5)  # it measures by then
-    os.kill(process, signal.SIGSTOP)
-    time.sleep(2)
-    os.kill(process, signal.SIGCONT)
-
-
-def test_a_throttled_launch_says_so(netpipe: Path, tmp_path: Path) -> None:
-    with cgroup("cpu", cfs_period_us="100000", cfs_quota_us="20000") as group:
-        (mark,) = Launch(netpipe, tmp_path, inside(group)).marks()
-    assert mark.startswith("throttled: the CPU limit of the cgroup of rank ")
-
-
-class ThirdParty:
+class ThirdParty(Launch):
     """A launch whose program stands for a third-party one: only the loaded library watches it."""
 
     def __init__(self, netpipe: Path, folder: Path, prefix: Sequence[str] = (), seconds: float = 2):
-        library = SimpleNamespace(program=str(netpipe.parents[1] / WITNESS))
-        self._check = SimpleNamespace(
-            **{"executable": "", "executable_opts": [], "simulated": False, "stagedir": folder},
-            **{"stderr": "err", "witness": library},
-        )
-        Witnessed.wrap_executable(self._check)
-        wrapper = shlex.split(" ".join([self._check.executable, *self._check.executable_opts]))
-        self.launch = Launch(netpipe, folder, prefix, wrapper, seconds=seconds)
+        wrapper, self._check = watched(netpipe, folder)
+        super().__init__(netpipe, folder, prefix, wrapper, seconds=seconds)
 
     def marks(self) -> list[str]:
         """As of `Launch`, from what the library printed; it names the MPI that the program does."""
-        record = self.launch.record()
+        record = self.record()
         (entry,) = record["identity"]
         run = {**Witnessed.rank_entries(self._check), "ranks": 2}
         ranks = [(rank["library"], rank["file"], rank["build"]) for rank in run["identity"]]
@@ -162,16 +135,34 @@ class ThirdParty:
         return [reason for reason in reasons if reason.startswith(KINDS)]
 
 
-def test_a_throttled_launch_of_a_third_party_program_says_so(netpipe: Path, tmp_path: Path) -> None:
+def inside(group: Path) -> tuple[str, ...]:
+    """Begins a command in that cgroup."""
+    return ("sh", "-c", 'echo $$ > "$0"; exec "$@"', str(group / "cgroup.procs"))
+
+
+def stop_for_2s(process: int) -> None:
+    """Stop a rank while it measures."""
+    time.sleep(1.5)  # it measures by then
+    os.kill(process, signal.SIGSTOP)
+    time.sleep(2)
+    os.kill(process, signal.SIGCONT)
+
+
+BOTH = pytest.mark.parametrize("kind", [Launch, ThirdParty])
+
+
+@BOTH
+def test_a_throttled_launch_says_so(netpipe: Path, tmp_path: Path, kind: type[Any]) -> None:
     with cgroup("cpu", cfs_period_us="100000", cfs_quota_us="20000") as group:
-        (mark,) = ThirdParty(netpipe, tmp_path, inside(group)).marks()
+        (mark,) = kind(netpipe, tmp_path, inside(group)).marks()
     assert mark.startswith("throttled: the CPU limit of the cgroup of rank ")
 
 
-def test_a_stopped_rank_of_a_third_party_program_is_named(netpipe: Path, tmp_path: Path) -> None:
-    third_party = ThirdParty(netpipe, tmp_path, seconds=4)
-    stop_for_2s(third_party.launch.rank(1))
-    (mark,) = third_party.marks()
+@BOTH
+def test_a_stopped_rank_is_named(netpipe: Path, tmp_path: Path, kind: type[Any]) -> None:
+    launch = kind(netpipe, tmp_path, seconds=4)
+    stop_for_2s(launch.rank(1))
+    (mark,) = launch.marks()
     assert mark.startswith("suspended: a signal stopped rank 1 (1 x SIGCONT, ")
 
 
@@ -196,16 +187,9 @@ def test_a_frozen_launch_is_recorded(netpipe: Path, tmp_path: Path) -> None:
 def test_a_frozen_launch_of_a_third_party_program_says_so(netpipe: Path, tmp_path: Path) -> None:
     with cgroup("freezer") as group:
         third_party = ThirdParty(netpipe, tmp_path, inside(group), seconds=4)
-        freeze_for_2s(third_party.launch, group)
+        freeze_for_2s(third_party, group)
         (mark,) = third_party.marks()
     assert re.match(r"suspended: rank [01] had no processor for [12][.]\d s and asked", mark)
-
-
-def test_a_stopped_rank_is_named(netpipe: Path, tmp_path: Path) -> None:
-    launch = Launch(netpipe, tmp_path, seconds=4)
-    stop_for_2s(launch.rank(1))
-    (mark,) = launch.marks()
-    assert mark.startswith("suspended: a signal stopped rank 1 (1 x SIGCONT, ")
 
 
 @pytest.fixture

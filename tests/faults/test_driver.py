@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from faults.tally import TALLY, Row
+from faults.oracle import TALLY, Row
 from faults.trial import LOCAL, Trial, numbered
 from support.virtual import Virtual, campaign
 

@@ -1,4 +1,7 @@
-"""Faults of Slurm and its nodes, injected while a campaign measures."""
+"""Faults of Slurm, its nodes and the link between them, injected while a campaign measures.
+
+No launch may pass under which the link changed, was cut or flapped.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +10,10 @@ import subprocess
 import time
 
 import pytest
+from faults.oracle import TALLY
 from faults.storm import Fault, long_campaign, nodes_are_back, slurm, state_lost, storm
-from faults.tally import TALLY
 from faults.trial import Trial, processes
-from support.virtual import Virtual, await_true
+from support.virtual import Virtual, await_true, campaign
 
 from roundtrip.measure.launches import scan
 
@@ -117,12 +120,18 @@ def test_a_controller_that_lost_its_state(cluster: Virtual) -> None:
     assert "failed 1 x" not in trial.log
 
 
-def test_a_launch_that_slurm_suspends_says_so(cluster: Virtual) -> None:
-    row = TALLY["slurm: suspended"]
-    trial = Trial(cluster.share / "suspended", long_campaign(1), 1, cluster=cluster)
+def measuring(trial: Trial, cluster: Virtual) -> tuple[subprocess.Popen[bytes], str]:
+    """Begin the run, until its first job measures: the process, and the job."""
     process = trial.resume()
     assert await_true(lambda: len(processes(trial.runs, "workload")) == 2, 120)
     (job,) = (id_ for id_, _, state in cluster.jobs() if state == "RUNNING")
+    return process, job
+
+
+def test_a_launch_that_slurm_suspends_says_so(cluster: Virtual) -> None:
+    row = TALLY["slurm: suspended"]
+    trial = Trial(cluster.share / "suspended", long_campaign(1), 1, cluster=cluster)
+    process, job = measuring(trial, cluster)
     time.sleep(2)  # it measures by then
     cluster.ok("exec", "scontrol", "suspend", job)
     row.injected += 1
@@ -139,9 +148,7 @@ def test_a_launch_that_slurm_suspends_says_so(cluster: Virtual) -> None:
 def test_a_node_that_slurm_takes_for_down_is_blamed_and_not_its_partner(cluster: Virtual) -> None:
     row = TALLY["slurm: node down"]
     trial = Trial(cluster.share / "down", long_campaign(1), 1, cluster=cluster)
-    process = trial.resume()
-    assert await_true(lambda: len(processes(trial.runs, "workload")) == 2, 120)
-    (job,) = (id_ for id_, _, state in cluster.jobs() if state == "RUNNING")
+    process, job = measuring(trial, cluster)
     node = _last_node(cluster, job)
     cluster.ok("power", node, "off")
     row.injected += 1
@@ -155,3 +162,43 @@ def test_a_node_that_slurm_takes_for_down_is_blamed_and_not_its_partner(cluster:
     (failure,) = (launch for launch in scan(trial.oracle.tree) if launch.status == "failed")
     assert failure.nodes_down == (node,)
     assert f"node {node} failed (Slurm: down, or its step gone)" in trial.log
+
+
+def link_changed(cluster: Virtual, trial: Trial, job: str) -> None:
+    """To another delay, and back by whoever leases it next."""
+    cluster.ok("wan", "--rtt", "4ms", "--force", "--no-self-test")
+
+
+def link_cut(cluster: Virtual, trial: Trial, job: str) -> None:
+    cluster.ok("wan", "--cut", "5s", "--force", "--no-self-test")
+
+
+def link_flapping(cluster: Virtual, trial: Trial, job: str) -> None:
+    for _ in range(5):
+        cluster.ok("wan", "--cut", "5ms", "--force", "--no-self-test")
+        time.sleep(0.05)
+
+
+def link_throttled(cluster: Virtual, trial: Trial, job: str) -> None:
+    """To a twentieth of its rate, by somebody else."""
+    cluster.ok("wan", "--rate", "50Mbit/s", "--force", "--no-self-test")
+
+
+def over_the_link(cluster: Virtual, name: str, faults: list[Fault], seed: int, n: int) -> None:
+    text = campaign(n, over_link=True, budget=2)
+    runs = storm(cluster, cluster.share / name, faults, seed, n, text)
+    launches = [item for run in runs if run.oracle.tree for item in scan(run.oracle.tree)]
+    reasons = [item.reason for item in launches if item.status == "failed"]
+    link_reasons = [reason for reason in reasons if "link changed" in reason]
+    assert len(link_reasons) >= len(faults) / 2, reasons  # one may end before it is struck
+
+
+@pytest.mark.usefixtures("whole_drill")
+def test_storm_over_the_link(cluster: Virtual) -> None:
+    over_the_link(
+        cluster, "link", 2 * [link_changed, link_cut, link_flapping, link_throttled], 2, 3
+    )
+
+
+def test_a_link_changed_under_a_launch(cluster: Virtual) -> None:
+    over_the_link(cluster, "changed", [link_changed, link_throttled, link_flapping], 6, 1)

@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import os
 import re
-import shlex
 import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from faults.conftest import watched
+from support.programs import script
 
 from checks.mixins.witness import Witnessed
 from roundtrip.measure import identity
@@ -38,7 +38,7 @@ PROGRAMS = {
 }
 #: A few large sizes.
 OPTIONS = ("-l", "1000000", "-u", "2000000", "-o", "np.out")
-AGENT = """#!/bin/sh
+AGENT = """\
 case $1 in
 *.1) node=rt-a ;;
 *) node=rt-b ;;
@@ -55,9 +55,7 @@ def _ip(*words: str) -> None:
 @pytest.fixture
 def agent(tmp_path: Path) -> Iterator[Path]:
     """Starts a command on one of two connected nodes, in place of ssh."""
-    script = tmp_path / "agent"
-    script.write_text(AGENT)
-    script.chmod(0o700)
+    script(tmp_path / "agent", AGENT)
     try:
         for node in NODES:
             _ip("netns", "add", node)
@@ -69,7 +67,7 @@ def agent(tmp_path: Path) -> Iterator[Path]:
     except (OSError, subprocess.CalledProcessError) as error:
         pytest.skip(f"no network namespaces can be made: {error}")
     try:
-        yield script
+        yield tmp_path / "agent"
     finally:
         for node in NODES:
             _ip("netns", "delete", node)
@@ -82,13 +80,7 @@ def _fault(mpi: str, agent: Path, netpipe: Path, case: dict[str, Any]) -> str:
         if shutil.which(word) is None:
             pytest.skip(f"{word} is not installed")
     folder = agent.parent
-    library = SimpleNamespace(program=str(netpipe.parents[1] / "witness" / "witness.so"))
-    check = SimpleNamespace(
-        **{"executable": program, "executable_opts": [], "simulated": False, "stagedir": folder},
-        **{"stderr": "err", "witness": library},
-    )
-    Witnessed.wrap_executable(check)
-    ranks = shlex.split(" ".join([check.executable, *check.executable_opts]))
+    ranks, check = watched(netpipe, folder, program)
     command = [word.format(agent=agent) for word in launcher]
     root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
     with (folder / check.stderr).open("w") as errors:

@@ -7,15 +7,14 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from faults.oracle import Oracle
-from faults.tally import Row
-from support.virtual import CHECKOUT, Virtual, await_true, scaled_timeout
+from faults.oracle import Oracle, Row
+from support.programs import CHECKOUT, variables
+from support.virtual import Virtual, await_true, scaled_timeout
 
 LOCAL = """\
 title = "Tiny"
@@ -93,14 +92,13 @@ class Trial:
         arguments = ["roundtrip", "run", str(self.folder / "tiny.toml")]
         arguments += [] if self.report else ["--no-report"]
         arguments += ["--resume"] if self.oracle.tree else []
-        variables = {"ROUNDTRIP_RUNS": str(self.runs), "ROUNDTRIP_REPORTS": str(self.reports)}
         if self.cluster:
             command = self.cluster.on_site(f"exec {' '.join(arguments)} --site virtual")
-            environment = {**self.cluster.environment, **variables}
+            places = {"ROUNDTRIP_RUNS": str(self.runs), "ROUNDTRIP_REPORTS": str(self.reports)}
+            environment = {**self.cluster.environment, **places}
         else:
             command = [*arguments, "--site", "local"]
-            path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
-            environment = {**os.environ, **variables, "PATH": path, **self.variables}
+            environment = variables(self.folder, **self.variables)
         self._number += 1
         with (self.folder / f"log-{self._number}").open("wb") as log:
             return subprocess.Popen(

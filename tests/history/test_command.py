@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.command import roundtrip
+from support.command import answer, roundtrip
 from support.nights import CAMPAIGN, ENVIRON, SITE, Nights
-from support.outputs import answer
 
 from roundtrip.report.pages import write
 

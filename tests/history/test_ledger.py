@@ -12,8 +12,8 @@ from typing import Any
 
 import polars as pl
 import pytest
-from support.bundles import RECORDED
-from support.nights import CAMPAIGN, ENVIRON, NODE, SITE, Nights, published, redigested, started
+from support.bundles import RECORDED, redigested
+from support.nights import CAMPAIGN, ENVIRON, NODE, SITE, Nights, published, started
 
 from roundtrip.errors import UserError
 from roundtrip.history import cache, ledger

@@ -12,8 +12,7 @@ from typing import Any
 import polars as pl
 import pytest
 from measure.conftest import ENVIRON, Maker, content, edit
-from support.hosts import pseudonym
-from support.synthetic import Tree
+from support.synthetic import Tree, pseudonym
 
 from roundtrip.errors import UserError
 from roundtrip.measure import bundle, manifest

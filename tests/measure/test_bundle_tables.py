@@ -11,8 +11,7 @@ import polars as pl
 import pytest
 from measure.conftest import ENVIRON, Maker, content, edit
 from support.bundles import RECORDED, rewritten
-from support.hosts import pseudonym
-from support.synthetic import Tree
+from support.synthetic import Tree, pseudonym
 
 from roundtrip import model
 from roundtrip.errors import UserError

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.identity import LIBRARY, MPICH, OPENMPI, RANK
+from support.launches import LIBRARY, MPICH, OPENMPI, RANK
 
 from roundtrip.errors import UserError
 from roundtrip.measure import identity

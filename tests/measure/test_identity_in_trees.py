@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from measure.conftest import ENVIRON, Maker, content, edit
-from support.identity import LIBRARY, RANK
+from support.launches import LIBRARY, RANK
 from support.synthetic import Tree
 
 from roundtrip.measure import bundle, identity

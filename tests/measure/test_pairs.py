@@ -9,8 +9,7 @@ import polars as pl
 import pytest
 from measure.conftest import ENVIRON, content, edit
 from support.bundles import rewritten
-from support.hosts import pseudonym
-from support.synthetic import Tree
+from support.synthetic import Tree, pseudonym
 
 from roundtrip.errors import UserError
 from roundtrip.measure import bundle, bundle_tables, manifest, records, scheduler_log

@@ -13,8 +13,7 @@ from typing import Any
 import polars as pl
 import pytest
 from measure.conftest import ENVIRON, Maker, edit
-from support.hosts import pseudonym
-from support.synthetic import Tree
+from support.synthetic import Tree, pseudonym
 
 from roundtrip import paths
 from roundtrip.errors import UserError

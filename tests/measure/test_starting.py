@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 from measure.conftest import write_program
+from support.programs import needs
 
-from roundtrip import paths
 from roundtrip.errors import UserError
 from roundtrip.measure import campaign_file, matrix, session
 from roundtrip.measure.matrix import ExpectedCase
@@ -25,10 +25,7 @@ BIN = Path(sys.executable).parent
 HEAVY = ["numpy", "polars", "reframe", "requests", "scipy"]
 
 TOOLCHAIN = catalogue().smoke[0]
-NEEDS_TOOLCHAIN = pytest.mark.skipif(
-    not (paths.toolchains() / TOOLCHAIN / "toolchain.json").exists(),
-    reason=f"toolchain {TOOLCHAIN} is not installed: make setup",
-)
+NEEDS_TOOLCHAIN = needs(TOOLCHAIN)
 
 COUNT_STACK_WALKS = """\
 import inspect, sys

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from support.browser import Browser, browser
-from support.published_nights import Nights
+from support.bundles import Publisher
 
 from roundtrip.measure import bundle
 from roundtrip.report import publish
@@ -21,9 +21,9 @@ def reports(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def night(make_tree: Callable[..., Any], reports: Path) -> Nights:
+def night(make_tree: Callable[..., Any], reports: Path) -> Publisher:
     """A function that publishes one more night as far as its pages are concerned."""
-    return Nights(make_tree, reports)
+    return Publisher(make_tree, reports)
 
 
 @pytest.fixture

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.command import roundtrip
-from support.nights import CAMPAIGN, NODE, SITE, Nights, redigested
-from support.outputs import answer
+from support.bundles import redigested
+from support.command import answer, roundtrip
+from support.nights import CAMPAIGN, NODE, SITE, Nights
 
 from roundtrip.history import ledger
 from roundtrip.measure import manifest, records, store

@@ -12,7 +12,7 @@ from typing import Any
 import polars as pl
 import pytest
 from support.browser import CHROMIUM, WHY_SKIPPED, browser
-from support.published_nights import SITE, Nights
+from support.bundles import SITE, Publisher
 from support.synthetic import Tree
 
 from roundtrip.errors import UserError
@@ -38,7 +38,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     def make_tree(name: str, **settings: Any) -> Tree:
         return Tree(folder / name, samples=5, **settings).write()
 
-    night = Nights(make_tree, folder / "reports")
+    night = Publisher(make_tree, folder / "reports")
     for number, processor in enumerate(PROCESSORS, 1):
         night(number, processor=processor)
     return folder / "reports" / SITE

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support import labels
 from support.browser import CHROMIUM, WHY_SKIPPED, browser
 from support.pairs import CAMPAIGN, EMULATED, SITE, Pairs, pseudonym
+from support.simulated import unlabelled_rows
 
 from roundtrip.history import ledger
 from roundtrip.measure import manifest
@@ -164,8 +164,8 @@ def test_every_value_of_emulated_nodes_says_so(
         facts={"nodes_not_measured": [GONE]},
         emulated=EMULATED,
     )
-    unlabelled_rows = labels.rows(renderers.html(night_report), renderers.markdown(night_report))
-    assert [row for row in unlabelled_rows if nodes.TITLE in row] == []
+    rows = unlabelled_rows(renderers.html(night_report), renderers.markdown(night_report))
+    assert [row for row in rows if nodes.TITLE in row] == []
     assert all(
         "EMULATED NODES" in text
         for text in answers(night_report)
@@ -178,14 +178,14 @@ def test_every_value_of_emulated_nodes_says_so(
 def test_values_over_nights_of_which_one_was_emulated_say_so(tmp_path: Path) -> None:
     Pairs(tmp_path, slow={3: 100e-6}, emulated=EMULATED).night(0)
     night_report = report(tmp_path, nights=2, first=1, slow={3: 100e-6})
-    unlabelled_rows = labels.rows(renderers.html(night_report), renderers.markdown(night_report))
-    assert [row for row in unlabelled_rows if nodes.TITLE in row] == []
+    rows = unlabelled_rows(renderers.html(night_report), renderers.markdown(night_report))
+    assert [row for row in rows if nodes.TITLE in row] == []
 
 
 def test_measured_nodes_have_no_label(sick: Report) -> None:
     assert not any("EMULATED" in text for text in answers(sick))
-    unlabelled_rows = labels.rows(renderers.html(sick), renderers.markdown(sick))
-    assert any(nodes.TITLE in row for row in unlabelled_rows), "the checker looks at this part"
+    rows = unlabelled_rows(renderers.html(sick), renderers.markdown(sick))
+    assert any(nodes.TITLE in row for row in rows), "the checker looks at this part"
 
 
 def names(table: Table) -> list[str]:

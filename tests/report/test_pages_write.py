@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support import published_nights
+from support import bundles
 from support.command import roundtrip
 
 from roundtrip import files, paths
@@ -21,7 +21,7 @@ from roundtrip.report import publish
 from roundtrip.report.pages import write
 from roundtrip.report.pages.write import write_pages
 
-SITE = published_nights.SITE
+SITE = bundles.SITE
 
 
 def history(reports: Path) -> str:

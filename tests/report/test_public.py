@@ -16,8 +16,8 @@ from typing import Any
 
 import polars as pl
 import pytest
+from support.bundles import redone
 from support.command import roundtrip
-from support.published_nights import redone
 from support.synthetic import Tree
 
 from roundtrip.errors import UserError

@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 from support.bundles import read_tree
-from support.hosts import pseudonym
+from support.synthetic import pseudonym
 
 from roundtrip.report.blocks import plain_text
 from roundtrip.report.data import Data

@@ -14,9 +14,9 @@ from typing import Any
 
 import polars as pl
 import pytest
+from support.bundles import redone
 from support.command import roundtrip
 from support.nights import CAMPAIGN, ENVIRON, SITE, Nights
-from support.published_nights import redone
 from support.synthetic import Tree
 
 from roundtrip import paths

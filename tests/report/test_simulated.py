@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 from support.bundles import read_tree
-from support.labels import unlabelled
-from support.simulated import simulate
+from support.simulated import simulate, unlabelled
 
 from roundtrip.measure import bundle, launches, samples
 from roundtrip.report import data, labels, publish, renderers

@@ -8,7 +8,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from support.outputs import answer
+from support.command import answer
 from support.programs import script
 from typer.testing import CliRunner
 

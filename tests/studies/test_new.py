@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import os
 import re
 import shutil
 import subprocess
@@ -15,10 +14,10 @@ from typing import Any
 import polars as pl
 import pytest
 from support.measured import Measured, bundle
-from support.programs import git
+from support.programs import git, needs, variables
 from typer.testing import CliRunner
 
-from roundtrip import paths, studies
+from roundtrip import studies
 from roundtrip.cli import app
 from roundtrip.errors import UserError
 from roundtrip.stats.verdicts import Family, judge
@@ -141,19 +140,10 @@ def commands() -> list[str]:
 
 
 @pytest.mark.nightly
-@pytest.mark.skipif(
-    not (paths.toolchains() / TOOLCHAIN / "toolchain.json").exists(),
-    reason=f"toolchain {TOOLCHAIN} is not installed: make setup",
-)
+@needs(TOOLCHAIN)
 def test_the_guide_holds(clone: Path, tmp_path: Path) -> None:
     """Its commands, as they stand: from nothing to a report with a section of the new study."""
-    environment = {
-        **os.environ,
-        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
-        "PYTHONPATH": str(clone / "src"),
-        "ROUNDTRIP_RUNS": str(tmp_path / "runs"),
-        "ROUNDTRIP_REPORTS": str(tmp_path / "reports"),
-    }
+    environment = variables(tmp_path, PYTHONPATH=str(clone / "src"))
     output = {}
     for command in commands():
         process = subprocess.run(

@@ -1,15 +1,21 @@
-"""The command line in this process."""
+"""The command line, in this process or in one of its own, and its answers as JSON."""
 
 from __future__ import annotations
 
+import json
+import subprocess
 import sys
+from collections.abc import Mapping
 from contextlib import redirect_stderr, redirect_stdout
 from io import BytesIO, TextIOWrapper
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
+from jsonschema import Draft202012Validator
+from typer.testing import CliRunner
 
 from roundtrip import cli
+from support.programs import CHECKOUT
 
 
 class Done(NamedTuple):
@@ -36,3 +42,30 @@ def roundtrip(*arguments: object, columns: str = "1000") -> Done:
         cli.main()
     texts = (stream.buffer.getvalue().decode() for stream in (out, err))
     return Done(int(exit_info.value.code or 0), *texts)
+
+
+def start(environment: Mapping[str, str], *arguments: object) -> subprocess.Popen[str]:
+    """Begin ``roundtrip`` in the checkout."""
+    return subprocess.Popen(
+        ["roundtrip", *map(str, arguments)],
+        cwd=CHECKOUT,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def finish(process: subprocess.Popen[str]) -> Done:
+    """How it ends, within 20 minutes."""
+    out, err = process.communicate(timeout=1200)
+    return Done(process.returncode, out, err)
+
+
+def answer(command: str, printed: str) -> Any:
+    """What a command prints as JSON, held to the JSON Schema that `roundtrip schema` prints."""
+    schema = json.loads(CliRunner().invoke(cli.app, ["schema", command]).stdout)
+    Draft202012Validator.check_schema(schema)
+    content = json.loads(printed)
+    Draft202012Validator(schema).validate(content)
+    return content

@@ -6,7 +6,6 @@ As a program it writes a tree of reports to measure with:
 
 from __future__ import annotations
 
-import hashlib
 import json
 import sys
 from collections.abc import Callable, Iterable, Mapping
@@ -191,16 +190,6 @@ def published(night: Path, write: Callable[[Path], str], supersedes: str | None 
     digest = write(revision / "bundle")
     facts = {"schema": 1, "digest": digest, "supersedes": supersedes, "reason": supersedes}
     (revision / "report.json").write_text(json.dumps({**facts, "files": {}}))
-    return revision
-
-
-def redigested(revision: Path) -> Path:
-    """The revision, with a manifest and a report.json that match its bundle as it is."""
-    listing = revision / "bundle" / manifest.FILE_NAME
-    manifest.write(revision / "bundle", json.loads(listing.read_text()))
-    facts = json.loads((revision / "report.json").read_text())
-    facts["digest"] = hashlib.sha256(listing.read_bytes()).hexdigest()
-    (revision / "report.json").write_text(json.dumps(facts))
     return revision
 
 

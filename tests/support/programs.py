@@ -5,13 +5,42 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
+
+import pytest
+
+from roundtrip import paths
 
 CHECKOUT = Path(__file__).parents[2]
 #: What builds for minutes, and times nothing, leaves the processors to tests that run beside it.
 #: Linux weighs sessions against each other by their autogroups, which `nice` alone does not change.
 _LOWEST = 'echo 19 2>/dev/null >/proc/self/autogroup; exec nice -n 19 "$@"'
 IDLY = ("setsid", "--wait", "bash", "-c", _LOWEST, "-")
+
+
+def lacking(*toolchains: str) -> str:
+    """Why a test of these toolchains cannot run here, "" if it can."""
+    folder = paths.toolchains()
+    names = [name for name in toolchains if not (folder / name / "toolchain.json").exists()]
+    return f"not installed: {', '.join(names)}: make setup" if names else ""
+
+
+def needs(*toolchains: str) -> pytest.MarkDecorator:
+    """Skips tests where a toolchain is not installed."""
+    why = lacking(*toolchains)
+    return pytest.mark.skipif(bool(why), reason=why or "-")
+
+
+def variables(folder: Path, **more: str) -> dict[str, str]:
+    """Variables of a command of ours that has runs and reports below `folder`."""
+    return {
+        **os.environ,
+        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+        "ROUNDTRIP_RUNS": str(folder / "runs"),
+        "ROUNDTRIP_REPORTS": str(folder / "reports"),
+        **more,
+    }
 
 
 def run(*command: str | Path) -> str:

@@ -1,14 +1,28 @@
-"""Run trees whose launches say that SimGrid simulated them."""
+"""Run trees that SimGrid simulated, and what a report of them shows without saying so.
+
+As a program: ``python tests/support/simulated.py REPORT``, the folder of a revision.
+"""
 
 from __future__ import annotations
 
 import json
+import re
+import sys
+from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
+
+import polars as pl
 
 from roundtrip.measure import samples
 
 BY = {"simgrid": "3.32", "platform": "odin", "platform_sha256": "5e" * 32, "host_flops": 1e9}
+#: Marked beside what is simulated, or of a publication; ``@simulated:`` stands in a case's name.
+_SAID = re.compile(r"SIMULATED|EMULATED|[Ss]imulated")
+_STUDY = re.compile(r"[Tt]he study")
+_NUMBER = re.compile(r"\d")
+#: Parts of a page that describe the software and the machine that simulated.
+_APART = re.compile(r"^(Provenance|Self-audit|Words|Data)")
 
 
 def simulate(tree: Path, **changes: Any) -> None:
@@ -29,3 +43,107 @@ def simulate(tree: Path, **changes: Any) -> None:
         frame = samples.parse(content, folder / "samples.csv").frame
         facts = {"simulated": {**BY, **changes}, "samples": samples.seal(content, frame)}
         (folder / "run.json").write_text(json.dumps({**run, **facts}))
+
+
+def unlabelled(report: Path) -> list[str]:
+    """One line for each row, figure and file of `report` that does not say so."""
+    lines = unlabelled_rows(
+        (report / "report.html").read_text(), (report / "report.md").read_text()
+    )
+    for file in sorted((report / "figures").glob("*.svg")):
+        figure = file.read_text()
+        if not _SAID.search(figure) and not _STUDY.search(figure):
+            lines.append(f"figures/{file.name}")
+    return lines + _tables(report / "bundle")
+
+
+def unlabelled_rows(page: str, text: str) -> list[str]:
+    """One line for each row of the tables of a page, and of its Markdown, that does not say so."""
+    return _rows("report.html", _Tables(page).rows) + _rows("report.md", _markdown(text))
+
+
+def _rows(name: str, body_rows: list[tuple[str, str, str]]) -> list[str]:
+    """`body_rows` are those of tables: the title of the part, the caption of the table, the row."""
+    return [
+        f"{name}: {part}: {row[:100]}"
+        for part, caption, row in body_rows
+        if _NUMBER.search(row) and not _APART.match(part) and not _SAID.search(f"{caption} {row}")
+    ]
+
+
+def _tables(bundle: Path) -> list[str]:
+    """Tables of the bundle with launches that cases.parquet does not call simulated."""
+    cases = pl.read_parquet(bundle / "cases.parquet")
+    passed_cases = cases.filter(pl.col("status") == "passed")
+    simulated_launches = set(passed_cases.filter(pl.col("simulated").fill_null(False))["launch"])
+    lines = [
+        f"bundle/cases.parquet: {launch}"
+        for launch in set(passed_cases["launch"]) - simulated_launches
+    ]
+    for file in sorted(bundle.rglob("*.parquet")):
+        columns = pl.read_parquet_schema(file)
+        launches = set(cases["launch"])
+        if "launch" in columns and set(pl.read_parquet(file)["launch"]) - launches:
+            lines.append(f"bundle/{file.name}: launches that are in no case")
+    return lines
+
+
+def _markdown(text: str) -> list[tuple[str, str, str]]:
+    rows, part, previous_line, caption = [], "", "", ""
+    for line in text.splitlines():
+        if line.startswith("## "):
+            part = line[3:]
+        if line.startswith("|"):
+            if not previous_line.startswith("|"):
+                is_head, caption = True, caption
+            if re.fullmatch(r"\|[ :|-]+\|", line):
+                is_head = False
+            elif not is_head:
+                rows.append((part, caption, line))
+        elif line.strip():
+            caption = line
+        previous_line = line
+    return rows
+
+
+class _Tables(HTMLParser):
+    """Rows of bodies of tables, with the part and the caption that they stand under."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.rows: list[tuple[str, str, str]] = []
+        self._part = self._caption = self._row = ""
+        self._inside: list[str] = []
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag == "figure":
+            self._caption = ""
+        if tag in ("h2", "figcaption", "tbody", "tr"):
+            self._inside.append(tag)
+            if tag == "h2":
+                self._part = ""
+            elif tag == "tr":
+                self._row = ""
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in self._inside:
+            if tag == "tr" and "tbody" in self._inside:
+                self.rows.append((self._part.strip(), self._caption, " ".join(self._row.split())))
+            while self._inside.pop() != tag:
+                pass
+
+    def handle_data(self, data: str) -> None:
+        tag = self._inside[-1] if self._inside else ""
+        if tag == "h2":
+            self._part += data
+        elif tag == "figcaption":
+            self._caption += data
+        elif tag == "tr":
+            self._row += f"{data} "
+
+
+if __name__ == "__main__":
+    lines = unlabelled(Path(sys.argv[1]))
+    print("\n".join(lines) or "everything says so")
+    sys.exit(bool(lines))

@@ -18,7 +18,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from roundtrip.measure import samples
+from roundtrip.measure import pseudonyms, samples
+from roundtrip.measure.pseudonyms import Pseudonyms
 
 HEADER = "study,case,variant,size_bytes,phase,rep,metric,value,unit"
 VARIANTS = ("mpi", "boost", "mpi-datatype", "boost-datatype", "boost-serialized")
@@ -29,7 +30,42 @@ TOOLCHAINS = {
     "openmpi50-boost181": ("Open MPI 5.0, Boost 1.81", 0.31e-6, 60e-9, 1.0e-10, 1.1e-9, 8e-9),
     "mpich50-boost174": ("MPICH 5.0, Boost 1.74", 0.24e-6, 4e-9, 1.2e-10, 1.4e-10, 12e-9),
 }
+HOST = "thunderbolt.example.org"
 SIZES = sorted({1, 2, 3, *(2**k for k in range(2, 24)), *(3 * 2**k for k in range(1, 22))})
+#: run.json of a launch, but for its points and the seal of its samples.
+RUN: dict[str, Any] = {
+    **{"schema": 1, "workload": "netpipe", "version": "0.1.0", "complete": True},
+    "command": ["netpipe", "--variants=all"],
+    "mpi": {"standard": "3.1", "library": "Open MPI v4.1.4, package: Debian OpenMPI"},
+    "boost": "1.81.0",
+    "compiler": {"id": "GNU", "version": "12.2.0", "flags": "-O3 -DNDEBUG"},
+    "clock": {"name": "MPI_Wtime", "resolution_s": 1e-9, "overhead_s": 3.1e-8},
+    **{"ranks": 2, "hosts": [HOST]},
+    "placement": [{"rank": rank, "host": HOST, "cpus": [rank]} for rank in (0, 1)],
+    "nodes": [
+        {
+            **{"host": HOST, "kernel": "6.1.0-40-amd64", "processor": "Example CPU 3000 @ 2.40GHz"},
+            **{"microcode": "0x1", "firmware": None, "governor": "performance"},
+            "adapters": ["mlx5_0: MT_0000000223, firmware 20.31.1014"],
+        }
+    ],
+    "start_time": "2026-11-21T07:00:00Z",
+    **{"elapsed_s": 4.2, "seed": 1, "budget_s": 5.0, "warmup_discarded": 4210},
+    "disturbance": {
+        **{"load_average_start": [0.4, 0.5, 0.5], "load_average_end": [1.9, 0.9, 0.6]},
+        **{"involuntary_context_switches": [12, 9], "core_migrations": [0, 0], "steal_s": 0.01},
+    },
+}
+#: A point of run.json.
+POINT: dict[str, Any] = {
+    **{"case": "pingpong/same", "variant": "mpi", "size_bytes": 1, "samples": 1, "batch": 1},
+    **{"median_s": 1e-6, "ci_relative_half_width": 0.011, "status": "budget", "verified": True},
+}
+
+
+def pseudonym(host: str = HOST, site: str = "local") -> str:
+    """What a bundle of this session calls a host of `site`."""
+    return Pseudonyms([host], pseudonyms.site_key(site)).pseudonym(host)
 
 
 @dataclass
@@ -147,15 +183,14 @@ class Tree:
         )
         points = [
             {
+                **POINT,
                 "case": f"{self.mode}/same",
                 "variant": variant,
                 "size_bytes": size,
                 "samples": count,
                 "batch": max(1, round(2e-5 / median)),
                 "median_s": median,
-                "ci_relative_half_width": 0.011,
                 "status": "converged" if size < 1 << 20 else "budget",
-                "verified": True,
             }
             for variant, size, median, count in medians.iter_rows()
         ]
@@ -166,45 +201,16 @@ class Tree:
             )
         is_disturbed = number % 5 == 0
         run = {
-            "schema": 1,
-            "workload": "netpipe",
-            "version": "0.1.0",
-            "command": ["netpipe", "--variants=all"],
-            "mpi": {"standard": "3.1", "library": "Open MPI v4.1.4, package: Debian OpenMPI"},
-            "boost": "1.81.0",
-            "compiler": {"id": "GNU", "version": "12.2.0", "flags": "-O3 -DNDEBUG"},
-            "clock": {"name": "MPI_Wtime", "resolution_s": 1e-9, "overhead_s": 3.1e-8},
-            "ranks": 2,
-            "hosts": ["thunderbolt.example.org"],
-            "placement": [
-                {"rank": rank, "host": "thunderbolt.example.org", "cpus": [rank]} for rank in (0, 1)
-            ],
-            "nodes": [
-                {
-                    "host": "thunderbolt.example.org",
-                    "kernel": "6.1.0-40-amd64",
-                    "processor": "Example CPU 3000 @ 2.40GHz",
-                    "microcode": "0x1",
-                    "firmware": None,
-                    "governor": "performance",
-                    "adapters": ["mlx5_0: MT_0000000223, firmware 20.31.1014"],
-                }
-            ],
+            **RUN,
             "start_time": f"2026-11-21T07:{number:02d}:00Z",
-            "elapsed_s": 4.2,
             "seed": number,
-            "budget_s": 5.0,
             "disturbance": {
+                **RUN["disturbance"],
                 "load_average_start": [0.4 + 4 * is_disturbed, 0.5, 0.5],
-                "load_average_end": [1.9, 0.9, 0.6],
                 "involuntary_context_switches": [12, 2300 if is_disturbed else 9],
-                "core_migrations": [0, 0],
-                "steal_s": 0.01,
             },
-            "warmup_discarded": 4210,
             "points": points,
             "samples": samples.seal((folder / "samples.csv").read_bytes(), frame),
-            "complete": True,
             **changes,
         }
         (folder / "run.json").write_text(json.dumps(run))
@@ -267,7 +273,7 @@ class Tree:
         )
         host = {
             "schema": 1,
-            "hostname": "thunderbolt.example.org",
+            "hostname": HOST,
             "cpu": {
                 "model": "Example CPU 3000 @ 2.40GHz",
                 "logical": 2,

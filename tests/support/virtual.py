@@ -16,9 +16,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from roundtrip import paths
+import pytest
 
-CHECKOUT = Path(__file__).parents[2]
+from support import programs
+from support.programs import CHECKOUT
+
 TOOLCHAIN = "openmpi41-boost181"
 ENVIRON = "openmpi41-tcp"
 _COMMAND = CHECKOUT / "testbed" / "vcluster"
@@ -50,9 +52,17 @@ def lacking() -> str:
     path = f"{os.environ['PATH']}:/usr/sbin:/sbin"
     if missing_programs := [name for name in _PROGRAMS if shutil.which(name, path=path) is None]:
         return f"not installed: {', '.join(missing_programs)} (see testbed/apt-packages.txt)"
-    if not (paths.toolchains() / TOOLCHAIN / "toolchain.json").exists():
-        return f"toolchain {TOOLCHAIN} is not installed: make setup"
-    return ""
+    return programs.lacking(TOOLCHAIN)
+
+
+def on_a_cluster() -> list[pytest.MarkDecorator]:
+    """Marks of nightly tests on a virtual cluster."""
+    why = lacking()
+    return [
+        pytest.mark.nightly,
+        pytest.mark.live,
+        pytest.mark.skipif(bool(why), reason=why or "-"),
+    ]
 
 
 def campaign(
@@ -94,13 +104,10 @@ class Virtual:
 
     @property
     def environment(self) -> dict[str, str]:
-        settings = {
-            "XDG_STATE_HOME": str(self.home),
-            "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
-            "ROUNDTRIP_RUNS": str(self.share / "runs"),
-            "ROUNDTRIP_REPORTS": str(self.share / "reports"),
+        return {
+            **programs.variables(self.share, XDG_STATE_HOME=str(self.home)),
+            **self.variables,
         }
-        return {**os.environ, **settings, **self.variables}
 
     def command(self, *arguments: str) -> list[str]:
         return [str(_COMMAND), "--name", self.name, *arguments]
@@ -109,11 +116,12 @@ class Virtual:
         self, *arguments: str, timeout: float = 300, **options: Any
     ) -> subprocess.CompletedProcess[str]:
         """A vcluster command, whatever its exit status; `options` as of `subprocess.run`."""
-        return self._process(self.command(*arguments), timeout, **{"cwd": CHECKOUT, **options})
+        return self.process(self.command(*arguments), timeout, **{"cwd": CHECKOUT, **options})
 
-    def _process(
-        self, command: list[str], timeout: float, **options: Any
+    def process(
+        self, command: list[str], timeout: float = 300, **options: Any
     ) -> subprocess.CompletedProcess[str]:
+        """A command of this machine for the cluster."""
         return subprocess.run(
             command,
             env=self.environment,
@@ -140,7 +148,7 @@ class Virtual:
         exports = "".join(f"export {key}={value}; " for key, value in variables.items())
         script = f'{exports} sbatch --parsable "$@" campaigns/nightly.sbatch {campaign}'
         output = f"--output={self.share}/night-%j.out"
-        process = self._process(self.on_site(script, output, *options), 300, cwd=self.checkout)
+        process = self.process(self.on_site(script, output, *options), cwd=self.checkout)
         assert process.stdout, process.stderr
         return process.stdout.split()[-1]
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.programs import CHECKOUT, IDLY, run
+from support.programs import CHECKOUT, IDLY, lacking, needs, run
 
-from roundtrip import paths
 from roundtrip.sites.toolchains.spec import catalogue
 
 OPEN_MPI, MPICH = catalogue().smoke
@@ -18,8 +17,8 @@ CROWDED = "crowded"
 
 def build(toolchain: str) -> Path:
     """The folder where campaigns on site `local` build, with the tests."""
-    if not (paths.toolchains() / toolchain / "toolchain.json").exists():
-        pytest.skip(f"toolchain {toolchain} is not installed: make setup")
+    if why := lacking(toolchain):
+        pytest.skip(why)
     run("make", f"build-{toolchain}")
     return CHECKOUT / "build" / toolchain
 
@@ -51,9 +50,8 @@ def test_all_tests_of_a_study_with_the_other_mpi(study: str) -> None:
     ctest(build(MPICH), *of(study), "--label-exclude", CROWDED)
 
 
+@needs(OPEN_MPI)
 @pytest.mark.nightly
 @pytest.mark.parametrize("study", STUDIES)
 def test_the_sanitizers_find_nothing(study: str) -> None:
-    if not (paths.toolchains() / OPEN_MPI / "toolchain.json").exists():
-        pytest.skip(f"toolchain {OPEN_MPI} is not installed: make setup")
     run(*IDLY, "make", "sanitize", f"STUDY={study}")

@@ -9,12 +9,12 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from support.programs import CHECKOUT, needs
 
 from roundtrip import paths, studies
 from roundtrip.measure import launch
 from roundtrip.sites.toolchains.spec import catalogue
 
-CHECKOUT = Path(__file__).parents[2]
 TOOLCHAIN = catalogue().smoke[0]
 MPI, BOOST = (paths.toolchains() / name for name in (TOOLCHAIN.split("-")[0], TOOLCHAIN))
 NAME = "barrier"
@@ -28,10 +28,7 @@ ENVIRONMENT = {
 pytestmark = [
     pytest.mark.nightly,
     pytest.mark.live,
-    pytest.mark.skipif(
-        not (BOOST / "toolchain.json").exists(),
-        reason=f"toolchain {TOOLCHAIN} is not installed: make setup",
-    ),
+    needs(TOOLCHAIN),
 ]
 
 

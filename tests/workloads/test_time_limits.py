@@ -7,18 +7,15 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from support.programs import CHECKOUT, needs
 
 from roundtrip import paths
 from roundtrip.sites.toolchains.spec import catalogue
 
-CHECKOUT = Path(__file__).parents[2]
 TOOLCHAIN = catalogue().smoke[0]
 MPI, BOOST = (paths.toolchains() / name for name in (TOOLCHAIN.split("-")[0], TOOLCHAIN))
 
-pytestmark = pytest.mark.skipif(
-    not (BOOST / "toolchain.json").exists(),
-    reason=f"toolchain {TOOLCHAIN} is not installed: make setup",
-)
+pytestmark = needs(TOOLCHAIN)
 
 
 def limits(build: Path, *settings: str) -> tuple[list[int], ...]:
