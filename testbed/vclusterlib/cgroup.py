@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 
-from vclusterlib.errors import UserError, VclusterError
+from vclusterlib import UserError, VclusterError
 from vclusterlib.state import State
 
 _ROOT = Path("/sys/fs/cgroup")

@@ -10,8 +10,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, NoReturn
 
-from vclusterlib import client, enter, lease, lifecycle, units
-from vclusterlib.errors import UserError, VclusterError
+from vclusterlib import UserError, VclusterError, enter, lease, lifecycle, spec
 from vclusterlib.namespaces import PRIVATE
 from vclusterlib.spec import ENGINES, FABRICS, Spec, parse_nodes
 from vclusterlib.state import State
@@ -46,7 +45,7 @@ def parser() -> argparse.ArgumentParser:
     wan = commands.add_parser("wan", help="show or change the link between the clusters")
     _add_wan(wan)
     hub = commands.add_parser("hub", help="show or change the shared medium")
-    hub.add_argument("--rate", type=units.rate, help="10Mbit/s")
+    hub.add_argument("--rate", type=spec.rate, help="10Mbit/s")
     lease_help = "run a command while nobody else changes the link"
     _add_lease(commands.add_parser("lease", help=lease_help))
     for link in (wan, hub):
@@ -67,7 +66,7 @@ def _add_up(up: Any) -> None:
     add("--share", action="append", metavar="DIR", help=share)
     add("--slurm", metavar="DIR", help="files to lay over Slurm's: slurm.conf, topology.conf")
     add("--fabric", choices=FABRICS, help="two clusters and a WAN, or one hub (wan)")
-    add("--hub-rate", type=units.rate, metavar="RATE", help="of the hub (10Mbit/s)")
+    add("--hub-rate", type=spec.rate, metavar="RATE", help="of the hub (10Mbit/s)")
     link = "what emulates the WAN (auto: netem if there)"
     add("--link", dest="engine", choices=ENGINES, help=link)
     weight = "weight of the cluster's cgroup; others have 100 (default: no cgroup)"
@@ -84,9 +83,9 @@ def _add_status(status: Any) -> None:
 def _add_fault(fault: Any) -> None:
     fault.add_argument("node", metavar="NAME")
     add = fault.add_argument
-    add("--latency", type=units.rtt, help="that its cable adds each way, 0..100ms")
-    add("--loss", type=units.loss, help="share of frames that its cable loses each way: 0.5%%")
-    add("--cpu", type=units.cpu, help="share of a processor that its programs have: 25%%..6400%%")
+    add("--latency", type=spec.rtt, help="that its cable adds each way, 0..100ms")
+    add("--loss", type=spec.loss, help="share of frames that its cable loses each way: 0.5%%")
+    add("--cpu", type=spec.cpu, help="share of a processor that its programs have: 25%%..6400%%")
     cable = "let our link program be its cable, also where that adds and loses nothing"
     add("--cable", action="store_true", default=None, help=cable)
     add("--clear", action="store_true", help="take all its faults away")
@@ -98,23 +97,23 @@ def _add_lease(lease: Any) -> None:
     add("--for", dest="holder", metavar="WHO", help="the holder's name (default: the command)")
     add("--record", metavar="FILE", help="write the state of the link before and after, as JSON")
     wait = "how long to wait for another holder (60s)"
-    add("--wait", type=units.wait, metavar="TIME", default=60.0, help=wait)
+    add("--wait", type=spec.wait, metavar="TIME", default=60.0, help=wait)
     add("argv", nargs=argparse.REMAINDER, metavar="CMD")
 
 
 def _add_settings(link: Any) -> None:
     add = link.add_argument
-    add("--rtt", type=units.rtt, help="added round-trip time, 0..100ms")
-    add("--rate", type=units.rate, help="1Gbit/s, unlimited")
-    add("--loss", type=units.loss, help="share of frames lost, in each direction: 0.1%%")
-    add("--queue", type=units.size, help="queue before the link, in each direction: 1MiB")
+    add("--rtt", type=spec.rtt, help="added round-trip time, 0..100ms")
+    add("--rate", type=spec.rate, help="1Gbit/s, unlimited")
+    add("--loss", type=spec.loss, help="share of frames lost, in each direction: 0.1%%")
+    add("--queue", type=spec.size, help="queue before the link, in each direction: 1MiB")
     add("--seed", type=int, help="seed of the losses")
 
 
 def _add_wan(wan: Any) -> None:
     _add_settings(wan)
     add = wan.add_argument
-    add("--cut", type=units.cut, metavar="TIME", help="cut the link, for 5s")
+    add("--cut", type=spec.cut, metavar="TIME", help="cut the link, for 5s")
     add("--down", dest="up", action="store_false", default=None, help="cut it until --up")
     add("--up", dest="up", action="store_true", default=None)
 
@@ -124,9 +123,9 @@ def _show_link(link: dict[str, Any]) -> str:
     line = f"{link['fabric']} ({link['engine']}): "
     if link["fabric"] == "wan":
         line += f"RTT {link['rtt_ms']:g} ms, "
-    line += f"rate {units.show_rate(link['rate_bit_s'])}"
+    line += f"rate {spec.show_rate(link['rate_bit_s'])}"
     if link["fabric"] == "wan":
-        line += f", loss {link['loss'] * 100:g} %, queue {units.show_size(link['queue_bytes'])}"
+        line += f", loss {link['loss'] * 100:g} %, queue {spec.show_size(link['queue_bytes'])}"
     line += "" if link["up"] else ", DOWN"
     return f"{line}\n{_show_test(link['self_test'])}"
 
@@ -220,7 +219,7 @@ def _link(state: State, options: argparse.Namespace) -> None:
         "reset": options.reset,
         "force": options.force,
     }
-    link = client.ask(state, request)["link"]
+    link = state.ask(request)["link"]
     print(json.dumps(link, indent=1) if options.stats else _show_link(link))
 
 
@@ -260,13 +259,13 @@ def _run(options: argparse.Namespace) -> int:
             enter.compute(state, options.node, _command(options.argv))
         case "power":
             request = {"do": "power", "node": options.node, "on": options.way == "on"}
-            client.ask(state, request)
+            state.ask(request)
         case "fault":
             changes = _given(options, "latency", "loss", "cpu", "cable")
             if bool(changes) == options.clear:
                 raise UserError("fault: give --latency, --loss, --cpu or --cable, or --clear alone")
             request = {"do": "fault", "node": options.node, "changes": changes}
-            print(json.dumps(client.ask(state, {**request, "clear": options.clear})["faults"]))
+            print(json.dumps(state.ask({**request, "clear": options.clear})["faults"]))
         case "lease":
             return _lease(state, options)
         case _:

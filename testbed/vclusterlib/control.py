@@ -1,6 +1,6 @@
 """The requests that the world answers: status, changes and tests of the link, power and faults.
 
-They arrive at the stream socket `client.SOCKET`.  A request is one JSON object on one line, and so
+They arrive at the stream socket `state.SOCKET`.  A request is one JSON object on one line, and so
 is the answer: ``{"ok": true, ...}``, or ``{"ok": false, "error": line, "status": 1 or 2}``.
 """
 
@@ -14,12 +14,10 @@ import time
 from dataclasses import replace
 from typing import Any
 
-from vclusterlib import daemons, lease, network, selftest
+from vclusterlib import UserError, VclusterError, daemons, lease, network
 from vclusterlib.boot import Power, node_states
-from vclusterlib.errors import UserError, VclusterError
 from vclusterlib.faults import Faults
-from vclusterlib.link import Link, LinkSettings
-from vclusterlib.node import pid_file
+from vclusterlib.link import Link, LinkSettings, SelfTest, self_test
 from vclusterlib.state import State
 
 _REQUEST_LIMIT = 65536
@@ -37,7 +35,7 @@ class Control:
         self._start = time.monotonic()
         self._initial_settings = LinkSettings(rate=spec.hub_rate if spec.fabric == "hub" else 0.0)
         self._settings = self._initial_settings
-        self._test: selftest.SelfTest | None = None
+        self._test: SelfTest | None = None
 
     def apply(self, changes: dict[str, Any], test: bool = True, fresh: bool = False) -> None:
         """Change the link's settings, or with `fresh` those of ``up``; with `test`, measure it."""
@@ -52,7 +50,7 @@ class Control:
 
     def measure(self) -> None:
         self._test = None
-        self._test = selftest.run(self._settings, "10.78.2.1")
+        self._test = self_test(self._settings, "10.78.2.1")
 
     def serve(self, connection: socket.socket) -> None:
         """Answer one request, with a time-out so that no client can block the world."""
@@ -125,7 +123,7 @@ class Control:
         alive = daemons.daemons_alive(self._daemons())
         # without a slurmctld, sinfo would wait for it
         states = node_states() if alive["slurmctld"] else {}
-        pid_files = {node.name: pid_file(self._state, node.name) for node in spec.nodes}
+        pid_files = {node.name: self._state.pid_file(node.name) for node in spec.nodes}
         pids = {name: int(file.read_text()) for name, file in pid_files.items()}
         slurmds = daemons.slurmd_alive(pids)
         return {

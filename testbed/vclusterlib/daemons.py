@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from vclusterlib.errors import VclusterError
+from vclusterlib import VclusterError
 
 
 class Daemons:

@@ -9,8 +9,7 @@ import os
 from pathlib import Path
 from typing import NoReturn
 
-from vclusterlib import cgroup, client, namespaces, node, tools
-from vclusterlib.errors import UserError
+from vclusterlib import UserError, cgroup, namespaces, tools
 from vclusterlib.state import STATE_VARIABLE, State
 
 _SPACES = ["-m", "-u", "-i", "-n", "-p"]
@@ -43,9 +42,9 @@ def compute(state: State, name: str, command: list[str]) -> NoReturn:
     if name not in names:
         raise UserError(f"no node {name}: there are {names[0]} .. {names[-1]} ({len(names)} nodes)")
     try:
-        pid = node.pid_file(state, name).read_text()
+        pid = state.pid_file(name).read_text()
     except FileNotFoundError:
-        raise client.not_up(state) from None
+        raise state.not_up() from None
     if not cgroup.join_node(state, name) and not state.is_inside:
         cgroup.join_cluster(state)
     node_prefix = ["nsenter", "-t", pid, *_SPACES, "--"]
@@ -74,7 +73,7 @@ def _require_head(command: str) -> None:
 def _world(state: State) -> int:
     world = state.world()
     if world is None or not (state.run / "booted").exists():
-        raise client.not_up(state)
+        raise state.not_up()
     return world
 
 

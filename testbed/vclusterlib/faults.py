@@ -13,11 +13,9 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from vclusterlib import cgroup, network
+from vclusterlib import UserError, cgroup, network
 from vclusterlib.daemons import Daemons, namespace_pids
-from vclusterlib.errors import UserError
 from vclusterlib.link import LinkSettings, UserspaceLink
-from vclusterlib.node import pid_file
 from vclusterlib.spec import Node, Spec
 from vclusterlib.state import State
 
@@ -84,5 +82,5 @@ class Faults:
         return UserspaceLink(self._daemons, self._program, "wire", ports, name, senders, True)
 
     def _processes(self, name: str) -> list[int]:
-        pid = int(pid_file(self._state, name).read_text())
+        pid = int(self._state.pid_file(name).read_text())
         return namespace_pids(pid)

@@ -25,8 +25,7 @@ from pathlib import Path
 from types import FrameType
 from typing import IO, Any
 
-from vclusterlib import client
-from vclusterlib.errors import UserError, VclusterError
+from vclusterlib import UserError, VclusterError
 from vclusterlib.link import SETTINGS
 from vclusterlib.state import State, write_atomically
 
@@ -117,12 +116,12 @@ def run(
     if not command:
         raise UserError("which command? e.g. vcluster lease --rtt 2ms -- srun -N2 hostname")
     if not state.run.is_dir():
-        raise client.not_up(state)
+        raise state.not_up()
     fabric = state.spec().fabric
     with _hold(state, holder, patience) as token:
 
         def ask(**fields: Any) -> Any:
-            return client.ask(state, {"do": fabric, "lease": token, **fields})["link"]
+            return state.ask({"do": fabric, "lease": token, **fields})["link"]
 
         asked = ask(changes=settings, fresh=True)  # the whole link, whatever it was before
         ask(reset=True)

@@ -19,10 +19,9 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from vclusterlib import build, cgroup, client, slurmconf, tools
+from vclusterlib import UserError, VclusterError, cgroup, slurmconf, tools
 from vclusterlib.boot import is_working
 from vclusterlib.daemons import poll
-from vclusterlib.errors import UserError, VclusterError
 from vclusterlib.spec import Spec
 from vclusterlib.state import STATE_VARIABLE, State
 
@@ -80,7 +79,7 @@ def examine(state: State) -> dict[str, Any]:
             return {"state": "broken", "why": "its first process died"}
         return {"state": "down"}
     try:
-        status = client.ask(state, {"do": "status"}, 15)
+        status = state.ask({"do": "status"}, 15)
     except UserError as error:  # nobody listens: it has not booted, or ends
         return {"state": "broken", "why": str(error)}
     except VclusterError as error:
@@ -127,7 +126,7 @@ def _boot(state: State, spec: Spec) -> str:
             engine = "netem"
         elif spec.engine == "netem":
             raise UserError("--link netem: this kernel has no netem (sch_netem)")
-    programs = build.programs()
+    programs = tools.programs()
     build_s = time.monotonic() - start
     state.require_short_path()
     state.prepare(spec)
@@ -166,7 +165,7 @@ def _start_world(state: State, spec: Spec, engine: str, programs: Path) -> dict[
     VclusterError if the world does not boot.
     """
     setup = {
-        "program": str(programs / build.LINK),
+        "program": str(programs / tools.LINK),
         "engine": engine,
         "keep": [str(state.path), str(programs), *spec.shares],
         "cgroup": cgroup.make(state, spec.cpu_weight),
@@ -183,7 +182,7 @@ def _start_world(state: State, spec: Spec, engine: str, programs: Path) -> dict[
     ]
     environment = {**os.environ, "PATH": tools.search_path(), "LC_ALL": "C"}
     if spec.rootless:
-        environment["LD_PRELOAD"] = str(programs / build.SHIM)
+        environment["LD_PRELOAD"] = str(programs / tools.SHIM)
     with (state.log / "world.log").open("wb") as log:
         subprocess.Popen(
             command,

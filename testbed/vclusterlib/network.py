@@ -15,7 +15,7 @@ import subprocess
 from collections.abc import Iterable
 from pathlib import Path
 
-from vclusterlib.errors import VclusterError
+from vclusterlib import VclusterError
 from vclusterlib.spec import Node, Spec
 
 NAMESPACES = Path("/run/netns")

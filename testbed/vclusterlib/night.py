@@ -29,7 +29,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from vclusterlib.errors import UserError
+from vclusterlib import UserError
 from vclusterlib.spec import Spec, parse_nodes
 
 CHECKOUT = Path(__file__).resolve().parents[2]

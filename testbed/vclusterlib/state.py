@@ -1,4 +1,4 @@
-"""A cluster's state directory, the lock on it, and the world's first process.
+"""A cluster's state directory, the lock on it, the world's first process, and requests to it.
 
 ``$XDG_STATE_HOME/roundtrip/vcluster/<name>/``, mode 0700:
   lock         held by ``up`` and ``down``           cluster.json  the Spec, and the shared folders
@@ -14,14 +14,17 @@ import json
 import os
 import re
 import shutil
+import socket
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from vclusterlib.errors import UserError
+from vclusterlib import UserError, VclusterError
 from vclusterlib.spec import Spec
 
+#: The stream socket of the world, in ``run/``; head, nodes and host all reach it.
+SOCKET = "control.sock"
 #: Environment variable inside the cluster: its state directory.
 STATE_VARIABLE = "ROUNDTRIP_VCLUSTER_STATE"
 
@@ -141,8 +144,46 @@ class State:
         is_alive = record["boot"] == boot_id() and process_start(record["pid"]) == record["start"]
         return int(record["pid"]) if is_alive else None
 
+    def pid_file(self, node: str) -> Path:
+        """The file with the pid of a node's first process, as the head sees it."""
+        return self.run / "nodes" / f"{node}.pid"
+
     def forget_boot(self) -> None:
         """Remove the files that belong to one boot only."""
         shutil.rmtree(self.run, ignore_errors=True)
         shutil.rmtree(self.spool, ignore_errors=True)
         (self.path / "world.json").unlink(missing_ok=True)
+
+    def ask(self, request: dict[str, Any], patience: float = 60.0) -> dict[str, Any]:
+        """The world's answer to `request`; VclusterError or UserError if the world refuses it."""
+        try:
+            folder = os.open(self.run, os.O_PATH | os.O_CLOEXEC)
+        except FileNotFoundError:
+            raise self.not_up() from None
+        try:
+            with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as world:
+                world.settimeout(patience)
+                # a socket's path may have 107 bytes only, a state directory's more
+                world.connect(f"/proc/self/fd/{folder}/{SOCKET}")
+                world.sendall(json.dumps(request).encode() + b"\n")
+                with world.makefile("rb") as lines:
+                    line = lines.readline()
+        except (FileNotFoundError, ConnectionRefusedError):
+            raise self.not_up() from None
+        except TimeoutError:
+            raise VclusterError(f"cluster {self.name} did not answer in {patience:g} s") from None
+        except OSError as error:
+            raise VclusterError(f"cluster {self.name}: {error.strerror}") from error
+        finally:
+            os.close(folder)
+        if not line:
+            raise VclusterError(f"cluster {self.name} hung up: see {self.log / 'world.log'}")
+        answer: dict[str, Any] = json.loads(line)
+        if not answer.pop("ok"):
+            kind = UserError if answer["status"] == UserError.status else VclusterError
+            raise kind(answer["error"])
+        return answer
+
+    def not_up(self) -> UserError:
+        name = "" if self.name == "default" else f" --name {self.name}"
+        return UserError(f"cluster {self.name} is not up: vcluster{name} up")

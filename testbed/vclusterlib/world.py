@@ -20,17 +20,15 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from vclusterlib import accounting, cgroup, namespaces, network, slurmconf
+from vclusterlib import VclusterError, cgroup, namespaces, network, slurmconf
 from vclusterlib.boot import NodeBoot, Power, is_working, node_states
-from vclusterlib.client import SOCKET
 from vclusterlib.control import Control
 from vclusterlib.daemons import Daemons
-from vclusterlib.errors import VclusterError
 from vclusterlib.faults import Faults
 from vclusterlib.link import Link, NetemLink, UserspaceLink
 from vclusterlib.slurmconf import SERVICE
 from vclusterlib.spec import Spec
-from vclusterlib.state import State
+from vclusterlib.state import SOCKET, State
 
 _MUNGE = Path("/run/munge/munge.socket.2")
 _SLURMCTLD_PORT = 6817
@@ -71,7 +69,7 @@ class World:
             daemons.await_ready("munged", _MUNGE.is_socket, 10)
         if spec.accounting:
             with self._timed("accounting"):
-                accounting.start(daemons, self._state)
+                slurmconf.start_accounting(daemons, self._state)
         with self._timed("slurmctld"):
             daemons.start("slurmctld", ["slurmctld", "-D"])
             daemons.await_ready("slurmctld", self._slurmctld_listens, 20, "slurmctld.log")
@@ -99,7 +97,7 @@ class World:
         """End the daemons that write to disk; the kernel ends the rest."""
         if self._spec.accounting:
             self._daemons.stop("slurmctld", 5)
-            accounting.stop(self._daemons)
+            slurmconf.stop_accounting(self._daemons)
 
     def serve(self, control: Control, listener: socket.socket) -> None:
         """Reap children and answer requests until SIGTERM."""
@@ -127,7 +125,7 @@ class World:
         namespaces.mount_sysfs()
         for folder in ("munge", "slurm", "mysqld", "lock"):
             Path("/run", folder).mkdir()
-        first_job = accounting.first_job(state) if spec.accounting else 1
+        first_job = slurmconf.first_job(state) if spec.accounting else 1
         slurmconf.write(spec, state, first_job)
         for name in ("hosts", "slurm", "munge"):
             namespaces.bind(state.etc / name, f"/etc/{name}")

@@ -26,8 +26,7 @@ ENVIRON = "openmpi41-tcp"
 _COMMAND = CHECKOUT / "testbed" / "vcluster"
 sys.path.insert(0, str(_COMMAND.parent))
 
-from vclusterlib import tools  # noqa: E402
-from vclusterlib.errors import VclusterError  # noqa: E402
+from vclusterlib import VclusterError, tools  # noqa: E402
 
 _PROGRAMS = ("slurmctld", "slurmd", "munged", "sbatch", "srun", "nsenter", "setpriv")
 

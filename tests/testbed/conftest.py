@@ -14,8 +14,7 @@ from typing import Any
 
 import pytest
 from support.virtual import Virtual, await_true
-from vclusterlib import tools
-from vclusterlib.errors import VclusterError
+from vclusterlib import VclusterError, tools
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 

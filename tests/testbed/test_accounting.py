@@ -5,8 +5,7 @@ from __future__ import annotations
 import time
 
 import pytest
-from vclusterlib import tools
-from vclusterlib.errors import UserError
+from vclusterlib import UserError, tools
 
 pytestmark = [pytest.mark.nightly, pytest.mark.live]
 

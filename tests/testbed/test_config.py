@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from vclusterlib import network, slurmconf
-from vclusterlib.errors import UserError
+from vclusterlib import UserError, network, slurmconf
 from vclusterlib.link import LinkSettings, netem_script
 from vclusterlib.spec import Spec
 from vclusterlib.state import State

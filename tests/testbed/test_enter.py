@@ -6,9 +6,7 @@ import os
 from types import SimpleNamespace
 
 import pytest
-from vclusterlib import cgroup, enter
-from vclusterlib.errors import UserError
-from vclusterlib.node import pid_file
+from vclusterlib import UserError, cgroup, enter
 from vclusterlib.spec import Spec
 from vclusterlib.state import STATE_VARIABLE, State
 
@@ -23,7 +21,7 @@ def state(tmp_path, monkeypatch):
     cluster_state = State(tmp_path / "one")
     with cluster_state.locked():
         cluster_state.prepare(Spec())
-    pid_file(cluster_state, "a1").write_text("4711")
+    cluster_state.pid_file("a1").write_text("4711")
     monkeypatch.setenv(STATE_VARIABLE, str(cluster_state.path))
     monkeypatch.setattr(cgroup, "_ROOT", tmp_path / "cgroup")
 

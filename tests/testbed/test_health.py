@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from vclusterlib import client, lifecycle
-from vclusterlib.errors import VclusterError
+from vclusterlib import VclusterError, lifecycle
 from vclusterlib.spec import Spec
 from vclusterlib.state import STATE_VARIABLE, State
 
@@ -34,7 +33,7 @@ def answers(monkeypatch, node_state, slurmd=True, **daemons):
     """Let the world answer with one node."""
     node = {"name": "a1", "state": node_state, "slurmd": slurmd}
     status = {"daemons": {"slurmctld": True, **daemons}, "nodes": [node]}
-    monkeypatch.setattr(client, "ask", lambda *_: status)
+    monkeypatch.setattr(State, "ask", lambda *_: status)
 
 
 @pytest.mark.parametrize(
@@ -64,7 +63,7 @@ def test_up_ends_no_cluster_for_a_late_answer(state, monkeypatch, ended):
     def be_late(*_):
         raise VclusterError("cluster one did not answer in 15 s")
 
-    monkeypatch.setattr(client, "ask", be_late)
+    monkeypatch.setattr(State, "ask", be_late)
     assert lifecycle.examine(state)["state"] == "doubtful"
     with pytest.raises(VclusterError, match="did not answer in 15 s: wait, or run `down` first"):
         lifecycle.up(state, Spec(), set())

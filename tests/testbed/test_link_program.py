@@ -6,8 +6,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from vclusterlib import build, tools
-from vclusterlib.errors import UserError
+from vclusterlib import UserError, tools
 
 pytestmark = pytest.mark.nightly
 
@@ -25,7 +24,7 @@ def tree():
         pytest.skip("no GoogleTest: apt-get install libgtest-dev")
     options = ["-G", "Ninja", "-D", "BUILD_TESTING=ON", "-D", "CMAKE_BUILD_TYPE=Debug"]
     for command in (
-        ["cmake", "-S", str(build.SOURCES), "-B", str(TREE), *options],
+        ["cmake", "-S", str(tools.SOURCES), "-B", str(TREE), *options],
         ["cmake", "--build", str(TREE), "-j", "2", "--target", "link_tests"],
     ):
         process = subprocess.run(command, capture_output=True, text=True)
@@ -48,7 +47,7 @@ def test_googletests_pass(tree):
     ],
 )
 def test_bad_options_are_one_line(tree, arguments, status, reason):
-    command = ["unshare", "-rn", str(build.programs() / build.LINK), *arguments]
+    command = ["unshare", "-rn", str(tools.programs() / tools.LINK), *arguments]
     process = subprocess.run(command, capture_output=True, text=True)
     if "unshare" in process.stderr:
         pytest.skip(f"no user namespace to try in: {process.stderr.strip()}")
@@ -58,5 +57,5 @@ def test_bad_options_are_one_line(tree, arguments, status, reason):
 
 
 def test_an_unchanged_source_is_built_once(tree):
-    assert build.programs() == build.programs()
-    assert (build.programs() / build.LINK).stat().st_mode & 0o111
+    assert tools.programs() == tools.programs()
+    assert (tools.programs() / tools.LINK).stat().st_mode & 0o111

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from vclusterlib import night, units
+from vclusterlib import night, spec
 
 from roundtrip.measure import campaign_file
 from roundtrip.measure.pseudonyms import Pseudonyms
@@ -34,7 +34,7 @@ def test_each_patient_has_a_control_beside_it_that_lacks_the_fault_alone() -> No
     assert [(case.faulty, case.control) for case in cases] == [
         *(("a2", "a3"), ("a4", "a5"), ("a6", "a7"), ("b2", "b3"), ("b4", "b5"), ("b6", "b7"))
     ]
-    parsers = {"--latency": units.rtt, "--loss": units.loss, "--cpu": units.cpu}
+    parsers = {"--latency": spec.rtt, "--loss": spec.loss, "--cpu": spec.cpu}
     for fault in night.FAULTS:
         keys = [key for key in fault.options if key in parsers]
         assert keys == [key for key in fault.control if key in parsers]

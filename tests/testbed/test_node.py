@@ -1,11 +1,55 @@
-"""A node's first process, before it has spaces of its own."""
+"""A node: its first process, its group, in folders that stand for cgroups, and how it is tried."""
 
 from __future__ import annotations
 
 import os
 import signal
 
-from vclusterlib import node
+import pytest
+from support.programs import script
+from vclusterlib import boot, cgroup
+from vclusterlib.spec import Spec
+from vclusterlib.state import State
+
+
+@pytest.fixture(params=["v1", "v2"])
+def group(request, tmp_path, monkeypatch):
+    """The group of node a1 of cluster `one`, with the file of its quota."""
+    root = tmp_path / "cgroup"
+    monkeypatch.setattr(cgroup, "_ROOT", root)
+    if request.param == "v1":
+        (root / "cpu").mkdir(parents=True)
+        (root / "cpu" / "cpu.shares").touch()
+    else:
+        root.mkdir()
+        (root / "cgroup.subtree_control").write_text("cpu memory\n")
+    folder = cgroup.folder(State(tmp_path / "one"))
+    node_group = folder.with_name(f"{folder.name}-a1")
+    node_group.mkdir()
+    (node_group / ("cpu.cfs_quota_us" if request.param == "v1" else "cpu.max")).touch()
+    return node_group
+
+
+def test_a_process_joins_the_group_of_a_node_while_that_has_a_quota(group, tmp_path):
+    state = State(tmp_path / "one")
+    cgroup.limit(state, "a1", [], 0.25)
+    assert cgroup.join_node(state, "a1")
+    assert (group / "cgroup.procs").read_text() == "0"
+    assert not cgroup.join_node(state, "a2")
+    cgroup.limit(state, "a1", [], 0)
+    assert not cgroup.join_node(state, "a1")
+
+
+def test_a_node_that_is_switched_on_joins_the_group_of_its_quota(group, tmp_path, monkeypatch):
+    state = State(tmp_path / "one")
+    cgroup.limit(state, "a1", [], 0.25)
+    monkeypatch.setattr(boot, "_keep", lambda *_: os._exit(0))
+    gate, holder = os.pipe()
+    _, status = os.waitpid(boot.fork_node(state, Spec().node("a1"), [], gate), 0)
+    os.close(gate)
+    os.close(holder)
+    assert status == 0
+    assert (group / "cgroup.procs").read_text() == "0"
 
 
 def test_a_child_of_the_world_keeps_its_gate_and_nothing_else():
@@ -15,7 +59,7 @@ def test_a_child_of_the_world_keeps_its_gate_and_nothing_else():
     if not child:
         try:
             signal.signal(signal.SIGTERM, signal.SIG_IGN)
-            node._become_child(gate)
+            boot._become_child(gate)
             assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
             try:
                 os.fstat(descriptor)
@@ -28,3 +72,36 @@ def test_a_child_of_the_world_keeps_its_gate_and_nothing_else():
         assert pipe.read() == b"alone"
     os.close(descriptor)
     os.waitpid(child, 0)
+
+
+def with_slurmd(cluster, vcluster, body):
+    """The same cluster, with a slurmd of ours found first."""
+    folder = cluster.home / f"{cluster.name}-programs"
+    script(folder / "slurmd", f'{body}\nexec /usr/sbin/slurmd "$@"')
+    path = f"{folder}:{os.environ['PATH']}"
+    return vcluster(cluster.home, cluster.name, {"PATH": path}), folder
+
+
+@pytest.mark.nightly
+@pytest.mark.live
+def test_a_node_that_fails_once_is_tried_again(single, vcluster):
+    body = 'case "$*" in *b1*) mkdir "$0.once" 2>/dev/null && exit 1;; esac'
+    cluster, folder = with_slurmd(single, vcluster, body)
+    cluster.ok("up", "--nodes", "1+1", "--share", str(folder))
+    log = (single.state / "log" / "world.log").read_text()
+    assert "node b1: ended with status 1 (attempt 1)" in log
+    assert len(cluster.ok("exec", "srun", "-N2", "hostname").split()) == 2
+
+
+@pytest.mark.nightly
+@pytest.mark.live
+def test_a_node_that_never_comes_fails_the_whole_up(single, vcluster):
+    cluster, folder = with_slurmd(single, vcluster, 'case "$*" in *b1*) exit 1;; esac')
+    process = cluster.run("up", "--nodes", "1+1", "--share", str(folder))
+    assert process.returncode == 1
+    assert "node b1 did not come up in 3 attempts (ended with status 1)" in process.stderr
+    assert process.stderr.count("\n") == 1
+    assert single.status()["state"] == "down"
+    assert not (single.state / "run").exists()
+    # the logs that the message names are still there
+    assert (single.state / "log" / "slurmd-b1.out").exists()

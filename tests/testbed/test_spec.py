@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from vclusterlib.errors import UserError
+from vclusterlib import UserError, spec
 from vclusterlib.spec import Spec, parse_nodes
 
 
@@ -47,3 +47,54 @@ def test_reads_node_counts():
     for text in ("8", "4+", "4 + 4", "-1+2", "a+b"):
         with pytest.raises(UserError, match=r"4\+4"):
             parse_nodes(text)
+
+
+@pytest.mark.parametrize(
+    ("parse", "text", "value"),
+    [
+        (spec.rtt, "2ms", 0.002),
+        (spec.rtt, "500us", 0.0005),
+        (spec.rtt, "0.1s", 0.1),
+        (spec.rtt, "0", 0),
+        (spec.rate, "1Gbit/s", 1e9),
+        (spec.rate, "10 Mbit/s", 1e7),
+        (spec.rate, "unlimited", 0),
+        (spec.size, "1MiB", 2**20),
+        (spec.size, "2048B", 2048),
+        (spec.loss, "0.1%", 0.001),
+        (spec.loss, "0", 0),
+        (spec.cut, "5s", 5),
+    ],
+)
+def test_reads_quantities(parse, text, value):
+    assert parse(text) == pytest.approx(value, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("parse", "text", "reason"),
+    [
+        (spec.rtt, "2", "write a number and one of us, ms, s"),
+        (spec.rtt, "101ms", "0 to 100ms"),
+        (spec.rtt, "-1ms", "write a number"),
+        (spec.rtt, "nanms", "write a number"),
+        (spec.rate, "1Gb", "Gbit/s"),
+        (spec.rate, "1bit/s", "64kbit/s"),
+        (spec.size, "1MB", "MiB"),
+        (spec.size, "100B", "2KiB"),
+        (spec.loss, "0.1", "%"),
+        (spec.loss, "60%", "50%"),
+        (spec.cut, "0s", "1ms"),
+    ],
+)
+def test_refuses_quantities(parse, text, reason):
+    with pytest.raises(UserError) as error:
+        parse(text)
+    assert reason in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_shows_rates_and_sizes_as_people_write_them():
+    assert spec.show_rate(1e7) == "10 Mbit/s"
+    assert spec.show_rate(0) == "unlimited"
+    assert spec.show_size(64 * 2**20) == "64 MiB"
+    assert spec.show_size(1536) == "1.5 KiB"

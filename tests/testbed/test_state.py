@@ -7,8 +7,8 @@ import threading
 from pathlib import Path
 
 import pytest
+from vclusterlib import UserError
 from vclusterlib import state as states
-from vclusterlib.errors import UserError
 from vclusterlib.spec import Spec
 from vclusterlib.state import State
 
