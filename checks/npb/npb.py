@@ -23,7 +23,7 @@ from reframe.core.exceptions import SanityError
 from roundtrip.errors import UserError
 from roundtrip.sites import launching
 from roundtrip.studies import npb
-from roundtrip.studies.npb import upstream as npb_upstream
+from roundtrip.studies.npb import derived
 
 from ..mixins.amounts import TIME_LIMIT_S
 from ..mixins.build import build_workload
@@ -114,11 +114,11 @@ class NPBBase(Witnessed, NPBLaunch):
         output = pathlib.Path(self.stagedir) / str(self.stdout)
         try:
             if self.source == npb.UPSTREAM:
-                self.result = npb_upstream.convert_output(
+                self.result = derived.convert_output(
                     output, self.measured_program, **self.rank_entries()
                 )
             else:
-                self.result = npb_upstream.parse_output(output)
+                self.result = derived.parse_output(output)
         except UserError as error:
             raise SanityError(str(error)) from None
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from fuzz.mutate import written
 from roundtrip.measure import samples
 from roundtrip.studies.netpipe import output as netpipe_output
-from roundtrip.studies.npb import upstream as npb_upstream
+from roundtrip.studies.npb import derived as npb_derived
 from roundtrip.studies.osu import output as osu_output
 
 
@@ -24,7 +24,7 @@ def netpipe(content: bytes, seed: bytes, folder: Path) -> bool:
 
 
 def npb(content: bytes, seed: bytes, folder: Path) -> bool:
-    npb_upstream.convert_output(written(content, folder / "rfm_job.out"), "cg.A.x", hosts=[])
+    npb_derived.convert_output(written(content, folder / "rfm_job.out"), "cg.A.x", hosts=[])
     samples.read_rows(folder / "samples.csv")
     return True
 

@@ -11,7 +11,6 @@ import pytest
 from roundtrip.errors import UserError
 from roundtrip.measure import samples
 from roundtrip.studies.npb import derived, legal_ranks
-from roundtrip.studies.npb import upstream as npb_upstream
 
 DATA = Path(__file__).parents[2] / "data" / "npb"
 
@@ -37,11 +36,11 @@ LAUNCH = [
 
 def test_what_our_program_says_of_its_history_is_read(tmp_path: Path) -> None:
     recorded = DATA / "native.cg.S.1.txt"
-    assert npb_upstream.parse_output(recorded).history is None
+    assert derived.parse_output(recorded).history is None
     history = "deviates at iteration 3: zeta 8.5 instead of 8.6, 1e-13 apart at most"
     output = tmp_path / "native.txt"
     output.write_text(f" History: {history}\n{recorded.read_text()}")
-    assert npb_upstream.parse_output(output).history == history
+    assert derived.parse_output(output).history == history
 
 
 def test_the_summary_has_rate_time_and_mean_message() -> None:
@@ -90,7 +89,7 @@ def test_legal_ranks_depend_on_the_class(
     ],
 )
 def test_recorded_outputs_are_read(name: str, problem: str, ranks: int, rate: float) -> None:
-    result = npb_upstream.parse_output(DATA / name)
+    result = derived.parse_output(DATA / name)
     assert f"{result.benchmark} {result.problem_class}" == problem
     assert (result.rate, result.verified) == (rate, True)
     assert (result.total_processes, result.active_processes) == (ranks, ranks)
@@ -98,23 +97,23 @@ def test_recorded_outputs_are_read(name: str, problem: str, ranks: int, rate: fl
 
 def test_a_killed_run_is_refused() -> None:
     with pytest.raises(UserError, match="no result block"):
-        npb_upstream.parse_output(DATA / "lu.A.2.truncated.txt")
+        derived.parse_output(DATA / "lu.A.2.truncated.txt")
 
 
 def test_an_output_that_is_not_there_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="missing"):
-        npb_upstream.parse_output(tmp_path / "none.out")
+        derived.parse_output(tmp_path / "none.out")
 
 
 def test_an_upstream_launch_becomes_one_of_ours(tmp_path: Path) -> None:
     output = tmp_path / "out.txt"
     output.write_text((DATA / "cg.A.2.txt").read_text())
     identity = [{"host": "n1", "ranks": [0], "slurm_node": None, "file": "/lib/libmpi.so"}]
-    npb_upstream.convert_output(output, "cg.A.x", hosts=["n1"], identity=identity)
+    derived.convert_output(output, "cg.A.x", hosts=["n1"], identity=identity)
     sample_file = samples.read(tmp_path / "samples.csv")
     assert sample_file.problems == ()
     assert derived.summary(sample_file.frame) == {"rate": 241.03}
-    assert npb_upstream.parse_output(output).iterations == 15
+    assert derived.parse_output(output).iterations == 15
     record = json.loads((tmp_path / "run.json").read_text())
     assert (record["ranks"], record["complete"]) == (2, True)
     assert (record["hosts"], record["identity"]) == (["n1"], identity)
@@ -136,7 +135,7 @@ def test_wrong_idle_and_damaged_results_are_refused(
     output = tmp_path / "out.txt"
     output.write_text(text.replace(old, new))
     with pytest.raises(UserError, match=reason):
-        npb_upstream.convert_output(output, "cg.A.x", hosts=["n1"])
+        derived.convert_output(output, "cg.A.x", hosts=["n1"])
 
 
 def test_every_row_that_our_program_writes_is_read() -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from statistics import median
 
 from roundtrip.report import labels, units
-from roundtrip.report.blocks import Answer, Strong, Tone
+from roundtrip.report.blocks import Answer, Cell, Strong, Table, Text, Tone
 from roundtrip.report.units import Quantity
 from roundtrip.stats.verdicts import ClaimVerdict, Verdict
 from roundtrip.studies import display
@@ -109,6 +109,21 @@ def study_findings(
             Finding(statement, f"no {benchmark} of class A or above {place}", number=number)
         ]
     return results
+
+
+def study_table(launches: Launches, findings: Sequence[Finding]) -> Table:
+    """Table of the study's statements: a row for each series that tests one."""
+    note = launches.level.caption(
+        f" Everything that we find is over an {EMULATED}. Speed-up over one cluster with half of "
+        "the ranks, {level} interval over rounds."
+    )
+    rows = []
+    for one in findings:
+        words: Text = (one.where, ": ", one.evidence) if one.evidence else (one.where,)
+        if isinstance(one.evidence, Quantity):
+            words = (*words, display.slowdown([one.evidence.value]))
+        rows.append((one.statement, one.number, Cell(words, one.tone, one.verdict)))
+    return display.study_table(rows, note)
 
 
 def without_shared_processors(all_findings: Sequence[Finding]) -> list[Finding]:

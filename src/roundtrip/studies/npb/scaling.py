@@ -1,4 +1,5 @@
-"""Scaling of the benchmarks over ranks and nodes in one place, and over two clusters.
+"""Scaling of the benchmarks over ranks and nodes in one place, and over two clusters; and our
+programs against those of NPB 3.4.
 
 Speed-ups on two clusters are drawn against the round-trip time of their link.  Dashed lines: ranks
 share processors.
@@ -7,7 +8,7 @@ share processors.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from statistics import median
 from typing import Any
 
@@ -17,6 +18,7 @@ from roundtrip.report import units
 from roundtrip.report.blocks import (
     Answer,
     Cell,
+    Column,
     Gallery,
     Strong,
     Table,
@@ -43,7 +45,12 @@ from roundtrip.studies.npb import (
     published_words,
 )
 from roundtrip.studies.npb.data import EMULATED, Launches, Series
-from roundtrip.studies.npb.speedup import Verdicts, claimed_speedups, speedup_over_ranks
+from roundtrip.studies.npb.speedup import (
+    SeriesClaim,
+    Verdicts,
+    claimed_speedups,
+    speedup_over_ranks,
+)
 from roundtrip.studies.study import GREY, PINK, Arm, Colour
 
 Rows = list[dict[str, Any]]
@@ -275,3 +282,64 @@ def _toolchain_answer(launches: Launches, verdicts: Verdicts, group: Sequence[Se
     is_below = any(ratio < 1 for ratio in ratios)
     tone: Tone = "bad" if "slower" in kinds else "warn" if is_below else "plain"
     return Answer((Strong(group[0].name), text), tone)
+
+
+def source_verdict_table(launches: Launches, verdicts: Verdicts) -> Table:
+    """Table of ratios to NPB 3.4: rows by benchmark, class and place, columns by ranks."""
+    ranks = sorted({claim.series.ranks for claim in verdicts})
+    rows: dict[tuple[str, str], dict[int, Cell]] = {}
+    for claim, verdict in verdicts.items():
+        series = claim.series
+        row = rows.setdefault((series.name, _source_place(claim)), {})
+        key = launches.series_key(series, claim.rtt)
+        row[series.ranks] = display.verdict(verdict, series=key)
+    return display.grid(
+        launches.level.caption(
+            "Our programs against NPB 3.4: ratio of Mop/s in the same round, median and "
+            "{level} interval; below 1 ours is slower."
+        ),
+        ("Benchmark", "Where"),
+        {count: Column(units.plural(count, "rank"), "right", base="NPB 3.4") for count in ranks},
+        rows.items(),
+        display.NONE,
+    )
+
+
+def source_rate_table(launches: Launches, verdicts: Verdicts) -> Table:
+    """Table of the rates of our programs and of NPB 3.4's, with their ratios."""
+    rows = []
+    for claim, verdict in verdicts.items():
+        rates = [launches.value(side, claim.rtt, "rate") for side in (claim.series, claim.base)]
+        link = "" if claim.rtt is None else f" {claim.rtt:g} ms"
+        ratio = display.verdict(verdict, series=rates[0].origin)
+        rows.append((Cell(f"{claim.series.label}{link}"), *rates, ratio))
+    return Table(
+        "Our programs beside those of NPB 3.4 in the same place: Mop/s by NPB's own formula, and "
+        "the ratio in the same round.",
+        (
+            Column("Benchmark and toolchain"),
+            Column("Ours", "right", Unit.MOPS),
+            Column("NPB 3.4", "right", Unit.MOPS),
+            Column("Ours / NPB 3.4", "right", base="NPB 3.4"),
+        ),
+        tuple(rows),
+    )
+
+
+def source_warnings(verdicts: Verdicts) -> Iterator[str]:
+    """Yield a line for each case with a median ratio to NPB 3.4 below 1, over the link or not."""
+    places = {_source_place(claim) for claim in verdicts}
+    for claim, verdict in verdicts.items():
+        if verdict.interval.median >= 1:
+            continue
+        place = f", {_source_place(claim)}" if len(places) > 1 else ""
+        doubt = "" if verdict.verdict == "slower" else f" ({verdict.verdict})"
+        ratio = units.interval(verdict.interval)
+        yield f"slower than official NPB 3.4: {claim.series.case}{place}, {ratio}{doubt}"
+
+
+def _source_place(claim: SeriesClaim) -> str:
+    series = claim.series
+    placement = series.placement if series.ranks > 1 else ""
+    place = f"{series.toolchain}, {placement}" if placement else series.toolchain
+    return place if claim.rtt is None else f"{place}, {EMULATED} {claim.rtt:g} ms"

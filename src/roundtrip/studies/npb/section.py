@@ -25,6 +25,7 @@ from roundtrip.report.blocks import (
     Table,
     Text,
     number_columns,
+    text_cells,
     text_columns,
     text_items,
 )
@@ -32,7 +33,7 @@ from roundtrip.report.data import Data
 from roundtrip.report.units import Quantity, Unit
 from roundtrip.stats.verdicts import ClaimVerdict
 from roundtrip.studies import display
-from roundtrip.studies.npb import NATIVE, SOURCES, STUDY, Thresholds, scaling, tables
+from roundtrip.studies.npb import NATIVE, SOURCES, STUDY, Thresholds, scaling
 from roundtrip.studies.npb.data import EMULATED, Launches, Series
 from roundtrip.studies.npb.findings import (
     Finding,
@@ -40,6 +41,7 @@ from roundtrip.studies.npb.findings import (
     answers_in_one_cluster,
     answers_over_link,
     study_findings,
+    study_table,
     without_shared_processors,
 )
 from roundtrip.studies.npb.simulated import simulated_part
@@ -48,6 +50,9 @@ from roundtrip.studies.npb.speedup import (
     measured_speedups,
     pairing_refusals,
     separated_speedups,
+    speedup_table,
+    tolerance_table,
+    transport_table,
     verdicts_on,
 )
 from roundtrip.studies.study import Claim
@@ -218,6 +223,35 @@ def verification_table(launches: Launches) -> Table:
     )
 
 
+def _library_table() -> Table:
+    """Table of the study's libraries, their substitutes, and the reasons."""
+    return Table(
+        "What stands for the study's libraries. Theirs were of one family; where ours are all one "
+        "MPI library, they differ only in the transport.",
+        text_columns("In 2003", "Today", "Because"),
+        (
+            text_cells(
+                "UDP-encapsulated MPICH-SCore",
+                "MPICH over libfabric's udp;ofi_rxd, each rank on a node",
+                "One library end to end that makes UDP datagrams reliable itself, inside a cluster "
+                "and between clusters, without the kernel's TCP.",
+            ),
+            text_cells(
+                "MPICH-G2/SCore",
+                "MPICH over shared memory inside a cluster and TCP between, a node for each "
+                "cluster",
+                "The cluster's own fast way inside, TCP to the other cluster. Shared memory takes "
+                "the place of SCore on Myrinet.",
+            ),
+            text_cells(
+                "MPICH-P4",
+                "MPICH over TCP, each rank on a node",
+                "TCP sockets for every message, in a cluster and between clusters.",
+            ),
+        ),
+    )
+
+
 class Section:
     """The report on eight benchmarks in a cluster, and over an emulated WAN.
 
@@ -248,9 +282,9 @@ class Section:
         rank_blocks: list[Block] = [Heading(3, "Speed-up over ranks"), *pictures[1:], rank_table]
         verdict_tables = []
         if results:
-            verdict_tables.append(tables.study_table(launches, without_shared_processors(results)))
+            verdict_tables.append(study_table(launches, without_shared_processors(results)))
         if source_verdicts:
-            verdict_tables.append(tables.source_verdict_table(launches, source_verdicts))
+            verdict_tables.append(scaling.source_verdict_table(launches, source_verdicts))
         blocks: list[Block] = [
             Paragraph(_QUESTION_TEXT),
             *(self._link_blocks(verdicts, results) if has_link else []),
@@ -263,7 +297,7 @@ class Section:
             Heading(3, "Verified in two ways"),
             verification_table(launches),
             Heading(3, "Our programs and NPB's own"),
-            Fold("Both rates", (tables.source_rate_table(launches, source_verdicts),))
+            Fold("Both rates", (scaling.source_rate_table(launches, source_verdicts),))
             if source_verdicts
             else Paragraph(_NO_UPSTREAM_TEXT, is_note=True),
         ]
@@ -286,7 +320,7 @@ class Section:
             answers=tuple(answers),
             panel_answers=tuple(panel_answers),
             verdicts=tuple(verdict_tables),
-            warnings=tuple(tables.source_warnings(source_verdicts)),
+            warnings=tuple(scaling.source_warnings(source_verdicts)),
             picture=pictures[0] if pictures else None,
         )
 
@@ -294,22 +328,22 @@ class Section:
         self, verdicts: Mapping[Claim, ClaimVerdict], results: Sequence[Finding]
     ) -> list[Block]:
         launches = self._launches
-        pair_table = tables.transport_table(launches, verdicts, self._settings)
+        pair_table = transport_table(launches, verdicts, self._settings)
         transport_blocks: list[Block] = [
             Heading(3, "Transports against each other"),
             Fold("Every pair at every delay", (pair_table,)),
         ]
         every_series = Fold(
-            "The study's findings in every series", (tables.study_table(launches, results),)
+            "The study's findings in every series", (study_table(launches, results),)
         )
         has_others = len(results) > len(without_shared_processors(results))
         return [
-            tables.library_table(),
+            _library_table(),
             Heading(3, f"Speed-up over one cluster, {EMULATED}"),
-            tables.speedup_table(launches, verdicts),
+            speedup_table(launches, verdicts),
             *([every_series] if has_others else []),
             Heading(3, "Why: what an iteration waits for"),
-            tables.tolerance_table(launches),
+            tolerance_table(launches),
             Heading(3, "Compute and communication apart"),
             Fold("Every benchmark, transport and delay", (link_time_table(launches),)),
             *(transport_blocks if pair_table.rows else []),

@@ -1,4 +1,6 @@
-"""Speed-ups over one cluster, and the claims of the section: ratios, one for each round."""
+"""Speed-ups over one cluster, and ratios of transports: their claims, one ratio for each round, and
+their tables.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +12,15 @@ from statistics import median
 
 import scipy
 
+from roundtrip.report import units
+from roundtrip.report.blocks import Cell, Column, Table, number_columns, text_cells, text_columns
+from roundtrip.report.units import Quantity, Unit
 from roundtrip.stats.summaries import Interval, lower_rank
 from roundtrip.stats.verdicts import ClaimVerdict, Family, double_round_ratios
+from roundtrip.studies import display
 from roundtrip.studies.npb import (
     NATIVE,
+    PUBLISHED_SPEEDUPS,
     SOURCES,
     SPEEDUP,
     STUDY,
@@ -21,8 +28,9 @@ from roundtrip.studies.npb import (
     UDP,
     UPSTREAM,
     Place,
+    Thresholds,
 )
-from roundtrip.studies.npb.data import Figures, Launches, Series
+from roundtrip.studies.npb.data import EMULATED, Figures, Launches, Series
 from roundtrip.studies.study import Claim, Contrast
 
 
@@ -127,11 +135,11 @@ def transport_pairs(all_series: Iterable[Series]) -> list[tuple[Series, Series]]
 
 def claimed_speedups(launches: Launches, series: Series, rtt: float | None) -> list[float]:
     """Speed-ups that are claimed: measured if both or neither share processors, else separated."""
-    formula = measured_speedups if is_rate_ratio(launches, series) else separated_speedups
+    formula = measured_speedups if _is_rate_ratio(launches, series) else separated_speedups
     return formula(launches, series, rtt)
 
 
-def is_rate_ratio(launches: Launches, series: Series) -> bool:
+def _is_rate_ratio(launches: Launches, series: Series) -> bool:
     """Whether the claimed speed-up is a ratio of measured rates."""
     base = launches.base_of(series)
     return base is None or base.shares_processors == series.shares_processors
@@ -229,3 +237,111 @@ def _median_split(rounds: Sequence[Figures]) -> tuple[float, float]:
     parts = ("compute", "communication")
     compute, communication = (median(figures[part] for figures in rounds) for part in parts)
     return compute, communication
+
+
+def speedup_table(launches: Launches, verdicts: Mapping[Claim, ClaimVerdict]) -> Table:
+    """Table of speed-ups: a row for each series over the link, a column for each RTT."""
+    speedup_verdicts = verdicts_on(SPEEDUP, verdicts)
+    rtts = sorted({rtt for _, rtt in launches.planned_link_points})
+    link_series = launches.link_series
+    measured = {series.as_planned for series in link_series}
+    lost = {
+        series.as_planned: series
+        for series, _ in launches.missing_points
+        if series.spans_clusters and series.as_planned not in measured
+    }
+    rows = []
+    for series in sorted([*link_series, *lost.values()], key=lambda series: series.order):
+        base = launches.base_of(series)
+        base_cell = display.NONE if base is None else Cell(base.setup_text)
+        by_rtt = [_speedup_cell(launches, speedup_verdicts, series, base, rtt) for rtt in rtts]
+        rows.append((Cell(series.label), base_cell, *by_rtt))
+    return Table(
+        launches.level.caption(
+            f"Speed-up over one cluster, {EMULATED}: rate on both clusters over the rate on one "
+            "in the same round, median and {level} interval over rounds. “On fewer "
+            "processors”: ranks share processors, so that the compute time is taken as on "
+            "processors of their own; a lower bound."
+        ),
+        (
+            *text_columns("Benchmark and transport", "Over one cluster with"),
+            *number_columns(*(f"{rtt:g} ms" for rtt in rtts)),
+        ),
+        tuple(rows),
+    )
+
+
+def tolerance_table(launches: Launches) -> Table:
+    """Table of messages sent and round trips waited for in an iteration, and RTTs that follow."""
+    rows = []
+    for series in launches.link_series:
+        counts, iterations = launches.messages(series)
+        messages = int(counts["messages"].sum()) / iterations / series.ranks if iterations else 0.0
+        messages_cell = Cell(units.pure_number(messages)) if messages else display.NONE
+        study_speedup = PUBLISHED_SPEEDUPS.get(series.benchmark)
+        rows.append(
+            (
+                Cell(series.label),
+                messages_cell if series.source == NATIVE else display.NOT_MEASURED,
+                display.value(round_trips(launches, series), Unit.PURE),
+                _rtt_cell(rtt_of_speedup(launches, series, 1.0)),
+                _rtt_cell(study_speedup and rtt_of_speedup(launches, series, study_speedup)),
+            )
+        )
+    return Table(
+        f"What an iteration waits for, {EMULATED}: the messages that a rank sends (our counters), "
+        "and by how many round-trip times the iteration grows with the round-trip time (Sen's "
+        "slope). From this follow the delay at which two clusters are no faster than one, and the "
+        "delay at which they have the study's speed-up.",
+        (
+            Column("Benchmark and transport"),
+            *number_columns("Messages of a rank", "Round trips waited for", "No gain at RTT"),
+            *number_columns("The study's speed-up at RTT"),
+        ),
+        tuple(rows),
+    )
+
+
+def transport_table(
+    launches: Launches, verdicts: Mapping[Claim, ClaimVerdict], settings: Thresholds
+) -> Table:
+    """Table of ratios and verdicts of each pair of transports at each RTT."""
+    rows = []
+    for claim, verdict in verdicts_on(TRANSPORTS, verdicts).items():
+        series, base, link = claim.series, claim.base, f"{claim.rtt:g} ms"
+        names = text_cells(
+            f"{series.name}, {series.setup_text}, {EMULATED} {link}",
+            f"{series.transport} / {base.transport}",
+        )
+        key = launches.series_key(series, claim.rtt)
+        rows.append((*names, display.verdict(verdict, base=f"{base.label} {link}", series=key)))
+    return Table(
+        f"Transports against each other, {EMULATED}: ratio of rates in the same round; above 1 the "
+        f"first is faster. More than {units.percent(settings.critical_difference)} counts as "
+        "critical.",
+        (Column("Benchmark and link"), Column("Transports"), Column("Ratio", "right")),
+        tuple(rows),
+    )
+
+
+def _speedup_cell(
+    launches: Launches, verdicts: Verdicts, series: Series, base: Series | None, rtt: float
+) -> Cell:
+    rounds = launches.rounds(series, rtt)
+    if not rounds:
+        is_lost = (series.as_planned, rtt) in launches.planned_link_points
+        return Cell("no launch completed", "bad") if is_lost else display.NOT_MEASURED
+    if base is None:
+        return Cell("no base in one cluster", "muted")
+    if verdict := verdicts.get(SeriesClaim(SPEEDUP, series, base, rtt)):
+        origin = launches.series_key(series, rtt) if _is_rate_ratio(launches, series) else ""
+        return display.verdict(verdict, base=base.label, series=origin)
+    pairing = launches.pairing(rounds, launches.rounds(base, None))
+    reason = "not in the same rounds" if pairing.refusal else "compute not measured"
+    return Cell(reason, "muted")
+
+
+def _rtt_cell(seconds: float | None) -> Cell:
+    if seconds is None:
+        return display.NONE
+    return Cell((Quantity(value=seconds * 1e3, unit=Unit.MS), f" {Unit.MS}"), unit=Unit.MS)
