@@ -5,7 +5,7 @@ Pure functions of facts.  `roundtrip doctor` gathers the facts and prints the fi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -66,33 +66,21 @@ def check_processor_limits(host: Host) -> Diagnosis:
     return Diagnosis("oversubscription", "ok", "no processor limit")
 
 
-def check_smt(host: Host) -> Diagnosis:
-    """Check whether hardware threads share a core."""
+def _frequency_findings(host: Host) -> Iterator[Diagnosis]:
+    """What makes the speed of a core depend on other work, or on its temperature."""
     detail = {True: "on: two threads share a core", False: "off", None: _UNKNOWN_TEXT}[host.smt]
     advice = "ranks are bound to cores; to be sure: echo off > /sys/devices/system/cpu/smt/control"
-    return warn_if(host.smt is True, "SMT", detail, advice)
-
-
-def check_governor(host: Host) -> Diagnosis:
-    """Check whether the kernel may lower the processors' frequency."""
+    yield warn_if(host.smt is True, "SMT", detail, advice)
     detail = ", ".join(host.governors) or "frequency is not under this kernel's control"
     is_bad = host.governors not in ((), ("performance",))
-    return warn_if(is_bad, "governor", detail, "cpupower frequency-set -g performance")
-
-
-def check_turbo(host: Host) -> Diagnosis:
-    """Check whether the processors' frequency depends on their temperature."""
+    yield warn_if(is_bad, "governor", detail, "cpupower frequency-set -g performance")
     detail = {True: "on", False: "off", None: _UNKNOWN_TEXT}[host.turbo]
     advice = "speed depends on temperature: echo 1 > .../cpu/intel_pstate/no_turbo"
     advice += " (or echo 0 > .../cpu/cpufreq/boost)"
-    return warn_if(host.turbo is True, "turbo", detail, advice)
-
-
-def check_load(host: Host) -> Diagnosis:
-    """Check whether other work ran in the last minute."""
+    yield warn_if(host.turbo is True, "turbo", detail, advice)
     detail = f"load average {host.load[0]:.2f} over the last minute"
     is_bad = host.load[0] > _LOAD_LIMIT
-    return warn_if(is_bad, "load", detail, "stop other work, or wait until it is done")
+    yield warn_if(is_bad, "load", detail, "stop other work, or wait until it is done")
 
 
 def check_virtualisation(host: Host) -> Diagnosis:
@@ -107,35 +95,23 @@ def check_virtualisation(host: Host) -> Diagnosis:
     return Diagnosis("virtualisation", "warn", detail, advice)
 
 
-def check_clock(host: Host) -> Diagnosis:
-    """Check whether the kernel reads its clock without a system call."""
-    name = host.clocksource
+def _kernel_findings(host: Host) -> Iterator[Diagnosis]:
+    """How the kernel reads its clock, and what it does with memory while programs run."""
+    detail = host.clocksource or _UNKNOWN_TEXT
     advice = "slow to read: boot with clocksource=tsc if the processor's TSC is stable"
-    is_bad = name is not None and name not in _GOOD_CLOCKS
-    return warn_if(is_bad, "clock source", name or _UNKNOWN_TEXT, advice)
-
-
-def check_swap(host: Host) -> Diagnosis:
-    """Check whether memory has been swapped out."""
+    is_bad = host.clocksource is not None and host.clocksource not in _GOOD_CLOCKS
+    yield warn_if(is_bad, "clock source", detail, advice)
     kib = host.swap_used_kib
     detail = f"{kib / 1024:.0f} MiB in use" if kib else "not in use" if host.swap_kib else "none"
-    return warn_if(kib > 0, "swap", detail, "free memory, then swapoff -a && swapon -a")
-
-
-def check_huge_pages(host: Host) -> Diagnosis:
-    """Check whether the kernel turns large buffers into huge pages by itself."""
+    yield warn_if(kib > 0, "swap", detail, "free memory, then swapoff -a && swapon -a")
     advice = "large buffers get faster at random: echo madvise > /sys/kernel/mm/"
     advice += "transparent_hugepage/enabled"
-    detail = host.thp or _UNKNOWN_TEXT
-    return warn_if(host.thp == "always", "transparent huge pages", detail, advice)
-
-
-def check_numa_balancing(host: Host) -> Diagnosis:
-    """Check whether the kernel moves pages between memory nodes while programs run."""
+    is_bad = host.thp == "always"
+    yield warn_if(is_bad, "transparent huge pages", host.thp or _UNKNOWN_TEXT, advice)
     detail = f"{host.numa_nodes} node{'s' if host.numa_nodes > 1 else ''}"
     if is_bad := host.numa_nodes > 1 and bool(host.numa_balancing):
         detail += ", the kernel moves pages between them"
-    return warn_if(is_bad, "NUMA", detail, "echo 0 > /proc/sys/kernel/numa_balancing")
+    yield warn_if(is_bad, "NUMA", detail, "echo 0 > /proc/sys/kernel/numa_balancing")
 
 
 def check_packages(missing: Sequence[str] | None) -> Diagnosis:
@@ -161,18 +137,19 @@ def check_toolchains(states: Mapping[str, str]) -> Diagnosis:
     return Diagnosis("toolchains", "ok", f"{len(good_names)} of {len(states)} built")
 
 
-HOST_CHECKS: tuple[Callable[[Host], Diagnosis], ...] = (
-    *(check_cores, check_processor_limits, check_smt, check_governor, check_turbo, check_load),
-    *(check_virtualisation, check_clock, check_swap, check_huge_pages, check_numa_balancing),
-)
-
-
 def examine_machine(
     host: Host, missing_packages: Sequence[str] | None, toolchain_states: Mapping[str, str]
 ) -> list[Diagnosis]:
     """All findings, in a fixed order; the arguments are those of the functions above."""
-    findings = [check(host) for check in HOST_CHECKS]
-    return [*findings, check_packages(missing_packages), check_toolchains(toolchain_states)]
+    return [
+        check_cores(host),
+        check_processor_limits(host),
+        *_frequency_findings(host),
+        check_virtualisation(host),
+        *_kernel_findings(host),
+        check_packages(missing_packages),
+        check_toolchains(toolchain_states),
+    ]
 
 
 def can_measure(findings: Sequence[Diagnosis]) -> bool:

@@ -21,7 +21,7 @@ from pathlib import Path
 from roundtrip.errors import UserError
 from roundtrip.sites.doctor import Diagnosis, warn_if
 from roundtrip.stats.settings import Levels
-from roundtrip.stats.verdicts import ClaimVerdict, Verdict, judge
+from roundtrip.stats.verdicts import Verdict, judge
 
 #: Blocks represent launches.  The interval of twelve values spans the third to the tenth.
 BLOCK_COUNT = 12
@@ -100,17 +100,6 @@ class Block:
         return min(1.0, self.own_s / (2 * self.wall_s))
 
 
-def judge_blocks(blocks: Sequence[Block], levels: Levels) -> ClaimVerdict:
-    """Judge the ratio of B to A over the blocks, as a report judges one over launches."""
-    return judge({"A/A": [block.ratio for block in blocks]}, levels)["A/A"]
-
-
-def smallest_visible_difference(result: ClaimVerdict) -> float | None:
-    """Return the smallest relative difference that the interval can show; None without one."""
-    low, high = result.interval.low, result.interval.high
-    return None if low is None or high is None else max(high - 1, 1 / low - 1)
-
-
 def effect_of(quantity: Callable[[Block], float], blocks: Sequence[Block]) -> float | None:
     """Return the ratio of median message times between blocks with high and low `quantity`.
 
@@ -132,21 +121,34 @@ def interference_findings(
     blocks: Sequence[Block], levels: Levels, autogroup: bool | None
 ) -> list[Diagnosis]:
     """Return a finding for each disturbance of the test, and one for its resolution."""
+
+    def effect_text(quantity: Callable[[Block], float]) -> str:
+        ratio = effect_of(quantity, blocks)
+        if ratio is None:
+            return ""
+        return f"; where there was most of it, messages took {ratio:.2f} times"
+
+    others = statistics.mean(block.other_processors for block in blocks)
+    others_detail = f"{others:.2f} processors while the test ran"
+    others_detail += effect_text(lambda block: block.other_processors)
+    steal = statistics.mean(block.steal_processors for block in blocks)
+    steal_detail = f"{steal:.3f} processors while the test ran"
+    steal_detail += effect_text(lambda block: block.steal_processors)
+    loops_s = [block.loop_s for block in blocks]
+    change = max(loops_s) / min(loops_s) - 1
+    speed_detail = f"the same loop took up to {change:.1%} more processor time than at best"
+    speed_detail += effect_text(lambda block: block.loop_s)
+    idle_advice = "stop other work, or wait until it is done"
+    steal_advice = "the hypervisor's other guests: repeat at quieter times"
+    speed_advice = "frequency, or a neighbour on the core or its caches: fix the frequency, "
+    speed_advice += "leave SMT off"
     return [
-        _other_work_finding(blocks),
+        warn_if(others > _MAX_OTHER_PROCESSORS, "others' load", others_detail, idle_advice),
         _autogroup_finding(blocks, autogroup),
-        _steal_finding(blocks),
-        _frequency_finding(blocks),
-        _resolution_finding(judge_blocks(blocks, levels), levels),
+        warn_if(steal > _MAX_STEAL, "CPU steal", steal_detail, steal_advice),
+        warn_if(change > _MAX_SPEED_EFFECT, "speed", speed_detail, speed_advice),
+        _resolution_finding(blocks, levels),
     ]
-
-
-def _other_work_finding(blocks: Sequence[Block]) -> Diagnosis:
-    mean = statistics.mean(block.other_processors for block in blocks)
-    slowdown = _slowdown_text(lambda block: block.other_processors, blocks)
-    detail = f"{mean:.2f} processors while the test ran{slowdown}"
-    advice = "stop other work, or wait until it is done"
-    return warn_if(mean > _MAX_OTHER_PROCESSORS, "others' load", detail, advice)
 
 
 def _autogroup_finding(blocks: Sequence[Block], autogroup: bool | None) -> Diagnosis:
@@ -160,38 +162,17 @@ def _autogroup_finding(blocks: Sequence[Block], autogroup: bool | None) -> Diagn
     return warn_if(share < _FULL_SHARE, "sched_autogroup", detail, advice)
 
 
-def _steal_finding(blocks: Sequence[Block]) -> Diagnosis:
-    mean = statistics.mean(block.steal_processors for block in blocks)
-    slowdown = _slowdown_text(lambda block: block.steal_processors, blocks)
-    detail = f"{mean:.3f} processors while the test ran{slowdown}"
-    advice = "the hypervisor's other guests: repeat at quieter times"
-    return warn_if(mean > _MAX_STEAL, "CPU steal", detail, advice)
-
-
-def _frequency_finding(blocks: Sequence[Block]) -> Diagnosis:
-    loops = [block.loop_s for block in blocks]
-    change = max(loops) / min(loops) - 1
-    detail = f"the same loop took up to {change:.1%} more processor time than at best"
-    detail += _slowdown_text(lambda block: block.loop_s, blocks)
-    advice = "frequency, or a neighbour on the core or its caches: fix the frequency, leave SMT off"
-    return warn_if(change > _MAX_SPEED_EFFECT, "speed", detail, advice)
-
-
-def _slowdown_text(quantity: Callable[[Block], float], blocks: Sequence[Block]) -> str:
-    ratio = effect_of(quantity, blocks)
-    return "" if ratio is None else f"; where there was most of it, messages took {ratio:.2f} times"
-
-
-def _resolution_finding(result: ClaimVerdict, levels: Levels) -> Diagnosis:
-    difference = smallest_visible_difference(result)
-    interval = result.interval
-    if difference is None:
+def _resolution_finding(blocks: Sequence[Block], levels: Levels) -> Diagnosis:
+    """Judge the ratio of B to A over the blocks, as a report judges one over launches."""
+    result = judge({"A/A": [block.ratio for block in blocks]}, levels)["A/A"]
+    interval, low, high = result.interval, result.interval.low, result.interval.high
+    if low is None or high is None:
         return Diagnosis(
             "A/A test", "warn", f"{interval.n} blocks give no interval", "run it again"
         )
+    difference = max(high - 1, 1 / low - 1)
     detail = (
-        f"the same program twice: {interval.median - 1:+.1%} "
-        f"[{(interval.low or 0) - 1:+.1%}, {(interval.high or 0) - 1:+.1%}]; "
+        f"the same program twice: {interval.median - 1:+.1%} [{low - 1:+.1%}, {high - 1:+.1%}]; "
         f"differences below {max(difference, 0.001):.1%} cannot be seen here now"
     )
     if result.verdict in (Verdict.FASTER, Verdict.SLOWER):
