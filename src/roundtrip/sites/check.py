@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from roundtrip.errors import UserError
 from roundtrip.sites import data, schedulers, software
@@ -20,10 +19,8 @@ from roundtrip.sites.launching import SIMULATED
 from roundtrip.sites.schedulers.interface import Cluster
 from roundtrip.sites.site import Case, Finding, Site, summarise
 
-#: Number of lines from which a file of a site is too long.
-MOST_LINES = 100
 #: A partition with this feature is documentation: no check may run there.
-HISTORICAL = "historical"
+_HISTORICAL = "historical"
 
 
 @dataclass(frozen=True)
@@ -65,8 +62,8 @@ def check_files(site: Site) -> list[Finding]:
         if (file := site.folder / name).is_file():
             lines = file.read_text().count("\n")
             sizes.append(f"{name} {lines} lines")
-            if lines >= MOST_LINES:
-                faults.append(f"{name} has {lines} lines: a site is data, under {MOST_LINES} lines")
+            if lines >= 100:
+                faults.append(f"{name} has {lines} lines: a site is data, under 100 lines")
     if re.search(r"\bregister_launcher\(", (site.folder / "reframe.py").read_text()):
         faults.append("registers a launcher: put it into reframe/settings.py, for all sites")
     faults += [
@@ -86,7 +83,7 @@ def check_partitions(site: Site) -> list[Finding]:
         for key in ("fabric", "binding"):
             if not extras.get(key):
                 faults.append(f"{place}: no {key} chosen (extras: {key})")
-        if HISTORICAL in features:
+        if _HISTORICAL in features:
             continue
         if extras.get("fabric") in RDMA:
             faults += [
@@ -96,26 +93,19 @@ def check_partitions(site: Site) -> list[Finding]:
             ]
         if partition.get("max_jobs") != 1:
             faults.append(f"{place}: max_jobs must be 1, or jobs share what they measure")
-    if any(
-        partition.get("extras", {}).get("binding") != "none"
-        for partition in site.partitions.values()
-    ):
-        faults += _unbound_toolchains(site.toolchains.values())
+    if any(item.get("extras", {}).get("binding") != "none" for item in site.partitions.values()):
+        faults += [
+            f"toolchain '{item['name']}': its launcher binds no rank to a core"
+            for item in site.toolchains.values()
+            if "launcher" in item.get("extras", {})
+            and SIMULATED not in item.get("features", [])
+            and not any("bind" in option for option in item["extras"].get("launcher_options", []))
+        ]
     for kind, items in (("partition", site.partitions), ("environment", site.toolchains)):
         for name, item in items.items():
             faults += data.unknown_extras(kind, name, item.get("extras", {}))
     names = ", ".join(site.partitions)
     return summarise("fabric and binding", faults, f"chosen for {names}")
-
-
-def _unbound_toolchains(toolchains: Iterable[Mapping[str, Any]]) -> list[str]:
-    return [
-        f"toolchain '{item['name']}': its launcher binds no rank to a core"
-        for item in toolchains
-        if "launcher" in item.get("extras", {})
-        and SIMULATED not in item.get("features", [])
-        and not any("bind" in option for option in item["extras"].get("launcher_options", []))
-    ]
 
 
 def check_site(site: Site, scripts_folder: Path | None = None) -> list[Finding]:
@@ -168,7 +158,7 @@ def _check_scripts(
 ) -> list[Finding]:
     subject = "job scripts"
     if not scripts:
-        is_historical = all(HISTORICAL in p.get("features", []) for p in site.partitions.values())
+        is_historical = all(_HISTORICAL in p.get("features", []) for p in site.partitions.values())
         reason = "historical: nothing runs" if is_historical else "no toolchain is installed"
         return [Finding("not checked", subject, f"ReFrame lists no case here: {reason}")]
     if folder:

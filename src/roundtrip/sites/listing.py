@@ -44,13 +44,21 @@ def list_cases(
         site.add_sticky_option("systems/prefix", folder)
     runtime.init_runtime(site)
     test_cases = _load_cases(files, {"_rfm_dry_run": "1"} if folder else {})
-    cases = {_case_of_test(item): item for item in test_cases if not item.check.is_fixture()}
+    cases: dict[Case, TestCase] = {}
+    for item in test_cases:
+        if not item.check.is_fixture():
+            check, *parameters = item.check.display_name.split(" %")
+            pairs = sorted((key, value) for key, _, value in (p.partition("=") for p in parameters))
+            place = (runtime.runtime().system.name, item.partition.name, item.environ.name)
+            cases[Case(check, tuple(pairs), item.check.hashcode, *place)] = item
     reply = {"config": json.loads(str(site)), "cases": [asdict(case) for case in cases]}
     if folder:
         selection: dict[object, Case] = {}
         for case in sorted(cases, key=lambda case: case.id):
             if names is None:
-                selection.setdefault(_script_kind(case, cases[case]), case)
+                placement = dict(case.parameters).get("placement", "")
+                start = start_key(cases[case].environ.extras)
+                selection.setdefault((case.check, placement, case.partition, start), case)
             elif case.id in names:
                 selection[case.id] = case
         cases_by_name = {case.id: cases[case] for case in selection.values()}
@@ -70,18 +78,6 @@ def _load_cases(files: Sequence[str], variables: dict[str, str]) -> list[TestCas
         checks += loader.load_from_module(module)
     cases: list[TestCase] = generate_testcases(checks)
     return cases
-
-
-def _case_of_test(test_case: TestCase) -> Case:
-    check, *parameters = test_case.check.display_name.split(" %")
-    pairs = sorted((key, value) for key, _, value in (item.partition("=") for item in parameters))
-    place = (runtime.runtime().system.name, test_case.partition.name, test_case.environ.name)
-    return Case(check, tuple(pairs), test_case.check.hashcode, *place)
-
-
-def _script_kind(case: Case, test_case: TestCase) -> tuple[object, ...]:
-    placement = dict(case.parameters).get("placement", "")
-    return (case.check, placement, case.partition, *start_key(test_case.environ.extras))
 
 
 def _dry_run_scripts(

@@ -127,8 +127,13 @@ def check_live(site: Site, say: Say) -> Result:
     `say` is called with a line before a job is submitted.
     """
     result = Result()
-    if not _scheduler_works(site, result):
-        return result
+    if ends := schedulers.of_site(site.partitions).job_ends(site):
+        detail, remedy = ends
+        if remedy:
+            lines = [Line("every_partition", "scheduler", remedy)]
+            result.add_fault("accounting", detail, lines)
+            return result
+        result.findings.append(Finding("ok", "accounting", detail))
     places = trials.places(site)
     if not places:
         result.findings.append(Finding("not checked", "live", "no toolchain is installed"))
@@ -141,24 +146,9 @@ def check_live(site: Site, say: Say) -> Result:
     plan = [(place, starts) for place, starts in alternatives.items() if starts]
     retries = trials.run_trials(site, plan, say)
     for trial in site_trials:
-        _report_trial(
-            site, trial, [retry for retry in retries if retry.place == trial.place], result
-        )
+        own_retries = [retry for retry in retries if retry.place == trial.place]
+        _report_trial(site, trial, own_retries, result)
     return result
-
-
-def _scheduler_works(site: Site, result: Result) -> bool:
-    """Whether ReFrame can get the result of jobs."""
-    ends = schedulers.of_site(site.partitions).job_ends(site)
-    if ends is None:
-        return True
-    detail, remedy = ends
-    if remedy:
-        lines = [Line("every_partition", "scheduler", remedy)]
-        result.add_fault("accounting", detail, lines)
-        return False
-    result.findings.append(Finding("ok", "accounting", detail))
-    return True
 
 
 def _nodes_match(site: Site, places: list[TrialTarget], result: Result, say: Say) -> bool:
@@ -167,10 +157,8 @@ def _nodes_match(site: Site, places: list[TrialTarget], result: Result, say: Say
     for place in {place.partition: place for place in places}.values():
         interface = _partition_extras(site, place).get("interface")
         interfaces = trials.survey(site, place, say)
-        bad_hosts = [
-            host for host, names in interfaces.items() if interface and interface not in names
-        ]
-        if not bad_hosts:
+        bad_hosts = [host for host, names in interfaces.items() if interface not in names]
+        if not interface or not bad_hosts:
             continue
         matches = False
         intersection = set.intersection(*interfaces.values())
@@ -193,11 +181,8 @@ def _partition_extras(site: Site, place: TrialTarget) -> dict[str, Any]:
 def _trial_fault(site: Site, trial: Trial) -> str | None:
     if reason := trials.start_fault(trial.output, _node_count(site, trial.place)):
         return f"{reason}: {trial.reason}" if trial.reason else reason
-    return (
-        trials.binding_fault(trial.output, _partition_extras(site, trial.place))
-        if trial.output
-        else None
-    )
+    extras = _partition_extras(site, trial.place)
+    return trials.binding_fault(trial.output, extras) if trial.output else None
 
 
 def _other_starts(site: Site, place: TrialTarget) -> list[LauncherOptions]:
@@ -210,24 +195,19 @@ def _other_starts(site: Site, place: TrialTarget) -> list[LauncherOptions]:
     return [start for start in starts if not set(start) <= site_start]
 
 
-def _best_retry(site: Site, trial: Trial, retries: list[Trial]) -> Trial | None:
-    """Return the first retry without a fault; if `trial` did not start, else one that starts."""
-    nodes = _node_count(site, trial.place)
-    candidates = [retry for retry in retries if not _trial_fault(site, retry)]
-    if trials.start_fault(trial.output, nodes):
-        candidates += [retry for retry in retries if not trials.start_fault(retry.output, nodes)]
-    return candidates[0] if candidates else None
-
-
 def _report_trial(site: Site, trial: Trial, retries: list[Trial], result: Result) -> None:
     place, extras = trial.place, _partition_extras(site, trial.place)
     subject = f"{place.environ} on {place.partition}"
     if problem := _trial_fault(site, trial):
-        remedy = _best_retry(site, trial, retries)
+        # The first retry without a fault; if this trial did not start, else one that starts.
+        nodes = _node_count(site, place)
+        remedies = [retry for retry in retries if not _trial_fault(site, retry)]
+        if trials.start_fault(trial.output, nodes):
+            remedies += [item for item in retries if not trials.start_fault(item.output, nodes)]
         family = str(site.toolchains[place.environ].get("extras", {}).get("mpi"))
-        lines = lines_to_start(family, remedy.start) if remedy else []
+        lines = lines_to_start(family, remedies[0].start) if remedies else []
         starts = ", ".join(" ".join(retry.start) for retry in retries)
-        suffix = "" if remedy or not retries else f"; nor does it by {starts}"
+        suffix = "" if remedies or not retries else f"; nor does it by {starts}"
         result.add_fault(subject, problem + suffix, lines)
     if trial.output is None:
         return

@@ -141,12 +141,16 @@ def read_host(root: Path = Path("/")) -> Host:
     cpu = root / "sys/devices/system/cpu"
     cpuinfo = _text(root / "proc/cpuinfo") or ""
     online = parse_list(_text(cpu / "online") or "") or [0]
-    cpu_list = _field_value(_text(root / "proc/self/status") or "", "Cpus_allowed_list")
+    cpu_list = _field_value(_text(root / "proc/self/status"), "Cpus_allowed_list")
+    models = (_field_value(cpuinfo, name) for name in ("model name", "Model", "CPU part"))
+    no_turbo = _read_switch(cpu / "intel_pstate/no_turbo")
+    release = _text(root / "etc/os-release")
+    huge_pages = _text(root / "sys/kernel/mm/transparent_hugepage/enabled")
     memory = _meminfo(root)
     cores = {_core_and_socket(cpu, n) for n in online}
     return Host(
         hostname=_text(root / "proc/sys/kernel/hostname") or "",
-        cpu_model=_cpu_model(cpuinfo),
+        cpu_model=" ".join(next(filter(None, models), "unknown").split()),
         logical=len(online),
         usable=len(parse_list(cpu_list)) if cpu_list else len(online),
         cores=len(cores),
@@ -159,16 +163,16 @@ def read_host(root: Path = Path("/")) -> Host:
         swap_kib=memory.get("SwapTotal", 0),
         swap_used_kib=memory.get("SwapTotal", 0) - memory.get("SwapFree", 0),
         kernel=_text(root / "proc/sys/kernel/osrelease") or "",
-        distribution=_distribution(_text(root / "etc/os-release") or ""),
+        distribution=_search(r'^PRETTY_NAME="?(.*?)"?$', release) or "unknown",
         governors=_read_governors(cpu, online),
-        turbo=_read_turbo(cpu),
+        turbo=_read_switch(cpu / "cpufreq/boost") if no_turbo is None else not no_turbo,
         clocksource=_text(root / "sys/devices/system/clocksource/clocksource0/current_clocksource"),
         virtual=bool(re.search(r"^flags\s*:.*\bhypervisor\b", cpuinfo, re.MULTILINE))
         or (root / "sys/hypervisor/type").exists(),
         hypervisor=_text(root / "sys/hypervisor/type")
         or _text(root / "sys/class/dmi/id/sys_vendor"),
         container=(root / ".dockerenv").exists() or (root / "run/systemd/container").exists(),
-        thp=_bracketed_choice(_text(root / "sys/kernel/mm/transparent_hugepage/enabled")),
+        thp=_search(r"\[(\w+)\]", huge_pages),
         numa_balancing=_read_switch(root / "proc/sys/kernel/numa_balancing"),
         mitigations=tuple(
             (file.name, _text(file) or "") for file in sorted(cpu.glob("vulnerabilities/*"))
@@ -204,15 +208,15 @@ def _read_switch(file: Path) -> bool | None:
     return None if text is None else text != "0"
 
 
-def _field_value(text: str, name: str) -> str | None:
-    """The value in the first line ``NAME: VALUE``, as in files of /proc."""
-    match = re.search(rf"^{name}\s*:\s*(\S.*)$", text, re.MULTILINE)
+def _search(pattern: str, text: str | None) -> str | None:
+    """The group of the first match; None without one."""
+    match = re.search(pattern, text or "", re.MULTILINE)
     return match[1] if match else None
 
 
-def _cpu_model(cpuinfo: str) -> str:
-    names = (_field_value(cpuinfo, name) for name in ("model name", "Model", "CPU part"))
-    return " ".join(next(filter(None, names), "unknown").split())
+def _field_value(text: str | None, name: str) -> str | None:
+    """The value in the first line ``NAME: VALUE``, as in files of /proc."""
+    return _search(rf"^{name}\s*:\s*(\S.*)$", text)
 
 
 def _core_and_socket(cpu: Path, number: int) -> tuple[str, str]:
@@ -242,19 +246,9 @@ def _meminfo(root: Path) -> dict[str, int]:
     return {name: int(value) for name, value in lines}
 
 
-def _distribution(os_release: str) -> str:
-    match = re.search(r'^PRETTY_NAME="?(.*?)"?$', os_release, re.MULTILINE)
-    return match[1] if match else "unknown"
-
-
 def _read_governors(cpu: Path, online: list[int]) -> tuple[str, ...]:
     names = {_text(cpu / f"cpu{n}/cpufreq/scaling_governor") for n in online}
     return tuple(sorted(governor for governor in names if governor))
-
-
-def _read_turbo(cpu: Path) -> bool | None:
-    no_turbo = _read_switch(cpu / "intel_pstate/no_turbo")
-    return _read_switch(cpu / "cpufreq/boost") if no_turbo is None else not no_turbo
 
 
 def _cgroup_processors(cgroup: Path) -> float | None:
@@ -267,32 +261,20 @@ def _cgroup_processors(cgroup: Path) -> float | None:
     return int(quota) / int(period) if quota and period and int(quota) > 0 else None
 
 
-def _bracketed_choice(text: str | None) -> str | None:
-    match = re.search(r"\[(\w+)\]", text or "")
-    return match[1] if match else None
-
-
 def _load_averages(text: str) -> tuple[float, float, float]:
-    load_1min, load_5min, load_15min = ([float(word) for word in text.split()[:3]] + [0.0] * 3)[:3]
-    return load_1min, load_5min, load_15min
+    one, five, fifteen = ([float(word) for word in text.split()[:3]] + [0.0] * 3)[:3]
+    return one, five, fifteen
 
 
 def _steal_share(stat: str) -> float:
     """The share of steal in the first line, ``cpu user nice system idle ... steal``, in ticks."""
     ticks = [int(word) for word in stat.split("\n", 1)[0].split()[1:9]]
-    total = sum(ticks, start=0)
-    return ticks[7] / total if len(ticks) == 8 and total else 0.0
+    return ticks[7] / sum(ticks) if len(ticks) == 8 and any(ticks) else 0.0
 
 
 #: Packages that apt-packages.txt does not list, but that affect measurements.
 _MORE_PACKAGES = (
-    "g++",
-    "gcc-12",
-    "libc6",
-    "libopenmpi3",
-    "libmpich12",
-    "libfabric1",
-    "libucx0",
+    *("g++", "gcc-12", "libc6", "libopenmpi3", "libmpich12", "libfabric1", "libucx0"),
     "spack",
 )
 

@@ -69,30 +69,20 @@ class TrialOutput:
 
 def read_output(output: str, errors: str) -> TrialOutput:
     """Parse both streams of a job, in which lines of several ranks may be interleaved."""
-    ranks = [_rank(fields) for fields in _objects(output, _RANK)]
+    ranks = []
+    for fields in _objects(output, _RANK):
+        fields |= {key: fields[key].strip() for key in ("cpus", "online")}
+        ranks.append(Rank(**{**fields, "memlock": fields["memlock"].split()[0]}))
     text = output + "\n" + errors
     names = {name.strip() for pattern in _TRANSPORTS for name in pattern.findall(text)}
     ranks.sort(key=lambda rank: (rank.rank, rank.host))
     return TrialOutput(tuple(ranks), tuple(sorted(names)))
 
 
-def node_interfaces(output: str) -> dict[str, set[str]]:
-    """Return the network interfaces of each node of a survey, without the loopback."""
-    return {
-        node["host"]: {name for name in node["interfaces"].split() if name != "lo"}
-        for node in _objects(output, _NODE)
-    }
-
-
 def _objects(text: str, mark: str) -> Iterator[dict[str, Any]]:
     for part in text.split(mark)[1:]:
         with contextlib.suppress(json.JSONDecodeError):
             yield json.JSONDecoder().raw_decode(part)[0]
-
-
-def _rank(fields: dict[str, Any]) -> Rank:
-    lists = {key: fields[key].strip() for key in ("cpus", "online")}
-    return Rank(**{**fields, **lists, "memlock": fields["memlock"].split()[0]})
 
 
 def _version(text: str) -> str:
@@ -193,13 +183,16 @@ def places(site: Site) -> list[TrialTarget]:
 
 
 def survey(site: Site, place: TrialTarget, say: Say) -> dict[str, set[str]]:
-    """Return the network interfaces of a partition's nodes; UserError if no job runs there."""
+    """Return the network interfaces of a partition's nodes, without the loopback.
+
+    UserError if no job runs there.
+    """
     say(f"a job to {place.partition}: which network interfaces its nodes have")
     (case,) = _run_cases(site, place.partition, [place.environ], "Nodes", [()])
-    interfaces = node_interfaces(case["job_stdout"])
-    if not interfaces:
+    nodes = list(_objects(case["job_stdout"], _NODE))
+    if not nodes:
         raise UserError(f"no job runs on partition '{place.partition}': {_why(case)}")
-    return interfaces
+    return {node["host"]: {*node["interfaces"].split()} - {"lo"} for node in nodes}
 
 
 def run_trials(
@@ -218,11 +211,14 @@ def run_trials(
         suffix = f", each by {launch_options}" if launch_options else ""
         say(f"jobs to {partition}, one after another: {', '.join(environs)}{suffix}")
         cases = _run_cases(site, partition, environs, "Start", starts)
-        builds = {case["environ"]: case for case in cases if _is_build(case)}
+        builds, launches = {}, []
+        for case in cases:
+            if str(case["display_name"]).startswith("build_rank"):
+                builds[case["environ"]] = case
+            else:
+                launches.append(case)
         trials += [
-            _trial(case, builds.get(case["environ"]), partition, starts)
-            for case in cases
-            if not _is_build(case)
+            _trial(case, builds.get(case["environ"]), partition, starts) for case in launches
         ]
     return trials
 
@@ -254,22 +250,22 @@ def _run_cases(
             f"--prgenv=^({'|'.join(environs)})$",
             *schedulers.scheduler_of(site.partitions[partition]).job_options(),
         ]
-        variables = {
+        environment = {
+            **site.environment,
             "ROUNDTRIP_STARTS": json.dumps(starts),
             "RFM_SQLITE_DB_FILE": str(folder / "results.db"),
         }
-        environment = {**site.environment, **variables}
         process = subprocess.run(
             command, cwd=site.checkout, env=environment, capture_output=True, text=True
         )
         if not report.is_file():
             raise UserError(f"ReFrame tried nothing: {last_line(process.stdout + process.stderr)}")
         cases: list[dict[str, Any]] = files.read_json(report)["runs"][-1]["testcases"]
-        return [{**case, **{key: _text(case, key) for key in _STREAMS}} for case in cases]
-
-
-def _is_build(case: dict[str, Any]) -> bool:
-    return str(case["display_name"]).startswith("build_rank")
+        for case in cases:
+            for key in _STREAMS:
+                file = Path(case.get("stagedir") or "/nonexistent", case.get(key) or "nothing")
+                case[key] = file.read_text(errors="replace") if file.is_file() else ""
+        return cases
 
 
 def _trial(
@@ -296,8 +292,3 @@ def _why(case: dict[str, Any]) -> str:
     errors = [line for line in lines if re.search(r"rror\b|annot|nable to|not found|efused", line)]
     reason = (case.get("fail_reason") or "it wrote nothing").strip().splitlines()[0]
     return errors[0] if errors else reason
-
-
-def _text(case: dict[str, Any], key: str) -> str:
-    file = Path(case.get("stagedir") or "/nonexistent", case.get(key) or "nothing")
-    return file.read_text(errors="replace") if file.is_file() else ""
