@@ -32,8 +32,8 @@ from roundtrip.model import Table
 from roundtrip.sites import software
 from roundtrip.sites.programs import digest
 from roundtrip.sites.site import CheckVerdict, Finding, last_line
-from roundtrip.sites.toolchains.plan import BuildError, has_apt
-from roundtrip.sites.toolchains.prefixes import AptArchive
+from roundtrip.sites.toolchains.spec import has_apt
+from roundtrip.sites.toolchains.store import AptArchive, BuildError
 from roundtrip.tables import TextList
 
 #: The sources of the shipped recipes, below the checkout.

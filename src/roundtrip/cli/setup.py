@@ -29,8 +29,8 @@ from roundtrip.sites.new import write_site
 from roundtrip.sites.site import Finding, Site
 from roundtrip.sites.software import one_build_per_mpi
 from roundtrip.sites.toolchains.build import build_plans, pending_plans
-from roundtrip.sites.toolchains.plan import BuildError, Store, states
 from roundtrip.sites.toolchains.spec import catalogue
+from roundtrip.sites.toolchains.store import BuildError, Store, states
 
 _STYLE_BY_LEVEL = {"ok": "green", "warn": "yellow", "impossible": "bold red"}
 #: The contents of a campaign folder in a wheel; a checkout is a campaign folder itself.

@@ -25,7 +25,7 @@ from roundtrip.sites import software as spack
 from roundtrip.sites.machine import installed_packages, upstream
 from roundtrip.sites.probe import USUAL_TARGET, Facts, Library
 from roundtrip.sites.schedulers.interface import SitePart, command_output
-from roundtrip.sites.toolchains.prefixes import write_wrapper
+from roundtrip.sites.toolchains.build import write_wrapper
 
 #: The site's ``reframe.py``; its data are in ``site.toml``.
 _REFRAME_FILE_TEXT = '''"""Site `{name}` as ReFrame takes it: `site.toml` says what it is."""

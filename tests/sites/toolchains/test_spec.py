@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from roundtrip.errors import UserError
-from roundtrip.sites.toolchains import plan
-from roundtrip.sites.toolchains.spec import catalogue, load_catalogue
+from roundtrip.sites.toolchains import spec
+from roundtrip.sites.toolchains.spec import catalogue, load_catalogue, toolchain_plan
 
 ROOT = Path(__file__).parents[3]
 SHIPPED = ROOT / "site-configs" / "toolchains.toml"
@@ -53,15 +53,15 @@ def test_wheels_are_pinned_by_the_hashes_of_their_files() -> None:
 
 
 def test_a_second_build_of_an_mpi_is_one_table(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(plan, "compiler_version", lambda: "12.2.0")
+    monkeypatch.setattr(spec, "compiler_version", lambda: "12.2.0")
     with file.open("a") as stream:
         stream.write(SECOND_MPICH)
     new_catalogue = load_catalogue(file)
     assert set(new_catalogue.toolchains) - set(KNOWN.toolchains) == {
         f"mpich43-{boost}" for boost in KNOWN.boosts
     }
-    older = plan.toolchain_plan(new_catalogue.toolchains["mpich43-boost181"])
-    newer = plan.toolchain_plan(new_catalogue.toolchains["mpich50-boost181"])
+    older = toolchain_plan(new_catalogue.toolchains["mpich43-boost181"])
+    newer = toolchain_plan(new_catalogue.toolchains["mpich50-boost181"])
     assert (older.mpi.origin, newer.mpi.origin) == ("PyPI mpich 4.3.2", "PyPI mpich 5.0.2")
     assert older.mpi.mpi.pin == "mpich==4.3.2 \\\n    --hash=sha256:0123\n"
     assert older.mpi.key != newer.mpi.key

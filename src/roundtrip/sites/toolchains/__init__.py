@@ -1,5 +1,4 @@
 """Toolchains of site `local`: a compiler, an MPI and a Boost, built once and cached by content.
 
-`spec` declares them, `plan` has their parts on this machine, the store and the steps of a build,
-`prefixes` makes the parts, and `build` puts toolchains together and tests them.
+`spec` has their parts, `store` what builds share, and `build` makes and tests toolchains.
 """

@@ -1,18 +1,27 @@
-"""The toolchains by name, as ``site-configs/toolchains.toml`` declares them: MPIs and Boosts."""
+"""The toolchains that ``site-configs/toolchains.toml`` declares, and their parts on this machine.
+
+A key is made from the content of all parts, so that a change of one of them makes a new build.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import itertools
+import json
+import os
 import re
+import shutil
+import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Literal
 
 from roundtrip import paths, tables
-from roundtrip.errors import UserError
+from roundtrip.errors import UserError, refusal
 from roundtrip.model import Table
-from roundtrip.sites import machine
+from roundtrip.sites import machine, programs
 from roundtrip.tables import TextList
 
 #: Names of MPIs and Boosts that compose names of toolchains and that ReFrame accepts.
@@ -236,3 +245,141 @@ def is_version(library: str, prefix: str, version: str, exactly: bool = False) -
     colons, and `version`; unless `exactly`, further parts of the version may follow."""
     end = r"(?!\.?\d)" if exactly else r"(?!\d)"
     return re.match(re.escape(prefix) + r"[\s:]*" + re.escape(version) + end, library) is not None
+
+
+#: Increase it when the build steps change in a way that no other input of the keys shows.
+RECIPE = 1
+CC, CXX = "/usr/bin/gcc", "/usr/bin/g++"
+#: Debian's own flags for Boost, so that Debian's Boost.MPI and ours differ only in the MPI.
+FLAGS = (
+    "-std=gnu++17",
+    "-O2",
+    "-g0",
+    "-fstack-protector-strong",
+    "-D_FORTIFY_SOURCE=2",
+    "-DNDEBUG",
+    "-fPIC",
+    "-pthread",
+)
+#: The user's variable with the tar file of Boost.
+BOOST_VARIABLE = "ROUNDTRIP_BOOST"
+SPACK_ROUTE = "or build with Spack: spack env activate . && spack install"
+
+
+def content_key(inputs: Mapping[str, object]) -> str:
+    """16 hex digits of the SHA-256 of `inputs` as canonical JSON."""
+    text = json.dumps(inputs, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+@dataclass(frozen=True)
+class ResolvedMpi:
+    """An MPI as it is on this machine: `origin` in words."""
+
+    mpi: Mpi
+    version: str
+    origin: str
+    key: str
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A toolchain as it would be built here now."""
+
+    toolchain: Toolchain
+    mpi: ResolvedMpi
+    compiler: str
+    key: str
+
+    @property
+    def from_debian(self) -> bool:
+        """Whether Debian has a Boost.MPI that is linked with this MPI."""
+        return self.toolchain.mpi.boost == "debian" and has_apt()
+
+
+def has_apt() -> bool:
+    """Whether Boost comes from packages of Debian or Ubuntu."""
+    return shutil.which("apt-get") is not None
+
+
+@cache
+def compiler_version() -> str:
+    """Version of the C++ compiler, e.g. 12.2.0; UserError without one."""
+    try:
+        run = subprocess.run([CXX, "-dumpfullversion"], capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        raise UserError(f"no compiler {CXX}: run `make setup`, {SPACK_ROUTE}") from None
+    return run.stdout.strip()
+
+
+def resolve_mpi(mpi: Mpi) -> ResolvedMpi:
+    """Plan of one MPI; UserError if its package is missing here, or of another series."""
+    if mpi.packages:
+        versions = machine.installed_packages(mpi.packages) or {}
+        package = next((name for name in mpi.packages if name in versions), None)
+        if package is None:
+            names = " or ".join(mpi.packages)
+            raise UserError(f"{mpi.name} needs package {names}: run `make setup`, {SPACK_ROUTE}")
+        release = versions[package]
+        version, origin = machine.upstream(release), f"{machine.distributor()} {package} {release}"
+    elif mpi.unpacked:
+        # Only the download shows the version of Debian's package; all are of this series.
+        version, origin = mpi.series, f"Debian {mpi.unpacked[0]} {mpi.series}, unpacked"
+    else:
+        wheel, version = (mpi.wheel or "").split("==")
+        origin = f"PyPI {wheel} {version}"
+    if not f"{version}.".startswith(f"{mpi.series}."):
+        raise UserError(f"{mpi.name} needs version {mpi.series}, not {origin}; {SPACK_ROUTE}")
+    inputs: dict[str, object] = {"recipe": RECIPE, "unit": mpi.name, "origin": origin}
+    inputs |= {"pin": mpi.pin, "cxx": CXX}
+    if mpi.unpacked:
+        inputs |= {"unpacked": mpi.unpacked, "definitions": mpi.kind.definitions}
+    return ResolvedMpi(mpi, version, origin, content_key(inputs))
+
+
+def toolchain_plan(toolchain: Toolchain) -> Plan:
+    """Plan of one toolchain; UserError if this machine cannot have it."""
+    mpi = resolve_mpi(toolchain.mpi)
+    compiler = compiler_version()
+    inputs = {
+        "recipe": RECIPE,
+        "unit": toolchain.name,
+        "mpi": mpi.key,
+        "boost": toolchain.boost.version,
+        "compiler": [CXX, compiler],
+        "flags": FLAGS,
+        **_tar_inputs(),
+    }
+    return Plan(toolchain, mpi, compiler, content_key(inputs))
+
+
+def boost_key(boost: Boost, part: str) -> str:
+    """Return the key of a part of Boost that toolchains share; `part` is headers or sources.
+
+    UserError if the user's tar file of Boost cannot be read.
+    """
+    return content_key({"recipe": RECIPE, "unit": part, "boost": boost.version, **_tar_inputs()})
+
+
+def boost_tar() -> Path | None:
+    """The tar file that the user names as Boost, if any."""
+    name = os.environ.get(BOOST_VARIABLE)
+    return Path(name) if name else None
+
+
+def _tar_inputs() -> dict[str, object]:
+    """Return the digest of the user's tar file of Boost as an input of keys; {} without one.
+
+    UserError if it cannot be read.
+    """
+    tar_file = boost_tar()
+    if tar_file is None:
+        return {}
+    try:
+        with tar_file.open("rb"):  # for the reason, where `digest` gives none
+            digest = programs.digest(tar_file)
+    except OSError as error:
+        raise refusal(error, tar_file) from None
+    if digest is None:
+        raise UserError("cannot be read to its end", tar_file)
+    return {"tar": digest}
