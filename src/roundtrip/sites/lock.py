@@ -94,12 +94,15 @@ def read(file: Path) -> Lock:
         raise UserError("no lock file: run `spack concretize` in the environment first", file)
     content = files.read_json(file)
     try:
-        specs = {
-            hash_: Concrete(
+        specs = {}
+        for hash_, entry in content["concrete_specs"].items():
+            # Spack writes a generic target as a word, others as an object with a name.
+            target = entry.get("arch", {}).get("target", "")
+            specs[hash_] = Concrete(
                 hash=hash_,
                 name=entry["name"],
                 version=str(entry["version"]),
-                target=_target_name(entry.get("arch", {}).get("target", "")),
+                target=str(target["name"] if isinstance(target, dict) else target),
                 parameters=entry.get("parameters", {}),
                 external=(entry.get("external") or {}).get("path"),
                 dependencies=tuple(
@@ -111,8 +114,6 @@ def read(file: Path) -> Lock:
                     for edge in entry.get("dependencies", ())
                 ),
             )
-            for hash_, entry in content["concrete_specs"].items()
-        }
         roots = tuple(
             RootSpec(root["spec"], _require_hash(root["hash"])) for root in content["roots"]
         )
@@ -183,8 +184,3 @@ def _spec_difference(base: Concrete, spec: Concrete) -> str:
     if spec.target != base.target:
         parts.append(f"target={spec.target} instead of {base.target}")
     return ", ".join(parts) or "a dependency"
-
-
-def _target_name(value: Any) -> str:
-    """Spack writes a generic target as a word, others as an object with a name."""
-    return str(value["name"]) if isinstance(value, dict) else str(value)

@@ -256,10 +256,17 @@ def mpi_name(spec: Concrete, lock: Lock, parts: Sequence[str]) -> str:
     ReFrame allows no dot in a name.
     """
     patch = "p" + "p".join(_version_numbers(spec)[2:]) if PATCH_PART in parts else ""
-    rest = [
-        _name_part(spec, lock, part) for part in parts if part not in (PATCH_PART, COMPILER_PART)
-    ]
-    return "-".join([series_name(spec) + patch, *filter(None, rest)])
+    names = [series_name(spec) + patch]
+    for part in parts:
+        if part in (PATCH_PART, COMPILER_PART):
+            continue
+        if part in spec.parameters:
+            value = spec.parameters[part]
+            text = part if value is True else f"no-{part}" if value is False else spec.value(part)
+            names.append(re.sub(r"[^A-Za-z0-9]+", "-", text).strip("-"))
+        elif dependency := _dependency(spec, lock, part):
+            names.append(series_name(dependency))
+    return "-".join(filter(None, names))
 
 
 def toolchain_name(
@@ -292,15 +299,6 @@ def series_name(spec: Concrete, length: int = 2) -> str:
     """``openmpi@5.0.8`` -> ``openmpi50``."""
     number = "".join([*_version_numbers(spec), "0", "0"][:length])
     return f"{spec.name}{'-' if spec.name[-1].isdigit() else ''}{number}"
-
-
-def _name_part(spec: Concrete, lock: Lock, part: str) -> str:
-    if part in spec.parameters:
-        value = spec.parameters[part]
-        text = part if value is True else f"no-{part}" if value is False else spec.value(part)
-        return re.sub(r"[^A-Za-z0-9]+", "-", text).strip("-")
-    dependency = _dependency(spec, lock, part)
-    return series_name(dependency) if dependency else ""
 
 
 def _dependency(spec: Concrete, lock: Lock, package: str) -> Concrete | None:

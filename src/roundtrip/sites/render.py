@@ -153,20 +153,16 @@ def _declared_environments(name: str, site: SiteData, checkout: Path) -> list[di
     versions = catalogue(checkout)
     if site.transport:
         return [_transport_environment(name, key, site, versions) for key in site.transport]
+    # The simulators if the site launches ranks by one, else all other toolchains.
+    families = {mpi.family for mpi in versions.mpis.values() if mpi.kind.simulator}
+    is_simulated = not families.isdisjoint(site.launch)
     return [
         prebuilt_environment(
             name, item.name, item, *_start_of_own(site, item), versions.last_boost, netpipe=True
         )
-        for item in _usable_toolchains(site, versions)
+        for item in versions.available_toolchains
+        if item.mpi.kind.simulator == is_simulated
     ]
-
-
-def _usable_toolchains(site: SiteData, versions: Catalogue) -> list[Toolchain]:
-    """Return the simulators if the site launches ranks by one, else all other toolchains."""
-    families = {mpi.family for mpi in versions.mpis.values() if mpi.kind.simulator}
-    is_simulated = not families.isdisjoint(site.launch)
-    available = versions.available_toolchains
-    return [item for item in available if item.mpi.kind.simulator == is_simulated]
 
 
 def _transport_environment(
@@ -191,6 +187,13 @@ def _reframe_partition(
     alternatives = [name for key, name in partition.scheduler_if.items() if site.condition[key]]
     extras = _completed_extras(partition)
     account = partition.account if os.environ.get("ROUNDTRIP_ACCOUNT") else None
+    # A campaign raises the number of jobs where launches share no node.
+    limit = os.environ.get("ROUNDTRIP_SIDE_BY_SIDE", "")
+    is_raised = partition.side_by_side and limit.isdecimal()
+    if site.software == "spack":
+        detected = programming_environments.spack_pvm()
+    else:
+        detected = debian_pvm() if "pvm" in site.detect else []
     fields = {
         "name": partition.name,
         "descr": partition.description,
@@ -204,26 +207,13 @@ def _reframe_partition(
         "features": [
             *partition.features,
             *launching.features(extras.get("nodes"), extras.get("cores"), extras.get("sockets")),
-            *_detected_features(site),
+            *detected,
         ],
         "processor": partition.processor,
         "extras": extras,
-        "max_jobs": _max_concurrent_jobs(partition),
+        "max_jobs": int(limit) if is_raised else partition.max_jobs,
     }
     return {key: value for key, value in fields.items() if value or key == "environs"}
-
-
-def _max_concurrent_jobs(partition: Partition) -> int:
-    """Return the limit of concurrent jobs, which a campaign raises if launches share no node."""
-    limit = os.environ.get("ROUNDTRIP_SIDE_BY_SIDE", "")
-    return int(limit) if partition.side_by_side and limit.isdecimal() else partition.max_jobs
-
-
-def _detected_features(site: SiteData) -> list[str]:
-    """Return the features of every partition that follow from installed software."""
-    if site.software == "spack":
-        return programming_environments.spack_pvm()
-    return debian_pvm() if "pvm" in site.detect else []
 
 
 def _completed_extras(partition: Partition) -> dict[str, Any]:

@@ -17,9 +17,8 @@ import shutil
 import subprocess
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from roundtrip import tables
 from roundtrip.errors import UserError
@@ -30,7 +29,8 @@ from roundtrip.sites.lock import Concrete, Lock
 from roundtrip.sites.site import Finding, Site, last_line, summarise
 
 #: The first version whose `include` accepts environment variables, which spack.yaml uses.
-OLDEST_SPACK = "1.1"
+OLDEST_SPACK = (1, 1)
+_SPACK_NEEDED = "1.1 or newer is needed"
 _SPEC_TOKEN = re.compile(r"[@%]=?[^\s+~^@%]+|[+~][\w-]+|[\w.-]+:?=\S+|[\w.-]+")
 _VALIDATE_SCRIPT = """
 import importlib, json
@@ -49,8 +49,7 @@ print("FAULTS " + json.dumps(faults))
 """
 
 
-@dataclass(frozen=True)
-class Spack:
+class Spack(NamedTuple):
     """A Spack that is new enough."""
 
     command: Path
@@ -81,14 +80,9 @@ def find_spack() -> Spack | None:
     number = re.match(r"\d+\.\d+", process.stdout)
     if not number:
         raise UserError(f"{candidate} does not run: {last_line(process.stderr + process.stdout)}")
-    if _version_numbers(number[0]) < _version_numbers(OLDEST_SPACK):
-        text = process.stdout.strip()
-        raise UserError(f"{candidate} is Spack {text}: {OLDEST_SPACK} or newer is needed")
+    if tuple(map(int, number[0].split("."))) < OLDEST_SPACK:
+        raise UserError(f"{candidate} is Spack {process.stdout.strip()}: {_SPACK_NEEDED}")
     return Spack(candidate, process.stdout.split()[0])
-
-
-def _version_numbers(version: str) -> list[int]:
-    return [int(part) for part in version.split(".")]
 
 
 def definitions(folder: Path) -> dict[str, list[str]]:
@@ -98,12 +92,6 @@ def definitions(folder: Path) -> dict[str, list[str]]:
         raise UserError("missing: spack.yaml takes its MPIs and Boosts from it", file)
     entries = (tables.load_yaml(file) or {}).get("definitions", [])
     return {key: list(values) for entry in entries for key, values in entry.items()}
-
-
-def names_used(environment: Path) -> set[str]:
-    """Names of the definitions that ``spack.yaml`` uses."""
-    specs = tables.load_yaml(environment)["spack"]["specs"]
-    return set(re.findall(r"\$\^?(\w+)", str(specs)))
 
 
 def expand_matrix(environment: Path, lists: dict[str, list[str]]) -> list[str]:
@@ -163,9 +151,10 @@ def _expand_row(row: list[str], lists: dict[str, list[str]], environment: Path) 
 def check_files(folder: Path, environment: Path) -> list[Finding]:
     """Check a ``spack/`` folder as far as that is possible without Spack."""
     lists = definitions(folder)
+    specs = tables.load_yaml(environment)["spack"]["specs"]
     faults = [
         f"definitions.yaml does not define '{name}', which spack.yaml uses"
-        for name in sorted(names_used(environment) - set(lists))
+        for name in sorted({*re.findall(r"\$\^?(\w+)", str(specs))} - set(lists))
     ]
     packages = (tables.load_yaml(folder / "packages.yaml") or {}).get("packages", {})
     for mpi in lists.get("mpis", []):
@@ -230,9 +219,12 @@ def check_pmix_package(site: SiteData, packages: Path) -> list[Finding]:
     title = _pmix_starter(site)
     if not title:
         return []
-    versions = _package_versions(
-        (tables.load_yaml(packages) or {}).get("packages", {}).get("pmix", {})
-    )
+    entry = (tables.load_yaml(packages) or {}).get("packages", {}).get("pmix", {})
+    requirement = entry.get("require", [])
+    texts = [requirement] if isinstance(requirement, str) else list(requirement)
+    texts += [item["spec"] for item in entry.get("externals", [])]
+    matches = [re.search(r"@=?([\d.]+)", text) for text in texts if isinstance(text, str)]
+    versions = [match[1] for match in matches if match]
     hint = f"packages.yaml: pmix needs `require: ['@{site.pmix}']`, or it is the newest"
     faults = [] if versions else [hint]
     faults += [
@@ -264,15 +256,6 @@ def _pmix_starter(site: SiteData) -> str:
     if site.pmix is None or not site.uses_pmix(names):
         return ""
     return schedulers.of_names(item.scheduler for item in site.partition.values()).title
-
-
-def _package_versions(entry: dict[str, Any]) -> list[str]:
-    """Versions that an entry of ``packages.yaml`` requires, or has as externals."""
-    requirement = entry.get("require", [])
-    texts = [requirement] if isinstance(requirement, str) else list(requirement)
-    texts += [item["spec"] for item in entry.get("externals", [])]
-    matches = [re.search(r"@=?([\d.]+)", text) for text in texts if isinstance(text, str)]
-    return [match[1] for match in matches if match]
 
 
 def one_build_per_mpi(lock: Lock, label: Sequence[str] = ()) -> list[Finding]:
@@ -355,6 +338,6 @@ def _no_lock_message(site: Site) -> str:
     if find_spack() is None:  # a version that is too old is an error of its own
         return (
             f"site '{site.name}' has its toolchains from Spack, and there is no `spack` in PATH "
-            f"or SPACK_ROOT: {OLDEST_SPACK} or newer is needed"
+            f"or SPACK_ROOT: {_SPACK_NEEDED}"
         )
     return f"site '{site.name}' needs an active Spack environment: run `spack env activate .`"
