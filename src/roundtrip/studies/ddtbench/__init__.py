@@ -62,10 +62,6 @@ ORIGINAL_STATE = next(iter(BUFFER_STATES))
 DEFAULT_BUFFER_STATES = "original,same"
 
 
-def _is_original(buffers: str) -> bool:
-    return buffers == ORIGINAL_STATE
-
-
 class DDTBench(Study):
     """The declaration of the study DDTBench: do MPI datatypes cost more than packing by hand?"""
 
@@ -78,7 +74,10 @@ class DDTBench(Study):
     #: Tuned loops are our addition and exist for some micro-apps only, so they are not primary.
     contrasts = (
         Contrast(
-            DDT, MANUAL, "round trip by hand over that with datatypes", is_primary=_is_original
+            DDT,
+            MANUAL,
+            "round trip by hand over that with datatypes",
+            is_primary=lambda buffers: buffers == ORIGINAL_STATE,
         ),
         Contrast(DDT, TUNED),
     )

@@ -104,15 +104,12 @@ class DdtData(Panels[Panel]):
         columns of `frame`, which needs app, size_bytes and variant.
         """
         rows = derived.largest_messages(self.rows(frame, panel), ["app"])
-        order = pl.col("app").replace_strict(
-            {app: number for number, app in enumerate(MICRO_APPS)}, default=len(MICRO_APPS)
-        )
+        numbers = dict(zip(MICRO_APPS, range(len(MICRO_APPS)), strict=True))
+        order = pl.col("app").replace_strict(numbers, default=len(MICRO_APPS))
         return rows.sort(order, "app", "variant")
 
     def gain_ratios(self, panel: Panel, base: str) -> dict[tuple[str, int], list[float]]:
-        """Round trip by hand over that with datatypes, one per launch, at each micro-app's largest
-        message: by (app, size in bytes).
-        """
+        """Gains of each launch at each micro-app's largest message, by (app, size in bytes)."""
         gains = derived.datatype_gains(self.rows(self.values, panel), _LAUNCH_COLUMNS, base)
         groups = derived.largest_messages(gains, ["app"]).group_by("app", "size_bytes").agg("ratio")
         return {(app, size): ratios for app, size, ratios in groups.sort("app").iter_rows()}
@@ -217,7 +214,9 @@ def overhead_gallery(data: DdtData, panels: Sequence[Panel]) -> Gallery:
 
     def views(drawing: Drawing) -> tuple[View, ...]:
         apps, frame = drawing.frame["app"].unique(maintain_order=True).to_list(), drawing.frame
+        joined_rows: frozenset[int] = frozenset()
         if EXAMPLE_APP in apps:
+            joined_rows = frozenset({apps.index(EXAMPLE_APP) + 1})
             apps.insert(apps.index(EXAMPLE_APP) + 1, _STUDY_ROW_NAME)
             rows = [
                 {"app": _STUDY_ROW_NAME, "arm": arm, "median": 100 * part}
@@ -232,9 +231,7 @@ def overhead_gallery(data: DdtData, panels: Sequence[Panel]) -> Gallery:
                 _app_curves(frame, apps, methods),
                 tuple(apps),
                 (Rule(0.0),),
-                joined_rows=frozenset(
-                    {apps.index(_STUDY_ROW_NAME)} if _STUDY_ROW_NAME in apps else ()
-                ),
+                joined_rows=joined_rows,
             )
             for name, methods in (
                 ("By hand and datatypes", (MANUAL, DDT)),

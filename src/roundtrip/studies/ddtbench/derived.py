@@ -84,18 +84,15 @@ def launch_figures(samples: pl.LazyFrame, by: list[str]) -> pl.DataFrame:
     point = [*by, "case", "size_bytes"]
     keys = [*point, "variant"]
     value, phase = pl.col("value"), pl.col("phase")
+    network = pl.col("communication") - pl.col("pack") - pl.col("unpack")
     exchanges = (
-        samples.filter((pl.col("metric") == EPOCH_METRIC) & phase.is_in(_EXCHANGE_EPOCHS))
+        samples.filter(phase.is_in(_EXCHANGE_EPOCHS), metric=EPOCH_METRIC)
         .group_by([*keys, "rep"])
         .agg(
             round_trip=ROUND_TRIP_SUMMARY.aggregate("value"),
             **{name: value.filter(phase == name).sum() for name in _EXCHANGE_EPOCHS},
         )
-        .with_columns(
-            network=pl.when(pl.col("variant") == MANUAL).then(
-                pl.col("communication") - pl.col("pack") - pl.col("unpack")
-            )
-        )
+        .with_columns(network=pl.when(variant=MANUAL).then(network))
     )
     return (
         exchanges.group_by(keys)
@@ -111,15 +108,12 @@ def launch_figures(samples: pl.LazyFrame, by: list[str]) -> pl.DataFrame:
 
 
 def creation_medians(samples: pl.LazyFrame, by: list[str]) -> pl.DataFrame:
-    """Medians of the epochs CREATION for each (`by`, case, size_bytes, variant, phase).
-
-    Columns: the keys, app, buffers and seconds; sorted.
+    """Medians of `CREATION_EPOCHS`: `by`, case, size_bytes, variant, phase, app, buffers, seconds;
+    sorted.
     """
     keys = [*by, "case", "size_bytes", "variant", "phase"]
     return (
-        samples.filter(
-            (pl.col("metric") == EPOCH_METRIC) & pl.col("phase").is_in(list(CREATION_EPOCHS))
-        )
+        samples.filter(pl.col("phase").is_in(CREATION_EPOCHS), metric=EPOCH_METRIC)
         .group_by(keys)
         .agg(seconds=CREATION_SUMMARY.aggregate("value"))
         .with_columns(**_CASE_COLUMNS)
@@ -160,9 +154,8 @@ def summary(samples: pl.DataFrame) -> dict[str, float]:
         if row["overhead"] is not None:
             values[f"overhead_{name}"] = row["overhead"] * 100
     for name, base in (("gain", MANUAL), ("gain_over_tuned", TUNED)):
-        for buffers, gain in (
-            datatype_gains(figures, [], base).select("buffers", "ratio").iter_rows()
-        ):
+        gains = datatype_gains(figures, [], base)
+        for buffers, gain in gains.select("buffers", "ratio").iter_rows():
             values[f"{name}{_NAME_SUFFIXES[buffers]}"] = gain
     if values.get("overhead_manual") and "overhead_mpi_ddt" in values:
         values["overhead_ratio"] = values["overhead_mpi_ddt"] / values["overhead_manual"]
@@ -171,15 +164,19 @@ def summary(samples: pl.DataFrame) -> dict[str, float]:
 
 def speeds(samples: pl.LazyFrame, sizes: Sequence[int]) -> pl.DataFrame:
     """Round trip with datatypes by launch and micro-app, at its largest message: columns SPEEDS."""
+    figures = _original_figures(samples).filter(variant=DDT)
+    figures = largest_messages(figures, ["launch", "case"])
+    return _round_trip_speeds(figures, pl.concat_str("app", pl.lit(", datatypes")))
+
+
+def _original_figures(samples: pl.LazyFrame) -> pl.DataFrame:
     original_samples = samples.filter(pl.col("case").str.ends_with(f"/{ORIGINAL_STATE}"))
-    figures = launch_figures(original_samples, ["launch"]).filter(variant=DDT)
-    datatype_figures = largest_messages(figures, ["launch", "case"])
-    return toolchain_speeds(
-        datatype_figures.rename({"round_trip": "seconds"}),
-        pl.concat_str("app", pl.lit(", datatypes")),
-        phase=COMMUNICATION_EPOCH,
-        metric=EPOCH_METRIC,
-    )
+    return launch_figures(original_samples, ["launch"])
+
+
+def _round_trip_speeds(figures: pl.DataFrame, what: pl.Expr) -> pl.DataFrame:
+    seconds = figures.rename({"round_trip": "seconds"})
+    return toolchain_speeds(seconds, what, phase=COMMUNICATION_EPOCH, metric=EPOCH_METRIC)
 
 
 #: The share of launches of a micro-app that count as its best and as its worst: those of one MPI.
@@ -192,9 +189,7 @@ def headline(samples: pl.LazyFrame) -> pl.DataFrame:
 
     A micro-app is ordered by its best and by its worst launches, as MPIs differ.
     """
-    original_samples = samples.filter(pl.col("case").str.ends_with(f"/{ORIGINAL_STATE}"))
-    figures = launch_figures(original_samples, ["launch"])
-    figures = largest_messages(figures, ["launch", "case"])
+    figures = largest_messages(_original_figures(samples), ["launch", "case"])
     ratios = datatype_gains(figures, ["launch"])
     ends = ratios.group_by("app").agg(
         best=pl.col("ratio").quantile(1 - _EXTREME_SHARE, "nearest"),
@@ -211,12 +206,8 @@ def headline(samples: pl.LazyFrame) -> pl.DataFrame:
         unit="ratio",
         **dict.fromkeys(ORIGIN),
     )
-    round_trips = toolchain_speeds(
-        figures.filter(is_end, variant=DDT).rename({"round_trip": "seconds"}),
-        pl.concat_str(pl.lit("Round trip with datatypes, "), "app"),
-        phase=COMMUNICATION_EPOCH,
-        metric=EPOCH_METRIC,
-    )
+    what = pl.concat_str(pl.lit("Round trip with datatypes, "), "app")
+    round_trips = _round_trip_speeds(figures.filter(is_end, variant=DDT), what)
     return pl.concat([gain_speeds, round_trips])
 
 

@@ -24,7 +24,7 @@ from roundtrip.report.data import Data
 from roundtrip.stats.verdicts import ClaimVerdict, Verdict
 from roundtrip.studies.ddtbench import BUFFER_STATES, MANUAL, MICRO_APPS, STUDY, TUNED, tables
 from roundtrip.studies.ddtbench.data import DdtData, Panel, overhead_gallery, time_gallery
-from roundtrip.studies.ddtbench.tables import datatype_comparison
+from roundtrip.studies.ddtbench.tables import ADVICE_BY_VERDICT, datatype_comparison
 from roundtrip.studies.findings import (
     Comparison,
     Outcome,
@@ -48,11 +48,11 @@ def overall_answers(
             ratios.setdefault(app, []).append(verdict.interval.median)
     if not outcomes:
         return (Answer(("Datatypes and packing by hand were not compared.",), "warn"),)
-    groups: dict[str, list[str]] = {words: [] for words in tables.ADVICE_BY_VERDICT.values()}
-    for app in (app for app in MICRO_APPS if app in outcomes):
-        groups.setdefault(joint_words(outcomes[app], tables.ADVICE_BY_VERDICT, "MPI"), []).append(
-            app
-        )
+    groups: dict[str, list[str]] = {words: [] for words in ADVICE_BY_VERDICT.values()}
+    for app in MICRO_APPS:
+        if app in outcomes:
+            words = joint_words(outcomes[app], ADVICE_BY_VERDICT, "MPI")
+            groups.setdefault(words, []).append(app)
     clauses = _group_clauses(groups, ratios)
     return tuple(Answer((f"{clause[0].upper()}{clause[1:]}.",)) for clause in clauses)
 
@@ -79,7 +79,7 @@ def _group_clauses(
 
 def _gain_text(words: str, ratios: Sequence[float]) -> str:
     """`` (3.4 to 3.5 times as fast)``: the range of the ratios; "" if they are on par."""
-    if words == tables.ADVICE_BY_VERDICT[Verdict.ON_PAR]:
+    if words == ADVICE_BY_VERDICT[Verdict.ON_PAR]:
         return ""
     speed = units.speed(min(ratios), max(ratios))
     return f" ({speed}{' with datatypes' if speed.endswith('slower') else ''})"
@@ -88,12 +88,13 @@ def _gain_text(words: str, ratios: Sequence[float]) -> str:
 def panel_answer(panel: Panel, verdicts: Mapping[Comparison, ClaimVerdict]) -> Answer:
     """The advice for each micro-app in one panel; if it is open, the range of the gain."""
     app_verdicts = _app_verdicts(panel, verdicts)
-    groups: dict[Verdict, list[str]] = {verdict: [] for verdict in tables.ADVICE_BY_VERDICT}
-    for app in (app for app in MICRO_APPS if app in app_verdicts):
-        groups[app_verdicts[app].verdict].append(app)
+    groups: dict[Verdict, list[str]] = {verdict: [] for verdict in ADVICE_BY_VERDICT}
+    for app in MICRO_APPS:
+        if app in app_verdicts:
+            groups[app_verdicts[app].verdict].append(app)
     open_apps = groups.pop(Verdict.CANNOT_TELL)
     clauses = [
-        f"{tables.ADVICE_BY_VERDICT[verdict]} for {', '.join(apps)}"
+        f"{ADVICE_BY_VERDICT[verdict]} for {', '.join(apps)}"
         for verdict, apps in groups.items()
         if apps
     ]
@@ -104,9 +105,8 @@ def panel_answer(panel: Panel, verdicts: Mapping[Comparison, ClaimVerdict]) -> A
         if verdict.verdict is Verdict.SLOWER and app_verdicts[app].verdict is not Verdict.SLOWER
     ]
     if tuned_apps:
-        clauses.append(
-            f"loops tuned by hand beat datatypes for {', '.join(tuned_apps)} all the same"
-        )
+        names = ", ".join(tuned_apps)
+        clauses.append(f"loops tuned by hand beat datatypes for {names} all the same")
     if clauses and (missing_apps := [app for app in MICRO_APPS if app not in app_verdicts]):
         clauses.append(f"not compared: {', '.join(missing_apps)}")
     return answer(panel.label, f": {'; '.join(clauses) or 'nothing was compared'}.")

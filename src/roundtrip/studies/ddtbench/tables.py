@@ -60,9 +60,8 @@ def advice_cell(verdict: ClaimVerdict | None, series: str, has_room: bool = Fals
 
     `has_room`: it also says how many times slower datatypes are.
     """
-    is_decided = verdict and verdict.verdict is not Verdict.CANNOT_TELL
     words = ""
-    if verdict and is_decided:
+    if verdict and verdict.verdict is not Verdict.CANNOT_TELL:
         words, gain = ADVICE_BY_VERDICT[verdict.verdict], verdict.interval.median
         if has_room and gain < display.FACTOR:
             words += f" (datatypes {units.speed(gain, gain)})"
@@ -72,9 +71,7 @@ def advice_cell(verdict: ClaimVerdict | None, series: str, has_room: bool = Fals
 def verdict_table(
     data: DdtData, panels: Sequence[Panel], verdicts: Mapping[Comparison, ClaimVerdict]
 ) -> Table:
-    """A row for each micro-app and a column for each of the `panels`, which have one state of
-    memory; at the largest message.
-    """
+    """Verdicts by micro-app and panel, at the largest message; `panels` share a state of memory."""
     panel_by_key = {panel.key: panel for panel in panels}
     rows: dict[str, dict[tuple[str, ...], Cell]] = {app: {} for app in MICRO_APPS}
     for key, verdict in verdicts.items():
@@ -166,14 +163,11 @@ def creation_table(data: DdtData, panel: Panel) -> Table | None:
     times = data.largest_messages(data.creation_intervals, panel).filter(variant=DDT)
     rows = []
     for (app, size), by_phase in _intervals_by_app(times, data.level, "phase").items():
-        series = [
-            data.series_key(panel, app, size, DDT, phase) for phase in derived.CREATION_EPOCHS
-        ]
-        cells = [
-            display.value(by_phase.get(phase), Unit.US, 1e6, series=key)
-            for phase, key in zip(derived.CREATION_EPOCHS, series, strict=True)
-        ]
-        rows.append((*_app_cells(app, size), *cells))
+        cells = [*_app_cells(app, size)]
+        for phase in derived.CREATION_EPOCHS:
+            key = data.series_key(panel, app, size, DDT, phase)
+            cells.append(display.value(by_phase.get(phase), Unit.US, 1e6, series=key))
+        rows.append(tuple(cells))
     if not rows:
         return None
     return Table(
@@ -193,7 +187,7 @@ def creation_table(data: DdtData, panel: Panel) -> Table | None:
 
 
 def refusal_table(refusals: pl.DataFrame) -> Table:
-    """The legal calls that an MPI library refused, from `DdtData.refusals`."""
+    """`DdtData.refusals`: the legal calls that an MPI library refused."""
     return Table(
         "Calls that the MPI standard allows and that a library refused.",
         text_columns("Toolchain", "Library", "Call", "What it said", "Concerned", "What was done"),
@@ -312,7 +306,7 @@ def study_table(
             (
                 "“MPI DDTs can reduce the overhead associated with data-packing”",
                 f"from {by_hand} to {types} in {EXAMPLE_APP}",
-                _reduction_cell(verdicts, _example_words(data, panels), suffix),
+                _reduction_cell(data, panels, verdicts, suffix),
             ),
             (
                 "“The large difference between the performance delivered by Open MPIs DDT engine "
@@ -334,8 +328,13 @@ def study_table(
     )
 
 
-def _example_words(data: DdtData, panels: Sequence[Panel]) -> str:
-    """``from 19 % to -178 % (MPICH 4.0)``: overheads of the study's example, for each panel."""
+def _reduction_cell(
+    data: DdtData,
+    panels: Sequence[Panel],
+    verdicts: Mapping[Comparison, ClaimVerdict],
+    suffix: str,
+) -> Cell:
+    """Overheads of the study's example in each panel, and the micro-apps that gain."""
     clauses = []
     for panel in panels:
         example = data.largest_messages(data.overhead_intervals, panel).filter(app=EXAMPLE_APP)
@@ -343,24 +342,21 @@ def _example_words(data: DdtData, panels: Sequence[Panel]) -> str:
         if {MANUAL, DDT} <= medians.keys():
             by_hand, types = (units.percent(medians[method]) for method in (MANUAL, DDT))
             clauses.append(f"from {by_hand} to {types} ({panel.toolchain})")
-    return f"{', '.join(clauses)} in {EXAMPLE_APP}; " if clauses else ""
-
-
-def _reduction_cell(verdicts: Mapping[Comparison, ClaimVerdict], example: str, suffix: str) -> Cell:
-    by_hand = {key: verdict for key, verdict in verdicts.items() if key.contrast.base == MANUAL}
-    if not by_hand:
+    example_words = f"{', '.join(clauses)} in {EXAMPLE_APP}; " if clauses else ""
+    gains = {key: verdict for key, verdict in verdicts.items() if key.contrast.base == MANUAL}
+    if not gains:
         return display.NOT_MEASURED
-    apps = {key.case for key in by_hand}
-    faster = {key.case for key, verdict in by_hand.items() if verdict.verdict is Verdict.FASTER}
+    apps = {key.case for key in gains}
+    faster = {key.case for key, verdict in gains.items() if verdict.verdict is Verdict.FASTER}
     if not faster:
-        words = f"{example}datatypes are faster than packing by hand nowhere"
+        words = f"{example_words}datatypes are faster than packing by hand nowhere"
         return Cell(words, "warn", "not shown")
     names = names_or_count([app for app in MICRO_APPS if app in faster], len(apps))
-    return Cell(f"{example}datatypes are faster in {names}{suffix}", "good", "holds")
+    return Cell(f"{example_words}datatypes are faster in {names}{suffix}", "good", "holds")
 
 
 def _gap_clauses(data: DdtData, panels: Sequence[Panel]) -> Iterator[str]:
-    """Clauses on round trips with datatypes: other MPIs over Open MPI in the same place."""
+    """Round trips with datatypes of other MPIs over Open MPI's in the same place."""
     times = {}
     for panel in panels:
         rows = data.largest_messages(data.round_trips, panel).filter(variant=DDT)
