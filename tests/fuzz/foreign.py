@@ -12,9 +12,9 @@ import polars as pl
 from fuzz.mutate import written
 from roundtrip.errors import UserError
 from roundtrip.history import annotations as annotation_file
-from roundtrip.history import imported, imports, perflog
-from roundtrip.history.imported import LOGGED_VALUES, VALUES, ParsedFile
-from roundtrip.history.imports import select_comparable
+from roundtrip.history import imported_nights, importer, perflog
+from roundtrip.history.imported_nights import LOGGED_VALUES, VALUES, ParsedFile
+from roundtrip.history.importer import select_comparable
 from roundtrip.measure.disclosure import Disclosure
 from roundtrip.measure.pseudonyms import Pseudonyms
 
@@ -40,7 +40,7 @@ def log(content: bytes, seed: bytes, folder: Path) -> bool:
 
 def any_file(content: bytes, seed: bytes, folder: Path) -> bool:
     """Whether a report or a database is read with no fault."""
-    parsed_file = imports.parse(content, datetime.UTC)
+    parsed_file = importer.parse(content, datetime.UTC)
     _sound(parsed_file)
     return not parsed_file.rejects
 
@@ -53,7 +53,7 @@ def _sound(parsed_file: ParsedFile) -> None:
         assert len(f"{UserError(fault.reason, 'x', fault.line)}".splitlines()) == 1
     rows = parsed_file.rows.with_columns(source=pl.lit(0), digest=pl.lit("0"))
     values, _ = select_comparable(rows, (), ())
-    nights, provenance = imported.form_nights(imports.stored_rows(values, _NAMES), 0.95)
+    nights, provenance = imported_nights.form_nights(importer.stored_rows(values, _NAMES), 0.95)
     assert nights.height <= values.height
     assert not nights["median"].null_count() and not provenance["value"].null_count()
 
@@ -86,11 +86,11 @@ def annotated(content: bytes, seed: bytes, folder: Path) -> bool:
 @cache
 def values_seeds() -> list[bytes]:
     """The table of one import."""
-    parsed_file = imports.parse(
+    parsed_file = importer.parse(
         (_DATA / "4.10.4-default" / "results.db").read_bytes(), datetime.UTC
     )
     rows = parsed_file.rows.with_columns(source=pl.lit(0), digest=pl.lit("0"))
-    table = imports.stored_rows(select_comparable(rows, (), ("widgets",))[0], _NAMES)
+    table = importer.stored_rows(select_comparable(rows, (), ("widgets",))[0], _NAMES)
     buffer = io.BytesIO()
     table.select(*VALUES).write_parquet(buffer)
     return [buffer.getvalue()]
@@ -98,5 +98,7 @@ def values_seeds() -> list[bytes]:
 
 def values(content: bytes, seed: bytes, folder: Path) -> bool:
     """Whether the table of an import is one; nights can be made of it then."""
-    imported.form_nights(imported.read_values(written(content, folder / "values.parquet")), 0.95)
+    imported_nights.form_nights(
+        imported_nights.read_values(written(content, folder / "values.parquet")), 0.95
+    )
     return True

@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 
 from roundtrip.cli import app
 from roundtrip.errors import UserError
-from roundtrip.history import imported, ledger, night, night_rows
+from roundtrip.history import imported_nights, ledger, night_rows, published
 from roundtrip.measure import analysis
 
 DATA = Path(__file__).parents[1] / "data" / "reframe"
@@ -61,7 +61,7 @@ def log(folder: Path, *rows: str, name: str = "Check.log") -> Path:
 @pytest.mark.parametrize("kind", ["4.0.5-default", "4.6.3-default", "4.10.4-default"])
 def test_what_a_log_a_report_and_a_database_hold_counts_once(kind: str, reports: Path) -> None:
     assert run(DATA / kind, *WIDGETS)[0] == 0
-    nights, provenance = imported.read_imports(reports.parent, 0.95)
+    nights, provenance = imported_nights.read_imports(reports.parent, 0.95)
     assert dict(nights.schema) == night_rows.NIGHTS
     assert dict(provenance.schema) == night_rows.PROVENANCE
     assert nights.height == 31
@@ -93,11 +93,11 @@ def test_one_file_after_the_other_gives_what_all_at_once_give(reports: Path) -> 
     for kind in ("4.0.5-default", "4.10.4-default"):
         for file in sorted((DATA / kind).iterdir(), reverse=True):
             run(file, *WIDGETS)
-    separate_nights = imported.read_imports(reports.parent, 0.95)[0]
+    separate_nights = imported_nights.read_imports(reports.parent, 0.95)[0]
     shutil.rmtree(reports)
     run(DATA, *WIDGETS)
     is_separate = pl.col("night").is_in(separate_nights["night"].implode())
-    joint_nights = imported.read_imports(reports.parent, 0.95)[0].filter(is_separate)
+    joint_nights = imported_nights.read_imports(reports.parent, 0.95)[0].filter(is_separate)
     assert separate_nights.height == 62
     assert joint_nights.drop("digest").equals(separate_nights.drop("digest"))
 
@@ -112,7 +112,7 @@ def test_a_log_that_has_grown_adds_what_is_new(tmp_path: Path, reports: Path) ->
     rows = [row(1.5), row(1.7, "2026-11-03T02:00:00"), row(1.6, "2026-11-04T01:00:00")]
     for count in (1, 3):
         assert run(log(tmp_path / "logs", *rows[:count]))[0] == 0
-    nights = imported.read_imports(reports.parent, 0.95)[0]
+    nights = imported_nights.read_imports(reports.parent, 0.95)[0]
     assert nights.select("night", "median", "launches").rows() == [
         ("2026-11-03T01:00:00Z", 1.6, 2),
         ("2026-11-04T01:00:00Z", 1.6, 1),
@@ -121,7 +121,7 @@ def test_a_log_that_has_grown_adds_what_is_new(tmp_path: Path, reports: Path) ->
 
 def test_six_jobs_of_a_night_give_an_interval(tmp_path: Path, reports: Path) -> None:
     run(log(tmp_path / "logs", *(row(n, f"2026-11-03T0{n}:00:00") for n in range(1, 7))))
-    (night,) = imported.read_imports(reports.parent, 0.95)[0].iter_rows(named=True)
+    (night,) = imported_nights.read_imports(reports.parent, 0.95)[0].iter_rows(named=True)
     assert (night["median"], night["low"], night["high"], night["launches"]) == (3.5, 1, 6, 6)
 
 
@@ -134,7 +134,7 @@ def test_the_interval_of_a_night_is_at_the_level_of_the_site(
     assert (night_row["low"], night_row["high"]) == (1, 6)
     default = analysis.default()
     levels = default.statistics.model_copy(update={"confidence_level": 0.5})
-    monkeypatch.setattr(night, "thresholds", lambda site: replace(default, statistics=levels))
+    monkeypatch.setattr(published, "thresholds", lambda site: replace(default, statistics=levels))
     (night_row,) = ledger.read_ledger(*place).nights.iter_rows(named=True)
     assert (night_row["low"], night_row["high"]) == (2, 5)
 
@@ -142,7 +142,7 @@ def test_the_interval_of_a_night_is_at_the_level_of_the_site(
 def test_a_night_lasts_from_noon_to_noon(tmp_path: Path, reports: Path) -> None:
     times = ("2026-11-03T23:30:00", "2026-11-04T01:00:00", "2026-11-04T12:30:00")
     run(log(tmp_path / "logs", *(row(n + 1, time) for n, time in enumerate(times))))
-    nights = imported.read_imports(reports.parent, 0.95)[0]
+    nights = imported_nights.read_imports(reports.parent, 0.95)[0]
     assert nights["night"].to_list() == ["2026-11-03T23:30:00Z", "2026-11-04T12:30:00Z"]
 
 
@@ -153,7 +153,7 @@ def test_a_rotated_and_packed_log_is_read(tmp_path: Path, reports: Path) -> None
     (tmp_path / "logs" / "Check.log.2.gz").write_bytes(gzip.compress(content))
     (tmp_path / "logs" / "notes.txt").write_text("not a log")
     assert run(tmp_path / "logs")[0] == 0
-    assert imported.read_imports(reports.parent, 0.95)[0].height == 3
+    assert imported_nights.read_imports(reports.parent, 0.95)[0].height == 3
 
 
 def test_names_of_hosts_and_folders_are_not_kept(tmp_path: Path, reports: Path) -> None:
@@ -161,8 +161,8 @@ def test_names_of_hosts_and_folders_are_not_kept(tmp_path: Path, reports: Path) 
     status, _, rejects = run(log(tmp_path / "logs", row(1), bad_row))
     assert status == 1
     assert rejects == [f"{tmp_path}/logs/Check.log:3: lat is not a number"]
-    assert "nid00" not in imported.read_imports(reports.parent, 0.95)[0]["nodes"][0]
-    assert imported.read_imports(reports.parent, 0.95)[0]["nodes"][0].count("+") == 1
+    assert "nid00" not in imported_nights.read_imports(reports.parent, 0.95)[0]["nodes"][0]
+    assert imported_nights.read_imports(reports.parent, 0.95)[0]["nodes"][0].count("+") == 1
     (folder,) = reports.iterdir()
     assert (folder / "set-aside.txt").read_text() == "Check.log:3: lat is not a number\n"
     for file in folder.iterdir():
@@ -179,7 +179,7 @@ def test_a_test_on_each_node_is_named_by_pseudonyms(
         for host in ("nid001", "nid002")
     ]
     assert run(log(tmp_path / "logs", *lines))[0] == 0
-    case_ids = imported.read_imports(reports.parent, 0.95)[0]["case_id"].unique().sort()
+    case_ids = imported_nights.read_imports(reports.parent, 0.95)[0]["case_id"].unique().sort()
     shape = r"Check/\.nid=node-[0-9a-f]{8},n=2@tulip:cpu\+gcc"
     assert len(case_ids) == 2 and all(re.fullmatch(shape, case_id) for case_id in case_ids)
     (folder,) = reports.iterdir()
@@ -199,7 +199,7 @@ def test_a_variable_without_a_direction_is_refused_until_it_has_one(
         f"{file}:4: zero, 1 values: not from 1e-15 to 1e+15, and nights are compared by ratios",
     ]
     assert run(file, "--higher-is-better", "hits")[0] == 1
-    nights = imported.read_imports(reports.parent, 0.95)[0]
+    nights = imported_nights.read_imports(reports.parent, 0.95)[0]
     assert nights.select("metric", "lower_is_better").rows() == [("hits", False), ("lat", True)]
 
 
@@ -237,7 +237,7 @@ def test_a_broken_session_of_a_database_costs_no_other(tmp_path: Path, reports: 
         database.execute("UPDATE sessions SET json_blob = '{' WHERE rowid = ?", first_row)
     status, _, rejects = run(file, *WIDGETS)
     assert status == 1 and "not JSON" in rejects[0]
-    assert imported.read_imports(reports.parent, 0.95)[0]["night"].n_unique() == 1
+    assert imported_nights.read_imports(reports.parent, 0.95)[0]["night"].n_unique() == 1
 
 
 def test_a_test_case_with_a_fault_costs_no_other(tmp_path: Path, reports: Path) -> None:
@@ -252,7 +252,7 @@ def test_a_test_case_with_a_fault_costs_no_other(tmp_path: Path, reports: Path) 
         "run 0, test case 0: copy is no finite number",
         "run 0, test case 1: no name of the test, or not where it ran",
     ]
-    assert imported.read_imports(reports.parent, 0.95)[0].filter(metric="copy").height == 2
+    assert imported_nights.read_imports(reports.parent, 0.95)[0].filter(metric="copy").height == 2
 
 
 def test_an_import_that_was_changed_is_refused(reports: Path) -> None:
@@ -261,7 +261,7 @@ def test_an_import_that_was_changed_is_refused(reports: Path) -> None:
     with (folder / "values.parquet").open("ab") as stream:
         stream.write(b"x")
     with pytest.raises(UserError, match="sha256"):
-        imported.read_imports(reports.parent, 0.95)
+        imported_nights.read_imports(reports.parent, 0.95)
 
 
 def test_links_that_lead_in_a_circle_are_set_aside(tmp_path: Path) -> None:

@@ -11,9 +11,9 @@ import polars as pl
 import pytest
 
 from roundtrip.errors import UserError
-from roundtrip.history import imported, imports
-from roundtrip.history.imported import VALUES
-from roundtrip.history.imports import lower_is_better
+from roundtrip.history import imported_nights, importer
+from roundtrip.history.imported_nights import VALUES
+from roundtrip.history.importer import lower_is_better
 
 TEXT = dict.fromkeys((name for name, kind in VALUES.items() if kind == pl.String), "x")
 ROW: dict[str, Any] = {
@@ -34,9 +34,9 @@ def write(folder: Path, **changes: Any) -> Path:
 
 
 def test_a_table_that_an_import_may_have_written_is_taken(tmp_path: Path) -> None:
-    assert imported.read_values(write(tmp_path)).rows(named=True) == [ROW]
+    assert imported_nights.read_values(write(tmp_path)).rows(named=True) == [ROW]
     session_times = {"time": None, "session": datetime(2026, 11, 3)}
-    assert imported.read_values(write(tmp_path, **session_times)).height == 1
+    assert imported_nights.read_values(write(tmp_path, **session_times)).height == 1
 
 
 @pytest.mark.parametrize(
@@ -53,17 +53,17 @@ def test_a_table_that_an_import_may_have_written_is_taken(tmp_path: Path) -> Non
 )
 def test_another_table_is_refused(tmp_path: Path, changes: dict[str, Any], reason: str) -> None:
     with pytest.raises(UserError, match=reason):
-        imported.read_values(write(tmp_path, **changes))
+        imported_nights.read_values(write(tmp_path, **changes))
 
 
 @pytest.mark.parametrize(("size", "part"), [(1000, 1000), (1000, 300), (1001, 1001), (1001, 300)])
 def test_a_file_is_unpacked_up_to_the_limit(
     monkeypatch: pytest.MonkeyPatch, size: int, part: int
 ) -> None:
-    monkeypatch.setattr(imports, "_MOST", 1000)
+    monkeypatch.setattr(importer, "_MOST", 1000)
     text = b"x" * size
     parts = (text[start : start + part] for start in range(0, size, part))
-    content, fault = imports._gunzip(b"".join(map(gzip.compress, parts)))
+    content, fault = importer._gunzip(b"".join(map(gzip.compress, parts)))
     if size > 1000:
         assert content == b"" and fault is not None and fault.reason.startswith("too large")
     else:
@@ -71,7 +71,7 @@ def test_a_file_is_unpacked_up_to_the_limit(
 
 
 def test_the_nights_of_values_are_foreign_and_undisturbed(tmp_path: Path) -> None:
-    nights, _ = imported.form_nights(imported.read_values(write(tmp_path)), 0.95)
+    nights, _ = imported_nights.form_nights(imported_nights.read_values(write(tmp_path)), 0.95)
     (night,) = nights.rows(named=True)
     assert (night["median"], night["launches"]) == (1.5, 1)
     assert (night["disturbed"], night["left_out"], night["foreign"]) == (0, "", True)

@@ -16,7 +16,8 @@ from support.bundles import RECORDED, redigested
 from support.nights import CAMPAIGN, ENVIRON, NODE, SITE, Nights, published, started
 
 from roundtrip.errors import UserError
-from roundtrip.history import cache, ledger
+from roundtrip.history import ledger
+from roundtrip.history import published as revisions
 from roundtrip.history.ledger import Ledger
 from roundtrip.history.night_rows import NIGHTS, PROVENANCE, SERIES
 from roundtrip.measure import analysis, manifest
@@ -251,7 +252,7 @@ def test_one_night_more_is_read_and_no_other(
     new_ledger = read(tmp_path)
     assert [path.parent.name for path in paths] == ["2026-01-04"]
     assert new_ledger.nights.filter(pl.col("night") < started(3)).equals(old_ledger.nights)
-    cache_file = tmp_path / CAMPAIGN / SITE / cache.CACHE_FILE
+    cache_file = tmp_path / CAMPAIGN / SITE / revisions.CACHE_FILE
     cache_file.unlink()
     assert read(tmp_path).nights.equals(new_ledger.nights)
     assert read(tmp_path).provenance.equals(new_ledger.provenance)
@@ -261,12 +262,12 @@ def test_one_night_more_is_read_and_no_other(
 def test_a_damaged_cache_is_made_anew(tmp_path: Path, content: bytes | None) -> None:
     Nights(tmp_path, series=2).write(2)
     old_ledger = read(tmp_path)
-    file = tmp_path / CAMPAIGN / SITE / cache.CACHE_FILE
+    file = tmp_path / CAMPAIGN / SITE / revisions.CACHE_FILE
     cache_bytes = bytearray(file.read_bytes())
     cache_bytes[200] ^= 1
     file.write_bytes(cache_bytes if content is None else content)
     assert read(tmp_path).nights.equals(old_ledger.nights)
-    assert cache.load(file.parent).nights.height == old_ledger.nights.height
+    assert revisions.load_cache(file.parent).nights.height == old_ledger.nights.height
 
 
 def test_a_cache_of_other_code_is_made_anew(
@@ -275,11 +276,11 @@ def test_a_cache_of_other_code_is_made_anew(
     Nights(tmp_path, series=2).write(2)
     old_ledger = read(tmp_path)
     folder = tmp_path / CAMPAIGN / SITE
-    assert cache.load(folder).nights.height == 4
-    monkeypatch.setattr(cache, "_code", lambda: "other code")
-    assert cache.load(folder).nights.is_empty()
+    assert revisions.load_cache(folder).nights.height == 4
+    monkeypatch.setattr(revisions, "_code", lambda: "other code")
+    assert revisions.load_cache(folder).nights.is_empty()
     assert read(tmp_path).nights.equals(old_ledger.nights)
-    assert cache.load(folder).nights.height == 4
+    assert revisions.load_cache(folder).nights.height == 4
 
 
 def test_intervals_of_all_nights_have_the_level_of_the_site(

@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 from support.pairs import CAMPAIGN, SITE, Pairs, pseudonym
 
-from roundtrip.history import ledger, node_faults, nodes, pairs
+from roundtrip.history import ledger, node_faults, nodes
 from roundtrip.history.annotations import Annotation
 from roundtrip.history.ledger import Ledger
 from roundtrip.measure import analysis, bundle_tables, manifest
@@ -91,7 +91,7 @@ def test_a_value_of_zero_does_not_count(tmp_path: Path) -> None:
     samples = pl.read_parquet(bundle / "samples.parquet")
     zeros = samples.with_columns(value=pl.lit(0.0))
     pair_rows, rows_with_zeros = (
-        pairs.measure_pairs(frame.lazy(), frames, THRESHOLDS.nodes, bundle_manifest)
+        nodes.measure_pairs(frame.lazy(), frames, THRESHOLDS.nodes, bundle_manifest)
         for frame in (samples, pl.concat([samples, zeros]))
     )
     assert pair_rows.height and pair_rows.equals(rows_with_zeros)

@@ -9,7 +9,7 @@ import zoneinfo
 import pytest
 
 from roundtrip.history import perflog
-from roundtrip.history.imported import Reject
+from roundtrip.history.imported_nights import Reject
 
 HEAD = (
     "job_completion_time|version|descr|display_name|system:partition+environ|jobid|result|"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from roundtrip.history import imports
+from roundtrip.history import importer
 
 DATA = Path(__file__).parents[1] / "data" / "reframe"
 #: Values of `Stream` (2 sizes, 2 environments, 3 variables, 2 sessions) and of `Latency`, where its
@@ -17,10 +17,10 @@ STREAM = {("Stream %array_mb=8", "gcc"), ("Stream %array_mb=8", "clang")}
 STREAM |= {("Stream %array_mb=64", "gcc"), ("Stream %array_mb=64", "clang")}
 
 
-def read(kind: str, pattern: str) -> list[imports.Source]:
+def read(kind: str, pattern: str) -> list[importer.Source]:
     files = sorted((DATA / kind).glob(pattern))
     assert files
-    return list(imports.read_sources(files, datetime.UTC))
+    return list(importer.read_sources(files, datetime.UTC))
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ from support.synthetic import Tree
 
 from roundtrip import files
 from roundtrip.errors import UserError
-from roundtrip.history import cache, imports
+from roundtrip.history import importer, published
 from roundtrip.measure import bundle, manifest, reader, samples
 from roundtrip.measure.reader import Limits, Reader
 
@@ -149,14 +149,14 @@ def test_a_large_samples_file_is_read_as_a_small_one(
 def test_a_cache_that_unpacks_to_much_is_made_anew(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    cache.save(tmp_path, cache.Cache(stamps={"one": "two"}))
-    assert cache.load(tmp_path).stamps == {"one": "two"}
+    published.save_cache(tmp_path, published.Cache(stamps={"one": "two"}))
+    assert published.load_cache(tmp_path).stamps == {"one": "two"}
     monkeypatch.setattr(reader, "MEMORY", 150 << 20)
-    with zipfile.ZipFile(tmp_path / cache.CACHE_FILE, "a", zipfile.ZIP_DEFLATED) as archive:
+    with zipfile.ZipFile(tmp_path / published.CACHE_FILE, "a", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("more.parquet", bytes(200 << 20))
     with pytest.raises(UserError, match=r"history.zip: reading it takes more than 15\d MiB"):
-        reader.require_tables([tmp_path / cache.CACHE_FILE])
-    assert not cache.load(tmp_path).stamps
+        reader.require_tables([tmp_path / published.CACHE_FILE])
+    assert not published.load_cache(tmp_path).stamps
 
 
 def _gzip(head: bytes, part: bytes, end: bytes = b"") -> Callable[[Path], None]:
@@ -226,7 +226,7 @@ def test_a_bomb_is_set_aside_and_the_file_beside_it_is_taken(tmp_path: Path, nam
     make, reason = BOMBS[name]
     make(tmp_path / name)
     (tmp_path / "Good.log").write_bytes(HEAD + ROW)
-    parsed_files = {source.name: source.parsed for source in imports.read_sources([tmp_path], UTC)}
+    parsed_files = {source.name: source.parsed for source in importer.read_sources([tmp_path], UTC)}
     assert parsed_files["Good.log"].rows["value"].to_list() == [1.5]
     (reject,) = parsed_files[name].rejects
     assert not parsed_files[name].rows.height

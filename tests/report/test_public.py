@@ -21,7 +21,7 @@ from support.command import roundtrip
 from support.synthetic import Tree
 
 from roundtrip.errors import UserError
-from roundtrip.history.imports import Options, bring
+from roundtrip.history.importer import Options, bring
 from roundtrip.measure import bundle, manifest, pseudonyms, signature
 from roundtrip.report import public, publish
 from roundtrip.report.build import Correction

@@ -185,7 +185,9 @@ def _read(reports: Path, campaign: str, site: str) -> _Verdict | None:
     )
     level = thresholds.statistics.confidence_level
     return _Verdict(
-        nodes.node_verdicts(ledger.pairs, odd_clocks, thresholds.nodes, level),
+        nodes.node_verdicts(
+            ledger.pairs, [clock.node for clock in odd_clocks], thresholds.nodes, level
+        ),
         node_faults.slow_processors(ledger.pairs, thresholds.nodes) | throttled,
         find_flaky_nodes(nodes.outcomes(ledger.pairs), thresholds.nodes),
         odd_clocks,

@@ -248,8 +248,8 @@ def bring(
     What is damaged is set aside with file and line, and the rest is taken.  What was imported
     before counts once.  Exit status: 0 all taken; 1 some set aside; 2 bad input, or nothing usable.
     """
-    from roundtrip.history.imports import Options  # takes a second to load
-    from roundtrip.history.imports import bring as bring_in
+    from roundtrip.history.importer import Options  # takes a second to load
+    from roundtrip.history.importer import bring as bring_in
     from roundtrip.sites.site import Site
 
     first, *rest = map(str, places)

@@ -13,13 +13,12 @@ from typing import Any
 import polars as pl
 
 from roundtrip.errors import UserError
-from roundtrip.history import cache, imported, night, night_rows, nodes, published
+from roundtrip.history import imported_nights, night, night_rows, nodes, published
 from roundtrip.history.annotations import ACCEPTED as KIND
 from roundtrip.history.annotations import Annotation, mark, notes
-from roundtrip.history.cache import Cache
 from roundtrip.history.night import MeasuredNight
 from roundtrip.history.night_rows import PAIRS, SERIES
-from roundtrip.history.published import Revision
+from roundtrip.history.published import Cache, Revision
 from roundtrip.measure import bundle_tables, manifest, reader, signature, store
 from roundtrip.measure.columns import Row, columns
 from roundtrip.measure.manifest import Manifest
@@ -99,7 +98,7 @@ def read_ledger(
     revisions, new_warnings = _unique_revisions(revisions)
     warnings += new_warnings
     stamps = {revision.digest: store.stamp(revision.bundle) for revision in revisions}
-    old_cache = cache.load(folder)
+    old_cache = published.load_cache(folder)
     same_cache = old_cache.part(
         {digest for digest, stamp in stamps.items() if old_cache.stamps.get(digest) == stamp}
     )
@@ -111,7 +110,7 @@ def read_ledger(
     additions, new_warnings = _read_revisions(changed_revisions, stamps, campaign, site)
     new_cache = same_cache.joined(additions)
     if new_cache.stamps != old_cache.stamps:
-        cache.save(folder, new_cache)
+        published.save_cache(folder, new_cache)
     tables = [frame.select("digest", "night") for frame in (new_cache.nights, new_cache.pairs)]
     starts = dict(pl.concat(tables).unique().iter_rows())
     digest_of_night = {
@@ -123,7 +122,7 @@ def read_ledger(
     foreign_ledger = _imported(folder, site)
     nights = mark(pl.concat([current.nights, foreign_ledger.nights]), annotations)
     return Ledger(
-        nights.sort(cache.ORDER),
+        nights.sort(published.ORDER),
         pl.concat([current.provenance, foreign_ledger.provenance]),
         (*warnings, *new_warnings, *foreign_ledger.warnings),
         pairs=_left_in(current.pairs, annotations),
@@ -181,7 +180,8 @@ def _broken_links(folder: Path, revisions: Sequence[Revision]) -> list[str]:
     A predecessor that is missing gets no line: perhaps it was never published here.
     """
     successors = [revision for revision in revisions if revision.before]
-    digests = published.all_digests(folder) if successors else set()
+    all_facts = map(store.read_facts, store.all_revisions(folder) if successors else ())
+    digests = {str(facts.get("digest")) for facts in all_facts if facts}
     starts = {revision.started for revision in revisions}
     return [
         f"{report.path}: the night of {report.before[1]} is not the one that it names before it, "
@@ -194,8 +194,8 @@ def _broken_links(folder: Path, revisions: Sequence[Revision]) -> list[str]:
 def _imported(folder: Path, site: str) -> Ledger:
     """The imported nights; only a warning if one of the imports cannot be read."""
     try:
-        level = night.thresholds(site).statistics.confidence_level
-        return Ledger(*imported.read_imports(folder, level))
+        level = published.thresholds(site).statistics.confidence_level
+        return Ledger(*imported_nights.read_imports(folder, level))
     except UserError as error:
         return Ledger(warnings=(str(error),))
 
@@ -206,7 +206,7 @@ def _read_revisions(
     """Read revisions that are not in the cache, by digest; also return warnings."""
     if not revisions:
         return Cache(), []
-    thresholds = night.thresholds(site)
+    thresholds = published.thresholds(site)
     level = thresholds.statistics.confidence_level
     decode_errors = dict(_undecodable(revisions.values()))
     warnings = [f"{path}: {reason}" for path, reason in decode_errors.items()]

@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 
 from roundtrip.errors import UserError
-from roundtrip.history import facts, pairs
+from roundtrip.history import facts, nodes
 from roundtrip.history.facts import Fact
 from roundtrip.history.night_rows import NIGHTS, PAIRS, PROVENANCE, SERIES
 from roundtrip.history.published import Revision
@@ -44,14 +44,6 @@ _ROWS: Mapping[str, Any] = {
 }
 
 
-def thresholds(site: str) -> analysis.Analysis:
-    """Thresholds of the site; the package's if its file is damaged, as the site's page says."""
-    try:
-        return analysis.for_site(site)
-    except UserError:
-        return analysis.default()
-
-
 def summarize(medians: pl.DataFrame, level: float) -> pl.DataFrame:
     """Summarize `medians` as columns `NIGHTS`, in no order; `level` is that of the intervals.
 
@@ -79,7 +71,7 @@ def summarize(medians: pl.DataFrame, level: float) -> pl.DataFrame:
         .with_columns(
             median=pl.col("ordered").list.median(),
             lower_is_better=pl.col("metric").replace_strict(
-                pairs.LOWER_IS_BETTER, return_dtype=pl.Boolean
+                nodes.LOWER_IS_BETTER, return_dtype=pl.Boolean
             ),
             left_out=pl.when("all_disturbed").then(pl.lit(ALL_DISTURBED)).otherwise(pl.lit("")),
             foreign=pl.lit(False),
@@ -172,14 +164,14 @@ def _tables(
 
 def _pairs(bundle: Path, bundle_manifest: manifest.Manifest) -> tuple[list[str], pl.DataFrame]:
     """Launches between pairs of nodes of a verified bundle, and their measures."""
-    if pairs.PLAN not in bundle_manifest.data["files"]:
+    if nodes.PLAN not in bundle_manifest.data["files"]:
         return [], pl.DataFrame(schema=PAIRS)
     frames = bundle_tables.read_tables(bundle).frames
     rows = bundle_tables.scan_table(bundle / manifest.table_file("samples"), Sample)
     settings = analysis.load(bundle / analysis.FILE_NAME).nodes
-    launches = pairs.paired_launches(frames["parameters"]).to_list()
+    launches = nodes.paired_launches(frames["parameters"])
     with bundle_tables.decoding(bundle / manifest.table_file("samples")):
-        return launches, pairs.measure_pairs(rows, frames, settings, bundle_manifest)
+        return launches, nodes.measure_pairs(rows, frames, settings, bundle_manifest)
 
 
 def _require(launches: pl.DataFrame, bundle: Path) -> None:
@@ -207,7 +199,7 @@ def join_nights(
     faults = {
         night.revision.digest: "it has no medians"
         for night in nights
-        if night.medians.is_empty() and not (night.pairs["measure"] != pairs.FAILURE).any()
+        if night.medians.is_empty() and not (night.pairs["measure"] != nodes.FAILURE).any()
     }
     for digest, fault in _faults(rows, launches):
         faults.setdefault(digest, fault)

@@ -17,7 +17,7 @@ import polars as pl
 from roundtrip import files
 from roundtrip.errors import UserError
 from roundtrip.history import published
-from roundtrip.history.pairs import BANDWIDTH, FAILURE, LATENCY, PLAN, TAIL
+from roundtrip.history.nodes import BANDWIDTH, FAILURE, LATENCY, PLAN, TAIL
 from roundtrip.measure import bundle_tables, manifest, reader
 from roundtrip.measure.analysis import Disturbance
 from roundtrip.measure.bundle_rows import Case, DisturbanceRow, PlaceRow

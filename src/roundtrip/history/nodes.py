@@ -1,27 +1,183 @@
-"""Nodes by their launches with partners: measures, verdicts, outcomes, series."""
+"""Nodes by their launches in pairs and alone: measures, verdicts, outcomes, series.
+
+A measure (latency, its tail, bandwidth, failures) combines all series of a launch that show the
+same quantity: the difference of each from the median over all pairs of the night, so that launches
+may lack sizes.  The tail is the mean of the messages over their median: lost packets are too rare
+to change a median, and cost far more.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
 
-from roundtrip.history.night_rows import NIGHTS
-from roundtrip.history.node_faults import OddClock
-from roundtrip.history.pairs import BANDWIDTH, FAILURE, TAIL
+from roundtrip.history.night_rows import NIGHTS, PAIRS
+from roundtrip.measure.bundle_rows import SERIES
+from roundtrip.measure.manifest import Manifest
+from roundtrip.sites.launching import ON_SOCKETS
 from roundtrip.stats.nodes.failures import Outcomes
 from roundtrip.stats.nodes.judge import NodeMeasure, NodeVerdicts, judge_nodes
 from roundtrip.stats.nodes.launches import NO_SECOND_NODE, NodeLaunches, node_effects
 from roundtrip.stats.settings import NodeSettings
 from roundtrip.stats.summaries import Interval
+from roundtrip.studies.derivation import METRICS
 
+LATENCY, TAIL, BANDWIDTH = "latency", "tail", "bandwidth"
+#: Whether the launch failed: its excess is 1 if it did, else 0.
+FAILURE = "failure"
+#: Parameters of a launch's check that mark a campaign over pairs: the round of the whole design,
+#: and the round of the night.
+ROUND, NIGHT_ROUND = "pair_round", "pair_night_round"
+#: The plan of the rounds, a file in bundles of such campaigns.
+PLAN = "env/pairs.json"
+#: With fewer messages a launch has no tail.
+_LEAST_MESSAGES = 30
+_GROUP = ["study", "place", "environ", "is_alone"]
+#: Columns of a measure of launches.
+_ROW = ("launch", *_GROUP, "measure", "excess", "level", "unit")
+#: The key of a series without the phase: all measured values are of one.
+_SERIES = [name for name in SERIES if name != "phase"]
+LOWER_IS_BETTER = {name: metric.lower_is_better for name, metric in METRICS.items()}
 #: The `case_id` of the series of nodes, by place and environment.
 CASE_ID = "nodes@{}+{}"
 _BETWEEN, _INSIDE = "between nodes", "inside a node"
-_MEASURE_COLUMNS = ["study", "place", "environ", "measure"]
+
+
+def paired_launches(parameters: pl.DataFrame) -> list[str]:
+    """The launches of a campaign over pairs; `parameters` has the columns launch and name."""
+    return parameters.filter(name=ROUND)["launch"].unique().to_list()
+
+
+def measure_pairs(
+    samples: pl.LazyFrame,
+    frames: Mapping[str, pl.DataFrame],
+    settings: NodeSettings,
+    bundle_manifest: Manifest,
+) -> pl.DataFrame:
+    """Columns `PAIRS`, by launch; `samples` and `frames` are tables of a bundle."""
+    all_launches = _launches(frames)
+    passed_launches = all_launches.filter(~pl.col("failed"))
+    if all_launches.is_empty():
+        return pl.DataFrame(schema=PAIRS)
+    size = pl.col("size_bytes")
+    small, large = size <= settings.small_bytes, size >= settings.large_bytes
+    is_time, is_rate = pl.col("unit") == "s", pl.col("unit") == "MB/s"
+    is_passed = pl.col("launch").is_in(passed_launches["launch"].to_list())
+    medians = (
+        samples.filter(is_passed, pl.col("phase") == "measure", pl.col("value") > 0)
+        .filter((is_time & (small | large)) | (is_rate & large))
+        .group_by("launch", *_SERIES, "unit")
+        .agg(median=pl.col("value").median(), mean=pl.col("value").mean(), n=pl.len())
+        .collect()
+        .filter(pl.col("size_bytes").max().over("launch", "case") > 0)
+        .join(passed_launches, on="launch")
+    )
+    lower_is_better = pl.col("metric").replace_strict(
+        LOWER_IS_BETTER, default=True, return_dtype=pl.Boolean
+    )
+    cost = pl.when(lower_is_better).then(pl.col("median").log()).otherwise(-pl.col("median").log())
+    usual = pl.col("median").median().over(*_GROUP, *_SERIES)
+    excesses = medians.with_columns(
+        excess=cost - cost.median().over(*_GROUP, *_SERIES),
+        usual=usual,
+        measure=pl.when(small).then(pl.lit(LATENCY)).otherwise(pl.lit(BANDWIDTH)),
+    )
+    rows = [_centres(excesses), _tails(medians.filter(is_time & small)), _failures(all_launches)]
+    return (
+        pl.concat(rows)
+        .join(all_launches, on=["launch", *_GROUP])
+        .with_columns(
+            night=pl.lit(bundle_manifest.data["started"]), digest=pl.lit(bundle_manifest.digest)
+        )
+        .select(*PAIRS)
+        .sort("launch", "measure")
+    )
+
+
+def _launches(frames: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
+    """Launches on one or two nodes that passed or failed: columns of `PAIRS`, is_alone, failed."""
+    parameters = frames["parameters"]
+    round_rows = parameters.filter(pl.col("name").is_in([ROUND, NIGHT_ROUND]))
+    placement_rows = parameters.filter(
+        pl.col("name") == "placement", pl.col("value").is_in(ON_SOCKETS)
+    )
+    sockets = placement_rows.select("launch", on=pl.format(", {}", "value"))
+    rounds = round_rows.select("launch", "name", "number").sort("launch", "name")
+    # The round of the night, whose launches are near in time, is first in the order of names.
+    rounds = rounds.group_by("launch", maintain_order=True).agg(round=pl.col("number").first())
+    switches = (
+        frames["placement"]
+        .select("launch", "host", "switch")
+        .unique(["launch", "host"], keep="first", maintain_order=True)
+    )
+    is_known = pl.col("status").is_in(["passed", "failed"])
+    outcomes = frames["cases"].filter(is_known).join(rounds, on="launch")
+    outcomes = outcomes.join(sockets, on="launch", how="left")
+    has_one_down = (pl.col("status") == "failed") & (pl.col("nodes_down").list.len() == 1)
+    hosts = pl.col("hosts").list.unique(maintain_order=True)
+    rows = outcomes.filter(hosts.list.len().is_between(1, 2)).select(
+        "launch",
+        pl.col("round").cast(pl.Int64, strict=False).fill_null(0),
+        "study",
+        "environ",
+        place=pl.format("{}:{}{}", "system", "partition", pl.col("on").fill_null("")),
+        host=hosts.list.get(0),
+        other=hosts.list.get(1, null_on_oob=True).fill_null(""),
+        down=pl.when(has_one_down).then(pl.col("nodes_down").list.first()),
+        is_alone=hosts.list.len() == 1,
+        failed=pl.col("status") == "failed",
+    )
+    for name, column in (("switch", "host"), ("other_switch", "other")):
+        host_switches = switches.rename({"host": column, "switch": name})
+        rows = rows.join(host_switches, on=["launch", column], how="left")
+    return rows.with_columns(pl.col("switch", "other_switch").fill_null(""))
+
+
+def _centres(excesses: pl.DataFrame) -> pl.DataFrame:
+    """Latency and bandwidth of each launch; the level is from the smallest or the largest size."""
+    is_time = pl.col("unit") == "s"
+    ends = excesses.group_by(*_GROUP, "measure").agg(
+        end=pl.when(pl.col("measure").first() == LATENCY)
+        .then(pl.col("size_bytes").min())
+        .otherwise(pl.col("size_bytes").max())
+    )
+    rate = pl.when(is_time).then(pl.col("size_bytes") / pl.col("usual") / 1e6).otherwise("usual")
+    level = pl.when(pl.col("measure") == LATENCY).then("usual").otherwise(rate)
+    end_rows = excesses.join(ends, on=[*_GROUP, "measure"]).filter(
+        pl.col("size_bytes") == pl.col("end")
+    )
+    levels = end_rows.group_by(*_GROUP, "measure").agg(level=level.median())
+    excess = excesses.group_by("launch", *_GROUP, "measure").agg(pl.col("excess").median())
+    unit = pl.when(pl.col("measure") == LATENCY).then(pl.lit("s")).otherwise(pl.lit("MB/s"))
+    return excess.join(levels, on=[*_GROUP, "measure"]).with_columns(unit=unit).select(*_ROW)
+
+
+def _tails(small: pl.DataFrame) -> pl.DataFrame:
+    """Mean over median of each launch, over all its short messages."""
+    ratio = (pl.col("mean") / pl.col("median") * pl.col("n")).sum() / pl.col("n").sum()
+    tails = small.group_by("launch", *_GROUP).agg(tail=ratio.log(), n=pl.col("n").sum())
+    usual = pl.col("tail").median().over(*_GROUP)
+    return (
+        tails.filter(pl.col("n") >= _LEAST_MESSAGES)
+        .with_columns(measure=pl.lit(TAIL), unit=pl.lit("1"))
+        .with_columns(excess=pl.col("tail") - usual, level=usual.exp())
+        .select(*_ROW)
+    )
+
+
+def _failures(launches: pl.DataFrame) -> pl.DataFrame:
+    """Whether each launch failed; the level is the share of failed launches."""
+    failure = pl.col("failed").cast(pl.Float64)
+    return launches.with_columns(
+        measure=pl.lit(FAILURE),
+        excess=failure,
+        level=failure.mean().over(*_GROUP),
+        unit=pl.lit("1"),
+    ).select(*_ROW)
 
 
 @dataclass(frozen=True)
@@ -41,36 +197,31 @@ class MeasureName:
 
 
 def node_verdicts(
-    pairs: pl.DataFrame, bad_clocks: Iterable[OddClock], settings: NodeSettings, confidence: float
+    pairs: pl.DataFrame, wrong_clocks: Iterable[str], settings: NodeSettings, confidence: float
 ) -> NodeVerdicts:
     """Judge the nodes by `pairs`; `confidence` is the level of intervals.
 
-    Times by one of `bad_clocks` are wrong: they look like those of a sick node, and name none.
+    Times by the clocks of the nodes `wrong_clocks` look like those of sick nodes, and name none.
     """
     measures = [
         NodeMeasure(name, launches(rows), settings.least_effect(is_tail=name.measure == TAIL))
         for name, rows in split_measures(pairs)
     ]
     verdicts = judge_nodes(measures, settings, confidence)
-    wrong = {clock.node for clock in bad_clocks}
+    wrong = set(wrong_clocks)
     outliers = tuple(outlier for outlier in verdicts.outliers if outlier.name not in wrong)
     return replace(verdicts, outliers=outliers)
 
 
 def split_measures(pairs: pl.DataFrame) -> Iterator[tuple[MeasureName, pl.DataFrame]]:
     """Yield the rows of each measure except failures, oldest night first."""
+    keys = ["study", "place", "environ", "measure", "is_alone"]
     passed_rows = pairs.filter(pl.col("measure") != FAILURE)
-    sorted_rows = passed_rows.sort("night", "round", "launch").with_columns(
-        is_alone=pl.col("other") == ""
+    sorted_rows = passed_rows.with_columns(is_alone=pl.col("other") == "").sort(
+        *keys, "night", "round", "launch", maintain_order=True
     )
-    keys = [*_MEASURE_COLUMNS, "is_alone"]
-    for key, rows in sorted_rows.sort(keys, maintain_order=True).group_by(
-        keys, maintain_order=True
-    ):
-        study, place, environ, measure, is_alone = key
-        names = (str(study), str(place), str(environ), str(measure), bool(is_alone))
-        last = rows.row(-1, named=True)
-        yield MeasureName(*names, last["level"], last["unit"]), rows
+    for _, rows in sorted_rows.group_by(keys, maintain_order=True):
+        yield MeasureName(*rows.select(*keys, "level", "unit").row(-1)), rows
 
 
 def outcomes(pairs: pl.DataFrame) -> Outcomes:
@@ -78,12 +229,12 @@ def outcomes(pairs: pl.DataFrame) -> Outcomes:
 
     A launch during which one node went down counts only against this node.
     """
-    launch_kind = pl.concat_str(*_MEASURE_COLUMNS[:3], pl.col("other") == "", separator=" ")
-    rows = pairs.filter(pl.col("measure") == FAILURE).sort("night", "round", "launch")
+    kind = pl.concat_str("study", "place", "environ", pl.col("other") == "", separator=" ")
+    rows = pairs.filter(measure=FAILURE).sort("night", "round", "launch")
     return Outcomes.from_rows(
         ([down] if down else [host, *filter(None, [other])], bool(failed), night, kind)
         for host, other, down, failed, night, kind in rows.select(
-            "host", "other", "down", "excess", "night", launch_kind.alias("kind")
+            "host", "other", "down", "excess", "night", kind.alias("kind")
         ).rows()
     )
 

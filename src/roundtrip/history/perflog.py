@@ -20,7 +20,7 @@ from functools import lru_cache
 
 import polars as pl
 
-from roundtrip.history.imported import (
+from roundtrip.history.imported_nights import (
     LOGGED_VALUES,
     MAX_LENGTHS,
     MAX_TIME,

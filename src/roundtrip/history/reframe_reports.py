@@ -22,7 +22,7 @@ from urllib.parse import quote
 import polars as pl
 
 from roundtrip.errors import UserError, printable
-from roundtrip.history.imported import (
+from roundtrip.history.imported_nights import (
     LOGGED_VALUES,
     MAX_LENGTHS,
     MAX_TIME,

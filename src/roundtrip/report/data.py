@@ -12,7 +12,7 @@ import polars as pl
 
 from roundtrip import files
 from roundtrip.errors import UserError
-from roundtrip.history import ledger, nodes, pairs
+from roundtrip.history import ledger, nodes
 from roundtrip.history.ledger import Ledger
 from roundtrip.history.night_rows import PAIRS
 from roundtrip.measure import analysis, bundle_tables, manifest
@@ -140,7 +140,7 @@ def read(bundle: Path) -> Data:
     launch_medians = bundle_tables.launch_medians(rows, launches, level)
     if (bundle_medians := bundle_tables.stored_medians(bundle, launches)) is not None:
         bundle_tables.require_medians(bundle_medians, launch_medians, bundle)
-    is_apart = ~pl.col("launch").is_in(pairs.paired_launches(tables.frames["parameters"]).to_list())
+    is_apart = ~pl.col("launch").is_in(nodes.paired_launches(tables.frames["parameters"]))
     environment = {
         file.name: _read_json_or_none(file) for file in sorted((bundle / "env").glob("*.json"))
     }
@@ -159,7 +159,7 @@ def read(bundle: Path) -> Data:
         environment=environment,
         medians=launch_medians.filter(is_apart),
         history=ledger.read_attached(bundle, bundle_manifest),
-        pairs=pairs.measure_pairs(rows, tables.frames, thresholds.nodes, bundle_manifest),
+        pairs=nodes.measure_pairs(rows, tables.frames, thresholds.nodes, bundle_manifest),
     )
 
 

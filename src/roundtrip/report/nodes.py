@@ -6,8 +6,7 @@ import math
 from collections.abc import Iterable, Mapping
 
 from roundtrip.history.node_faults import OddClock, SlowProcessor
-from roundtrip.history.nodes import MeasureName
-from roundtrip.history.pairs import BANDWIDTH, LATENCY, TAIL
+from roundtrip.history.nodes import BANDWIDTH, LATENCY, TAIL, MeasureName
 from roundtrip.report import units
 from roundtrip.report.blocks import Text, plain_text
 from roundtrip.report.units import Quantity, Unit

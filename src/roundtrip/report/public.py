@@ -18,7 +18,7 @@ import polars as pl
 
 from roundtrip import files
 from roundtrip.errors import UserError, printable
-from roundtrip.history import imported
+from roundtrip.history import imported_nights
 from roundtrip.measure import manifest, reader, signature, store
 from roundtrip.measure.manifest import Manifest
 from roundtrip.model import is_name
@@ -175,7 +175,7 @@ def refusal(source: Path, public: Path) -> str:
     """The text of the UserError that `copy` raises before it rebuilds; "" if there is none."""
     try:
         if store.is_import(source):
-            imported.require_whole(source)
+            imported_nights.require_whole(source)
         else:
             bundle_manifest, _, _ = _require_publishable(source)
             reader.require(store.bundle(source))
@@ -233,7 +233,7 @@ def _copy_report(source: Path, public: Path) -> CopyResult:
 
 
 def _copy_import(source: Path, public: Path) -> CopyResult:
-    record = imported.require_whole(source)
+    record = imported_nights.require_whole(source)
     campaign, site_name = record.get("campaign"), record.get("site")
     for name in (campaign, site_name):
         if not isinstance(name, str) or not is_name(name):
@@ -242,6 +242,6 @@ def _copy_import(source: Path, public: Path) -> CopyResult:
     with store.changing(site):
         digests = {
             name: files.sha256(files.read_bytes(store.file(source, name)))
-            for name in imported.FILES
+            for name in imported_nights.FILES
         }
         return CopyResult(*store.add_copy(source, store.imports_folder(site), digests))

@@ -11,8 +11,7 @@ import polars as pl
 from roundtrip.history import node_faults
 from roundtrip.history import nodes as node_history
 from roundtrip.history.node_faults import SlowProcessor
-from roundtrip.history.nodes import MeasureName
-from roundtrip.history.pairs import BANDWIDTH, FAILURE, LATENCY
+from roundtrip.history.nodes import BANDWIDTH, FAILURE, LATENCY, MeasureName
 from roundtrip.report import labels, units
 from roundtrip.report import nodes as words
 from roundtrip.report.blocks import (
@@ -307,7 +306,9 @@ def _node_verdicts(data: Data, pairs: pl.DataFrame) -> NodeVerdicts:
         data.placement, data.disturbance, limits.disturbance.clock_rate
     )
     level = limits.statistics.confidence_level
-    return node_history.node_verdicts(pairs, odd_clocks, limits.nodes, level)
+    return node_history.node_verdicts(
+        pairs, [clock.node for clock in odd_clocks], limits.nodes, level
+    )
 
 
 def _launch_outcomes(data: Data, fault: pl.Expr) -> Outcomes:

@@ -28,8 +28,8 @@ from ClusterShell.NodeSet import (  # type: ignore[import-untyped]  # comes with
 
 from roundtrip import files
 from roundtrip.errors import UserError, printable, refusal
-from roundtrip.history import imported, perflog, reframe_reports
-from roundtrip.history.imported import LOGGED_VALUES, VALUES, ParsedFile, Reject
+from roundtrip.history import imported_nights, perflog, reframe_reports
+from roundtrip.history.imported_nights import LOGGED_VALUES, VALUES, ParsedFile, Reject
 from roundtrip.measure import pseudonyms, records, store
 from roundtrip.measure.disclosure import Disclosure
 from roundtrip.measure.pseudonyms import Pseudonyms
@@ -42,7 +42,7 @@ _MOST = 1 << 30
 _LOG = re.compile(r".+\.log(\.h?\d+|-\d+)?(\.gz)?")
 _OTHER = re.compile(r".+\.(json|db|sqlite3?)(\.gz)?")
 _GZIP = b"\x1f\x8b"
-_TASK = "roundtrip.history.imports:answer"
+_TASK = "roundtrip.history.importer:answer"
 
 
 @dataclass(frozen=True)
@@ -225,14 +225,16 @@ def bring(root: Path, campaign: str, site: str, places: Iterable[Path], options:
     node_lists = {*values["hosts"], *_DISTRIBUTED.findall("\n".join(values["name"].unique()))}
     hosts = {host for node_list in node_lists for host in _hosts(node_list)}
     names = Disclosure(Pseudonyms(hosts, pseudonyms.site_key(site)))
-    stored_values = imported.without_repeats(stored_rows(values, names))
+    stored_values = imported_nights.without_repeats(stored_rows(values, names))
     # Stored messages contain nothing private, because they may be published.
     lines = [
         names.text(f"{UserError(fault.reason, source.name, fault.line)}")
         for source, fault in rejects
     ]
     facts = {"campaign": campaign, "site": site, **_source(sources, options)}
-    folder = imported.write(store.site_folder(root, campaign, site), stored_values, facts, lines)
+    folder = imported_nights.write(
+        store.site_folder(root, campaign, site), stored_values, facts, lines
+    )
     series = stored_values.select("case_id", "metric", "unit").n_unique()
     return Import(folder, len(sources), stored_values.height, series, empty_rows, messages)
 
