@@ -85,22 +85,17 @@ class Annotation(Table):
 
 def accepted_levels(levels: pl.DataFrame) -> list[Annotation]:
     """The annotations that a bundle contains; `levels` has the columns `ACCEPTANCES`."""
-    rows = levels.iter_rows(named=True)
     return [
-        Annotation.model_construct(
-            start=row["until"], series=row["series"], text=row["text"], kind=ACCEPTED
-        )
-        for row in rows
+        Annotation.model_construct(start=until, series=series, text=text, kind=ACCEPTED)
+        for until, series, text in levels.select("until", "series", "text").iter_rows()
     ]
 
 
 def left_out_annotations(rows: pl.DataFrame, night: str) -> list[Annotation]:
     """The annotations that leave out series of the bundle of `night`; columns `LEFT_OUT`."""
     return [
-        Annotation.model_construct(
-            start=night, series=row["series"], text=row["text"], leave_out=True
-        )
-        for row in rows.iter_rows(named=True)
+        Annotation.model_construct(start=night, series=series, text=text, leave_out=True)
+        for series, text in rows.select("series", "text").iter_rows()
     ]
 
 
@@ -132,10 +127,7 @@ def load(file: Path) -> tuple[Annotation, ...]:
 
 
 def load_site(site: str) -> tuple[Annotation, ...]:
-    """The annotations of a site of this checkout; none outside a checkout.
-
-    UserError, with the line, for an invalid annotation.
-    """
+    """As `load`, of a site of this checkout; none outside a checkout."""
     try:
         checkout = paths.checkout()
     except UserError:
@@ -160,19 +152,13 @@ def accept(site: str, globs: Sequence[str], night: str, reason: str) -> Path:
     content = file.read_text(encoding="utf-8") if file.exists() else ""
     if content and not content.endswith("\n"):
         content += "\n"
-    entries = [
-        f"- from: {night}\n  kind: {ACCEPTED}\n  series: {_yaml_text(glob)}\n"
-        f"  text: {_yaml_text(reason)}\n"
-        for glob in globs
-    ]
+    for glob in globs:
+        # JSON is YAML.
+        series, text = (json.dumps(value, ensure_ascii=False) for value in (glob, reason))
+        content += f"- from: {night}\n  kind: {ACCEPTED}\n  series: {series}\n  text: {text}\n"
     with writing(folder):
-        files.replace(file, (content + "".join(entries)).encode())
+        files.replace(file, content.encode())
     return file
-
-
-def _yaml_text(text: str) -> str:
-    """A text as YAML, of which JSON is a subset."""
-    return json.dumps(text, ensure_ascii=False)
 
 
 def mark(nights: pl.DataFrame, annotations: Sequence[Annotation]) -> pl.DataFrame:

@@ -267,12 +267,17 @@ def form_nights(values: pl.DataFrame, level: float) -> tuple[pl.DataFrame, pl.Da
 
     `level`: that of the intervals.
     """
-    rows = _with_night(without_repeats(values)).with_columns(
+    unique_values = without_repeats(values)
+    noon = (pl.col("time") - pl.duration(hours=12)).dt.date()
+    first = pl.col("time").min().over(noon, pl.col("session").is_null())
+    start = pl.coalesce("session", first).dt.strftime("%Y-%m-%dT%H:%M:%SZ")
+    rows = unique_values.with_columns(
+        night=start,
         study=pl.lit("imported"),
         variant=pl.col("metric"),
         size_bytes=pl.lit(0, pl.Int64),
         phase=pl.lit("measure"),
-    )
+    ).with_columns(pl.col("digest").min().over("night"))  # the smallest of the night's files
     keys = ["night", *night_rows.SERIES, "nodes"]
     facts = rows.group_by(keys).agg(
         pl.col("digest").first(), pl.col("lower_is_better").drop_nulls().last()
@@ -285,15 +290,6 @@ def form_nights(values: pl.DataFrame, level: float) -> tuple[pl.DataFrame, pl.Da
         )
     )
     return nights.select(*night_rows.NIGHTS).sort(keys), _provenance(rows)
-
-
-def _with_night(values: pl.DataFrame) -> pl.DataFrame:
-    """Add `night`, its start; `digest` becomes the smallest digest of the night's files."""
-    noon = (pl.col("time") - pl.duration(hours=12)).dt.date()
-    first = pl.col("time").min().over(noon, pl.col("session").is_null())
-    begins = pl.coalesce("session", first)
-    rows = values.with_columns(night=begins.dt.strftime("%Y-%m-%dT%H:%M:%SZ"))
-    return rows.with_columns(pl.col("digest").min().over("night"))
 
 
 def _provenance(values: pl.DataFrame) -> pl.DataFrame:

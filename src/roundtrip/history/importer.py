@@ -125,7 +125,10 @@ def _files(places: Iterable[Path], errors: list[OSError]) -> Iterator[tuple[Path
     """Yield file, name, and whether the user named it; `errors` gets unreadable folders."""
     for place in places:
         if not place.is_dir():
-            yield _resolve(place), printable(place.name), True
+            file = place
+            with contextlib.suppress(RuntimeError):  # symbolic links that form a loop
+                file = place.resolve()
+            yield file, printable(place.name), True
             continue
         for folder, subfolders, names in os.walk(place, onerror=errors.append):
             subfolders.sort()
@@ -133,14 +136,6 @@ def _files(places: Iterable[Path], errors: list[OSError]) -> Iterator[tuple[Path
                 file = Path(folder, name)
                 if _LOG.fullmatch(name) or _OTHER.fullmatch(name):
                     yield file, printable(file.relative_to(place).as_posix()), False
-
-
-def _resolve(place: Path) -> Path:
-    """Return `place` without symbolic links, or unchanged if they form a loop."""
-    try:
-        return place.resolve()
-    except RuntimeError:
-        return place
 
 
 def _is_ours(content: bytes) -> bool:
@@ -342,17 +337,16 @@ def _rejects(rows: pl.DataFrame) -> list[tuple[int, Reject]]:
     groups = rows.group_by("source", "metric", "unit", maintain_order=True).agg(
         pl.col("line").first(), pl.len(), pl.col("lower_is_better").is_null().any()
     )
-    return [
-        (source, Reject(line, f"{metric}, {count} values: {_reason(metric, unit, is_unknown)}"))
-        for source, metric, unit, line, count, is_unknown in groups.iter_rows()
-    ]
-
-
-def _reason(metric: str, unit: str, is_unknown: bool) -> str:
-    if not is_unknown:
-        return f"not from {LEAST_VALUE:g} to {MOST_VALUE:g}, and nights are compared by ratios"
-    reason = f"the unit {unit!r} does not tell which direction is better"
-    return f"{reason}: say --lower-is-better {metric!r} or --higher-is-better {metric!r}"
+    rejects = []
+    for source, metric, unit, line, count, is_unknown in groups.iter_rows():
+        reason = f"not from {LEAST_VALUE:g} to {MOST_VALUE:g}, and nights are compared by ratios"
+        if is_unknown:
+            reason = (
+                f"the unit {unit!r} does not tell which direction is better: say "
+                f"--lower-is-better {metric!r} or --higher-is-better {metric!r}"
+            )
+        rejects.append((source, Reject(line, f"{metric}, {count} values: {reason}")))
+    return rejects
 
 
 def lower_is_better(

@@ -125,8 +125,11 @@ def read_night(revision: Revision, campaign: str, site: str) -> MeasuredNight:
     if start[:10] != store.date(revision.path.parent):
         raise UserError(f"its bundle is of {start[:10]}")
     launches, placement, values = _tables(bundle, bundle_manifest)
-    passed_launches = launches.filter(pl.col("status") == "passed")
-    _require(passed_launches, bundle)
+    passed_launches = launches.filter(status="passed")
+    names = passed_launches["launch"]
+    has_nulls = any(passed_launches[name].null_count() for name in _NEEDED)
+    if names.is_empty() or has_nulls or names.is_duplicated().any():
+        raise UserError("launches that no collector wrote", bundle / manifest.table_file("cases"))
     night_facts = facts.bundle_facts(bundle, bundle_manifest, passed_launches, placement)
     pair_launches, pair_rows = _pairs(bundle, bundle_manifest)
     return MeasuredNight(
@@ -147,13 +150,10 @@ def _tables(
     names = ["launch", "rank", "cpus"]
     if bundle_tables.MEDIANS_FILE in bundle_manifest.data["files"]:
         columns = [*_NEEDED, "status", *facts.COLUMNS]
-        launches = bundle_tables.read_table(bundle / manifest.table_file("cases"), Case, columns)
-        placement = bundle_tables.read_table(
-            bundle / manifest.table_file("placement"), PlaceRow, names
-        )
+        cases, placement = (bundle / manifest.table_file(name) for name in ("cases", "placement"))
         return (
-            launches,
-            placement,
+            bundle_tables.read_table(cases, Case, columns),
+            bundle_tables.read_table(placement, PlaceRow, names),
             bundle_tables.read_table(bundle / bundle_tables.MEDIANS_FILE, Median),
         )
     frames = bundle_tables.read_tables(bundle).frames
@@ -174,14 +174,6 @@ def _pairs(bundle: Path, bundle_manifest: manifest.Manifest) -> tuple[list[str],
         return launches, nodes.measure_pairs(rows, frames, settings, bundle_manifest)
 
 
-def _require(launches: pl.DataFrame, bundle: Path) -> None:
-    """UserError unless there are passed launches, all with labels and each once."""
-    names = launches["launch"].to_list()
-    has_nulls = any(launches[name].null_count() for name in _NEEDED)
-    if not names or has_nulls or len(set(names)) < len(names):
-        raise UserError("launches that no collector wrote", bundle / manifest.table_file("cases"))
-
-
 def join_nights(
     nights: Sequence[MeasuredNight], level: float
 ) -> tuple[pl.DataFrame, pl.DataFrame, dict[str, str]]:
@@ -189,13 +181,15 @@ def join_nights(
 
     A night with a fault has no rows.  `level` is that of the intervals over launches.
     """
-    rows = to_categories(pl.concat([pl.DataFrame(schema=_ROWS), *map(_label_rows, nights)]))
-    launches = pl.concat(
-        [
-            pl.DataFrame(schema={"digest": pl.String, **{n: CASES[n] for n in LABELS}}),
-            *(night.launches.select(_digest(night), *LABELS) for night in nights),
-        ]
-    )
+    row_frames = [pl.DataFrame(schema=_ROWS)]
+    launch_frames = [pl.DataFrame(schema={"digest": pl.String, **{n: CASES[n] for n in LABELS}})]
+    for night in nights:
+        label = pl.lit(night.revision.digest).alias("digest")
+        labelled = night.medians.with_columns(label, night=pl.lit(night.started))
+        flags = night.launches.select("launch", "disturbed")
+        row_frames.append(labelled.join(flags, on="launch", how="left").select(*_ROWS))
+        launch_frames.append(night.launches.select(label, *LABELS))
+    rows, launches = to_categories(pl.concat(row_frames)), pl.concat(launch_frames)
     faults = {
         night.revision.digest: "it has no medians"
         for night in nights
@@ -212,16 +206,6 @@ def join_nights(
     ]
     summary = summarize(good_rows, level) if good_rows.height else pl.DataFrame(schema=NIGHTS)
     return summary, pl.DataFrame(provenance, schema=PROVENANCE, orient="row"), faults
-
-
-def _digest(night: MeasuredNight) -> pl.Expr:
-    return pl.lit(night.revision.digest).alias("digest")
-
-
-def _label_rows(night: MeasuredNight) -> pl.DataFrame:
-    flags = night.launches.select("launch", "disturbed")
-    rows = night.medians.with_columns(pl.lit(night.started).alias("night"), _digest(night))
-    return rows.join(flags, on="launch", how="left").select(*_ROWS)
 
 
 def _faults(rows: pl.DataFrame, launches: pl.DataFrame) -> Iterator[tuple[str, str]]:

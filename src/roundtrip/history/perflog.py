@@ -270,26 +270,24 @@ def _row_values(
 def _variables_of_row(layout: LogLayout) -> list[list[pl.Expr]]:
     """Return metric, raw value, unit and limits of each variable of a row."""
     attributes = layout.attributes
+    variables = [(pl.lit(name), parts) for name, parts in layout.variables.items()]
     if "perf_value" in attributes and "perf_var" in attributes:
         parts = {name.removeprefix("perf_"): cell for name, cell in attributes.items()}
-        return [_variable_columns(parts["var"], parts)]
-    return [_variable_columns(pl.lit(name), parts) for name, parts in layout.variables.items()]
-
-
-def _variable_columns(metric: pl.Expr, parts: dict[str, pl.Expr]) -> list[pl.Expr]:
-    unit = parts.get("unit", pl.lit(""))
-    return [
-        metric.fill_null("").alias("metric"),
-        parts["value"].fill_null("").alias("raw"),
-        unit.fill_null("").replace(_EMPTY_TEXTS, "").alias("unit"),
-        _limit_column(parts, "lower"),
-        _limit_column(parts, "upper"),
-    ]
-
-
-def _limit_column(parts: dict[str, pl.Expr], side: str) -> pl.Expr:
-    limit = parts.get(f"{side}_thres", parts.get(side, pl.lit(None)))
-    return limit.cast(pl.Float64, strict=False).alias(side)
+        variables = [(parts["var"], parts)]
+    rows = []
+    for metric, parts in variables:
+        lower, upper = (
+            parts.get(f"{side}_thres", parts.get(side, pl.lit(None))) for side in ("lower", "upper")
+        )
+        columns = {
+            "metric": metric.fill_null(""),
+            "raw": parts["value"].fill_null(""),
+            "unit": parts.get("unit", pl.lit("")).fill_null("").replace(_EMPTY_TEXTS, ""),
+            "lower": lower.cast(pl.Float64, strict=False),
+            "upper": upper.cast(pl.Float64, strict=False),
+        }
+        rows.append([column.alias(name) for name, column in columns.items()])
+    return rows
 
 
 def _value_fault() -> pl.Expr:
@@ -356,10 +354,8 @@ def _test_columns(table: pl.DataFrame, layout: LogLayout, zone: datetime.tzinfo)
     def text(name: str) -> pl.Expr:
         return layout.attributes.get(name, pl.lit("")).fill_null("")
 
-    name, info = (
-        text(next(name for name in _NAME_ATTRIBUTES if name in layout.attributes)),
-        text("info"),
-    )
+    name = text(next(name for name in _NAME_ATTRIBUTES if name in layout.attributes))
+    info = text("info")
     parts = _first_text(info, name).str.extract_groups(_INFO_PATTERN).struct
     system, version = text("system"), text("version").str.strip_prefix("reframe ")
     is_version = version.str.contains(r"^[0-9][0-9A-Za-z_.+-]{0,30}$")

@@ -103,11 +103,10 @@ def _from_manifest(listing: bytes) -> tuple[str, str, tuple[str, str] | None]:
         return "", "", None
     if not isinstance(data, dict):
         return "", "", None
-    before, started = data.get("before"), str(data.get("started"))
-    if not isinstance(before, dict):
-        return manifest.samples(data), started, None
-    link = str(before.get("digest")), str(before.get("started"))
-    return manifest.samples(data), started, link
+    link, before = None, data.get("before")
+    if isinstance(before, dict):
+        link = str(before.get("digest")), str(before.get("started"))
+    return manifest.samples(data), str(data.get("started")), link
 
 
 def without_folder(path: Path, error: UserError) -> str:

@@ -75,7 +75,12 @@ def _report_rows(text: str, result: ParsedFile, prefix: str) -> Iterator[_ValueR
     start, end = _session_time(info, "time_start"), _session_time(info, "time_end")
     if start is None:
         raise UserError("no report of ReFrame: it does not say when the session began")
-    session = (start, end or start, _session_facts(info))
+    facts = {"ReFrame": _text(info.get("version"))}
+    for key, value in info.items():
+        if key not in _SESSION_KEYS and isinstance(value, str | int | float):
+            facts[printable(key)[:100]] = printable(str(value))[:200]
+    known_facts = {key: value for key, value in facts.items() if value}
+    session = (start, end or start, json.dumps(known_facts, sort_keys=True))
     for number, run in enumerate(runs):
         tests = run.get("testcases") if isinstance(run, dict) else None
         for index, test in enumerate(tests if isinstance(tests, list) else [None]):
@@ -129,15 +134,6 @@ def _test_variables(test: dict[str, Any]) -> Iterator[tuple[Any, ...]]:
             raise UserError("a performance value has no name")
         value, *limits = (entry.get(key) for key in ("value", "thres_lower", "thres_upper"))
         yield _text(entry["name"]), value, _text(entry.get("unit")), *limits
-
-
-def _session_facts(info: dict[str, Any]) -> str:
-    """Return ReFrame's version and the session extras, as a JSON object of texts."""
-    facts = {"ReFrame": _text(info.get("version"))}
-    for key, value in info.items():
-        if key not in _SESSION_KEYS and isinstance(value, str | int | float):
-            facts[printable(key)[:100]] = printable(str(value))[:200]
-    return json.dumps({key: value for key, value in facts.items() if value}, sort_keys=True)
 
 
 def _text(value: Any) -> str:

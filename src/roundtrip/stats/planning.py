@@ -123,9 +123,7 @@ def components(samples: Sequence[Sequence[float]], seconds: float) -> Components
     `samples`: positive times of each launch, in time order.  Each launch measured for `seconds`.
     Launches with fewer than MIN_SAMPLES are left out, and MIN_LAUNCHES are needed.
     """
-    logs = [
-        np.log(np.asarray(times, dtype=float)) for times in samples if len(times) >= MIN_SAMPLES
-    ]
+    logs = [np.log(times) for times in samples if len(times) >= MIN_SAMPLES]
     if len(logs) < MIN_LAUNCHES or seconds <= 0:
         return None
     in_launch = float(np.mean([_variance_of_median(launch_logs) for launch_logs in logs]))
@@ -162,16 +160,14 @@ def allocate(
     Each launch has an `overhead` [s], in which it does not measure, and measures for at least
     `_MIN_LAUNCH_S`.  The plan has at least `fewest_launches`.
     """
-    most = max(fewest_launches, int(total / (overhead + _MIN_LAUNCH_S)))
-    plans = [
-        LaunchPlan(n, length, half_width(parts, n, length, level))
-        for n in range(fewest_launches, most + 1)
-        if (length := total / n - overhead) >= _MIN_LAUNCH_S or n == fewest_launches
-    ]
-    shortest_width = half_width(parts, fewest_launches, _MIN_LAUNCH_S, level)
-    plans = [plan for plan in plans if plan.seconds > 0] or [
-        LaunchPlan(fewest_launches, _MIN_LAUNCH_S, shortest_width)
-    ]
+    fewest, plans = fewest_launches, []
+    for n in range(fewest, max(fewest, int(total / (overhead + _MIN_LAUNCH_S))) + 1):
+        length = total / n - overhead
+        if length >= _MIN_LAUNCH_S or (n == fewest and length > 0):
+            plans.append(LaunchPlan(n, length, half_width(parts, n, length, level)))
+    if not plans:
+        width = half_width(parts, fewest, _MIN_LAUNCH_S, level)
+        return LaunchPlan(fewest, _MIN_LAUNCH_S, width)
     return min(plans, key=lambda plan: plan.half_width)
 
 

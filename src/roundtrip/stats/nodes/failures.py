@@ -33,9 +33,6 @@ _MAX_OTHER_FAILURES = 3.0
 _RECOVERY_PROBABILITY = 0.05
 
 
-_CountOrArray = int | np.ndarray
-
-
 @dataclass(frozen=True)
 class Outcomes:
     """Launches that passed or failed.  `failed`, `night` (from 0) and `stratum` are by launch.
@@ -93,21 +90,18 @@ def find_flaky_nodes(outcomes: Outcomes, settings: NodeSettings) -> tuple[FlakyN
     nights = int(outcomes.night.max()) + 1
     widths = [width for width in settings.windows_nights if width < nights]
     widths += [min(nights, max(settings.windows_nights))]
-    windows = (
-        _Window(outcomes, nights - width, nights - widths[-1], settings, len(widths))
-        for width in widths
-    )
-    candidates = [candidate for window in windows for candidate in window.flaky_nodes()]
+    candidates: list[FlakyNode] = []
+    for width in widths:
+        window = _Window(outcomes, nights - width, nights - widths[-1], settings, len(widths))
+        candidates += window.flaky_nodes()
     best: dict[frozenset[str], FlakyNode] = {}
-    for candidate in sorted(candidates, key=lambda candidate: candidate.chance):
-        best.setdefault(frozenset(candidate.names), candidate)
-    singles = {candidate.names[0] for candidate in best.values() if len(candidate.names) == 1}
+    for node in sorted(candidates, key=lambda node: node.chance):
+        best.setdefault(frozenset(node.names), node)
+    singles = {node.names[0] for node in best.values() if len(node.names) == 1}
     flaky_nodes = [
-        candidate
-        for candidate in best.values()
-        if len(candidate.names) == 1 or not singles & set(candidate.names)
+        node for node in best.values() if len(node.names) == 1 or not singles & set(node.names)
     ]
-    return tuple(sorted(flaky_nodes, key=lambda candidate: (candidate.chance, candidate.names)))
+    return tuple(sorted(flaky_nodes, key=lambda node: (node.chance, node.names)))
 
 
 @dataclass(frozen=True)
@@ -167,9 +161,8 @@ class _Window:
         on_node = ~self._mask_without([node])
         window = mask & (outcomes.night >= self.first)
         failures, launches = _failed_and_all(outcomes.failed[window & on_node])
-        other_failures, other_launches = _failed_and_all(
-            outcomes.failed[mask & ~on_node & (outcomes.night >= self.since)]
-        )
+        others = mask & ~on_node & (outcomes.night >= self.since)
+        other_failures, other_launches = _failed_and_all(outcomes.failed[others])
         excess = failures / max(1, launches) - other_failures / max(1, other_launches)
         if not failures or excess < settings.failures_least:
             return None
@@ -178,11 +171,9 @@ class _Window:
         if streak and (1 - failures / (launches - streak)) ** streak < _RECOVERY_PROBABILITY:
             return None
         tests = len(outcomes.names) * self.windows
-        chance = tests * float(
-            _tail_probability(failures, launches, other_failures, other_launches - other_failures)[
-                0
-            ]
-        )
+        other_passes = other_launches - other_failures
+        tail = _tail_probability(failures, launches, other_failures, other_passes)
+        chance = tests * float(tail[0])
         if chance > settings.failures_level:
             return None
         night_chance = tests * self._night_probability(failures, window, on_node)
@@ -200,9 +191,8 @@ class _Window:
         for stratum in np.unique(strata[window & on_node]):
             in_stratum = window & (strata == stratum)
             stratum_failures, launches = _failed_and_all(self.outcomes.failed[in_stratum])
-            pmf = np.convolve(
-                pmf, _hypergeometric(launches, stratum_failures, int((in_stratum & on_node).sum()))
-            )
+            draws = int((in_stratum & on_node).sum())
+            pmf = np.convolve(pmf, _hypergeometric(launches, stratum_failures, draws))
         return float(pmf[failures:].sum())
 
     def _mask_without(self, excluded_nodes: Sequence[int]) -> np.ndarray:
@@ -217,23 +207,19 @@ class _Window:
         return np.bincount(self.outcomes.node[weights], minlength=len(self.outcomes.names))
 
 
-def _tail_probability(
-    failures: _CountOrArray,
-    launches: _CountOrArray,
-    other_failures: _CountOrArray,
-    other_passes: _CountOrArray,
-) -> np.ndarray:
-    """The probability of at least `failures` failures, given failures and passes of the others.
+def _tail_probability(*counts: int | np.ndarray) -> np.ndarray:
+    """The probability of so many failures among launches, or more, given those of other nodes.
 
-    The rates of healthy nodes differ, so at most `_MAX_OTHER_FAILURES` failures of the others
-    count.
+    `counts`: failures, launches, failures of the others, passes of the others.  The rates of
+    healthy nodes differ, so at most `_MAX_OTHER_FAILURES` failures of the others count.
     """
-    share = np.minimum(1.0, _MAX_OTHER_FAILURES / (np.asarray(other_failures) + _JEFFREYS_PRIOR))
+    failures, launches, other_failures, other_passes = map(np.atleast_1d, counts)
+    share = np.minimum(1.0, _MAX_OTHER_FAILURES / (other_failures + _JEFFREYS_PRIOR))
     rates = share * (other_failures + _JEFFREYS_PRIOR), share * (other_passes + _JEFFREYS_PRIOR)
     # Sum the upper tail: 1 minus the lower tail can be as small as its rounding error.
-    counts = np.arange(np.max(launches) + 1)[:, None]
-    pmf = scipy.stats.betabinom.pmf(counts, np.atleast_1d(launches), *map(np.atleast_1d, rates))
-    return np.asarray(np.where(counts >= failures, pmf, 0.0).sum(axis=0))
+    tail = np.arange(launches.max() + 1)[:, None]
+    pmf = scipy.stats.betabinom.pmf(tail, launches, *rates)
+    return np.asarray(np.where(tail >= failures, pmf, 0.0).sum(axis=0))
 
 
 def _failed_and_all(failed: np.ndarray) -> tuple[int, int]:

@@ -13,7 +13,7 @@ measures of the same launches depend on each other.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -134,9 +134,9 @@ def judge_nodes(
 
     A measure with fewer than `nodes_least` nodes gives no verdict.
     """
-    searches = [
-        search for measure in measures for search in _window_searches(measure, settings, confidence)
-    ]
+    searches: list[OutlierSearch] = []
+    for measure in measures:
+        searches += _window_searches(measure, settings, confidence)
     tests = [(search, effect) for search in searches for effect in search.effects]
     p = [effect.p for _, effect in tests]
     q = scipy.stats.false_discovery_control(p, method="by") if p else []
@@ -163,15 +163,15 @@ def judge_nodes(
         effect.unit.name for sensitivity in sensitivities.values() for effect in sensitivity.effects
     }
     unjudged_nodes: dict[str, UnjudgedNode] = {}
-    for node in (node for search in widest.values() for node in search.unjudged_nodes()):
-        if node.name not in judged_names:
-            unjudged_nodes[node.name] = min(
-                unjudged_nodes.get(node.name, node), node, key=lambda node: node.extra_rounds
-            )
+    for search in widest.values():
+        for node in search.unjudged_nodes():
+            known = unjudged_nodes.setdefault(node.name, node)
+            if node.extra_rounds < known.extra_rounds:
+                unjudged_nodes[node.name] = node
     measured = {name for search in searches for name in search.launches.measured_names.values()}
     return NodeVerdicts(
         _drop_consequences(outliers),
-        tuple(unjudged_nodes[name] for name in sorted(unjudged_nodes)),
+        tuple(unjudged_nodes[name] for name in sorted(unjudged_nodes.keys() - judged_names)),
         sensitivities,
         tuple(sorted(measured)),
         len(tests),
@@ -197,24 +197,16 @@ def _evidence_sort_key(evidence: Evidence) -> tuple[float, float]:
 
 def _drop_consequences(outliers: list[Outlier]) -> tuple[Outlier, ...]:
     """Drop nodes of an outlying switch, and links of an outlying node or switch; worst first."""
-    switches = {
-        m for outlier in outliers if outlier.kind is UnitKind.SWITCH for m in outlier.members
+    members: dict[UnitKind, set[str]] = {kind: set() for kind in UnitKind}
+    for outlier in outliers:
+        members[outlier.kind] |= set(outlier.members)
+    explained_by = {
+        UnitKind.SWITCH: set(),
+        UnitKind.NODE: members[UnitKind.SWITCH],
+        UnitKind.LINK: members[UnitKind.SWITCH] | members[UnitKind.NODE],
     }
-    nodes = {m for outlier in outliers if outlier.kind is UnitKind.NODE for m in outlier.members}
-    explanations: dict[UnitKind, set[str]] = {
-        UnitKind.NODE: switches,
-        UnitKind.LINK: switches | nodes,
-    }
-    survivors = [
-        outlier
-        for outlier in outliers
-        if not explanations.get(outlier.kind, set()) & set(outlier.members)
-    ]
-    return tuple(
-        sorted(
-            survivors, key=lambda outlier: (*_evidence_sort_key(outlier.evidence[0]), outlier.name)
-        )
-    )
+    survivors = [o for o in outliers if not explained_by[o.kind] & set(o.members)]
+    return tuple(sorted(survivors, key=lambda o: (*_evidence_sort_key(o.evidence[0]), o.name)))
 
 
 @dataclass(frozen=True)
@@ -228,13 +220,13 @@ class OutlierSearch:
     launches: NodeLaunches
     settings: NodeSettings
     confidence: float
+    _healthy_cache: dict[tuple[Unit, ...], HealthyLaunches] = field(default_factory=dict)
 
     @cached_property
     def effects(self) -> list[UnitEffect]:
         """Effects of all units with enough launches, outliers first."""
-        outlier_effects = (
-            self._effect(unit, self._healthy_launches(self.outliers)) for unit in self.outliers
-        )
+        healthy = self._healthy_launches(self.outliers)
+        outlier_effects = [self._effect(unit, healthy) for unit in self.outliers]
         return [*filter(None, outlier_effects), *self._other_effects(self.outliers)]
 
     @cached_property
@@ -254,9 +246,9 @@ class OutlierSearch:
                 break
             excluded_units.append(worst.unit)
             is_significant = chance <= self.settings.false_discovery_level
-            outlier_count, patience = (
-                (len(excluded_units), 0) if is_significant else (outlier_count, patience + 1)
-            )
+            patience += 1
+            if is_significant:
+                outlier_count, patience = len(excluded_units), 0
         return excluded_units[:outlier_count]
 
     def detection_power(self, tests: int) -> Sensitivity:
@@ -298,9 +290,8 @@ class OutlierSearch:
     def _unit_launches(self) -> dict[Unit, np.ndarray]:
         """The launches of each unit that has enough launches."""
         least = self.settings.launches_least
-        launches = {
-            unit: unit.affected_launches(self.launches) for unit in all_units(self.launches)
-        }
+        units = all_units(self.launches)
+        launches = {unit: unit.affected_launches(self.launches) for unit in units}
         return {unit: indices for unit, indices in launches.items() if indices.size >= least}
 
     def _other_effects(self, excluded_units: Sequence[Unit]) -> list[UnitEffect]:
@@ -309,14 +300,14 @@ class OutlierSearch:
         A unit that looks sick is excluded as well while it is tested, so that neither the noise nor
         the effects of its partners contain a part of its own effect.
         """
-        excluded_nodes = {
+        nodes = {
             m for unit in excluded_units if unit.kind is not UnitKind.LINK for m in unit.members
         }
-        effects = []
+        healthy, effects = self._healthy_launches(excluded_units), []
         for unit in self._unit_launches:
-            if unit in excluded_units or excluded_nodes & set(unit.members):
+            if unit in excluded_units or nodes & set(unit.members):
                 continue
-            effect = self._effect(unit, self._healthy_launches(excluded_units))
+            effect = self._effect(unit, healthy)
             if effect and effect.p < _SICK_LOOKING_P:
                 effect = self._effect(unit, self._healthy_launches((*excluded_units, unit)))
             if effect:
@@ -329,10 +320,6 @@ class OutlierSearch:
         if key not in self._healthy_cache:
             self._healthy_cache[key] = HealthyLaunches(self.launches, key, self.settings)
         return self._healthy_cache[key]
-
-    @cached_property
-    def _healthy_cache(self) -> dict[tuple[Unit, ...], HealthyLaunches]:
-        return {}
 
     def _minimum_effect(self, healthy: HealthyLaunches) -> float:
         """The larger of the least effect of interest and the bound from healthy nodes' spread."""
@@ -368,13 +355,8 @@ class OutlierSearch:
 
 def _effect_sort_key(effect: UnitEffect) -> tuple[float, int, float, str]:
     """Sort by p; of equal p, a switch comes before its nodes, and a node before its links."""
-    kinds = (UnitKind.SWITCH, UnitKind.NODE, UnitKind.LINK)
-    return (
-        max(effect.p, _MIN_P),
-        kinds.index(effect.unit.kind),
-        -effect.effect,
-        effect.unit.name,
-    )
+    kind = (UnitKind.SWITCH, UnitKind.NODE, UnitKind.LINK).index(effect.unit.kind)
+    return max(effect.p, _MIN_P), kind, -effect.effect, effect.unit.name
 
 
 def _is_switch_slow(unit: Unit, healthy: HealthyLaunches, minimum: float) -> bool:
@@ -384,7 +366,6 @@ def _is_switch_slow(unit: Unit, healthy: HealthyLaunches, minimum: float) -> boo
         node = Unit(UnitKind.NODE, "", (member,))
         indices = node.affected_launches(healthy.launches)
         indices = indices[healthy.healthy_mask(unit)[indices]]
-        slow_count += (
-            bool(indices.size) and float(np.median(healthy.residuals(node, indices))) > minimum / 2
-        )
+        if indices.size and np.median(healthy.residuals(node, indices)) > minimum / 2:
+            slow_count += 1
     return slow_count > len(unit.members) / 2

@@ -127,36 +127,27 @@ def all_units(launches: NodeLaunches) -> list[Unit]:
     return suspects
 
 
-@dataclass(frozen=True)
 class Scores:
     """Scores of healthy launches, given their `residuals` on the log scale.
 
     `sd` is the scatter of the residuals, `clips` are limits in standard deviations.
     """
 
-    residuals: np.ndarray
-    sd: float
-    clips: Sequence[float]
+    def __init__(self, residuals: np.ndarray, sd: float, clips: Sequence[float]) -> None:
+        self._scores = [_ClippedScores(residuals, sd * clip) for clip in clips]
 
     def p(self, residuals: np.ndarray) -> float:
         """The probability that as many healthy launches reach the score sum of `residuals`."""
-        least_p = min(scores.p(residuals) for scores in self._clipped_scores)
-        return min(1.0, len(self.clips) * least_p)
+        return min(1.0, len(self._scores) * min(scores.p(residuals) for scores in self._scores))
 
     def detectable_effect(self, count: int, p: float, power: float) -> float | None:
         """The effect at which `count` launches give `p` with this power; None if none does."""
-        effect_sizes = [
-            scores.detectable_effect(count, p / len(self.clips), power)
-            for scores in self._clipped_scores
-        ]
-        return min((size for size in effect_sizes if size is not None), default=None)
-
-    @cached_property
-    def _clipped_scores(self) -> tuple[ClippedScores, ...]:
-        return tuple(ClippedScores(self.residuals, self.sd * clip) for clip in self.clips)
+        own_p = p / len(self._scores)
+        effects = [scores.detectable_effect(count, own_p, power) for scores in self._scores]
+        return min((effect for effect in effects if effect is not None), default=None)
 
 
-class ClippedScores:
+class _ClippedScores:
     """Scores with one limit, on the log scale."""
 
     def __init__(self, residuals: np.ndarray, limit: float) -> None:
@@ -169,7 +160,6 @@ class ClippedScores:
         self._tails = cache(self._tail_sums)
 
     def p(self, residuals: np.ndarray) -> float:
-        """The same as `Scores.p`, for one limit."""
         total, count = int(self._clip_residuals(residuals).sum()), residuals.size
         z = (total - count * self._mean) / (self._sd * np.sqrt(count))
         if z < _MIN_EXACT_SD:
@@ -191,9 +181,8 @@ class ClippedScores:
         return None
 
     def _clip_residuals(self, residuals: np.ndarray) -> np.ndarray:
-        return np.rint(np.clip(residuals / self._step, -_STEPS_TO_LIMIT, _STEPS_TO_LIMIT)).astype(
-            np.int64
-        )
+        steps = np.clip(residuals / self._step, -_STEPS_TO_LIMIT, _STEPS_TO_LIMIT)
+        return np.rint(steps).astype(np.int64)
 
     def _tail_sums(self, count: int) -> np.ndarray:
         """P(sum >= s) for every sum s of `count` scores, the lowest first."""
@@ -207,27 +196,13 @@ class ClippedScores:
         return np.cumsum(np.maximum(pmf, 0.0)[::-1])[::-1]
 
 
-@dataclass(frozen=True)
-class NodeFit:
-    """`base`: cost of each launch without the effects of nodes; `effect` of each node.
+def fit_node_effects(
+    launches: NodeLaunches, mask: np.ndarray, spread_least: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Fit the launches in `mask`; return costs without nodes [launches] and effects [nodes].
 
-    Both are on the log scale; the median of the effects is 0.
-    """
-
-    base: np.ndarray
-    effect: np.ndarray
-
-    def residuals(self, launches: NodeLaunches, members: tuple[int, ...]) -> np.ndarray:
-        """Costs of launches without base and the effects of nodes other than `members`."""
-        effect = np.append(self.effect, 0.0)
-        effect[list(members)] = 0.0
-        return np.asarray(launches.cost - self.base - effect[launches.nodes].sum(axis=1))
-
-
-def fit_node_effects(launches: NodeLaunches, mask: np.ndarray, spread_least: float) -> NodeFit:
-    """Fit the launches in `mask`; the result has a base for all `launches`.
-
-    `spread_least` is a lower bound of the scatter.  A node without launches has effect 0.
+    Both are on the log scale, costs also of launches outside `mask`; the median of the effects is
+    0.  `spread_least` is a lower bound of the scatter.  A node without launches has effect 0.
     """
     count, nodes = launches.cost.size, len(launches.names)
     blocks = _level_blocks(launches, mask)
@@ -251,7 +226,7 @@ def fit_node_effects(launches: NodeLaunches, mask: np.ndarray, spread_least: flo
     effect = np.where(is_measured, effect - np.median(effect[is_measured]), 0.0)
     step = solution[base_design.shape[1] - 1] * launches.crosses_switches
     remainder = launches.cost - step - np.append(effect, 0.0)[launches.nodes].sum(axis=1)
-    return NodeFit(step + _block_medians(remainder, blocks, mask), effect)
+    return step + _block_medians(remainder, blocks, mask), effect
 
 
 def robust_spread(values: np.ndarray, least: float) -> float:
@@ -283,10 +258,14 @@ class HealthyLaunches:
     def __init__(
         self, launches: NodeLaunches, excluded_units: Sequence[Unit], settings: NodeSettings
     ) -> None:
-        self.launches, self._excluded_units, self._settings = launches, excluded_units, settings
-        self._unit_masks = {unit: _unit_mask(launches, unit) for unit in excluded_units}
+        self.launches, self._settings = launches, settings
+        self._unit_masks = {}
+        for unit in excluded_units:
+            is_member = np.isin(launches.nodes, unit.members)
+            contains = np.all if unit.kind is UnitKind.LINK else np.any
+            self._unit_masks[unit] = contains(is_member, axis=1)
         self._mask: np.ndarray = ~self._excluded_mask(None)
-        self._fit = fit_node_effects(launches, self._mask, settings.spread_least)
+        self._base, self._effect = fit_node_effects(launches, self._mask, settings.spread_least)
 
     def healthy_mask(self, unit: Unit) -> np.ndarray:
         """Whether each launch belongs to no excluded unit other than `unit`."""
@@ -295,7 +274,10 @@ class HealthyLaunches:
     def residuals(self, unit: Unit, indices: np.ndarray) -> np.ndarray:
         """Residuals of the launches `indices` with the effect of `unit`, on the log scale."""
         members = () if unit.kind is UnitKind.LINK else unit.members
-        return np.asarray(self._fit.residuals(self.launches, members)[indices])
+        effect = np.append(self._effect, 0.0)
+        effect[list(members)] = 0.0
+        residuals = self.launches.cost - self._base - effect[self.launches.nodes].sum(axis=1)
+        return np.asarray(residuals[indices])
 
     @cached_property
     def scores(self) -> Scores:
@@ -307,7 +289,7 @@ class HealthyLaunches:
     @cached_property
     def effects(self) -> np.ndarray:
         """Effects of the nodes that have healthy launches, on the log scale."""
-        return self._fit.effect[self._counts > 0]
+        return self._effect[self._counts > 0]
 
     @cached_property
     def spread(self) -> float:
@@ -323,21 +305,14 @@ class HealthyLaunches:
     @cached_property
     def _pooled_residuals(self) -> np.ndarray:
         """Residuals of the healthy launches, once for each node, with the effect of that node."""
-        effect = np.append(self._fit.effect, 0.0)[self.launches.nodes]
-        rest = self.launches.cost - self._fit.base - effect.sum(axis=1)
+        effect = np.append(self._effect, 0.0)[self.launches.nodes]
+        rest = self.launches.cost - self._base - effect.sum(axis=1)
         mask = (self.launches.nodes != NO_SECOND_NODE) & self._mask[:, None]
         return np.asarray((rest[:, None] + effect)[mask])
 
     def _excluded_mask(self, exempt: Unit | None) -> np.ndarray:
         masks = [mask for unit, mask in self._unit_masks.items() if unit != exempt]
         return np.asarray(np.any([np.zeros(self.launches.cost.size, dtype=bool), *masks], axis=0))
-
-
-def _unit_mask(launches: NodeLaunches, unit: Unit) -> np.ndarray:
-    is_member = np.isin(launches.nodes, unit.members)
-    return np.asarray(
-        is_member.all(axis=1) if unit.kind is UnitKind.LINK else is_member.any(axis=1)
-    )
 
 
 def node_effects(
