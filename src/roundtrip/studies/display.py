@@ -51,7 +51,7 @@ from roundtrip.report.plot import (
 from roundtrip.report.units import Quantity, Unit
 from roundtrip.stats.summaries import Interval
 from roundtrip.stats.verdicts import ClaimVerdict, Verdict
-from roundtrip.studies.panel import CasePanels, Panel
+from roundtrip.studies.panel import CasePanels, P, Panel, Panels
 from roundtrip.studies.study import Arm
 
 NONE = Cell(units.NO_VALUE, "muted")
@@ -84,6 +84,30 @@ def value(
     if interval is None:
         return fallback
     return Cell(replace(Quantity.from_interval(interval, unit, scale, base, series), kind=kind))
+
+
+def measured(
+    panels: Panels[P],
+    frame: pl.DataFrame,
+    panel: P,
+    variant: str,
+    size: int,
+    unit: str,
+    scale: float = 1.0,
+    fallback: Cell = NOT_MEASURED,
+) -> Cell:
+    """A cell with the interval of `frame` at one point of a panel, and the series of the point."""
+    interval = panels.interval_at(frame, panel, variant=variant, size_bytes=size)
+    series = panels.point_series(panel, variant, size)
+    return value(interval, unit, scale, fallback, series=series)
+
+
+def percentile_cells(row: Mapping[str, float], parts: Iterable[int], scale: float) -> list[Cell]:
+    """Cells, in µs, with the percentiles `parts` in a row of `panel.percentiles`."""
+    return [
+        Cell(Quantity(value=row[f"p{part}"] * scale, unit=Unit.US, percentile=part))
+        for part in parts
+    ]
 
 
 def verdict(
@@ -138,17 +162,24 @@ def grid(
     caption: str | Text,
     names: Sequence[str],
     columns: Mapping[K, Column],
-    rows: Iterable[tuple[Sequence[str], Mapping[K, Cell]]],
+    cells: Iterable[tuple[tuple[str, ...], K, Cell]],
     missing: Cell = NOT_MEASURED,
     caption_units: tuple[str, ...] = (),
 ) -> Table:
     """A table with columns of `names` and a column for each key; `missing` is for absent cells.
 
-    A row has a text for each of `names`, and its cells by key.
+    Each of `cells` has the texts of its row, one for each of `names`, and the key of its column; a
+    second cell of one row and column begins another row with these texts.
     """
+    rows: list[tuple[tuple[str, ...], dict[K, Cell]]] = []
+    last_rows: dict[tuple[str, ...], dict[K, Cell]] = {}
+    for texts, key, cell in cells:
+        if texts not in last_rows or key in last_rows[texts]:
+            last_rows[texts] = {}
+            rows.append((texts, last_rows[texts]))
+        last_rows[texts][key] = cell
     table_rows = tuple(
-        (*text_cells(*texts), *(cells.get(key, missing) for key in columns))
-        for texts, cells in rows
+        (*text_cells(*texts), *(row.get(key, missing) for key in columns)) for texts, row in rows
     )
     all_columns = (*text_columns(*names), *columns.values())
     return Table(caption, all_columns, table_rows, caption_units)
@@ -184,9 +215,7 @@ def interval_table(
 
     def cell(panel: Panel, arm: str, size: int) -> Cell:
         interval = panels.interval_at(panels.intervals, panel, variant=arm, size_bytes=size)
-        series = panels.history_series_key(
-            panel, size, variant=arm, phase="measure", metric=panels.metric
-        )
+        series = panels.point_series(panel, arm, size)
         return value(interval, unit, scale, series=series, kind=panel.kind)
 
     rows: list[tuple[Cell, ...]] = []
@@ -277,6 +306,21 @@ def drawing(
     """
     rows = frame.filter(pl.col("arm").is_in(list(arms)))
     return Drawing(name, panel.label, subtitle or panel.launch_count_text, rows, arms)
+
+
+def drawings(
+    name: str,
+    panels: Panels[P],
+    frame: pl.DataFrame,
+    arms: Mapping[str, Arm],
+    shown: Sequence[P],
+    subtitle: Callable[[P], str] = lambda panel: "",
+) -> list[Drawing]:
+    """A `drawing` of each of the panels `shown`, by name and number, from its rows of `frame`."""
+    return [
+        drawing(f"{name}-{number}", panel, panels.rows(frame, panel), arms, subtitle(panel))
+        for number, panel in enumerate(shown, 1)
+    ]
 
 
 def curves_over_size(

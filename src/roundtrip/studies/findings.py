@@ -64,11 +64,9 @@ class Comparison:
         return self.contrast.family(self.panel[-1])
 
 
-def comparison(
-    study: Study, panel: Panel, arm: str, base: str, size_bytes: int, case: str = ""
-) -> Comparison:
+def comparison(study: Study, panel: Panel, arm: str, base: str, size_bytes: int) -> Comparison:
     """The claim of `study` on `arm` over `base` in a panel; KeyError if it declares none."""
-    return Comparison(study.name, panel.key, study.contrast(arm, base), size_bytes, case)
+    return Comparison(study.name, panel.key, study.contrast(arm, base), size_bytes)
 
 
 def claims(
@@ -165,9 +163,14 @@ class Finding(Generic[S, P]):
 
 
 def evidence(
-    verdicts: Mapping[Comparison, ClaimVerdict], keys: Mapping[int, Comparison]
+    verdicts: Mapping[Comparison, ClaimVerdict],
+    study: Study,
+    panel: Panel,
+    pair: tuple[str, str],
+    sizes: Sequence[int],
 ) -> Evidence:
-    """(size, verdict) of each comparison that has a verdict; `keys` are comparisons by size."""
+    """(size, verdict) of each claim on the `pair` (arm, base) that has a verdict."""
+    keys = {size: comparison(study, panel, *pair, size) for size in sizes}
     return tuple((size, verdicts[key]) for size, key in keys.items() if key in verdicts)
 
 
@@ -217,12 +220,18 @@ def _clause(
 ) -> str:
     medians = [point.verdict.interval.median for point in points if point.verdict]
     if verdict is Verdict.SLOWER:
-        return f"{subject} {_cost(medians)}{place}".strip()
+        times = [1 / ratio for ratio in medians]
+        cost = f"costs {units.span([time - 1 for time in times], 100, 2)}{_NBSP}%"
+        if min(medians) < display.FACTOR:
+            cost = f"is {units.span(times, digits=2)} times slower"
+        return f"{subject} {cost}{place}".strip()
     if verdict is Verdict.FASTER:
         gains = units.speed(min(medians), max(medians))
         return f"{subject} {'is ' if subject else ''}{gains}{place}".strip()
     if verdict is Verdict.ON_PAR:
-        margin = units.percent(max(0.01, *(_distance(ratio) for ratio in medians)))
+        distance = max(max(ratio, 1 / ratio) - 1 for ratio in medians)
+        # Rounded up to whole percents, so that the text does not understate it.
+        margin = units.percent(max(0.01, -(-round(distance * 1e4) // 100) / 100))
         par = f"is on par with {base}" if subject else "on par"
         return f"{subject} {par}{place} (medians within {margin})".strip()
     if verdict is Verdict.CANNOT_TELL:
@@ -291,20 +300,6 @@ def more_launches(verdicts: Iterable[ClaimVerdict]) -> str:
     """``: about 11 more launches``, the largest known need of a verdict; "" if none is known."""
     needs = [need for verdict in verdicts if (need := verdict.missing_launches) is not None]
     return f": about {units.plural(max(needs), 'more launch')}" if needs else ""
-
-
-def _distance(ratio: float) -> float:
-    """Distance of a ratio from 1, rounded up to whole percents so that no text understates it."""
-    distance = max(ratio, 1 / ratio) - 1
-    return -(-round(distance * 1e4) // 100) / 100
-
-
-def _cost(ratios: Sequence[float]) -> str:
-    """Text on the additional time that ratios of rates below 1 mean."""
-    times = [1 / ratio for ratio in ratios]
-    if min(ratios) < display.FACTOR:
-        return f"is {units.span(times, digits=2)} times slower"
-    return f"costs {units.span([time - 1 for time in times], 100, 2)}{_NBSP}%"
 
 
 def _place(points: Sequence[VerdictAt], all_points: Sequence[VerdictAt]) -> str:

@@ -7,9 +7,8 @@ and placement.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import polars as pl
 
@@ -104,27 +103,37 @@ class Growth:
 
     def table(self) -> Table:
         """A row for each thing and line, a column for each number of nodes; at least one row."""
-        rows: dict[tuple[str, str], dict[int, Cell]] = {}
+        cells = []
         for row in self.frame.iter_rows(named=True):
+            efficiency = Quantity(
+                value=row["median"],
+                unit=Unit.PERCENT,
+                low=row["low"],
+                high=row["high"],
+                says_unit=True,
+            )
+            cell = Cell((efficiency, f", {row['ranks']} ranks"), unit=Unit.PERCENT)
             names = f"{row['thing']} {row['kind']}".strip(), row["line"]
-            rows.setdefault(names, {})[row["nodes"]] = _efficiency_cell(row)
+            cells.append((names, row["nodes"], cell))
         counts = sorted(set(self.frame["nodes"]))
         return display.grid(
             "Efficiency on so many nodes, and the ranks on them; the fewest nodes are the base.",
             ("What", "Where"),
             {count: Column(units.plural(count, "node"), "right") for count in counts},
-            rows.items(),
+            cells,
             missing=Cell(units.NO_VALUE),
         )
 
     def growth_figures(self, name: str) -> tuple[Figure, ...]:
         """A figure for each thing, with a line for each toolchain and placement; at least one."""
-        drawings = [
-            _line_drawing(f"{name}-{number}", str(thing), str(kind), group)
-            for number, ((thing, kind), group) in enumerate(
-                self.frame.group_by(["thing", "kind"], maintain_order=True), 1
-            )
-        ]
+        drawings = []
+        groups = self.frame.group_by(["thing", "kind"], maintain_order=True)
+        for number, ((thing, kind), rows) in enumerate(groups, 1):
+            colours = palette(sorted(set(rows["line"])))
+            arms = {line: Arm(line, colour) for line, colour in colours.items()}
+            frame = rows.select("x", "median", "low", "high", "n", arm="line")
+            subtitle = str(kind) or "over the fewest nodes"
+            drawings.append(Drawing(f"{name}-{number}", str(thing), subtitle, frame, arms))
         top = 1.1 * max(100.0, *(float(drawing.frame["median"].max()) for drawing in drawings))  # type: ignore[arg-type]
         nodes = sorted(set(self.frame["nodes"]))
         x = Scale("Nodes", Unit.COUNT, nodes[0], nodes[-1], is_log=True, ticks=tuple(nodes))
@@ -156,17 +165,3 @@ def with_node_columns(values: pl.DataFrame, launches: pl.DataFrame) -> pl.DataFr
             rows.append((row["launch"], row["kind"], line, nodes, row["ranks"]))
     schema = {"launch": pl.String, **{name: TIME_COLUMNS[name] for name in _LINE_COLUMNS}}
     return values.join(pl.DataFrame(rows, schema=schema, orient="row"), on="launch")
-
-
-def _line_drawing(name: str, thing: str, kind: str, rows: pl.DataFrame) -> Drawing:
-    lines = sorted(set(rows["line"]))
-    arms = {line: Arm(line, colour) for line, colour in palette(lines).items()}
-    frame = rows.with_columns(arm="line").select("arm", "x", "median", "low", "high", "n")
-    return Drawing(name, thing, kind or "over the fewest nodes", frame, arms)
-
-
-def _efficiency_cell(row: Mapping[str, Any]) -> Cell:
-    efficiency = Quantity(
-        value=row["median"], unit=Unit.PERCENT, low=row["low"], high=row["high"], says_unit=True
-    )
-    return Cell((efficiency, f", {row['ranks']} ranks"), unit=Unit.PERCENT)

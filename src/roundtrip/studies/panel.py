@@ -11,7 +11,7 @@ A study with one value for each launch and arm needs only this::
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Generic, TypeVar
@@ -77,6 +77,8 @@ class Panels(Generic[P]):
 
     #: Columns whose values the rows of a panel share, in `values` and in frames made from it.
     key_columns: tuple[str, ...] = ("case_id", "case")
+    #: What names the series of a value in the history, besides its variant and size.
+    series_names: Mapping[str, str] = {}
 
     def __init__(self, data: Data, study: str) -> None:
         self.level = Level(data.analysis.statistics.confidence_level)
@@ -104,8 +106,17 @@ class Panels(Generic[P]):
     @cached_property
     def panels(self) -> tuple[P, ...]:
         """All panels, each a toolchain in one setting, in the order in which they are shown."""
-        panels = [self._panel(row) for row in self._panel_rows().iter_rows(named=True)]
-        return tuple(sorted(_with_distinguishing_facts(panels), key=lambda panel: panel.order))
+        panels_by_label: dict[str, list[P]] = defaultdict(list)
+        for row in self._panel_rows().iter_rows(named=True):
+            panel = self._panel(row)
+            panels_by_label[panel.label].append(panel)
+        panels = []
+        for group in panels_by_label.values():
+            common_facts = set.intersection(*(set(panel.facts) for panel in group))
+            for panel in group:
+                facts = tuple(fact for fact in panel.facts if fact and fact not in common_facts)
+                panels.append(replace(panel, distinguishing_facts=facts))
+        return tuple(sorted(panels, key=lambda panel: panel.order))
 
     def _panel_rows(self) -> pl.DataFrame:
         launch_count = pl.col("launch").n_unique().cast(pl.Int64)
@@ -125,6 +136,10 @@ class Panels(Generic[P]):
         rows = self.rows(frame, panel, **where)
         return interval_in_row(rows.row(0, named=True), self.level) if rows.height else None
 
+    def point_series(self, panel: Panel, variant: str, size: int) -> str:
+        """The key of the series of a variant's value at one size, as `Cell.series`."""
+        return self.history_series_key(panel, size, variant=variant, **self.series_names)
+
     def history_series_key(self, panel: Panel, size_bytes: int, **names: str) -> str:
         """The key of the one series in the history of the panel's cases with these `names`.
 
@@ -140,6 +155,14 @@ class Panels(Generic[P]):
         points = self.rows(self.points, panel).filter(pl.col("batch") > 0)
         counts = points.group_by("variant", "size_bytes").agg("batch")
         return {(variant, size): batches for variant, size, batches in counts.iter_rows()}
+
+    def intervals_of(self, column: str, scale: float = 1.0) -> pl.DataFrame:
+        """Intervals of a column of `values`, times `scale`: `key_columns`, variant, size_bytes,
+        median, low, high, n.
+        """
+        keys = [*self.key_columns, "variant", "size_bytes"]
+        intervals = median_intervals(self.values, keys, column, self.level)
+        return intervals.with_columns(pl.col("median", "low", "high") * scale)
 
     @cached_property
     def _cases(self) -> Mapping[tuple[str, ...], list[str]]:
@@ -162,6 +185,7 @@ class CasePanels(Panels[Panel]):
     def __init__(self, data: Data, study: str, metric: str) -> None:
         super().__init__(data, study)
         self.metric = metric
+        self.series_names = {"phase": "measure", "metric": metric}
         self.unit = METRICS[metric].unit
 
     @cached_property
@@ -176,9 +200,8 @@ class CasePanels(Panels[Panel]):
 
     @cached_property
     def intervals(self) -> pl.DataFrame:
-        """Interval of `values`: `key_columns`, variant, size_bytes, median, low, high, n."""
-        keys = [*self.key_columns, "variant", "size_bytes"]
-        return median_intervals(self.values, keys, "value", self.level)
+        """The `intervals_of` the values."""
+        return self.intervals_of("value")
 
     def _panel(self, row: Row) -> Panel:
         """A panel labelled by toolchain, ranks and placement; `facts` has the other settings."""
@@ -217,13 +240,11 @@ def interval_in_row(row: Row, level: float) -> Interval:
     return Interval(row["median"], row["low"], row["high"], row["n"], level)
 
 
-def _with_distinguishing_facts(panels: Iterable[P]) -> Iterator[P]:
-    """The panels, with `distinguishing_facts` where several have the same label."""
-    panels_by_label: dict[str, list[P]] = defaultdict(list)
-    for panel in panels:
-        panels_by_label[panel.label].append(panel)
-    for group in panels_by_label.values():
-        common_facts = set.intersection(*(set(panel.facts) for panel in group))
-        for panel in group:
-            facts = tuple(fact for fact in panel.facts if fact and fact not in common_facts)
-            yield replace(panel, distinguishing_facts=facts)
+def percentiles(samples: pl.LazyFrame, by: list[str], parts: Iterable[int]) -> pl.DataFrame:
+    """Percentiles of samples, each a value that was measured: columns `by`, samples (their number),
+    and p<part> for each of `parts`; sorted by `by`.
+    """
+    value = pl.col("value")
+    quantiles = {f"p{part}": value.quantile(part / 100, "higher") for part in parts}
+    counts = pl.len().cast(pl.Int64)
+    return samples.group_by(by).agg(samples=counts, **quantiles).sort(by).collect()

@@ -8,6 +8,7 @@ first metric's values are those of the arms; other metrics are named beside them
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
 from typing import Protocol
 
 from roundtrip.report import units
@@ -134,18 +135,13 @@ class _Metric:
         return [self._answer(panel, verdicts) for panel in self._panels.panels]
 
     def _verdicts(self, verdicts: Mapping[Comparison, ClaimVerdict]) -> Table:
-        rows = [
-            (
-                (f"{self._pair(contrast)}: {panel.label}",),
-                {
-                    size: display.verdict(verdict, base=self._arms[contrast.base].title)
-                    for size in self._sizes
-                    if (verdict := verdicts.get(self._comparison(panel, contrast, size)))
-                },
-            )
-            for contrast in self._contrasts
-            for panel in self._panels.panels
-        ]
+        cells = []
+        for contrast, panel in product(self._contrasts, self._panels.panels):
+            arm, base = (self._arms[name].title for name in (contrast.arm, contrast.base))
+            name = f"{arm} against {base}{self._suffix}: {panel.label}"
+            for size in self._sizes:
+                verdict = verdicts.get(self._comparison(panel, contrast, size))
+                cells.append(((name,), size, display.verdict(verdict, base=base)))
         caption = (
             "Speed of one arm over that of the other, in the same launch: above 1, the first is "
             "faster."
@@ -154,16 +150,12 @@ class _Metric:
             self._caption(caption),
             ("Arms, toolchain and placement",),
             {size: Column(units.size(size) if size else "Ratio") for size in self._sizes},
-            rows,
+            cells,
         )
 
     def _caption(self, text: str) -> str:
         """The text, after the metric unless it is the study's first."""
         return f"{self._quantity}: {text[0].lower()}{text[1:]}" if self._suffix else text
-
-    def _pair(self, contrast: Contrast) -> str:
-        arm, base = (self._arms[name].title for name in (contrast.arm, contrast.base))
-        return f"{arm} against {base}{self._suffix}"
 
     def _line(
         self,
@@ -204,10 +196,7 @@ class _Metric:
         frame = display.curve_rows(self._panels.intervals, self._scale)
         panels, name = self._panels, self._study.name
         name += f"-{panels.metric.replace('_', '-')}" if self._suffix else ""
-        drawings = [
-            display.drawing(f"{name}-{number}", panel, panels.rows(frame, panel), self._arms)
-            for number, panel in enumerate(panels.panels, 1)
-        ]
+        drawings = display.drawings(name, panels, frame, self._arms, panels.panels)
         has_sizes = frame["size_bytes"].n_unique() > 1
         draw = display.curves_over_size if has_sizes else display.dots
         marks = "bands" if has_sizes else "lines"

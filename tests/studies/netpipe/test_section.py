@@ -18,10 +18,11 @@ from roundtrip.report import data, renderers
 from roundtrip.report.blocks import Gallery, Paragraph, Part, Report, Table, Text, plain_text
 from roundtrip.report.build import build
 from roundtrip.report.painter import drawing
+from roundtrip.report.units import Level
 from roundtrip.studies.netpipe import ARMS, BASE, Thresholds, derived
 from roundtrip.studies.netpipe import output as netpipe_output
 from roundtrip.studies.netpipe.curves import Curves
-from roundtrip.studies.netpipe.section import _outcome_text, _question
+from roundtrip.studies.netpipe.section import _level_texts, _outcome_text, _question
 from roundtrip.studies.study import PINK, Arm
 
 OPENMPI, MPICH, SLOW_BOOST = "openmpi41-boost181", "mpich40-boost181", "openmpi50-boost181"
@@ -352,3 +353,9 @@ def test_a_margin_of_its_own_is_said_wherever_the_margin_is(make_tree: Maker) ->
 def test_the_size_from_which_datatypes_are_tested_is_the_one_of_the_settings() -> None:
     settings = Thresholds(compared_sizes=[1, 65536], great_loss=0.5, many_bytes=65536)
     assert words(_outcome_text(settings, 0.05)).endswith("so it is tested from 64 KiB on.")
+
+
+def test_the_launches_that_an_interval_needs_are_those_of_its_level() -> None:
+    interval, bandwidth = map(words, _level_texts(Level(0.99)))
+    assert interval.endswith("at 99 %.")
+    assert bandwidth.endswith("Fewer launches than its level needs, 8 for 99 %: no interval.")

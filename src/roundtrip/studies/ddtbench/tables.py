@@ -85,7 +85,7 @@ def verdict_table(
         "above 1 datatypes are faster.",
         ("Micro-app",),
         {panel.key: Column(panel.label, base="Packed by hand") for panel in panels},
-        (((app,), row) for app, row in rows.items() if row),
+        (((app,), key, cell) for app, row in rows.items() for key, cell in row.items()),
     )
 
 

@@ -14,27 +14,24 @@ import polars as pl
 
 from roundtrip.measure.columns import setting_number
 from roundtrip.report import labels, units
-from roundtrip.report.blocks import Cell, Gallery
+from roundtrip.report.blocks import Gallery
 from roundtrip.report.data import Data
 from roundtrip.report.plot import Rule, Scale, View
 from roundtrip.report.units import Unit
 from roundtrip.stats.summaries import median_intervals
 from roundtrip.studies import display, panel
 from roundtrip.studies.derivation import ratios_within_launch
-from roundtrip.studies.display import INTERVAL, Drawing
+from roundtrip.studies.display import Drawing
 from roundtrip.studies.netpipe import ARMS, STUDY, derived, is_pingpong
 from roundtrip.studies.panel import Panels, Row
 from roundtrip.studies.study import Arm
 
 _LAUNCH = ["launch", "case_id"]
-_BY = ["case_id", "case", "variant", "size_bytes"]
 _MODES = {"pingpong": "Ping-pong", "stream": "Stream", "bidirectional": "Bidirectional"}
 _BUFFERS = {
     "same": "send and receive share a buffer",
     "no-cache": "each message from memory not touched lately",
 }
-#: Percentiles of samples, by name.
-TAILS = {"least": 0.0, "p50": 50.0, "p90": 90.0, "p99": 99.0}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,22 +62,24 @@ class Panel(panel.Panel):
 
 
 class Curves(Panels[Panel]):
-    """The launch medians of a bundle, their intervals and their ratios."""
+    """The launch medians of a bundle, their intervals and their ratios.
+
+    A series is one of times, which give the bandwidths too.
+    """
 
     def __init__(self, data: Data) -> None:
         super().__init__(data, STUDY.name)
+        self.series_names = {"phase": "measure"}
         self.samples = derived.times(self.samples).filter(pl.col("phase") == "measure")
 
     @cached_property
     def all_medians(self) -> pl.DataFrame:
-        """Launch medians of all variants, including those unknown to the study: columns of
-        `derived.launch_medians` by launch and case_id.
-        """
+        """`derived.launch_medians` by launch and case_id, of variants unknown to the study too."""
         return derived.launch_medians(self.samples, _LAUNCH)
 
     @cached_property
     def values(self) -> pl.DataFrame:
-        """Launch medians of the study's variants at sizes above 0; columns of `all_medians`."""
+        """Those of `all_medians` of the study's variants at sizes above 0."""
         is_known = pl.col("variant").is_in(list(ARMS))
         return self.all_medians.filter(is_known & (pl.col("size_bytes") > 0))
 
@@ -97,16 +96,13 @@ class Curves(Panels[Panel]):
 
     @cached_property
     def bandwidth(self) -> pl.DataFrame:
-        """Interval of the bandwidth at each point: columns case_id, case, variant, size_bytes;
-        median, low and high in MB/s; n.
-        """
-        return median_intervals(self.values, _BY, "bandwidth", self.level)
+        """The `intervals_of` the bandwidth, MB/s."""
+        return self.intervals_of("bandwidth")
 
     @cached_property
     def times(self) -> pl.DataFrame:
-        """Interval of the time, µs, at each point; columns of `bandwidth`."""
-        seconds = median_intervals(self.values, _BY, "seconds", self.level)
-        return seconds.with_columns(pl.col(*INTERVAL) * 1e6)
+        """The `intervals_of` the time, µs."""
+        return self.intervals_of("seconds", 1e6)
 
     @cached_property
     def statement_ratios(self) -> pl.DataFrame:
@@ -119,33 +115,8 @@ class Curves(Panels[Panel]):
             .with_columns(variant=pl.lit(statement.short))
             for statement in derived.STATEMENTS
         ]
-        return median_intervals(pl.concat(ratios), _BY, "ratio", self.level)
-
-    @cached_property
-    def latency_tails(self) -> pl.DataFrame:
-        """Tails of the latency at 1 byte, over the samples of all launches together: columns
-        case_id, case, variant, samples; those of TAILS in seconds.
-        """
-        value = pl.col("value")
-        return (
-            self.samples.filter(pl.col("size_bytes") == 1)
-            .group_by(*self.key_columns, "variant")
-            .agg(
-                samples=pl.len().cast(pl.Int64),
-                **{name: value.quantile(part / 100, "higher") for name, part in TAILS.items()},
-            )
-            .collect()
-        )
-
-    def cell(self, frame: pl.DataFrame, panel: Panel, variant: str, size: int, unit: Unit) -> Cell:
-        """The interval in `frame` at one point, with the series of its time."""
-        interval = self.interval_at(frame, panel, variant=variant, size_bytes=size)
-        series = self.series_key(panel, variant, size)
-        return display.value(interval, unit, fallback=display.NOT_MEASURED, series=series)
-
-    def series_key(self, panel: Panel, variant: str, size: int) -> str:
-        """The series of the time at one point, which gives its bandwidth too, as `Cell.series`."""
-        return self.history_series_key(panel, size, variant=variant, phase="measure")
+        keys = [*self.key_columns, "variant", "size_bytes"]
+        return median_intervals(pl.concat(ratios), keys, "ratio", self.level)
 
     def _panel(self, row: Row) -> Panel:
         place = panel.place(row)
@@ -154,14 +125,10 @@ class Curves(Panels[Panel]):
         parameters = sorted(panel.parameters(row).items())
         rest = [value for name, value in parameters if name not in exclusions]
         words = [_MODES.get(mode, mode), _BUFFERS.get(buffers, buffers)]
+        titles = (labels.PLACEMENTS.get(value, value) for value in rest)
         return Panel(
             **self._common_fields(row),
-            facts=(
-                *words,
-                *(labels.PLACEMENTS.get(value, value) for value in rest),
-                place,
-                row["environ"],
-            ),
+            facts=(*words, *titles, place, row["environ"]),
             environ=row["environ"],
             setting=", ".join(filter(None, (*words, *rest, place, row["kind"]))),
             rtt_ms=setting_number(row["emulation"], "wan_rtt_ms"),
@@ -171,8 +138,6 @@ class Curves(Panels[Panel]):
 _STATEMENT_ARMS = {statement.short: statement.arm for statement in derived.STATEMENTS}
 #: The least ratio in the first view of ratios, which shows what differs by a few percent.
 _NEAR = 0.75
-#: Number of panels before the figure of the study itself.
-_STUDY_POSITION = 2
 
 
 def bandwidth_gallery(name: str, curves: Curves, panels: Sequence[Panel]) -> Gallery:
@@ -200,12 +165,9 @@ def bandwidth_gallery(name: str, curves: Curves, panels: Sequence[Panel]) -> Gal
     drawings = _drawings(name, curves, curves.bandwidth, panels, ARMS)
     times = _drawings(name, curves, curves.times, panels, ARMS)
     if published:
-        waits = {
-            variant: [(size, size / rate) for size, rate in curve]
-            for variant, curve in published.items()
-        }
-        drawings.append(_study(name, published, ARMS))
-        times.append(_study(name, waits, ARMS))
+        points = [(arm, *point) for arm, curve in published.items() for point in curve]
+        drawings.append(_study(name, points, ARMS))
+        times.append(_study(name, [(arm, size, size / rate) for arm, size, rate in points], ARMS))
     x = display.size_scale(drawings)
     decades = display.decades([drawing.frame for drawing in times])
     y = Scale("Time of a message", Unit.US, *decades, is_log=True)
@@ -236,10 +198,12 @@ def ratio_gallery(
     study = ""
     if panels[0].is_pingpong:
         study = " “The study” is its own figure (2005), read off by eye."
-        ratios = {
-            statement.short: derived.published_ratios(statement) for statement in derived.STATEMENTS
-        }
-        drawings.insert(_STUDY_POSITION, _study(name, ratios, _STATEMENT_ARMS))
+        ratios = []
+        for statement in derived.STATEMENTS:
+            base = dict(derived.published_curve(statement.base))
+            for size, rate in derived.published_curve(statement.variant):
+                ratios.append((statement.short, size, rate / base[size]))
+        drawings.insert(2, _study(name, ratios, _STATEMENT_ARMS))
     highest = max(float(drawing.frame["median"].max()) for drawing in drawings)  # type: ignore[arg-type]
     x = display.size_scale(drawings)
     lowest, _ = display.decades([drawing.frame for drawing in drawings])
@@ -269,26 +233,16 @@ def ratio_gallery(
 def _drawings(
     name: str, curves: Curves, frame: pl.DataFrame, panels: Sequence[Panel], arms: Mapping[str, Arm]
 ) -> list[Drawing]:
-    rows = display.curve_rows(frame)
-    return [
-        display.drawing(
-            f"{name}-{number}",
-            panel,
-            curves.rows(rows, panel),
-            arms,
-            f"{panel.environ}, {panel.launch_count_text}",
-        )
-        for number, panel in enumerate(panels, 1)
-    ]
+    def subtitle(panel: Panel) -> str:
+        return f"{panel.environ}, {panel.launch_count_text}"
+
+    return display.drawings(name, curves, display.curve_rows(frame), arms, panels, subtitle)
 
 
-def _study(
-    name: str, points: Mapping[str, Sequence[tuple[int, float]]], arms: Mapping[str, Arm]
-) -> Drawing:
-    """The study's own curves, from (bytes, value) of each arm."""
-    rows = [(arm, size, value) for arm, curve in points.items() for size, value in curve]
+def _study(name: str, points: Sequence[tuple[str, int, float]], arms: Mapping[str, Arm]) -> Drawing:
+    """The study's own curves, from (arm, bytes, value)."""
     columns = {"arm": pl.String, "x": pl.Int64, "median": pl.Float64}
-    frame = pl.DataFrame(rows, columns, orient="row").with_columns(
+    frame = pl.DataFrame(points, columns, orient="row").with_columns(
         low=pl.lit(None, pl.Float64), high=pl.lit(None, pl.Float64)
     )
     return Drawing(

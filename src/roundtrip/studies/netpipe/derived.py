@@ -134,14 +134,9 @@ STATEMENTS = (
 )
 
 
-def megabytes_per_second(megabits: float) -> float:
-    """MB/s (10^6 bytes/s) from NetPIPE's Mbit/s (2^20 bit/s)."""
-    return megabits * 2**20 / 8 / 1e6
-
-
 def published_curve(variant: str) -> list[tuple[int, float]]:
     """(bytes, MB/s) of one variant in the published figure; [] if it has no such curve."""
-    rates = map(megabytes_per_second, PUBLISHED_MEGABITS.get(variant, ()))
+    rates = (megabits * 2**20 / 8 / 1e6 for megabits in PUBLISHED_MEGABITS.get(variant, ()))
     return list(zip(PUBLISHED_SIZES, rates, strict=False))
 
 
@@ -162,13 +157,6 @@ def published_ratio(statement: Statement, size: int) -> float | None:
     """The ratio of a statement in the published figure at `size`; None outside of its points."""
     rate, base = (published_rate(name, size) for name in (statement.variant, statement.base))
     return None if rate is None or base is None else rate / base
-
-
-def published_ratios(statement: Statement) -> list[tuple[int, float]]:
-    """(bytes, ratio) of a statement's variant over its base in the published figure."""
-    base = dict(published_curve(statement.base))
-    curve = published_curve(statement.variant)
-    return [(size, rate / base[size]) for size, rate in curve if size in base]
 
 
 REFERENCE_STUDY = "netpipe-reference"

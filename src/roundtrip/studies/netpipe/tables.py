@@ -6,8 +6,9 @@ Also transports over the emulated WAN, and NetPIPE 3.7.2 itself beside our raw-M
 from __future__ import annotations
 
 import math
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from operator import itemgetter
 
 import polars as pl
 
@@ -22,17 +23,18 @@ from roundtrip.report.blocks import (
     Text,
     count_cells,
     number_columns,
+    text_cells,
 )
 from roundtrip.report.data import Data
 from roundtrip.report.units import Quantity, Unit
 from roundtrip.stats.summaries import median_interval
 from roundtrip.stats.verdicts import ClaimVerdict, Verdict
 from roundtrip.studies import display
-from roundtrip.studies.findings import Comparison, comparison
+from roundtrip.studies.findings import Comparison, Finding, comparison
 from roundtrip.studies.netpipe import ARMS, BASE, COMPARED_VARIANTS, STUDY, derived
-from roundtrip.studies.netpipe.curves import TAILS, Curves, Panel
+from roundtrip.studies.netpipe.curves import Curves, Panel
 from roundtrip.studies.netpipe.derived import Statement
-from roundtrip.studies.panel import interval_in_row
+from roundtrip.studies.panel import interval_in_row, percentiles
 
 
 def ratios(
@@ -46,16 +48,21 @@ def ratios(
     for panel in panels:
         launches = f"n\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}{panel.launches}"
         base = Cell((title, f" (base), {Unit.MB_S}, {launches}"), unit=Unit.MB_S)
-        values = [curves.cell(curves.bandwidth, panel, BASE, size, Unit.MB_S) for size in sizes]
+        point = curves, curves.bandwidth, panel, BASE
+        values = [display.measured(*point, size, Unit.MB_S) for size in sizes]
         rows.append((Cell(panel.label), base, *values))
         for variant in COMPARED_VARIANTS:
             claims = [verdicts.get(comparison(STUDY, panel, variant, BASE, size)) for size in sizes]
             if any(claims):
-                cells = [
-                    ratio_cell(claim, curves.series_key(panel, variant, size), with_q=True)
-                    for size, claim in zip(sizes, claims, strict=True)
-                ]
-                rows.append((Cell(panel.label), Cell(ARMS[variant].title), *cells))
+                cells = []
+                for size, claim in zip(sizes, claims, strict=True):
+                    words = ""
+                    if claim and claim.verdict in (Verdict.FASTER, Verdict.SLOWER):
+                        q = f"q\N{NO-BREAK SPACE}{units.number(claim.q, 2)}"
+                        words = f"{display.verdict_words(claim)}, {q}"
+                    series = curves.point_series(panel, variant, size)
+                    cells.append(display.verdict(claim, words, series=series))
+                rows.append((*text_cells(panel.label, ARMS[variant].title), *cells))
     return Table(
         curves.level.caption(
             "Bandwidth relative to raw MPI: median of the paired ratio over launches, {level} "
@@ -128,15 +135,39 @@ def rates(curves: Curves, panels: Sequence[Panel]) -> Table:
     )
 
 
-def ratio_cell(claim: ClaimVerdict | None, series: str, with_q: bool = False) -> Cell:
-    """A ratio with its verdict; `with_q` adds the corrected p-value to "faster" and "slower"."""
-    words = ""
-    if claim and with_q and claim.verdict in (Verdict.FASTER, Verdict.SLOWER):
-        words = f"{display.verdict_words(claim)}, q\N{NO-BREAK SPACE}{units.number(claim.q, 2)}"
-    return display.verdict(claim, words, series=series)
+def finding_table(
+    curves: Curves, number: int, findings: Sequence[Finding[Statement, Panel]]
+) -> Table:
+    """A table of one finding of the study: its words, its numbers and ours."""
+    statement, sizes = findings[0].statement, sorted(set(findings[0].compared_sizes))
+    variant, base = ARMS[statement.variant].title, ARMS[statement.base].title
+    study = []
+    for size in sizes:
+        ratio = derived.published_ratio(statement, size)
+        about = ratio and Quantity(value=ratio, unit=Unit.RATIO, digits=2)
+        study.append(Cell(("about ", about)) if about else display.NONE)
+    rows = [(Cell("The study, read off its figure"), *study, display.NONE)]
+    for finding in findings:
+        panel, evidence, ratios = finding.panel, dict(finding.evidence), []
+        for size in sizes:
+            if size in evidence:
+                series = curves.point_series(panel, statement.variant, size)
+                ratios.append(display.verdict(evidence[size], series=series))
+            else:
+                ratios.append(_nearest_ratio(curves, panel, statement, size))
+        rows.append((Cell(panel.label), *ratios, Cell("", finding.tone, finding.verdict)))
+    return Table(
+        f"Finding {number}: “{statement.words}”: bandwidth of {variant} over {base}.",
+        (
+            Column("Toolchain"),
+            *(Column(units.size(size), "right", base=base) for size in sizes),
+            Column("Our finding"),
+        ),
+        tuple(rows),
+    )
 
 
-def nearest_ratio(curves: Curves, panel: Panel, statement: Statement, size: int) -> Cell:
+def _nearest_ratio(curves: Curves, panel: Panel, statement: Statement, size: int) -> Cell:
     """The ratio at the largest measured size below `size`, where no ratio was measured."""
     rows = curves.rows(curves.statement_ratios, panel, variant=statement.short)
     smaller_rows = rows.filter(pl.col("size_bytes") < size).sort("size_bytes")
@@ -175,15 +206,13 @@ def wan_tables(curves: Curves, panels: Sequence[Panel]) -> list[Block]:
             *(curves.bandwidth, _LARGE_MESSAGE_BYTES, Unit.MB_S),
         ),
     ):
-        rows: dict[str, dict[float, Cell]] = defaultdict(dict)
+        cells = []
         for panel, rtt in rtts.items():
             where = f"; {settings[panel]}" if has_settings else ""
-            cell = curves.cell(frame, panel, BASE, size, unit)
-            rows[f"{panel.toolchain}, EMULATED WAN{where}"][rtt] = cell
-        named_rows = (((name,), row) for name, row in sorted(rows.items()))
-        blocks.append(
-            display.grid(caption, ("Transport",), columns, named_rows, display.NONE, (unit,))
-        )
+            cell = display.measured(curves, frame, panel, BASE, size, unit)
+            cells.append(((f"{panel.toolchain}, EMULATED WAN{where}",), rtt, cell))
+        cells.sort(key=itemgetter(0))
+        blocks.append(display.grid(caption, ("Transport",), columns, cells, display.NONE, (unit,)))
     return blocks
 
 
@@ -220,7 +249,7 @@ def reference_blocks(data: Data, curves: Curves) -> list[Block]:
                     Cell(panel.label),
                     Cell(units.byte_size(size)),
                     display.value(theirs, Unit.US, 1e6, series=series),
-                    curves.cell(curves.times, panel, BASE, size, Unit.US),
+                    display.measured(curves, curves.times, panel, BASE, size, Unit.US),
                     display.value(least, Unit.US, 1e6),
                     Cell(ratio, series=series),
                 )
@@ -250,26 +279,24 @@ def reference_blocks(data: Data, curves: Curves) -> list[Block]:
     ]
 
 
+_TAIL_PERCENTS = (0, 50, 90, 99)
+
+
 def latency(curves: Curves, panels: Sequence[Panel]) -> Table:
     """Half-round-trip time at 1 byte: over launches, and its tails over samples."""
+    samples = curves.samples.filter(pl.col("size_bytes") == 1)
+    tails = percentiles(samples, [*curves.key_columns, "variant"], _TAIL_PERCENTS)
     rows = []
     for panel in panels:
-        tails = {row["variant"]: row for row in curves.rows(curves.latency_tails, panel).to_dicts()}
         batches = curves.batches(panel)
-        for variant, arm in ARMS.items():
-            if variant not in tails:
-                continue
-            tail, batch = tails[variant], batches.get((variant, 1))
-            percentiles = [
-                Cell(Quantity(value=tail[name] * 1e6, unit=Unit.US, percentile=part))
-                for name, part in TAILS.items()
-            ]
+        tail_by_variant = {row["variant"]: row for row in curves.rows(tails, panel).to_dicts()}
+        for variant in (variant for variant in ARMS if variant in tail_by_variant):
+            tail, batch = tail_by_variant[variant], batches.get((variant, 1))
             rows.append(
                 (
-                    Cell(panel.label),
-                    Cell(arm.title),
-                    curves.cell(curves.times, panel, variant, 1, Unit.US),
-                    *percentiles,
+                    *text_cells(panel.label, ARMS[variant].title),
+                    display.measured(curves, curves.times, panel, variant, 1, Unit.US),
+                    *display.percentile_cells(tail, _TAIL_PERCENTS, 1e6),
                     Cell(units.count(tail["samples"])),
                     Cell(units.count_range(batch)) if batch else display.NONE,
                 )

@@ -287,12 +287,11 @@ def _toolchain_answer(launches: Launches, verdicts: Verdicts, group: Sequence[Se
 def source_verdict_table(launches: Launches, verdicts: Verdicts) -> Table:
     """Table of ratios to NPB 3.4: rows by benchmark, class and place, columns by ranks."""
     ranks = sorted({claim.series.ranks for claim in verdicts})
-    rows: dict[tuple[str, str], dict[int, Cell]] = {}
+    cells = []
     for claim, verdict in verdicts.items():
         series = claim.series
-        row = rows.setdefault((series.name, _source_place(claim)), {})
-        key = launches.series_key(series, claim.rtt)
-        row[series.ranks] = display.verdict(verdict, series=key)
+        cell = display.verdict(verdict, series=launches.series_key(series, claim.rtt))
+        cells.append(((series.name, _source_place(claim)), series.ranks, cell))
     return display.grid(
         launches.level.caption(
             "Our programs against NPB 3.4: ratio of Mop/s in the same round, median and "
@@ -300,7 +299,7 @@ def source_verdict_table(launches: Launches, verdicts: Verdicts) -> Table:
         ),
         ("Benchmark", "Where"),
         {count: Column(units.plural(count, "rank"), "right", base="NPB 3.4") for count in ranks},
-        rows.items(),
+        cells,
         display.NONE,
     )
 

@@ -7,7 +7,6 @@ beside our NetPIPE: two programs that measure the same quantity must agree.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
@@ -185,18 +184,21 @@ def draw_gallery(curves: OsuCurves, name: str) -> Gallery | None:
     """
     benchmarks, description = FIGURE_GROUPS[name]
     unit, scale = PRINTED_UNITS[derived.BENCHMARKS[benchmarks[0]].metric]
-    frames = [
-        (panel, frame)
-        for panel in curves.panels
-        if (frame := _drawable_rows(curves, panel, benchmarks, scale)).height
-    ]
-    if not frames:
+    # A log scale shows no empty messages, and no values that OSU rounded to 0.
+    frame = (
+        display.curve_rows(curves.intervals, scale, "benchmark")
+        .filter(pl.col("benchmark").is_in(benchmarks) & (pl.col("metric") != "message_rate"))
+        .filter((pl.col("size_bytes") > 0) & (pl.col("median") > 0))
+        .with_columns(low=pl.when(pl.col("low") > 0).then("low"))
+        .with_columns(high=pl.when(pl.col("low").is_not_null()).then("high"))
+    )
+    shown = [panel for panel in curves.panels if curves.rows(frame, panel).height]
+    if not shown:
         return None
     arms = {benchmark: ARMS[benchmark] for benchmark in benchmarks}
-    drawings = [
-        display.drawing(f"osu-{name}-{number}", panel, frame, arms, ", ".join(panel.versions))
-        for number, (panel, frame) in enumerate(frames, 1)
-    ]
+    drawings = display.drawings(
+        f"osu-{name}", curves, frame, arms, shown, lambda panel: ", ".join(panel.versions)
+    )
     axis = "Bandwidth" if unit is Unit.MB_S else "Time"
     caption = curves.level.caption(
         f"{description}: median over launches, bands are {{level}} rank intervals. Where the "
@@ -205,19 +207,6 @@ def draw_gallery(curves: OsuCurves, name: str) -> Gallery | None:
     )
     title = f"OSU {name} over message size"
     return Gallery(caption, display.curves_over_size(drawings, title, axis, unit))
-
-
-def _drawable_rows(
-    curves: OsuCurves, panel: Panel, benchmarks: Sequence[str], scale: float
-) -> pl.DataFrame:
-    """The rows that a log scale can show: no empty messages, no values that OSU rounded to 0."""
-    return (
-        display.curve_rows(curves.rows(curves.intervals, panel), scale, "benchmark")
-        .filter(pl.col("benchmark").is_in(benchmarks) & (pl.col("metric") != "message_rate"))
-        .filter((pl.col("size_bytes") > 0) & (pl.col("median") > 0))
-        .with_columns(low=pl.when(pl.col("low") > 0).then("low"))
-        .with_columns(high=pl.when(pl.col("low").is_not_null()).then("high"))
-    )
 
 
 AGREE, DISAGREE = "agree", "disagree"
@@ -268,7 +257,11 @@ class NetPIPEComparison:
 def compare_with_netpipe(data: Data, curves: OsuCurves) -> list[NetPIPEComparison]:
     """Every pair at every compared size that both programs measured in the same place."""
     settings = data.analysis.study_thresholds(Thresholds)
-    all_medians = _netpipe_medians(data)
+    launches = with_placement_and_kind(data.study_launches(NETPIPE.name)).select(
+        "launch", "case_id", *PLACE_COLUMNS, "kind"
+    )
+    samples = data.samples.filter(study=NETPIPE.name, phase="measure", variant=BASE)
+    all_medians = launch_medians(samples, ["launch"]).join(launches, on="launch")
     comparisons = []
     for panel in curves.panels:
         if panel.ranks != 2:
@@ -349,12 +342,3 @@ def _comparison_row(comparison: NetPIPEComparison) -> tuple[Cell, ...]:
         Cell(Quantity(value=comparison.ratio, unit=Unit.RATIO), series=osu_series),
         Cell("", OUTCOME_TONES[comparison.outcome], comparison.outcome),
     )
-
-
-def _netpipe_medians(data: Data) -> pl.DataFrame:
-    """Launch medians of raw MPI, with the columns of PLACE and `kind`."""
-    launches = with_placement_and_kind(data.study_launches(NETPIPE.name)).select(
-        "launch", "case_id", *PLACE_COLUMNS, "kind"
-    )
-    samples = data.samples.filter(study=NETPIPE.name, phase="measure", variant=BASE)
-    return launch_medians(samples, ["launch"]).join(launches, on="launch")

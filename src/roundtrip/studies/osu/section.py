@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 
@@ -188,30 +189,23 @@ class Section:
 
 
 def _agreement_table(comparisons: Sequence[NetPIPEComparison], sizes: Sequence[int]) -> Table:
-    groups: dict[Panel, dict[BenchmarkPair, list[NetPIPEComparison]]] = {}
+    groups: dict[tuple[Panel, BenchmarkPair], list[NetPIPEComparison]] = defaultdict(list)
     for comparison in comparisons:
-        by_pair = groups.setdefault(comparison.panel, {})
-        by_pair.setdefault(comparison.pair, []).append(comparison)
-    rows = [
-        ((panel.label,), {pair: _agreement_cell(group, sizes) for pair, group in by_pair.items()})
-        for panel, by_pair in groups.items()
-    ]
+        groups[comparison.panel, comparison.pair].append(comparison)
+    cells = []
+    for (panel, pair), group in groups.items():
+        outcomes = {one.outcome for one in group}
+        worst = next(outcome for outcome in _OUTCOMES_WORST_FIRST if outcome in outcomes)
+        limits = where_measured([one.size_bytes for one in group], sizes) if worst == AGREE else ""
+        tone = "warn" if limits else OUTCOME_TONES[worst]
+        ratios = [one.ratio for one in group]
+        cells.append(((panel.label,), pair, display.span(ratios, tone, f"{worst}{limits}")))
     return display.grid(
         "Does OSU agree with our NetPIPE? Ratios of the medians over the compared sizes.",
         ("Toolchain",),
         {pair: Column(pair.words, base="NetPIPE") for pair in NETPIPE_PAIRS},
-        rows,
+        cells,
     )
-
-
-def _agreement_cell(comparisons: Sequence[NetPIPEComparison], sizes: Sequence[int]) -> Cell:
-    outcomes = {comparison.outcome for comparison in comparisons}
-    worst = next(outcome for outcome in _OUTCOMES_WORST_FIRST if outcome in outcomes)
-    limits = ""
-    if worst == AGREE:
-        limits = where_measured([comparison.size_bytes for comparison in comparisons], sizes)
-    ratios = [comparison.ratio for comparison in comparisons]
-    return display.span(ratios, "warn" if limits else OUTCOME_TONES[worst], f"{worst}{limits}")
 
 
 #: Collectives whose times are in the answers, with a size in bytes.

@@ -17,7 +17,6 @@ from roundtrip.studies.findings import (
     OPEN,
     Comparison,
     Evidence,
-    comparison,
     worst_tone,
 )
 from roundtrip.studies.ring import REGION, REGION_UDP, STUDY, Thresholds, derived
@@ -56,8 +55,7 @@ def reason_findings(
     results = []
     for statement in STATEMENTS:
         for variant, base in statement.pairs:
-            keys = {size: comparison(STUDY, panel, variant, base, size) for size in sizes}
-            if evidence := shared.evidence(verdicts, keys):
+            if evidence := shared.evidence(verdicts, STUDY, panel, (variant, base), sizes):
                 outcome = _outcome_of([verdict.verdict for _, verdict in evidence])
                 results.append(
                     Finding(

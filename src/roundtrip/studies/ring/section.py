@@ -24,9 +24,14 @@ from roundtrip.stats.verdicts import ClaimVerdict
 from roundtrip.studies import display
 from roundtrip.studies.findings import OPEN, claims, joint_verdict, study_verdicts, worst_tone
 from roundtrip.studies.ring import ARMS, REGION, REGION_UDP, STUDY, Thresholds, derived, tables
-from roundtrip.studies.ring.curves import Curves, Panel
+from roundtrip.studies.ring.curves import (
+    Curves,
+    Panel,
+    draw_bandwidth,
+    draw_passes,
+    node_growth,
+)
 from roundtrip.studies.ring.derived import StudyReason
-from roundtrip.studies.ring.figures import draw_bandwidth, draw_passes, node_growth
 from roundtrip.studies.ring.findings import (
     Finding,
     RegionCost,
@@ -271,7 +276,7 @@ def reason_table(
             display.verdict(
                 evidence.get(size),
                 base=finding.panel.title(finding.base),
-                series=curves.series_key(finding.panel, finding.variant, size),
+                series=curves.point_series(finding.panel, finding.variant, size),
             )
             for size in settings.compared_sizes
         ]
@@ -296,16 +301,12 @@ def verdict_table(all_findings: Sequence[Finding]) -> Table:
         for statement in derived.STATEMENTS
         for pair in statement.pairs
     }
-    cells_by_panel: dict[Panel, dict[tuple[str, str], Cell]] = {}
-    for finding in all_findings:
-        cells = cells_by_panel.setdefault(finding.panel, {})
-        cells[finding.variant, finding.base] = finding.cell
     return display.grid(
         "Do the study's three reasons hold here? Ratios of effective bandwidth over the compared "
         "sizes.",
         ("Toolchain and placement",),
         columns,
-        (((panel.label,), row) for panel, row in cells_by_panel.items()),
+        (((one.panel.label,), (one.variant, one.base), one.cell) for one in all_findings),
     )
 
 

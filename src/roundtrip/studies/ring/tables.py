@@ -57,7 +57,7 @@ def region_cost_table(curves: Curves, panels: Sequence[Panel], settings: Thresho
             limit_verdict(curves.interval(curves.flatness_in_hand_overs(panel)), flat),
             replace(
                 limit_verdict(gain, settings.least_gain, Unit.RATIO, is_least=True),
-                series=curves.series_key(panel, REGION, derived.STUDY_BYTES),
+                series=curves.point_series(panel, REGION, derived.STUDY_BYTES),
             ),
             display.value(best, Unit.MB_S),
         ]
@@ -175,7 +175,7 @@ def goodput_table(curves: Curves, panels: Sequence[Panel], least_goodput: float)
             rows_at_size = curves.rows(curves.values, panel, variant=name, size_bytes=size)
             if not (rates := rows_at_size["bandwidth"].to_list()):
                 continue
-            series = curves.series_key(panel, name, size)
+            series = curves.point_series(panel, name, size)
             goodput_cell = display.value(curves.interval(rates), Unit.MB_S, series=series)
             share = curves.interval([rate / limit for rate in rates])
             share_cell = (
@@ -237,15 +237,8 @@ def _read_rows(curves: Curves, panel: Panel, sizes: Sequence[int]) -> list[tuple
     read = {name: read for name, read in derived.READ_VARIANTS.items() if read in variants}
     rows = []
     for name, variant in read.items():
-        values = [
-            display.value(
-                curves.bandwidth_at(panel, variant, size),
-                Unit.MB_S,
-                fallback=display.NOT_MEASURED,
-                series=curves.series_key(panel, variant, size),
-            )
-            for size in sizes
-        ]
+        point = curves, curves.bandwidth, panel, variant
+        values = [display.measured(*point, size, Unit.MB_S) for size in sizes]
         rows.append((Cell(panel.label), Cell((panel.title(name), f", {Unit.MB_S}")), *values))
     if REGION not in read:
         return rows
@@ -259,7 +252,7 @@ def _read_rows(curves: Curves, panel: Panel, sizes: Sequence[int]) -> list[tuple
             cells = [
                 replace(
                     display.value(ratio, Unit.RATIO, fallback=display.NOT_MEASURED, base=base),
-                    series=curves.series_key(panel, region, size),
+                    series=curves.point_series(panel, region, size),
                 )
                 for ratio, size in zip(ratios, sizes, strict=True)
             ]
@@ -295,14 +288,13 @@ def _percentile_table(curves: Curves, panel: Panel) -> Table:
     rows = []
     for row in sorted(laps, key=lambda row: arms.index(row["variant"])):
         name, size = row["variant"], row["size_bytes"]
-        times = [(part, row[f"p{part}"] / panel.passes_per_lap * 1e6) for part in PERCENTILES]
         batch = batches.get((name, size))
         rows.append(
             (
                 Cell(panel.title(name)),
                 Cell(units.byte_size(size)),
-                Cell(units.count(row["laps"])),
-                *(Cell(Quantity(value=t, unit=Unit.US, percentile=part)) for part, t in times),
+                Cell(units.count(row["samples"])),
+                *display.percentile_cells(row, PERCENTILES, 1e6 / panel.passes_per_lap),
                 Cell(units.count_range(batch)) if batch else display.NONE,
             )
         )
