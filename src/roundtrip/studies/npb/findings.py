@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 
@@ -18,10 +18,7 @@ from roundtrip.studies.npb import (
     BENCHMARKS_WITH_INFERRED_SPEEDUP,
     NATIVE,
     PUBLISHED_SPEEDUPS,
-    SOURCES,
-    SPEEDUP,
     STUDY_RTT_MS,
-    TRANSPORTS,
     TRIAL_CLASSES,
     UDP,
     UPSTREAM,
@@ -32,12 +29,11 @@ from roundtrip.studies.npb import (
 from roundtrip.studies.npb.data import EMULATED, Launches, Series
 from roundtrip.studies.npb.speedup import (
     SeriesClaim,
+    Verdicts,
     claimed_speedups,
     speedup_over_ranks,
     transport_pairs,
-    verdicts_on,
 )
-from roundtrip.studies.study import Claim
 
 OUTCOME_TONES: dict[str, Tone] = {
     "holds": "good",
@@ -75,14 +71,10 @@ class Finding:
 
 
 def study_findings(
-    verdicts: Mapping[Claim, ClaimVerdict], launches: Launches, settings: Thresholds
+    speedups: Verdicts, transports: Verdicts, launches: Launches, settings: Thresholds
 ) -> list[Finding]:
     """All five findings of the study; "not measured" without class A or above."""
-    transports = {
-        claim: verdict
-        for claim, verdict in verdicts_on(TRANSPORTS, verdicts).items()
-        if claim.series.problem_class not in TRIAL_CLASSES
-    }
+    transports = _without_trials(transports)
     udp_verdicts = [verdict for claim, verdict in transports.items() if claim.series.role == UDP]
     planned: dict[float, list[Series]] = defaultdict(list)  # launched, completed or not
     for series, rtt in launches.planned_link_points:
@@ -101,14 +93,21 @@ def study_findings(
         number = f"{inferred}{PUBLISHED_SPEEDUPS[benchmark]:.2f}"
         series_results = [
             _scaling_finding(statement, number, claim, verdict, target)
-            for claim, verdict in verdicts_on(SPEEDUP, verdicts).items()
+            for claim, verdict in _without_trials(speedups).items()
             if (claim.series.benchmark, claim.rtt) == (benchmark, STUDY_RTT_MS)
-            and claim.series.problem_class not in TRIAL_CLASSES
         ]
         results += series_results or [
             Finding(statement, f"no {benchmark} of class A or above {place}", number=number)
         ]
     return results
+
+
+def _without_trials(verdicts: Verdicts) -> Verdicts:
+    return {
+        claim: verdict
+        for claim, verdict in verdicts.items()
+        if claim.series.problem_class not in TRIAL_CLASSES
+    }
 
 
 def study_table(launches: Launches, findings: Sequence[Finding]) -> Table:
@@ -207,13 +206,14 @@ def _scaling_finding(
     return Finding(statement, claim.series.label, ratio, number, outcome, claim.series)
 
 
-_VERDICT_ORDER = (Verdict.FASTER, Verdict.SLOWER, Verdict.ON_PAR, Verdict.CANNOT_TELL)
-_VERDICT_WORDS = {kind: str(kind) for kind in _VERDICT_ORDER}
+_VERDICT_WORDS = {
+    kind: str(kind)
+    for kind in (Verdict.FASTER, Verdict.SLOWER, Verdict.ON_PAR, Verdict.CANNOT_TELL)
+}
 
 
-def answers_at_longest_rtt(verdicts: Mapping[Claim, ClaimVerdict]) -> list[Answer]:
+def answers_at_longest_rtt(speedups: Verdicts) -> list[Answer]:
     """One answer: benchmarks that gain from a second cluster at the longest RTT."""
-    speedups = verdicts_on(SPEEDUP, verdicts)
     claims = [claim for claim in speedups if claim.series.source == NATIVE] or list(speedups)
     if not claims:
         return []
@@ -247,9 +247,7 @@ def answers_at_longest_rtt(verdicts: Mapping[Claim, ClaimVerdict]) -> list[Answe
 _MAX_IDEAL_RATIO = 1.25
 
 
-def answers_in_one_cluster(
-    launches: Launches, verdicts: Mapping[Claim, ClaimVerdict]
-) -> list[Answer]:
+def answers_in_one_cluster(launches: Launches, sources: Verdicts) -> list[Answer]:
     """Answers on scaling over ranks, and on our programs against NPB's own."""
     answers = []
     speedups = {
@@ -285,29 +283,21 @@ def answers_in_one_cluster(
     if not speedups:
         names = list(dict.fromkeys(series.name for series in launches.cluster_series))
         answers.append(Answer((f"{', '.join(names)} ran and verified; see the rates below.",)))
-    return [*answers, *_source_answers(verdicts)]
+    return [*answers, *_source_answers(sources)]
 
 
-def _source_answers(verdicts: Mapping[Claim, ClaimVerdict]) -> list[Answer]:
+def _source_answers(sources: Verdicts) -> list[Answer]:
     """An answer on our programs against NPB's own in one cluster; [] without both."""
-    kinds = {
-        claim.series: verdict.verdict
-        for claim, verdict in verdicts_on(SOURCES, verdicts).items()
-        if claim.rtt is None
-    }
+    kinds = {claim.series: sources[claim].verdict for claim in sources if claim.rtt is None}
     series_names = _distinct_names(list(kinds))
-    names_by_kind: dict[Verdict, list[str]] = defaultdict(list)
-    for series, kind in kinds.items():
-        names_by_kind[kind].append(series_names[series])
-    clauses = [
-        f"{_VERDICT_WORDS[kind]} in {names_or_count(names_by_kind[kind], len(kinds))}"
-        for kind in _VERDICT_ORDER
-        if kind in names_by_kind
-    ]
+    clauses = []
+    for kind, words in _VERDICT_WORDS.items():
+        if names := [series_names[series] for series in kinds if kinds[series] is kind]:
+            clauses.append(f"{words} in {names_or_count(names, len(kinds))}")
     if not clauses:
         return []
     text = f"Against NPB 3.4's own programs: {'; '.join(clauses)}."
-    return [Answer((text,), "bad" if Verdict.SLOWER in names_by_kind else "plain")]
+    return [Answer((text,), "bad" if Verdict.SLOWER in kinds.values() else "plain")]
 
 
 def _distinct_names(all_series: Sequence[Series]) -> dict[Series, str]:

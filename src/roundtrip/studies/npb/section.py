@@ -33,7 +33,15 @@ from roundtrip.report.data import Data
 from roundtrip.report.units import Quantity, Unit
 from roundtrip.stats.verdicts import ClaimVerdict
 from roundtrip.studies import display
-from roundtrip.studies.npb import NATIVE, SOURCES, STUDY, Thresholds, scaling
+from roundtrip.studies.npb import (
+    NATIVE,
+    SOURCES,
+    SPEEDUP,
+    STUDY,
+    TRANSPORTS,
+    Thresholds,
+    scaling,
+)
 from roundtrip.studies.npb.data import EMULATED, Launches, Series
 from roundtrip.studies.npb.findings import (
     Finding,
@@ -46,6 +54,7 @@ from roundtrip.studies.npb.findings import (
 )
 from roundtrip.studies.npb.simulated import simulated_part
 from roundtrip.studies.npb.speedup import (
+    Verdicts,
     claims,
     measured_speedups,
     pairing_refusals,
@@ -274,8 +283,10 @@ class Section:
             return simulated_part(self._data)
         launches = self._launches
         has_link = bool(launches.link_series)
-        results = study_findings(verdicts, launches, self._settings) if has_link else []
-        source_verdicts = verdicts_on(SOURCES, verdicts)
+        contrasts = SPEEDUP, TRANSPORTS, SOURCES
+        speedups, transports, sources = (verdicts_on(one, verdicts) for one in contrasts)
+        settings = self._settings
+        results = study_findings(speedups, transports, launches, settings) if has_link else []
         galleries = scaling.link_gallery(launches), scaling.rank_gallery(launches)
         pictures = [gallery for gallery in galleries if gallery]
         rank_table = scaling.rank_speedup_table(launches)
@@ -283,11 +294,11 @@ class Section:
         verdict_tables = []
         if results:
             verdict_tables.append(study_table(launches, without_shared_processors(results)))
-        if source_verdicts:
-            verdict_tables.append(scaling.source_verdict_table(launches, source_verdicts))
+        if sources:
+            verdict_tables.append(scaling.source_verdict_table(launches, sources))
         blocks: list[Block] = [
             Paragraph(_QUESTION_TEXT),
-            *(self._link_blocks(verdicts, results) if has_link else []),
+            *(self._link_blocks(speedups, transports, results) if has_link else []),
             Heading(3, "In one machine or cluster"),
             cluster_time_table(launches),
             *(rank_blocks if rank_table.rows else []),
@@ -297,8 +308,8 @@ class Section:
             Heading(3, "Verified in two ways"),
             verification_table(launches),
             Heading(3, "Our programs and NPB's own"),
-            Fold("Both rates", (scaling.source_rate_table(launches, source_verdicts),))
-            if source_verdicts
+            Fold("Both rates", (scaling.source_rate_table(launches, sources),))
+            if sources
             else Paragraph(_NO_UPSTREAM_TEXT, is_note=True),
         ]
         if refusals := pairing_refusals(launches):
@@ -307,12 +318,12 @@ class Section:
         blocks += [Heading(3, "How to read NPB"), text_items(*_READING_NOTE)]
         if has_link:
             title = "NPB: how do two clusters on a slow link compute as one?"
-            answers = answers_at_longest_rtt(verdicts)
+            answers = answers_at_longest_rtt(speedups)
             panel_answers = answers_over_link(launches, results)
         else:
             title = "NPB: how fast are the NAS Parallel Benchmarks?"
-            answers = answers_in_one_cluster(launches, verdicts)
-            panel_answers = scaling.scaling_answers(launches, source_verdicts)
+            answers = answers_in_one_cluster(launches, sources)
+            panel_answers = scaling.scaling_answers(launches, sources)
         return Part(
             anchor="npb",
             title=title,
@@ -320,15 +331,15 @@ class Section:
             answers=tuple(answers),
             panel_answers=tuple(panel_answers),
             verdicts=tuple(verdict_tables),
-            warnings=tuple(scaling.source_warnings(source_verdicts)),
+            warnings=tuple(scaling.source_warnings(sources)),
             picture=pictures[0] if pictures else None,
         )
 
     def _link_blocks(
-        self, verdicts: Mapping[Claim, ClaimVerdict], results: Sequence[Finding]
+        self, speedups: Verdicts, transports: Verdicts, results: Sequence[Finding]
     ) -> list[Block]:
         launches = self._launches
-        pair_table = transport_table(launches, verdicts, self._settings)
+        pair_table = transport_table(launches, transports, self._settings)
         transport_blocks: list[Block] = [
             Heading(3, "Transports against each other"),
             Fold("Every pair at every delay", (pair_table,)),
@@ -340,7 +351,7 @@ class Section:
         return [
             _library_table(),
             Heading(3, f"Speed-up over one cluster, {EMULATED}"),
-            speedup_table(launches, verdicts),
+            speedup_table(launches, speedups),
             *([every_series] if has_others else []),
             Heading(3, "Why: what an iteration waits for"),
             tolerance_table(launches),

@@ -239,9 +239,8 @@ def _median_split(rounds: Sequence[Figures]) -> tuple[float, float]:
     return compute, communication
 
 
-def speedup_table(launches: Launches, verdicts: Mapping[Claim, ClaimVerdict]) -> Table:
+def speedup_table(launches: Launches, verdicts: Verdicts) -> Table:
     """Table of speed-ups: a row for each series over the link, a column for each RTT."""
-    speedup_verdicts = verdicts_on(SPEEDUP, verdicts)
     rtts = sorted({rtt for _, rtt in launches.planned_link_points})
     link_series = launches.link_series
     measured = {series.as_planned for series in link_series}
@@ -254,7 +253,7 @@ def speedup_table(launches: Launches, verdicts: Mapping[Claim, ClaimVerdict]) ->
     for series in sorted([*link_series, *lost.values()], key=lambda series: series.order):
         base = launches.base_of(series)
         base_cell = display.NONE if base is None else Cell(base.setup_text)
-        by_rtt = [_speedup_cell(launches, speedup_verdicts, series, base, rtt) for rtt in rtts]
+        by_rtt = [_speedup_cell(launches, verdicts, series, base, rtt) for rtt in rtts]
         rows.append((Cell(series.label), base_cell, *by_rtt))
     return Table(
         launches.level.caption(
@@ -302,12 +301,10 @@ def tolerance_table(launches: Launches) -> Table:
     )
 
 
-def transport_table(
-    launches: Launches, verdicts: Mapping[Claim, ClaimVerdict], settings: Thresholds
-) -> Table:
+def transport_table(launches: Launches, verdicts: Verdicts, settings: Thresholds) -> Table:
     """Table of ratios and verdicts of each pair of transports at each RTT."""
     rows = []
-    for claim, verdict in verdicts_on(TRANSPORTS, verdicts).items():
+    for claim, verdict in verdicts.items():
         series, base, link = claim.series, claim.base, f"{claim.rtt:g} ms"
         names = text_cells(
             f"{series.name}, {series.setup_text}, {EMULATED} {link}",
