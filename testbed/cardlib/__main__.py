@@ -8,8 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pipeline
-from steps import StepError, Steps, table
+from pipeline import Card, StepError, Steps, run_card, table
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 NO_SPACK = """card: no Spack: set SPACK_ROOT to one of version 1.1 or newer
@@ -80,7 +79,7 @@ def main() -> int:
         return 2
     steps = Steps()
     try:
-        pipeline.run_card(pipeline.Card(CHECKOUT, spack, options), steps)
+        run_card(Card(CHECKOUT, spack, options), steps)
     except StepError as error:
         print(f"card: {error}", file=sys.stderr)
         return 1

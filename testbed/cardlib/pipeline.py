@@ -9,14 +9,17 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
+import resource
+import shlex
 import subprocess
 import sys
 import tempfile
-from dataclasses import dataclass
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
-
-import launches
-from steps import StepError, Steps, output_of, run, size
 
 WORKLOADS = "roundtrip-workloads"
 #: Longer than the first prefix, so that every path in a program must change.
@@ -28,6 +31,111 @@ HIDING_SCRIPT = (
     'mount -t overlay checkout -o "lowerdir=$2,upperdir=$3/written,workdir=$3/work" "$2" && '
     'cd "$2" && shift 3 && exec "$@"'
 )
+#: One check of each of our programs.
+CHEAPEST_CHECKS = (
+    "NetPIPE%(?=.*five)(?=.*pingpong)(?=.*one-per-node)",
+    "RingNetwork%(?=.*mpi)(?=.*one-per-node)",
+    "DDTBench%(?=.*MILC)(?=.*largest)(?=.*one-per-node)",
+)
+#: Checks of all our programs, and of those of others.
+ALL_CHECKS = (
+    *CHEAPEST_CHECKS,
+    "Ring%(?=.*shared-memory)(?=.*transport=mpi)",
+    "Ring%(?=.*shared-memory)(?=.*transport=all)",  # and by PVM
+    "DDTBench%(?=.*(WRF_x_vec|LAMMPS_full))(?=.*largest)(?=.*one-per-node)",
+    "NetPIPEReference%(?=.*one-per-node)",
+    "OSU%(?=.*one-per-node)",
+    "OSUGroup%(?=.*one-per-node)(?=.*ranks=2)(?=.*(allreduce|alltoall|bcast|barrier))",
+    "NPB%(?=.*one-per-node)(?=.*problem_class=S)(?=.*upstream)(?=.*ranks=2)",
+)
+BY_HAND = (
+    "set -o pipefail && mkdir -p runs && "
+    "reframe -c checks -R --system={site}:clusterA -n '{names}' {only}"
+    "-S budget=1 -S end=65536 -S limit=120 --max-retries=2 -r | tee runs/card.txt"
+)
+#: A line of a passed case, coloured or not: `[       OK ] ( 4/18) NetPIPE %mode=pingpong ...`.
+PASSED_CASE = re.compile(r" OK\S* ?\] \( *\d+/\d+\) ")
+#: One night as a batch job; the end of its output is shown.
+NIGHT = (
+    "mkdir -p runs && export ROUNDTRIP_NIGHTLY_BEGIN=never && "
+    "sbatch --wait --output=runs/card-%j.out campaigns/nightly.sbatch {}; "
+    "status=$?; tail -n 25 $(ls -t runs/card-*.out | head -n 1); exit $status"
+)
+
+
+class StepError(Exception):
+    """A failed step; the message names the command."""
+
+
+@dataclass
+class Step:
+    """A step with its wall time and processor time in seconds, and a `size` in bytes."""
+
+    name: str
+    clock: float = 0.0
+    processor: float = 0.0
+    size: int | None = None
+    has_succeeded: bool = False
+
+
+@dataclass
+class Steps:
+    """The steps so far."""
+
+    timed_steps: list[Step] = field(default_factory=list)
+
+    @contextmanager
+    def step(self, name: str) -> Iterator[Step]:
+        """Time the block as the step `name`."""
+        print(f"\ncard: {name}", flush=True)
+        step = Step(name)
+        self.timed_steps.append(step)
+        clock, processor = time.monotonic(), _processor()
+        try:
+            yield step
+            step.has_succeeded = True
+        finally:
+            step.clock, step.processor = time.monotonic() - clock, _processor() - processor
+
+
+def run(words: Sequence[str | Path], folder: Path, variables: Mapping[str, str] = {}) -> None:
+    """Run a command with its output shown; StepError if it fails."""
+    sys.stdout.flush()
+    if subprocess.run(words, cwd=folder, env={**os.environ, **variables}).returncode:
+        raise StepError(f"failed: {' '.join(map(str, words))}")
+
+
+def output_of(
+    words: Sequence[str | Path], folder: Path, variables: Mapping[str, str] = {}
+) -> str | None:
+    """The standard output of a command; None if it fails."""
+    environ = {**os.environ, **variables}
+    process = subprocess.run(words, cwd=folder, env=environ, capture_output=True, text=True)
+    return None if process.returncode else process.stdout.strip()
+
+
+def size(folder: Path) -> int:
+    """Bytes of all files below `folder`; 0 if there is none."""
+    files = (path for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
+    return sum(file.stat().st_size for file in files)
+
+
+def table(steps: Sequence[Step]) -> str:
+    """A table with a line for each step: wall minutes, processor minutes, MB."""
+    lines = [f"\n{'step':<44} {'minutes':>8} {'of CPU':>8} {'MB':>7}"]
+    for step in steps:
+        mb = "" if step.size is None else f"{step.size / 1e6:.0f}"
+        mark = "" if step.has_succeeded else "  FAILED"
+        lines.append(
+            f"{step.name:<44} {step.clock / 60:>8.1f} {step.processor / 60:>8.1f} {mb:>7}{mark}"
+        )
+    return "\n".join(lines)
+
+
+def _processor() -> float:
+    """Processor seconds of all children that have ended."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
 
 
 @dataclass(frozen=True)
@@ -161,23 +269,41 @@ def launch(card: Card, steps: Steps, prefix: str, toolchain: str | None) -> None
             options = ["--nodes", card.options.nodes, "--accounting", *shares, *weight]
             run(card.cluster("up", *options), card.checkout)
         with steps.step("reframe -c checks -r, by srun"):
-            checks = (
-                launches.CHEAPEST_CHECKS
-                if toolchain or card.options.prefix
-                else launches.ALL_CHECKS
-            )
-            script = launches.by_hand_script(card.options.site, toolchain, checks)
+            is_small = toolchain or card.options.prefix
+            checks = CHEAPEST_CHECKS if is_small else ALL_CHECKS
+            names = f"^({'|'.join(checks)})"
+            only = f"-p '^{toolchain}$' " if toolchain else ""
+            script = BY_HAND.format(site=card.options.site, names=names, only=only)
             run(card.on_the_cluster(script), card.checkout)
-            if lost_checks := launches.checks_not_run(card.checkout, checks):
+            if lost_checks := checks_not_run(card.checkout, checks):
                 raise StepError(f"no case passed of {', '.join(lost_checks)}")
         if not card.options.prefix:
             with steps.step("sbatch campaigns/nightly.sbatch, to a report"):
-                campaign = launches.campaign_argument(
-                    card.checkout, card.options.campaign, toolchain
-                )
-                run(card.on_the_cluster(launches.night_script(campaign)), card.checkout)
+                campaign = campaign_argument(card.checkout, card.options.campaign, toolchain)
+                script = NIGHT.format(shlex.quote(campaign))
+                run(card.on_the_cluster(script), card.checkout)
     finally:
         subprocess.run(card.cluster("down"), cwd=card.checkout)
+
+
+def checks_not_run(checkout: Path, checks: Sequence[str]) -> list[str]:
+    """The `checks` without a passed case: ReFrame calls a run without any case passed."""
+    lines = (checkout / "runs" / "card.txt").read_text(errors="replace").splitlines()
+    case_names = [
+        line.split(") ", 1)[1].replace(" %", "%") for line in lines if PASSED_CASE.search(line)
+    ]
+    return [check for check in checks if not any(re.match(check, name) for name in case_names)]
+
+
+def campaign_argument(checkout: Path, name: str, toolchain: str | None) -> str:
+    """Campaign `name` of the checkout, or a copy of it that names only `toolchain`, if given."""
+    if toolchain is None:
+        return name
+    text = (checkout / "campaigns" / f"{name}.toml").read_text()
+    copy = checkout / "runs" / f"{name}-{toolchain}.toml"
+    copy.parent.mkdir(exist_ok=True)
+    copy.write_text(text.replace("[[check]]\n", f'[[check]]\ntoolchains = ["{toolchain}"]\n'))
+    return str(copy)
 
 
 def push(card: Card) -> None:

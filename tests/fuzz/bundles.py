@@ -1,28 +1,40 @@
-"""The readers of a bundle's files: good bundles to mutate, and bundles with a changed file."""
+"""The readers of a bundle's files, those of the nights before it too: good bundles to mutate, and
+bundles with a changed file.
+"""
 
 from __future__ import annotations
 
 import shutil
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from datetime import datetime
 from functools import cache
 from pathlib import Path
 
+from support.nights import CAMPAIGN, SITE, Nights, started
 from support.synthetic import Tree
 
+from roundtrip.history import ledger
+from roundtrip.history.annotations import Annotation
 from roundtrip.measure import bundle, manifest, reader
-from roundtrip.report import data
+from roundtrip.report import data, renderers
+from roundtrip.report.blocks import Report
+from roundtrip.report.sections import history
 
 ENVIRON = "openmpi41-boost181"
+#: The tables that a bundle holds of them.
+NIGHT_TABLES = tuple(
+    f"{manifest.HISTORY}{name}.parquet" for name in ("nights", "provenance", "notes", "accepted")
+)
+_NIGHTS = 14
 _apart: ContextVar[bool] = ContextVar("_apart", default=False)
 
 
 @cache
 def tree() -> Tree:
     """A small run tree and, in its ``bundles/``, its bundle; never changed."""
-    import tempfile
-
     run_tree = Tree(
         Path(tempfile.mkdtemp(prefix="roundtrip-fuzz-")) / "run",
         launches=2,
@@ -81,3 +93,34 @@ def check_of(
             shutil.rmtree(copy)
 
     return check
+
+
+@cache
+def night_bundle() -> Path:
+    """A night with others before it, on which the kernel changed and somebody said so."""
+    folder = Path(tempfile.mkdtemp(prefix="roundtrip-fuzz-")) / "reports"
+    writer = Nights(
+        folder,
+        series=3,
+        launches=2,
+        samples=2,
+        change=lambda night, _: 1.2 if night >= _NIGHTS // 2 else 1.0,
+        kernel=lambda night: "6.1" if night >= _NIGHTS // 2 else "6.0",
+    )
+    newest_bundle = writer.write(_NIGHTS)[-1] / "bundle"
+    annotations = [
+        Annotation.model_validate({"from": datetime.fromisoformat(started(night)), **fields})
+        for night, fields in (
+            (_NIGHTS // 2, {"text": "a new kernel"}),
+            (0, {"text": "as bought", "kind": "accepted"}),
+        )
+    ]
+    night_ledger = ledger.read_ledger(folder, CAMPAIGN, SITE, annotations)
+    ledger.attach(newest_bundle, manifest.verify(newest_bundle), night_ledger, annotations)
+    return newest_bundle
+
+
+def show_nights(night_data: data.Data) -> None:
+    """Draws what the nights show: whatever the readers took must have its place on the page."""
+    part = history.part(night_data)
+    renderers.html(Report("", (), (), (part,), series=night_data.nights.keys))

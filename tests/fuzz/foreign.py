@@ -1,10 +1,14 @@
-"""The readers of what is imported: logs, reports and databases of ReFrame, and what is kept."""
+"""The readers of what others wrote: logs, reports and databases of ReFrame, what is kept of them,
+and what upstream programs print.
+"""
 
 from __future__ import annotations
 
 import datetime
 import io
+from collections.abc import Callable
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 
 import polars as pl
@@ -15,8 +19,12 @@ from roundtrip.history import annotations as annotation_file
 from roundtrip.history import imported_nights, importer, perflog
 from roundtrip.history.imported_nights import LOGGED_VALUES, VALUES, ParsedFile
 from roundtrip.history.importer import select_comparable
+from roundtrip.measure import samples
 from roundtrip.measure.disclosure import Disclosure
 from roundtrip.measure.pseudonyms import Pseudonyms
+from roundtrip.studies.netpipe import output as netpipe_output
+from roundtrip.studies.npb import derived as npb_derived
+from roundtrip.studies.osu import output as osu_output
 
 _DATA = Path(__file__).parents[1] / "data" / "reframe"
 _NAMES = Disclosure(Pseudonyms(["nid001"], b"k" * 32))
@@ -102,3 +110,29 @@ def values(content: bytes, seed: bytes, folder: Path) -> bool:
         imported_nights.read_values(written(content, folder / "values.parquet")), 0.95
     )
     return True
+
+
+def netpipe(content: bytes, seed: bytes, folder: Path) -> bool:
+    file = written(content, folder / "np.out")
+    points = netpipe_output.convert(file, "NPmpi", 2, hosts=[])
+    assert [point.size_bytes for point in points] == [
+        size for size, _ in zip(netpipe_output.SizeSchedule().sizes(), points, strict=False)
+    ], "a line is missing"
+    samples.read_rows(folder / "samples.csv")
+    return True
+
+
+def npb(content: bytes, seed: bytes, folder: Path) -> bool:
+    npb_derived.convert_output(written(content, folder / "rfm_job.out"), "cg.A.x", hosts=[])
+    samples.read_rows(folder / "samples.csv")
+    return True
+
+
+def osu(name: str) -> Callable[[bytes, bytes, Path], bool]:
+    def check(content: bytes, seed: bytes, folder: Path) -> bool:
+        output = osu_output.parse_output(written(content, folder / "osu.txt"), name)
+        sizes = [row.size_bytes for row in output.rows]
+        assert all(after == max(1, 2 * before) for before, after in pairwise(sizes))
+        return True
+
+    return check

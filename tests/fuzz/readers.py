@@ -6,6 +6,7 @@ is raised is a finding.
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,11 +14,11 @@ from pathlib import Path
 
 from support.bundles import RECORDED
 
-from fuzz import bundles, foreign, history, links, programs
+from fuzz import bundles, foreign
 from fuzz.mutate import written
 from roundtrip import files
 from roundtrip.errors import UserError
-from roundtrip.measure import analysis, campaign_file, disturbance, launch, records, samples
+from roundtrip.measure import analysis, campaign_file, disturbance, launch, link, records, samples
 from roundtrip.measure.bundle_rows import ALL
 from roundtrip.measure.completion import SessionReport
 from roundtrip.measure.disclosure import Disclosure
@@ -135,10 +136,34 @@ def _lock(content: bytes, seed: bytes, folder: Path) -> bool:
 
 def _of_nights(name: str) -> tuple[Callable[[], list[bytes]], Check]:
     """Seeds and check of a table of the nights before a run."""
-    check = bundles.check_of(name, True, history.bundle, history.shown)
-    return lambda: [(history.bundle() / name).read_bytes()], check
+    check = bundles.check_of(name, True, bundles.night_bundle, bundles.show_nights)
+    return lambda: [(bundles.night_bundle() / name).read_bytes()], check
 
 
+def _link(content: bytes, seed: bytes, folder: Path) -> bool:
+    """Whether it is the record of a link; its fault is one line."""
+    (folder / link.FILE_NAME).write_bytes(content)
+    record = link.read(folder)
+    assert record is not None
+    assert "\n" not in link.fault(record)
+    return True
+
+
+_LINK_SETTINGS = {
+    **{"rtt_ms": 2.0, "rate_bit_s": 0, "loss": 0},
+    **{"queue_bytes": 67108864, "seed": 1, "up": True},
+}
+_LINK_STATUS = {
+    **_LINK_SETTINGS,
+    **{"started_ns": 5, "changes": 2, "send_errors": 0},
+    "directions": [{"name": "A->B", "frames": 9, "cut": 0, "dropped": 0, "late_us_mean": 3.2}],
+    "self_test": {"asked_ms": 2.0, "min_ms": 2.031, "p50_ms": 2.04, "received": 25},
+}
+#: Of an untouched link.
+_LINK_RECORD = {
+    **{"schema": 1, "holder": "job 7", "status": 0, "broken": []},
+    **{"asked": _LINK_SETTINGS, "before": _LINK_STATUS, "after": _LINK_STATUS},
+}
 _CAMPAIGNS = Path(__file__).parents[2] / "campaigns"
 _LOCK = Path(__file__).parents[1] / "sites" / "data" / "environment"
 _RING = RECORDED / "ring"
@@ -146,7 +171,7 @@ READERS = {
     "samples.csv": Reader(_launch_file("samples.csv"), _samples),
     "run.json": Reader(_launch_file("run.json"), _record("run.json")),
     "case.json": Reader(_launch_file("case.json"), _record("case.json")),
-    "link.json": Reader(links.seeds, links.check),
+    "link.json": Reader(lambda: [json.dumps(_LINK_RECORD).encode()], _link),
     "state.json": Reader(_run_file("state.json"), _record("state.json")),
     "report.json of a session": Reader(_run_file("rounds/001/report.json"), _session),
     "campaign": Reader(_recorded("*.toml", _CAMPAIGNS), _campaign),
@@ -160,7 +185,7 @@ READERS = {
         name: Reader(bundles.seeds(name), bundles.check_of(name, forged=True))
         for name in map("{}.parquet".format, ALL)
     },
-    **{name: Reader(*_of_nights(name)) for name in history.TABLES},
+    **{name: Reader(*_of_nights(name)) for name in bundles.NIGHT_TABLES},
     "details": Reader(_recorded(_DETAILS, _RING), bundles.check_of(_DETAILS, True, lambda: _RING)),
     "spack.lock": Reader(_recorded("spack.lock", _LOCK), _lock),
     "logs of ReFrame": Reader(_recorded("reframe/*/*.log*"), foreign.log),
@@ -168,10 +193,10 @@ READERS = {
     "databases of ReFrame": Reader(_recorded("reframe/*/*.db"), foreign.any_file),
     "imported values": Reader(foreign.values_seeds, foreign.values),
     "annotations.yaml": Reader(foreign.annotation_seeds, foreign.annotated),
-    "NetPIPE": Reader(_recorded("netpipe/*.full.out"), programs.netpipe),
-    "NPB": Reader(_recorded("npb/*.txt"), programs.npb),
-    "osu_latency": Reader(_recorded("osu/osu_latency.7*.openmpi.txt"), programs.osu("latency")),
-    "osu_mbw_mr": Reader(_recorded("osu/osu_mbw_mr.*.openmpi.txt"), programs.osu("mbw_mr")),
+    "NetPIPE": Reader(_recorded("netpipe/*.full.out"), foreign.netpipe),
+    "NPB": Reader(_recorded("npb/*.txt"), foreign.npb),
+    "osu_latency": Reader(_recorded("osu/osu_latency.7*.openmpi.txt"), foreign.osu("latency")),
+    "osu_mbw_mr": Reader(_recorded("osu/osu_mbw_mr.*.openmpi.txt"), foreign.osu("mbw_mr")),
 }
 
 

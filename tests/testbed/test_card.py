@@ -12,12 +12,12 @@ import sys
 from pathlib import Path
 
 import pytest
+from support.programs import CHECKOUT, git, script
 from support.virtual import confined
 
 from roundtrip.measure import campaign_file
 
-ROOT = Path(__file__).parents[2]
-SPACK = """#!/bin/sh
+SPACK = """\
 echo "spack $*" >> {log}
 case "$* " in
   *' python '*) echo {store};;
@@ -47,18 +47,18 @@ OSU %placement=one-per-node %benchmark=latency /e832d945
 OSUGroup %placement=one-per-node %benchmark=barrier %ranks=2 /e832d946
 NPB %placement=one-per-node %benchmark=CG %problem_class=S %source=upstream %ranks=2 /e832d947
 """
-OTHER = '#!/bin/sh\necho "{name} $*" >> {log}\n[ ! -e {stale} ] || {{ rm {stale}; exit 1; }}\n'
+OTHER = 'echo "{name} $*" >> {log}\n[ ! -e {stale} ] || {{ rm {stale}; exit 1; }}\n'
 
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
     """A checkout with the card, and stand-ins that write their commands to ``log``."""
     folder = tmp_path / "checkout"
-    shutil.copytree(ROOT / "testbed" / "cardlib", folder / "testbed" / "cardlib")
-    shutil.copy(ROOT / "testbed" / "card", folder / "testbed" / "card")
+    shutil.copytree(CHECKOUT / "testbed" / "cardlib", folder / "testbed" / "cardlib")
+    shutil.copy(CHECKOUT / "testbed" / "card", folder / "testbed" / "card")
     (folder / "workloads").mkdir()
     (folder / "campaigns").mkdir()
-    shutil.copy(ROOT / "campaigns" / "card.toml", folder / "campaigns" / "card.toml")
+    shutil.copy(CHECKOUT / "campaigns" / "card.toml", folder / "campaigns" / "card.toml")
     (folder / "workloads" / "program.cpp").write_text("int main() {}\n")
     places = {
         "log": tmp_path / "log",
@@ -78,12 +78,10 @@ def checkout(tmp_path: Path) -> Path:
         ),
         folder / ".venv" / "bin" / "roundtrip": OTHER.format(name="roundtrip", **places) + LOCK,
     }.items():
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text)
-        file.chmod(0o755)
-    git = ["git", "-C", str(folder), "-c", "user.name=Nobody", "-c", "user.email=nobody@example"]
-    for words in (["init", "--quiet"], ["add", "workloads"], ["commit", "--quiet", "-m", "one"]):
-        subprocess.run([*git, *words], check=True)
+        script(file, text)
+    git(folder, "init", "--quiet")
+    git(folder, "add", "workloads")
+    git(folder, "commit", "--quiet", "-m", "one")
     return folder
 
 
@@ -141,7 +139,9 @@ def test_a_slice_launches_its_toolchain_only(checkout: Path) -> None:
     campaign = checkout / "runs" / "card-openmpi41-boost181.toml"
     assert f"campaigns/nightly.sbatch {campaign};" in log
     checks = campaign_file.load_campaign(campaign).checks
-    assert len(checks) == len(campaign_file.load_campaign(ROOT / "campaigns" / "card.toml").checks)
+    assert len(checks) == len(
+        campaign_file.load_campaign(CHECKOUT / "campaigns" / "card.toml").checks
+    )
     assert {check.toolchains for check in checks} == {("openmpi41-boost181",)}
 
 
@@ -184,7 +184,7 @@ def test_every_program_that_the_card_looks_for_is_a_case_of_a_check(tmp_path: Pa
     options += ["--prefix", str(tmp_path)]
     process = subprocess.run(
         [*reframe, *options],
-        cwd=ROOT,
+        cwd=CHECKOUT,
         env={**os.environ, "ROUNDTRIP_RUNS": str(tmp_path)},
         capture_output=True,
         text=True,
@@ -192,7 +192,7 @@ def test_every_program_that_the_card_looks_for_is_a_case_of_a_check(tmp_path: Pa
     assert process.returncode == 0, process.stderr
     lines = [line for line in process.stdout.splitlines() if line[:2] == "- "]
     cases = [line[2:].replace(" %", "%") for line in lines]
-    patterns = runpy.run_path(str(ROOT / "testbed" / "cardlib" / "launches.py"))["ALL_CHECKS"]
+    patterns = runpy.run_path(str(CHECKOUT / "testbed" / "cardlib" / "pipeline.py"))["ALL_CHECKS"]
     assert [
         pattern for pattern in patterns if not any(re.match(pattern, case) for case in cases)
     ] == []
