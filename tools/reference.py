@@ -9,7 +9,7 @@ from typing import Any
 from roundtrip.history import night_rows
 from roundtrip.history.annotations import Annotation
 from roundtrip.measure import bundle_rows, columns, reader
-from roundtrip.measure.declared import CampaignTable, CheckTable
+from roundtrip.measure.campaign_file import CampaignTable, CheckTable
 from roundtrip.model import Record, json_schema
 from roundtrip.sites import data
 

@@ -9,7 +9,7 @@ from reframe.core.builtins import deferrable, parameter, run_after, run_before
 from reframe.core.exceptions import SanityError
 
 from roundtrip.errors import UserError
-from roundtrip.measure import link
+from roundtrip.measure import launch, records
 
 
 class LeasedLink(rfm.RegressionTestPlugin):
@@ -26,21 +26,22 @@ class LeasedLink(rfm.RegressionTestPlugin):
         self.lease = self.current_partition.extras.get("lease")
         if self.lease:
             holder = f"--for={shlex.quote(self.display_name)}"
-            record = f"--record={link.FILE_NAME}"
+            record = f"--record={records.LINK_FILE}"
             self.job.launcher.modifier = self.lease
             self.job.launcher.modifier_options = [*self.link_options, record, holder, "--"]
-            self.keep_files = [*self.keep_files, link.FILE_NAME]
+            self.keep_files = [*self.keep_files, records.LINK_FILE]
 
     @run_before("sanity")
     def require_declared_link(self):
         if not self.lease:
             return
         try:
-            self.link = link.read(pathlib.Path(self.stagedir))
+            self.link = records.read_link(pathlib.Path(self.stagedir))
         except UserError as error:
             raise SanityError(str(error)) from None
-        fault = link.fault(self.link) if self.link else "the launch left no record of its link"
-        if fault:
+        if not self.link:
+            raise SanityError("the launch left no record of its link")
+        if fault := launch.link_fault(self.link):
             raise SanityError(fault)
 
 
@@ -96,7 +97,7 @@ class EmulatedWan(rfm.RegressionTestPlugin):
     @deferrable
     def explained_by_the_link(self, half_round_trip_s):
         """Assert that pings over the link, before and after, explain the time."""
-        slowest = link.longest_one_way_ms(self.link)
+        slowest = launch.longest_one_way_ms(self.link)
         return slowest is None or sn.assert_le(
             half_round_trip_s,
             slowest / 1e3,

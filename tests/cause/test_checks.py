@@ -13,7 +13,7 @@ from roundtrip.cause import checks
 from roundtrip.cause.checks import Checks, StepCase
 from roundtrip.cause.steps import Switch
 from roundtrip.errors import UserError
-from roundtrip.measure import scheduler, scheduler_log, session
+from roundtrip.measure import scheduler, session
 from roundtrip.measure.launch import Launch, Status
 from roundtrip.measure.matrix import ExpectedCase
 from roundtrip.measure.tree import RunTree
@@ -46,7 +46,7 @@ def launched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., l
         site = SimpleNamespace(name="s", environment={}, partitions={"p": {"scheduler": manager}})
         root = tmp_path / "a" / "s" / "now"
         root.mkdir(parents=True)
-        (root / scheduler_log.FILE_NAME).write_text(log)
+        (root / scheduler.LOG_FILE).write_text(log)
         monkeypatch.setattr(Checks, "_tree", lambda *_: RunTree(root))
         step = SimpleNamespace(switches=[Switch("A", "1", "2")], line=SimpleNamespace(series=None))
         launcher = Checks(site, StepCase(step, item), RunTree(root), 1.0, print)  # type: ignore[arg-type]

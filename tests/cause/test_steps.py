@@ -16,8 +16,7 @@ from roundtrip.cause.steps import SeriesStep, Switch
 from roundtrip.cli import app, cause  # noqa: F401  blame registers itself
 from roundtrip.errors import UserError
 from roundtrip.history import ledger
-from roundtrip.measure import nodes as campaign_nodes
-from roundtrip.measure import pseudonyms
+from roundtrip.measure import pseudonyms, round_robin
 from roundtrip.report.pages.series import NODE_SET, Change
 from roundtrip.sites.schedulers.interface import Node
 
@@ -165,7 +164,7 @@ def test_a_set_of_nodes_is_switched_only_where_all_of_them_are_in_use(
     monkeypatch.setenv("ROUNDTRIP_RUNS", str(tmp_path))
     node_list = [Node("n1.x", "idle"), Node("n2", "mixed"), Node("n3", "down", down_reason="down")]
     pseudonym = {"node-0000000a": "n1", "node-0000000b": "n2", "node-0000000c": "n3"}
-    monkeypatch.setattr(campaign_nodes, "known_nodes", lambda site, names: {"p": node_list})
+    monkeypatch.setattr(round_robin, "listed_nodes", lambda site, names: {"p": node_list})
     host_names = pseudonyms.HostNames(pseudonym, has_key=True)
     monkeypatch.setattr(pseudonyms, "known_hosts", lambda site, runs: host_names)
     site, case = SimpleNamespace(name="s"), SimpleNamespace(partition="p")

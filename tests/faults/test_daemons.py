@@ -13,7 +13,7 @@ from faults.storm import Fault, long_campaign, nodes_are_back, state_lost, storm
 from faults.trial import Trial
 from support.virtual import Virtual, booted, campaign, lacking
 
-from roundtrip.measure import scheduler_log
+from roundtrip.measure import scheduler
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +54,7 @@ def test_daemon_away(accounted: Virtual, daemon: str, is_whole: bool) -> None:
     faults = (2 if is_whole else 1) * [away(daemon)]
     trials = storm(accounted, accounted.share / daemon, faults, 7, 2)
     trees = [trial.oracle.tree for trial in trials if trial.oracle.tree]
-    outages = [span for tree in trees for span in scheduler_log.outages(scheduler_log.read(tree))]
+    outages = [span for tree in trees for span in scheduler.outages(scheduler.read_silences(tree))]
     away_s = sum(end - start for start, end in outages) / len(faults)
     assert 25 < away_s < 80, "the run says for how long it was away: 40 s, and what it took to ask"
 
@@ -82,7 +82,8 @@ def test_accounting_gone_for_good(accounted: Virtual) -> None:
     finally:
         start()
     assert trial.oracle.tree
-    (row,) = [outage for outage in scheduler_log.read(trial.oracle.tree) if outage.has_fallback][:1]
+    silences = scheduler.read_silences(trial.oracle.tree)
+    row = next(silence for silence in silences if silence.has_fallback)
     assert row.end is not None and row.end - row.start >= 60
     assert "its accounting stayed away" in trial.log
 

@@ -18,13 +18,13 @@ from fuzz import bundles, foreign
 from fuzz.mutate import written
 from roundtrip import files
 from roundtrip.errors import UserError
-from roundtrip.measure import analysis, campaign_file, disturbance, launch, link, records, samples
+from roundtrip.measure import analysis, campaign_file, disturbance, launch, records, samples
 from roundtrip.measure.bundle_rows import ALL
 from roundtrip.measure.completion import SessionReport
 from roundtrip.measure.disclosure import Disclosure
 from roundtrip.measure.launch import Launch
 from roundtrip.measure.pseudonyms import Pseudonyms
-from roundtrip.measure.public_environment import Environment
+from roundtrip.measure.public_files import Environment
 from roundtrip.sites import lock
 
 DATA = Path(__file__).parents[1] / "data"
@@ -142,10 +142,10 @@ def _of_nights(name: str) -> tuple[Callable[[], list[bytes]], Check]:
 
 def _link(content: bytes, seed: bytes, folder: Path) -> bool:
     """Whether it is the record of a link; its fault is one line."""
-    (folder / link.FILE_NAME).write_bytes(content)
-    record = link.read(folder)
+    (folder / records.LINK_FILE).write_bytes(content)
+    record = records.read_link(folder)
     assert record is not None
-    assert "\n" not in link.fault(record)
+    assert "\n" not in launch.link_fault(record)
     return True
 
 

@@ -22,10 +22,10 @@ from roundtrip.errors import UserError
 from roundtrip.files import parse_toml
 from roundtrip.history import facts
 from roundtrip.history.annotations import load
-from roundtrip.measure import analysis, bundle, declared, manifest, pseudonyms
+from roundtrip.measure import analysis, bundle, manifest, pseudonyms, public_files
 from roundtrip.measure.disclosure import DIGEST, TUNING, Disclosure, withhold_private
 from roundtrip.measure.pseudonyms import Pseudonyms
-from roundtrip.measure.public_environment import WITHHELD, Environment
+from roundtrip.measure.public_files import WITHHELD, Environment
 from roundtrip.report import data, public, publish
 from roundtrip.report.build import Correction
 from roundtrip.report.pages.write import write_pages
@@ -285,22 +285,22 @@ def test_what_is_not_private_stays(text: str) -> None:
 
 def test_what_the_package_ships_stays() -> None:
     text = analysis.default_text()
-    assert declared.public_thresholds(text, NAMES) == text
+    assert public_files.public_thresholds(text, NAMES) == text
     for file in CAMPAIGNS.glob("*.toml"):
-        public_text = declared.public_campaign(file.read_text(), NAMES)
+        public_text = public_files.public_campaign(file.read_text(), NAMES)
         assert parse_toml(public_text) == parse_toml(file.read_text())
         assert "#" not in public_text
 
 
 @pytest.mark.parametrize("title", ["[/b] Nachtprüfung", "latency /bandwidth", "(A)/B", "24/7"])
 def test_a_slash_before_a_word_of_a_title_begins_no_path(title: str) -> None:
-    public_text = declared.public_campaign(f"title = {json.dumps(title)}\n", NAMES)
+    public_text = public_files.public_campaign(f"title = {json.dumps(title)}\n", NAMES)
     assert parse_toml(public_text) == {"title": title}
 
 
 def test_what_is_private_in_a_title_does_not_leave() -> None:
     title = "for alice of proj-quantum on nid7.acme.org: /home/alice, password=hunter22"
-    public_text = declared.public_campaign(f"title = {json.dumps(title)}\n", NAMES)
+    public_text = public_files.public_campaign(f"title = {json.dumps(title)}\n", NAMES)
     public_title = parse_toml(public_text)["title"]
     pattern = rf"for {DIGEST} of {DIGEST} on \S+: {DIGEST}, password={DIGEST}"
     assert re.fullmatch(pattern, public_title)
@@ -309,15 +309,15 @@ def test_what_is_private_in_a_title_does_not_leave() -> None:
 
 def test_comments_of_a_site_stay_with_it() -> None:
     text = 'a = 1.0 # ask alice\n"b # c" = 2 # hush\n# more\n'
-    assert declared.public_thresholds(text, NAMES) == 'a = 1.0\n"b # c" = 2\n\n'
-    assert declared.public_campaign("not = [toml", NAMES) == ""
+    assert public_files.public_thresholds(text, NAMES) == 'a = 1.0\n"b # c" = 2\n\n'
+    assert public_files.public_campaign("not = [toml", NAMES) == ""
 
 
 @settings(max_examples=40)
 @given(st.dictionaries(st.text(max_size=9), st.lists(st.text(max_size=9) | st.booleans())))
 def test_a_campaign_is_the_same_toml(variables: dict[str, Any]) -> None:
     names = Disclosure(Pseudonyms((), b""))
-    toml_value = declared._toml_value(variables)
+    toml_value = public_files._toml_value(variables)
     assert parse_toml(f"x = {toml_value}") == {"x": variables}
     assert isinstance(names.fields(variables), dict)
 

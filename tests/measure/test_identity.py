@@ -235,7 +235,6 @@ def test_a_simulated_launch_has_no_nodes_and_no_file() -> None:
     record = run(rank, rank)
     record["nodes"][0]["sent_bytes"] = {"eth1": 0}
     assert judge(record, case, None) == ""
-    assert not identity.needs_allocation(case)
     fault = judge(record, {**case, "mpi": {**mpi, "version": "3.33"}}, None)
     assert "toolchain openmpi41-tcp is smpi 3.33" in fault
 

@@ -10,7 +10,7 @@ import pytest
 from measure.conftest import ENVIRON, Maker
 
 from roundtrip.errors import UserError
-from roundtrip.measure import link
+from roundtrip.measure import launch, records
 from roundtrip.measure.launches import scan
 
 _SETTINGS = {
@@ -55,25 +55,25 @@ def record(**after: Any) -> dict[str, Any]:
     ],
 )
 def test_what_happened_to_the_link_is_the_reason(after: dict[str, Any], reason: str) -> None:
-    assert link.fault(record(**after)) == reason
+    assert launch.link_fault(record(**after)) == reason
 
 
 def test_a_broken_lease_is_a_fault_even_on_an_unchanged_link() -> None:
     lease = record()
     lease["broken"] = ['{"changes": {"rtt": 0.004}}']
-    assert link.fault(lease) == 'link changed: lease broken by {"changes": {"rtt": 0.004}}'
+    assert launch.link_fault(lease) == 'link changed: lease broken by {"changes": {"rtt": 0.004}}'
 
 
 def test_a_link_that_was_wrong_from_the_start_is_a_fault() -> None:
     lease = record(rtt_ms=4.0)
     lease["before"]["rtt_ms"] = 4.0
-    assert link.fault(lease) == "link changed: RTT 0 ms asked, RTT 4 ms found"
+    assert launch.link_fault(lease) == "link changed: RTT 0 ms asked, RTT 4 ms found"
 
 
 def test_a_link_that_died_is_a_fault() -> None:
     lease = record()
     lease["after"] = None
-    assert link.fault(lease) == "the link did not answer when the launch ended"
+    assert launch.link_fault(lease) == "the link did not answer when the launch ended"
 
 
 def test_drops_are_no_fault_where_loss_or_rate_is_declared() -> None:
@@ -81,21 +81,21 @@ def test_drops_are_no_fault_where_loss_or_rate_is_declared() -> None:
         lease = record(dropped=3)
         for settings in (lease["asked"], lease["before"], lease["after"]):
             settings.update(declaration)
-        assert link.fault(lease) == ""
+        assert launch.link_fault(lease) == ""
 
 
 def test_a_latency_has_an_upper_bound_from_the_links_own_ping() -> None:
     lease = record()
-    assert link.longest_one_way_ms(lease) == pytest.approx(1.0)
-    assert link.longest_one_way_ms(lease) < 2.079, "RTT 0 ms: 2079 us is not explained"  # type: ignore[operator]
+    assert launch.longest_one_way_ms(lease) == pytest.approx(1.0)
+    assert launch.longest_one_way_ms(lease) < 2.079, "RTT 0 ms: 2079 us is not explained"  # type: ignore[operator]
     slow_lease = copy.deepcopy(lease)
     slow_lease["after"]["self_test"]["p50_ms"] = 0.5  # a busy machine
-    assert link.longest_one_way_ms(slow_lease) == pytest.approx(5.0)
+    assert launch.longest_one_way_ms(slow_lease) == pytest.approx(5.0)
     for settings in (lease["asked"], lease["before"]["self_test"], lease["after"]["self_test"]):
         settings |= {"rtt_ms": 4.0, "asked_ms": 4.0, "p50_ms": 4.04}
-    assert link.longest_one_way_ms(lease) == pytest.approx(3.0)
+    assert launch.longest_one_way_ms(lease) == pytest.approx(3.0)
     lease["after"], lease["before"]["self_test"] = None, None
-    assert link.longest_one_way_ms(lease) is None
+    assert launch.longest_one_way_ms(lease) is None
 
 
 def test_a_launch_over_a_touched_link_is_failed_with_the_reason(
@@ -104,7 +104,7 @@ def test_a_launch_over_a_touched_link_is_failed_with_the_reason(
     tree = make_tree(launches=4, environs=(ENVIRON,))
     texts = (json.dumps(record(cut=12)), json.dumps(record()), '{"schema": 1}')
     for number, text in enumerate(texts, 1):
-        (tree.folder(number, ENVIRON) / link.FILE_NAME).write_text(text)
+        (tree.folder(number, ENVIRON) / records.LINK_FILE).write_text(text)
     touched, untouched, damaged, other = scan(tree.path)
     assert (touched.status, touched.reason) == ("failed", "12 frames cut")
     assert (untouched.status, other.status) == ("passed", "passed")
@@ -113,7 +113,7 @@ def test_a_launch_over_a_touched_link_is_failed_with_the_reason(
 
 
 def test_a_record_that_is_none_is_one_line(tmp_path: Any) -> None:
-    assert link.read(tmp_path) is None
-    (tmp_path / link.FILE_NAME).write_text("[" * 100000)
+    assert records.read_link(tmp_path) is None
+    (tmp_path / records.LINK_FILE).write_text("[" * 100000)
     with pytest.raises(UserError, match="link.json"):
-        link.read(tmp_path)
+        records.read_link(tmp_path)

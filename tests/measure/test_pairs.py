@@ -12,7 +12,7 @@ from support.bundles import rewritten
 from support.synthetic import Tree, pseudonym
 
 from roundtrip.errors import UserError
-from roundtrip.measure import bundle, bundle_tables, manifest, records, scheduler_log
+from roundtrip.measure import bundle, bundle_tables, manifest, records, scheduler
 from roundtrip.measure.launches import scan
 from roundtrip.report import data
 
@@ -68,7 +68,7 @@ def test_the_node_that_slurm_took_for_down_is_named_and_not_its_partner(
     (stage / "rfm_job.err").write_text(error)
     if log:
         folder = stage.relative_to(two_launches.path)
-        (two_launches.path / scheduler_log.FILE_NAME).write_text(f"1795341700 {log}{folder}\n")
+        (two_launches.path / scheduler.LOG_FILE).write_text(f"1795341700 {log}{folder}\n")
     (launch,) = (launch for launch in scan(two_launches.path) if launch.status == "failed")
     node_failure = "node cn12 failed (Slurm: down, or its step gone)"
     failure = node_failure if nodes_down else "rank 0 on cn07 failed first: Killed"

@@ -11,7 +11,7 @@ import pytest
 from measure.conftest import failing, failing_with, write_program
 from support.software import LOST, SLURM
 
-from roundtrip.measure import scheduler, scheduler_log
+from roundtrip.measure import scheduler
 from roundtrip.measure.outcome import Outcome
 from roundtrip.measure.scheduler import Queue, describe_wait
 from roundtrip.sites.schedulers import slurm
@@ -22,10 +22,10 @@ Stages = Callable[..., Any]
 def test_silences_that_overlap_are_one(tmp_path: Path) -> None:
     lines = ["100 lost a sacct x", "105 lost b squeue y", "120 back b", "125 back a"]
     lines += ["200 lost c sbatch", "216 left c", "300 lost d sbatch", "what is this"]
-    (tmp_path / scheduler_log.FILE_NAME).write_text("\n".join(lines))
-    pairs = scheduler_log.outages(scheduler_log.read(tmp_path))
+    (tmp_path / scheduler.LOG_FILE).write_text("\n".join(lines))
+    pairs = scheduler.outages(scheduler.read_silences(tmp_path))
     assert pairs == [(100, 125), (200, 216), (300, 300)]
-    assert scheduler_log.describe(pairs, SLURM) == "Slurm did not answer 3 times, 41 s in total"
+    assert scheduler.describe_outages(pairs, SLURM) == "Slurm did not answer 3 times, 41 s in total"
     patience = scheduler.Wait(SLURM, 400, tmp_path)
     assert patience.outage_s(210) == 6
     assert patience.outage_s(301) is None
@@ -44,7 +44,7 @@ def test_a_session_during_a_silence_blames_no_case_and_the_run_says_so(
 ) -> None:
     def silence(folder: Path) -> None:
         now, identity = int(time.time()), f"{folder.name}-{folder.parents[4].name}"
-        with (folder.parents[6] / scheduler_log.FILE_NAME).open("a") as log:
+        with (folder.parents[6] / scheduler.LOG_FILE).open("a") as log:
             log.write(f"{now} lost {identity} sacct x\n{now} back {identity}\n")
 
     campaign = slurm_stage(failing(3, silence))
@@ -124,7 +124,7 @@ def test_a_launch_whose_job_slurm_lost_is_repeated_and_no_case_is_given_up(
 ) -> None:
     def lose(folder: Path) -> None:
         run_dir = folder.parents[6]
-        with (run_dir / scheduler_log.FILE_NAME).open("a") as log:
+        with (run_dir / scheduler.LOG_FILE).open("a") as log:
             log.write(f"{int(time.time())} unknown 7 {folder.relative_to(run_dir)}\n")
 
     campaign = slurm_stage(failing(3, lose))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 from types import SimpleNamespace
@@ -15,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from roundtrip.errors import UserError
-from roundtrip.measure import bundle, nodes, round_robin
+from roundtrip.measure import bundle, round_robin
 from roundtrip.measure.campaign_file import Campaign
 from roundtrip.measure.disclosure import Disclosure
 from roundtrip.measure.matrix import ExpectedCase, Matrix
@@ -163,12 +164,12 @@ def test_too_few_working_nodes_are_one_line() -> None:
 
 
 def test_cases_are_launched_once_for_each_meeting() -> None:
-    night = round_robin.plan_night([INSIDE, BETWEEN], cluster(4), 1, None)
-    items = night.assign([INSIDE, BETWEEN])
+    plan = round_robin.plan_night([INSIDE, BETWEEN], cluster(4), 1, None)
+    items = tuple(replace(item, pairs=plan.pairs_for(item)) for item in (INSIDE, BETWEEN))
     assert [item.launches(2) for item in items] == [4, 4]
-    keys = [item.key for item in round_robin.split_by_pair(items)]
+    keys = [item.key for item in round_robin.Night(Matrix(items, ())).launch_items]
     assert len(set(keys)) == len(keys) == 4
-    assert round_robin.split_by_pair([BETWEEN]) == [BETWEEN]
+    assert round_robin.Night(Matrix((BETWEEN,), ())).launch_items == [BETWEEN]
 
 
 CASE = Case("NetPIPE", (("placement", "one-per-node"),), "12345678", "s", "p", "tcp")
@@ -197,7 +198,7 @@ def test_a_resumed_night_keeps_its_pairs_whatever_slurm_says_now(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     node_list = [Node("a", "idle"), Node("b", "idle"), Node("c", "drained", "cable")]
-    monkeypatch.setattr(nodes, "partition_nodes", lambda *_: node_list)
+    monkeypatch.setattr(round_robin, "partition_nodes", lambda *_: node_list)
     night = round_robin.arrange_night(campaign(tmp_path), site(), PLAN, tmp_path, None)
     assert [item.pairs[0].hosts for item in night.launch_items] == [("a", "b")]
     pair, loss = night.lines()
@@ -217,7 +218,7 @@ def test_any_campaign_lists_the_nodes_that_slurm_has_taken_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     node_list = [Node("a", "idle"), Node("c", "drained", "bad DIMM")]
-    monkeypatch.setattr(nodes, "partition_nodes", lambda *_: node_list)
+    monkeypatch.setattr(round_robin, "partition_nodes", lambda *_: node_list)
     plain_campaign = campaign(tmp_path, nodes_line=None)
     night = round_robin.arrange_night(plain_campaign, site(), PLAN, tmp_path, None)
     assert night.launch_items == list(PLAN.expected)
@@ -239,7 +240,7 @@ def test_where_slurm_lists_no_nodes_any_other_campaign_runs_all_the_same(
     def refuse(*_: object) -> list[Node]:
         raise UserError("Slurm says: access denied")
 
-    monkeypatch.setattr(nodes, "partition_nodes", refuse)
+    monkeypatch.setattr(round_robin, "partition_nodes", refuse)
     plain_campaign = campaign(tmp_path, nodes_line=None)
     night = round_robin.arrange_night(plain_campaign, site(scheduler), PLAN, tmp_path, None)
     assert night == round_robin.Night(PLAN)

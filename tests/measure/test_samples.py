@@ -88,14 +88,14 @@ def test_one_bad_row_among_good_ones(tmp_path: Path, bad_row: bytes, reason: str
     result = read(tmp_path, HEAD + GOOD + b"\n" + bad_row + b"\n" + GOOD + b"\n")
     assert result.frame.height == 2
     assert [problem.line for problem in result.problems] == [4]
-    assert result.problems[0].reason.startswith(reason)
+    assert result.problems[0].message.startswith(reason)
     assert str(result.problems[0]).startswith(f"{tmp_path}/samples.csv:4: ")
 
 
 def test_a_truncated_file_loses_its_last_line(tmp_path: Path) -> None:
     result = read(tmp_path, HEAD + GOOD + b"\n" + with_value(b"2.5")[:-2])
     assert result.frame.height == 1
-    assert result.problems[0].reason == "the last line has no end: truncated"
+    assert result.problems[0].message == "the last line has no end: truncated"
     assert result.problems[0].line == 4
 
 
@@ -115,7 +115,7 @@ def test_a_truncated_file_loses_its_last_line(tmp_path: Path) -> None:
     ],
 )
 def test_a_file_that_is_wrong_as_a_whole(tmp_path: Path, content: bytes, reason: str) -> None:
-    assert read(tmp_path, content).problems[0].reason.startswith(reason)
+    assert read(tmp_path, content).problems[0].message.startswith(reason)
 
 
 def test_windows_line_ends_and_quotes_are_read(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from measure.conftest import Maker
 from support.synthetic import Tree
 
-from roundtrip.measure import bundle, scheduler_log
+from roundtrip.measure import bundle, scheduler
 from roundtrip.report import data, renderers
 from roundtrip.report.build import build
 
@@ -23,8 +23,8 @@ LOG = """\
 
 def recorded(tree: Tree, log: str) -> tuple[Any, str]:
     """What the bundle of a tree with this log has of it, and its report."""
-    (tree.path / scheduler_log.FILE_NAME).write_text(log)
-    scheduler_log.record(tree.path)
+    (tree.path / scheduler.LOG_FILE).write_text(log)
+    scheduler.record_outages(tree.path)
     bundle_path = bundle.build(tree.path)
     report = renderers.markdown(build(data.read(bundle_path)))
     return json.loads((bundle_path / "env" / "scheduler.json").read_text()), report
@@ -36,11 +36,11 @@ def test_the_report_says_how_often_and_how_long(make_tree: Maker) -> None:
     silences = [{"start": "2026-11-22T00:39:19Z", "seconds": 31}]
     assert record == {"scheduler": "slurm", "silences": silences}
     del record["scheduler"]  # as a record of an earlier version
-    assert scheduler_log.describe_record(record) == "Slurm did not answer once, 31 s in total"
+    assert scheduler.describe_outage_record(record) == "Slurm did not answer once, 31 s in total"
 
 
 def test_a_run_without_silences_records_none(tree: Tree) -> None:
-    scheduler_log.record(tree.path)
+    scheduler.record_outages(tree.path)
     assert not (tree.path / "env" / "scheduler.json").exists()
 
 
@@ -48,13 +48,13 @@ def test_a_run_without_silences_records_none(tree: Tree) -> None:
     "content", [None, [], {"silences": 3}, {"silences": [3]}, {"silences": [{"seconds": -1}]}]
 )
 def test_what_is_no_such_record_says_nothing(content: object) -> None:
-    assert scheduler_log.describe_record(content) == ""
+    assert scheduler.describe_outage_record(content) == ""
 
 
 def test_that_accounting_stayed_away_reaches_the_report(make_tree: Maker) -> None:
     tree = make_tree(launches=6)
     record, report = recorded(tree, LOG.replace(" back ", " instead "))
-    assert scheduler_log.describe_record(record) == scheduler_log.describe_run(tree.path)
+    assert scheduler.describe_outage_record(record) == scheduler.describe_run_outages(tree.path)
     assert "its accounting stayed away" in report
 
 
@@ -63,7 +63,7 @@ def test_any_log_is_read(tmp_path_factory: pytest.TempPathFactory, lines: list[s
     run_dir = tmp_path_factory.mktemp("log")
     good_lines = ["1795307959 unknown 7 rounds/001/x", "1795307960 down 7 a1,a2 rounds/002/y"]
     text = "\n".join([good_lines[0], *lines, "", good_lines[1]])
-    (run_dir / scheduler_log.FILE_NAME).write_text(text, encoding="utf-8", errors="replace")
-    assert "rounds/001/x" in scheduler_log.unknown_jobs(run_dir)
-    assert scheduler_log.nodes_down(run_dir)["rounds/002/y"] == ("a1", "a2")
-    scheduler_log.describe_run(run_dir)
+    (run_dir / scheduler.LOG_FILE).write_text(text, encoding="utf-8", errors="replace")
+    assert "rounds/001/x" in scheduler.unknown_jobs(run_dir)
+    assert scheduler.nodes_down(run_dir)["rounds/002/y"] == ("a1", "a2")
+    scheduler.describe_run_outages(run_dir)

@@ -26,7 +26,9 @@ SIMULATED = {**SIMULATOR, "host_flops": 2e8}
 def test_what_simulated_a_launch_stands_in_columns_and_in_the_facts_of_a_night(
     tree: Tree,
 ) -> None:
-    simulate(tree.path, case={"simulated": True}, run={"simulated": SIMULATED})
+    """It needs no allocation of a scheduler."""
+    case = {"simulated": True, "scheduler": "slurm"}
+    simulate(tree.path, case=case, run={"simulated": SIMULATED})
     bundle_path = bundle.build(tree.path)
     launch_rows = data.read(bundle_path).launches
     assert launch_rows.select(*TITLES).row(0) == tuple(SIMULATED.values())

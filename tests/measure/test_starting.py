@@ -80,9 +80,7 @@ def test_reframe_makes_the_tests_of_a_campaign_alone_and_as_among_all() -> None:
     all_tests = site.describe(map(str, sorted({*site.checks.values()})))
     for file in sorted((CHECKOUT / "campaigns").glob("*.toml")):
         campaign = campaign_file.load_campaign(file)
-        campaign_tests = site.describe(
-            matrix._check_files(campaign, site), matrix._test_selection(campaign)
-        )
+        campaign_tests = site.describe(*matrix.check_selection(campaign, site))
         for test in (*all_tests, *campaign_tests):
             test.pop("unique_name", None)  # a number among the tests that are made
         expected = [matrix._selected_tests(plan, all_tests, campaign) for plan in campaign.checks]

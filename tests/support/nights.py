@@ -174,9 +174,7 @@ def write_bundle(
     (folder / "env").mkdir(parents=True)
     tables = bundle_tables.make_tables(records)
     medians = bundle_tables.launch_medians(rows.lazy(), tables.frames["cases"], 0.95)
-    bundle_tables.write_tables(tables, folder)
-    bundle_tables.write_frame(rows, folder / "samples.parquet")
-    bundle_tables.write_frame(medians, folder / bundle_tables.MEDIANS_FILE)
+    bundle_tables.write_tables(tables, rows, medians, folder)
     (folder / "analysis.toml").write_text(analysis.default_text())
     (folder / "campaign.toml").write_text(text)
     for name, content in environment.items():

@@ -28,8 +28,8 @@ from roundtrip.measure import (
     completion,
     environment,
     matrix,
-    nodes,
     pseudonyms,
+    round_robin,
     samples,
     scheduler,
     session,
@@ -231,7 +231,7 @@ class Checks:
             return reasons[0]
         was_silent = self._wait.outage_s(start) is not None
         if was_silent or any(map(self._scheduler.is_no_answer, reasons)):
-            return scheduler.no_answer(self._scheduler)
+            return f"{self._scheduler.title} did not answer"
         return next(filter(self._scheduler.is_submit_limit, reasons), "")
 
     def _tree(self, arm: Hashable, item: ExpectedCase) -> RunTree:
@@ -272,7 +272,9 @@ def find_hosts(
     partition = item.case.partition
     live_nodes = {
         node.name.partition(".")[0]: node.name
-        for node in nodes.known_nodes(site, [partition] if node_sets else []).get(partition, ())
+        for node in round_robin.listed_nodes(site, [partition] if node_sets else []).get(
+            partition, ()
+        )
         if not node.down_reason
     }
     known = pseudonyms.known_hosts(site.name, paths.runs()).by_pseudonym if live_nodes else {}

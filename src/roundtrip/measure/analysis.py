@@ -70,10 +70,6 @@ class Analysis:
         return getattr(table, "compared_sizes", (0,))
 
 
-#: Tables, besides those of studies, that an older file may lack.
-_OPTIONAL_TABLES = ("history", "nodes")
-
-
 def default_text() -> str:
     """Return the package's thresholds as TOML: the shared ones, then those of each study."""
     shared_file = resources.files("roundtrip.report").joinpath(FILE_NAME)
@@ -88,10 +84,8 @@ def default() -> Analysis:
 
 
 def for_site(site: str) -> Analysis:
-    """Return ``site-configs/<site>/analysis.toml`` of this checkout, else the package's thresholds.
-
-    UserError, with the line, if the file is no analysis.toml.
-    """
+    """Return ``site-configs/<site>/analysis.toml`` of this checkout, else the package's thresholds;
+    UserError, with the line, if the file is no analysis.toml."""
     try:
         file = paths.checkout() / "site-configs" / site / FILE_NAME
     except UserError:
@@ -113,21 +107,25 @@ def load(file: Path) -> Analysis:
 def parse(text: str, file: Path) -> Analysis:
     """Parse and validate; UserError with the line of the first fault, as an unknown or missing key.
 
-    A file may lack a key that is newer than its table: the class of the table has its default.
-
-    A file may also lack the tables of newer studies, of the history and of the nodes, which then
-    get the package's thresholds.  A bundle with such a file has no launches of such a study.
+    A file may lack a key that is newer than its table: the class of the table has its default.  It
+    may also lack the tables of newer studies, of the history and of the nodes, which then get the
+    package's thresholds.
     """
     file_tables, places = tables.parse(text, file)
     shared_tables, study_models = _Shared.model_fields.keys(), _study_models()
     package = files.parse_toml(default_text())
-    defaults = {name: package[name] for name in (*_OPTIONAL_TABLES, *study_models)}
+    defaults = {name: package[name] for name in ("history", "nodes", *study_models)}
     content = {**defaults, **file_tables}
     if isinstance(statistics := content.get("statistics"), dict):
         margins = {"equivalence_margins": _declared_margins()}
         content["statistics"] = tables.merge(margins, statistics)
     model = tables.validate(content, _model(), places, file)
-    _require_studies(model.statistics, places, file)
+    names = sorted(study.name for study in studies.load())
+    for name, _ in model.statistics.equivalence_margins:
+        if name not in names:
+            message = f"no study is called {name!r}: right is one of {', '.join(names)}"
+            path = ("statistics", "equivalence_margins", name)
+            raise tables.fault(message, path, places, file)
     thresholds = {name: getattr(model, name) for name in (*shared_tables, *study_models)}
     return Analysis(
         **{name: thresholds[name] for name in shared_tables},
@@ -138,19 +136,8 @@ def parse(text: str, file: Path) -> Analysis:
 
 
 def _declared_margins() -> dict[str, float]:
-    """The equivalence margins that studies declare, by name of the study."""
     margins = ((study.name, study.equivalence_margin) for study in studies.load())
     return {name: margin for name, margin in margins if margin is not None}
-
-
-def _require_studies(levels: Levels, places: tables.Places, file: Path) -> None:
-    """UserError if a margin is under a name that no study has."""
-    names = [study.name for study in studies.load()]
-    for name, _ in levels.equivalence_margins:
-        if name not in names:
-            message = f"no study is called {name!r}: right is one of {', '.join(sorted(names))}"
-            path = ("statistics", "equivalence_margins", name)
-            raise tables.fault(message, path, places, file)
 
 
 def _study_models() -> dict[str, type[Table]]:
@@ -163,10 +150,7 @@ def _model() -> type[_Shared]:
 
 
 def _missing_toml(file_tables: Mapping[str, Any], thresholds: Mapping[str, Table]) -> str:
-    """Return as TOML the keys, with their defaults, that tables of the file lack.
-
-    Margins that studies declare are lacking too, unless the file has its own.
-    """
+    """Return as TOML what a file lacks: keys, with their defaults, and margins of studies."""
     lines: list[str] = []
     for name, values in thresholds.items():
         missing = vars(values).keys() - file_tables[name].keys() if name in file_tables else set()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import json
 from collections.abc import Callable, Sequence
@@ -25,12 +26,16 @@ from roundtrip.measure import (
     signature,
 )
 from roundtrip.measure.bundle_rows import SERIES
-from roundtrip.measure.declared import public_campaign, public_thresholds
 from roundtrip.measure.disclosure import Disclosure
 from roundtrip.measure.launch import SAMPLES, Launch, launch_records
 from roundtrip.measure.launches import scan
 from roundtrip.measure.pseudonyms import Pseudonyms, host_names
-from roundtrip.measure.public_environment import WITHHELD, Environment
+from roundtrip.measure.public_files import (
+    WITHHELD,
+    Environment,
+    public_campaign,
+    public_thresholds,
+)
 
 _TOOLS = ("roundtrip", "polars", "numpy", "scipy", "jinja2")
 _SORT = ["study", *SERIES, "rep"]
@@ -42,25 +47,36 @@ def build(
     """Build the bundle of `run_dir` as ``<bundles>/<first 16 digits of its digest>/``, and sign it.
 
     `bundles` is ``run_dir/bundles`` by default; `tell` gets the reason if it is not signed.
-    UserError if `run_dir` is not the tree of a campaign run, or if none of its launches completed:
-    an empty report must not look like a success.
+    UserError if `run_dir` is not the tree of a campaign run, or if none of its launches completed.
     """
     folder = bundles or run_dir / "bundles"
     if folder.is_symlink():
         raise UserError("a symbolic link: bundles are not written through one", folder)
     thresholds = analysis.for_run(run_dir)
     launches = _scan(run_dir, thresholds)
-    confirmation = _confirmation(run_dir, thresholds)
+    inner_tree, confirmation = run_dir / records.CONFIRMATION, list[Launch]()
+    if not inner_tree.is_symlink() and (inner_tree / "state.json").is_file():
+        with contextlib.suppress(UserError):  # none of its launches completed
+            confirmation = _scan(inner_tree, thresholds)
     with writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
         with files.draft(folder) as partial:
             if confirmation:
                 inner = partial / records.CONFIRMATION
                 inner.mkdir()
-                _write(run_dir / records.CONFIRMATION, confirmation, thresholds, inner)
+                _write(inner_tree, confirmation, thresholds, inner)
             unsigned_manifest = _write(run_dir, launches, thresholds, partial)
             signed_manifest = signature.sign(partial, unsigned_manifest, tell)
-            return _keep(partial, folder / signed_manifest.digest[:16])
+            final = folder / signed_manifest.digest[:16]
+            if final.exists():
+                manifest.verify(final)
+                return final
+            try:
+                partial.rename(final)
+            except OSError as error:
+                if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+                    raise
+            return final
 
 
 def _scan(run_dir: Path, thresholds: analysis.Analysis) -> list[Launch]:
@@ -74,17 +90,6 @@ def _scan(run_dir: Path, thresholds: analysis.Analysis) -> list[Launch]:
             why = f"none of {len(launches)} launches completed; the first: {launches[0].reason}"
         raise UserError(why, run_dir)
     return launches
-
-
-def _confirmation(run_dir: Path, thresholds: analysis.Analysis) -> list[Launch]:
-    """Return the launches that confirm the run's results; [] if none of them completed."""
-    inner = run_dir / records.CONFIRMATION
-    if inner.is_symlink() or not (inner / "state.json").is_file():
-        return []
-    try:
-        return _scan(inner, thresholds)
-    except UserError:
-        return []
 
 
 def _write(
@@ -101,16 +106,22 @@ def _write(
     names = Disclosure(Pseudonyms(hosts, pseudonyms.site_key(state["site"])), environment.words())
     rows = _samples(passed, run_dir, names)
     tables = bundle_tables.make_tables(launch_records(launches, state, names))
-    bundle_tables.write_frame(rows, folder / manifest.table_file("samples"))
-    bundle_tables.write_tables(tables, folder)
     level = thresholds.statistics.confidence_level
     medians = bundle_tables.launch_medians(rows.lazy(), tables.frames["cases"], level)
-    bundle_tables.write_frame(medians, folder / bundle_tables.MEDIANS_FILE)
+    bundle_tables.write_tables(tables, rows, medians, folder)
     limits = public_thresholds(thresholds.text, names)
     (folder / analysis.FILE_NAME).write_bytes(limits.encode())
     (folder / "campaign.toml").write_bytes(public_campaign(campaign, names).encode())
     environment.write(folder / "env", names)
-    facts = {**_facts(state, names), **nodes_not_measured(run_dir, names)}
+    git = state.get("git") or {}
+    commit, finished = names.fields([git.get("commit"), state.get("finished")], "state.json")
+    facts = {
+        **{key: state[key] for key in ("campaign", "site", "started")},
+        "finished": finished,
+        "git": {"commit": commit, "dirty": git.get("dirty")},
+        "tools": {name: metadata.version(name) for name in _TOOLS},
+        **nodes_not_measured(run_dir, names),
+    }
     if names.credential_places:
         note = {"schema": 1, "looked_like_credentials": sorted(names.credential_places)}
         (folder / "env" / WITHHELD).write_text(json.dumps(note, indent=1) + "\n")
@@ -131,24 +142,9 @@ def _samples(launches: Sequence[Launch], root: Path, names: Disclosure) -> pl.Da
     return pl.concat(frames, rechunk=True)
 
 
-def _facts(state: dict[str, Any], names: Disclosure) -> dict[str, Any]:
-    git = state.get("git") or {}
-    commit, finished = names.fields([git.get("commit"), state.get("finished")], "state.json")
-    return {
-        "campaign": state["campaign"],
-        "site": state["site"],
-        "started": state["started"],
-        "finished": finished,
-        "git": {"commit": commit, "dirty": git.get("dirty")},
-        "tools": {name: metadata.version(name) for name in _TOOLS},
-    }
-
-
 def nodes_not_measured(run_dir: Path, names: Disclosure) -> dict[str, Any]:
-    """The manifest's entry ``nodes_not_measured``: node (a pseudonym), state and reason of each.
-
-    {} if the run did not ask the scheduler.  UserError for a file that cannot be read.
-    """
+    """The manifest's entry ``nodes_not_measured``: node (a pseudonym), state and reason of each; {}
+    if the run did not ask the scheduler.  UserError for a file that cannot be read."""
     file = run_dir / records.NODES_FILE
     if not file.exists():
         return {}
@@ -163,16 +159,3 @@ def nodes_not_measured(run_dir: Path, names: Disclosure) -> dict[str, Any]:
         for node in partition["not_measured"]
     }
     return {"nodes_not_measured": sorted(nodes.values(), key=lambda node: node["node"])}
-
-
-def _keep(partial: Path, final: Path) -> Path:
-    """Rename to the final name, unless the same bundle exists already."""
-    if final.exists():
-        manifest.verify(final)
-        return final
-    try:
-        partial.rename(final)
-    except OSError as error:
-        if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
-            raise
-    return final

@@ -39,8 +39,7 @@ _Number = Annotated[int, Field(ge=1, le=_MOST_RANKS)]
 _Launches = Annotated[int, Field(ge=0, le=_MOST_RANKS)]
 _Samples = Annotated[Count, Field(ge=1)]
 _Loads = list[Amount | None]
-_BUILD = r"^(gnu:[0-9a-f]{1,128}|sha256:[0-9a-f]{64})$"
-_Build = Annotated[str, Field(pattern=_BUILD)]
+_Build = Annotated[str, Field(pattern=r"^(gnu:[0-9a-f]{1,128}|sha256:[0-9a-f]{64})$")]
 _Cell = Annotated[str, Field(max_length=20_000)]
 NodeSet = Annotated[str, Field(max_length=100_000)]
 
@@ -196,19 +195,19 @@ class Emulation(Parameter):
     number: float | None = optional("its value, if it is a number", "of the fact")
 
 
-class _InLaunch(Row):
+class _LaunchRow(Row):
     launch: str = column("the launch")
 
 
-class PlaceRow(Place, _InLaunch):
+class PlaceRow(Place, _LaunchRow):
     """A rank of a launch, and where it is."""
 
 
-class NodeRow(NodeFacts, _InLaunch):
+class NodeRow(NodeFacts, _LaunchRow):
     """A node of a launch, by the pseudonym of its host."""
 
 
-class _Rank(_InLaunch):
+class _Rank(_LaunchRow):
     rank: Count = column("the rank, from 0", "count")
 
 
@@ -278,7 +277,7 @@ ROWS: Mapping[str, type[Row]] = {
 OPTIONAL_TABLES = ("nodes",)
 #: Rows, one per launch, of studies whose workload records details of its own.
 DETAIL_ROWS: Mapping[str, type[Row]] = {
-    study: create_model(f"{study} row", __base__=(cast(type[Row], record), _InLaunch))
+    study: create_model(f"{study} row", __base__=(cast(type[Row], record), _LaunchRow))
     for study, record in DETAILS.items()
 }
 ALL: Mapping[str, Schema] = {name: columns(row) for name, row in ROWS.items()}

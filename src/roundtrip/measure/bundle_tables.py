@@ -35,7 +35,6 @@ from roundtrip.measure.bundle_rows import (
 )
 from roundtrip.measure.columns import (
     Row,
-    Rule,
     Schema,
     cells,
     columns,
@@ -46,28 +45,27 @@ from roundtrip.measure.columns import (
 )
 from roundtrip.measure.run_record import DETAILS, RankDisturbance
 
-_ROW_GROUP = 1 << 18
 #: Row limit of a table that is read as a whole; campaigns have far fewer rows.
 _MOST_ROWS = 1 << 22
-_OTHER_TYPES = "columns of other types than this version of roundtrip writes"
 
 
-def write_tables(tables: Tables, bundle: Path) -> None:
-    """Write all tables into the folder `bundle`."""
-    for name, frame in tables.frames.items():
+def write_tables(
+    tables: Tables, samples: pl.DataFrame, medians: pl.DataFrame, bundle: Path
+) -> None:
+    """Write all tables of a bundle into its folder."""
+    details = {f"details/{study}": frame for study, frame in tables.details.items()}
+    frames = {**tables.frames, **details, "samples": samples, "medians": medians}
+    for name, frame in frames.items():
         write_frame(frame, bundle / manifest.table_file(name))
-    if tables.details:
-        (bundle / "details").mkdir()
-    for study, frame in tables.details.items():
-        write_frame(frame, bundle / manifest.table_file(f"details/{study}"))
 
 
 def write_frame(frame: pl.DataFrame, file: Path) -> None:
     """Write parquet with fixed settings, through memory, so that a full disk raises OSError."""
     buffer = io.BytesIO()
     frame.write_parquet(
-        buffer, compression="zstd", compression_level=3, row_group_size=_ROW_GROUP, statistics=True
+        buffer, compression="zstd", compression_level=3, row_group_size=1 << 18, statistics=True
     )
+    file.parent.mkdir(exist_ok=True)
     file.write_bytes(buffer.getbuffer())
 
 
@@ -98,20 +96,23 @@ def decoding(file: Path) -> Iterator[Path]:
     try:
         yield file
     except pl.exceptions.SchemaError:
-        raise UserError(_OTHER_TYPES, file) from None
+        why = "columns of other types than this version of roundtrip writes"
+        raise UserError(why, file) from None
     except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         why = (str(error).splitlines() or ["it is damaged"])[0]
         raise UserError(f"not a parquet file: {why[:160]}", file) from None
 
 
 def scan_table(file: Path, row: type[Row], missing: Collection[str] | None = None) -> pl.LazyFrame:
-    """Scan a table of rows `row`; UserError, or SchemaError on collection, for another table.
-
-    The columns `missing`, by default the newer columns, may be missing.
-    """
+    """Scan a table of rows `row`; UserError, or SchemaError on collection, for another table.  The
+    columns `missing`, by default the newer columns, may be missing."""
     schema = columns(row)
+    names = {*pl.scan_parquet(file).collect_schema().names()}
     optional_columns = newer_columns(row) if missing is None else missing
-    _require_columns(pl.scan_parquet(file).collect_schema().names(), schema, optional_columns, file)
+    lacking = schema.keys() - {*names, *optional_columns}
+    faults = {"missing": lacking, "unexpected": names - schema.keys()}
+    if words := [f"{kind} columns: {', '.join(sorted(n))}" for kind, n in faults.items() if n]:
+        raise UserError(printable("; ".join(words))[:300], file)
     casts = pl.ScanCastOptions(missing_struct_fields="insert")
     frame = pl.scan_parquet(file, schema=dict(schema), missing_columns="insert", cast_options=casts)
     return frame.select(*schema)
@@ -123,25 +124,14 @@ def read_table(
     names: Sequence[str] | None = None,
     missing: Collection[str] | None = None,
 ) -> pl.DataFrame:
-    """Return all rows of `file`, a table of rows `row`; UserError for another table.
-
-    Return all columns, or `names`; those of `missing`, as in `scan_table`, may be null instead.
-    """
+    """Return all rows of `file`, a table of rows `row`, with all columns or `names`; UserError for
+    another table.  Those of `missing`, as in `scan_table`, may be null instead."""
     with decoding(file):
         table = scan_table(file, row, missing).head(_MOST_ROWS + 1)
         frame = table.select(*(names or columns(row))).collect()
         if frame.height > _MOST_ROWS:
             raise UserError(f"{frame.height} rows; right are at most {_MOST_ROWS}", file)
         return frame
-
-
-def _require_columns(
-    names: Collection[str], schema: Schema, optional_columns: Collection[str], file: Path
-) -> None:
-    missing, unexpected = schema.keys() - {*names, *optional_columns}, {*names} - schema.keys()
-    faults = {"missing": missing, "unexpected": unexpected}
-    if words := [f"{kind} columns: {', '.join(sorted(n))}" for kind, n in faults.items() if n]:
-        raise UserError(printable("; ".join(words))[:300], file)
 
 
 #: Columns that are never null for a launch that passed.
@@ -152,10 +142,8 @@ _PASSED = (
 
 
 def require_tables(tables: Tables, file: Callable[[str], Path]) -> None:
-    """UserError for the first value that no launch can have.
-
-    `file` returns the file of a table, ``cases`` or ``details/<study>``, for messages.
-    """
+    """UserError for the first value that no launch can have; `file` returns the file of a table,
+    ``cases`` or ``details/<study>``, for messages."""
     launches = tables.frames["cases"]
     passed_launches = launches.filter(pl.col("status") == "passed")
     for name in _PASSED:
@@ -176,7 +164,13 @@ def require_tables(tables: Tables, file: Callable[[str], Path]) -> None:
     if {*launches.filter("emulated")["launch"]} != {*tables.frames["emulation"]["launch"]}:
         raise UserError("emulated is not as emulation.parquet has it", file("cases"))
     for study, frame in tables.details.items():
-        _require_details(study, frame, launches, file(f"details/{study}"))
+        details_file = file(f"details/{study}")
+        study_launches = launches.filter(pl.col("study") == study).select("launch")
+        require_launches(frame, study_launches, f"no launch of {study}", details_file)
+        _require_once(frame, ["launch"], "a launch has two rows", details_file)
+        for row in frame.iter_rows(named=True):
+            if problem := model.fault(DETAILS[study], value(DETAILS[study], row)):
+                raise UserError(f"{problem.where or 'a row'}: {problem.why}", details_file)
 
 
 def require_samples(rows: pl.LazyFrame, launches: pl.DataFrame, file: Path) -> None:
@@ -198,14 +192,10 @@ def require_rows(frame: pl.DataFrame, row: type[Row], file: Path) -> None:
     for rule, is_broken in zip(rules(row), frame.select(**tests).row(0), strict=True):
         if is_broken:
             cell = frame.filter(rule.violation)[rule.column][0]
-            raise UserError(_describe_violation(cell, rule), file)
-
-
-def _describe_violation(cell: Any, rule: Rule) -> str:
-    if cell is None and rule.requirement.startswith("a text"):
-        return f"{rule.column} is empty where it cannot be"
-    text = printable(str(cell.to_list() if isinstance(cell, pl.Series) else cell)[:60])
-    return f"{rule.column} {text!r} is not {rule.requirement}"
+            if cell is None and rule.requirement.startswith("a text"):
+                raise UserError(f"{rule.column} is empty where it cannot be", file)
+            text = printable(str(cell.to_list() if isinstance(cell, pl.Series) else cell)[:60])
+            raise UserError(f"{rule.column} {text!r} is not {rule.requirement}", file)
 
 
 def require_launches(rows: pl.DataFrame, launches: pl.DataFrame, reason: str, file: Path) -> None:
@@ -219,15 +209,6 @@ def require_launches(rows: pl.DataFrame, launches: pl.DataFrame, reason: str, fi
 def _require_passed(rows: pl.DataFrame, launches: pl.DataFrame, file: Path) -> None:
     passed_launches = launches.filter(pl.col("status") == "passed").select(*LABELS)
     require_launches(rows, passed_launches, "no launch that passed", file)
-
-
-def _require_details(study: str, frame: pl.DataFrame, launches: pl.DataFrame, file: Path) -> None:
-    study_launches = launches.filter(pl.col("study") == study).select("launch")
-    require_launches(frame, study_launches, f"no launch of {study}", file)
-    _require_once(frame, ["launch"], "a launch has two rows", file)
-    for row in frame.iter_rows(named=True):
-        if fault := model.fault(DETAILS[study], value(DETAILS[study], row)):
-            raise UserError(f"{fault.where or 'a row'}: {fault.why}", file)
 
 
 Record = Mapping[str, Any]
@@ -245,7 +226,16 @@ def make_tables(records: Iterable[Record]) -> Tables:
     details: defaultdict[str, list[Record]] = defaultdict(list)
     for record in sorted(records, key=itemgetter("case_id", "launch")):
         labels = {name: record[name] for name in LABELS}
-        for table, table_rows in _rows(record).items():
+        launch_rows = {
+            "cases": [_case(record)],
+            "points": _points(record),
+            "parameters": setting_rows(record.get("parameters") or {}),
+            "emulation": setting_rows(record.get("emulated") or {}),
+            "placement": record.get("placement") or (),
+            "nodes": record.get("nodes") or (),
+            "disturbance": _ranks(record),
+        }
+        for table, table_rows in launch_rows.items():
             rows[table] += [{**row, **labels} for row in table_rows]
         if record["study"] in DETAILS and (detail := record.get("details")):
             row = {**cells(DETAILS[record["study"]], detail), "launch": record["launch"]}
@@ -259,19 +249,6 @@ def make_tables(records: Iterable[Record]) -> Tables:
 def frame(rows: Sequence[Record], schema: Schema) -> pl.DataFrame:
     """Return a table with columns `schema` from rows that may lack columns, or have more."""
     return pl.DataFrame([{name: row.get(name) for name in schema} for row in rows], schema=schema)
-
-
-def _rows(record: Record) -> Mapping[str, Iterable[Record]]:
-    """The rows of a launch by table, without the columns `LABELS`."""
-    return {
-        "cases": [_case(record)],
-        "points": _points(record),
-        "parameters": setting_rows(record.get("parameters") or {}),
-        "emulation": setting_rows(record.get("emulated") or {}),
-        "placement": record.get("placement") or (),
-        "nodes": record.get("nodes") or (),
-        "disturbance": _ranks(record),
-    }
 
 
 def _case(record: Record) -> Record:
@@ -314,9 +291,6 @@ def _ranks(record: Record) -> Iterator[Record]:
 MEDIANS_FILE = manifest.table_file("medians")
 #: Columns that identify a row of the medians; they determine `case_id` and unit.
 _KEYS = ["launch", *SERIES]
-_ORDER = ["case_id", *_KEYS]
-#: Relative tolerance of medians: versions of polars differ in the mean of two samples.
-_NEAR = 1e-12
 
 
 def launch_medians(rows: pl.LazyFrame, launches: pl.DataFrame, level: float) -> pl.DataFrame:
@@ -332,15 +306,12 @@ def launch_medians(rows: pl.LazyFrame, launches: pl.DataFrame, level: float) -> 
     launch_columns = launches.select(*LABELS, "campaign_round", nodes=hosts)
     medians = median_intervals(rows.select(*_KEYS, "value").collect(), _KEYS, "value", level)
     medians = medians.rename({"n": "samples"}).join(launch_columns, on="launch")
-    return medians.join(units, on="metric").select(*MEDIANS).sort(_ORDER)
+    return medians.join(units, on="metric").select(*MEDIANS).sort("case_id", *_KEYS)
 
 
 def read_medians(bundle: Path, launches: pl.DataFrame, level: float) -> pl.DataFrame:
-    """Return the launch medians of a verified bundle, columns `MEDIANS`.
-
-    They are computed from the samples, as in `launch_medians`, if an older bundle lacks the table.
-    UserError for an invalid table.
-    """
+    """Return the launch medians of a verified bundle, columns `MEDIANS`, from the samples if an
+    older bundle lacks the table.  UserError for an invalid table."""
     if (medians := stored_medians(bundle, launches)) is not None:
         return medians
     with decoding(bundle / manifest.table_file("samples")) as file:
@@ -350,10 +321,8 @@ def read_medians(bundle: Path, launches: pl.DataFrame, level: float) -> pl.DataF
 
 
 def stored_medians(bundle: Path, launches: pl.DataFrame) -> pl.DataFrame | None:
-    """Return the table of a verified bundle, columns `MEDIANS`; None without one.
-
-    UserError for an invalid table; it is not compared with the samples.
-    """
+    """Return the table of a verified bundle, columns `MEDIANS`; None without one.  UserError for an
+    invalid table; it is not compared with the samples."""
     file = bundle / MEDIANS_FILE
     if not file.exists():
         return None
@@ -365,12 +334,11 @@ def stored_medians(bundle: Path, launches: pl.DataFrame) -> pl.DataFrame | None:
 
 
 def require_medians(medians: pl.DataFrame, derived_medians: pl.DataFrame, bundle: Path) -> None:
-    """UserError unless the launch medians of a bundle are those derived from its samples.
-
-    Both have the columns `MEDIANS` in the order of `launch_medians`.
-    """
+    """UserError unless the launch medians of a bundle are those derived from its samples; both have
+    the columns `MEDIANS` in the order of `launch_medians`."""
     try:
-        assert_frame_equal(medians, derived_medians, rel_tol=_NEAR, abs_tol=0)
+        # Versions of polars differ in the mean of two samples.
+        assert_frame_equal(medians, derived_medians, rel_tol=1e-12, abs_tol=0)
     except AssertionError:
         reason = "not the medians of the samples beside it"
         raise UserError(reason, bundle / MEDIANS_FILE) from None

@@ -1,22 +1,25 @@
 """A campaign as declared: which checks, with which parameters, how many launches.
 
-The keys of its file are those of `measure.declared.CampaignTable`, which docs/reference.md lists.
+The keys of its file are those of `CampaignTable`, which docs/reference.md lists.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, Field
+from pydantic_core import PydanticCustomError
 
 from roundtrip import tables
 from roundtrip.errors import UserError
-from roundtrip.measure.declared import CampaignTable, CheckTable
-from roundtrip.model import NAME_WORDS, is_name
+from roundtrip.model import NAME_WORDS, SmallCount, Table, is_name
 from roundtrip.sites.toolchains.spec import SMOKE_CAMPAIGN, catalogue
-from roundtrip.tables import Places
+from roundtrip.tables import Places, TextList
 
 #: Maximum number of rounds of `roundtrip ab`, for any budget.
 MAX_AB_ROUNDS = 200
@@ -24,9 +27,96 @@ _ASSIGNMENT = re.compile(r"(?P<key>\w+)=(?P<value>.+)")
 _DURATION_PATTERN = re.compile(
     r"(?:(?P<h>\d+(?:\.\d+)?)h)?(?:(?P<m>\d+(?:\.\d+)?)m)?(?:(?P<s>\d+)s)?"
 )
-_MAX_HOURS = 7 * 24
 #: The form of a text that `parse_minutes` reads.
 DURATION = "a time such as 90s, 20m or 1h30m, at most a week"
+
+
+_NameTuple = Annotated[TextList, Field(min_length=1)]
+
+
+def _require_scalar(value: object) -> object:
+    if not isinstance(value, str | int | float):
+        raise PydanticCustomError("plain", "input should be a text or a number")
+    return value
+
+
+def _require_flat(value: object) -> object:
+    for item in value if isinstance(value, list) else (value,):
+        _require_scalar(item)
+    return value
+
+
+_Scalar = Annotated[Any, AfterValidator(_require_scalar)]
+_ValueTuple = Annotated[tuple[_Scalar, ...], Field(strict=False, min_length=1)]
+
+
+class CheckTable(Table):
+    """A table ``[[check]]`` of a campaign's file."""
+
+    name: str = Field("", description="a ReFrame check; required")
+    toolchains: _NameTuple | None = Field(
+        None,
+        description="ReFrame environments, or `smoke`: those of campaign `smoke`; all by default",
+    )
+    partitions: _NameTuple | None = Field(None, description="all by default")
+    parameters: dict[str, _ValueTuple] = Field(
+        default_factory=dict,
+        description='as `{ mode = ["pingpong"] }`; all values of a parameter that is not named',
+    )
+    variables: dict[str, Annotated[Any, AfterValidator(_require_flat)]] = Field(
+        default_factory=dict,
+        description="variables of the check, as with `reframe -S`: `{ budget = 4 }`",
+    )
+
+
+class CampaignTable(Table):
+    """A campaign's file."""
+
+    title: Annotated[str, Field(max_length=200)] | None = Field(
+        None, description="one line for people; the name of the file by default"
+    )
+    launches: Annotated[SmallCount, Field(ge=1)] = Field(
+        1, description="launches of each case; `--dry-run` says how many the claims need"
+    )
+    extra_launches: SmallCount = Field(
+        0, description="at most so many more of a case whose launches were disturbed"
+    )
+    time_limit_minutes: Annotated[float, Field(gt=0, le=366 * 24 * 60)] = Field(
+        24 * 60, description="of launching, not of building: no round starts after it"
+    )
+    confirm: str | None = Field(
+        None,
+        description="a time such as `30m`: what was worse last night is launched again, for so "
+        "long at most, within the time limit",
+    )
+    blame: str | None = Field(
+        None,
+        description="a time such as `2h`: after a night, launches search for so long at most for "
+        "what made the largest step that is confirmed; not within the time limit",
+    )
+    sequential: bool = Field(
+        False,
+        description="launches end when the claims are decided; `roundtrip ab` writes it",
+    )
+    allow_untold: bool = Field(
+        False, description="exit status 0 although nothing can be decided from what was measured"
+    )
+    abba_seed: Annotated[int, Field(ge=0)] | None = Field(
+        None, description="the seed of the coins; `roundtrip ab --order abba` writes it"
+    )
+    nodes: Literal["all"] | None = Field(
+        None,
+        description="`all`: checks of two nodes run on pairs of all nodes of a Slurm partition, "
+        "those of one node on each",
+    )
+    rounds_a_night: Annotated[SmallCount, Field(ge=1)] | None = Field(
+        None,
+        description='with `nodes = "all"`: rounds of the schedule in one night; the next night '
+        "goes on; all by default",
+    )
+    check: Annotated[tuple[CheckTable, ...], Field(strict=False)] = Field(
+        (), description="tables `[[check]]`, below"
+    )
 
 
 @dataclass(frozen=True)
@@ -43,11 +133,8 @@ class CheckPlan:
 
 @dataclass(frozen=True)
 class Campaign:
-    """A campaign file, validated as far as that is possible without a site.
-
-    `launches_line` is the line of the key ``launches``, `nodes_line` that of ``nodes``; None
-    without one.
-    """
+    """A campaign file, validated as far as that is possible without a site; `launches_line` and
+    `nodes_line` are the lines of the keys ``launches`` and ``nodes``, None without one."""
 
     name: str
     file: Path
@@ -75,10 +162,8 @@ class Campaign:
 
 
 def find_campaign(name: str, folder: Path) -> Campaign:
-    """Read campaign `name`, which is a name in `folder` or a path to a TOML file.
-
-    UserError as in `load_campaign`, or if there is no such file.
-    """
+    """Read campaign `name`, which is a name in `folder` or a path to a TOML file; UserError as in
+    `load_campaign`, or if there is no such file."""
     path = Path(name) if name.endswith(".toml") else folder / f"{name}.toml"
     if not path.is_file():
         names = ", ".join(sorted(file.stem for file in folder.glob("*.toml")))
@@ -96,6 +181,11 @@ def load_campaign(file: Path) -> Campaign:
     _require_key_combinations(campaign, places, file)
     if not campaign.check:
         raise UserError("no [[check]] table: a campaign must run something", file)
+    confirm_minutes = _minutes_of_key("confirm", campaign.confirm, places, file)
+    if confirm_minutes is not None and confirm_minutes > campaign.time_limit_minutes:
+        limit = f"time_limit_minutes = {campaign.time_limit_minutes:g}"
+        message = f"confirm: a part of {limit}, not {campaign.confirm!r:.60}, which is longer"
+        raise tables.fault(message, ("confirm",), places, file)
     return Campaign(
         name=name,
         file=file,
@@ -111,7 +201,7 @@ def load_campaign(file: Path) -> Campaign:
         nodes_line=places.get(("nodes",), (file, None))[1],
         rounds_a_night=campaign.rounds_a_night,
         abba_seed=campaign.abba_seed,
-        confirm_minutes=_confirmation_minutes(campaign, places, file),
+        confirm_minutes=confirm_minutes,
         blame_minutes=_minutes_of_key("blame", campaign.blame, places, file),
         allow_untold=campaign.allow_untold,
     )
@@ -122,7 +212,7 @@ def parse_minutes(text: str) -> float | None:
     match = _DURATION_PATTERN.fullmatch(text.strip())
     hours, minutes, seconds = (float(part or 0) for part in match.groups()) if match else (0, 0, 0)
     total = 60 * hours + minutes + seconds / 60
-    return total if 0 < total <= 60 * _MAX_HOURS else None
+    return total if 0 < total <= 7 * 24 * 60 else None
 
 
 def _minutes_of_key(key: str, text: str | None, places: Places, file: Path) -> float | None:
@@ -130,16 +220,6 @@ def _minutes_of_key(key: str, text: str | None, places: Places, file: Path) -> f
     minutes = parse_minutes(text) if text is not None else None
     if text is not None and minutes is None:
         raise tables.fault(f"{key}: {DURATION}, not {text!r:.60}", (key,), places, file)
-    return minutes
-
-
-def _confirmation_minutes(campaign: CampaignTable, places: Places, file: Path) -> float | None:
-    """Return the minutes for confirmation; UserError for an illegal time, or above the limit."""
-    minutes = _minutes_of_key("confirm", campaign.confirm, places, file)
-    if minutes is not None and minutes > campaign.time_limit_minutes:
-        limit = f"time_limit_minutes = {campaign.time_limit_minutes:g}"
-        message = f"confirm: a part of {limit}, not {campaign.confirm!r:.60}, which is longer"
-        raise tables.fault(message, ("confirm",), places, file)
     return minutes
 
 
@@ -166,25 +246,21 @@ def _require_key_combinations(campaign: CampaignTable, places: Places, file: Pat
 def _check_plan(table: CheckTable, path: tables.KeyPath, places: Places, file: Path) -> CheckPlan:
     if not table.name:
         raise tables.fault("a [[check]] needs a name, the ReFrame check to run", path, places, file)
+    toolchains = table.toolchains
+    if toolchains and SMOKE_CAMPAIGN in toolchains:
+        smoke = catalogue().smoke
+        groups = (smoke if name == SMOKE_CAMPAIGN else [name] for name in toolchains)
+        toolchains = tuple(dict.fromkeys(name for group in groups for name in group))
     return CheckPlan(
         name=table.name,
         line=places.get(path, (file, 0))[1],
-        toolchains=_expand_smoke(table.toolchains),
+        toolchains=toolchains,
         partitions=table.partitions,
         parameters={
             key: tuple(map(_option_text, values)) for key, values in table.parameters.items()
         },
         variables={key: _option_text(value) for key, value in table.variables.items()},
     )
-
-
-def _expand_smoke(names: tuple[str, ...] | None) -> tuple[str, ...] | None:
-    """Replace ``smoke`` in `names` by the toolchains that it means on this machine."""
-    if names is None or SMOKE_CAMPAIGN not in names:
-        return names
-    smoke = catalogue().smoke
-    all_names = (known for name in names for known in (smoke if name == SMOKE_CAMPAIGN else [name]))
-    return tuple(dict.fromkeys(all_names))
 
 
 def _option_text(value: object) -> str:
@@ -200,30 +276,22 @@ def campaign_name(base: str, new: str) -> str:
 def select_checks(
     campaign_plans: Sequence[CheckPlan], specs: Sequence[str], variables: Sequence[str]
 ) -> tuple[CheckPlan, ...]:
-    """The checks that ``roundtrip ab`` launches.
+    """The checks that ``roundtrip ab`` launches: `campaign_plans`, or those of `specs`.
 
-    Parameters
-    ----------
-    campaign_plans
-        The checks of a campaign; all are launched if `specs` is empty.
-    specs
-        ``NAME`` or ``NAME:parameter=value,...``; a parameter is repeated for several values.  Other
-        parameters keep the campaign's values for a check of that name.
-    variables
-        ``variable=value``, set for all checks; the value may be a list with commas.
-
-    UserError for a text of another form.
+    A spec is ``NAME`` or ``NAME:parameter=value,...``; a parameter is repeated for several values,
+    and others keep the campaign's values.  `variables` are ``variable=value``, set for all checks;
+    the value may be a list with commas.  UserError for a text of another form.
     """
-    plans = [_plan_with_parameters(spec, campaign_plans) for spec in specs] or list(campaign_plans)
+    plans = []
+    for spec in specs:
+        check, colon, words = spec.partition(":")
+        plan = next((plan for plan in campaign_plans if plan.name == check), CheckPlan(check, 0))
+        parameters = _parse_assignments(words.split(","), f"--checks {spec}") if colon else {}
+        plans.append(replace(plan, parameters={**plan.parameters, **parameters}))
     changes = {key: values[-1] for key, values in _parse_assignments(variables, "--set").items()}
-    return tuple(replace(plan, variables={**plan.variables, **changes}) for plan in plans)
-
-
-def _plan_with_parameters(spec: str, plans: Sequence[CheckPlan]) -> CheckPlan:
-    check, colon, parameters = spec.partition(":")
-    plan = next((plan for plan in plans if plan.name == check), CheckPlan(check, 0))
-    changes = _parse_assignments(parameters.split(","), f"--checks {spec}") if colon else {}
-    return replace(plan, parameters={**plan.parameters, **changes})
+    return tuple(
+        replace(plan, variables={**plan.variables, **changes}) for plan in plans or campaign_plans
+    )
 
 
 def _parse_assignments(items: Iterable[str], option: str) -> dict[str, tuple[str, ...]]:
@@ -258,14 +326,10 @@ def campaign_text(
         if places := list(partitions) or list(plan.partitions or ()):
             lines.append(f"partitions = {json.dumps(places)}")
         parameters = {key: list(values) for key, values in plan.parameters.items()}
-        inline = (("parameters", parameters), ("variables", plan.variables))
-        lines += [f"{name} = {_inline_table(table)}" for name, table in inline if table]
+        for name, table in (("parameters", parameters), ("variables", plan.variables)):
+            pairs = (f"{json.dumps(key)} = {json.dumps(value)}" for key, value in table.items())
+            lines += [f"{name} = {{ {', '.join(pairs)} }}"] if table else []
     return "\n".join(lines) + "\n"
-
-
-def _inline_table(table: Mapping[str, object]) -> str:
-    pairs = (f"{json.dumps(key)} = {json.dumps(value)}" for key, value in table.items())
-    return f"{{ {', '.join(pairs)} }}"
 
 
 def write_campaign(folder: Path, toolchains: tuple[str, str], content: str) -> Path:

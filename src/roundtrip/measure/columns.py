@@ -47,10 +47,8 @@ class Rule:
 
 
 class Row(Record):
-    """A row of a table: a field is a column, and what may be None may be null.
-
-    `extra_rules` are rules that the types of single columns do not say.
-    """
+    """A row of a table: a field is a column, and what may be None may be null; `extra_rules` are
+    rules that the types of single columns do not say."""
 
     extra_rules: ClassVar[tuple[Rule, ...]] = ()
 
@@ -152,7 +150,7 @@ def _condition(schema: Mapping[str, Any], cell: pl.Expr) -> tuple[pl.Expr, str]:
             good = item.is_null() | condition if _is_nullable(items) else condition
             return cell.list.eval(good.fill_null(False)).list.all(), f"a list, each {requirement}"
         case "string":
-            return _is_text(schema, cell)
+            return _text_condition(schema, cell)
         case "number" if low is None:
             return cell.is_finite(), "a finite number"
         case "number" | "integer" if low is not None:
@@ -162,7 +160,7 @@ def _condition(schema: Mapping[str, Any], cell: pl.Expr) -> tuple[pl.Expr, str]:
     return cell.is_not_null(), {"integer": "a whole number"}.get(schema["type"], "yes or no")
 
 
-def _is_text(schema: Mapping[str, Any], cell: pl.Expr) -> tuple[pl.Expr, str]:
+def _text_condition(schema: Mapping[str, Any], cell: pl.Expr) -> tuple[pl.Expr, str]:
     least, most = schema.get("minLength", 0), schema.get("maxLength")
     pattern = schema.get("pattern")
     condition = cell.str.len_chars().is_between(least, most) if most else cell.is_not_null()
@@ -242,5 +240,4 @@ def _number(value: Any) -> float | None:
         return None
     if isinstance(value, str) and not _NUMBER.fullmatch(value):
         return None
-    number = float(value)
-    return number if math.isfinite(number) else None
+    return float(value) if math.isfinite(float(value)) else None

@@ -24,8 +24,7 @@ from roundtrip.measure import records
 from roundtrip.sites import schedulers
 from roundtrip.sites.schedulers.interface import DISPLACED_BY, FORGOTTEN, Scheduler
 
-#: Size limit of a build's output, bytes, and errors of compilers, linkers and CMake in it.
-_MAX_BUILD_OUTPUT = 1 << 22
+#: Errors of compilers, linkers and CMake.
 _BUILD_ERROR = re.compile(
     r"^.*\berror: .*$|^.*undefined reference to .*$|^CMake Error.*$", re.MULTILINE
 )
@@ -93,7 +92,10 @@ class TestCase:
         if self.result == "pass":
             return ""
         if self.result == "fail_deps":
-            return report.broken_fixture(self.environ)
+            for test in report.tests:
+                if test.is_fixture and test.environ == self.environ and test.result == "fail":
+                    return f"{test.name.split(' ')[0]} failed: {test.reason(report)}"
+            return "a test it depends on failed"
         if self.result == "abort":
             return "interrupted: the ReFrame session had to stop"
         why = self.fail_reason or f"ReFrame: {self.result} in phase {self.fail_phase or '?'}"
@@ -137,13 +139,6 @@ class SessionReport:
         matches = (t for t in reversed(self.tests) if (t.environ, t.folder) == (environ, folder))
         return next(matches, None)
 
-    def broken_fixture(self, environ: str) -> str:
-        """Why a test of toolchain `environ` could not start."""
-        for test in self.tests:
-            if test.is_fixture and test.environ == environ and test.result == "fail":
-                return f"{test.name.split(' ')[0]} failed: {test.reason(self)}"
-        return "a test it depends on failed"
-
 
 def _test_with_build_error(test: TestCase, folder: Path, root: Path | None) -> TestCase:
     """Return `test`, with the first error of its output if it is a build that failed."""
@@ -153,7 +148,7 @@ def _test_with_build_error(test: TestCase, folder: Path, root: Path | None) -> T
         if file.suffix not in (".out", ".err"):
             continue
         with contextlib.suppress(UserError):
-            text = files.read_in_tree(file, root, _MAX_BUILD_OUTPUT).decode(errors="replace")
+            text = files.read_in_tree(file, root, 1 << 22).decode(errors="replace")
             if match := _BUILD_ERROR.search(text):
                 return replace(test, fail_reason=f"{test.fail_reason}: {_first_line(match[0])}")
     return test
@@ -189,10 +184,8 @@ _MAX_MESSAGE_LENGTH = 160
 
 
 def first_failure(error: str) -> str:
-    """Return ``rank 1 on n7 failed first: Segmentation fault; last words: ...`` of an `error`.
-
-    Return only the last words if it names no rank; "" if it is empty.
-    """
+    """Return ``rank 1 on n7 failed first: Segmentation fault; last words: ...`` of an `error`; only
+    the last words if it names no rank, "" if it is empty."""
     matches = (pattern.search(error) for pattern in _FAILED_RANK_MESSAGE)
     match = min(filter(None, matches), key=lambda match: match.start(), default=None)
     if match is None:
@@ -235,7 +228,7 @@ DISPLACED = "displaced"
 def displacement(reason: str, error: str = "", forgotten_by: Scheduler | None = None) -> str:
     """Return why a launch that did not complete was displaced; "" if it failed.
 
-    `reason` is ReFrame's reason, `error` the end of the job's standard error; `forgotten_by` is the
+    `reason` is ReFrame's, `error` the end of the job's standard error; `forgotten_by` is the
     scheduler whose controller no longer knew the job.
     """
     if forgotten_by:
@@ -266,10 +259,8 @@ def describe_displaced(reasons: Iterable[str]) -> str:
 
 @dataclass(frozen=True)
 class Counts:
-    """Numbers of target launches, passed launches and disturbed passed launches, by case.
-
-    A case gets more launches than its target if some of its launches were disturbed.
-    """
+    """Numbers of target, passed and disturbed passed launches, by case, which gets more launches
+    than its target if some were disturbed."""
 
     targets: Mapping[str, int]
     passed: Mapping[str, int]
@@ -295,10 +286,8 @@ class Counts:
     @property
     def missing(self) -> dict[str, int]:
         """Number of launches that each incomplete case lacks."""
-        shortfalls = {
-            case: count - self.passed.get(case, 0) for case, count in self.targets.items()
-        }
-        return {case: count for case, count in shortfalls.items() if count > 0}
+        lacks = {case: count - self.passed.get(case, 0) for case, count in self.targets.items()}
+        return {case: count for case, count in lacks.items() if count > 0}
 
     def describe(self) -> str:
         """Return ``16 of 16 launches completed; 5 of 18 disturbed, 2 made again``."""
@@ -310,10 +299,8 @@ class Counts:
 
 
 def count_launches(rows: Iterable[tuple[str, str, int | None, bool | None]]) -> Counts:
-    """Return the counts of (case, status, target launches, is disturbed), rows of cases.parquet.
-
-    An older bundle has no targets: then the target is the sum of passed and missing launches.
-    """
+    """Return the counts of (case, status, target launches, is disturbed), rows of cases.parquet;
+    the target in an older bundle, which has none, is the sum of passed and missing launches."""
     launch_counts: dict[str, int] = {}
     cases: defaultdict[str, Counter[str]] = defaultdict(Counter)
     disturbed = 0

@@ -102,8 +102,6 @@ _TITLE_PATH_PATTERN = re.compile(
 _QUOTED_PATH_PATTERN = re.compile(rf"(?<=[\"'])({_ROOT_PATTERN}[^\"'\n]*[ \t][^\"'\n]*)(?=[\"'])")
 #: The name of a shared library, which follows the digest of its path.
 _LIBRARY_PATTERN = re.compile(r"/lib[A-Za-z_-]{1,40}\.so(?:\.\d{1,6}){0,4}$")
-_USER_AT_HOST_PATTERN = re.compile(r"\s*[\w.+-]+@[A-Za-z][\w.-]*")
-_MAX_WORDS = 1 << 16
 #: Length limit of a text that is searched, characters; a longer text becomes a digest.
 _MAX_TEXT_LENGTH = 10_000
 
@@ -134,13 +132,11 @@ class Disclosure:
         sorted_words = sorted({word for word in words if len(word) > 2}, key=lambda w: (-len(w), w))
         alternatives = "|".join(map(re.escape, sorted_words)) or "(?!)"
         self._words = re.compile(rf"(?<![\w-])(?:{alternatives})(?![\w-])")
-        self._cut = functools.lru_cache(_MAX_WORDS)(self._replace_private_parts)
+        self._cut = functools.lru_cache(1 << 16)(self._replace_private_parts)
 
     def text(self, text: str, place: str = "") -> str:
-        """Return `text` with pseudonyms for hosts and digests for private parts.
-
-        If it contains a credential, `place` is added to `credential_places`.
-        """
+        """Return `text` with pseudonyms for hosts and digests for private parts; if it contains a
+        credential, `place` is added to `credential_places`."""
         return self.redact(self._message(text), place)
 
     def title(self, text: str, place: str = "") -> str:
@@ -154,9 +150,10 @@ class Disclosure:
             self.credential_places.add(place)
         return public_text
 
-    def library(self, text: str) -> str:
-        """A library's description of itself; ``user@host`` is left out."""
-        return self.text(_USER_AT_HOST_PATTERN.sub("", text), "cases.parquet mpi_library")
+    def mpi_library(self, text: str) -> str:
+        """An MPI library's description of itself; ``user@host`` is left out."""
+        public_text = re.sub(r"\s*[\w.+-]+@[A-Za-z][\w.-]*", "", text)
+        return self.text(public_text, "cases.parquet mpi_library")
 
     def fields(self, data: Any, place: str = "") -> Any:
         """Return JSON data with pseudonyms in fields of hosts and switches; texts as `text`."""

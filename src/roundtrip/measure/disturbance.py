@@ -31,6 +31,7 @@ def reasons(
     if one_machine:
         placement = [{**place, "host": ""} for place in placement]
     throttle_reasons = tuple(_throttle_reasons(facts, placement, limits))
+    tracers = [(rank, values) for rank, values in _by_rank(facts, "tracer") if values[0]]
     return (
         *_machine_reasons(facts, run, limits, cores),
         *throttle_reasons,
@@ -38,16 +39,17 @@ def reasons(
         # The kernel counts a throttled rank as waiting for a processor, too.
         *(() if throttle_reasons else _starvation_reasons(facts, placement, limits)),
         *_clock_reasons(facts, limits),
-        *_tracer_reasons(facts),
+        *(
+            f"traced: process {tracer:.0f} (a debugger or the like) holds rank {rank}"
+            for rank, (tracer,) in tracers[:1]
+        ),
         *_crowding_reasons(run, placement),
     )
 
 
 def processors(run: Mapping[str, Any], record: Mapping[str, Any]) -> int | None:
-    """Number of online processors of rank 0's node in this run.json; None if unknown.
-
-    `record` is host.json: it is of the machine that submits, which need not be this node.
-    """
+    """Number of online processors of rank 0's node in this run.json; None if unknown.  `record` is
+    host.json of the machine that submits, which need not be this node."""
     host = next(iter(run.get("hosts") or ()), "")
     for node in run.get("nodes") or ():
         if node["host"] == host and node.get("logical"):
@@ -60,10 +62,8 @@ def processors(run: Mapping[str, Any], record: Mapping[str, Any]) -> int | None:
 
 
 def partial_reason(run: Mapping[str, Any], limits: Disturbance) -> str:
-    """Return why the launch with this run.json is partial; "" if it is complete.
-
-    A complete launch measured the coarse grid of its sizes, which its programs measure first.
-    """
+    """Return why the launch with this run.json is partial; "" if it measured the coarse grid of its
+    sizes, which its programs measure first."""
     coverage = run.get("coverage") or {}
     sizes, grid = coverage.get("measured", 0), coverage.get("wanted", 0)
     if sizes >= limits.sizes_fraction * grid:
@@ -116,8 +116,12 @@ def _stop_reasons(facts: Mapping[str, Any], limits: Disturbance) -> Iterator[str
         if suspended_s > limits.stop_s:
             yield f"suspended: the machine of rank {rank} slept for {suspended_s:.1f} s"
             break
+    # Times that the kernel did not record are 0.
+    names = ("continued", "duration_s", "cpu_s", "waited_s")
+    columns = [[value or 0.0 for value in facts.get(name) or ()] for name in names]
     signalled_ranks = []
-    for rank, (signals, idle_s) in _by_rank(facts, "continued", "idle_s"):
+    for rank, (signals, *times) in enumerate(zip(*columns, strict=False)):
+        idle_s = times[0] - times[1] - times[2]  # neither had a processor nor waited for one
         if signals and idle_s > _MIN_STOP_S:
             details = f"{signals:.0f} x SIGCONT, {idle_s:.1f} s without the processor"
             signalled_ranks.append((idle_s, f"suspended: a signal stopped rank {rank} ({details})"))
@@ -140,8 +144,13 @@ def _starvation_reasons(
 
     Ranks that share processors wait for each other, which is no disturbance.
     """
-    if not _has_own_processors(placement):
+    if not placement or not all(place.get("cpus") for place in placement):
         return
+    sharers = Counter((place["host"], cpu) for place in placement for cpu in place["cpus"])
+    for place in placement:
+        own_share = math.fsum(1 / sharers[place["host"], cpu] for cpu in place["cpus"])
+        if own_share <= 1 - 1e-9:
+            return
     fraction, rank = max(_waiting_shares(facts), default=(0.0, 0))
     if fraction > limits.waited_fraction:
         cpus: list[int] = next((place["cpus"] for place in placement if place["rank"] == rank), [])
@@ -191,13 +200,6 @@ def _clock_reasons(facts: Mapping[str, Any], limits: Disturbance) -> Iterator[st
             break
 
 
-def _tracer_reasons(facts: Mapping[str, Any]) -> Iterator[str]:
-    for rank, (tracer,) in _by_rank(facts, "tracer"):
-        if tracer:
-            yield f"traced: process {tracer:.0f} (a debugger or the like) holds rank {rank}"
-            break
-
-
 def _crowding_reasons(
     run: Mapping[str, Any], placement: Sequence[Mapping[str, Any]]
 ) -> Iterator[str]:
@@ -216,38 +218,18 @@ def _crowding_reasons(
 
 
 def _worst_sentence(sentences: Iterable[tuple[float, str]]) -> Iterator[str]:
-    """Yield the sentence with the largest number, and how many more ranks have one.
-
-    A sentence for each rank of a large launch would be too long for a bundle.
-    """
+    """Yield the sentence with the largest number, and how many more ranks have one: a sentence for
+    each rank of a large launch would be too long for a bundle."""
     if ranked := sorted(sentences):
         yield ranked[-1][1] + (f" (and {len(ranked) - 1} more)" if len(ranked) > 1 else "")
 
 
-def _has_own_processors(placement: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether each rank may have a processor for itself; False if unknown."""
-    if not placement or not all(place.get("cpus") for place in placement):
-        return False
-    sharers = Counter((place["host"], cpu) for place in placement for cpu in place["cpus"])
-    shares = (
-        math.fsum(1 / sharers[place["host"], cpu] for cpu in place["cpus"]) for place in placement
-    )
-    return min(shares) > 1 - 1e-9
-
-
 def _by_rank(facts: Mapping[str, Any], *names: str) -> Iterator[tuple[int, tuple[float, ...]]]:
     """Yield each rank that has all of these facts, with their values."""
-    columns = [_idle(facts) if name == "idle_s" else facts.get(name) or () for name in names]
+    columns = [facts.get(name) or () for name in names]
     for rank, values in enumerate(zip(*columns, strict=False)):
         if None not in values:
             yield rank, values
-
-
-def _idle(facts: Mapping[str, Any]) -> list[float]:
-    """Return the seconds that each rank neither had a processor nor waited for one."""
-    waits = [value or 0.0 for value in facts.get("waited_s") or ()]
-    times = zip(facts.get("duration_s") or (), facts.get("cpu_s") or (), waits, strict=False)
-    return [(duration or 0.0) - (cpu or 0.0) - waited_s for duration, cpu, waited_s in times]
 
 
 def _largest(values: Sequence[float | None] | None) -> float:

@@ -21,23 +21,27 @@ from roundtrip.sites import machine, programs
 from roundtrip.sites.programming_environments import active_lock
 from roundtrip.sites.site import Site
 
-_RECORDED_TOOLS = ("roundtrip", "reframe-hpc", "polars", "scipy")
-
 
 def record_environment(site: Site, plan: Matrix, folder: Path) -> None:
     """Write ``host.json``, ``toolchains.json``, ``tools.json``, ``site-config.json`` to `folder`.
 
     The last one is ReFrame's configuration of the site.  ``spack.lock`` is copied from an active
-    Spack environment.  ``tuning.json`` has the MPI settings of the user, if any.
-
-    A resumed run records again: a file that differs from the first one is written as
-    ``<file>.resumed-<n>``; no file is overwritten.
+    Spack environment.  ``tuning.json`` has the MPI settings of the user, if any.  What differs in a
+    resumed run is written as ``<file>.resumed-<n>``; no file is overwritten.
     """
     folder.mkdir(exist_ok=True)
-    environs = sorted({item.case.environ for item in plan.expected})
+    toolchains = {}
+    for name in sorted({item.case.environ for item in plan.expected}):
+        extras = site.toolchains[name].get("extras", {})
+        file = Path(str(extras.get("prefix", ""))) / "toolchain.json"
+        toolchains[name] = {
+            "reframe": site.toolchains[name],
+            "installed": files.read_json(file) if file.is_file() else None,
+        }
     _write(folder / "host.json", json.dumps(machine.machine_record(), indent=1, sort_keys=True))
-    _write(folder / "toolchains.json", json.dumps(_toolchain_records(site, environs), indent=1))
-    versions = {name: metadata.version(name) for name in _RECORDED_TOOLS}
+    _write(folder / "toolchains.json", json.dumps(toolchains, indent=1))
+    tools = ("roundtrip", "reframe-hpc", "polars", "scipy")
+    versions = {name: metadata.version(name) for name in tools}
     _write(folder / "tools.json", json.dumps(versions, indent=1))
     _write(folder / "site-config.json", json.dumps(site.system, indent=1))
     if lock := active_lock():
@@ -59,19 +63,6 @@ def find_tuning(site: Site) -> dict[str, str]:
     file = site.folder / "environment"
     script = file.read_text(errors="replace") if file.is_file() else ""
     return programs.tuning(variables | programs.set_variables(script))
-
-
-def _toolchain_records(site: Site, names: list[str]) -> dict[str, object]:
-    """Return ReFrame's configuration and the installer's record of each toolchain, by name."""
-    toolchains: dict[str, object] = {}
-    for name in names:
-        extras = site.toolchains[name].get("extras", {})
-        file = Path(str(extras.get("prefix", ""))) / "toolchain.json"
-        toolchains[name] = {
-            "reframe": site.toolchains[name],
-            "installed": files.read_json(file) if file.is_file() else None,
-        }
-    return toolchains
 
 
 def _write(file: Path, text: str) -> None:
@@ -117,13 +108,13 @@ def find_change(tree: RunTree) -> str:
 
 
 def require_unchanged(tree: RunTree, campaign: Path) -> None:
-    """UserError if `campaign` or a pinned file has changed since the run began.
-
-    A resumed run would mix results of different versions.
-    """
+    """UserError if `campaign` or a pinned file has changed since the run began."""
     copy = tree.path / "campaign.toml"
     if programs.digest(campaign) != programs.digest(copy):
-        line, old, new = _first_difference(files.read_text(copy), files.read_text(campaign))
+        texts = (files.read_text(file).splitlines() for file in (copy, campaign))
+        pairs = enumerate(zip_longest(*texts, fillvalue=""), 1)
+        differences = ((line, pair) for line, pair in pairs if pair[0] != pair[1])
+        line, (old, new) = next(differences, (1, ("", "")))  # if only line ends differ
         why = f"line was {old!r} when this run began, and is {new!r}; start a new run"
         raise UserError(why, campaign, line)
     if change := find_change(tree):
@@ -141,12 +132,3 @@ def _pinned_files(tree: RunTree) -> Iterator[tuple[str, Path]]:
     libraries = {file for program in executables for file in programs.libraries(program).values()}
     yield from (("program", program) for program in sorted(executables))
     yield from (("library", library) for library in sorted(libraries))
-
-
-def _first_difference(old_text: str, new_text: str) -> tuple[int, str, str]:
-    """The number of the first line that differs, and the line in both texts."""
-    lines = zip_longest(old_text.splitlines(), new_text.splitlines(), fillvalue="")
-    for number, (old_line, new_line) in enumerate(lines, 1):
-        if old_line != new_line:
-            return number, old_line, new_line
-    return 1, "", ""

@@ -14,7 +14,6 @@ from typing import Any
 from roundtrip import files
 from roundtrip.errors import UserError, printable
 from roundtrip.measure.run_record import NODE_WORDS
-from roundtrip.sites import schedulers
 from roundtrip.sites.schedulers.interface import Allocation, Scheduler
 from roundtrip.sites.toolchains.spec import is_version
 
@@ -76,16 +75,9 @@ def job_mismatch(allocation: Allocation, submitted_job: str | None) -> str:
     return MISMATCH + printable(f"ran {place}, but job {submitted_job} was submitted")
 
 
-def needs_allocation(case: Record) -> bool:
-    """Whether the launch of this case.json ran in a job of a scheduler."""
-    return schedulers.by_key(case.get("scheduler")).allocates and not case["simulated"]
-
-
 def fault(case: Record, run: Record, allocation: Allocation | None, moved_bytes: int) -> str:
     """Return why this is not the requested launch, in one line; "" if no check fails.
-
-    `moved_bytes` is the sum of the sizes of its samples, which it moved at least [bytes].
-    """
+    `moved_bytes` is the sum of the sizes of its samples, which it moved at least."""
     ranks: Sequence[Record] = run.get("identity") or ()
     problem = (
         _rank_fault(ranks)
@@ -231,7 +223,10 @@ def _place_fault(run: Record, ranks: Sequence[Record], allocation: Allocation) -
             continue
         stranger = f"which {allocation.scheduler} did not allocate"
         remark = "where the job was submitted" if is_login else stranger
-        return f"ran on {host}, {remark}; the job has {_list_nodes(allocation.nodes)}"
+        # By the word "node" before each, `Pseudonyms` finds the names.
+        names = ", ".join(f"node {node}" for node in allocation.nodes[:8])
+        more = f" and {len(allocation.nodes) - 8} more" if len(allocation.nodes) > 8 else ""
+        return f"ran on {host}, {remark}; the job has {names}{more}"
     return ""
 
 
@@ -283,12 +278,6 @@ def _printed(value: Any) -> str:
         return "unknown"
     text = "; ".join(map(str, value)) if isinstance(value, list) else str(value)
     return repr(text[:_LONGEST]) if " " in text else text[:_LONGEST_WORD]
-
-
-def _list_nodes(nodes: Sequence[str], most: int = 8) -> str:
-    """List nodes, each after the word "node", by which `Pseudonyms` finds names."""
-    more = f" and {len(nodes) - most} more" if len(nodes) > most else ""
-    return ", ".join(f"node {node}" for node in nodes[:most]) + more
 
 
 def short_name(host: str) -> str:

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from roundtrip import files
 from roundtrip.errors import UserError
-from roundtrip.measure import bundle_tables, identity, link, records, samples
+from roundtrip.measure import bundle_tables, identity, records, samples
 from roundtrip.measure.disclosure import Disclosure
 from roundtrip.measure.pseudonyms import Pseudonyms
 from roundtrip.sites import schedulers
@@ -20,7 +20,7 @@ from roundtrip.sites.schedulers.interface import Allocation
 
 Status = Literal["passed", "partial", "failed", "displaced", "skipped"]
 SAMPLES = "samples.csv"
-_LAUNCH_FILES = ("case.json", "run.json", SAMPLES, link.FILE_NAME, identity.ALLOCATION)
+_LAUNCH_FILES = ("case.json", "run.json", SAMPLES, records.LINK_FILE, identity.ALLOCATION)
 
 
 @dataclass(frozen=True)
@@ -72,10 +72,8 @@ class Contents:
 
 
 def contents(root: Path, folder: Path) -> Contents:
-    """The content of the folder of a launch in the run tree `root`.
-
-    The result is cached, because a campaign scans its tree again after each round.
-    """
+    """The content of the folder of a launch in the run tree `root`; it is cached, because a
+    campaign scans its tree again after each round."""
     return _read_contents(root, folder, tuple(files.stamp(folder / name) for name in _LAUNCH_FILES))
 
 
@@ -94,8 +92,8 @@ def _read_contents(root: Path, folder: Path, stamps: tuple[tuple[int, ...], ...]
         digest, rows_digest = samples.digest(content), samples.digest_of_rows(content)
         sample_file = samples.parse_limited(content, folder / SAMPLES)
         fault = _first_fault(case, run, sample_file, digest)
-        if not fault and (link_record := link.read(folder, root)):
-            fault = link.fault(link_record)
+        if not fault and (link_record := records.read_link(folder, root)):
+            fault = link_fault(link_record)
         fault = fault or identity.fault(case, run, allocation, sample_file.moved_bytes)
     except UserError as error:
         fault = str(error)
@@ -121,9 +119,11 @@ def identity_fault(folder: Path) -> str:
 
 
 def _read_allocation(folder: Path, root: Path, case: dict[str, Any]) -> Allocation | None:
-    if not identity.needs_allocation(case):
+    """Return the allocation of a launch that ran in a job of a scheduler; None for any other."""
+    scheduler = schedulers.by_key(case.get("scheduler"))
+    if not scheduler.allocates or case["simulated"]:
         return None
-    return identity.read_allocation(schedulers.by_key(case["scheduler"]), folder, root)
+    return identity.read_allocation(scheduler, folder, root)
 
 
 def _budget_fault(run: dict[str, Any]) -> str:
@@ -142,9 +142,11 @@ def _first_fault(
         return "run.json: the workload did not complete"
     if run["ranks"] != case.get("num_tasks", run["ranks"]):
         return f"ran with {run['ranks']} ranks instead of {case['num_tasks']}"
-    if simulator := _simulator_fault(case, run):
-        return simulator
-    is_blank = [problem.reason for problem in sample_file.problems] == [samples.NO_ROW]
+    if case["simulated"] and not run.get("simulated"):
+        return "case.json says that it is simulated, but run.json names no simulator"
+    if run.get("simulated") and not case["simulated"]:
+        return "run.json names a simulator, but case.json says that it is not simulated"
+    is_blank = [problem.message for problem in sample_file.problems] == [samples.NO_ROW]
     if is_blank and {point["status"] for point in run["points"]} == {"budget"}:
         return _budget_fault(run)
     if sample_file.problems:
@@ -156,13 +158,64 @@ def _first_fault(
     return samples.seal_fault(digest, sample_file.frame, run["samples"])
 
 
-def _simulator_fault(case: dict[str, Any], run: dict[str, Any]) -> str:
-    """Describe a contradiction of case.json and run.json about simulation; "" without one."""
-    if case["simulated"] == bool(run.get("simulated")):
-        return ""
-    if case["simulated"]:
-        return "case.json says that it is simulated, but run.json names no simulator"
-    return "run.json names a simulator, but case.json says that it is not simulated"
+#: Mean lateness of frames at which a launch fails, µs.
+LATENESS_US = 500.0
+#: A program may see so many times the link's own delay, or so many ms if that is more.
+_MAX_SLOWDOWN, _SLACK_MS = 10.0, 1.0
+_SETTING_NAMES = {
+    "rtt_ms": "RTT {:g} ms",
+    "rate_bit_s": "{:g} bit/s",
+    "loss": "loss {:g}",
+    "queue_bytes": "queue {:g} B",
+    "seed": "seed {:g}",
+    "up": "up: {}",
+}
+
+
+def link_fault(record: dict[str, Any]) -> str:
+    """Return why a launch over this link is not valid; "" if it is."""
+    settings, before, after = record["asked"], record["before"], record["after"]
+    if after is None:
+        return "the link did not answer when the launch ended"
+    if after["started_ns"] != before["started_ns"]:
+        return "the link was started anew under the launch"
+    changes, directions = after["changes"] - before["changes"], after["directions"]
+    differences = _setting_differences(settings, before) or _setting_differences(settings, after)
+    cut = sum(direction.get("cut") or 0 for direction in directions)
+    cut_text = f"{cut} frame{'s' if cut > 1 else ''} cut" if cut else ""
+    if changes or record["broken"] or differences:
+        times = f" {changes} times" if changes > 1 else ""
+        details = [f"lease broken by {request}" for request in record["broken"]]
+        details += differences or filter(None, [cut_text])
+        return f"link changed{times}" + (f": {', '.join(details)}" if details else "")
+    if cut:
+        return cut_text
+    drops = sum(direction.get("dropped") or 0 for direction in directions)
+    drops += after.get("send_errors") or 0
+    if drops and not settings["loss"] and not settings["rate_bit_s"]:
+        return f"{drops} frames dropped by the link, which was to lose none"
+    lateness = max((d.get("late_us_mean") or 0.0 for d in directions), default=0.0)
+    return f"the link was late by {lateness:.0f} us on average" if lateness >= LATENESS_US else ""
+
+
+def longest_one_way_ms(record: dict[str, Any]) -> float | None:
+    """Return the longest plausible half of the fastest round trip, ms; None if unknown.
+
+    It is half the requested RTT, plus ample time according to the link's own pings.
+    """
+    tests = [record["before"]["self_test"], (record["after"] or {}).get("self_test")]
+    excesses = [t["p50_ms"] - t["asked_ms"] for t in tests if t and t["p50_ms"] is not None]
+    if not excesses:
+        return None
+    return float(record["asked"]["rtt_ms"] / 2 + max(_SLACK_MS, _MAX_SLOWDOWN * max(excesses)))
+
+
+def _setting_differences(settings: dict[str, Any], status: dict[str, Any]) -> list[str]:
+    return [
+        f"{form.format(settings[name])} asked, {form.format(status[name])} found"
+        for name, form in _SETTING_NAMES.items()
+        if settings[name] != status[name]
+    ]
 
 
 _CASE_ID_PATTERN = re.compile(
@@ -180,7 +233,7 @@ _COPIED_COLUMNS = (
     "warmup_discarded",
 )
 #: Columns that identify the case; bare names of hosts in them are not replaced.
-_IDENTITY_COLUMNS = ("case_id", "check", "system", "partition", "environ")
+_IDENTITY_COLUMNS = {"case_id", "check", "system", "partition", "environ"}
 
 
 def launch_records(
@@ -196,18 +249,15 @@ def launch_records(
         row = {**_case_columns(entry["case"], by_check), "launch": f"skipped/{number:04d}"}
         rows.append({**row, "status": "skipped", "reason": entry["reason"]})
     launch_counts = {entry["case"]: entry["launches"] for entry in state["expected"]}
-    return [
-        _disclosed_record({**row, "wanted": launch_counts.get(row["case_id"])}, names)
-        for row in rows
-    ]
-
-
-def _disclosed_record(row: dict[str, Any], names: Disclosure) -> dict[str, Any]:
-    """Return the record with pseudonyms for hosts and digests for private parts in its texts."""
-    cells = {name: row[name] for name in _CHECKED_COLUMNS if name in row}
-    cells |= {n: names.redact(row[n], f"cases.parquet {n}") for n in _IDENTITY_COLUMNS if n in row}
-    texts = {name: value for name, value in row.items() if name not in cells}
-    return {**names.fields(texts, "cases.parquet"), **cells}
+    public_rows = []
+    for row in rows:
+        row["wanted"] = launch_counts.get(row["case_id"])
+        cells = {name: row[name] for name in _CHECKED_COLUMNS if name in row}
+        for name in _IDENTITY_COLUMNS & row.keys():
+            cells[name] = names.redact(row[name], f"cases.parquet {name}")
+        texts = {name: value for name, value in row.items() if name not in cells}
+        public_rows.append({**names.fields(texts, "cases.parquet"), **cells})
+    return public_rows
 
 
 def require_fits(launch: Launch) -> None:
@@ -246,7 +296,7 @@ def _launch_record(launch: Launch, by_check: dict[str, str], names: Disclosure) 
             "sealed": samples.is_full_seal(run["samples"]),
             "taken": run["samples"]["rows"],
             "hosts": [names.pseudonym(host) for host in run["hosts"]],
-            "mpi_library": names.library((run.get("mpi") or {}).get("library") or "") or None,
+            "mpi_library": names.mpi_library((run.get("mpi") or {}).get("library") or "") or None,
             "mpi_build": next((rank.get("build") for rank in run.get("identity") or ()), None),
             "compiler": " ".join(str(part) for part in version if part) or None,
             "compiler_flags": compiler.get("flags"),

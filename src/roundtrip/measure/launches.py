@@ -26,7 +26,7 @@ from roundtrip.measure import (
     identity,
     launch,
     records,
-    scheduler_log,
+    scheduler,
 )
 from roundtrip.measure.completion import SessionReport, TestCase
 from roundtrip.measure.launch import Launch, Status
@@ -52,8 +52,11 @@ def scan(run_dir: Path, limits: analysis.Analysis | None = None) -> list[Launch]
     limits = limits or analysis.for_run(run_dir)
     machine = files.read_object_in_tree(run_dir / "env" / "host.json", run_dir)
     launches: list[Launch] = []
-    lost_jobs, down_nodes = scheduler_log.unknown_jobs(run_dir), scheduler_log.nodes_down(run_dir)
-    scheduler = scheduler_log.writer(scheduler_log.read(run_dir))
+    losses = (
+        scheduler.silent_scheduler(scheduler.read_silences(run_dir)),
+        scheduler.unknown_jobs(run_dir),
+        scheduler.nodes_down(run_dir),
+    )
     sessions = files.folders_in_tree(run_dir / "rounds", 1)
     for folder, refusal in sorted(sessions, key=lambda session: _session_order(session[0].name)):
         if refusal:
@@ -61,12 +64,17 @@ def scan(run_dir: Path, limits: analysis.Analysis | None = None) -> list[Launch]
             continue
         number = records.read_round(folder, run_dir)
         report = SessionReport.read(folder / "report.json", run_dir)
-        rules = (report, limits.disturbance, machine)
-        losses = (scheduler, lost_jobs, down_nodes)
-        session = _SessionFolder(folder, run_dir, *rules, *losses)
+        session = _SessionFolder(folder, run_dir, report, limits.disturbance, machine, *losses)
         launches += [replace(item, campaign_round=number) for item in session.launches()]
     predecessors = _Predecessors(_pinned_programs(run_dir))
-    return [predecessors.check_against_earlier(item) for item in launches]
+    return [_failed(item, predecessors.fault(item)) for item in launches]
+
+
+def _failed(item: Launch, reason: str) -> Launch:
+    """Return the launch, failed if there is a reason."""
+    if not reason:
+        return item
+    return replace(item, status="failed", reason=reason, disturbances=(), digest="")
 
 
 def _session_order(session: str) -> tuple[bool, int, str]:
@@ -83,13 +91,8 @@ class _Predecessors:
     digests: dict[str, str] = field(default_factory=dict)
     simulated: dict[str, Launch] = field(default_factory=dict)
 
-    def check_against_earlier(self, item: Launch) -> Launch:
-        """Return the launch, failed if it copies or contradicts earlier ones."""
-        if not (reason := self._fault(item)):
-            return item
-        return replace(item, status="failed", reason=reason, disturbances=(), digest="")
-
-    def _fault(self, item: Launch) -> str:
+    def fault(self, item: Launch) -> str:
+        """Return how the launch copies or contradicts earlier ones; "" if it does not."""
         original = self.digests.setdefault(item.digest, item.id) if item.digest else item.id
         if original != item.id:
             return f"samples.csv: the very samples of launch {original}: a copy"
@@ -149,22 +152,14 @@ class _SessionFolder:
 
     def launches(self) -> Iterator[Launch]:
         """The launches; all failed if a pinned file changed while they ran."""
-        change = self._pin_change()
+        file, change = self.folder / CHANGE_FILE, ""
+        if files.stamp(file):
+            try:
+                change = printable(files.read_text_in_tree(file, self.root)) or CHANGE_FILE
+            except UserError as error:
+                change = printable(error.message)
         for item in self._launches():
-            if change and item.status in ("passed", "partial"):
-                yield replace(item, status="failed", reason=change, disturbances=(), digest="")
-            else:
-                yield item
-
-    def _pin_change(self) -> str:
-        """The change of a pinned file during this session; "" without one."""
-        file = self.folder / CHANGE_FILE
-        if not file.is_symlink() and not file.exists():
-            return ""
-        try:
-            return printable(files.read_text_in_tree(file, self.root)) or CHANGE_FILE
-        except UserError as error:
-            return printable(error.message)
+            yield _failed(item, change if item.status in ("passed", "partial") else "")
 
     def _launches(self) -> Iterator[Launch]:
         seen: set[tuple[str, str]] = set()
@@ -176,20 +171,17 @@ class _SessionFolder:
                     yield self._refused_launch(folder, refusal)
                 elif key not in seen and files.stamp(folder / "case.json"):
                     seen.add(key)
-                    yield self._read_safely(folder, is_output=part == "output")
+                    try:
+                        item = self._launch(folder, is_output=part == "output")
+                        launch.require_fits(item)
+                    except _ANY_ERROR as error:
+                        why = printable((str(error).splitlines() or [""])[0])[:160]
+                        reason = f"cannot be used: {type(error).__name__}: {why}"
+                        item = self._refused_launch(folder, reason)
+                    yield item
         for test in self.report.tests:
             if not test.is_fixture and (test.environ, test.folder) not in seen:
                 yield self._launch_without_folder(test)
-
-    def _read_safely(self, folder: Path, is_output: bool) -> Launch:
-        """Return the launch of a folder; a failed launch if reading it raises anything."""
-        try:
-            item = self._launch(folder, is_output)
-            launch.require_fits(item)
-        except _ANY_ERROR as error:
-            why = printable((str(error).splitlines() or [""])[0])[:160]
-            return self._refused_launch(folder, f"cannot be used: {type(error).__name__}: {why}")
-        return item
 
     def _refused_launch(self, folder: Path, reason: str) -> Launch:
         test = self.report.find(folder.parent.name, folder.name)
@@ -216,20 +208,18 @@ class _SessionFolder:
         forgotten_by = self.scheduler if is_lost else None
         if not is_output and (why := completion.displacement(reason, error, forgotten_by)):
             return replace(item, status="displaced", reason=why)
-        down_nodes = () if is_output else self._nodes_down(folder, error, contents)
-        first_failure = completion.first_failure(error)
+        first_failure, down_nodes = completion.first_failure(error), set[str]()
+        if not is_output:
+            job_nodes = nodes or case.get("hosts", ())
+            listed_nodes = self.down_nodes.get(str(folder.relative_to(self.root)), ())
+            down_nodes = {*listed_nodes} & {*job_nodes} | completion.nodes_down(error, job_nodes)
         if down_nodes:  # the surviving ranks blame each other
-            names = ", node ".join(down_nodes)
+            names = ", node ".join(sorted(down_nodes))
             who = self.scheduler.title
             first_failure = f"node {names} failed ({who}: down, or its step gone)"
         parts = (reason or contents.fault or "left unfinished", first_failure)
-        return replace(item, reason="; ".join(filter(None, parts)), nodes_down=down_nodes)
-
-    def _nodes_down(self, folder: Path, error: str, contents: launch.Contents) -> tuple[str, ...]:
-        """Return the launch's nodes that failed according to the scheduler's queue or launcher."""
-        nodes = contents.nodes or contents.case.get("hosts", ())
-        down_nodes = {*self.down_nodes.get(str(folder.relative_to(self.root)), ())} & {*nodes}
-        return tuple(sorted(down_nodes | completion.nodes_down(error, nodes)))
+        words = "; ".join(filter(None, parts))
+        return replace(item, reason=words, nodes_down=tuple(sorted(down_nodes)))
 
     def _completed_launch(self, item: Launch, contents: launch.Contents) -> Launch:
         """Return the launch as passed or partial, with its disturbances."""

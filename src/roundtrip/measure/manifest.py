@@ -36,10 +36,6 @@ SIGNATURE = f"{FILE_NAME}.sig"
 SCHEMA = 2
 #: The folder of earlier nights, which a bundle contains besides its own measurement.
 HISTORY = "history/"
-_MEASURED = ("samples", "cases")
-_LONGEST = 200  # bytes of a path in a bundle: every file system takes a path of that length
-#: Keys that are no part of the measurement: the night before, and the signer.
-_ABOUT = ("before", "signer")
 
 
 class _Before(Record):
@@ -100,7 +96,7 @@ class Manifest:
     def measurement(self) -> str:
         """The digest of the bundle without earlier nights and signer: that of the measurement."""
         entries = {n: e for n, e in self.data["files"].items() if not n.startswith(HISTORY)}
-        facts = {key: value for key, value in self.data.items() if key not in _ABOUT}
+        facts = {key: self.data[key] for key in self.data.keys() - {"before", "signer"}}
         return _digest(_text({**facts, "files": entries}))
 
     @property
@@ -112,7 +108,7 @@ class Manifest:
 def samples(data: Any) -> str:
     """Return the digests of samples and launches in a manifest's data; "" if it lacks one."""
     listing = data.get("files") if isinstance(data, dict) else None
-    names = map(table_file, _MEASURED)
+    names = (table_file("samples"), table_file("cases"))
     entries = [listing.get(name) for name in names] if isinstance(listing, dict) else []
     return json.dumps(entries, sort_keys=True) if entries and all(entries) else ""
 
@@ -123,10 +119,8 @@ def table_file(name: str) -> str:
 
 
 def write(bundle: Path, facts: dict[str, Any], signer: str | None = None) -> Manifest:
-    """Hash every file in `bundle` and write its manifest with `facts`, which may name a schema.
-
-    An old signature is removed, because it is invalid; `signer` is the public key of the next one.
-    """
+    """Hash every file in `bundle` and write its manifest with `facts`, which may name a schema.  An
+    old signature is removed; `signer` is the public key of the next one."""
     (bundle / SIGNATURE).unlink(missing_ok=True)
     entries = {
         file.relative_to(bundle).as_posix(): _entry(file)
@@ -142,10 +136,8 @@ def write(bundle: Path, facts: dict[str, Any], signer: str | None = None) -> Man
 
 
 def verify(bundle: Path) -> Manifest:
-    """Compare every file of `bundle` with its manifest, and return the manifest.
-
-    UserError if a file is missing, changed, not listed, or not inside the bundle.
-    """
+    """Compare every file of `bundle` with its manifest, and return the manifest; UserError if a
+    file is missing, changed, not listed, or not inside the bundle."""
     file = bundle / FILE_NAME
     text = files.read_text(file)
     data = records.validate(files.parse_json(text, file), _Content, file, text)
@@ -174,7 +166,7 @@ def _inside(bundle: Path, name: str, manifest: Path) -> Path:
     is_plain = not pure.is_absolute() and ".." not in pure.parts and "\0" not in name
     if not is_plain or pure.as_posix() != name or "\\" in name or name in (FILE_NAME, SIGNATURE):
         raise UserError(f"path {name!r} is not inside the bundle", manifest)
-    if len(name.encode()) > _LONGEST:
+    if len(name.encode()) > 200:  # bytes that every file system takes
         raise UserError(f"path {name[:40]!r}... is too long", manifest)
     path = bundle
     for part in pure.parts:

@@ -16,18 +16,12 @@ from roundtrip.sites.site import Case, Site, TestSelection
 
 #: ReFrame's description of a test.
 _Test = dict[str, Any]
-#: The part of a message of a check's type that names the legal values.
-_RIGHT_VALUE = re.compile(r"right is .*")
-#: Reason of a case of declared values for which a check skips itself, so that ReFrame drops it.
-_NO_TEST_REASON = "the check has no test of these values"
 
 
 @dataclass(frozen=True)
 class NodePair:
-    """Two nodes, or a single node, of a round of a round robin.
-
-    `pair_round` counts from 0 over the whole round robin, `pair_night_round` from 1 in a night.
-    """
+    """Two nodes, or a single node, of a round of a round robin; `pair_round` counts from 0 over the
+    whole round robin, `pair_night_round` from 1 in a night."""
 
     pair_round: int
     pair_night_round: int
@@ -85,8 +79,7 @@ def build_matrix(campaign: Campaign, site: Site) -> Matrix:
     check without a test of its declared values, for a case that is declared twice, and for a
     campaign without a case that can run on the site.
     """
-    files = _check_files(campaign, site)
-    selection = _test_selection(campaign)
+    files, selection = check_selection(campaign, site)
     cases = {case.id: case for case in site.cases(files, selection)}
     tests = site.describe(files, selection)
     if not all(_is_offered(plan, tests) for plan in campaign.checks):
@@ -123,7 +116,10 @@ def build_matrix(campaign: Campaign, site: Site) -> Matrix:
                 reason = _skip_reason(test, site, partition, environ)
                 skipped[case.id] = SkippedCase(case.id, reason)
         for case in _untested_cases(plan, plan_tests, site):
-            skipped[case.id] = SkippedCase(case.id, _NO_TEST_REASON)
+            reason = (
+                "the check has no test of these values"  # it skips itself, and ReFrame drops it
+            )
+            skipped[case.id] = SkippedCase(case.id, reason)
     if not expected:
         reasons = {item.reason for item in skipped.values()} or {"it offers no toolchain"}
         why = f"nothing of this campaign can run on site '{site.name}'"
@@ -131,21 +127,17 @@ def build_matrix(campaign: Campaign, site: Site) -> Matrix:
     return Matrix(tuple(expected.values()), tuple(skipped.values()))
 
 
-def _check_files(campaign: Campaign, site: Site) -> list[str]:
-    """The files of the checks of a campaign, the only ones that ReFrame loads."""
+def check_selection(campaign: Campaign, site: Site) -> tuple[list[str], TestSelection]:
+    """The files of the checks of a campaign, the only ones that ReFrame loads, and their tests;
+    UserError for an unknown check."""
     checks = site.checks
+    products: dict[str, list[Mapping[str, Sequence[str]]]] = defaultdict(list)
     for plan in campaign.checks:
         if plan.name not in checks:
             choices = ", ".join(sorted(checks))
             raise campaign.fault(f"unknown check '{plan.name}'; there are: {choices}", plan)
-    return sorted({str(checks[plan.name]) for plan in campaign.checks})
-
-
-def _test_selection(campaign: Campaign) -> TestSelection:
-    products: dict[str, list[Mapping[str, Sequence[str]]]] = defaultdict(list)
-    for plan in campaign.checks:
         products[plan.name].append(plan.parameters)
-    return products
+    return sorted({str(checks[name]) for name in products}), products
 
 
 def _is_offered(plan: CheckPlan, tests: list[_Test]) -> bool:
@@ -187,10 +179,8 @@ def _selected_tests(plan: CheckPlan, tests: list[_Test], campaign: Campaign) -> 
 
 
 def _untested_cases(plan: CheckPlan, plan_tests: list[_Test], site: Site) -> Iterator[Case]:
-    """Yield a case, without hash, for each combination of declared values that has no test.
-
-    Its parameters are the declared ones only.
-    """
+    """Yield a case, without hash, for each combination of declared values that has no test; its
+    parameters are the declared ones only."""
     keys = sorted(plan.parameters)
     tested = {tuple(_parameters(test)[key] for key in keys) for test in plan_tests}
     for values in product(*(plan.parameters[key] for key in keys)):
@@ -205,10 +195,8 @@ def _partitions_and_toolchains(plan: CheckPlan, site: Site) -> Iterator[tuple[st
 
 
 def _require_values(campaign: Campaign, site: Site, tests: list[_Test]) -> None:
-    """UserError for a value that ReFrame refuses for a variable of a check.
-
-    ReFrame runs once for all checks, and again for each value only if it refuses one.
-    """
+    """UserError for a value that ReFrame refuses for a variable of a check; ReFrame runs once for
+    all checks, and again for each value only if it refuses one."""
     test_by_check = {test["@class"]: test for test in tests}
     counts: Counter[str] = Counter()
     batches: dict[int, list[CheckPlan]] = defaultdict(list)  # each has a check once
@@ -221,22 +209,17 @@ def _require_values(campaign: Campaign, site: Site, tests: list[_Test]) -> None:
         try:
             _set_variables(batch, site, test_by_check)
         except UserError:
-            for plan in batch:
-                _require_each_value(plan, campaign, site, test_by_check)
+            values = [(plan, *item) for plan in batch for item in plan.variables.items()]
+            for plan, variable, value in values:
+                try:
+                    single = replace(plan, variables={variable: value})
+                    _set_variables([single], site, test_by_check)
+                except UserError as error:
+                    match = re.search(r"right is .*", error.message)  # of a check's type
+                    reason = match[0] if match else error.message
+                    fault = f"check '{plan.name}': {variable} = {value[:60]!r}: {reason}"
+                    raise campaign.fault(fault, plan) from None
             raise
-
-
-def _require_each_value(
-    plan: CheckPlan, campaign: Campaign, site: Site, test_by_check: Mapping[str, _Test]
-) -> None:
-    for variable, value in plan.variables.items():
-        try:
-            _set_variables([replace(plan, variables={variable: value})], site, test_by_check)
-        except UserError as error:
-            match = _RIGHT_VALUE.search(error.message)
-            reason = match[0] if match else error.message
-            fault = f"check '{plan.name}': {variable} = {value[:60]!r}: {reason}"
-            raise campaign.fault(fault, plan) from None
 
 
 def _set_variables(
@@ -307,9 +290,7 @@ def _skip_reason(test: _Test, site: Site, partition: str, environ: str) -> str:
 
 def shared_cases(plan: Matrix, campaign: Campaign) -> Matrix:
     """Return the matrix of the cases that both toolchains can run; others are skipped with reason.
-
-    UserError if there is none, or for a simulated case.
-    """
+    UserError if there is none, or for a simulated case."""
     if simulation := next((item for item in plan.expected if item.simulated), None):
         raise UserError(
             f"site '{simulation.case.system}' simulates: it gives the same values each time, so "

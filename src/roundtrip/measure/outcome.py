@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from roundtrip import studies
 from roundtrip.errors import UserError
-from roundtrip.measure import analysis, completion, scheduler_log
+from roundtrip.measure import analysis, completion, scheduler
 from roundtrip.measure.campaign_file import Campaign
 from roundtrip.measure.completion import Counts
 from roundtrip.measure.launch import Launch
@@ -29,10 +29,8 @@ from roundtrip.studies.study import PlannedCase, PlannedClaims
 
 @dataclass(frozen=True)
 class Outlook:
-    """The possible claims of a campaign: primary claims, and toolchains that share a case.
-
-    A `simulated` campaign makes no claims, because it gives the same values each time.
-    """
+    """The possible claims of a campaign: primary claims, and toolchains that share a case; none if
+    it is `simulated`, because it gives the same values each time."""
 
     campaign: Campaign
     claims: tuple[PlannedClaims, ...]
@@ -121,17 +119,13 @@ def assess_claims(campaign: Campaign, plan: Matrix, settings: analysis.Analysis)
         for item in plan.expected
         if not item.simulated
     ]
-    claims, toolchains = tuple(primary_claims(cases, settings)), _compared_toolchains(cases)
-    simulated = bool(plan.expected) and not cases
-    return Outlook(campaign, claims, toolchains, settings.statistics, simulated)
-
-
-def _compared_toolchains(cases: list[PlannedCase]) -> tuple[str, ...]:
-    """Return the toolchains of cases that differ from another case only in the toolchain."""
     groups: dict[tuple[object, ...], set[str]] = defaultdict(set)
     for case in cases:
         groups[case.check, case.place, tuple(sorted(case.parameters.items()))].add(case.environ)
-    return tuple(sorted({name for names in groups.values() if len(names) > 1 for name in names}))
+    compared = set[str]().union(*(names for names in groups.values() if len(names) > 1))
+    claims, toolchains = tuple(primary_claims(cases, settings)), tuple(sorted(compared))
+    simulated = bool(plan.expected) and not cases
+    return Outlook(campaign, claims, toolchains, settings.statistics, simulated)
 
 
 def primary_claims(
@@ -177,7 +171,7 @@ class Outcome:
             failures=_reasons_with_status(launches, "failed"),
             partial_reasons=_reasons_with_status(launches, "partial"),
             skipped=len(state["skipped"]),
-            outage_note=scheduler_log.describe_run(tree.path),
+            outage_note=scheduler.describe_run_outages(tree.path),
             displacement_note=completion.describe_displaced(
                 i.reason for i in launches if i.status == completion.DISPLACED
             ),
@@ -202,8 +196,15 @@ class Outcome:
         if self.skipped:
             yield f"{self.skipped} cases cannot run on this site (listed in the report)"
         yield from filter(None, (self.outage_note, self.displacement_note))
-        for disturbance, count in _count_kinds(self.disturbances):
-            yield f"disturbed {count} x: {disturbance}"
+        # One line for each kind of reason, numbers ignored, with its first reason.
+        examples: dict[str, str] = {}
+        disturbed: Counter[str] = Counter()
+        for reasons in self.disturbances:
+            kinds = {re.sub(r"[+-]?\d+(\.\d+)?", "#", reason): reason for reason in reasons}
+            disturbed.update(kinds.keys())
+            examples = kinds | examples
+        for kind, count in disturbed.items():
+            yield f"disturbed {count} x: {examples[kind]}"
         for verdict, counts in (
             ("partial", Counter(self.partial_reasons)),
             ("skipped itself", Counter(self.self_skips)),
@@ -212,17 +213,6 @@ class Outcome:
         ):
             for reason, count in counts.items():
                 yield f"{verdict} {count} x {reason}"
-
-
-def _count_kinds(reason_sets: Iterable[tuple[str, ...]]) -> list[tuple[str, int]]:
-    """Return the first reason of each kind (numbers ignored) and the launches that it disturbed."""
-    examples: dict[str, str] = {}
-    counts: Counter[str] = Counter()
-    for reasons in reason_sets:
-        kinds = {re.sub(r"[+-]?\d+(\.\d+)?", "#", reason): reason for reason in reasons}
-        counts.update(kinds.keys())
-        examples = kinds | examples
-    return [(examples[kind], count) for kind, count in counts.items()]
 
 
 def _reasons_with_status(launches: Iterable[Launch], status: str) -> tuple[str, ...]:

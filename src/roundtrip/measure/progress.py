@@ -11,11 +11,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, RenderableColumn, TextColumn
 from rich.text import Text
 
-#: More refreshes would take processor time from the program that is measured.
-_REFRESHES_PER_SECOND = 1.0
 _LINE_EVERY_S = 60.0
-#: Remaining time, s, from which the clock time of the end is shown.
-_MIN_CLOCK_S = 100.0
 
 
 class TerminalProgress:
@@ -34,7 +30,7 @@ class TerminalProgress:
             MofNCompleteColumn(),
             RenderableColumn(self),
             console=console,
-            refresh_per_second=_REFRESHES_PER_SECOND,
+            refresh_per_second=1.0,  # more would take processor time from what is measured
             disable=not console.is_terminal,
         )
         self._task = self._bar.add_task(title, total=None, visible=False)
@@ -66,10 +62,8 @@ class TerminalProgress:
     def begin_launches(
         self, cases: int, launches: int, limit_s: float, note: Callable[[], str] = str
     ) -> None:
-        """Begin `launches` launches, and their time limit of `limit_s` seconds.
-
-        `note()` returns what the campaign waits for, or "" if it does not wait.
-        """
+        """Begin `launches` launches, and their time limit of `limit_s` seconds; `note()` returns
+        what the campaign waits for, or "" if it does not wait."""
         cases_text = f"{cases} case{'s' if cases != 1 else ''}"
         self._say(f"{self._title}: {cases_text}, {launches} launches, at most {duration(limit_s)}")
         self._begin_stage(self._title, launches, str)
@@ -113,7 +107,7 @@ class TerminalProgress:
         step_s = elapsed_s / task.completed
         left_s = step_s * (task.total - task.completed)
         end = datetime.fromtimestamp(time.time() + left_s).strftime("%H:%M")
-        suffix = f", until {end}" if left_s >= _MIN_CLOCK_S else ""
+        suffix = f", until {end}" if left_s >= 100 else ""
         return f"about {duration(left_s)} left{suffix} ({limit})"
 
     def _begin_stage(self, title: str, total: int, status: Callable[[], str]) -> None:

@@ -47,10 +47,8 @@ PSEUDONYM = r"node-[0-9a-f]{8}"
 
 
 class Pseudonyms:
-    """Pseudonyms of hosts, such as ``node-3fa2c1d9``, which depend only on name and `key`.
-
-    Each has the first digits of the HMAC-SHA256 of the name in lower case, without its domain.
-    """
+    """Pseudonyms of hosts, such as ``node-3fa2c1d9``: the first digits of the HMAC-SHA256, with
+    `key`, of the name in lower case, without its domain."""
 
     def __init__(self, names: Iterable[str], key: bytes) -> None:
         spellings = {name.casefold(): name for name in sorted(names) if name.strip(".")}
@@ -70,11 +68,12 @@ class Pseudonyms:
             host for host in hosts if not host.isalpha() and not host.isdecimal()
         )
         words = _alternatives(host for host in hosts if host.isalpha())
-        self._anywhere = _host_patterns(rf"(?P<before>(?<![\w.-]))(?P<host>{mixed_names})(?![\w-])")
-        self._expected = _host_patterns(
+        patterns = (
+            rf"(?P<before>(?<![\w.-]))(?P<host>{mixed_names})(?![\w-])",
             rf"(?P<before>{_HOST_KEYWORD_PATTERN}|@)(?P<host>{words})(?![\w-])",
             rf"(?P<before>(?:^|[:;] )\[?)(?P<host>{words})(?=:)",
         )
+        self._patterns = tuple(re.compile(text, re.IGNORECASE) for text in patterns)
 
     def pseudonym(self, host: str) -> str:
         """The pseudonym of `host`; an unknown name is returned as it is."""
@@ -94,17 +93,13 @@ class Pseudonyms:
 
     def message(self, text: str) -> str:
         """Return a message of a program with host names replaced."""
-        for pattern in (*self._anywhere, *self._expected):
+        for pattern in self._patterns:
             text = pattern.sub(lambda m: m["before"] + self.pseudonym(m["host"]), text)
         return text
 
 
 def _alternatives(hosts: Iterable[str]) -> str:
     return "|".join(re.escape(host) for host in hosts) or r"(?!)"  # which matches nothing
-
-
-def _host_patterns(*alternatives: str) -> tuple[re.Pattern[str], ...]:
-    return tuple(re.compile(text, re.IGNORECASE) for text in alternatives)
 
 
 KEY_VARIABLE = "ROUNDTRIP_SITE_KEY"
@@ -132,10 +127,8 @@ def site_key_file(site: str) -> Path:
 
 
 def proof(site: str, *parts: bytes) -> str:
-    """Return the HMAC-SHA256 of `parts` with the key of `site`, hex; "" if no key is available.
-
-    It proves that the writer of a derived file could read the key.
-    """
+    """Return the HMAC-SHA256 of `parts` with the key of `site`, hex; "" if no key is available.  It
+    proves that the writer of a derived file could read the key."""
     try:
         key = site_key(site)
     except UserError:
@@ -183,7 +176,6 @@ def _make_key(file: Path) -> None:
 #: Number of newest run trees of each campaign that are searched for names, and their files.
 _MAX_RUN_TREES = 16
 _HOST_FILES = ("env/nodes.json", "env/pairs.json", "env/host.json")
-_PSEUDONYM_WORD = re.compile(rf"(?<![\w-]){PSEUDONYM}(?![\w-])")
 
 
 @dataclass(frozen=True)
@@ -196,28 +188,22 @@ class HostNames:
     def insert_names(self, text: str) -> str:
         """Return `text` with ``HOST (node-3fa2c1d9)`` for each pseudonym of a known host."""
 
-        def host_and_pseudonym(match: re.Match[str]) -> str:
+        def named(match: re.Match[str]) -> str:
             host = self.by_pseudonym.get(match[0])
             return f"{printable(host)} ({match[0]})" if host else match[0]
 
-        return _PSEUDONYM_WORD.sub(host_and_pseudonym, text)
+        return re.sub(rf"(?<![\w-]){PSEUDONYM}(?![\w-])", named, text)
 
 
 def known_hosts(site: str, runs: Path) -> HostNames:
     """Return the known hosts of `site`, with run trees below `runs`; none without the site's key.
-
-    UserError for a key that cannot be used.
-    """
+    UserError for a key that cannot be used."""
     if not os.environ.get(KEY_VARIABLE) and not site_key_file(site).exists():
         return HostNames({}, has_key=False)
-    key, names = site_key(site), {*schedulers.here().node_names(), *_recorded_hosts(site, runs)}
-    pseudonyms = Pseudonyms(names, key)
-    return HostNames({pseudonyms.pseudonym(name): name for name in sorted(names)}, has_key=True)
-
-
-def _recorded_hosts(site: str, runs: Path) -> Iterator[str]:
-    """Yield the hosts in the newest run trees of each campaign of the site."""
+    key, names = site_key(site), {*schedulers.here().node_names()}
     for folder in sorted(runs.glob(f"*/{site}")):
         for tree in sorted(path for path in folder.iterdir() if path.is_dir())[-_MAX_RUN_TREES:]:
             for name in _HOST_FILES:
-                yield from host_names(files.read_object_in_tree(tree / name, tree))
+                names |= {*host_names(files.read_object_in_tree(tree / name, tree))}
+    pseudonyms = Pseudonyms(names, key)
+    return HostNames({pseudonyms.pseudonym(name): name for name in sorted(names)}, has_key=True)

@@ -14,6 +14,7 @@ import importlib
 import io
 import json
 import os
+import re
 import resource
 import select
 import signal
@@ -23,7 +24,7 @@ import tempfile
 import time
 import zipfile
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -77,7 +78,11 @@ class Limits:
     @staticmethod
     def for_size(size: int, memory_per_byte: int = MEMORY_PER_BYTE) -> Limits:
         """Return the limits for files of `size` bytes in total; UserError for an invalid factor."""
-        factor = _limit_factor()
+        text, factor = os.environ.get(FACTOR, "1"), 0.0
+        with contextlib.suppress(ValueError):
+            factor = float(text)
+        if not 1 <= factor <= 1000:
+            raise UserError(f"{FACTOR}={text!r}: right is a number from 1 to 1000")
         memory = int(factor * min(MEMORY + memory_per_byte * size, MOST_MEMORY))
         seconds, rows = SECONDS + SECONDS_PER_BYTE * size, ROWS + ROWS_PER_BYTE * size
         return Limits(min(memory, _data_limit()), int(factor * seconds) + 1, int(factor * rows))
@@ -86,15 +91,6 @@ class Limits:
         """UserError for more rows than the limit."""
         if rows > self.rows:
             raise UserError(f"{rows} rows; right are at most {self.rows}; {_factor_advice()}")
-
-
-def _limit_factor() -> float:
-    text, factor = os.environ.get(FACTOR, "1"), 0.0
-    with contextlib.suppress(ValueError):
-        factor = float(text)
-    if not 1 <= factor <= 1000:
-        raise UserError(f"{FACTOR}={text!r}: right is a number from 1 to 1000")
-    return factor
 
 
 def require(bundle: Path) -> None:
@@ -322,19 +318,14 @@ def serve_reader() -> None:
         except UserError as error:
             _send_answer(output, _ERROR_MARK, error.message.encode("utf-8", "replace"))
         except (OSError, pl.exceptions.PanicException):
-            # Where an allocation fails, too.
-            is_full = 2 * _peak_memory() > limits.memory
+            # Where an allocation fails, too.  `ru_maxrss` has the parent's peak of memory, too.
+            peak = re.search(r"VmHWM:\s*(\d+) kB", Path("/proc/self/status").read_text())
+            is_full = peak is not None and 2 * 1024 * int(peak[1]) > limits.memory
             words = _memory_message(limits) if is_full else "its decoder failed"
             _send_answer(output, _ERROR_MARK, words.encode())
         else:
             _send_answer(output, _END_MARK, b"")
         del answers
-
-
-def _peak_memory() -> int:
-    """The peak of this process's resident memory, bytes; `ru_maxrss` has its parent's, too."""
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return next((1024 * int(line.split()[1]) for line in lines if line.startswith("VmHWM:")), 0)
 
 
 def _receive_bytes(head: bytes) -> bytes:
@@ -366,7 +357,15 @@ def decode_tables(limits: Limits, files: Sequence[str], content: bytes) -> Itera
     rows = 0
     for file in files:
         try:
-            for source in _parquet_sources(file, limits):
+            sources: list[Any] = [file]
+            if file.endswith(".zip"):
+                with zipfile.ZipFile(file) as archive:
+                    members = archive.infolist()
+                    if sum(member.file_size for member in members) > limits.memory:
+                        raise MemoryError
+                    tables = (item for item in members if item.filename.endswith(".parquet"))
+                    sources = [io.BytesIO(archive.read(item)) for item in tables]
+            for source in sources:
                 rows += pl.scan_parquet(source).select(pl.len()).collect().item()
                 limits.require_rows(rows)
                 frames.append(pl.read_parquet(source))
@@ -386,15 +385,3 @@ def decode_objects(
             most = MOST_REPORT if file.name == "report.json" else MOST_RECORD
             values.append(parse_json(read_text_in_tree(file, Path(root), most)))
         yield b""
-
-
-def _parquet_sources(file: str, limits: Limits) -> Iterable[Any]:
-    """The tables of a file: itself, or the members of a zip."""
-    if not file.endswith(".zip"):
-        return [file]
-    with zipfile.ZipFile(file) as archive:
-        members = archive.infolist()
-        if sum(member.file_size for member in members) > limits.memory:
-            raise MemoryError
-        tables = [member for member in members if member.filename.endswith(".parquet")]
-        return [io.BytesIO(archive.read(member)) for member in tables]

@@ -17,10 +17,22 @@ from pydantic_core import PydanticCustomError
 from roundtrip import files, model
 from roundtrip.errors import UserError
 from roundtrip.measure.run_record import Run, Texts
-from roundtrip.model import Amount, Fault, Host, Label, Name, Record, Sha256, SmallCount, Text, Time
+from roundtrip.model import (
+    Amount,
+    Count,
+    Host,
+    Label,
+    Name,
+    Record,
+    Sha256,
+    SmallCount,
+    Text,
+    Time,
+)
 
 #: The parameter of a check with the number of its pair of nodes.
 PAIR_PARAMETER = "pair"
+LINK_FILE = "link.json"
 
 
 def _require_plain_value(value: Any) -> Any:
@@ -114,6 +126,47 @@ class State(Record):
     pins: list[_Pin] = Field(default_factory=list)
 
 
+class _LinkSettings(Record):
+    rtt_ms: float
+    rate_bit_s: float
+    loss: float
+    queue_bytes: float
+    seed: int
+    up: bool
+
+
+class _SelfTest(Record):
+    asked_ms: float
+    received: Count
+    p50_ms: float | None
+
+
+class _Direction(Record):
+    name: Text
+    cut: Count = 0
+    dropped: Count = 0
+    late_us_mean: float | None = None
+
+
+class _LinkStatus(_LinkSettings):
+    started_ns: int
+    changes: Count
+    directions: list[_Direction]
+    self_test: _SelfTest | None
+    send_errors: Count = 0
+
+
+class Link(Record):
+    """link.json: an emulated link before and after a launch."""
+
+    schema_: Literal[1] = Field(alias="schema")
+    holder: Text
+    asked: _LinkSettings
+    before: _LinkStatus
+    after: _LinkStatus | None
+    broken: list[Text]
+
+
 _MODEL_BY_FILE: dict[str, type[Record]] = {
     "run.json": Run,
     "case.json": CaseRecord,
@@ -133,12 +186,22 @@ def read_record(
     return validate(files.parse_json(text, file), kind or _MODEL_BY_FILE[file.name], file, text)
 
 
+def read_link(folder: Path, root: Path | None = None) -> dict[str, Any] | None:
+    """Return the record of the launch in `folder`, None if no link was leased; UserError if bad.
+
+    `root` is as in `read_record`.
+    """
+    file = folder / LINK_FILE
+    return read_record(file, root, Link) if files.stamp(file) else None
+
+
 def validate(data: Any, kind: type[Record], file: Path, text: str = "") -> dict[str, Any]:
     """Return `data` of `file`; UserError, with the line in `text`, if it is no `kind`."""
     if fault := model.fault(kind, data):
-        raise UserError(
-            f"{fault.where or 'the file'}: {fault.why}", file, _line_of_fault(text, fault)
-        )
+        keys = [part for part in fault.path if isinstance(part, str)]
+        match = re.search(rf'"{re.escape(keys[-1])}"\s*:', text) if keys else None
+        line = text.count("\n", 0, match.start()) + 1 if match else None
+        raise UserError(f"{fault.where or 'the file'}: {fault.why}", file, line)
     result: dict[str, Any] = data
     return result
 
@@ -157,15 +220,6 @@ def named_case_id(display_name: str, system: str, partition: str, environ: str) 
     check, *values = display_name.split(" %")
     parameters = [item for item in values if not item.startswith(f"{PAIR_PARAMETER}=")]
     return f"{check}/{','.join(sorted(parameters))}@{system}:{partition}+{environ}"
-
-
-def _line_of_fault(text: str, fault: Fault) -> int | None:
-    """The first line with the innermost key of the fault; None if no line has it."""
-    keys = [part for part in fault.path if isinstance(part, str)]
-    if not keys:
-        return None
-    match = re.search(rf'"{re.escape(keys[-1])}"\s*:', text)
-    return text.count("\n", 0, match.start()) + 1 if match else None
 
 
 #: The folder, in a run tree and in its bundle, of launches that confirm worse results: a tree, or

@@ -9,17 +9,17 @@ that are down this night, so that it stays the same when a node is drained.
 from __future__ import annotations
 
 import json
+import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
 from roundtrip import files
 from roundtrip.errors import UserError
-from roundtrip.measure import nodes
+from roundtrip.measure import records
 from roundtrip.measure.campaign_file import Campaign
 from roundtrip.measure.matrix import ExpectedCase, Matrix, NodePair
 from roundtrip.measure.tree import RunTree
@@ -29,6 +29,8 @@ from roundtrip.sites.site import Site
 
 #: In the tree of a run: the plan of its night.
 PLAN_FILE = Path("env", "pairs.json")
+#: How long a scheduler that does not answer is asked for its nodes, s.
+LONGEST_WAIT_S = 600.0
 
 
 def round_count(count: int) -> int:
@@ -100,10 +102,6 @@ class NightPlan:
         pairs = self.partitions[item.case.partition].pairs
         return tuple(pair for pair in pairs if len(pair.hosts) == item.nodes)
 
-    def assign(self, expected: Sequence[ExpectedCase]) -> tuple[ExpectedCase, ...]:
-        """The cases with the node pairs that each is launched on."""
-        return tuple(replace(item, pairs=self.pairs_for(item)) for item in expected)
-
     def write(self, run_dir: Path) -> None:
         """Write the plan into the tree of the run."""
         file = run_dir / PLAN_FILE
@@ -120,8 +118,7 @@ def plan_night(
     """Plan the night of the cases `expected` on the nodes of each partition, `node_lists`.
 
     `budget` is the number of rounds, None for all; `last_run` is the tree of the last night, if
-    any.  The rounds with the fewest launches come first.  UserError if too few nodes of a partition
-    are up.
+    any.  The rounds with the fewest launches come first.  UserError if too few nodes are up.
     """
     sizes: dict[str, set[int]] = {}
     for item in expected:
@@ -136,22 +133,16 @@ def plan_night(
                 f"partition '{partition}' has {len(hosts) - len(outages)} of {len(hosts)} nodes to "
                 f"measure; {max(group_sizes)} are needed{f': {reasons}' if reasons else ''}"
             )
-        round_robins = [
-            _next_round_robin(size, hosts, budget, _last_round_robin(last_run, partition, size))
-            for size in sorted(group_sizes)
-        ]
+        round_robins = []
+        for size in sorted(group_sizes):
+            total = round_count(len(hosts)) if size == 2 else min(2, len(hosts))
+            before = _launch_counts(last_run, partition, size, hosts) or (0,) * total
+            order = sorted(range(total), key=before.__getitem__)
+            rounds = tuple(sorted(order[: budget or total]))
+            round_robins.append(RoundRobin(size, hosts, before, rounds))
         pairs = (pair for item in round_robins for pair in item.pairs(frozenset(outages)))
         plans[partition] = PartitionPlan(tuple(round_robins), tuple(pairs))
     return NightPlan(plans)
-
-
-def split_by_pair(expected: Sequence[ExpectedCase]) -> list[ExpectedCase]:
-    """Split each case into one case for each of its node pairs."""
-    return [
-        pair_item
-        for item in expected
-        for pair_item in ([replace(item, pairs=(pair,)) for pair in item.pairs] or [item])
-    ]
 
 
 def read_plan(run_dir: Path) -> NightPlan:
@@ -163,50 +154,88 @@ def read_plan(run_dir: Path) -> NightPlan:
         raise UserError("not the plan of a night: start a new run", file) from None
 
 
-def _next_round_robin(
-    size: int, hosts: tuple[str, ...], budget: int | None, predecessor: RoundRobin | None
-) -> RoundRobin:
-    total = round_count(len(hosts)) if size == 2 else min(2, len(hosts))
-    is_same = predecessor and predecessor.hosts == hosts
-    before = predecessor.before if predecessor and is_same else (0,) * total
-    order = sorted(range(total), key=lambda number: (before[number], number))
-    return RoundRobin(size, hosts, before, tuple(sorted(order[: budget or total])))
+def _launch_counts(
+    run_dir: Path | None, partition: str, size: int, hosts: tuple[str, ...]
+) -> tuple[int, ...]:
+    """Return the launches of each round after the night in `run_dir`.
 
-
-def _last_round_robin(run_dir: Path | None, partition: str, size: int) -> RoundRobin | None:
-    """Return the round robin after the night in `run_dir`; a round counts if half its pairs passed.
-
-    None without such a night or a readable plan: the round robin then starts anew.
+    A round counts if half its pairs passed.  () without such a night, a readable plan, or a round
+    robin of these hosts: it then starts anew.
     """
-    if run_dir is None:
-        return None
     try:
-        night_plan = read_plan(run_dir)
+        plan = read_plan(run_dir).partitions.get(partition) if run_dir else None
     except UserError:
-        return None
-    plan = night_plan.partitions.get(partition, PartitionPlan((), ()))
-    for round_robin in plan.tournaments:
-        if round_robin.size == size:
-            plan_counts = Counter(pair.pair_round for pair in plan.pairs if len(pair.hosts) == size)
-            completions = Counter(
-                number for number, _ in _completed_pairs(run_dir, partition, size)
-            )
-            launch_counts = list(round_robin.before)
-            for number in round_robin.rounds:
-                launch_counts[number] += 2 * completions[number] >= plan_counts[number]
-            return RoundRobin(size, round_robin.hosts, tuple(launch_counts), ())
-    return None
-
-
-def _completed_pairs(run_dir: Path, partition: str, size: int) -> set[tuple[int, tuple[str, ...]]]:
-    """Return (round, hosts) of the passed launches of a night, each pair once."""
-    launches = set()
+        plan = None
+    tournaments = (item for item in plan.tournaments if item.size == size) if plan else iter(())
+    round_robin = next(tournaments, None)
+    if run_dir is None or plan is None or round_robin is None or round_robin.hosts != hosts:
+        return ()
+    completed_pairs = set()  # each once, however often it was launched
     for file in run_dir.glob(f"rounds/*/output/*/{partition}/*/*/case.json"):
-        case: Any = files.read_json(file)
-        hosts = tuple(case.get("hosts", ()))
-        if len(hosts) == size:
-            launches.add((case["parameters"]["pair_round"], hosts))
-    return launches
+        case = files.read_json(file)
+        if len(case.get("hosts", ())) == size:
+            completed_pairs.add((case["parameters"]["pair_round"], *case["hosts"]))
+    completions = Counter(number for number, *_ in completed_pairs)
+    plan_counts = Counter(pair.pair_round for pair in plan.pairs if len(pair.hosts) == size)
+    launch_counts = list(round_robin.before)
+    for number in round_robin.rounds:
+        launch_counts[number] += 2 * completions[number] >= plan_counts[number]
+    return tuple(launch_counts)
+
+
+def partition_nodes(site: Site, partition: str, wait_s: float = LONGEST_WAIT_S) -> list[Node]:
+    """Return the nodes that the options of a ReFrame partition choose, sorted by name and number.
+
+    It waits up to `wait_s` seconds while the scheduler does not answer.
+    UserError if there is no scheduler, it does not list them, or the options choose none.
+    """
+    config = site.partitions[partition]
+    place = f"nodes of partition '{partition}' of site '{site.name}'"
+    scheduler = schedulers.scheduler_of(config)
+    if not scheduler.allocates:
+        why = f"its scheduler is '{config['scheduler']}', and only {schedulers.titles()} lists them"
+        raise UserError(f"the {place} are not known: {why}")
+    # There is no run yet that has a log.
+    environment = scheduler.patient_environment(site.environment, time.time() + wait_s, None)
+    return scheduler.nodes(config, place, environment)
+
+
+def record_nodes(nodes: Mapping[str, Sequence[Node]], run_dir: Path) -> None:
+    """Write the scheduler's report on the nodes of each partition into the tree of a run."""
+    partitions = {
+        partition: {
+            "hosts": [node.name for node in node_list if not node.down_reason],
+            "not_measured": [
+                {"host": node.name, "state": node.state, "reason": node.down_reason}
+                for node in node_list
+                if node.down_reason
+            ],
+        }
+        for partition, node_list in nodes.items()
+    }
+    file = run_dir / records.NODES_FILE
+    file.parent.mkdir(exist_ok=True)
+    file.write_text(json.dumps({"schema": 1, "partitions": partitions}, indent=1) + "\n")
+
+
+def nodes_by_partition(
+    site: Site, partitions: Iterable[str], wait_s: float = LONGEST_WAIT_S
+) -> dict[str, list[Node]]:
+    """Return the nodes of each of `partitions`, by its name; the rest as in `partition_nodes`."""
+    return {name: partition_nodes(site, name, wait_s) for name in sorted(set(partitions))}
+
+
+def listed_nodes(
+    site: Site, partitions: Iterable[str], wait_s: float = LONGEST_WAIT_S
+) -> dict[str, list[Node]]:
+    """Return the nodes of each of `partitions` with a scheduler; {} if it does not list them."""
+    names = [
+        name for name in partitions if schedulers.scheduler_of(site.partitions[name]).allocates
+    ]
+    try:
+        return nodes_by_partition(site, names, wait_s)
+    except UserError:
+        return {}
 
 
 @dataclass(frozen=True)
@@ -223,14 +252,17 @@ class Night:
     @property
     def launch_items(self) -> list[ExpectedCase]:
         """The items to launch: each case, or each case on each of its node pairs."""
-        return split_by_pair(self.matrix.expected)
+        items: list[ExpectedCase] = []
+        for item in self.matrix.expected:
+            items += [replace(item, pairs=(pair,)) for pair in item.pairs] or [item]
+        return items
 
     def write(self, run_dir: Path) -> None:
         """Write plan and nodes into the tree of a new run."""
         if self.plan:
             self.plan.write(run_dir)
         if self.nodes:
-            nodes.record_nodes(self.nodes, run_dir)
+            record_nodes(self.nodes, run_dir)
 
     def lines(self) -> Iterator[str]:
         """Yield the lines of ``--dry-run`` about node pairs and nodes that are down."""
@@ -266,7 +298,7 @@ def arrange_night(
     plan: Matrix,
     runs: Path,
     resumed_run: RunTree | None,
-    wait_s: float = nodes.LONGEST_WAIT_S,
+    wait_s: float = LONGEST_WAIT_S,
 ) -> Night:
     """Return the night of a campaign: that of `resumed_run`, or the one after the last in `runs`.
 
@@ -276,13 +308,14 @@ def arrange_night(
     """
     partitions = {item.case.partition for item in plan.expected}
     if not campaign.in_pairs:
-        known_nodes = {} if resumed_run else nodes.known_nodes(site, partitions, wait_s)
-        return Night(plan, nodes=known_nodes)
+        node_lists = {} if resumed_run else listed_nodes(site, partitions, wait_s)
+        return Night(plan, nodes=node_lists)
     if resumed_run:
         night, node_lists = read_plan(resumed_run.path), {}
     else:
-        node_lists = nodes.nodes_by_partition(site, partitions, wait_s)
+        node_lists = nodes_by_partition(site, partitions, wait_s)
         plans = sorted((runs / campaign.name / site.name).glob(f"*/{PLAN_FILE}"))
         last_run = plans[-1].parents[1] if plans else None
         night = plan_night(plan.expected, node_lists, campaign.rounds_a_night, last_run)
-    return Night(replace(plan, expected=night.assign(plan.expected)), night, node_lists)
+    items = tuple(replace(item, pairs=night.pairs_for(item)) for item in plan.expected)
+    return Night(replace(plan, expected=items), night, node_lists)

@@ -14,15 +14,14 @@ from functools import cached_property
 from roundtrip.measure import (
     completion,
     environment,
-    nodes,
     records,
+    round_robin,
     scheduler,
-    scheduler_log,
     session,
     tree,
 )
 from roundtrip.measure.campaign_file import Campaign
-from roundtrip.measure.launch import Launch, error_tail
+from roundtrip.measure.launch import error_tail
 from roundtrip.measure.launches import CHANGE_FILE, scan
 from roundtrip.measure.matrix import ExpectedCase
 from roundtrip.measure.progress import TerminalProgress, duration
@@ -36,7 +35,6 @@ from roundtrip.sites.site import Site
 Key = tuple[str, tuple[str, ...]]
 #: Failures in one invocation after which a case that never passed is given up.
 GIVE_UP_AFTER = 2
-_NODE_FAILED_REASON = "a node failed under the launch"
 _SUBMIT_LIMIT_REASON = "takes no more jobs of this user or account now (a limit of submitted jobs)"
 
 
@@ -86,7 +84,7 @@ class Runner:
         except NoAnswerError:
             return False
         finally:
-            scheduler_log.record(self.tree.path)
+            scheduler.record_outages(self.tree.path)
         return in_time
 
     @property
@@ -130,8 +128,7 @@ class Runner:
 
     def _wait_text(self) -> str:
         """Return what the run waits for: an answer, or the start of a job."""
-        silence = self._wait.status() if self._wait else ""
-        return silence or self._queue.status()
+        return (self._wait.status() if self._wait else "") or self._queue.status()
 
     @cached_property
     def _queue(self) -> Queue:
@@ -141,6 +138,10 @@ class Runner:
     @cached_property
     def _scheduler(self) -> Scheduler:
         return schedulers.of_site(self.site.partitions)
+
+    @property
+    def _no_answer(self) -> str:
+        return f"{self._scheduler.title} did not answer"
 
     @property
     def _label(self) -> str:
@@ -163,12 +164,9 @@ class Runner:
             seconds += session.run_session(
                 self.site, block, folder, self._label, lock, self._on_event, self._wait
             )
-            if self._wait:
-                lost_s = self._wait.outage_s(start)
-                seconds -= lost_s or 0.0
-                if lost_s is not None:
-                    no_answer = scheduler.no_answer(self._scheduler)
-                    excuses |= dict.fromkeys((item.key for item in block), no_answer)
+            if self._wait and (lost_s := self._wait.outage_s(start)) is not None:
+                seconds -= lost_s
+                excuses |= dict.fromkeys((item.key for item in block), self._no_answer)
             if self._is_changed():
                 # Nobody knows which of its launches ran which version.
                 (folder / CHANGE_FILE).write_text(self.tree.state["stopped"])
@@ -202,9 +200,11 @@ class Runner:
             if launch.status == completion.DISPLACED:
                 reasons[launch.key] = launch.reason
             elif self._wait and launch.status == "failed":
-                if self._scheduler.is_no_answer(words := _failure_text(launch)):
-                    no_answer = scheduler.no_answer(self._scheduler)
-                    reasons[launch.key] = _NODE_FAILED_REASON if launch.nodes_down else no_answer
+                error = error_tail(launch.folder) if launch.folder else ""
+                words = f"{launch.reason}\n{error}"
+                if self._scheduler.is_no_answer(words):
+                    node_failed = "a node failed under the launch"
+                    reasons[launch.key] = node_failed if launch.nodes_down else self._no_answer
                 elif self._scheduler.is_submit_limit(words):
                     reasons[launch.key] = f"{self._scheduler.title} {_SUBMIT_LIMIT_REASON}"
         return reasons
@@ -226,24 +226,18 @@ class Runner:
 
     def _incomplete_cases(self) -> list[ExpectedCase]:
         """Return the cases with too few launches, or if none, with too few undisturbed ones."""
-        pass_counts, clean_counts = self._count_passed()
-        candidates = [item for item in self.expected if not self._is_given_up(item, pass_counts)]
-        shortfall = [item for item in candidates if pass_counts[item.key] < self.campaign.launches]
-        limit = self.campaign.launches + self.campaign.extra_launches
-        return shortfall or [
+        passed, clean = self._count_passed()
+        launches = self.campaign.launches
+        candidates = [
             item
-            for item in candidates
-            if clean_counts[item.key] < self.campaign.launches and pass_counts[item.key] < limit
+            for item in self.expected
+            if self._failures[item.key] < (launches if passed[item.key] else GIVE_UP_AFTER)
         ]
-
-    def _is_given_up(self, item: ExpectedCase, pass_counts: Counter[Key]) -> bool:
-        limit = GIVE_UP_AFTER if not pass_counts[item.key] else self.campaign.launches
-        return self._failures[item.key] >= limit
-
-
-def _failure_text(launch: Launch) -> str:
-    """Return why a launch failed, and the end of its job's standard error."""
-    return f"{launch.reason}\n{error_tail(launch.folder) if launch.folder else ''}"
+        shortfall = [item for item in candidates if passed[item.key] < launches]
+        limit = launches + self.campaign.extra_launches
+        return shortfall or [
+            item for item in candidates if clean[item.key] < launches and passed[item.key] < limit
+        ]
 
 
 def launch_confirmation(runner: Runner, cases: Collection[str], launches: int) -> str:
@@ -279,7 +273,7 @@ def launch_confirmation(runner: Runner, cases: Collection[str], launches: int) -
 
 def _items_on_same_nodes(runner: Runner, items: Sequence[ExpectedCase]) -> Iterator[ExpectedCase]:
     """Yield the cases, with the node list of their launches of the night if all nodes are up."""
-    node_lists = nodes.known_nodes(runner.site, {item.case.partition for item in items})
+    node_lists = round_robin.listed_nodes(runner.site, {item.case.partition for item in items})
     host_names: defaultdict[str, dict[str, str]] = defaultdict(dict)
     for partition, node_list in node_lists.items():
         up_names = (node.name for node in node_list if not node.down_reason)

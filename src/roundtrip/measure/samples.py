@@ -33,8 +33,6 @@ from roundtrip.studies.derivation import METRICS, metrics_by_study
 #: Columns of the file: those of samples.parquet, without the launch and its case.
 SCHEMA = {name: kind for name, kind in SAMPLES.items() if name not in ("launch", "case_id")}
 HEADER = ",".join(SCHEMA)
-_HEADER = HEADER.encode()
-_LINE_END = re.compile(rb"\r?\n")
 #: Patterns of cells, with the same meaning in polars and Python.
 _PATTERNS = {
     "text": f"{CHARACTER}{{1,200}}",
@@ -42,7 +40,6 @@ _PATTERNS = {
     "value": r"[0-9]{1,25}(\.[0-9]{1,25})?([eE][+-]?[0-9]{1,3})?",
 }
 _KINDS = {pl.String: "text", pl.Int64: "count", pl.Float64: "value"}
-_COMPILED = {kind: re.compile(pattern) for kind, pattern in _PATTERNS.items()}
 #: Limits of all values except 0.
 LEAST_VALUE, MOST_VALUE = 1e-15, MOST_AMOUNT
 #: The fault of a file without a good row.
@@ -53,25 +50,12 @@ _TASK = "roundtrip.measure.samples:answer"
 
 
 @dataclass(frozen=True)
-class Problem:
-    """A fault in a file, at a line (1-based; 0 for the whole file)."""
-
-    file: Path
-    line: int
-    reason: str
-
-    def __str__(self) -> str:
-        place = f"{self.file}:{self.line}" if self.line else str(self.file)
-        return f"{place}: {self.reason}"
-
-
-@dataclass(frozen=True)
 class Samples:
-    """Good rows (columns of SCHEMA, times in seconds), ``# key: JSON`` metadata, and problems."""
+    """Good rows (columns of SCHEMA, times in seconds), ``# key: JSON`` metadata, and faults."""
 
     frame: pl.DataFrame
     metadata: dict[str, Any] = field(default_factory=dict)
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[UserError, ...] = ()
 
     @property
     def moved_bytes(self) -> int:
@@ -89,7 +73,7 @@ def parse(content: bytes, file: Path) -> Samples:
         frame, row_problems = _slow(body, first_line, file)
         problems += row_problems
     if frame.is_empty():
-        problems.append(Problem(file, 0, NO_ROW))
+        problems.append(UserError(NO_ROW, file))
     return Samples(frame, metadata, tuple(problems))
 
 
@@ -105,7 +89,7 @@ def parse_limited(content: bytes, file: Path) -> Samples:
     with Reader() as reader:
         (answer,) = reader.run(_TASK, [file], content=content)
     head, frame = unpack(answer)
-    problems = tuple(Problem(file, line, reason) for line, reason in head["problems"])
+    problems = tuple(UserError(reason, file, line) for reason, line in head["problems"])
     return Samples(frame, head["metadata"], problems)
 
 
@@ -113,7 +97,7 @@ def answer(limits: Limits, names: Sequence[str], content: bytes) -> Iterator[byt
     """Yield the packed `Samples` for `parse_limited`; runs in the process of the reader."""
     samples = parse(content, Path(names[0]))
     limits.require_rows(samples.frame.height)
-    problems = [(problem.line, problem.reason) for problem in samples.problems]
+    problems = [(problem.message, problem.line) for problem in samples.problems]
     yield pack({"metadata": samples.metadata, "problems": problems}, samples.frame)
 
 
@@ -121,17 +105,16 @@ def read_rows(file: str | Path) -> pl.DataFrame:
     """The rows of a samples.csv, with the columns of SCHEMA; UserError with its first fault."""
     samples = read(Path(file))
     if samples.problems:
-        problem = samples.problems[0]
-        raise UserError(problem.reason, problem.file, problem.line)
+        raise samples.problems[0]
     return samples.frame
 
 
-def _head(content: bytes, file: Path) -> tuple[dict[str, Any], bytes | None, int, list[Problem]]:
+def _head(content: bytes, file: Path) -> tuple[dict[str, Any], bytes | None, int, list[UserError]]:
     """Return metadata, the rows (None without a header), their first line number, problems."""
     metadata: dict[str, Any] = {}
-    problems: list[Problem] = []
+    problems: list[UserError] = []
     if not content.strip():
-        return metadata, None, 1, [Problem(file, 0, "empty file")]
+        return metadata, None, 1, [UserError("empty file", file)]
     start, number = 0, 1
     while content.startswith(b"#", start):
         end = content.find(b"\n", start)
@@ -140,15 +123,15 @@ def _head(content: bytes, file: Path) -> tuple[dict[str, Any], bytes | None, int
             key, value = line[1:].decode("utf-8").split(":", 1)
             metadata[key.strip()] = files.parse_json(value)
         except (ValueError, UserError):
-            problems.append(Problem(file, number, "not metadata; right is: # key: JSON value"))
+            problems.append(UserError("not metadata; right is: # key: JSON value", file, number))
         if end < 0:
-            problems.append(Problem(file, number, "ends before the header: truncated"))
+            problems.append(UserError("ends before the header: truncated", file, number))
             return metadata, None, number, problems
         start, number = end + 1, number + 1
     end = content.find(b"\n", start)
     header = content[start : end if end >= 0 else len(content)].removesuffix(b"\r")
-    if header != _HEADER:
-        problems.append(Problem(file, number, f"no header; right is: {HEADER}"))
+    if header != HEADER.encode():
+        problems.append(UserError(f"no header; right is: {HEADER}", file, number))
         return metadata, None, number, problems
     body = content[end + 1 :] if end >= 0 else b""
     return metadata, body, number + 1, problems
@@ -158,7 +141,7 @@ def _fast(body: bytes) -> pl.DataFrame | None:
     """Return all rows if every row is good and none is quoted, else None."""
     if not body:
         return pl.DataFrame(schema=SCHEMA)
-    body = _LINE_END.sub(b"\n", body) if b"\r" in body else body
+    body = body.replace(b"\r\n", b"\n")
     # polars strips a carriage return at the end of a field
     if (
         not body.endswith(b"\n")
@@ -206,19 +189,19 @@ def all_rows_valid() -> pl.Expr:
     )
 
 
-def _slow(body: bytes, first_line: int, file: Path) -> tuple[pl.DataFrame, list[Problem]]:
+def _slow(body: bytes, first_line: int, file: Path) -> tuple[pl.DataFrame, list[UserError]]:
     rows: list[list[Any]] = []
-    problems: list[Problem] = []
+    problems: list[UserError] = []
     lines = body.split(b"\n")
     remainder = lines.pop()
     for number, line in enumerate(lines, first_line):
         try:
             rows.append(_row(line.removesuffix(b"\r")))
         except (ValueError, csv.Error) as error:
-            problems.append(Problem(file, number, str(error)))
+            problems.append(UserError(str(error), file, number))
     if remainder:
-        number = first_line + len(lines)
-        problems.append(Problem(file, number, "the last line has no end: truncated"))
+        end = first_line + len(lines)
+        problems.append(UserError("the last line has no end: truncated", file, end))
     return pl.DataFrame(rows, schema=SCHEMA, orient="row"), problems
 
 
@@ -254,7 +237,7 @@ def _row(line: bytes) -> list[Any]:
 
 
 def _typed(name: str, text: str, kind: str) -> Any:
-    match = _COMPILED[kind].fullmatch(text)
+    match = re.fullmatch(_PATTERNS[kind], text)
     if kind == "text" and not match:
         why = "is not printable text of up to 200 characters" if text else "is empty"
         raise ValueError(f"{name} {why}")

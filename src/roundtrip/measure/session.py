@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from roundtrip import files
 from roundtrip.measure import reader, scheduler
 from roundtrip.measure.completion import SessionReport
 from roundtrip.measure.matrix import ExpectedCase
@@ -220,7 +221,12 @@ def _supervise(
                 if match := _EVENT_LINE.match(_COLOUR_CODE.sub("", line.rstrip())):
                     on_event(match["kind"], match["name"])
         except BaseException:
-            _stop_process(process)
+            process.send_signal(signal.SIGTERM)
+            try:
+                process.wait(20.0)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
             raise
         else:
             return process.wait()
@@ -233,37 +239,22 @@ def kill_orphans(folder: Path) -> None:
 
     A rank whose mpirun was killed before the rank had connected to it waits for it for minutes.
     """
-    deadline = time.monotonic() + _ORPHANS_TIMEOUT_S
-    while (pids := _orphan_processes(folder)) and time.monotonic() < deadline:
-        for pid in pids:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-        time.sleep(0.02)
-
-
-def _orphan_processes(folder: Path) -> list[int]:
     mark = f"{_SESSION_VARIABLE}={folder}".encode()
-    pids = []
-    for process in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):  # it has ended, or is another user's
-            variables = (process / "environ").read_bytes().split(b"\0")
-            if any(text == mark or text.startswith(mark + b"/") for text in variables):
-                pids.append(int(process.name))
-    return pids
+    deadline, is_clean = time.monotonic() + _ORPHANS_TIMEOUT_S, False
+    while not is_clean and time.monotonic() < deadline:
+        is_clean = True
+        for process in Path("/proc").glob("[0-9]*"):
+            with contextlib.suppress(OSError):  # it has ended, or is another user's
+                variables = (process / "environ").read_bytes().split(b"\0")
+                if any(text == mark or text.startswith(mark + b"/") for text in variables):
+                    os.kill(int(process.name), signal.SIGKILL)
+                    is_clean = False
+        time.sleep(0 if is_clean else 0.02)
 
 
 def _write_session_end(folder: Path, status: int, wall_s: float, **more: object) -> None:
     record = {"exit_status": status, "wall_s": round(wall_s, 3), **more}
     (folder / "session.json").write_text(json.dumps(record) + "\n")
-
-
-def _stop_process(process: subprocess.Popen[str], patience_s: float = 20.0) -> None:
-    process.send_signal(signal.SIGTERM)
-    try:
-        process.wait(patience_s)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
 
 
 @contextlib.contextmanager
@@ -291,23 +282,17 @@ def build_all(
     groups = build_representatives(expected)
     watch = _BuildWatch(sum(len(group) for group in groups), progress)
     progress.begin_builds(watch.builds, watch)
-    start = time.monotonic()
+    first_start = time.monotonic()
     for group in groups:
-        _build_group(site, group, tree, watch)
-    progress.end_builds(time.monotonic() - start)
-
-
-def _build_group(
-    site: Site, group: Sequence[ExpectedCase], tree: RunTree, watch: _BuildWatch
-) -> None:
-    watch.folder = folder = tree.next_build()
-    block = [replace(item, pairs=()) for item in group]
-    arguments = [*_reframe_arguments(site, block, folder), "--exec-policy=serial"]
-    arguments += ["--setvar=build_only=yes", "--run"]
-    start = time.monotonic()
-    environment = {**site.environment, **_test_variables(block)}
-    status = _supervise(site, arguments, folder, tree.lock_descriptor, watch.on_event, environment)
-    _write_session_end(folder, status, time.monotonic() - start)
+        watch.folder = folder = tree.next_build()
+        block = [replace(item, pairs=()) for item in group]
+        arguments = [*_reframe_arguments(site, block, folder), "--exec-policy=serial"]
+        arguments += ["--setvar=build_only=yes", "--run"]
+        variables = {**site.environment, **_test_variables(block)}
+        start, lock = time.monotonic(), tree.lock_descriptor
+        status = _supervise(site, arguments, folder, lock, watch.on_event, variables)
+        _write_session_end(folder, status, time.monotonic() - start)
+    progress.end_builds(time.monotonic() - first_start)
 
 
 def build_representatives(expected: Iterable[ExpectedCase]) -> list[list[ExpectedCase]]:
@@ -364,16 +349,10 @@ class _BuildWatch:
         return f"{self._name}: step {step} of {steps}, about {duration(remaining_s)} left"
 
     def _steps(self) -> tuple[int, int]:
-        outputs = sorted(self.folder.glob("stage/**/rfm_build.out"), key=_modification_time)
+        # The stamp of a file begins with the time of its last change.
+        outputs = sorted(self.folder.glob("stage/**/rfm_build.out"), key=files.stamp)
         try:
             steps = _BUILD_STEP.findall(outputs[-1].read_bytes())
             return int(steps[-1][0]), int(steps[-1][1])
         except (IndexError, OSError):
             return 0, 0
-
-
-def _modification_time(file: Path) -> float:
-    try:
-        return file.stat().st_mtime
-    except OSError:
-        return 0.0

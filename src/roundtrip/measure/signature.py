@@ -111,10 +111,8 @@ def check_signature(bundle: Path, bundle_manifest: Manifest) -> Signature:
 
 def is_own(bundle_manifest: Manifest) -> bool:
     """Whether a manifest names our own key; False if our key cannot be read."""
-    signer = bundle_manifest.data.get("signer")
-    return bool(signer) and _key_blob(str(signer)) == _own_key_blob(
-        str(bundle_manifest.data["site"])
-    )
+    signer, site = bundle_manifest.data.get("signer"), str(bundle_manifest.data["site"])
+    return bool(signer) and _key_blob(str(signer)) == _own_key_blob(site)
 
 
 def fingerprint(signer: str) -> str:

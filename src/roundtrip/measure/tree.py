@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from roundtrip import files, model, paths
 from roundtrip.errors import UserError
@@ -211,17 +211,12 @@ def require_same_matrix(tree: RunTree, matrix: Matrix) -> None:
 
     A state.json without variables, which the collector accepts, counts as another matrix.
     """
-    old_variables = {item["case"]: item.get("variables") for item in tree.state["expected"]}
-    new_variables = {item.case.id: dict(item.variables) for item in matrix.expected}
-    if old_variables != new_variables:
-        case = min(
-            set(old_variables) ^ set(new_variables)
-            or {key for key in new_variables if old_variables[key] != new_variables[key]}
-        )
-        raise UserError(
-            f"campaign or site has changed since this run began (case {case}); start a new run",
-            tree.path / "state.json",
-        )
+    old = {item["case"]: item.get("variables") for item in tree.state["expected"]}
+    new = {item.case.id: dict(item.variables) for item in matrix.expected}
+    if old != new:
+        case = min(old.keys() ^ new.keys() or {key for key in new if old[key] != new[key]})
+        message = f"campaign or site has changed since this run began (case {case})"
+        raise UserError(f"{message}; start a new run", tree.path / "state.json")
 
 
 def newest_unfinished(runs: Path, campaign: str, site: str) -> RunTree:
@@ -265,7 +260,13 @@ def hold_site(site: Site, campaign: str, wait: bool, tell: Callable[[str], None]
     local = all(partition["scheduler"] == "local" for partition in site.partitions.values())
     name = f"{site.name}@{socket.gethostname()}" if local else site.name
     path = paths.state() / "sites" / f"{name}.lock"
-    with _open_lock(path) as file:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        lock = path.open("a+", encoding="utf-8")
+    except OSError as error:
+        reason = f"cannot hold the site: {error.strerror}; set XDG_STATE_HOME to a folder of yours"
+        raise UserError(reason, path) from None
+    with lock as file:
         start_s, message_s = time.monotonic(), float("-inf")
         while not files.try_lock(file):
             holder = path.read_text(errors="replace").strip() or "a campaign that is starting"
@@ -285,12 +286,3 @@ def hold_site(site: Site, campaign: str, wait: bool, tell: Callable[[str], None]
         file.write(f"campaign '{campaign}' since {since} ({process})\n")
         file.flush()
         yield
-
-
-def _open_lock(path: Path) -> IO[str]:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        return path.open("a+", encoding="utf-8")
-    except OSError as error:
-        reason = f"cannot hold the site: {error.strerror}; set XDG_STATE_HOME to a folder of yours"
-        raise UserError(reason, path) from None

@@ -91,7 +91,7 @@ def write_launch(
     file = output.with_name("samples.csv")
     result = samples.parse(content, file)
     if result.problems:
-        raise UserError(f"cannot be kept as samples: {result.problems[0].reason}", output)
+        raise UserError(f"cannot be kept as samples: {result.problems[0].message}", output)
     file.write_bytes(content)
     run = {
         "schema": 1,

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from support.software import LOST, POLL, SLURM, run_wrapper
 
-from roundtrip.measure import scheduler, scheduler_log
+from roundtrip.measure import scheduler
 
 
 @pytest.fixture
@@ -57,7 +57,7 @@ def test_a_command_waits_for_its_answer_and_says_so(fake: Any, tmp_path: Path) -
     process = run_wrapper("squeue", "--me", run_dir=tmp_path)
     assert (process.returncode, process.stdout, process.stderr) == (0, "7 job\n", "")
     assert calls.read_text().splitlines() == ["--me"] * 3
-    (silence,) = scheduler_log.read(tmp_path)
+    (silence,) = scheduler.read_silences(tmp_path)
     assert silence.command == "squeue"
     assert silence.end is not None
     assert 2 <= silence.end - silence.start < 60
@@ -69,7 +69,7 @@ def test_other_failures_are_not_waited_for(fake: Any, tmp_path: Path) -> None:
     assert process.returncode == 1
     assert "Invalid job id" in process.stderr
     assert len(calls.read_text().splitlines()) == 1
-    assert scheduler_log.read(tmp_path) == []
+    assert scheduler.read_silences(tmp_path) == []
 
 
 def test_an_error_of_another_kind_is_waited_for_if_the_controller_is_away(
@@ -78,7 +78,7 @@ def test_an_error_of_another_kind_is_waited_for_if_the_controller_is_away(
     fake("squeue", failures=1, error="slurm_load_jobs error: out of luck", answer="7 job")
     fake("scontrol", failures=1)
     assert run_wrapper("squeue", run_dir=tmp_path).stdout == "7 job\n"
-    assert len(scheduler_log.read(tmp_path)) == 1
+    assert len(scheduler.read_silences(tmp_path)) == 1
 
 
 def test_the_deadline_ends_the_waiting(fake: Any, tmp_path: Path) -> None:
@@ -134,9 +134,9 @@ def test_scontrol_answers_for_an_accounting_that_stays_away(
             "8|COMPLETED|0:0|Unknown|",
         ]
         assert len(calls.read_text().splitlines()) == 1 + number  # the second does not wait
-    (silence,) = scheduler_log.read(tmp_path)
+    (silence,) = scheduler.read_silences(tmp_path)
     assert silence.has_fallback
-    assert scheduler_log.describe_run(tmp_path).endswith("so that scontrol said how jobs ended")
+    assert scheduler.describe_run_outages(tmp_path).endswith("so that scontrol said how jobs ended")
 
 
 def test_without_a_controller_nobody_answers_for_accounting(
@@ -154,7 +154,7 @@ def test_a_silence_begins_when_the_command_did(fake: Any, tmp_path: Path) -> Non
     file = tmp_path / "bin" / "squeue"
     file.write_text(file.read_text().replace('echo "slurm_load', 'sleep 3; echo "slurm_load'))
     run_wrapper("squeue", run_dir=tmp_path)
-    (silence,) = scheduler_log.read(tmp_path)
+    (silence,) = scheduler.read_silences(tmp_path)
     assert silence.end is not None and silence.end - silence.start >= 4
 
 

@@ -24,8 +24,8 @@ WORDS = re.compile(
 #: Words that others may have, and why.
 FIELDS = {"slurm_node"}  # a field of run.json, which workloads/core/identity.cpp writes
 DESCRIPTIONS = {  # examples and descriptions of keys, columns and options, for docs/reference.md
-    *("cli/setup.py", "history/night_rows.py", "measure/bundle_rows.py", "measure/declared.py"),
-    *("output.py", "sites/data.py"),
+    *("cli/setup.py", "history/night_rows.py", "measure/bundle_rows.py"),
+    *("measure/campaign_file.py", "output.py", "sites/data.py"),
     "cli/__init__.py",  # an option of earlier versions
 }
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import polars as pl
 
-from roundtrip.measure import completion, identity, scheduler_log
+from roundtrip.measure import completion, identity, scheduler
 from roundtrip.measure.bundle_rows import STATUSES
 from roundtrip.measure.completion import Counts, count_launches
 from roundtrip.measure.pseudonyms import PSEUDONYM
@@ -210,7 +210,7 @@ def _scheduler_blocks(data: Data) -> Iterator[Block]:
     displaced_launches = data.launches.filter(status=completion.DISPLACED)
     if reasons := completion.describe_displaced(displaced_launches["reason"].fill_null("")):
         yield Paragraph((f"{reasons}.",))
-    if silences := scheduler_log.describe_record(data.environment.get("scheduler.json")):
+    if silences := scheduler.describe_outage_record(data.environment.get("scheduler.json")):
         note = "Launches that failed because of it were repeated and count against no case."
         yield Paragraph((f"{silences}. {note}",))
 

@@ -9,7 +9,7 @@ import polars as pl
 
 from roundtrip.measure import signature, store
 from roundtrip.measure.bundle_rows import NODE_FACTS
-from roundtrip.measure.public_environment import WITHHELD
+from roundtrip.measure.public_files import WITHHELD
 from roundtrip.measure.run_record import NODE_WORDS
 from roundtrip.report import units
 from roundtrip.report.blocks import (

@@ -258,7 +258,7 @@ class Scheduler:
     ) -> dict[str, str]:
         """Return `base` with a PATH whose commands wait for an answer until `deadline`, Unix time.
 
-        They write their waits into `log` (`measure.scheduler_log`).
+        They write their waits into `log` (`measure.scheduler`).
         """
         return dict(base)
 

@@ -1,12 +1,13 @@
-"""The public part of ``env/``, a run's records of its machine and software, for its bundle.
+"""The public part of a run's files for its bundle: ``env/``, its campaign and its thresholds.
 
 A file of ``env/`` that is not in `_RULE_BY_FILE` stays in the run tree, and so does a field that
 its rule does not name.  One digest replaces all such fields of an object, so that a change is
-visible.
+visible.  Comments and unknown keys of TOML stay too, because a site may write anything there.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -16,8 +17,11 @@ from typing import Any
 
 from roundtrip import files
 from roundtrip.errors import UserError
+from roundtrip.measure import analysis
+from roundtrip.measure.campaign_file import CampaignTable, CheckTable
 from roundtrip.measure.disclosure import WHO, Disclosure, is_tuning
 from roundtrip.measure.pseudonyms import host_names
+from roundtrip.model import Table
 
 #: The file in ``env/`` of a bundle with the places of values that looked like credentials.
 WITHHELD = "withheld.json"
@@ -201,12 +205,17 @@ class Environment:
         folder = run_dir / "env"
         if folder.is_symlink():
             raise UserError("a symbolic link: not followed", folder)
-        texts = {}
+        texts, owner = {}, "root"
         for file in sorted(folder.glob("*")):
             if file.is_file() and not file.is_symlink():
                 content = files.read_in_tree(file, run_dir)
-                texts[_legal_file_name(file)] = content.decode("utf-8", errors="replace")
-        return Environment(texts, _tree_owner(run_dir))
+                if not file.name.isprintable() or "\\" in file.name:
+                    why = f"{file.name!a} is not a name that a file in env/ may have"
+                    raise UserError(why, folder)  # a manifest cannot list it
+                texts[file.name] = content.decode("utf-8", errors="replace")
+        with contextlib.suppress(OSError, KeyError):
+            owner = run_dir.owner()
+        return Environment(texts, "" if owner == "root" else owner)
 
     def hosts(self) -> Iterator[str]:
         """Yield the names in fields of host names."""
@@ -247,7 +256,11 @@ def _private_words(data: Any, key: str) -> Iterator[str]:
     elif isinstance(data, list) and key == "env_vars":
         for pair in data:
             if isinstance(pair, list) and len(pair) == 2 and isinstance(pair[1], str):
-                yield from _private_value_words(str(pair[0]), pair[1])
+                name, value = str(pair[0]), pair[1]
+                # A number such as 1048576 stands in other texts as a size or a count.
+                is_common = re.fullmatch(r"[a-z]+|[\d.]+", value)
+                if not is_tuning(name) and len(value) >= _MIN_PRIVATE_LENGTH and not is_common:
+                    yield value
     elif isinstance(data, list) and key in _OPTION_KEYS:
         options = (" ".join(item) if isinstance(item, list) else str(item) for item in data)
         for argument in _PRIVATE_OPTION.findall(" ".join(options)):
@@ -257,34 +270,67 @@ def _private_words(data: Any, key: str) -> Iterator[str]:
             yield from _private_words(item, key)
 
 
-def _private_value_words(name: str, value: str) -> Iterator[str]:
-    """Yield the value of a private variable unless it is short, a number or all lower-case.
-
-    A number such as 1048576 stands in other texts as a size or a count.
-    """
-    is_long = len(value) >= _MIN_PRIVATE_LENGTH
-    if not is_tuning(name) and is_long and not re.fullmatch(r"[a-z]+|[\d.]+", value):
-        yield value
-
-
-def _tree_owner(run_dir: Path) -> str:
-    try:
-        name = run_dir.owner()
-    except (OSError, KeyError):
-        return ""
-    return "" if name == "root" else name
-
-
-def _legal_file_name(file: Path) -> str:
-    """Return the name of a file; UserError if a manifest cannot list it."""
-    if not file.name.isprintable() or "\\" in file.name:
-        raise UserError(f"{file.name!a} is not a name that a file in env/ may have", file.parent)
-    return file.name
-
-
 def _parse_json_or_none(text: str) -> Any:
     """The data of a text that is JSON, else None."""
     try:
         return files.parse_json(text)
     except UserError:
         return None
+
+
+_BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
+#: The code of a line of TOML, and its comment.
+_CODE_AND_COMMENT_PATTERN = re.compile(r"""((?:[^#"']|"(?:\\.|[^"\\])*"|'[^']*')*)(#.*)?""")
+
+
+def public_campaign(text: str, names: Disclosure) -> str:
+    """Return the text of a campaign's file with only its known keys; "" if it is no TOML."""
+    try:
+        data = files.parse_toml(text)
+    except UserError:
+        return ""
+    lines = _toml_lines(data, CampaignTable, names)
+    checks = data.get("check")
+    for check in checks if isinstance(checks, list) else ():
+        if isinstance(check, dict):
+            lines += ["", "[[check]]", *_toml_lines(check, CheckTable, names)]
+    return "\n".join([*lines, ""])
+
+
+def public_thresholds(text: str, names: Disclosure) -> str:
+    """Return the text of an analysis.toml with only the comments of the package's own file."""
+    matches = map(_CODE_AND_COMMENT_PATTERN.fullmatch, analysis.default_text().splitlines())
+    package_comments = {match[2] for match in matches if match}
+    lines = []
+    for line in text.splitlines():
+        match = _CODE_AND_COMMENT_PATTERN.fullmatch(line)
+        code, comment = (match[1], match[2] or "") if match else (line, "")
+        line = (code + (comment if comment in package_comments else "")).rstrip()
+        lines.append(names.redact(line, analysis.FILE_NAME))
+    return "\n".join([*lines, ""])
+
+
+def _toml_lines(data: Mapping[str, Any], table: type[Table], names: Disclosure) -> list[str]:
+    lines = []
+    for key in [key for key in table.model_fields if key in data and key != "check"]:
+        is_title = key == "title" and isinstance(data[key], str)
+        value = (names.title if is_title else names.fields)(data[key], f"campaign.toml {key}")
+        lines.append(f"{key} = {_toml_value(value)}")
+    return lines
+
+
+def _toml_value(value: Any) -> str:
+    """Return `value` as TOML, with JSON's syntax where both agree."""
+    if isinstance(value, dict):
+        keys = {key: key if _BARE_KEY.fullmatch(key) else _toml_key(key) for key in value}
+        pairs = ", ".join(f"{keys[key]} = {_toml_value(item)}" for key, item in value.items())
+        return f"{{ {pairs} }}" if pairs else "{}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_toml_value, value))}]"
+    if isinstance(value, bool | int | float):
+        return json.dumps(value)
+    return _toml_key(str(value))
+
+
+def _toml_key(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
