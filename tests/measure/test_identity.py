@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from measure.conftest import ENVIRON, Maker, content, edit
 from support.launches import LIBRARY, MPICH, OPENMPI, RANK
+from support.synthetic import Tree
 
 from roundtrip.errors import UserError
-from roundtrip.measure import identity
+from roundtrip.measure import bundle, identity
+from roundtrip.measure.disclosure import DIGEST
+from roundtrip.measure.launches import scan
+from roundtrip.report import data
+from roundtrip.report.sections import launches
 from roundtrip.sites import schedulers
 from roundtrip.sites.schedulers.interface import Allocation
 
@@ -56,11 +63,8 @@ def with_nodes(**changes: Any) -> dict[str, Any]:
 
 def test_a_launch_as_it_was_requested_has_no_fault() -> None:
     assert judge(run(), PLAIN_CASE) == ""
-
-
-def test_what_a_launch_does_not_record_is_not_judged() -> None:
-    record = {"workload": "osu", "ranks": 2, "hosts": []}
-    assert judge(record, {"simulated": False, "environ": "e"}, None) == ""
+    unrecorded = {"workload": "osu", "ranks": 2, "hosts": []}
+    assert judge(unrecorded, {"simulated": False, "environ": "e"}, None) == ""
 
 
 @pytest.mark.parametrize(
@@ -189,22 +193,27 @@ def test_shared_memory_where_the_network_was_requested() -> None:
     )
 
 
+SILENT = {"sent_bytes": {"eth1": 0}}
+
+
 @pytest.mark.parametrize(
-    "changes", [{"boot": None}, {"adapters": ["mlx5_0"]}, {"sent_bytes": {"eth1": MOVED // 10}}]
+    ("record", "moved"),
+    [
+        (with_nodes(boot=None, **SILENT), MOVED),
+        (with_nodes(adapters=["mlx5_0"], **SILENT), MOVED),
+        (with_nodes(sent_bytes={"eth1": MOVED // 10}), MOVED),
+        (with_nodes(**SILENT) | {"ranks": 8}, MOVED),  # several on a node may talk in it
+        (with_nodes(**SILENT), 1_000_000),  # few bytes prove no way
+    ],
 )
-def test_where_data_may_have_gone_another_way_nothing_is_claimed(changes: dict[str, Any]) -> None:
-    node_changes = {"sent_bytes": {"eth1": 0}, **changes}
-    assert judge(with_nodes(**node_changes), PLAIN_CASE) == ""
+def test_where_data_may_have_gone_another_way_nothing_is_claimed(record: Any, moved: int) -> None:
+    assert judge(record, PLAIN_CASE, moved=moved) == ""
 
 
 def test_nodes_of_two_machines_share_no_memory() -> None:
-    record = with_nodes(sent_bytes={"eth1": 0})
+    record = with_nodes(**SILENT)
     record["nodes"][1]["boot"] = "another"
     assert judge(record) == ""
-
-
-def test_few_bytes_prove_no_way() -> None:
-    assert judge(with_nodes(sent_bytes={"eth1": 0}), moved=1_000_000) == ""
 
 
 def test_tcp_where_infiniband_was_requested() -> None:
@@ -215,17 +224,8 @@ def test_tcp_where_infiniband_was_requested() -> None:
     )
     few = with_nodes(adapters=["mlx5_0"], tcp_bytes=4_000, sent_bytes={"eth0": MOVED})
     assert judge(few, moved=0) == "", "of a file system, and of the connection of the ranks"
-
-
-def test_tcp_of_a_program_that_prints_means() -> None:
-    fault = judge(with_nodes(adapters=["mlx5_0"], tcp_bytes=200_000), moved=8)
-    assert "sent 200000 bytes over TCP" in fault
-
-
-def test_several_ranks_on_a_node_may_talk_in_it() -> None:
-    record = with_nodes(sent_bytes={"eth1": 0})
-    record["ranks"] = 8
-    assert judge(record) == ""
+    means = with_nodes(adapters=["mlx5_0"], tcp_bytes=200_000)
+    assert "sent 200000 bytes over TCP" in judge(means, moved=8), "of a program that prints means"
 
 
 def test_a_simulated_launch_has_no_nodes_and_no_file() -> None:
@@ -308,3 +308,127 @@ def test_clock_sources_of_two_nodes_that_differ() -> None:
     assert judge(record, PLAIN_CASE) == ("mismatch: node a2 has clock source hpet, node a1 tsc")
     del record["nodes"][0]["clock_source"]
     assert judge(record, PLAIN_CASE) == ""
+
+
+HOST = "thunderbolt.example.org"
+
+
+def record(tree: Tree, number: int, **changes: Any) -> None:
+    """Record what the ranks of a launch say; `changes` are of ``case``, ``rank`` and ``node``."""
+    folder = tree.folder(number, ENVIRON)
+    edit(folder / "case.json", **({"tuning": {}} | changes.get("case", {})))
+    identity = {"host": HOST, "ranks": [0, 1], "slurm_node": None, **RANK}
+    node = {"smt": "off", "logical": 2, "huge_pages": "madvise", "interfaces": {"eth1": "MTU 1500"}}
+    node["memory"] = "503 GiB"
+    with content(folder / "run.json") as run:
+        run["command"] = ["/build/netpipe"]
+        run["identity"] = [identity | changes.get("rank", {})]
+        run["nodes"][0] |= node | changes.get("node", {})
+
+
+@pytest.fixture
+def tree(two_launches: Tree) -> Tree:
+    return two_launches
+
+
+def reasons(tree: Tree) -> list[str]:
+    return [launch.reason for launch in scan(tree.path)]
+
+
+@pytest.mark.parametrize(
+    ("part", "change", "difference"),
+    [
+        ("rank", {"build": "gnu:02"}, "build of the MPI library was gnu:2a"),
+        ("rank", {"file": "/x/libmpi.so"}, "file of the MPI library was /"),
+        ("node", {"smt": "on"}, f"SMT was off in launch 001/{ENVIRON}/NetPIPE_ping, and is on"),
+        ("node", {"processor": "Other"}, "processor was 'Example CPU 3000 @ 2.40GHz' in launch"),
+        ("node", {"huge_pages": "never"}, "transparent huge pages was madvise in"),
+        ("node", {"logical": 1}, "number of processors online was 2 in launch"),
+        ("node", {"governor": "powersave"}, "governor was performance in launch"),
+        ("node", {"kernel": "6.1.0-41-amd64"}, "kernel was 6.1.0-40-amd64 in launch"),
+        ("node", {"memory": "471 GiB"}, "memory was '503 GiB' in launch"),
+        (
+            "node",
+            {"interfaces": {"eth1": "MTU 576", "veth7": "MTU 1500"}},
+            "interface eth1 was 'MTU 1500' in launch",
+        ),
+        ("node", {"adapters": ["mlx5_0: firmware 9"]}, "adapters was 'mlx5_0: MT_00"),
+        ("case", {"tuning": {"UCX_TLS": "tcp"}}, "tuning by the user was none in launch"),
+    ],
+)
+def test_what_changed_in_mid_run_fails_the_launches_after_it(
+    make_tree: Maker, part: str, change: Any, difference: str
+) -> None:
+    tree = make_tree(launches=4, environs=(ENVIRON,))
+    for number in (1, 2, 3, 4):
+        record(tree, number, **({part: change} if number > 2 else {}))
+    launch_reasons = reasons(tree)
+    assert launch_reasons[:2] == ["", ""]
+    fault = f"mismatch: {f'node {HOST}' if part == 'node' else f'environment {ENVIRON}'}: "
+    assert all(reason.startswith(fault + difference) for reason in launch_reasons[2:])
+
+
+def test_a_fact_that_a_launch_does_not_know_is_no_change(make_tree: Maker) -> None:
+    tree = make_tree(launches=3, environs=(ENVIRON,))
+    record(tree, 1)
+    record(tree, 2, node={"smt": None}, rank={"build": None})
+    record(tree, 3)
+    assert reasons(tree) == ["", "", ""]
+
+
+def test_a_program_that_is_not_the_one_that_the_run_began_with(tree: Tree) -> None:
+    pins = [{"what": "program", "file": "/build/netpipe", "sha256": RANK["program_sha256"]}]
+    edit(tree.path / "state.json", pins=pins)
+    for number in (1, 2):
+        program = {"file": "/build/netpipe", "sha256": None}
+        edit(tree.folder(number, ENVIRON) / "case.json", program=program)
+    record(tree, 1)
+    record(tree, 2, rank={"program_sha256": "cd" * 32})
+    first, second = reasons(tree)
+    assert first == ""
+    assert second.startswith("mismatch: program netpipe (/build/netpipe): sha256 was 8b8b")
+    assert " when the run began, and is cdcd" in second
+
+
+def allocate(tree: Tree, *texts: str) -> None:
+    """Let each launch have run in a job of Slurm with this allocation."""
+    for number, text in enumerate(texts, 1):
+        folder = tree.folder(number, ENVIRON)
+        edit(folder / "case.json", scheduler="slurm")
+        (folder / identity.ALLOCATION).write_text(text)
+
+
+def test_a_launch_beside_another_job_is_disturbed_and_says_by_which(tree: Tree) -> None:
+    text = "SLURM_JOB_ID=7\nSLURM_JOB_UID=1000\nSLURM_JOB_NODELIST=thunderbolt\n"
+    allocate(tree, text, f"{text}OTHER_JOB=49|65534|thunderbolt\n")
+    assert reasons(tree) == ["", ""]
+    launch_rows = data.read(bundle.build(tree.path)).launches.sort("launch")
+    first, second = launch_rows["disturbed_why"]
+    assert "co-scheduled" not in (first or "")
+    assert second.startswith("co-scheduled: Slurm ran job 49 of another user on node node-")
+
+
+def test_nodes_of_a_job_have_pseudonyms_in_a_bundle(tree: Tree) -> None:
+    allocate(tree, "SLURM_JOB_NODELIST=thunderbolt\n", "SLURM_JOB_NODELIST=odin,fenrir7\n")
+    assert reasons(tree)[1].endswith("did not allocate; the job has node fenrir7, node odin")
+    bundle_data = data.read(bundle.build(tree.path))
+    (reason,) = bundle_data.launches.filter(status="failed")["reason"]
+    assert "ran on node-" in reason
+    assert not any(name in reason for name in ("odin", "fenrir7", "thunderbolt"))
+
+
+def test_the_report_says_so_first_and_no_folder_leaves(make_tree: Maker) -> None:
+    tree = make_tree(launches=3, environs=(ENVIRON,))
+    record(tree, 1)
+    record(tree, 2, rank={"file": "/home/jdoe/secret/libmpi.so.40"})
+    record(tree, 3)
+    bundle_data = data.read(bundle.build(tree.path))
+    lines = [
+        "".join(getattr(part, "text", part) for part in answer.text)
+        for answer in launches.answers(bundle_data)
+    ]
+    beginning = f"Mismatch: environment {ENVIRON}: file of the MPI library was {LIBRARY}"
+    other_library = re.compile(rf"{DIGEST}/libmpi\.so\.40\.")
+    assert any(line.startswith(beginning) and other_library.search(line) for line in lines), lines
+    assert "jdoe" not in str(bundle_data.launches.to_dicts())
+    assert set(bundle_data.launches["mpi_build"].drop_nulls()) == {RANK["build"]}
