@@ -13,9 +13,8 @@ from roundtrip.studies import ddtbench
 
 from ..mixins.amounts import BUDGET, PRECISION, choice
 from ..mixins.build import build_workload
-from ..mixins.figures import Figures
 from ..mixins.placement import Placement
-from ..mixins.record import Recorded
+from ..mixins.record import Figures, Recorded
 from ..test_selection import simple_test
 
 

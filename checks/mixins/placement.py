@@ -1,5 +1,12 @@
-"""The placement of ranks: all in one node, or each on a node of its own."""
+"""The placement of ranks: in one node or each on its own, on named pairs of nodes, and on as many
+nodes as a scale of the partition has.
 
+The environment variable ROUNDTRIP_PAIRS names pairs, in JSON: ``hosts``, lists of one or two nodes,
+and the round of the schedule.  Without it the scheduler chooses the nodes.
+"""
+
+import json
+import os
 import shlex
 import sys
 
@@ -10,8 +17,16 @@ from reframe.core.backends import getlauncher
 from reframe.core.builtins import parameter, run_after, run_before, variable
 
 from roundtrip.sites import launching, schedulers
-from roundtrip.sites.launching import SIMULATED
+from roundtrip.sites.launching import (
+    ALL_CORES,
+    ONE_PER_NODE,
+    SCALES,
+    SIMULATED,
+    features_for_scale,
+    size,
+)
 
+_PAIR_ROUND = json.loads(os.environ.get("ROUNDTRIP_PAIRS", "null"))
 _printed_lines = set()
 
 
@@ -116,3 +131,66 @@ def _missing_feature(test, partition, environ):
             reason = launching.shortage(feature, partition.extras)
             return f"that need {feature} ({reason})" if reason else f"that need {feature}"
     return None
+
+
+class OnPairs(rfm.RegressionTestPlugin):
+    """A launch for each pair, or each single node, that a campaign names, with mixin Placement."""
+
+    if _PAIR_ROUND:
+        #: The number of the pair in its round, because a test's name must not have names of nodes.
+        pair = parameter(range(len(_PAIR_ROUND["hosts"])), type=int)
+
+    @property
+    def pair_hosts(self):
+        """The nodes of this launch; none if the scheduler chooses."""
+        return _PAIR_ROUND["hosts"][self.pair] if _PAIR_ROUND else []
+
+    @property
+    def pair_facts(self):
+        """The facts of the round for case.json."""
+        return (
+            {key: _PAIR_ROUND[key] for key in ("pair_round", "pair_night_round")}
+            if _PAIR_ROUND
+            else {}
+        )
+
+    @run_before("run")
+    def go_to_the_pair(self):
+        if self.pair_hosts:
+            access = self.current_partition.access
+            self.job.options += self.batch.node_options(self.pair_hosts, access)
+
+
+class Scale(rfm.RegressionTestPlugin):
+    """Turns the parameter `scale` into nodes and ranks a node, once the partition is known.
+
+    A check with the mixin Placement calls `need_the_scale` after init.  It may override
+    `legal_rank_count` to use fewer ranks than fit on the nodes.
+    """
+
+    #: `pair`: two ranks; `node`: one node; `nodes_2` to `nodes_16`: 2 to 16; `all`: all nodes.
+    scale = parameter(SCALES, type=str, loggable=True)
+
+    #: A number of several nodes is a multiple of this.
+    node_multiple = 1
+
+    def need_the_scale(self, multi_node_feature=ONE_PER_NODE):
+        self.skip_if(
+            self.scale == "node" and self.placement != ALL_CORES, "one rank is on one node anyway"
+        )
+        self.need(*features_for_scale(self.scale, self.placement, multi_node_feature))
+        self.num_tasks = 2  # until the partition is known
+
+    @run_after("setup")
+    def fill_the_partition(self):
+        nodes, ranks_per_node = size(self.scale, self.placement, self.current_partition.extras)
+        nodes -= nodes % self.node_multiple if nodes > 1 else 0
+        self.num_tasks = self.legal_rank_count(nodes, nodes * ranks_per_node)
+        self.skip_if(
+            not self.num_tasks, f"no number of ranks fits {nodes} nodes of {ranks_per_node} cores"
+        )
+        self.num_tasks_per_node = self.num_tasks // nodes
+
+    def legal_rank_count(self, nodes, max_ranks):
+        """Return the ranks to start: a multiple of `nodes`, at most `max_ranks`; 0 if none fit."""
+        return max_ranks

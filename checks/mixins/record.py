@@ -1,4 +1,4 @@
-"""The records of a launch, and the conditions under which it counts."""
+"""The records of a launch, the conditions under which it counts, and its figures."""
 
 import functools
 import json
@@ -17,7 +17,7 @@ from roundtrip.measure import identity
 from roundtrip.sites import programs
 from roundtrip.sites.toolchains import spec
 
-from .pairs import OnPairs
+from .placement import OnPairs
 from .simulation import Simulation
 from .wan import LeasedLink
 
@@ -211,3 +211,21 @@ class Recorded(OnPairs, LeasedLink, Simulation):
                 sn.assert_eq(hosts, self.num_hosts, msg="ran on {0} hosts instead of {1}"),
             ]
         )
+
+
+class Figures(rfm.RegressionTestPlugin):
+    """Lets the check's `study` summarise samples.csv of the launch."""
+
+    @run_before("performance")
+    def set_perf_variables(self):
+        # Imported here: listing checks must not load the reader of samples.
+        from roundtrip import studies
+        from roundtrip.measure import samples
+        from roundtrip.studies import derivation
+
+        rows = samples.read_rows(f"{self.stagedir}/samples.csv")
+        figures = derivation.summarise(studies.get(self.study), rows)
+        self.perf_variables = {
+            name: sn.make_performance_function(lambda value=value: value, unit)
+            for name, (value, unit) in figures.items()
+        }

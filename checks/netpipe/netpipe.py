@@ -12,9 +12,8 @@ from roundtrip.studies import netpipe
 
 from ..mixins.amounts import BUDGET, LARGEST_BYTES, PRECISION, amount, choice
 from ..mixins.build import build_workload
-from ..mixins.figures import Figures
 from ..mixins.placement import Placement
-from ..mixins.record import Recorded
+from ..mixins.record import Figures, Recorded
 from ..test_selection import simple_test
 
 

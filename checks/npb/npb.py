@@ -1,7 +1,11 @@
-"""The NAS Parallel Benchmarks: a launch that is not verified fails.
+"""The NAS Parallel Benchmarks in one cluster, on two over an emulated link, and on as many ranks as
+fit on the partition: a launch that is not verified fails.
 
-NAS reports RNR-94-007 and NAS-95-020.  `source` selects the programs: ours, or those of NPB 3.4
-itself, ``<bench>.<class>.x`` in the folder in the environment's extras (``npb_upstream``).
+NAS reports RNR-94-007 and NAS-95-020.  Matsuda, Kudoh and Ishikawa, "Evaluation of MPI
+implementations on grid-connected clusters using an emulated WAN environment" (CCGrid 2003).
+
+`source` selects the programs: ours, or those of NPB 3.4 itself, ``<bench>.<class>.x`` in the folder
+in the environment's extras (``npb_upstream``).
 """
 
 import pathlib
@@ -11,6 +15,7 @@ import reframe as rfm
 import reframe.utility.sanity as sn
 import reframe.utility.typecheck as typ
 from reframe.core.builtins import (
+    deferrable,
     fixture,
     parameter,
     run_after,
@@ -22,14 +27,15 @@ from reframe.core.exceptions import SanityError
 
 from roundtrip.errors import UserError
 from roundtrip.sites import launching
+from roundtrip.sites.launching import ALL_CORES
 from roundtrip.studies import npb
 from roundtrip.studies.npb import derived
 
 from ..mixins.amounts import TIME_LIMIT_S
 from ..mixins.build import build_workload
-from ..mixins.figures import Figures
-from ..mixins.placement import Placement
-from ..mixins.record import Recorded
+from ..mixins.placement import Placement, Scale
+from ..mixins.record import Figures, Recorded
+from ..mixins.wan import EmulatedWan
 from ..mixins.witness import Witnessed
 from ..test_selection import simple_test
 
@@ -158,3 +164,104 @@ class NPB(NPBBase):
         self.need(
             self.placement, *launching.features_for_ranks(self.ranks, self.num_tasks_per_node)
         )
+
+
+class AcrossTheWan(EmulatedWan, NPBBase):
+    """One benchmark with half of the ranks in each cluster.  Derived classes set their number."""
+
+    #: Round-trip time added to the link, ms, as in the study.
+    wan_rtt = parameter([0, 1, 2, 3, 4], loggable=True)
+
+    @property
+    def emulation(self):
+        return {**NPBBase.emulation.fget(self), "wan_rtt_ms": self.wan_rtt}
+
+    @sanity_function
+    def link_is_whole(self):
+        return sn.all([self.verified(), self.crossed_the_link(self.time_per_iteration())])
+
+    @deferrable
+    def time_per_iteration(self):
+        """Return seconds an iteration, each of which needs data from the other cluster."""
+        rounding = 0.005  # NPB prints two decimals
+        return (self.result.seconds + rounding) / max(self.result.iterations, 1)
+
+
+@simple_test
+class NPBWan(AcrossTheWan):
+    """One benchmark on two clusters, on a fixed number of ranks."""
+
+    descr = "NAS Parallel Benchmarks over an emulated WAN"
+
+    # Each value here is one more test that ReFrame may instantiate in a session and not run.
+    problem_class = parameter(["S", "W", "A", "B"], type=str, loggable=True)
+    #: Ranks of both clusters together; the study had 16 in each.
+    ranks = parameter([2, 4, 32], type=int, loggable=True)
+    #: `one-per-node`: each rank on a node; `node-per-cluster`: each cluster is one node, so that
+    #: ranks reach each other in memory inside it and by the network between.
+    placement = parameter(["one-per-node", "node-per-cluster"], type=str, loggable=True)
+
+    @run_after("init")
+    def place_ranks(self):
+        self.start(self.ranks)
+        in_memory = self.placement == "node-per-cluster"
+        self.skip_if(
+            in_memory and self.ranks == 2, "with one rank a cluster each is on a node anyway"
+        )
+        self.num_tasks_per_node = self.ranks // 2 if in_memory else 1
+
+    @run_after("init", always_last=True)
+    def need_a_wan(self):
+        # Half of the nodes are in each cluster.
+        self.need("wan", *launching.features_for_ranks(self.ranks, self.num_tasks_per_node))
+
+
+class FittingRanks(Scale):
+    """Starts the largest legal number of ranks that is the same on all nodes.
+
+    A benchmark may not run on all cores, such as on 24 if it needs a power of two.
+    """
+
+    def legal_rank_count(self, nodes, max_ranks):
+        legal = (
+            count
+            for count in range(max_ranks - max_ranks % nodes, 0, -nodes)
+            if npb.legal_ranks(self.benchmark, self.problem_class, count)
+        )
+        return next(legal, 0)
+
+
+@simple_test
+class NPBAtScale(FittingRanks, NPBBase):
+    """One benchmark on all nodes of a scale; check NPB runs on fixed numbers of ranks."""
+
+    descr = "NAS Parallel Benchmarks on all ranks that the partition has room for"
+
+    # Each value here is one more test that ReFrame may instantiate in a session and not run.
+    problem_class = parameter(["A", "B", "C"], type=str, loggable=True)
+    #: `all-cores`: a rank on every core of the nodes.
+    placement = parameter([ALL_CORES], type=str, loggable=True)
+
+    @run_after("init")
+    def place_ranks(self):
+        self.need_the_scale()
+
+
+@simple_test
+class NPBWanAtScale(FittingRanks, AcrossTheWan):
+    """One benchmark on full nodes, half in each cluster; the study had 16 ranks in each."""
+
+    descr = "NAS Parallel Benchmarks over an emulated WAN, on all ranks that there is room for"
+
+    problem_class = parameter(["A", "B"], type=str, loggable=True)
+    #: `all-cores`: a rank on every core of the nodes.
+    placement = parameter([ALL_CORES], type=str, loggable=True)
+    node_multiple = 2  # equal numbers in both clusters
+
+    @run_after("init")
+    def place_ranks(self):
+        self.skip_if(self.scale in ("pair", "node"), "it takes a node in each cluster: see NPBWan")
+
+    @run_after("init", always_last=True)
+    def need_a_wan(self):
+        self.need_the_scale("wan")

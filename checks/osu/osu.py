@@ -20,13 +20,13 @@ from reframe.core.exceptions import SanityError
 
 from roundtrip.errors import UserError
 from roundtrip.sites import launching
+from roundtrip.sites.launching import ALL_CORES, ONE_PER_NODE
 from roundtrip.studies.osu import derived as osu
 from roundtrip.studies.osu import output as osu_output
 
 from ..mixins.amounts import TIME_LIMIT_S, amount
-from ..mixins.figures import Figures
-from ..mixins.placement import Placement
-from ..mixins.record import Recorded
+from ..mixins.placement import Placement, Scale
+from ..mixins.record import Figures, Recorded
 from ..mixins.witness import Witnessed
 from ..test_selection import simple_test
 from .suite import find_osu
@@ -146,3 +146,23 @@ class OSUGroup(OSUBase):
         self.need(
             self.placement, *launching.features_for_ranks(self.ranks, self.num_tasks_per_node)
         )
+
+
+@simple_test
+class OSUAtScale(Scale, OSUBase):
+    """One benchmark among the ranks of a scale; OSUGroup has fixed numbers of ranks."""
+
+    descr = "OSU Micro-Benchmarks among all ranks that the partition has room for"
+
+    #: The program, without its prefix osu_.
+    benchmark = parameter(osu.MANY_RANK_BENCHMARKS, type=str, loggable=True)
+    #: `all-cores`: a rank on every core of the nodes; `one-per-node`: one rank on each.
+    placement = parameter([ALL_CORES, ONE_PER_NODE], type=str, loggable=True)
+    node_multiple = 2  # pairs take an even number of ranks
+
+    @run_after("init")
+    def place_ranks(self):
+        self.need_the_scale()
+
+    def legal_rank_count(self, nodes, max_ranks):
+        return max_ranks - max_ranks % 2 if nodes == 1 else max_ranks

@@ -9,13 +9,13 @@ import shlex
 import reframe as rfm
 from reframe.core.builtins import fixture, parameter, run_after, run_before, variable
 
+from roundtrip.sites.launching import ONE_PER_NODE
 from roundtrip.studies import ring
 
 from ..mixins.amounts import BUDGET, PRECISION, amount
 from ..mixins.build import build_workload
-from ..mixins.figures import Figures
-from ..mixins.placement import Placement
-from ..mixins.record import Recorded
+from ..mixins.placement import Placement, Scale
+from ..mixins.record import Figures, Recorded
 from ..test_selection import simple_test
 
 
@@ -141,3 +141,19 @@ class RingNetwork(InterfaceOption, RingBase):
         if self.placement == "hybrid" and options:
             self.num_tasks_per_node = None
             self.job.options += options
+
+
+@simple_test
+class RingAtScale(Scale, InterfaceOption, RingBase):
+    """The ring with a rank on each node; RingNetwork has two nodes."""
+
+    descr = "Ring round many nodes: regions by message, by MPI"
+
+    transport = parameter(["mpi"], type=str, loggable=True)
+    #: `one-per-node`: one rank on each node.
+    placement = parameter([ONE_PER_NODE], type=str, loggable=True)
+
+    @run_after("init")
+    def place_ranks(self):
+        self.skip_if(self.scale == "pair", "it takes two nodes: see nodes_2, and RingNetwork")
+        self.need_the_scale()

@@ -115,7 +115,7 @@ def test_a_job_fills_its_nodes_with_what_the_benchmark_takes(planned: matrix.Mat
 def test_reframe_says_by_hand_what_the_site_cannot_do() -> None:
     site = Site("local", CHECKOUT)
     process = subprocess.run(
-        ["reframe", "-c", "checks/osu/scale.py", "-l"],
+        ["reframe", "-c", "checks/osu/osu.py", "-n", "OSUAtScale", "-l"],
         cwd=CHECKOUT,
         env=site.environment,
         capture_output=True,

@@ -113,7 +113,7 @@ def test_a_session_makes_the_tests_of_its_block_alone() -> None:
 def test_the_file_of_a_check_is_found_without_reframe() -> None:
     checks = Site("local", CHECKOUT).checks
     assert checks["NetPIPE"] == CHECKOUT / "checks" / "netpipe" / "netpipe.py"
-    assert checks["NPBWan"] == CHECKOUT / "checks" / "npb" / "wan.py"
+    assert checks["NPBWan"] == CHECKOUT / "checks" / "npb" / "npb.py"
     assert "NPBBase" not in checks
 
 
