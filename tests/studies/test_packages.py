@@ -4,24 +4,33 @@ from __future__ import annotations
 
 import importlib
 import re
+import tomllib
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
 import polars as pl
 import pytest
+from support.measured import sample_frame
 
 from roundtrip import studies
 from roundtrip.measure import analysis, samples
+from roundtrip.measure.columns import setting_texts
 from roundtrip.measure.run_record import DETAILS
+from roundtrip.report import data
+from roundtrip.report.sections.spread import yardsticks
 from roundtrip.stats.verdicts import Family
 from roundtrip.studies import derivation
-from roundtrip.studies.derivation import Facts
+from roundtrip.studies.derivation import METRICS, Facts, metrics_by_study
 from roundtrip.studies.findings import Comparison
+from roundtrip.studies.section import section_of
 from roundtrip.studies.study import BLUE, ORANGE, Arm, Contrast, PlannedCase, Points, Study
 
 SRC = Path(studies.__file__).parents[1]
 SHARED = ("cause", "compare", "history", "measure", "report", "stats")
+SAMPLES = Path(__file__).parents[2] / "samples/reports"
+#: Planned claims of a sample for which no launch had the time.
+UNMEASURED = {"ring": 1}
 #: The studies that the design names.  The name of a new one, as barrier, may be a word of MPI.
 NAMED = re.findall(r"^\| `(\w+)` \|", (SRC.parents[1] / "docs/design.md").read_text(), re.MULTILINE)
 
@@ -39,9 +48,7 @@ def test_every_study_interleaves_arms_or_has_the_modules_that_its_class_names() 
     for study in studies.load():
         for module_name, names in modules.items():
             path = f"roundtrip.studies.{study.name}.{module_name}"
-            if find_spec(path) or not (
-                study.arms and study.metrics
-            ):  # else it follows from the arms
+            if find_spec(path) or not study.is_interleaved:
                 module = importlib.import_module(path)
                 assert [name for name in names if not hasattr(module, name)] == []
 
@@ -88,6 +95,34 @@ def test_what_is_planned_and_what_is_tested_follow_from_one_declaration() -> Non
             Comparison(study.name, ("c", case_name), contrast, 0) for contrast in study.contrasts
         ]
         assert sum(claim.family is Family.PRIMARY for claim in comparisons) == count
+
+
+@pytest.mark.parametrize("campaign", ["smoke", "ring", "ddtbench", "wan"])
+def test_the_primary_claims_of_a_sample_are_those_that_are_planned(campaign: str) -> None:
+    """The plan knows places from parameters and variables, the report from what was recorded."""
+    (bundle,) = (SAMPLES / campaign).glob("*/*/r1/bundle")
+    bundle_data = data.read(bundle)
+    checks = tomllib.loads(bundle_data.campaign_text)["check"]
+    variables = {check["name"]: check.get("variables", {}) for check in checks}
+    cases = [
+        PlannedCase(
+            row["case_id"],
+            row["study"],
+            row["check"],
+            f"{row['system']}:{row['partition']}",
+            row["environ"],
+            setting_texts(row["parameters"]),
+            {name: str(value) for name, value in variables[row["check"]].items()},
+        )
+        for row in bundle_data.completed_launches.unique("case_id").iter_rows(named=True)
+    ]
+    (study,) = (studies.get(name) for name in {case.study for case in cases})
+    section = section_of(study, bundle_data)
+    assert section is not None
+    plans = study.primary_claims(cases, bundle_data.analysis.compared_sizes(study))
+    primary = [claim for claim in section.claims() if claim.family is Family.PRIMARY]
+    planned = sum(plan.count for plan in plans)
+    assert len(primary) + UNMEASURED.get(campaign, 0) == planned > 1
 
 
 def test_cases_that_are_shown_together_claim_once() -> None:
@@ -163,3 +198,46 @@ def test_no_text_says_a_level_of_intervals_by_hand() -> None:
     """The level is that of the settings by which the intervals were computed: `panel.Level`."""
     pattern = r"\d\d\s%\s(rank |confidence )?interval"
     assert matches(pattern, ["report", "studies"]) == []
+
+
+def test_every_study_has_figures_by_which_its_launches_are_compared() -> None:
+    assert [study.name for study in studies.load() if not study.yardsticks] == []
+
+
+def test_the_figure_of_a_launch_is_the_median_of_its_own_rows_in_their_order() -> None:
+    key = ("1", "c", "ring", "2")
+    rows = [
+        (*key, "mpi", 10_000, "measure", rep, "time_per_pass", value, "s")
+        for rep, value in ((1, 2e-6), (0, 1e-6), (2, 4e-6))
+    ]
+    rows += [
+        (*key, "mpi", 10_000, "laps", 0, "lap_time", 9e-6, "s"),
+        (*key, "mpi", 10_000, "measure", 0, "time", 7e-6, "s"),
+        (*key, "mpi-read", 10_000, "measure", 0, "time_per_pass", 9e-6, "s"),
+        ("1", "c", "netpipe", "p", "mpi", 1 << 20, "measure", 0, "half_round_trip_time", 1e-4, "s"),
+    ]
+    figures = yardsticks(sample_frame(rows).lazy())
+    rows_by_name = {f"{row['name']}, {row['unit']}": row for row in figures.to_dicts()}
+    assert rows_by_name["MPI, pass at 10 kB, µs"]["median"] == 2.0
+    assert rows_by_name["MPI, pass at 10 kB, µs"]["samples"] == [1.0, 2.0, 4.0]
+    assert round(rows_by_name["raw MPI, bandwidth at 1 MiB, MB/s"]["median"]) == 10486
+    assert len(rows_by_name) == 2
+
+
+def test_two_metrics_are_two_figures() -> None:
+    key = ("1", "c", "netpipe", "pingpong/same", "mpi", 1, "measure", 0)
+    rows = [(*key, "half_round_trip_time", 1e-6, "s"), (*key, "time_per_message", 5e-6, "s")]
+    figures = yardsticks(sample_frame(rows).lazy())
+    assert figures.sort("metric")["median"].to_list() == [1.0, 5.0]
+
+
+def test_a_metric_that_never_has_the_unit_is_no_figure() -> None:
+    key = ("1", "c", "netpipe", "pingpong/same", "mpi", 1, "measure", 0)
+    rows = [(*key, "half_round_trip_time", 1e-6, "s"), (*key, "bandwidth", 5.0, "MB/s")]
+    figures = yardsticks(sample_frame(rows).lazy())
+    assert figures["metric"].to_list() == ["half_round_trip_time"]
+
+
+def test_every_study_declares_metrics_that_are_known() -> None:
+    for name, metrics in metrics_by_study().items():
+        assert metrics and set(metrics) <= set(METRICS), name

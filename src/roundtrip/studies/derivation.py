@@ -37,10 +37,7 @@ class Metric:
 
 
 def read_metrics(folder: Path) -> dict[str, Metric]:
-    """All metrics of the ``metrics.json`` files below `folder`, by name.
-
-    UserError if two files declare a metric differently.
-    """
+    """All metrics in files ``metrics.json`` below `folder`, by name; UserError if two differ."""
     metrics: dict[str, Metric] = {}
     for file in sorted(folder.rglob("metrics.json")):
         for name, entry in files.parse_json(file.read_text()).items():
@@ -195,10 +192,7 @@ LAUNCH_SUMMARY = Summary("value of an arm", Kind.COST, "the samples of a launch"
 
 
 def launch_medians(samples: pl.LazyFrame, metric: str, by: list[str]) -> pl.DataFrame:
-    """Medians of the measured samples of `metric`: columns `by` and value, sorted by `by`.
-
-    `by` must distinguish launches if there are several.  Different metrics are never mixed.
-    """
+    """Medians of the measured samples of one metric: columns `by` and value, sorted by `by`."""
     measurements = samples.filter(phase="measure", metric=metric)
     return measurements.group_by(by).agg(LAUNCH_SUMMARY.aggregate("value")).sort(by).collect()
 

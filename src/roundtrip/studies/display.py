@@ -77,10 +77,7 @@ def value(
     series: str = "",
     kind: str = "",
 ) -> Cell:
-    """A cell with median and interval, times `scale`, in `unit`; `fallback` if `interval` is None.
-
-    `base`, `series` and `kind` as in `Quantity`.
-    """
+    """A cell with an interval times `scale`, or `fallback`; the rest as in `Quantity`."""
     if interval is None:
         return fallback
     return Cell(replace(Quantity.from_interval(interval, unit, scale, base, series), kind=kind))
@@ -111,31 +108,19 @@ def percentile_cells(row: Mapping[str, float], parts: Iterable[int], scale: floa
 
 
 def verdict(
-    claim_verdict: ClaimVerdict | None,
-    words: str = "",
-    base: str = "",
-    series: str = "",
+    claim_verdict: ClaimVerdict | None, words: str = "", base: str = "", series: str = ""
 ) -> Cell:
-    """A cell with a ratio, its interval and its verdict, or `words` instead of the verdict.
-
-    `base` as in `Quantity`; `series` as in `Cell`: the series of the ratio's numerator.
-    """
+    """A cell with a ratio, its interval, and its verdict or `words`; `series`: the numerator's."""
     if claim_verdict is None:
         return NOT_MEASURED
     ratio = Quantity.claim(claim_verdict.interval, base)
     return Cell(
-        ratio,
-        TONES[claim_verdict.verdict],
-        words or verdict_words(claim_verdict),
-        series=series,
+        ratio, TONES[claim_verdict.verdict], words or verdict_words(claim_verdict), series=series
     )
 
 
 def verdict_words(claim_verdict: ClaimVerdict) -> str:
-    """The verdict; if it is open, the range of the interval in words before it.
-
-    Of a ratio below `FACTOR`, how many times slower it is.
-    """
+    """The verdict, with how many times slower below `FACTOR`, and the interval if it is open."""
     interval = claim_verdict.interval
     if claim_verdict.verdict is Verdict.SLOWER and interval.median < FACTOR:
         return units.speed(interval.median, interval.median)
@@ -186,10 +171,7 @@ def grid(
 
 
 def study_table(rows: Sequence[tuple[str, Inline | Text, Cell]], note: Text = ()) -> Table:
-    """A table of the statements of a study: its words, its number, and our finding.
-
-    `note` ends the caption.
-    """
+    """A table of a study's statements, its numbers and our findings; `note` ends the caption."""
     caption = (
         "What the study says, and what we find. “Inferred”: no number of the study; it follows "
         "from its words."
@@ -292,18 +274,14 @@ Views = Callable[[Drawing], tuple[View, ...]]
 
 
 def curve_rows(intervals: pl.DataFrame, scale: float = 1.0, arm: str = "variant") -> pl.DataFrame:
-    """`intervals` as rows of a `Drawing`: median, low and high times `scale`, and two more columns:
-    arm, copied from column `arm`, and x, copied from size_bytes.
-    """
+    """`intervals` times `scale` as rows of a `Drawing`, with arm and x (size_bytes)."""
     return intervals.with_columns(pl.col(*INTERVAL) * scale, arm=arm, x="size_bytes")
 
 
 def drawing(
     name: str, panel: Panel, frame: pl.DataFrame, arms: Mapping[str, Arm], subtitle: str = ""
 ) -> Drawing:
-    """A drawing of the arms' rows of `frame`, with the panel's label as title; its default subtitle
-    is the number of launches.
-    """
+    """A drawing of a panel's rows of `frame`; its default subtitle is the number of launches."""
     rows = frame.filter(pl.col("arm").is_in(list(arms)))
     return Drawing(name, panel.label, subtitle or panel.launch_count_text, rows, arms)
 
@@ -368,10 +346,7 @@ def decades(frames: Sequence[pl.DataFrame], *reference_values: float) -> tuple[f
 
 
 def dots(drawings: Sequence[Drawing], description: str, name: str, unit: str) -> tuple[Figure, ...]:
-    """Figures of `name` in `unit` with a row for each arm, on an axis from 0.
-
-    The median is a dot, its interval a line.
-    """
+    """Figures on an axis from 0: a dot for each median, a line for its interval."""
     if not drawings:
         return ()
     values = pl.concat([drawing.frame.select(INTERVAL) for drawing in drawings])

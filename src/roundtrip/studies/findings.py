@@ -340,10 +340,7 @@ def names_or_count(names: Sequence[str], count: int) -> str:
 
 
 def joint_verdict(names: Sequence[str], outcomes: Sequence[str], preposition: str) -> str:
-    """The common outcome; otherwise each outcome with the names of the things that have it.
-
-    ``agrees on MPICH 4.0; differs on Open MPI 4.1``.
-    """
+    """The common outcome, or ``agrees on MPICH 4.0; differs on Open MPI 4.1``."""
     names_by_outcome: dict[str, list[str]] = defaultdict(list)
     for name, outcome in zip(names, outcomes, strict=True):
         names_by_outcome[outcome].append(name)
@@ -356,9 +353,7 @@ def joint_verdict(names: Sequence[str], outcomes: Sequence[str], preposition: st
 
 
 def size_list(sizes: list[int], all_sizes: list[int], range_length: int = 3) -> str:
-    """``1 B to 64 KiB``; the sizes are listed if they are fewer than `range_length`, or the range
-    has gaps.
-    """
+    """``1 B to 64 KiB``; sizes with gaps, or fewer than `range_length`, are listed."""
     first = all_sizes.index(sizes[0])
     if len(sizes) >= range_length and all_sizes[first : first + len(sizes)] == sizes:
         return f"{units.size(sizes[0])} to {units.size(sizes[-1])}"

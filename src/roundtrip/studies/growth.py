@@ -37,10 +37,7 @@ _LINE_COLUMNS = ("kind", "line", "nodes", "ranks")
 
 @dataclass(frozen=True)
 class Growth:
-    """Efficiencies, %: columns thing, kind, line, nodes, ranks, time; x, median, low, high, n.
-
-    `level` is the confidence level of their intervals.
-    """
+    """Efficiencies, %: columns thing, kind, line, nodes, ranks, time; x, median, low, high, n."""
 
     frame: pl.DataFrame
     level: Level

@@ -157,9 +157,7 @@ class Panels(Generic[P]):
         return {(variant, size): batches for variant, size, batches in counts.iter_rows()}
 
     def intervals_of(self, column: str, scale: float = 1.0) -> pl.DataFrame:
-        """Intervals of a column of `values`, times `scale`: `key_columns`, variant, size_bytes,
-        median, low, high, n.
-        """
+        """Intervals of a column of `values` by `key_columns`, variant and size_bytes."""
         keys = [*self.key_columns, "variant", "size_bytes"]
         intervals = median_intervals(self.values, keys, column, self.level)
         return intervals.with_columns(pl.col("median", "low", "high") * scale)
@@ -190,9 +188,7 @@ class CasePanels(Panels[Panel]):
 
     @cached_property
     def values(self) -> pl.DataFrame:
-        """Median of each launch: columns launch, case_id, case, variant, size_bytes, value in the
-        metric's unit, and cost (less is better): the value or its inverse.
-        """
+        """Launch medians: launch, case_id, case, variant, size_bytes, value; cost: less is best."""
         keys = ["launch", "case_id", "case", "variant", "size_bytes"]
         medians = launch_medians(self.samples, self.metric, keys)
         is_cost = METRICS[self.metric].lower_is_better

@@ -28,12 +28,7 @@ from roundtrip.report.data import Data
 from roundtrip.report.units import UNPRINTED_UNITS
 from roundtrip.stats.verdicts import ClaimVerdict
 from roundtrip.studies import display, findings
-from roundtrip.studies.derivation import (
-    describe_metric,
-    display_unit,
-    metric_suffix,
-    own_attribute,
-)
+from roundtrip.studies.derivation import describe_metric, display_unit, metric_suffix, own_attribute
 from roundtrip.studies.findings import Comparison, VerdictAt, study_verdicts
 from roundtrip.studies.panel import CasePanels, Panel
 from roundtrip.studies.study import Claim, Contrast, Study

@@ -36,10 +36,7 @@ _BUFFERS = {
 
 @dataclass(frozen=True, kw_only=True)
 class Panel(panel.Panel):
-    """One toolchain in one setting; panels that are shown together have the same `setting`.
-
-    `rtt_ms` is the round-trip time of an emulated WAN.
-    """
+    """One toolchain in one setting; panels of one `setting` are shown together."""
 
     environ: str
     setting: str
@@ -62,10 +59,7 @@ class Panel(panel.Panel):
 
 
 class Curves(Panels[Panel]):
-    """The launch medians of a bundle, their intervals and their ratios.
-
-    A series is one of times, which give the bandwidths too.
-    """
+    """The launch medians of a bundle; a series is one of times, which give the bandwidths too."""
 
     def __init__(self, data: Data) -> None:
         super().__init__(data, STUDY.name)
@@ -106,9 +100,7 @@ class Curves(Panels[Panel]):
 
     @cached_property
     def statement_ratios(self) -> pl.DataFrame:
-        """Interval of the ratio of each of the study's statements at each point: columns of
-        `bandwidth`, with the statement's short name as variant.
-        """
+        """Intervals of the ratios of the study's statements, whose short names are variants."""
         ratios = [
             ratios_within_launch(self.values, _LAUNCH, statement.base)
             .filter(pl.col("variant") == statement.variant)
@@ -141,11 +133,7 @@ _NEAR = 0.75
 
 
 def bandwidth_gallery(name: str, curves: Curves, panels: Sequence[Panel]) -> Gallery:
-    """One figure for each panel, then for ping-pong the study's own; all with the same axes, and
-    with the arms that were measured.
-
-    A second view shows the time instead of the bandwidth.
-    """
+    """A figure for each panel, for ping-pong also the study's own, with a view of the time."""
     published = {
         variant: curve
         for variant in curves.arms

@@ -220,10 +220,7 @@ def half_performance_size(sizes: list[int], rates: list[float]) -> float:
 
 
 def summary(samples: pl.DataFrame) -> dict[str, float]:
-    """The figures of one launch under the names of SUMMARY_UNITS; those not measured are absent.
-
-    All except the ratios are of raw MPI.  `samples` has the columns of samples.csv, one case.
-    """
+    """The figures of one launch (rows of samples.csv of one case), named as in SUMMARY_UNITS."""
     medians = launch_medians(samples.lazy(), [])
     raw = medians.filter(variant=BASE)
     seconds = dict(raw.select("size_bytes", "seconds").iter_rows())

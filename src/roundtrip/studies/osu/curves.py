@@ -79,18 +79,13 @@ class OsuCurves(Panels[Panel]):
 
     @cached_property
     def values(self) -> pl.DataFrame:
-        """One row for each launch and size.
-
-        Columns: launch, benchmark, variant, metric, size_bytes, phase, value, panel.
-        """
+        """Columns launch, benchmark, variant, metric, size_bytes, phase, value, panel."""
         values = derived.typical_values(self.samples, ["launch"]).rename({"case": "benchmark"})
         return values.join(self.launches.select("launch", "panel"), on="launch")
 
     @cached_property
     def intervals(self) -> pl.DataFrame:
-        """Interval over launches: columns panel, benchmark, metric, size_bytes; median, low and
-        high in the metric's unit; n.
-        """
+        """Intervals of `values` over launches, by panel, benchmark, metric and size_bytes."""
         keys = ["panel", "benchmark", "metric", "size_bytes"]
         return median_intervals(self.values, keys, "value", self.level)
 
@@ -178,10 +173,7 @@ FIGURE_GROUPS = {
 
 
 def draw_gallery(curves: OsuCurves, name: str) -> Gallery | None:
-    """A figure of FIGURES for each panel that has such benchmarks, all with the same axes.
-
-    None if no panel has any.
-    """
+    """A figure of FIGURE_GROUPS for each panel with such values; None without any."""
     benchmarks, description = FIGURE_GROUPS[name]
     unit, scale = PRINTED_UNITS[derived.BENCHMARKS[benchmarks[0]].metric]
     # A log scale shows no empty messages, and no values that OSU rounded to 0.
@@ -236,10 +228,7 @@ NETPIPE_PAIRS = (
 
 @dataclass(frozen=True)
 class NetPIPEComparison:
-    """OSU and NetPIPE at one size: seconds for `latency`, MB/s for `bw`.
-
-    `series`: the series of both, as `Cell.series`.
-    """
+    """OSU and NetPIPE at one size, in s for `latency`, in MB/s for `bw`; `series`: that of each."""
 
     panel: Panel
     pair: BenchmarkPair

@@ -99,10 +99,7 @@ SUMMARY_UNITS = {
 def measurement_options(
     benchmark: Benchmark, help_text: str, largest: int, iterations: int
 ) -> list[str]:
-    """Options for a measurement, as far as the program's `help_text` has them.
-
-    `largest` (bytes) and `iterations`: 0 means the default of the program.
-    """
+    """Options that `help_text` has, for a measurement; 0 is the program's default."""
     arguments = ["-f"] if benchmark.is_collective else []
     if benchmark.reduces and "--type" in help_text:
         arguments += ["-T", "mpi_int"]  # 7.2 and 7.4 reduce bytes by default, others integers
@@ -118,10 +115,7 @@ def measurement_options(
 def short_run_options(
     benchmark: Benchmark, help_text: str, largest: int, iterations: int = 0
 ) -> list[str]:
-    """Options for few messages of each size, such as in simulation, where all take the same time.
-
-    `iterations`: 0 means 20.
-    """
+    """Options for few messages of each size, as in simulation, where all take the same time."""
     arguments = measurement_options(
         benchmark, help_text, largest, iterations or _SHORT_RUN_MESSAGES
     )

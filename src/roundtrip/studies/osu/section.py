@@ -294,10 +294,7 @@ _OTHER_OUTCOME_WORDS = {AGREE: "they agree at", OPEN: "open at"}
 
 
 def _agreement_clauses(comparisons: Sequence[NetPIPEComparison]) -> Iterator[str]:
-    """Yield for each pair the sizes at which OSU and NetPIPE agree or not, and its ratios.
-
-    Panels may differ at a size: the worst outcome counts.
-    """
+    """Yield for each pair where OSU and NetPIPE agree or not: the worst panel at each size."""
     for pair in dict.fromkeys(comparison.pair for comparison in comparisons):
         group = [comparison for comparison in comparisons if comparison.pair == pair]
         worst_at = {

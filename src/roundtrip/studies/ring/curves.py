@@ -55,10 +55,7 @@ PERCENTILES = (1, 50, 90, 99)
 
 @dataclass(frozen=True, kw_only=True)
 class Panel(panel.Panel):
-    """One toolchain in one placement, with the passes of a lap inside nodes and between nodes.
-
-    `oversubscribed`: there are more ranks than processors, so its times measure waiting.
-    """
+    """One toolchain in one placement; its times measure waiting if it is `oversubscribed`."""
 
     shared_passes: int
     network_passes: int
@@ -112,10 +109,7 @@ class Curves(Panels[Panel]):
 
     @cached_property
     def values(self) -> pl.DataFrame:
-        """Medians of launches by point: columns of `derived.launch_medians`, launch, case_id.
-
-        Also those of MPI's fastest two-sided call, as variant BEST_TWO_SIDED.
-        """
+        """`derived.launch_medians`, and the `best_two_sided_medians` of these."""
         is_listed = pl.col("variant").is_in([*ARMS, *derived.READ_VARIANTS.values()])
         medians = derived.launch_medians(self.samples.filter(is_listed), _LAUNCH_COLUMNS)
         return pl.concat([medians, derived.best_two_sided_medians(medians, _LAUNCH_COLUMNS)])
@@ -316,10 +310,7 @@ def draw_passes(curves: Curves, panels: Sequence[Panel]) -> Gallery:
 
 
 def draw_bandwidth(curves: Curves, panels: Sequence[Panel]) -> list[Gallery]:
-    """Figures of effective bandwidth for each panel, one for each family of transports.
-
-    All axes are equal.
-    """
+    """Figures of effective bandwidth: for each panel one a family of transports."""
     rates = display.curve_rows(curves.bandwidth)
     frames = {
         panel: _drawn_rows(curves.rows(rates, panel), panel, lambda _, rate: rate)

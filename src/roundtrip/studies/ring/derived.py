@@ -140,10 +140,7 @@ def theoretical_goodput(mbit_s: float, size: int) -> float:
 
 
 def launch_medians(samples: pl.LazyFrame, by: list[str]) -> pl.DataFrame:
-    """Median time per pass of each (`by`, case, variant, size_bytes).
-
-    Columns: these, seconds and bandwidth (MB/s); sorted.
-    """
+    """Median seconds per pass, and bandwidth (MB/s), of each `by` and POINT_COLUMNS; sorted."""
     keys = [*by, *POINT_COLUMNS]
     return (
         samples.filter(pl.col("metric") == PASS_METRIC)
@@ -156,20 +153,14 @@ def launch_medians(samples: pl.LazyFrame, by: list[str]) -> pl.DataFrame:
 
 
 def best_two_sided_medians(medians: pl.DataFrame, by: list[str]) -> pl.DataFrame:
-    """Rows of `medians` for MPI's fastest two-sided call at each point, in the same columns.
-
-    Their variant is BEST_TWO_SIDED_VARIANT.
-    """
+    """Rows of `medians` for MPI's fastest two-sided call at each point, BEST_TWO_SIDED_VARIANT."""
     two_sided = medians.filter(pl.col("variant").is_in(list(TWO_SIDED_VARIANTS))).sort("seconds")
     fastest = two_sided.unique([*by, "case", "size_bytes"], keep="first", maintain_order=True)
     return fastest.with_columns(variant=pl.lit(BEST_TWO_SIDED_VARIANT))
 
 
 def crossover(seconds: Mapping[int, float], other_seconds: Mapping[int, float]) -> float:
-    """The size in bytes from which on `seconds` stays below `other_seconds`.
-
-    Both are by size, ascending; only sizes of both count.
-    """
+    """The size (bytes) from which on `seconds`, by ascending size, stay below the others."""
     sizes = [size for size in seconds if size in other_seconds]
     gains = [math.log(other_seconds[size] / seconds[size]) for size in sizes]
     if not gains or gains[-1] <= 0:
@@ -189,10 +180,7 @@ def flatness(seconds: Collection[float]) -> float:
 def flatness_in_hand_overs(
     seconds: Mapping[int, float], floor_seconds: Mapping[int, float]
 ) -> float | None:
-    """Flatness of `seconds` over `floor_seconds` of the bare cache line, both by size in bytes.
-
-    None if `floor_seconds` lacks a size.
-    """
+    """Flatness of `seconds` over those of the bare cache line; None if it lacks a size."""
     if not seconds.keys() <= floor_seconds.keys():
         return None  # over fewer sizes the ratio would look flatter than it is
     return flatness([time / floor_seconds[size] for size, time in seconds.items()])
@@ -243,9 +231,7 @@ def speeds(samples: pl.LazyFrame, sizes: Sequence[int]) -> pl.DataFrame:
 
 
 def headline(samples: pl.LazyFrame) -> pl.DataFrame:
-    """Time per pass of a region, the median over its sizes, and of MPI's two-sided call at
-    `_HEADLINE_BYTES`: columns SPEEDS.
-    """
+    """Time per pass of a region over all its sizes, and of MPI at some: columns SPEEDS."""
     regions = launch_medians(samples.filter(variant=REGION), ["launch"])
     costs = regions.group_by("launch", "case", "variant", maintain_order=True).agg(
         pl.col("seconds").median()

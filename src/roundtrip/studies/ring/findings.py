@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
@@ -13,12 +14,7 @@ from roundtrip.report.units import Quantity, Unit
 from roundtrip.stats.summaries import Interval
 from roundtrip.stats.verdicts import ClaimVerdict, Verdict
 from roundtrip.studies import findings as shared
-from roundtrip.studies.findings import (
-    OPEN,
-    Comparison,
-    Evidence,
-    worst_tone,
-)
+from roundtrip.studies.findings import OPEN, Comparison, worst_tone
 from roundtrip.studies.ring import REGION, REGION_UDP, STUDY, Thresholds, derived
 from roundtrip.studies.ring.curves import Curves, Panel
 from roundtrip.studies.ring.derived import STATEMENTS, StudyReason
@@ -43,8 +39,17 @@ class Finding(shared.Finding[StudyReason, Panel]):
 
     @property
     def sentence(self) -> str:
-        """The verdict, with the size from which on it holds."""
-        return _from_a_size_on(self.evidence, self.limits) or self.verdict
+        """The verdict, or from which size on the reason holds, if it does at no smaller size.
+
+        "At least" means that the next smaller size is undecided, so it may hold there as well.
+        """
+        pairs = [(size, claim.verdict) for size, claim in sorted(self.evidence, key=itemgetter(0))]
+        upper = list(takewhile(lambda pair: pair[1] is Verdict.SLOWER, reversed(pairs)))
+        lower = [verdict for _, verdict in pairs[: len(pairs) - len(upper)]]
+        if not upper or not lower or Verdict.SLOWER in lower:
+            return self.verdict
+        prefix = "at least " if lower[-1] is Verdict.CANNOT_TELL else ""
+        return f"holds {prefix}from {units.size(upper[-1][0])} on{self.limits}"
 
 
 def reason_findings(
@@ -84,40 +89,29 @@ def _outcome_of(verdicts: Sequence[Verdict]) -> str:
     return "does not hold" if free_count == len(verdicts) else OPEN
 
 
-def _from_a_size_on(evidence: Evidence, where: str) -> str | None:
-    """Text for a reason that holds from one size on and at no smaller size; else None.
-
-    "At least" means that the next smaller size is undecided, so the reason may hold there as well.
-    """
-    pairs = [(size, verdict.verdict) for size, verdict in sorted(evidence, key=itemgetter(0))]
-    upper = list(takewhile(lambda item: item[1] is Verdict.SLOWER, reversed(pairs)))
-    lower = [verdict for _, verdict in pairs[: len(pairs) - len(upper)]]
-    if not upper or not lower or Verdict.SLOWER in lower:
-        return None
-    prefix = "at least " if lower[-1] is Verdict.CANNOT_TELL else ""
-    return f"holds {prefix}from {units.size(upper[-1][0])} on{where}"
-
-
 def overall_answers(
     curves: Curves, panels: Sequence[Panel], all_findings: Sequence[Finding], settings: Thresholds
 ) -> tuple[Answer, ...]:
     """Return short answers over all panels: cost of a pass in a node, gain over MPI, reasons."""
     regular_panels = [panel for panel in panels if not panel.oversubscribed]
-    lines = [*_cost_lines(curves, regular_panels, settings), *_gain_lines(curves, regular_panels)]
+    lines = list(_cost_lines(curves, regular_panels, settings))
+    if gains := [one.median for panel in regular_panels if (one := curves.gain(panel, REGION))]:
+        times, size = units.span(gains), units.size(derived.STUDY_BYTES)
+        lines.append(
+            f"A region has {times} times the bandwidth of the best two-sided MPI at {size}."
+        )
     oversubscribed_panels = [panel for panel in panels if panel.oversubscribed]
-    oversubscribed_lines = [
-        f"More ranks than processors: {line[0].lower()}{line[1:]}"
-        for line in _cost_lines(curves, oversubscribed_panels, settings)
-    ]
-    costs = [Answer((line,)) for line in (*lines, *oversubscribed_lines)]
+    for line in _cost_lines(curves, oversubscribed_panels, settings):
+        lines.append(f"More ranks than processors: {line[0].lower()}{line[1:]}")
+    costs = [Answer((line,)) for line in lines]
     if not costs and not all_findings and labels.is_only_simulated(panel.kind for panel in panels):
         return (Answer((labels.ONLY_SIMULATED_NOTE,)),)
     if not all_findings:
         return (*costs, Answer(("No reason of the study could be tested.",), "warn"))
     regular_findings = [finding for finding in all_findings if not finding.panel.oversubscribed]
-    by_reason: dict[str, list[Finding]] = {}
+    by_reason: dict[str, list[Finding]] = defaultdict(list)
     for finding in regular_findings or all_findings:
-        by_reason.setdefault(finding.statement.short, []).append(finding)
+        by_reason[finding.statement.short].append(finding)
     return (*costs, *(line for group in by_reason.values() for line in _reason_answers(group)))
 
 
@@ -135,26 +129,18 @@ def _cost_lines(curves: Curves, panels: Sequence[Panel], settings: Thresholds) -
         yield f"In a node a region is passed in {times} µs{suffix}."
 
 
-def _gain_lines(curves: Curves, panels: Sequence[Panel]) -> Iterator[str]:
-    """Line on the ratio of a region's bandwidth to that of MPI's best two-sided call."""
-    if gains := [gain.median for panel in panels if (gain := curves.gain(panel, REGION))]:
-        times, size = units.span(gains), units.size(derived.STUDY_BYTES)
-        yield f"A region has {times} times the bandwidth of the best two-sided MPI at {size}."
-
-
 def _reason_answers(group: Sequence[Finding]) -> Iterator[Answer]:
     """An answer on one reason for each outcome; if there are several, each names its pairs."""
     name = group[0].statement.short
     reason = f"“{name[0].lower()}{name[1:]}” (elepar's study, 2002)"
-    names: dict[str, list[str]] = {}
-    by_outcome: dict[str, list[Finding]] = {}
+    pairs_by_outcome: dict[str, list[tuple[Finding, str]]] = defaultdict(list)
     for finding, pair in zip(group, pair_names(group), strict=True):
-        names.setdefault(finding.sentence, []).append(pair)
-        by_outcome.setdefault(finding.sentence, []).append(finding)
-    for outcome, findings_ in by_outcome.items():
-        is_split = len(by_outcome) > 1
-        where = f" for {', '.join(dict.fromkeys(names[outcome]))}" if is_split else ""
-        yield Answer((f"{reason}: {outcome}{where}.",), worst_tone(f.tone for f in findings_))
+        pairs_by_outcome[finding.sentence].append((finding, pair))
+    for outcome, pairs in pairs_by_outcome.items():
+        names = ", ".join(dict.fromkeys(pair for _, pair in pairs))
+        where = f" for {names}" if len(pairs_by_outcome) > 1 else ""
+        tone = worst_tone(finding.tone for finding, _ in pairs)
+        yield Answer((f"{reason}: {outcome}{where}.",), tone)
 
 
 def pair_names(group: Sequence[Finding]) -> list[str]:
@@ -196,10 +182,7 @@ def panel_answer(
 
 @dataclass(frozen=True)
 class RegionCost:
-    """Cost of a region's pass: seconds, flatness over the sizes, and range of sizes in bytes.
-
-    `is_flat`: None if that is open.
-    """
+    """Cost of a region's pass, and its flatness over sizes (bytes); `is_flat` None: open."""
 
     seconds: Interval
     time_flatness: Interval

@@ -24,17 +24,10 @@ from roundtrip.stats.verdicts import ClaimVerdict
 from roundtrip.studies import display
 from roundtrip.studies.findings import OPEN, claims, joint_verdict, study_verdicts, worst_tone
 from roundtrip.studies.ring import ARMS, REGION, REGION_UDP, STUDY, Thresholds, derived, tables
-from roundtrip.studies.ring.curves import (
-    Curves,
-    Panel,
-    draw_bandwidth,
-    draw_passes,
-    node_growth,
-)
+from roundtrip.studies.ring.curves import Curves, Panel, draw_bandwidth, draw_passes, node_growth
 from roundtrip.studies.ring.derived import StudyReason
 from roundtrip.studies.ring.findings import (
     Finding,
-    RegionCost,
     is_within,
     overall_answers,
     pair_names,
@@ -50,10 +43,7 @@ _NO_APPLICATION_CELL = Cell(
 
 
 def study_table(
-    curves: Curves,
-    panels: Sequence[Panel],
-    all_findings: Sequence[Finding],
-    settings: Thresholds,
+    curves: Curves, panels: Sequence[Panel], all_findings: Sequence[Finding], settings: Thresholds
 ) -> Table:
     """Return the table of the study's three reasons, and of its other claims and figures."""
     reasons = [
@@ -150,16 +140,12 @@ def _constant_time_cell(curves: Curves, panels: Sequence[Panel], settings: Thres
     if not costs:
         return display.NOT_MEASURED
     times = units.span([cost.seconds.median * 1e6 for cost in costs])
-    text = f"{times} µs{_flatness_text(costs)}{_label_suffix(panels)}"
-    return _verdict_cell(text, [cost.is_flat for cost in costs], "constant", "not constant")
-
-
-def _flatness_text(costs: Sequence[RegionCost]) -> str:
-    """Text with the range of the intervals of time at the slowest size over the fastest."""
     intervals = [cost.hand_over_flatness or cost.time_flatness for cost in costs]
     ends = [end for one in intervals for end in (one.low, one.high) if end is not None]
     unit = " in bare hand-overs" if any(cost.hand_over_flatness for cost in costs) else ""
-    return f", at the slowest size {units.span(ends)} times the fastest{unit}" if ends else ""
+    flatness = f", at the slowest size {units.span(ends)} times the fastest{unit}" if ends else ""
+    text = f"{times} µs{flatness}{_label_suffix(panels)}"
+    return _verdict_cell(text, [cost.is_flat for cost in costs], "constant", "not constant")
 
 
 def _linear_growth_cell(curves: Curves, panels: Sequence[Panel], settings: Thresholds) -> Cell:

@@ -132,10 +132,7 @@ def _crossover_cell(curves: Curves, panel: Panel, region: str, transport: str) -
 
 
 def _with_launch_count(cell: Cell, panel: Panel, launches: int | None = None) -> Cell:
-    """Return the cell, with the number of launches if only some of the panel measured it.
-
-    `launches`: by default those of the interval in the cell.
-    """
+    """The cell, with the number of launches (by default its interval's) if not all measured it."""
     if launches is None:
         launches = next((quantity.n for quantity in cell.quantities), None)
     if not launches or launches >= panel.launches:
@@ -161,10 +158,7 @@ _WIRE_CAPTION = "What the wire can carry"
 
 
 def goodput_table(curves: Curves, panels: Sequence[Panel], least_goodput: float) -> Table:
-    """Table of goodput between two nodes on a hub, and its share of the theoretical goodput.
-
-    A region by UDP is expected to reach a share of `least_goodput`.
-    """
+    """Table of goodput on a hub, and its share of the theoretical, `least_goodput` by UDP."""
     rows: list[tuple[Cell, ...]] = []
     size = derived.HUB_BYTES
     for panel in panels:
@@ -248,14 +242,11 @@ def _read_rows(curves: Curves, panel: Panel, sizes: Sequence[int]) -> list[tuple
         region = variant_of[REGION]
         for name in copies:
             base = panel.title(name)
-            ratios = [curves.ratio(panel, region, variant_of[name], size) for size in sizes]
-            cells = [
-                replace(
-                    display.value(ratio, Unit.RATIO, fallback=display.NOT_MEASURED, base=base),
-                    series=curves.point_series(panel, region, size),
-                )
-                for ratio, size in zip(ratios, sizes, strict=True)
-            ]
+            cells = []
+            for size in sizes:
+                ratio = curves.ratio(panel, region, variant_of[name], size)
+                cell = display.value(ratio, Unit.RATIO, fallback=display.NOT_MEASURED, base=base)
+                cells.append(replace(cell, series=curves.point_series(panel, region, size)))
             rows.append((Cell(panel.label), Cell(f"Region over {base}{suffix}"), *cells))
     return rows
 
@@ -299,19 +290,16 @@ def _percentile_table(curves: Curves, panel: Panel) -> Table:
             )
         )
     lap = units.plural(panel.passes_per_lap, "pass", "passes")
+    waits = [details["wait"] for _, details in curves.details_of(panel)]
+    policies = dict.fromkeys(_wait_policy_text(wait, panel) for wait in waits if wait)
+    waiting = f"Whoever waits for a region {'; or '.join(policies)}." if policies else ""
     percents = (f"{part} %" for part in PERCENTILES)
     return Table(
-        f"{panel.label}: {Unit.US} a pass; a lap is {lap}. {_waiting_text(curves, panel)}".strip(),
+        f"{panel.label}: {Unit.US} a pass; a lap is {lap}. {waiting}".strip(),
         (Column("Transport"), *number_columns("Size", "Laps", *percents, "Laps in a batch")),
         tuple(rows),
         (Unit.US,),
     )
-
-
-def _waiting_text(curves: Curves, panel: Panel) -> str:
-    waits = [details["wait"] for _, details in curves.details_of(panel)]
-    policies = dict.fromkeys(_wait_policy_text(wait, panel) for wait in waits if wait)
-    return f"Whoever waits for a region {'; or '.join(policies)}." if policies else ""
 
 
 def _wait_policy_text(wait: dict[str, object], panel: Panel) -> str:
