@@ -40,10 +40,8 @@ def printable(text: str) -> str:
 
 
 def refusal(error: OSError, place: Path | str | None = None) -> UserError:
-    """Return a UserError for an error of the operating system.
-
-    It names the file of `error`, or `place`, where the work was done, if `error` names none.
-    """
+    """Return a UserError for an error of the operating system, with the file that it names, or with
+    `place`, where the work was done."""
     advice = _ADVICE_BY_ERROR.get(error.errno or 0)
     message = (error.strerror or str(error)) + (f": {advice}" if advice else "")
     return UserError(message, error.filename or place)

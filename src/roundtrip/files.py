@@ -31,17 +31,13 @@ from roundtrip.errors import UserError, refusal
 MAX_DEPTH = 64
 #: Bytes of the largest file that is read whole, and of a text; Python may need 24 times as much.
 MOST_BYTES, MOST_TEXT = 1 << 30, 1 << 24
-_INTEGER_DIGITS = 20
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _TOML_LINE = re.compile(r" \(at line (\d+), column \d+\)")
 
 
 def read_bytes(file: Path, max_bytes: int = MOST_BYTES) -> bytes:
-    """The content of a regular file of at most `max_bytes` bytes.
-
-    UserError if it is missing, larger, cannot be read, or is not a regular file.  A FIFO or a
-    device is refused before it can block.
-    """
+    """The content of a regular file of at most `max_bytes` bytes; UserError if it is missing,
+    larger, unreadable, or not a regular file: a FIFO or a device is refused before it can block."""
     try:
         # O_NONBLOCK: do not wait for the writer of a FIFO.  A symbolic link is followed.
         descriptor = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -63,10 +59,8 @@ def read_bytes(file: Path, max_bytes: int = MOST_BYTES) -> bytes:
 
 
 def read_text(file: Path) -> str:
-    """The UTF-8 text in `file`.
-
-    UserError if it cannot be read, or is not UTF-8: then with the line of the first wrong byte.
-    """
+    """The UTF-8 text in `file`; UserError if it cannot be read, or is not UTF-8: then with the line
+    of the first wrong byte."""
     return decode(read_bytes(file, MOST_TEXT), file)
 
 
@@ -85,11 +79,9 @@ def read_json(file: Path) -> Any:
 
 
 def parse_json(text: str, file: Path | str | None = None, line: int | None = None) -> Any:
-    """The value of the JSON `text`.
-
-    UserError with file and line if it is not JSON, has a key twice, a number that does not fit 64
-    bits, or too deep a nesting.  `file`, and `line` where `text` begins in it, are for messages.
-    """
+    """The value of the JSON `text`; UserError with file and line if it is not JSON, has a key
+    twice, a number that does not fit 64 bits, or too deep a nesting.  `file`, and `line` where
+    `text` begins in it, are for messages."""
     try:
         value = json.loads(
             text,
@@ -127,21 +119,13 @@ def parse_toml(text: str, file: Path | str | None = None) -> dict[str, Any]:
 
 def _require_shallow(value: Any) -> None:
     """RecursionError if `value` is nested too deeply."""
-    level = [value]
+    level = [value] if isinstance(value, dict | list) else []
     for _ in range(MAX_DEPTH + 1):
-        level = [item for container in level for item in _inside(container)]
+        groups = (item.values() if isinstance(item, dict) else item for item in level)
+        level = [item for group in groups for item in group if isinstance(item, dict | list)]
         if not level:
             return
     raise RecursionError
-
-
-def _inside(value: Any) -> list[Any]:
-    """The objects and arrays that are elements of `value`."""
-    if isinstance(value, dict):
-        value = value.values()
-    elif not isinstance(value, list):
-        return []
-    return [item for item in value if isinstance(item, dict | list)]
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -154,7 +138,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _integer(text: str) -> int:
-    if len(text) > _INTEGER_DIGITS:
+    if len(text) > 20:
         raise ValueError(f"a number of {len(text)} digits")
     value = int(text)
     if not -(2**63) <= value < 2**64:
@@ -190,10 +174,11 @@ _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
 
 def read_in_tree(file: Path, root: Path | None = None, max_bytes: int = MOST_RECORD) -> bytes:
-    """The content of `file`, a regular file of at most `max_bytes` bytes.
+    """The content of `file`, a regular file of at most `max_bytes` bytes; UserError if it cannot be
+    read this way.
 
     No link is followed between `root` (the file's own folder by default) and the file; `root`
-    itself may be a link, because the user named it.  UserError if the file cannot be read this way.
+    itself may be a link, because the user named it.
     """
     with _opened(file, root) as descriptor:
         size = os.fstat(descriptor).st_size
@@ -237,10 +222,8 @@ def stamp(file: Path) -> tuple[int, ...]:
 
 
 def folders_in_tree(root: Path, levels: int) -> Iterator[tuple[Path, str]]:
-    """Yield the folders `levels` below `root`, sorted by name, each with "".
-
-    A folder on the path that cannot be entered is yielded with the reason instead of "".
-    """
+    """Yield the folders `levels` below `root`, sorted by name, each with "", or the reason why a
+    folder on the path cannot be entered."""
     if root.is_symlink():
         yield root, _LINK
         return
@@ -309,10 +292,7 @@ _PARTIAL = ".partial-"
 
 def partial_folder(parent: Path) -> Path:
     """Make a folder in `parent`, to be renamed when complete; locked while this process lives.
-
-    Unlocked folders of the same kind are left by dead processes and removed.  OSError if the system
-    refuses.
-    """
+    Unlocked ones, which dead processes left, are removed.  OSError if the system refuses."""
     for orphan in parent.glob(f"{_PARTIAL}*"):
         if orphan.is_dir() and not orphan.is_symlink() and _lock(orphan):
             shutil.rmtree(orphan, ignore_errors=True)

@@ -92,9 +92,7 @@ class Record(BaseModel):
 
 def column(description: str, unit: str = "", is_key: bool = False) -> Any:
     """Return the field for a column of a bundle's table; docs/reference.md has `description`.
-
-    `is_key`: whether it identifies the series of a sample.
-    """
+    `is_key`: whether it identifies the series of a sample."""
     return Field(description=description, json_schema_extra={"unit": unit, "key": is_key})
 
 
@@ -135,10 +133,8 @@ def is_name(text: str) -> bool:
 
 @dataclass(frozen=True)
 class Fault:
-    """The first fault of some data: its path of keys and indices, and the reason in one line.
-
-    `key` is the key at fault inside the value at the path; "" if the value itself is at fault.
-    """
+    """The first fault of some data: its path of keys and indices, and the reason in one line; `key`
+    is the key at fault inside the value at the path, "" if the value itself is at fault."""
 
     path: tuple[str | int, ...]
     why: str

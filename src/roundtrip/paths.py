@@ -40,29 +40,22 @@ def reports() -> Path:
 def state() -> Path:
     """Folder of the state that all checkouts of a user share: ``$XDG_STATE_HOME/roundtrip``."""
     try:
-        return (
-            _folder_from_variable("XDG_STATE_HOME") or Path.home() / ".local" / "state"
-        ) / "roundtrip"
+        states = _folder_from_variable("XDG_STATE_HOME") or Path.home() / ".local" / "state"
     except RuntimeError:  # a user id that the system does not know
         return runs() / ".state"
+    return states / "roundtrip"
 
 
 def toolchains() -> Path:
-    """Folder of the MPI and Boost prefixes of site `local`, which all checkouts of a user share.
-
-    UserError if the user has no home folder and ``ROUNDTRIP_TOOLCHAINS`` is not set.
-    """
-    return (
-        _folder_from_variable("ROUNDTRIP_TOOLCHAINS")
-        or _cache_folder() / "roundtrip" / "toolchains"
-    )
-
-
-def _cache_folder() -> Path:
+    """Folder of the MPI and Boost prefixes of site `local`, which all checkouts of a user share;
+    UserError if the user has no home folder and ``ROUNDTRIP_TOOLCHAINS`` is not set."""
+    if folder := _folder_from_variable("ROUNDTRIP_TOOLCHAINS"):
+        return folder
     try:
-        return _folder_from_variable("XDG_CACHE_HOME") or Path.home() / ".cache"
+        caches = _folder_from_variable("XDG_CACHE_HOME") or Path.home() / ".cache"
     except RuntimeError:  # a user id that the system does not know
         raise UserError("this user has no home folder: set HOME or ROUNDTRIP_TOOLCHAINS") from None
+    return caches / "roundtrip" / "toolchains"
 
 
 def _folder_from_variable(variable: str) -> Path | None:

@@ -77,22 +77,19 @@ def _key_lines(lines: list[str]) -> Iterator[tuple[KeyPath, int]]:
     counts: dict[KeyPath, int] = {}
     for number, line in enumerate(lines, 1):
         if heading := _TABLE_HEADING.match(line):
-            table = _resolve_heading(_split_key(heading[2]), counts)
+            *outer_keys, last_key = _split_key(heading[2])
+            table = ()
+            for key in outer_keys:
+                table = (*table, key)
+                # Inside an array of tables, it belongs to the last table.
+                table = (*table, counts[table]) if table in counts else table
+            table = (*table, last_key)
             if heading[1] == "[[":
                 counts[table] = counts.get(table, -1) + 1
                 table = (*table, counts[table])
             yield table, number
         elif pair := _KEY_LINE.match(line):
             yield (*table, *_split_key(pair[1])), number
-
-
-def _resolve_heading(keys: KeyPath, counts: Mapping[KeyPath, int]) -> KeyPath:
-    """Return the path of a heading; inside an array of tables, it belongs to the last table."""
-    path: KeyPath = ()
-    for key in keys[:-1]:
-        path = (*path, key)
-        path = (*path, counts[path]) if path in counts else path
-    return (*path, *keys[-1:])
 
 
 def _split_key(key: str) -> KeyPath:
@@ -144,10 +141,8 @@ def load_yaml(file: Path) -> Any:
 
 
 def load_placed_yaml(file: Path) -> tuple[Any, Places]:
-    """Return the content of `file` and the place of each key and item; UserError as `load_yaml`.
-
-    A duplicate key in a mapping is also a fault.
-    """
+    """Return the content of `file` and the place of each key and item; UserError as `load_yaml`,
+    and for a duplicate key in a mapping."""
     content = load_yaml(file)
     root = yaml.compose(files.read_text(file), Loader=yaml.SafeLoader)
     return content, dict(_yaml_places(root, (), file, set())) if root else {}

@@ -147,22 +147,24 @@ def test_what_happened_to_the_link_is_the_reason(after: dict[str, Any], reason: 
     assert launch.link_fault(record(**after)) == reason
 
 
-def test_a_broken_lease_is_a_fault_even_on_an_unchanged_link() -> None:
-    lease = record()
-    lease["broken"] = ['{"changes": {"rtt": 0.004}}']
-    assert launch.link_fault(lease) == 'link changed: lease broken by {"changes": {"rtt": 0.004}}'
+SLOW = {**_status(), "rtt_ms": 4.0}
 
 
-def test_a_link_that_was_wrong_from_the_start_is_a_fault() -> None:
-    lease = record(rtt_ms=4.0)
-    lease["before"]["rtt_ms"] = 4.0
-    assert launch.link_fault(lease) == "link changed: RTT 0 ms asked, RTT 4 ms found"
-
-
-def test_a_link_that_died_is_a_fault() -> None:
-    lease = record()
-    lease["after"] = None
-    assert launch.link_fault(lease) == "the link did not answer when the launch ended"
+@pytest.mark.parametrize(
+    ("changes", "fault"),
+    [
+        (
+            {"broken": ['{"changes": {"rtt": 0.004}}']},
+            'link changed: lease broken by {"changes": {"rtt": 0.004}}',
+        ),
+        ({"before": SLOW, "after": SLOW}, "link changed: RTT 0 ms asked, RTT 4 ms found"),
+        ({"after": None}, "the link did not answer when the launch ended"),
+    ],
+)
+def test_a_link_may_be_wrong_from_the_start_die_or_be_taken_away(
+    changes: dict[str, Any], fault: str
+) -> None:
+    assert launch.link_fault(record() | changes) == fault
 
 
 def test_drops_are_no_fault_where_loss_or_rate_is_declared() -> None:

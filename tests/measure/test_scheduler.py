@@ -43,27 +43,47 @@ def test_silences_that_overlap_are_one(tmp_path: Path) -> None:
     assert patience.outage_s(301) is None
 
 
-def test_a_case_is_not_given_up_because_slurm_was_silent(slurm_stage: Stages) -> None:
-    """Four rounds without an answer, twice as many as give a case up, then all is measured."""
-    campaign = slurm_stage(failing_with(f"srun: error: {LOST}\n", times=4))
-    assert campaign.run()
-    assert Outcome.from_tree(campaign.tree).is_complete
-    assert set(campaign.attempts.values()) == {7}
+def log_silence(folder: Path) -> None:
+    now, identity = int(time.time()), f"{folder.name}-{folder.parents[4].name}"
+    with (folder.parents[6] / scheduler.LOG_FILE).open("a") as log:
+        log.write(f"{now} lost {identity} sacct x\n{now} back {identity}\n")
 
 
-def test_a_session_during_a_silence_blames_no_case_and_the_run_says_so(
-    slurm_stage: Stages,
+def log_lost_job(folder: Path) -> None:
+    run_dir = folder.parents[6]
+    with (run_dir / scheduler.LOG_FILE).open("a") as log:
+        log.write(f"{int(time.time())} unknown 7 {folder.relative_to(run_dir)}\n")
+
+
+LOST_REASON = "8 lost by a controller that restarted without its state"
+
+
+@pytest.mark.parametrize(
+    ("player", "words"),
+    [
+        (failing_with(f"srun: error: {LOST}\n", 4), ["Slurm did not answer: trying again"]),
+        (failing(4, log_silence), ["Slurm did not answer 8 times"]),
+        (
+            failing_with("sbatch: error: AssocMaxSubmitJobLimit\n", 4),
+            ["Slurm takes no more jobs of this user or account now"],
+        ),
+        (
+            failing(4, log_lost_job),
+            ["Slurm's controller lost its state", f"Slurm displaced 8 launches ({LOST_REASON})"],
+        ),
+    ],
+)
+def test_a_case_is_not_given_up_because_of_slurm(
+    slurm_stage: Stages, player: Any, words: list[str]
 ) -> None:
-    def silence(folder: Path) -> None:
-        now, identity = int(time.time()), f"{folder.name}-{folder.parents[4].name}"
-        with (folder.parents[6] / scheduler.LOG_FILE).open("a") as log:
-            log.write(f"{now} lost {identity} sacct x\n{now} back {identity}\n")
-
-    campaign = slurm_stage(failing(3, silence))
-    campaign.run()
+    """Four rounds without a launch, twice as many as give a case up, then all is measured."""
+    campaign = slurm_stage(player)
+    assert campaign.run()
     outcome = Outcome.from_tree(campaign.tree)
     assert outcome.is_complete
-    assert any(line.startswith("Slurm did not answer ") for line in outcome.lines())
+    assert set(campaign.attempts.values()) == {7}
+    text = "\n".join((campaign.output.getvalue(), *outcome.lines()))
+    assert all(part in text for part in words), text
 
 
 def test_a_slurm_that_never_answers_ends_the_run_at_its_deadline(stage: Stages, fake: Any) -> None:
@@ -74,14 +94,6 @@ def test_a_slurm_that_never_answers_ends_the_run_at_its_deadline(stage: Stages, 
     assert not campaign.run()
     assert campaign.attempts == {}
     assert (campaign.tree.path / "env" / "scheduler.json").exists()
-
-
-def test_a_run_waits_while_it_may_not_submit_and_blames_no_case(slurm_stage: Stages) -> None:
-    campaign = slurm_stage(failing_with("sbatch: error: AssocMaxSubmitJobLimit\n", times=4))
-    assert campaign.run()
-    assert Outcome.from_tree(campaign.tree).is_complete
-    reason = "Slurm takes no more jobs of this user or account now"
-    assert reason in campaign.output.getvalue()
 
 
 MINE = "roundtrip:night/virtual/20261122T010000Z"
@@ -129,23 +141,6 @@ def test_slurm_is_not_asked_whenever_somebody_looks(
     queue = Queue(SLURM, MINE, {"PATH": f"{tmp_path}:/usr/bin:/bin"})
     assert {queue.status() for _ in range(9)} == {"job 9 has waited: Licenses"}
     assert (tmp_path / "calls").read_text() == "x\n"
-
-
-def test_a_launch_whose_job_slurm_lost_is_repeated_and_no_case_is_given_up(
-    slurm_stage: Stages,
-) -> None:
-    def lose(folder: Path) -> None:
-        run_dir = folder.parents[6]
-        with (run_dir / scheduler.LOG_FILE).open("a") as log:
-            log.write(f"{int(time.time())} unknown 7 {folder.relative_to(run_dir)}\n")
-
-    campaign = slurm_stage(failing(3, lose))
-    assert campaign.run()
-    outcome = Outcome.from_tree(campaign.tree)
-    assert outcome.is_complete and not outcome.failures
-    reason = "6 lost by a controller that restarted without its state"
-    assert f"Slurm displaced 6 launches ({reason})" in "\n".join(outcome.lines())
-    assert "Slurm's controller lost its state" in campaign.output.getvalue()
 
 
 LOG = """\

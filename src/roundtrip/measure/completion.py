@@ -195,26 +195,19 @@ def first_failure(error: str) -> str:
     how = groups.get("how") or (f"exit code {groups['code']}" if "code" in groups else "MPI_Abort")
     noun = "ranks" if re.search(r"\D", groups["ranks"]) else "rank"
     first = f"{noun} {groups['ranks']}{location} failed first: {how.strip()}"
-    last_words = _last_words(_own_lines(error[: match.start()]))
+    lines = []  # those that the failed rank may have written itself
+    for number, block in enumerate(_RULE_LINE.split(error[: match.start()])):
+        if number % 2 == 0 or not _PARTNER_MESSAGE.search(block):  # two rules enclose one message
+            lines += [line.strip() for line in block.splitlines() if line.strip()]
+    patterns = (_NOISE_LINE, _PARTNER_MESSAGE)
+    lines = [line for line in lines if not any(pattern.search(line) for pattern in patterns)]
+    last_words = _last_words(lines)
     return "; ".join(filter(None, (printable(first)[:_MAX_MESSAGE_LENGTH], last_words)))
 
 
 def nodes_down(error: str, nodes: Sequence[str]) -> set[str]:
     """Return which of `nodes`, those of the launch in order, failed according to a scheduler."""
     return set[str]().union(*(item.nodes_down(error, nodes) for item in schedulers.ALL))
-
-
-def _own_lines(error: str) -> list[str]:
-    """The lines that the failed rank may have written itself."""
-    lines = []
-    for number, block in enumerate(_RULE_LINE.split(error)):  # two rules enclose one message
-        if number % 2 == 0 or not _PARTNER_MESSAGE.search(block):
-            lines += [line.strip() for line in block.splitlines()]
-    return [
-        line
-        for line in lines
-        if line and not (_NOISE_LINE.search(line) or _PARTNER_MESSAGE.search(line))
-    ]
 
 
 def _last_words(lines: list[str]) -> str:

@@ -126,15 +126,6 @@ def _read_allocation(folder: Path, root: Path, case: dict[str, Any]) -> Allocati
     return identity.read_allocation(scheduler, folder, root)
 
 
-def _budget_fault(run: dict[str, Any]) -> str:
-    """Return the reason of a launch without rows whose budget was spent too early."""
-    budget, loads = run.get("budget_s"), (run.get("disturbance") or {}).get("load_average_start")
-    seconds = f" of {budget:g} s" if isinstance(budget, int | float) else ""
-    numbers = [number for number in loads or () if number is not None]
-    load = f", at a load average of {max(numbers):.1f}" if numbers else ""
-    return f"its budget{seconds} was spent before anything was measured{load}: give it a larger one"
-
-
 def _first_fault(
     case: dict[str, Any], run: dict[str, Any], sample_file: samples.Samples, digest: str
 ) -> str:
@@ -148,7 +139,12 @@ def _first_fault(
         return "run.json names a simulator, but case.json says that it is not simulated"
     is_blank = [problem.message for problem in sample_file.problems] == [samples.NO_ROW]
     if is_blank and {point["status"] for point in run["points"]} == {"budget"}:
-        return _budget_fault(run)
+        budget, disturbance = run.get("budget_s"), run.get("disturbance") or {}
+        seconds = f" of {budget:g} s" if isinstance(budget, int | float) else ""
+        loads = [load for load in disturbance.get("load_average_start") or () if load is not None]
+        load = f", at a load average of {max(loads):.1f}" if loads else ""
+        spent = f"its budget{seconds} was spent before anything was measured"
+        return f"{spent}{load}: give it a larger one"
     if sample_file.problems:
         rest = len(sample_file.problems) - 1
         return str(sample_file.problems[0]) + (f" (and {rest} more)" if rest else "")

@@ -61,8 +61,6 @@ _JSON_GLOBS = (
     *(f"rounds/*/{p}/*/*/*/*/*" for p in ("output", "stage")),
 )
 _MAX_UNLIMITED_JSON = 1 << 22
-_READER_PROGRAM = "from roundtrip.measure import reader; reader.serve_reader()"
-_PR_SET_PDEATHSIG = 1
 _ANSWER_MARK, _ERROR_MARK, _END_MARK = b"+", b"-", b"."
 _LENGTH_BYTES = 8
 
@@ -94,10 +92,8 @@ class Limits:
 
 
 def require(bundle: Path) -> None:
-    """UserError for a table in the folder `bundle` that reaches a limit or kills its decoder.
-
-    The limits apply to all tables together.  The reader of a table reports its other faults.
-    """
+    """UserError for a table in the folder `bundle` that reaches a limit or kills its decoder;
+    limits apply to all tables together.  The reader of a table reports its other faults."""
     require_tables(sorted(bundle.rglob("*.parquet")))
 
 
@@ -118,10 +114,8 @@ def require_objects(tree: Path) -> None:
 
 
 class Reader:
-    """A subprocess that reads files, or sets of files, one after the other.
-
-    It starts at the first, and restarts after one that killed it.
-    """
+    """A subprocess that reads files, or sets of files, one after the other; it starts at the first,
+    and restarts after one that killed it."""
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
@@ -173,7 +167,12 @@ class Reader:
             self._errors = tempfile.TemporaryFile()  # noqa: SIM115  `_end` closes it
             # -P: no modules from the user's current folder.
             self._process = subprocess.Popen(
-                [sys.executable, "-P", "-c", _READER_PROGRAM],
+                [
+                    sys.executable,
+                    "-P",
+                    "-c",
+                    f"from {__name__} import serve_reader; serve_reader()",
+                ],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=self._errors,
@@ -292,7 +291,7 @@ def _factor_advice() -> str:
 
 def die_with_parent(signal_number: int) -> None:
     """Let the kernel send this process a signal when its parent ends, see prctl(2)."""
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal_number)
+    ctypes.CDLL(None).prctl(1, signal_number)  # PR_SET_PDEATHSIG
 
 
 def serve_reader() -> None:

@@ -30,8 +30,6 @@ from roundtrip.model import (
     Time,
 )
 
-#: The parameter of a check with the number of its pair of nodes.
-PAIR_PARAMETER = "pair"
 LINK_FILE = "link.json"
 
 
@@ -177,11 +175,8 @@ _MODEL_BY_FILE: dict[str, type[Record]] = {
 def read_record(
     file: Path, root: Path | None = None, kind: type[Record] | None = None
 ) -> dict[str, Any]:
-    """Return the object in `file`, checked against the model `kind`, by default that of its name.
-
-    No link between `root` (the file's own folder by default) and the file is followed.  UserError
-    with file and line if the file does not fit its model.
-    """
+    """Return the object in `file`, checked against the model `kind`, by default that of its name;
+    UserError with file and line if it does not fit.  `root` is as in `files.read_in_tree`."""
     text = files.read_text_in_tree(file, root)
     return validate(files.parse_json(text, file), kind or _MODEL_BY_FILE[file.name], file, text)
 
@@ -212,13 +207,10 @@ def case_id(case: dict[str, Any]) -> str:
 
 
 def named_case_id(display_name: str, system: str, partition: str, environ: str) -> str:
-    """As `case_id`, from ReFrame's display name ``<check> %<k>=<v> %<k>=<v>``.
-
-    The id omits the parameter `PAIR_PARAMETER`, because all pairs of nodes are launches of one
-    case.
-    """
+    """As `case_id`, from ReFrame's display name ``<check> %<k>=<v> %<k>=<v>``, without the
+    parameter ``pair``, because all pairs of nodes are launches of one case."""
     check, *values = display_name.split(" %")
-    parameters = [item for item in values if not item.startswith(f"{PAIR_PARAMETER}=")]
+    parameters = [item for item in values if not item.startswith("pair=")]
     return f"{check}/{','.join(sorted(parameters))}@{system}:{partition}+{environ}"
 
 

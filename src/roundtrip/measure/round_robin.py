@@ -57,10 +57,8 @@ def pairs_in_round(count: int, number: int) -> list[tuple[int, int]]:
 
 @dataclass(frozen=True)
 class RoundRobin:
-    """A round robin of the nodes of a partition, `size` nodes a launch: 1 or 2.
-
-    `before` counts the launches of each round in earlier nights; `rounds` are this night's rounds.
-    """
+    """A round robin of the nodes of a partition, `size` nodes a launch: 1 or 2.  `before` counts
+    the launches of each round in earlier nights; `rounds` are this night's rounds."""
 
     size: int
     hosts: tuple[str, ...]
@@ -184,11 +182,9 @@ def _launch_counts(
 
 
 def partition_nodes(site: Site, partition: str, wait_s: float = LONGEST_WAIT_S) -> list[Node]:
-    """Return the nodes that the options of a ReFrame partition choose, sorted by name and number.
-
-    It waits up to `wait_s` seconds while the scheduler does not answer.
-    UserError if there is no scheduler, it does not list them, or the options choose none.
-    """
+    """Return the nodes that the options of a ReFrame partition choose, sorted by name and number;
+    wait up to `wait_s` seconds while the scheduler does not answer.  UserError if there is no
+    scheduler, it does not list them, or the options choose none."""
     config = site.partitions[partition]
     place = f"nodes of partition '{partition}' of site '{site.name}'"
     scheduler = schedulers.scheduler_of(config)
@@ -240,10 +236,8 @@ def listed_nodes(
 
 @dataclass(frozen=True)
 class Night:
-    """The launches of a campaign in a night: its matrix and, if it runs on all nodes, its plan.
-
-    `nodes` are the nodes that the scheduler listed, if any.
-    """
+    """The launches of a campaign in a night: its matrix, its plan if it runs on all nodes, and the
+    nodes that the scheduler listed, if any."""
 
     matrix: Matrix
     plan: NightPlan | None = None

@@ -63,10 +63,9 @@ class Runner:
     def run(self) -> bool:
         """Run rounds until every case has its launches or is given up; False if time ended first.
 
-        The run ends if a pinned file has changed since it began; launches beside the change failed.
-
-        A round is the unit of pairing.  It does not begin if it would exceed the time limit, by the
-        median length of earlier rounds without builds and waits for the scheduler.
+        The run ends if a pinned file has changed.  A round, the unit of pairing, does not begin if
+        it would exceed the time limit, by the median length of earlier rounds without builds and
+        waits for the scheduler.
         """
         limit_s = 60 * self.campaign.time_limit_minutes
         self.deadline = time.monotonic() + limit_s
@@ -151,8 +150,7 @@ class Runner:
         """Launch each case once.  Return the duration, s, and why no launch completed.
 
         The reason is the most frequent one if the scheduler prevented every launch, "" if a launch
-        completed or failed by itself.  A launch that failed while it did not answer, or that
-        it displaced, does not count against its case.
+        completed or failed by itself.  A launch that it prevented does not count against its case.
         """
         old_counts, _ = self._count_passed()
         number = self.tree.next_round()
@@ -244,8 +242,7 @@ def launch_confirmation(runner: Runner, cases: Collection[str], launches: int) -
     """Launch each of `cases` `launches` times, in rounds; return why not, "" if launched.
 
     `runner` has run, and its campaign has ``confirm``.  Each case is launched on the nodes of its
-    launches of the night if they are up.  A round begins only if it can end in time; the expected
-    time of the first one is that of the night's launches.
+    launches of the night if they are up.  A round begins only if it can end in time.
     """
     items = [item for item in runner.expected if item.case.id in cases and not item.simulated]
     confirm_s = 60 * (runner.campaign.confirm_minutes or 0.0)

@@ -46,7 +46,6 @@ LEAST_VALUE, MOST_VALUE = 1e-15, MOST_AMOUNT
 NO_ROW = "no good row"
 #: Size up to which any content takes little memory and time, bytes.
 _SMALL = 1 << 20
-_TASK = "roundtrip.measure.samples:answer"
 
 
 @dataclass(frozen=True)
@@ -87,7 +86,7 @@ def parse_limited(content: bytes, file: Path) -> Samples:
     if len(content) <= _SMALL:
         return parse(content, file)
     with Reader() as reader:
-        (answer,) = reader.run(_TASK, [file], content=content)
+        (answer,) = reader.run("roundtrip.measure.samples:answer", [file], content=content)
     head, frame = unpack(answer)
     problems = tuple(UserError(reason, file, line) for reason, line in head["problems"])
     return Samples(frame, head["metadata"], problems)
@@ -271,10 +270,8 @@ def is_full_seal(run_seal: dict[str, Any]) -> bool:
 
 
 def seal_fault(file_digest: str, frame: pl.DataFrame, run_seal: dict[str, Any]) -> str:
-    """Return how the rows differ from the seal `run_seal`; "" if they do not.
-
-    `file_digest` is the digest of the file, `frame` has its rows, with the columns of samples.csv.
-    """
+    """Return how the rows differ from the seal `run_seal`; "" if they do not.  `file_digest` is the
+    digest of the file, `frame` has its rows, with the columns of samples.csv."""
     if frame.height != run_seal["rows"]:
         return f"samples.csv has {frame.height} rows, run.json says {run_seal['rows']}"
     series_counts = frame.group_by(SERIES, maintain_order=True).agg(

@@ -29,7 +29,6 @@ from roundtrip.sites.schedulers.interface import (
     Scheduler,
 )
 
-_TIMEOUT_S = 5.0
 #: First pause, s; each further pause is twice as long.
 _FIRST_S = 5.0
 _LONGEST_S = 60.0
@@ -78,10 +77,8 @@ def _log_lines(file: Path) -> Iterator[tuple[float, str, str, str]]:
 
 
 def unknown_jobs(run_dir: Path) -> frozenset[str]:
-    """Return folders, below `run_dir`, of the launches whose jobs the controller has forgotten.
-
-    Later jobs with the number of a forgotten job are included, because nodes may end them instead.
-    """
+    """Return folders, below `run_dir`, of the launches whose jobs the controller has forgotten, and
+    of later jobs with their numbers, because nodes may end them instead."""
     numbers, folders = set(), set()
     for _, verb, job, folder in _log_lines(run_dir / LOG_FILE):
         if verb == "unknown" or (verb == "sent" and job in numbers):
@@ -108,11 +105,8 @@ def silent_scheduler(silences: Sequence[Silence]) -> Scheduler:
 
 
 def outages(silences: Sequence[Silence]) -> list[tuple[float, float]]:
-    """Return (start, end) of each time without an answer, in seconds since 1970.
-
-    Overlapping silences count once.  A silence without an end counts 0 s, because its duration is
-    unknown.
-    """
+    """Return (start, end) of each time without an answer, in seconds since 1970; overlapping
+    silences count once, and one without an end 0 s, because its duration is unknown."""
     spans: list[tuple[float, float]] = []
     for silence in sorted(silences, key=lambda silence: silence.start):
         end = silence.end if silence.end is not None else silence.start
@@ -126,10 +120,8 @@ def outages(silences: Sequence[Silence]) -> list[tuple[float, float]]:
 def describe_outages(
     spans: Sequence[tuple[float, float]], scheduler: Scheduler, has_fallback: bool = False
 ) -> str:
-    """Return ``Slurm did not answer 3 times, 41 s in total``; "" if it always did.
-
-    `has_fallback` adds that another command replaced accounting.
-    """
+    """Return ``Slurm did not answer 3 times, 41 s in total``; "" if it always did.  `has_fallback`
+    adds that another command replaced accounting."""
     if not spans:
         return ""
     seconds = sum(end - start for start, end in spans)
@@ -147,10 +139,8 @@ def describe_run_outages(run_dir: Path) -> str:
 
 
 def record_outages(run_dir: Path) -> None:
-    """Write ``env/scheduler.json``, which goes into the bundle, if there was a silence.
-
-    It does not contain the errors, because they name hosts.
-    """
+    """Write ``env/scheduler.json``, which goes into the bundle, if there was a silence; without the
+    errors, because they name hosts."""
     silences = read_silences(run_dir)
     if spans := outages(silences):
         content: dict[str, Any] = {"scheduler": silent_scheduler(silences).key, "silences": []}
@@ -210,19 +200,13 @@ def begin_wait(scheduler: Scheduler, limit_s: float, run_dir: Path) -> Wait | No
 
 def cancel(label: str, environment: Mapping[str, str], wait: Wait) -> list[str]:
     """Cancel the jobs that sessions of run `label` left in the queue, and return their ids.
-
-    No session would collect the launch of such a job.  NoAnswerError when the wait is over;
-    UserError if the scheduler refuses for another reason.
-    """
+    NoAnswerError when the wait is over; UserError if the scheduler refuses for another reason."""
     return wait.scheduler.cancel(job_comment(label), wait.environment(environment))
 
 
 def cancel_and_wait(label: str, environment: Mapping[str, str], wait: Wait) -> None:
-    """Cancel the jobs of run `label`, and return when none is left.
-
-    A job that outlives its session would run concurrently with the next launch.  NoAnswerError when
-    the wait is over; UserError as in `cancel`.
-    """
+    """Cancel the jobs of run `label`, and return when none is left, which would run concurrently
+    with the next launch.  NoAnswerError when the wait is over; UserError as in `cancel`."""
     while cancel(label, environment, wait):
         if time.time() >= wait.deadline:
             raise NoAnswerError("jobs that were cancelled do not end")
@@ -248,7 +232,7 @@ class Queue:
     def status(self) -> str:
         """Return what the first job waits for; "" if none waits, or there is no answer."""
         if time.monotonic() - self._asked >= self.every_s:
-            job = self.scheduler.pending_job(self.comment, self.environment, _TIMEOUT_S)
+            job = self.scheduler.pending_job(self.comment, self.environment, 5.0)
             self._known = describe_wait(job, self.scheduler.title, time.time()) if job else ""
             self._asked = time.monotonic()
         return self._known
@@ -274,9 +258,7 @@ def _minute(moment: float) -> str:
 class Pauses:
     """Pauses after rounds in which the scheduler prevented all launches, e.g. by a maintenance.
 
-    The run must end at `deadline` (of the monotonic clock).
-
-    `tell` shows why nothing runs; `environment` is that of the site.
+    The run must end at `deadline` (of the monotonic clock); `tell` shows why nothing runs.
     """
 
     scheduler: Scheduler
@@ -308,7 +290,8 @@ class Pauses:
         while current:
             wait_s = current.end - time.time()
             is_late = wait_s > self.deadline - time.monotonic()
-            line = self._describe(current)
+            keeps = f"{self.scheduler.title} keeps {current.nodes} for maintenance until"
+            line = f"{keeps} {_minute(current.end)} (reservation {current.name})"
             line += ", beyond this run's time limit" if is_late else ""
             if line != last_line:
                 self.tell(line)
@@ -320,11 +303,6 @@ class Pauses:
             others = (item for item in self._maintenances() if item.name == maintenance.name)
             current = next(others, None)
         return True
-
-    def _describe(self, maintenance: Maintenance) -> str:
-        nodes, end = maintenance.nodes, _minute(maintenance.end)
-        keeps = f"{self.scheduler.title} keeps {nodes} for maintenance until {end}"
-        return f"{keeps} (reservation {maintenance.name})"
 
     def _maintenances(self) -> list[Maintenance]:
         """Return the maintenances that are not over; none without an answer."""

@@ -28,15 +28,12 @@ _EVENT_LINE = re.compile(r"^\[\s*(?P<kind>RUN|OK|FAIL|ABORT|SKIP)\s*\] (\(.*?\) 
 _TEST_NAME = re.compile(r"^(?P<test>.+?) (?:~\S+ )?(?:'\w+ )?/[0-9a-f]{8} @\S+\+(?P<environ>\S+)")
 _BUILD_STEP = re.compile(rb"\[(\d+)/(\d+)\]")  # as Ninja prints it
 _REPORT_FILE = "report.json"
-_COLOUR_CODE = re.compile(r"\x1b\[[0-9;]*m")
 _STOP_SIGNALS = {signal.SIGINT, signal.SIGTERM}
 #: Variable that marks the processes of a session with the session's folder.
 _SESSION_VARIABLE = "ROUNDTRIP_SESSION"
-#: Timeout of killing a session's processes: one that waits for a file system may not die.
-_ORPHANS_TIMEOUT_S = 5.0
 
 #: Called with the events of ReFrame: (RUN, OK, FAIL, ABORT or SKIP; name of the test).  They are
-#: parsed from its console, the only source during a run, and only shown: results are in its report.
+#: parsed from its console, and only shown: results are in its report.
 Listener = Callable[[str, str], None]
 
 
@@ -52,12 +49,9 @@ def case_label(name: str) -> str:
 
 
 def blocks(items: Sequence[ExpectedCase]) -> list[list[ExpectedCase]]:
-    """Split cases into the fewest groups that one ReFrame command line can name exactly.
-
-    One command line selects a product of tests and toolchains on one partition, with one set of
-    variables, on the same nodes.  Each block is such a product; or one case on the node pairs of a
-    round.
-    """
+    """Split cases into the fewest groups that one ReFrame command line can name exactly: a product
+    of tests and toolchains on one partition, with one set of variables, on the same nodes; or one
+    case on the node pairs of a round."""
     toolchains: dict[tuple[object, ...], dict[str, ExpectedCase]] = defaultdict(dict)
     pair_groups: dict[tuple[object, ...], list[ExpectedCase]] = defaultdict(list)
     for item in items:
@@ -78,8 +72,7 @@ def abba_order(items: Sequence[ExpectedCase], seed: int, number: int) -> list[li
     """Return the cases of round `number`, from 1 on, by toolchain, in launch order.
 
     Rounds 1 and 2, 3 and 4, ... share a coin: AB BA or BA AB, so that a steady drift does not
-    change their mean ratio.  The coins follow from a seed in the campaign's file, so that a resumed
-    run continues with them, whatever rounds it lost.
+    change their mean ratio.  A resumed run continues with the coins of its seed.
     """
     environs = sorted({item.case.environ for item in items})
     coin = random.Random(f"{seed} {(number + 1) // 2}").random() < 0.5  # noqa: S311  no secret
@@ -125,19 +118,14 @@ def _reframe_arguments(site: Site, block: Sequence[ExpectedCase], folder: Path) 
 
 
 def _is_concurrent(site: Site, block: Sequence[ExpectedCase]) -> bool:
-    """Whether the launches of a block may run concurrently: on node pairs, if the site allows it.
-
-    All others run one at a time, so that none disturbs another.
-    """
+    """Whether the launches of a block may run concurrently: on node pairs, if the site allows it;
+    all others run one at a time, so that none disturbs another."""
     partition = site.partitions[block[0].case.partition]
     return bool(block[0].pairs and partition.get("extras", {}).get("side_by_side"))
 
 
 def _pair_variables(site: Site, block: Sequence[ExpectedCase]) -> dict[str, str]:
-    """Return the variables for the node pairs of `block`, all of one round; {} without pairs.
-
-    ReFrame instantiates each test once for each pair, and limits the number of concurrent jobs.
-    """
+    """Return the variables for the node pairs of `block`, all of one round; {} without pairs."""
     pairs = [pair for item in block for pair in item.pairs]
     if not pairs:
         return {}
@@ -218,7 +206,7 @@ def _supervise(
         try:
             for line in process.stdout:
                 console.write(line)
-                if match := _EVENT_LINE.match(_COLOUR_CODE.sub("", line.rstrip())):
+                if match := _EVENT_LINE.match(re.sub(r"\x1b\[[0-9;]*m", "", line.rstrip())):
                     on_event(match["kind"], match["name"])
         except BaseException:
             process.send_signal(signal.SIGTERM)
@@ -235,12 +223,11 @@ def _supervise(
 
 
 def kill_orphans(folder: Path) -> None:
-    """Kill the processes on this machine of sessions in `folder`, which have ended.
-
-    A rank whose mpirun was killed before the rank had connected to it waits for it for minutes.
-    """
+    """Kill the processes on this machine of sessions in `folder`, which have ended: a rank whose
+    mpirun was killed before the rank had connected to it waits for it for minutes."""
     mark = f"{_SESSION_VARIABLE}={folder}".encode()
-    deadline, is_clean = time.monotonic() + _ORPHANS_TIMEOUT_S, False
+    # One that waits for a file system may not die.
+    deadline, is_clean = time.monotonic() + 5.0, False
     while not is_clean and time.monotonic() < deadline:
         is_clean = True
         for process in Path("/proc").glob("[0-9]*"):
@@ -275,10 +262,8 @@ def _start_new_session() -> None:
 def build_all(
     site: Site, expected: Iterable[ExpectedCase], tree: RunTree, progress: TerminalProgress
 ) -> None:
-    """Let ReFrame build all programs that `expected` needs, without a launch.
-
-    A failed build is shown and is no error here: its launches will fail with the reason.
-    """
+    """Let ReFrame build all programs that `expected` needs, without a launch.  A failed build is
+    shown and is no error here: its launches will fail with the reason."""
     groups = build_representatives(expected)
     watch = _BuildWatch(sum(len(group) for group in groups), progress)
     progress.begin_builds(watch.builds, watch)
@@ -297,10 +282,7 @@ def build_all(
 
 def build_representatives(expected: Iterable[ExpectedCase]) -> list[list[ExpectedCase]]:
     """One case for each check, partition and toolchain: all cases of these need the same program.
-
-    The cases of one list are on one partition with the same toolchains, so that one command line
-    of ReFrame names them.
-    """
+    The cases of one list are on one partition with the same toolchains, for one command line."""
     representatives: dict[tuple[str, str, str], ExpectedCase] = {}
     for item in expected:
         representatives.setdefault((item.case.partition, item.case.check, item.case.environ), item)

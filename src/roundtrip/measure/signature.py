@@ -32,10 +32,6 @@ KEYGEN = "ssh-keygen"
 #: Signatures are valid for this purpose only.
 NAMESPACE = "roundtrip-night"
 ALLOWED_SIGNERS = "allowed_signers"
-_MAX_SIGNATURE_BYTES = 1 << 16  # bytes of a signature
-_TIMEOUT_S = 60  # s
-_INSTALL_ADVICE = "install openssh-client"
-
 
 SignatureState = Literal["signed", "foreign", "unchecked", "unsigned"]
 #: In decreasing order of trust.
@@ -64,10 +60,8 @@ UNSIGNED = Signature("unsigned")
 
 
 def sign(bundle: Path, bundle_manifest: Manifest, tell: Callable[[str], None]) -> Manifest:
-    """Sign the bundle with the key of its site; return its manifest, which names the key.
-
-    If signing fails, `tell` gets the UserError in one line, and the bundle stays unsigned.
-    """
+    """Sign the bundle with the key of its site; return its manifest, which names the key.  If that
+    fails, `tell` gets the UserError in one line, and the bundle stays unsigned."""
     site = bundle_manifest.data["site"]
     try:
         key = make_signing_key(site)
@@ -81,7 +75,8 @@ def sign(bundle: Path, bundle_manifest: Manifest, tell: Callable[[str], None]) -
             lines = process.stderr.decode(errors="replace").strip().splitlines()
             raise UserError(f"{KEYGEN}: {lines[-1][:200] if lines else 'no reason given'}", key)
     except UserError as error:
-        why = f"there is no {KEYGEN}: {_INSTALL_ADVICE}" if _is_keygen_missing() else str(error)
+        install = f"there is no {KEYGEN}: install openssh-client"
+        why = install if _is_keygen_missing() else str(error)
         tell(f"this night is not signed: {why}")
         return manifest.write(bundle, bundle_manifest.data)
     (bundle / manifest.SIGNATURE).write_bytes(process.stdout)
@@ -94,7 +89,7 @@ def check_signature(bundle: Path, bundle_manifest: Manifest) -> Signature:
     if signer is None:
         return UNSIGNED
     key, site = fingerprint(signer), str(bundle_manifest.data["site"])
-    signature = files.read_in_tree(bundle / manifest.SIGNATURE, bundle, _MAX_SIGNATURE_BYTES)
+    signature = files.read_in_tree(bundle / manifest.SIGNATURE, bundle, 1 << 16)
     content = (bundle / manifest.FILE_NAME).read_bytes()
     if _is_keygen_missing():
         return Signature("unchecked", key)
@@ -139,29 +134,22 @@ def summary(signatures: Mapping[str, Signature]) -> list[str]:
 
 
 def cache_key(site: str) -> bytes:
-    """Return a key for caches of checked signatures of `site`; it never raises.
-
-    It changes with the signing key, with the signers that the site allows, and when
-    ``ssh-keygen`` appears or disappears.
-    """
+    """Return a key for caches of checked signatures of `site`, which never raises; it changes with
+    the signing key, the signers that the site allows, and the presence of ``ssh-keygen``."""
     return f"{_own_key_blob(site)} {_is_keygen_missing()} ".encode() + _allowed_signers(site)
 
 
 def signing_key_file(site: str) -> Path:
-    """Return the file of the private key that signs the nights of `site`; it may not exist.
-
-    ``ROUNDTRIP_SIGNING_KEY`` names it, else it is the user's own ``sites/<site>.signing``.
-    """
+    """Return the file of the private key that signs the nights of `site`, which may not exist:
+    ``ROUNDTRIP_SIGNING_KEY`` names it, else it is the user's own ``sites/<site>.signing``."""
     if path := os.environ.get(KEY_VARIABLE):
         return Path(path)
     return paths.state() / "sites" / f"{site}.signing"
 
 
 def make_signing_key(site: str) -> Path:
-    """Return the file of the private key that signs the nights of `site`; create a missing key.
-
-    The public key is beside it.  UserError if the key cannot be created, or
-    ``ROUNDTRIP_SIGNING_KEY`` names no file.
+    """Return the file of the private key that signs the nights of `site`, beside which the public
+    key is; create a missing key.  UserError if that fails, or ``ROUNDTRIP_SIGNING_KEY`` names none.
     """
     file = signing_key_file(site)
     if file.is_file():
@@ -245,7 +233,7 @@ def _run_keygen(arguments: Sequence[str], content: bytes) -> subprocess.Complete
             [KEYGEN, *arguments],
             input=content,
             capture_output=True,
-            timeout=_TIMEOUT_S,
+            timeout=60,
             start_new_session=True,
         )
     except (OSError, subprocess.TimeoutExpired) as error:

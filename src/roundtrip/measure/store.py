@@ -40,10 +40,7 @@ SEARCH = "search.json"
 SOURCE = "source.json"
 _BUNDLE, _IMPORTS = "bundle", "imported"
 _NUMBER = r"[1-9][0-9]{0,8}"
-_REVISION = re.compile(rf"r({_NUMBER})")
 _NIGHT = re.compile(rf"(\d{{4}}-\d\d-\d\d)(?:\.({_NUMBER}))?")
-#: The words of a user for a night or a revision.
-_WORDS = re.compile(r"([^/]+)/([^/]+)/(\d{4}-\d\d-\d\d[^/]*)(?:/(r\d+))?/?")
 
 
 def site_folder(reports: Path, campaign: str, site: str) -> Path:
@@ -101,7 +98,7 @@ def all_revisions(site: Path) -> list[Path]:
 
 def number(name: str) -> int | None:
     """N of ``r<N>``; None for any other name."""
-    match = _REVISION.fullmatch(name)
+    match = re.fullmatch(rf"r({_NUMBER})", name)
     return int(match[1]) if match else None
 
 
@@ -116,7 +113,7 @@ def place(revision: Path) -> tuple[str, str, str] | None:
 
 def named(reports: Path, words: str) -> Path | None:
     """What ``SITE/CAMPAIGN/DATE`` or ``SITE/CAMPAIGN/DATE/rN`` names; None for other words."""
-    match = _WORDS.fullmatch(words)
+    match = re.fullmatch(r"([^/]+)/([^/]+)/(\d{4}-\d\d-\d\d[^/]*)(?:/(r\d+))?/?", words)
     return reports.joinpath(*filter(None, match.group(2, 1, 3, 4))) if match else None
 
 
@@ -131,10 +128,7 @@ def find(place: Path) -> set[Path]:
 
 
 def file(folder: Path, name: str) -> Path:
-    """A file of a revision or import, or one derived from what is in a folder, to read.
-
-    It may be missing.
-    """
+    """A file, which may be missing, of a revision or import, or derived from those in a folder."""
     return folder / name
 
 
@@ -167,10 +161,8 @@ def is_search(bundle: Path) -> bool:
 
 
 def stamp(folder: Path) -> str:
-    """A digest of names, sizes and times of the files of a bundle, or of all imports.
-
-    It changes when they do; "" without such a folder.
-    """
+    """A digest of names, sizes and times of the files of a bundle, or of all imports, which changes
+    when they do; "" without such a folder."""
     if not folder.is_dir():
         return ""
     entries = sorted(_stamps(folder, ""))
@@ -220,10 +212,8 @@ def contents(folder: Path) -> dict[str, str]:
 
 @contextmanager
 def changing(folder: Path, lock: str = ".lock") -> Iterator[None]:
-    """Make the folder of the reports, or of a campaign on a site, and hold its lock in the block.
-
-    Wait while another process holds it.  UserError if the system refuses something in the block.
-    """
+    """Make the folder of the reports, or of a campaign on a site, and hold its lock in the block,
+    after waiting for it.  UserError if the system refuses something in the block."""
     with writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
         with (folder / lock).open("w") as stream:
@@ -242,10 +232,8 @@ def copy_bundle(source: Path, draft: Path, bundle_manifest: Manifest) -> Path:
 
 
 def add_revision(draft: Path, night: Path, identity: Mapping[str, Any]) -> Path:
-    """Add a draft with report.json as the next revision of a night, whose site is being changed.
-
-    Nobody sees a part of it.
-    """
+    """Add a draft with report.json as the next revision of a night, whose site is being changed;
+    nobody sees a part of it."""
     facts = {**identity, "files": contents(draft)}
     (draft / FACTS).write_text(facts_text(facts), encoding="utf-8")
     numbers = [number(path.name) or 0 for path in revisions(night)]

@@ -145,11 +145,11 @@ def create_tree(
     report: bool = False,
     night: str | None = None,
 ) -> RunTree:
-    """Make the tree of a new run, and record the cases and launches that it must produce.
+    """Make the tree of a new run with the cases and launches that it must produce, and the site's
+    thresholds.
 
-    The run keeps the thresholds of the site, which apply whenever it is collected.  `report` is
-    whether a report is wanted, `night` the name under which the run begins.  UserError if the
-    collector would refuse the record, or a run began in the same second.
+    `report` is whether a report is wanted, `night` the name under which the run begins.  UserError
+    if the collector would refuse the record, or a run began in the same second.
     """
     start = datetime.now(UTC)
     state = {
@@ -187,10 +187,8 @@ def create_tree(
 def inner_tree(
     tree: RunTree, name: str, expected: Sequence[ExpectedCase], launches: int
 ) -> RunTree:
-    """Make or resume a tree inside that of a run, for launches that are not part of the run.
-
-    It expects `launches` launches of each case in `expected`, and has the run's thresholds.
-    """
+    """Make or resume a tree inside that of a run, for `launches` launches of each case that are not
+    part of the run; it has the run's thresholds."""
     inner = RunTree(tree.path / name)
     (inner.path / "env").mkdir(parents=True, exist_ok=True)
     for file in ("campaign.toml", analysis.FILE_NAME, "env/host.json"):
@@ -207,10 +205,8 @@ def _state_entry(item: ExpectedCase, launches: int) -> dict[str, Any]:
 
 
 def require_same_matrix(tree: RunTree, matrix: Matrix) -> None:
-    """UserError if the campaign or the site has changed since the run of `tree` began.
-
-    A state.json without variables, which the collector accepts, counts as another matrix.
-    """
+    """UserError if the campaign or the site has changed since the run of `tree` began; a state.json
+    without variables, which the collector accepts, counts as another matrix."""
     old = {item["case"]: item.get("variables") for item in tree.state["expected"]}
     new = {item.case.id: dict(item.variables) for item in matrix.expected}
     if old != new:
@@ -220,10 +216,8 @@ def require_same_matrix(tree: RunTree, matrix: Matrix) -> None:
 
 
 def newest_unfinished(runs: Path, campaign: str, site: str) -> RunTree:
-    """The newest run of `campaign` on `site` that lacks launches or its report.
-
-    UserError if there is none.
-    """
+    """The newest run of `campaign` on `site` that lacks launches or its report; UserError without
+    one."""
     for tree in _trees_newest_first(runs / campaign / site):
         if not tree.is_complete:
             return tree
@@ -232,10 +226,8 @@ def newest_unfinished(runs: Path, campaign: str, site: str) -> RunTree:
 
 
 def find_night(runs: Path, campaign: str, site: str, night: str) -> RunTree | None:
-    """The newest run of `campaign` on `site` that began under the name `night`; None without one.
-
-    The number of a job is no suitable name, because schedulers reuse numbers.
-    """
+    """The newest run of `campaign` on `site` that began under the name `night`, which is no number
+    of a job, because schedulers reuse them; None without one."""
     trees = _trees_newest_first(runs / campaign / site)
     return next((tree for tree in trees if tree.state.get("night") == night), None)
 
