@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -19,6 +20,8 @@ from roundtrip.report.blocks import Items, Part, Report
 from roundtrip.report.data import Data
 from roundtrip.report.pages import series
 from roundtrip.report.painter import drawing
+from roundtrip.studies.npb import TCP, UDP
+from roundtrip.studies.npb.data import Launches
 from roundtrip.studies.npb.derived import (
     DIFFERENCES_NOT_CRITICAL,
     SCALING_STATEMENTS,
@@ -72,8 +75,8 @@ def findings(data: Data) -> dict[tuple[str, str], str]:
     return found
 
 
-def test_numbers_of_the_study_are_given_or_inferred() -> None:
-    (verdicts,) = part(make.two_clusters().data()).verdicts
+def test_numbers_of_the_study_are_given_or_inferred(section: Part) -> None:
+    (verdicts,) = section.verdicts
     assert {NAMES[cells[0].text]: cells[1].text for cells in verdicts.rows} == {
         "UDP": units.NO_VALUE,
         "critical": units.NO_VALUE,
@@ -328,3 +331,33 @@ def test_a_line_is_dashed_where_ranks_share_processors() -> None:
     titles = ["Ours", "Ours, fewer processors", "NPB 3.4"]
     assert [(row["arm"], row["x"]) for row in points] == list(zip(titles, (1, 4, 4), strict=True))
     assert [arms[title].is_dashed for title in titles] == [False, True, True]
+
+
+def roles(environ: str, toolchains: object) -> set[str | None]:
+    builder = make.Bundle(rounds=3)
+    builder.add("CG", 2, 4.0, environ=environ, toolchain="MPICH", placement="one-per-node")
+    data = replace(builder.data(), environment={"toolchains.json": toolchains})
+    return {series.role for series in Launches(data).link_series}
+
+
+def declared(environ: str, transport: str) -> dict[str, object]:
+    return {environ: {"reframe": {"extras": {"transport": transport}}}}
+
+
+@pytest.mark.parametrize(
+    ("transport", "role"),
+    [("UDP", UDP), ("TCP", TCP), ("UCX on TCP", TCP), ("InfiniBand", None)],
+)
+def test_the_site_declares_it(transport: str, role: str | None) -> None:
+    assert roles("plain", declared("plain", transport)) == {role}
+    assert roles("mpich50-udp", declared("mpich50-udp", transport)) == {role}
+
+
+@pytest.mark.parametrize("toolchains", [None, [1], {"plain": None}, declared("other", "UDP")])
+def test_what_nobody_declares_is_unknown(toolchains: object) -> None:
+    assert roles("plain", toolchains) == {None}
+
+
+def test_a_bundle_older_than_the_declaration_has_the_name_alone() -> None:
+    assert roles("mpich50-udp", {}) == {UDP}
+    assert roles("mpich40-ucx", {}) == {TCP}
