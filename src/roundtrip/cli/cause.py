@@ -21,6 +21,7 @@ from roundtrip.cli.process import INTERRUPTED_STATUS
 from roundtrip.cli.share import write_pages
 from roundtrip.errors import UserError, printable, writing
 from roundtrip.measure import campaign_file, tree
+from roundtrip.measure.progress import TerminalProgress
 from roundtrip.sites.site import Site
 
 if TYPE_CHECKING:
@@ -243,7 +244,6 @@ def _search_cause(
     """
     from roundtrip.cause import checks, journal, page, steps
     from roundtrip.cause.facts import Causes, Ending
-    from roundtrip.measure.progress import TerminalProgress
 
     process.on_term()
     plan = steps.plan_blame(case.step, here.name)

@@ -17,7 +17,8 @@ from roundtrip import paths
 from roundtrip.cli import command, common, process
 from roundtrip.cli.common import say
 from roundtrip.errors import UserError, require_writable, writing
-from roundtrip.measure import campaign_file, environment, matrix, tree
+from roundtrip.measure import campaign_file, environment, matrix, session, tree
+from roundtrip.measure.progress import TerminalProgress
 from roundtrip.model import NAME_WORDS, is_name
 from roundtrip.sites import software
 from roundtrip.sites.site import Site
@@ -243,9 +244,7 @@ def _launch(
     watch: Watch,
 ) -> bool:
     """Launch until enough is decided, and say how that ended; return whether it was interrupted."""
-    from roundtrip.measure import session
     from roundtrip.measure.outcome import Outcome
-    from roundtrip.measure.progress import TerminalProgress
     from roundtrip.measure.runner import Runner
 
     is_over, is_interrupted = False, False

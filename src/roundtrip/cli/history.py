@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import datetime
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from glob import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,11 +14,12 @@ import typer
 from rich.table import Table
 from typer import Option
 
-from roundtrip import paths
+from roundtrip import output, paths
 from roundtrip.cli import command, common
 from roundtrip.cli.common import warn
 from roundtrip.errors import UserError, printable, require_writable, writing
-from roundtrip.measure import pseudonyms, store
+from roundtrip.measure import analysis, pseudonyms, signature, store
+from roundtrip.report import units
 
 if TYPE_CHECKING:
     from roundtrip.measure.pseudonyms import HostNames
@@ -36,6 +37,18 @@ _MAX_SMALL = 5
 _ALL = "--all"
 #: A fixed seed, so that simulated histories are the same each time.
 _SEED = 1
+
+
+@dataclass(frozen=True)
+class _Judged:
+    """A campaign: the verdicts on its nights, the series to show of them, what its newest night
+    confirmed, and how its nights are signed."""
+
+    campaign: str
+    verdicts: NightVerdicts
+    lines: list[Line]
+    relaunch: ConfirmationResult
+    signatures: list[str]
 
 
 @command(
@@ -63,53 +76,39 @@ def history(
     The newest nights first.  Exit status: 0 nothing got worse; 1 something did that nobody
     accepted (worse last night, regressed, flapping); 2 bad input.
     """
-    _require_consistent_options(accept, reason, since)
+    if bool(accept) != bool(reason):
+        raise UserError("--accept SERIES and --reason TEXT belong together")
+    try:
+        datetime.date.fromisoformat(since or "2000-01-01")
+    except ValueError:
+        raise UserError(f"--since {since!r}: right is a date such as 2026-11-03") from None
     folder, names = common.campaigns(reports, site, campaign)
-    results = {name: _judge_campaign(folder, name, site, since) for name in names}
-    verdicts_of = {name: result[0] for name, result in results.items() if result}
-    signatures = {name: result[1] for name, result in results.items() if result}
-    hosts = pseudonyms.known_hosts(site, paths.runs())
-    if not verdicts_of:
+    judged = (_judge(folder, name, site, series, since) for name in names)
+    results = [result for result in judged if result]
+    if not results:
         raise common.no_night(folder, site, campaign)
-    relaunches = {
-        name: _read_relaunch(folder, name, site, verdicts) for name, verdicts in verdicts_of.items()
-    }
-    lines_of = {name: _lines(verdicts, series) for name, verdicts in verdicts_of.items()}
-    if series and not any(lines_of.values()):
+    if series and not any(result.lines for result in results):
         raise UserError(f"no series has {series!r} in its name")
     if accept:
-        _accept(site, accept, reason, verdicts_of)
+        _accept(site, accept, reason, results)
         raise typer.Exit(0)
     if as_json:
-        from roundtrip import output
-
-        records = [
-            _record(name, line, verdicts_of[name], relaunches[name])
-            for name in verdicts_of
-            for line in lines_of[name]
-        ]
+        records = [_record(result, line) for result in results for line in result.lines]
+        signatures = {result.campaign: result.signatures for result in results}
         content = {"site": site, "series": records, "signatures": signatures}
         print(output.text(output.History, content))
     else:
-        for name, verdicts in verdicts_of.items():
-            title, show_all = f"{name} on {site}", everything or bool(series)
-            _print(title, verdicts, relaunches[name], lines_of[name], show_all, hosts)
-            for line in signatures[name]:
-                print(f"  {printable(line)}")
-    is_worse = any(line.judgement.is_alarm for lines in lines_of.values() for line in lines)
+        hosts = pseudonyms.known_hosts(site, paths.runs())
+        for result in results:
+            _print(site, result, everything or bool(series), hosts)
+    is_worse = any(line.judgement.is_alarm for result in results for line in result.lines)
     raise typer.Exit(int(is_worse))
 
 
-def _judge_campaign(
-    reports: Path, campaign: str, site: str, since: str
-) -> tuple[NightVerdicts, list[str]] | None:
-    """The verdicts on a campaign's series, and the signatures of its nights; None without a night.
-
-    Warnings are printed.
-    """
+def _judge(reports: Path, campaign: str, site: str, series: str, since: str) -> _Judged | None:
+    """Judge a campaign's nights, and print warnings; None without a night."""
     from roundtrip.history import annotations
-    from roundtrip.measure import analysis, signature
-    from roundtrip.report import nights
+    from roundtrip.report import confirmation, nights
 
     notes = annotations.load_site(site)
     ledger = common.read_ledger(reports, campaign, site, notes)
@@ -119,47 +118,29 @@ def _judge_campaign(
         return None
     settings = analysis.for_site(site).history
     verdicts = nights.judge(ledger.nights, ledger.provenance, settings, notes, since)
-    return verdicts, signature.summary(ledger.signatures)
-
-
-def _read_relaunch(
-    reports: Path, campaign: str, site: str, verdicts: NightVerdicts
-) -> ConfirmationResult:
-    """The confirmation by the newest night; empty, with a warning, if it cannot be read."""
-    from roundtrip.report import confirmation
-
-    folder = store.site_folder(reports, campaign, site)
+    relaunch = confirmation.NO_CONFIRMATION
     try:
-        return confirmation.read_site_confirmation(folder, verdicts)
+        folder = store.site_folder(reports, campaign, site)
+        relaunch = confirmation.read_site_confirmation(folder, verdicts)
     except UserError as error:
         warn(printable(str(error)))
-    return confirmation.NO_CONFIRMATION
+    signatures = signature.summary(ledger.signatures)
+    return _Judged(campaign, verdicts, _lines(verdicts, series), relaunch, signatures)
 
 
-def _require_consistent_options(accept: str, reason: str, since: str) -> None:
-    """UserError for inconsistent options, or for a `since` that is no date."""
-    if bool(accept) != bool(reason):
-        raise UserError("--accept SERIES and --reason TEXT belong together")
-    try:
-        datetime.date.fromisoformat(since or "2000-01-01")
-    except ValueError:
-        raise UserError(f"--since {since!r}: right is a date such as 2026-11-03") from None
-
-
-def _accept(site: str, text: str, reason: str, verdicts_of: Mapping[str, NightVerdicts]) -> None:
+def _accept(site: str, text: str, reason: str, results: Sequence[_Judged]) -> None:
     """Write the annotations that accept the level of series; UserError if `text` matches none."""
     from roundtrip.history import annotations
 
     pattern = "" if text == _ALL else text
-    pairs = [
-        (line, verdicts) for verdicts in verdicts_of.values() for line in _lines(verdicts, pattern)
-    ]
-    if not pairs:
+    lines = {result.campaign: _lines(result.verdicts, pattern) for result in results}
+    if not any(lines.values()):
         raise UserError(f"no series has {text!r} in its name")
-    newest = max(verdicts.calendar.nights[-1] for _, verdicts in pairs)
-    globs = ["*"] if text == _ALL else sorted({escape(line.label) for line, _ in pairs})
+    newest = max(item.verdicts.calendar.nights[-1] for item in results if lines[item.campaign])
+    labels = [line.label for campaign_lines in lines.values() for line in campaign_lines]
+    globs = ["*"] if text == _ALL else sorted({*map(escape, labels)})
     file = annotations.accept(site, globs, newest, reason)
-    print(f"accepted up to {newest}: {len(pairs)} series, in {file}")
+    print(f"accepted up to {newest}: {len(labels)} series, in {file}")
 
 
 def _lines(verdicts: NightVerdicts, series: str) -> list[Line]:
@@ -171,31 +152,38 @@ def _label(line: Line) -> str:
     return printable(" ".join(line.label.split()))
 
 
-def _print(
-    title: str,
-    verdicts: NightVerdicts,
-    relaunch: ConfirmationResult,
-    lines: Sequence[Line],
-    everything: bool,
-    hosts: HostNames,
-) -> None:
-    """Print a summary line, then a row for each series to show, with host names from `hosts`."""
-    from roundtrip.report import units
-
+def _print(site: str, result: _Judged, everything: bool, hosts: HostNames) -> None:
+    """Print a summary line, then what the series to show did, with host names from `hosts`."""
+    verdicts, lines, relaunch = result.verdicts, result.lines, result.relaunch
     first, last = verdicts.calendar.nights[0], verdicts.calendar.nights[-1]
     counts = ", ".join(f"{n} {verdict}" for verdict, n in verdicts.counts.items() if n)
     number = len(verdicts.calendar.nights)
     nights = f"{number} night{'s' * (number > 1)}, {first[:10]} to {last[:10]}"
-    print(f"{title}: {nights}; {len(verdicts.lines)} series: {counts}")
+    print(f"{result.campaign} on {site}: {nights}; {len(verdicts.lines)} series: {counts}")
     if relaunch.sentence:
         print(f"  {hosts.insert_names(printable(relaunch.sentence))}")
     if all(line.judgement.verdict == "too few nights" for line in lines):
-        _pairs(verdicts, lines, everything, hosts)
-        return
-    visible_lines = [line for line in lines if everything or _is_shown(line)]
+        _print_pairs(result, everything, hosts)
+    else:
+        _print_changes(result, everything, hosts)
+    for line in result.signatures:
+        print(f"  {printable(line)}")
+
+
+def _print_changes(result: _Judged, everything: bool, hosts: HostNames) -> None:
+    """Print a row for each series to show; then why others are open, and small changes."""
+    verdicts, lines = result.verdicts, result.lines
+    visible_lines = [
+        line
+        for line in lines
+        if everything
+        or line.judgement.verdict not in _QUIET_VERDICTS
+        or line.judgement.ratio
+        or line.revisions
+    ]
     table = Table(*_COLUMNS, box=None)
     for line in visible_lines:
-        table.add_row(*map(hosts.insert_names, _cells(line, verdicts, relaunch)))
+        table.add_row(*map(hosts.insert_names, _cells(line, result)))
     if visible_lines:
         common.show(table)
     else:
@@ -214,15 +202,13 @@ def _print(
         print(f"  no alarm: {rest} more series that changed by less than the least effect")
 
 
-def _pairs(
-    verdicts: NightVerdicts, lines: Sequence[Line], everything: bool, hosts: HostNames
-) -> None:
+def _print_pairs(result: _Judged, everything: bool, hosts: HostNames) -> None:
     """Print the two newest nights side by side, where no series can be judged."""
     from roundtrip.report.pages import answers
 
-    print(f"  {printable(answers.too_few_nights_sentence(verdicts))}")
-    keys = {line.series.key for line in lines}
-    pairs = [pair for pair in answers.night_pairs(verdicts) if pair.line.series.key in keys]
+    print(f"  {printable(answers.too_few_nights_sentence(result.verdicts))}")
+    keys = {line.series.key for line in result.lines}
+    pairs = [pair for pair in answers.night_pairs(result.verdicts) if pair.line.series.key in keys]
     limit = len(pairs) if everything else _MAX_PAIRS
     table = Table("series", "night before", "last night", "ratio", "distance", box=None)
     for pair in pairs[:limit]:
@@ -235,34 +221,28 @@ def _pairs(
         print(f"  {answers.DISTANCE}")
 
 
-def _is_shown(line: Line) -> bool:
-    """Whether the series changed, has a ratio to print, or has a revised change point."""
-    is_changed = line.judgement.verdict not in _QUIET_VERDICTS
-    return is_changed or bool(line.judgement.ratio) or bool(line.revisions)
-
-
-def _cells(line: Line, verdicts: NightVerdicts, relaunch: ConfirmationResult) -> tuple[str, ...]:
-    from roundtrip.report import units
-
-    judgement = line.judgement
+def _cells(line: Line, result: _Judged) -> tuple[str, ...]:
+    judgement, verdicts = line.judgement, result.verdicts
     since = verdicts.calendar.label(line.night) if line.night else ""
     sensitivity = ""
     if judgement.detectable_step is not None:
         sensitivity = f"{units.percent(judgement.detectable_step)} {verdicts.sight}"
     is_marked = judgement.is_news and judgement.newest_night is None  # the last night is always new
     verdict = f"{judgement.verdict} (new)" if is_marked else str(judgement.verdict)
-    remarks = (line.changes_text or judgement.reason, *line.revisions, relaunch.describe_line(line))
+    remarks = (
+        line.changes_text or judgement.reason,
+        *line.revisions,
+        result.relaunch.describe_line(line),
+    )
     reason = "; ".join(printable(remark) for remark in remarks if remark)
     return verdict, _label(line), judgement.ratio, since, reason, sensitivity
 
 
-def _record(
-    campaign: str, line: Line, verdicts: NightVerdicts, relaunch: ConfirmationResult
-) -> dict[str, Any]:
+def _record(result: _Judged, line: Line) -> dict[str, Any]:
     judgement, step, history = line.judgement, line.judgement.step, line.history
-    nights, accepted = verdicts.calendar.nights, line.acceptance
+    nights, accepted = result.verdicts.calendar.nights, line.acceptance
     return {
-        "campaign": campaign,
+        "campaign": result.campaign,
         "nights": len(nights),
         **line.series.names,
         "mark": line.mark,
@@ -294,7 +274,7 @@ def _record(
         "revised": list(line.revisions),
         "minimum_effect": history.least_effect,
         "accepted": {"up_to": accepted.last, "reason": accepted.text} if accepted else None,
-        "confirmation": relaunch.record(line),
+        "confirmation": result.relaunch.record(line),
         "why": judgement.reason,
     }
 
@@ -317,7 +297,6 @@ def calibrate(
     import numpy as np  # these take a second, which other commands need not spend
 
     from roundtrip.history import annotations, detection
-    from roundtrip.measure import analysis
 
     folder, names = common.campaigns(reports, site, campaign)
     if write and write.exists():

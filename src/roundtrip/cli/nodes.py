@@ -7,7 +7,7 @@ import math
 import re
 import shlex
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,15 +15,16 @@ from typing import TYPE_CHECKING, Any
 import typer
 from typer import Option
 
-from roundtrip import paths
+from roundtrip import output, paths
 from roundtrip.cli import command, common
 from roundtrip.errors import UserError
-from roundtrip.measure import store
-from roundtrip.measure.pseudonyms import PSEUDONYM
+from roundtrip.measure import analysis, pseudonyms, store
+from roundtrip.measure.pseudonyms import PSEUDONYM, HostNames
+from roundtrip.report import units
+from roundtrip.sites import schedulers
 
 if TYPE_CHECKING:
     from roundtrip.history.node_faults import AbsentNode, OddClock, SlowProcessor
-    from roundtrip.measure.pseudonyms import HostNames
     from roundtrip.stats.nodes.failures import FlakyNode
     from roundtrip.stats.nodes.judge import NodeVerdicts, Outlier
 
@@ -32,13 +33,14 @@ _MAX_REASON = 200
 
 
 @dataclass(frozen=True)
-class _Verdict:
-    """The verdicts of a campaign's nights on nodes, and the nodes that the newest did not measure.
+class _Judged:
+    """A campaign: what its nights say of nodes, and the nodes that the newest did not measure.
 
     `slow_processors`: nodes whose processor is slow.  `clocks`: those that run at a wrong rate.
     `marks`: labels of simulated or emulated environments.
     """
 
+    campaign: str
     node_verdicts: NodeVerdicts
     slow_processors: dict[str, SlowProcessor]
     suspects: tuple[FlakyNode, ...]
@@ -46,6 +48,7 @@ class _Verdict:
     absences: list[AbsentNode]
     marks: dict[str, str]
 
+    @property
     def is_alarm(self) -> bool:
         has_failed = any(absence.is_failed for absence in self.absences)
         return bool(self.node_verdicts.outliers or self.suspects or self.clocks) or has_failed
@@ -73,9 +76,6 @@ def nodes(
     Worst first; with the names of hosts, where the key of the site is at hand.  Exit status: 0 none
     is sick; 1 some are, or all launches on them failed in the newest night; 2 bad input.
     """
-    from roundtrip.measure import pseudonyms
-    from roundtrip.report import units  # takes a second, which others need not spend
-
     folder, names = common.campaigns(reports, site, campaign)
     if drain and as_json:
         raise UserError("--drain-command and --json: give one of them")
@@ -85,58 +85,53 @@ def nodes(
             f"--drain-command needs the key of site '{site}', which turns pseudonyms into hosts: "
             f"put it at {pseudonyms.site_key_file(site)}, or name it in {pseudonyms.KEY_VARIABLE}"
         )
-    verdicts = {
-        name: campaign_verdict for name in names if (campaign_verdict := _read(folder, name, site))
-    }
-    if not verdicts:
+    results = [result for name in names if (result := _judge(folder, name, site))]
+    if not results:
         raise common.no_night(folder, site, campaign, " over pairs of nodes")
     if drain:
-        _print_drain_commands(verdicts, hosts)
+        _print_drain_commands(results, hosts)
     elif as_json:
-        from roundtrip import output
-
-        print(output.text(output.Nodes, _record(site, verdicts, hosts)))
+        print(output.text(output.Nodes, _as_json(site, results, hosts)))
     else:
-        for name, verdict in verdicts.items():
-            for line in _lines(verdict):
-                print(hosts.insert_names(units.printable(f"{name}: {line}")))
-    raise typer.Exit(int(any(verdict.is_alarm() for verdict in verdicts.values())))
+        for result in results:
+            for line in _lines(result):
+                print(hosts.insert_names(units.printable(f"{result.campaign}: {line}")))
+    raise typer.Exit(int(any(result.is_alarm for result in results)))
 
 
-def _lines(verdict: _Verdict) -> list[str]:
+def _lines(result: _Judged) -> list[str]:
     from roundtrip.report import nodes as words
 
-    node_verdicts, marks = verdict.node_verdicts, verdict.marks
+    node_verdicts, marks = result.node_verdicts, result.marks
     mark = words.environ_mark(marks, marks)
-    clocks = [
+    lines = [
         f"The clock of {clock.node}{mark} {words.describe_clock_rate(clock)}"
-        for clock in verdict.clocks
+        for clock in result.clocks
     ]
-    lines = clocks + [
-        f"{words.title(outlier, marks)}: "
-        + words.describe_outlier(outlier, node_verdicts, verdict.slow_processors.get(outlier.name))
-        + "."
-        for outlier in node_verdicts.outliers
-    ]
-    lines += [
-        f"{words.flaky_title(suspect, mark)}: {words.describe_flaky(suspect, 'failed')}"
-        for suspect in verdict.suspects
-    ]
+    for outlier in node_verdicts.outliers:
+        slow_processor = result.slow_processors.get(outlier.name)
+        description = words.describe_outlier(outlier, node_verdicts, slow_processor)
+        lines.append(f"{words.title(outlier, marks)}: {description}.")
+    for suspect in result.suspects:
+        description = words.describe_flaky(suspect, "failed")
+        lines.append(f"{words.flaky_title(suspect, mark)}: {description}")
     lines = lines or [words.describe_healthy(node_verdicts, marks)]
     if node_verdicts.unjudged_nodes and node_verdicts.outliers:
         lines.append(words.describe_too_few(node_verdicts.unjudged_nodes))
-    return lines + [_describe_absent(absence) for absence in verdict.absences]
+    for absence in result.absences:
+        night = f"was not measured in the night of {absence.night[:10]}"
+        last = f"last on {absence.last[:10]}" if absence.last else "nor in any night before"
+        lines.append(f"{absence.node} {night}, {last} ({absence.state}: {absence.reason}).")
+    return lines
 
 
-def _print_drain_commands(verdicts: Mapping[str, _Verdict], hosts: HostNames) -> None:
+def _print_drain_commands(results: Sequence[_Judged], hosts: HostNames) -> None:
     """Print a command for each named node; on standard error, why other targets have none."""
-    from roundtrip.sites import schedulers
-
     scheduler = schedulers.here()
     reasons: dict[str, list[str]] = {}
-    for campaign, verdict in verdicts.items():
-        for target, fault in _reasons(verdict):
-            reasons.setdefault(target, []).append(f"{campaign}: {fault}")
+    for result in results:
+        for target, fault in _reasons(result):
+            reasons.setdefault(target, []).append(f"{result.campaign}: {fault}")
     for target, faults in reasons.items():
         host = hosts.by_pseudonym.get(target)
         if host is None:
@@ -149,30 +144,26 @@ def _print_drain_commands(verdicts: Mapping[str, _Verdict], hosts: HostNames) ->
         print(shlex.join(scheduler.drain_command(host, reason)))
 
 
-def _reasons(verdict: _Verdict) -> Iterator[tuple[str, str]]:
+def _reasons(result: _Judged) -> Iterator[tuple[str, str]]:
     """The targets to drain and their reasons, which have no pseudonyms and only plain spaces."""
     from roundtrip.report import nodes as words
-    from roundtrip.report import units
 
-    node_verdicts = verdict.node_verdicts
-    for outlier in node_verdicts.outliers:
-        reason = words.describe_outlier(
-            outlier, node_verdicts, verdict.slow_processors.get(outlier.name)
-        )
+    for outlier in result.node_verdicts.outliers:
+        slow_processor = result.slow_processors.get(outlier.name)
+        reason = words.describe_outlier(outlier, result.node_verdicts, slow_processor)
         yield outlier.name, units.printable(reason)
-    for clock in verdict.clocks:
+    for clock in result.clocks:
         target = " or ".join(filter(None, [clock.node, clock.other]))
         yield target, f"its clock runs {math.exp(clock.excess):.4g} times as fast as others"
-    for suspect in verdict.suspects:
+    for suspect in result.suspects:
         reason = words.describe_flaky(suspect, "failed").removesuffix(".")
         yield " or ".join(suspect.names), units.printable(reason)
 
 
-def _read(reports: Path, campaign: str, site: str) -> _Verdict | None:
-    """The verdict of all nights of a campaign; None if it is not over pairs of nodes."""
+def _judge(reports: Path, campaign: str, site: str) -> _Judged | None:
+    """The verdicts of all nights of a campaign; None if it is not over pairs of nodes."""
     from roundtrip.history import node_faults, nodes
     from roundtrip.history.annotations import load_site
-    from roundtrip.measure import analysis
     from roundtrip.report import labels
     from roundtrip.stats.nodes.failures import find_flaky_nodes
 
@@ -184,10 +175,10 @@ def _read(reports: Path, campaign: str, site: str) -> _Verdict | None:
         store.site_folder(reports, campaign, site), ledger.pairs, thresholds.disturbance
     )
     level = thresholds.statistics.confidence_level
-    return _Verdict(
-        nodes.node_verdicts(
-            ledger.pairs, [clock.node for clock in odd_clocks], thresholds.nodes, level
-        ),
+    odd_nodes = [clock.node for clock in odd_clocks]
+    return _Judged(
+        campaign,
+        nodes.node_verdicts(ledger.pairs, odd_nodes, thresholds.nodes, level),
         node_faults.slow_processors(ledger.pairs, thresholds.nodes) | throttled,
         find_flaky_nodes(nodes.outcomes(ledger.pairs), thresholds.nodes),
         odd_clocks,
@@ -196,25 +187,19 @@ def _read(reports: Path, campaign: str, site: str) -> _Verdict | None:
     )
 
 
-def _describe_absent(absence: AbsentNode) -> str:
-    last = f"last on {absence.last[:10]}" if absence.last else "nor in any night before"
-    reason = f"{absence.state}: {absence.reason}"
-    return (
-        f"{absence.node} was not measured in the night of {absence.night[:10]}, {last} ({reason})."
-    )
-
-
-def _record(site: str, verdicts: Mapping[str, _Verdict], hosts: HostNames) -> dict[str, Any]:
-    """The record that ``--json`` prints, with the hosts of the nodes in it, by pseudonym."""
-    lists: dict[str, list[dict[str, Any]]] = {
-        name: [] for name in ("named", "flaky", "clocks", "cannot_tell", "not_measured")
-    }
-    for campaign, verdict in verdicts.items():
-        label, judged = {"campaign": campaign}, verdict.node_verdicts
-        lists["named"] += [_named(campaign, outlier, verdict) for outlier in judged.outliers]
-        lists["flaky"] += [
+def _as_json(site: str, results: Sequence[_Judged], hosts: HostNames) -> dict[str, Any]:
+    """What ``--json`` prints, with the hosts of the nodes in it, by pseudonym."""
+    record = {
+        "site": site,
+        "labels": {result.campaign: result.marks for result in results},
+        "named": [
+            _named(result, outlier)
+            for result in results
+            for outlier in result.node_verdicts.outliers
+        ],
+        "flaky": [
             {
-                **label,
+                "campaign": result.campaign,
                 "nodes": list(suspect.names),
                 "failed": suspect.counts[0],
                 "launches": suspect.counts[1],
@@ -223,52 +208,59 @@ def _record(site: str, verdicts: Mapping[str, _Verdict], hosts: HostNames) -> di
                 "nights": suspect.nights,
                 "chance": suspect.chance,
             }
-            for suspect in verdict.suspects
-        ]
-        lists["clocks"] += [
+            for result in results
+            for suspect in result.suspects
+        ],
+        "clocks": [
             {
-                **label,
+                "campaign": result.campaign,
                 "node": clock.node,
                 "rate": math.exp(clock.excess),
                 "partners": clock.partners,
                 "other": clock.other,
             }
-            for clock in verdict.clocks
-        ]
-        lists["cannot_tell"] += [
-            {**label, "node": node.name, "launches": node.launches, "rounds": node.extra_rounds}
-            for node in judged.unjudged_nodes
-        ]
-        lists["not_measured"] += [{**label, **asdict(absence)} for absence in verdict.absences]
-    labels = {name: verdict.marks for name, verdict in verdicts.items()}
-    record = {"site": site, "labels": labels, **lists}
-    text = json.dumps(record)
-    return record | {
-        "hosts": {key: host for key, host in hosts.by_pseudonym.items() if key in text}
+            for result in results
+            for clock in result.clocks
+        ],
+        "cannot_tell": [
+            {
+                "campaign": result.campaign,
+                "node": node.name,
+                "launches": node.launches,
+                "rounds": node.extra_rounds,
+            }
+            for result in results
+            for node in result.node_verdicts.unjudged_nodes
+        ],
+        "not_measured": [
+            {"campaign": result.campaign, **asdict(absence)}
+            for result in results
+            for absence in result.absences
+        ],
     }
+    text = json.dumps(record)
+    known = {key: host for key, host in hosts.by_pseudonym.items() if key in text}
+    return {**record, "hosts": known}
 
 
-def _named(campaign: str, outlier: Outlier, verdict: _Verdict) -> dict[str, Any]:
+def _named(result: _Judged, outlier: Outlier) -> dict[str, Any]:
     from roundtrip.report import nodes as words
 
-    marks = verdict.marks
     measures = []
     for evidence in outlier.evidence:
         name, test = words.measure_name(evidence), evidence.unit_effect
-        ends = [
-            None if end is None else words.percent(end, name.measure)
-            for end in (test.low, test.high)
-        ]
+        ends = (test.low, test.high)
+        low, high = (None if end is None else words.percent(end, name.measure) for end in ends)
         measures.append(
             {
                 "measure": name.measure,
                 "inside": name.is_alone,
                 "partition": name.place,
                 "environ": name.environ,
-                "label": marks.get(name.environ, ""),
+                "label": result.marks.get(name.environ, ""),
                 "percent": words.percent(test.effect, name.measure),
-                "low": ends[0],
-                "high": ends[1],
+                "low": low,
+                "high": high,
                 "launches": test.launches,
                 "partners": test.partners,
                 "nights": test.nights,
@@ -276,10 +268,10 @@ def _named(campaign: str, outlier: Outlier, verdict: _Verdict) -> dict[str, Any]
             }
         )
     return {
-        "campaign": campaign,
+        "campaign": result.campaign,
         "kind": str(outlier.kind),
         "name": outlier.name,
         "nodes": list(outlier.members),
-        "slow_processor": outlier.name in verdict.slow_processors,
+        "slow_processor": outlier.name in result.slow_processors,
         "measures": measures,
     }

@@ -14,7 +14,17 @@ from roundtrip import paths
 from roundtrip.cli import command, common, process
 from roundtrip.cli.common import say
 from roundtrip.errors import UserError, writing
-from roundtrip.measure import campaign_file, environment, matrix, round_robin, store, tree
+from roundtrip.measure import (
+    analysis,
+    campaign_file,
+    environment,
+    matrix,
+    round_robin,
+    session,
+    store,
+    tree,
+)
+from roundtrip.measure.progress import TerminalProgress
 from roundtrip.sites import software
 from roundtrip.sites.site import Site
 
@@ -63,8 +73,7 @@ def run(
     here = Site(site, checkout)
     software.require_ready(here)
     plan = matrix.build_matrix(declaration, here)
-    # These load SciPy, which a fault above does not need.
-    from roundtrip.measure import analysis
+    # This loads SciPy, which a fault above does not need.
     from roundtrip.measure.outcome import Outcome, assess_claims
 
     thresholds = analysis.for_site(site)
@@ -80,8 +89,6 @@ def run(
     from roundtrip.cli import cause
     from roundtrip.cli.share import publish_run
     from roundtrip.history import annotations
-    from roundtrip.measure import session
-    from roundtrip.measure.progress import TerminalProgress
     from roundtrip.measure.runner import Runner
 
     annotations.load_site(site)  # a fault in them ends the run before any launch

@@ -17,7 +17,7 @@ from rich.table import Table
 from rich.text import Text
 from typer import Argument, Option
 
-from roundtrip import files, paths, studies
+from roundtrip import files, output, paths, studies
 from roundtrip.cli import app, command, common
 from roundtrip.errors import UserError, writing
 from roundtrip.measure import analysis
@@ -194,8 +194,6 @@ def check(
     site = Site(name, paths.checkout())
     findings = check_site(site, scripts)
     if as_json:
-        from roundtrip import output
-
         print(output.text(output.SiteCheck, {"site": name, "findings": [*map(asdict, findings)]}))
         raise typer.Exit(findings_status(findings))
     status = print_findings(findings)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 import sys
 import zoneinfo
 from collections.abc import Sequence
@@ -106,11 +105,18 @@ def _print_warnings(revision: Path) -> None:
 
 
 def _revision_of(source: Path, reports: Path, supersedes: str | None, reason: str | None) -> Path:
-    from roundtrip.report import publish  # takes a second, which other commands need not spend
+    from roundtrip.measure import bundle  # these take a second, which other commands need not spend
+    from roundtrip.report import publish
     from roundtrip.report.build import Correction
 
+    if bundle_path := store.bundle_at(source):
+        reader.require(bundle_path)
+    elif (source / "state.json").is_file():
+        bundle_path = bundle.build(source, tell=warn)
+    else:
+        raise UserError("neither a bundle nor the tree of a campaign run", source)
     correction = Correction(supersedes, reason) if supersedes and reason else None
-    return publish.publish(_bundle(source), reports, correction, warn, _annotations)
+    return publish.publish(bundle_path, reports, correction, warn, _annotations)
 
 
 def _annotations(site: str) -> tuple[Annotation, ...]:
@@ -122,17 +128,6 @@ def _annotations(site: str) -> tuple[Annotation, ...]:
     except UserError as error:
         warn(f"{error}; the report is made without annotations")
         return ()
-
-
-def _bundle(source: Path) -> Path:
-    if bundle := store.bundle_at(source):
-        reader.require(bundle)
-        return bundle
-    if (source / "state.json").is_file():
-        from roundtrip.measure.bundle import build  # as above
-
-        return build(source, tell=warn)
-    raise UserError("neither a bundle nor the tree of a campaign run", source)
 
 
 def _verify(revision: Path) -> None:
@@ -260,7 +255,12 @@ def bring(
     if not is_name(campaign):
         raise UserError(f"--campaign {campaign!r}: {NAME_WORDS}")
     lower, higher = lower_is_better or [], higher_is_better or []
-    options = Options(_zone(timezone), lower, higher)
+    try:
+        zone = zoneinfo.ZoneInfo(timezone)
+    except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
+        legal = "right is a name such as Europe/Berlin"
+        raise UserError(f"--timezone {timezone!r}: {legal}") from None
+    options = Options(zone, lower, higher)
     result = bring_in(paths.reports(), campaign, site, places, options)
     if result.folder is None and len(result.rejects) == 1:
         raise UserError(result.rejects[0])
@@ -277,13 +277,6 @@ def bring(
     typer.echo(f"imported: {result.folder}")
     write_pages(paths.reports())
     raise typer.Exit(int(bool(result.rejects)))
-
-
-def _zone(name: str) -> datetime.tzinfo:
-    try:
-        return zoneinfo.ZoneInfo(name)
-    except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
-        raise UserError(f"--timezone {name!r}: right is a name such as Europe/Berlin") from None
 
 
 @command("schema history", name="schema")
