@@ -74,7 +74,9 @@ def test_of_too_few_rounds_no_share_is_printed_as_if_it_were_known() -> None:
     (table,) = page._tables(facts_plan, result)
     assert isinstance(table, Table)
     assert [row[1] for row in texts(table)] == ["90 % [50, 140]", "open"]
-    (figure,) = page._figures(facts_plan, result)
+    picture = page._picture(facts_plan, result)
+    assert picture is not None
+    (figure,) = picture.figures
     assert figure.plot is not None and len(figure.plot.views[0].rows) == 1
 
 

@@ -20,7 +20,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from roundtrip.errors import UserError, printable
@@ -58,7 +58,7 @@ class CommandLauncher:
     metric: str = ""
     higher_is_better: bool = False
     build_timeout_s: float = 24 * 3600.0
-    builds: int = field(default=0)
+    builds: int = 0
 
     @property
     def digest(self) -> str:

@@ -135,12 +135,6 @@ class _RoundRecord:
     launches: int = 0
     evidence: Floats = field(default_factory=lambda: np.zeros(0))
 
-    def update_evidence(self) -> bool:
-        """Update the evidence of each fact if a look is due; return whether it was."""
-        if is_due := questions.is_evaluation_due(len(self.splits)):
-            self.evidence = log_wealth(np.asarray(self.effects).T, np.zeros(1))[:, 0, -1]
-        return is_due
-
     def strong_facts(self, error: float) -> list[str]:
         """Facts with an effect, except those whose coins equal or mirror those of another one."""
         indices = np.flatnonzero(self.evidence >= questions.evidence_threshold(error))
@@ -154,22 +148,18 @@ class _RoundRecord:
         self.residuals, self.confirm_steps, self.single_effects, self.joint_effects = [], [], [], []
 
     def add_split(self, coins: list[int], split: float) -> None:
-        """Add a mixed pair; the contribution of likely facts is estimated from earlier pairs."""
-        effects = self._likely_effects()
-        total = float(np.dot(coins, effects))
-        pairs = zip(coins, effects, strict=True)
-        self.effects.append([coin * (split - total + coin * effect) for coin, effect in pairs])
-        self.coins.append(coins)
-        self.splits.append(split)
-
-    def _likely_effects(self) -> Floats:
-        """Least-squares estimates of the effects of the likely facts; 0 for the others."""
+        """Add a mixed pair; the contribution of likely facts, by least squares over earlier pairs,
+        is subtracted."""
         effects = np.zeros(len(self.facts))
         indices = np.flatnonzero(self.evidence >= _MIN_LIKELY_EVIDENCE)
         if indices.size and len(self.splits) > indices.size:
             columns = np.asarray(self.coins, dtype=float)[:, indices]
             effects[indices] = np.linalg.lstsq(columns, np.asarray(self.splits), rcond=None)[0]
-        return effects
+        total = float(np.dot(coins, effects))
+        pairs = zip(coins, effects, strict=True)
+        self.effects.append([coin * (split - total + coin * effect) for coin, effect in pairs])
+        self.coins.append(coins)
+        self.splits.append(split)
 
 
 def find_causes(facts: Sequence[str], step: float, seed: int) -> Search[Causes]:
@@ -179,14 +169,14 @@ def find_causes(facts: Sequence[str], step: float, seed: int) -> Search[Causes]:
     """
     old, new = NewFacts(), frozenset(facts)
     record, sign = _RoundRecord(facts), math.copysign(1.0, step)
-    named_facts: tuple[str, ...] = ()
     namings = number = failures = 0
     while True:
-        if record.update_evidence():
+        if questions.is_evaluation_due(len(record.splits)):
+            record.evidence = log_wealth(np.asarray(record.effects).T, np.zeros(1))[:, 0, -1]
             strong_facts = record.strong_facts(_NAMING_ERROR / len(facts))
-            if new_facts := [fact for fact in strong_facts if fact not in named_facts]:
-                named_facts, namings = (*named_facts, *new_facts), namings + 1
-                record.confirm_anew(named_facts)
+            if new_facts := [fact for fact in strong_facts if fact not in record.named_facts]:
+                namings += 1
+                record.confirm_anew((*record.named_facts, *new_facts))
         steps, half = sign * np.asarray(record.steps), abs(step) / 2
         if is_above(-steps, -half, _STEP_ERROR):
             return _result(Ending.ABSENT, record, sign)
@@ -195,10 +185,10 @@ def find_causes(facts: Sequence[str], step: float, seed: int) -> Search[Causes]:
         if kind is None:
             return _result(Ending.FOUND, record, sign)
         number += 1
-        coins = [
-            _draw_coins(len(facts), f"{seed} {number} {split}")
-            for split in range(MIXED_PAIRS_A_ROUND)
-        ]
+        coins = []
+        for split in range(MIXED_PAIRS_A_ROUND):
+            rng = random.Random(f"{seed} {number} {split}")  # noqa: S311  no secret
+            coins.append([rng.choice((-1, 1)) for _ in facts])
         answer = yield Question(kind, (old, new, *_arms_of_round(kind, record, coins)))
         failures = 0 if answer and answer.complete_values() else failures + 1
         if answer is None or failures > questions.MAX_FAILED_ROUNDS * len(facts):
@@ -206,11 +196,6 @@ def find_causes(facts: Sequence[str], step: float, seed: int) -> Search[Causes]:
         record.launches += answer.launches
         if values := answer.complete_values():
             _append_round(record, kind, values, coins)
-
-
-def _draw_coins(count: int, seed: str) -> list[int]:
-    rng = random.Random(seed)  # noqa: S311  no secret
-    return [rng.choice((-1, 1)) for _ in range(count)]
 
 
 def _arms_of_round(

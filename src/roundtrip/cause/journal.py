@@ -294,16 +294,6 @@ def run_search(
     Build time does not count.  The time is over, too, when the scheduler allows no launch.
     UserError for a budget that is too short, or if another process runs the search.
     """
-    folder = journal.folder
-    with (folder / "lock").open("w") as lock, writing(folder):
-        if not files.try_lock(lock):
-            raise UserError("this search is running already", folder)
-        return _run(plan, journal, launcher, minutes, tell)
-
-
-def _run(
-    plan: Plan, journal: Journal, launcher: Launcher, minutes: float, tell: Tell
-) -> Causes | Changes:
     left_s, lengths, numbers = 60 * minutes, list[float](), count(1)
 
     def answer(question: Question) -> Answer | None:
@@ -312,7 +302,7 @@ def _run(
         known = answers(journal.entries, question, number)
         if known or (lengths and statistics.median(lengths) > left_s):
             return known
-        if faults := _build(question, launcher, tell):
+        if faults := _build_arms(question, launcher, tell):
             journal.add(Entry(round=number, unbuilt=faults))
             return answers(journal.entries, question, number)
         start = time.monotonic()
@@ -326,10 +316,15 @@ def _run(
             _require_minutes(minutes, MIN_SEARCH_ROUNDS, lengths[0], words)
         return answers(journal.entries, question, number)
 
-    return questions.run(plan.search(), answer)
+    folder = journal.folder
+    with (folder / "lock").open("w") as lock, writing(folder):
+        if not files.try_lock(lock):
+            raise UserError("this search is running already", folder)
+        return questions.run(plan.search(), answer)
 
 
-def _build(question: Question, launcher: Launcher, tell: Tell) -> dict[str, str]:
+def _build_arms(question: Question, launcher: Launcher, tell: Tell) -> dict[str, str]:
+    """Build the arms of a question; return the reasons of those that cannot be built, by name."""
     faults: dict[str, str] = {}
     for arm in dict.fromkeys(question.arms):
         if reason := launcher.build(arm):

@@ -83,14 +83,18 @@ def report(bundle: Path) -> Report:
     """The report of a bundle of a search."""
     plan, entries = journal.read_plan(bundle), journal.read_entries(bundle)
     result, questions = journal.replay(plan, entries)
-    figures = tuple(_figures(plan, result))
+    if isinstance(result, Changes):
+        is_open = result.ends_differ is None or bool(result.open_intervals)
+    else:
+        is_open = result.ending is Ending.UNKNOWN
+    tone: blocks.Tone = "warn" if is_open else "plain"
     cause_part = Part(
         "cause",
         "What did it",
         tuple(_tables(plan, result)),
-        answers=tuple(blocks.Answer(text, _tone(result)) for text in describe(plan, result)),
+        answers=tuple(blocks.Answer(text, tone) for text in describe(plan, result)),
         question=f"Which {'change' if plan.kind == 'blame' else 'version'} did it?",
-        picture=blocks.Gallery((_caption(result),), figures) if figures else None,
+        picture=_picture(plan, result),
     )
     parts = (cause_part, _rounds(plan, entries, questions), _method(plan))
     completed = sum(entry.value is not None for entry in entries)
@@ -105,48 +109,33 @@ def report(bundle: Path) -> Report:
     return Report(plan.title, properties, (), parts)
 
 
-def _caption(result: Causes | Changes) -> str:
-    interval = (
-        f"with the interval that holds its true place at {100 * (1 - ERROR):.0f} % whenever the "
-        "search stops"
-    )
+def _picture(plan: Plan, result: Causes | Changes) -> blocks.Gallery | None:
+    """Each fact or version between the two that it is compared with; None without an interval."""
+    strip, note = None, ""
     if isinstance(result, Changes):
-        return f"Where each version lies between the two that it was launched beside, {interval}."
-    return (
-        f"Where each lies between all old (0 %) and all new (100 %), {interval}. "
-        "The strip is the interval of the step itself."
-    )
-
-
-def _tone(result: Causes | Changes) -> blocks.Tone:
-    if isinstance(result, Changes):
-        return "warn" if result.ends_differ is None or result.open_intervals else "plain"
-    return "warn" if result.ending is Ending.UNKNOWN else "plain"
-
-
-def _figures(plan: Plan, result: Causes | Changes) -> Iterator[Figure]:
-    title, axis_note = "Old and new", "all old is 0 %, all new is 100 %"
-    if isinstance(result, Changes):
-        title, axis_note = "Versions between two others", "the older is 0 %, the newer is 100 %"
-        rows = [
-            (_short(plan.arms[probe.place]), probe.share)
-            for probe in sorted(result.probes, key=lambda probe: probe.place)
-        ]
+        kind, title = "Versions", "Versions between two others"
+        axis_note = "the older is 0 %, the newer is 100 %"
+        subject = "Where each version lies between the two that it was launched beside"
+        probes = sorted(result.probes, key=lambda probe: probe.place)
+        rows = [(_short(plan.arms[probe.place]), probe.share) for probe in probes]
     else:
+        kind, title = "Facts", "Old and new"
+        axis_note = "all old is 0 %, all new is 100 %"
+        subject = "Where each lies between all old (0 %) and all new (100 %)"
+        strip, note = _strip(result), " The strip is the interval of the step itself."
         rows = [(_short(name), span) for name, span in result.ranking]
         if result.share and result.causes:
             rows.insert(0, (_short(" and ".join(result.causes), ", confirmed"), result.share))
         rows += [(_short(name, ", alone"), span) for name, span in result.single_shares]
     rows = [(name, span) for name, span in rows if span.low is not None][:_MOST_ROWS]
     if not rows:
-        return
+        return None
     points = tuple(
         (float(index), _clip(span.middle), *_interval(span), None)
         for index, (_, span) in enumerate(rows)
     )
     ends = [end for point in points for end in point[1:4] if end is not None]
     low, high = min(_ENDS[0], *ends), max(_ENDS[1], *ends)
-    kind = "Versions" if isinstance(result, Changes) else "Facts"
     view = View(
         "Share",
         Scale("Share of the difference", Unit.PERCENT, low, high, is_log=False),
@@ -154,12 +143,16 @@ def _figures(plan: Plan, result: Causes | Changes) -> Iterator[Figure]:
         (Curve(kind, BLUE, points, width=0, size=4),),
         tuple(name for name, _ in rows),
         (Rule(0.0), Rule(100.0)),
-        None if isinstance(result, Changes) else _strip(result),
+        strip,
         has_bars=True,
         width=420,
     )
     plot = Plot(title, axis_note, (view,))
-    yield Figure("arms", plot.describe(view), plot)
+    caption = (
+        f"{subject}, with the interval that holds its true place at {100 * (1 - ERROR):.0f} % "
+        f"whenever the search stops.{note}"
+    )
+    return blocks.Gallery((caption,), (Figure("arms", plot.describe(view), plot),))
 
 
 def _short(name: str, suffix: str = "") -> str:
@@ -333,18 +326,15 @@ def _describe_causes(plan: Plan, result: Causes) -> Iterator[Text]:
         words = "Alone they have of what both have together" if is_known else "Each alone"
         yield (f"{words}: {shares}.",)
     if plan.others:
-        yield (_describe_others(plan, result),)
-
-
-def _describe_others(plan: Plan, result: Causes) -> str:
-    names = ", ".join(row[0] for row in plan.others)
-    low = result.step.low if result.step and plan.step > 0 else None
-    if result.step and plan.step < 0 and result.step.high:
-        low = 1 / result.step.high
-    if not low or low <= 1 or result.ending is not Ending.FOUND:
-        return f"Cannot be switched from here: {names}."
-    bound = max(0.0, 1 - math.log(low) / abs(plan.step))
-    return f"Cannot be switched from here, and explain at most {100 * bound:.0f} %: {names}."
+        others = ", ".join(row[0] for row in plan.others)
+        low = result.step.low if result.step and plan.step > 0 else None
+        if result.step and plan.step < 0 and result.step.high:
+            low = 1 / result.step.high
+        limit = ""
+        if low and low > 1 and result.ending is Ending.FOUND:
+            bound = max(0.0, 1 - math.log(low) / abs(plan.step))
+            limit = f", and explain at most {100 * bound:.0f} %"
+        yield (f"Cannot be switched from here{limit}: {others}.",)
 
 
 def _describe_changes(plan: Plan, result: Changes) -> Iterator[Text]:

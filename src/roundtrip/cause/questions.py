@@ -142,10 +142,6 @@ def ratio(logs: Sequence[float]) -> Interval | None:
     return sequential.interval(np.exp(logs).tolist(), 1 - ERROR) if len(logs) else None
 
 
-#: The logarithm of the time of an arm, without noise.
-EffectOfArm = Callable[[Hashable], float]
-
-
 #: The noise of a number of successive launches.
 DrawNoise = Callable[[np.random.Generator, int], Floats]
 
@@ -157,12 +153,15 @@ def normal(spread: float) -> DrawNoise:
 
 def simulate(
     search: Search[Result],
-    effect: EffectOfArm,
+    effect: Callable[[Hashable], float],
     noise: DrawNoise,
     rng: np.random.Generator,
     budget: int = 2000,
 ) -> Result:
-    """Run a search to its end or for at most `budget` launches; return its result."""
+    """Run a search to its end or for at most `budget` launches; return its result.
+
+    `effect`: the logarithm of the time of an arm, without noise.
+    """
     launch_count = 0
 
     def answer(question: Question) -> Answer | None:

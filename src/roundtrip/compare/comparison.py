@@ -16,6 +16,8 @@ from roundtrip.compare import model
 from roundtrip.compare.model import Comparison, Row, Series, Status
 from roundtrip.compare.side import Pair, Side, SideCase, facts
 from roundtrip.errors import UserError
+from roundtrip.measure import bundle
+from roundtrip.measure.launches import scan
 from roundtrip.report import data, speeds
 from roundtrip.report.speeds import Point, Values
 from roundtrip.report.units import MEASURED, printable
@@ -44,9 +46,15 @@ _LIKENESS_FIELDS = (*_NAME_FIELDS, "mpi", "boost", "compiler", "flags", "spack")
 
 def _match(base: Side, new: Side) -> tuple[list[Pair], list[str]]:
     """Pairs (base, new) of cases, each case in at most one; and why others were not compared."""
-    fixed_fields = _fixed_fields(base, new)
+    sides = (base, new)
+    free = {name for side in sides for key in side.selection for name in _FREE_FIELDS.get(key, ())}
+    if {case.site for case in base.cases}.isdisjoint(case.site for case in new.cases):
+        free |= set(_FREE_FIELDS["site"])
+    if all(len({case.toolchain for case in side.cases}) == 1 for side in sides):
+        free.add("toolchain")
+    fixed_fields = ["kind", *(name for name in _NAME_FIELDS if name not in free)]
     groups: dict[tuple[str, str, str], tuple[list[SideCase], list[SideCase]]] = {}
-    for number, side in enumerate((base, new)):
+    for number, side in enumerate(sides):
         for case in side.cases:
             groups.setdefault(case.key, ([], []))[number].append(case)
     pairs: list[Pair] = []
@@ -66,16 +74,6 @@ def _match(base: Side, new: Side) -> tuple[list[Pair], list[str]]:
                 "what is emulated or simulated is compared with its like only"
             )
     return pairs, refusals
-
-
-def _fixed_fields(base: Side, new: Side) -> list[str]:
-    """The fields in which two matched cases must agree."""
-    free = {name for key in (*base.selection, *new.selection) for name in _FREE_FIELDS.get(key, ())}
-    if {case.site for case in base.cases}.isdisjoint(case.site for case in new.cases):
-        free |= set(_FREE_FIELDS["site"])
-    if all(len({case.toolchain for case in side.cases}) == 1 for side in (base, new)):
-        free.add("toolchain")
-    return ["kind", *(name for name in _NAME_FIELDS if name not in free)]
 
 
 def _best_match(
@@ -214,17 +212,12 @@ def _speed(base: float, new: float, point: Point) -> float:
 
 
 def _row_without_claim(series: Series, values: Sequence[Values], levels: Levels, why: str) -> Row:
-    base, new = (
-        median_interval(
-            [
-                value.number
-                for name in case.launch_names
-                if (value := side_values.get(name, {}).get(series.point))
-            ],
-            levels.confidence_level,
-        )
-        for case, side_values in zip((series.base, series.new), values, strict=True)
-    )
+    intervals = []
+    for case, side_values in zip((series.base, series.new), values, strict=True):
+        points = (side_values.get(name, {}).get(series.point) for name in case.launch_names)
+        numbers = [value.number for value in points if value]
+        intervals.append(median_interval(numbers, levels.confidence_level))
+    base, new = intervals
     ratio = _speed(base.median, new.median, series.point) if base.median and new.median else 1.0
     return Row(series, base, new, ratio, why=why)
 
@@ -267,8 +260,6 @@ class Watch:
     @property
     def pairs(self) -> int:
         """The number of rounds in which a launch of each toolchain passed."""
-        from roundtrip.measure.launches import scan  # comparisons of bundles do not need it
-
         rounds: dict[str, set[int | None]] = {self.base: set(), self.new: set()}
         for launch in scan(self.tree):
             if launch.status == "passed" and launch.environ in rounds:
@@ -277,8 +268,6 @@ class Watch:
 
     def compare(self) -> Comparison:
         """The comparison of the launches so far; UserError if none completed."""
-        from roundtrip.measure import bundle  # as above
-
         with tempfile.TemporaryDirectory(prefix="roundtrip-ab-") as folder:
             bundle_data = data.read(bundle.build(self.tree, Path(folder)))
             base, new = (
@@ -306,9 +295,5 @@ def describe_status(comparison: Comparison, rounds: int) -> str:
 
 
 def _open_claims(comparison: Comparison) -> list[str]:
-    states = (Status.OPEN, Status.NO_CLAIM)
-    return [
-        f"{model.describe_series(r)} ({model.describe_missing_rounds(r)})"
-        for r in comparison.rows
-        if r.status in states
-    ]
+    rows = [row for row in comparison.rows if row.status in (Status.OPEN, Status.NO_CLAIM)]
+    return [f"{model.describe_series(r)} ({model.describe_missing_rounds(r)})" for r in rows]

@@ -12,6 +12,7 @@ import rich.table
 from rich.console import Console
 from rich.text import Text as Line
 
+from roundtrip import output
 from roundtrip.compare import model
 from roundtrip.compare.model import Comparison, Row, Status
 from roundtrip.compare.side import Fact, Side, SideCase
@@ -29,7 +30,6 @@ from roundtrip.report.blocks import (
     text_columns,
 )
 from roundtrip.report.units import printable
-from roundtrip.stats.settings import Levels
 
 #: The element that a JUnit case of a series contains; others just have a text.
 _JUNIT_ELEMENTS = {
@@ -145,14 +145,15 @@ def _narrow_table(rows: Sequence[Row], cases: list[str]) -> Table:
 
 def as_json(comparison: Comparison, all_facts: bool = False) -> str:
     """The comparison as a JSON object; `all_facts`: include facts that do not differ."""
-    from roundtrip import output  # the other forms do not need it
-
+    levels: dict[str, Any] = dict(comparison.levels)
+    for study, margin in levels.pop("equivalence_margins"):
+        levels[f"equivalence_margins.{study}"] = margin
     content = {
         "summary": model.summary(comparison),
         "exit_status": comparison.exit_status,
         "base": _json_side(comparison.base),
         "new": _json_side(comparison.new),
-        "levels": _json_levels(comparison.levels),
+        "levels": levels,
         "sequential": comparison.is_sequential,
         "provenance": [asdict(fact) for fact in model.facts_to_show(comparison, all_facts)],
         "series": [_json_row(row) for row in comparison.rows],
@@ -164,13 +165,6 @@ def as_json(comparison: Comparison, all_facts: bool = False) -> str:
     return output.text(output.Comparison, content) + "\n"
 
 
-def _json_levels(levels: Levels) -> dict[str, float]:
-    """The levels by key; the margin of a study as ``equivalence_margins.STUDY``."""
-    content: dict[str, Any] = dict(levels)
-    margins = content.pop("equivalence_margins")
-    return content | {f"equivalence_margins.{study}": margin for study, margin in margins}
-
-
 def _json_side(side: Side) -> dict[str, Any]:
     manifest = side.data.manifest
     origin = {key: manifest.data[key] for key in ("campaign", "site", "started")}
@@ -178,7 +172,7 @@ def _json_side(side: Side) -> dict[str, Any]:
 
 
 def _json_row(row: Row) -> dict[str, Any]:
-    point, verdict = row.series.point, row.verdict
+    point, verdict, missing = row.series.point, row.verdict, row.ratios_missing
     base, new = row.quantities
     p_values = {"p": verdict.p, "q": verdict.q} if verdict else {}
     return {
@@ -190,9 +184,7 @@ def _json_row(row: Row) -> dict[str, Any]:
         "status": str(row.status),
         "ratio": {**row.ratio_quantity.record(), **p_values},
         "why": row.why,
-        "more_rounds": None
-        if row.ratios_missing is None
-        else row.rounds_per_ratio * row.ratios_missing,
+        "more_rounds": None if missing is None else row.rounds_per_ratio * missing,
     }
 
 

@@ -157,21 +157,15 @@ _TONES: Mapping[Status, Tone] = {Status.REGRESSED: "bad", Status.IMPROVED: "good
 
 def summary(comparison: Comparison) -> str:
     """One line: both sides, the number of series of each status, and of the cases that are lost."""
-    return f"{_describe_sides(comparison.base, comparison.new)}: {_summarize(comparison)}"
-
-
-def _describe_sides(base: Side, new: Side) -> str:
+    base, new, counts = comparison.base, comparison.new, comparison.counts
+    sides = f"{new.run}, {new.choice} against {base.run}, {base.choice}"
     if base.run == new.run:
-        return f"{new.choice} against {base.choice}, {new.run}"
-    return f"{new.run}, {new.choice} against {base.run}, {base.choice}"
-
-
-def _summarize(comparison: Comparison) -> str:
+        sides = f"{new.choice} against {base.choice}, {new.run}"
     if not comparison.rows:
-        return "nothing is comparable: no case completed on both sides"
-    counts = comparison.counts
+        return f"{sides}: nothing is comparable: no case completed on both sides"
     outcomes = ", ".join(f"{counts[status]} {status}" for status in Status if counts[status])
-    line = f"{units.plural(len(comparison.rows), 'series', 'series')} compared: {outcomes}"
+    compared = units.plural(len(comparison.rows), "series", "series")
+    line = f"{sides}: {compared} compared: {outcomes}"
     if comparison.lost:
         line += f"; {units.plural(len(comparison.lost), 'case')} of one side alone"
     return line

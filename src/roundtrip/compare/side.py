@@ -20,7 +20,7 @@ import polars as pl
 
 from roundtrip.errors import UserError, writing
 from roundtrip.history.facts import lookup
-from roundtrip.measure import store
+from roundtrip.measure import bundle, store
 from roundtrip.measure.bundle_rows import NODE_FACTS, TITLES
 from roundtrip.measure.columns import setting_texts
 from roundtrip.measure.reader import Reader
@@ -203,15 +203,13 @@ class Sources:
         folder = self._folder(source).resolve()
         if folder not in self._data_by_folder:
             if (folder / "state.json").is_file():
-                from roundtrip.measure import bundle  # published reports do not need it
-
                 target = self.scratch / f"{len(self._data_by_folder)}"
                 with writing(self.scratch):
-                    bundle_folder = bundle.build(folder, target)
-                self._data_by_folder[folder] = data.read(bundle_folder)
+                    bundle_path = bundle.build(folder, target)
             else:
                 self.decoder.require(sorted(folder.rglob("*.parquet")))
-                self._data_by_folder[folder] = data.read(folder)
+                bundle_path = folder
+            self._data_by_folder[folder] = data.read(bundle_path)
         return self._data_by_folder[folder]
 
     def _folder(self, source: str) -> Path:
@@ -223,8 +221,8 @@ class Sources:
         for folder in (path, *newest):
             if (folder / "state.json").is_file():
                 return folder
-            if bundle := store.bundle_at(folder):
-                return bundle
+            if bundle_path := store.bundle_at(folder):
+                return bundle_path
         if path.exists():
             raise UserError("neither a report, a bundle nor a run tree", path)
         raise UserError(
