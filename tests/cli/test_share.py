@@ -1,15 +1,30 @@
-"""``roundtrip schema``: what commands print as JSON is described, key by key."""
+"""``roundtrip collect`` prints the bundle of a run, and ``schema`` describes JSON key by key."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
 
-from roundtrip.cli import app
+from roundtrip.cli import app, share
 from roundtrip.errors import UserError
+from roundtrip.measure import manifest
 from roundtrip.output import OUTPUTS
+
+
+def test_the_one_line_names_a_bundle_that_holds(make_tree: Callable[..., Any]) -> None:
+    assert share  # it is known to the app once it is imported
+    tree = make_tree(launches=2)
+    result = CliRunner().invoke(app, ["collect", str(tree.path)])
+    assert result.exit_code == 0
+    (line,) = result.stdout.splitlines()
+    bundle = Path(line.removeprefix("bundle: "))
+    assert bundle.parent == tree.path / "bundles"
+    assert manifest.verify(bundle).data["campaign"] == "synthetic"
 
 
 @pytest.mark.parametrize("command", OUTPUTS)

@@ -1,4 +1,5 @@
-"""``make calibration`` fails where a demand is missed beyond chance, and nowhere else."""
+"""``make calibration`` fails where a demand is missed beyond chance, and nowhere else; simulated
+nodes fail as often as they should, and the picture of real series is what detectors say."""
 
 from __future__ import annotations
 
@@ -6,8 +7,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 
+from roundtrip import paths
+from roundtrip.measure import analysis
 from tools.calibration import Demand, Estimate, Output, failures, nights, nodes, real
 from tools.calibration import __main__ as command
 
@@ -132,3 +136,74 @@ def test_a_number_that_makes_no_sense_is_one_line(
 ) -> None:
     assert command.main(arguments) == 2
     assert capsys.readouterr() == ("", complaint)
+
+
+SETTINGS = analysis.default().nodes
+
+
+@pytest.mark.parametrize(
+    ("site", "share"),
+    [
+        (nodes.Site(0.0), 0.0),
+        (nodes.Site(0.03), 0.03),
+        # A launch on two nodes of 1.5 % each, or on one: 2.5 % of all.
+        (nodes.Site(0.03, is_per_node=True), 0.025),
+        (nodes.Site(0.0, bad_night_share=0.2), 0.02),
+    ],
+)
+def test_launches_of_a_site_fail_as_often_as_it_says(site: nodes.Site, share: float) -> None:
+    outcomes = nodes._outcomes(site, 400, {}, np.random.default_rng(1))
+    assert outcomes.failed.size == 400 * (4 * nodes.NODES // 2 + nodes.NODES)
+    assert outcomes.failed.mean() == pytest.approx(share, rel=0.25)
+    node_counts = np.bincount(outcomes.launch, minlength=outcomes.failed.size)
+    assert set(node_counts[outcomes.stratum % 2 == 0]) == {2} and set(
+        node_counts[outcomes.stratum % 2 == 1]
+    ) == {1}
+
+
+def test_a_dead_node_is_named_and_a_site_without_failures_names_nobody() -> None:
+    assert nodes.count_falsely_flaky(nodes.Site(0.0), SETTINGS, 1) == 0
+    assert nodes.is_named(1.0, 1, nodes.Site(0.01), SETTINGS, 1)
+    assert not nodes.is_named(0.0, 2, nodes.Site(0.0), SETTINGS, 1)
+
+
+DATA = paths.checkout() / "tests" / "data" / "real-histories"
+DRAWN = paths.checkout() / "docs" / "images" / "ten-real-series.svg"
+
+
+def test_the_picture_of_the_guide_is_what_is_found_today() -> None:
+    assert real.draw(DATA / "ten.parquet", DATA / "others.json") == DRAWN.read_text()
+
+
+@pytest.mark.parametrize(
+    ("content", "complaint"),
+    [
+        ('{"s/a": {"Otava": [9]}}', "s/a, Otava: right are nights, 0 to 4"),
+        ('{"s/b": {"Otava": [0]}}', "s/b: series.parquet has no such series"),
+        ('{"s/a": {"Otava": [true]}}', "right is JSON: by source/series and detector, nights"),
+        ('[{"s/a": 1}]', "right is JSON"),
+        ('{"s/a"', "right is JSON"),
+        ("\0", "right is JSON"),
+    ],
+)
+def test_bad_nights_are_one_line(
+    tmp_path: Path, content: str, complaint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    series, others = tmp_path / "series.parquet", tmp_path / "others.json"
+    frame = {"source": ["s"] * 5, "series": ["a"] * 5, "night": range(5), "value": [1.0] * 5}
+    pl.DataFrame(frame).write_parquet(series)
+    others.write_text(content)
+    assert real.main([str(series), str(others), str(tmp_path / "out.svg")]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith(f"{others}: ") and error.count("\n") == 1 and complaint in error
+
+
+def test_a_label_belongs_to_its_values_in_any_order_of_the_rows(tmp_path: Path) -> None:
+    rows = [("s", name, n, 1.0 + (name == "a")) for name in ("b", "a") for n in range(5)]
+    for order in (rows, rows[::-1]):
+        file = tmp_path / "series.parquet"
+        schema = ["source", "series", "night", "value"]
+        pl.DataFrame(order, schema=schema, orient="row").write_parquet(file)
+        series = real.load(file)["s"]
+        assert list(series) == ["a", "b"]
+        assert series["a"].min() > series["b"].max()
