@@ -142,11 +142,6 @@ class _RoundRecord:
         matches = (np.abs(coins.T @ coins) == len(coins)).sum(axis=1)
         return [self.facts[index] for index in indices[matches == 1].tolist()]
 
-    def confirm_anew(self, named_facts: tuple[str, ...]) -> None:
-        """Set the named facts, and drop the rounds that were to confirm the earlier ones."""
-        self.named_facts, self.is_confirmed = named_facts, False
-        self.residuals, self.confirm_steps, self.single_effects, self.joint_effects = [], [], [], []
-
     def add_split(self, coins: list[int], split: float) -> None:
         """Add a mixed pair; the contribution of likely facts, by least squares over earlier pairs,
         is subtracted."""
@@ -176,7 +171,10 @@ def find_causes(facts: Sequence[str], step: float, seed: int) -> Search[Causes]:
             strong_facts = record.strong_facts(_NAMING_ERROR / len(facts))
             if new_facts := [fact for fact in strong_facts if fact not in record.named_facts]:
                 namings += 1
-                record.confirm_anew((*record.named_facts, *new_facts))
+                record.named_facts = (*record.named_facts, *new_facts)
+                # What was to confirm the earlier facts says nothing of these.
+                record.residuals, record.confirm_steps, record.is_confirmed = [], [], False
+                record.single_effects, record.joint_effects = [], []
         steps, half = sign * np.asarray(record.steps), abs(step) / 2
         if is_above(-steps, -half, _STEP_ERROR):
             return _result(Ending.ABSENT, record, sign)

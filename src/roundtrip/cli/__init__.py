@@ -111,7 +111,17 @@ def _global_options(
         typer.echo(f"roundtrip {__version__}")
         raise typer.Exit
     if scheduler_commands or slurm_commands:  # for the job script of a night
-        _print_wrappers(scheduler_commands)
+        from roundtrip.cli import common
+        from roundtrip.sites import schedulers
+
+        key = scheduler_commands
+        if not key:  # the script of a night that an earlier version queued
+            key = schedulers.ALL[0].key
+            common.warn(f"--slurm-commands is called --scheduler-commands {key} now")
+        if not (wrappers := schedulers.by_key(key).wrappers):
+            keys = " or ".join(item.key for item in schedulers.ALL if item.wrappers)
+            raise UserError(f"--scheduler-commands {key}: right is {keys}")
+        typer.echo(wrappers)
         raise typer.Exit
     if context.invoked_subcommand is None:
         from roundtrip.cli import common
@@ -120,26 +130,17 @@ def _global_options(
             typer.echo(line)
 
 
-def _print_wrappers(key: str) -> None:
-    """Print the folder of a scheduler's wrappers; without `key`, as earlier versions asked."""
-    from roundtrip.cli import common
-    from roundtrip.sites import schedulers
-
-    if not key:  # the script of a night that an earlier version queued
-        key = schedulers.ALL[0].key
-        common.warn(f"--slurm-commands is called --scheduler-commands {key} now")
-    if not (wrappers := schedulers.by_key(key).wrappers):
-        keys = " or ".join(item.key for item in schedulers.ALL if item.wrappers)
-        raise UserError(f"--scheduler-commands {key}: right is {keys}")
-    typer.echo(wrappers)
-
-
 def main() -> None:
     """Run the command that the arguments name; `roundtrip.cli.process` lists exit statuses."""
     gc.set_threshold(100_000)  # imports make no cycles worth a twentieth of the start-up
-    from roundtrip.cli.process import status_of
+    from roundtrip.cli import process
 
-    sys.exit(status_of(_click_command))
+    def run() -> object:
+        _require_arguments(sys.argv[1:])
+        process.require_resources()
+        return app(standalone_mode=False)
+
+    sys.exit(process.status_of(run))
 
 
 def _require_arguments(words: Sequence[str]) -> None:
@@ -153,11 +154,3 @@ def _require_arguments(words: Sequence[str]) -> None:
             word.encode()
         except UnicodeEncodeError:
             raise UserError(f"an argument is not UTF-8{place}: {word!a}") from None
-
-
-def _click_command() -> object:
-    from roundtrip.cli import process
-
-    _require_arguments(sys.argv[1:])
-    process.require_resources()
-    return app(standalone_mode=False)

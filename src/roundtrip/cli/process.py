@@ -70,17 +70,17 @@ class Terminated(KeyboardInterrupt):
 
 def on_term() -> None:
     """Raise `Terminated` in the main thread when SIGTERM arrives, once."""
-    signal.signal(signal.SIGTERM, _raise_terminated)
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        ignore_term()  # only once: the report must be completed
+        raise Terminated
+
+    signal.signal(signal.SIGTERM, stop)
 
 
 def ignore_term() -> None:
     """Ignore SIGTERM: measuring has ended, and the report is being written."""
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
-
-
-def _raise_terminated(number: int, frame: FrameType | None) -> None:
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # only once: the report must be completed
-    raise Terminated
 
 
 USER_ERROR_STATUS, BUG_STATUS, INTERRUPTED_STATUS, BROKEN_PIPE_STATUS = 2, 70, 130, 141

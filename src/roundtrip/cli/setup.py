@@ -119,7 +119,8 @@ def toolchains(
         print(f"toolchains: {len(selection)} good, nothing to build")
         return
     try:
-        with _BuildBoard() as board, store.hold(board.report_wait):
+        waiting = "toolchains: another build of them is running; waiting for it"
+        with _BuildBoard() as board, store.hold(lambda: print(waiting)):
             build_plans(pending_plans(selection, store), store, board.report)
     except BuildError as error:
         print(f"roundtrip: {error.explain()}", file=sys.stderr)
@@ -144,9 +145,6 @@ class _BuildBoard:
     def __exit__(self, *_: object) -> None:
         if self._progress.console.is_terminal:
             self._progress.stop()
-
-    def report_wait(self) -> None:
-        print("toolchains: another build of them is running; waiting for it")
 
     def report(self, name: str, state: str) -> None:
         if not self._progress.console.is_terminal:

@@ -62,7 +62,16 @@ def report(
         revision = _revision_of(source, reports, supersedes, reason)
         write_pages(reports)
     if verify:
-        _verify(revision)
+        from roundtrip.report import publish  # as below
+
+        differences = publish.verify(revision)
+        for name in differences:
+            print(f"{store.file(revision, name)}: differs when rebuilt", file=sys.stderr)
+        if differences:
+            raise typer.Exit(1)
+        bundle = store.bundle(revision)
+        signature_check = signature.check_signature(bundle, manifest.verify(bundle))
+        typer.echo(f"verified: rebuilt byte for byte; {signature_check.sentence}")
     _print_warnings(revision)
     if summary:
         typer.echo(files.read_text(store.file(revision, store.SUMMARY)))
@@ -128,19 +137,6 @@ def _annotations(site: str) -> tuple[Annotation, ...]:
     except UserError as error:
         warn(f"{error}; the report is made without annotations")
         return ()
-
-
-def _verify(revision: Path) -> None:
-    from roundtrip.report import publish  # as above
-
-    differences = publish.verify(revision)
-    for name in differences:
-        print(f"{store.file(revision, name)}: differs when rebuilt", file=sys.stderr)
-    if differences:
-        raise typer.Exit(1)
-    bundle = store.bundle(revision)
-    signature_check = signature.check_signature(bundle, manifest.verify(bundle))
-    typer.echo(f"verified: rebuilt byte for byte; {signature_check.sentence}")
 
 
 @command("collect runs/smoke/local/20261127T010000Z")
