@@ -159,7 +159,9 @@ def test_every_command_is_listed_and_loads() -> None:
     assert places == sorted(places)
 
 
-def test_the_shell_completes_sites_and_campaigns() -> None:
+def test_the_shell_completes_sites_campaigns_and_the_toolchains_of_ab() -> None:
+    ab: Any = get_group(app).get_command(None, "ab")  # type: ignore[arg-type]
+    assert [p.name for p in ab.params if p._custom_shell_complete] == ["base", "new", "site"]
     assert "virtual" in common.complete_site("vir") and not common.complete_site("zzz")
     assert common.complete_campaign("smo") == ["smoke"]
 
@@ -198,11 +200,6 @@ def test_sentences_of_a_help_fill_its_lines(monkeypatch: pytest.MonkeyPatch) -> 
         len(line) + len(word) >= 77
         for line, word in zip(sentences[1:], first_words[1:], strict=False)
     )
-
-
-def test_the_shell_completes_the_toolchains_of_ab() -> None:
-    ab: Any = get_group(app).get_command(None, "ab")  # type: ignore[arg-type]
-    assert [p.name for p in ab.params if p._custom_shell_complete] == ["base", "new", "site"]
 
 
 @pytest.mark.parametrize(

@@ -68,9 +68,18 @@ def one_line(result: Done, complaint: str, status: int = 2) -> None:
             marks=pytest.mark.nightly,
         ),
         (["report", "/dev/full"], "neither a bundle"),
+        (["publish", "reports", "--to", ""], "an argument is empty after --to: right is a value"),
+        (["publish", "reports", "--to="], "an argument is empty after --to"),
+        (["import", "local", ""], "an argument is empty: right is a value"),
+        (["run", "smoke", "--night", " "], "an argument is empty after --night"),
+        (["report", "x", "--output", b"o\xff"], "an argument is not UTF-8 after --output: 'o.+'"),
+        (
+            ["report", "x", "--supersedes", "r1", "--reason", "a\x1b[31m"],
+            "--reason: right is one line without control characters",
+        ),
     ],
 )
-def test_wrong_arguments(arguments: list[str], complaint: str) -> None:
+def test_wrong_arguments(arguments: list[str | bytes], complaint: str) -> None:
     one_line(roundtrip(*arguments), complaint)
 
 
@@ -311,24 +320,6 @@ def test_a_report_needs_no_more_than_the_address_space_that_is_documented(
     result = roundtrip("report", built, "--output", tmp_path, preexec_fn=limited)
     assert result.returncode == 0, result.stderr
     assert (tmp_path / "index.html").is_file()
-
-
-@pytest.mark.parametrize(
-    ("arguments", "complaint"),
-    [
-        (["publish", "reports", "--to", ""], "an argument is empty after --to: right is a value"),
-        (["publish", "reports", "--to="], "an argument is empty after --to"),
-        (["import", "local", ""], "an argument is empty: right is a value"),
-        (["run", "smoke", "--night", " "], "an argument is empty after --night"),
-        (["report", "x", "--output", b"o\xff"], "an argument is not UTF-8 after --output: 'o.+'"),
-        (
-            ["report", "x", "--supersedes", "r1", "--reason", "a\x1b[31m"],
-            "--reason: right is one line without control characters",
-        ),
-    ],
-)
-def test_an_argument_that_can_mean_nothing(arguments: list[str | bytes], complaint: str) -> None:
-    one_line(roundtrip(*arguments), complaint)
 
 
 @pytest.mark.nightly

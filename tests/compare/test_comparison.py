@@ -106,33 +106,34 @@ def test_blocks_of_one_run_are_no_pairs(tree: Tree, between: Between) -> None:
     assert comparison.exit_status == 2
 
 
-def test_emulated_is_never_compared_with_measured(tree: Tree, between: Between) -> None:
+def emulate(run: Any) -> None:
+    change_all(run, "case.json", emulated={"wan_rtt_ms": 2})
+
+
+@pytest.mark.parametrize(
+    ("make", "kind"),
+    [(emulate, "EMULATED WAN: RTT 2 ms"), (lambda run: simulate(run.path), "SIMULATED")],
+)
+def test_what_is_not_measured_is_never_compared_with_measured(
+    tree: Tree, between: Between, make: Callable[[Any], None], kind: str
+) -> None:
     one, other = tree("one"), tree("other", LATER)
-    change_all(other, "case.json", emulated={"wan_rtt_ms": 2})
+    make(other)
     comparison = between(one.path, other.path)
     assert comparison.rows == ()
     assert comparison.exit_status == 2
     (refusal,) = comparison.refusals
-    assert "measured and EMULATED WAN: RTT 2 ms" in refusal
+    assert f"measured and {kind}" in refusal
     assert len(comparison.removed) == len(comparison.added) == 2
 
 
 def test_emulated_is_compared_with_its_like(tree: Tree, between: Between) -> None:
     one, other = tree("one"), tree("other", LATER)
     for run in (one, other):
-        change_all(run, "case.json", emulated={"wan_rtt_ms": 2})
+        emulate(run)
     comparison = between(one.path, other.path)
     assert comparison.rows
     assert "EMULATED WAN: RTT 2 ms" in model.describe_case(comparison.rows[0])
-
-
-def test_simulated_is_never_compared_with_measured(tree: Tree, between: Between) -> None:
-    one, other = tree("one"), tree("other", LATER)
-    simulate(other.path)
-    comparison = between(one.path, other.path)
-    assert comparison.rows == ()
-    assert comparison.exit_status == 2
-    assert "measured and SIMULATED" in comparison.refusals[0]
 
 
 def test_of_two_simulations_the_values_are_shown_and_nothing_is_claimed(

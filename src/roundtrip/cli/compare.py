@@ -26,7 +26,7 @@ from roundtrip.sites.site import Site
 if TYPE_CHECKING:
     from roundtrip.compare.comparison import Watch
     from roundtrip.compare.model import Comparison
-    from roundtrip.compare.side import Side, Sources
+    from roundtrip.compare.side import Sources
 
 
 class Format(StrEnum):
@@ -89,11 +89,10 @@ def compare(
     with side.open_sources(paths.reports()) as sources:
         if new is not None:
             sides = (sources.side(base), sources.side(new))
-        elif toolchains:
-            one, other = ({"toolchain": name} for name in toolchains)
-            sides = (sources.side(base, one), sources.side(base, other))
-        elif by:
-            sides = _sides_by_key(sources, base, by)
+        elif toolchains or by:
+            key = by if by and not toolchains else "toolchain"
+            first, second = toolchains or _two_values(sources, base, key)
+            sides = (sources.side(base, {key: first}), sources.side(base, {key: second}))
         else:
             raise UserError(
                 "one source: name a second one, or use --toolchains OLD NEW or --by KEY"
@@ -103,8 +102,8 @@ def compare(
     raise typer.Exit(result.exit_status)
 
 
-def _sides_by_key(sources: Sources, source: str, key: str) -> tuple[Side, Side]:
-    """The two sides of a source that has two values of `key`."""
+def _two_values(sources: Sources, source: str, key: str) -> list[str]:
+    """The values of `key` in a source that has two."""
     from roundtrip.compare.side import KEYS
 
     if key not in KEYS:
@@ -115,8 +114,7 @@ def _sides_by_key(sources: Sources, source: str, key: str) -> tuple[Side, Side]:
             f"{source} has {len(values)} values of {key}, not two ({'; '.join(values)}): "
             f"name both sides, {source}:{key}=..."
         )
-    one, other = ({key: value} for value in values)
-    return sources.side(source, one), sources.side(source, other)
+    return values
 
 
 def _write(comparison: Comparison, form: Format, output: Path | None, everything: bool) -> None:

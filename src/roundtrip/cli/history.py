@@ -19,10 +19,10 @@ from roundtrip.cli import command, common
 from roundtrip.cli.common import warn
 from roundtrip.errors import UserError, printable, require_writable, writing
 from roundtrip.measure import analysis, pseudonyms, signature, store
+from roundtrip.measure.pseudonyms import HostNames
 from roundtrip.report import units
 
 if TYPE_CHECKING:
-    from roundtrip.measure.pseudonyms import HostNames
     from roundtrip.report.confirmation import ConfirmationResult
     from roundtrip.report.nights import Line, NightVerdicts
 
@@ -93,7 +93,7 @@ def history(
         _accept(site, accept, reason, results)
         raise typer.Exit(0)
     if as_json:
-        records = [_record(result, line) for result in results for line in result.lines]
+        records = [_series_json(result, line) for result in results for line in result.lines]
         signatures = {result.campaign: result.signatures for result in results}
         content = {"site": site, "series": records, "signatures": signatures}
         print(output.text(output.History, content))
@@ -238,7 +238,7 @@ def _cells(line: Line, result: _Judged) -> tuple[str, ...]:
     return verdict, _label(line), judgement.ratio, since, reason, sensitivity
 
 
-def _record(result: _Judged, line: Line) -> dict[str, Any]:
+def _series_json(result: _Judged, line: Line) -> dict[str, Any]:
     judgement, step, history = line.judgement, line.judgement.step, line.history
     nights, accepted = result.verdicts.calendar.nights, line.acceptance
     return {

@@ -193,7 +193,7 @@ def _as_json(site: str, results: Sequence[_Judged], hosts: HostNames) -> dict[st
         "site": site,
         "labels": {result.campaign: result.marks for result in results},
         "named": [
-            _named(result, outlier)
+            _outlier_json(result, outlier)
             for result in results
             for outlier in result.node_verdicts.outliers
         ],
@@ -243,7 +243,7 @@ def _as_json(site: str, results: Sequence[_Judged], hosts: HostNames) -> dict[st
     return {**record, "hosts": known}
 
 
-def _named(result: _Judged, outlier: Outlier) -> dict[str, Any]:
+def _outlier_json(result: _Judged, outlier: Outlier) -> dict[str, Any]:
     from roundtrip.report import nodes as words
 
     measures = []
