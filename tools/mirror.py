@@ -23,6 +23,7 @@ from typing import Annotated, Self
 
 import typer
 from pydantic import Field, StringConstraints, model_validator
+from typer import Argument, Option
 
 from roundtrip import paths, tables
 from roundtrip.cli.process import status_of
@@ -289,7 +290,9 @@ def _keep(folder: Path, name: str, archive: Path, sha256: str, origin: str) -> F
     if (checksum := digest(archive)) != sha256:
         reason = f"{origin} has sha256 {checksum}, and the recipe wants {sha256}"
         return FillResult(name, "fault", reason)
-    target = archive_path(folder, sha256, _suffix(archive.name))
+    # ``.tar.xz`` of ``mpich_4.0.2.orig.tar.xz``; none of a patch, as Spack does.
+    _, tar, compression = archive.name.rpartition(".tar")
+    target = archive_path(folder, sha256, f"{tar}{compression}" if tar else "")
     target.parent.mkdir(parents=True, exist_ok=True)
     partial = target.with_name(f".{target.name}")
     shutil.copyfile(archive, partial)
@@ -297,33 +300,30 @@ def _keep(folder: Path, name: str, archive: Path, sha256: str, origin: str) -> F
     return FillResult(name, "ok", origin, target.stat().st_size)
 
 
-def _suffix(name: str) -> str:
-    """Return ``.tar.xz`` for ``mpich_4.0.2.orig.tar.xz``; "" for a patch, as Spack does."""
-    stem, tar, compression = name.rpartition(".tar")
-    return f"{tar}{compression}" if stem else ""
-
-
 app = typer.Typer(add_completion=False)
 
 
 @app.command()
 def main(
-    folder: Annotated[Path, typer.Argument(help="The mirror; it is made if there is none.")],
-    sources: Annotated[
-        list[Path] | None,
-        typer.Option(help="A file of sources besides the shipped one; later entries override."),
-    ] = None,
-    git: Annotated[
-        list[str] | None,
-        typer.Option(help="NAME=CLONE: a clone or address instead of the declared repository."),
-    ] = None,
+    folder: Path = Argument(help="The mirror; it is made if there is none."),
+    sources: list[Path] | None = Option(
+        None, help="A file of sources besides the shipped one; later entries override."
+    ),
+    git: list[str] | None = Option(
+        None, help="NAME=CLONE: a clone or address instead of the declared repository."
+    ),
 ) -> None:
     """Fill a source mirror of Spack from Debian's source packages and git repositories.
 
     For machines that do not reach the authors' sites.  What is there already is kept.
     Exit status: 0 all is there; 1 something is not; 2 bad input.
     """
-    clones = dict(_pair(text) for text in git or ())
+    clones: dict[str, str] = {}
+    for text in git or ():
+        name, equals, place = text.partition("=")
+        if not equals or not place:
+            raise UserError(f"--git {text}: say NAME=CLONE")
+        clones[name] = place
     files = [paths.checkout() / SHIPPED, *(sources or ())]
     status, size = 0, 0
     for item in fill(folder, read_sources(files), clones):
@@ -333,13 +333,6 @@ def main(
     add = f"spack mirror add sources {folder.resolve().as_uri()}"
     typer.echo(f"\n{folder}: {size / 1e6:.0f} MB; `{add}`")
     raise typer.Exit(status)
-
-
-def _pair(text: str) -> tuple[str, str]:
-    name, equals, place = text.partition("=")
-    if not equals or not place:
-        raise UserError(f"--git {text}: say NAME=CLONE")
-    return name, place
 
 
 if __name__ == "__main__":

@@ -142,7 +142,9 @@ def _search_row(
             "plain": plain_bisection(facts, effect, draw),
         }
         for name, (answers, launches) in outcomes.items():
-            tally[name][_word(answers, set(causes))] += 1
+            verdict = "wrong" if answers - {*causes} else "part"
+            verdict = "right" if answers == {*causes} else verdict
+            tally[name][verdict if answers else "cannot tell"] += 1
             launch_counts[name].append(launches)
     parts = [
         f"{name} right {counts['right']}, wrong {counts['wrong']}, part {counts['part']}, "
@@ -155,12 +157,6 @@ def _search_row(
 
 def _shuffled(noise: DrawNoise, rng: Rng, count: int) -> Floats:
     return np.asarray(rng.permutation(noise(rng, count)))
-
-
-def _word(answers: set[str], causes: set[str]) -> str:
-    if not answers:
-        return "cannot tell"
-    return "right" if answers == causes else "wrong" if answers - causes else "part"
 
 
 def _level(change_version: int, step: float, version: object) -> float:

@@ -175,23 +175,16 @@ def picture(series: Mapping[str, np.ndarray], others: Mapping[str, Detectors]) -
     ]
     rows = -(-len(series) // _COLUMNS)
     high = _HEAD + _HEIGHT + _LANE * len(names) + _GAP
-    content = (
-        _placed(_panel(name, values, history, others.get(name, {}), names), at, high)
-        for at, (name, values, history) in enumerate(
-            zip(series, series.values(), histories, strict=True)
-        )
-    )
+    content = []
+    for at, (name, history) in enumerate(zip(series, histories, strict=True)):
+        panel = _panel(name, series[name], history, others.get(name, {}), names)
+        x, y = (at % _COLUMNS) * (_WIDTH + _NAMES), (at // _COLUMNS) * high
+        place = f"translate({coordinate_text(x)},{coordinate_text(y)})"
+        content.append(element("g", {"transform": place}, *panel))
     title = f"{len(series)} real series: what each detector calls a change point"
     about = "Every value of each series, and a lane a detector with a mark where a level begins."
     width = _COLUMNS * (_WIDTH + _NAMES)
     return painter.svg_document(title, about, (title, about), width, rows * high, content)
-
-
-def _placed(content: Iterator[Markup], at: int, high: float) -> Markup:
-    x, y = (at % _COLUMNS) * (_WIDTH + _NAMES), (at // _COLUMNS) * high
-    return element(
-        "g", {"transform": f"translate({coordinate_text(x)},{coordinate_text(y)})"}, *content
-    )
 
 
 def _panel(
