@@ -31,89 +31,76 @@ time_limit_minutes = 60
 name = "NetPIPE"
 """
 PARAMETERS = (("mode", "pingpong"), ("placement", "shared-memory"), ("variants", "five"))
-PARTITIONS = {"smp": {"scheduler": "local"}}
+Begun = Callable[..., Result]
 
 
-def roundtrip_run(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    launches: int,
-    *options: str,
-    simulated: bool = False,
-) -> Result:
+@pytest.fixture
+def begun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Begun:
     """``roundtrip run`` of eight primary claims, up to where it would begin to measure."""
-    campaign = tmp_path / "night.toml"
-    campaign.write_text(DECLARED.format(launches=launches))
-    cases = [Case("NetPIPE", PARAMETERS, "0" * 8, "box", "smp", name) for name in ("a", "b")]
-    expected = (
-        ExpectedCase(case, "netpipe.py", (), "netpipe", simulated=simulated) for case in cases
-    )
-    plan = Matrix(tuple(expected), ())
 
-    def measuring(*_: Any) -> None:
+    def hold(*_: Any) -> None:
         raise UserError("it would measure")
 
+    def begin(launches: int, *options: str, simulated: bool = False) -> Result:
+        campaign = tmp_path / "night.toml"
+        campaign.write_text(DECLARED.format(launches=launches))
+        cases = [Case("NetPIPE", PARAMETERS, "0" * 8, "box", "smp", name) for name in ("a", "b")]
+        items = [ExpectedCase(c, "netpipe.py", (), "netpipe", simulated=simulated) for c in cases]
+        monkeypatch.setattr(matrix, "build_matrix", lambda *_: Matrix(tuple(items), ()))
+        return CliRunner().invoke(app, ["run", str(campaign), "--site", "box", *options])
+
     site = SimpleNamespace(
-        name="box", spack=None, partitions=PARTITIONS, system={}, toolchains={}, folder=tmp_path
+        **{"name": "box", "spack": None, "partitions": {"smp": {"scheduler": "local"}}},
+        **{"system": {}, "toolchains": {}, "folder": tmp_path},
     )
     monkeypatch.setattr(run, "Site", lambda name, checkout: site)
-    monkeypatch.setattr(matrix, "build_matrix", lambda campaign, site: plan)
-    monkeypatch.setattr(tree, "hold_site", measuring)
-    return CliRunner().invoke(app, ["run", str(campaign), "--site", "box", *options])
+    monkeypatch.setattr(tree, "hold_site", hold)
+    return begin
 
 
 @pytest.mark.parametrize(
-    ("launches", "options", "warning"),
+    ("launches", "options", "words"),
     [
         (
-            6,
-            [],
-            "6 launches of each case support 8 primary claims only together: 6 must be as clear "
-            "as can be before any gets a verdict; 9 are enough",
+            *(6, []),
+            "support 8 primary claims only together: 6 must be as clear as can be before any gets "
+            "a verdict; 9 are enough",
         ),
-        (
-            5,
-            ["--allow-underpowered"],
-            "5 launches of each case support none of 8 primary claims; 9 are enough",
-        ),
+        (5, ["--allow-underpowered"], "support none of 8 primary claims; 9 are enough"),
     ],
 )
 def test_what_cannot_be_claimed_is_one_warning_before_anything_runs(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, launches: int, options: list[str], warning: str
+    begun: Begun, launches: int, options: list[str], words: str
 ) -> None:
-    result = roundtrip_run(tmp_path, monkeypatch, launches, *options)
+    warning = f"warning: {launches} launches of each case {words}"
+    result = begun(launches, *options)
     assert str(result.exception) == "it would measure"
-    assert result.stderr == f"warning: {warning}\n"
+    assert result.stderr == f"{warning}\n"
     assert result.stdout == ""
-    dry_run = roundtrip_run(tmp_path, monkeypatch, launches, *options, "--dry-run")
+    dry_run = begun(launches, *options, "--dry-run")
     assert dry_run.exit_code == 0
-    assert dry_run.stdout.splitlines()[-1] == f"warning: {warning}"
+    assert dry_run.stdout.splitlines()[-1] == warning
 
 
-def test_nobody_is_warned_of_enough_launches(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    result = roundtrip_run(tmp_path, monkeypatch, 9)
+def test_nobody_is_warned_of_enough_launches(begun: Begun) -> None:
+    result = begun(9)
     assert str(result.exception) == "it would measure"
     assert result.stderr == ""
-    assert "warning" not in roundtrip_run(tmp_path, monkeypatch, 9, "--dry-run").output
+    assert "warning" not in begun(9, "--dry-run").output
 
 
 def test_a_simulation_does_not_wait_for_the_machine(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    begun: Begun, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def beyond(*_: Any) -> None:
+    def create(*_: Any) -> None:
         raise UserError("it goes on")
 
-    monkeypatch.setattr(tree, "create_tree", beyond)
-    result = roundtrip_run(tmp_path, monkeypatch, 9, simulated=True)
-    assert str(result.exception) == "it goes on"
+    monkeypatch.setattr(tree, "create_tree", create)
+    assert str(begun(9, simulated=True).exception) == "it goes on"
 
 
-def test_the_option_has_its_old_name_too_and_says_the_new_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    result = roundtrip_run(tmp_path, monkeypatch, 5, "--allow-mute")
+def test_the_option_has_its_old_name_too_and_says_the_new_one(begun: Begun) -> None:
+    result = begun(5, "--allow-mute")
     assert str(result.exception) == "it would measure"
     assert result.stderr.startswith("warning: --allow-mute is called --allow-underpowered now\n")
 

@@ -11,8 +11,9 @@ import typer
 from typer import Argument, Option
 
 from roundtrip import paths
-from roundtrip.cli import command, common, process
+from roundtrip.cli import cause, command, common, process
 from roundtrip.cli.common import say
+from roundtrip.cli.share import publish_run
 from roundtrip.errors import UserError, writing
 from roundtrip.measure import (
     analysis,
@@ -86,8 +87,6 @@ def run(
         _print_matrix(declaration, arrangement, outlook)
         return
     # These take a second to load, which a dry run or a fault in the campaign need not spend.
-    from roundtrip.cli import cause
-    from roundtrip.cli.share import publish_run
     from roundtrip.history import annotations
     from roundtrip.measure.runner import Runner
 
