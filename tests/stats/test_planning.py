@@ -29,15 +29,12 @@ from roundtrip.stats.verdicts import Verdict, judge, signed_rank_p
 LEVELS = analysis.default().statistics
 
 
-@pytest.mark.parametrize(("n", "p"), [(1, 1.0), (5, 0.0625), (6, 0.03125), (9, 0.00390625)])
+@pytest.mark.parametrize(
+    ("n", "p"), [(0, 1.0), (1, 1.0), (5, 0.0625), (6, 0.03125), (9, 0.00390625)]
+)
 def test_the_least_p_is_known(n: int, p: float) -> None:
     assert least_p(n) == p
     assert signed_rank_p([1.1 + k / 100 for k in range(n)]) == pytest.approx(p)
-
-
-def test_no_launches_prove_nothing() -> None:
-    assert least_p(0) == 1.0
-    assert reach(0, 1, LEVELS) is Reach.UNDERPOWERED
 
 
 @pytest.mark.parametrize(
@@ -55,6 +52,7 @@ def test_launches_for_so_many_claims(claims: int, fewest: int, recommended: int)
 @pytest.mark.parametrize(
     ("launches", "claims", "expected", "joint_claims"),
     [
+        (0, 1, Reach.UNDERPOWERED, None),
         (5, 1, Reach.UNDERPOWERED, None),
         (6, 1, Reach.ALONE, 1),
         (6, 2, Reach.TOGETHER, 2),

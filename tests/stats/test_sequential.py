@@ -47,18 +47,22 @@ def test_to_swap_the_sides_turns_everything_over(sizes: list[float], log_ratio: 
     assert wealth(sizes, log_ratio) == pytest.approx(reverse, rel=1e-6)
 
 
-def require_level(noise: simulated.Noise, order: str) -> None:
-    """Of equal sides, no more series than the level allows are called different."""
+@pytest.mark.parametrize(
+    ("noise", "order"),
+    [
+        *((noise, simulated.RANDOM) for noise in simulated.MODELS.values()),
+        *((simulated.steady(drift, 0.01), simulated.ABBA) for drift in (0.0, 0.05)),
+    ],
+)
+def test_equal_sides_are_called_different_no_more_often_than_the_level_allows(
+    noise: simulated.Noise, order: str
+) -> None:
+    """Also where one coin orders two rounds."""
     rng = np.random.default_rng(7)
     logs = simulated.equal_log_ratios(noise, rng, 300, rounds=100, order=order)
     assert logs.shape == (300, 100 // simulated.ORDERS[order])
     false_claims = simulated.false_claims(logs)
     assert stats.binomtest(false_claims, 300, simulated.LEVEL, alternative="greater").pvalue > 1e-3
-
-
-@pytest.mark.parametrize("name", simulated.MODELS)
-def test_equal_sides_are_called_different_no_more_often_than_the_level_allows(name: str) -> None:
-    require_level(simulated.MODELS[name], simulated.RANDOM)
 
 
 def test_a_test_for_one_look_is_false_far_more_often_with_a_look_each_round() -> None:
@@ -71,11 +75,6 @@ def test_a_test_for_one_look_is_false_far_more_often_with_a_look_each_round() ->
 def test_without_a_random_order_a_drift_would_be_taken_for_a_difference() -> None:
     launches = 0.02 * np.arange(400) + 0.03 * np.random.default_rng(7).standard_normal((40, 400))
     assert simulated.false_claims(launches[:, 1::2] - launches[:, 0::2]) == 40
-
-
-@pytest.mark.parametrize("drift", [0.0, 0.05])
-def test_one_coin_for_two_rounds_keeps_the_level(drift: float) -> None:
-    require_level(simulated.steady(drift, 0.01), simulated.ABBA)
 
 
 def test_abba_takes_fewer_launches_only_of_what_a_drift_exceeds() -> None:

@@ -94,14 +94,13 @@ def test_scipy_has_the_same_q(p: list[float]) -> None:
         (1.00, 0.90, 1.04, 0.90, Verdict.CANNOT_TELL),
         (1.00, 0.951, 1.00, 0.90, Verdict.CANNOT_TELL),
         (1.04, 1.01, 1.06, 0.01, Verdict.CANNOT_TELL),
+        (9.00, None, None, 0.00, Verdict.CANNOT_TELL),
     ],
 )
-def test_the_rules(median: float, low: float, high: float, q: float, verdict: Verdict) -> None:
+def test_the_rules(
+    median: float, low: float | None, high: float | None, q: float, verdict: Verdict
+) -> None:
     assert decide(Interval(median, low, high, 8), q, LEVELS) is verdict
-
-
-def test_without_an_interval_a_claim_is_open() -> None:
-    assert decide(Interval(9.0, None, None, 5), 0.0, LEVELS) is Verdict.CANNOT_TELL
 
 
 def test_claims_are_judged_together() -> None:
