@@ -160,11 +160,10 @@ class NightSettings(Table):
     ) -> float:
         """Return the evidence that a change point in a series of `nights` nights needs.
 
-        `shorter_segment` is the length of the shorter adjacent segment; if it is too short, return
-        `UNREACHABLE`.  Short segments need more evidence: there are many of them, and they show
-        only large changes (L. Duembgen and V. G. Spokoiny, Annals of Statistics 29, 2001).
-        `is_newest`: `evidence_newest` applies to a short segment.  `has_memory`: nights are
-        autocorrelated, and their distribution is known less well.
+        `shorter_segment`: length of the shorter adjacent segment; `UNREACHABLE` if too short.
+        Short segments need more evidence: there are many of them, and they show only large changes
+        (L. Duembgen and V. G. Spokoiny, Annals of Statistics 29, 2001).  `is_newest`:
+        `evidence_newest` applies to a short segment.  `has_memory`: nights are autocorrelated.
         """
         base = self.evidence + self.evidence_length * max(0.0, math.log(nights / 100))
         base += self.evidence_memory if has_memory else 0.0

@@ -41,10 +41,10 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True)
 class Statistic:
-    """A statistic with its `name` in words; it is meaningful for values of the `valid_kinds`.
+    """A statistic with its `name` in words, meaningful for values of the `valid_kinds`.
 
-    `function` computes it from a column; None if it is computed elsewhere.  `is_normal`: it is
-    misleading unless values are normally distributed.
+    `function`: of a column; None if it is computed elsewhere.  `is_normal`: it misleads unless
+    values are normally distributed.
     """
 
     name: str
@@ -170,10 +170,7 @@ def fewest_for_interval(level: float) -> int:
 
 
 def median_interval(values: Sequence[float], level: float) -> Interval:
-    """Median of `values`, one per launch, and its rank interval, in their unit.
-
-    ValueError for no values or a NaN.
-    """
+    """Median of `values`, one per launch, and its rank interval; ValueError for none or a NaN."""
     sorted_values = np.sort(np.asarray(values, dtype=float))
     if not sorted_values.size or np.isnan(sorted_values).any():
         raise ValueError("needs at least one value, and no NaN")
@@ -186,10 +183,7 @@ def median_interval(values: Sequence[float], level: float) -> Interval:
 def median_intervals(
     frame: pl.DataFrame, by: Sequence[str], value: str, level: float
 ) -> pl.DataFrame:
-    """`median_interval` of column `value` for every group.
-
-    Columns: those of `by`, then median, low, high (null without an interval) and n.
-    """
+    """`median_interval` of each group: columns `by`, median, low, high (null without one) and n."""
     groups = frame.group_by(by).agg(
         median=OVER_LAUNCHES.aggregate(pl.col(value)),
         n=pl.len().cast(pl.Int64),
@@ -199,9 +193,9 @@ def median_intervals(
 
 
 def with_ends(groups: pl.DataFrame, level: float) -> pl.DataFrame:
-    """`groups` with columns low and high, the rank interval; null without an interval.
+    """`groups` (n: number of values, ordered: their sorted list) with the rank interval low, high.
 
-    `groups` has the columns n, the number of values, and ordered, the sorted list of the values.
+    Both are null without an interval.
     """
     ranks = {n: lower_rank(n, level) or None for n in groups["n"].unique().to_list()}
     rank = pl.col("n").replace_strict(ranks, default=None, return_dtype=pl.Int64)

@@ -143,10 +143,7 @@ def signed_rank_p(ratios: Sequence[float]) -> float:
 
 @cache
 def _exact_p(rank_sum: int, ranks: tuple[int, ...]) -> float:
-    """The p-value for a `rank_sum` of the ratios above 1, given the `ranks` of all ratios.
-
-    Cached: campaigns of many toolchains ask for the same few sums repeatedly.
-    """
+    # Cached: campaigns of many toolchains ask for the same few sums repeatedly.
     chances = np.ones(1)  # of each sum: a rank counts with probability 1/2
     for rank in ranks:
         chances = (np.pad(chances, (0, rank)) + np.pad(chances, (rank, 0))) / 2
@@ -188,11 +185,10 @@ class Family(StrEnum):
 class ClaimVerdict:
     """The verdict on a claim and its basis: the interval over launches, p and q.
 
-    `claims` is the size of the family, including this claim.  `launches_needed` is the number of
-    launches that gives a verdict, if only launches are lacking; else None.  `extra_launches`: if
-    the interval is too wide for a verdict, the approximate number of further launches that makes it
-    narrow enough; None if unknown or very large.  `minimum_effect`: the least effect for "faster"
-    and "slower", a fraction of 1.
+    `claims`: the size of the family, including this claim.  `launches_needed`: the number that
+    gives a verdict, if only launches are lacking; else None.  `extra_launches`: if the interval is
+    too wide, about so many more make it narrow enough; None if unknown or very large.
+    `minimum_effect`: the least effect for "faster" and "slower", a fraction of 1.
     """
 
     interval: Interval
@@ -213,10 +209,9 @@ class ClaimVerdict:
 
     @property
     def words(self) -> str:
-        """The verdict, and the number of launches for a verdict if there were too few.
+        """The verdict, and how many launches would give one.
 
-        Example: "open: 6 launches cannot reach the level among 14 claims; 10 would", or "open:
-        about 11 more launches would decide".
+        Such as "open: 6 launches cannot reach the level among 14 claims; 10 would".
         """
         if self.launches_needed is None:
             n = self.extra_launches

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 import scipy
@@ -67,10 +68,9 @@ def judge_nights(
 ) -> list[SeriesHistory]:
     """Return the history of each series as of its newest night.
 
-    `logs` [series, nights]: natural logarithms of nightly medians; NaN or infinite where not
-    measured, or left out of detection.  `nodes`, of the same shape: the number of the node set, -1
-    if it is not known.  `least_effects`: one per series, relative; by default that of `settings`.
-    `days` [nights]: when each night began, days from any midnight; by default one night a day.
+    `logs` [series, nights]: natural logarithms of nightly medians; not finite where not measured,
+    or left out.  `nodes`, of the same shape: the number of the node set, -1 if not known.
+    `least_effects`: one per series, relative; by default that of `settings`.  `days`: as in `rows`.
     Pass all series of a site in one call: they share the estimate of their noise.
     """
     if least_effects is None:
@@ -89,10 +89,7 @@ def judge_nights(
 def fit_stretches(
     all_rows: Sequence[SeriesRow], settings: NightSettings
 ) -> list[list[FittedStretch]]:
-    """The fitted stretches of each row, the newest last; none for a row with too few nights.
-
-    Long rows are cut into stretches that overlap by half.
-    """
+    """The fitted stretches of each row, which overlap by half; none with too few nights."""
     parts: list[tuple[int, int, SeriesRow]] = []
     for number, row in enumerate(all_rows):
         comparable = row.comparable_nights
@@ -206,8 +203,8 @@ def _steps_of_stretches(parts: Sequence[FittedStretch], settings: NightSettings)
 
 
 def _row_segments(row: SeriesRow, steps: Sequence[Step]) -> Iterator[Segment]:
-    begins = [0, *(int(np.searchsorted(row.night, step.night)) for step in steps)]
-    for begin, end in zip(begins, [*begins[1:], row.values.size], strict=True):
+    begins = np.searchsorted(row.night, [step.night for step in steps]).tolist()
+    for begin, end in pairwise([0, *begins, row.values.size]):
         if begin < end:
             level = math.exp(float(np.median(row.values[begin:end])))
             yield Segment(int(row.night[begin]), int(row.night[end - 1]) + 1, level)
@@ -231,10 +228,7 @@ def _row_incidents(parts: Sequence[FittedStretch]) -> Iterator[Incident]:
 def _find_drift(
     part: FittedStretch, settings: NightSettings
 ) -> tuple[LevelDrift | None, tuple[int, ...]]:
-    """Return the drift, if a line fits better than change points and wander, and the change points.
-
-    A line through all nights is tried without change points, and with those of the fit.
-    """
+    """Return the drift, if a line through all nights fits best, and the change points beside it."""
     series, fit = part.series, part.fit
     third = series.nights // 3
     first, last = series.values[:third], series.values[-third:]
@@ -358,10 +352,7 @@ def _error_bound(predictions: Sequence[_Predictions], settings: NightSettings) -
 
 
 def _judge_newest(predictions: _Predictions, bound: float) -> NewestNight:
-    """Judge the newest night; the `bound` of its site is for a known spread.
-
-    For a spread from few nights, use Student's distribution.
-    """
+    """Judge the newest night; `bound` is for a known spread, so use Student's distribution."""
     bound = float(scipy.stats.t.isf(scipy.stats.norm.sf(bound), predictions.freedom))
     error = float(predictions.errors[-1])
     is_far = np.sign(error) * predictions.errors[:-1] >= _USUAL_ERROR_SHARE * abs(error)
@@ -378,10 +369,7 @@ def _judge_newest(predictions: _Predictions, bound: float) -> NewestNight:
 
 
 def _find_flapping(predictions: _Predictions, settings: NightSettings) -> Iterator[Flapping]:
-    """Yield odd nights above and below the level that come and go more often than before.
-
-    Fisher's exact test of the newest nights against those before.
-    """
+    """Yield odd nights that come and go more often than before, by Fisher's exact test."""
     n = predictions.distances.size
     for side in (1.0, -1.0):
         is_odd = side * predictions.distances > settings.newest_sd

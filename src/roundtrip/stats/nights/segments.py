@@ -90,8 +90,7 @@ def fit_levels(
 ) -> SegmentFit:
     """Drop the weakest of `points` until each remaining one has enough evidence; return the fit.
 
-    With `line`, a straight line through all nights is fitted too.  `response` [nights] is the
-    whitened series, if it is already known.
+    With `line`, a line through all nights is fitted too.  `response`: the whitened series.
     """
     n = series.nights
     whiten = noise.whiten[:n, :n]
@@ -193,7 +192,7 @@ class _Proposal:
         self._statistics: dict[tuple[int, ...], tuple[np.ndarray, ...]] = {}
 
     def fit(self, noise: NoiseModel, response: np.ndarray) -> SegmentFit:
-        """Return a fit in which the nights beside each change point support it, too.
+        """Return a fit whose change points the nights beside them support, too.
 
         Its criterion is worse for each plain change point that it lacks.
         """

@@ -76,8 +76,7 @@ class CleanSeries:
     `raw` has all nights; `values` has the level in place of `excursions`, and no night farther than
     `clip_sd` from the nights around it.  `sets` [nights, node sets - 1] marks the nights of each
     node set except the first.  Node sets, weekdays and the nights of two `modes` are brought to one
-    level, by a first estimate.  `usual_sizes`: `usual_excursion_sizes` of the site, by number of
-    nights.
+    level, by a first estimate.  `usual_sizes`: `usual_excursion_sizes` of the site.
     """
 
     raw: np.ndarray
@@ -131,13 +130,10 @@ def rows(
 
 
 def clean_rows(all_rows: Sequence[SeriesRow], settings: NightSettings) -> list[CleanSeries]:
-    """The comparable nights of each row of a site, at least one, in units of their spread.
-
-    If most series have modes, all share a prior of their visits.
-    """
+    """The comparable nights of each row of a site, at least one, in units of their spread."""
     first_pass = [_clean_row(row, ModePrior(), settings) for row in all_rows]
     prior = site_prior([series.modes for series in first_pass])
-    if prior == ModePrior():
+    if prior == ModePrior():  # few series have modes
         return first_pass
     return [_clean_row(row, prior, settings) for row in all_rows]
 
@@ -215,8 +211,8 @@ def _node_set_offsets(row: SeriesRow) -> np.ndarray:
 def _weekday_effects(logs: np.ndarray, day: np.ndarray) -> np.ndarray:
     """The effect of the weekday of each night [nights]; 0 if weekdays do not differ.
 
-    `day` [nights] is in days.  A weekday with few nights has no effect.  An analysis of
-    variance of deviations from the running median (R. A. Fisher 1925).
+    An analysis of variance of deviations from the running median (R. A. Fisher 1925).  A weekday
+    with few nights has no effect.
     """
     no_effects = np.zeros(logs.size)
     if logs.size < _MIN_WEEKS * 7:

@@ -56,7 +56,7 @@ class Step:
     """A change of level that began at `night`: `ratio` is the new level over the level before.
 
     `low` and `high` are its interval.  `evidence`, with the sign of the change, is above
-    `threshold` in absolute value; `nights` is the number of nights of the new level that were used.
+    `threshold` in absolute value; `nights` of the new level were used.
     """
 
     night: int
@@ -158,12 +158,11 @@ class ModeShares:
 class SeriesHistory:
     """Change points, segments and incidents of one series, oldest first, and its newest nights.
 
-    `detectable_step` is the least relative step that `sight_nights` new nights show with
-    probability `sight_power`; None with too few nights.  `reason` says what is missing for a
-    verdict.  `least_effect` is relative; a level is news for `news_nights`.  `silent_nights`:
-    how many of the site's newest nights have no value of it that counts.  `shares`: a change of
-    the shares of two modes, which is no change point.  `previous_history` is the history as of the
-    night before the newest, which was reported then.
+    `detectable_step`: the least relative step that `sight_nights` new nights show with probability
+    `sight_power`; None with too few nights.  `reason`: what is missing for a verdict.  A level is
+    news for `news_nights`.  `silent_nights`: the site's newest nights without a value of it that
+    counts.  `shares`: a change of the shares of two modes, which is no change point.
+    `previous_history`: as of the night before the newest, as it was reported then.
     """
 
     nights_used: int
@@ -214,10 +213,7 @@ class SeriesHistory:
 
     @property
     def revisions(self) -> tuple[StepRevision, ...]:
-        """Changes of the change points that were reported after the night before, oldest first.
-
-        Only effects were reported.
-        """
+        """Changes of the effects that were reported after the night before, oldest first."""
         if self.previous_history is None:
             return ()
         old_steps, new_steps = self.previous_history._effects(), self._effects()

@@ -55,9 +55,8 @@ class NodeMeasure:
 class UnitEffect:
     """One unit in one window of nights.  `effect`, `low`, `high`: logarithms, more is worse.
 
-    `low` and `high` are None with too few launches for an interval.  `p`: the probability that
-    healthy launches are as bad; `newest_effect`: the median effect in the newest night that
-    measured the unit.  `nights`: used nights of the window.
+    `low` and `high` are None with too few launches.  `p`: the probability that healthy launches
+    are as bad.  `newest_effect`: in the newest night that measured the unit.
     """
 
     unit: Unit
@@ -103,10 +102,9 @@ class UnjudgedNode:
 class Sensitivity:
     """The power of one measure, for all nodes in all nights of the widest window.
 
-    `effects` of the nodes, with their intervals.  `detectable_effect`: the effect of a node, a
-    logarithm, that is detected with the required power; None with too few launches, and then
-    `extra_rounds` more are enough.  `spread`: how far healthy nodes differ, a logarithm.
-    `node_count`: the number of nodes with launches, including those with too few for a verdict.
+    `detectable_effect`: the effect of a node, a logarithm, that is detected with the required
+    power; None with too few launches, and then `extra_rounds` more are enough.  `spread`: how far
+    healthy nodes differ, a logarithm.  `node_count`: also those with too few launches.
     """
 
     effects: tuple[UnitEffect, ...]
@@ -211,10 +209,7 @@ def _drop_consequences(outliers: list[Outlier]) -> tuple[Outlier, ...]:
 
 @dataclass(frozen=True)
 class OutlierSearch:
-    """The search for units that stand out in the `launches` of a window of a measure.
-
-    `confidence` is the level of intervals.
-    """
+    """The search for units that stand out in the `launches` of a window of a measure."""
 
     measure: NodeMeasure
     launches: NodeLaunches

@@ -46,10 +46,9 @@ _MIN_ROUND_LAUNCHES = 4
 class NodeLaunches:
     """One measure of many launches; all arrays are by launch.
 
-    `cost`: natural logarithm, more is worse.  `nodes` [launches, 2]: indices of `names`;
-    `NO_SECOND_NODE` in launches on one node.  `night` and `round` count from 0; launches of one
-    round of a night were near each other in time.  `switches`: the switch of each node, "" if it is
-    not known.
+    `cost`: natural logarithm, more is worse.  `nodes` [launches, 2]: indices of `names`, or
+    `NO_SECOND_NODE`.  `night` and `round` count from 0; launches of one round were near each other
+    in time.  `switches`: the switch of each node, "" if not known.
     """
 
     names: Sequence[str]
