@@ -20,7 +20,7 @@ from roundtrip.measure.launches import scan
 from roundtrip.measure.records import Nodes
 from roundtrip.report import data
 from roundtrip.sites.schedulers.interface import Node
-from roundtrip.sites.schedulers.slurm.nodes import parse_listing
+from roundtrip.sites.schedulers.slurm.facts import parse_listing
 
 LISTING = """\
 n10|idle|(null)|none

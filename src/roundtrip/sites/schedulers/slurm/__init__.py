@@ -9,28 +9,21 @@ import subprocess
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 from roundtrip.errors import UserError
 from roundtrip.sites.schedulers.interface import (
     MAINTENANCE,
     PREEMPTED,
     Allocation,
-    Cluster,
     LauncherOptions,
     Maintenance,
     NoAnswerError,
-    Node,
-    Partition,
     PendingJob,
-    Runner,
     Scheduler,
-    SitePart,
     command_output,
 )
-from roundtrip.sites.schedulers.slurm import check, facts, new_site, nodes
+from roundtrip.sites.schedulers.slurm import check, facts, new_site
 from roundtrip.sites.schedulers.slurm.facts import expand_hosts, scontrol_records
-from roundtrip.sites.site import Finding, Site
 
 #: sbatch's message and the limits on submitted jobs; a job that may never run has others.
 _LIMIT = re.compile(
@@ -38,7 +31,6 @@ _LIMIT = re.compile(
 )
 #: Job, state, reason, expected start, submission time, comment, which may hold any character.
 _FORMAT = "%i|%T|%r|%S|%V|%k"
-
 #: Commands of a job's script that print its allocation, and the other jobs on its nodes.
 _ALLOCATED = "env | grep -E '^SLURM_(JOB_ID|JOB_UID|JOB_NODELIST|SUBMIT_HOST)='"
 _OTHERS = (
@@ -52,7 +44,6 @@ _HOSTS = re.compile(rf"([\w.-]{{1,255}}(\[{_RANGES}(,{_RANGES})*\])?(,|\Z)){{0,1
 _MOST_NODES = 100_000
 #: Number of nodes that a message names.
 _FEW_NODES = 4
-
 #: srun's messages that nodes are down, and that a node, by its number, lost its step.
 _NODE_DOWN = re.compile(r"^srun: error: Node failure on (\S+)$", re.MULTILINE)
 _STEP_GONE = re.compile(r"^srun: error: Aborting, .*missing step on node (\d{1,6})$", re.MULTILINE)
@@ -100,6 +91,16 @@ class Slurm(Scheduler):
         r"^srun: error: (?P<host>\S+): tasks? (?P<ranks>[\d,-]+): (?P<how>[^\n]+)", re.MULTILINE
     )
     noise = "^slurmstepd|^srun: "
+
+    cluster = staticmethod(facts.gather_facts)
+    nodes = staticmethod(facts.select_nodes)
+    partition_size = staticmethod(facts.partition_size)
+    pmix_series = staticmethod(facts.pmix_series)
+    time_fault = staticmethod(check.time_fault)
+    job_ends = staticmethod(check.job_ends)
+    check = staticmethod(check.compare)  # hides the module in the lines below
+    site_part = staticmethod(new_site.site_part)
+    fit_packages = staticmethod(new_site.fit_packages)
 
     def job_options(self, comment: str = "") -> list[str]:
         mark = [f"--job-option=comment={comment}"] if comment else []
@@ -162,11 +163,6 @@ class Slurm(Scheduler):
         command = ["scontrol", "show", "reservation", "--oneliner"]
         return parse_maintenances(_query(command, environment))
 
-    def nodes(
-        self, partition: Mapping[str, Any], place: str, environment: Mapping[str, str]
-    ) -> list[Node]:
-        return nodes.select(partition, place, environment)
-
     def node_names(self) -> list[str]:
         return (command_output("sinfo", "--noheader", "--Node", "--format=%N") or "").split()
 
@@ -201,32 +197,6 @@ class Slurm(Scheduler):
         for node_list in _NODE_DOWN.findall(error):
             down_nodes.update(expand_nodes(node_list) or ())
         return down_nodes & {*nodes}
-
-    def cluster(self, run: Runner = command_output) -> Cluster:
-        return facts.gather_facts(run)
-
-    def check(self, site: Site, cluster: Cluster) -> list[Finding]:
-        return check.compare(site, cluster)
-
-    def time_fault(self, script: str, partition: Mapping[str, Any], cluster: Cluster) -> str:
-        return check.time_fault(script, partition, cluster)
-
-    def job_ends(self, site: Site) -> tuple[str, str]:
-        return check.job_ends(site)
-
-    def site_part(
-        self, cluster: Cluster, partitions: Sequence[Partition], has_library: bool
-    ) -> SitePart:
-        return new_site.site_part(cluster, partitions, has_library)
-
-    def partition_size(self, text: str, partition: str) -> dict[str, int]:
-        return facts.partition_size(text, partition)
-
-    def pmix_series(self, pmis: Iterable[str]) -> str | None:
-        return facts.pmix_series(pmis)
-
-    def fit_packages(self, text: str, cluster: Cluster, has_library: bool) -> str:
-        return new_site.fit_packages(text, cluster, has_library)
 
     def spack_spec(self, version: str) -> str:
         # Spack writes 23.11.1 as 23-11-1-1.

@@ -1,4 +1,4 @@
-"""Slurm's facts of a cluster: nodes, kinds of nodes, limits, QOS, accounts, switches, PMIs.
+"""What Slurm says of a cluster and of its nodes.
 
 Each parser takes the output of one command, so that it can be tested without Slurm.
 A command that is missing or fails is no error: its facts stay unknown.
@@ -10,14 +10,17 @@ import argparse
 import getpass
 import re
 import shlex
+import subprocess
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import Any
 
 from roundtrip.errors import UserError
 from roundtrip.sites.schedulers.interface import (
     Cluster,
     Kind,
     Limits,
+    Node,
     Partition,
     Runner,
     command_output,
@@ -27,9 +30,7 @@ from roundtrip.sites.schedulers.interface import (
 SINFO = "%P|%D|%X|%Y|%f|%N"
 #: Partition, nodes, sockets of a node, cores of a socket, features, accelerators and such.
 _KINDS = "%P|%D|%X|%Y|%f|%G"
-_PARTITIONS = ("scontrol", "show", "partition", "--oneliner")
 _PMI = ("srun", "--mpi=list")
-_TOPOLOGY = ("scontrol", "show", "topology")
 _QOS = ("sacctmgr", "--noheader", "--parsable2", "show", "qos", "format=Name,MaxWall")
 _ACCOUNTS = ("sacctmgr", "--noheader", "--parsable2", "show", "assoc", "format=Account,User,QOS")
 #: The oldest series of PMIx that Spack's packages release v2025.11 can build.
@@ -127,10 +128,14 @@ def gather_facts(run: Runner = command_output) -> Cluster:
         binds_tasks=has("TaskPlugin", "task/affinity"),
         accounting=has("AccountingStorageType", "slurmdbd"),
         kinds=parse_kinds(run("sinfo", "-h", "-o", _KINDS) or ""),
-        limits=parse_partitions(run(*_PARTITIONS) or ""),
+        limits=_limits(run("scontrol", "show", "partition", "--oneliner") or ""),
         qos={name: seconds(limit) for name, limit in _rows(run(*_QOS), 2) if name},
         accounts=_own_accounts(run(*_ACCOUNTS)),
-        switches=parse_topology(run(*_TOPOLOGY) or ""),
+        switches={  # only a tree has leaf switches
+            fields["SwitchName"]: tuple(expand_hosts(fields.get("Nodes", "")))
+            for fields in scontrol_records(run("scontrol", "show", "topology") or "")
+            if fields.get("Level") == "0" and "SwitchName" in fields
+        },
         config=config,
     )
 
@@ -192,12 +197,12 @@ def plugins() -> tuple[str, ...]:
     return parse_pmi(command_output(*_PMI) or "")
 
 
-def pmix_series(plugins: Iterable[str]) -> str | None:
-    """Return the PMIx series to build MPIs with for Slurm's PMI `plugins`; None: unknown.
+def pmix_series(pmis: Iterable[str]) -> str | None:
+    """Return the PMIx series to build MPIs with for Slurm's `pmis`; None: unknown.
 
     ``srun --mpi=list`` names the series of each PMIx plugin, ``pmix_v4``; srun takes the newest.
     """
-    series = [int(name.removeprefix("pmix_v")) for name in plugins if name.startswith("pmix_v")]
+    series = [int(name.removeprefix("pmix_v")) for name in pmis if name.startswith("pmix_v")]
     return str(max(*series, _OLDEST)) if series else None
 
 
@@ -207,14 +212,18 @@ def scontrol_records(text: str) -> Iterator[dict[str, str]]:
         yield dict(word.split("=", 1) for word in line.split() if "=" in word)
 
 
-def parse_partitions(text: str) -> dict[str, Limits]:
+def _limits(text: str) -> dict[str, Limits]:
     """Parse ``scontrol show partition --oneliner``: limits by partition."""
+
+    def names(value: str) -> tuple[str, ...]:
+        return () if value in ("ALL", "", "(null)") else tuple(value.split(","))
+
     return {
         fields["PartitionName"]: Limits(
             up=fields.get("State", "UP") == "UP",
             longest_s=seconds(fields.get("MaxTime", "")),
-            qos=_names(fields.get("AllowQos", "ALL")),
-            accounts=_names(fields.get("AllowAccounts", "ALL")),
+            qos=names(fields.get("AllowQos", "ALL")),
+            accounts=names(fields.get("AllowAccounts", "ALL")),
         )
         for fields in scontrol_records(text)
         if "PartitionName" in fields
@@ -237,15 +246,6 @@ def _own_accounts(text: str | None) -> tuple[str, ...]:
     return tuple(sorted({account for account, owner, _ in rows if owner == user}))
 
 
-def parse_topology(text: str) -> dict[str, tuple[str, ...]]:
-    """Parse ``scontrol show topology``: nodes by leaf switch; empty without a tree."""
-    return {
-        fields["SwitchName"]: tuple(expand_hosts(fields.get("Nodes", "")))
-        for fields in scontrol_records(text)
-        if fields.get("Level") == "0" and "SwitchName" in fields
-    }
-
-
 def seconds(text: str) -> int | None:
     """Slurm's ``1-00:00:00``, ``01:00:00``, ``30:00`` or ``90`` (minutes) in s; None: no limit."""
     match = re.fullmatch(r"(?:(\d+)-)?(\d+)(?::(\d+))?(?::(\d+))?", text.strip())
@@ -259,11 +259,132 @@ def seconds(text: str) -> int | None:
     return ((24 * days + hours) * 60 + minutes) * 60 + rest
 
 
-def _names(text: str) -> tuple[str, ...]:
-    return () if text in ("ALL", "", "(null)") else tuple(text.split(","))
-
-
 def setting(config: str, name: str) -> str:
     """The value of `name` in the output of ``scontrol show config``; "" without one."""
     match = re.search(rf"^{name}\s*=\s*(.*)$", config, re.MULTILINE)
     return match[1].strip() if match else ""
+
+
+_TOKEN = re.compile(r"\s*([()&|,]|[^()&|,\s]+)")
+_COUNTED = re.compile(r"[\[\]*]")
+#: States in which a node runs jobs, now or after its current ones.
+_IN_USE = ("idle", "allocated", "mixed", "completing", "planned")
+#: State of an idle node of an active reservation, whose jobs alone it runs.
+_RESERVED = "reserved"
+#: Marks after a state: no answer, a maintenance reservation, powering down.
+_OUT = {"*": "not responding", "$": "in maintenance", "%": "powering down"}
+_NODE_FIELDS = "%N|%T|%f|%E"
+
+
+def satisfies(expression: str, features: Collection[str]) -> bool:
+    """Whether a node with these `features` satisfies ``--constraint=`` `expression`.
+
+    ``&`` (or a comma) and ``|`` are evaluated from left to right, as in Slurm, with parentheses.
+    ValueError for a condition on several nodes together (brackets, counts), or a syntax error.
+    """
+    if _COUNTED.search(expression):
+        raise ValueError("brackets and counts are asked of several nodes together")
+    tokens = [match[1] for match in _TOKEN.finditer(expression)]
+    value = _expression(tokens, set(features))
+    if tokens:
+        raise ValueError(f"'{tokens[0]}' is not expected there")
+    return value
+
+
+def _expression(tokens: list[str], features: set[str]) -> bool:
+    value = _term(tokens, features)
+    while tokens and tokens[0] in "&|,":
+        is_or = tokens.pop(0) == "|"
+        operand = _term(tokens, features)
+        value = value or operand if is_or else value and operand
+    return value
+
+
+def _term(tokens: list[str], features: set[str]) -> bool:
+    word = tokens.pop(0) if tokens else ""
+    if word == "(":
+        value = _expression(tokens, features)
+        if not tokens or tokens.pop(0) != ")":
+            raise ValueError("a parenthesis is not closed")
+        return value
+    if word in ("", ")", "&", "|", ","):
+        raise ValueError("a feature is missing")
+    return word in features
+
+
+def select_nodes(
+    partition: Mapping[str, Any], place: str, environment: Mapping[str, str]
+) -> list[Node]:
+    """Return the nodes, and raise UserError, as `Scheduler.nodes` says."""
+    options = access_options(partition.get("access", ()))
+    command = ["sinfo", "--noheader", "--Node", f"--format={_NODE_FIELDS}"]
+    if queue := options.get("partition"):
+        command.append(f"--partition={queue}")
+    try:
+        process = subprocess.run(command, capture_output=True, text=True, env=environment)
+    except FileNotFoundError:
+        raise UserError("there is no sinfo in PATH: is Slurm installed here?") from None
+    if process.returncode:
+        reason = (process.stderr.strip().splitlines() or ["no reason given"])[-1]
+        raise UserError(f"cannot ask Slurm for the {place}: {reason}")
+    nodes = parse_listing(process.stdout, is_reserved="reservation" in options)
+    nodelist, exclusions = (
+        {*expand_hosts(options.get(key, ""))} for key in ("nodelist", "exclude")
+    )
+    features = options.get("constraint")
+    try:
+        selection = [
+            node
+            for node in nodes
+            if node.name in (nodelist or {node.name})
+            and node.name not in exclusions
+            and (not features or satisfies(features, node.features))
+        ]
+    except ValueError as error:
+        raise UserError(
+            f"the {place} cannot be chosen by --constraint={features}: {error}; "
+            "right are features with &, | and ( )"
+        ) from None
+    if nodes and not selection:
+        keys = ("constraint", "nodelist", "exclude")
+        request = " ".join(f"--{key}={options[key]}" for key in keys if key in options)
+        what = f"none of the {len(nodes)} {place}"
+        raise UserError(f"{what} is what its options ask for: {request}")
+    return selection
+
+
+def parse_listing(listing: str, is_reserved: bool = False) -> list[Node]:
+    """Parse ``sinfo --Node``: lines of name, state, features and reason; return each node once.
+
+    `is_reserved` says that jobs ask for a reservation, so that they run on its nodes.
+    """
+    usable_states = (*_IN_USE, _RESERVED) if is_reserved else _IN_USE
+    nodes = {}
+    for line in _node_lines(listing):
+        name, state, feature_list, reason = line.split("|", 3)
+        mark = next((meaning for sign, meaning in _OUT.items() if sign in state), "")
+        word = re.sub(r"[^a-z_].*", "", state.lower())
+        down_reason = ""
+        if mark or word not in usable_states:
+            slurm_reason = "" if reason.strip().lower() == "none" else reason.strip()
+            down_reason = "; ".join(filter(None, (mark, slurm_reason))) or "Slurm gives no reason"
+        features = () if feature_list == "(null)" else tuple(filter(None, feature_list.split(",")))
+        nodes[name] = Node(name, word or state, down_reason, features)
+
+    def key(node: Node) -> list[tuple[bool, int, str]]:
+        """n9 comes before n10."""
+        parts = re.findall(r"\d+|\D+", node.name)
+        return [(not part.isdigit(), int(part) if part.isdigit() else 0, part) for part in parts]
+
+    return sorted(nodes.values(), key=key)
+
+
+def _node_lines(listing: str) -> list[str]:
+    """Return a line for each node, since a reason may have several."""
+    lines: list[str] = []
+    for line in listing.splitlines():
+        if line.count("|") >= _NODE_FIELDS.count("|"):
+            lines.append(line)
+        elif lines and line.strip():
+            lines[-1] += f" {line.strip()}"
+    return lines

@@ -163,20 +163,20 @@ def _decisions(cluster: Cluster, partitions: Sequence[Partition]) -> list[str]:
     return decisions
 
 
-def fit_packages(packages: str, cluster: Cluster, has_library: bool) -> str:
+def fit_packages(text: str, cluster: Cluster, has_library: bool) -> str:
     """The text of a ``packages.yaml`` with each MPI built for the program that starts it."""
     mpich, _ = _pmi_or_obstacle("mpich", cluster, has_library)
     if mpich:
-        packages = packages.replace(" pmi=pmi2", f" pmi={mpich}")
+        text = text.replace(" pmi=pmi2", f" pmi={mpich}")
     else:
-        packages = packages.replace("+slurm pmi=pmi2", "+hydra ~slurm")
+        text = text.replace("+slurm pmi=pmi2", "+hydra ~slurm")
     for mpi, fabric in (("mvapich", "netmod=ucx"), ("mvapich2", "fabrics=mrail")):
         pmi, _ = _pmi_or_obstacle(mpi, cluster, has_library)
         manager = f"slurm pmi_version={pmi}" if pmi else "hydra"
-        packages = packages.replace(
+        text = text.replace(
             f"{fabric} process_managers=slurm pmi_version=pmi2",
             f"{fabric} process_managers={manager}",
         )
     if not has_library:  # MPICH looks for Slurm's libraries, Open MPI for srun
-        packages = packages.replace("+slurm pmi=", "~slurm pmi=")
-    return packages
+        text = text.replace("+slurm pmi=", "~slurm pmi=")
+    return text
