@@ -1,10 +1,92 @@
-"""How two ranks come onto one socket of a node, or onto two: by the options of each launcher."""
+"""Scales follow from nodes and cores of a partition, placement from options of a launcher."""
 
 from __future__ import annotations
 
 import pytest
 
+from roundtrip.errors import UserError
 from roundtrip.sites import launching, schedulers
+from roundtrip.sites.schedulers.slurm import facts as slurm
+
+BIG = {"nodes": 20, "cores": 48}
+SLURM_CONF = """\
+NodeName=DEFAULT Sockets=2 CoresPerSocket=16 ThreadsPerCore=2 # of most
+NodeName=n[01-12,20],login NodeAddr=10.0.0.1
+NodeName=fat1 Sockets=1 CoresPerSocket=8
+PartitionName=all Nodes=n[01-12,20],fat1 State=UP
+PartitionName=thin Nodes=n[01-12]
+PartitionName=none
+"""
+
+
+def test_a_partition_offers_what_fits_into_it() -> None:
+    assert launching.features(1, 2) == ["cores_2"]
+    assert launching.features(6, 4) == ["nodes_2", "nodes_4", "cores_2", "cores_4"]
+    assert launching.features(None, None) == []
+    assert launching.features(1, 2, 2) == ["cores_2", "sockets_2"]
+    assert launching.features(1, 2, 1) == ["cores_2"]
+
+
+@pytest.mark.parametrize(
+    ("scale", "placement", "ranks"),
+    [
+        ("pair", "all-cores", (1, 2)),
+        ("pair", "one-per-node", (2, 1)),
+        ("node", "all-cores", (1, 48)),
+        ("nodes_2", "all-cores", (2, 48)),
+        ("nodes_16", "one-per-node", (16, 1)),
+        ("all", "all-cores", (20, 48)),
+        ("all", "one-per-node", (20, 1)),
+    ],
+)
+def test_a_scale_is_nodes_and_their_ranks(
+    scale: str, placement: str, ranks: tuple[int, int]
+) -> None:
+    assert launching.size(scale, placement, BIG) == ranks
+
+
+@pytest.mark.parametrize(
+    ("nodes", "cores", "fit"),
+    [
+        (1, 1, {"pair"}),
+        (1, 8, {"pair", "node"}),
+        (5, 8, {"pair", "node", "nodes_2", "nodes_4", "all"}),
+        (64, 8, set(launching.SCALES)),
+    ],
+)
+def test_a_partition_is_offered_the_scales_that_fit(nodes: int, cores: int, fit: set[str]) -> None:
+    features = {"shared-memory", *launching.features(nodes, cores)}
+    features |= {"one-per-node"} if nodes > 1 else set()
+    names = {
+        s for s in launching.SCALES if set(launching.features_for_scale(s, "all-cores")) <= features
+    }
+    assert names == fit
+
+
+def test_a_number_of_ranks_needs_as_many_cores_or_nodes() -> None:
+    assert launching.features_for_ranks(2, 2) == []
+    assert launching.features_for_ranks(2, 1) == []
+    assert launching.features_for_ranks(16, 16) == ["cores_16"]
+    assert launching.features_for_ranks(16, 1) == ["nodes_16"]
+    assert launching.features_for_ranks(32, 16) == ["cores_16"]
+    assert launching.features_for_ranks(9, 9) == ["cores_16"]
+
+
+def test_why_not() -> None:
+    assert launching.shortage("nodes_4", {"nodes": 2}) == "it has 2"
+    assert launching.shortage("cores_4", {}) == "it does not say how many cores it has"
+    assert launching.shortage("sockets_2", {"sockets": 1}) == "it has 1"
+    assert launching.shortage("osu", {}) is None
+
+
+def test_slurm_says_how_large_its_partitions_are() -> None:
+    assert slurm.partition_size(SLURM_CONF, "all") == {"nodes": 14, "cores": 8, "sockets": 1}
+    assert slurm.partition_size(SLURM_CONF, "thin") == {"nodes": 12, "cores": 32, "sockets": 2}
+    assert slurm.partition_size(SLURM_CONF, "absent") == {}
+    assert slurm.expand_hosts("a[08-11],b,c[1,3]") == ["a08", "a09", "a10", "a11", "b", "c1", "c3"]
+    with pytest.raises(UserError, match="is no list of nodes"):
+        slurm.expand_hosts("a[3-1]")
+
 
 MPI, CORES = "--mpi=pmix", "--cpu-bind=verbose,cores"
 

@@ -1,12 +1,15 @@
-"""The same with the real Spack, where there is one."""
+"""What the real Spack says of the environment, the recipes and their style, where there is one."""
 
 from __future__ import annotations
 
 import os
 import re
 import resource
+import shutil
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -160,3 +163,134 @@ def test_spack_installs_the_command_from_the_checkout_of_its_recipe(
     program = tmp_path / "view" / "bin" / "roundtrip"
     process = subprocess.run([program, "--version"], capture_output=True, text=True, check=True)
     assert process.stdout.startswith("roundtrip ")
+
+
+REPOSITORY = CHECKOUT / "spack_repo" / "roundtrip"
+RECIPES = sorted(
+    [*REPOSITORY.glob("packages/*/package.py"), *REPOSITORY.glob("build_systems/w*.py")]
+)
+#: What `spack style` runs besides its own check of imports, as Spack's own CI has them.
+TOOLS = {"isort": "6.0.1", "black": "25.1.0", "flake8": "7.2.0"}
+
+
+@pytest.fixture(scope="session")
+def search() -> str:
+    """The PATH where the tools are found."""
+    python_bin = Path(sys.executable).parent
+    spack_bin = Path(os.environ.get("SPACK_PYTHON", sys.executable)).parent
+    search = os.pathsep.join([str(spack_bin), str(python_bin), os.environ["PATH"]])
+    if any(shutil.which(tool, path=search) is None for tool in TOOLS):
+        requirements = " ".join(f"{name}=={version}" for name, version in TOOLS.items())
+        pytest.skip(f"`spack style` needs its tools: {python_bin}/pip install {requirements}")
+    return search
+
+
+def style(real: Spack, search: str, folder: Path, recipe: str) -> subprocess.CompletedProcess[str]:
+    """`spack style` on `recipe` under the name by which it knows a recipe outside of its tree."""
+    file = folder / "one-ci-package.py"
+    file.write_text(recipe)
+    return subprocess.run(
+        [real.command, "style", "--tool", ",".join(["import", *TOOLS]), file],
+        env={**os.environ, "PATH": search},
+        capture_output=True,
+        text=True,
+    )
+
+
+@pytest.mark.parametrize(
+    "recipe", RECIPES, ids=lambda recipe: f"{recipe.parent.name}/{recipe.name}"
+)
+def test_a_recipe_has_spacks_style(real: Spack, search: str, tmp_path: Path, recipe: Path) -> None:
+    process = style(real, search, tmp_path, recipe.read_text())
+    assert process.returncode == 0, process.stdout + process.stderr
+    assert process.stdout.count("checks were clean") == 1 + len(TOOLS) + 1
+
+
+@pytest.mark.parametrize(
+    ("source", "tool"),
+    [
+        ("from spack.package import *\nimport re\n\nre.escape('a')\n", "isort"),
+        ("from spack.package import *\n\nname = 'a'\n", "black"),
+        ("import re\n\nfrom spack.package import *\n", "flake8"),
+        ("from spack.package import *\n\nspack.config.get('a')\n", "import"),
+    ],
+)
+def test_what_is_not_spacks_style_is_refused(
+    real: Spack, search: str, tmp_path: Path, source: str, tool: str
+) -> None:
+    process = style(real, search, tmp_path, source)
+    assert process.returncode != 0
+    assert f"{tool} found errors" in process.stdout
+
+
+#: Two packages that write what they do to `done`; `second` waits in its build for the file `go`.
+TINY_RECIPE = """
+import os
+import time
+
+from spack_repo.builtin.build_systems.generic import Package
+
+from spack.package import *
+
+
+class {name}(Package):
+    homepage = "https://example.invalid"
+    has_code = False
+    version("1")
+    {dependency}
+
+    def install(self, spec, prefix):
+        with open("{done}", "a") as done:
+            print(self.name, file=done)
+        mkdirp(prefix.bin)
+        touch(prefix.bin.program)
+        while not os.path.exists("{go}"):
+            time.sleep(0.05)
+"""
+TINY_ENVIRONMENT = """
+spack:
+  specs: [second]
+  view: false
+  repos: {{tiny: {folder}/spack_repo/tiny}}
+  concretizer: {{static_analysis: true}}
+  config:
+    install_tree: {{root: {folder}/opt}}
+    build_stage: {folder}/stage
+"""
+
+
+@pytest.fixture
+def tiny(tmp_path: Path) -> Path:
+    """An environment of the two packages."""
+    repository = tmp_path / "spack_repo" / "tiny"
+    for name, dependency, go in (("first", "", "/"), ("second", 'depends_on("first")', None)):
+        recipe = repository / "packages" / name / "package.py"
+        recipe.parent.mkdir(parents=True)
+        text = TINY_RECIPE.format(
+            name=name.capitalize(),
+            dependency=dependency,
+            done=tmp_path / "done",
+            go=go or tmp_path / "go",
+        )
+        recipe.write_text(text)
+    (repository / "repo.yaml").write_text("repo: {namespace: tiny, api: v2.2}\n")
+    (tmp_path / "spack.yaml").write_text(TINY_ENVIRONMENT.format(folder=tmp_path))
+    return tmp_path
+
+
+def test_what_was_built_before_a_kill_is_kept(real: Spack, tiny: Path) -> None:
+    log, command = tiny / "done", [real.command, "-e", tiny, "install"]
+    process = subprocess.Popen(command, start_new_session=True, stdout=subprocess.DEVNULL)
+    while not (log.exists() and "second" in log.read_text()):
+        assert process.poll() is None, "spack install ended before the second build began"
+        time.sleep(0.1)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+    (tiny / "go").touch()
+    rerun = subprocess.run(command, capture_output=True, text=True)
+
+    assert rerun.returncode == 0, rerun.stderr + rerun.stdout
+    assert log.read_text().split() == ["first", "second", "second"]
+    assert "Installing first" not in rerun.stdout
+    assert "second: Successfully installed" in rerun.stdout

@@ -1,16 +1,21 @@
-"""Traces of SimGrid: cut to the timed section, or refused with file and line."""
+"""Traces of SimGrid: recorded, cut to the timed section or refused with file and line, replayed."""
 
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from support.programs import script
 
 from roundtrip.errors import UserError
-from roundtrip.sites.simgrid import Trace, cut_to_section
+from roundtrip.sites import simgrid
+from roundtrip.sites.simgrid import Platform, Trace, cut_to_section, record, replay_trace
 
-RECORDED = Path(__file__).parents[2] / "data" / "simulated" / "mg-s-2"
+CHECKOUT = Path(__file__).parents[3]
+RECORDED = CHECKOUT / "tests" / "data" / "simulated" / "mg-s-2"
+PLATFORMS = CHECKOUT / "site-configs" / "simulated" / "platforms"
 #: Of MG, class S: 58 operations a point and iteration.
 OPERATIONS = 58 * 4 * 32**3
 
@@ -117,3 +122,103 @@ def test_a_folder_that_lacks_a_rank_is_no_trace(recorded: Path, tmp_path: Path) 
     (tmp_path / "cut" / "rank-0.txt").unlink()
     with pytest.raises(UserError, match="lacks files of ranks"):
         assert trace.ranks
+
+
+@pytest.fixture
+def trace(tmp_path: Path) -> Trace:
+    try:
+        simgrid.find_smpirun()
+    except UserError as error:
+        pytest.skip(str(error))
+    return cut_to_section(RECORDED / "trace.txt", tmp_path / "cut")
+
+
+def grid(host_flops: float, added_rtt_ms: float = 0) -> Platform:
+    return simgrid.read_platform(PLATFORMS / "grid.xml", host_flops, added_rtt_ms)
+
+
+#: Seconds by host speed.  SimGrid 3.32 computes them the same on every machine.
+GOLDEN = {2e8: 0.0252418, 2e9: 0.00813774}
+
+
+@pytest.mark.parametrize("host_flops", GOLDEN)
+def test_a_replay_takes_the_same_time_everywhere(trace: Trace, host_flops: float) -> None:
+    seconds = [replay_trace(trace, grid(host_flops)) for _ in range(2)]
+    assert seconds[0] == seconds[1]
+    assert seconds[0] == pytest.approx(GOLDEN[host_flops], rel=1e-12)
+    # The launch was recorded at 2e8 flop/s, where it took 25.2126 ms with a clock that took time.
+    if host_flops == 2e8:
+        assert seconds[0] == pytest.approx(0.0252126, rel=0.02)
+
+
+def test_a_trace_that_waits_for_ever_is_refused(trace: Trace) -> None:
+    file = trace.files[1]
+    file.write_text(file.read_text().replace("1 finalize", "1 recv 0 0 8 0\n1 finalize"))
+    with pytest.raises(UserError, match="(?i)deadlock"):
+        replay_trace(trace, grid(2e8))
+
+
+def test_smpirun_splits_words_at_blanks_so_none_is_taken(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="smpirun takes no blanks: 'a b'"):
+        simgrid.run_smpirun(["a b"], 2, grid(2e8), tmp_path)
+
+
+@pytest.fixture
+def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Path]:
+    """A function that installs the script, in the toolchain or elsewhere on PATH."""
+    monkeypatch.setenv("ROUNDTRIP_TOOLCHAINS", str(tmp_path / "toolchains"))
+    monkeypatch.setenv("PATH", str(tmp_path / "path"), prepend=":")
+
+    def install(*lines: str, folder: str = "toolchains/smpi/bin") -> Path:
+        file = tmp_path / folder / "smpirun"
+        script(file, "\n".join(lines))
+        return file
+
+    return install
+
+
+def test_the_smpirun_of_the_toolchain_goes_before_that_of_the_path(
+    install: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path_smpirun = install(folder="path")
+    assert simgrid.find_smpirun() == path_smpirun
+    toolchain_smpirun = install()
+    assert simgrid.find_smpirun() == toolchain_smpirun
+    monkeypatch.setenv("ROUNDTRIP_TOOLCHAINS", "/nowhere")
+    monkeypatch.setenv("PATH", "/nowhere")
+    with pytest.raises(UserError, match="roundtrip toolchains smpi-boost181"):
+        simgrid.find_smpirun()
+
+
+@pytest.mark.parametrize(
+    ("output", "fault"),
+    [
+        ("", ""),
+        ("[0.1] Simulated time: 0.02 seconds\n", ""),
+        ("[0.1] well\n  [0.2] Deadlock! \n[0.3] x\n", "[0.2] Deadlock!"),
+        ("[0.2] (rank 1) MPI_Abort was called\n", "[0.2] (rank 1) MPI_Abort was called"),
+    ],
+)
+def test_a_simulation_went_wrong_if_it_says_so(output: str, fault: str) -> None:
+    assert simgrid.simulation_fault(output) == fault
+
+
+def test_a_launch_that_ends_on_all_its_ranks_is_recorded(
+    install: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # smpirun takes no path with blanks
+    grid, folder = simgrid.read_platform(PLATFORMS / "grid.xml", 2e8, 0), tmp_path / "recorded"
+    files = (f"cp -r {RECORDED}/. .", "echo {} > run.json", ": > samples.csv")
+    marker = "echo 'ROUNDTRIP COMPLETE ranks=2 hosts=2'"
+    for lines, ranks in ((files, 2), ((*files, marker), 4)):
+        install(*lines)
+        with pytest.raises(UserError, match=f"did not end with its end marker on {ranks} ranks"):
+            record(["program"], ranks, grid, folder)
+        assert not folder.exists()
+    install(*files, marker)
+    assert record(["program"], 2, grid, folder).ranks == 2
+    assert (folder / "run.json").read_text() == "{}\n"
+    install(": > samples.csv", f"cp -r {RECORDED}/. .", marker)
+    with pytest.raises(FileNotFoundError):
+        record(["program"], 2, grid, tmp_path / "other")
+    assert not (tmp_path / "other").exists()
