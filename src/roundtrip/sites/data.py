@@ -28,10 +28,7 @@ _SIZE_KEYS = ("nodes", "cores", "sockets")
 def _spread_partitions(
     partitions: Mapping[str, Any], slurm_partitions: Mapping[str, Mapping[str, Any]], places: Places
 ) -> dict[str, Any]:
-    """Return a copy of `partitions` for each of `slurm_partitions`; unchanged without any.
-
-    Add the places of the copies to `places`.
-    """
+    """Return a copy of `partitions` for each of `slurm_partitions`, if any; add their `places`."""
     if not slurm_partitions:
         return dict(partitions)
     copies: dict[str, Any] = {}

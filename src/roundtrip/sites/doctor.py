@@ -1,7 +1,4 @@
-"""Conditions of this machine that may spoil measurements, and advice against them.
-
-Pure functions of facts.  `roundtrip doctor` gathers the facts and prints the findings.
-"""
+"""Conditions of this machine that may spoil measurements, and advice: pure functions of facts."""
 
 from __future__ import annotations
 
@@ -115,10 +112,7 @@ def _kernel_findings(host: Host) -> Iterator[Diagnosis]:
 
 
 def check_packages(missing: Sequence[str] | None) -> Diagnosis:
-    """Check whether all packages of a campaign are installed.
-
-    `missing` are the packages that are not; None without dpkg and rpm.
-    """
+    """Check `missing`, the packages of a campaign that are not installed; None: no dpkg and rpm."""
     if missing is None:
         return Diagnosis("packages", "warn", "no dpkg and no rpm", "build the software with Spack")
     detail = f"not installed: {', '.join(missing)}" if missing else "all installed"

@@ -183,10 +183,7 @@ def _resolution_finding(blocks: Sequence[Block], levels: Levels) -> Diagnosis:
 
 
 def measure_blocks(seconds: float = 10.0) -> list[Block]:
-    """Measure `BLOCK_COUNT` blocks in `seconds`, on the first two processors of this process.
-
-    UserError if there are not two, or the other end dies.
-    """
+    """Measure blocks on the first two processors of this process; UserError without two."""
     processors = sorted(os.sched_getaffinity(0))
     if len(processors) < 2:
         raise UserError("an A/A test needs two processors")

@@ -36,10 +36,7 @@ def features(nodes: int | None, cores: int | None, sockets: int | None = None) -
 
 
 def features_for_ranks(ranks: int, per_node: int) -> list[str]:
-    """Return the features that `ranks` ranks, `per_node` on each node, require of a partition.
-
-    Every partition has two cores a node, and two nodes if it offers several.
-    """
+    """Return the features that `ranks` ranks, `per_node` on each node, require of a partition."""
     nodes = -(-ranks // per_node)
     return [
         f"{quantity}_{1 << (count - 1).bit_length()}"  # the next power of two
@@ -112,10 +109,9 @@ def start_key(extras: Mapping[str, Any]) -> tuple[str, ...]:
 def socket_options(
     launcher: LauncherOptions | None, placement: str, options: Sequence[str]
 ) -> list[str]:
-    """Return options that place ranks on one socket or on two, by `placement`, of `ON_SOCKETS`.
+    """Return the `options` with those that place ranks by `placement`, one of `ON_SOCKETS`.
 
-    Placement options among the usual `options` are replaced; a binding option is kept, or added.
-    The `options` of an unknown launcher (None) stay.
+    Options that bind are kept, or added; those of an unknown launcher (None) stay.
     """
     if launcher is None:
         return list(options)
@@ -134,10 +130,7 @@ def socket_options(
 
 
 def launcher_extras(launcher: str | None, options: Sequence[str]) -> dict[str, object]:
-    """The extras of an environment whose ranks `launcher` starts with `options`.
-
-    Without a `launcher`, the partition's launcher starts the ranks, with these options.
-    """
+    """The extras of an environment whose ranks `launcher` (None: the partition's) starts."""
     extras: dict[str, object] = {"launcher_options": list(options)}
     if launcher:
         extras["launcher"] = launcher

@@ -83,10 +83,7 @@ def _load_cases(files: Sequence[str], variables: dict[str, str]) -> list[TestCas
 def _dry_run_scripts(
     cases: Mapping[str, TestCase], test_cases: Sequence[TestCase]
 ) -> dict[str, str]:
-    """Return the job script that ReFrame's dry run writes for each of `cases`, by name.
-
-    RuntimeError names a case without a script, and the reason.
-    """
+    """Return the job script of each of `cases`, by name; RuntimeError names one without."""
     graph, _ = dependencies.build_deps(test_cases)
     policy = SerialExecutionPolicy()
     policy.dry_run_mode = policy.keep_stage_files = True

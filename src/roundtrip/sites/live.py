@@ -122,10 +122,7 @@ class Result:
 
 
 def check_live(site: Site, say: Say) -> Result:
-    """Start two ranks of each MPI by the launcher of the site and, if that fails, by the others.
-
-    `say` is called with a line before a job is submitted.
-    """
+    """Start two ranks of each MPI by the launcher of the site and, if that fails, by the others."""
     result = Result()
     if ends := schedulers.of_site(site.partitions).job_ends(site):
         detail, remedy = ends

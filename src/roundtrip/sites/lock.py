@@ -19,10 +19,8 @@ from roundtrip.errors import UserError
 
 @dataclass(frozen=True)
 class Concrete:
-    """One concrete spec; `external` is its prefix if Spack did not build it.
-
-    `dependencies` are tuples (name, hash, virtuals that this edge provides).
-    """
+    """One concrete spec: `external` is its prefix if Spack did not build it; `dependencies` are
+    tuples (name, hash, virtuals that this edge provides)."""
 
     hash: str
     name: str
@@ -133,10 +131,7 @@ def _require_hash(value: object) -> str:
 
 
 def split_builds(lock: Lock, label: Callable[[Concrete], str] | None = None) -> list[str]:
-    """Return a line for each build of an MPI besides the most used one of the same label.
-
-    `label` returns the site's name of an MPI; default: its name and version.
-    """
+    """Return a line for each build of an MPI besides the most used one of the same `label`."""
     builds: dict[str, list[Concrete]] = defaultdict(list)
     for spec in lock.mpis.values():
         builds[label(spec) if label else spec.label].append(spec)

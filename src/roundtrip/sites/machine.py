@@ -58,10 +58,7 @@ def _query_packages(query: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
 
 
 def upstream(version: str) -> str:
-    """Upstream's part of a package's version: ``1:4.1.4+ds-3+b1`` -> ``4.1.4``.
-
-    Debian writes ``4.3.0+really4.2.1-1`` if it reverted to 4.2.1.
-    """
+    """Upstream's part of a version: 4.1.4 of 1:4.1.4+ds-3+b1, 4.2.1 of 4.3.0+really4.2.1-1."""
     return re.split(r"[-+~]", version.split(":", 1)[-1].split("+really")[-1])[0]
 
 
@@ -281,39 +278,27 @@ _MORE_PACKAGES = (
 
 def host_record(host: Host) -> dict[str, Any]:
     """The part of the record that follows from `host` alone, as JSON-ready data."""
+    facts = asdict(host)
+
+    def pick(*names: str) -> dict[str, Any]:
+        return {name: facts[name] for name in names}
+
+    cpu_names = ("microcode", "logical", "usable", "cores", "sockets", "smt", "quota")
+    system_names = ("kernel", "distribution", "firmware", "clocksource", "virtual", "hypervisor")
     return {
         "hostname": host.hostname,
         "cpu": {
             "model": host.cpu_model,
-            "microcode": host.microcode,
-            "logical": host.logical,
-            "usable": host.usable,
-            "cores": host.cores,
-            "sockets": host.sockets,
-            "smt": host.smt,
-            "quota": host.quota,
-            "governors": list(host.governors),
-            "turbo": host.turbo,
-            "caches": [asdict(cache) for cache in host.caches],
+            **pick(*cpu_names, "governors", "turbo", "caches"),
             "mitigations": dict(host.mitigations),
         },
         "memory": {
             "total_kib": host.memory_kib,
-            "swap_kib": host.swap_kib,
-            "numa_nodes": host.numa_nodes,
-            "numa_balancing": host.numa_balancing,
+            **pick("swap_kib", "numa_nodes", "numa_balancing"),
             "transparent_huge_pages": host.thp,
         },
-        "system": {
-            "kernel": host.kernel,
-            "distribution": host.distribution,
-            "firmware": host.firmware,
-            "clocksource": host.clocksource,
-            "virtual": host.virtual,
-            "hypervisor": host.hypervisor,
-            "container": host.container,
-        },
-        "load_average": list(host.load),
+        "system": pick(*system_names, "container"),
+        "load_average": host.load,
         "steal_share": round(host.steal, 6),
         "fingerprint": machine_fingerprint(host),
     }

@@ -75,9 +75,8 @@ def write_site(
     """Write the folder ``site-configs/<name>``.
 
     `partitions` are those to measure on, by default the distinct ones; `software` makes the
-    toolchains: ``spack``, or ``toolchains`` (`roundtrip toolchains`).
-    UserError if the folder exists, for an illegal name, or for a partition that the scheduler
-    lacks.
+    toolchains: ``spack``, or ``toolchains`` (`roundtrip toolchains`).  UserError if the folder
+    exists, for an illegal name, or for a partition that the scheduler lacks.
     """
     sites = checkout / "site-configs"
     if not re.fullmatch(r"[A-Za-z][\w-]*", name):

@@ -156,10 +156,7 @@ def environments(
 
 
 def spack_pvm() -> list[str]:
-    """Return the feature ``pvm`` if the active lock file builds all workloads with PVM; else [].
-
-    UserError for a broken lock file.
-    """
+    """Return the feature ``pvm`` if all workloads in the active lock file use PVM; else []."""
     file = active_lock()
     lock = locks.read(file) if file else None
     roots = workload_roots(lock) if lock else []
@@ -251,10 +248,7 @@ def require_label(lock: Lock, parts: Sequence[str]) -> None:
 
 
 def mpi_name(spec: Concrete, lock: Lock, parts: Sequence[str]) -> str:
-    """The name of an MPI: ``openmpi41``, or with more parts ``mpich43p2-ofi-ucx117``.
-
-    ReFrame allows no dot in a name.
-    """
+    """The name of an MPI, without dots: ``openmpi41``, or longer ``mpich43p2-ofi-ucx117``."""
     patch = "p" + "p".join(_version_numbers(spec)[2:]) if PATCH_PART in parts else ""
     names = [series_name(spec) + patch]
     for part in parts:

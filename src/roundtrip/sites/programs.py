@@ -1,8 +1,5 @@
-"""Digests of programs, the shared libraries that they link, and MPI settings of the user.
-
-These settings are variables of the user's shell and files in the home folder, which neither site
-nor toolchain sets.
-"""
+"""Digests of programs, the libraries that they link, and MPI settings in the shell and the home
+folder of the user."""
 
 from __future__ import annotations
 

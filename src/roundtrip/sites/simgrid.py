@@ -64,10 +64,7 @@ class Platform:
         return {**platform_facts, "host_flops": self.host_flops}
 
     def write(self, folder: Path, ranks: int) -> None:
-        """Write the platform, and a host for each of `ranks` ranks, into `folder`.
-
-        UserError if it has fewer hosts.
-        """
+        """Write the platform, and a host a rank, into `folder`; UserError for too many ranks."""
         if ranks > len(self.hosts):
             raise UserError(f"platform '{self.name}' has {len(self.hosts)} hosts, not {ranks}")
         (folder / PLATFORM_FILE).write_text(self.text)
@@ -135,10 +132,7 @@ def find_smpirun() -> Path:
 def run_smpirun(
     words: Sequence[str], ranks: int, platform: Platform, folder: Path
 ) -> subprocess.CompletedProcess[str]:
-    """Run ``smpirun`` with the options and the program in `words`, in `folder`.
-
-    UserError if it fails, or reports a failure although its status is 0.
-    """
+    """Run ``smpirun`` with `words` in `folder`; UserError if it fails, or says so with status 0."""
     for word in words:
         if word.split() != [word]:
             raise UserError(f"smpirun takes no blanks: '{word}'")
@@ -348,10 +342,7 @@ def record(program: Sequence[str | Path], ranks: int, platform: Platform, folder
 
 
 def replay_trace(trace: Trace, platform: Platform) -> float:
-    """Return the duration of the timed section on `platform`, s, from the first rank's begin.
-
-    UserError if it cannot be replayed: the platform lacks hosts, or messages do not match.
-    """
+    """Return the time of the timed section on `platform`, s; UserError if it cannot be replayed."""
     with tempfile.TemporaryDirectory() as scratch:
         place = Path(scratch)
         (place / "heads").mkdir()

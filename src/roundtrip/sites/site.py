@@ -1,7 +1,4 @@
-"""A site as ReFrame sees it: its environment variables, partitions, toolchains and cases.
-
-Also the findings of a site check.
-"""
+"""A site as ReFrame sees it: variables, partitions, toolchains, cases; findings of its check."""
 
 from __future__ import annotations
 

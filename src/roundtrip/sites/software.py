@@ -304,8 +304,18 @@ def require_ready(site: Site) -> None:
     if site.spack is None:
         return
     file = programming_environments.active_lock()
+    if file is None and (folder := os.environ.get("SPACK_ENV")):
+        raise UserError(
+            f"the Spack environment {folder} is not concretized: run `spack concretize`"
+        )
+    if file is None and find_spack() is None:  # a version that is too old is an error of its own
+        raise UserError(
+            f"site '{site.name}' has its toolchains from Spack, and there is no `spack` in PATH "
+            f"or SPACK_ROOT: {_SPACK_NEEDED}"
+        )
     if file is None:
-        raise UserError(_no_lock_message(site))
+        reason = "needs an active Spack environment: run `spack env activate .`"
+        raise UserError(f"site '{site.name}' {reason}")
     lock = locks.read(file)
     require_current(lock, site)
     if problems := split_labels(lock, site.declaration.label if site.declaration else ()):
@@ -329,15 +339,3 @@ def require_current(lock: Lock, site: Site) -> None:
 
 def _root_specs(site: Site) -> list[str]:
     return expand_matrix(site.checkout / "spack.yaml", definitions(site.spack or site.folder))
-
-
-def _no_lock_message(site: Site) -> str:
-    folder = os.environ.get("SPACK_ENV")
-    if folder:
-        return f"the Spack environment {folder} is not concretized: run `spack concretize`"
-    if find_spack() is None:  # a version that is too old is an error of its own
-        return (
-            f"site '{site.name}' has its toolchains from Spack, and there is no `spack` in PATH "
-            f"or SPACK_ROOT: {_SPACK_NEEDED}"
-        )
-    return f"site '{site.name}' needs an active Spack environment: run `spack env activate .`"

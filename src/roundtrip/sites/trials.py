@@ -117,10 +117,7 @@ def binding_fault(output: TrialOutput, extras: Mapping[str, Any]) -> str | None:
 
 
 def node_faults(output: TrialOutput, extras: Mapping[str, Any], daemon: str) -> list[str]:
-    """Return a line for each difference of the nodes from the partition's description.
-
-    `daemon` is that of the scheduler, which starts the ranks.
-    """
+    """Return the faults of nodes of a partition with these `extras`; `daemon` starts ranks."""
     return [
         f"{rank.host} lets a rank pin {rank.memlock} bytes: RDMA needs `unlimited` "
         f"(/etc/security/limits.conf, and {daemon}'s own limit)"
@@ -183,10 +180,7 @@ def places(site: Site) -> list[TrialTarget]:
 
 
 def survey(site: Site, place: TrialTarget, say: Say) -> dict[str, set[str]]:
-    """Return the network interfaces of a partition's nodes, without the loopback.
-
-    UserError if no job runs there.
-    """
+    """Return the network interfaces of a partition's nodes, without lo; UserError without a job."""
     say(f"a job to {place.partition}: which network interfaces its nodes have")
     (case,) = _run_cases(site, place.partition, [place.environ], "Nodes", [()])
     nodes = list(_objects(case["job_stdout"], _NODE))
@@ -198,10 +192,7 @@ def survey(site: Site, place: TrialTarget, say: Say) -> dict[str, set[str]]:
 def run_trials(
     site: Site, plan: Iterable[tuple[TrialTarget, Sequence[LauncherOptions]]], say: Say
 ) -> list[Trial]:
-    """Run a job of each toolchain on its partition by each launcher, one after another.
-
-    UserError if ReFrame fails.
-    """
+    """Run a job of each toolchain on its partition by each launcher, in turn."""
     groups: dict[tuple[str, tuple[LauncherOptions, ...]], list[str]] = defaultdict(list)
     for place, starts in plan:
         groups[place.partition, tuple(starts)].append(place.environ)

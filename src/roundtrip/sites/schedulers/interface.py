@@ -54,11 +54,8 @@ class Node:
 
 @dataclass(frozen=True)
 class Allocation:
-    """The nodes of a job by the scheduler's names; the host of its submission, without domain and
-    in lower case, and its number, "" if unknown; the title of the scheduler.
-
-    `other_jobs` describes other jobs on these nodes when the launch began or ended, or is "".
-    """
+    """The nodes of a job; the host of its submission, without domain and in lower case, and its
+    number, "" if unknown; other jobs on these nodes when the launch began or ended, or ""."""
 
     nodes: tuple[str, ...]
     submit_host: str
@@ -239,10 +236,7 @@ class Scheduler:
     # Jobs
 
     def job_options(self, comment: str = "") -> list[str]:
-        """Return ReFrame's options that mark each job with `comment` and forbid to requeue it.
-
-        The campaign itself repeats the launch of a job that ended.
-        """
+        """Return ReFrame's options that mark each job with `comment` and forbid to requeue it."""
         return []
 
     def node_options(self, nodes: Sequence[str], access: Iterable[str] = ()) -> list[str]:
@@ -359,17 +353,13 @@ class Scheduler:
     def site_part(
         self, cluster: Cluster, partitions: Sequence[Partition], has_library: bool
     ) -> SitePart:
-        """Return what of a new site that measures on `partitions` follows from the scheduler.
-
-        `has_library` is whether programs can be built with its library.
-        """
+        """Return what follows for a new site on `partitions`, where programs can be built with the
+        scheduler's library or not."""
         return SitePart()
 
     def partition_size(self, text: str, partition: str) -> dict[str, int]:
-        """Return ``nodes`` of a partition, and its smallest ``cores`` and ``sockets`` of a node.
-
-        `text` is a file of the scheduler; values that it does not give are left out.
-        """
+        """Return ``nodes``, and the smallest ``cores`` and ``sockets`` of a node, of a partition, as
+        far as the `text` of a file gives them."""
         return {}
 
     def pmix_series(self, pmis: Iterable[str]) -> str | None:

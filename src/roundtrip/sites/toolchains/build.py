@@ -101,7 +101,11 @@ def fill_simulator_prefix(mpi: Mpi, archive: AptArchive, place: Path) -> None:
     programs = place / "usr" / "bin"
     for name in (*_SIMULATOR_COMPILERS, _STARTER_NAMES[0]):
         script = programs / name
-        script.write_text(relocate_script(script.read_text(), place))
+        text = script.read_text()
+        for folder in ("lib", "include"):
+            text = text.replace(f"/usr/{folder}", f"{place}/usr/{folder}")
+        text = text.replace("CC=/usr/bin/cc\n", f"CC={CC}\n")
+        script.write_text(text.replace("CXX=/usr/bin/c++\n", f"CXX={CXX}\n"))
     for library in sorted((place / "usr" / "lib").glob("*/*.so*")):
         if not library.is_symlink():
             _set_rpath(library, archive.log)
@@ -112,14 +116,6 @@ def fill_simulator_prefix(mpi: Mpi, archive: AptArchive, place: Path) -> None:
             write_wrapper(place / "bin" / name, [programs / smpi_name, *options])
     for name in _STARTER_NAMES:
         write_wrapper(place / "bin" / name, [programs / _STARTER_NAMES[0]])
-
-
-def relocate_script(script: str, place: Path) -> str:
-    """Return Debian's `script` with paths of packages unpacked in `place`, and our compilers."""
-    for folder in ("lib", "include"):
-        script = script.replace(f"/usr/{folder}", f"{place}/usr/{folder}")
-    script = script.replace("CC=/usr/bin/cc\n", f"CC={CC}\n")
-    return script.replace("CXX=/usr/bin/c++\n", f"CXX={CXX}\n")
 
 
 def two_host_options(folder: Path) -> list[str | Path]:

@@ -101,10 +101,7 @@ class Mpi(_MpiTable):
 
 @dataclass(frozen=True)
 class Boost:
-    """One Boost: `series` is the number in Debian's package names, e.g. 1.81.
-
-    `is_available`: the distribution of this machine has it.
-    """
+    """One Boost, e.g. of `series` 1.81; `is_available`: this distribution has it."""
 
     name: str
     series: str
@@ -354,10 +351,7 @@ def toolchain_plan(toolchain: Toolchain) -> Plan:
 
 
 def boost_key(boost: Boost, part: str) -> str:
-    """Return the key of a part of Boost that toolchains share; `part` is headers or sources.
-
-    UserError if the user's tar file of Boost cannot be read.
-    """
+    """Return the key of headers or sources (`part`) of Boost, which toolchains share."""
     return content_key({"recipe": RECIPE, "unit": part, "boost": boost.version, **_tar_inputs()})
 
 
@@ -368,10 +362,7 @@ def boost_tar() -> Path | None:
 
 
 def _tar_inputs() -> dict[str, object]:
-    """Return the digest of the user's tar file of Boost as an input of keys; {} without one.
-
-    UserError if it cannot be read.
-    """
+    """Return the digest of the user's tar file of Boost, or {}; UserError if it cannot be read."""
     tar_file = boost_tar()
     if tar_file is None:
         return {}

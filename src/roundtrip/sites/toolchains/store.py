@@ -61,10 +61,7 @@ class Store:
         temporary.replace(self.root / name)
 
     def ensure(self, key: str, make: Callable[[Path], None]) -> Path:
-        """The folder of the unit `key`; `make(folder)` fills it unless it is complete.
-
-        The caller holds the store.
-        """
+        """The folder of the unit `key`, filled by `make(folder)` if it is not complete."""
         place = self.place(key)
         if not self.is_complete(key):
             shutil.rmtree(place, ignore_errors=True)
@@ -159,10 +156,7 @@ def run(
     env: Mapping[str, str] | None = None,
     timeout: float = 1800,
 ) -> str:
-    """Run `command`, append its output to `log` and return it.
-
-    BuildError if it fails or takes longer than `timeout` seconds.
-    """
+    """Run `command`, append its output to `log`, return it; BuildError if it fails or is late."""
     line = shlex.join(str(part) for part in command)
     try:
         result = subprocess.run(
@@ -260,10 +254,7 @@ class AptArchive:
         return options
 
     def apt(self, step: str, folder: str, program: str, *words: str) -> tuple[str, Path]:
-        """Run apt's `program` in `folder` of `work`; return its output and the path of the folder.
-
-        BuildError names the `step` if it fails.
-        """
+        """Run apt's `program` in `folder` of `work`; return output and folder.  BuildError."""
         place = self._folder(folder)
         return run(step, [program, *self._apt_options, *words], self.log, cwd=place), place
 

@@ -233,10 +233,7 @@ def parse_pending(listing: str, comment: str) -> PendingJob | None:
 
 
 def parse_maintenances(text: str) -> list[Maintenance]:
-    """Parse ``scontrol show reservation --oneliner``: maintenances, sorted by end.
-
-    Times are in the local zone, or seconds since 1970 with ``SLURM_TIME_FORMAT=%s``.
-    """
+    """Parse ``scontrol show reservation``, whose times may be local: maintenances by end."""
     maintenances = []
     for fields in scontrol_records(text):
         if "MAINT" not in fields.get("Flags", "").split(","):

@@ -19,10 +19,7 @@ _TIME = re.compile(r"^#SBATCH --time=(\S+)$", re.MULTILINE)
 
 
 def compare_limits(site: Site, cluster: Cluster) -> list[Finding]:
-    """Compare features, accelerators, QOS, accounts, accounting, binding and the nightly job.
-
-    A fact that Slurm does not report is no fault.
-    """
+    """Compare features, limits, accounting, binding and the nightly job; unknown is no fault."""
     faults: list[str] = []
     for name, partition in site.partitions.items():
         access = facts.access_options(partition.get("access", []))
@@ -34,10 +31,20 @@ def compare_limits(site: Site, cluster: Cluster) -> list[Finding]:
         for name, partition in site.partitions.items()
         if partition["scheduler"] == "slurm" and cluster.accounting is False
     ]
+    plugin = facts.setting(cluster.config, "TaskPlugin")
+    extras_by_name = {name: item.get("extras", {}) for name, item in site.toolchains.items()}
+    unbound = [
+        f"toolchain '{name}' is bound by srun, and TaskPlugin is {plugin}, without task/affinity"
+        for name, extras in extras_by_name.items()
+        if plugin
+        and "task/affinity" not in plugin
+        and extras.get("launcher") == "srun"
+        and any(option.startswith("--cpu-bind") for option in extras.get("launcher_options", []))
+    ]
     return [
         *summarise("features, QOS and accounts", faults, "all that the site asks, Slurm has"),
         *summarise("accounting", unaccounted, "as the scheduler needs"),
-        *summarise("task binding", _unbound_by_srun(site, cluster.config), "as asked"),
+        *summarise("task binding", unbound, "as asked"),
         *summarise("nightly job", _nightly(site.environment, cluster), "Slurm would take it"),
     ]
 
@@ -64,19 +71,6 @@ def _refused(access: Mapping[str, str], cluster: Cluster) -> list[str]:
         elif value and allowlist and value not in allowlist:
             faults.append(f"'{name}' takes no {title} '{value}', only {', '.join(allowlist)}")
     return faults
-
-
-def _unbound_by_srun(site: Site, config: str) -> list[str]:
-    plugin = facts.setting(config, "TaskPlugin")
-    if not plugin or "task/affinity" in plugin:
-        return []
-    extras_by_name = {name: item.get("extras", {}) for name, item in site.toolchains.items()}
-    return [
-        f"toolchain '{name}' is bound by srun, and TaskPlugin is {plugin}, without task/affinity"
-        for name, extras in extras_by_name.items()
-        if extras.get("launcher") == "srun"
-        and any(option.startswith("--cpu-bind") for option in extras.get("launcher_options", []))
-    ]
 
 
 def _nightly(environment: Mapping[str, str], cluster: Cluster) -> list[str]:

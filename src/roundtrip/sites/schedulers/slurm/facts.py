@@ -38,10 +38,7 @@ _OLDEST = 4
 
 
 def partition_size(text: str, partition: str) -> dict[str, int]:
-    """Return ``nodes`` of a partition, and its smallest ``cores`` and ``sockets`` of a node.
-
-    `text` is a ``slurm.conf``; values that it does not give are left out.
-    """
+    """Return what the `text` of a ``slurm.conf`` gives, as `Scheduler.partition_size` says."""
     lines = [dict(re.findall(r"(\w+)=(\S+)", line.split("#")[0])) for line in text.splitlines()]
     defaults: dict[str, str] = {}
     nodes: dict[str, dict[str, int]] = {}
@@ -98,10 +95,7 @@ _OPTIONS = (
 
 
 def access_options(access: Iterable[str]) -> dict[str, str]:
-    """Return the sbatch options in the `access` of a partition, by long name.
-
-    The last value of a repeated option counts; {} if `access` cannot be parsed.
-    """
+    """Return the sbatch options in the `access` of a partition, by long name; {} if it is bad."""
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
     for names in _OPTIONS:
         parser.add_argument(*names, default=argparse.SUPPRESS)
@@ -141,10 +135,7 @@ def gather_facts(run: Runner = command_output) -> Cluster:
 
 
 def parse_sinfo(text: str) -> tuple[Partition, ...]:
-    """Parse sinfo's output in format `SINFO`: a line for each kind of node of a partition.
-
-    `cores` and `sockets` are the minimum over the nodes.
-    """
+    """Parse sinfo's output in format `SINFO`; `cores` and `sockets` are the minimum over nodes."""
     partitions: dict[str, Partition] = {}
     for mark, nodes, sockets, cores, _, names in _sinfo_lines(text):
         name, hosts = mark.rstrip("*"), frozenset(expand_hosts(names))

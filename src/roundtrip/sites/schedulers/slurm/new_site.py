@@ -15,10 +15,7 @@ from roundtrip.sites.schedulers.slurm.facts import NIGHT_S
 
 
 def site_part(cluster: Cluster, partitions: Sequence[Partition], has_library: bool) -> SitePart:
-    """Return what follows for a site that measures on `partitions`, none without Slurm.
-
-    `has_library` is whether programs can be built with Slurm's library.
-    """
+    """Return what follows for a site that measures on `partitions`, none without Slurm."""
     tables, unknown_sizes = _partition_tables(cluster, partitions)
     unknowns = [*unknown_sizes]
     if not cluster.pmi:
