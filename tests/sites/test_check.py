@@ -15,8 +15,8 @@ from typer.testing import CliRunner
 from roundtrip.cli import app
 from roundtrip.errors import UserError
 from roundtrip.sites import check, software
-from roundtrip.sites.schedulers.slurm import check as slurm_check
 from roundtrip.sites.schedulers.slurm import facts as slurm
+from roundtrip.sites.schedulers.slurm import site as slurm_site
 from roundtrip.sites.site import Finding, Site
 
 CHECKOUT = Path(__file__).parents[2]
@@ -199,7 +199,7 @@ def test_a_site_is_compared_with_the_slurm_at_hand(
         script(tools / program, f"cat <<'TEXT'\n{text}\nTEXT")
 
     def compared() -> list[Finding]:
-        return slurm_check.compare(site, slurm.gather_facts())
+        return slurm_site.compare(site, slurm.gather_facts())
 
     monkeypatch.setenv("PATH", f"{tools}:{os.environ['PATH']}")
     say("srun", "MPI plugin types are...\n\tnone\n\tpmi2")

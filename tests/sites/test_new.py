@@ -16,7 +16,7 @@ from roundtrip.sites import check, data, new, render, schedulers, software
 from roundtrip.sites.new import External
 from roundtrip.sites.probe import Facts, Library, Port
 from roundtrip.sites.schedulers.interface import Cluster, Partition
-from roundtrip.sites.schedulers.slurm import check as slurm_check
+from roundtrip.sites.schedulers.slurm import site as slurm_site
 from roundtrip.sites.site import Site
 from roundtrip.sites.software import check_files
 
@@ -186,8 +186,8 @@ def test_pmix_has_the_series_of_slurms(
     assert site.pmix == expected
     assert packages_of(folder)["pmix"]["require"][0].startswith(f"@{expected} ")
     assert site.launch["openmpi"].variables["PMIX_MCA_gds"] == "hash"
-    assert slurm_check.pmix_mismatch(site, plugins) == []
-    (line,) = slurm_check.pmix_mismatch(site, ["pmix_v6"])
+    assert slurm_site.pmix_mismatch(site, plugins) == []
+    (line,) = slurm_site.pmix_mismatch(site, ["pmix_v6"])
     assert line == 'srun has PMIx of series 6: `pmix = "6"` in site.toml'
 
 

@@ -19,8 +19,8 @@ from roundtrip.sites import new, probe
 from roundtrip.sites.check import Script, time_limit_faults
 from roundtrip.sites.probe import Facts
 from roundtrip.sites.schedulers.interface import Kind
-from roundtrip.sites.schedulers.slurm import check
 from roundtrip.sites.schedulers.slurm import facts as slurm
+from roundtrip.sites.schedulers.slurm import site as slurm_site
 from roundtrip.sites.site import Case, Site
 
 DATA = Path(__file__).parents[1] / "data" / "slurm"
@@ -59,7 +59,7 @@ def write_site(checkout: Path, name: str) -> Path:
 
 def faults(checkout: Path, name: str) -> list[str]:
     """The differences of site `mine` from the Slurm `name`."""
-    findings = check.compare_limits(Site("mine", checkout), facts(name).cluster)
+    findings = slurm_site.compare_limits(Site("mine", checkout), facts(name).cluster)
     return [item.detail for item in findings if item.verdict == "fault"]
 
 

@@ -358,7 +358,7 @@ class Scheduler:
         return SitePart()
 
     def partition_size(self, text: str, partition: str) -> dict[str, int]:
-        """Return ``nodes``, and the smallest ``cores`` and ``sockets`` of a node, of a partition, as
+        """Return ``nodes`` of a partition, and its smallest ``cores`` and ``sockets`` of a node, as
         far as the `text` of a file gives them."""
         return {}
 

@@ -22,7 +22,7 @@ from roundtrip.sites.schedulers.interface import (
     Scheduler,
     command_output,
 )
-from roundtrip.sites.schedulers.slurm import check, facts, new_site
+from roundtrip.sites.schedulers.slurm import facts, site
 from roundtrip.sites.schedulers.slurm.facts import expand_hosts, scontrol_records
 
 #: sbatch's message and the limits on submitted jobs; a job that may never run has others.
@@ -96,11 +96,11 @@ class Slurm(Scheduler):
     nodes = staticmethod(facts.select_nodes)
     partition_size = staticmethod(facts.partition_size)
     pmix_series = staticmethod(facts.pmix_series)
-    time_fault = staticmethod(check.time_fault)
-    job_ends = staticmethod(check.job_ends)
-    check = staticmethod(check.compare)  # hides the module in the lines below
-    site_part = staticmethod(new_site.site_part)
-    fit_packages = staticmethod(new_site.fit_packages)
+    time_fault = staticmethod(site.time_fault)
+    job_ends = staticmethod(site.job_ends)
+    check = staticmethod(site.compare)
+    site_part = staticmethod(site.site_part)
+    fit_packages = staticmethod(site.fit_packages)
 
     def job_options(self, comment: str = "") -> list[str]:
         mark = [f"--job-option=comment={comment}"] if comment else []
