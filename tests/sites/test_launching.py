@@ -88,48 +88,32 @@ def test_slurm_says_how_large_its_partitions_are() -> None:
         slurm.expand_hosts("a[3-1]")
 
 
-MPI, CORES = "--mpi=pmix", "--cpu-bind=verbose,cores"
+MPI, CORES, PLACE = "--mpi=pmix", "--cpu-bind=verbose,cores", "--distribution=block:"
+BOUND = [MPI, "--cpu-bind=cores"]
+HYDRA = ["-iface", "eth0", "-bind-to", "core", "-map-by"]
 
 
 @pytest.mark.parametrize(
-    ("launcher", "options", "one_socket", "two_sockets"),
+    ("launcher", "options", "common", "one_socket", "two_sockets"),
     [
+        ("srun", [MPI, CORES, f"{PLACE}block"], [MPI, CORES], f"{PLACE}block", f"{PLACE}cyclic"),
+        ("srun", [MPI], BOUND, f"{PLACE}block", f"{PLACE}cyclic"),
+        ("srunalloc", [MPI], BOUND, f"{PLACE}block", f"{PLACE}cyclic"),
         (
-            "srun",
-            [MPI, CORES, "--distribution=block:block"],
-            [MPI, CORES, "--distribution=block:block"],
-            [MPI, CORES, "--distribution=block:cyclic"],
+            *("mpirun", ["--map-by", "node", "--bind-to", "core"]),
+            *(["--bind-to", "core", "--map-by"], "core", "socket"),
         ),
-        (
-            "srun",
-            [MPI],
-            [MPI, "--cpu-bind=cores", "--distribution=block:block"],
-            [MPI, "--cpu-bind=cores", "--distribution=block:cyclic"],
-        ),
-        (
-            "srunalloc",
-            [MPI],
-            [MPI, "--cpu-bind=cores", "--distribution=block:block"],
-            [MPI, "--cpu-bind=cores", "--distribution=block:cyclic"],
-        ),
-        (
-            "mpirun",
-            ["--map-by", "node", "--bind-to", "core"],
-            ["--bind-to", "core", "--map-by", "core"],
-            ["--bind-to", "core", "--map-by", "socket"],
-        ),
-        (
-            "mpiexec",
-            ["-iface", "eth0"],
-            ["-iface", "eth0", "-bind-to", "core", "-map-by", "core"],
-            ["-iface", "eth0", "-bind-to", "core", "-map-by", "socket"],
-        ),
-        ("local", ["x"], ["x"], ["x"]),
+        ("mpiexec", ["-iface", "eth0"], HYDRA, "core", "socket"),
     ],
 )
 def test_what_places_is_replaced_and_what_binds_stays(
-    launcher: str, options: list[str], one_socket: list[str], two_sockets: list[str]
+    launcher: str, options: list[str], common: list[str], one_socket: str, two_sockets: str
 ) -> None:
     known = launching.MPI_LAUNCHERS.get(launcher) or schedulers.launcher_options(launcher)
-    assert launching.socket_options(known, "one-socket", options) == one_socket
-    assert launching.socket_options(known, "two-sockets", options) == two_sockets
+    assert launching.socket_options(known, "one-socket", options) == [*common, one_socket]
+    assert launching.socket_options(known, "two-sockets", options) == [*common, two_sockets]
+
+
+def test_the_options_of_an_unknown_launcher_stay() -> None:
+    assert schedulers.launcher_options("local") is None
+    assert launching.socket_options(None, "one-socket", ["x"]) == ["x"]

@@ -190,19 +190,21 @@ def refusal(site: str = "infiniband") -> str:
     return str(error.value)
 
 
-def test_no_spack(bare: Path) -> None:
-    assert "there is no `spack` in PATH or SPACK_ROOT: 1.1 or newer is needed" in refusal()
-
-
-def test_a_spack_that_is_too_old(bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    script(bare / "bin" / "spack", "echo 0.23.1")
-    monkeypatch.setenv("SPACK_ROOT", str(bare))
-    assert "is Spack 0.23.1: 1.1 or newer is needed" in refusal()
-
-
-def test_no_active_environment(bare: Path) -> None:
-    script(bare / "spack", "echo 1.1.0")
-    assert "needs an active Spack environment: run `spack env activate .`" in refusal()
+@pytest.mark.parametrize(
+    ("version", "message"),
+    [
+        (None, "there is no `spack` in PATH or SPACK_ROOT: 1.1 or newer is needed"),
+        ("0.23.1", "is Spack 0.23.1: 1.1 or newer is needed"),
+        ("1.1.0", "needs an active Spack environment: run `spack env activate .`"),
+    ],
+)
+def test_what_lacks_before_a_launch(
+    bare: Path, monkeypatch: pytest.MonkeyPatch, version: str | None, message: str
+) -> None:
+    if version:
+        script(bare / "bin" / "spack", f"echo {version}")
+        monkeypatch.setenv("SPACK_ROOT", str(bare))
+    assert message in refusal()
 
 
 def test_an_environment_that_is_not_concretized(
