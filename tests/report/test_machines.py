@@ -22,7 +22,7 @@ from roundtrip.report.data import Data
 from roundtrip.report.pages import machines, write
 from roundtrip.report.pages.history import History
 from roundtrip.report.pages.machines import Value
-from roundtrip.report.pages.write import CampaignSite, Night, Summary
+from roundtrip.report.pages.write import CampaignSite, Summary
 from roundtrip.studies import derivation
 from roundtrip.studies.study import Study
 
@@ -163,7 +163,7 @@ def page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, history: History, newe
         copies = tuple(value.model_copy(update=names) for value in values)
         return Summary(page="a", nights=1, values=copies)
 
-    shelves = [CampaignSite(*place, (Night("2026-01-01", ("a",)),)) for place in places]
+    shelves = [CampaignSite(*place, (("2026-01-01", ("a",)),)) for place in places]
     monkeypatch.setattr(write, "read_campaign_sites", lambda _: iter(shelves))
     monkeypatch.setattr(write, "_write_history", summary)
     write.write_pages(tmp_path)

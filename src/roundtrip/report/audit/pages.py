@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +20,8 @@ from roundtrip.report.audit.subject import (
     not_applicable,
     success,
 )
-from roundtrip.report.blocks import Table
-from roundtrip.report.plot import LINK, Plot
+from roundtrip.report.blocks import Column, Table
+from roundtrip.report.plot import LINK
 from roundtrip.report.units import UNPRINTED_UNITS, Level, Quantity, Unit
 from roundtrip.stats.summaries import median_interval
 from roundtrip.studies.derivation import METRICS
@@ -35,39 +36,29 @@ _ROUNDING = 1e-9
 
 def bases(subject: Subject) -> Outcome:
     """Rule 1."""
-    names = _value_names(subject.numbers)
+    # Columns and rows that hold absolute values, or pure numbers of a series.
+    amounts = [
+        number
+        for number in subject.numbers
+        if number.quantity.unit not in (Unit.RATIO, Unit.PURE)
+        or (number.quantity.unit == Unit.PURE and number.quantity.series)
+    ]
+    names = {str(cell.parts[0]) for number in amounts for cell in number.row if not cell.quantities}
+    names |= {number.column.name for number in amounts}
     columns: dict[tuple[int, str], str] = {}
     for number in subject.numbers:
         if number.quantity.unit == Unit.RATIO:
             key = id(number.table), number.column.name
-            columns[key] = columns.get(key) or _base_fault(names, number)
+            base = number.quantity.base or number.column.base
+            problem = f"the value of {base} is in no table" if base else "names no base"
+            fault = "" if base in names else f"{_place(number.column, number.table)}: {problem}"
+            columns[key] = columns.get(key) or fault
     if not columns:
         return not_applicable("no table has a ratio")
     if faults := [fault for fault in columns.values() if fault]:
         return failure(_join_faults(faults, f"of {len(columns)} columns of ratios"))
     count = units.plural(len(columns), "column")
     return success(f"{count} of ratios: each base has its own value in a table")
-
-
-def _base_fault(names: Collection[str], number: Number) -> str:
-    """What is wrong with a ratio's base; "" if it is named and its value is in a table."""
-    base = number.quantity.base or number.column.base
-    if base in names:
-        return ""
-    problem = f"the value of {base} is in no table" if base else "names no base"
-    return f"“{number.column.name}” of “{_title(number.table)}”: {problem}"
-
-
-def _value_names(numbers: Sequence[Number]) -> set[str]:
-    """The names of columns and rows that hold absolute values, as pure numbers of a series."""
-    amounts = [
-        number
-        for number in numbers
-        if number.quantity.unit not in (Unit.RATIO, Unit.PURE)
-        or (number.quantity.unit == Unit.PURE and number.quantity.series)
-    ]
-    names = {str(cell.parts[0]) for number in amounts for cell in number.row if not cell.quantities}
-    return names | {number.column.name for number in amounts}
 
 
 def units_printed(subject: Subject) -> Outcome:
@@ -111,7 +102,7 @@ def _unit_fault(number: Number) -> str:
         problem = f"{quantity.unit} is not printed"
     else:
         return ""
-    return f"“{column.name}” of “{_title(table)}”: {problem}"
+    return f"{_place(column, table)}: {problem}"
 
 
 def _text_numbers(tables: Sequence[Table]) -> Iterator[str]:
@@ -120,7 +111,7 @@ def _text_numbers(tables: Sequence[Table]) -> Iterator[str]:
         for row in table.rows:
             for cell, column in zip(row, table.columns, strict=True):
                 if not cell.quantities and column.align == "right" and _is_number(cell.text):
-                    yield f"“{column.name}” of “{_title(table)}”: {cell.text} is no quantity"
+                    yield f"{_place(column, table)}: {cell.text} is no quantity"
 
 
 def _is_number(text: str) -> bool:
@@ -181,17 +172,13 @@ def spreads(subject: Subject) -> Outcome:
     if unnamed_count := sum(any("" in v.joined_points for v in plot.views) for plot in plots):
         count = units.plural(unnamed_count, "figure draws", "figures draw")
         return missing_fact(f"between what {count} lines")
-    return success(_summary(plots))
-
-
-def _summary(plots: Sequence[Plot]) -> str:
     lines = dict.fromkeys(n for plot in plots for view in plot.views for n in view.joined_points)
     spread = "rank intervals" if any(plot.has_intervals for plot in plots) else ""
     detail = f"{units.plural(len(plots), 'figure')}: {spread}"
     detail += f"; lines between {', '.join(lines)}" if lines else "; no lines"
     if published_count := sum(plot.is_published for plot in plots):
         detail += f"; {published_count} of published values, whose spread nobody knows"
-    return detail
+    return success(detail)
 
 
 def thresholds(subject: Subject) -> Outcome:
@@ -235,7 +222,7 @@ def values(subject: Subject) -> Outcome:
     claims = [number for number in subject.numbers if number.quantity.is_claim]
     claim_ends = {_ends(Quantity.claim(verdict.interval)) for verdict in subject.verdicts.values()}
     faults = [
-        f"“{number.column.name}” of “{_title(number.table)}”: {number.cell.text} is not {reference}"
+        f"{_place(number.column, number.table)}: {number.cell.text} is not {reference}"
         for reference, numbers in (
             ("what its launches measured", [n for n in series if not _is_measured(subject, n)]),
             ("the ratio of a claim", [n for n in claims if _ends(n.quantity) not in claim_ends]),
@@ -268,18 +255,17 @@ def _is_measured(subject: Subject, number: Number) -> bool:
     interval = median_interval(values, subject.analysis.statistics.confidence_level)
     expected = (interval.median, interval.low, interval.high, interval.n)
     ends = _ends(quantity) if quantity.n is not None else (quantity.value,)
-    return all(_is_near(one, other) for one, other in zip(ends, expected, strict=False))
+    return all(
+        one is other
+        if one is None or other is None
+        else math.isclose(one, other, rel_tol=_ROUNDING)
+        for one, other in zip(ends, expected, strict=False)
+    )
 
 
-def _is_near(one: float | None, other: float | None) -> bool:
-    if one is None or other is None:
-        return one is other
-    return abs(one - other) <= _ROUNDING * abs(other)
-
-
-def _title(table: Table) -> str:
+def _place(column: Column, table: Table) -> str:
     caption = table.caption.partition(": ")[0].partition(". ")[0].partition("? ")[0]
-    return units.printable(caption).rstrip(".")
+    return f"“{column.name}” of “{units.printable(caption).rstrip('.')}”"
 
 
 def _join_faults(faults: Sequence[str], scope: str) -> str:

@@ -20,9 +20,7 @@ from roundtrip.report.audit.subject import (
     Outcome,
     Result,
     Subject,
-    campaign,
     failure,
-    find_printed_files,
     missing_fact,
     not_applicable,
     subjects,
@@ -47,7 +45,6 @@ from roundtrip.stats.verdicts import ClaimVerdict, Family, Verdict, decide, q_va
 from roundtrip.studies.derivation import Pairing, Ratio
 from roundtrip.studies.study import Claim
 
-_DIRECTIONS = (Verdict.FASTER, Verdict.SLOWER)
 _ROUNDING = 1e-12
 
 
@@ -70,7 +67,13 @@ def ratios(subject: Subject) -> Outcome:
         if subject.verdicts:
             return failure(f"{len(subject.verdicts)} ratios are claimed, how is not said")
         return not_applicable("forms no ratio")
-    faults = [fault for ratio in section_ratios if (fault := _fault(ratio))]
+    faults = []
+    for ratio in section_ratios:
+        if ratio.statistic is MEAN:
+            faults.append(f"{ratio.quantity}: arithmetic mean of ratios")
+        if ratio.statistic is GEOMETRIC_MEAN and not ratio.geometric_reason:
+            reason = "geometric mean, and not said why the costs are lost"
+            faults.append(f"{ratio.quantity}: {reason}")
     launches = subject.launches.height
     excess = [verdict for verdict in subject.verdicts.values() if verdict.interval.n > launches > 0]
     if excess:
@@ -81,14 +84,6 @@ def ratios(subject: Subject) -> Outcome:
     if faults:
         return failure("; ".join(faults))
     return success("; ".join(map(_describe, section_ratios)))
-
-
-def _fault(ratio: Ratio) -> str:
-    if ratio.statistic is MEAN:
-        return f"{ratio.quantity}: arithmetic mean of ratios"
-    if ratio.statistic is GEOMETRIC_MEAN and not ratio.geometric_reason:
-        return f"{ratio.quantity}: geometric mean, and not said why the costs are lost"
-    return ""
 
 
 def _describe(ratio: Ratio) -> str:
@@ -155,7 +150,7 @@ def directions(subject: Subject) -> Outcome:
     if mismatches:
         count = f"{mismatches} of {len(verdicts)} verdicts"
         return failure(f"{count} do not follow from interval and q")
-    claim_count = sum(verdict.verdict in _DIRECTIONS for verdict in verdicts)
+    claim_count = sum(v.verdict in (Verdict.FASTER, Verdict.SLOWER) for v in verdicts)
     if not claim_count:
         return not_applicable("calls nothing faster or slower")
     count = units.plural(claim_count, "verdict")
@@ -247,6 +242,12 @@ RULES = (
     Rule("Printed values are those of the launches", Scope.PAGES, pages.values),
 )
 
+#: The meaning of the worst result of a rule, the worst first.
+_MEANINGS: dict[Result, str] = {
+    "fail": "fail somewhere",
+    "pass": "pass wherever the facts are known",
+    "not applicable": "are not applicable anywhere",
+}
 _HOW = (
     "Each verdict is computed from facts: from the bundle, from this report as it is laid out, or "
     "from what a section supplies of itself. Where a fact is missing the rule is not applicable, "
@@ -265,11 +266,9 @@ def part(
 
     `chapters`: the sections with their facts; `parts`: all parts of the report so far.
     """
-    printed_files = find_printed_files(parts)
-    all_subjects = subjects(data, verdicts, chapters, printed_files)
-    campaign_subject = campaign(data, verdicts, printed_files)
+    all_subjects, campaign = subjects(data, verdicts, chapters, parts)
     rule_outcomes = [
-        (number, rule, list(_outcomes(rule, all_subjects, campaign_subject)))
+        (number, rule, list(_outcomes(rule, all_subjects, campaign)))
         for number, rule in enumerate(RULES, 1)
     ]
     rows = tuple(
@@ -283,25 +282,31 @@ def part(
     )
     columns = text_columns("Rule", "Says", "Of", "Result", "Evidence")
     table = Table("Each rule, of each section or study that it is about.", columns, rows)
-    overall = {f"C{number}": _overall(outcomes) for number, _, outcomes in rule_outcomes}
-    summary = Items(
-        tuple(_rules_item(result, overall) for result in TONES if result in overall.values())
+    rules: dict[Result, list[str]] = defaultdict(list)
+    for number, _, outcomes in rule_outcomes:
+        results = {outcome.result for _, outcome in outcomes}
+        rules[next(result for result in _MEANINGS if result in results)].append(f"C{number}")
+    items = tuple(
+        (Strong(f"{len(rules[result])} {_MEANINGS[result]}: "), f"{', '.join(rules[result])}.")
+        for result in TONES
+        if rules[result]
     )
-    return Part("audit", f"Self-audit: {len(RULES)} rules", (Paragraph((_HOW,)), summary, table))
+    blocks = (Paragraph((_HOW,)), Items(items), table)
+    return Part("audit", f"Self-audit: {len(RULES)} rules", blocks)
 
 
 def _outcomes(
-    rule: Rule, all_subjects: Sequence[Subject], campaign_subject: Subject
+    rule: Rule, all_subjects: Sequence[Subject], campaign: Subject
 ) -> Iterator[tuple[str, Outcome]]:
     """Yield (title, outcome) of each subject of the rule; at least one."""
     if rule.scope is Scope.CAMPAIGN:
-        rule_subjects = [campaign_subject]
+        rule_subjects = [campaign]
     else:
         rule_subjects = [subject for subject in all_subjects if _is_about(rule.scope, subject)]
     for subject in rule_subjects:
         yield subject.title, rule.check(subject)
     if not rule_subjects:
-        yield campaign_subject.title, not_applicable(f"nothing to hold it against: {rule.scope}")
+        yield campaign.title, not_applicable(f"nothing to hold it against: {rule.scope}")
 
 
 def _is_about(scope: Scope, subject: Subject) -> bool:
@@ -311,21 +316,3 @@ def _is_about(scope: Scope, subject: Subject) -> bool:
     if scope is Scope.CLAIMS:
         return chapter is not None and chapter.claims is not None
     return chapter is not None
-
-
-def _overall(outcomes: Sequence[tuple[str, Outcome]]) -> Result:
-    """Return "fail" if any subject fails, else "pass" if any passes, else "not applicable"."""
-    results = {outcome.result for _, outcome in outcomes}
-    if "fail" in results:
-        return "fail"
-    return "pass" if "pass" in results else "not applicable"
-
-
-def _rules_item(result: Result, overall: Mapping[str, Result]) -> tuple[Strong | str, ...]:
-    rules = [rule for rule, rule_result in overall.items() if rule_result == result]
-    meaning = {
-        "pass": "pass wherever the facts are known",
-        "fail": "fail somewhere",
-        "not applicable": "are not applicable anywhere",
-    }
-    return Strong(f"{len(rules)} {meaning[result]}: "), f"{', '.join(rules)}."

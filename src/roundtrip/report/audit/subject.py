@@ -31,8 +31,6 @@ from roundtrip.studies.derivation import Facts
 from roundtrip.studies.study import Claim, Study
 
 CLOCK_COLUMNS = ("clock_overhead_s", "clock_resolution_s")
-#: By text of a file that a report prints: the title of the part that prints it.
-PrintedFiles = Mapping[str, str]
 Result = Literal["pass", "fail", "not applicable"]
 TONES: dict[Result, Tone] = {"pass": "good", "fail": "bad", "not applicable": "muted"}
 
@@ -46,27 +44,27 @@ class Outcome:
 
 
 def success(evidence: str) -> Outcome:
-    """Return "pass", for a rule whose facts are known."""
+    """The rule is kept."""
     return Outcome("pass", evidence)
 
 
 def failure(evidence: str) -> Outcome:
-    """Return "fail", for a rule whose facts are known."""
+    """The rule is broken."""
     return Outcome("fail", evidence)
 
 
 def pass_or_fail(passes: bool, evidence: str) -> Outcome:
-    """Return "pass" or "fail", with the same evidence for both."""
+    """The rule is kept or broken, by the same evidence."""
     return Outcome("pass" if passes else "fail", evidence)
 
 
 def missing_fact(fact: str) -> Outcome:
-    """Return "not applicable", because a fact that the rule needs is missing."""
+    """Whether the rule is kept is not known."""
     return Outcome("not applicable", f"missing fact: {fact}")
 
 
 def not_applicable(reason: str) -> Outcome:
-    """Return "not applicable", because the subject has nothing that the rule applies to."""
+    """The subject has nothing that the rule applies to."""
     return Outcome("not applicable", reason)
 
 
@@ -107,8 +105,8 @@ class Subject:
     `launches` (completed) and `lost_launches` (the others) have the columns of cases.parquet.
     `points`: measured points, columns status, batch, median_s, and `CLOCK_COLUMNS` of the launch.
     `placed_launches`: launches that record the placement of their ranks.  `origins`: series of all
-    launches.  `verdicts`: verdicts on the chapter's claims.  `printed_files`: files that the
-    report prints.
+    launches.  `verdicts`: on the chapter's claims.  `printed_files`: by text of a file that the
+    report prints, the title of the part that prints it.
     """
 
     title: str
@@ -121,7 +119,7 @@ class Subject:
     verdicts: Mapping[Claim, ClaimVerdict]
     analysis: Analysis
     environment: Mapping[str, Any]
-    printed_files: PrintedFiles
+    printed_files: Mapping[str, str]
     origins: Origins
 
     @property
@@ -166,70 +164,56 @@ class Subject:
         return [(figure, gallery.caption) for gallery in galleries for figure in gallery.figures]
 
 
-def find_printed_files(parts: Sequence[Part]) -> PrintedFiles:
-    """Return the texts of files that `parts` print unchanged, with the titles of the parts."""
-    return {
+def subjects(
+    data: Data,
+    verdicts: Mapping[Claim, ClaimVerdict],
+    chapters: Sequence[Chapter],
+    parts: Sequence[Part],
+) -> tuple[list[Subject], Subject]:
+    """A subject for each chapter, then for each study without one; and that of all launches.
+
+    `parts`: all parts of the report so far.
+    """
+    printed_files = {
         block.text: f"“{part.title}”"
         for part in parts
         for block in all_blocks(part.blocks)
         if isinstance(block, Verbatim)
     }
 
+    def subject(
+        title: str,
+        chapter: Chapter | None,
+        rows: pl.DataFrame,
+        claims: Mapping[Claim, ClaimVerdict],
+    ) -> Subject:
+        is_passed = pl.col("status") == "passed"
+        launches = rows.filter(is_passed)
+        clocks = launches.select("launch", *CLOCK_COLUMNS)
+        points = data.points.filter(pl.col("samples") > 0).join(clocks, on="launch")
+        return Subject(
+            title=title,
+            chapter=chapter,
+            launches=launches,
+            lost_launches=rows.filter(~is_passed),
+            points=points.select("status", "batch", "median_s", *CLOCK_COLUMNS),
+            placed_launches=frozenset(data.placement["launch"]),
+            samples=data.samples.filter(pl.col("launch").is_in(launches["launch"].to_list())),
+            verdicts=claims,
+            analysis=data.analysis,
+            environment=data.environment,
+            printed_files=printed_files,
+            origins=data.origins,
+        )
 
-def subjects(
-    data: Data,
-    verdicts: Mapping[Claim, ClaimVerdict],
-    chapters: Sequence[Chapter],
-    printed_files: PrintedFiles,
-) -> list[Subject]:
-    """Return a subject for each chapter, in order, then for each study without a chapter."""
     studies = data.launches["study"].fill_null("")
     all_subjects = []
     for chapter in chapters:
         claims = {claim: verdicts[claim] for claim in chapter.claims or ()}
         mask = studies == chapter.study.name if chapter.study else studies.is_null()
-        all_subjects.append(
-            _make_subject(data, chapter.title, chapter, mask, claims, printed_files)
-        )
+        all_subjects.append(subject(chapter.title, chapter, data.launches.filter(mask), claims))
     names = sorted(set(studies) - {chapter.study.name for chapter in chapters if chapter.study})
     for name in names:
         title = name or "launches whose study is not known"
-        all_subjects.append(_make_subject(data, title, None, studies == name, {}, printed_files))
-    return all_subjects
-
-
-def campaign(
-    data: Data, verdicts: Mapping[Claim, ClaimVerdict], printed_files: PrintedFiles
-) -> Subject:
-    """Return the subject of all launches and all claims."""
-    mask = data.launches["status"].is_not_null()
-    return _make_subject(data, "The campaign", None, mask, verdicts, printed_files)
-
-
-def _make_subject(
-    data: Data,
-    title: str,
-    chapter: Chapter | None,
-    mask: pl.Series,
-    verdicts: Mapping[Claim, ClaimVerdict],
-    printed_files: PrintedFiles,
-) -> Subject:
-    rows = data.launches.filter(mask)
-    is_passed = pl.col("status") == "passed"
-    launches = rows.filter(is_passed)
-    clocks = launches.select("launch", *CLOCK_COLUMNS)
-    points = data.points.filter(pl.col("samples") > 0).join(clocks, on="launch")
-    return Subject(
-        title=title,
-        chapter=chapter,
-        launches=launches,
-        lost_launches=rows.filter(~is_passed),
-        points=points.select("status", "batch", "median_s", *CLOCK_COLUMNS),
-        placed_launches=frozenset(data.placement["launch"]),
-        samples=data.samples.filter(pl.col("launch").is_in(launches["launch"].to_list())),
-        verdicts=verdicts,
-        analysis=data.analysis,
-        environment=data.environment,
-        printed_files=printed_files,
-        origins=data.origins,
-    )
+        all_subjects.append(subject(title, None, data.launches.filter(studies == name), {}))
+    return all_subjects, subject("The campaign", None, data.launches, verdicts)

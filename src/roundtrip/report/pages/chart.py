@@ -12,7 +12,7 @@ import base64
 import itertools
 import math
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from statistics import median
 from typing import Any
 
@@ -33,7 +33,6 @@ _BYTE_VALUES = 256
 #: Maximum sets of nodes that have their own curve, in the order of their names.
 MAX_NODE_SETS = 6
 LEFT_OUT, SPIKES, DRIFT, OTHER_NODES = "Left out", "Stands alone", "Drift", "Other nodes"
-_ALL_NODES = "All nodes"
 _NODE_SET_COLOURS = (
     *(("#1f6fb4", "#6cb2ef"), ("#c2571a", "#f0955a"), ("#2a8a57", "#62c795")),
     *(("#8a4fb0", "#c194e6"), ("#a8861a", "#dcbc4f"), ("#b03a6a", "#ee86b2")),
@@ -46,16 +45,11 @@ _SPARKLINE_SIZE, _SPARKLINE_POINTS, _MIN_AXIS_SPAN = (150.0, 28.0), 75, 0.04
 
 
 def packed_series(lines: Sequence[Line], verdicts: NightVerdicts) -> dict[str, Any]:
-    """Return all series packed, with spikes and outlines of figures, and the kinds of points."""
+    """All series packed, with spikes and outlines of figures, and the kinds of points."""
     kinds = sorted({_point_kind(point) for line in lines for point in line.series.points})
     kind_index = {kind: index for index, kind in enumerate(kinds)}
-    return {
-        "kinds": [list(kind) for kind in kinds],
-        "series": [
-            {**_pack_series(line, verdicts, kind_index), **_six_digits(_outline(line, verdicts))}
-            for line in lines
-        ],
-    }
+    packed_lines = [_pack_series(line, verdicts, kind_index) for line in lines]
+    return {"kinds": [list(kind) for kind in kinds], "series": packed_lines}
 
 
 def _pack_series(
@@ -64,38 +58,36 @@ def _pack_series(
     series, points = line.series, line.series.points
     factor, unit = display_unit(series)
     medians = np.array([point.median for point in points])
-    ends = [[getattr(point, end) for point in points] for end in ("low", "high")]
+    floats = medians.astype("<f4").view("<u4")
+    ends = np.array([[getattr(point, end) for point in points] for end in ("low", "high")], float)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        parts = np.rint(np.abs(ends - medians) / np.abs(medians) * MEDIAN_PARTS)
+    codes = np.where(np.isfinite(parts), np.minimum(parts, _LARGEST_CODE), NO_END_CODE)
     width = "<u2" if len(kinds) > _BYTE_VALUES else "u1"
+    views = figure(line, verdicts).views
+    names = [{"name": curve.name} for curve in views[0].curves]
     return {
         "key": series.key,
         "environ": series.environ,
         "unit": "" if unit in UNPRINTED_UNITS else unit,
         "factor": factor,
         "night": _night_runs(verdicts.calendar.index(point.night) for point in points),
-        "median": _base64(_upper_bytes(medians.astype("<f4"))),
-        "ends": _base64(_packed_ends(np.array(ends, float), medians)),
+        # The upper three bytes of each float, rounded.
+        "median": _base64((floats + np.uint32(0x80)).view("u1").reshape(-1, 4)[:, 1:]),
+        "ends": _base64(codes.astype("<u2")),
         "kind": _base64(np.array([kinds[_point_kind(point)] for point in points], width)),
         "spikes": list(line.history.spikes),
-    }
-
-
-def _outline(line: Line, verdicts: NightVerdicts) -> dict[str, Any]:
-    """Return what the page's script needs of the figure besides the packed values."""
-    views = figure(line, verdicts).views
-    names = [{"name": curve.name} for curve in views[0].curves]
-    return {
-        "views": [plot.view_outline(view) | {"curves": names} for view in views],
+        "views": _six_digits([plot.view_outline(view) | {"curves": names} for view in views]),
         "sets": _node_sets(line),
     }
 
 
 def _point_kind(point: SeriesPoint) -> tuple[str, str, int, int]:
-    """Return the nodes, the reason for exclusion, launches and disturbed launches of a point."""
     return point.nodes, point.left_out, point.launches, point.disturbed
 
 
 def _six_digits(value: Any) -> Any:
-    """Return `value` with each float rounded to six digits, more than are printed."""
+    """`value` with each float rounded to six digits, more than are printed."""
     if isinstance(value, dict):
         return {key: _six_digits(inner) for key, inner in value.items()}
     if isinstance(value, (list, tuple)):
@@ -104,27 +96,12 @@ def _six_digits(value: Any) -> Any:
 
 
 def _night_runs(nights: Iterable[int]) -> list[int]:
-    """Return runs of consecutive nights as ``[first, count, first, count, ...]``."""
+    """Runs of consecutive nights as ``[first, count, first, count, ...]``."""
     runs: list[int] = []
     for _, group in itertools.groupby(enumerate(nights), key=lambda pair: pair[1] - pair[0]):
         run = list(group)
         runs += [run[0][1], len(run)]
     return runs
-
-
-def _upper_bytes(values: Any) -> Any:
-    """The upper three bytes of each 32-bit float, rounded."""
-    rounded = values.view("<u4") + np.uint32(0x80)
-    return rounded.view("u1").reshape(-1, 4)[:, 1:]
-
-
-def _packed_ends(ends: Any, medians: Any) -> Any:
-    """Distances of both rows of `ends` from their medians, in units of median / `MEDIAN_PARTS`."""
-    distance = np.abs(ends - medians)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        parts = np.rint(distance / np.abs(medians) * MEDIAN_PARTS)
-    whole = np.where(np.isfinite(parts), np.minimum(parts, _LARGEST_CODE), NO_END_CODE)
-    return whole.astype("<u2")
 
 
 def _base64(values: Any) -> str:
@@ -134,13 +111,13 @@ def _base64(values: Any) -> str:
 def draw_views(
     line: Line, verdicts: NightVerdicts, notes: Sequence[tuple[int, str]]
 ) -> list[Markup]:
-    """Return the SVG of each view of a series; `notes`: (index of the night, annotation)."""
+    """The SVG of each view of a series; `notes`: (index of the night, annotation)."""
     series_plot = figure(line, verdicts, notes)
     return painter.page_drawings(Figure(line.series.key, series_plot.title, series_plot))
 
 
 def figure(line: Line, verdicts: NightVerdicts, notes: Sequence[tuple[int, str]] = ()) -> Plot:
-    """Return the figure of a series: a curve for each set of nodes, levels, and events.
+    """The figure of a series: a curve for each set of nodes, levels, and events.
 
     If the first view, scaled to the usual values, leaves some outside, a second one shows all.
     """
@@ -165,37 +142,24 @@ def figure(line: Line, verdicts: NightVerdicts, notes: Sequence[tuple[int, str]]
     usual_values = [point[1] for curve, point in points if curve not in (LEFT_OUT, SPIKES)]
     all_values = [point[1] for _, point in points]
     ends = [end for _, point in points for end in point[2:4] if end is not None]
-    usual_range, full_range = (
-        _axis_range(usual_values or all_values),
-        _axis_range([*all_values, *ends]),
-    )
+    low, high = _axis_range(usual_values or all_values)
 
     def view(name: str, low: float, high: float) -> View:
-        y_scale = Scale(title, unit, low, high, is_log=False)
-        return View(
-            name, x_scale, y_scale, curves, has_bars=True, events=events, width=_FIGURE_WIDTH
-        )
+        y_scale, width = Scale(title, unit, low, high, is_log=False), _FIGURE_WIDTH
+        return View(name, x_scale, y_scale, curves, has_bars=True, events=events, width=width)
 
-    views = [view("Usual values", *usual_range)]
-    if not all(usual_range[0] <= value <= usual_range[1] for value in all_values):
-        views.append(view("All values", *full_range))
+    views = [view("Usual values", low, high)]
+    if not all(low <= value <= high for value in all_values):
+        views.append(view("All values", *_axis_range([*all_values, *ends])))
     return Plot(line.series.title, line.series.place, tuple(views))
-
-
-def series_sparkline(line: Line, nights: Sequence[str]) -> Markup:
-    """Return the sparkline of a series, with its change points as vertical lines."""
-    points = line.series.points
-    values = {point.night: point.median for point in points}
-    steps = [step.night for step in line.history.steps]
-    return sparkline([values.get(night) for night in nights], steps, line.history.spikes)
 
 
 def sparkline(
     values: Sequence[float | None], steps: Collection[int] = (), spikes: Collection[int] = ()
 ) -> Markup:
-    """Return a sparkline of `values` in order, with a gap for None; "" without usual values.
+    """A sparkline of `values` in order, with a gap for None; "" without usual values.
 
-    `steps` are the indices of change points.  The scale ignores the values at indices `spikes`.
+    `steps`: indices of change points, vertical lines.  The scale ignores the values at `spikes`.
     """
     usual_values = [v for index, v in enumerate(values) if v is not None and index not in spikes]
     if not usual_values:
@@ -205,36 +169,30 @@ def sparkline(
     half = max(half, _MIN_AXIS_SPAN / 2 * abs(middle), math.ulp(1.0))
     newest = [(index, v, None, None, None) for index, v in enumerate(values) if v is not None][-1]
     point = Curve("newest", _GREY, (newest,), width=0)
-    curves = (Curve("nights", _GREY, tuple(_thin_out(values)), width=1.2, size=0), point)
+    # Each point is the median over a few consecutive values.
+    count = max(1, math.ceil(len(values) / _SPARKLINE_POINTS))
+    points: list[plot.Point] = []
+    for start in range(0, len(values), count):
+        chunk = values[start : start + count]
+        known = [value for value in chunk if value is not None]
+        place = start + (len(chunk) - 1) / 2
+        points.append((place, median(known) if known else math.nan, None, None, None))
+    curves = (Curve("nights", _GREY, tuple(points), width=1.2, size=0), point)
     y_scale = Scale("", Unit.PURE, middle - half, middle + half, is_log=False)
     x_scale = Scale("", Unit.PURE, 0, max(1, len(values) - 1), is_log=False)
     events = tuple(Event(index - 0.5, STEP) for index in sorted(steps))
     return painter.thumbnail(View("", x_scale, y_scale, curves, events=events), _SPARKLINE_SIZE)
 
 
-def _thin_out(values: Sequence[float | None]) -> list[plot.Point]:
-    """Return points that are medians over a few consecutive values each."""
-    width = max(1, math.ceil(len(values) / _SPARKLINE_POINTS))
-    points: list[plot.Point] = []
-    for start in range(0, len(values), width):
-        chunk = values[start : start + width]
-        chunk_values = [value for value in chunk if value is not None]
-        place = start + (len(chunk) - 1) / 2
-        points.append((place, median(chunk_values) if chunk_values else math.nan, None, None, None))
-    return points
-
-
 def _node_sets(line: Line) -> list[str]:
-    """Return the sets of nodes that have their own curve."""
+    """The sets of nodes that have their own curve."""
     return sorted({point.nodes for point in line.series.points})[:MAX_NODE_SETS]
 
 
 def _set_names(nodes: Sequence[str]) -> list[str]:
-    """Return names of sets of nodes that are short enough for a legend."""
+    """Names of sets of nodes that are short enough for a legend."""
     return [
-        _ALL_NODES
-        if not ids
-        else ids
+        (ids or "All nodes")
         if len(ids) <= _MAX_LABEL_LENGTH
         else f"Set {n}: {ids.count('+') + 1} nodes"
         for n, ids in enumerate(nodes, 1)
@@ -242,7 +200,7 @@ def _set_names(nodes: Sequence[str]) -> list[str]:
 
 
 def _points(line: Line, verdicts: NightVerdicts, factor: float) -> list[tuple[str, plot.Point]]:
-    """Return (curve, point) of each row of the series; a point's place is its night's number."""
+    """(Curve, point) of each row of the series; a point's place is its night's number."""
     node_sets = _node_sets(line)
     names = dict(zip(node_sets, _set_names(node_sets), strict=True))
     spikes = set(line.history.spikes)
@@ -277,9 +235,8 @@ def _curves(
         for n, name in enumerate(names)
     ]
     for name, colour, shape in ((LEFT_OUT, _GREY, plot.SQUARE), (SPIKES, _AMBER, plot.CIRCLE)):
-        curves.append(
-            Curve(name, colour, tuple(by_curve[name]), width=0, shape=shape, size=size + 1)
-        )
+        odd_points = tuple(by_curve[name])
+        curves.append(Curve(name, colour, odd_points, width=0, shape=shape, size=size + 1))
     curves = [curve for curve in curves if curve.points]
     if drift := _drift_line(line, verdicts, points):
         curves.append(drift)
@@ -289,7 +246,7 @@ def _curves(
 def _level_lines(
     line: Line, verdicts: NightVerdicts, points: Sequence[plot.Point]
 ) -> list[tuple[float, float, float]]:
-    """Return (start, end, median) of a set of nodes for each part between change points."""
+    """(Start, end, median) of a set of nodes for each part between change points."""
     if line.history.drift:
         return []
     cuts = [0, *(step.night for step in line.history.steps), len(verdicts.calendar.nights)]
@@ -304,7 +261,7 @@ def _level_lines(
 def _drift_line(
     line: Line, verdicts: NightVerdicts, points: Sequence[tuple[str, plot.Point]]
 ) -> Curve | None:
-    """Return the line of the drift through the middle of the nights used; None without a drift."""
+    """The line of the drift through the middle of the nights used; None without a drift."""
     drift = line.history.drift
     used_points = [point for curve, point in points if curve not in (LEFT_OUT, SPIKES)]
     if not drift or not used_points:
@@ -323,35 +280,25 @@ def _drift_line(
     return Curve(DRIFT, _AMBER, drift_points, is_dashed=True, size=0, joined_points="")
 
 
-def _events(line: Line, verdicts: NightVerdicts, notes: Sequence[tuple[int, str]]) -> list[Event]:
-    """Return the events of a series: changes of recorded facts, annotations, change points."""
+def _events(
+    line: Line, verdicts: NightVerdicts, notes: Sequence[tuple[int, str]]
+) -> Iterator[Event]:
+    """The events of a series: changes of recorded facts, annotations, change points."""
     series_subjects = fact_subjects(line.series)
-    index = verdicts.calendar.index
-    change_events = [
-        Event(index(night) + 0.5, CHANGE)
-        for night, changes in verdicts.night_changes.items()
-        if changes_of_series(changes, series_subjects)
-    ]
-    note_events = [
-        Event(night_index + 0.5, NOTE, _shorten_label(text)) for night_index, text in notes
-    ]
-    step_events = [
-        Event(step.night + 0.5, STEP, f"\N{MULTIPLICATION SIGN} {units.change(step.ratio)}")
-        for step in line.history.steps
-    ]
-    return [*change_events, *note_events, *step_events]
-
-
-def _shorten_label(text: str) -> str:
-    return (
-        text
-        if len(text) <= _MAX_LABEL_LENGTH
-        else f"{text[: _MAX_LABEL_LENGTH - 1]}\N{HORIZONTAL ELLIPSIS}"
-    )
+    for night, changes in verdicts.night_changes.items():
+        if changes_of_series(changes, series_subjects):
+            yield Event(verdicts.calendar.index(night) + 0.5, CHANGE)
+    for night_index, text in notes:
+        if len(text) > _MAX_LABEL_LENGTH:
+            text = f"{text[: _MAX_LABEL_LENGTH - 1]}\N{HORIZONTAL ELLIPSIS}"
+        yield Event(night_index + 0.5, NOTE, text)
+    for step in line.history.steps:
+        ratio = f"\N{MULTIPLICATION SIGN} {units.change(step.ratio)}"
+        yield Event(step.night + 0.5, STEP, ratio)
 
 
 def _axis_range(values: Sequence[float]) -> tuple[float, float]:
-    """Return the ends of the axis: the values with a margin, so wide that noise looks small."""
+    """The ends of the axis: the values with a margin, so wide that noise looks small."""
     low, high = min(values), max(values)
     middle = (low + high) / 2
     half = max((high - low) * 0.62, abs(middle) * 0.015, math.ulp(1.0))

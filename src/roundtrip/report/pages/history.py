@@ -103,7 +103,7 @@ class _SeriesRow:
 
 
 def render(history: History) -> str:
-    """Return the page as HTML; the same history gives the same bytes."""
+    """The page as HTML; the same history gives the same bytes."""
     verdicts = history.verdicts
     calendar = verdicts.calendar
     all_series = [line.series for line in verdicts.lines]
@@ -148,7 +148,7 @@ def render(history: History) -> str:
 
 
 def _night_entries(history: History, verdicts: NightVerdicts) -> list[dict[str, object]]:
-    """Return the nights, newest first: number, label, link, count of steps, changes, notes."""
+    """The nights, newest first: number, label, link, count of steps, changes, notes."""
     calendar = verdicts.calendar
     steps = [calendar.nights[step.night] for line in verdicts.lines for step in line.history.steps]
     notes: dict[str, list[str]] = defaultdict(list)
@@ -182,7 +182,7 @@ def _data(history: History, verdicts: NightVerdicts, lines: Sequence[Line]) -> d
 
 
 def _change_entry(change: Change) -> list[object]:
-    """Return subject, text and nodes of a change; the script names the nodes of a series."""
+    """Subject, text and nodes of a change; the script names the nodes of a series."""
     nodes = [list(change.nodes)] if change.nodes else []
     return [change.subject, str(replace(change, nodes=())), *nodes]
 
@@ -195,12 +195,15 @@ def _row(
     point = line.series.point_at(nights[-1])
     newest = str(units.amount(point.median * factor, unit)) if point else units.NO_VALUE
     story = _findings_text(line, verdicts, confirmation)
-    sparkline = chart.series_sparkline(line, nights)
+    medians = {point.night: point.median for point in line.series.points}
+    steps = [step.night for step in line.history.steps]
+    levels = [medians.get(night) for night in nights]
+    sparkline = chart.sparkline(levels, steps, line.history.spikes)
     return _SeriesRow(line, sparkline, chart.draw_views(line, verdicts, notes), newest, story)
 
 
 def _findings_text(line: Line, verdicts: NightVerdicts, confirmation: str) -> str:
-    """Return what detection found in a series and what repeated launches confirm, in sentences."""
+    """What detection found in a series and what repeated launches confirm, in sentences."""
     series_history, calendar = line.history, verdicts.calendar
     lines = [
         f"Change point at {calendar.describe(calendar.nights[step.night])}: "
@@ -217,10 +220,8 @@ def _findings_text(line: Line, verdicts: NightVerdicts, confirmation: str) -> st
         lines.append(f"How often nights are bad has changed: {line.judgement.ratio}.")
     if (newest := series_history.newest_night) and newest.is_outside:
         ratio, low, high = map(units.change, (newest.ratio, newest.low, newest.high))
-        lines.append(
-            f"The last night stands out: {ratio} times the level, where {low} to {high} was "
-            "expected."
-        )
+        level = f"{ratio} times the level, where {low} to {high} was expected"
+        lines.append(f"The last night stands out: {level}.")
     if confirmation:
         lines.append(f"Launched again: {confirmation}.")
     if series_history.reason:
@@ -231,8 +232,7 @@ def _findings_text(line: Line, verdicts: NightVerdicts, confirmation: str) -> st
         step = units.percent(series_history.detectable_step)
         lines.append(f"A step of {step} would show {verdicts.sight}.")
     if annotation := line.acceptance:
-        lines.append(
-            f"Accepted as baseline up to {annotation.last}, by an annotation: {annotation.text}."
-        )
+        accepted = f"Accepted as baseline up to {annotation.last}, by an annotation"
+        lines.append(f"{accepted}: {annotation.text}.")
     usage = f"{series_history.nights_used} of {len(line.series.points)} values were used."
     return " ".join([usage, *lines])

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import itertools
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from statistics import median
 from typing import NamedTuple
 
@@ -90,28 +89,51 @@ class Value(BaseModel):
 def values(
     history: History, thresholds: Analysis, read_night: Callable[[str], Data]
 ) -> Iterator[Value]:
-    """Yield the values of all studies in a history.
-
-    `read_night` returns the bundle of a night; if it raises UserError, the night has no values.
-    """
+    """The values of all studies; `read_night` reads a bundle; UserError: there is none."""
     night_rows = history.nights.filter(~pl.col("foreign") & (pl.col("left_out") == ""))
     nights = night_rows.group_by("night", *SERIES).agg(pl.col("median").median())
     newest_nights = dict(nights.group_by("case_id").agg(pl.col("night").max()).iter_rows())
-    trends = _TrendedValues(history, _levels_by_night(nights.sort("night", *SERIES), thresholds))
+    levels = _levels_by_night(nights.sort("night", *SERIES), thresholds)
+    marks = labels.labels_from_history(history.provenance)
+    processor_rows = history.provenance.filter(subject="", name=facts.PROCESSOR)
+    processors = dict(processor_rows.select("night", "value").iter_rows())
+    all_nights = sorted(set(history.nights["night"]))
+
+    def value(night: str, key: _ValueKey, quantity: Quantity) -> Value:
+        """The value of a night, with all levels on the same processor."""
+        place = CASE_PATTERN.fullmatch(key.case_id)
+        environ = place["environ"] if place else ""
+        processor = processors.get(night, "")
+        others = {other for other, name in processors.items() if processor not in ("", name)}
+        key_levels = levels.get(key, {})
+        return Value(
+            campaign=history.campaign,
+            site=history.site,
+            processor=processor,
+            what=key.name,
+            where=_place_text(place["check"], place["place"]) if place else key.case_id,
+            toolchain=environ,
+            mark=marks.get(environ, ""),
+            night=night,
+            report=history.reports.get(night, ""),
+            quantity=quantity,
+            levels=[None if other in others else key_levels.get(other) for other in all_nights],
+        )
+
     groups: dict[str, dict[tuple[str, int | None], list[Value]]]
     groups = defaultdict(lambda: defaultdict(list))
     for night in sorted(set(newest_nights.values()), reverse=True):
         for key, quantity in _night_headlines(night, read_night):
             if newest_nights.get(key.case_id) == night:
-                study_groups = groups[key.study]
-                study_groups[key.what, key.size_bytes].append(trends.value(night, key, quantity))
+                group = groups[key.study][key.what, key.size_bytes]
+                group.append(value(night, key, quantity))
     for study_groups in groups.values():
         for group in itertools.islice(study_groups.values(), MOST_VALUES):
             yield from _best_values(group)
 
 
 def _best_values(values: Sequence[Value]) -> Iterator[Value]:
-    """Yield the values of the best toolchains of each place."""
+    """The values of the best toolchains of each place."""
     places: dict[str, list[Value]] = defaultdict(list)
 
     def position(value: Value) -> float:
@@ -126,7 +148,7 @@ def _best_values(values: Sequence[Value]) -> Iterator[Value]:
 def _night_headlines(
     night: str, read_night: Callable[[str], Data]
 ) -> Iterator[tuple[_ValueKey, Quantity]]:
-    """Yield the headline values of a night; none if it cannot be read."""
+    """The headline values of a night; none if it cannot be read."""
     try:
         data = read_night(night)
     except UserError:
@@ -170,53 +192,8 @@ def _levels_by_night(
     return levels
 
 
-@dataclass(frozen=True)
-class _TrendedValues:
-    """Adds labels and trends to the values of a history; `levels`: by value and night."""
-
-    history: History
-    levels: Mapping[_ValueKey, Mapping[str, float]]
-
-    @cached_property
-    def _labels_by_environ(self) -> Mapping[str, str]:
-        return labels.labels_from_history(self.history.provenance)
-
-    @cached_property
-    def _processor_by_night(self) -> Mapping[str, str]:
-        """The processor of each night that recorded one."""
-        rows = self.history.provenance.filter(subject="", name=facts.PROCESSOR)
-        return dict(rows.select("night", "value").iter_rows())
-
-    @cached_property
-    def _nights(self) -> list[str]:
-        return sorted(set(self.history.nights["night"]))
-
-    def value(self, night: str, key: _ValueKey, quantity: Quantity) -> Value:
-        """The value of a night, with all levels on the same processor."""
-        place = CASE_PATTERN.fullmatch(key.case_id)
-        environ = place["environ"] if place else ""
-        processor = self._processor_by_night.get(night, "")
-        others = {
-            other for other, name in self._processor_by_night.items() if processor not in ("", name)
-        }
-        levels = self.levels.get(key, {})
-        return Value(
-            campaign=self.history.campaign,
-            site=self.history.site,
-            processor=processor,
-            what=key.name,
-            where=_place_text(place["check"], place["place"]) if place else key.case_id,
-            toolchain=environ,
-            mark=self._labels_by_environ.get(environ, ""),
-            night=night,
-            report=self.history.reports.get(night, ""),
-            quantity=quantity,
-            levels=[None if other in others else levels.get(other) for other in self._nights],
-        )
-
-
 def _place_text(check: str, place: str) -> str:
-    """Return the parameters and the place of a measurement, without the toolchain."""
+    """The parameters and the place of a measurement, without the toolchain."""
     _, _, parameters = check.partition("/")
     values = [parameter.partition("=")[2] for parameter in parameters.split(",")]
     words = [labels.PLACEMENTS.get(value, value) for value in values]

@@ -47,20 +47,12 @@ _LIBRARIES = ("jinja2", "numpy", "polars", "scipy")
 
 
 @dataclass(frozen=True)
-class Night:
-    """The folder of a night: its name, and links from the site to its revisions, oldest first."""
-
-    name: str
-    revisions: tuple[str, ...]
-
-
-@dataclass(frozen=True)
 class CampaignSite:
-    """All nights of a campaign on a site, newest first."""
+    """A campaign on a site; its nights, newest first: name, links to revisions, oldest first."""
 
     campaign: str
     site: str
-    nights: tuple[Night, ...]
+    nights: tuple[tuple[str, tuple[str, ...]], ...]
 
     @property
     def path(self) -> str:
@@ -69,13 +61,13 @@ class CampaignSite:
 
 
 def read_campaign_sites(reports: Path) -> Iterator[CampaignSite]:
-    """Yield every campaign and site with published or imported nights, sorted by name."""
+    """Every campaign and site with published or imported nights, sorted by name."""
     for site in store.site_folders(reports):
         nights = []
         for folder in reversed(store.nights(site)):
             links = filter(None, (store.link(path, site) for path in store.revisions(folder)))
             if revisions := tuple(links):
-                nights.append(Night(folder.name, revisions))
+                nights.append((folder.name, revisions))
         if nights or store.imports_folder(site).is_dir():
             _, campaign, name = store.parts(site)
             yield CampaignSite(campaign, name, tuple(nights))
@@ -97,7 +89,7 @@ class Source:
 
 
 def read_source(site: Path) -> Source:
-    """Read annotations, thresholds and links of a campaign on a site, but no tables."""
+    """The annotations, thresholds and links of a campaign on a site, but no tables."""
     warnings: list[str] = []
     site_annotations: tuple[Annotation, ...] = ()
     try:
@@ -130,25 +122,15 @@ def read_source(site: Path) -> Source:
 
 
 def _searches(site: Path) -> Iterator[Path]:
-    """Yield the newest revision of each search for a cause in this campaign, newest first."""
+    """The newest revision of each search for a cause in this campaign, newest first."""
     reports, campaign, name = store.parts(site)
     folder = store.site_folder(reports, store.search_name(campaign), name)
     for night in reversed(store.nights(folder)):
         yield from store.revisions(night)[-1:]
 
 
-def _search_findings(site: Path) -> Iterator[tuple[str, str]]:
-    """Yield (link from the history page, finding) of each search for a cause."""
-    for revision in _searches(site):
-        link = f"../../{store.link(revision, store.parts(site)[0])}"
-        try:
-            yield link, page.sentence(store.bundle(revision))
-        except UserError as error:
-            yield link, f"cannot be read: {error.message}"
-
-
 def read_history(source: Source) -> History | None:
-    """Return the history; None if it has no value."""
+    """The history; None if it has no value."""
     site = source.site
     reports, campaign, name = store.parts(site)
     site_ledger = ledger.read_ledger(reports, campaign, name, source.annotations)
@@ -160,6 +142,13 @@ def read_history(source: Source) -> History | None:
         *(("Left out: ", warning) for warning in (*site_ledger.warnings, *source.warnings)),
         *(("Note: ", remark) for remark in site_ledger.remarks),
     ]
+    searches = []
+    for revision in _searches(site):
+        try:
+            finding = page.sentence(store.bundle(revision))
+        except UserError as error:
+            finding = f"cannot be read: {error.message}"
+        searches.append((f"../../{store.link(revision, reports)}", finding))
     site_history = History(
         campaign,
         name,
@@ -176,7 +165,7 @@ def read_history(source: Source) -> History | None:
         [(Strong(kind), _relative(text, site)) for kind, text in notices],
         _HOME,
         [annotation for annotation in source.annotations if annotation.kind == remarks.ACCEPTED],
-        searches=tuple(_search_findings(site)),
+        searches=searches,
     )
     newest_nights = (item.newest_night for item in site_history.series_histories.values())
     if not any(newest and newest.is_outside for newest in newest_nights):
@@ -190,14 +179,14 @@ def read_history(source: Source) -> History | None:
 
 
 def _relative(warning: str, site: Path) -> str:
-    """Return `warning` without the folders of this machine, which are not for all readers."""
+    """`warning` without the folders of this machine, which are not for all readers."""
     for folder in (site, paths.checkout()):
         warning = warning.replace(f"{folder}{os.sep}", "")
     return warning
 
 
 def overall_levels(nights: pl.DataFrame) -> list[float]:
-    """Return by night the geometric mean of all series over their medians; higher is worse."""
+    """By night the geometric mean of all series over their medians; higher is worse."""
     level = pl.col("median") / pl.col("median").median().over(*SERIES)
     worse = pl.when(pl.col("lower_is_better")).then(level).otherwise(1 / level)
     means = (
@@ -231,7 +220,7 @@ class Summary(BaseModel):
 
 @functools.cache
 def _code() -> str:
-    """Return a text that changes with any file of the package, since this may change pages."""
+    """A text that changes with any file of the package, since this may change pages."""
     package = Path(__file__).parents[2]
     digest = hashlib.sha256()
     for file in sorted(package.rglob("*")):
@@ -243,7 +232,7 @@ def _code() -> str:
 
 
 def stored_summary(site: Path, source_digest: str) -> Summary | None:
-    """Return the stored summary; None if it is missing, or source, page or record has changed."""
+    """The stored summary; None if it is missing, or source, page or record has changed."""
     try:
         record = json.loads(store.file(site, STATE).read_text(encoding="utf-8"))
         proof = record.pop("proof")
@@ -257,7 +246,7 @@ def stored_summary(site: Path, source_digest: str) -> Summary | None:
 
 
 def _proof(site: str, record: Mapping[str, Any]) -> str:
-    """Return the proof that the writer of the record held the key of the site."""
+    """The proof that the writer of the record held the key of the site."""
     return pseudonyms.proof(site, json.dumps(record, sort_keys=True).encode())
 
 
@@ -315,17 +304,16 @@ def _write_history(folder: Path, campaign_site: CampaignSite) -> Summary:
     return summary
 
 
-def _read_night(site: Path, report: str) -> Data:
-    """The bundle of a night by the link to its report; UserError if it has none or is damaged."""
-    if not report:
-        raise UserError("the night has no report", site)
-    bundle = store.bundle(store.linked(site, report))
-    reader.require(bundle)
-    return data.read(bundle)
-
-
 def _summarize(site_history: History, source: Source, page: str) -> Summary:
-    """Return the index's summary of a history; `page`: the digest of its page."""
+    """The index's summary of a history; `page`: the digest of its page."""
+
+    def read_night(night: str) -> Data:
+        if not (report := site_history.reports.get(night)):
+            raise UserError("the night has no report", source.site)
+        bundle = store.bundle(store.linked(source.site, report))
+        reader.require(bundle)
+        return data.read(bundle)
+
     verdicts: Counter[Verdict] = Counter()
     for series in split_series(site_history.nights):
         series_history = site_history.series_histories[tuple(series.names.values())]
@@ -337,11 +325,5 @@ def _summarize(site_history: History, source: Source, page: str) -> Summary:
         counts=tuple((verdict, verdicts[verdict]) for verdict in Verdict if verdicts[verdict]),
         levels=tuple(overall_levels(site_history.nights)),
         mark="; ".join(sorted(set(labels.labels_from_history(site_history.provenance).values()))),
-        values=tuple(
-            machines.values(
-                site_history,
-                source.thresholds,
-                lambda night: _read_night(source.site, site_history.reports.get(night, "")),
-            )
-        ),
+        values=tuple(machines.values(site_history, source.thresholds, read_night)),
     )

@@ -63,29 +63,21 @@ class Headline:
             row.lower_is_better: _DIRECTION_TEXTS[row.lower_is_better] for row in self.rows
         }
         common = f"; {directions.popitem()[1]}" if len(directions) == 1 else ""
-        blank = Cell(units.NO_VALUE, "muted")
-        return Table(
-            self.level.caption(
-                f"Median over launches, {{level}} rank interval{common}.{self.note}"
-            ),
-            (Column("What"), *number_columns(*self.titles.values())),
-            tuple(
-                (
-                    Cell(
-                        _row_name(
-                            row, differences[row.setting], directions.get(row.lower_is_better, "")
-                        )
-                    ),
-                    *(self._cell(row, name) if name in values else blank for name in self.titles),
-                )
-                for row, values in self.rows.items()
-            ),
-        )
+        caption = f"Median over launches, {{level}} rank interval{common}.{self.note}"
+        columns = Column("What"), *number_columns(*self.titles.values())
+        rows = []
+        for row in self.rows:
+            direction = directions.get(row.lower_is_better, "")
+            name = _row_name(row, differences[row.setting], direction)
+            rows.append((Cell(name), *(self._cell(row, environ) for environ in self.titles)))
+        return Table(self.level.caption(caption), columns, tuple(rows))
 
     def _cell(self, row: _RowKey, environ: str) -> Cell:
-        if (row, environ) in self.disturbed:
-            return Cell((self.rows[row][environ], _DISTURBED_SUFFIX), "warn")
-        return Cell(self.rows[row][environ])
+        if environ not in self.rows[row]:
+            return Cell(units.NO_VALUE, "muted")
+        value = self.rows[row][environ]
+        is_disturbed = (row, environ) in self.disturbed
+        return Cell((value, _DISTURBED_SUFFIX), "warn") if is_disturbed else Cell(value)
 
     def answers(self, names: Mapping[str, str]) -> Iterator[Answer]:
         """Yield the values of the first quantities, amounts before ratios.
@@ -114,14 +106,12 @@ class Headline:
 
         They have the order of the table's columns: only a claim says that one is better.
         """
-        values = self.rows[row]
-        return ", ".join(
-            f"{names[title]} {values[environ].without_interval}"
-            if len(self.titles) > 1
-            else str(values[environ].without_interval)
-            for environ, title in self.titles.items()
-            if environ in values
-        )
+        texts = []
+        for environ, title in self.titles.items():
+            if environ in self.rows[row]:
+                name = f"{names[title]} " if len(self.titles) > 1 else ""
+                texts.append(f"{name}{self.rows[row][environ].without_interval}")
+        return ", ".join(texts)
 
 
 def study_headline(data: Data, study: Study) -> Headline | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Any
+from dataclasses import replace
 
 import polars as pl
 
@@ -21,7 +21,6 @@ from roundtrip.report.blocks import (
     Fold,
     Heading,
     Inline,
-    Items,
     Paragraph,
     Part,
     Table,
@@ -30,6 +29,7 @@ from roundtrip.report.blocks import (
     fold_if_long,
     number_columns,
     text_columns,
+    text_items,
 )
 from roundtrip.report.data import Data
 from roundtrip.report.nights import TONES, Line, NightVerdicts
@@ -63,36 +63,27 @@ def part(data: Data) -> Part:
     """Return the section: changes against the nights in the bundle; one line if it has none."""
     if data.history.nights.is_empty():
         line = (Paragraph((_FIRST_NIGHT,)),)
-        return Part(
-            SECTION_ANCHOR,
-            SECTION_TITLE,
-            line,
-            (Answer((_FIRST_NIGHT,)),),
-            question=SECTION_QUESTION,
-        )
+        answer = Answer((_FIRST_NIGHT,))
+        return Part(SECTION_ANCHOR, SECTION_TITLE, line, (answer,), question=SECTION_QUESTION)
     verdicts = judge_nights(data)
     relaunches = confirmation.read_confirmation(data, verdicts)
     if has_too_few_nights(verdicts):
         blocks: list[Block] = [*_last_two_nights_blocks(verdicts)]
     else:
-        blocks = [
-            *_last_night_blocks(verdicts),
-            *confirmation.confirmation_blocks(relaunches),
-            *_change_blocks(verdicts),
-        ]
-        blocks += [*_other_change_blocks(verdicts), *_drift_blocks(verdicts)]
-    blocks += [
-        *_acceptance_blocks(verdicts),
-        *_note_blocks(verdicts, data),
-        *_omission_blocks(verdicts, data),
-        _basis_paragraph(data),
-    ]
+        blocks = [*_last_night_blocks(verdicts), *confirmation.confirmation_blocks(relaunches)]
+        blocks += [*_change_blocks(verdicts), *_other_change_blocks(verdicts)]
+        blocks += _drift_blocks(verdicts)
+    label = verdicts.calendar.label
+    notes = [f"{label(night)}: {text}" for night, text in data.history.notes.rows()]
+    blocks += _acceptance_blocks(verdicts)
+    blocks += _list_blocks("Annotations of these nights", notes)
+    blocks += [*_omission_blocks(verdicts, data), _basis_paragraph(data)]
     answers = tuple(report_answers(verdicts, relaunches.sentence))
     return Part(SECTION_ANCHOR, SECTION_TITLE, tuple(blocks), answers, question=SECTION_QUESTION)
 
 
 def facts(data: Data) -> Facts:
-    """Return the facts about the section for the report's audit."""
+    """The facts about the section for the report's audit."""
     return Facts(ratios=()) if data.history.nights.is_empty() else SECTION_FACTS
 
 
@@ -121,12 +112,11 @@ def judge_nights(data: Data) -> NightVerdicts:
 
 
 def _change_blocks(verdicts: NightVerdicts) -> Iterator[Block]:
-    lines = [line for line in verdicts.lines if line.night]
-    if not lines:
+    rows = [_step_row(line, verdicts) for line in verdicts.lines if line.night]
+    if not rows:
         count = len(verdicts.lines) - len(verdicts.with_verdict(Verdict.TOO_FEW_NIGHTS))
         yield Paragraph((f"None of the {count} series that can be judged has left its level.",))
         return
-    rows = [_step_row(line, verdicts) for line in lines]
     table = Table(
         "Series whose level changed, those of lately first. “Evidence”: the statistic of the "
         "step; “needed”: its threshold.",
@@ -150,13 +140,12 @@ def _step_row(line: Line, verdicts: NightVerdicts) -> tuple[Cell, ...]:
     judgement, step = line.judgement, line.judgement.step
     assert step is not None and line.night is not None  # noqa: S101  it has a night: of its step
     word = f"{judgement.verdict}{', new' if judgement.is_news else ''}"
+    ratio = units.change(step.ratio, step.low, step.high)
     return (
         _series_cell(line),
         Cell(word, TONES[judgement.verdict]),
         _series_cell(line, line.level_before),
-        _series_cell(
-            line, _ratio_quantity(step.ratio, low=step.low, high=step.high, n=step.nights)
-        ),
+        _series_cell(line, replace(ratio, n=step.nights)),
         Cell(verdicts.calendar.label(line.night)),
         Cell(units.count(step.nights)),
         Cell(units.pure_number(abs(step.evidence))),
@@ -168,10 +157,6 @@ def _step_row(line: Line, verdicts: NightVerdicts) -> tuple[Cell, ...]:
 def _series_cell(line: Line, content: Inline | Text = "", tone: Tone = "plain") -> Cell:
     """A cell with `content`, by default the series' label, that links to its history."""
     return Cell(content or line.label, tone, series=line.series.key)
-
-
-def _ratio_quantity(value: float, unit: Unit = Unit.RATIO, **ends: Any) -> Quantity:
-    return Quantity(value=value, unit=unit, decimals=3, **ends)
 
 
 def _last_two_nights_blocks(verdicts: NightVerdicts) -> Iterator[Block]:
@@ -203,8 +188,7 @@ def _list_blocks(title: str, items: Sequence[str], limit: int | None = None) -> 
         return
     rest_count = len(items) - len(items[:limit])
     rest = [f"and {rest_count} more series"] if rest_count else []
-    yield Heading(3, title)
-    yield Items(tuple((item,) for item in [*items[:limit], *rest]))
+    yield from (Heading(3, title), text_items(*items[:limit], *rest))
 
 
 def _other_change_blocks(verdicts: NightVerdicts) -> Iterator[Block]:
@@ -246,17 +230,13 @@ def _last_night_blocks(verdicts: NightVerdicts) -> Iterator[Block]:
     ]
     if not lines:
         return
-    yield Heading(3, "Last night")
     text = (
         "Outside of what the nights before predict of a single night. If it lasts, it is a "
         "change of level; if it goes back, an incident."
     )
-    yield Paragraph((text,))
+    yield from (Heading(3, "Last night"), Paragraph((text,)))
     caption = "This night, times the level of its series, and what was to be expected of one night."
-    columns = (
-        *text_columns("Series", "Verdict"),
-        *number_columns("This night", "To be expected"),
-    )
+    columns = *text_columns("Series", "Verdict"), *number_columns("This night", "To be expected")
     table = Table(caption, columns, tuple(map(_newest_row, lines)))
     yield fold_if_long(f"{len(lines)} series", table)
 
@@ -265,7 +245,8 @@ def _newest_row(line: Line) -> tuple[Cell, ...]:
     newest, verdict = line.history.newest_night, line.judgement.verdict
     assert newest is not None  # noqa: S101  of those that have one
     ratio, low, high = (
-        _ratio_quantity(value, Unit.PURE) for value in (newest.ratio, newest.low, newest.high)
+        Quantity(value=value, unit=Unit.PURE, decimals=3)
+        for value in (newest.ratio, newest.low, newest.high)
     )
     return (
         _series_cell(line),
@@ -291,12 +272,6 @@ def _acceptance_blocks(verdicts: NightVerdicts) -> Iterator[Block]:
 def _first_labels(labels: Sequence[str]) -> str:
     rest = f"; and {len(labels) - 3} more" if len(labels) > 3 else ""
     return "; ".join(labels[:3]) + rest
-
-
-def _note_blocks(verdicts: NightVerdicts, data: Data) -> Iterator[Block]:
-    label = verdicts.calendar.label
-    items = [f"{label(night)}: {text}" for night, text in data.history.notes.rows()]
-    return _list_blocks("Annotations of these nights", items)
 
 
 def _omission_blocks(verdicts: NightVerdicts, data: Data) -> Iterator[Block]:

@@ -21,6 +21,7 @@ from roundtrip.report.blocks import (
     Column,
     Fold,
     Heading,
+    Inline,
     Paragraph,
     Part,
     Table,
@@ -67,8 +68,13 @@ _STATUS_TONES: dict[str, Tone] = {
 def part(data: Data) -> Part:
     """Return the section: counts, losses, disturbances, noise."""
     yardsticks = _yardstick_rows(data)
-    blocks: list[Block] = [_counts_table(data), *_unsealed_blocks(data), *_loss_blocks(data)]
-    blocks += [*_excluded_node_blocks(data), *_scheduler_blocks(data)]
+    blocks: list[Block] = [_counts_table(data)]
+    if count := data.completed_launches.filter(~pl.col("sealed").fill_null(False)).height:
+        unsealed = f"{units.plural(count, 'launch')} of {data.completed_launches.height}"
+        verb = "is" if count == 1 else "are"
+        reason = "not sealed: run.json has no digest of samples.csv to hold the rows against."
+        blocks.append(Paragraph((f"{unsealed} {verb} {reason}",)))
+    blocks += [*_loss_blocks(data), *_scheduler_blocks(data)]
     blocks += [*_disturbance_blocks(data, yardsticks), *spread.blocks(data, yardsticks)]
     title = "Launches: completed, failed and disturbed"
     return Part(
@@ -77,13 +83,11 @@ def part(data: Data) -> Part:
 
 
 def answers(data: Data, yardsticks: pl.DataFrame | None = None) -> tuple[Answer, ...]:
-    """Return whether every launch completed, what disturbed launches, and an answer for each fault.
-
-    `yardsticks` are those of `data`, if the caller has them.
-    """
+    """Whether every launch completed, what disturbed launches, and an answer for each fault."""
     counts, lines = launch_counts(data), list(_fault_answers(data))
     if counts.disturbed:
-        yardsticks = _yardstick_rows(data) if yardsticks is None else yardsticks
+        if yardsticks is None:
+            yardsticks = _yardstick_rows(data)
         text = f"{_disturbance_words(data, counts)} {_change_words(yardsticks)}".strip()
         lines.append(Answer((text,), "warn"))
     first, rest = f"Yes, all {counts.target}", " completed"
@@ -160,7 +164,7 @@ def _mismatch_answers(data: Data) -> Iterator[Answer]:
 
 
 def facts(launches_part: Part) -> Facts:
-    """Return the facts about the section `launches_part` for the report's audit."""
+    """The facts about the section `launches_part` for the report's audit."""
     if not any(spread.is_noise_table(block) for block in launches_part.blocks):
         return _SECTION_FACTS
     return replace(_SECTION_FACTS, summaries=(*_SECTION_FACTS.summaries, spread.LOG_DEVIATION))
@@ -196,32 +200,21 @@ def _case_names(data: Data) -> dict[str, str]:
     return cases
 
 
-def _unsealed_blocks(data: Data) -> Iterator[Block]:
-    """The number of launches without a digest to prove their samples unchanged."""
-    if count := data.completed_launches.filter(~pl.col("sealed").fill_null(False)).height:
-        launches = f"{units.plural(count, 'launch')} of {data.completed_launches.height}"
-        verb = "is" if count == 1 else "are"
-        reason = "not sealed: run.json has no digest of samples.csv to hold the rows against."
-        yield Paragraph((f"{launches} {verb} {reason}",))
-
-
 def _scheduler_blocks(data: Data) -> Iterator[Block]:
-    """How many launches the scheduler displaced, by reason, and when it did not answer."""
+    """The nodes that it had taken out of use, what it displaced, and when it did not answer."""
+    caption = (
+        f"Nodes that {schedulers.titles()} had taken out of use when the run began: nobody "
+        "measured them."
+    )
+    table = nodes.excluded_nodes(data, caption)
+    if table and _PAIRS_FILE not in data.environment:  # else the section on nodes lists them
+        yield table
     displaced_launches = data.launches.filter(status=completion.DISPLACED)
     if reasons := completion.describe_displaced(displaced_launches["reason"].fill_null("")):
         yield Paragraph((f"{reasons}.",))
     if silences := scheduler.describe_outage_record(data.environment.get("scheduler.json")):
         note = "Launches that failed because of it were repeated and count against no case."
         yield Paragraph((f"{silences}. {note}",))
-
-
-def _excluded_node_blocks(data: Data) -> Iterator[Block]:
-    """The nodes that the scheduler had taken out of use, unless the section on nodes lists them."""
-    who = schedulers.titles()
-    caption = f"Nodes that {who} had taken out of use when the run began: nobody measured them."
-    table = nodes.excluded_nodes(data, caption)
-    if table and _PAIRS_FILE not in data.environment:
-        yield table
 
 
 def _loss_blocks(data: Data) -> list[Block]:
@@ -271,7 +264,12 @@ def _effect_table(data: Data, yardsticks: pl.DataFrame) -> Table:
         first = group.row(0, named=True)
         calm_launches = group.filter(~pl.col("disturbed"))
         texts = [_figure_text(frame, first["unit"]) for frame in (group, calm_launches)]
-        texts.append(_change_text(group.filter(pl.col("disturbed")), calm_launches))
+        disturbed = group.filter(pl.col("disturbed"))["median"].median()
+        calm = calm_launches["median"].median()
+        change: Inline = units.NO_VALUE
+        if isinstance(disturbed, float) and isinstance(calm, float) and disturbed and calm:
+            change = Quantity(value=disturbed / calm, unit=Unit.RATIO)
+        texts.append((change,))
         series = data.series_of(first["case_id"], first)
         case_cells = text_cells(labels.add_mark(first["toolchain"], first), str(first["case"]))
         figure = Cell(f"{first['name']}, {first['unit']}", unit=first["unit"])
@@ -293,14 +291,6 @@ def _figure_text(launches: pl.DataFrame, unit: str) -> Text:
     if not isinstance(value, float):
         return ("none left",)
     return Quantity(value=value, unit=unit), f" (n = {launches.height})"
-
-
-def _change_text(disturbed_launches: pl.DataFrame, calm_launches: pl.DataFrame) -> Text:
-    values = disturbed_launches["median"].median(), calm_launches["median"].median()
-    disturbed_median, calm_median = (value if isinstance(value, float) else 0.0 for value in values)
-    if not disturbed_median or not calm_median:
-        return (units.NO_VALUE,)
-    return (Quantity(value=disturbed_median / calm_median, unit=Unit.RATIO),)
 
 
 def _yardstick_rows(data: Data) -> pl.DataFrame:

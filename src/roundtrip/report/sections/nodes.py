@@ -22,7 +22,6 @@ from roundtrip.report.blocks import (
     Fold,
     Gallery,
     Heading,
-    Items,
     Paragraph,
     Part,
     Table,
@@ -32,6 +31,7 @@ from roundtrip.report.blocks import (
     number_columns,
     text_cells,
     text_columns,
+    text_items,
 )
 from roundtrip.report.data import Data
 from roundtrip.report.pages.series import Origins
@@ -69,14 +69,11 @@ def evidence_table(
         for evidence in outlier.evidence:
             name, test = words.measure_name(evidence), evidence.unit_effect
             effect = (*words.effect(test.effect, name.measure), words.interval(evidence))
+            series = _node_series_key(origins, name, test.unit.name)
             row = (
                 Cell(outlier.name, "bad"),
                 *text_cells(words.describe_measure(name), words.describe_place(name, marks)),
-                Cell(
-                    effect,
-                    unit=Unit.PERCENT,
-                    series=_node_series_key(origins, name, test.unit.name),
-                ),
+                Cell(effect, unit=Unit.PERCENT, series=series),
                 *count_cells(test.launches, test.partners, test.nights),
                 Cell(words.chance(evidence.q)),
             )
@@ -143,14 +140,14 @@ def effect_tables(
             yield Fold(f"Effects of all nodes: {title}", (Table(caption, columns, tuple(rows)),))
 
 
-def _sick_nodes(verdicts: NodeVerdicts) -> set[str]:
-    return {member for outlier in verdicts.outliers for member in outlier.members}
-
-
 def _usual_level_text(name: MeasureName) -> str:
     if name.unit == "1":
         return f"mean over median {units.pure_number(name.level)}"
     return str(words.amount(name.level, name.unit))
+
+
+def _sick_nodes(verdicts: NodeVerdicts) -> set[str]:
+    return {member for outlier in verdicts.outliers for member in outlier.members}
 
 
 def node_maps(
@@ -226,19 +223,21 @@ def _heat_map(
     switches = {} if name.is_alone else node_history.switches(rows)
     names = sorted(
         {*rows["host"], *rows["other"]},
-        key=lambda host: (switches.get(host, ""), _name_sort_key(host)),
+        key=lambda host: (switches.get(host, ""), int(host) if host.isdecimal() else -1, host),
     )
     positions = {host: number for number, host in enumerate(names)}
     cells: dict[tuple[int, int], MapCell] = {}
     for (host, other), pair in rows.group_by("host", "other", maintain_order=True):
         excess = float(np.median(pair["excess"].to_numpy()))
-        value = _excess_text(name, excess)
-        effect = words.percent(excess, name.measure) * (-1 if name.measure == BANDWIDTH else 1)
+        effect = words.percent(excess, name.measure)
+        value = words.amount(name.level * math.exp(excess), Unit.S)
+        if name.measure == BANDWIDTH:
+            effect, value = -effect, words.amount(name.level * math.exp(-excess), name.unit)
         i, j = positions[str(host)], positions[str(other)]
         for place in ((i, j), (j, i)):
             # A pair may occur in both rank orders: keep the order with more launches.
             if place not in cells or cells[place].n < pair.height:
-                cells[place] = MapCell(*place, value, effect, pair.height)
+                cells[place] = MapCell(*place, str(value), effect, pair.height)
     description = words.describe_measure(name)
     return Heat(
         description.capitalize(),
@@ -250,18 +249,8 @@ def _heat_map(
     )
 
 
-def _excess_text(name: MeasureName, excess: float) -> str:
-    if name.measure == BANDWIDTH:
-        return str(words.amount(name.level * math.exp(-excess), name.unit))
-    return str(words.amount(name.level * math.exp(excess), Unit.S))
-
-
-def _name_sort_key(name: str) -> tuple[int, str]:
-    return (int(name) if name.isdecimal() else -1, name)
-
-
 def part(data: Data) -> Part | None:
-    """Return the section; None if there are no node comparisons and no flaky or disturbed nodes."""
+    """The section; None if there are no node comparisons and no flaky or disturbed nodes."""
     settings = data.analysis.nodes
     pairs = pl.concat([data.history.pairs, data.pairs])
     outcomes = (
@@ -375,13 +364,11 @@ def _not_measured_blocks(data: Data, mark: str) -> Iterator[Block]:
     failed_pairs = {tuple(sorted(set(hosts))) for hosts in failed_hosts if len(set(hosts)) == 2}
     passed_pairs = data.pairs.filter(pl.col("measure") != FAILURE).select("host", "other").unique()
     lost_pairs = sorted(failed_pairs - {tuple(sorted(row)) for row in passed_pairs.rows()})
-    items = [
-        (f"{a} and {b}: no launch between them completed.",) for a, b in lost_pairs[:_MAX_ROWS]
-    ]
+    items = [f"{a} and {b}: no launch between them completed." for a, b in lost_pairs[:_MAX_ROWS]]
     if len(lost_pairs) > _MAX_ROWS:
-        items.append((f"and {len(lost_pairs) - _MAX_ROWS} more pairs",))
+        items.append(f"and {len(lost_pairs) - _MAX_ROWS} more pairs")
     if items:
-        yield Items(tuple(items))
+        yield text_items(*items)
 
 
 def excluded_nodes(data: Data, caption: str) -> Table | None:

@@ -38,7 +38,12 @@ def part(data: Data) -> Part:
     thresholds = "Every threshold behind every word of this report: "
     blocks: list[Block] = [
         *(_code(data), *_machine(data), *_nodes(data), _toolchains(data), _clocks(data)),
-        *_other_records(data),
+    ]
+    for name, content in sorted(data.environment.items()):
+        if name != "host.json" and content is not None:
+            table = _fact_table(f"env/{name}", tuple(leaves(content)))
+            blocks.append(Fold(f"Recorded in env/{name}", (table,)))
+    blocks += [
         Heading(3, "Thresholds"),
         Paragraph((thresholds, Code("analysis.toml"))),
         Verbatim(data.analysis.text),
@@ -50,18 +55,15 @@ def part(data: Data) -> Part:
         Fold("Files of the bundle, with checksums", (_files(data),)),
     ]
     title = "Provenance: what this was measured with"
-    return Part("provenance", title, tuple(blocks), warnings=_credential_warnings(data))
-
-
-def _credential_warnings(data: Data) -> tuple[str, ...]:
-    """A warning if recorded values looked like credentials."""
     note = data.environment.get(WITHHELD)
     places = note.get("looked_like_credentials") if isinstance(note, dict) else None
-    if not isinstance(places, list) or not places:
-        return ()
-    count = units.plural(len(places), "field holds", "fields hold")
-    names = ", ".join(map(str, places[:5]))
-    return (f"{count} what looks like a credential; a digest stands in its place: {names}.",)
+    warnings = []
+    if isinstance(places, list) and places:
+        count = units.plural(len(places), "field holds", "fields hold")
+        names = ", ".join(map(str, places[:5]))
+        warning = f"{count} what looks like a credential; a digest stands in its place: {names}."
+        warnings.append(warning)
+    return Part("provenance", title, tuple(blocks), warnings=tuple(warnings))
 
 
 def revision(data: Data) -> str:
@@ -75,6 +77,10 @@ def revision(data: Data) -> str:
 def _code(data: Data) -> Table:
     facts = data.manifest.data
     tools = ", ".join(f"{name} {version}" for name, version in sorted(facts["tools"].items()))
+    signer = "unsigned"
+    if key := facts.get("signer"):  # the page cannot prove the signature
+        fingerprint = signature.fingerprint(key)
+        signer = f"signed by {fingerprint}; `roundtrip report DIR --verify` checks it"
     rows = (
         ("Roundtrip revision", revision(data)),
         ("Campaign", f"{facts['campaign']} on site {facts['site']}"),
@@ -82,18 +88,10 @@ def _code(data: Data) -> Table:
         ("Finished", facts["finished"] or "did not finish: see the launches that are missing"),
         ("Collected with", tools),
         ("Bundle digest", data.manifest.digest),
-        ("Signature", _signer(data)),
+        ("Signature", signer),
         ("Night before", str((facts.get("before") or {}).get("digest", "none in this bundle"))),
     )
     return _fact_table("Code and campaign.", rows)
-
-
-def _signer(data: Data) -> str:
-    """The key that the manifest names; the page cannot prove the signature."""
-    signer = data.manifest.data.get("signer")
-    if not signer:
-        return "unsigned"
-    return f"signed by {signature.fingerprint(signer)}; `roundtrip report DIR --verify` checks it"
 
 
 def _machine(data: Data) -> list[Block]:
@@ -136,9 +134,9 @@ def _plain(value: Any) -> str:
 
 
 def _nodes(data: Data) -> list[Block]:
-    if data.nodes.is_empty():
-        return []
     nodes = data.nodes.select("host", *NODE_WORDS).unique().sort("host", *NODE_FACTS)
+    if nodes.is_empty():
+        return []
     rows = tuple(text_cells(host, *map(_plain, facts)) for host, *facts in nodes.iter_rows())
     columns = text_columns("Node", *(words[0].upper() + words[1:] for words in NODE_WORDS.values()))
     caption = (
@@ -193,16 +191,6 @@ def _worst(seconds: pl.Series) -> Cell:
     if not values:
         return Cell(_UNRECORDED)
     return Cell(Quantity(value=max(values) * 1e9, unit=Unit.NS, decimals=0))
-
-
-def _other_records(data: Data) -> list[Block]:
-    blocks: list[Block] = []
-    for name, content in sorted(data.environment.items()):
-        if name == "host.json" or content is None:
-            continue
-        table = _fact_table(f"env/{name}", tuple(leaves(content)))
-        blocks.append(Fold(f"Recorded in env/{name}", (table,)))
-    return blocks
 
 
 def _files(data: Data) -> Table:

@@ -25,7 +25,6 @@ _MAX_ROWS = 8
 #: Maximum leaders that a cell names.
 _MAX_NAMED = 6
 Pair = tuple[str, str]
-_RaceKey = tuple[Setting, str, int | None]
 #: The name of a quantity in its setting, and a size in bytes.
 _QuantityAndSize = tuple[str, int | None]
 
@@ -120,8 +119,8 @@ def races(
     verdicts: Mapping[Claim, ClaimVerdict], compared: Mapping[ToolchainComparison, PairedValues]
 ) -> list[Race]:
     """Return the comparisons of toolchains, grouped by setting, quantity and size."""
-    groups: dict[_RaceKey, dict[Pair, ClaimVerdict]] = defaultdict(dict)
-    series: dict[_RaceKey, dict[str, str]] = defaultdict(dict)
+    groups: dict[tuple[Setting, str, int | None], dict[Pair, ClaimVerdict]] = defaultdict(dict)
+    series: dict[tuple[Setting, str, int | None], dict[str, str]] = defaultdict(dict)
     for key, verdict in verdicts.items():
         if isinstance(key, ToolchainComparison):
             race_key, pair = (key.setting, key.what, key.size_bytes), (key.one, key.other)
@@ -258,10 +257,9 @@ def top_tables(all_races: Sequence[Race], titles: Mapping[str, str]) -> tuple[Ta
 
 
 def race_tables(all_races: Sequence[Race], titles: Mapping[str, str]) -> tuple[Table, ...]:
-    """Return a table for each study: a row for each quantity and a column for each size.
+    """A table for each study: a row for each quantity and a column for each size.
 
-    Rows of more ranks than processors come last.
-    If each quantity has only one size, the row names the size.
+    Rows of more ranks than processors come last.  A row names its size if it is the only one.
     """
     studies = dict.fromkeys(race.setting.study for race in all_races)
     ordered = sorted(all_races, key=lambda race: race.is_oversubscribed)
@@ -277,7 +275,10 @@ def _race_table(study_races: Sequence[Race], titles: Mapping[str, str]) -> Table
     rows: dict[tuple[str, str], dict[int | None, Cell]] = {}
     for race in study_races:
         label = quantities[race.setting, race.quantity]
-        common = ", ".join(_common_parts(race, titles)) or f"{len(race.toolchains)} toolchains"
+        # The parts that the titles of all toolchains share, such as the Boost.
+        first, *rest = (titles[toolchain].split(", ") for toolchain in race.toolchains)
+        parts = [part for part in first if all(part in others for others in rest)]
+        common = ", ".join(parts) or f"{len(race.toolchains)} toolchains"
         row = rows.setdefault((label, common), {})
         row[race.size_bytes] = race.cell(_short_titles(race, titles))
     names = ["All" if size is None else units.size(size) for size in sizes]
@@ -303,12 +304,6 @@ def _race_table(study_races: Sequence[Race], titles: Mapping[str, str]) -> Table
 
 def _setting_text(setting: Setting) -> str:
     return ", ".join(filter(None, (setting.parameters, setting.place)))
-
-
-def _common_parts(race: Race, titles: Mapping[str, str]) -> list[str]:
-    """The parts that the titles of all toolchains share, such as the Boost."""
-    first, *rest = (titles[toolchain].split(", ") for toolchain in race.toolchains)
-    return [part for part in first if all(part in parts for parts in rest)]
 
 
 def _short_titles(race: Race, titles: Mapping[str, str]) -> dict[str, str]:

@@ -21,6 +21,7 @@ from roundtrip.report.blocks import (
     Table,
     Text,
     Tone,
+    answer,
     number_columns,
     text_columns,
 )
@@ -123,6 +124,13 @@ class ToolchainsSection:
             blocks += [Heading(3, title), Items(reasons)]
         all_races, titles = races(verdicts, self._toolchains.comparisons), self._toolchains.titles
         answers = race_answers(all_races, titles) or (Answer((f"{self._alone}.",)),)
+        panel_answers = [
+            Answer((Strong(self._title(pair)), f": {self._counts(pair, verdicts)}."))
+            for pair in pairs
+        ]
+        if len(pairs) > _MOST_ANSWERS:
+            text = f"{len(pairs)} pairs of toolchains are compared below, by round."
+            panel_answers = [answer("Toolchains: ", text)]
         return Part(
             "toolchains",
             "Toolchains compared",
@@ -130,15 +138,9 @@ class ToolchainsSection:
             answers=answers,
             verdicts=race_tables(all_races, titles),
             question=QUESTION,
-            panel_answers=tuple(self._each(pairs, verdicts)),
+            panel_answers=tuple(panel_answers),
             summary=top_tables(all_races, titles),
         )
-
-    def _each(self, pairs: Sequence[Pair], verdicts: Mapping[Claim, ClaimVerdict]) -> list[Answer]:
-        if len(pairs) > _MOST_ANSWERS:
-            text = f"{len(pairs)} pairs of toolchains are compared below, by round."
-            return [Answer((Strong("Toolchains: "), text))]
-        return [Answer((Strong(self._title(p)), f": {self._counts(p, verdicts)}.")) for p in pairs]
 
     def _counts(self, pair: Pair, verdicts: Mapping[Claim, ClaimVerdict]) -> str:
         """The counts of verdicts on a pair, with their places if these are few."""
