@@ -55,8 +55,6 @@ _FAMILY_COLUMNS = {
     Family.SECONDARY: "whatever else a study compares inside its launches",
     Family.TOOLCHAINS: "one toolchain against another, by round; see Toolchains compared",
 }
-#: The largest number of toolchains that the front names.
-_MAX_NAMED_CASES = 3
 _FAMILIES_NOTE: Text = (
     "False discoveries are controlled in each family apart (Benjamini-Hochberg): the few primary "
     "claims need no launches for the many others, and differences that nobody doubts do not lower "
@@ -119,18 +117,6 @@ def undecided_reason(data: Data, verdicts: Mapping[Claim, ClaimVerdict]) -> str 
     )
 
 
-def too_few_notice(data: Data, verdicts: Mapping[Claim, ClaimVerdict]) -> Text | None:
-    """A notice of the number of claims that need more launches; None without such claims."""
-    count = sum(verdict.launches_needed is not None for verdict in verdicts.values())
-    if not count:
-        return None
-    return (
-        Strong("Too few launches: "),
-        f"{units.plural(count, 'claim')} of {len(verdicts)} cannot be decided, however large the "
-        f"difference; {launches_advice(verdicts.values(), launches_made(data))}.",
-    )
-
-
 def families_part(data: Data, verdicts: Mapping[Claim, ClaimVerdict]) -> Part | None:
     """The part on families: a row for each, and which claims are primary; None without claims."""
     if not verdicts:
@@ -179,9 +165,7 @@ def _family_row(
     need: Inline | Text = "none" if joint_count is None else "any one"
     if joint_count and joint_count > 1:
         need = (units.count(joint_count), " at once")
-    outcomes = ", ".join(
-        f"{verdicts[verdict]} {verdict}" for verdict in Verdict if verdicts[verdict]
-    )
+    outcomes = ", ".join(f"{verdicts[v]} {v}" for v in Verdict if verdicts[v])
     return (
         Cell(str(family).capitalize()),
         Cell(units.count(count)),
@@ -207,7 +191,7 @@ class Correction:
 def build(data: Data, correction: Correction | None = None) -> Report:
     """Judge the claims of all studies together, and make the report; `correction` is its note."""
     sections = list(_sections_of_report(data))
-    verdicts = _judge_sections(data, sections)
+    verdicts = judge_report(data, sections)
     headlines = {
         study.name: values
         for section in sections
@@ -215,8 +199,8 @@ def build(data: Data, correction: Correction | None = None) -> Report:
     }
     chapters = [section.chapter(verdicts, headlines) for section in sections]
     parts = [chapter.part for chapter in chapters]
-    families = families_part(data, verdicts)
-    parts += [families] if families else []
+    if families := families_part(data, verdicts):
+        parts.append(families)
     if nodes_part := nodes.part(data):
         chapters.append(Chapter(nodes_part, nodes.FACTS))
         parts.append(nodes_part)
@@ -236,11 +220,6 @@ def build(data: Data, correction: Correction | None = None) -> Report:
         series=data.origins.keys | data.nights.keys,
         provenance=_provenance_facts(data, verdicts),
     )
-
-
-def judge_report(data: Data) -> dict[Claim, ClaimVerdict]:
-    """The verdicts on all claims of the report of `data`, judged together."""
-    return _judge_sections(data, _sections_of_report(data))
 
 
 @dataclass(frozen=True)
@@ -265,7 +244,14 @@ class _ClaimSection:
         return Chapter(part, derivation.facts(study), study, claims)
 
 
-def _judge_sections(data: Data, sections: Iterable[_ClaimSection]) -> dict[Claim, ClaimVerdict]:
+def judge_report(
+    data: Data, sections: Iterable[_ClaimSection] | None = None
+) -> dict[Claim, ClaimVerdict]:
+    """The verdicts on all claims of the report of `data`, judged together.
+
+    `sections`: those of the report, if the caller has them.
+    """
+    sections = _sections_of_report(data) if sections is None else sections
     claims = {key: ratios for section in sections for key, ratios in section.claims.items()}
     return judge(data, claims)
 
@@ -289,10 +275,7 @@ def _title_facts(data: Data) -> tuple[tuple[str, str], ...]:
         ("Campaign", str(facts["campaign"])),
         ("Started", f"{facts['started'][:10]} {facts['started'][11:16]} UTC"),
         ("Site", f"{facts['site']}" + (f", {model}" if model else "")),
-        (
-            "Toolchains",
-            labels.join_labels(names) if len(names) <= _MAX_NAMED_CASES else str(len(names)),
-        ),
+        ("Toolchains", labels.join_labels(names) if len(names) <= 3 else str(len(names))),
         ("Launches", launches.launch_counts(data).describe()),
     )
 
@@ -322,8 +305,13 @@ def _notices(
     reason = undecided_reason(data, verdicts)
     if reason and reason != NO_CLAIM_REASON:
         yield (Strong("Measured, but nothing can be decided: "), f"{reason}.")
-    if power_notice := too_few_notice(data, verdicts):
-        yield power_notice
+    if count := sum(verdict.launches_needed is not None for verdict in verdicts.values()):
+        advice = launches_advice(verdicts.values(), launches_made(data))
+        yield (
+            Strong("Too few launches: "),
+            f"{units.plural(count, 'claim')} of {len(verdicts)} cannot be decided, however large "
+            f"the difference; {advice}.",
+        )
     if data.manifest.data["git"]["dirty"]:
         changes = "the checkout that measured was not a clean commit."
         yield (Strong("Uncommitted changes: "), changes)

@@ -37,8 +37,6 @@ from roundtrip.report.data import Data
 from roundtrip.report.nights import Line, NightVerdicts
 from roundtrip.stats.nights.verdicts import Confirmation, SignTest, Verdict, judge_repetitions
 
-_NO_GOOD_LAUNCH = "no launch of them ended well"
-_NIGHT_ENDED = "the night ended before"
 _CONFIRMATION_TONES: dict[Confirmation, Tone] = {
     Confirmation.CONFIRMED: "bad",
     Confirmation.MACHINE: "warn",
@@ -158,21 +156,20 @@ def pairs(
 
 
 def _control_sort_key(line: Line, worse_cases: set[Any], peer: Line) -> tuple[Any, ...]:
+    def partition(names: Mapping[str, Any]) -> str:
+        return str(names["case_id"]).rpartition("@")[2].partition("+")[0]
+
     names, peer_names = line.series.names, peer.series.names
     case = str(peer_names["case_id"])
     size, peer_size = (math.log2(1 + (n["size_bytes"] or 0)) for n in (names, peer_names))
     return (
         case in worse_cases,
-        _partition_name(names) != _partition_name(peer_names),
+        partition(names) != partition(peer_names),
         case,
         *(names[name] != peer_names[name] for name in ("phase", "metric", "variant")),
         abs(size - peer_size),
         peer.label,
     )
-
-
-def _partition_name(names: Mapping[str, Any]) -> str:
-    return str(names["case_id"]).rpartition("@")[2].partition("+")[0]
 
 
 def cases(verdicts: NightVerdicts) -> set[str]:
@@ -206,20 +203,17 @@ def read_confirmation(night_data: Data, night_verdicts: NightVerdicts) -> Confir
     medians, reason = _repeated_medians(night_data)
     line_pairs = pairs(night_verdicts, set(medians["case_id"]))
     night = night_verdicts.calendar.nights[-1]
-    tests = [_sign_test(line, night, medians) for line, _ in line_pairs]
-    control_tests = [
-        _sign_test(control, night, medians) if control else (None, 0) for _, control in line_pairs
-    ]
+    repeats = []
+    for line, control in line_pairs:
+        test, away = _sign_test(line, night, medians)
+        control_test, control_away = _sign_test(control, night, medians) if control else (None, 0)
+        repeats.append((line, control, test, control_test, away + control_away))
     level = night_data.analysis.statistics.false_discovery_level
-    verdicts = judge_repetitions(
-        [test for test, _ in tests], [test for test, _ in control_tests], level
-    )
+    tests, control_tests = [row[2] for row in repeats], [row[3] for row in repeats]
     series = {
-        line.series.key: RepeatedSeries(
-            line, control, test, control_test, verdict, elsewhere + control_elsewhere
-        )
-        for (line, control), (test, elsewhere), (control_test, control_elsewhere), verdict in zip(
-            line_pairs, tests, control_tests, verdicts, strict=True
+        line.series.key: RepeatedSeries(line, control, test, control_test, verdict, away)
+        for (line, control, test, control_test, away), verdict in zip(
+            repeats, judge_repetitions(tests, control_tests, level), strict=True
         )
     }
     return ConfirmationResult(series, reason)
@@ -232,9 +226,11 @@ def _repeated_medians(night_data: Data) -> tuple[pl.DataFrame, str]:
         repeats = data.read(folder)
         launches = repeats.launches.filter(~pl.col("disturbed"))
         return repeats.medians.join(launches.select("launch"), on="launch", how="semi"), ""
-    record = night_data.environment.get(records.CONFIRMATION_FILE, {"why_not": _NIGHT_ENDED})
+    record = night_data.environment.get(
+        records.CONFIRMATION_FILE, {"why_not": "the night ended before"}
+    )
     reason = record.get("why_not") if isinstance(record, dict) else None
-    return pl.DataFrame(schema=MEDIANS), str(reason or _NO_GOOD_LAUNCH)
+    return pl.DataFrame(schema=MEDIANS), str(reason or "no launch of them ended well")
 
 
 def _sign_test(line: Line, night: str, medians: pl.DataFrame) -> tuple[SignTest, int]:
@@ -260,7 +256,17 @@ def confirmation_blocks(result: ConfirmationResult) -> Iterator[Block]:
         yield Paragraph((result.sentence,))
         return
     yield Paragraph((_RULE_SENTENCE,), is_note=True)
-    rows = tuple(_table_row(repeat) for repeat in result.series.values())
+    rows = tuple(
+        (
+            Cell(repeat.line.label, series=repeat.line.series.key),
+            Cell(str(repeat.verdict), _CONFIRMATION_TONES.get(repeat.verdict, "plain")),
+            _test_cell(repeat.test),
+            Cell(repeat.control.label if repeat.control else "every series changed"),
+            _test_cell(repeat.control_test) if repeat.control_test else Cell(""),
+            Cell(units.count(repeat.launches_elsewhere)),
+        )
+        for repeat in result.series.values()
+    )
     caption = "Launches that are worse than predicted, of those made again and not disturbed."
     columns = (
         *text_columns("Series", "Verdict"),
@@ -269,17 +275,6 @@ def confirmation_blocks(result: ConfirmationResult) -> Iterator[Block]:
         *number_columns("Its worse launches", "Launches on other nodes"),
     )
     yield fold_if_long(f"{len(rows)} series", Table(caption, columns, rows))
-
-
-def _table_row(repeat: RepeatedSeries) -> tuple[Cell, ...]:
-    return (
-        Cell(repeat.line.label, series=repeat.line.series.key),
-        Cell(str(repeat.verdict), _CONFIRMATION_TONES.get(repeat.verdict, "plain")),
-        _test_cell(repeat.test),
-        Cell(repeat.control.label if repeat.control else "every series changed"),
-        _test_cell(repeat.control_test) if repeat.control_test else Cell(""),
-        Cell(units.count(repeat.launches_elsewhere)),
-    )
 
 
 def _test_cell(test: SignTest) -> Cell:

@@ -141,9 +141,12 @@ def read(bundle: Path) -> Data:
     if (bundle_medians := bundle_tables.stored_medians(bundle, launches)) is not None:
         bundle_tables.require_medians(bundle_medians, launch_medians, bundle)
     is_apart = ~pl.col("launch").is_in(nodes.paired_launches(tables.frames["parameters"]))
-    environment = {
-        file.name: _read_json_or_none(file) for file in sorted((bundle / "env").glob("*.json"))
-    }
+    environment: dict[str, Any] = {}
+    for record in sorted((bundle / "env").glob("*.json")):
+        try:
+            environment[record.name] = files.read_json(record)
+        except UserError:
+            environment[record.name] = None
     return Data(
         folder=bundle,
         manifest=bundle_manifest,
@@ -177,10 +180,3 @@ def judge(
         family=lambda claim: claim.family,
         study=lambda claim: claim.study,
     )
-
-
-def _read_json_or_none(file: Path) -> Any:
-    try:
-        return files.read_json(file)
-    except UserError:
-        return None

@@ -12,10 +12,8 @@ from roundtrip.report.blocks import Strong, Text
 from roundtrip.report.data import Data
 
 _SIMULATED_LABEL = "SIMULATED"
-_FLOPS_PER_MFLOP = 1e6
 #: The answer of a study whose launches were all simulated.
 ONLY_SIMULATED_NOTE = "Nothing is claimed of simulated values: see the figures below (SIMULATED)."
-_EMULATED_FACT_NAME, _SIMULATED_FACT_NAME = "emulated", "simulated"
 _EMULATION_WORDS = {"nodes": "NODES", "wan_rtt_ms": "WAN", "hub_mbit_s": "HUB"}
 _FACT_TEXTS = {
     "wan_rtt_ms": "EMULATED WAN: RTT {:g} ms",
@@ -95,10 +93,7 @@ def add_mark(name: str, row: Mapping[str, Any]) -> str:
 
 
 def kinds_by_environ(launches: pl.DataFrame) -> dict[str, str]:
-    """The kinds of passed launches, by environment; measured launches are left out.
-
-    `launches` has the columns status, environ, emulation and simulated.
-    """
+    """The kinds of those launches, by environment, that passed and were not measured."""
     rows = launches.filter(pl.col("status") == "passed").select("environ", "emulation", "simulated")
     kinds: dict[str, dict[str, None]] = {}
     for environ, emulation, simulated in rows.iter_rows():
@@ -114,10 +109,7 @@ def label_suffix(kinds: Iterable[str]) -> str:
 
 
 def label_suffix_of_sum(kinds: Iterable[str]) -> str:
-    """As `mark`, for a value over launches of all `kinds`: it says if some are measured.
-
-    `` (in part EMULATED WAN: RTT 2 ms)``.
-    """
+    """As `label_suffix`, where some are measured: `` (in part EMULATED WAN: RTT 2 ms)``."""
     all_kinds = list(kinds)
     text = label_suffix(all_kinds)
     return text.replace("(", "(in part ", 1) if text and "" in all_kinds else text
@@ -135,9 +127,11 @@ def labels_from_history(provenance: pl.DataFrame) -> dict[str, str]:
     facts = provenance.select("subject", "name").unique().sort("subject", "name")
     for environ, name in facts.iter_rows():
         kind, _, emulation = name.partition(" ")
-        if kind == _SIMULATED_FACT_NAME or (kind == _EMULATED_FACT_NAME and emulation):
-            words = _EMULATION_WORDS.get(emulation, "") if kind == _EMULATED_FACT_NAME else ""
-            environ_marks.setdefault(environ, set()).add(f"{kind.upper()} {words}".strip())
+        mark = _SIMULATED_LABEL if kind == "simulated" else ""
+        if kind == "emulated" and emulation:
+            mark = f"EMULATED {_EMULATION_WORDS.get(emulation, '')}".strip()
+        if mark:
+            environ_marks.setdefault(environ, set()).add(mark)
     return {environ: ", ".join(sorted(marks)) for environ, marks in environ_marks.items()}
 
 
@@ -179,22 +173,17 @@ def notice_of_simulated(data: Data) -> Text | None:
 
 
 def _simulators_text(launches: pl.DataFrame) -> str:
-    """``SimGrid 3.32 on platform odin (hosts of 1000 Mflop/s, file 4716644c)``."""
+    """``SimGrid 3.32 on platform odin (hosts of 200 to 1000 Mflop/s, file 4716644c)``."""
     columns = [f"simulated_{name}" for name in ("simgrid", "platform", "host_flops")]
     platforms = launches.select(*columns, "simulated_platform_sha256").unique().sort(columns)
     simulators = []
     for (simgrid, name), rows in platforms.group_by(columns[:2], maintain_order=True):
         files = rows["simulated_platform_sha256"].unique()
         file = f"file {files[0][:8]}" if len(files) == 1 else f"{len(files)} files"
-        speed = _host_speeds_text(rows["simulated_host_flops"])
-        simulators.append(f"SimGrid {simgrid} on platform {name} ({speed}, {file})")
+        flops = rows["simulated_host_flops"]  # null: of a launch that sweeps speeds
+        speeds = sorted(flops.drop_nulls() / 1e6)
+        ends = dict.fromkeys(f"{speed:g}" for speed in (*speeds[:1], *speeds[-1:]))
+        hosts = [f"hosts of {' to '.join(ends)} Mflop/s"] if ends else []
+        hosts += ["hosts of all speeds swept"] if flops.null_count() else []
+        simulators.append(f"SimGrid {simgrid} on platform {name} ({' and '.join(hosts)}, {file})")
     return "; ".join(simulators)
-
-
-def _host_speeds_text(host_flops: pl.Series) -> str:
-    """``hosts of 200 to 1000 Mflop/s``; null stands for a launch that sweeps speeds."""
-    speeds = sorted(flops / _FLOPS_PER_MFLOP for flops in host_flops.drop_nulls())
-    ends = dict.fromkeys(f"{speed:g}" for speed in (*speeds[:1], *speeds[-1:]))
-    speed_range = f"hosts of {' to '.join(ends)} Mflop/s" if speeds else ""
-    sweep = "hosts of all speeds swept" if host_flops.null_count() else ""
-    return " and ".join(filter(None, (speed_range, sweep)))

@@ -168,9 +168,7 @@ class Line:
 
     @property
     def level_before(self) -> Quantity | str:
-        """The level before its step, which its ratio is over: that of the nights since the change
-        point before; "" without a step.
-        """
+        """The level before its step, since the change point before; "" without a step."""
         step = self.judgement.step
         if step is None:
             return ""
@@ -226,7 +224,7 @@ def judge(
     calendar = Calendar(nights["night"].unique().sort().to_list())
     night_changes = changes_by_night(provenance, calendar.nights)
     marks = labels.labels_from_history(provenance)
-    lines = []
+    lines: list[Line] = []
     for series in split_series(nights):
         history = histories[tuple(series.names[name] for name in SERIES)]
         mark = marks.get(series.environ, "")
@@ -251,23 +249,22 @@ def judge(
         if verdict.step:
             night, (near, changes) = calendar.nights[verdict.step.night], step_causes[verdict.step]
         elif verdict.verdict is Verdict.WORSE_LAST_NIGHT:
-            changes = _changes_at(series, calendar.nights[-1], night_changes)
+            last = calendar.nights[-1]
+            changes = tuple(changes_of_series(night_changes.get(last, ()), fact_subjects(series)))
+            if node_change := node_set_changes(series.points).get(last):
+                changes = (*changes, node_change)
         causes = tuple(step_causes[step][1] for step in history.steps)
         revisions = tuple(_revisions(history, calendar, series.lower_is_better, accepted_night))
-        lines.append(
-            Line(
-                series, history, verdict, night, near, changes, causes, mark, acceptance, revisions
-            )
-        )
-    return NightVerdicts(
-        calendar, tuple(sorted(lines, key=_line_sort_key)), night_changes, settings
-    )
+        facts = night, near, changes, causes
+        lines.append(Line(series, history, verdict, *facts, mark, acceptance, revisions))
 
+    def position(line: Line) -> tuple[Any, ...]:
+        """Sort key: the worst first, then study and variant, small messages before large ones."""
+        study, variant, size = map(line.series.names.get, ("study", "variant", "size_bytes"))
+        return (*line.judgement.rank, str(study), str(variant), size or 0, line.label)
 
-def _line_sort_key(line: Line) -> tuple[Any, ...]:
-    """Sort key: the worst first, then study and variant, small messages before large ones."""
-    study, variant, size = (line.series.names[name] for name in ("study", "variant", "size_bytes"))
-    return (*line.judgement.rank, str(study), str(variant), size or 0, line.label)
+    lines.sort(key=position)
+    return NightVerdicts(calendar, tuple(lines), night_changes, settings)
 
 
 def _revisions(
@@ -303,15 +300,6 @@ def fact_subjects(series: HistorySeries) -> frozenset[str]:
 def _series_label(series: HistorySeries, mark: str) -> str:
     label = f"{series.title}; {series.place}"
     return f"{label} ({mark})" if mark else label
-
-
-def _changes_at(
-    series: HistorySeries, night: str, night_changes: Mapping[str, Sequence[Change]]
-) -> tuple[Change, ...]:
-    """Changes of the series from the night before to `night`: recorded facts, then nodes."""
-    fact_changes = changes_of_series(night_changes.get(night, ()), fact_subjects(series))
-    node_change = node_set_changes(series.points).get(night)
-    return (*fact_changes, node_change) if node_change else tuple(fact_changes)
 
 
 def _changes_near(

@@ -17,7 +17,7 @@ from roundtrip.stats.nodes.launches import UnitKind
 #: From this factor on, an effect is printed as a factor, not in percent.
 _MIN_FACTOR = 3.0
 _MEASURE_NAMES = {LATENCY: "latency", BANDWIDTH: "bandwidth", TAIL: "tail of short messages"}
-_NUMBER_WORDS = (
+_NUMBERS = [
     "no",
     "one",
     "two",
@@ -29,7 +29,7 @@ _NUMBER_WORDS = (
     "eight",
     "nine",
     "ten",
-)
+]
 
 
 def measure_name(evidence: Evidence) -> MeasureName:
@@ -112,27 +112,29 @@ def describe_outlier(
     if interval_holds_zero(first):
         rest += f"; q {chance(first.q)}, not the interval, names it"
     effect_text = f"{describe_measure(name)} {size(test.effect, name.measure)}{interval(first)}"
-    partners = _partners_text(outlier, first, verdicts.sensitivities[first.measure].node_count)
+    all_partners = verdicts.sensitivities[first.measure].node_count - len(outlier.members)
+    if outlier.kind is UnitKind.LINK or name.is_alone:
+        partners = f", {units.plural(test.launches, 'launch')}"
+    elif test.partners >= all_partners:
+        partners = f" with all {all_partners} partners"
+    else:
+        partners = f" with {test.partners} of {all_partners} partners"
     return f"{effect_text}{partners}, {count_in_words(test.nights, 'night')}{rest}"
 
 
 def describe_slow_processor(processor: SlowProcessor) -> str:
     """``its processor is slow: inside the node, without the network, latency +98 %, ...``."""
+    count = units.plural(processor.launches, "launch")
     if processor.throttled:
-        share, count = (
-            units.percent(processor.throttled),
-            units.plural(processor.launches, "launch"),
-        )
-        return (
-            f"its processor is slow: a CPU limit stops its ranks for {share} of the time ({count})"
-        )
+        limit = f"a CPU limit stops its ranks for {units.percent(processor.throttled)} of the time"
+        return f"its processor is slow: {limit} ({count})"
     effects = ", ".join(
         f"{_MEASURE_NAMES[measure]} {size(effect, measure)}"
         for measure, effect in processor.effects
     )
     state = "stands still at times" if processor.pauses else "is slow"
     detail = f"inside the node, without the network, {effects}"
-    return f"its processor {state}: {detail} ({units.plural(processor.launches, 'launch')})"
+    return f"its processor {state}: {detail} ({count})"
 
 
 def flaky_title(flaky_node: FlakyNode, mark: str, verdict: str = "is flaky") -> str:
@@ -161,9 +163,8 @@ def describe_clock_rate(clock: OddClock) -> str:
 
 def describe_wall_clock(clock: OddClock) -> str:
     """``is 120 s ahead of those of 2 other nodes: its logs are misdated.``"""
-    side = "ahead of" if clock.excess > 0 else "behind"
-    offset = f"{abs(clock.excess):.3g} s"
-    return f"is {offset} {side} {_other_clocks(clock)}: its logs are misdated."
+    offset = f"{abs(clock.excess):.3g} s {'ahead of' if clock.excess > 0 else 'behind'}"
+    return f"is {offset} {_other_clocks(clock)}: its logs are misdated."
 
 
 def _other_clocks(clock: OddClock) -> str:
@@ -175,8 +176,7 @@ def _other_clocks(clock: OddClock) -> str:
 
 def describe_measure(name: MeasureName) -> str:
     """``latency``, ``tail of short messages``, ``bandwidth inside the node``."""
-    place = " inside the node" if name.is_alone else ""
-    return f"{_MEASURE_NAMES[name.measure]}{place}"
+    return f"{_MEASURE_NAMES[name.measure]}{' inside the node' if name.is_alone else ''}"
 
 
 def describe_place(name: MeasureName, marks: Mapping[str, str]) -> str:
@@ -210,8 +210,12 @@ def describe_healthy(verdicts: NodeVerdicts, marks: Mapping[str, str]) -> str:
     effect_texts: dict[str, str] = {}
     for name in names:
         if (detectable_effect := verdicts.sensitivities[name].detectable_effect) is not None:
-            effect_text = _detectable_text(name, detectable_effect)
-            effect_texts.setdefault(describe_measure(name), effect_text)
+            measure = describe_measure(name)
+            effect_text = f"{measure} {size(detectable_effect, name.measure)}"
+            if name.measure == LATENCY:
+                excess = math.expm1(detectable_effect) * name.level
+                effect_text = f"latency +{amount(excess, Unit.S, 2)}"
+            effect_texts.setdefault(measure, effect_text)
     if effect_texts:
         effects = ", ".join(
             effect_texts[key] for key in sorted(effect_texts, key=_letter_order)[:2]
@@ -233,25 +237,8 @@ def describe_too_few(nodes: tuple[UnjudgedNode, ...]) -> str:
 
 def count_in_words(count: int, noun: str) -> str:
     """``two nights``: a small number in words."""
-    number = _NUMBER_WORDS[count] if count < len(_NUMBER_WORDS) else str(count)
+    number = _NUMBERS[count] if count < len(_NUMBERS) else str(count)
     return f"{number} {noun}{'s' * (count != 1)}"
-
-
-def _partners_text(outlier: Outlier, evidence: Evidence, nodes: int) -> str:
-    """`` with all 15 partners``, or the launches; `nodes`: number measured in the partition."""
-    test, name = evidence.unit_effect, measure_name(evidence)
-    if outlier.kind is UnitKind.LINK or name.is_alone:
-        return f", {units.plural(test.launches, 'launch')}"
-    partner_count = nodes - len(outlier.members)
-    if test.partners >= partner_count:
-        return f" with all {partner_count} partners"
-    return f" with {test.partners} of {partner_count} partners"
-
-
-def _detectable_text(name: MeasureName, effect: float) -> str:
-    if name.measure == LATENCY:
-        return f"latency +{amount(math.expm1(effect) * name.level, Unit.S, 2)}"
-    return f"{describe_measure(name)} {size(effect, name.measure)}"
 
 
 def _letter_order(words: str) -> int:

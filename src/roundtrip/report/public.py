@@ -61,8 +61,11 @@ def fields(folder: Path, public: Path) -> list[Field]:
     UserError for a file that cannot be read.
     """
     new_values = dict(_field_values(folder))
-    newest = _newest(folder, public)
-    old_values = dict(_field_values(newest)) if newest else {}
+    facts, old_values = publish.listing(folder), dict[str, set[str]]()
+    if "campaign" in facts and "site" in facts:
+        site = store.site_folder(public, str(facts["campaign"]), str(facts["site"]))
+        for newest in store.all_revisions(site)[-1:]:
+            old_values = dict(_field_values(newest))
     return [
         Field(
             name,
@@ -74,16 +77,6 @@ def fields(folder: Path, public: Path) -> list[Field]:
     ]
 
 
-def _newest(folder: Path, public: Path) -> Path | None:
-    """The newest revision of the same campaign and site in `public`."""
-    facts = publish.listing(folder)
-    if "campaign" not in facts or "site" not in facts:
-        return None
-    site = store.site_folder(public, str(facts["campaign"]), str(facts["site"]))
-    revisions = store.all_revisions(site)
-    return revisions[-1] if revisions else None
-
-
 def _field_values(folder: Path) -> Iterator[tuple[str, set[str]]]:
     """Pairs of field, ``file name``, and its distinct values; ``numbers`` for numbers in tables."""
     for path in sorted(store.contents(folder)):
@@ -93,7 +86,14 @@ def _field_values(folder: Path) -> Iterator[tuple[str, set[str]]]:
         if file.suffix == ".parquet":
             yield from _columns(name, file)
         elif file.suffix in (".json", ".lock", ".toml"):
-            yield from _leaves(name, file)
+            text, is_toml = files.read_text(file), file.suffix == ".toml"
+            data = files.parse_toml(text, file) if is_toml else files.parse_json(text, file)
+            if file.name in (manifest.FILE_NAME, store.FACTS) and isinstance(data, dict):
+                data = {key: value for key, value in data.items() if key != "files"}
+            values: dict[str, set[str]] = defaultdict(set)
+            for field, value in _flatten(data, name):
+                values[field].add(value)
+            yield from values.items()
         elif file.suffix == ".txt":
             yield name, set(files.read_text(file).splitlines())
 
@@ -112,17 +112,6 @@ def _columns(name: str, file: Path) -> Iterator[tuple[str, set[str]]]:
             f"{name} {column.name}",
             {"numbers"} if is_number else {str(value) for value in values},
         )
-
-
-def _leaves(name: str, file: Path) -> Iterator[tuple[str, set[str]]]:
-    text = files.read_text(file)
-    data = files.parse_toml(text, file) if file.suffix == ".toml" else files.parse_json(text, file)
-    if file.name in (manifest.FILE_NAME, store.FACTS) and isinstance(data, dict):
-        data = {key: value for key, value in data.items() if key != "files"}
-    values: dict[str, set[str]] = defaultdict(set)
-    for path, value in _flatten(data, name):
-        values[path].add(value)
-    yield from values.items()
 
 
 def _flatten(data: Any, path: str) -> Iterator[tuple[str, str]]:

@@ -97,10 +97,12 @@ def night_folder(folder: Path, bundle_manifest: Manifest, is_correction: bool) -
     if not date:
         raise UserError(f"manifest: started {start!r} is not a UTC time")
     for night in store.nights(folder):
-        if store.date(night) == date[1] and any(
-            _is_same_run(path, bundle_manifest) for path in store.revisions(night)
-        ):
-            return night
+        if store.date(night) != date[1]:
+            continue
+        for path in store.revisions(night):  # even a partly damaged one says of which run it is
+            measurement = published.measurement(store.read_facts(path))
+            if bundle_manifest.measurement == measurement or listing(path).get("started") == start:
+                return night
     return store.night(folder, date[1], is_free=not is_correction)
 
 
@@ -125,13 +127,6 @@ def require_once(folder: Path, bundle_manifest: Manifest) -> None:
         if is_same and content.get("started") != bundle_manifest.data["started"]:
             reason = f"its samples are those of {path}: one run is one night, whatever its date"
             raise UserError(reason)
-
-
-def _is_same_run(revision: Path, bundle_manifest: Manifest) -> bool:
-    """Whether a revision, even if partly damaged, is of the same run."""
-    if published.measurement(store.read_facts(revision)) == bundle_manifest.measurement:
-        return True
-    return bool(listing(revision).get("started") == bundle_manifest.data["started"])
 
 
 def listing(revision: Path) -> dict[str, Any]:
