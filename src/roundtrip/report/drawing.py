@@ -101,18 +101,12 @@ class Drawing(Frame):
         head = {"font_weight": 600, "class_": "ink", "fill": INK}
         for row, name in enumerate(self.view.rows):
             bold = head if row in self.view.heads else {}
-            yield svg.text(
-                name, self.left - 8, self.row_middle(row) + 4.5, text_anchor="end", **bold
-            )
+            y = self.row_middle(row) + 4.5
+            yield svg.text(name, self.left - 8, y, text_anchor="end", **bold)
         for row in sorted(self.view.joined_rows):
             x, ends = self.left - 5, (self.row_middle(row - 1) - 6, self.row_middle(row) + 6)
-            bracket = {
-                "class": "axis",
-                "stroke": MUTED,
-                "stroke-width": 2,
-                "d": svg.path_data((x, y) for y in ends),
-            }
-            yield element("path", bracket)
+            paint = {"class": "axis", "stroke": MUTED, "stroke-width": 2}
+            yield element("path", {**paint, "d": svg.path_data((x, y) for y in ends)})
 
     def marks(self) -> Iterator[Markup]:
         """Strip, rules, events, all intervals and all curves, from back to front."""
@@ -175,7 +169,7 @@ class Drawing(Frame):
     def _interval_marks(self, curve: Curve) -> Iterator[Markup]:
         runs: list[list[tuple[Position, Position]]] = [[]]
         for place, _, low, high, _ in curve.points:
-            ends = self.place(curve, place, low), self.place(curve, place, high)
+            ends = self.locate(curve, place, low), self.locate(curve, place, high)
             if ends[0] and ends[1]:
                 runs[-1].append((ends[0], ends[1]))
             elif runs[-1]:
@@ -192,7 +186,7 @@ class Drawing(Frame):
             yield element("path", {**fill, "d": outlines})
 
     def _line(self, curve: Curve) -> Iterator[Markup]:
-        spots = [self.place(curve, place, value) for place, value, *_ in curve.points]
+        spots = [self.locate(curve, place, value) for place, value, *_ in curve.points]
         runs = [list(filter(None, run)) for is_shown, run in groupby(spots, bool) if is_shown]
         places = [spot for run in runs for spot in run]
         is_line = bool(curve.width) and not self.view.rows and len(places) > 1
@@ -219,10 +213,7 @@ class Drawing(Frame):
         Only some points of a line are marked, different ones for each curve, so that overlapping
         curves stay visible.
         """
-        size = max(
-            curve.size, _MIN_ROW_POINT if self.view.rows else 0.0 if is_line else _MIN_LONE_POINT
-        )
-        if not size:
+        if not (size := self._point_size(curve, is_line)):
             return
         if is_line:
             step = -(-len(places) // _MAX_MARKED_POINTS)
@@ -235,17 +226,21 @@ class Drawing(Frame):
         paint = {"class": "dots", "fill": "none", "stroke-linecap": cap}
         yield element("path", {**paint, "stroke-width": coordinate_text(2 * size), "d": dots})
 
+    def _point_size(self, curve: Curve, is_line: bool) -> float:
+        if self.view.rows:
+            return max(curve.size, _MIN_ROW_POINT)
+        return curve.size if is_line else max(curve.size, _MIN_LONE_POINT)
+
     def _values_beyond(self, curve: Curve) -> Iterator[Markup]:
         """A triangle and a number at the end of the axis for each value beyond it."""
         for row, value, *_ in curve.points:
-            spot = self.place(curve, row, value)
+            spot = self.locate(curve, row, value)
             if not spot or 0 <= self.view.x.position(value) <= 1:
                 continue
             is_low = self.view.x.position(value) < 0
             x, side = (self.left, 1) if is_low else (self.right, -1)
-            yield svg.dot(
-                TRIANGLE_LEFT if is_low else TRIANGLE_RIGHT, x + 6 * side, spot[1], _MIN_ROW_POINT
-            )
+            shape = TRIANGLE_LEFT if is_low else TRIANGLE_RIGHT
+            yield svg.dot(shape, x + 6 * side, spot[1], _MIN_ROW_POINT)
             words, anchor = str(units.pure_number(value)), "start" if is_low else "end"
             yield svg.text(words, x + 14 * side, spot[1] + 4.5, text_anchor=anchor, stroke="none")
 
@@ -274,8 +269,7 @@ class Drawing(Frame):
     def _legend_sign(self, index: int, curve: Curve) -> Markup:
         """The sign before the name of a curve: a piece of its line, with a point on it."""
         shapes = []
-        is_row = bool(self.view.rows)
-        if curve.width and not is_row:
+        if curve.width and not self.view.rows:
             dash = {"stroke-dasharray": "5 3"} if curve.is_dashed or curve.bound else {}
             width = min(max(curve.width, 1.6), 4.5)
             attributes = {"fill": "none", "stroke-width": width, **dash}
@@ -283,9 +277,7 @@ class Drawing(Frame):
         if self.view.is_stacked:
             shapes.append(element("path", {"stroke": "none", "d": "M2,-5L14,-5L14,5L2,5Z"}))
         elif curve.size:
-            size = max(
-                curve.size, _MIN_ROW_POINT if is_row else 0.0 if curve.width else _MIN_LONE_POINT
-            )
+            size = self._point_size(curve, bool(curve.width))
             shapes.append(svg.dot(curve.shape, 8, 0, size))
         return self._curve_group(index, curve, *shapes)
 
@@ -296,7 +288,7 @@ class Drawing(Frame):
         """
         ends: dict[int, tuple[Curve, float, float, str]] = {}
         for index, curve in enumerate(self.view.curves):
-            spots = [self.place(curve, place, value) for place, value, *_ in curve.points]
+            spots = [self.locate(curve, place, value) for place, value, *_ in curve.points]
             if spot := next(filter(None, reversed(spots)), None):
                 x, y = spot
                 arrow = " ↑" if y < self.top - 0.5 else " ↓" if y > self.bottom + 0.5 else ""

@@ -203,14 +203,13 @@ def _legend(top: float) -> Iterator[Markup]:
 
 
 def _shade_group(shade: int, *shapes: Markup) -> Markup:
-    light, dark = (_mix_colours(colours, shade / _SHADE_COUNT) for colours in _SHADE_COLOURS)
+    """`shade`: from that for better than usual through 0 to that for worse."""
+    mixed = []
+    for colours in _SHADE_COLOURS:
+        better, usual, worse = (bytes.fromhex(colour[1:]) for colour in colours)
+        ends, share = (better if shade < 0 else worse), abs(shade / _SHADE_COUNT)
+        channels = (round(a + (b - a) * share) for a, b in zip(usual, ends, strict=True))
+        mixed.append(f"#{bytes(channels).hex()}")
+    light, dark = mixed
     attributes = {"class": "curve", "fill": light, "style": f"--light:{light};--dark:{dark}"}
     return element("g", attributes, *shapes)
-
-
-def _mix_colours(colours: tuple[str, str, str], part: float) -> str:
-    """The colour at `part`, from -1 (first colour) through 0 (second) to 1 (third)."""
-    better, usual, worse = ([int(text[at : at + 2], 16) for at in (1, 3, 5)] for text in colours)
-    ends, share = (better if part < 0 else worse), abs(part)
-    channels = (round(a + (b - a) * share) for a, b in zip(usual, ends, strict=True))
-    return "#" + "".join(f"{channel:02x}" for channel in channels)

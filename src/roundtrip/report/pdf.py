@@ -84,10 +84,8 @@ class _Page:
     def draw(self, node: ElementTree.Element, inherited: _SvgAttributes) -> None:
         """Draw an element and its children; `inherited`: attributes from its parent."""
         attributes = node.attrib
-        paint = {
-            **inherited,
-            **{name: attributes[name] for name in _INHERITED_ATTRIBUTES if name in attributes},
-        }
+        own = {name: attributes[name] for name in _INHERITED_ATTRIBUTES if name in attributes}
+        paint = {**inherited, **own}
         self.canvas.saveState()
         for words in _TRANSFORM.findall(attributes.get("transform", "")):
             *angle, x, y = map(float, re.split("[ ,]+", words))
@@ -146,9 +144,7 @@ class _Page:
             canvas.setStrokeAlpha(float(attributes.get("stroke-opacity", "1")))
             canvas.setLineWidth(float(paint["stroke-width"]))
             canvas.setLineCap(_LINE_CAPS[attributes.get("stroke-linecap", "butt")])
-            canvas.setDash(
-                [float(length) for length in attributes.get("stroke-dasharray", "").split()]
-            )
+            canvas.setDash(list(map(float, attributes.get("stroke-dasharray", "").split())))
         canvas.drawPath(path, fill=int(fill != "none"), stroke=int(stroke != "none"))
 
     def _write(self, words: str, attributes: _SvgAttributes, paint: _SvgAttributes) -> None:
@@ -179,11 +175,9 @@ class _Page:
         wing, tip = size * 0.18, centre + half
         edge = tip - wing * up
         starts = (middle, centre - half), (middle - wing, edge), (middle + wing, edge)
-        arrow = self._svg_path(
-            "".join(f"M{x:.2f},{y:.2f}L{middle:.2f},{tip:.2f}" for x, y in starts)
-        )
+        lines = "".join(f"M{x:.2f},{y:.2f}L{middle:.2f},{tip:.2f}" for x, y in starts)
         self.canvas.setLineWidth(_ARROW_LINE * size)
-        self.canvas.drawPath(arrow, fill=0, stroke=1)
+        self.canvas.drawPath(self._svg_path(lines), fill=0, stroke=1)
 
 
 def _split_at_arrows(words: str, font: TTFont) -> Iterator[str]:

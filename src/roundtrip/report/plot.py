@@ -233,10 +233,13 @@ def as_json(name: str, plot: Plot) -> Markup:
 
     Values have five digits, more than a reader can see.
     """
-    views = [
-        view_outline(view) | {"curves": [_curve_json(curve) for curve in view.curves]}
-        for view in plot.views
-    ]
+    views = []
+    for view in plot.views:
+        curves = [
+            {"name": curve.name, "points": [list(map(_round_number, p)) for p in curve.points]}
+            for curve in view.curves
+        ]
+        views.append(view_outline(view) | {"curves": curves})
     return escaped_json({"name": name, "title": plot.title, "views": views})
 
 
@@ -277,17 +280,10 @@ def _scale_json(scale: Scale) -> dict[str, Any]:
     return content | {name: list(values) for name, values in options.items() if values}
 
 
-def _curve_json(curve: Curve) -> dict[str, Any]:
-    return {
-        "name": curve.name,
-        "points": [
-            [None if v is None else _round_number(v) for v in point] for point in curve.points
-        ],
-    }
-
-
-def _round_number(value: float) -> float | int:
+def _round_number(value: float | None) -> float | int | None:
     """The value with `_SIGNIFICANT_DIGITS` digits; a whole number stays exact."""
+    if value is None:
+        return None
     if not math.isfinite(value):
         raise ValueError(f"{value} cannot be drawn")
     return int(value) if float(value).is_integer() else float(f"{value:.{_SIGNIFICANT_DIGITS}g}")

@@ -69,12 +69,7 @@ def _escape(value: object) -> str:
     """The escaped value, without characters that XML forbids; Markup is returned unchanged."""
     if isinstance(value, Markup):
         return value
-    text = str(escape(value))
-    return (
-        _ILLEGAL_CHARACTER.sub("\N{REPLACEMENT CHARACTER}", text)
-        if _ILLEGAL_CHARACTER.search(text)
-        else text
-    )
+    return _ILLEGAL_CHARACTER.sub("\N{REPLACEMENT CHARACTER}", str(escape(value)))
 
 
 def coordinate_text(value: float) -> str:
@@ -91,12 +86,9 @@ def path_data(places: Iterable[Position]) -> str:
 
 def text(words: str, x: float, y: float, **attributes: object) -> Markup:
     """A text at a place; an attribute `text_anchor` becomes ``text-anchor``."""
-    svg_attributes = {
-        name.rstrip("_").replace("_", "-"): value for name, value in attributes.items()
-    }
-    return element(
-        "text", {"x": coordinate_text(x), "y": coordinate_text(y), **svg_attributes}, words
-    )
+    place = {"x": coordinate_text(x), "y": coordinate_text(y)}
+    names = {name.rstrip("_").replace("_", "-"): value for name, value in attributes.items()}
+    return element("text", {**place, **names}, words)
 
 
 def rect(
@@ -108,27 +100,18 @@ def rect(
 ) -> Markup:
     """A rectangle with `extra_attributes`."""
     sides = {"x": x, "y": y, "width": width, "height": height}
-    return element(
-        "rect",
-        {**(extra_attributes or {}), **{name: coordinate_text(v) for name, v in sides.items()}},
-    )
+    texts = {name: coordinate_text(value) for name, value in sides.items()}
+    return element("rect", {**(extra_attributes or {}), **texts})
 
 
 def dot(shape: str, x: float, y: float, size: float) -> Markup:
     """A point of half-width `size` in the colour of its group, with a paper-coloured edge."""
     paint = {"class": "dot", "stroke": "#ffffff"}
+    cx, cy = coordinate_text(x), coordinate_text(y)
     if shape == CIRCLE:
-        return element(
-            "circle",
-            {
-                **paint,
-                "cx": coordinate_text(x),
-                "cy": coordinate_text(y),
-                "r": coordinate_text(size),
-            },
-        )
+        return element("circle", {**paint, "cx": cx, "cy": cy, "r": coordinate_text(size)})
     corners = path_data((size * dx, size * dy) for dx, dy in _SHAPE_PATHS[shape])
-    transform = f"translate({coordinate_text(x)},{coordinate_text(y)})"
+    transform = f"translate({cx},{cy})"
     return element("path", {**paint, "d": f"{corners}Z", "transform": transform})
 
 
@@ -185,10 +168,8 @@ def tick_label(value: float, scale: Scale) -> str:
     if scale.unit == Unit.BYTES and value >= 1 and float(value).is_integer():
         return units.size(int(value))
     text = f"{value:.12g}"
-    return units.number(value) if "e" in text else _group_digits(text)
-
-
-def _group_digits(text: str) -> str:
+    if "e" in text:
+        return units.number(value)
     sign = "\N{MINUS SIGN}" if text.startswith("-") else ""
     whole, dot, part = text.lstrip("-").partition(".")
     return f"{sign}{int(whole):,}".replace(",", "\N{NARROW NO-BREAK SPACE}") + dot + part
@@ -250,9 +231,9 @@ class Frame:
         #: Number of curves below each other in a row; 1 if each row has one curve.
         self.slots = len(view.curves) if len(distinct_rows) < len(rows) else 1
         # A row with several curves is higher; the parts of a stacked bar share one row.
-        row_height = (
-            _STACK_HEIGHT if view.is_stacked else max(_ROW_HEIGHT, self.slots * _BAR_HEIGHT + 6)
-        )
+        row_height = max(_ROW_HEIGHT, self.slots * _BAR_HEIGHT + 6)
+        if view.is_stacked:
+            row_height = _STACK_HEIGHT
         self.heights: list[float] = [
             row_height if row in distinct_rows else _ROW_HEIGHT for row in range(len(view.rows))
         ]
@@ -302,8 +283,11 @@ class Frame:
         """The middle of a row, from the top."""
         return self.top + sum(self.heights[:row]) + self.heights[row] / 2
 
-    def place(self, curve: Curve, place: float, value: float | None) -> Position | None:
-        """The position of a value; None if the axes cannot show it."""
+    def locate(self, curve: Curve, place: float, value: float | None) -> Position | None:
+        """The position of a value of `curve`; None if the axes cannot show it.
+
+        `place`: the number of its row, or its value of the horizontal axis.
+        """
         view = self.view
         axis = view.x if view.rows else view.y
         if value is None or axis is None or not axis.has_place(value):

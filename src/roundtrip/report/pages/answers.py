@@ -9,7 +9,6 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
 from statistics import median
 
 from roundtrip.report import units
@@ -46,9 +45,8 @@ DISTANCE = (
 class NightPair:
     """A series' values in the two newest nights, with units; `ratio` is the newest over the other.
 
-    A night in which no value counts has `NO_VALUE`; `before` and `ratio` are "" if there
-    is only one night.  `abs_log_ratio`: absolute logarithm of `ratio`.  `distance`: the same in
-    units of its median over all series of the site; "" if that is not known.
+    A night in which no value counts has `NO_VALUE`; `before` and `ratio` are "" if there is one
+    night.  `distance`: `abs_log_ratio` over its median over all series; "" if that is not known.
     """
 
     line: Line
@@ -171,11 +169,10 @@ def _step_answers(verdicts: NightVerdicts) -> Iterator[Answer]:
 
 def _step_facts(lines: Sequence[Line]) -> list[str]:
     """Return what changed at a step of these series: recorded facts, then sets of nodes."""
-    change_lists = [
-        [change for change in line.changes if change.name != NODE_SET][:_MAX_NAMED]
-        for line in lines
-    ]
-    facts = list(map(str, merge_changes(chain.from_iterable(change_lists))))
+    changes: list[Change] = []
+    for line in lines:
+        changes += [change for change in line.changes if change.name != NODE_SET][:_MAX_NAMED]
+    facts = list(map(str, merge_changes(changes)))
     node_changes = [change for line in lines for change in line.changes if change.name == NODE_SET]
     if len(set(node_changes)) > 1:
         return [*facts, f"{NODE_SET} of {len(node_changes)} series"]
@@ -284,17 +281,15 @@ def _fact_answers(verdicts: NightVerdicts) -> Iterator[Answer]:
         if change.name in _ALWAYS_NAMED_FACTS:
             subjects[replace(change, subject="")].append(change.subject)
     if subjects:
-        texts = [
-            str(replace(change, subject=_list_subjects(names)))
-            for change, names in subjects.items()
-        ]
+        texts = []
+        for change, names in subjects.items():
+            toolchains = ", ".join(names)
+            if len(names) > _MAX_NAMED:
+                toolchains = units.plural(len(names), "toolchain")
+            texts.append(str(replace(change, subject=toolchains)))
         more = len(changes) - sum(map(len, subjects.values()))
         texts += [f"and {units.plural(more, 'other fact')}"] if more else []
         yield answer("What changed since the night before: ", f"{'; '.join(texts)}.")
-
-
-def _list_subjects(names: Sequence[str]) -> str:
-    return ", ".join(names) if len(names) <= _MAX_NAMED else units.plural(len(names), "toolchain")
 
 
 def _summary_answer(
@@ -324,16 +319,12 @@ def _series_answer(
 ) -> Answer:
     """``Regressed: mpi, 1 B; ... takes 8 % longer since 2026-11-02, when UCX changed ...``."""
     line = lines[0]
-    causes = [
-        f"{change.name} changed from {change.before} to {change.after}{change.where}"
-        for change in line.changes
-    ]
+    causes = [f"{c.name} changed from {c.before} to {c.after}{c.where}" for c in line.changes]
     cause_text = f", when {'; '.join(causes)}" if causes else "; no recorded fact differs there"
     effect = line.judgement.step.ratio - 1 if line.judgement.step else 0.0
     is_time = line.series.names["unit"] == "s"
     verb, up, down = ("takes", "longer", "less time") if is_time else ("is", "higher", "lower")
     effect_text = f"{verb} {units.percent(abs(effect))} {up if effect > 0 else down}"
-    rest = (
-        f"{_first_label(lines)} {effect_text} since {verdicts.calendar.label(night)}{cause_text}."
-    )
+    since = f"since {verdicts.calendar.label(night)}{cause_text}"
+    rest = f"{_first_label(lines)} {effect_text} {since}."
     return answer(f"{verdict.capitalize()}: ", rest, TONES[verdict])

@@ -215,7 +215,6 @@ NOT_SET = "not set"
 NODE_SET = "node set"
 #: Maximum nodes that a text names; of larger sets it names only nodes that differ.
 _MAX_NAMED_NODES = 4
-_NodeSet = frozenset[str]
 _FactValues = Mapping[tuple[str, str], str]
 
 
@@ -306,26 +305,23 @@ def node_set_changes(points: Iterable[SeriesPoint]) -> dict[str, Change]:
     `points`: those of one series, in time order.  The set of a night has the nodes of all its
     launches.  Nights with unknown nodes are skipped.
     """
-    nodes: dict[str, _NodeSet] = defaultdict(frozenset)
+    nodes: dict[str, frozenset[str]] = defaultdict(frozenset)
     for point in points:
         if point.nodes:
             nodes[point.night] = nodes[point.night].union(point.nodes.split("+"))
     changes: dict[str, Change] = {}
-    past_sets: set[_NodeSet] = set()
-    before: _NodeSet = frozenset()
+    past_sets: set[frozenset[str]] = set()
+    before = frozenset[str]()
     for night, after in nodes.items():
         if past_sets and after not in past_sets:
-            changes[night] = Change("", NODE_SET, *_set_difference_texts(before, after))
+            old, new, common = before, after, ""
+            if max(len(before), len(after)) > _MAX_NAMED_NODES:
+                common = f"{len(before & after)} nodes in common, and "
+                old, new = before - after, after - before
+            changes[night] = Change("", NODE_SET, common + _list_nodes(old), _list_nodes(new))
         past_sets.add(after)
         before = after
     return changes
-
-
-def _set_difference_texts(before: _NodeSet, after: _NodeSet) -> tuple[str, str]:
-    if max(len(before), len(after)) <= _MAX_NAMED_NODES:
-        return _list_nodes(before), _list_nodes(after)
-    common = f"{len(before & after)} nodes in common, and "
-    return common + _list_nodes(before - after), _list_nodes(after - before)
 
 
 def _list_nodes(nodes: Collection[str]) -> str:
