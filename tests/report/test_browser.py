@@ -1,19 +1,130 @@
-"""The page in a real browser: no request, no script but ours, nothing cut off on a phone."""
+"""The page in a real browser: its script and no other, nothing cut off, no reader kept out."""
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import html as entities
+import json
 import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from support.browser import CHROMIUM, WHY_SKIPPED, browser
+from support.browser import CHROMIUM, WHY_NO_AXE, WHY_SKIPPED, Browser, browser
+from support.pairs import Pairs
+from support.synthetic import Tree
+from support.virtual import await_true
 
 from roundtrip.measure import bundle, store
-from roundtrip.report import publish
+from roundtrip.report import data, plot, publish, renderers
+from roundtrip.report.build import build
+from roundtrip.report.units import Unit
 
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason=WHY_SKIPPED)
+needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason=WHY_SKIPPED)
+CHECKS = Path(__file__).with_name("figure_checks.js").read_text()
+ENVIRONS = ("openmpi41-boost181", "mpich40-boost181")
+
+
+@pytest.fixture(scope="module")
+def revision(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("script")
+    tree = Tree(folder / "run", launches=6, environs=ENVIRONS, samples=5)
+    tree.sizes = [1, 8, 64, 1024, 65536, 1 << 20]
+    return publish.publish(bundle.build(tree.write().path), folder / "reports")
+
+
+@needs_chromium
+def test_the_script_runs_under_the_policy_of_the_page(revision: Path, tmp_path: Path) -> None:
+    page = revision / store.PAGE
+    names = [figure.name for figure in build(data.read(revision / "bundle")).figures]
+    name = next(name for name in names if "bandwidth" in name)
+    forged_page = tmp_path / "refused.html"
+    forged_page.write_text(page.read_text().replace("sha256-", "sha256-A"))
+    with browser(tmp_path / "profile") as session:
+        session.open(f"{page.as_uri()}#{name}?at=1.2")
+        panel = f"document.querySelector('[data-plot=\"{name}\"]')"
+        assert await_true(lambda: session.run(f"{panel}.classList.contains('live')"), 20)
+        output = session.run(f"{panel}.querySelector('output').textContent")
+        assert re.match(r"Boost.MPI, 64.B: [\d.]+.MB/s \[", output)
+        assert session.run(f"{panel}.closest('details.part').open")
+        assert session.faults() == []
+        session.open(f"{forged_page.as_uri()}#{name}?at=1.2")
+        assert await_true(lambda: session.run("1") and "inline script" in str(session.faults()), 20)
+        assert not session.run("document.querySelector('.panel.live')")
+
+
+@needs_chromium
+def test_a_curve_below_the_axis_is_marked_in_a_legend_below_the_figure(
+    revision: Path, tmp_path: Path
+) -> None:
+    panel = "document.querySelector('[data-plot=\"netpipe-1-ratio-1\"]')"
+    names = f"[...{panel}.querySelectorAll('.legend button')].map((one) => one.textContent)"
+    with browser(tmp_path / "profile") as session:
+        session.size(1280)
+        session.open((revision / store.PAGE).as_uri())
+        assert await_true(lambda: bool(session.run(names)), 20)
+        assert not session.run(f"{panel}.classList.contains('wide')")
+        assert [name for name in session.run(names) if "↓" in name] == ["Serialized / MPI ↓"]
+
+
+@needs_chromium
+def test_what_a_reader_does(revision: Path, tmp_path: Path) -> None:
+    with browser(tmp_path / "profile") as session:
+        session.size(1280)
+        session.open((revision / store.PAGE).as_uri())
+        results: dict[str, Any] = session.run(CHECKS)
+    assert results.pop("faults") == []
+    texts = {key: results.pop(key) for key in list(results) if isinstance(results[key], str)}
+    for key in ("first", "second", "end", "down", "hover"):
+        text = texts[key].replace("\u202f", " ")
+        assert re.search(r"MPI.*, \d+.(B|KiB|MiB): [\d. ]+.MB/s \[[^]]+\] n.=.6$", text), key
+    assert texts["first"].startswith("MPI, 1\u00a0B: ")
+    assert texts["second"].startswith("MPI, 8\u00a0B: ")
+    assert texts["end"].startswith("MPI, 1\u00a0MiB: ")
+    assert texts["down"].startswith("Boost.MPI, 1\u00a0MiB: ")
+    assert (texts["aria"], texts["gone"], texts["pressed"]) == ("polite", "", "false")
+    assert texts["tip"].count("MB/s") == 5 and "Boost.MPI (Serialized)" in texts["tip"]
+    assert "at=0.0" in texts["link"] and "x=" in texts["link"]
+    caption, empty, heads, rule, *rows = texts["copied"].splitlines()
+    assert caption == "Median over launches, 95\u00a0% rank interval." and not empty
+    assert heads.startswith("| What | ") and rule.startswith("| --- | ---: |")
+    assert rows[0].startswith("| Half-round-trip latency at 1 B (lower is better) | ") and rows[
+        0
+    ].endswith(" µs |")
+    assert texts["says"] == "Copied"
+    assert (results.pop("off"), results.pop("width") > 300) == (1, True)
+    assert {key: value for key, value in results.items() if value is not True} == {}
+
+
+def test_values_of_figures_are_data_and_no_markup() -> None:
+    hostile = '</script><script>alert(1)</script>&amp;<!--\u2028"'
+    curve = plot.Curve(hostile, ("#000", "#fff"), ((1, 2.123456789, None, None, 3),))
+    axis = plot.Scale(hostile, Unit.PURE, 1, 10, True)
+    text = plot.as_json(
+        "a", plot.Plot(hostile, hostile, (plot.View(hostile, axis, axis, (curve,)),))
+    )
+    assert not set("<>&") & set(text)
+    content = json.loads(text)
+    assert content["title"] == hostile == content["views"][0]["curves"][0]["name"]
+    assert content["views"][0]["curves"][0]["points"] == [[1, 2.1235, None, None, 3]]
+    bad_curve = plot.Curve("", ("", ""), ((1, float("nan"), None, None, None),))
+    with pytest.raises(ValueError, match="cannot be drawn"):
+        plot.as_json("a", plot.Plot("", "", (plot.View("", axis, axis, (bad_curve,)),)))
+
+
+def test_one_script_of_our_own_and_no_other(make_tree: Callable[..., Any]) -> None:
+    page = renderers.html(build(data.read(bundle.build(make_tree(launches=6).path))))
+    kinds = re.findall(r"<script([^>]*)>", page)
+    assert kinds.count("") == 1 and set(kinds) == {"", ' type="application/json"'}
+    text = re.search(r"<script>(.*?)</script>", page, re.DOTALL)[1]  # type: ignore[index]
+    digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+    policy = entities.unescape(re.search(r'Content-Security-Policy" content="([^"]*)"', page)[1])  # type: ignore[index]
+    assert policy.startswith(f"default-src 'none'; script-src 'sha256-{digest}'; ")
+    for word in ("eval(", "innerHTML", "fetch(", "XMLHttp", "import(", "http:", "https:", "</"):
+        assert word not in text.replace("http://www.w3.org/2000/svg", ""), word
+
 
 HOSTILE = (
     '<script>document.title="owned"</script>"><img src=x onerror=document.title="owned">{{7*7}}'
@@ -47,6 +158,7 @@ def page(make_tree: Callable[..., Any], tmp_path: Path) -> Path:
     return publish.publish(bundle.build(tree.path), tmp_path / "reports") / store.PAGE
 
 
+@needs_chromium
 @pytest.mark.parametrize("width", [390, 320, 1280])
 def test_hostile_data_is_inert_nothing_is_fetched_and_nothing_is_cut_off(
     page: Path, tmp_path: Path, width: int
@@ -65,3 +177,48 @@ def test_hostile_data_is_inert_nothing_is_fetched_and_nothing_is_cut_off(
     assert facts["scroll"] <= width, facts["wide"]
     assert facts["cut"] == []
     assert facts["stuck"] == 0, "keys cannot scroll these tables"
+
+
+needs_axe = pytest.mark.skipif(bool(WHY_NO_AXE), reason=WHY_NO_AXE)
+CHECKOUT = Path(__file__).parents[2]
+PAGES = sorted(
+    page.relative_to(CHECKOUT).as_posix() for page in (CHECKOUT / "samples").rglob("*.html")
+)
+#: Of every kind of page a quick one; the others are nightly.
+QUICK = ("reports/smoke/local/2026-11-27/r1/", "wan/virtual/history.html", "reports/index.html")
+
+
+def check(running: Browser, page: Path) -> None:
+    for width, is_dark in ((1280, False), (390, True)):
+        running.size(width, dark=is_dark)
+        running.open("about:blank")
+        running.open(page.as_uri())
+        assert running.barriers() == [], (width, is_dark)
+
+
+@needs_axe
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(page, marks=() if any(word in page for word in QUICK) else pytest.mark.nightly)
+        for page in PAGES
+    ],
+)
+def test_a_sample_keeps_no_reader_out(running: Browser, page: str) -> None:
+    check(running, CHECKOUT / page)
+
+
+@needs_axe
+def test_a_map_of_nodes_keeps_no_reader_out(running: Browser, tmp_path: Path) -> None:
+    bundle = Pairs(tmp_path / "nights", nodes=8, slow={3: 100e-6}, alone=True).night(0) / "bundle"
+    page = publish.publish(bundle, tmp_path / "reports") / store.PAGE
+    assert "data-heat" in page.read_text()
+    check(running, page)
+
+
+@needs_axe
+def test_axe_is_heard(running: Browser, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    page.write_text("<!doctype html><html lang=en><title>x</title><main><h1>x</h1><img src=x>")
+    running.open(page.as_uri())
+    assert [found.partition(":")[0] for found in running.barriers()] == ["image-alt"]

@@ -1,16 +1,26 @@
-"""Whether a run decides anything, and how many launches would."""
+"""What a run decides: by which test, in which families, and how many launches it takes."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from support.bundles import read_tree
 
-from roundtrip.report import build
+from roundtrip import studies
+from roundtrip.measure import analysis, outcome
+from roundtrip.report import build, units
+from roundtrip.report.blocks import Items, Part, Report, Table, plain_text
+from roundtrip.report.data import Data
+from roundtrip.report.speeds import ToolchainComparison, Toolchains
+from roundtrip.stats import sequential, verdicts
 from roundtrip.stats.summaries import Interval, median_interval
-from roundtrip.stats.verdicts import ClaimVerdict, Verdict
+from roundtrip.stats.verdicts import ClaimVerdict, Family, Verdict
+from roundtrip.studies.section import section_of
+from roundtrip.studies.study import PlannedCase
 
 Maker = Callable[..., Any]
 ENVIRON = "openmpi41-boost181"
@@ -77,3 +87,151 @@ def test_a_run_whose_launches_were_all_disturbed_does_not(make_tree: Maker) -> N
 def test_launches_without_a_claim_decide_nothing(make_tree: Maker) -> None:
     bundle_data = read_tree(make_tree(launches=1, environs=(ENVIRON,)))
     assert build.undecided_reason(bundle_data, {}) == build.NO_CLAIM_REASON
+
+
+@pytest.fixture
+def read(make_tree: Callable[..., Any]) -> Callable[[bool], Data]:
+    def make(is_sequential: bool) -> Data:
+        tree = make_tree(f"run{is_sequential}", launches=9, steady=True)
+        if is_sequential:
+            file = tree.path / "campaign.toml"
+            file.write_text("sequential = true\n" + file.read_text())
+        return read_tree(tree)
+
+    return make
+
+
+@pytest.mark.parametrize(("is_sequential", "judge"), [(True, sequential), (False, verdicts)])
+def test_the_campaign_says_which_test(
+    read: Callable[[bool], Data], is_sequential: bool, judge: Any
+) -> None:
+    bundle_data = read(is_sequential)
+    claims: dict[ToolchainComparison, list[float]] = {
+        key: comparison.ratios for key, comparison in Toolchains(bundle_data).comparisons.items()
+    }
+    assert bundle_data.is_sequential is is_sequential
+    assert claims
+    assert build.judge(bundle_data, claims) == judge.judge(claims, bundle_data.analysis.statistics)
+
+
+def test_the_report_says_so_and_keeps_its_own_rules(read: Callable[[bool], Data]) -> None:
+    report = build.build(read(True))
+    assert "Sequential: " in {getattr(notice[0], "text", "") for notice in report.notices}
+    (claims_part,) = [part for part in report.parts if part.anchor == "claims"]
+    (table,) = [block for block in claims_part.blocks if isinstance(block, Table)]
+    names = [column.name for column in table.columns]
+    assert names == ["Family", "Claims", "Launches", "Verdicts"]
+    (audit,) = [part for part in report.parts if "audit" in part.anchor]
+    text = str(audit.blocks)
+    assert "are not those of Benjamini-Hochberg" not in text
+    assert "do not follow from interval and q" not in text
+    plain_report = build.build(read(False))
+    assert "Sequential: " not in {getattr(notice[0], "text", "") for notice in plain_report.notices}
+
+
+@pytest.mark.parametrize("is_sequential", [True, False])
+def test_a_claim_is_held_to_the_margin_of_its_study(
+    read: Callable[[bool], Data], is_sequential: bool
+) -> None:
+    bundle_data = read(is_sequential)
+    key, *_ = Toolchains(bundle_data).comparisons
+    claims = {key: 5 * [0.9, 1.1, 0.95, 1.06, 0.97, 1.02]}
+    levels = bundle_data.analysis.statistics
+    own_levels = levels.model_copy(update={"equivalence_margins": ((key.setting.study, 0.5),)})
+    settings = replace(bundle_data.analysis, statistics=own_levels)
+    (verdict,) = build.judge(replace(bundle_data, analysis=settings), claims).values()
+    (common_verdict,) = build.judge(bundle_data, claims, levels).values()
+    assert verdict.verdict is verdicts.Verdict.ON_PAR
+    assert verdict.interval == common_verdict.interval
+
+
+ENVIRON, MPICH = "openmpi41-boost181", "mpich40-boost181"
+
+
+def part(report: Report, anchor: str) -> Part:
+    (section_part,) = [part for part in report.parts if part.anchor == anchor]
+    return section_part
+
+
+def cells(report: Report, anchor: str = "netpipe") -> list[str]:
+    tables = [block for block in part(report, anchor).blocks if isinstance(block, Table)]
+    return [cell.verdict for table in tables for row in table.rows for cell in row]
+
+
+def notices(report: Report) -> str:
+    return " ".join(map(plain_text, report.notices))
+
+
+def family_rows(report: Report) -> dict[str, list[str]]:
+    (table,) = [b for b in part(report, "claims").blocks if isinstance(b, Table)]
+    return {row[0].text: [cell.text for cell in row[1:]] for row in table.rows}
+
+
+def test_the_primary_claims_are_those_that_were_planned(make_tree: Maker) -> None:
+    """What the plan counts from the declared cases is what the report finds in the data."""
+    tree = make_tree(launches=9, environs=(ENVIRON, MPICH))
+    section = section_of(studies.get("netpipe"), read_tree(tree))
+    assert section is not None
+    claim_counts = Counter(claim.family for claim in section.claims())
+    cases = [
+        PlannedCase(
+            item["case"],
+            "netpipe",
+            "NetPIPE",
+            "local:smp",
+            item["case"].split("+")[1],
+            {"mode": "pingpong", "placement": "shared-memory", "variants": "five"},
+        )
+        for item in tree.expected
+    ]
+    planned_claims = outcome.primary_claims(cases, analysis.default())
+    assert claim_counts[Family.PRIMARY] == sum(claim.count for claim in planned_claims) == 8
+    assert claim_counts[Family.SECONDARY] == 2 * 4 * 4
+
+
+def test_families_are_shown_with_their_numbers(make_tree: Maker) -> None:
+    report = build.build(read_tree(make_tree(launches=9, environs=(ENVIRON,))))
+    assert dict(report.provenance)["Claims tested"] == "4 primary, 16 secondary"
+    rows = family_rows(report)
+    assert rows["Primary"][:4] == ["4", "9", "8", "any one"]
+    assert rows["Secondary"][:4] == ["16", "9", "10", "2 at once"]
+    (items,) = [b for b in part(report, "claims").blocks if isinstance(b, Items)]
+    text = "".join(map(plain_text, items.items))
+    assert "Boost.MPI against raw MPI, plain, in ping-pong" in text
+
+
+def test_a_bundle_cut_to_six_launches_says_that_they_are_too_few(make_tree: Maker) -> None:
+    """Serializing is tens of times slower in every launch: no "open" without the reason."""
+    full_report = build.build(
+        read_tree(make_tree("whole", launches=9, environs=(ENVIRON,), samples=12))
+    )
+    assert any("slower" in cell for cell in cells(full_report))
+    assert "Too few launches" not in notices(full_report)
+
+    report = build.build(read_tree(make_tree("cut", launches=6, environs=(ENVIRON,), samples=12)))
+    undecided_cells = [cell for cell in cells(report) if "cannot reach the level" in cell]
+    assert undecided_cells
+    known_ranges, words = zip(*(cell.split(", ", 1) for cell in undecided_cells), strict=True)
+    assert all("slower" in known_range for known_range in known_ranges)
+    assert set(words) == {"open: 6 launches cannot reach the level among 16 claims; 10 would"}
+    assert "Too few launches:" in notices(report)
+    assert "a case had at most 6 launches, 10 would do" in notices(report)
+
+
+def test_few_primary_claims_are_decided_whatever_secondary_ones_need(make_tree: Maker) -> None:
+    """Eight launches, four primary claims: a cost of 60 ns in 310 ns is decided at 1 byte."""
+    tree = make_tree(launches=8, environs=("openmpi50-boost181",), samples=20)
+    report = build.build(read_tree(tree))
+    (answer, *_) = part(report, "netpipe").answers
+    text = plain_text(answer.text)
+    assert text.startswith("Boost.MPI costs ") and f" at {units.size(1)}, " in text
+
+
+@pytest.mark.parametrize("launches", [3, 5])
+def test_without_an_interval_the_cell_has_the_number_needed(
+    make_tree: Maker, launches: int
+) -> None:
+    report = build.build(read_tree(make_tree(launches=launches, environs=(ENVIRON,))))
+    verdict = f"open: {launches} launches give no interval; 10 would"
+    assert verdict in cells(report)
+    assert family_rows(report)["Primary"][3] == "none"

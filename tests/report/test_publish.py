@@ -1,4 +1,4 @@
-"""Publishing: once each bundle, never over another, and rebuilt byte for byte."""
+"""Reports are published once, verified, and the same bytes wherever they are rebuilt."""
 
 from __future__ import annotations
 
@@ -7,17 +7,26 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Callable
+import struct
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 from support.command import roundtrip
+from support.synthetic import Tree
 
+from roundtrip.cli import common
+from roundtrip.compare.side import open_sources
 from roundtrip.errors import UserError
-from roundtrip.measure import bundle
-from roundtrip.report import publish
+from roundtrip.history import ledger
+from roundtrip.measure import bundle, store
+from roundtrip.report import public, publish
 from roundtrip.report.build import Correction
+from roundtrip.report.pages import write
 
 ENVIRON = "openmpi41-boost181"
 Maker = Callable[..., Any]
@@ -192,3 +201,137 @@ def test_the_command_line_refuses_in_one_line(tree: Any, tmp_path: Path) -> None
         assert (status, out) == (2, "")
         assert len(err.splitlines()) == 1
         assert err.startswith("roundtrip: ")
+
+
+def test_only_the_store_knows_the_names_of_a_revision(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in (("_BUNDLE", "data"), ("FACTS", "facts.json"), ("PAGE", "index.htm")):
+        monkeypatch.setattr(store, name, value)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setenv("ROUNDTRIP_REPORTS", str(tmp_path / "reports"))
+    small: dict[str, Any] = {"environs": (ENVIRON,), "sizes": [1], "launches": 2, "samples": 3}
+    tree = Tree(tmp_path / "run", started="2026-11-21T07:00:00Z", **small)
+    revision = publish.publish(bundle.build(tree.write().path), tmp_path / "reports")
+    names = {path.name for path in revision.iterdir()}
+    assert {"data", "facts.json", "index.htm"} < names and "bundle" not in names
+    assert publish.verify(revision) == []
+    site = revision.parents[1]
+    nights = ledger.read_ledger(tmp_path / "reports", "synthetic", "local")
+    assert nights.warnings == () and nights.nights["night"].n_unique() == 1
+    write.write_pages(tmp_path / "reports")
+    assert "2026-11-21/r1/index.htm" in (site / write.HISTORY).read_text()
+    assert common.newest_night("local") == revision / "index.htm"
+    with open_sources(tmp_path / "reports") as sources:
+        side = sources.side("local/synthetic/2026-11-21")
+    assert side.run == "local/synthetic/2026-11-21/r1"
+    facts = json.loads((revision / "facts.json").read_text())
+    assert facts["digest"] == side.data.manifest.digest
+    assert public.find_revisions([tmp_path / "reports"]) == store.all_revisions(site)
+
+
+CHECKOUT = Path(__file__).parents[2]
+FONTS = Path("/usr/share/fonts")
+FAKETIME = sorted(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"))
+#: Families that figures ask for; a machine may have any of them, in any version.
+FAMILIES = ("Inter", "Arial", "Helvetica", "Liberation Sans")
+SCRIPT = (
+    "import os, sys, time; from pathlib import Path; os.umask(0o077);"
+    "from roundtrip.report import publish; publish.write(Path(sys.argv[1]), Path(sys.argv[2]));"
+    "print(time.localtime().tm_year, publish.__file__)"
+)
+nightly = pytest.mark.nightly  # each loads the package and draws in a process of its own
+NAMESPACE = ["unshare", "--mount", *([] if os.geteuid() == 0 else ["--map-root-user"])]
+
+
+@pytest.fixture(scope="module")
+def drawn(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("everywhere")
+    tree = Tree(folder / "run", launches=6, environs=("openmpi41-boost181",), samples=5)
+    tree.sizes = [1, 64, 1024, 65536, 1 << 20]
+    return publish.publish(bundle.build(tree.write().path), folder / "reports")
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    files = [file for file in folder.rglob("*") if file.is_file()]
+    return {file.relative_to(folder).as_posix(): file.read_bytes() for file in files}
+
+
+def published(drawn: Path) -> dict[str, bytes]:
+    files = contents(drawn)
+    prefixes = ("bundle/", "report.json")
+    return {name: content for name, content in files.items() if not name.startswith(prefixes)}
+
+
+def rebuild(
+    drawn: Path, folder: Path, setup: Sequence[str] = (), source: Path = CHECKOUT, **env: str
+) -> str:
+    """Rebuild the pages in another process, after the shell commands `setup` in a namespace."""
+    target = folder / "rebuilt"
+    target.mkdir(parents=True)
+    command = [sys.executable, "-c", SCRIPT, str(drawn / "bundle"), str(target)]
+    if setup:
+        script = " && ".join([*setup, 'exec "$@"'])
+        command = [*NAMESPACE, "sh", "-c", script, "sh", *command]
+    path = os.pathsep.join([str(source / "src"), *sys.path])
+    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": path, **env}
+    process = subprocess.run(command, env=environment, cwd=folder, capture_output=True, text=True)
+    if setup and "Operation not permitted" in process.stderr:
+        pytest.skip("no mount namespace here")
+    assert process.returncode == 0, process.stderr
+    assert contents(target) == published(drawn)
+    return process.stdout
+
+
+def renamed(font: Path, family: str) -> bytes:
+    """The TrueType font under another family name (of its `name` table, records 1 and 16)."""
+    content = bytearray(font.read_bytes())
+    (tables,) = struct.unpack_from(">H", content, 4)
+    start = next(
+        struct.unpack_from(">I", content, 12 + 16 * n + 8)[0]
+        for n in range(tables)
+        if content[12 + 16 * n :][:4] == b"name"
+    )
+    _, count, strings = struct.unpack_from(">HHH", content, start)
+    for record in range(start + 6, start + 6 + 12 * count, 12):
+        platform, _, _, kind, _, offset = struct.unpack_from(">6H", content, record)
+        if kind in (1, 16):
+            text = family.encode("utf-16-be" if platform in (0, 3) else "latin-1")
+            struct.pack_into(">H", content, record + 8, len(text))
+            content[start + strings + offset : start + strings + offset + len(text)] = text
+    return bytes(content)
+
+
+@nightly
+def test_without_fonts(drawn: Path, tmp_path: Path) -> None:
+    (tmp_path / "none").mkdir()
+    rebuild(drawn, tmp_path, [f"mount --bind '{tmp_path}/none' {FONTS}"])
+
+
+@nightly
+def test_with_other_fonts(drawn: Path, tmp_path: Path) -> None:
+    """Of the very families that figures ask for, but wider: text would take more room."""
+    fonts = sorted(FONTS.rglob("DejaVuSansMono-Bold.ttf")) or sorted(FONTS.rglob("*.ttf"))
+    if not fonts:
+        pytest.skip("no TrueType font to rename: apt install fonts-dejavu-core")
+    (tmp_path / "other").mkdir()
+    for family in FAMILIES:
+        (tmp_path / "other" / f"{family}.ttf").write_bytes(renamed(fonts[0], family))
+    rebuild(drawn, tmp_path, [f"mount --bind '{tmp_path}/other' {FONTS}"])
+
+
+@nightly
+def test_at_another_place_and_time(drawn: Path, tmp_path: Path) -> None:
+    """Next year, in Tokyo, in Turkish, by another user, from another checkout."""
+    source = tmp_path / "another place"
+    shutil.copytree(CHECKOUT / "src", source / "src")
+    copy = tmp_path / "moved"
+    shutil.copytree(drawn, copy)
+    settings = {"TZ": "Asia/Tokyo", "LANG": "tr_TR.UTF-8", "LC_ALL": "C", "HOME": "/nonexistent"}
+    settings |= {"PYTHONHASHSEED": "77", "POLARS_MAX_THREADS": "1", "SOURCE_DATE_EPOCH": "1"}
+    if FAKETIME:
+        settings |= {"LD_PRELOAD": str(FAKETIME[0]), "FAKETIME": "+366d"}
+    output = rebuild(copy, tmp_path, source=source, **settings)
+    year, place = output.split(maxsplit=1)
+    assert Path(place.strip()).is_relative_to(source)
+    assert not FAKETIME or int(year) > time.localtime().tm_year

@@ -1,9 +1,9 @@
-"""What went wrong with launches is said at the top."""
+"""What the report says of launches: what went wrong with them, and where the noise is."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +11,7 @@ import polars as pl
 from support.bundles import read_tree
 from support.synthetic import pseudonym
 
-from roundtrip.report.blocks import plain_text
+from roundtrip.report.blocks import Items, Paragraph, Part, Table, all_blocks, plain_text
 from roundtrip.report.data import Data
 from roundtrip.report.sections import launches
 
@@ -103,3 +103,93 @@ def test_a_node_with_a_fast_clock_is_named(make_tree: Callable[..., Any]) -> Non
     assert offset == (
         f"The wall clock of {node} is 120 s ahead of those of 2 other nodes: its logs are misdated."
     )
+
+
+Maker = Callable[..., Any]
+PREEMPTED = (
+    "slurmstepd: error: *** JOB 7 ON n1 CANCELLED AT 2026-11-22T10:07:01 DUE TO PREEMPTION\n"
+)
+NODES = {
+    "schema": 1,
+    "partitions": {
+        "smp": {
+            "hosts": ["n1"],
+            "not_measured": [{"host": "n2", "state": "drained", "reason": "bad DIMM"}],
+        }
+    },
+}
+
+
+def texts(part: Part) -> Iterator[str]:
+    for block in all_blocks(part.blocks):
+        if isinstance(block, Paragraph):
+            yield plain_text(block.text)
+        if isinstance(block, Table):
+            yield from (" | ".join(cell.text for cell in row) for row in block.rows)
+
+
+def test_a_displaced_launch_is_counted_apart_and_is_no_failure(make_tree: Maker) -> None:
+    tree = make_tree(launches=3, environs=(ENVIRON,))
+    stage = tree.fail(2, ENVIRON, fail_reason="sanity error: no end marker")
+    (stage / "rfm_job.err").write_text(PREEMPTED)
+    lines = list(texts(launches.part(read_tree(tree))))
+    sentence = "Slurm displaced 1 launch (1 preempted): repeated, and counted against no case."
+    assert sentence in lines
+    (counts,) = [
+        line for line in lines if line.startswith(tree.case_id(ENVIRON)) and "missing" not in line
+    ]
+    assert counts.split(" | ")[1:6] == ["2", "0", "0", "1", "1"], counts
+    assert not any("preempted its job" in line for line in lines), "it is not among the failed"
+
+
+def test_nodes_that_slurm_had_taken_out_are_listed_with_its_reason(make_tree: Maker) -> None:
+    tree = make_tree(launches=1, environs=(ENVIRON,))
+    (tree.path / "env" / "nodes.json").write_text(json.dumps(NODES))
+    bundle_data = read_tree(tree)
+    (row,) = [line for line in texts(launches.part(bundle_data)) if "bad DIMM" in line]
+    node, state, reason = row.split(" | ")
+    assert node.startswith("node-")
+    assert (state, reason) == ("drained", "bad DIMM")
+    bundle_data.environment["pairs.json"] = {}  # the section on nodes lists them then
+    assert not any("bad DIMM" in line for line in texts(launches.part(bundle_data)))
+
+
+def test_launches_of_emulated_nodes_say_so_where_they_are_listed(make_tree: Maker) -> None:
+    extras = {"emulated": {"nodes": "namespaces of one machine"}}
+    tree = make_tree(launches=5, environs=(ENVIRON,), extras=extras)
+    tree.fail(2, ENVIRON, fail_reason="killed")
+    lines = texts(launches.part(read_tree(tree)))
+    rows = [line for line in lines if ENVIRON in line and " | " in line]
+    causes = [line for line in rows if "killed" in line or "missing" in line or "load" in line]
+    assert len(causes) >= 3, "one failed, one missing, one disturbed"
+    assert all("EMULATED NODES" in line for line in rows)
+
+
+def rows(section_part: Part) -> list[list[str]]:
+    tables = [
+        b for b in section_part.blocks if isinstance(b, Table) and b.caption.startswith("Noise in")
+    ]
+    return [[cell.text for cell in row] for table in tables for row in table.rows]
+
+
+def test_spreads_and_a_better_plan_are_shown(make_tree: Maker) -> None:
+    """Launches of the tree are bimodal by 2.5; samples in them have 3 % of noise."""
+    tree = make_tree(launches=20, samples=40, environs=("openmpi41-boost181",))
+    section_part = launches.part(read_tree(tree))
+    latency = next(row for row in rows(section_part) if "1 B" in row[2])
+    in_launch, between_launches = (
+        float(text.rstrip("% \N{NO-BREAK SPACE}")) for text in latency[4:6]
+    )
+    assert 0.3 < in_launch < 3 < 20 < between_launches < 80
+    count, before = latency[6].split(" of ")[0], float(latency[6].split(": ")[1][:-2])
+    better_count, after = latency[7].split(" of ")[0], float(latency[7].split(": ")[1][:-2])
+    assert int(better_count) > int(count) == 20
+    assert after < before
+    assert float(latency[8]) < 0.05, "two groups of launches are not normal"
+    (remarks,) = [block for block in section_part.blocks if isinstance(block, Items)]
+    assert "does not mean that the next launch would find the same" in str(remarks.items)
+
+
+def test_too_few_launches_get_no_advice(make_tree: Maker) -> None:
+    section_part = launches.part(read_tree(make_tree(launches=6, environs=("openmpi41-boost181",))))
+    assert {row[7] for row in rows(section_part)} == {"\N{EN DASH}"}
