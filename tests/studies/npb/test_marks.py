@@ -125,15 +125,11 @@ def test_what_campaigns_name_has_the_benchmarks_that_they_sweep() -> None:
     assert count
 
 
-def test_only_what_was_measured_on_one_processor_is_marked() -> None:
+def test_only_what_was_measured_is_marked() -> None:
     data = bundle(over_the_link())
     launches = data.launches.with_columns(simulated=pl.lit(True))
     with pytest.raises(UserError, match="only what was measured is marked"):
         marks.marks_from_bundle(replace(data, launches=launches))
-    builder = Bundle()
-    builder.add("CG", 2, 4.0, placement="one-per-node")
-    with pytest.raises(UserError, match="no launch of NPB on one rank"):
-        marks.marks_from_bundle(bundle(builder))
 
 
 def test_a_launch_keeps_what_is_of_its_benchmark_with_its_origin(file: Path) -> None:

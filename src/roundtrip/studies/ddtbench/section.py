@@ -24,9 +24,8 @@ from roundtrip.report.data import Data
 from roundtrip.stats.verdicts import ClaimVerdict, Verdict
 from roundtrip.studies.ddtbench import BUFFER_STATES, MANUAL, MICRO_APPS, STUDY, TUNED, tables
 from roundtrip.studies.ddtbench.data import DdtData, Panel, overhead_gallery, time_gallery
-from roundtrip.studies.ddtbench.tables import ADVICE_BY_VERDICT, datatype_comparison
+from roundtrip.studies.ddtbench.tables import ADVICE_BY_VERDICT, Verdicts, datatype_comparison
 from roundtrip.studies.findings import (
-    Comparison,
     Outcome,
     joint_words,
     study_verdicts,
@@ -35,9 +34,7 @@ from roundtrip.studies.findings import (
 from roundtrip.studies.study import Claim
 
 
-def overall_answers(
-    panels: Sequence[Panel], verdicts: Mapping[Comparison, ClaimVerdict]
-) -> tuple[Answer, ...]:
+def overall_answers(panels: Sequence[Panel], verdicts: Verdicts) -> tuple[Answer, ...]:
     """The advice for each micro-app, over all panels: one answer for each kind of advice."""
     outcomes: dict[str, list[Outcome]] = {}
     ratios: dict[str, list[float]] = {}
@@ -85,7 +82,7 @@ def _gain_text(words: str, ratios: Sequence[float]) -> str:
     return f" ({speed}{' with datatypes' if speed.endswith('slower') else ''})"
 
 
-def panel_answer(panel: Panel, verdicts: Mapping[Comparison, ClaimVerdict]) -> Answer:
+def panel_answer(panel: Panel, verdicts: Verdicts) -> Answer:
     """The advice for each micro-app in one panel; if it is open, the range of the gain."""
     app_verdicts = _app_verdicts(panel, verdicts)
     groups: dict[Verdict, list[str]] = {verdict: [] for verdict in ADVICE_BY_VERDICT}
@@ -112,9 +109,7 @@ def panel_answer(panel: Panel, verdicts: Mapping[Comparison, ClaimVerdict]) -> A
     return answer(panel.label, f": {'; '.join(clauses) or 'nothing was compared'}.")
 
 
-def _app_verdicts(
-    panel: Panel, verdicts: Mapping[Comparison, ClaimVerdict], base: str = MANUAL
-) -> dict[str, ClaimVerdict]:
+def _app_verdicts(panel: Panel, verdicts: Verdicts, base: str = MANUAL) -> dict[str, ClaimVerdict]:
     """The verdict on datatypes against packing by hand, by micro-app."""
     return {
         key.case: verdict

@@ -41,6 +41,7 @@ from roundtrip.studies.ddtbench.data import DdtData, Panel
 from roundtrip.studies.findings import OPEN, Comparison, names_or_count
 from roundtrip.studies.panel import interval_in_row
 
+Verdicts = Mapping[Comparison, ClaimVerdict]
 #: Advice by the verdict on the gain of datatypes over packing by hand.
 ADVICE_BY_VERDICT: dict[Verdict, str] = {
     Verdict.FASTER: "use datatypes",
@@ -68,9 +69,7 @@ def advice_cell(verdict: ClaimVerdict | None, series: str, has_room: bool = Fals
     return display.verdict(verdict, words, series=series)
 
 
-def verdict_table(
-    data: DdtData, panels: Sequence[Panel], verdicts: Mapping[Comparison, ClaimVerdict]
-) -> Table:
+def verdict_table(data: DdtData, panels: Sequence[Panel], verdicts: Verdicts) -> Table:
     """Verdicts by micro-app and panel, at the largest message; `panels` share a state of memory."""
     panel_by_key = {panel.key: panel for panel in panels}
     rows: dict[str, dict[tuple[str, ...], Cell]] = {app: {} for app in MICRO_APPS}
@@ -89,9 +88,7 @@ def verdict_table(
     )
 
 
-def overhead_table(
-    data: DdtData, panel: Panel, verdicts: Mapping[Comparison, ClaimVerdict]
-) -> Table:
+def overhead_table(data: DdtData, panel: Panel, verdicts: Verdicts) -> Table:
     """Round trips, overhead of each method and verdicts, at the largest message."""
     rows = []
     trips = _intervals_by_app(data.largest_messages(data.round_trips, panel), data.level)
@@ -204,9 +201,7 @@ _FINDING_BY_VERDICT = {
 }
 
 
-def nas_lu_x_table(
-    data: DdtData, panels: Sequence[Panel], verdicts: Mapping[Comparison, ClaimVerdict]
-) -> Table:
+def nas_lu_x_table(data: DdtData, panels: Sequence[Panel], verdicts: Verdicts) -> Table:
     """The study's overheads of NAS_LU_x beside ours."""
     percentages = (100 * part for part in derived.PUBLISHED_NAS_LU_X_OVERHEADS)
     rows = [
@@ -295,9 +290,7 @@ def application_table() -> Table:
     )
 
 
-def study_table(
-    data: DdtData, panels: Sequence[Panel], verdicts: Mapping[Comparison, ClaimVerdict]
-) -> Table:
+def study_table(data: DdtData, panels: Sequence[Panel], verdicts: Verdicts) -> Table:
     """The study's claims and figures, beside our findings."""
     by_hand, types = (units.percent(part) for part in derived.PUBLISHED_NAS_LU_X_OVERHEADS)
     suffix = label_suffix(panel.kind for panel in panels)
@@ -329,10 +322,7 @@ def study_table(
 
 
 def _reduction_cell(
-    data: DdtData,
-    panels: Sequence[Panel],
-    verdicts: Mapping[Comparison, ClaimVerdict],
-    suffix: str,
+    data: DdtData, panels: Sequence[Panel], verdicts: Verdicts, suffix: str
 ) -> Cell:
     """Overheads of the study's example in each panel, and the micro-apps that gain."""
     clauses = []
