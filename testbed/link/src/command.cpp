@@ -46,7 +46,7 @@ bool assign(std::string_view name, std::string_view text, Command& command) {
   return false;
 }
 
-bool apply(std::string_view word, Command& command) {
+bool set_by(std::string_view word, Command& command) {
   if (const auto equals = word.find('='); equals != std::string_view::npos) {
     return assign(word.substr(0, equals), word.substr(equals + 1), command);
   }
@@ -66,7 +66,7 @@ std::variant<Command, std::string> parse_command(std::string_view text, const Se
   Command command{.settings = present, .reset = false, .ends_cut = false, .cut = std::nullopt};
   std::istringstream words{std::string(text)};
   for (std::string word; words >> word;) {
-    if (!apply(word, command)) return "bad word: " + word;
+    if (!set_by(word, command)) return "bad word: " + word;
   }
   return command;
 }

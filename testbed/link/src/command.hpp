@@ -12,7 +12,7 @@
 #include <string_view>
 #include <variant>
 
-#include "settings.hpp"
+#include "medium.hpp"
 
 namespace rtlink {
 

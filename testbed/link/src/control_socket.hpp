@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "descriptor.hpp"
+#include "system.hpp"
 
 namespace rtlink {
 

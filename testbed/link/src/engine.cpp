@@ -7,11 +7,9 @@
 #include <sstream>
 #include <utility>
 
-#include "hub_medium.hpp"
+#include "frame.hpp"
+#include "media.hpp"
 #include "system.hpp"
-#include "vnet_header.hpp"
-#include "wire_medium.hpp"
-#include "wire_size.hpp"
 
 namespace rtlink {
 

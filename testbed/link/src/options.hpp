@@ -7,7 +7,7 @@
 #include <variant>
 #include <vector>
 
-#include "time.hpp"
+#include "system.hpp"
 
 namespace rtlink {
 

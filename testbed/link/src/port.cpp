@@ -12,8 +12,8 @@
 #include <cstring>
 #include <utility>
 
+#include "frame.hpp"
 #include "system.hpp"
-#include "vnet_header.hpp"
 
 namespace rtlink {
 

@@ -6,9 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "descriptor.hpp"
 #include "frame.hpp"
-#include "frame_pool.hpp"
+#include "system.hpp"
 
 namespace rtlink {
 

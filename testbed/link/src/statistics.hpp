@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "time.hpp"
+#include "system.hpp"
 
 namespace rtlink {
 

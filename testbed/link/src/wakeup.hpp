@@ -5,8 +5,7 @@
 #include <functional>
 #include <optional>
 
-#include "descriptor.hpp"
-#include "time.hpp"
+#include "system.hpp"
 
 namespace rtlink {
 

@@ -1,11 +1,10 @@
-#include "wire_size.hpp"
+#include "frame.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <set>
 #include <vector>
-
-#include "vnet_header.hpp"
 
 namespace rtlink {
 namespace {
@@ -43,6 +42,25 @@ TEST(WireSize, ABrokenHeaderIsCountedAsOneFrame) {
                           .csum_start = 0,
                           .csum_offset = 0};
   EXPECT_EQ(wire_bits(packet(100, header)), 8 * (100 + 24));
+}
+
+TEST(FramePool, GivesABufferOutOnceUntilItComesBack) {
+  FramePool pool;
+  auto one = pool.take();
+  auto other = pool.take();
+  const std::set<Buffer*> known = {one.get(), other.get()};
+  pool.give_back(std::move(one));
+  pool.give_back(std::move(other));
+  one = pool.take();
+  other = pool.take();
+  EXPECT_EQ((std::set<Buffer*>{one.get(), other.get()}), known);
+  EXPECT_FALSE(known.contains(pool.take().get()));
+}
+
+TEST(FramePool, TakesNothingBackFromAFrameWithoutABuffer) {
+  FramePool pool;
+  pool.give_back(nullptr);
+  EXPECT_NE(pool.take(), nullptr);
 }
 
 }  // namespace

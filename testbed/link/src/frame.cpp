@@ -1,9 +1,8 @@
-#include "wire_size.hpp"
+#include "frame.hpp"
 
 #include <algorithm>
 #include <cstring>
-
-#include "vnet_header.hpp"
+#include <utility>
 
 namespace rtlink {
 
@@ -23,6 +22,21 @@ double wire_bits(std::span<const std::byte> packet) {
   const std::size_t payload = frame - headers;
   const std::size_t segments = (payload + header.gso_size - 1) / header.gso_size;
   return 8.0 * static_cast<double>(payload + segments * (headers + kOverhead));
+}
+
+namespace {
+constexpr std::size_t kMostFree = 1024;
+}  // namespace
+
+std::unique_ptr<Buffer> FramePool::take() {
+  if (free_.empty()) return std::make_unique_for_overwrite<Buffer>();
+  auto buffer = std::move(free_.back());
+  free_.pop_back();
+  return buffer;
+}
+
+void FramePool::give_back(std::unique_ptr<Buffer> buffer) {
+  if (buffer && free_.size() < kMostFree) free_.push_back(std::move(buffer));
 }
 
 }  // namespace rtlink
