@@ -44,8 +44,11 @@ def node_states() -> dict[str, str]:
     return dict(line.split() for line in lines)
 
 
-class NodeBoot:
-    """The first processes of the nodes, from their fork until Slurm reports that all work."""
+class Nodes:
+    """The first processes of the nodes; only the world, their parent, uses it.
+
+    `fork`, `open_gate` and `await_idle` boot them until Slurm reports that all work.
+    """
 
     def __init__(self, state: State, spec: Spec, daemons: Daemons, folders: list[str]) -> None:
         """`folders` stay visible on the nodes."""
@@ -108,17 +111,6 @@ class NodeBoot:
             )
         self._daemons.stop(node.name, 2, signal.SIGKILL)
         self._start(node)
-
-
-class Power:
-    """The power switches of all nodes; only the world, the parent of the nodes, uses it."""
-
-    def __init__(self, state: State, spec: Spec, daemons: Daemons, folders: list[str]) -> None:
-        """`folders` stay visible on the nodes."""
-        self._state = state
-        self._spec = spec
-        self._daemons = daemons
-        self._visible_folders = folders
 
     def switch(self, name: str, on: bool) -> None:
         """Switch a node on or off; UserError if there is none, or it is on (off) already."""

@@ -15,7 +15,7 @@ from dataclasses import replace
 from typing import Any
 
 from vclusterlib import UserError, VclusterError, daemons, lease, network
-from vclusterlib.boot import Power, node_states
+from vclusterlib.boot import Nodes, node_states
 from vclusterlib.faults import Faults
 from vclusterlib.link import Link, LinkSettings, SelfTest, self_test
 from vclusterlib.state import State
@@ -26,9 +26,9 @@ _REQUEST_LIMIT = 65536
 class Control:
     """Answers requests, one at a time."""
 
-    def __init__(self, state: State, link: Link, power: Power, faults: Faults) -> None:
+    def __init__(self, state: State, link: Link, nodes: Nodes, faults: Faults) -> None:
         self._state = state
-        self._power = power
+        self._nodes = nodes
         self._faults = faults
         self._spec = spec = state.spec()
         self._link = link
@@ -68,7 +68,7 @@ class Control:
             if request["do"] == "status":
                 return {"ok": True, **self._status()}
             if request["do"] == "power":
-                self._power.switch(request["node"], request["on"])
+                self._nodes.switch(request["node"], request["on"])
                 return {"ok": True}
             if request["do"] == "fault":
                 self._faults.change(request["node"], request["changes"], request["clear"])

@@ -21,7 +21,7 @@ from types import FrameType
 from typing import Any
 
 from vclusterlib import VclusterError, cgroup, namespaces, network, slurmconf
-from vclusterlib.boot import NodeBoot, Power, is_working, node_states
+from vclusterlib.boot import Nodes, is_working, node_states
 from vclusterlib.control import Control
 from vclusterlib.daemons import Daemons
 from vclusterlib.faults import Faults
@@ -63,7 +63,7 @@ class World:
             network.build(spec, self._engine)
         link = self._start_link()
         cgroup.join(self._cgroup)  # not the link: most cgroups do not allow it SCHED_FIFO
-        nodes = NodeBoot(self._state, spec, daemons, self._visible_folders)
+        nodes = Nodes(self._state, spec, daemons, self._visible_folders)
         nodes.fork()
         with self._timed("munge"):
             daemons.await_ready("munged", _MUNGE.is_socket, 10)
@@ -80,9 +80,8 @@ class World:
             nodes.await_idle()
             daemons.await_ready("slurmd", self._service_works, 30, f"slurmd-{SERVICE}.log")
         (self._state.run / "booted").touch()
-        power = Power(self._state, spec, daemons, self._visible_folders)
         faults = Faults(self._state, spec, daemons, self._program)
-        control = Control(self._state, link, power, faults)
+        control = Control(self._state, link, nodes, faults)
         with self._timed("self-test"):
             control.apply({})
         self._scheduler = link.statistics(reset=False)["scheduler"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import shutil
 import signal
 import subprocess
 import time
@@ -12,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from support.command import finish, start
-from support.programs import needs, variables
+from support.programs import CHECKOUT, needs, variables
 
 from roundtrip.measure.launches import scan
 from roundtrip.sites.toolchains.spec import catalogue
@@ -214,3 +215,35 @@ def test_bad_input_is_one_line_and_exit_2(
     assert complaint in err
     assert len(err.splitlines()) == 1
     assert out == ""
+
+
+@pytest.mark.nightly
+@pytest.mark.live
+def test_a_campaign_in_odd_paths(tmp_path: Path) -> None:
+    """With blanks and letters beyond ASCII: what can be run is reported."""
+    checkout = tmp_path / "mein Prüf stand" / "check out"
+    for folder in ("campaigns", "checks", "reframe", "site-configs", "src", "workloads"):
+        shutil.copytree(CHECKOUT / folder, checkout / folder)
+    campaign = tmp_path / "eine ablage ü" / "nacht prüfung.toml"
+    campaign.parent.mkdir()
+    campaign.write_text(ALLOWED.replace("A very small campaign", "[/b] Nachtprüfung"))
+    environment = variables(
+        tmp_path,
+        PYTHONPATH=str(checkout / "src"),
+        ROUNDTRIP_RUNS=str(tmp_path / "Läufe aller Art"),
+        ROUNDTRIP_REPORTS=str(tmp_path / "Be richte"),
+    )
+
+    def roundtrip(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+        command = ["roundtrip", *map(str, arguments)]
+        return subprocess.run(
+            command, cwd=checkout, env=environment, capture_output=True, text=True, timeout=3000
+        )
+
+    process = roundtrip("run", campaign)
+    assert process.returncode == 0, process.stderr
+    page = Path(process.stdout.splitlines()[-1].removeprefix("report: "))
+    assert page.parts[len(tmp_path.parts) :][:3] == ("Be richte", "nacht prüfung", "local")
+    assert "[/b] Nachtprüfung</h1>" in page.read_text()
+    verification = roundtrip("report", page.parent, "--verify")
+    assert verification.returncode == 0, verification.stderr

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 from faults.oracle import TALLY
-from faults.trial import LOCAL, Trial, numbered
+from faults.trial import LOCAL, Trial, numbered, running_at
 
 STEPS = {"2 h back": -7200, "a day ahead": 86400}
 MOMENTS = ("build", "measure", "copy", "between")
@@ -55,12 +55,7 @@ def step_at(runs: Iterator[Trial], clock: Clock, plan: list[tuple[str, str]]) ->
     trial = next(runs)
     for moment, step in plan:
         row = TALLY[f"clock stepped {step}"]
-        while True:
-            process = trial.reach(moment)
-            if process.poll() is None:
-                break
-            trial.complete(row, process)
-            trial = next(runs)
+        trial, process = running_at(runs, trial, moment, row)
         clock.step(STEPS[step])
         row.injected += 1
         trial.complete(row, process)

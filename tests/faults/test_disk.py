@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from faults.oracle import TALLY, Row, fingerprint
-from faults.trial import LOCAL, Trial, numbered
+from faults.trial import LOCAL, Trial, numbered, running_at
 from support.virtual import Virtual, campaign, small_disk
 
 from roundtrip.measure.launches import scan
@@ -48,15 +48,7 @@ def fill(trials: Iterator[Trial], small: Path, moments: tuple[str, ...]) -> None
     trial = next(trials)
     for moment in moments:
         row = TALLY[f"disk full at {moment}"]
-        while True:
-            if trial.finished:
-                trial.complete(row)
-                trial = next(trials)
-            process = trial.reach(moment)
-            if process.poll() is None:
-                break
-            trial.complete(row, process)
-            trial = next(trials)
+        trial, process = running_at(trials, trial, moment, row)
         with full(small):
             row.injected += 1
             trial.end(row, process)

@@ -206,3 +206,18 @@ def numbered(folder: Path) -> Iterator[Path]:
     while True:
         number += 1
         yield folder / f"trial-{number}"
+
+
+def running_at(
+    trials: Iterator[Trial], trial: Trial, moment: str, row: Row
+) -> tuple[Trial, subprocess.Popen[bytes]]:
+    """A run at this moment of its way, and its process; the next run where one ends before."""
+    while True:
+        if trial.finished:
+            trial.complete(row)
+        else:
+            process = trial.reach(moment)
+            if process.poll() is None:
+                return trial, process
+            trial.complete(row, process)
+        trial = next(trials)

@@ -1,8 +1,9 @@
-"""`cmake --install`, which Spack runs: every program of workloads/ is installed."""
+"""The build by CMake: what is installed, as Spack does it, and how long the tests may take."""
 
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -106,3 +107,26 @@ def test_a_workload_builds_tests_and_installs_alone(tmp_path: Path, name: str, t
     program = (consumer / "build" / "program").read_text()
     assert Path(program).is_relative_to(prefix)
     assert run(program, "--version").split() == [name, "1.0.0"]
+
+
+def limits(build: Path, *settings: str) -> tuple[list[int], ...]:
+    """Of the tests in a build that is configured, not made: their limits, s, and their patience.
+
+    Tests that GoogleTest lists when they are built have theirs in the rules for building.
+    """
+    process = configure(build, "-D", "BUILD_TESTING=ON", *settings)
+    assert process.returncode == 0, process.stderr
+    files = [build / "build.ninja", *build.rglob("CTestTestfile.cmake")]
+    text = "".join(file.read_text() for file in files)
+    return tuple(
+        sorted({int(number) for number in re.findall(pattern, text)})
+        for pattern in (r'TIMEOUT[ ;]"?(\d+)', r"PATIENCE=(\d+)")
+    )
+
+
+@pytest.mark.nightly
+def test_sanitized_launches_may_take_eight_times_as_long(tmp_path: Path) -> None:
+    plain_limits = limits(tmp_path / "usual")
+    assert plain_limits == ([60, 120, 300], [1])
+    sanitizer_limits = limits(tmp_path / "sanitized", "-D", "ROUNDTRIP_SANITIZE=address,undefined")
+    assert sanitizer_limits == ([480, 960, 2400], [8])
