@@ -24,6 +24,12 @@ from roundtrip.sites.site import Case
 PLAN = Matrix((ExpectedCase(Case("NetPIPE", (), "12345678", "s", "p", "gcc"), "f.py", ()),), ())
 
 
+def site(folder: Path, **facts: Any) -> Any:
+    """A site without toolchains, but for what `facts` say."""
+    defaults = {"system": {"name": "s"}, "toolchains": {}, "partitions": {}, "folder": folder}
+    return SimpleNamespace(**{**defaults, **facts})
+
+
 def test_a_resumed_run_records_what_differs_beside_the_first(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -33,14 +39,9 @@ def test_a_resumed_run_records_what_differs_beside_the_first(
     (tmp_path / "spack.lock").write_text("{}")
     (tmp_path / "toolchain.json").write_text('{"mpi": "4.1.4"}')
     extras = {"prefix": str(tmp_path)}
-    site: Any = SimpleNamespace(
-        system={"name": "s"},
-        toolchains={"gcc": {"extras": extras}, "other": {}},
-        partitions={},
-        folder=tmp_path,
-    )
+    here = site(tmp_path, toolchains={"gcc": {"extras": extras}, "other": {}})
     folder = tmp_path / "env"
-    environment.record_environment(site, PLAN, folder)
+    environment.record_environment(here, PLAN, folder)
     first_files = {file.name: file.read_text() for file in folder.iterdir()}
     assert first_files.keys() == {
         *("host.json", "toolchains.json", "tools.json", "site-config.json", "spack.lock")
@@ -50,7 +51,7 @@ def test_a_resumed_run_records_what_differs_beside_the_first(
     }
     for cores in (4, 8):
         snapshot["cpu"]["logical"] = cores
-        environment.record_environment(site, PLAN, folder)
+        environment.record_environment(here, PLAN, folder)
     files = {file.name: file.read_text() for file in folder.iterdir()}
     assert {name: files.pop(name) for name in first_files} == first_files
     assert [json.loads(files[f"host.json.resumed-{n}"])["cpu"]["logical"] for n in (1, 2)] == [4, 8]
@@ -63,13 +64,12 @@ def test_what_the_user_tunes_is_recorded(tmp_path: Path, monkeypatch: pytest.Mon
     for name in ("OMPI_MCA_pml", "UCX_TLS", "FI_PROVIDER", "PSM2_DEVICES"):
         monkeypatch.setenv(name, "mine")
     (tmp_path / "environment").write_text("export UCX_TLS=rc\n")
-    site: Any = SimpleNamespace(
+    here = site(
+        tmp_path,
         system={"name": "s", "env_vars": [["OMPI_MCA_pml", "ob1"]]},
         toolchains={"gcc": {"env_vars": {"PSM2_DEVICES": "shm"}}},
-        partitions={},
-        folder=tmp_path,
     )
-    environment.record_environment(site, PLAN, tmp_path / "env")
+    environment.record_environment(here, PLAN, tmp_path / "env")
     record = json.loads((tmp_path / "env" / "tuning.json").read_text())
     assert record == {"variables": [["FI_PROVIDER", "mine"]]}
 
@@ -218,15 +218,14 @@ def test_a_changed_lock_file_is_found_and_the_first_is_kept(
     lock.write_text('{"first": 1}')
     monkeypatch.setenv("SPACK_ENV", str(tmp_path))
     tree = stage(lambda *_: None).tree
-    site: Any = SimpleNamespace(system={}, toolchains={}, partitions={}, folder=tmp_path)
-    plan = Matrix((), ())
-    environment.record_environment(site, plan, tree.path / "env")
+    here, plan = site(tmp_path), Matrix((), ())
+    environment.record_environment(here, plan, tree.path / "env")
     environment.record_pins(tree)
     lock.write_text('{"second": 2}')
     message = r"lock file spack\.lock \S+ has changed since the run began"
     with pytest.raises(UserError, match=message):
         environment.require_unchanged(tree, tmp_path / "night.toml")
-    environment.record_environment(site, plan, tree.path / "env")
+    environment.record_environment(here, plan, tree.path / "env")
     assert (tree.path / "env" / "spack.lock").read_text() == '{"first": 1}'
     assert (tree.path / "env" / "spack.lock.resumed-1").read_text() == '{"second": 2}'
 

@@ -316,8 +316,3 @@ def test_the_words_of_a_command_that_failed(out: str, error: str, words: str) ->
     assert test_case.fail_reason.startswith(
         "spawned process error: command 'sbatch rfm_job.sh' failed with exit code 1: " + words
     )
-
-
-def test_of_other_reasons_the_first_line_is_kept() -> None:
-    entry = {"fail_reason": "sanity error: no end marker\nmore\n"}
-    assert completion.TestCase.from_entry(entry).fail_reason == "sanity error: no end marker"

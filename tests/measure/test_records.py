@@ -82,11 +82,6 @@ def test_what_is_not_a_record(launch_folder: Path, content: bytes, complaint: st
     assert "\n" not in str(error.value)
 
 
-def test_a_missing_file(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="missing"):
-        records.read_record(tmp_path / "case.json")
-
-
 def test_the_round_that_was_written_is_read(tmp_path: Path) -> None:
     assert records.read_round(tmp_path) is None
     records.write_round(tmp_path, 7)

@@ -27,7 +27,7 @@ CANDIDATE = re.compile(
 OTHERS = {
     *(("measure/" + name, "report.json") for name in ("launches.py", "reader.py", "session.py")),
     *(("sites/trials.py", "report.json"), ("studies/npb/marks.py", "bundle")),
-    *(("cli/share.py", "imported"), ("history/imported.py", "imported")),
+    *(("cli/share.py", "imported"), ("history/imported_nights.py", "imported")),
 }
 
 

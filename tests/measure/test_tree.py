@@ -78,6 +78,9 @@ def test_a_state_that_the_collector_takes_and_no_run_wrote_fails(tmp_path: Path)
     assert tree.newest_unfinished(runs, "night", "site").path == run.path
     with pytest.raises(UserError, match=r"has changed since .* \(case NetPIPE@local:smp\+gcc\)"):
         tree.require_same_matrix(run, Matrix((), ()))
+    (run.path / "state.json").write_text("{")
+    with pytest.raises(UserError, match=r"state\.json:1: not JSON"):
+        _ = run.state
 
 
 def test_jobs_are_marked_and_never_requeued_where_there_is_slurm() -> None:

@@ -38,7 +38,6 @@ from roundtrip.measure.public_files import (
 )
 
 _TOOLS = ("roundtrip", "polars", "numpy", "scipy", "jinja2")
-_SORT = ["study", *SERIES, "rep"]
 
 
 def build(
@@ -136,7 +135,8 @@ def _samples(launches: Sequence[Launch], root: Path, names: Disclosure) -> pl.Da
         content = files.read_in_tree(file, root, files.MOST_SAMPLES)
         if samples.digest(content) != launch.digest:
             raise UserError("was changed while it was collected; try again", file)
-        frame = samples.parse_limited(content, file).frame.sort(_SORT, maintain_order=True)
+        rows = samples.parse_limited(content, file).frame
+        frame = rows.sort("study", *SERIES, "rep", maintain_order=True)
         case_id = pl.lit(names.redact(launch.case_id)).alias("case_id")
         frames.append(frame.select(pl.lit(launch.id).alias("launch"), case_id, pl.all()))
     return pl.concat(frames, rechunk=True)

@@ -34,14 +34,8 @@ from roundtrip.sites.schedulers.interface import Scheduler
 
 #: The file of a session during which a pinned file changed; its text says which.
 CHANGE_FILE = "change.txt"
-#: ReFrame's folders: <system>/<partition>/<toolchain>/<launch>.
-_FOLDER_LEVELS = 4
-#: Bytes that are read of standard error: a trace of each rank follows the first failure.
-_MAX_ERROR_BYTES = 1 << 16
 #: Constant facts of a run by subject and name: the value, and where or when it was recorded.
 _KnownFacts = dict[tuple[str, str], tuple[Any, str]]
-#: A panic of polars is not an Exception.
-_ANY_ERROR = (Exception, pl.exceptions.PanicException)
 
 
 def scan(run_dir: Path, limits: analysis.Analysis | None = None) -> list[Launch]:
@@ -164,7 +158,8 @@ class _SessionFolder:
     def _launches(self) -> Iterator[Launch]:
         seen: set[tuple[str, str]] = set()
         for part in ("output", "stage"):
-            for folder, refusal in files.folders_in_tree(self.folder / part, _FOLDER_LEVELS):
+            # Below it are ReFrame's folders: <system>/<partition>/<toolchain>/<launch>.
+            for folder, refusal in files.folders_in_tree(self.folder / part, 4):
                 key = (folder.parent.name, folder.name)
                 if refusal:
                     seen.add(key)
@@ -174,7 +169,7 @@ class _SessionFolder:
                     try:
                         item = self._launch(folder, is_output=part == "output")
                         launch.require_fits(item)
-                    except _ANY_ERROR as error:
+                    except (Exception, pl.exceptions.PanicException) as error:
                         why = printable((str(error).splitlines() or [""])[0])[:160]
                         reason = f"cannot be used: {type(error).__name__}: {why}"
                         item = self._refused_launch(folder, reason)
@@ -203,7 +198,8 @@ class _SessionFolder:
         reason = test.reason(self.report) if test else ""
         if not reason and not self.report.is_complete and not is_output:
             reason = "interrupted: the ReFrame session was killed before this launch ended"
-        error = launch.error_tail(folder, self.root, _MAX_ERROR_BYTES)
+        # Much, because a trace of each rank follows the first failure.
+        error = launch.error_tail(folder, self.root, 1 << 16)
         is_lost = str(folder.relative_to(self.root)) in self.lost_jobs
         forgotten_by = self.scheduler if is_lost else None
         if not is_output and (why := completion.displacement(reason, error, forgotten_by)):

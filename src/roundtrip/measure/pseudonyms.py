@@ -173,11 +173,6 @@ def _make_key(file: Path) -> None:
             Path(name).unlink()
 
 
-#: Number of newest run trees of each campaign that are searched for names, and their files.
-_MAX_RUN_TREES = 16
-_HOST_FILES = ("env/nodes.json", "env/pairs.json", "env/host.json")
-
-
 @dataclass(frozen=True)
 class HostNames:
     """Hosts by pseudonym; `has_key` says whether the key of the site is available."""
@@ -196,14 +191,14 @@ class HostNames:
 
 
 def known_hosts(site: str, runs: Path) -> HostNames:
-    """Return the known hosts of `site`, with run trees below `runs`; none without the site's key.
-    UserError for a key that cannot be used."""
+    """Return the known hosts of `site`, also of the newest run trees of its campaigns below `runs`;
+    none without the site's key.  UserError for a key that cannot be used."""
     if not os.environ.get(KEY_VARIABLE) and not site_key_file(site).exists():
         return HostNames({}, has_key=False)
     key, names = site_key(site), {*schedulers.here().node_names()}
     for folder in sorted(runs.glob(f"*/{site}")):
-        for tree in sorted(path for path in folder.iterdir() if path.is_dir())[-_MAX_RUN_TREES:]:
-            for name in _HOST_FILES:
-                names |= {*host_names(files.read_object_in_tree(tree / name, tree))}
+        for tree in sorted(path for path in folder.iterdir() if path.is_dir())[-16:]:
+            for name in ("nodes.json", "pairs.json", "host.json"):
+                names |= {*host_names(files.read_object_in_tree(tree / "env" / name, tree))}
     pseudonyms = Pseudonyms(names, key)
     return HostNames({pseudonyms.pseudonym(name): name for name in sorted(names)}, has_key=True)

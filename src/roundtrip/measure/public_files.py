@@ -27,8 +27,6 @@ from roundtrip.model import Table
 WITHHELD = "withheld.json"
 #: The key of the digest of all fields that a rule does not name.
 _REST_KEY = "withheld"
-#: ``<file>.resumed-<n>`` is a differing record of a resumed run.
-_RESUMED_SUFFIX = ".resumed-"
 #: A function that returns the public part of data at a place.
 Rule = Callable[[Disclosure, Any, str], Any]
 
@@ -240,13 +238,11 @@ class Environment:
 
 
 def _rule_of(name: str) -> Rule | None:
-    return _RULE_BY_FILE.get(name.split(_RESUMED_SUFFIX)[0])
+    return _RULE_BY_FILE.get(name.split(".resumed-")[0])  # a record of a resumed run that differs
 
 
 #: These options of a scheduler, and their short forms.
 _PRIVATE_OPTION = re.compile(rf"(?:{WHO}[= ]|-[ADwxq][= ]?)[\"']?([^\s\"']+)")
-_OPTION_KEYS = ("access", "sched_options", "across", "resources")
-_MIN_PRIVATE_LENGTH = 6
 
 
 def _private_words(data: Any, key: str) -> Iterator[str]:
@@ -259,9 +255,9 @@ def _private_words(data: Any, key: str) -> Iterator[str]:
                 name, value = str(pair[0]), pair[1]
                 # A number such as 1048576 stands in other texts as a size or a count.
                 is_common = re.fullmatch(r"[a-z]+|[\d.]+", value)
-                if not is_tuning(name) and len(value) >= _MIN_PRIVATE_LENGTH and not is_common:
+                if not is_tuning(name) and len(value) >= 6 and not is_common:
                     yield value
-    elif isinstance(data, list) and key in _OPTION_KEYS:
+    elif isinstance(data, list) and key in ("access", "sched_options", "across", "resources"):
         options = (" ".join(item) if isinstance(item, list) else str(item) for item in data)
         for argument in _PRIVATE_OPTION.findall(" ".join(options)):
             yield from argument.split(",")

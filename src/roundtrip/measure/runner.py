@@ -156,7 +156,12 @@ class Runner:
         number = self.tree.next_round()
         seconds, lock = 0.0, self.tree.lock_descriptor
         excuses: dict[Key, str] = {}
-        for block in self._sessions_of_round(items, number):
+        seed, blocks = self.campaign.abba_seed, []
+        for side in [items] if seed is None else session.abba_order(items, seed, number):
+            side_blocks = session.blocks(side)
+            random.shuffle(side_blocks)
+            blocks += side_blocks
+        for block in blocks:
             start = time.time()
             folder = self.tree.next_session(number)
             seconds += session.run_session(
@@ -177,17 +182,6 @@ class Runner:
         if failures and failures <= excuses.keys() and new_counts == old_counts:
             ((reason, _),) = Counter(excuses[key] for key in failures).most_common(1)
         return max(0.0, seconds), reason
-
-    def _sessions_of_round(
-        self, items: Sequence[ExpectedCase], number: int
-    ) -> list[list[ExpectedCase]]:
-        """The sessions of a round, in their order."""
-        seed, order = self.campaign.abba_seed, []
-        for side in [items] if seed is None else session.abba_order(items, seed, number):
-            blocks = session.blocks(side)
-            random.shuffle(blocks)
-            order += blocks
-        return order
 
     def _prevention_reasons(self, round_: str) -> dict[Key, str]:
         """Return, by case, why the scheduler prevented a launch of that session."""

@@ -30,9 +30,8 @@ from roundtrip.measure.progress import duration
 from roundtrip.sites import schedulers
 from roundtrip.sites.site import Site
 
-#: Pause between two tries to lock a site, and between two messages that it is locked.
+#: Pause between two tries to lock a site.
 _PAUSE_S = 2.0
-_MESSAGE_EVERY_S = 600.0
 
 
 @dataclass(frozen=True)
@@ -265,7 +264,7 @@ def hold_site(site: Site, campaign: str, wait: bool, tell: Callable[[str], None]
             message = f"site '{site.name}' is being measured by {holder}"
             if not wait:
                 raise UserError(f"{message}: stop it, or wait for it with --wait")
-            if time.monotonic() - message_s >= _MESSAGE_EVERY_S:
+            if time.monotonic() - message_s >= 600:
                 message_s = time.monotonic()
                 wait_s = message_s - start_s
                 since = f", for {duration(wait_s)}" if wait_s > _PAUSE_S else ""
