@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import polars as pl
@@ -10,7 +11,7 @@ from support.measured import METRIC, STUDY, Measured, bundle, launch_samples
 
 from roundtrip.measure import samples
 from roundtrip.model import Sizes, Table
-from roundtrip.report.blocks import Cell, Paragraph
+from roundtrip.report.blocks import Cell, Paragraph, Part
 from roundtrip.report.data import Data
 from roundtrip.report.units import Unit, printable
 from roundtrip.stats.summaries import Kind
@@ -23,6 +24,7 @@ from roundtrip.studies.study import (
     GREY,
     ORANGE,
     Arm,
+    Claim,
     Contrast,
     PlannedCase,
     Study,
@@ -55,6 +57,14 @@ class Rates(Declared):
     """Of a metric of which more is better."""
 
     metrics = ("bandwidth",)
+
+
+def shown(study: Study, data: Data) -> tuple[Mapping[Claim, Sequence[float]], Part]:
+    """The claims of the study's section, and its part with their verdicts."""
+    section = section_of(study, data)
+    assert section is not None
+    claims = section.claims()
+    return claims, section.part(judge(claims, data.analysis.statistics))
 
 
 def test_figures_are_named_by_arm_size_and_unit() -> None:
@@ -101,11 +111,8 @@ def test_it_claims_in_the_report_what_it_plans(
     data = replace(data, analysis=replace(data.analysis, studies=thresholds))
     case = PlannedCase("C", STUDY, "Check", "local:smp", "openmpi")
     (plan,) = study.primary_claims([case], data.analysis.compared_sizes(study))
-    section = section_of(study, data)
-    assert section is not None
-    claims = section.claims()
+    claims, part = shown(study, data)
     assert plan.count == len(claims) == len(sizes)
-    part = section.part(judge(claims, data.analysis.statistics))
     (answer,), (panel,) = part.answers, part.panel_answers
     assert answer.text == ("Put is 3.2 times as fast.",)
     assert panel.tone == "plain"
@@ -123,20 +130,15 @@ def test_a_rate_is_better_where_it_is_higher() -> None:
     data = bundle([Measured("C", {"put": 40, "send": 10})])
     rates = data.samples.with_columns(metric=pl.lit("bandwidth"), unit=pl.lit("MB/s"))
     data, study = replace(data, samples=rates), Rates()
-    section = section_of(study, data)
-    assert section is not None
-    ((ratios),) = section.claims().values()
+    ((ratios),) = shown(study, data)[0].values()
     assert min(ratios) > 2.5
     assert not derivation.speeds(study, data.samples, (0,))["lower_is_better"].any()
     assert {summary.kind for summary in derivation.facts(study).summaries} == {Kind.RATE}
 
 
 def test_an_arm_without_a_launch_is_a_warning_and_no_number() -> None:
-    study = Declared()
-    section = section_of(study, bundle([Measured("C", {"put": 10})]))
-    assert section is not None
-    assert section.claims() == {}
-    part = section.part({})
+    claims, part = shown(Declared(), bundle([Measured("C", {"put": 10})]))
+    assert claims == {}
     assert [answer.tone for answer in part.panel_answers] == ["warn"]
     assert "was not compared with Send" in str(part.answers[0].text[0])
     verdicts = part.tables[1]
@@ -192,13 +194,10 @@ def test_a_second_metric_is_planned_claimed_and_shown_beside_the_first() -> None
     case = PlannedCase("C", STUDY, "Check", "local:smp", "openmpi")
     plans = study.primary_claims([case], (0,))
     assert [plan.description for plan in plans] == ["put over send", "bandwidth of put"]
-    section = section_of(study, data)
-    assert section is not None
-    claims = section.claims()
+    claims, part = shown(study, data)
     assert len(claims) == sum(plan.count for plan in plans)
     medians = [sorted(ratios)[len(ratios) // 2] for ratios in claims.values()]
     assert medians[1] == pytest.approx(medians[0] / 2)
-    part = section.part(judge(claims, data.analysis.statistics))
     assert [printable(str(answer.text[0])) for answer in part.answers] == [
         "Put is 3.2 times as fast.",
         "Put (bandwidth) is 61 % faster.",
@@ -222,17 +221,11 @@ def test_a_second_metric_is_planned_claimed_and_shown_beside_the_first() -> None
 
 
 def test_a_metric_that_no_launch_has_takes_nothing_away() -> None:
-    data, study = bundle([MEASURED]), TwoMetrics()
-    alone, section = section_of(Declared(), data), section_of(study, data)
-    assert section is not None and alone is not None
-    assert len(section.claims()) == len(alone.claims()) == 1
-    part = section.part(judge(section.claims(), data.analysis.statistics))
-    first = alone.part(judge(alone.claims(), data.analysis.statistics))
-    assert (part.picture, part.tables, part.panel_answers) == (
-        first.picture,
-        first.tables,
-        first.panel_answers,
-    )
+    data = bundle([MEASURED])
+    (claims, part), (first_claims, first) = shown(TwoMetrics(), data), shown(Declared(), data)
+    assert len(claims) == len(first_claims) == 1
+    for name in ("picture", "tables", "panel_answers"):
+        assert getattr(part, name) == getattr(first, name)
     assert part.blocks[-1] == Paragraph(("Bandwidth: no launch has a value.",), is_note=True)
     assert part.answers[:1] == first.answers
     assert part.answers[1].text == ("Put (bandwidth) was not compared with Send.",)
@@ -250,9 +243,7 @@ def test_a_number_without_a_unit_is_shown_without_one() -> None:
     data = bundle([MEASURED])
     counts = data.samples.with_columns(metric=pl.lit("messages"), unit=pl.lit("1"), value=7.0)
     data = replace(data, samples=pl.concat([data.samples, counts]))
-    section = section_of(Counted(), data)
-    assert section is not None
-    part = section.part(judge(section.claims(), data.analysis.statistics))
+    _, part = shown(Counted(), data)
     table = part.tables[-1]
     assert table.caption == "Messages, median over launches."
     assert table.rows[0][1].quantities[0].unit == Unit.PURE

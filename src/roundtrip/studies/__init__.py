@@ -56,7 +56,13 @@ def create_study(name: str, checkout: Path) -> list[Path]:
         )
     if name in {entry.name.removesuffix(".py") for entry in _STUDIES_FOLDER.iterdir()}:
         raise UserError(f"src/roundtrip/studies/{name} already exists: choose another name")
-    files = _fill_template(name)
+    files = {}
+    for folder, place in _TEMPLATE_DESTINATIONS.items():
+        template = _STUDIES_FOLDER / "template" / folder
+        for file in sorted(template.rglob("*.in")):
+            path = f"{place.format(name=name)}/{file.relative_to(template)}".removesuffix(".in")
+            text = file.read_text(encoding="utf-8").replace("{{name}}", name)
+            files[Path(path.replace("NAME", name))] = text.replace("{{Name}}", name.capitalize())
     for file in files:
         if (checkout / file).exists():
             raise UserError("already exists: choose another name", checkout / file)
@@ -65,15 +71,3 @@ def create_study(name: str, checkout: Path) -> list[Path]:
             (checkout / file).parent.mkdir(parents=True, exist_ok=True)
             (checkout / file).write_text(text, encoding="utf-8")
     return sorted(files)
-
-
-def _fill_template(name: str) -> dict[Path, str]:
-    """Texts by path below the checkout; ``NAME`` in a path becomes the study's name."""
-    files = {}
-    for folder, place in _TEMPLATE_DESTINATIONS.items():
-        template = _STUDIES_FOLDER / "template" / folder
-        for file in sorted(template.rglob("*.in")):
-            path = f"{place.format(name=name)}/{file.relative_to(template)}".removesuffix(".in")
-            text = file.read_text(encoding="utf-8").replace("{{name}}", name)
-            files[Path(path.replace("NAME", name))] = text.replace("{{Name}}", name.capitalize())
-    return files

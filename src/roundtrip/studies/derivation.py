@@ -24,8 +24,6 @@ from roundtrip.report.units import Unit
 from roundtrip.stats.summaries import MEDIAN, OVER_LAUNCHES, Kind, Statistic, Summary
 from roundtrip.studies.study import MPI, Study
 
-_STUDIES_FOLDER = Path(__file__).parent
-
 
 @dataclass(frozen=True)
 class Metric:
@@ -47,7 +45,7 @@ def read_metrics(folder: Path) -> dict[str, Metric]:
     return metrics
 
 
-METRICS = read_metrics(_STUDIES_FOLDER)
+METRICS = read_metrics(Path(__file__).parent)
 
 
 @cache

@@ -135,11 +135,8 @@ class Finding(Generic[S, P]):
     @property
     def verdict(self) -> str:
         """The outcome and its limits; if it is open, what is known at the undecided sizes."""
-        if self.outcome == OPEN:
-            return self._open_text()
-        return f"{self.outcome}{self.limits}" if self.is_about_all_sizes else self.outcome
-
-    def _open_text(self) -> str:
+        if self.outcome != OPEN:
+            return f"{self.outcome}{self.limits}" if self.is_about_all_sizes else self.outcome
         undecided = {
             size: claim
             for size, claim in self.evidence

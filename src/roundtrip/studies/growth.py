@@ -32,7 +32,6 @@ TIME_COLUMNS = {
     "ranks": pl.Int64,
     "value": pl.Float64,
 }
-_LINE_COLUMNS = ("kind", "line", "nodes", "ranks")
 
 
 @dataclass(frozen=True)
@@ -76,10 +75,23 @@ class Growth:
     ) -> Growth:
         """Growth from `values` (columns launch, thing, value) on at least `minimum_nodes` nodes.
 
-        `launches`: the launches of the study, from `Data.study_launches`.  By default the ideal
-        time does not depend on the number of ranks.
+        `launches`: the launches of the study, from `Data.study_launches`; those without hosts or
+        ranks are left out.  A line is a toolchain and a placement, and a partition if there are
+        several.  By default the ideal time does not depend on the number of ranks.
         """
-        times = with_node_columns(values, launches).filter(pl.col("nodes") >= minimum_nodes)
+        launch_rows = launches.filter(pl.col("launch").is_in(values["launch"].to_list()))
+        has_partitions = launch_rows["partition"].n_unique() > 1
+        rows = []
+        for row in panel.with_placement_and_kind(launch_rows).rows(named=True):
+            place = labels.PLACEMENTS.get(row["placement"], row["placement"])
+            parts = (row["toolchain"], place, row["partition"] if has_partitions else "")
+            nodes = len(set(row["hosts"] or ()))
+            if nodes >= minimum_nodes and row["ranks"]:
+                line = ", ".join(filter(None, parts))
+                rows.append((row["launch"], row["kind"], line, nodes, row["ranks"]))
+        schema = {"launch": pl.String, **TIME_COLUMNS}
+        del schema["thing"], schema["value"]
+        times = values.join(pl.DataFrame(rows, schema=schema, orient="row"), on="launch")
         return Growth.from_times(times, ideal_time, level)
 
     def __bool__(self) -> bool:
@@ -142,23 +154,3 @@ class Growth:
             return (View("Efficiency", x, y, (ideal, *drawing.curves), has_bars=True),)
 
         return display.panel_figures(drawings, "Efficiency over nodes", views)
-
-
-def with_node_columns(values: pl.DataFrame, launches: pl.DataFrame) -> pl.DataFrame:
-    """`values` with the columns kind, line, nodes and ranks of their launches.
-
-    `launches`: the launches of a study, from `Data.study_launches`.  A line is a toolchain and a
-    placement, and a partition if there are several.  Launches without hosts or ranks are left out.
-    """
-    launch_rows = launches.filter(pl.col("launch").is_in(values["launch"].to_list()))
-    has_partitions = launch_rows["partition"].n_unique() > 1
-    rows = []
-    for row in panel.with_placement_and_kind(launch_rows).rows(named=True):
-        place = labels.PLACEMENTS.get(row["placement"], row["placement"])
-        parts = (row["toolchain"], place, row["partition"] if has_partitions else "")
-        nodes = len(set(row["hosts"] or ()))
-        if nodes and row["ranks"]:
-            line = ", ".join(filter(None, parts))
-            rows.append((row["launch"], row["kind"], line, nodes, row["ranks"]))
-    schema = {"launch": pl.String, **{name: TIME_COLUMNS[name] for name in _LINE_COLUMNS}}
-    return values.join(pl.DataFrame(rows, schema=schema, orient="row"), on="launch")

@@ -94,7 +94,8 @@ class _Metric:
         self._study = study
         self._panels = CasePanels(data, study.name, metric)
         self._sizes = data.analysis.compared_sizes(study)
-        self._arms = study.arms_of(metric)
+        arms = study.arms.items()
+        self._arms = {name: arm for name, arm in arms if arm.metric in ("", metric)}
         self._contrasts = study.contrasts_of(metric)
         self._quantity = describe_metric(metric)
         self._suffix = metric_suffix(study, metric)

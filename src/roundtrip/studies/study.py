@@ -236,14 +236,9 @@ class Study:
         """Whether its figures and its section can follow from its arms."""
         return bool(self.arms and self.metrics)
 
-    def contrast(self, arm: str, base: str, metric: str = "") -> Contrast:
-        """The declared contrast of two arms; KeyError if there is none.  `metric` as declared."""
-        contrasts = {(one.arm, one.base, one.metric): one for one in self.contrasts}
-        return contrasts[arm, base, metric]
-
-    def arms_of(self, metric: str) -> dict[str, Arm]:
-        """The arms that have values of a metric, by name."""
-        return {name: arm for name, arm in self.arms.items() if arm.metric in ("", metric)}
+    def contrast(self, arm: str, base: str) -> Contrast:
+        """The contrast of two arms that names no metric; KeyError if there is none."""
+        return {(one.arm, one.base): one for one in self.contrasts if not one.metric}[arm, base]
 
     def contrasts_of(self, metric: str) -> tuple[Contrast, ...]:
         """The contrasts of the values of a metric."""

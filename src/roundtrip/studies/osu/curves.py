@@ -288,6 +288,19 @@ def comparison_blocks(
     """The cross-check; [] if NetPIPE was not measured in the same places."""
     if not comparisons:
         return []
+    rows = []
+    for one in comparisons:
+        unit, (osu_series, netpipe_series) = PRINTED_UNITS[one.pair.metric], one.series
+        rows.append(
+            (
+                *text_cells(one.panel.label, one.pair.words),
+                Cell(units.byte_size(one.size_bytes)),
+                display.value(one.osu, *unit, series=osu_series),
+                display.value(one.netpipe, *unit, series=netpipe_series),
+                Cell(Quantity(value=one.ratio, unit=Unit.RATIO), series=osu_series),
+                Cell("", OUTCOME_TONES[one.outcome], one.outcome),
+            )
+        )
     limit = units.percent(settings.disagreement)
     return [
         Heading(3, "Beside NetPIPE"),
@@ -315,19 +328,7 @@ def comparison_blocks(
                 Column("Ratio", "right", base="NetPIPE"),
                 Column("They"),
             ),
-            tuple(_comparison_row(comparison) for comparison in comparisons),
+            tuple(rows),
             (Unit.US, Unit.MB_S),
         ),
     ]
-
-
-def _comparison_row(comparison: NetPIPEComparison) -> tuple[Cell, ...]:
-    unit, (osu_series, netpipe_series) = PRINTED_UNITS[comparison.pair.metric], comparison.series
-    return (
-        *text_cells(comparison.panel.label, comparison.pair.words),
-        Cell(units.byte_size(comparison.size_bytes)),
-        display.value(comparison.osu, *unit, series=osu_series),
-        display.value(comparison.netpipe, *unit, series=netpipe_series),
-        Cell(Quantity(value=comparison.ratio, unit=Unit.RATIO), series=osu_series),
-        Cell("", OUTCOME_TONES[comparison.outcome], comparison.outcome),
-    )

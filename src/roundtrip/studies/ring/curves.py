@@ -164,20 +164,6 @@ class Curves(Panels[Panel]):
         launches = self.pass_times(panel, variant).items()
         return {launch: median(times.values()) for launch, times in launches}
 
-    def flatness(self, panel: Panel) -> list[float]:
-        """Region flatness, one for each launch."""
-        launches = self.pass_times(panel, REGION).values()
-        return [derived.flatness(times.values()) for times in launches]
-
-    def flatness_in_hand_overs(self, panel: Panel) -> list[float]:
-        """Region flatness in hand-overs, per launch with the bare cache line at all sizes."""
-        bare_times = self.pass_times(panel, CACHE_LINE)
-        values = [
-            derived.flatness_in_hand_overs(times, bare_times.get(launch, {}))
-            for launch, times in self.pass_times(panel, REGION).items()
-        ]
-        return [flatness for flatness in values if flatness is not None]
-
     def details_of(self, panel: Panel) -> list[tuple[str, dict[str, Any]]]:
         """Pairs (launch, its record in run.json) of the panel's launches that have a record."""
         names = self.launches.filter(pl.col("case_id") == panel.key[0])["launch"].sort()

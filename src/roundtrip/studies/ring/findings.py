@@ -15,7 +15,7 @@ from roundtrip.stats.summaries import Interval
 from roundtrip.stats.verdicts import ClaimVerdict, Verdict
 from roundtrip.studies import findings as shared
 from roundtrip.studies.findings import OPEN, Comparison, worst_tone
-from roundtrip.studies.ring import REGION, REGION_UDP, STUDY, Thresholds, derived
+from roundtrip.studies.ring import CACHE_LINE, REGION, REGION_UDP, STUDY, Thresholds, derived
 from roundtrip.studies.ring.curves import Curves, Panel
 from roundtrip.studies.ring.derived import STATEMENTS, StudyReason
 
@@ -194,14 +194,19 @@ class RegionCost:
 
 def region_cost(curves: Curves, panel: Panel, settings: Thresholds) -> RegionCost | None:
     """Cost of a region's pass in a panel; None if no region was passed there."""
-    launches = list(curves.pass_times(panel, REGION).values())
+    times_by_launch, bare_times = (curves.pass_times(panel, name) for name in (REGION, CACHE_LINE))
+    launches = list(times_by_launch.values())
     seconds = curves.interval([*curves.fixed_costs(panel, REGION).values()])
-    time_flatness = curves.interval(curves.flatness(panel))
+    time_flatness = curves.interval([derived.flatness(times.values()) for times in launches])
     if seconds is None or time_flatness is None:
         return None
     # The range of sizes that every launch measured.
     sizes = max(min(by_size) for by_size in launches), min(max(by_size) for by_size in launches)
-    hand_over_flatness = curves.interval(curves.flatness_in_hand_overs(panel))
+    in_hand_overs = (
+        derived.flatness_in_hand_overs(times, bare_times.get(launch, {}))
+        for launch, times in times_by_launch.items()
+    )
+    hand_over_flatness = curves.interval([one for one in in_hand_overs if one is not None])
     limit = 1 + settings.flat_within
     is_flat = is_within(hand_over_flatness or time_flatness, limit)
     is_flat_in_time = bool(is_flat and is_within(time_flatness, limit))

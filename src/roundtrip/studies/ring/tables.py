@@ -30,10 +30,9 @@ from roundtrip.studies import display
 from roundtrip.studies.findings import OPEN
 from roundtrip.studies.ring import ARMS, CACHE_LINE, REGION, REGION_UDP, Thresholds, derived
 from roundtrip.studies.ring.curves import LAP_SIZE, PERCENTILES, Curves, Panel
-from roundtrip.studies.ring.findings import is_within
+from roundtrip.studies.ring.findings import is_within, region_cost
 
 _US_PER_S = 1e6
-_REGION_ARMS = (REGION, REGION_UDP, CACHE_LINE)
 
 
 def region_cost_table(curves: Curves, panels: Sequence[Panel], settings: Thresholds) -> Table:
@@ -42,8 +41,8 @@ def region_cost_table(curves: Curves, panels: Sequence[Panel], settings: Thresho
     rows = [(Cell("The study, 2 on 2 processors, 2002"), study, *[display.NONE] * 6)]
     flat = 1 + settings.flat_within
     for panel in panels:
-        costs = curves.fixed_costs(panel, REGION)
-        hand_overs = curves.fixed_costs(panel, CACHE_LINE)
+        costs, hand_overs = (curves.fixed_costs(panel, name) for name in (REGION, CACHE_LINE))
+        cost = region_cost(curves, panel, settings)
         per_hand_over = [
             cost / hand_overs[name] for name, cost in costs.items() if name in hand_overs
         ]
@@ -53,8 +52,8 @@ def region_cost_table(curves: Curves, panels: Sequence[Panel], settings: Thresho
             display.value(curves.interval([*costs.values()]), Unit.US, _US_PER_S),
             display.value(curves.interval([*hand_overs.values()]), Unit.US, _US_PER_S),
             limit_verdict(curves.interval(per_hand_over), settings.most_hand_overs, Unit.RATIO),
-            limit_verdict(curves.interval(curves.flatness(panel)), flat),
-            limit_verdict(curves.interval(curves.flatness_in_hand_overs(panel)), flat),
+            limit_verdict(cost.time_flatness if cost else None, flat),
+            limit_verdict(cost.hand_over_flatness if cost else None, flat),
             replace(
                 limit_verdict(gain, settings.least_gain, Unit.RATIO, is_least=True),
                 series=curves.point_series(panel, REGION, derived.STUDY_BYTES),
@@ -93,7 +92,7 @@ def crossover_table(curves: Curves, panels: Sequence[Panel]) -> Table:
         for panel in panels
         for region in (REGION, REGION_UDP)
         for transport in ARMS
-        if transport not in _REGION_ARMS
+        if transport not in (REGION, REGION_UDP, CACHE_LINE)
         and (cell := _crossover_cell(curves, panel, region, transport))
     ]
     return Table(
