@@ -70,8 +70,7 @@ def launches_made(data: Data) -> int:
 def launches_needed(verdicts: Iterable[ClaimVerdict], launch_count: int) -> int | None:
     """The launches of each case that every underpowered claim needs; None if none is underpowered.
 
-    If a claim has values in only a share of the `launch_count` launches, the same share is assumed
-    of the launches needed.
+    A claim with values in a share of the `launch_count` launches has them in that share of more.
     """
     counts = [
         -(-verdict.launches_needed * max(launch_count, verdict.interval.n) // verdict.interval.n)
@@ -83,8 +82,7 @@ def launches_needed(verdicts: Iterable[ClaimVerdict], launch_count: int) -> int 
 
 def launches_advice(verdicts: Iterable[ClaimVerdict], launch_count: int) -> str:
     """How many launches a case had at most and needs; "" if more would not help."""
-    minimum = launches_needed(verdicts, launch_count)
-    if minimum is None:
+    if (minimum := launches_needed(verdicts, launch_count)) is None:
         return ""
     return f"a case had at most {units.plural(launch_count, 'launch')}, {minimum} would do"
 

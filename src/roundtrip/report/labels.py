@@ -77,10 +77,7 @@ def join_labels(labels: Collection[str]) -> str:
 
 
 def add_setting(title: str, setting: str) -> str:
-    """`title` with the parts of `setting` whose value the title does not name.
-
-    ``MPI, stream`` with ``mode stream, ranks 2`` becomes ``MPI, stream, ranks 2``.
-    """
+    """`title` with the parts of `setting` that it lacks: ``MPI, stream`` and ``ranks 2``."""
     words = title.replace("-", "").replace(",", " ").replace("/", " ").split()
     parts = setting.split(", ")
     unnamed = [part for part in parts if part.rpartition(" ")[2].replace("-", "") not in words]

@@ -20,6 +20,7 @@ from roundtrip.report.pages.series import (
     HistorySeries,
     changes_by_night,
     changes_of_series,
+    describe_changes,
     display_unit,
     node_set_changes,
     split_series,
@@ -164,7 +165,7 @@ class Line:
         """Changes in provenance near the step or, if last night is worse, of last night, or ""."""
         if self.night is None and self.judgement.verdict is not Verdict.WORSE_LAST_NIGHT:
             return ""
-        return "; ".join(map(str, self.changes)) or "nothing that is recorded"
+        return describe_changes(self.changes)
 
     @property
     def level_before(self) -> Quantity | str:
@@ -298,8 +299,7 @@ def fact_subjects(series: HistorySeries) -> frozenset[str]:
 
 
 def _series_label(series: HistorySeries, mark: str) -> str:
-    label = f"{series.title}; {series.place}"
-    return f"{label} ({mark})" if mark else label
+    return f"{series.title}; {series.place}" + (f" ({mark})" if mark else "")
 
 
 def _changes_near(
@@ -310,7 +310,7 @@ def _changes_near(
 ) -> tuple[str | None, tuple[Change, ...]]:
     """The night near a step at which something of the series changed, and the changes.
 
-    Changes of facts choose that night before changes of nodes, which may occur every night.
+    Facts choose that night before nodes, which may change every night.
     """
     series_subjects = fact_subjects(series)
     facts = {

@@ -167,7 +167,7 @@ class Plot:
         return any(point[2] is not None for curve in curves for point in curve.points)
 
     def describe(self, view: View) -> str:
-        """The description of one of its views, for people who cannot see it."""
+        """A description of one of its views, for people who cannot see it."""
         axes = " against ".join(axis.title for axis in (view.y, view.x) if axis)
         curves = ", ".join(curve.name for curve in view.curves)
         return f"{self.title}, {self.subtitle}. {axes}: {curves}."
@@ -214,18 +214,8 @@ class Heat:
 
 
 def points(rows: Iterable[Mapping[str, Any]], place: str = "x") -> tuple[Point, ...]:
-    """Points from rows with the columns `place` (the horizontal coordinate), median, low, high and,
-    if it is known, n.
-    """
-    return tuple(
-        (
-            row[place],
-            row["median"],
-            *((None, None) if row["low"] is None else (row["low"], row["high"])),
-            row.get("n"),
-        )
-        for row in rows
-    )
+    """Points from rows with the columns `place` (on the horizontal axis), median, low, high, n."""
+    return tuple((row[place], row["median"], row["low"], row["high"], row.get("n")) for row in rows)
 
 
 def as_json(name: str, plot: Plot) -> Markup:
@@ -245,14 +235,13 @@ def as_json(name: str, plot: Plot) -> Markup:
 
 def heat_json(heat: Heat) -> Markup:
     """The map as JSON for the page's script."""
-    return escaped_json(
-        {
-            "title": heat.title,
-            "names": heat.labels,
-            "sick": [name in heat.marked_names for name in heat.names],
-            "cells": [[c.row, c.column, c.value, round(c.effect, 1), c.n] for c in heat.cells],
-        }
-    )
+    content = {
+        "title": heat.title,
+        "names": heat.labels,
+        "sick": [name in heat.marked_names for name in heat.names],
+        "cells": [[c.row, c.column, c.value, round(c.effect, 1), c.n] for c in heat.cells],
+    }
+    return escaped_json(content)
 
 
 def escaped_json(content: Any) -> Markup:

@@ -56,10 +56,7 @@ class Field:
 
 
 def fields(folder: Path, public: Path) -> list[Field]:
-    """All fields of a revision or import, against the newest revision of its site in `public`.
-
-    UserError for a file that cannot be read.
-    """
+    """All fields of a revision or import, against the newest revision of its site in `public`."""
     new_values = dict(_field_values(folder))
     facts, old_values = publish.listing(folder), dict[str, set[str]]()
     if "campaign" in facts and "site" in facts:
@@ -136,10 +133,7 @@ class CopyResult:
 
 
 def find_revisions(places: Iterable[Path]) -> list[Path]:
-    """The revisions and imports at or below `places`, older revisions first.
-
-    UserError for a place without any.
-    """
+    """The revisions and imports at or below `places`, the older first; UserError without any."""
     revisions: set[Path] = set()
     for place in places:
         if not (matches := store.find(place)):

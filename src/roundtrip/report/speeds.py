@@ -86,10 +86,7 @@ def software(row: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def differing_factors(one: tuple[str, str], other: tuple[str, str]) -> tuple[str, ...]:
-    """The factors, MPI and BOOST, in which two toolchains (each as `software`) differ.
-
-    Both factors if the toolchains differ in both or in neither.
-    """
+    """The factors, MPI and BOOST, in which two `software`s differ; both if in neither."""
     same_mpi, same_boost = one[0] == other[0], one[1] == other[1]
     if same_mpi == same_boost:
         return (MPI, BOOST)

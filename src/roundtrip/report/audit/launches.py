@@ -166,10 +166,8 @@ def tails(subject: Subject) -> Outcome:
     detail = ", ".join(f"{count} samples of {quantity}" for quantity, count in counts.items())
     if not any(number.quantity.percentile == _TAIL_PERCENTILE for number in subject.numbers):
         return failure(f"no table shows the 99th percentile; {detail}")
-    is_enough = min(counts.values()) >= _MIN_TAIL_SAMPLES
-    return pass_or_fail(
-        is_enough, f"99th percentile shown; {detail}, of {_MIN_TAIL_SAMPLES} needed"
-    )
+    evidence = f"99th percentile shown; {detail}, of {_MIN_TAIL_SAMPLES} needed"
+    return pass_or_fail(min(counts.values()) >= _MIN_TAIL_SAMPLES, evidence)
 
 
 def clock(subject: Subject) -> Outcome:
@@ -191,9 +189,8 @@ def clock(subject: Subject) -> Outcome:
     # If the median is of a whole batch, its events are timed too: an event is the shorter sample.
     median, batch = pl.col("median_s"), pl.col("batch")
     sample = median / batch if subject.facts.median_is_whole else median * batch
-    share, step = clock_points.select((pl.col(name) / sample).max() for name in CLOCK_COLUMNS).row(
-        0
-    )
+    largest = clock_points.select((pl.col(name) / sample).max() for name in CLOCK_COLUMNS)
+    share, step = largest.row(0)
     detail = (
         f"reading the clock is at most {units.percent(share)} of a sample (limit "
         f"{units.percent(_OVERHEAD)}), its step {units.percent(step)} (limit "
@@ -224,7 +221,7 @@ def single_events(subject: Subject) -> Outcome:
 
 
 def timing_clause(subject: Subject, name: str) -> str:
-    """Return the clause on entry `name` of `timing`; "" if launches and section lack it."""
+    """The clause on entry `name` of `timing`; "" if launches and section lack it."""
     words = _CLAUSE_BY_FACT[name]
     column = subject.launches[f"timing_{name}"]
     clauses = [words[word] for word in words if (column == word).any()]

@@ -87,7 +87,7 @@ def units_printed(subject: Subject) -> Outcome:
 
 
 def _unit_fault(number: Number) -> str:
-    """Return why the unit of a number is unclear to a reader; "" if it is clear."""
+    """Why the unit of a number is unclear to a reader; "" if it is clear."""
     quantity, column, table = number.quantity, number.column, number.table
     printed_units = {column.unit, *table.units, *(cell.unit for cell in number.row)}
     if quantity.unit in UNPRINTED_UNITS or quantity.says_unit:
@@ -106,7 +106,7 @@ def _unit_fault(number: Number) -> str:
 
 
 def _text_numbers(tables: Sequence[Table]) -> Iterator[str]:
-    """Yield a fault for each number that is plain text, so that its unit is unknown."""
+    """A fault for each number that is plain text, so that its unit is unknown."""
     for table in tables:
         for row in table.rows:
             for cell, column in zip(row, table.columns, strict=True):
@@ -204,7 +204,7 @@ def thresholds(subject: Subject) -> Outcome:
 
 
 def _subject_thresholds(subject: Subject, settings: analysis.Analysis) -> dict[str, dict[str, Any]]:
-    """Return the thresholds that apply to a subject, by table and key."""
+    """The thresholds that apply to a subject, by table and key."""
     names = ("statistics", "disturbance", *subject.facts.tables)
     tables = {name: dict(getattr(settings, name)) for name in names}
     study = subject.chapter.study if subject.chapter else None

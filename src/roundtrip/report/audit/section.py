@@ -262,7 +262,7 @@ def part(
     chapters: Sequence[Chapter],
     parts: Sequence[Part],
 ) -> Part:
-    """Return the audit: all rules, a row for each section or study that a rule applies to.
+    """The audit: all rules, a row for each section or study that a rule applies to.
 
     `chapters`: the sections with their facts; `parts`: all parts of the report so far.
     """
@@ -298,7 +298,7 @@ def part(
 def _outcomes(
     rule: Rule, all_subjects: Sequence[Subject], campaign: Subject
 ) -> Iterator[tuple[str, Outcome]]:
-    """Yield (title, outcome) of each subject of the rule; at least one."""
+    """(Title, outcome) of each subject of the rule; at least one."""
     if rule.scope is Scope.CAMPAIGN:
         rule_subjects = [campaign]
     else:

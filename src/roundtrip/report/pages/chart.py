@@ -12,7 +12,7 @@ import base64
 import itertools
 import math
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from statistics import median
 from typing import Any
 
@@ -57,6 +57,12 @@ def _pack_series(
 ) -> dict[str, Any]:
     series, points = line.series, line.series.points
     factor, unit = display_unit(series)
+    runs: list[int] = []  # of consecutive nights: first, count, first, count, ...
+    for index in (verdicts.calendar.index(point.night) for point in points):
+        if runs and index == sum(runs[-2:]):
+            runs[-1] += 1
+        else:
+            runs += [index, 1]
     medians = np.array([point.median for point in points])
     floats = medians.astype("<f4").view("<u4")
     ends = np.array([[getattr(point, end) for point in points] for end in ("low", "high")], float)
@@ -71,7 +77,7 @@ def _pack_series(
         "environ": series.environ,
         "unit": "" if unit in UNPRINTED_UNITS else unit,
         "factor": factor,
-        "night": _night_runs(verdicts.calendar.index(point.night) for point in points),
+        "night": runs,
         # The upper three bytes of each float, rounded.
         "median": _base64((floats + np.uint32(0x80)).view("u1").reshape(-1, 4)[:, 1:]),
         "ends": _base64(codes.astype("<u2")),
@@ -93,15 +99,6 @@ def _six_digits(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [_six_digits(inner) for inner in value]
     return float(f"{value:.6g}") if isinstance(value, float) else value
-
-
-def _night_runs(nights: Iterable[int]) -> list[int]:
-    """Runs of consecutive nights as ``[first, count, first, count, ...]``."""
-    runs: list[int] = []
-    for _, group in itertools.groupby(enumerate(nights), key=lambda pair: pair[1] - pair[0]):
-        run = list(group)
-        runs += [run[0][1], len(run)]
-    return runs
 
 
 def _base64(values: Any) -> str:

@@ -43,11 +43,11 @@ class Calendar:
         return night in self._index
 
     def index(self, night: str) -> int:
-        """Return the position of a night, from 0."""
+        """The position of a night, from 0."""
         return self._index[night]
 
     def number(self, night: str) -> int:
-        """Return the number of a night, from 1."""
+        """The number of a night, from 1."""
         return self._index[night] + 1
 
     def label(self, night: str) -> str:
@@ -85,7 +85,6 @@ class Calendar:
 
 #: Links from a published report to the index, and to the history of its campaign on its site.
 INDEX, HISTORY = "../../../../index.html", "../../history.html"
-_SORT_COLUMNS = tuple(SERIES)
 #: ``<check>/<parameters>@<system>:<partition>+<environment>``, as a campaign names a case.
 CASE_PATTERN = re.compile(r"(?P<check>[^@]*)@(?P<place>[^@+]*)\+(?P<environ>[^@+]+)")
 
@@ -189,7 +188,7 @@ def display_unit(series: HistorySeries) -> tuple[float, str]:
 
 def series_key(names: Mapping[str, Any]) -> str:
     """Return the key of a series for ``#series=``: 12 hex digits, the same in every night."""
-    text = json.dumps([names[name] for name in _SORT_COLUMNS], separators=(",", ":"))
+    text = json.dumps([names[name] for name in SERIES], separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
@@ -200,12 +199,12 @@ def series_link(key: str) -> str:
 
 def split_series(nights: pl.DataFrame) -> Iterator[HistorySeries]:
     """Yield each series of a frame of NIGHTS, sorted by SERIES; points are in time order."""
-    columns = (*_SORT_COLUMNS, "lower_is_better", *SeriesPoint._fields)
-    night_rows = nights.sort([*_SORT_COLUMNS, "night", "nodes"]).select(columns).iter_rows()
-    width = len(_SORT_COLUMNS)
+    columns = (*SERIES, "lower_is_better", *SeriesPoint._fields)
+    night_rows = nights.sort([*SERIES, "night", "nodes"]).select(columns).iter_rows()
+    width = len(SERIES)
     for values, rows in itertools.groupby(night_rows, key=lambda row: row[:width]):
         series_rows = list(rows)
-        names = dict(zip(_SORT_COLUMNS, values, strict=True))
+        names = dict(zip(SERIES, values, strict=True))
         points = tuple(SeriesPoint(*row[width + 1 :]) for row in series_rows)
         yield HistorySeries(series_key(names), names, points, series_rows[0][width])
 

@@ -115,10 +115,9 @@ class Headline:
 
 
 def study_headline(data: Data, study: Study) -> Headline | None:
-    """Return the main values of `study`; None without any.
+    """The main values of `study`; None without any.
 
-    If there are too many toolchains, those are shown that are best in the first row, then those
-    that only other rows have.
+    Of too many toolchains those are shown that are best in the first row, then those of other rows.
     """
     level = Level(data.analysis.statistics.confidence_level)
     launches = {row["launch"]: row for row in data.study_launches(study.name).iter_rows(named=True)}
@@ -138,9 +137,8 @@ def study_headline(data: Data, study: Study) -> Headline | None:
         first_cells,
         key=lambda name: first_cells[name].value * (1 if first_row.lower_is_better else -1),
     )
-    ranking = list(
-        dict.fromkeys([*ranking, *(name for row in shown_rows.values() for name in row)])
-    )
+    for row_values in shown_rows.values():
+        ranking += [environ for environ in row_values if environ not in ranking]
     environs = sorted(ranking[:_MAX_TOOLCHAINS], key=titles.__getitem__)
     notes = [
         f"{shown} of {units.plural(count, noun)}"

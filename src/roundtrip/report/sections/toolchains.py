@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cached_property
 
 from roundtrip.report import units
 from roundtrip.report.blocks import (
@@ -80,12 +79,9 @@ class ToolchainsSection:
         if len(names) > 1:
             self._alone = "No toolchains are compared: none ran one case in the same rounds"
 
-    @cached_property
-    def _by_pair(self) -> dict[Pair, dict[ToolchainComparison, PairedValues]]:
-        comparisons: dict[Pair, dict[ToolchainComparison, PairedValues]] = {}
-        for key, comparison in self._toolchains.comparisons.items():
-            comparisons.setdefault((key.one, key.other), {})[key] = comparison
-        return comparisons
+        self._by_pair: dict[Pair, dict[ToolchainComparison, PairedValues]] = {}
+        for key, comparison in toolchains.comparisons.items():
+            self._by_pair.setdefault((key.one, key.other), {})[key] = comparison
 
     def _too_many(self) -> list[Text]:
         """A note on each setting with too many toolchains for all pairs."""
