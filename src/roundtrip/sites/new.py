@@ -84,7 +84,7 @@ def write_site(
     folder = sites / name
     if folder.exists():
         raise UserError("there is one already; remove it, or choose another name", folder)
-    scheduler, cluster, port = facts.scheduler, facts.cluster, facts.port
+    scheduler, cluster = facts.scheduler, facts.cluster
     by_name = {partition.name: partition for partition in cluster.partitions}
     if missing_names := [item for item in partitions if item not in by_name]:
         choices = ", ".join(sorted(by_name)) or f"none, or no {scheduler.lister}"
@@ -92,14 +92,8 @@ def write_site(
         raise UserError(f"{complaint}; there are: {choices}")
     chosen = [by_name[item] for item in partitions] or cluster.distinct_partitions
     part = scheduler.site_part(cluster, chosen, facts.has_scheduler_library)
-    if not cluster.usable_partitions:
-        fabric = base = MACHINE
-    else:
-        if port:
-            fabric = "roce" if port.link_layer == "Ethernet" else "infiniband"
-        else:
-            fabric = "ethernet" if facts.library("ucx") else "tcp"
-        base = scheduler.base(fabric)
+    fabric = _fabric(facts)
+    base = fabric if fabric == MACHINE else scheduler.base(fabric)
     folder.mkdir()
     text, unknowns = site_toml(name, (fabric, base), facts, part, software)
     (folder / data.FILE).write_text(text)
@@ -119,6 +113,15 @@ def write_site(
     if part.environment:
         (folder / "environment").write_text(part.environment)
     return folder
+
+
+def _fabric(facts: Facts) -> str:
+    """``machine`` without a scheduler; else by the port's link layer, or by UCX."""
+    if not facts.cluster.usable_partitions:
+        return MACHINE
+    if facts.port is None:
+        return "ethernet" if facts.library("ucx") else "tcp"
+    return "roce" if facts.port.link_layer == "Ethernet" else "infiniband"
 
 
 def site_toml(

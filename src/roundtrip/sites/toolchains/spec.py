@@ -249,14 +249,8 @@ RECIPE = 1
 CC, CXX = "/usr/bin/gcc", "/usr/bin/g++"
 #: Debian's own flags for Boost, so that Debian's Boost.MPI and ours differ only in the MPI.
 FLAGS = (
-    "-std=gnu++17",
-    "-O2",
-    "-g0",
-    "-fstack-protector-strong",
-    "-D_FORTIFY_SOURCE=2",
-    "-DNDEBUG",
-    "-fPIC",
-    "-pthread",
+    *("-std=gnu++17", "-O2", "-g0", "-fstack-protector-strong", "-D_FORTIFY_SOURCE=2"),
+    *("-DNDEBUG", "-fPIC", "-pthread"),
 )
 #: The user's variable with the tar file of Boost.
 BOOST_VARIABLE = "ROUNDTRIP_BOOST"

@@ -30,9 +30,7 @@ from roundtrip.sites.schedulers.interface import (
 SINFO = "%P|%D|%X|%Y|%f|%N"
 #: Partition, nodes, sockets of a node, cores of a socket, features, accelerators and such.
 _KINDS = "%P|%D|%X|%Y|%f|%G"
-_PMI = ("srun", "--mpi=list")
-_QOS = ("sacctmgr", "--noheader", "--parsable2", "show", "qos", "format=Name,MaxWall")
-_ACCOUNTS = ("sacctmgr", "--noheader", "--parsable2", "show", "assoc", "format=Account,User,QOS")
+_SACCTMGR = ("sacctmgr", "--noheader", "--parsable2", "show")
 #: The oldest series of PMIx that Spack's packages release v2025.11 can build.
 _OLDEST = 4
 
@@ -48,10 +46,8 @@ def partition_size(text: str, partition: str) -> dict[str, int]:
         elif "NodeName" in line:
             node = {**defaults, **line}
             count = int(node.get("Sockets", 1)) * int(node.get("CoresPerSocket", 0))
-            size = {
-                "cores": count or int(node.get("CPUs", 0)),
-                "sockets": int(node.get("Sockets", 0)),
-            }
+            cores = count or int(node.get("CPUs", 0))
+            size = {"cores": cores, "sockets": int(node.get("Sockets", 0))}
             nodes |= dict.fromkeys(expand_hosts(node["NodeName"]), size)
     for line in lines:
         if line.get("PartitionName") == partition:
@@ -83,14 +79,8 @@ def expand_hosts(hosts: str) -> list[str]:
 NIGHT_S = 6 * 3600
 #: Options of sbatch that choose nodes and rights, and their short forms.
 _OPTIONS = (
-    ("-p", "--partition"),
-    ("-C", "--constraint"),
-    ("-w", "--nodelist"),
-    ("-x", "--exclude"),
-    ("-q", "--qos"),
-    ("-A", "--account"),
-    ("--reservation",),
-    ("--gres",),
+    *(("-p", "--partition"), ("-C", "--constraint"), ("-w", "--nodelist"), ("-x", "--exclude")),
+    *(("-q", "--qos"), ("-A", "--account"), ("--reservation",), ("--gres",)),
 )
 
 
@@ -110,6 +100,7 @@ def access_options(access: Iterable[str]) -> dict[str, str]:
 def gather_facts(run: Runner = command_output) -> Cluster:
     """Query Slurm; `run(*command)` returns a command's output, or None if it fails."""
     config = run("scontrol", "show", "config") or ""
+    qos = run(*_SACCTMGR, "qos", "format=Name,MaxWall")
     version = re.search(r"slurm(?:-wlm)? (\S+)", run("sinfo", "--version") or "")
 
     def has(name: str, value: str) -> bool | None:
@@ -118,13 +109,13 @@ def gather_facts(run: Runner = command_output) -> Cluster:
     return Cluster(
         version=version[1] if version else None,
         partitions=parse_sinfo(run("sinfo", "-h", "-o", SINFO) or ""),
-        pmi=parse_pmi(run(*_PMI) or ""),
+        pmi=parse_pmi(run("srun", "--mpi=list") or ""),
         binds_tasks=has("TaskPlugin", "task/affinity"),
         accounting=has("AccountingStorageType", "slurmdbd"),
         kinds=parse_kinds(run("sinfo", "-h", "-o", _KINDS) or ""),
         limits=_limits(run("scontrol", "show", "partition", "--oneliner") or ""),
-        qos={name: seconds(limit) for name, limit in _rows(run(*_QOS), 2) if name},
-        accounts=_own_accounts(run(*_ACCOUNTS)),
+        qos={name: seconds(limit) for name, limit in _rows(qos, 2) if name},
+        accounts=_own_accounts(run(*_SACCTMGR, "assoc", "format=Account,User,QOS")),
         switches={  # only a tree has leaf switches
             fields["SwitchName"]: tuple(expand_hosts(fields.get("Nodes", "")))
             for fields in scontrol_records(run("scontrol", "show", "topology") or "")
@@ -181,11 +172,6 @@ def parse_pmi(text: str) -> tuple[str, ...]:
     """Parse ``srun --mpi=list``: a heading, then one or more plugins on a line."""
     words = re.findall(r"\b(?:pmix(?:_v\d)?|pmi2|cray_shasta|none)\b", text)
     return tuple(dict.fromkeys(words))
-
-
-def plugins() -> tuple[str, ...]:
-    """Return the PMI plugins of this machine's srun."""
-    return parse_pmi(command_output(*_PMI) or "")
 
 
 def pmix_series(pmis: Iterable[str]) -> str | None:

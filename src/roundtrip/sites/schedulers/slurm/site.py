@@ -162,7 +162,7 @@ def _compare_pmi(site: Site) -> list[Finding]:
         return [Finding("not checked", subject, "no toolchain is started by srun with a PMI")]
     if not shutil.which("srun"):
         return [Finding("not checked", subject, "no srun on this machine")]
-    plugins = facts.plugins()
+    plugins = facts.parse_pmi(command_output("srun", "--mpi=list") or "")
     if not plugins:
         return [Finding("not checked", subject, "`srun --mpi=list` names none")]
     faults = [
