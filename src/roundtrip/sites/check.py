@@ -101,9 +101,16 @@ def check_partitions(site: Site) -> list[Finding]:
             and SIMULATED not in item.get("features", [])
             and not any("bind" in option for option in item["extras"].get("launcher_options", []))
         ]
-    for kind, items in (("partition", site.partitions), ("environment", site.toolchains)):
-        for name, item in items.items():
-            faults += data.unknown_extras(kind, name, item.get("extras", {}))
+    for kind, items, legal in (
+        ("partition", site.partitions, sorted(data.Extras.model_fields)),
+        ("environment", site.toolchains, sorted(data.ENVIRONMENT_EXTRAS)),
+    ):
+        faults += [
+            f"{kind} '{name}': unknown key '{key}' in extras; legal are {', '.join(legal)}"
+            for name, item in items.items()
+            for key in item.get("extras", {})
+            if key not in legal
+        ]
     names = ", ".join(site.partitions)
     return summarise("fabric and binding", faults, f"chosen for {names}")
 

@@ -120,17 +120,6 @@ ENVIRONMENT_EXTRAS = {
 }
 
 
-def unknown_extras(kind: str, name: str, extras: Iterable[str]) -> list[str]:
-    """Return a line for each unknown key in `extras`; `kind` is partition or environment."""
-    fields: Mapping[str, Any] = Extras.model_fields if kind == "partition" else ENVIRONMENT_EXTRAS
-    legal = ", ".join(sorted(fields))
-    return [
-        f"{kind} '{name}': unknown key '{key}' in extras; legal are {legal}"
-        for key in extras
-        if key not in fields
-    ]
-
-
 #: Fabrics with remote direct memory access.
 RDMA = ("infiniband", "roce")
 #: The file in a site's folder.

@@ -64,10 +64,8 @@ def find_libraries(run: Runner, scheduler: Scheduler, version: str | None) -> li
         "dpkg-query", "-W", "-f", "${Version}", "libibverbs-dev"
     )
     if rdma and (number := re.match(_VERSION_PATTERN, rdma)):
-        header = "infiniband/verbs.h"
-        libraries.append(
-            _make_library("rdma-core", number[1], Path("/usr"), header, "libibverbs.so")
-        )
+        files = ("infiniband/verbs.h", "libibverbs.so")
+        libraries.append(_make_library("rdma-core", number[1], Path("/usr"), *files))
     for name, (header, library) in _LIBRARY_PACKAGES.items():
         version = run("pkg-config", "--modversion", name)
         place = run("pkg-config", "--variable=prefix", name)
@@ -95,9 +93,6 @@ def _make_library(
     elif not any(file for folder in folders for file in prefix.glob(f"{folder}/{library}")):
         missing_file = f"lib/{library}"
     return Library(name, version, str(prefix), missing_file)
-
-
-_ANSWER_WORDS = {True: "yes", False: "no", None: "not found"}
 
 
 @dataclass(frozen=True)
@@ -150,9 +145,10 @@ class Facts:
     def lines(self) -> list[str]:
         """A line for each kind of fact, for people."""
         default, cluster = "not found", self.cluster
+        accounting = {True: "yes", False: "no", None: default}[cluster.accounting]
         partitions = ", ".join(
             f"{p.name}{'*' if p.default else ''} ({p.nodes} nodes of {p.cores} cores)"
-            for p in self.cluster.partitions
+            for p in cluster.partitions
         )
         ports = ", ".join(
             f"{p.device}:{p.number} {p.link_layer}{'' if p.active else ' (down)'}"
@@ -166,7 +162,7 @@ class Facts:
             f"target {self.target or default}",
             f"ports: {ports or default}",
             f"interfaces: {', '.join(name for name, _ in self.interfaces) or default}",
-            f"accounting ({self.scheduler.accounting}): {_ANSWER_WORDS[cluster.accounting]}",
+            f"accounting ({self.scheduler.accounting}): {accounting}",
             "software: " + ("; ".join(map(str, self.libraries)) or default),
         ]
 
