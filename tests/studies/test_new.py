@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import re
+import runpy
 import shutil
 import subprocess
 import sys
@@ -132,6 +133,15 @@ def test_a_written_study_has_a_value_of_each_launch_and_arm(written: dict[str, A
     assert speeds.filter(pl.col("variant") == "barrier")["value"].to_list() == pytest.approx(
         [10.0, 11.0, 12.0]
     )
+
+
+def test_the_test_of_a_written_study_passes(written: dict[str, Any], tmp_path: Path) -> None:
+    studies.load.cache_clear()
+    try:
+        tests = runpy.run_path(str(tmp_path / "tests/studies/barrier/test_barrier.py"))
+        tests["test_a_figure_is_the_median_of_its_arm"]()
+    finally:
+        studies.load.cache_clear()
 
 
 def commands() -> list[str]:
