@@ -59,6 +59,8 @@ from roundtrip.stats.summaries import (
 from roundtrip.stats.verdicts import Verdict, judge
 from roundtrip.studies.derivation import Facts, Pairing, Ratio
 
+Maker = Callable[..., Any]
+
 
 def held(number: int, subject: Subject) -> Outcome:
     return RULES[number - 1].check(subject)
@@ -322,9 +324,7 @@ def test_what_a_figure_draws_is_what_its_views_say() -> None:
     assert replace(ratio, curves=(bound_curve,)).bounds == (LINK, "ideal")
 
 
-def test_each_sentence_is_about_one_section_and_rests_on_its_facts(
-    make_tree: Callable[..., Any],
-) -> None:
+def test_each_sentence_is_about_one_section_and_rests_on_its_facts(make_tree: Maker) -> None:
     bundle_data = read_tree(make_tree(launches=6, environs=("openmpi41-boost181",)))
     chapter = Chapter(part(table()), FACTS, study_named("thing", "A thing"), tuple(judged()))
     bare_chapter = Chapter(part(), Facts(), study_named("another", "Another"), ())
@@ -352,7 +352,7 @@ def test_what_older_bundles_lack_is_a_missing_fact() -> None:
     assert outcomes == dict.fromkeys(bundle_data.launches["study"], missing_fact)
 
 
-def test_a_bad_campaign_fails(make_tree: Callable[..., Any]) -> None:
+def test_a_bad_campaign_fails(make_tree: Maker) -> None:
     """Too few launches, nothing recorded, a clock too coarse, no word on warm-up."""
     tree = make_tree(launches=3, environs=("openmpi41-boost181",))
     clock = {"name": "gettimeofday", "resolution_s": 1e-5, "overhead_s": 1e-5}

@@ -22,6 +22,8 @@ from roundtrip.report import data, plot, publish, renderers
 from roundtrip.report.build import build
 from roundtrip.report.units import Unit
 
+Maker = Callable[..., Any]
+
 needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason=WHY_SKIPPED)
 CHECKS = Path(__file__).with_name("figure_checks.js").read_text()
 ENVIRONS = ("openmpi41-boost181", "mpich40-boost181")
@@ -114,7 +116,7 @@ def test_values_of_figures_are_data_and_no_markup() -> None:
         plot.as_json("a", plot.Plot("", "", (plot.View("", axis, axis, (bad_curve,)),)))
 
 
-def test_one_script_of_our_own_and_no_other(make_tree: Callable[..., Any]) -> None:
+def test_one_script_of_our_own_and_no_other(make_tree: Maker) -> None:
     page = renderers.html(build(data.read(bundle.build(make_tree(launches=6).path))))
     kinds = re.findall(r"<script([^>]*)>", page)
     assert kinds.count("") == 1 and set(kinds) == {"", ' type="application/json"'}
@@ -149,7 +151,7 @@ PROBE = (
 
 
 @pytest.fixture
-def page(make_tree: Callable[..., Any], tmp_path: Path) -> Path:
+def page(make_tree: Maker, tmp_path: Path) -> Path:
     environ = "openmpi41-boost181"
     tree = make_tree(launches=6, environs=(environ,))
     for folder in tree.path.glob(f"rounds/*/output/*/*/{environ}/*"):

@@ -124,19 +124,13 @@ def test_rows_name_where_they_differ_and_what_waits_for_processors() -> None:
     parameters = setting_rows({"ranks": "2", "wan_rtt": "4"})
     assert headline._setting_and_label(
         {**launch, "emulation": emulation, "parameters": parameters}
-    ) == (
-        "ranks 2, local:smp",
-        "EMULATED WAN: RTT 4 ms",
-    )
+    ) == ("ranks 2, local:smp", "EMULATED WAN: RTT 4 ms")
     differences = labels.label_differences({place for place, _ in settings})
     rows = [headline._RowKey("Time", 8, *setting, "s", True) for setting in settings]
     names = [
         headline._row_name(row, differences[row.setting], "").replace("\xa0", " ") for row in rows
     ]
-    assert names == [
-        "Time, in one node at 8 B",
-        "Time at 8 B (more ranks than processors)",
-    ]
+    assert names == ["Time, in one node at 8 B", "Time at 8 B (more ranks than processors)"]
 
 
 def test_a_number_without_unit_prints_none() -> None:

@@ -16,12 +16,8 @@ from support import years
 from roundtrip.report.nights import judgement
 from roundtrip.report.pages import chart, history
 from roundtrip.report.pages.answers import figure_lines, night_pairs
-from roundtrip.report.pages.series import (
-    HistorySeries,
-    display_unit,
-    series_key,
-    split_series,
-)
+from roundtrip.report.pages.history import History
+from roundtrip.report.pages.series import HistorySeries, display_unit, series_key, split_series
 from roundtrip.report.units import NO_VALUE, Quantity
 from roundtrip.stats.nights.verdicts import (
     LevelDrift,
@@ -37,12 +33,12 @@ STEP = Step(79, 1.08, 1.07, 1.09, 8.6, 4.3, 11)
 
 
 @pytest.fixture(scope="module")
-def generated() -> history.History:
+def generated() -> History:
     return years.make(40, 90)
 
 
 @pytest.fixture(scope="module")
-def page(generated: history.History) -> str:
+def page(generated: History) -> str:
     return history.render(generated)
 
 
@@ -61,7 +57,7 @@ def data(page: str) -> dict[str, Any]:
     return content
 
 
-def test_the_same_history_gives_the_same_bytes_in_any_order(generated: history.History) -> None:
+def test_the_same_history_gives_the_same_bytes_in_any_order(generated: History) -> None:
     shuffled_history = replace(
         generated,
         nights=generated.nights.sample(fraction=1.0, shuffle=True, seed=3),
@@ -100,7 +96,7 @@ def test_the_answer_counts_series_and_names_the_night_and_the_cause(page: str) -
     assert "28 of 40 series are unchanged. Half of them would have shown a step of 3.1" in text
 
 
-def young(generated: history.History, *nights: str) -> history.History:
+def young(generated: History, *nights: str) -> History:
     """The first nights of a history, of which no series can be judged yet."""
     first_nights = generated.nights.filter(pl.col("night").is_in(nights))
     histories = {
@@ -109,9 +105,7 @@ def young(generated: history.History, *nights: str) -> history.History:
     return replace(generated, nights=first_nights, series_histories=histories, notes=(), reports={})
 
 
-def test_one_night_is_a_table_of_its_values_without_columns_for_another(
-    generated: history.History,
-) -> None:
+def test_one_night_is_a_table_of_its_values_without_columns_for_another(generated: History) -> None:
     page = history.render(young(generated, years.night(0)))
     assert "The values of the first night" in page
     assert "Night before" not in page and "Distance" not in page
@@ -120,7 +114,7 @@ def test_one_night_is_a_table_of_its_values_without_columns_for_another(
     assert "Last night beside the night before" in second_page and "Distance" in second_page
 
 
-def test_two_sets_of_nodes_in_one_night_are_no_two_nights(generated: history.History) -> None:
+def test_two_sets_of_nodes_in_one_night_are_no_two_nights(generated: History) -> None:
     single_set = young(generated, years.night(0))
     other_rows = single_set.nights.with_columns(
         nodes=pl.lit("elsewhere"), median=3 * pl.col("median")
@@ -138,7 +132,7 @@ def test_two_sets_of_nodes_in_one_night_are_no_two_nights(generated: history.His
 
 
 def test_last_night_is_the_newest_of_the_site_and_what_is_left_out_is_no_value_of_it(
-    generated: history.History,
+    generated: History,
 ) -> None:
     """One series lacks the last night, of another it is left out: neither has an older value."""
     names = [night_series.names for night_series in split_series(generated.nights)][:2]
@@ -165,9 +159,7 @@ def test_last_night_is_the_newest_of_the_site_and_what_is_left_out_is_no_value_o
         assert (pair.newest, pair.ratio, pair.distance) == (NO_VALUE, NO_VALUE, "")
 
 
-def test_figures_stay_where_the_table_of_two_nights_leaves_values_out(
-    generated: history.History,
-) -> None:
+def test_figures_stay_where_the_table_of_two_nights_leaves_values_out(generated: History) -> None:
     first_nights = young(generated, years.night(0), years.night(1))
     kept = replace(first_nights, nights=first_nights.nights.with_columns(left_out=pl.lit("")))
     assert not figure_lines(kept.verdicts)
@@ -182,7 +174,7 @@ def test_figures_stay_where_the_table_of_two_nights_leaves_values_out(
     assert 0 < len(figure_lines(replace(first_nights, nights=some).verdicts)) < len(lines)
 
 
-def test_the_level_before_a_step_is_the_one_its_ratio_is_over(generated: history.History) -> None:
+def test_the_level_before_a_step_is_the_one_its_ratio_is_over(generated: History) -> None:
     """After two steps, nights of the level before the first are not in it."""
     steps = (replace(STEP, night=30), STEP)
     ends = (0, 30, 79, 90)
@@ -212,7 +204,7 @@ def test_only_our_script_may_run(page: str) -> None:
     assert not re.search(r"https?://(?!www\.w3\.org)", page)
 
 
-def test_what_others_wrote_stays_text(generated: history.History) -> None:
+def test_what_others_wrote_stays_text(generated: History) -> None:
     nights = generated.nights.with_columns(
         variant=pl.lit(HOSTILE), case_id=pl.col("case_id") + pl.lit(HOSTILE), nodes=pl.lit(HOSTILE)
     )
@@ -223,7 +215,7 @@ def test_what_others_wrote_stays_text(generated: history.History) -> None:
     notes = [(years.night(3), HOSTILE)]
     facts = generated.provenance.with_columns(value=pl.col("value") + pl.lit(HOSTILE))
     page = history.render(
-        history.History(
+        History(
             "c" + HOSTILE,
             HOSTILE,
             nights,
@@ -257,7 +249,7 @@ def test_nights_stand_at_even_distances() -> None:
         assert night == pytest.approx(round(night), abs=0.01)
 
 
-def test_a_link_to_each_report_and_a_night_without_one(generated: history.History) -> None:
+def test_a_link_to_each_report_and_a_night_without_one(generated: History) -> None:
     linked_history = replace(generated, reports={years.night(89): "2026-03-31/r1/report.html"})
     page = history.render(linked_history)
     assert page.count('<a href="2026-03-31/r1/report.html">2026-03-31</a>') == 2
@@ -305,14 +297,14 @@ def test_a_last_night_that_stands_out_comes_before_the_quiet_ones() -> None:
     assert loud.rank < quiet.rank
 
 
-def moved(generated: history.History, nodes: str, since: int) -> history.History:
+def moved(generated: History, nodes: str, since: int) -> History:
     """All series on `nodes` from the night `since` on, counted from 0, and before on two others."""
     is_new = pl.col("night") >= years.night(since)
     column = pl.when(is_new).then(pl.lit(nodes)).otherwise(pl.lit("node-000000aa+node-000000bb"))
     return replace(generated, nights=generated.nights.with_columns(nodes=column))
 
 
-def test_a_step_with_other_nodes_names_them(generated: history.History) -> None:
+def test_a_step_with_other_nodes_names_them(generated: History) -> None:
     """The steps of those that improved are at night 74, counted from 1."""
     page = history.render(moved(generated, "node-000000aa+node-000000cc", 73))
     row = next(row for row in rows(page) if " improved " in f" {row} ")
@@ -324,7 +316,7 @@ def test_a_step_with_other_nodes_names_them(generated: history.History) -> None:
     assert "UCX" in regressed_row and "node set" not in regressed_row
 
 
-def test_nights_that_a_series_lacks_keep_their_place(generated: history.History) -> None:
+def test_nights_that_a_series_lacks_keep_their_place(generated: History) -> None:
     first = next(split_series(generated.nights))
     mask = pl.all_horizontal(pl.col(name) == value for name, value in first.names.items())
     gap = generated.nights.filter(~(mask & pl.col("night").is_in([years.night(4), years.night(5)])))

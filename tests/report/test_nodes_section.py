@@ -262,11 +262,7 @@ def test_an_interval_that_holds_no_effect_is_said_not_to_name() -> None:
 
 @pytest.mark.parametrize(
     ("level", "unit", "text"),
-    [
-        (1.5e-6, "s", "1.50 µs"),
-        (900.0, "MB/s", "900 MB/s"),
-        (1.25, "1", "mean over median 1.25"),
-    ],
+    [(1.5e-6, "s", "1.50 µs"), (900.0, "MB/s", "900 MB/s"), (1.25, "1", "mean over median 1.25")],
 )
 def test_a_level_has_its_unit_or_says_what_it_is(level: float, unit: str, text: str) -> None:
     name = MeasureName("netpipe", "smp", "openmpi", "latency", False, level, unit)

@@ -21,7 +21,10 @@ from roundtrip.report import publish
 from roundtrip.report.pages import write
 from roundtrip.report.pages.write import write_pages
 
+Maker = Callable[..., Any]
+
 SITE = bundles.SITE
+Night = Callable[..., Path]
 
 
 def history(reports: Path) -> str:
@@ -39,9 +42,7 @@ def links(page: Path) -> set[Path]:
     return {(page.parent / target).resolve() for target in targets}
 
 
-def test_the_index_the_history_and_the_reports_are_linked(
-    night: Callable[..., Path], reports: Path
-) -> None:
+def test_the_index_the_history_and_the_reports_are_linked(night: Night, reports: Path) -> None:
     first, second = night(1), night(2)
     write_pages(reports)
     index, page = reports / "index.html", reports / SITE / "history.html"
@@ -52,7 +53,7 @@ def test_the_index_the_history_and_the_reports_are_linked(
 
 
 def test_the_same_reports_give_the_same_bytes_and_nothing_is_left_behind(
-    night: Callable[..., Path], reports: Path
+    night: Night, reports: Path
 ) -> None:
     night(1)
     write_pages(reports)
@@ -66,9 +67,7 @@ def test_the_same_reports_give_the_same_bytes_and_nothing_is_left_behind(
     assert not list(reports.rglob(".*html-*"))
 
 
-def test_a_correction_takes_the_place_of_what_it_supersedes(
-    night: Callable[..., Path], reports: Path
-) -> None:
+def test_a_correction_takes_the_place_of_what_it_supersedes(night: Night, reports: Path) -> None:
     night(1)
     second = night(1, supersedes="r1", reason="wrong label")
     write_pages(reports)
@@ -79,7 +78,7 @@ def test_a_correction_takes_the_place_of_what_it_supersedes(
 
 
 def test_of_two_nights_the_table_has_all_values_and_links_lead_to_its_rows(
-    night: Callable[..., Path], reports: Path
+    night: Night, reports: Path
 ) -> None:
     for day in (1, 2):
         night(day)
@@ -92,9 +91,7 @@ def test_of_two_nights_the_table_has_all_values_and_links_lead_to_its_rows(
     assert history(reports).count('class="nights-of panel" id="series=') == 20
 
 
-def test_a_damaged_night_is_named_and_costs_no_other(
-    night: Callable[..., Path], reports: Path
-) -> None:
+def test_a_damaged_night_is_named_and_costs_no_other(night: Night, reports: Path) -> None:
     night(1)
     (night(2) / "bundle" / "manifest.json").write_text("{}")
     write_pages(reports)
@@ -106,7 +103,7 @@ def test_a_damaged_night_is_named_and_costs_no_other(
 
 
 def test_what_was_emulated_says_so_in_its_rows_and_on_the_index(
-    night: Callable[..., Path], reports: Path
+    night: Night, reports: Path
 ) -> None:
     night(1, emulated="openmpi41-boost181")
     write_pages(reports)
@@ -120,7 +117,7 @@ def test_what_was_emulated_says_so_in_its_rows_and_on_the_index(
 
 
 def test_an_annotation_of_the_site_stands_at_its_night(
-    night: Callable[..., Path], reports: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    night: Night, reports: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for day in (1, 2, 3):
         night(day)
@@ -139,7 +136,7 @@ def test_an_annotation_of_the_site_stands_at_its_night(
 
 @pytest.mark.nightly
 def test_writers_at_the_same_time_leave_whole_pages_of_all_nights(
-    night: Callable[..., Path], reports: Path
+    night: Night, reports: Path
 ) -> None:
     night(1)
     night(2)
@@ -163,7 +160,7 @@ def test_an_empty_folder_has_an_index_that_says_so(reports: Path) -> None:
 
 
 def test_a_report_is_published_with_its_pages_and_verifies_beside_them(
-    make_tree: Callable[..., Any], reports: Path
+    make_tree: Maker, reports: Path
 ) -> None:
     done = roundtrip("report", make_tree(launches=6).path, "--output", reports)
     assert done.returncode == 0, done
@@ -187,7 +184,7 @@ def test_what_was_imported_has_its_pages_too(
 
 
 def test_pages_that_cannot_be_written_are_a_warning_and_no_loss(
-    make_tree: Callable[..., Any], reports: Path, monkeypatch: pytest.MonkeyPatch
+    make_tree: Maker, reports: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(reports: Path) -> None:
         raise ZeroDivisionError("a bug")
@@ -206,7 +203,7 @@ def test_pages_that_cannot_be_written_are_a_warning_and_no_loss(
 
 
 def test_one_night_more_redraws_only_the_history_that_it_is_of(
-    night: Callable[..., Path], reports: Path, monkeypatch: pytest.MonkeyPatch
+    night: Night, reports: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(write.machines, "values", lambda *_: iter(()))
     night(1)
@@ -241,7 +238,7 @@ def test_one_night_more_redraws_only_the_history_that_it_is_of(
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"made_from": 3}', "\udcff"])
 def test_a_damaged_note_of_what_a_page_was_made_from_costs_nothing(
-    night: Callable[..., Path], reports: Path, text: str
+    night: Night, reports: Path, text: str
 ) -> None:
     night(1)
     write_pages(reports)
@@ -256,11 +253,7 @@ def test_a_damaged_note_of_what_a_page_was_made_from_costs_nothing(
 
 @pytest.mark.parametrize("change", ["annotations", "thresholds", "page"])
 def test_whatever_a_page_is_made_from_makes_it_anew(
-    night: Callable[..., Path],
-    reports: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    change: str,
+    night: Night, reports: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: str
 ) -> None:
     first = night(1)
     night(2)
@@ -280,7 +273,7 @@ def test_whatever_a_page_is_made_from_makes_it_anew(
 
 
 def test_a_history_that_cannot_be_made_stops_no_other_page(
-    night: Callable[..., Path], reports: Path, monkeypatch: pytest.MonkeyPatch
+    night: Night, reports: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     night(21)
     shutil.copytree(reports / SITE, reports / "another" / "local")

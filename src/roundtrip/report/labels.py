@@ -15,10 +15,7 @@ _SIMULATED_LABEL = "SIMULATED"
 #: The answer of a study whose launches were all simulated.
 ONLY_SIMULATED_NOTE = "Nothing is claimed of simulated values: see the figures below (SIMULATED)."
 _EMULATION_WORDS = {"nodes": "NODES", "wan_rtt_ms": "WAN", "hub_mbit_s": "HUB"}
-_FACT_TEXTS = {
-    "wan_rtt_ms": "EMULATED WAN: RTT {:g} ms",
-    "hub_mbit_s": "EMULATED HUB: {:g} Mbit/s",
-}
+_FACT_TEXTS = {"wan_rtt_ms": "EMULATED WAN: RTT {:g} ms", "hub_mbit_s": "EMULATED HUB: {:g} Mbit/s"}
 OVERSUBSCRIBED_NOTE = "more ranks than processors"
 #: The placement of two ranks, or of all ranks, in words.
 PLACEMENTS = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import Any
 
 import polars as pl
@@ -149,6 +150,12 @@ class Line:
         return _series_label(self.series, self.mark)
 
     @property
+    def position(self) -> tuple[Any, ...]:
+        """Sort key: the worst first, then study and variant, small messages before large ones."""
+        study, variant, size = map(self.series.names.get, ("study", "variant", "size_bytes"))
+        return (*self.judgement.rank, str(study), str(variant), size or 0, self.label)
+
+    @property
     def is_small(self) -> bool:
         """Whether its newest change point is below the least effect, or its interval includes 1."""
         steps = self.history.steps
@@ -259,12 +266,7 @@ def judge(
         facts = night, near, changes, causes
         lines.append(Line(series, history, verdict, *facts, mark, acceptance, revisions))
 
-    def position(line: Line) -> tuple[Any, ...]:
-        """Sort key: the worst first, then study and variant, small messages before large ones."""
-        study, variant, size = map(line.series.names.get, ("study", "variant", "size_bytes"))
-        return (*line.judgement.rank, str(study), str(variant), size or 0, line.label)
-
-    lines.sort(key=position)
+    lines.sort(key=attrgetter("position"))
     return NightVerdicts(calendar, tuple(lines), night_changes, settings)
 
 

@@ -17,19 +17,7 @@ from roundtrip.stats.nodes.launches import UnitKind
 #: From this factor on, an effect is printed as a factor, not in percent.
 _MIN_FACTOR = 3.0
 _MEASURE_NAMES = {LATENCY: "latency", BANDWIDTH: "bandwidth", TAIL: "tail of short messages"}
-_NUMBERS = [
-    "no",
-    "one",
-    "two",
-    "three",
-    "four",
-    "five",
-    "six",
-    "seven",
-    "eight",
-    "nine",
-    "ten",
-]
+_NUMBERS = ["no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]
 
 
 def measure_name(evidence: Evidence) -> MeasureName:

@@ -42,10 +42,7 @@ from roundtrip.studies.derivation import Facts, Pairing, Ratio
 
 #: Facts for the audit, whatever blocks the section has.
 _SECTION_FACTS = Facts(
-    summaries=(
-        spread.OF_LAUNCH,
-        Summary("a figure of a study", Kind.COST, "launches", MEDIAN),
-    ),
+    summaries=(spread.OF_LAUNCH, Summary("a figure of a study", Kind.COST, "launches", MEDIAN)),
     ratios=(Ratio("disturbed over undisturbed launches", spread.OF_LAUNCH, Pairing.UNPAIRED),),
 )
 #: The plan of a campaign that compares nodes.

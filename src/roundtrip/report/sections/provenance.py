@@ -37,7 +37,7 @@ def part(data: Data) -> Part:
     """Return the section: code, machine, nodes, toolchains, clocks, thresholds, files."""
     thresholds = "Every threshold behind every word of this report: "
     blocks: list[Block] = [
-        *(_code(data), *_machine(data), *_nodes(data), _toolchains(data), _clocks(data)),
+        *(_code(data), *_machine(data), *_nodes(data), _toolchains(data), _clocks(data))
     ]
     for name, content in sorted(data.environment.items()):
         if name != "host.json" and content is not None:
