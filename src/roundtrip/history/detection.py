@@ -29,10 +29,8 @@ def histories(nights: pl.DataFrame, settings: NightSettings) -> dict[SeriesNames
     """
     names, logs, nodes = series_table(nights)
     study, metric = (list(SERIES).index(name) for name in ("study", "metric"))
-    least_effects = np.array(
-        [settings.least_effect(series[study], series[metric]) for series in names]
-    )
-    tables = logs, nodes, least_effects, night_days(nights)
+    effects = [settings.least_effect(series[study], series[metric]) for series in names]
+    tables = logs, nodes, np.array(effects), night_days(nights)
     arrays = [table.tobytes() for table in tables]
     return dict(zip(names, _judge_histories(*arrays, logs.shape, settings), strict=True))
 

@@ -238,18 +238,16 @@ def without_repeats(values: pl.DataFrame) -> pl.DataFrame:
         .otherwise("nodes"),
     )
     unpaired_rows = untimed_rows.join(pairs, on="report", how="anti")
-    return pl.concat([merged_rows.select(*VALUES), unpaired_rows.select(*VALUES)]).sort(
-        *VALUES, nulls_last=True
-    )
+    merged = [merged_rows.select(*VALUES), unpaired_rows.select(*VALUES)]
+    return pl.concat(merged).sort(*VALUES, nulls_last=True)
 
 
 def _pairs(logs: pl.DataFrame, reports: pl.DataFrame) -> pl.DataFrame:
     """Return pairs of equal rows of logs and of reports without times, each row at most once."""
     columns = ["session", "session_end", "nodes", "facts"]
     reported = reports.select(*_VALUE, "report", pl.col(columns).name.suffix("_reported"))
-    pairs = logs.select(*_VALUE, "log", "second", "session").join(
-        reported, on=_VALUE, maintain_order="left"
-    )
+    timed = logs.select(*_VALUE, "log", "second", "session")
+    pairs = timed.join(reported, on=_VALUE, maintain_order="left")
     session, begin = pl.col("session"), pl.col("session_reported")
     end = pl.col("session_end_reported") + _LATE
     is_same_session = session.is_null() | (session == begin)

@@ -235,9 +235,7 @@ def bring(root: Path, campaign: str, site: str, places: Iterable[Path], options:
 
 
 def _source(sources: list[Source], options: Options) -> dict[str, Any]:
-    entries = [
-        {"name": source.name, "sha256": source.digest, "bytes": source.bytes} for source in sources
-    ]
+    entries = [{"name": each.name, "sha256": each.digest, "bytes": each.bytes} for each in sources]
     return {
         "files": sorted(entries, key=lambda entry: (entry["name"], entry["sha256"])),
         "options": {
@@ -306,9 +304,7 @@ def select_comparable(
     """
     keys = ["metric", "unit", "lower", "upper"]
     kinds = rows.select(keys).unique(maintain_order=True)
-    directions = [
-        lower_is_better(*kind, lower_globs=lower, higher_globs=higher) for kind in kinds.iter_rows()
-    ]
+    directions = [lower_is_better(*kind, lower, higher) for kind in kinds.iter_rows()]
     kinds = kinds.with_columns(pl.Series("lower_is_better", directions, pl.Boolean))
     rows = rows.join(kinds, on=keys, how="left", nulls_equal=True, maintain_order="left")
     is_known = pl.col("lower_is_better").is_not_null()
@@ -354,7 +350,6 @@ def lower_is_better(
     unit: str,
     lower: float | None,
     upper: float | None,
-    *,
     lower_globs: Sequence[str] = (),
     higher_globs: Sequence[str] = (),
 ) -> bool | None:

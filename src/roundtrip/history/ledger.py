@@ -99,26 +99,16 @@ def read_ledger(
     warnings += new_warnings
     stamps = {revision.digest: store.stamp(revision.bundle) for revision in revisions}
     old_cache = published.load_cache(folder)
-    same_cache = old_cache.part(
-        {digest for digest, stamp in stamps.items() if old_cache.stamps.get(digest) == stamp}
-    )
-    changed_revisions = {
-        revision.digest: revision
-        for revision in revisions
-        if revision.digest not in same_cache.stamps
-    }
-    additions, new_warnings = _read_revisions(changed_revisions, stamps, campaign, site)
+    same_cache = old_cache.part(dict(stamps.items() & old_cache.stamps.items()))
+    changed = {each.digest: each for each in revisions if each.digest not in same_cache.stamps}
+    additions, new_warnings = _read_revisions(changed, stamps, campaign, site)
     new_cache = same_cache.joined(additions)
     if new_cache.stamps != old_cache.stamps:
         published.save_cache(folder, new_cache)
     tables = [frame.select("digest", "night") for frame in (new_cache.nights, new_cache.pairs)]
     starts = dict(pl.concat(tables).unique().iter_rows())
-    digest_of_night = {
-        starts[revision.digest]: revision.digest
-        for revision in revisions
-        if revision.digest in starts
-    }
-    current = new_cache.part(set(digest_of_night.values()))
+    digests = {starts[each.digest]: each.digest for each in revisions if each.digest in starts}
+    current = new_cache.part(set(digests.values()))
     foreign_ledger = _imported(folder, site)
     nights = mark(pl.concat([current.nights, foreign_ledger.nights]), annotations)
     return Ledger(
@@ -155,9 +145,8 @@ def _unique_revisions(revisions: Sequence[Revision]) -> tuple[list[Revision], li
     for group in groups.values():
         if len({revision.started for revision in group}) > 1:
             best = min(group, key=_doubt)
-            originals |= {
-                revision.path: best.path for revision in group if revision.started != best.started
-            }
+            copies = [revision for revision in group if revision.started != best.started]
+            originals |= {copy.path: best.path for copy in copies}
     unique_revisions = [revision for revision in revisions if revision.path not in originals]
     return unique_revisions, [
         f"{path}: its samples are those of {original}: one run, one night"
@@ -271,11 +260,7 @@ def attach(
         for annotation in annotations
         if annotation.kind == KIND and annotation.last[:10] <= started[:10]
     ]
-    omissions = [
-        (annotation.series, annotation.words)
-        for annotation in annotations
-        if annotation.leaves_out(started)
-    ]
+    omissions = [(each.series, each.words) for each in annotations if each.leaves_out(started)]
     tables = {
         "nights": history.nights,
         "provenance": history.provenance,

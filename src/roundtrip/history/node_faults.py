@@ -133,9 +133,8 @@ def absent_nodes(bundle: Path, bundle_manifest: Manifest, pairs: pl.DataFrame) -
     """
     cases = bundle / manifest.table_file("cases")
     reader.require_tables([cases])
-    launches = bundle_tables.read_table(
-        cases, Case, ["launch", "status", "reason", "hosts", "nodes_down"]
-    )
+    columns = ["launch", "status", "reason", "hosts", "nodes_down"]
+    launches = bundle_tables.read_table(cases, Case, columns)
     reasons = dict.fromkeys(_planned_nodes(bundle), (MISSING, "no launch on it was made"))
     down_launches = launches.drop_nulls(["hosts", "nodes_down"])
     down = down_launches.select("hosts", pl.col("nodes_down").list.join(", ")).rows()

@@ -102,10 +102,8 @@ def _launches(frames: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
     """Launches on one or two nodes that passed or failed: columns of `PAIRS`, is_alone, failed."""
     parameters = frames["parameters"]
     round_rows = parameters.filter(pl.col("name").is_in([ROUND, NIGHT_ROUND]))
-    placement_rows = parameters.filter(
-        pl.col("name") == "placement", pl.col("value").is_in(ON_SOCKETS)
-    )
-    sockets = placement_rows.select("launch", on=pl.format(", {}", "value"))
+    placement = parameters.filter(pl.col("value").is_in(ON_SOCKETS), name="placement")
+    sockets = placement.select("launch", on=pl.format(", {}", "value"))
     rounds = round_rows.select("launch", "name", "number").sort("launch", "name")
     # The round of the night, whose launches are near in time, is first in the order of names.
     rounds = rounds.group_by("launch", maintain_order=True).agg(round=pl.col("number").first())
@@ -147,9 +145,8 @@ def _centres(excesses: pl.DataFrame) -> pl.DataFrame:
     )
     rate = pl.when(is_time).then(pl.col("size_bytes") / pl.col("usual") / 1e6).otherwise("usual")
     level = pl.when(pl.col("measure") == LATENCY).then("usual").otherwise(rate)
-    end_rows = excesses.join(ends, on=[*_GROUP, "measure"]).filter(
-        pl.col("size_bytes") == pl.col("end")
-    )
+    size_ends = excesses.join(ends, on=[*_GROUP, "measure"])
+    end_rows = size_ends.filter(pl.col("size_bytes") == pl.col("end"))
     levels = end_rows.group_by(*_GROUP, "measure").agg(level=level.median())
     excess = excesses.group_by("launch", *_GROUP, "measure").agg(pl.col("excess").median())
     unit = pl.when(pl.col("measure") == LATENCY).then(pl.lit("s")).otherwise(pl.lit("MB/s"))
@@ -259,9 +256,8 @@ def launches(rows: pl.DataFrame) -> NodeLaunches:
 def switches(pairs: pl.DataFrame) -> dict[str, str]:
     """The last known switch of each node, in the order of node names; "" if none is known."""
     others = pairs.select("night", host="other", switch="other_switch")
-    hosts = pl.concat([pairs.select("night", "host", "switch"), others]).filter(
-        pl.col("host") != ""
-    )
+    all_hosts = pl.concat([pairs.select("night", "host", "switch"), others])
+    hosts = all_hosts.filter(pl.col("host") != "")
     newest = pl.col("switch").filter(pl.col("switch") != "").last().fill_null("")
     table = hosts.sort("night", maintain_order=True).group_by("host").agg(newest).sort("host")
     return dict(table.select("host", "switch").rows())
@@ -274,9 +270,7 @@ def node_series(pairs: pl.DataFrame, settings: NodeSettings, confidence: float) 
         for _, night in rows.group_by("night", maintain_order=True):
             intervals = node_effects(launches(night), settings, confidence)
             first = night.row(0, named=True)
-            values += [
-                _series_row(name, first, node, interval) for node, interval in intervals.items()
-            ]
+            values += [_series_row(name, first, *each) for each in intervals.items()]
     return pl.DataFrame(values, schema=NIGHTS)
 
 

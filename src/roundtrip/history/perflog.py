@@ -86,14 +86,11 @@ class LogLayout:
 def parse_header(line: str) -> LogLayout | None:
     """Return the layout of the header `line`; None if it is no header."""
     layouts = [_parse_layout(line, delimiter) for delimiter in _DELIMITERS if delimiter in line]
-    best = max(
-        layouts, key=lambda layout: len(layout.attributes) + len(layout.variables), default=None
-    )
+    best = max(layouts, key=lambda each: len(each.attributes) + len(each.variables), default=None)
     if best is None or len(best.attributes) + 3 * len(best.variables) < _MIN_COLUMNS:
         return None
-    has_values = (
-        _TIME_ATTRIBUTES & {*best.attributes} or best.variables or "perf_value" in best.attributes
-    )
+    has_time = bool(_TIME_ATTRIBUTES & {*best.attributes})
+    has_values = has_time or best.variables or "perf_value" in best.attributes
     return best if has_values else None
 
 
@@ -292,9 +289,8 @@ def _variables_of_row(layout: LogLayout) -> list[list[pl.Expr]]:
 
 def _value_fault() -> pl.Expr:
     """Why a value is rejected; "" if it is accepted."""
-    is_long = pl.any_horizontal(
-        pl.col(name).str.len_chars() > limit for name, limit in MAX_LENGTHS.items()
-    )
+    lengths = ((pl.col(name).str.len_chars(), most) for name, most in MAX_LENGTHS.items())
+    is_long = pl.any_horizontal(length > most for length, most in lengths)
     identity = ("name", "system", "partition", "environ")
     is_nobody = pl.any_horizontal(pl.col(name).is_in(_EMPTY_TEXTS) for name in identity)
     return (

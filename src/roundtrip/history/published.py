@@ -75,7 +75,7 @@ def current_revisions(site: Path) -> tuple[list[Revision], list[str]]:
                 warnings.append(f"{path}: {without_folder(path, error)}")
         superseded_names = {revision.supersedes for revision in night_revisions}
         latest_revisions += [
-            revision for revision in night_revisions if revision.path.name not in superseded_names
+            each for each in night_revisions if each.path.name not in superseded_names
         ]
     return latest_revisions, warnings
 
@@ -186,9 +186,8 @@ def load_cache(site: Path) -> Cache:
                 return Cache()
             parts = {name: archive.read(name) for name in (_INDEX, *_CACHED)}
             proof = archive.read(_PROOF).decode()
-        if not proof or not hmac.compare_digest(
-            proof, pseudonyms.proof(site.name, *parts.values())
-        ):
+        right_proof = pseudonyms.proof(site.name, *parts.values())
+        if not proof or not hmac.compare_digest(proof, right_proof):
             return Cache()
         index = json.loads(parts[_INDEX])
         if index["format"] != _format(site.name):

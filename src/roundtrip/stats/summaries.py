@@ -199,6 +199,5 @@ def with_ends(groups: pl.DataFrame, level: float) -> pl.DataFrame:
     """
     ranks = {n: lower_rank(n, level) or None for n in groups["n"].unique().to_list()}
     rank = pl.col("n").replace_strict(ranks, default=None, return_dtype=pl.Int64)
-    return groups.with_columns(
-        low=pl.col("ordered").list.get(rank - 1), high=pl.col("ordered").list.get(-rank)
-    )
+    low, high = (pl.col("ordered").list.get(index) for index in (rank - 1, -rank))
+    return groups.with_columns(low=low, high=high)

@@ -334,9 +334,8 @@ def _predict_from(part: FittedStretch, length: int) -> _Predictions:
     centre = value - float(errors[-1]) * unit
     scale = series.spread
     distances = (series.raw - level) / sd
-    return _Predictions(
-        errors, distances, value * scale, centre * scale, unit * scale, sd * scale, freedom
-    )
+    value, centre, unit, sd = (scale * part for part in (value, centre, unit, sd))
+    return _Predictions(errors, distances, value, centre, unit, sd, freedom)
 
 
 def _error_bound(predictions: Sequence[_Predictions], settings: NightSettings) -> float:

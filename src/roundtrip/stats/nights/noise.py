@@ -107,9 +107,8 @@ def _noise_model(name: str, is_slow: bool, autocorrelation: np.ndarray) -> Noise
         whiten[night, : night + 1] = np.append(-weights[::-1], 1) / np.sqrt(variances[night])
     steps = np.ascontiguousarray(np.cumsum(whiten[:, ::-1], axis=1)[:, ::-1].T)
     line = whiten @ np.arange(size)
-    return NoiseModel(
-        name, name != "white", is_slow, whiten, steps, line, np.cumsum(np.log(variances))
-    )
+    determinants = np.cumsum(np.log(variances))
+    return NoiseModel(name, name != "white", is_slow, whiten, steps, line, determinants)
 
 
 def shares(criteria: np.ndarray, white_share: float, weight: float) -> np.ndarray:
@@ -270,9 +269,8 @@ def change_of_mode_shares(modes: Modes, settings: NightSettings) -> ModeShares |
     """
     n, high = modes.is_high.size, modes.is_high
     begins = np.flatnonzero(np.diff(high.astype(int))) + 1
-    begins = begins[
-        (begins >= max(n // 2, n - _MAX_NEWEST_NIGHTS)) & (begins <= n - _MIN_NEWEST_NIGHTS)
-    ]
+    earliest, latest = max(n // 2, n - _MAX_NEWEST_NIGHTS), n - _MIN_NEWEST_NIGHTS
+    begins = begins[(begins >= earliest) & (begins <= latest)]
     if not begins.size:
         return None
     leaves = [

@@ -216,10 +216,8 @@ class _Proposal:
         if fit.points not in self._statistics:  # models of noise often give the same change points
             sides = _side_nights(self._series, fit.points)
             areas = np.array([roc_separation(*side) for side in sides])
-            self._statistics[fit.points] = (
-                *standard_error_factors(self._series, fit.points),
-                areas,
-            )
+            factors, freedom = standard_error_factors(self._series, fit.points)
+            self._statistics[fit.points] = factors, freedom, areas
         factors, freedom, areas = self._statistics[fit.points]
         nights = self._series.nights
         squares = np.expm1(fit.evidence**2 / nights) / factors**2

@@ -151,9 +151,8 @@ def _clean_row(row: SeriesRow, prior: ModePrior, settings: NightSettings) -> Cle
     mirror_level = running_median(logs, "mirror")  # the newest nights form no level here
     excursions = tuple(_short_excursions(logs / spread, mirror_level / spread, settings.clip_sd))
     bound = settings.clip_sd * spread
-    values = np.clip(
-        logs, np.minimum(level, mirror_level) - bound, np.maximum(level, mirror_level) + bound
-    )
+    low, high = np.minimum(level, mirror_level) - bound, np.maximum(level, mirror_level) + bound
+    values = np.clip(logs, low, high)
     if sum(odd.end - odd.begin for odd in excursions) > _MAX_ODD_SHARE * logs.size:
         excursions, values = (), logs
     for excursion in excursions:

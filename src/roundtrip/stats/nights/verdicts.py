@@ -223,7 +223,7 @@ class SeriesHistory:
             old_step = old_steps[place]
             candidates = [step for step in free_steps if (step.ratio > 1) == (old_step.ratio > 1)]
             distances = {
-                (abs(step.night - old_step.night), step.night): step for step in candidates
+                (abs(each.night - old_step.night), each.night): each for each in candidates
             }
             nearest = min(distances, default=None)
             if nearest is None or nearest[0] > _MAX_SAME_STEP_NIGHTS:
@@ -261,9 +261,8 @@ class SeriesHistory:
             return None
         is_worse = self.is_worse_last_night(lower_is_better=lower_is_better)
         start = previous.segments[-1].end - 1 - _MAX_SAME_STEP_NIGHTS
-        has_step = any(
-            step.night > start and (step.ratio > 1) == lower_is_better for step in self.steps
-        )
+        later = [step for step in self.steps if step.night > start]
+        has_step = any((step.ratio > 1) == lower_is_better for step in later)
         return None if is_worse or has_step else previous.newest_night
 
     def worse_flapping(self, *, lower_is_better: bool) -> Flapping | None:

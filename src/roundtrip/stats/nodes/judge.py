@@ -157,9 +157,8 @@ def judge_nodes(
     widest = {search.measure.name: search for search in searches}
     sensitivities = {name: search.detection_power(len(tests)) for name, search in widest.items()}
     # A node has a verdict if any measure has enough launches of it.
-    judged_names = {
-        effect.unit.name for sensitivity in sensitivities.values() for effect in sensitivity.effects
-    }
+    all_effects = [effect for each in sensitivities.values() for effect in each.effects]
+    judged_names = {effect.unit.name for effect in all_effects}
     unjudged_nodes: dict[str, UnjudgedNode] = {}
     for search in widest.values():
         for node in search.unjudged_nodes():
@@ -295,9 +294,8 @@ class OutlierSearch:
         A unit that looks sick is excluded as well while it is tested, so that neither the noise nor
         the effects of its partners contain a part of its own effect.
         """
-        nodes = {
-            m for unit in excluded_units if unit.kind is not UnitKind.LINK for m in unit.members
-        }
+        wholes = [unit for unit in excluded_units if unit.kind is not UnitKind.LINK]
+        nodes = {member for unit in wholes for member in unit.members}
         healthy, effects = self._healthy_launches(excluded_units), []
         for unit in self._unit_launches:
             if unit in excluded_units or nodes & set(unit.members):
