@@ -44,9 +44,7 @@ def test_a_planted_step_is_found_in_its_series_at_its_night() -> None:
     frame = years.make(40, 90).nights.sample(fraction=1.0, shuffle=True, seed=5)
     series_histories = histories(frame, SETTINGS)
     steps = {
-        names[3:5]: history.steps[-1].night
-        for names, history in series_histories.items()
-        if history.steps
+        names[3:5]: each.steps[-1].night for names, each in series_histories.items() if each.steps
     }
     planted_series = {("mpi", 1), ("mpi", 2), ("mpi", 4), ("mpi", 8)}
     assert {abs(steps[names] - 78) for names in planted_series} <= {0, 1}
@@ -63,18 +61,16 @@ def test_nights_are_counted_over_the_whole_history() -> None:
 def test_a_night_that_was_left_out_does_not_count() -> None:
     frame = one(0)
     is_after = pl.col("night") >= years.night(78)
-    masked_frame = frame.with_columns(
-        left_out=pl.when(is_after).then(pl.lit("late")).otherwise("left_out")
-    )
+    reason = pl.when(is_after).then(pl.lit("late")).otherwise("left_out")
+    masked_frame = frame.with_columns(left_out=reason)
     assert verdict(named(frame), frame) is Verdict.REGRESSED
     assert verdict(named(frame), masked_frame) is Verdict.NO_VALUE
 
 
 def test_of_two_sets_of_nodes_in_a_night_the_one_with_more_launches_stands_for_it() -> None:
     frame = one(4)
-    slow_frame = frame.with_columns(
-        pl.col("median") * 3, nodes=pl.lit("node99"), launches=pl.lit(1, pl.Int64)
-    )
+    one_launch = {"nodes": pl.lit("node99"), "launches": pl.lit(1, pl.Int64)}
+    slow_frame = frame.with_columns(pl.col("median") * 3, **one_launch)
     assert histories(pl.concat([frame, slow_frame]), SETTINGS) == histories(frame, SETTINGS)
 
 
@@ -167,9 +163,8 @@ def test_noise_that_moves_in_stretches_needs_higher_ones(monkeypatch: pytest.Mon
     result = detection.calibrate(noises, 60, 500, 1, SETTINGS)
     assert result.false_alarms > 1 >= result.remaining_alarms
     assert result.evidence > SETTINGS.evidence
-    new_analysis = analysis.parse(
-        detection.with_evidence(result.evidence, analysis.default_text()), Path("analysis.toml")
-    )
+    text = detection.with_evidence(result.evidence, analysis.default_text())
+    new_analysis = analysis.parse(text, Path("analysis.toml"))
     assert new_analysis.history.evidence == pytest.approx(result.evidence)
 
 

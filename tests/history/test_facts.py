@@ -95,9 +95,8 @@ def test_what_the_kernels_of_nodes_said_is_of_the_nodes(bundle: Path) -> None:
         {"launch": "1", "host": "node1", "kernel": "6.1"},
     ]
     bundle_tables.write_frame(bundle_tables.frame(rows, NODES), bundle / "nodes.parquet")
-    launches = pl.DataFrame({"launch": ["1", "2"]}).join(
-        pl.DataFrame(schema=CASES), on="launch", how="left"
-    )
+    rest = pl.DataFrame(schema=CASES)
+    launches = pl.DataFrame({"launch": ["1", "2"]}).join(rest, on="launch", how="left")
     fact_rows = facts.bundle_facts(bundle, _listing("nodes.parquet"), launches, _PLACED)
     assert [fact for fact in fact_rows if fact[0].startswith("node")] == [
         ("node-0000000a", "adapters", "a: 1; b: 2"),

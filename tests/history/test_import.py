@@ -174,10 +174,8 @@ def test_names_of_hosts_and_folders_are_not_kept(tmp_path: Path, reports: Path) 
 def test_a_test_on_each_node_is_named_by_pseudonyms(
     tmp_path: Path, reports: Path, nodes: str
 ) -> None:
-    lines = [
-        row(1).replace("%n=2", f"%.nid={host} %n=2").replace("nid[001-002]", nodes)
-        for host in ("nid001", "nid002")
-    ]
+    template = row(1).replace("nid[001-002]", nodes)
+    lines = [template.replace("%n=2", f"%.nid={host} %n=2") for host in ("nid001", "nid002")]
     assert run(log(tmp_path / "logs", *lines))[0] == 0
     case_ids = imported_nights.read_imports(reports.parent, 0.95)[0]["case_id"].unique().sort()
     shape = r"Check/\.nid=node-[0-9a-f]{8},n=2@tulip:cpu\+gcc"

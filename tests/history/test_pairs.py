@@ -75,9 +75,8 @@ def test_a_night_of_too_few_nodes_for_series_is_a_night_too(tmp_path: Path) -> N
 
 def test_a_night_that_is_left_out_convicts_no_node(tmp_path: Path) -> None:
     Pairs(tmp_path, nodes=8).write(2)
-    annotation = Annotation.model_validate(
-        {"from": date(2026, 1, 2), "text": "the cooling failed", "leave_out": True}
-    )
+    record = {"from": date(2026, 1, 2), "text": "the cooling failed", "leave_out": True}
+    annotation = Annotation.model_validate(record)
     pair_rows = read(tmp_path, [annotation]).pairs
     assert pair_rows["night"].unique().to_list() == ["2026-01-01T01:00:00Z"]
     elsewhere = annotation.model_copy(update={"series": "NetPIPE*"})
@@ -179,9 +178,8 @@ def test_a_slow_processor_slows_short_messages_and_copies_alike(
     effects: dict[str, list[float]], pauses: bool | None
 ) -> None:
     processors = node_faults.slow_processors(inside(**effects), THRESHOLDS.nodes)
-    assert {host: processor.pauses for host, processor in processors.items()} == (
-        {} if pauses is None else {"node-1": pauses}
-    )
+    found = {host: processor.pauses for host, processor in processors.items()}
+    assert found == ({} if pauses is None else {"node-1": pauses})
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,6 @@ from roundtrip.stats.summaries import median_intervals
 
 _Name = Annotated[str, Field(max_length=200)]
 _Long = Annotated[str, Field(max_length=1000)]
-_Measured = Annotated[float, Field(ge=LEAST_VALUE, le=MOST_VALUE)]
 
 
 class LoggedValue(Row):
@@ -84,7 +83,7 @@ class Value(Row):
     facts: str
     metric: str
     unit: str
-    value: _Measured
+    value: Annotated[float, Field(ge=LEAST_VALUE, le=MOST_VALUE)]
     lower_is_better: bool
     digest: str
 

@@ -304,7 +304,9 @@ def select_comparable(
     """
     keys = ["metric", "unit", "lower", "upper"]
     kinds = rows.select(keys).unique(maintain_order=True)
-    directions = [lower_is_better(*kind, lower, higher) for kind in kinds.iter_rows()]
+    directions = [
+        lower_is_better(*kind, lower_globs=lower, higher_globs=higher) for kind in kinds.iter_rows()
+    ]
     kinds = kinds.with_columns(pl.Series("lower_is_better", directions, pl.Boolean))
     rows = rows.join(kinds, on=keys, how="left", nulls_equal=True, maintain_order="left")
     is_known = pl.col("lower_is_better").is_not_null()
@@ -350,6 +352,7 @@ def lower_is_better(
     unit: str,
     lower: float | None,
     upper: float | None,
+    *,
     lower_globs: Sequence[str] = (),
     higher_globs: Sequence[str] = (),
 ) -> bool | None:

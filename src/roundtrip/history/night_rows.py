@@ -13,12 +13,8 @@ from roundtrip.model import Amount, Count, Host, Sha256, Text, Time, column, new
 
 _Long = Annotated[Text, Field(max_length=2000)]
 _Short = Annotated[str, Field(max_length=2000)]
-_Unit = Annotated[str, Field(max_length=200)]
 _Other = Annotated[str, Field(max_length=255)]
-_Day = Annotated[Text, Field(max_length=40)]
 _Glob = Annotated[Text, Field(max_length=500)]
-_Measure = Literal["latency", "tail", "bandwidth", "failure"]
-_Log = Annotated[float, Field(ge=-100, le=100)]
 
 
 class Night(Row):
@@ -41,7 +37,7 @@ class Night(Row):
     size_bytes: Count = column("size of a message", "bytes")
     phase: _Long = column("the part of the measurement")
     metric: _Long = column("the quantity")
-    unit: _Unit = column("its unit")
+    unit: Annotated[str, Field(max_length=200)] = column("its unit")
     nodes: NodeSet = column(
         "pseudonyms of the hosts; empty where bundles of other nights may call other hosts so"
     )
@@ -73,7 +69,7 @@ class Note(Row):
 class Acceptance(Row):
     """An annotation that accepts the level of some series as their baseline."""
 
-    until: _Day = column("last day or second of what is accepted")
+    until: Annotated[Text, Field(max_length=40)] = column("last day or second of what is accepted")
     series: _Glob = column("which series: a pattern (glob) of their names or cases")
     text: _Long = column("the reason")
 
@@ -108,10 +104,10 @@ class Pair(Row):
     )
     switch: _Other = column("pseudonym of the switch of `host`; empty where it is not known")
     other_switch: _Other = column("that of `other`")
-    measure: _Measure = column(
+    measure: Literal["latency", "tail", "bandwidth", "failure"] = column(
         "`latency` of short messages, their `tail` (mean over median), or `bandwidth` of long ones"
     )
-    excess: _Log = column(
+    excess: Annotated[float, Field(ge=-100, le=100)] = column(
         "how much worse the launch was than the others of its night", "natural logarithm"
     )
     level: Amount = column("what these measured", "of the row")

@@ -43,7 +43,7 @@ from numpy.typing import NDArray
 
 from roundtrip.stats.settings import Levels
 from roundtrip.stats.summaries import MAD, Interval
-from roundtrip.stats.verdicts import ClaimVerdict, Key, judge_families, levels_of_claims
+from roundtrip.stats.verdicts import ClaimVerdict, Key, judge_families
 
 Floats = NDArray[np.float64]
 
@@ -134,8 +134,7 @@ def judge(
 
     `claims` has the positive ratios of each claim, in the order of rounds.
     """
-    own_levels = levels_of_claims(claims, levels, study)
-    return judge_families(claims, own_levels, family, interval, _p)
+    return judge_families(claims, levels, family, study, interval, _p)
 
 
 def _p(ratios: Sequence[float]) -> float:

@@ -87,11 +87,6 @@ class Summary:
     statistic: Statistic
     diagnostic: str = ""
 
-    @property
-    def fits_kind(self) -> bool:
-        """Whether the statistic is meaningful for this kind of value."""
-        return self.kind in self.statistic.valid_kinds
-
     def aggregate(self, column: str) -> pl.Expr:
         """The summary of a column; ValueError if its statistic has no function."""
         return self.statistic.aggregate(pl.col(column))

@@ -249,42 +249,41 @@ def judge(
     q are 1.  Without `family`, all claims are one family.  Each is held to the levels of its
     `study`; without it, to the common ones.
     """
-    own_levels = levels_of_claims(claims, levels, study)
-    verdicts = judge_families(claims, own_levels, family, median_interval, signed_rank_p)
-    return {key: _with_advice(claim, own_levels[key]) for key, claim in verdicts.items()}
-
-
-def levels_of_claims(
-    claims: Iterable[Key], levels: Levels, study: Callable[[Key], str] | None
-) -> dict[Key, Levels]:
-    """What each claim is held to: `levels` with the margin of its study."""
-    return {key: levels.for_study(study(key)) if study else levels for key in claims}
+    tests = median_interval, signed_rank_p
+    verdicts = judge_families(claims, levels, family, study, *tests)
+    return {
+        key: _with_advice(claim, levels.for_study(study(key)) if study else levels)
+        for key, claim in verdicts.items()
+    }
 
 
 def judge_families(
     claims: Mapping[Key, Sequence[float]],
-    levels: Mapping[Key, Levels],
+    levels: Levels,
     family: Callable[[Key], Hashable] | None,
+    study: Callable[[Key], str] | None,
     interval: Callable[[Sequence[float], float], Interval],
     p_value: Callable[[Sequence[float]], float],
 ) -> dict[Key, ClaimVerdict]:
-    """Judge as `judge` does, with the given functions for the interval and the p of ratios.
-
-    `levels`: what each claim is held to.
-    """
+    """As `judge`, without advice, and with other functions for the interval and p of ratios."""
     families: dict[Hashable, list[Key]] = defaultdict(list)
     for key in claims:
         families[family(key) if family else None].append(key)
     verdicts: dict[Key, ClaimVerdict] = {}
     for keys in families.values():
-        intervals = {key: interval(claims[key], levels[key].confidence_level) for key in keys}
+        intervals = {key: interval(claims[key], levels.confidence_level) for key in keys}
         p_of = {key: p_value(claims[key]) for key in keys if intervals[key].exists}
         q_of = dict(zip(p_of, q_values(list(p_of.values())), strict=True))
         for key in keys:
             p, q = p_of.get(key, 1.0), q_of.get(key, 1.0)
-            verdict, effect = decide(intervals[key], q, levels[key]), levels[key].minimum_effect
+            own_levels = levels.for_study(study(key)) if study else levels
             verdicts[key] = ClaimVerdict(
-                intervals[key], p, q, verdict, len(keys), minimum_effect=effect
+                intervals[key],
+                p,
+                q,
+                decide(intervals[key], q, own_levels),
+                len(keys),
+                minimum_effect=levels.minimum_effect,
             )
     return {key: verdicts[key] for key in claims}
 

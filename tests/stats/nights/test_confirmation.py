@@ -56,10 +56,8 @@ def test_many_series_are_held_to_more_and_help_each_other() -> None:
 
 @pytest.mark.parametrize(("series", "fewest"), [(1, 5), (2, 6), (10, 8), (100, 11)])
 def test_the_fewest_launches(series: int, fewest: int) -> None:
-    for launches, verdict in (
-        (fewest - 1, Confirmation.TOO_FEW),
-        (fewest, Confirmation.NOT_CONFIRMED),
-    ):
+    verdicts = {fewest - 1: Confirmation.TOO_FEW, fewest: Confirmation.NOT_CONFIRMED}
+    for launches, verdict in verdicts.items():
         tests = [SignTest(0, launches)] * series
         assert set(judge_repetitions(tests, [None] * series, LEVEL)) == {verdict}
 
@@ -67,10 +65,8 @@ def test_the_fewest_launches(series: int, fewest: int) -> None:
 @given(st.integers(1, 60))
 def test_a_series_inside_its_edge_is_confirmed_less_often_than_the_level(launches: int) -> None:
     """Exactly: each launch lies beyond with probability 1/2, the worst that "inside" allows."""
-    wrong_count = sum(
-        comb(launches, k) for k in range(launches + 1) if one(k, launches) is Confirmation.CONFIRMED
-    )
-    assert wrong_count <= LEVEL * 2**launches
+    wrong = [k for k in range(launches + 1) if one(k, launches) is Confirmation.CONFIRMED]
+    assert sum(comb(launches, k) for k in wrong) <= LEVEL * 2**launches
 
 
 @given(counts, counts)
@@ -87,9 +83,8 @@ def test_nothing_is_confirmed_whose_control_is_slower(
     pairs: list[tuple[SignTest, SignTest]],
 ) -> None:
     sign_tests, controls = zip(*pairs, strict=True)
-    for verdict, sign_test, control in zip(
-        judge_repetitions(sign_tests, controls, LEVEL), sign_tests, controls, strict=True
-    ):
+    verdicts = judge_repetitions(sign_tests, controls, LEVEL)
+    for verdict, sign_test, control in zip(verdicts, sign_tests, controls, strict=True):
         if control.is_majority:
             assert verdict in (Confirmation.MACHINE, Confirmation.NOT_LAUNCHED)
         assert (verdict is Confirmation.NOT_LAUNCHED) == (sign_test.launches == 0)

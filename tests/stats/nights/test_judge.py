@@ -84,9 +84,7 @@ def test_a_series_without_a_value_last_night_is_not_unchanged() -> None:
 
 
 def test_a_level_is_news_until_it_is_old_whatever_small_step_follows() -> None:
-    step, later_step = (
-        Step(night, ratio, ratio, ratio, 9.0, 4.0, 10) for night, ratio in ((40, 1.05), (50, 0.994))
-    )
+    step, later_step = (Step(n, r, r, r, 9.0, 4.0, 10) for n, r in ((40, 1.05), (50, 0.994)))
     for nights, is_news in ((50, True), (300, False)):
         segments = (Segment(0, nights, 1.0),)
         history = SeriesHistory(nights, (step, later_step), segments, least_effect=0.01)

@@ -80,9 +80,7 @@ def test_each_reported_change_point_stands_or_is_revised_once(
     before = known(*(step(night, data.draw(ratios), 0.001) for night in first))
     after = known(*(step(night, data.draw(ratios), 0.001) for night in second))
     changes = revisions(after, before)
-    lost_steps = [
-        point for point in before.steps if point.is_effect(0.01) and point not in after.steps
-    ]
+    lost_steps = [each for each in before.steps if each.is_effect(0.01) and each not in after.steps]
     assert [revision.old_step for revision in changes] == lost_steps
     new_steps = [revision.new_step for revision in changes if revision.new_step]
     assert len(set(new_steps)) == len(new_steps) and set(new_steps) <= set(after.steps)

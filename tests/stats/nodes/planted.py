@@ -38,16 +38,13 @@ def launches(
     cost += noise * rng.standard_normal(cost.size)
     names = [f"n{node:02d}" for node in range(nodes)]
     flat = NodeLaunches(names, switches or [""] * nodes, cost, pairs, night, round_)
-    return NodeLaunches(
-        names, flat.switches, cost + 0.4 * flat.crosses_switches, pairs, night, round_
-    )
+    cost += 0.4 * flat.crosses_switches
+    return NodeLaunches(names, flat.switches, cost, pairs, night, round_)
 
 
 def judged(*launch_sets: NodeLaunches) -> NodeVerdicts:
     """The verdicts on launches, each a measure with a number for a name."""
-    measures = [
-        NodeMeasure(number, launch_set, LEAST) for number, launch_set in enumerate(launch_sets)
-    ]
+    measures = [NodeMeasure(number, each, LEAST) for number, each in enumerate(launch_sets)]
     return judge_nodes(measures, SETTINGS, 0.95)
 
 

@@ -41,9 +41,8 @@ def named(rows: list[Row]) -> set[str]:
 
 def test_a_node_that_no_single_night_would_name_is_named_by_several() -> None:
     rows = nights({7: 0.2}, nights=6, seed=5)
-    single_nights = [
-        [row for row in rows if row[2] == night] for night in sorted({row[2] for row in rows})
-    ]
+    all_nights = sorted({row[2] for row in rows})
+    single_nights = [[row for row in rows if row[2] == night] for night in all_nights]
     assert not any(map(named, single_nights))
     (node,) = flaky(rows)
     assert node.names == ("n07",) and node.nights > 1
@@ -85,7 +84,7 @@ def test_a_night_in_which_much_failed_names_nobody() -> None:
 def test_a_node_that_was_mended_is_named_no_longer() -> None:
     sick_rows = nights({7: 0.5}, nights=3)
     well_rows = [
-        (nodes, False, f"9{night}", kind) for nodes, _, night, kind in nights({}, nights=3)
+        (names, False, f"9{night}", kind) for names, _, night, kind in nights({}, nights=3)
     ]
     assert named(sick_rows) == {"n07"}
     assert named([*sick_rows, *well_rows]) == set()
@@ -115,9 +114,8 @@ def test_the_order_of_launches_does_not_matter_and_counts_are_theirs(
     rows: list[Row], random: object
 ) -> None:
     sorted_rows = sorted(rows, key=lambda row: (str(sorted(row[0])), row[1:]))
-    names, sorted_names = (
-        {frozenset(node.names) for node in flaky(order)} for order in (rows, sorted_rows)
-    )
+    names = {frozenset(node.names) for node in flaky(rows)}
+    sorted_names = {frozenset(node.names) for node in flaky(sorted_rows)}
     assert names == sorted_names
     for node in flaky(rows):
         subset = [row for row in rows if node.names[0] in row[0]]

@@ -135,9 +135,8 @@ def test_launches_on_one_node_are_compared_with_those_on_others() -> None:
     nodes = np.array([(node, NO_SECOND_NODE) for node in range(16)] * 8)
     night = np.repeat([0, 1], 64)
     cost = 0.05 * rng.standard_normal(128) + 0.6 * (nodes[:, 0] == 9)
-    verdicts = judged(
-        NodeLaunches(base.names, base.switches, cost, nodes, night, np.arange(128) // 16)
-    )
+    rounds = np.arange(128) // 16
+    verdicts = judged(NodeLaunches(base.names, base.switches, cost, nodes, night, rounds))
     assert names(verdicts) == {"n09"}
 
 

@@ -53,7 +53,9 @@ def costs_and_rates(subject: Subject) -> Outcome:
     summaries = subject.facts.summaries
     if not summaries:
         return missing_fact("how each number is summarised")
-    if misfits := [summary for summary in summaries if not summary.fits_kind]:
+    if misfits := [
+        summary for summary in summaries if summary.kind not in summary.statistic.valid_kinds
+    ]:
         return failure("; ".join(f"{summary}, of a {summary.kind}" for summary in misfits))
     return success("; ".join(map(str, summaries)))
 
