@@ -85,6 +85,7 @@ def history(
     folder, names = common.campaigns(reports, site, campaign)
     judged = (_judge(folder, name, site, series, since) for name in names)
     results = [result for result in judged if result]
+    hosts = pseudonyms.known_hosts(site, paths.runs())
     if not results:
         raise common.no_night(folder, site, campaign)
     if series and not any(result.lines for result in results):
@@ -98,7 +99,6 @@ def history(
         content = {"site": site, "series": records, "signatures": signatures}
         print(output.text(output.History, content))
     else:
-        hosts = pseudonyms.known_hosts(site, paths.runs())
         for result in results:
             _print(site, result, everything or bool(series), hosts)
     is_worse = any(line.judgement.is_alarm for result in results for line in result.lines)
