@@ -53,12 +53,12 @@ def bisected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., R
     monkeypatch.setattr(tree, "hold_site", free)
     clone = tmp_path / "clone"
 
-    def run(*arguments: str, slow: int = SLOW, by: int = 12) -> Result:
+    def run(*arguments: str, by: int = 12) -> Result:
         if not clone.exists():
             clone.mkdir()
             git(clone, "init", "--quiet")
             for number in range(COMMITS):
-                (clone / "speed").write_text(f"{by if number >= slow else 10}\n")
+                (clone / "speed").write_text(f"{by if number >= SLOW else 10}\n")
                 (clone / "number").write_text(f"{number}\n")
                 git(clone, "add", ".")
                 git(clone, "commit", "--quiet", "--message", f"commit {number}")

@@ -98,10 +98,6 @@ PLACEMENT = ("placement", "shared-memory")
 Before = Callable[[int], None]
 
 
-def nothing(number: int) -> None:
-    """Of a machine that lets all rounds pass."""
-
-
 def end_at(last: int, error: type[BaseException] = KeyboardInterrupt) -> Before:
     """The error comes before round `last`."""
 
@@ -123,7 +119,7 @@ def played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Res
 
     def run(
         *arguments: str,
-        before: Before = nothing,
+        before: Before = lambda number: None,
         fails: Sequence[str] = (),
         modes: Sequence[str] = ("pingpong",),
         alike: bool = False,

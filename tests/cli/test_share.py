@@ -10,14 +10,13 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from roundtrip.cli import app, share
+from roundtrip.cli import app
 from roundtrip.errors import UserError
 from roundtrip.measure import manifest
 from roundtrip.output import OUTPUTS
 
 
 def test_the_one_line_names_a_bundle_that_holds(make_tree: Callable[..., Any]) -> None:
-    assert share  # it is known to the app once it is imported
     tree = make_tree(launches=2)
     result = CliRunner().invoke(app, ["collect", str(tree.path)])
     assert result.exit_code == 0
