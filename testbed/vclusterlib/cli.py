@@ -7,6 +7,7 @@ import json
 import os
 import sys
 from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -142,19 +143,16 @@ def _show_test(test: dict[str, Any] | None) -> str:
     return line + (" (disturbed: this machine is busy)" if test["disturbed"] else "")
 
 
-def _node_state(node: dict[str, Any]) -> str:
-    return str(node["state"]) + ("" if node["slurmd"] else " (its slurmd does not run)")
-
-
 def _show_status(status: dict[str, Any]) -> str:
     """A few lines; nodes of the same cluster and state share one."""
     lines = [f"cluster {status['name']}: {status['state']}"]
     lines[0] += f" ({status['why']})" if "why" in status else ""
     if "nodes" in status:
-        for (cluster, state), nodes in groupby(
-            status["nodes"], key=lambda node: (node["cluster"], _node_state(node))
-        ):
-            lines.append(f"{cluster}: {' '.join(node['name'] for node in nodes)} {state}")
+        key = itemgetter("cluster", "state", "slurmd")
+        for (cluster, state, has_slurmd), nodes in groupby(status["nodes"], key):
+            names = " ".join(node["name"] for node in nodes)
+            note = "" if has_slurmd else " (its slurmd does not run)"
+            lines.append(f"{cluster}: {names} {state}{note}")
         link = status["link"]
         lines.append(link["error"] if "error" in link else _show_link(link))
     lines.append(f"state directory {status['state_dir']}")

@@ -111,13 +111,6 @@ class Control:
             "self_test": self._test.to_json() if self._test else None,
         }
 
-    def _try_link_status(self) -> dict[str, Any]:
-        """The status of the link; ``{"error": line}`` if the link has died."""
-        try:
-            return self._link_status()
-        except VclusterError as error:
-            return {"error": str(error)}
-
     def _status(self) -> dict[str, Any]:
         spec = self._spec
         alive = daemons.daemons_alive(self._daemons())
@@ -126,6 +119,10 @@ class Control:
         pid_files = {node.name: self._state.pid_file(node.name) for node in spec.nodes}
         pids = {name: int(file.read_text()) for name, file in pid_files.items()}
         slurmds = daemons.slurmd_alive(pids)
+        try:
+            link = self._link_status()
+        except VclusterError as error:  # it has died
+            link = {"error": str(error)}
         return {
             "uptime_s": round(time.monotonic() - self._start, 3),
             "accounting": spec.accounting,
@@ -143,7 +140,7 @@ class Control:
                 }
                 for node in spec.nodes
             ],
-            "link": self._try_link_status(),
+            "link": link,
             "faults": self._faults.to_json(),
         }
 

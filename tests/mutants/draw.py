@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 
-from mutants.scratch import CHECKOUT
+from support.programs import CHECKOUT
 
 LIST = Path(__file__).with_name("mutants.jsonl")
 #: Figures, the detection over nights and the benchmarks: they are being rewritten.

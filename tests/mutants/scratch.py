@@ -8,7 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-CHECKOUT = Path(__file__).resolve().parents[2]
+from support.programs import CHECKOUT, git
+
 #: ROUNDTRIP_MUTANTS names another folder, so that two runs can go on beside each other.
 BUILD = Path(os.environ.get("ROUNDTRIP_MUTANTS") or CHECKOUT / "build" / "mutants").resolve()
 COPY = BUILD / "copy"
@@ -23,9 +24,9 @@ _OF_PYTEST_ITSELF = (3, 4)
 def prepare() -> None:
     """Bring the copy to HEAD.  Its own .venv finds the copy's `roundtrip`, also in subprocesses."""
     if not COPY.is_dir():
-        _git(CHECKOUT, "worktree", "prune")
-        _git(CHECKOUT, "worktree", "add", "--quiet", "--detach", str(COPY))
-    _git(COPY, "checkout", "--quiet", "--force", "--detach", head())
+        git(CHECKOUT, "worktree", "prune")
+        git(CHECKOUT, "worktree", "add", "--quiet", "--detach", str(COPY))
+    git(COPY, "checkout", "--quiet", "--force", "--detach", head())
     venv = COPY / ".venv"
     if not venv.is_dir():
         subprocess.run([sys.executable, "-m", "venv", "--without-pip", venv], check=True)
@@ -44,7 +45,7 @@ def prepare() -> None:
 
 
 def head() -> str:
-    return _git(CHECKOUT, "rev-parse", "HEAD")
+    return git(CHECKOUT, "rev-parse", "HEAD")
 
 
 def pytest(*arguments: str, seconds: float | None = None) -> tuple[int | None, str]:
@@ -80,9 +81,3 @@ def run(command: list[str], seconds: float | None = None) -> tuple[int | None, s
             os.killpg(process.pid, 9)
             return None, process.communicate()[0]
     return process.returncode, output
-
-
-def _git(folder: Path, *arguments: str) -> str:
-    return subprocess.run(
-        ["git", "-C", str(folder), *arguments], check=True, capture_output=True, text=True
-    ).stdout.strip()

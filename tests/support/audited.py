@@ -132,7 +132,7 @@ def launches(count: int = 9, **columns: Any) -> pl.DataFrame:
             **{"launch": f"{case}/{number}", "case_id": case},
             **{"mpi_library": "MPI 1", "compiler": "GNU 12", "warmup_discarded": 10, "taken": 20},
             **{"simulated": False, "emulation": None, "reason": "", "campaign_round": number},
-            "started": f"2026-11-21T07:{number:02d}:{(number + len(case)) % 2}0Z",
+            "started": f"2026-11-21T07:{number:02d}:{int((number % 2 == 0) != (case == 'one'))}0Z",
             **dict.fromkeys(TIMING),
             **columns,
         }
@@ -144,13 +144,7 @@ def launches(count: int = 9, **columns: Any) -> pl.DataFrame:
         **dict.fromkeys(("compiler", *TIMING), pl.String),
         "emulation": SETTINGS_CELL,
     }
-    frame = pl.DataFrame(rows, schema_overrides=kinds)
-    starts = pl.format(
-        "2026-11-21T07:{}:{}0Z",
-        pl.col("campaign_round").cast(pl.String).str.zfill(2),
-        ((pl.col("campaign_round") % 2 == 0) ^ (pl.col("case_id") == "one")).cast(pl.Int8),
-    )
-    return frame if "started" in columns else frame.with_columns(started=starts)
+    return pl.DataFrame(rows, schema_overrides=kinds)
 
 
 def samples(of: pl.DataFrame, each: int = 20) -> pl.LazyFrame:

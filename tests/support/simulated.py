@@ -95,7 +95,7 @@ def _markdown(text: str) -> list[tuple[str, str, str]]:
             part = line[3:]
         if line.startswith("|"):
             if not previous_line.startswith("|"):
-                is_head, caption = True, caption
+                is_head = True
             if re.fullmatch(r"\|[ :|-]+\|", line):
                 is_head = False
             elif not is_head:
