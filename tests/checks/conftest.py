@@ -7,6 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from roundtrip.measure import campaign_file, matrix
+from roundtrip.sites.site import Site
+
+CHECKOUT = Path(__file__).parents[2]
+
 
 @pytest.fixture(scope="module")
 def machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
@@ -31,3 +36,15 @@ def install(machine: Path) -> Callable[..., None]:
             (folder / "toolchain.json").write_text("{}")
 
     return install
+
+
+@pytest.fixture(scope="module")
+def plan(machine: Path) -> Callable[[str, str], matrix.Matrix]:
+    """A function that builds the matrix of a campaign, given its file's text, on a site."""
+
+    def plan(text: str, site: str) -> matrix.Matrix:
+        file = machine / "campaign.toml"
+        file.write_text(text)
+        return matrix.build_matrix(campaign_file.load_campaign(file), Site(site, CHECKOUT))
+
+    return plan

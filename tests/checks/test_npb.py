@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from roundtrip.measure import campaign_file, matrix
+from roundtrip.measure import matrix
 from roundtrip.sites import check
 from roundtrip.sites.site import Site
 
 CHECKOUT = Path(__file__).parents[2]
+Plan = Callable[[str, str], matrix.Matrix]
 CAMPAIGN = """\
 [[check]]
 name = "NPB"
@@ -28,17 +29,10 @@ parameters = { benchmark = ["CG", "BT"], problem_class = ["S"], wan_rtt = [4] }
 
 
 @pytest.fixture(scope="module")
-def planned(machine: Path, install: Callable[..., None]) -> matrix.Matrix:
+def planned(install: Callable[..., None], plan: Plan) -> matrix.Matrix:
     """The matrix on a machine with one toolchain."""
     install("mpich50-boost181")
-    return built(machine)
-
-
-def built(folder: Path) -> matrix.Matrix:
-    """Asking ReFrame takes seconds."""
-    file = folder / "npb.toml"
-    file.write_text(CAMPAIGN)
-    return matrix.build_matrix(campaign_file.load_campaign(file), Site("virtual", CHECKOUT))
+    return plan(CAMPAIGN, "virtual")
 
 
 def named(planned: matrix.Matrix, check: str) -> set[tuple[str, str, str, str]]:
@@ -50,7 +44,7 @@ def named(planned: matrix.Matrix, check: str) -> set[tuple[str, str, str, str]]:
 
 @pytest.mark.nightly
 def test_only_legal_ranks_run_and_npb_itself_only_where_it_is(
-    planned: matrix.Matrix, machine: Path, monkeypatch: pytest.MonkeyPatch
+    planned: matrix.Matrix, plan: Plan, machine: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     native_cases = {
         ("CG", "native", "1", "shared-memory"),
@@ -69,27 +63,21 @@ def test_only_legal_ranks_run_and_npb_itself_only_where_it_is(
     (machine / "npb" / "mpich50").mkdir(parents=True)
     monkeypatch.setenv("ROUNDTRIP_NPB", str(machine / "npb"))
     upstream_cases = {(benchmark, "upstream", *rest) for benchmark, _, *rest in native_cases}
-    upstream_matrix = built(machine)
+    upstream_matrix = plan(CAMPAIGN, "virtual")
     assert named(upstream_matrix, "NPB") == native_cases | upstream_cases
     upstream_wan_cases = {(benchmark, "upstream", *rest) for benchmark, _, *rest in wan_cases}
     assert named(upstream_matrix, "NPBWan") == wan_cases | upstream_wan_cases
-    script = upstream_script_over_the_link(upstream_matrix, machine)
-    (launch,) = [line for line in script.splitlines() if " lease --rtt=4ms " in line]
-    assert " -- srun " in launch and "ROUNDTRIP RANK ON" in launch
-    assert launch.endswith(f"/witness.so {machine}/npb/mpich50/cg.S.x")
-
-
-def upstream_script_over_the_link(planned: matrix.Matrix, folder: Path) -> str:
-    """Job script of NPB's own CG on a rank in each cluster."""
-    (folder / "npb" / "mpich50" / "cg.S.x").touch()
+    (machine / "npb" / "mpich50" / "cg.S.x").touch()
     parameters = {"benchmark": "CG", "source": "upstream", "ranks": "2"}
     (case,) = [
         item.case
-        for item in planned.expected
+        for item in upstream_matrix.expected
         if item.case.check == "NPBWan" and parameters.items() <= dict(item.case.parameters).items()
     ]
     (script,) = check.render_scripts(Site("virtual", CHECKOUT), [case])
-    return script.text
+    (launch,) = [line for line in script.text.splitlines() if " lease --rtt=4ms " in line]
+    assert " -- srun " in launch and "ROUNDTRIP RANK ON" in launch
+    assert launch.endswith(f"/witness.so {machine}/npb/mpich50/cg.S.x")
 
 
 @pytest.mark.nightly

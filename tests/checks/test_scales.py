@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from roundtrip.measure import campaign_file, matrix
+from roundtrip.measure import matrix
 from roundtrip.sites import check
 from roundtrip.sites.site import Site
 
@@ -50,11 +50,9 @@ def osu(machine: Path, install: Callable[..., None]) -> None:
 
 
 @pytest.fixture(scope="module")
-def planned(machine: Path) -> matrix.Matrix:
+def planned(plan: Callable[[str, str], matrix.Matrix]) -> matrix.Matrix:
     """The matrix on site `virtual` with no cluster up: 4 + 4 nodes of 4 cores."""
-    file = machine / "scales.toml"
-    file.write_text(CAMPAIGN)
-    return matrix.build_matrix(campaign_file.load_campaign(file), Site("virtual", CHECKOUT))
+    return plan(CAMPAIGN, "virtual")
 
 
 def scale_of(case: str) -> tuple[str, str, str]:

@@ -1,18 +1,21 @@
-"""Site `simulated` in the pinned ReFrame: what it offers, and what it skips with which reason."""
+"""Site `simulated` in the pinned ReFrame: what it offers, skips with which reason, and lays out."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from checks.mixins.simulation import Simulation
 from roundtrip.measure import analysis, campaign_file, matrix, outcome
-from roundtrip.sites import check
+from roundtrip.sites import check, simgrid
 from roundtrip.sites.site import Site
 
 CHECKOUT = Path(__file__).parents[2]
+PLATFORMS = CHECKOUT / "site-configs" / "simulated" / "platforms"
 CAMPAIGN = """\
 [[check]]
 name = "NPBSimulated"
@@ -64,11 +67,9 @@ def test_host_speeds_are_swept_by_a_module_of_the_package(site: Site) -> None:
 
 @pytest.mark.nightly
 def test_what_shows_nothing_under_a_simulator_is_skipped_with_the_reason(
-    site: Site, tmp_path: Path
+    site: Site, plan: Callable[[str, str], matrix.Matrix]
 ) -> None:
-    file = tmp_path / "one.toml"
-    file.write_text(CAMPAIGN)
-    planned = matrix.build_matrix(campaign_file.load_campaign(file), site)
+    planned = plan(CAMPAIGN, site.name)
     cases = {
         (item.case.partition, *dict(item.case.parameters).values()) for item in planned.expected
     }
@@ -110,3 +111,42 @@ def test_a_machine_that_measures_simulates_nothing() -> None:
     assert checks == set()
     description = json.dumps(local.describe(["checks/npb/simulated.py"]))
     assert "NPBSimulated" in description
+
+
+def launched(folder: Path, time_limit: float | None) -> SimpleNamespace:
+    """A launch of four ranks on `odin`, its hook run."""
+    check = SimpleNamespace(
+        simulated=True,
+        simulation={"platform": "odin", "host_flops": 1e9},
+        platform_file=PLATFORMS / "odin.xml",
+        current_environ=SimpleNamespace(extras={"mpi_version": "3.32"}),
+        stagedir=folder,
+        num_tasks=4,
+        env_vars={},
+        keep_files=[],
+        time_limit=time_limit,
+    )
+    check.lay_out = lambda ranks: Simulation.lay_out(check, ranks)
+    Simulation.lay_out_the_platform(check)
+    return check
+
+
+@pytest.mark.parametrize(("budget", "expected"), [(150.0, 3600), (None, 3600), (7200.0, 7200)])
+def test_a_budget_of_simulated_time_limits_no_real_time(
+    tmp_path: Path, budget: float | None, expected: float
+) -> None:
+    assert launched(tmp_path, budget).time_limit == expected
+
+
+def test_what_simulated_a_program_of_others_is_recorded(tmp_path: Path) -> None:
+    check = launched(tmp_path, None)
+    assert (tmp_path / simgrid.HOSTS_FILE).read_text().split() == [f"odin{n}" for n in range(4)]
+    record = Simulation.simulated_by.fget(check)
+    assert record == {
+        "simgrid": "3.32",
+        "platform": check.env_vars[simgrid.NAME_VARIABLE],
+        "platform_sha256": check.env_vars[simgrid.SHA256_VARIABLE],
+        "host_flops": json.loads(check.env_vars[simgrid.FLOPS_VARIABLE]),
+    }
+    check.simulated = False
+    assert Simulation.simulated_by.fget(check) is None

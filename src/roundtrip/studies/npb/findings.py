@@ -127,18 +127,9 @@ def study_table(launches: Launches, findings: Sequence[Finding]) -> Table:
 
 def without_shared_processors(all_findings: Sequence[Finding]) -> list[Finding]:
     """Findings without series whose ranks share processors, if the statement has other series."""
-    statements = {
-        finding.statement
-        for finding in all_findings
-        if finding.series and not finding.series.shares_processors
-    }
-    return [
-        finding
-        for finding in all_findings
-        if finding.series is None
-        or not finding.series.shares_processors
-        or finding.statement not in statements
-    ]
+    unshared = [one for one in all_findings if not (one.series and one.series.shares_processors)]
+    statements = {one.statement for one in unshared}
+    return [one for one in all_findings if one in unshared or one.statement not in statements]
 
 
 def _comparison_count(count: int, total: int) -> str:
