@@ -63,7 +63,7 @@ _IS_FAILED = pl.col("status").is_in(_LOST_STATUSES)
 def evidence_table(
     verdicts: NodeVerdicts, origins: Origins, marks: Mapping[str, str]
 ) -> Iterator[Block]:
-    """Yield the evidence on each outlier, a row per measure; `marks`: emulation by environment."""
+    """The evidence on each outlier, a row per measure; `marks`: emulation by environment."""
     rows = []
     for outlier in verdicts.outliers:
         for evidence in outlier.evidence:

@@ -96,7 +96,7 @@ class Race:
         return _ON_PAR if is_on_par else _OPEN
 
     def cell(self, names: Mapping[str, str]) -> Cell:
-        """Return a cell with the winner and its margin, or with the leaders and the outcome."""
+        """A cell with the winner and its margin, or with the leaders and the outcome."""
         if self.winner:
             margin = units.speed(1 + self.margin, 1 + self.margin)
             return Cell(names[self.winner], "good", margin, series=self.series.get(self.winner, ""))
@@ -118,7 +118,7 @@ class Race:
 def races(
     verdicts: Mapping[Claim, ClaimVerdict], compared: Mapping[ToolchainComparison, PairedValues]
 ) -> list[Race]:
-    """Return the comparisons of toolchains, grouped by setting, quantity and size."""
+    """The comparisons of toolchains, grouped by setting, quantity and size."""
     groups: dict[tuple[Setting, str, int | None], dict[Pair, ClaimVerdict]] = defaultdict(dict)
     series: dict[tuple[Setting, str, int | None], dict[str, str]] = defaultdict(dict)
     for key, verdict in verdicts.items():
@@ -146,16 +146,16 @@ def _connected_groups(pairs: Iterable[Pair]) -> list[tuple[str, ...]]:
 
 
 def race_answers(all_races: Sequence[Race], titles: Mapping[str, str]) -> tuple[Answer, ...]:
-    """Return an answer for each winner, and for races without one; () without comparisons.
+    """An answer for each winner, and for races without one; () without comparisons.
 
     Races of more ranks than processors stand apart.
     """
     shared_races = [race for race in all_races if race.is_oversubscribed]
     own_races = [race for race in all_races if not race.is_oversubscribed]
-    subject = labels.OVERSUBSCRIBED_NOTE
+    subject = f"{labels.OVERSUBSCRIBED_NOTE.capitalize()}: "
     return (
         *_race_answers(own_races, titles),
-        *_race_answers(shared_races, titles, f"{subject[0].upper()}{subject[1:]}: "),
+        *_race_answers(shared_races, titles, subject),
     )
 
 
@@ -244,7 +244,7 @@ def _quantity_names(all_races: Sequence[Race]) -> dict[tuple[Setting, str], str]
 
 
 def top_tables(all_races: Sequence[Race], titles: Mapping[str, str]) -> tuple[Table, ...]:
-    """Return the first rows of `race_tables`, at most `_MAX_ROWS` in all."""
+    """The first rows of `race_tables`, at most `_MAX_ROWS` in all."""
     budget, tables = _MAX_ROWS, []
     for table in race_tables(all_races, titles):
         rows = table.rows[:budget]
@@ -291,15 +291,15 @@ def _race_table(study_races: Sequence[Race], titles: Mapping[str, str]) -> Table
         }
         sizes, names = [None], ["Fastest"]
     blank = Cell(units.NO_VALUE, "muted")
-    return Table(
+    caption = (
         "The fastest toolchain and its margin over the next: median of the ratios paired by "
-        "round, corrected for all comparisons.",
-        text_columns("What", "With", *names),
-        tuple(
-            (*text_cells(*row_key), *(cells.get(size, blank) for size in sizes))
-            for row_key, cells in rows.items()
-        ),
+        "round, corrected for all comparisons."
     )
+    table_rows = tuple(
+        (*text_cells(*row_key), *(cells.get(size, blank) for size in sizes))
+        for row_key, cells in rows.items()
+    )
+    return Table(caption, text_columns("What", "With", *names), table_rows)
 
 
 def _setting_text(setting: Setting) -> str:

@@ -109,7 +109,7 @@ def _samples(rows: pl.LazyFrame, yardstick: Yardstick) -> pl.LazyFrame:
 
 
 def blocks(data: Data, figures: pl.DataFrame) -> list[Block]:
-    """Return a table of the noise of `figures` (`yardsticks` joined with facts of launches)."""
+    """A table of the noise of `figures` (`yardsticks` joined with facts of launches)."""
     levels = data.analysis.statistics
     overhead = _overhead(data)
     rows = tuple(_rows(data, figures, overhead, levels))
@@ -144,13 +144,16 @@ def _rows(
         logs = [math.log(median) for median in medians if median > 0]
         seconds = group["elapsed_s"].median()
         parts = components(samples, seconds) if isinstance(seconds, float) else None
+        between = math.sqrt(parts.between) if parts else None
+        if parts is None:
+            between = pl.DataFrame({"log": logs}).select(LOG_DEVIATION.aggregate("log")).item()
         p, figure = normality_p(logs), f"{first['name']}, {first['unit']}"
         yield (
             *text_cells(labels.add_mark(first["toolchain"], first), f"{first['case']}"),
             Cell(figure, series=data.series_of(first["case_id"], first)),
             Cell(units.count(group.height)),
             _in_launch(samples, levels.confidence_level),
-            _between(logs, parts),
+            _share(between),
             *_plans(parts, group.height, overhead, levels),
             Cell(units.NO_VALUE if p is None else units.pure_number(p, 2)),
         )
@@ -170,12 +173,6 @@ def _in_launch(samples: list[list[float]], level: float) -> Cell:
 def _share(share: float | None) -> Cell:
     """A cell with `share` in percent, a dash if it is not known."""
     return Cell(units.NO_VALUE if share is None else units.percentage(share))
-
-
-def _between(logs: list[float], parts: Components | None) -> Cell:
-    if parts is not None:
-        return _share(math.sqrt(parts.between))
-    return _share(pl.DataFrame({"log": logs}).select(LOG_DEVIATION.aggregate("log")).item())
 
 
 def _plans(
