@@ -21,7 +21,6 @@ _LINKED_LIBRARY = re.compile(r"^\s*(?P<name>\S+) => (?P<file>/.+) \(0x[0-9a-f]+\
 #: Name of the library with MPI's functions in C (Open MPI and MPICH, Debian's MPICH, Cray); a
 #: pattern for Python and `sed -E`.
 MPI_LIBRARY_PATTERN = "libmpi(ch)?(_[a-z]+_[0-9]+)?[.]so[.0-9]*"
-_LDD_TIMEOUT_S = 30
 
 
 def digest(file: Path) -> str | None:
@@ -52,7 +51,7 @@ def libraries(program: Path) -> dict[str, Path]:
             text=True,
             errors="replace",
             env={**variables, "LC_ALL": "C"},
-            timeout=_LDD_TIMEOUT_S,
+            timeout=30,
         )
     except (OSError, subprocess.TimeoutExpired):
         return {}

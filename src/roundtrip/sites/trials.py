@@ -138,8 +138,6 @@ def describe(output: TrialOutput) -> str:
     )
 
 
-#: The checks of the trials, below the checkout.
-CHECK = Path("reframe", "live", "start.py")
 #: A launcher of ReFrame and its options; empty: those of the site.
 LauncherOptions = tuple[str, ...]
 #: Called with a line before a job is submitted: on a busy cluster it may wait for hours.
@@ -148,7 +146,6 @@ Say = Callable[[str], None]
 _STREAMS = ("build_stdout", "build_stderr", "job_stdout", "job_stderr")
 #: A line of MPICH's error stack; the last line is the cause: `MPI_Init(70)...: it failed`.
 _STACK = re.compile(r"^\w+\(\d+\)\.*: +(\S.*)$", re.MULTILINE)
-_CHATTER = re.compile(r"UCX +(DIAG|INFO|DEBUG|TRACE)")
 
 
 @dataclass(frozen=True)
@@ -229,7 +226,7 @@ def _run_cases(
         report = folder / "report.json"
         command = [
             "reframe",
-            f"--checkpath={site.checkout / CHECK}",
+            f"--checkpath={site.checkout}/reframe/live/start.py",
             "--run",
             f"--name=^{check}",
             "--exec-policy=serial",
@@ -279,7 +276,8 @@ def _why(case: dict[str, Any]) -> str:
     text = "\n".join(case[key] for key in _STREAMS)
     if stack := _STACK.findall(text):
         return str(stack[-1])
-    lines = [line.strip() for line in text.splitlines() if not _CHATTER.search(line)]
+    chatter = re.compile(r"UCX +(DIAG|INFO|DEBUG|TRACE)")
+    lines = [line.strip() for line in text.splitlines() if not chatter.search(line)]
     errors = [line for line in lines if re.search(r"rror\b|annot|nable to|not found|efused", line)]
     reason = (case.get("fail_reason") or "it wrote nothing").strip().splitlines()[0]
     return errors[0] if errors else reason

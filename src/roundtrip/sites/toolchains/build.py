@@ -245,7 +245,6 @@ def _link_shared(boost: Boost, library: str, files: list[Path], place: Path, log
 
 #: Called with the name of a toolchain and its current step, finally ``good``.
 StateListener = Callable[[str, str], None]
-_SELFTEST_SOURCE = Path(__file__).with_name("selftest.cpp")
 
 
 def selftest_faults(plan: Plan, output: str) -> list[str]:
@@ -271,7 +270,13 @@ def check_toolchain(plan: Plan, prefix: Path, mpi: Path, log: Path) -> None:
     """Test the toolchain in `prefix` with the MPI in `mpi`; BuildError if it does not work."""
     program, lib = prefix / "selftest", prefix / "lib"
     command = [str(mpi / "bin" / "mpicxx"), "-std=c++20", "-isystem", str(prefix / "include")]
-    command += [str(_SELFTEST_SOURCE), "-o", str(program), f"-L{lib}", f"-Wl,-rpath,{lib}"]
+    command += [
+        str(Path(__file__).with_name("selftest.cpp")),
+        "-o",
+        str(program),
+        f"-L{lib}",
+        f"-Wl,-rpath,{lib}",
+    ]
     run("compiling the self-test", [*command, "-lboost_mpi", "-lboost_serialization"], log)
     launch: list[str | Path] = [mpi / "bin" / "mpirun", "-n", "2"]
     env = clean_environment() | {  # two ranks run anywhere, also as root and on one core

@@ -24,8 +24,6 @@ from roundtrip.model import Table
 from roundtrip.sites import machine, programs
 from roundtrip.tables import TextList
 
-#: Names of MPIs and Boosts that compose names of toolchains and that ReFrame accepts.
-_NAME_PATTERN = re.compile(r"[a-z][a-z0-9]*")
 #: In a campaign, the toolchains that `Catalogue.smoke` names.
 SMOKE_CAMPAIGN = "smoke"
 
@@ -183,7 +181,7 @@ def load_catalogue(file: Path) -> Catalogue:
     content = tables.validate(data, _CatalogueFile, places, file)
     for kind, names in (("mpi", [*content.mpi]), ("boost", [*content.boost])):
         for name in names:
-            if not _NAME_PATTERN.fullmatch(name):
+            if not re.fullmatch(r"[a-z][a-z0-9]*", name):  # ReFrame accepts it in longer names
                 message = f"'{name}' is no name: lower-case letters and digits only, a letter first"
                 raise tables.fault(message, (kind, name), places, file)
     if not content.boost or not content.mpi:
@@ -252,8 +250,6 @@ FLAGS = (
     *("-std=gnu++17", "-O2", "-g0", "-fstack-protector-strong", "-D_FORTIFY_SOURCE=2"),
     *("-DNDEBUG", "-fPIC", "-pthread"),
 )
-#: The user's variable with the tar file of Boost.
-BOOST_VARIABLE = "ROUNDTRIP_BOOST"
 SPACK_ROUTE = "or build with Spack: spack env activate . && spack install"
 
 
@@ -351,7 +347,7 @@ def boost_key(boost: Boost, part: str) -> str:
 
 def boost_tar() -> Path | None:
     """The tar file that the user names as Boost, if any."""
-    name = os.environ.get(BOOST_VARIABLE)
+    name = os.environ.get("ROUNDTRIP_BOOST")
     return Path(name) if name else None
 
 

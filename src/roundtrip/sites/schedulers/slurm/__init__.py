@@ -31,19 +31,12 @@ _LIMIT = re.compile(
 )
 #: Job, state, reason, expected start, submission time, comment, which may hold any character.
 _FORMAT = "%i|%T|%r|%S|%V|%k"
-#: Commands of a job's script that print its allocation, and the other jobs on its nodes.
-_ALLOCATED = "env | grep -E '^SLURM_(JOB_ID|JOB_UID|JOB_NODELIST|SUBMIT_HOST)='"
-_OTHERS = (
-    'env -u ROUNDTRIP_SLURM_DEADLINE timeout 10 squeue -h -t R,S -w "$SLURM_JOB_NODELIST" '
-    "-o 'OTHER_JOB=%A|%U|%N' 2> /dev/null"
-)
+#: A line that the second of `allocation_commands` prints: job, user and nodes.
 _OTHER_JOB = re.compile(r"OTHER_JOB=(\d{1,18})\|(\d{1,10})\|(\S+)")
 #: Slurm's lists of nodes, and the size limit of a range of nodes.
 _RANGES = r"\d{1,9}(-\d{1,9})?"
 _HOSTS = re.compile(rf"([\w.-]{{1,255}}(\[{_RANGES}(,{_RANGES})*\])?(,|\Z)){{0,10000}}", re.ASCII)
 _MOST_NODES = 100_000
-#: Number of nodes that a message names.
-_FEW_NODES = 4
 #: srun's messages that nodes are down, and that a node, by its number, lost its step.
 _NODE_DOWN = re.compile(r"^srun: error: Node failure on (\S+)$", re.MULTILINE)
 _STEP_GONE = re.compile(r"^srun: error: Aborting, .*missing step on node (\d{1,6})$", re.MULTILINE)
@@ -52,8 +45,6 @@ _PREEMPTION = re.compile(
     r"^slurmstepd\S*: error: \*\*\* (?:JOB|STEP) \S+ ON \S+ CANCELLED AT \S+ DUE TO PREEMPTION",
     re.MULTILINE,
 )
-#: Slurm's reason of a pending job, for which ReFrame cancels it.
-_MAINTENANCE_REASON = re.compile(r"ReqNodeNotAvail, ?Reserved for maintenance")
 
 
 class Slurm(Scheduler):
@@ -173,7 +164,12 @@ class Slurm(Scheduler):
         return os.environ.get("SLURM_JOB_ID")
 
     def allocation_commands(self) -> tuple[str, str]:
-        return _ALLOCATED, _OTHERS
+        own = "env | grep -E '^SLURM_(JOB_ID|JOB_UID|JOB_NODELIST|SUBMIT_HOST)='"
+        others = (
+            'env -u ROUNDTRIP_SLURM_DEADLINE timeout 10 squeue -h -t R,S -w "$SLURM_JOB_NODELIST" '
+            "-o 'OTHER_JOB=%A|%U|%N' 2> /dev/null"
+        )
+        return own, others
 
     def read_allocation(self, text: str) -> Allocation:
         lines = text.splitlines()
@@ -189,7 +185,9 @@ class Slurm(Scheduler):
     def displacement(self, reason: str, error: str) -> str:
         if _PREEMPTION.search(error):
             return PREEMPTED
-        return MAINTENANCE if _MAINTENANCE_REASON.search(reason) else ""
+        # The reason of a pending job, for which ReFrame cancels it.
+        is_maintenance = re.search(r"ReqNodeNotAvail, ?Reserved for maintenance", reason)
+        return MAINTENANCE if is_maintenance else ""
 
     def nodes_down(self, error: str, nodes: Sequence[str]) -> set[str]:
         node_numbers = {int(number) for number in _STEP_GONE.findall(error)}
@@ -267,7 +265,7 @@ def _other_jobs(lines: Iterable[str], nodes: Sequence[str], variables: Mapping[s
     user = "the same user" if uid == variables.get("SLURM_JOB_UID") else "another user"
     more = f" and {len(other_jobs) - 1} more" if len(other_jobs) > 1 else ""
     common_nodes = sorted(set().union(*shared_nodes.values()))
-    places = ", ".join(f"node {node}" for node in common_nodes[:_FEW_NODES])
+    places = ", ".join(f"node {node}" for node in common_nodes[:4])
     return f"co-scheduled: Slurm ran job {job} of {user}{more} on {places} at the same time"
 
 

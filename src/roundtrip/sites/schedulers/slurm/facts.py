@@ -243,11 +243,8 @@ def setting(config: str, name: str) -> str:
 
 
 _TOKEN = re.compile(r"\s*([()&|,]|[^()&|,\s]+)")
-_COUNTED = re.compile(r"[\[\]*]")
 #: States in which a node runs jobs, now or after its current ones.
 _IN_USE = ("idle", "allocated", "mixed", "completing", "planned")
-#: State of an idle node of an active reservation, whose jobs alone it runs.
-_RESERVED = "reserved"
 #: Marks after a state: no answer, a maintenance reservation, powering down.
 _OUT = {"*": "not responding", "$": "in maintenance", "%": "powering down"}
 _NODE_FIELDS = "%N|%T|%f|%E"
@@ -259,7 +256,7 @@ def satisfies(expression: str, features: Collection[str]) -> bool:
     ``&`` (or a comma) and ``|`` are evaluated from left to right, as in Slurm, with parentheses.
     ValueError for a condition on several nodes together (brackets, counts), or a syntax error.
     """
-    if _COUNTED.search(expression):
+    if re.search(r"[\[\]*]", expression):
         raise ValueError("brackets and counts are asked of several nodes together")
     tokens = [match[1] for match in _TOKEN.finditer(expression)]
     value = _expression(tokens, set(features))
@@ -335,7 +332,7 @@ def parse_listing(listing: str, is_reserved: bool = False) -> list[Node]:
 
     `is_reserved` says that jobs ask for a reservation, so that they run on its nodes.
     """
-    usable_states = (*_IN_USE, _RESERVED) if is_reserved else _IN_USE
+    usable_states = (*_IN_USE, "reserved") if is_reserved else _IN_USE
     nodes = {}
     for line in _node_lines(listing):
         name, state, feature_list, reason = line.split("|", 3)
