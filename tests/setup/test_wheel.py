@@ -95,7 +95,7 @@ TESTS = (
     "tests/stats/test_verdicts.py",
     "tests/stats/nights/test_revisions.py",
     "tests/report/test_render.py",
-    "tests/measure/test_site.py",
+    "tests/measure/test_matrix.py",
     "tests/compare/test_forms.py",
 )
 
@@ -113,6 +113,7 @@ def pip(python: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 def test_every_library_has_both_bounds_and_the_upper_is_a_whole_version() -> None:
     bounds = re.compile(r"[\w-]+>=[\d.]+,<\d+")
     assert [item for item in DEPENDENCIES if not bounds.fullmatch(item)] == []
+    assert [name for name in TESTS if not (ROOT / name).is_file()] == []
 
 
 @pytest.mark.nightly
