@@ -170,6 +170,25 @@ def grid(
     return Table(caption, all_columns, table_rows, caption_units)
 
 
+def size_table(
+    caption: str | Text,
+    names: Sequence[str],
+    sizes: Sequence[int],
+    rows: Iterable[tuple[Cell, ...]],
+    base: str = "",
+    last: str = "",
+    caption_units: tuple[str, ...] = (),
+) -> Table:
+    """A table with columns of `names`, one for each size, whose ratios have the `base`, and `last`.
+
+    Size 0: there was no message.
+    """
+    size_names = [units.size(size) if size else "No message" for size in sizes]
+    size_columns = (Column(name, "right", base=base) for name in size_names)
+    columns = (*text_columns(*names), *size_columns, *([Column(last)] if last else []))
+    return Table(caption, columns, tuple(rows), caption_units)
+
+
 def study_table(rows: Sequence[tuple[str, Inline | Text, Cell]], note: Text = ()) -> Table:
     """A table of a study's statements, its numbers and our findings; `note` ends the caption."""
     caption = (

@@ -63,17 +63,15 @@ def ratios(
                     series = curves.point_series(panel, variant, size)
                     cells.append(display.verdict(claim, words, series=series))
                 rows.append((*text_cells(panel.label, ARMS[variant].title), *cells))
-    return Table(
+    return display.size_table(
         curves.level.caption(
             "Bandwidth relative to raw MPI: median of the paired ratio over launches, {level} "
             "rank interval, verdict; q is the p-value after correction for false discoveries."
         ),
-        (
-            Column("Toolchain"),
-            Column("Variant"),
-            *(Column(units.size(size), "right", base=title) for size in sizes),
-        ),
-        tuple(rows),
+        ("Toolchain", "Variant"),
+        sizes,
+        rows,
+        base=title,
     )
 
 
@@ -156,15 +154,8 @@ def finding_table(
             else:
                 ratios.append(_nearest_ratio(curves, panel, statement, size))
         rows.append((Cell(panel.label), *ratios, Cell("", finding.tone, finding.verdict)))
-    return Table(
-        f"Finding {number}: “{statement.words}”: bandwidth of {variant} over {base}.",
-        (
-            Column("Toolchain"),
-            *(Column(units.size(size), "right", base=base) for size in sizes),
-            Column("Our finding"),
-        ),
-        tuple(rows),
-    )
+    caption = f"Finding {number}: “{statement.words}”: bandwidth of {variant} over {base}."
+    return display.size_table(caption, ("Toolchain",), sizes, rows, base, "Our finding")
 
 
 def _nearest_ratio(curves: Curves, panel: Panel, statement: Statement, size: int) -> Cell:

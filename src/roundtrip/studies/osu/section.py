@@ -55,25 +55,23 @@ _TABLE_SIZES = (8, 1 << 10, 64 << 10, 1 << 20)
 
 def time_table(curves: OsuCurves) -> Table:
     """Latencies and times of collectives at a few sizes, µs; a barrier has no message."""
-    rows = []
+    rows, sizes = [], (0, *_TABLE_SIZES)
     for panel, benchmark in product(curves.panels, derived.BENCHMARKS.values()):
         intervals = curves.rows(curves.intervals, panel, benchmark=benchmark.name)
         if benchmark.metric == "bandwidth" or intervals.is_empty():
             continue
         point = panel, benchmark.name, benchmark.metric
-        cells = (curves.cell(*point, size) for size in (0, *_TABLE_SIZES))
+        cells = (curves.cell(*point, size) for size in sizes)
         rows.append((*text_cells(panel.label, benchmark.name), *cells))
-    return Table(
+    return display.size_table(
         curves.level.caption(
             f"Times in {Unit.US}: median over launches, {{level}} rank interval. OSU prints two "
             "decimals; toolchains are not compared by times below 0.1 µs."
         ),
-        (
-            *text_columns("Toolchain", "Benchmark"),
-            *number_columns("No message", *map(units.size, _TABLE_SIZES)),
-        ),
-        tuple(rows),
-        (Unit.US,),
+        ("Toolchain", "Benchmark"),
+        sizes,
+        rows,
+        caption_units=(Unit.US,),
     )
 
 

@@ -14,8 +14,6 @@ from roundtrip.report.blocks import (
     Part,
     Table,
     Text,
-    number_columns,
-    text_columns,
     text_items,
 )
 from roundtrip.report.data import Data
@@ -269,14 +267,12 @@ def reason_table(
         pair = " / ".join(finding.panel.title(name) for name in (finding.variant, finding.base))
         outcome = Cell("", finding.tone, finding.verdict)
         rows.append((Cell(finding.panel.label), Cell(pair), *ratios, outcome))
-    return Table(
+    return display.size_table(
         f"“{statement.words}” {statement.test} Ratio of effective bandwidths: below 1 it costs.",
-        (
-            *text_columns("Toolchain and placement", "Pair"),
-            *number_columns(*map(units.size, settings.compared_sizes)),
-            Column("The reason"),
-        ),
-        tuple(rows),
+        ("Toolchain and placement", "Pair"),
+        settings.compared_sizes,
+        rows,
+        last="The reason",
     )
 
 

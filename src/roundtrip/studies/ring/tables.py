@@ -204,19 +204,17 @@ def read_blocks(curves: Curves, panels: Sequence[Panel], sizes: Sequence[int]) -
     rows = [row for panel in panels for row in _read_rows(curves, panel, sizes)]
     if not rows:
         return []
-    table = Table(
+    table = display.size_table(
         curves.level.caption(
             f"Effective bandwidth in {Unit.MB_S} when every byte is read, and the ratio of a "
             "region by reference to each copy; the last rows: the same when nobody reads. Median "
             "over launches, {level} rank interval; ratios are paired in the launch. No verdict "
             "is attached to them."
         ),
-        (
-            *text_columns("Toolchain and placement", "What"),
-            *number_columns(*map(units.size, sizes)),
-        ),
-        tuple(rows),
-        (Unit.MB_S,),
+        ("Toolchain and placement", "What"),
+        sizes,
+        rows,
+        caption_units=(Unit.MB_S,),
     )
     return [
         Heading(3, "When the receiver reads everything"),
