@@ -113,10 +113,7 @@ def of_other_rounds(launches: pl.DataFrame, rng: Rng) -> pl.DataFrame:
 
 
 def in_blocks(launches: pl.DataFrame, rng: Rng) -> pl.DataFrame:
-    """Return `ROUNDS` rounds of the first toolchain and the next `ROUNDS` of the second.
-
-    The columns are those of `launches`.
-    """
+    """`ROUNDS` rounds of the first toolchain and the next `ROUNDS` of the second."""
     rounds = _rounds(launches)
     start = int(rng.integers(0, len(rounds) - 2 * ROUNDS + 1))
     first, second = (rounds[start + k * ROUNDS : start + (k + 1) * ROUNDS] for k in (0, 1))

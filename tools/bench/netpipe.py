@@ -41,10 +41,7 @@ class Pair:
         return paths.toolchains() / catalogue().toolchains[self.toolchain].mpi.name / "bin"
 
     def build(self) -> str:
-        """Path of our netpipe, built if necessary.
-
-        UserError if the toolchain is missing or the build fails.
-        """
+        """Path of our netpipe, built if necessary; UserError if that fails."""
         prefix = paths.toolchains() / self.toolchain
         if not prefix.is_dir():
             raise UserError(f"toolchain {self.toolchain} is missing; run: make setup")

@@ -143,10 +143,7 @@ def build(
 
 @dataclass
 class Checks:
-    """Launches `case` on `site`, below `root`; a result is the median of the step's series.
-
-    `tell` shows a line to people: why the search waits for the scheduler.
-    """
+    """Launches `case` on `site`, below `root`; a result is the median of the step's series."""
 
     site: Site
     case: StepCase

@@ -111,10 +111,7 @@ class Journal:
     entries: list[Entry] = field(default_factory=list)
 
     def read(self) -> Plan:
-        """Read the entries, remove an incomplete last line, and return the plan.
-
-        UserError, with the line, if a file is invalid.
-        """
+        """Read the entries, drop an incomplete last line, return the plan; UserError if invalid."""
         self.entries = read_entries(self.folder)
         file = self.folder / LAUNCHES
         if file.exists() and not (content := file.read_bytes()).endswith(b"\n"):

@@ -168,10 +168,7 @@ def _further_gaps(
     margin: float,
     error: float,
 ) -> Search[tuple[list[tuple[int, int]], Interval | None]]:
-    """The `gaps` whose ends are proven to differ too, and the size of `change`.
-
-    The tests of all gaps together err with a probability of at most `error`.
-    """
+    """The `gaps` proven to differ too, all at `error` together; and the size of `change`."""
     gap_error = error / max(1, len(gaps))
     rows: list[list[float]] = []
     open_places, further_gaps = list(range(len(gaps))), []

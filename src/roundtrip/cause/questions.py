@@ -29,10 +29,7 @@ MIN_ROUNDS = 4
 
 @dataclass(frozen=True)
 class Question:
-    """A round: one launch for each of `arms`, in random order; an arm may occur twice.
-
-    `kind`: the purpose of the round.
-    """
+    """A round of purpose `kind`: a launch of each arm, in random order; an arm may occur twice."""
 
     kind: str
     arms: tuple[Hashable, ...]

@@ -224,10 +224,7 @@ def _series_step(campaign: str, line: Line, step: _Step) -> SeriesStep:
 
 
 def launch_s(step: SeriesStep, site: str, reports: Path) -> float:
-    """The median duration of a launch of its case in the newest night, s; 0 if unknown.
-
-    UserError for a damaged bundle.
-    """
+    """The median launch of its case in the newest night, s; 0 if unknown; UserError if damaged."""
     revisions = published.current_revisions(store.site_folder(reports, step.campaign, site))[0]
     if not revisions:
         return 0.0
@@ -255,10 +252,7 @@ def _lines(
 
 
 def split(changes: Sequence[Change]) -> tuple[tuple[Switch, ...], tuple[tuple[str, str], ...]]:
-    """Split changes into switches, and into other facts with their tests.
-
-    UserError if two changes give one variable different values.
-    """
+    """Split changes into switches, and other facts with tests; UserError if they contradict."""
     switches: dict[str, Switch] = {}
     others: list[tuple[str, str]] = []
     for change in changes:

@@ -203,10 +203,7 @@ def _confirm(night: Runner, levels: Levels) -> None:
 
 
 def _print_confirmation(run_dir: Path, revision: Path) -> frozenset[str]:
-    """Print what the published report of a night confirms; nothing if no series was worse.
-
-    Returns the keys of the confirmed series.
-    """
+    """Print what the report of a night confirms, if it was launched; return the keys of series."""
     from roundtrip.measure import records
     from roundtrip.report import confirmation, data, units
     from roundtrip.report.sections import history

@@ -229,10 +229,7 @@ def describe_missing_rounds(row: Row) -> str:
 
 
 def cells(row: Row) -> tuple[Cell, ...]:
-    """A row of a table with the columns `COLUMNS`.
-
-    Without a claim n counts the launches of each side, not rounds.
-    """
+    """A row of a table with `COLUMNS`; without a claim, n counts the launches of each side."""
     verdict = row.verdict
     rounds = verdict and units.plural(row.rounds_per_ratio * verdict.interval.n, "round")
     return (

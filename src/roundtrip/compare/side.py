@@ -188,10 +188,7 @@ class Sources:
     _data_by_folder: dict[Path, Data] = field(default_factory=dict)
 
     def side(self, spec: str, extra_selection: Mapping[str, str] | None = None) -> Side:
-        """The side that `spec` names, restricted by `extra_selection` too.
-
-        UserError for a missing or invalid source, and for an unknown key.
-        """
+        """The side of `spec` and `extra_selection`; UserError for no source, or an unknown key."""
         source, selection = parse_spec(spec)
         name = spec
         for key, value in (extra_selection or {}).items():
@@ -293,10 +290,7 @@ class Fact:
 
 
 def facts(base: Side, new: Side, pairs: Sequence[Pair]) -> tuple[Fact, ...]:
-    """Facts of the compared cases with the values of both sides, toolchain first, then machine.
-
-    Facts of the machine that vary without a cause are left out.
-    """
+    """Facts of the compared cases, toolchain first; of the machine none that vary by chance."""
     base_facts, new_facts = (
         dict(_facts(side, [pair[number] for pair in pairs]))
         for number, side in enumerate((base, new))
