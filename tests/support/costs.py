@@ -68,11 +68,6 @@ def _folder(test: str) -> str:
     return folders[1] if len(folders) > 1 else "tests"
 
 
-def is_unit_test(item: pytest.Item) -> bool:
-    """Neither nightly nor one that launches MPI jobs on this machine."""
-    return not any(item.get_closest_marker(name) for name in ("nightly", "live"))
-
-
 def _slowness() -> float:
     """How much longer than the reference processor this one takes, as busy as it is now."""
     begin = time.process_time()
@@ -113,7 +108,8 @@ def pytest_runtest_setup(item: pytest.Item) -> Generator[None]:
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_teardown(item: pytest.Item) -> Generator[None]:
     seconds = _processor_s() - item.stash[_BEGIN]
-    is_limited = item.config.stash[_LIMITED] and is_unit_test(item)
+    is_unit_test = not any(item.get_closest_marker(name) for name in ("nightly", "live"))
+    is_limited = item.config.stash[_LIMITED] and is_unit_test
     net_s = seconds - item.stash[_SHARED] if is_limited else None
     if net_s and net_s > LIMIT_S:
         net_s /= _slowness()

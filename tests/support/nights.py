@@ -113,7 +113,12 @@ class Nights:
             **self.record(number),
         }
         return [
-            {"launch": _launch(case, n), "case_id": case, "campaign_round": n + 1, **record}
+            {
+                "launch": f"001/x/NetPIPE_{case[15:17]}/{n}",
+                "case_id": case,
+                "campaign_round": n + 1,
+                **record,
+            }
             for case in self._cases()
             for n in range(self.launches)
         ]
@@ -148,10 +153,6 @@ class Nights:
             .cast(pl.Schema(schema))
             .sort("case_id", "launch", "variant", "size_bytes", "rep")
         )
-
-
-def _launch(case: str, number: int) -> str:
-    return f"001/x/NetPIPE_{case[15:17]}/{number}"
 
 
 def started(number: int) -> str:

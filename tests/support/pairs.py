@@ -102,6 +102,7 @@ class Pairs:
         round_, night_round, nodes = launch
         hosts = [pseudonym(node) for node in nodes]
         is_ok = self._came(launch)
+        rate = self.clocks.get(nodes[-1], 1.0) / self.clocks.get(nodes[0], 1.0)
         places = [
             {
                 **{"rank": rank, "host": hosts[rank % len(hosts)]},
@@ -117,13 +118,9 @@ class Pairs:
             **{"status": "passed" if is_ok else "failed", "reason": "" if is_ok else "no answer"},
             **{"wanted": 4, "hosts": hosts, "emulated": self.emulated, "placement": places},
             "nodes_down": [pseudonym(node) for node in sorted(self.down & set(nodes))] or None,
-            "disturbance": {"clock_rate": [1.0, self._rate(nodes)], "clock_rate_error": [0, 1e-5]},
+            "disturbance": {"clock_rate": [1.0, rate], "clock_rate_error": [0, 1e-5]},
             "parameters": parameters,
         }
-
-    def _rate(self, nodes: tuple[int, ...]) -> float:
-        """The clock of the last node over that of the first."""
-        return self.clocks.get(nodes[-1], 1.0) / self.clocks.get(nodes[0], 1.0)
 
     def _samples(
         self, launch: tuple[int, int, tuple[int, ...]], rng: np.random.Generator
