@@ -214,15 +214,10 @@ def _is_in_one_cluster(place: Place) -> bool:
 
 #: Contrasts: two clusters over one, one transport over another, our program over NPB's own.
 SPEEDUP = Contrast(
-    TWO_CLUSTERS,
-    ONE_CLUSTER,
-    "speed-up of two clusters over one",
-    is_primary=_has_published_speedup,
+    TWO_CLUSTERS, ONE_CLUSTER, "speed-up of two clusters over one", _has_published_speedup
 )
 TRANSPORTS = Contrast(TRANSPORT, TRANSPORT)
-SOURCES = Contrast(
-    NATIVE, UPSTREAM, "rate of our program over NPB 3.4's", is_primary=_is_in_one_cluster
-)
+SOURCES = Contrast(NATIVE, UPSTREAM, "rate of our program over NPB 3.4's", _is_in_one_cluster)
 
 
 class NPB(Study):

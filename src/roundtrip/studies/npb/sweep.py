@@ -312,12 +312,8 @@ class BenchmarkCurves:
         round_trips = self.round_trips
         if not speed or not round_trips or round_trips <= 0 or not self.operations:
             return None
-        return (
-            self.operations
-            / CLUSTER_RANKS[0]
-            / (speed * _FLOPS_PER_MFLOP)
-            / (round_trips * self.rtts[-1] / 1e3)
-        )
+        compute_s = self.operations / CLUSTER_RANKS[0] / (speed * _FLOPS_PER_MFLOP)
+        return compute_s / (round_trips * self.rtts[-1] / 1e3)
 
 
 def read_curves(data: Data) -> tuple[BenchmarkCurves, ...]:
@@ -346,19 +342,13 @@ def read_curves(data: Data) -> tuple[BenchmarkCurves, ...]:
             rtt = row["rtt"]
             times = one_cluster_s if row["one"] else two_clusters_s.setdefault(float(rtt), {})
             times[float(row["mflops"])] = row["value"]
-        record = records.get(launch) or {}
         if one_cluster_s and two_clusters_s:
-            curves.append(
-                BenchmarkCurves(
-                    benchmark,
-                    problem_class,
-                    one_cluster_s,
-                    two_clusters_s,
-                    float(record.get("declared") or record.get("operations") or 0.0),
-                    tuple(map(ReferenceNight.model_validate, record.get("marks") or ())),
-                    case_id,
-                )
-            )
+            record = records.get(launch) or {}
+            operations = float(record.get("declared") or record.get("operations") or 0.0)
+            marks = tuple(map(ReferenceNight.model_validate, record.get("marks") or ()))
+            points_s = one_cluster_s, two_clusters_s
+            curve = BenchmarkCurves(benchmark, problem_class, *points_s, operations, marks, case_id)
+            curves.append(curve)
     return tuple(sorted(curves, key=lambda curve: curve.order))
 
 
