@@ -206,6 +206,8 @@ def _agreement_table(comparisons: Sequence[NetPIPEComparison], sizes: Sequence[i
     )
 
 
+#: The latency in the answers: benchmark, metric and size in bytes.
+_LATENCY = ("latency", "half_round_trip_time", 8)
 #: Collectives whose times are in the answers, with a size in bytes.
 _ANSWER_COLLECTIVES = (("allreduce", 8), ("barrier", 0))
 
@@ -218,20 +220,16 @@ def overall_answers(
     Collectives only without latency and bandwidth, because their numbers of ranks differ.
     """
     clauses = []
-    if latencies := [
-        latency.median for panel in curves.panels if (latency := _latency_interval(curves, panel))
-    ]:
+    points = (curves.point(panel, *_LATENCY) for panel in curves.panels)
+    if latencies := [latency.median for latency in points if latency]:
         clauses.append(f"latency {units.span(latencies, 1e6)} µs at {units.size(8)}")
     if peaks := [peak for panel in curves.panels if (peak := _peak_bandwidth(curves, panel, "bw"))]:
         clauses.append(
             f"bandwidth one way at its peak {units.span([peak.median for peak in peaks])} MB/s"
         )
     if not clauses:
-        clauses += [
-            words
-            for collective in _ANSWER_COLLECTIVES
-            if (words := _collective_text(curves, *collective))
-        ]
+        texts = (_collective_text(curves, *collective) for collective in _ANSWER_COLLECTIVES)
+        clauses += filter(None, texts)
     kind = labels.label_suffix_of_sum(panel.kind for panel in curves.panels)
     text = "; ".join(clauses) or "see below"
     values = Answer((f"{text[0].upper()}{text[1:]}{kind}.",))
@@ -246,7 +244,7 @@ def panel_answer(
     """Latency, peak bandwidth, collectives and agreement with NetPIPE in one panel."""
     panel_comparisons = [comparison for comparison in comparisons if comparison.panel == panel]
     clauses = []
-    if latency := _latency_interval(curves, panel):
+    if latency := curves.point(panel, *_LATENCY):
         clauses.append(f"latency {_microseconds(latency)} at {units.size(8)}")
     if peak := _peak_bandwidth(curves, panel, "bw"):
         clauses.append(f"bandwidth one way up to {units.amount(peak.median, Unit.MB_S)}")
@@ -260,10 +258,6 @@ def panel_answer(
 
 def _microseconds(seconds: Interval) -> Quantity:
     return units.amount(seconds.median * units.TIME_UNITS[Unit.US], Unit.US)
-
-
-def _latency_interval(curves: OsuCurves, panel: Panel) -> Interval | None:
-    return curves.point(panel, "latency", "half_round_trip_time", 8)
 
 
 def _collective_text(curves: OsuCurves, name: str, size: int) -> str:

@@ -7,8 +7,8 @@ launches skipped, with the reasons.
 from __future__ import annotations
 
 import math
-from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import replace
 
 from roundtrip.report import units
@@ -313,16 +313,22 @@ def skipped_transport_table(curves: Curves, panels: Sequence[Panel]) -> Table | 
     positions = {name: number for number, name in enumerate(ARMS)}
     rows = []
     for panel in panels:
-        skips = dict.fromkeys(_skipped_entries(curves, panel))
-        counts = Counter((reason, variant) for _, variant, reason in skips)
+        # Launches by reason and transport; a dict keeps the order in which they were skipped.
+        launches: dict[tuple[str, str], set[str]] = defaultdict(set)
+        for launch, details in curves.details_of(panel):
+            for skip in details["skipped"] or ():
+                launches[skip["reason"], skip["variant"]].add(launch)
+        for point in curves.rows(curves.points, panel).filter(samples=0).iter_rows(named=True):
+            reason = f"not measured from {units.size(point['size_bytes'])} on: {point['status']}"
+            launches[reason, point["variant"]].add(point["launch"])
         groups: dict[tuple[str, int], list[str]] = defaultdict(list)
-        for (reason, variant), count in counts.items():
-            groups[reason, count].append(variant)
+        for (reason, variant), names in launches.items():
+            groups[reason, len(names)].append(variant)
         for (reason, count), variants in groups.items():
             variants.sort(key=lambda variant: positions.get(variant, len(positions)))
-            names = "; ".join(map(panel.title, variants))
+            titles = "; ".join(map(panel.title, variants))
             words = (units.count(count), f" of {panel.launches}")
-            rows.append((*text_cells(panel.label, names, reason), Cell(words)))
+            rows.append((*text_cells(panel.label, titles, reason), Cell(words)))
     if not rows:
         return None
     return Table(
@@ -333,13 +339,3 @@ def skipped_transport_table(curves: Curves, panels: Sequence[Panel]) -> Table | 
         ),
         tuple(rows),
     )
-
-
-def _skipped_entries(curves: Curves, panel: Panel) -> Iterator[tuple[str, str, str]]:
-    """Yield (launch, transport, reason) of transports skipped entirely, or from a size on."""
-    for launch, details in curves.details_of(panel):
-        for skip in details["skipped"] or ():
-            yield launch, skip["variant"], skip["reason"]
-    for point in curves.rows(curves.points, panel).filter(samples=0).iter_rows(named=True):
-        size = units.size(point["size_bytes"])
-        yield point["launch"], point["variant"], f"not measured from {size} on: {point['status']}"
