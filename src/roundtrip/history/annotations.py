@@ -181,8 +181,8 @@ def mark(nights: pl.DataFrame, annotations: Sequence[Annotation]) -> pl.DataFram
 def notes(nights: Sequence[str], annotations: Sequence[Annotation]) -> list[tuple[str, str]]:
     """The notes on nights: (night, text), in the order of the nights.
 
-    An annotation is placed at its first night; one without `to` on a day without a night, at the
-    next.  Annotations that ended before the first of all nights are dropped.
+    Each at its first night; one without `to` on a day without a night, at the next.  Those that
+    ended before the first of all nights are dropped.
     """
     sorted_nights, night_notes = sorted(nights), []
     for annotation in annotations:

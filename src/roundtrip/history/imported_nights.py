@@ -167,10 +167,9 @@ def write(site: Path, values: pl.DataFrame, source: dict[str, Any], messages: li
 
 
 def read_imports(site: Path, level: float) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Return nights and provenance, columns `NIGHTS` and `PROVENANCE`, of all imports of a site.
+    """Return columns `NIGHTS` and `PROVENANCE` of all imports of a site, with intervals at `level`.
 
-    Both are empty without imports.  `level`: that of the intervals.  UserError for a damaged or
-    foreign import.
+    UserError for a damaged or foreign import.
     """
     folders = store.imports(site)
     if not folders:
@@ -260,10 +259,7 @@ def _first(rows: pl.DataFrame, *keys: str) -> pl.DataFrame:
 
 
 def form_nights(values: pl.DataFrame, level: float) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Return frames with columns `NIGHTS` and `PROVENANCE` for `values`, columns `VALUES`.
-
-    `level`: that of the intervals.
-    """
+    """As `read_imports`, of `values`, columns `VALUES`."""
     unique_values = without_repeats(values)
     noon = (pl.col("time") - pl.duration(hours=12)).dt.date()
     first = pl.col("time").min().over(noon, pl.col("session").is_null())

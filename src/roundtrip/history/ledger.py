@@ -55,12 +55,10 @@ def _file(name: str) -> str:
 class Ledger:
     """`nights` and `provenance` have the columns `NIGHTS` and `PROVENANCE`, oldest night first.
 
-    `warnings` lists the revisions that were left out, one line ``path: reason`` each.  A bundle
-    also contains `notes`, columns `NOTES`: texts of annotations, and `accepted`, columns
-    `ACCEPTANCES`: levels that annotations accept, and `left_out`, columns `LEFT_OUT`: which series
-    of its own night annotations leave out.  `pairs`, columns `PAIRS`, are launches between pairs of
-    nodes; `nights` has series of their nodes.  `signatures` has the signature of each night,
-    `remarks` lists oddities of nights that were read.
+    `warnings`: the revisions that were left out, one line ``path: reason`` each.  In a bundle,
+    `notes` (columns `NOTES`), `accepted` (`ACCEPTANCES`) and `left_out` (`LEFT_OUT`, of its own
+    night) say what annotations do.  `pairs`, columns `PAIRS`: launches between pairs of nodes;
+    `nights` has series of their nodes.  `signatures`: by night.  `remarks`: oddities of nights.
     """
 
     nights: pl.DataFrame = field(default_factory=lambda: _frame("nights"))
@@ -118,9 +116,9 @@ def read_ledger(
         pairs=_left_in(current.pairs, annotations),
         remarks=tuple(_broken_links(folder, revisions)),
         signatures={
-            revision.started: current.signatures[revision.digest]
-            for revision in revisions
-            if revision.digest in current.signatures
+            each.started: current.signatures[each.digest]
+            for each in revisions
+            if each.digest in current.signatures
         },
     )
 
@@ -164,10 +162,7 @@ def _doubt(revision: Revision) -> int:
 
 
 def _broken_links(folder: Path, revisions: Sequence[Revision]) -> list[str]:
-    """A line for each night whose named predecessor differs from the one that is there now.
-
-    A predecessor that is missing gets no line: perhaps it was never published here.
-    """
+    """A line for each night whose named predecessor is there, but differs."""
     successors = [revision for revision in revisions if revision.before]
     all_facts = map(store.read_facts, store.all_revisions(folder) if successors else ())
     digests = {str(facts.get("digest")) for facts in all_facts if facts}

@@ -110,8 +110,7 @@ class MeasuredNight:
 def read_night(revision: Revision, campaign: str, site: str) -> MeasuredNight:
     """Read the night of a revision that was published for `campaign` on `site`.
 
-    UserError if the bundle does not match its manifest or its signature, cannot be decoded, or is
-    of another campaign, site or date.
+    UserError if the bundle is damaged, or of another campaign, site or date.
     """
     bundle = revision.bundle
     bundle_manifest = manifest.verify(bundle)

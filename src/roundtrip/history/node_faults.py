@@ -101,9 +101,8 @@ def throttled_nodes(
     )
     medians = shares.group_by("host").agg(pl.col("share").median(), launches=pl.len())
     throttled = medians.filter(pl.col("share") > limit, pl.col("launches") > 1)
-    return {
-        host: SlowProcessor((), True, launches, share) for host, share, launches in throttled.rows()
-    }
+    rows = throttled.rows()
+    return {host: SlowProcessor((), True, launches, share) for host, share, launches in rows}
 
 
 @dataclass(frozen=True)
@@ -231,11 +230,8 @@ def wrong_rates(placement: pl.DataFrame, disturbance: pl.DataFrame, limit: float
     The frames are tables of a bundle; `excess` is the logarithm of the rate.
     """
     readings = _against_root(placement, disturbance, "clock_rate", "clock_rate_error")
-    rates = (
-        (root, host, math.log(rate), error / rate)
-        for root, host, rate, error in readings
-        if rate > 0
-    )
+    positive = (reading for reading in readings if reading[2] > 0)
+    rates = ((root, host, math.log(rate), error / rate) for root, host, rate, error in positive)
     return odd_clocks(rates, math.log1p(limit))
 
 

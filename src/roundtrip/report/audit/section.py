@@ -53,10 +53,8 @@ def costs_and_rates(subject: Subject) -> Outcome:
     summaries = subject.facts.summaries
     if not summaries:
         return missing_fact("how each number is summarised")
-    if misfits := [
-        summary for summary in summaries if summary.kind not in summary.statistic.valid_kinds
-    ]:
-        return failure("; ".join(f"{summary}, of a {summary.kind}" for summary in misfits))
+    if misfits := [each for each in summaries if each.kind not in each.statistic.valid_kinds]:
+        return failure("; ".join(f"{each}, of a {each.kind}" for each in misfits))
     return success("; ".join(map(str, summaries)))
 
 

@@ -296,11 +296,11 @@ class OutlierSearch:
         """
         wholes = [unit for unit in excluded_units if unit.kind is not UnitKind.LINK]
         nodes = {member for unit in wholes for member in unit.members}
-        healthy, effects = self._healthy_launches(excluded_units), []
+        effects = []
         for unit in self._unit_launches:
             if unit in excluded_units or nodes & set(unit.members):
                 continue
-            effect = self._effect(unit, healthy)
+            effect = self._effect(unit, self._healthy_launches(excluded_units))
             if effect and effect.p < _SICK_LOOKING_P:
                 effect = self._effect(unit, self._healthy_launches((*excluded_units, unit)))
             if effect:
@@ -321,7 +321,8 @@ class OutlierSearch:
     def _effect(self, unit: Unit, healthy: HealthyLaunches) -> UnitEffect | None:
         """The effect of a unit; None with too few launches, or too few partners to attribute it."""
         minimum = self._minimum_effect(healthy)
-        indices = self._unit_launches[unit][healthy.healthy_mask(unit)[self._unit_launches[unit]]]
+        indices = self._unit_launches[unit]
+        indices = indices[healthy.healthy_mask(unit)[indices]]
         if indices.size < self.settings.launches_least:
             return None
         pairs = self.launches.nodes[indices]
