@@ -37,7 +37,6 @@ _MAX_EXCURSION_ROUNDS = 4
 _WANDER_FACTOR = 1.5
 #: Least distance of a change point from an end of its stretch that is not an end of the row.
 _MIN_STRETCH_MARGIN = 64
-
 #: Newest nights of each series from which the error bound of the site is estimated.
 _RECENT_NIGHTS = 120
 #: The newest night is usual if more than `_MIN_USUAL_NIGHTS_SHARE` of nights had
