@@ -245,10 +245,7 @@ class _ClaimSection:
 def judge_report(
     data: Data, sections: Iterable[_ClaimSection] | None = None
 ) -> dict[Claim, ClaimVerdict]:
-    """The verdicts on all claims of the report of `data`, judged together.
-
-    `sections`: those of the report, if the caller has them.
-    """
+    """The verdicts on all claims of a report, judged together; `sections`: if known."""
     sections = _sections_of_report(data) if sections is None else sections
     claims = {key: ratios for section in sections for key, ratios in section.claims.items()}
     return judge(data, claims)

@@ -178,10 +178,7 @@ def cases(verdicts: NightVerdicts) -> set[str]:
 
 
 def read_site_confirmation(site: Path, verdicts: NightVerdicts) -> ConfirmationResult:
-    """The confirmation result of the newest night among a site's published reports.
-
-    UserError if its bundle cannot be read.
-    """
+    """That of the newest night among a site's reports; UserError if its bundle cannot be read."""
     worse_lines = verdicts.with_verdict(Verdict.WORSE_LAST_NIGHT)
     digests = {line.series.points[-1].digest for line in worse_lines}
     for revision in published.current_revisions(site)[0] if digests else ():

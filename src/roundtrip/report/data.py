@@ -120,10 +120,7 @@ class Data:
 
 
 def read(bundle: Path) -> Data:
-    """Compare every file of `bundle` with its manifest, and open it.
-
-    UserError if the bundle does not match its manifest, or if its tables are invalid.
-    """
+    """Compare each file of `bundle` with its manifest, and open it; UserError if it is invalid."""
     bundle_manifest = manifest.verify(bundle)
     tables = bundle_tables.read_tables(bundle)
     launches = tables.frames["cases"]

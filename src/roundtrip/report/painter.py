@@ -61,10 +61,7 @@ def drawing(figure: Figure) -> str:
 
 
 def page_drawings(figure: Figure) -> list[Markup]:
-    """The SVG of each view as part of a page, without heading and colours.
-
-    The name of the figure is unique on the page.
-    """
+    """The SVG of each view as part of a page, on which the name of the figure is unique."""
     content = figure.content
     if not isinstance(content, Plot):
         width, height = _map_size(content)

@@ -52,10 +52,7 @@ class Scale:
         return self.name if self.unit in UNPRINTED_UNITS else f"{self.name} ({self.unit})"
 
     def position(self, value: float) -> float:
-        """Position on the axis: 0 at `low`, 1 at `high`, outside of 0 to 1 beyond them.
-
-        ValueError for a value that a logarithmic axis cannot show.
-        """
+        """0 at `low`, 1 at `high`; ValueError for a value that a logarithmic axis cannot show."""
         ends = (self.low, self.high, value)
         low, high, position = map(math.log10, ends) if self.is_log else ends
         return (position - low) / ((high - low) or 1.0)
@@ -219,10 +216,7 @@ def points(rows: Iterable[Mapping[str, Any]], place: str = "x") -> tuple[Point, 
 
 
 def as_json(name: str, plot: Plot) -> Markup:
-    """The plot as JSON for the page's script, reproducible byte for byte and safe inside HTML.
-
-    Values have five digits, more than a reader can see.
-    """
+    """The plot as JSON for the page's script, with five digits, more than a reader can see."""
     views = []
     for view in plot.views:
         curves = [

@@ -107,10 +107,7 @@ def night_folder(folder: Path, bundle_manifest: Manifest, is_correction: bool) -
 
 
 def require_place(revision: Path, bundle_manifest: Manifest) -> None:
-    """Raise UserError if campaign, site or date of a night's folder differ from the bundle.
-
-    A revision outside such a folder is not checked.
-    """
+    """Raise UserError if a night's folder is of another campaign, site or date than its bundle."""
     facts = bundle_manifest.data
     names = facts["campaign"], facts["site"], facts["started"][:10]
     for bundle_name, folder_name in zip(names, store.place(revision) or names, strict=True):

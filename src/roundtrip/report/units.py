@@ -83,10 +83,7 @@ def scale(raw_unit: str, unit: str) -> float:
 
 
 def convert(value: float, raw_unit: str, unit: str, size_bytes: int) -> float:
-    """A metric's value, converted from `raw_unit` to `unit`; seconds to MB/s by `size_bytes`.
-
-    ValueError for units of different kinds.
-    """
+    """A metric's value in `unit`, seconds in MB/s by `size_bytes`; ValueError for other kinds."""
     if raw_unit == Unit.S and unit == Unit.MB_S:
         return size_bytes / value / 1e6
     return value * scale(raw_unit, unit)

@@ -170,10 +170,7 @@ def subjects(
     chapters: Sequence[Chapter],
     parts: Sequence[Part],
 ) -> tuple[list[Subject], Subject]:
-    """A subject for each chapter, then for each study without one; and that of all launches.
-
-    `parts`: all parts of the report so far.
-    """
+    """A subject for each chapter and each study without one, and that of all launches."""
     printed_files = {
         block.text: f"“{part.title}”"
         for part in parts

@@ -122,10 +122,7 @@ def too_few_nights_sentence(verdicts: NightVerdicts) -> str:
 
 
 def history_answers(verdicts: NightVerdicts, confirmation: str = "") -> list[Answer]:
-    """Return answers on the newest night, on each night and verdict of a step, and on the rest.
-
-    `confirmation`: the sentence on repeated launches.
-    """
+    """Answers on the newest night, each step and the rest; `confirmation`: of repeated launches."""
     if has_too_few_nights(verdicts):
         return [answer("Not judged yet: ", too_few_nights_sentence(verdicts))]
     return [

@@ -342,10 +342,7 @@ class Origins:
             self._by_case[names["case_id"], names["size_bytes"]].append((key, names))
 
     def key(self, cases: Collection[str], size_bytes: int, **names: str) -> str:
-        """Return the key of the one series with these case ids, size and `names`.
-
-        `names`: columns of `SERIES`.  The key is "" if there is no series or more than one.
-        """
+        """The key of the one series with these case ids, size and columns of `SERIES`; else ""."""
         keys = [
             key
             for case in cases

@@ -101,10 +101,7 @@ def _node_series_key(origins: Origins, name: MeasureName, unit: str) -> str:
 def effect_tables(
     verdicts: NodeVerdicts, origins: Origins, switches: Mapping[str, str], marks: Mapping[str, str]
 ) -> Iterator[Block]:
-    """Yield for each measure the effects of all nodes, worst first, with switches if any is known.
-
-    `switches`: switch by node; `marks`: emulation by environment.
-    """
+    """For each measure the effects of all nodes, worst first, with the switches that are known."""
     sick_nodes = _sick_nodes(verdicts)
     has_switches = any(switches.values())
     columns = (
@@ -191,10 +188,7 @@ def node_maps(
 
 
 def core_maps(data: Data, marks: Mapping[str, str]) -> Iterator[Block]:
-    """Yield maps of processor pairs, from launches of two ranks on one node, each bound to one.
-
-    `marks`: emulation by environment.
-    """
+    """Maps of processor pairs, from launches of two ranks on one node, each bound to one."""
     cpu = pl.col("cpus").list.get(0).cast(pl.String)
     bindings = (
         data.placement.filter(pl.col("cpus").list.len() == 1)
