@@ -132,7 +132,7 @@ def test_the_script_of_a_pair_names_its_nodes(
     monkeypatch.setenv("ROUNDTRIP_PAIRS", json.dumps(pairs))
     _install_only(active, {"openmpi50-boost186"})
     site = Site("infiniband", CHECKOUT)
-    all_cases = site.cases(["checks/netpipe/netpipe.py"])
+    all_cases = site.cases([str(site.checks["NetPIPE"])])
     second_pair = (*ONE_PER_NODE, "pair=1")
     case = _case(all_cases, "ib-rc", "openmpi50-boost186", second_pair)
     (script,) = check.render_scripts(site, [case])
@@ -141,9 +141,8 @@ def test_the_script_of_a_pair_names_its_nodes(
 
 def compare_with_golden(name: str, toolchain_folder: str = "") -> None:
     site = Site(name, CHECKOUT)
-    netpipe = [f"checks/netpipe/{name}.py" for name in ("netpipe", "sockets", "wan")]
-    other_checks = [f"checks/{name}.py" for name in ("osu/osu", "osu/scale", "ring/ring")]
-    all_cases = site.cases([*netpipe, *other_checks])
+    names = ("NetPIPE", "NetPIPEOnSockets", "NetPIPEWan", "OSU", "Ring")
+    all_cases = site.cases(sorted({str(site.checks[name]) for name in names}))
     cases = [
         _case(all_cases, partition, environ, kept_check)
         for (site_name, partition, environ), kept_checks in KEPT.items()
