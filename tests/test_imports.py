@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -14,26 +13,23 @@ FILES = {
     if "template" not in file.parts
 }
 #: Packages that import each other.  This may become shorter.
-MUTUAL = {("measure", "studies"), ("report", "studies")}
+MUTUAL = {
+    ("cause", "report"),
+    ("history", "sites"),
+    ("measure", "sites"),
+    ("measure", "studies"),
+    ("report", "studies"),
+}
 
 
 def imports(name: str) -> set[str]:
-    """Modules of the package that one imports when it is loaded."""
+    """Modules of the package that one imports: when it is loaded, for its types, or in functions."""
     dependencies = set()
-    for node in statements(ast.parse(FILES[name].read_text())):
+    for node in ast.walk(ast.parse(FILES[name].read_text())):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("roundtrip"):
             modules = {f"{node.module}.{alias.name}" for alias in node.names}
             dependencies |= {module if module in FILES else str(node.module) for module in modules}
     return dependencies - {name}
-
-
-def statements(node: ast.AST) -> Iterator[ast.AST]:
-    """Those below a node that run when the module is loaded."""
-    for child in ast.iter_child_nodes(node):
-        typing_only = isinstance(child, ast.If) and ast.unparse(child.test) == "TYPE_CHECKING"
-        if not typing_only and not isinstance(child, ast.FunctionDef):
-            yield child
-            yield from statements(child)
 
 
 GRAPH = {name: imports(name) for name in FILES}
