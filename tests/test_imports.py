@@ -23,7 +23,7 @@ MUTUAL = {
 
 
 def imports(name: str) -> set[str]:
-    """Modules of the package that one imports: when it is loaded, for its types, or in functions."""
+    """Modules of the package that one imports: when it loads, for its types, or in functions."""
     dependencies = set()
     for node in ast.walk(ast.parse(FILES[name].read_text())):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("roundtrip"):
