@@ -287,6 +287,12 @@ def sha256(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
+def sha256_of(file: Path) -> str:
+    """The sha256 of a file, which may be large, in hex digits; OSError if it cannot be read."""
+    with file.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
 _PARTIAL = ".partial-"
 
 

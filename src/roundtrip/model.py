@@ -1,7 +1,7 @@
 """Typed records: one pydantic model defines the content of a file or a table.
 
 Validation and its messages follow from the model.  For a table, the columns, the rules for their
-cells (`collect.columns`) and the part of docs/reference.md also follow from it.
+cells (`measure.columns`) and the part of docs/reference.md also follow from it.
 """
 
 from __future__ import annotations

@@ -9,8 +9,9 @@ from random import Random
 
 from fuzz.bundles import tree
 from fuzz.mutate import mutated
+from roundtrip import files
 from roundtrip.errors import UserError
-from roundtrip.measure import bundle, samples
+from roundtrip.measure import bundle
 from roundtrip.measure.launches import scan
 from roundtrip.report.build import build
 from roundtrip.report.data import read
@@ -31,7 +32,7 @@ def check(random: Random, folder: Path) -> bool:
 
 def _collected(run: Path, launches: list[Path], touched_paths: set[Path], random: Random) -> bool:
     digests = {
-        samples.digest((tree().path / launch.relative_to(run) / "samples.csv").read_bytes())
+        files.sha256((tree().path / launch.relative_to(run) / "samples.csv").read_bytes())
         for launch in launches
     }
     run_launches = scan(run)

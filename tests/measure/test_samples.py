@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from measure.conftest import ENVIRON, content
 from support.synthetic import Tree
 
+from roundtrip import files
 from roundtrip.history import night_rows
 from roundtrip.measure import bundle, bundle_rows, samples
 from roundtrip.measure.bundle_rows import MEDIANS, SAMPLES
@@ -312,7 +313,7 @@ def test_foreign_launches_are_sealed(tmp_path: Path) -> None:
     csv = (tmp_path / "samples.csv").read_bytes()
     seal = json.loads((tmp_path / "run.json").read_text())["samples"]
     assert samples.is_full_seal(seal)
-    assert samples.seal_fault(samples.digest(csv), samples.parse(csv, file).frame, seal) == ""
+    assert samples.seal_fault(files.sha256(csv), samples.parse(csv, file).frame, seal) == ""
 
 
 def test_the_key_of_a_series_is_declared_once() -> None:

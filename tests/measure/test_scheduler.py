@@ -112,24 +112,25 @@ def wait(listing: str) -> str:
     return describe_wait(job, "Slurm", NOW) if job else ""
 
 
+WAITING = "job 9 has waited for 4 min"
+
+
 @pytest.mark.parametrize(
-    ("start", "expected"),
-    [("N/A", ""), ("1795299000", ""), ("1795303600", "; Slurm expects it to start at 2026-11-2")],
+    ("listing", "message"),
+    [
+        (LISTING.format(start="N/A"), f"{WAITING}: Resources"),
+        (LISTING.format(start="1795299000"), f"{WAITING}: Resources"),
+        (f"9|PENDING|None|N/A|1795299760|{MINE}\n", WAITING),  # Slurm has not looked at it
+        *((listing, "") for listing in ("", "squeue: error: x\n", f"8|RUNNING|None|1|1|{MINE}\n")),
+    ],
 )
-def test_a_job_that_waits_says_why_how_long_and_until_when(start: str, expected: str) -> None:
-    message = wait(LISTING.format(start=start))
-    assert message.startswith(f"job 9 has waited for 4 min: Resources{expected}")
-    assert message.endswith("Resources") is not bool(expected)
+def test_a_job_that_waits_says_why_and_how_long(listing: str, message: str) -> None:
+    assert wait(listing) == message
 
 
-def test_a_job_that_the_scheduler_has_not_looked_at_has_no_reason() -> None:
-    listing = f"9|PENDING|None|N/A|1795299760|{MINE}\n"
-    assert wait(listing) == "job 9 has waited for 4 min"
-
-
-@pytest.mark.parametrize("listing", ["", "squeue: error: x\n", f"8|RUNNING|None|1|1|{MINE}\n"])
-def test_nothing_is_said_of_a_job_that_runs(listing: str) -> None:
-    assert wait(listing) == ""
+def test_a_job_that_waits_says_until_when() -> None:
+    message = wait(LISTING.format(start="1795303600"))
+    assert message.startswith(f"{WAITING}: Resources; Slurm expects it to start at 2026-11-2")
 
 
 def test_slurm_is_not_asked_whenever_somebody_looks(

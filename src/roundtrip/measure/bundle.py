@@ -133,7 +133,7 @@ def _samples(launches: Sequence[Launch], root: Path, names: Disclosure) -> pl.Da
         assert launch.folder is not None  # noqa: S101  a passed launch has one
         file = launch.folder / SAMPLES
         content = files.read_in_tree(file, root, files.MOST_SAMPLES)
-        if samples.digest(content) != launch.digest:
+        if files.sha256(content) != launch.digest:
             raise UserError("was changed while it was collected; try again", file)
         rows = samples.parse_limited(content, file).frame
         frame = rows.sort("study", *SERIES, "rep", maintain_order=True)

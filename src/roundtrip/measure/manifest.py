@@ -5,7 +5,6 @@ It is canonical JSON (sorted keys, no spaces, UTF-8), so that the same content h
 
 from __future__ import annotations
 
-import hashlib
 import json
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -97,7 +96,7 @@ class Manifest:
         """The digest of the bundle without earlier nights and signer: that of the measurement."""
         entries = {n: e for n, e in self.data["files"].items() if not n.startswith(HISTORY)}
         facts = {key: self.data[key] for key in self.data.keys() - {"before", "signer"}}
-        return _digest(_text({**facts, "files": entries}))
+        return files.sha256(_text({**facts, "files": entries}).encode())
 
     @property
     def samples(self) -> str:
@@ -132,7 +131,7 @@ def write(bundle: Path, facts: dict[str, Any], signer: str | None = None) -> Man
     data = {"schema": SCHEMA, **bundle_facts, **signer_entry, "files": entries}
     text = _text(data)
     (bundle / FILE_NAME).write_bytes(text.encode())
-    return Manifest(data, _digest(text))
+    return Manifest(data, files.sha256(text.encode()))
 
 
 def verify(bundle: Path) -> Manifest:
@@ -149,15 +148,11 @@ def verify(bundle: Path) -> Manifest:
         name = path.relative_to(bundle).as_posix()
         if (path.is_symlink() or not path.is_dir()) and name not in names:
             raise UserError(f"{name} is not in the manifest", file)
-    return Manifest(data, _digest(text))
+    return Manifest(data, files.sha256(text.encode()))
 
 
 def _text(data: dict[str, Any]) -> str:
     return json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=False) + "\n"
-
-
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _inside(bundle: Path, name: str, manifest: Path) -> Path:
@@ -179,6 +174,4 @@ def _inside(bundle: Path, name: str, manifest: Path) -> Path:
 
 
 def _entry(file: Path) -> dict[str, Any]:
-    with file.open("rb") as stream:
-        digest = hashlib.file_digest(stream, "sha256").hexdigest()
-    return {"bytes": file.stat().st_size, "sha256": digest}
+    return {"bytes": file.stat().st_size, "sha256": files.sha256_of(file)}

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import codecs
 import csv
-import hashlib
 import io
 import re
 from collections.abc import Iterator, Sequence
@@ -250,18 +249,7 @@ def _typed(name: str, text: str, kind: str) -> Any:
 def seal(content: bytes, frame: pl.DataFrame) -> dict[str, Any]:
     """The seal of a samples.csv with this content and these rows."""
     counts = frame.group_by(SERIES, maintain_order=True).agg(samples=pl.len())
-    return {"rows": frame.height, "sha256": digest(content), "counts": counts.to_dicts()}
-
-
-def digest(content: bytes) -> str:
-    """The sha256 of `content` in hexadecimal, as in the seal."""
-    return hashlib.sha256(content).hexdigest()
-
-
-def digest_of_rows(content: bytes) -> str:
-    """The sha256 of the rows of a samples.csv, without its head, which says when it was written."""
-    rows = b"".join(line for line in content.splitlines(True) if not line.startswith(b"#"))
-    return digest(rows)
+    return {"rows": frame.height, "sha256": files.sha256(content), "counts": counts.to_dicts()}
 
 
 def is_full_seal(run_seal: dict[str, Any]) -> bool:

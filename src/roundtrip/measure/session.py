@@ -226,9 +226,8 @@ def kill_orphans(folder: Path) -> None:
     """Kill the processes on this machine of sessions in `folder`, which have ended: a rank whose
     mpirun was killed before the rank had connected to it waits for it for minutes."""
     mark = f"{_SESSION_VARIABLE}={folder}".encode()
-    # One that waits for a file system may not die.
-    deadline, is_clean = time.monotonic() + 5.0, False
-    while not is_clean and time.monotonic() < deadline:
+    deadline = time.monotonic() + 5.0  # one that waits for a file system may not die
+    while time.monotonic() < deadline:
         is_clean = True
         for process in Path("/proc").glob("[0-9]*"):
             with contextlib.suppress(OSError):  # it has ended, or is another user's
@@ -236,7 +235,9 @@ def kill_orphans(folder: Path) -> None:
                 if any(text == mark or text.startswith(mark + b"/") for text in variables):
                     os.kill(int(process.name), signal.SIGKILL)
                     is_clean = False
-        time.sleep(0 if is_clean else 0.02)
+        if is_clean:
+            return
+        time.sleep(0.02)
 
 
 def _write_session_end(folder: Path, status: int, wall_s: float, **more: object) -> None:

@@ -13,7 +13,6 @@ a name for this one, or that of a file or folder to read.
 from __future__ import annotations
 
 import fcntl
-import hashlib
 import json
 import os
 import re
@@ -198,8 +197,7 @@ def contents(folder: Path) -> dict[str, str]:
     for path in folder.rglob("*"):
         mode = path.lstat().st_mode
         if stat.S_ISREG(mode):
-            with path.open("rb") as stream:
-                content = hashlib.file_digest(stream, "sha256").hexdigest()
+            content = files.sha256_of(path)
         elif not stat.S_ISDIR(mode):
             content = "neither a file nor a folder"
         elif any(path.iterdir()):
