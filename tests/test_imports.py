@@ -15,8 +15,6 @@ FILES = {
 #: Packages that import each other.  This may become shorter.
 MUTUAL = {
     ("cause", "report"),
-    ("history", "sites"),
-    ("measure", "sites"),
     ("measure", "studies"),
     ("report", "studies"),
 }

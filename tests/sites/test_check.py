@@ -12,7 +12,7 @@ from support.command import answer
 from support.programs import script
 from typer.testing import CliRunner
 
-from roundtrip.cli import app
+from roundtrip.cli import app, setup
 from roundtrip.errors import UserError
 from roundtrip.sites import check, software
 from roundtrip.sites.schedulers.slurm import facts as slurm
@@ -51,11 +51,8 @@ def edit_data(checkout: Path, old: str, new: str) -> None:
 
 
 def faults(checkout: Path) -> list[str]:
-    return [
-        item.detail
-        for item in check.check_site(Site("infiniband", checkout))
-        if item.verdict == "fault"
-    ]
+    findings = setup.all_findings(Site("infiniband", checkout))
+    return [item.detail for item in findings if item.verdict == "fault"]
 
 
 @pytest.mark.nightly

@@ -20,6 +20,7 @@ from typer import Argument, Option
 from roundtrip import files, output, paths, studies
 from roundtrip.cli import app, command, common
 from roundtrip.errors import UserError, writing
+from roundtrip.history.annotations import load as load_annotations
 from roundtrip.measure import analysis
 from roundtrip.sites import data, live, machine, probe, programming_environments, software
 from roundtrip.sites import lock as locks
@@ -190,7 +191,7 @@ def check(
     if as_json and live:
         raise UserError("--json and --live: give one of them")
     site = Site(name, paths.checkout())
-    findings = check_site(site, scripts)
+    findings = all_findings(site, scripts)
     if as_json:
         print(output.text(output.SiteCheck, {"site": name, "findings": [*map(asdict, findings)]}))
         raise typer.Exit(findings_status(findings))
@@ -198,6 +199,19 @@ def check(
     if live:
         status = _check_live(site, write, status)
     raise typer.Exit(status)
+
+
+def all_findings(site: Site, scripts: Path | None = None) -> list[Finding]:
+    """The findings of `check_site`, then the faults in what the site says of its nights."""
+    findings = check_site(site, scripts)
+    for name, load in (("annotations.yaml", load_annotations), ("analysis.toml", analysis.load)):
+        file = site.folder / name
+        try:
+            if file.exists():
+                load(file)
+        except UserError as error:
+            findings.append(Finding("fault", name, str(error)))
+    return findings
 
 
 def _check_live(site: Site, write: bool, status: int, old_lines: tuple[live.Line, ...] = ()) -> int:
@@ -215,7 +229,7 @@ def _check_live(site: Site, write: bool, status: int, old_lines: tuple[live.Line
         typer.echo(f"written      {file}: {line}")
     mended_site = Site(site.name, site.checkout)
     return _check_live(
-        mended_site, write, print_findings(check_site(mended_site, None)), (*old_lines, *lines)
+        mended_site, write, print_findings(all_findings(mended_site)), (*old_lines, *lines)
     )
 
 

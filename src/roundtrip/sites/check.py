@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -139,25 +139,9 @@ def check_site(site: Site, scripts_folder: Path | None = None) -> list[Finding]:
             findings.append(Finding("fault", "Spack part", str(error)))
         findings += software.check_schema(folder, environment)
         findings += software.check_lock_file(site)
-    findings += _check_nights(site)
     if script_fault:
         return [*findings, Finding("fault", "job scripts", script_fault)]
     return findings + _check_scripts(site, scripts, cluster, scripts_folder)
-
-
-def _check_nights(site: Site) -> Iterator[Finding]:
-    """Yield the faults in the site's annotations of nights and in its own thresholds."""
-    for name in ("annotations.yaml", "analysis.toml"):
-        file = site.folder / name
-        if file.exists():
-            # Imported here, because it takes a second and other sites do not need it.
-            from roundtrip.history import annotations
-            from roundtrip.measure import analysis
-
-            try:
-                (annotations if name == "annotations.yaml" else analysis).load(file)
-            except UserError as error:
-                yield Finding("fault", name, str(error))
 
 
 def _check_scripts(
