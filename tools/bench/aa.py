@@ -113,7 +113,10 @@ def of_other_rounds(launches: pl.DataFrame, rng: Rng) -> pl.DataFrame:
 
 
 def in_blocks(launches: pl.DataFrame, rng: Rng) -> pl.DataFrame:
-    """`ROUNDS` rounds of the first toolchain and the next `ROUNDS` of the second."""
+    """`ROUNDS` rounds of the first toolchain and the next `ROUNDS` of the second.
+
+    Columns of `launches`.
+    """
     rounds = _rounds(launches)
     start = int(rng.integers(0, len(rounds) - 2 * ROUNDS + 1))
     first, second = (rounds[start + k * ROUNDS : start + (k + 1) * ROUNDS] for k in (0, 1))

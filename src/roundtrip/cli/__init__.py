@@ -131,7 +131,10 @@ def _global_options(
 
 
 def main() -> None:
-    """Run the command that the arguments name; `roundtrip.cli.process` lists exit statuses."""
+    """Run the command that the arguments name; `roundtrip.cli.process` lists exit statuses.
+
+    UserErrors become one line and status 2.
+    """
     gc.set_threshold(100_000)  # imports make no cycles worth a twentieth of the start-up
     from roundtrip.cli import process
 

@@ -56,7 +56,10 @@ class Field:
 
 
 def fields(folder: Path, public: Path) -> list[Field]:
-    """All fields of a revision or import, against the newest revision of its site in `public`."""
+    """All fields of a revision or import, against the newest revision of its site in `public`.
+
+    UserError for a file that cannot be read.
+    """
     new_values = dict(_field_values(folder))
     facts, old_values = publish.listing(folder), dict[str, set[str]]()
     if "campaign" in facts and "site" in facts:

@@ -189,7 +189,7 @@ def survey(site: Site, place: TrialTarget, say: Say) -> dict[str, set[str]]:
 def run_trials(
     site: Site, plan: Iterable[tuple[TrialTarget, Sequence[LauncherOptions]]], say: Say
 ) -> list[Trial]:
-    """Run a job of each toolchain on its partition by each launcher, in turn."""
+    """Run a job of each toolchain on its partition by each launcher; UserError if ReFrame fails."""
     groups: dict[tuple[str, tuple[LauncherOptions, ...]], list[str]] = defaultdict(list)
     for place, starts in plan:
         groups[place.partition, tuple(starts)].append(place.environ)

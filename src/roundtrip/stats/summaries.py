@@ -188,9 +188,9 @@ def median_intervals(
 
 
 def with_ends(groups: pl.DataFrame, level: float) -> pl.DataFrame:
-    """`groups` (n: number of values, ordered: their sorted list) with the rank interval low, high.
+    """`groups` with two more columns, low and high: the rank interval, null without one.
 
-    Both are null without an interval.
+    `groups` has the columns n, the number of values, and ordered, their sorted list.
     """
     ranks = {n: lower_rank(n, level) or None for n in groups["n"].unique().to_list()}
     rank = pl.col("n").replace_strict(ranks, default=None, return_dtype=pl.Int64)

@@ -157,7 +157,9 @@ class Panels(Generic[P]):
         return {(variant, size): batches for variant, size, batches in counts.iter_rows()}
 
     def intervals_of(self, column: str, scale: float = 1.0) -> pl.DataFrame:
-        """Intervals of a column of `values` by `key_columns`, variant and size_bytes."""
+        """Columns `key_columns`, variant, size_bytes; median, low, high (times `scale`) and n of a
+        column of `values`.
+        """
         keys = [*self.key_columns, "variant", "size_bytes"]
         intervals = median_intervals(self.values, keys, column, self.level)
         return intervals.with_columns(pl.col("median", "low", "high") * scale)
@@ -188,7 +190,9 @@ class CasePanels(Panels[Panel]):
 
     @cached_property
     def values(self) -> pl.DataFrame:
-        """Launch medians: launch, case_id, case, variant, size_bytes, value; cost: less is best."""
+        """Launch medians: columns launch, case_id, case, variant, size_bytes; value, in `unit`; and
+        cost, which is less where the launch is better.
+        """
         keys = ["launch", "case_id", "case", "variant", "size_bytes"]
         medians = launch_medians(self.samples, self.metric, keys)
         is_cost = METRICS[self.metric].lower_is_better
@@ -196,7 +200,7 @@ class CasePanels(Panels[Panel]):
 
     @cached_property
     def intervals(self) -> pl.DataFrame:
-        """The `intervals_of` the values."""
+        """Launch medians over launches: columns of `intervals_of`."""
         return self.intervals_of("value")
 
     def _panel(self, row: Row) -> Panel:

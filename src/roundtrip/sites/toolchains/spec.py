@@ -341,7 +341,10 @@ def toolchain_plan(toolchain: Toolchain) -> Plan:
 
 
 def boost_key(boost: Boost, part: str) -> str:
-    """Return the key of headers or sources (`part`) of Boost, which toolchains share."""
+    """Return the key of headers or sources (`part`) of Boost, which toolchains share.
+
+    UserError if the user's own tar file of Boost cannot be read.
+    """
     return content_key({"recipe": RECIPE, "unit": part, "boost": boost.version, **_tar_inputs()})
 
 

@@ -108,8 +108,9 @@ def launch_figures(samples: pl.LazyFrame, by: list[str]) -> pl.DataFrame:
 
 
 def creation_medians(samples: pl.LazyFrame, by: list[str]) -> pl.DataFrame:
-    """Medians of `CREATION_EPOCHS`: `by`, case, size_bytes, variant, phase, app, buffers, seconds;
-    sorted.
+    """Medians of `CREATION_EPOCHS`, sorted.
+
+    Columns: `by`, case, size_bytes, variant, phase, app, buffers, seconds.
     """
     keys = [*by, "case", "size_bytes", "variant", "phase"]
     return (

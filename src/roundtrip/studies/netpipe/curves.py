@@ -68,12 +68,14 @@ class Curves(Panels[Panel]):
 
     @cached_property
     def all_medians(self) -> pl.DataFrame:
-        """`derived.launch_medians` by launch and case_id, of variants unknown to the study too."""
+        """`derived.launch_medians` of all variants, known to the study or not, with columns launch
+        and case_id.
+        """
         return derived.launch_medians(self.samples, _LAUNCH)
 
     @cached_property
     def values(self) -> pl.DataFrame:
-        """Those of `all_medians` of the study's variants at sizes above 0."""
+        """The rows of `all_medians` of the study's variants at sizes above 0."""
         is_known = pl.col("variant").is_in(list(ARMS))
         return self.all_medians.filter(is_known & (pl.col("size_bytes") > 0))
 
@@ -90,17 +92,19 @@ class Curves(Panels[Panel]):
 
     @cached_property
     def bandwidth(self) -> pl.DataFrame:
-        """The `intervals_of` the bandwidth, MB/s."""
+        """Bandwidth, MB/s: columns of `intervals_of`."""
         return self.intervals_of("bandwidth")
 
     @cached_property
     def times(self) -> pl.DataFrame:
-        """The `intervals_of` the time, µs."""
+        """Half-round-trip time, µs: columns of `intervals_of`."""
         return self.intervals_of("seconds", 1e6)
 
     @cached_property
     def statement_ratios(self) -> pl.DataFrame:
-        """Intervals of the ratios of the study's statements, whose short names are variants."""
+        """Ratios of the study's statements, whose short names are variants: columns of
+        `intervals_of`.
+        """
         ratios = [
             ratios_within_launch(self.values, _LAUNCH, statement.base)
             .filter(pl.col("variant") == statement.variant)

@@ -230,7 +230,7 @@ class Launches:
         return self._samples.filter(pl.col("metric") == "messages").collect()
 
     def messages(self, series: Series) -> tuple[pl.DataFrame, float]:
-        """`derived.messages` and the iterations of the first launch; all launches send the same."""
+        """Columns of `derived.messages`, and the iterations, of a launch: all send the same."""
         launch, figures = next(iter(next(iter(self.points[series].values())).items()))
         samples = self._messages.filter(pl.col("launch") == launch)
         return derived.messages(samples), figures["iterations"]

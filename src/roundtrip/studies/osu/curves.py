@@ -85,7 +85,9 @@ class OsuCurves(Panels[Panel]):
 
     @cached_property
     def intervals(self) -> pl.DataFrame:
-        """Intervals of `values` over launches, by panel, benchmark, metric and size_bytes."""
+        """Intervals over launches: columns panel, benchmark, metric, size_bytes; median, low, high
+        and n.
+        """
         keys = ["panel", "benchmark", "metric", "size_bytes"]
         return median_intervals(self.values, keys, "value", self.level)
 

@@ -109,14 +109,16 @@ class Curves(Panels[Panel]):
 
     @cached_property
     def values(self) -> pl.DataFrame:
-        """`derived.launch_medians`, and the `best_two_sided_medians` of these."""
+        """Columns launch, case_id and those of `derived.launch_medians`; with the rows of
+        `derived.best_two_sided_medians`.
+        """
         is_listed = pl.col("variant").is_in([*ARMS, *derived.READ_VARIANTS.values()])
         medians = derived.launch_medians(self.samples.filter(is_listed), _LAUNCH_COLUMNS)
         return pl.concat([medians, derived.best_two_sided_medians(medians, _LAUNCH_COLUMNS)])
 
     @cached_property
     def bandwidth(self) -> pl.DataFrame:
-        """The `intervals_of` the effective bandwidth, MB/s."""
+        """Effective bandwidth, MB/s: columns of `intervals_of`."""
         return self.intervals_of("bandwidth")
 
     @cached_property
