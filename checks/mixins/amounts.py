@@ -3,7 +3,7 @@
 import math
 
 
-class _RangeType(type):
+class _LimitedType(type):
     """A metaclass of variable types: `isinstance` asks `holds`, a call converts text by `kind`."""
 
     def __instancecheck__(cls, value):
@@ -29,7 +29,7 @@ def amount(kind, minimum, maximum):
 
     name = "a number" if kind is float else "a whole number"
     words = f"{name} from {minimum:.12g} to {maximum:.12g}"
-    return _RangeType("amount", (), {"kind": kind, "words": words, "holds": staticmethod(holds)})
+    return _LimitedType("amount", (), {"kind": kind, "words": words, "holds": staticmethod(holds)})
 
 
 def choice(*legal, several=False):
@@ -42,7 +42,7 @@ def choice(*legal, several=False):
         return set(parts) <= set(legal) and len(set(parts)) == len(parts)
 
     words = f"{'some' if several else 'one'} of: {', '.join(legal)}"
-    return _RangeType("choice", (), {"kind": str, "words": words, "holds": staticmethod(holds)})
+    return _LimitedType("choice", (), {"kind": str, "words": words, "holds": staticmethod(holds)})
 
 
 #: Seconds that a launch may measure; a week at most.

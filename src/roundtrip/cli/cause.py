@@ -186,7 +186,7 @@ def blame(
     case = checks.prepare_case(declaration, here, step, say)
     context.with_resource(tree.hold_site(here, plan.name, wait, say))
     go_on = common.resume_command(f"--night={step.night[:10]}", f"--site={site}")
-    causes = _search_cause(here, declaration, case, resume, minutes, go_on)
+    causes = _run_search(here, declaration, case, resume, minutes, go_on)
     raise typer.Exit(int(causes.ending is Ending.UNKNOWN))
 
 
@@ -216,7 +216,7 @@ def after_night(
         names = [step.label, declaration.name, f"--site={here.name}"]
         options = [f"--night={step.night[:10]}", f"--budget={60 * minutes:.0f}s", "--resume"]
         go_on = f"the next night, or: {shlex.join(['roundtrip', 'blame', *names, *options])}"
-        _search_cause(here, declaration, case, None, minutes, go_on)
+        _run_search(here, declaration, case, None, minutes, go_on)
     except UserError as error:
         say(f"warning: no search for the cause: {error}")
     except typer.Exit:
@@ -229,7 +229,7 @@ def _step_percent(step: SeriesStep) -> str:
     return f"{100 * math.expm1(step.log_ratio):+.1f} %"
 
 
-def _search_cause(
+def _run_search(
     here: Site,
     declaration: campaign_file.Campaign,
     case: StepCase,

@@ -98,7 +98,7 @@ class Panels(Generic[P]):
         """The panel of `row`, which has its first launch, `key_columns` and number of launches."""
         raise NotImplementedError
 
-    def _common_fields(self, row: Row) -> dict[str, Any]:
+    def _panel_fields(self, row: Row) -> dict[str, Any]:
         """The fields of a `Panel` that are columns of `row` in every study."""
         key = tuple(row[name] for name in self.key_columns)
         return {"key": key, **{name: row[name] for name in ("toolchain", "kind", "launches")}}
@@ -209,7 +209,7 @@ class CasePanels(Panels[Panel]):
         ranks = units.plural(row["ranks"], "rank") if row["ranks"] else ""
         rest = [f"{name} {value}" for name, value in sorted(parameters(row).items())]
         return Panel(
-            **self._common_fields(row),
+            **self._panel_fields(row),
             where=" ".join(filter(None, (ranks, placement))),
             facts=(row["case"], *rest, place(row), row["environ"]),
         )

@@ -142,7 +142,7 @@ class PlannedClaims:
 
 
 @dataclass(frozen=True)
-class Yardstick:
+class SpreadMetric:
     """A figure by which launches are compared: its name, its unit, and its rows of samples.csv.
 
     `where` selects the rows by column and value; each metric among them is a figure of its own, if
@@ -193,7 +193,7 @@ class Study:
     #: Entries that only its workload writes to run.json, under the study's name.
     record: ClassVar[type[Record] | None] = None
     #: A few figures that show how its launches differ from each other.
-    yardsticks: ClassVar[tuple[Yardstick, ...]] = ()
+    spread_metrics: ClassVar[tuple[SpreadMetric, ...]] = ()
     #: The arms that its launches interleave, by name in samples.csv, in display order.
     arms: ClassVar[Mapping[str, Arm]] = {}
     #: The ratios of arms that it claims.

@@ -23,7 +23,7 @@ from roundtrip.stats.summaries import Interval
 from roundtrip.stats.verdicts import ClaimVerdict, Verdict
 from roundtrip.studies.ddtbench import MICRO_APPS, ORIGINAL_STATE
 from roundtrip.studies.ddtbench.data import Panel
-from roundtrip.studies.ddtbench.section import _group_clauses, overall_answers
+from roundtrip.studies.ddtbench.section import _advice_clauses, overall_answers
 from roundtrip.studies.ddtbench.tables import datatype_comparison
 
 OPENMPI, MPICH = "Open MPI 4.1, Boost 1.81", "MPICH 4.0, Boost 1.81"
@@ -142,11 +142,11 @@ def test_a_group_of_many_micro_apps_is_last_and_has_one_range_of_gains() -> None
     names = ", ".join(
         f"{app} (1.5 to {3 + MICRO_APPS.index(app)} times as fast)" for app in MICRO_APPS[9:11]
     )
-    assert _group_clauses(apps, ratios) == [
+    assert _advice_clauses(apps, ratios) == [
         f"pack by hand for {names}",
         f"use datatypes for {', '.join(MICRO_APPS[:9])} (1.5 to 11 times as fast)",
     ]
-    assert _group_clauses({"no difference": MICRO_APPS}, ratios) == ["no difference for all 16"]
+    assert _advice_clauses({"no difference": MICRO_APPS}, ratios) == ["no difference for all 16"]
 
 
 def test_the_studys_claims_and_its_table_stand_beside_ours(section_of_two: Part) -> None:

@@ -64,7 +64,7 @@ _STATUS_TONES: dict[str, Tone] = {
 
 def part(data: Data) -> Part:
     """Return the section: counts, losses, disturbances, noise."""
-    yardsticks = _yardstick_rows(data)
+    figures = _spread_rows(data)
     blocks: list[Block] = [_counts_table(data)]
     if count := data.completed_launches.filter(~pl.col("sealed").fill_null(False)).height:
         unsealed = f"{units.plural(count, 'launch')} of {data.completed_launches.height}"
@@ -72,20 +72,18 @@ def part(data: Data) -> Part:
         reason = "not sealed: run.json has no digest of samples.csv to hold the rows against."
         blocks.append(Paragraph((f"{unsealed} {verb} {reason}",)))
     blocks += [*_loss_blocks(data), *_scheduler_blocks(data)]
-    blocks += [*_disturbance_blocks(data, yardsticks), *spread.blocks(data, yardsticks)]
+    blocks += [*_disturbance_blocks(data, figures), *spread.blocks(data, figures)]
     title = "Launches: completed, failed and disturbed"
-    return Part(
-        "launches", title, tuple(blocks), answers=answers(data, yardsticks), question=QUESTION
-    )
+    return Part("launches", title, tuple(blocks), answers=answers(data, figures), question=QUESTION)
 
 
-def answers(data: Data, yardsticks: pl.DataFrame | None = None) -> tuple[Answer, ...]:
+def answers(data: Data, figures: pl.DataFrame | None = None) -> tuple[Answer, ...]:
     """Whether every launch completed, what disturbed launches, and an answer for each fault."""
     counts, lines = launch_counts(data), list(_fault_answers(data))
     if counts.disturbed:
-        if yardsticks is None:
-            yardsticks = _yardstick_rows(data)
-        text = f"{_disturbance_words(data, counts)} {_change_words(yardsticks)}".strip()
+        if figures is None:
+            figures = _spread_rows(data)
+        text = f"{_disturbance_words(data, counts)} {_change_words(figures)}".strip()
         lines.append(Answer((text,), "warn"))
     first, rest = f"Yes, all {counts.target}", " completed"
     if counts.missing:
@@ -109,10 +107,10 @@ def _disturbance_words(data: Data, counts: Counts) -> str:
     return f"{share} {verb} disturbed, most often like this: {example}."
 
 
-def _change_words(yardsticks: pl.DataFrame) -> str:
+def _change_words(figures: pl.DataFrame) -> str:
     """A clause on the change of medians over launches without the disturbed launches."""
     changes, lost_count = [], 0
-    for _, group in yardsticks.group_by(["number", *spread.FIGURE_COLUMNS]):
+    for _, group in figures.group_by(["number", *spread.FIGURE_COLUMNS]):
         calm_median = group.filter(~pl.col("disturbed"))["median"].median()
         median = group["median"].median()
         if not isinstance(calm_median, float):
@@ -233,7 +231,7 @@ def _loss_blocks(data: Data) -> list[Block]:
     return [heading, Table(caption, columns, tuple(rows))]
 
 
-def _disturbance_blocks(data: Data, yardsticks: pl.DataFrame) -> list[Block]:
+def _disturbance_blocks(data: Data, figures: pl.DataFrame) -> list[Block]:
     launches = data.completed_launches.filter(pl.col("disturbed"))
     heading = Heading(3, "Disturbed launches")
     if launches.is_empty():
@@ -246,16 +244,16 @@ def _disturbance_blocks(data: Data, yardsticks: pl.DataFrame) -> list[Block]:
     table = Table(caption, text_columns("Launch", "Toolchain", "Why"), tuple(rows))
     count = f"{units.plural(launches.height, 'launch')} of {data.completed_launches.height}"
     note = f"{count} marked as disturbed. They are kept in every number of this report."
-    effect = _effect_table(data, yardsticks)
+    effect = _effect_table(data, figures)
     tables: list[Block] = [effect] if effect.rows else []
     return [heading, Paragraph((note,)), *tables, Fold("The disturbed launches", (table,))]
 
 
-def _effect_table(data: Data, yardsticks: pl.DataFrame) -> Table:
-    """The yardsticks of each study over all launches, and over undisturbed launches."""
+def _effect_table(data: Data, figures: pl.DataFrame) -> Table:
+    """The spread metrics of each study over all launches, and over undisturbed launches."""
     rows = []
     keys = ["number", *spread.FIGURE_COLUMNS]
-    for _, group in yardsticks.group_by(keys, maintain_order=True):
+    for _, group in figures.group_by(keys, maintain_order=True):
         if not group["disturbed"].any():
             continue
         first = group.row(0, named=True)
@@ -290,8 +288,8 @@ def _figure_text(launches: pl.DataFrame, unit: str) -> Text:
     return Quantity(value=value, unit=unit), f" (n = {launches.height})"
 
 
-def _yardstick_rows(data: Data) -> pl.DataFrame:
-    """The yardsticks of all studies, with the facts of their launches."""
+def _spread_rows(data: Data) -> pl.DataFrame:
+    """The spread metrics of all studies, with the facts of their launches."""
     facts = ("launch", "toolchain", "disturbed", "elapsed_s", "emulation", "simulated")
     launches = data.completed_launches.select(facts)
-    return spread.yardsticks(data.samples).join(launches, on="launch", maintain_order="left")
+    return spread.launch_figures(data.samples).join(launches, on="launch", maintain_order="left")

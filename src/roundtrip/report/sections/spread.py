@@ -1,6 +1,6 @@
-"""The yardsticks of all studies, and their noise within and between launches.
+"""The spread metrics of all studies, and their noise within and between launches.
 
-A yardstick is a figure that shows how the launches of one case differ.
+A spread metric is a figure that shows how the launches of one case differ.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from roundtrip.report.units import TIME_UNITS, Level, Quantity, Unit
 from roundtrip.stats.planning import Components, allocate, components, half_width, normality_p
 from roundtrip.stats.settings import Levels
 from roundtrip.stats.summaries import DEVIATION, MEDIAN, Kind, Summary, median_interval
-from roundtrip.studies.study import Yardstick
+from roundtrip.studies.study import SpreadMetric
 
 #: Columns that, with launch and number, identify a figure; its samples thus share one metric.
 FIGURE_COLUMNS = ("case_id", "case", "variant", "metric")
@@ -66,24 +66,24 @@ _READING: tuple[Text, ...] = (
 )
 
 
-def yardsticks(rows: pl.LazyFrame) -> pl.DataFrame:
-    """The yardsticks of the samples `rows` of a bundle, a row for each launch and figure.
+def launch_figures(rows: pl.LazyFrame) -> pl.DataFrame:
+    """The spread metrics in the samples `rows` of a bundle, a row for each launch and figure.
 
-    Columns: number, name and unit of the yardstick; launch; `FIGURE_COLUMNS`; median, and samples
+    Columns: number, name and unit of the metric; launch; `FIGURE_COLUMNS`; median, and samples
     in time order, both in that unit; `SERIES_COLUMNS`, null if the samples have several values.
     """
     keys = ["launch", *FIGURE_COLUMNS]
     declarations = [
-        (study.name, yardstick) for study in studies.load() for yardstick in study.yardsticks
+        (study.name, metric) for study in studies.load() for metric in study.spread_metrics
     ]
     frames = []
-    for number, (study, yardstick) in enumerate(declarations):
-        study_rows = _samples(rows.filter(pl.col("study") == study), yardstick).sort("rep")
+    for number, (study, metric) in enumerate(declarations):
+        study_rows = _samples(rows.filter(pl.col("study") == study), metric).sort("rep")
         median, samples = OF_LAUNCH.aggregate("shown"), pl.col("shown")
         launches = study_rows.group_by(keys).agg(
             *map(_only, SERIES_COLUMNS), median=median, samples=samples
         )
-        name, unit = pl.lit(yardstick.name), pl.lit(str(yardstick.unit))
+        name, unit = pl.lit(metric.name), pl.lit(str(metric.unit))
         frames.append(launches.with_columns(number=pl.lit(number), name=name, unit=unit))
     return pl.concat(pl.collect_all(frames)).sort("number", *keys)
 
@@ -92,24 +92,24 @@ def _only(name: str) -> pl.Expr:
     return pl.when(pl.col(name).n_unique() == 1).then(pl.col(name).first()).alias(name)
 
 
-def _samples(rows: pl.LazyFrame, yardstick: Yardstick) -> pl.LazyFrame:
-    """Return a study's rows of the yardstick, with the value in its unit as column `shown`.
+def _samples(rows: pl.LazyFrame, metric: SpreadMetric) -> pl.LazyFrame:
+    """Return a study's rows of the metric, with the value in its unit as column `shown`.
 
-    Values in a unit that never becomes that of the yardstick, as of another metric, are left out.
+    Values in a unit that never becomes that of the metric, as of another metric, are left out.
     """
-    value, unit = pl.col("value"), yardstick.unit
+    value, unit = pl.col("value"), metric.unit
     is_of_time = unit is Unit.MB_S or unit in TIME_UNITS
     raw_units = [str(unit), *([str(Unit.S)] if is_of_time else [])]
     conversion = (
         pl.col("size_bytes") / value / 1e6 if unit is Unit.MB_S else value * TIME_UNITS.get(unit, 1)
     )
     figure = pl.when(pl.col("unit") == Unit.S).then(conversion).otherwise(value)
-    rows = rows.filter(pl.col("unit").is_in(raw_units), **dict(yardstick.where))
+    rows = rows.filter(pl.col("unit").is_in(raw_units), **dict(metric.where))
     return rows.with_columns(shown=figure)
 
 
 def blocks(data: Data, figures: pl.DataFrame) -> list[Block]:
-    """A table of the noise of `figures` (`yardsticks` joined with facts of launches)."""
+    """A table of the noise of `figures` (`launch_figures` joined with facts of launches)."""
     levels = data.analysis.statistics
     overhead = _overhead(data)
     rows = tuple(_rows(data, figures, overhead, levels))

@@ -14,8 +14,8 @@ from roundtrip.studies.study import (
     Contrast,
     PlannedCase,
     Points,
+    SpreadMetric,
     Study,
-    Yardstick,
 )
 
 MANUAL, DDT, PACK_DDT, REFERENCE = "manual", "mpi_ddt", "mpi_pack_ddt", "reference"
@@ -85,8 +85,8 @@ class DDTBench(Study):
         "MPI datatypes against packing by hand, each micro-app at its largest message, in memory "
         "as the study leaves it."
     )
-    yardsticks = (
-        Yardstick(
+    spread_metrics = (
+        SpreadMetric(
             "NAS_LU_x, 40800 B by datatype",
             Unit.US,
             (("size_bytes", 40_800), ("variant", DDT), ("phase", "communication")),

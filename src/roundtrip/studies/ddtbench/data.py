@@ -161,7 +161,7 @@ class DdtData(Panels[Panel]):
 
     def _panel(self, row: Row) -> Panel:
         where = str(_PLACEMENT_TITLES.get(row["placement"], row["placement"]))
-        return Panel(**self._common_fields(row), where=where)
+        return Panel(**self._panel_fields(row), where=where)
 
 
 _EPOCH_COLOURS = {"pack": BLUE, "communication": ("#b6bfca", "#4a5563"), "unpack": TEAL}

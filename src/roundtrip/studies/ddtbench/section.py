@@ -50,24 +50,24 @@ def overall_answers(panels: Sequence[Panel], verdicts: Verdicts) -> tuple[Answer
         if app in outcomes:
             words = joint_words(outcomes[app], ADVICE_BY_VERDICT, "MPI")
             groups.setdefault(words, []).append(app)
-    clauses = _group_clauses(groups, ratios)
+    clauses = _advice_clauses(groups, ratios)
     return tuple(Answer((f"{clause[0].upper()}{clause[1:]}.",)) for clause in clauses)
 
 
 #: A group of more micro-apps than this has one range of gains for all of them.
-_MAX_SINGLE_RANGES = 6
+_MOST_APPS_WITH_A_RANGE = 6
 
 
-def _group_clauses(
+def _advice_clauses(
     groups: Mapping[str, Sequence[str]], ratios: Mapping[str, Sequence[float]]
 ) -> list[str]:
     """``use datatypes for NAS_LU_x (3.4 times as fast)``, ...: large groups come last."""
     pairs = [(words, apps) for words, apps in groups.items() if apps]
-    pairs.sort(key=lambda pair: len(pair[1]) > _MAX_SINGLE_RANGES)
+    pairs.sort(key=lambda pair: len(pair[1]) > _MOST_APPS_WITH_A_RANGE)
     clauses = []
     for words, apps in pairs:
         names = ", ".join(f"{app}{_gain_text(words, ratios[app])}" for app in apps)
-        if len(apps) > _MAX_SINGLE_RANGES:
+        if len(apps) > _MOST_APPS_WITH_A_RANGE:
             listed = ", ".join(apps) if len(pairs) > 1 else f"all {len(apps)}"
             names = listed + _gain_text(words, [ratio for app in apps for ratio in ratios[app]])
         clauses.append(f"{words} for {names}")

@@ -14,8 +14,8 @@ from roundtrip.studies.study import (
     Contrast,
     PlannedCase,
     Points,
+    SpreadMetric,
     Study,
-    Yardstick,
 )
 
 #: Metrics: half the round trip of a message, or the time of each message in a stream.
@@ -79,9 +79,9 @@ class NetPIPE(Study):
         "Boost.MPI against raw MPI, plain, in ping-pong, at each compared size: the study's "
         "question."
     )
-    yardsticks = (
-        Yardstick("raw MPI, time at 1 B", Unit.US, (*_RAW_MPI_ROWS, ("size_bytes", 1))),
-        Yardstick(
+    spread_metrics = (
+        SpreadMetric("raw MPI, time at 1 B", Unit.US, (*_RAW_MPI_ROWS, ("size_bytes", 1))),
+        SpreadMetric(
             "raw MPI, bandwidth at 1 MiB", Unit.MB_S, (*_RAW_MPI_ROWS, ("size_bytes", 1 << 20))
         ),
     )

@@ -123,7 +123,7 @@ class Curves(Panels[Panel]):
         words = [_MODES.get(mode, mode), _BUFFERS.get(buffers, buffers)]
         titles = (labels.PLACEMENTS.get(value, value) for value in rest)
         return Panel(
-            **self._common_fields(row),
+            **self._panel_fields(row),
             facts=(*words, *titles, place, row["environ"]),
             environ=row["environ"],
             setting=", ".join(filter(None, (*words, *rest, place, row["kind"]))),

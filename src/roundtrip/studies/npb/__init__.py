@@ -19,8 +19,8 @@ from roundtrip.studies.study import (
     Contrast,
     PlannedCase,
     Points,
+    SpreadMetric,
     Study,
-    Yardstick,
 )
 
 BENCHMARKS = ("BT", "CG", "EP", "FT", "IS", "LU", "MG", "SP")
@@ -237,7 +237,7 @@ class NPB(Study):
         "study has it; and our programs against those of NPB 3.4; both of class A and above."
     )
     excluded_parameters = frozenset({"wan_rtt"})  # the section compares these transports itself
-    yardsticks = (Yardstick("rate", Unit.MOPS, (("phase", "total"), ("metric", "rate"))),)
+    spread_metrics = (SpreadMetric("rate", Unit.MOPS, (("phase", "total"), ("metric", "rate"))),)
 
     def points(
         self, case: PlannedCase, cases: Sequence[PlannedCase], sizes: tuple[int, ...]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from roundtrip.model import Limit, Sizes, Table
 from roundtrip.report.units import Unit
-from roundtrip.studies.study import BLUE, GREY, PURPLE, RUST, TEAL, Arm, Study, Yardstick
+from roundtrip.studies.study import BLUE, GREY, PURPLE, RUST, TEAL, Arm, SpreadMetric, Study
 
 #: Benchmarks whose values are drawn over the message size.
 ARMS = {
@@ -43,11 +43,11 @@ class OSU(Study):
     arms = ARMS
     metrics = ("half_round_trip_time", "operation_time", "bandwidth", "message_rate")
     thresholds = Thresholds
-    yardsticks = (
-        Yardstick(
+    spread_metrics = (
+        SpreadMetric(
             "latency at 8 B", Unit.US, (("case", "latency"), ("size_bytes", 8), _AVERAGE_ROWS)
         ),
-        Yardstick(
+        SpreadMetric(
             "bw at 1 MiB",
             Unit.MB_S,
             (("case", "bw"), ("size_bytes", 1 << 20), _AVERAGE_ROWS, ("metric", "bandwidth")),

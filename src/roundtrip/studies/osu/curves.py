@@ -124,7 +124,7 @@ class OsuCurves(Panels[Panel]):
     def _panel(self, row: Row) -> Panel:
         where = labels.PLACEMENTS.get(row["placement"], row["placement"])
         return Panel(
-            **self._common_fields(row),
+            **self._panel_fields(row),
             where=f"{row['ranks']} ranks {where}",
             facts=(panels.place(row), row["environ"]),
             place=tuple(row[name] for name in PLACE_COLUMNS),

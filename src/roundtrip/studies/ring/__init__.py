@@ -18,8 +18,8 @@ from roundtrip.studies.study import (
     Contrast,
     PlannedCase,
     Points,
+    SpreadMetric,
     Study,
-    Yardstick,
 )
 
 PASS_METRIC, LAP_METRIC = "time_per_pass", "lap_time"
@@ -123,9 +123,9 @@ class Ring(Study):
         "One copy through shared memory against a region by reference, in a node, at each compared "
         "size: what a pass costs that need not copy."
     )
-    yardsticks = (
-        Yardstick("region, pass at 10 kB", Unit.US, (*_PASS_ROWS, ("variant", REGION))),
-        Yardstick("MPI, pass at 10 kB", Unit.US, (*_PASS_ROWS, ("variant", "mpi"))),
+    spread_metrics = (
+        SpreadMetric("region, pass at 10 kB", Unit.US, (*_PASS_ROWS, ("variant", REGION))),
+        SpreadMetric("MPI, pass at 10 kB", Unit.US, (*_PASS_ROWS, ("variant", "mpi"))),
     )
 
     def points(

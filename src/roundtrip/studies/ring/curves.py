@@ -184,7 +184,7 @@ class Curves(Panels[Panel]):
             network_passes = len(nodes) if len(nodes) > 1 else 0
             shared_passes = sum(nodes) - network_passes
         return Panel(
-            **self._common_fields(row),
+            **self._panel_fields(row),
             where=title + (f", {link} link" if link else ""),
             facts=(panel.place(row), row["environ"]),
             shared_passes=shared_passes,
