@@ -20,7 +20,6 @@ from typer import Argument, Option
 from roundtrip import files, output, paths, studies
 from roundtrip.cli import app, command, common
 from roundtrip.errors import UserError, writing
-from roundtrip.history.annotations import load as load_annotations
 from roundtrip.measure import analysis
 from roundtrip.sites import data, live, machine, probe, programming_environments, software
 from roundtrip.sites import lock as locks
@@ -203,8 +202,10 @@ def check(
 
 def all_findings(site: Site, scripts: Path | None = None) -> list[Finding]:
     """The findings of `check_site`, then the faults in what the site says of its nights."""
+    from roundtrip.history import annotations as notes
+
     findings = check_site(site, scripts)
-    for name, load in (("annotations.yaml", load_annotations), ("analysis.toml", analysis.load)):
+    for name, load in (("annotations.yaml", notes.load), ("analysis.toml", analysis.load)):
         file = site.folder / name
         try:
             if file.exists():
