@@ -34,7 +34,7 @@ from roundtrip.sites import software
 from roundtrip.sites.programs import digest
 from roundtrip.sites.site import CheckVerdict, Finding, last_line
 from roundtrip.sites.toolchains.spec import has_apt
-from roundtrip.sites.toolchains.store import AptArchive, BuildError
+from roundtrip.sites.toolchains.store import AptClient, BuildError
 from roundtrip.tables import TextList
 
 #: The sources of the shipped recipes, below the checkout.
@@ -157,7 +157,7 @@ class Apt:
                 "no apt-get here: on another machine, take the recipe's own address"
             )
         folder.mkdir(parents=True, exist_ok=True)
-        self._archive = AptArchive(folder, folder / "log", suites, only_sources=True)
+        self._archive = AptClient(folder, folder / "log", suites, only_sources=True)
 
     def download(self, package: str, sha256: str) -> Path:
         """The archive of source package `package` with this checksum; else UnavailableError."""

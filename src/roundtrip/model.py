@@ -79,7 +79,7 @@ Limits = Annotated[tuple[Limit, ...], Field(strict=False, min_length=1)]
 Signed = Annotated[float, Field(ge=-MOST_AMOUNT, le=MOST_AMOUNT)]
 
 
-_Model = TypeVar("_Model", bound=BaseModel)
+_ModelT = TypeVar("_ModelT", bound=BaseModel)
 
 
 class Record(BaseModel):
@@ -180,7 +180,7 @@ def first_fault(error: ValidationError, container: str) -> Fault:
     return Fault(path, printable(f"{reason}, not {details['input']!r:.60}"))
 
 
-def extend_model(base: type[_Model], fields: Mapping[str, Any]) -> type[_Model]:
+def extend_model(base: type[_ModelT], fields: Mapping[str, Any]) -> type[_ModelT]:
     """Return `base` with more `fields`: a type and a default by name."""
     return create_model(base.__name__, __base__=base, **dict(fields))
 

@@ -129,7 +129,7 @@ class SeriesHistory(OutputObject):
     case: str = required("what was measured, as in the samples")
     variant: str = required("the variant")
     size_bytes: int = required("size of a message in bytes, 0 without one")
-    phase: str = required("the part of the measurement")
+    phase: str = required("the phase in samples.csv: measure, total, compute, ...")
     metric: str = required("the quantity")
     unit: str = required("its unit")
     mark: str = required("that it is emulated or simulated, else empty")
@@ -342,7 +342,7 @@ class Nodes(OutputObject):
 
 
 class SiteFinding(OutputObject):
-    """One thing that was looked at."""
+    """The result of one check of a site."""
 
     verdict: Literal["ok", "fault", "not checked"] = required("what came of it")
     subject: str = required("what was looked at")

@@ -28,7 +28,7 @@ _KEY_PATTERN = r"(?:[A-Za-z0-9_-]+|\"[^\"]*\"|'[^']*')"
 _DOTTED_KEY_PATTERN = rf"{_KEY_PATTERN}(?:\s*\.\s*{_KEY_PATTERN})*"
 _TABLE_HEADING = re.compile(rf"\s*(\[\[?)\s*({_DOTTED_KEY_PATTERN})\s*\]\]?")
 _KEY_LINE = re.compile(rf"\s*({_DOTTED_KEY_PATTERN})\s*=")
-_Model = TypeVar("_Model", bound=Table)
+_ModelT = TypeVar("_ModelT", bound=Table)
 
 
 def read(file: Path) -> tuple[dict[str, Any], Places]:
@@ -53,7 +53,7 @@ def merge(base: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, An
     return result
 
 
-def validate(data: Mapping[str, Any], model: type[_Model], places: Places, file: Path) -> _Model:
+def validate(data: Mapping[str, Any], model: type[_ModelT], places: Places, file: Path) -> _ModelT:
     """Return `data` as a `model`; UserError with the first fault and its place, else `file`."""
     try:
         return model.model_validate(data)

@@ -83,7 +83,7 @@ def test_accounting_gone_for_good(accounted: Virtual) -> None:
         start()
     assert trial.oracle.tree
     silences = scheduler.read_silences(trial.oracle.tree)
-    row = next(silence for silence in silences if silence.has_fallback)
+    row = next(silence for silence in silences if silence.ended_by_fallback)
     assert row.end is not None and row.end - row.start >= 60
     assert "its accounting stayed away" in trial.log
 

@@ -52,8 +52,8 @@ from roundtrip.stats.summaries import (
     DEVIATION,
     GEOMETRIC_MEAN,
     MEAN,
-    Kind,
     Summary,
+    ValueKind,
     median_interval,
 )
 from roundtrip.stats.verdicts import Verdict, judge
@@ -72,7 +72,7 @@ def broken() -> Iterator[tuple[int, Subject]]:
     yield 1, showing(table(ratio("Tree")))  # whose value is nowhere
     yield 1, showing(table(ratio("Ring"), ratio("Ring")))  # a ratio is no value of the base
     yield 2, replace(SOUND, lost_launches=launches().head(1))
-    mean_of_rates = Summary("bandwidth", Kind.RATE, "launches", MEAN)
+    mean_of_rates = Summary("bandwidth", ValueKind.RATE, "launches", MEAN)
     yield 3, with_facts(summaries=(TIME, mean_of_rates))
     yield 4, with_facts(ratios=(Ratio("ring over tree", TIME, Pairing.LAUNCH, MEAN),))
     yield 4, with_facts(ratios=(Ratio("ring over tree", TIME, Pairing.LAUNCH, GEOMETRIC_MEAN),))
@@ -84,7 +84,7 @@ def broken() -> Iterator[tuple[int, Subject]]:
     yield 5, showing(table(measured(), words="Times in µs."))  # and which level is not said
     caption = ("Bands are ", Level(0.9), " rank intervals.")
     yield 5, showing(table(), gallery(figure(chart()), caption=caption))
-    yield 6, with_facts(summaries=(Summary("time", Kind.COST, "launches", DEVIATION),))
+    yield 6, with_facts(summaries=(Summary("time", ValueKind.COST, "launches", DEVIATION),))
     yield 7, replace(SOUND, verdicts=judged(q=0.5))
     yield 7, replace(SOUND, verdicts=judged(verdict=Verdict.SLOWER))
     yield 8, replace(SOUND, samples=samples(launches(), 1))
@@ -216,7 +216,7 @@ def test_no_rule_passes_on_no_facts() -> None:
 
 
 def test_a_diagnostic_lets_normal_theory_pass() -> None:
-    summary = Summary("time", Kind.COST, "launches", DEVIATION, "Normal, p")
+    summary = Summary("time", ValueKind.COST, "launches", DEVIATION, "Normal, p")
     assert held(6, with_facts(summaries=(summary,))).result == "fail", "it is not shown"
     columns = (Column("Arm"), Column("Spread", "right", Unit.US), Column("Normal, p", "right"))
     spread_table = table(time(0.1), Cell(pure_number(0.4)), columns=columns)

@@ -11,15 +11,15 @@ from scipy.stats import binom, quantile_test
 
 from roundtrip.stats.summaries import (
     DEVIATION,
-    LEAST,
     MAXIMUM,
     MEAN,
     MEDIAN,
+    MINIMUM,
     SUM,
     TOTAL,
     Interval,
-    Kind,
     Summary,
+    ValueKind,
     fewest_for_interval,
     lower_rank,
     median_interval,
@@ -111,8 +111,14 @@ def test_what_an_interval_answers() -> None:
 
 def test_a_summary_forms_what_it_says() -> None:
     frame = pl.DataFrame({"value": [1.0, 2.0, 6.0]})
-    for statistic, value in ((MEDIAN, 2.0), (LEAST, 1.0), (MAXIMUM, 6.0), (SUM, 9.0), (MEAN, 3.0)):
-        summary = Summary("value", Kind.COST, "launches", statistic)
+    for statistic, value in (
+        (MEDIAN, 2.0),
+        (MINIMUM, 1.0),
+        (MAXIMUM, 6.0),
+        (SUM, 9.0),
+        (MEAN, 3.0),
+    ):
+        summary = Summary("value", ValueKind.COST, "launches", statistic)
         assert frame.select(summary.aggregate("value")).item() == value
     assert str(summary) == "value: arithmetic mean over launches"
     assert frame.select(DEVIATION.aggregate(pl.col("value"))).item() == pytest.approx(7**0.5)
@@ -120,7 +126,7 @@ def test_a_summary_forms_what_it_says() -> None:
 
 def test_what_another_program_forms_is_not_formed_here() -> None:
     with pytest.raises(ValueError, match="not computed"):
-        Summary("rate", Kind.RATE, "a run", TOTAL).aggregate("value")
+        Summary("rate", ValueKind.RATE, "a run", TOTAL).aggregate("value")
 
 
 def test_the_fewest_launches_for_an_interval_follow_from_its_level() -> None:

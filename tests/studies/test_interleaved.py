@@ -14,7 +14,7 @@ from roundtrip.model import Sizes, Table
 from roundtrip.report.blocks import Cell, Paragraph, Part
 from roundtrip.report.data import Data
 from roundtrip.report.units import Unit, printable
-from roundtrip.stats.summaries import Kind
+from roundtrip.stats.summaries import ValueKind
 from roundtrip.stats.verdicts import judge
 from roundtrip.studies import derivation
 from roundtrip.studies.derivation import SPEEDS
@@ -133,7 +133,7 @@ def test_a_rate_is_better_where_it_is_higher() -> None:
     ((ratios),) = shown(study, data)[0].values()
     assert min(ratios) > 2.5
     assert not derivation.speeds(study, data.samples, (0,))["lower_is_better"].any()
-    assert {summary.kind for summary in derivation.facts(study).summaries} == {Kind.RATE}
+    assert {summary.kind for summary in derivation.facts(study).summaries} == {ValueKind.RATE}
 
 
 def test_an_arm_without_a_launch_is_a_warning_and_no_number() -> None:
@@ -216,7 +216,7 @@ def test_a_second_metric_is_planned_claimed_and_shown_beside_the_first() -> None
     first, second = (str(answer.text[0].text) for answer in part.panel_answers)
     assert second == f"{first}, bandwidth"
     facts = derivation.facts(study)
-    assert {summary.kind for summary in facts.summaries} == {Kind.COST, Kind.RATE}
+    assert {summary.kind for summary in facts.summaries} == {ValueKind.COST, ValueKind.RATE}
     assert len(facts.ratios or ()) == 2
 
 

@@ -15,13 +15,13 @@ from roundtrip.report.blocks import Block, Cell, Column, Figure, Gallery, Part, 
 from roundtrip.report.pages.series import Origins
 from roundtrip.report.plot import LINK, Curve, Heat, Plot, Rule, Scale, View
 from roundtrip.report.units import Level, Quantity, Unit, count
-from roundtrip.stats.summaries import MEDIAN, Kind, Summary, median_interval
+from roundtrip.stats.summaries import MEDIAN, Summary, ValueKind, median_interval
 from roundtrip.stats.verdicts import ClaimVerdict, Family, judge
 from roundtrip.studies.derivation import Facts, LatencySamples, Pairing, Ratio
 from roundtrip.studies.study import Study
 
 LEVELS = analysis.default().statistics
-TIME = Summary("time", Kind.COST, "the samples of a launch", MEDIAN)
+TIME = Summary("time", ValueKind.COST, "the samples of a launch", MEDIAN)
 RATIOS = [1.3 + 0.01 * k for k in range(9)]
 MEDIANS = [(1.8 + 0.05 * number) * 1e-6 for number in range(9)]
 #: One series, of nine launches.

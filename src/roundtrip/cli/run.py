@@ -108,7 +108,7 @@ def run(
     if night and run_tree and run_tree.is_complete:
         say(f"night {night} has been measured: {run_tree.state['report'] or run_tree.path}")
         raise typer.Exit(int(not run_tree.state.get("decided", True)))
-    if run_tree and not _can_resume(run_tree, plan, declaration.file, night):
+    if run_tree and not _is_as_begun(run_tree, plan, declaration.file, night):
         run_tree = None
     arrangement = round_robin.arrange_night(declaration, here, plan, paths.runs(), run_tree)
     plan = arrangement.matrix
@@ -236,7 +236,7 @@ def _is_decided(revision: Path, declaration: campaign_file.Campaign) -> bool:
     return False
 
 
-def _can_resume(
+def _is_as_begun(
     run_tree: tree.RunTree, plan: matrix.Matrix, campaign: Path, night: str | None
 ) -> bool:
     """Whether the run has this matrix, and nothing has changed since it began.

@@ -32,7 +32,7 @@ from roundtrip.report.blocks import (
 from roundtrip.report.units import printable
 
 #: The element that a JUnit case of a series contains; others just have a text.
-_JUNIT_ELEMENTS = {
+_JUNIT_ELEMENT_BY_STATUS = {
     Status.REGRESSED: "failure",
     Status.OPEN: "skipped",
     Status.NO_CLAIM: "skipped",
@@ -239,7 +239,7 @@ def as_junit(comparison: Comparison, all_facts: bool = False) -> str:
             ElementTree.SubElement(properties, "property", name=printable(fact.name), value=change)
     for row in comparison.rows:
         *_, ratio, _, count, outcome = (cell.text for cell in model.cells(row))
-        result = _JUNIT_ELEMENTS.get(row.status, "system-out")
+        result = _JUNIT_ELEMENT_BY_STATUS.get(row.status, "system-out")
         message = f"{outcome}: new / base {ratio}, {count}"
         if result == "skipped" and row.why:
             message += f"; {row.why}"

@@ -192,7 +192,7 @@ class Import:
 _MOST_NODES = 6000
 #: The node of a test that ReFrame distributes over all nodes, in its display name.
 _DISTRIBUTED = re.compile(r" %[.$]nid=(\S+)")
-_NONE = pl.DataFrame(schema={**LOGGED_VALUES, "source": pl.Int32, "digest": pl.String})
+_EMPTY_ROWS = pl.DataFrame(schema={**LOGGED_VALUES, "source": pl.Int32, "digest": pl.String})
 
 
 def bring(root: Path, campaign: str, site: str, places: Iterable[Path], options: Options) -> Import:
@@ -205,7 +205,7 @@ def bring(root: Path, campaign: str, site: str, places: Iterable[Path], options:
         source.parsed.rows.with_columns(source=pl.lit(number), digest=pl.lit(source.digest))
         for number, source in enumerate(sources)
     ]
-    all_rows = pl.concat([_NONE, *rows])
+    all_rows = pl.concat([_EMPTY_ROWS, *rows])
     require_patterns(all_rows["metric"].unique().to_list(), options.lower, options.higher)
     values, more_rejects = select_comparable(all_rows, options.lower, options.higher)
     rejects = [(source, fault) for source in sources for fault in source.parsed.rejects]

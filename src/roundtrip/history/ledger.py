@@ -25,7 +25,7 @@ from roundtrip.measure.manifest import Manifest
 from roundtrip.measure.signature import Signature
 
 #: Nights per table while reading: a compromise between number of calls and memory.
-_BATCH = 64
+_NIGHTS_AT_ONCE = 64
 _TABLES = ("cases", "placement", "nodes", "medians")
 #: Most nights in a bundle: more than a year.
 MOST_NIGHTS = 400
@@ -197,9 +197,9 @@ def _read_revisions(
     nights, facts, pair_frames = [_frame("nights")], [_frame("provenance")], [_frame("pairs")]
     signatures: dict[str, Signature] = {}
     decodable = [entry for entry in revisions.values() if entry.path not in decode_errors]
-    for start in range(0, len(decodable), _BATCH):
+    for start in range(0, len(decodable), _NIGHTS_AT_ONCE):
         batch: list[MeasuredNight] = []
-        for revision in decodable[start : start + _BATCH]:
+        for revision in decodable[start : start + _NIGHTS_AT_ONCE]:
             try:
                 batch.append(night.read_night(revision, campaign, site))
             except UserError as error:

@@ -106,7 +106,7 @@ def _from_manifest(listing: bytes) -> tuple[str, str, tuple[str, str] | None]:
     link, before = None, data.get("before")
     if isinstance(before, dict):
         link = str(before.get("digest")), str(before.get("started"))
-    return manifest.samples(data), str(data.get("started")), link
+    return manifest.measured_digests(data), str(data.get("started")), link
 
 
 def without_folder(path: Path, error: UserError) -> str:
@@ -171,10 +171,9 @@ def _format(site: str) -> str:
 
 
 def load_cache(site: Path) -> Cache:
-    """The cache in the folder of a campaign on a site; an empty one if it is missing or not ours.
+    """The cache of a campaign on a site; an empty one if it is missing, outdated or not authentic.
 
-    Its tables are decoded here, without the limits of a subprocess: the proof shows that we wrote
-    them.
+    Its tables are decoded in this process, because its digest shows that this user wrote them.
     """
     file = store.file(site, CACHE_FILE)
     if not file.is_file():

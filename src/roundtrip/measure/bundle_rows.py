@@ -74,8 +74,8 @@ class Case(Row):
     environ: str | None = optional("the environment")
     toolchain: str | None = optional("its name for people")
     status: Status = column(
-        "`passed`, `failed`, `displaced` (preempted, kept away by a maintenance, or lost by "
-        "Slurm's controller, and repeated), `missing` or `skipped`"
+        "`passed`, `partial` (a size is missing), `failed`, `displaced` (preempted, kept away by a "
+        "maintenance, or lost by Slurm's controller, and repeated), `missing` or `skipped`"
     )
     reason: str | None = optional("why it is not `passed`")
     round: str | None = optional("the session that launched it")

@@ -99,12 +99,12 @@ class Manifest:
         return files.sha256(_text({**facts, "files": entries}).encode())
 
     @property
-    def samples(self) -> str:
+    def measured_digests(self) -> str:
         """Digests of samples and launches: equal for bundles of one run, whatever their dates."""
-        return samples(self.data)
+        return measured_digests(self.data)
 
 
-def samples(data: Any) -> str:
+def measured_digests(data: Any) -> str:
     """Return the digests of samples and launches in a manifest's data; "" if it lacks one."""
     listing = data.get("files") if isinstance(data, dict) else None
     names = (table_file("samples"), table_file("cases"))

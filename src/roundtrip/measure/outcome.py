@@ -82,7 +82,7 @@ class Outlook:
         )
 
     def lines(self) -> Iterator[str]:
-        """Yield the lines of ``--dry-run`` about claims."""
+        """Yield what ``--dry-run`` says: the planned claims, and whether the launches suffice."""
         for claim in self.claims:
             yield f"claim {claim.count} x {claim.case}: {claim.description}"
         if len(self.toolchains) > 1:

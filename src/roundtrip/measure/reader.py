@@ -303,8 +303,8 @@ def serve_reader() -> None:
     os.dup2(2, 1)  # a library may print to standard output
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     while head := sys.stdin.buffer.read(_LENGTH_BYTES):
-        task, numbers, files, arguments = json.loads(_receive_bytes(head))
-        content = _receive_bytes(sys.stdin.buffer.read(_LENGTH_BYTES))
+        task, numbers, files, arguments = json.loads(_read_message(head))
+        content = _read_message(sys.stdin.buffer.read(_LENGTH_BYTES))
         limits = Limits(*numbers)
         _set_limits(limits)
         module, _, name = task.partition(":")
@@ -327,8 +327,8 @@ def serve_reader() -> None:
         del answers
 
 
-def _receive_bytes(head: bytes) -> bytes:
-    return sys.stdin.buffer.read(int.from_bytes(head, "big"))
+def _read_message(length: bytes) -> bytes:
+    return sys.stdin.buffer.read(int.from_bytes(length, "big"))
 
 
 def _send_answer(output: IO[bytes], kind: bytes, content: bytes) -> None:

@@ -41,13 +41,13 @@ LOG_FILE = "scheduler.log"
 class Silence:
     """A time without an answer, in seconds since 1970; `end` is None while it lasts.
 
-    `has_fallback` says that the silence ended because another command answered.
+    `ended_by_fallback` says that the silence ended because another command answered.
     """
 
     start: float
     end: float | None
     command: str
-    has_fallback: bool = False
+    ended_by_fallback: bool = False
 
 
 def read_silences(run_dir: Path) -> list[Silence]:
@@ -118,24 +118,28 @@ def outages(silences: Sequence[Silence]) -> list[tuple[float, float]]:
 
 
 def describe_outages(
-    spans: Sequence[tuple[float, float]], scheduler: Scheduler, has_fallback: bool = False
+    spans: Sequence[tuple[float, float]], scheduler: Scheduler, ended_by_fallback: bool = False
 ) -> str:
-    """Return ``Slurm did not answer 3 times, 41 s in total``; "" if it always did.  `has_fallback`
-    adds that another command replaced accounting."""
+    """Return ``Slurm did not answer 3 times, 41 s in total``; "" if it always did.
+
+    `ended_by_fallback` adds that another command replaced accounting.
+    """
     if not spans:
         return ""
     seconds = sum(end - start for start, end in spans)
     times = "once" if len(spans) == 1 else f"{len(spans)} times"
     away = "its accounting stayed away or lost a job"
-    note = f"; {away}, so that {scheduler.fallback} said how jobs ended" if has_fallback else ""
+    note = (
+        f"; {away}, so that {scheduler.fallback} said how jobs ended" if ended_by_fallback else ""
+    )
     return f"{scheduler.title} did not answer {times}, {seconds:.0f} s in total{note}"
 
 
 def describe_run_outages(run_dir: Path) -> str:
     """As `describe_outages`, for a run tree, with a note if another command replaced accounting."""
     silences = read_silences(run_dir)
-    has_fallback = any(silence.has_fallback for silence in silences)
-    return describe_outages(outages(silences), silent_scheduler(silences), has_fallback)
+    ended_by_fallback = any(silence.ended_by_fallback for silence in silences)
+    return describe_outages(outages(silences), silent_scheduler(silences), ended_by_fallback)
 
 
 def record_outages(run_dir: Path) -> None:
@@ -147,7 +151,7 @@ def record_outages(run_dir: Path) -> None:
         for start, end in spans:
             begin = f"{datetime.fromtimestamp(start, UTC):%Y-%m-%dT%H:%M:%SZ}"
             content["silences"].append({"start": begin, "seconds": round(end - start)})
-        if any(silence.has_fallback for silence in silences):
+        if any(silence.ended_by_fallback for silence in silences):
             content["accounting_away"] = True
         (run_dir / "env" / "scheduler.json").write_text(json.dumps(content, indent=1))
 

@@ -142,7 +142,7 @@ def in_bundle(name: str) -> str:
 
 
 def bundle_at(path: Path) -> Path | None:
-    """The folder of the bundle that `path` is, or that the revision `path` has; None without."""
+    """The folder of a bundle: `path` itself, or the one of revision `path`; None if neither is."""
     folders = (path, bundle(path))
     return next((folder for folder in folders if (folder / manifest.FILE_NAME).is_file()), None)
 
@@ -220,7 +220,10 @@ def changing(folder: Path, lock: str = ".lock") -> Iterator[None]:
 
 
 def copy_bundle(source: Path, draft: Path, bundle_manifest: Manifest) -> Path:
-    """Copy what the manifest of a bundle lists into a draft; return the folder of the copy."""
+    """Copy what the manifest of a bundle lists into a draft; return the folder of the copy.
+
+    Digests are not verified.
+    """
     target = bundle(draft)
     signature_files = [manifest.SIGNATURE] if "signer" in bundle_manifest.data else []
     for name in (*bundle_manifest.files, manifest.FILE_NAME, *signature_files):

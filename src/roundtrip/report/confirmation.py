@@ -200,17 +200,19 @@ def read_confirmation(night_data: Data, night_verdicts: NightVerdicts) -> Confir
     medians, reason = _repeated_medians(night_data)
     line_pairs = pairs(night_verdicts, set(medians["case_id"]))
     night = night_verdicts.calendar.nights[-1]
-    repeats = []
+    repeats, tests, control_tests = [], [], []
     for line, control in line_pairs:
         test, away = _sign_test(line, night, medians)
         control_test, control_away = _sign_test(control, night, medians) if control else (None, 0)
-        repeats.append((line, control, test, control_test, away + control_away))
+        repeats.append((line, control, away + control_away))
+        tests.append(test)
+        control_tests.append(control_test)
     level = night_data.analysis.statistics.false_discovery_level
-    tests, control_tests = [row[2] for row in repeats], [row[3] for row in repeats]
+    verdicts = judge_repetitions(tests, control_tests, level)
     series = {
         line.series.key: RepeatedSeries(line, control, test, control_test, verdict, away)
-        for (line, control, test, control_test, away), verdict in zip(
-            repeats, judge_repetitions(tests, control_tests, level), strict=True
+        for (line, control, away), test, control_test, verdict in zip(
+            repeats, tests, control_tests, verdicts, strict=True
         )
     }
     return ConfirmationResult(series, reason)

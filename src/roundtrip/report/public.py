@@ -172,7 +172,10 @@ def refusal(source: Path, public: Path) -> str:
 
 
 def _require_publishable(source: Path) -> tuple[Manifest, Mapping[str, Any], str]:
-    """Return manifest, facts and signer of a revision; UserError if it must not be published."""
+    """Return manifest and facts of a revision, and in words who signed it.
+
+    UserError if it must not be published.
+    """
     facts_file = store.file(source, store.FACTS)
     facts = files.read_json(facts_file)
     if not isinstance(facts, dict) or not isinstance(facts.get("files"), dict):

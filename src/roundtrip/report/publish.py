@@ -120,7 +120,7 @@ def require_once(folder: Path, bundle_manifest: Manifest) -> None:
     """Raise UserError if the samples of a bundle are published as another night in `folder`."""
     for path in store.all_revisions(folder):
         content = listing(path)
-        is_same = manifest.samples(content) == bundle_manifest.samples != ""
+        is_same = manifest.measured_digests(content) == bundle_manifest.measured_digests != ""
         if is_same and content.get("started") != bundle_manifest.data["started"]:
             reason = f"its samples are those of {path}: one run is one night, whatever its date"
             raise UserError(reason)

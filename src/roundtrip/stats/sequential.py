@@ -43,7 +43,7 @@ from numpy.typing import NDArray
 
 from roundtrip.stats.settings import Levels
 from roundtrip.stats.summaries import MAD, Interval
-from roundtrip.stats.verdicts import ClaimVerdict, Key, judge_families
+from roundtrip.stats.verdicts import ClaimVerdict, KeyT, judge_families
 
 Floats = NDArray[np.float64]
 
@@ -125,11 +125,11 @@ def _end(logs: Floats, middle: float, side: int, limit: float) -> float | None:
 
 
 def judge(
-    claims: Mapping[Key, Sequence[float]],
+    claims: Mapping[KeyT, Sequence[float]],
     levels: Levels,
-    family: Callable[[Key], Hashable] | None = None,
-    study: Callable[[Key], str] | None = None,
-) -> dict[Key, ClaimVerdict]:
+    family: Callable[[KeyT], Hashable] | None = None,
+    study: Callable[[KeyT], str] | None = None,
+) -> dict[KeyT, ClaimVerdict]:
     """Judge claims as `verdicts.judge` does, but with intervals, p and q valid at any round.
 
     `claims` has the positive ratios of each claim, in the order of rounds.

@@ -30,7 +30,7 @@ import polars as pl
 _RELATIVE_ROUNDING = 1e-9
 
 
-class Kind(StrEnum):
+class ValueKind(StrEnum):
     """The kind of a value: time, work over time, ratio of two values of one kind, or count."""
 
     COST = "cost"
@@ -48,7 +48,7 @@ class Statistic:
     """
 
     name: str
-    valid_kinds: frozenset[Kind]
+    valid_kinds: frozenset[ValueKind]
     function: Callable[[pl.Expr], pl.Expr] | None = None
     is_normal: bool = False
 
@@ -59,18 +59,20 @@ class Statistic:
         return self.function(values)
 
 
-MEDIAN = Statistic("median", frozenset(Kind), pl.Expr.median)
-LEAST = Statistic("least", frozenset(Kind), pl.Expr.min)
-MAXIMUM = Statistic("largest", frozenset(Kind), pl.Expr.max)
-PERCENTILES = Statistic("percentiles", frozenset(Kind))
-SUM = Statistic("sum", frozenset({Kind.COST, Kind.COUNT}), pl.Expr.sum)
-MEAN = Statistic("arithmetic mean", frozenset({Kind.COST, Kind.COUNT}), pl.Expr.mean)
-TOTAL = Statistic("total work over total time", frozenset({Kind.RATE}))
+MEDIAN = Statistic("median", frozenset(ValueKind), pl.Expr.median)
+MINIMUM = Statistic("least", frozenset(ValueKind), pl.Expr.min)
+MAXIMUM = Statistic("largest", frozenset(ValueKind), pl.Expr.max)
+PERCENTILES = Statistic("percentiles", frozenset(ValueKind))
+SUM = Statistic("sum", frozenset({ValueKind.COST, ValueKind.COUNT}), pl.Expr.sum)
+MEAN = Statistic("arithmetic mean", frozenset({ValueKind.COST, ValueKind.COUNT}), pl.Expr.mean)
+TOTAL = Statistic("total work over total time", frozenset({ValueKind.RATE}))
 GEOMETRIC_MEAN = Statistic(
-    "geometric mean", frozenset({Kind.RATIO}), lambda column: column.log().mean().exp()
+    "geometric mean", frozenset({ValueKind.RATIO}), lambda column: column.log().mean().exp()
 )
-MEDIAN_SLOPE = Statistic("median of pairwise slopes", frozenset({Kind.COST}))
-DEVIATION = Statistic("standard deviation", frozenset({Kind.COST}), pl.Expr.std, is_normal=True)
+MEDIAN_SLOPE = Statistic("median of pairwise slopes", frozenset({ValueKind.COST}))
+DEVIATION = Statistic(
+    "standard deviation", frozenset({ValueKind.COST}), pl.Expr.std, is_normal=True
+)
 
 
 @dataclass(frozen=True)
@@ -82,7 +84,7 @@ class Summary:
     """
 
     quantity: str
-    kind: Kind
+    kind: ValueKind
     population: str
     statistic: Statistic
     diagnostic: str = ""

@@ -44,7 +44,7 @@ from roundtrip.stats.planning import fewest_launches, least_p
 from roundtrip.stats.settings import Levels
 from roundtrip.stats.summaries import Interval, median_interval
 
-Key = TypeVar("Key", bound=Hashable)
+KeyT = TypeVar("KeyT", bound=Hashable)
 
 
 @dataclass(frozen=True)
@@ -237,11 +237,11 @@ def decide(interval: Interval, q: float, levels: Levels) -> Verdict:
 
 
 def judge(
-    claims: Mapping[Key, Sequence[float]],
+    claims: Mapping[KeyT, Sequence[float]],
     levels: Levels,
-    family: Callable[[Key], Hashable] | None = None,
-    study: Callable[[Key], str] | None = None,
-) -> dict[Key, ClaimVerdict]:
+    family: Callable[[KeyT], Hashable] | None = None,
+    study: Callable[[KeyT], str] | None = None,
+) -> dict[KeyT, ClaimVerdict]:
     """Judge all claims of a report, each family separately; verdicts in the order of `claims`.
 
     `claims` has the positive ratios of each claim, one per launch, formed within the launch or the
@@ -258,18 +258,18 @@ def judge(
 
 
 def judge_families(
-    claims: Mapping[Key, Sequence[float]],
+    claims: Mapping[KeyT, Sequence[float]],
     levels: Levels,
-    family: Callable[[Key], Hashable] | None,
-    study: Callable[[Key], str] | None,
+    family: Callable[[KeyT], Hashable] | None,
+    study: Callable[[KeyT], str] | None,
     interval: Callable[[Sequence[float], float], Interval],
     p_value: Callable[[Sequence[float]], float],
-) -> dict[Key, ClaimVerdict]:
+) -> dict[KeyT, ClaimVerdict]:
     """As `judge`, without advice, and with other functions for the interval and p of ratios."""
-    families: dict[Hashable, list[Key]] = defaultdict(list)
+    families: dict[Hashable, list[KeyT]] = defaultdict(list)
     for key in claims:
         families[family(key) if family else None].append(key)
-    verdicts: dict[Key, ClaimVerdict] = {}
+    verdicts: dict[KeyT, ClaimVerdict] = {}
     for keys in families.values():
         intervals = {key: interval(claims[key], levels.confidence_level) for key in keys}
         p_of = {key: p_value(claims[key]) for key in keys if intervals[key].exists}

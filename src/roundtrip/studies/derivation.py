@@ -21,7 +21,7 @@ from roundtrip import files, studies
 from roundtrip.errors import UserError
 from roundtrip.report import units
 from roundtrip.report.units import Unit
-from roundtrip.stats.summaries import MEDIAN, OVER_LAUNCHES, Kind, Statistic, Summary
+from roundtrip.stats.summaries import MEDIAN, OVER_LAUNCHES, Statistic, Summary, ValueKind
 from roundtrip.studies.study import MPI, Study
 
 
@@ -186,7 +186,7 @@ def toolchain_speeds(
 
 
 #: How the samples of a launch become one value.
-LAUNCH_SUMMARY = Summary("value of an arm", Kind.COST, "the samples of a launch", MEDIAN)
+LAUNCH_SUMMARY = Summary("value of an arm", ValueKind.COST, "the samples of a launch", MEDIAN)
 
 
 def launch_medians(samples: pl.LazyFrame, metric: str, by: list[str]) -> pl.DataFrame:
@@ -310,7 +310,7 @@ def facts(study: Study) -> Facts:
     summaries: list[Summary] = []
     ratios: list[Ratio] = []
     for metric in study.metrics:
-        kind = Kind.COST if METRICS[metric].lower_is_better else Kind.RATE
+        kind = ValueKind.COST if METRICS[metric].lower_is_better else ValueKind.RATE
         quantity = describe_metric(metric).lower()
         launch_summary = replace(LAUNCH_SUMMARY, kind=kind)
         summaries += [launch_summary, Summary(quantity, kind, "launches", OVER_LAUNCHES)]

@@ -129,7 +129,7 @@ def test_scontrol_answers_for_an_accounting_that_stays_away(
         ]
         assert len(calls.read_text().splitlines()) == 1 + number  # the second does not wait
     (silence,) = scheduler.read_silences(tmp_path)
-    assert silence.has_fallback
+    assert silence.ended_by_fallback
     assert scheduler.describe_run_outages(tmp_path).endswith("so that scontrol said how jobs ended")
 
 

@@ -112,7 +112,7 @@ def test_a_job_whose_end_the_database_lost_ended_when_the_controller_says(
     row = f"7|FAILED|3:0|{end}|a[1-2]" if is_taken else rows
     assert lines == ["JobID|State", *filter(None, [row])]
     silences = scheduler.read_silences(run_dir)
-    assert [silence.has_fallback for silence in silences] == [True] * is_taken
+    assert [silence.ended_by_fallback for silence in silences] == [True] * is_taken
     assert all(19 <= (silence.end or 0) - silence.start <= 40 for silence in silences)
 
 

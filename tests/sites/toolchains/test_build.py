@@ -27,7 +27,7 @@ from roundtrip.sites.toolchains.build import (
     two_host_options,
 )
 from roundtrip.sites.toolchains.spec import Boost, Mpi, Plan, catalogue, toolchain_plan
-from roundtrip.sites.toolchains.store import AptArchive, BuildError, Store, states
+from roundtrip.sites.toolchains.store import AptClient, BuildError, Store, states
 
 SMOKE, TOOLCHAINS, MPIS = catalogue().smoke, catalogue().toolchains, catalogue().mpis
 OPENMPI = "Open MPI v4.1.4, package: Debian OpenMPI, ident: 4.1.4"
@@ -124,7 +124,7 @@ def boost_tar(tmp_path: Path) -> Path:
 
 def take_boost(folder: Path) -> list[str]:
     """The files of headers and sources, as the toolchains take them."""
-    archive = AptArchive(folder / "work", folder / "log")
+    archive = AptClient(folder / "work", folder / "log")
     headers, sources = folder / "headers", folder / "sources"
     for place in (headers, sources):
         place.mkdir()
@@ -193,7 +193,7 @@ def test_wrapper_keeps_name_arguments_and_compiler(
     program = tmp_path / "with space" / "mpicxx.real"
     script(program, 'echo "${0##*/}|$#|$2|$OMPI_CXX$MPICH_CXX"')
     monkeypatch.setattr(build, "system_program", lambda name, family: program)
-    fill_mpi_prefix(mpi, AptArchive(tmp_path, tmp_path / "log"), tmp_path)
+    fill_mpi_prefix(mpi, AptClient(tmp_path, tmp_path / "log"), tmp_path)
     command = [tmp_path / "bin" / "mpicxx", "a", "b  c", ""]
     environment = {"PATH": "/usr/bin:/bin"}
     result = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
@@ -202,7 +202,7 @@ def test_wrapper_keeps_name_arguments_and_compiler(
 
 @pytest.mark.parametrize("mpi", [MPIS["openmpi41"], MPIS["mpich40"]], ids=lambda mpi: mpi.family)
 def test_debian_prefix_has_the_uniform_names_and_no_link_out(tmp_path: Path, mpi: Mpi) -> None:
-    fill_mpi_prefix(mpi, AptArchive(tmp_path, tmp_path / "log"), tmp_path)
+    fill_mpi_prefix(mpi, AptClient(tmp_path, tmp_path / "log"), tmp_path)
     names = {file.name for file in (tmp_path / "bin").iterdir()}
     assert names == {"mpicc", "mpicxx", "mpirun", "mpiexec"}
     assert f"/usr/bin/mpicc.{mpi.family}" in (tmp_path / "bin" / "mpicc").read_text()
@@ -217,7 +217,7 @@ def test_a_wheel_with_another_hash_is_refused(tmp_path: Path) -> None:
     (tmp_path / "prefix").mkdir()
     mpi = MPIS["openmpi50"].model_copy(update=changes)
     with pytest.raises(BuildError, match="installing the MPI wheel failed") as error:
-        fill_mpi_prefix(mpi, AptArchive(tmp_path, tmp_path / "log"), tmp_path / "prefix")
+        fill_mpi_prefix(mpi, AptClient(tmp_path, tmp_path / "log"), tmp_path / "prefix")
     assert "DO NOT MATCH THE HASHES" in error.value.output
 
 
@@ -225,7 +225,7 @@ MADE = catalogue().toolchains["smpi-boost181"]
 SCRIPT = 'CXX=/usr/bin/c++\necho /usr/include /usr/lib/x86_64-linux-gnu "$@"'
 
 
-class _Packages(AptArchive):
+class _Packages(AptClient):
     """Packages with nothing in them but the scripts, made here."""
 
     def packages(self, names: list[str]) -> list[Path]:

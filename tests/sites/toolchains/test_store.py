@@ -12,7 +12,7 @@ import pytest
 from support.programs import script
 
 from roundtrip.sites.toolchains.store import (
-    AptArchive,
+    AptClient,
     BuildError,
     Store,
     add_deb_src,
@@ -237,7 +237,7 @@ needs_apt = pytest.mark.skipif(not shutil.which("apt-get"), reason="no apt-get h
 def test_apt_gets_sources_that_the_system_does_not_offer(
     tmp_path: Path, pool: Path, only_sources: bool
 ) -> None:
-    archive = AptArchive(tmp_path / "work", tmp_path / "log", only_sources=only_sources)
+    archive = AptClient(tmp_path / "work", tmp_path / "log", only_sources=only_sources)
     tar = archive.source("demo")
     assert tar.name == "demo_1.0.orig.tar.xz"
     assert tar.read_bytes() == pool.read_bytes()
@@ -247,7 +247,7 @@ def test_apt_gets_sources_that_the_system_does_not_offer(
 @needs_apt
 def test_a_corrupted_download_stops_the_build(tmp_path: Path, pool: Path) -> None:
     pool.write_bytes(b"x" * pool.stat().st_size)
-    archive = AptArchive(tmp_path / "work", tmp_path / "log")
+    archive = AptClient(tmp_path / "work", tmp_path / "log")
     with pytest.raises(BuildError, match="downloading the sources of demo failed") as error:
         archive.source("demo")
     assert "Hash Sum mismatch" in error.value.explain(lines=99)
@@ -267,7 +267,7 @@ esac"""
     texts = {"main": ONE_LINE, "debian.sources": DEB822, "x.list.disabled": "deb http://no x y\n"}
     for name, text in texts.items():
         (etc / name).write_text(text)
-    archive = AptArchive(tmp_path / "apt", tmp_path / "log")
+    archive = AptClient(tmp_path / "apt", tmp_path / "log")
     assert [d.name for d in archive.packages(["liby", "libx-dev"])] == [
         "liby_2.0_all.deb",
         "libx-dev_1.0_all.deb",

@@ -76,7 +76,7 @@ def test_a_node_that_fell_ill_is_named_after_many_healthy_nights() -> None:
 def test_an_effect_below_the_threshold_of_the_site_is_not_named() -> None:
     small = launches(nights=16, each=6, effects={3: 0.06}, noise=0.02)
     assert judged(small).outliers == ()
-    effects = judged(small).sensitivities[0].effects
+    effects = judged(small).sensitivities[0].observed_effects
     (effect,) = (effect for effect in effects if effect.unit.name == "n03")
     assert effect.low is not None and effect.low > 0.03  # it is there, and it is shown
 

@@ -170,7 +170,7 @@ def subjects(
     chapters: Sequence[Chapter],
     parts: Sequence[Part],
 ) -> tuple[list[Subject], Subject]:
-    """A subject for each chapter and each study without one, and that of all launches."""
+    """Subjects of each chapter and of each study without one, and the subject of all launches."""
     printed_files = {
         block.text: f"“{part.title}”"
         for part in parts

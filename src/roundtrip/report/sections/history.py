@@ -42,14 +42,16 @@ from roundtrip.report.pages.answers import (
 )
 from roundtrip.report.units import Quantity, Unit
 from roundtrip.stats.nights.verdicts import Verdict
-from roundtrip.stats.summaries import MEDIAN, Kind, Summary
+from roundtrip.stats.summaries import MEDIAN, Summary, ValueKind
 from roundtrip.studies.derivation import Facts, Pairing, Ratio
 
 SECTION_ANCHOR, SECTION_TITLE = "history", "Since last night"
 SECTION_QUESTION = "What changed since last night?"
 #: Maximum rows of a table before the rest is folded, and maximum items of a list.
 _MAX_ROWS = 12
-_NIGHT = Summary("a night's value of a series", Kind.COST, "the medians of its launches", MEDIAN)
+_NIGHT = Summary(
+    "a night's value of a series", ValueKind.COST, "the medians of its launches", MEDIAN
+)
 #: For the audit; the ratio's summary says how the levels since and before a step are formed.
 SECTION_FACTS = Facts(
     summaries=(_NIGHT,),

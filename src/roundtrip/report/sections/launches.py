@@ -37,12 +37,15 @@ from roundtrip.report.data import Data
 from roundtrip.report.sections import nodes, spread
 from roundtrip.report.units import Quantity, Unit
 from roundtrip.sites import schedulers
-from roundtrip.stats.summaries import MEDIAN, Kind, Summary
+from roundtrip.stats.summaries import MEDIAN, Summary, ValueKind
 from roundtrip.studies.derivation import Facts, Pairing, Ratio
 
 #: Facts for the audit, whatever blocks the section has.
 _SECTION_FACTS = Facts(
-    summaries=(spread.OF_LAUNCH, Summary("a figure of a study", Kind.COST, "launches", MEDIAN)),
+    summaries=(
+        spread.OF_LAUNCH,
+        Summary("a figure of a study", ValueKind.COST, "launches", MEDIAN),
+    ),
     ratios=(Ratio("disturbed over undisturbed launches", spread.OF_LAUNCH, Pairing.UNPAIRED),),
 )
 #: The plan of a campaign that compares nodes.

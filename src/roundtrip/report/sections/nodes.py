@@ -40,15 +40,20 @@ from roundtrip.report.units import Unit
 from roundtrip.sites import schedulers
 from roundtrip.stats.nodes.failures import FlakyNode, Outcomes, find_flaky_nodes
 from roundtrip.stats.nodes.judge import NodeVerdicts
-from roundtrip.stats.summaries import MEDIAN, Kind, Summary
+from roundtrip.stats.summaries import MEDIAN, Summary, ValueKind
 from roundtrip.studies.derivation import Facts
 
 ANCHOR, TITLE = "nodes", "Nodes: which one is sick"
 QUESTION = "Which node is sick?"
-_LAUNCH_SUMMARY = Summary("a measure of a launch", Kind.COST, "the samples of a launch", MEDIAN)
+_LAUNCH_SUMMARY = Summary(
+    "a measure of a launch", ValueKind.COST, "the samples of a launch", MEDIAN
+)
 #: For the audit.
 FACTS = Facts(
-    summaries=(_LAUNCH_SUMMARY, Summary("an effect of a node", Kind.COST, "its launches", MEDIAN)),
+    summaries=(
+        _LAUNCH_SUMMARY,
+        Summary("an effect of a node", ValueKind.COST, "its launches", MEDIAN),
+    ),
     tables=("nodes",),
 )
 _MAX_ROWS = 12
@@ -111,7 +116,7 @@ def effect_tables(
     for name, sensitivity in verdicts.sensitivities.items():
         assert isinstance(name, MeasureName)  # noqa: S101  every measure here does
         rows = []
-        for test in sorted(sensitivity.effects, key=lambda test: -test.effect):
+        for test in sorted(sensitivity.observed_effects, key=lambda test: -test.effect):
             node = test.unit.name
             series = _node_series_key(origins, name, node)
             effect, newest_effect = (

@@ -29,7 +29,7 @@ from roundtrip.report.data import Data
 from roundtrip.report.units import TIME_UNITS, Level, Quantity, Unit
 from roundtrip.stats.planning import Components, allocate, components, half_width, normality_p
 from roundtrip.stats.settings import Levels
-from roundtrip.stats.summaries import DEVIATION, MEDIAN, Kind, Summary, median_interval
+from roundtrip.stats.summaries import DEVIATION, MEDIAN, Summary, ValueKind, median_interval
 from roundtrip.studies.study import SpreadMetric
 
 #: Columns that, with launch and number, identify a figure; its samples thus share one metric.
@@ -37,11 +37,11 @@ FIGURE_COLUMNS = ("case_id", "case", "variant", "metric")
 #: Further columns that identify a series.
 SERIES_COLUMNS = ("size_bytes", "phase")
 #: Summary of the samples of a launch as a figure.
-OF_LAUNCH = Summary("a figure of a study", Kind.COST, "the samples of a launch", MEDIAN)
+OF_LAUNCH = Summary("a figure of a study", ValueKind.COST, "the samples of a launch", MEDIAN)
 #: Column of the Shapiro-Wilk test.
 _NORMAL = "Normal, p"
 #: Summary behind the spread between launches and behind the plans.
-LOG_DEVIATION = Summary("the logarithm of a figure", Kind.COST, "launches", DEVIATION, _NORMAL)
+LOG_DEVIATION = Summary("the logarithm of a figure", ValueKind.COST, "launches", DEVIATION, _NORMAL)
 _READING: tuple[Text, ...] = (
     (
         "“Reached the precision” is said of one launch: its own samples agree on its median. It "

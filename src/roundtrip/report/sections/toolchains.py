@@ -41,7 +41,7 @@ from roundtrip.report.speeds import (
     Toolchains,
 )
 from roundtrip.report.units import Level, Quantity
-from roundtrip.stats.summaries import MEDIAN, OVER_LAUNCHES, Kind, Summary, median_interval
+from roundtrip.stats.summaries import MEDIAN, OVER_LAUNCHES, Summary, ValueKind, median_interval
 from roundtrip.stats.verdicts import ClaimVerdict, Verdict
 from roundtrip.studies.derivation import Facts, Pairing, Ratio
 from roundtrip.studies.study import Claim
@@ -58,11 +58,13 @@ _HOW: Text = (
     "what depends on Boost.",
 )
 #: Facts about the section for the report's audit.
-_OF_LAUNCH = Summary("a study's value of a launch", Kind.COST, "the samples of a launch", MEDIAN)
+_OF_LAUNCH = Summary(
+    "a study's value of a launch", ValueKind.COST, "the samples of a launch", MEDIAN
+)
 FACTS = Facts(
     summaries=(
         _OF_LAUNCH,
-        Summary("a value of one toolchain", Kind.COST, "launches", OVER_LAUNCHES),
+        Summary("a value of one toolchain", ValueKind.COST, "launches", OVER_LAUNCHES),
     ),
     ratios=(Ratio("one toolchain over another", _OF_LAUNCH, Pairing.ROUND, OVER_LAUNCHES),),
 )
@@ -120,13 +122,14 @@ class ToolchainsSection:
             blocks += [Heading(3, title), Items(reasons)]
         all_races, titles = races(verdicts, self._toolchains.comparisons), self._toolchains.titles
         answers = race_answers(all_races, titles) or (Answer((f"{self._alone}.",)),)
-        panel_answers = [
-            Answer((Strong(self._title(pair)), f": {self._counts(pair, verdicts)}."))
-            for pair in pairs
-        ]
         if len(pairs) > _MOST_ANSWERS:
             text = f"{len(pairs)} pairs of toolchains are compared below, by round."
             panel_answers = [answer("Toolchains: ", text)]
+        else:
+            panel_answers = [
+                Answer((Strong(self._title(pair)), f": {self._counts(pair, verdicts)}."))
+                for pair in pairs
+            ]
         return Part(
             "toolchains",
             "Toolchains compared",

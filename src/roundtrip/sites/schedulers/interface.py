@@ -316,7 +316,8 @@ class Scheduler:
         return Allocation((), "")
 
     def displacement(self, reason: str, error: str) -> str:
-        """Return why a launch was displaced, a key of `DISPLACED_BY`; "" if it failed.
+        """Return why the scheduler ended a launch or never began it, a key of `DISPLACED_BY`; "" if
+        the launch itself failed.
 
         `reason` is ReFrame's reason, `error` the end of the job's standard error.
         """

@@ -36,7 +36,7 @@ from roundtrip.sites.toolchains.spec import (
     is_version,
     toolchain_plan,
 )
-from roundtrip.sites.toolchains.store import AptArchive, BuildError, Store, clean_environment, run
+from roundtrip.sites.toolchains.store import AptClient, BuildError, Store, clean_environment, run
 
 FEDORA_LIB = Path("/usr/lib64")  # Fedora and its derivatives have a folder for each MPI here
 MPI_PROGRAMS = ("mpicc", "mpicxx", "mpirun", "mpiexec")
@@ -55,7 +55,7 @@ def system_program(name: str, family: str) -> Path:
     return program if program.exists() else Path(f"/usr/bin/{name}.{family}")
 
 
-def fill_mpi_prefix(mpi: Mpi, archive: AptArchive, place: Path) -> None:
+def fill_mpi_prefix(mpi: Mpi, archive: AptClient, place: Path) -> None:
     """Fill `place` with bin/ and, for a wheel, with the MPI itself.  BuildError if pip fails.
 
     Nothing in it links to a system folder, so that no clean-up can reach one.
@@ -87,7 +87,7 @@ _TWO_HOSTS_PLATFORM = """<?xml version='1.0'?>
 """
 
 
-def fill_simulator_prefix(mpi: Mpi, archive: AptArchive, place: Path) -> None:
+def fill_simulator_prefix(mpi: Mpi, archive: AptClient, place: Path) -> None:
     """Fill `place` with usr/, as unpacked, and bin/; BuildError if a package is not available.
 
     bin/ has SMPI's programs under their own names and under those of any MPI.
@@ -145,7 +145,7 @@ _LIBRARY_FLAGS = {
 }
 
 
-def fill_boost_headers(boost: Boost, archive: AptArchive, place: Path) -> None:
+def fill_boost_headers(boost: Boost, archive: AptClient, place: Path) -> None:
     """Fill `place` with include/boost."""
     if boost_tar() or not has_apt():
         options = ["--strip-components=1"]
@@ -158,7 +158,7 @@ def fill_boost_headers(boost: Boost, archive: AptArchive, place: Path) -> None:
     shutil.rmtree(place / "deb")
 
 
-def fill_boost_sources(boost: Boost, archive: AptArchive, place: Path) -> None:
+def fill_boost_sources(boost: Boost, archive: AptClient, place: Path) -> None:
     """Fill `place` with the files of both libraries: mpi/ and serialization/."""
     patterns = [f"*/libs/{name}/src/*.[ci]pp" for name in BOOST_LIBRARIES]
     temporary = place / "unpacked"
@@ -176,7 +176,7 @@ def _unpack(
     run(f"unpacking {tar.name}", ["tar", "-xf", tar, "-C", folder, *options], log)
 
 
-def take_debian_libraries(boost: Boost, archive: AptArchive, place: Path) -> str:
+def take_debian_libraries(boost: Boost, archive: AptClient, place: Path) -> str:
     """Fill `place`/lib from Debian's packages for Open MPI; return their origin in words."""
     names = [f"libboost-{name}{boost.version}" for name in BOOST_LIBRARIES]
     for deb in (debs := archive.packages(names)):
@@ -308,7 +308,7 @@ def build_plans(plans: Sequence[Plan], store: Store, report: StateListener) -> N
             name = plan.toolchain.name
             log = store.log(name)
             report(name, plan.mpi.origin)
-            archive = AptArchive(work, log)
+            archive = AptClient(work, log)
             fill = fill_simulator_prefix if plan.mpi.mpi.unpacked else fill_mpi_prefix
             mpi = store.ensure(plan.mpi.key, partial(fill, plan.mpi.mpi, archive))
             store.link(plan.mpi.mpi.name, plan.mpi.key)
@@ -320,7 +320,7 @@ def build_plans(plans: Sequence[Plan], store: Store, report: StateListener) -> N
 
 
 def _make_toolchain(
-    plan: Plan, store: Store, mpi: Path, archive: AptArchive, report: StateListener, place: Path
+    plan: Plan, store: Store, mpi: Path, archive: AptClient, report: StateListener, place: Path
 ) -> None:
     toolchain, boost, log = plan.toolchain, plan.toolchain.boost, archive.log
     say = partial(report, toolchain.name)

@@ -92,7 +92,7 @@ class Mpi(_MpiTable):
 
     @property
     def pin(self) -> str | None:
-        """The locked requirement of the wheel; None without one."""
+        """Lines of a requirements file with the hashes of the wheel; None without a wheel."""
         hashes = [f"--hash={value}" for value in self.hashes]
         return " \\\n    ".join([self.wheel, *hashes]) + "\n" if self.wheel else None
 
@@ -335,7 +335,7 @@ def toolchain_plan(toolchain: Toolchain) -> Plan:
         "boost": toolchain.boost.version,
         "compiler": [CXX, compiler],
         "flags": FLAGS,
-        **_tar_inputs(),
+        **_boost_tar_key(),
     }
     return Plan(toolchain, mpi, compiler, content_key(inputs))
 
@@ -345,7 +345,7 @@ def boost_key(boost: Boost, part: str) -> str:
 
     UserError if the user's own tar file of Boost cannot be read.
     """
-    return content_key({"recipe": RECIPE, "unit": part, "boost": boost.version, **_tar_inputs()})
+    return content_key({"recipe": RECIPE, "unit": part, "boost": boost.version, **_boost_tar_key()})
 
 
 def boost_tar() -> Path | None:
@@ -354,7 +354,7 @@ def boost_tar() -> Path | None:
     return Path(name) if name else None
 
 
-def _tar_inputs() -> dict[str, object]:
+def _boost_tar_key() -> dict[str, object]:
     """Return the digest of the user's tar file of Boost, or {}; UserError if it cannot be read."""
     tar_file = boost_tar()
     if tar_file is None:

@@ -220,7 +220,7 @@ def add_deb_src(
 
 
 @dataclass(frozen=True)
-class AptArchive:
+class AptClient:
     """Packages from this machine's apt sources; `work` is an empty folder for its files.
 
     `suites` of Debian are searched too, with the addresses and keys of this machine's suite;

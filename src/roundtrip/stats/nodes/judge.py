@@ -107,7 +107,7 @@ class Sensitivity:
     healthy nodes differ, a logarithm.  `node_count`: also those with too few launches.
     """
 
-    effects: tuple[UnitEffect, ...]
+    observed_effects: tuple[UnitEffect, ...]
     detectable_effect: float | None
     extra_rounds: int
     spread: float
@@ -157,7 +157,7 @@ def judge_nodes(
     widest = {search.measure.name: search for search in searches}
     sensitivities = {name: search.detection_power(len(tests)) for name, search in widest.items()}
     # A node has a verdict if any measure has enough launches of it.
-    all_effects = [effect for each in sensitivities.values() for effect in each.effects]
+    all_effects = [effect for each in sensitivities.values() for effect in each.observed_effects]
     judged_names = {effect.unit.name for effect in all_effects}
     unjudged_nodes: dict[str, UnjudgedNode] = {}
     for search in widest.values():

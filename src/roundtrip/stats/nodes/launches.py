@@ -140,7 +140,10 @@ class Scores:
         return min(1.0, len(self._scores) * min(scores.p(residuals) for scores in self._scores))
 
     def detectable_effect(self, count: int, p: float, power: float) -> float | None:
-        """The effect at which `count` launches give `p` with this power; None if none does."""
+        """The smallest effect, a logarithm, that `count` launches find at level `p` with `power`.
+
+        None if there is none.
+        """
         own_p = p / len(self._scores)
         effects = [scores.detectable_effect(count, own_p, power) for scores in self._scores]
         return min((effect for effect in effects if effect is not None), default=None)

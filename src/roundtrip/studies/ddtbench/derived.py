@@ -31,7 +31,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from roundtrip.stats.summaries import MEDIAN, OVER_LAUNCHES, SUM, Kind, Summary
+from roundtrip.stats.summaries import MEDIAN, OVER_LAUNCHES, SUM, Summary, ValueKind
 from roundtrip.studies.ddtbench import DDT, MANUAL, ORIGINAL_STATE, TUNED
 from roundtrip.studies.derivation import (
     ORIGIN,
@@ -70,9 +70,9 @@ _CASE_COLUMNS = {
     "buffers": pl.col("case").str.split("/").list.last(),
 }
 #: An exchange's round trip is a sum over its epochs; a launch's times are medians.
-ROUND_TRIP_SUMMARY = Summary("round trip", Kind.COST, "the epochs of an exchange", SUM)
-LAUNCH_SUMMARY = Summary("round trip", Kind.COST, "the exchanges of a launch", MEDIAN)
-CREATION_SUMMARY = Summary("making a datatype", Kind.COST, "the rounds of a launch", MEDIAN)
+ROUND_TRIP_SUMMARY = Summary("round trip", ValueKind.COST, "the epochs of an exchange", SUM)
+LAUNCH_SUMMARY = Summary("round trip", ValueKind.COST, "the exchanges of a launch", MEDIAN)
+CREATION_SUMMARY = Summary("making a datatype", ValueKind.COST, "the rounds of a launch", MEDIAN)
 
 
 def launch_figures(samples: pl.LazyFrame, by: list[str]) -> pl.DataFrame:
@@ -218,7 +218,7 @@ FACTS = Facts(
         ROUND_TRIP_SUMMARY,
         LAUNCH_SUMMARY,
         CREATION_SUMMARY,
-        Summary("round trip", Kind.COST, "launches", OVER_LAUNCHES),
+        Summary("round trip", ValueKind.COST, "launches", OVER_LAUNCHES),
     ),
     ratios=(
         Ratio("round trips of two methods", LAUNCH_SUMMARY, Pairing.LAUNCH, OVER_LAUNCHES),

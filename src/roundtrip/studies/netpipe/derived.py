@@ -35,13 +35,13 @@ import numpy as np
 import polars as pl
 
 from roundtrip.stats.summaries import (
-    LEAST,
     MEDIAN,
+    MINIMUM,
     OVER_LAUNCHES,
     PERCENTILES,
     TOTAL,
-    Kind,
     Summary,
+    ValueKind,
 )
 from roundtrip.studies.derivation import (
     ORIGIN,
@@ -177,8 +177,10 @@ SUMMARY_UNITS = {
     **{f"ratio_{variant.replace('-', '_')}": "1" for variant in COMPARED_VARIANTS},
 }
 #: How the samples of a launch become one time.
-SECONDS = Summary("time of a message", Kind.COST, "the samples of a launch", MEDIAN)
-LEAST_SECONDS = Summary("least time of a message", Kind.COST, "the samples of a launch", LEAST)
+SECONDS = Summary("time of a message", ValueKind.COST, "the samples of a launch", MEDIAN)
+LEAST_SECONDS = Summary(
+    "least time of a message", ValueKind.COST, "the samples of a launch", MINIMUM
+)
 
 
 def times(samples: pl.LazyFrame) -> pl.LazyFrame:
@@ -286,10 +288,10 @@ FACTS = Facts(
     summaries=(
         SECONDS,
         LEAST_SECONDS,
-        Summary("latency", Kind.COST, "the samples of all launches", PERCENTILES),
-        Summary("bandwidth of all sizes", Kind.RATE, "the sizes of a launch", TOTAL),
-        Summary("bandwidth", Kind.RATE, "launches", OVER_LAUNCHES),
-        Summary("time of a message", Kind.COST, "launches", OVER_LAUNCHES),
+        Summary("latency", ValueKind.COST, "the samples of all launches", PERCENTILES),
+        Summary("bandwidth of all sizes", ValueKind.RATE, "the sizes of a launch", TOTAL),
+        Summary("bandwidth", ValueKind.RATE, "launches", OVER_LAUNCHES),
+        Summary("time of a message", ValueKind.COST, "launches", OVER_LAUNCHES),
     ),
     ratios=(
         Ratio("bandwidths of two variants", SECONDS, Pairing.LAUNCH, OVER_LAUNCHES),

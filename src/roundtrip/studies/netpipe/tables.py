@@ -142,8 +142,10 @@ def finding_table(
     study = []
     for size in sizes:
         ratio = derived.published_ratio(statement, size)
-        about = ratio and Quantity(value=ratio, unit=Unit.RATIO, digits=2)
-        study.append(Cell(("about ", about)) if about else display.NONE)
+        if ratio is None:
+            study.append(display.NONE)
+        else:
+            study.append(Cell(("about ", Quantity(value=ratio, unit=Unit.RATIO, digits=2))))
     rows = [(Cell("The study, read off its figure"), *study, display.NONE)]
     for finding in findings:
         panel, evidence, ratios = finding.panel, dict(finding.evidence), []
@@ -201,9 +203,11 @@ def wan_tables(curves: Curves, panels: Sequence[Panel]) -> list[Block]:
         for panel, rtt in rtts.items():
             where = f"; {settings[panel]}" if has_settings else ""
             cell = display.measured(curves, frame, panel, BASE, size, unit)
-            cells.append(((f"{panel.toolchain}, EMULATED WAN{where}",), rtt, cell))
-        cells.sort(key=itemgetter(0))
-        blocks.append(display.grid(caption, ("Transport",), columns, cells, display.NONE, (unit,)))
+            row = (f"{panel.toolchain}, EMULATED WAN{where}",)
+            cells.append((row, panel.environ, rtt, cell))
+        cells.sort(key=itemgetter(0, 1, 2))
+        rows = ((row, rtt, cell) for row, _, rtt, cell in cells)
+        blocks.append(display.grid(caption, ("Transport",), columns, rows, display.NONE, (unit,)))
     return blocks
 
 

@@ -44,7 +44,7 @@ ARMS = {
 }
 #: Largest round-trip time of the study, ms, and its speed-ups there.  That of LU is inferred from
 #: its words: LU scales linearly, on twice the hosts.
-STUDY_RTT_MS = 4.0
+PUBLISHED_RTT_MS = 4.0
 PUBLISHED_SPEEDUPS = {"CG": 1.13, "MG": 1.24, "LU": 2.0}
 BENCHMARKS_WITH_INFERRED_SPEEDUP = frozenset({"LU"})
 #: Placements in which the ranks of a cluster share memory.
@@ -112,8 +112,8 @@ class ReferenceRate(Record):
 class ReferenceSpeedup(ReferenceRate):
     """Speed-up over an emulated link, median and interval over `launches` rounds.
 
-    `mops` is the rate of one rank in the same night.  `separated`: computed from separated times,
-    because ranks share processors.
+    `mops` is the rate of one rank in the same night.  `separated`: modelled from the times of
+    computing and of communication, because ranks share processors.
     """
 
     ranks: Count
@@ -204,7 +204,7 @@ def published_words(benchmark: str) -> str:
 
 def _has_published_speedup(place: Place) -> bool:
     """Whether the study has a speed-up of the benchmark at this RTT, and the class is no trial."""
-    in_study = place.benchmark in PUBLISHED_SPEEDUPS and place.rtt == STUDY_RTT_MS
+    in_study = place.benchmark in PUBLISHED_SPEEDUPS and place.rtt == PUBLISHED_RTT_MS
     return in_study and place.problem_class not in TRIAL_CLASSES
 
 

@@ -54,8 +54,8 @@ from roundtrip.stats.summaries import (
     OVER_LAUNCHES,
     SUM,
     TOTAL,
-    Kind,
     Summary,
+    ValueKind,
 )
 from roundtrip.studies import foreign
 from roundtrip.studies.derivation import Facts, Pairing, Ratio, toolchain_speeds
@@ -90,12 +90,16 @@ SUMMARY_UNITS = {
 }
 
 #: Summaries that the program computes, and the sum over the iterations of a launch.
-RATE_SUMMARY = Summary("rate", Kind.RATE, "the timed section of a launch", TOTAL)
-RANK_MEANS_SUMMARY = Summary("compute and communication of an iteration", Kind.COST, "ranks", MEAN)
-PARTS_SUMMARY = Summary("compute and communication", Kind.COST, "the iterations of a launch", SUM)
+RATE_SUMMARY = Summary("rate", ValueKind.RATE, "the timed section of a launch", TOTAL)
+RANK_MEANS_SUMMARY = Summary(
+    "compute and communication of an iteration", ValueKind.COST, "ranks", MEAN
+)
+PARTS_SUMMARY = Summary(
+    "compute and communication", ValueKind.COST, "the iterations of a launch", SUM
+)
 #: Summary that `speedup.round_trips` computes.
 ROUND_TRIPS_SUMMARY = Summary(
-    "time of an iteration over round-trip time", Kind.COST, "launches", MEDIAN_SLOPE
+    "time of an iteration over round-trip time", ValueKind.COST, "launches", MEDIAN_SLOPE
 )
 
 
@@ -137,7 +141,7 @@ def speeds(samples: pl.LazyFrame, sizes: Sequence[int]) -> pl.DataFrame:
     )
 
 
-_RATE_OVER_LAUNCHES = Summary("rate", Kind.RATE, "launches", OVER_LAUNCHES)
+_RATE_OVER_LAUNCHES = Summary("rate", ValueKind.RATE, "launches", OVER_LAUNCHES)
 
 #: Facts about the section for the report's audit.
 FACTS = Facts(
@@ -147,7 +151,7 @@ FACTS = Facts(
         PARTS_SUMMARY,
         ROUND_TRIPS_SUMMARY,
         _RATE_OVER_LAUNCHES,
-        Summary("time", Kind.COST, "launches", OVER_LAUNCHES),
+        Summary("time", ValueKind.COST, "launches", OVER_LAUNCHES),
     ),
     ratios=(
         Ratio("rates, or times on own processors", RATE_SUMMARY, Pairing.ROUND, OVER_LAUNCHES),

@@ -17,8 +17,8 @@ from roundtrip.studies.findings import OPEN, Outcome, joint_words, names_or_coun
 from roundtrip.studies.npb import (
     BENCHMARKS_WITH_INFERRED_SPEEDUP,
     NATIVE,
+    PUBLISHED_RTT_MS,
     PUBLISHED_SPEEDUPS,
-    STUDY_RTT_MS,
     TRIAL_CLASSES,
     UDP,
     UPSTREAM,
@@ -88,13 +88,13 @@ def study_findings(
     ]
     for benchmark, statement in derived.SCALING_STATEMENTS.items():
         target = PUBLISHED_SPEEDUPS[benchmark] * (1 - settings.published_within)
-        place = f"in one cluster and over a link of {STUDY_RTT_MS:g} ms"
+        place = f"in one cluster and over a link of {PUBLISHED_RTT_MS:g} ms"
         inferred = "inferred: " if benchmark in BENCHMARKS_WITH_INFERRED_SPEEDUP else ""
         number = f"{inferred}{PUBLISHED_SPEEDUPS[benchmark]:.2f}"
         series_results = [
             _scaling_finding(statement, number, claim, verdict, target)
             for claim, verdict in _without_trials(speedups).items()
-            if (claim.series.benchmark, claim.rtt) == (benchmark, STUDY_RTT_MS)
+            if (claim.series.benchmark, claim.rtt) == (benchmark, PUBLISHED_RTT_MS)
         ]
         results += series_results or [
             Finding(statement, f"no {benchmark} of class A or above {place}", number=number)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from statistics import median
 from typing import Any
 
@@ -37,9 +38,9 @@ from roundtrip.studies.growth import Growth
 from roundtrip.studies.npb import (
     ARMS,
     NATIVE,
+    PUBLISHED_RTT_MS,
     PUBLISHED_SPEEDUPS,
     STUDY,
-    STUDY_RTT_MS,
     TRANSPORT,
     TRIAL_CLASSES,
     published_words,
@@ -98,19 +99,19 @@ def link_gallery(launches: Launches) -> Gallery | None:
         name = f"{arm.title if is_named else series.transport}, {half} + {half}"
         base = launches.base_of(series)
         scales = base is not None and base.ranks < series.ranks
+        rows = rows_by_program[series.program]
         for rtt in launches.points[series]:
             if speedup := launches.interval(claimed_speedups(launches, series, rtt)):
-                row = _row(name, arm.colour, series, rtt or 0.0, speedup, scales=scales)
-                rows_by_program[series.program].append(row)
-    if not rows_by_program:
+                rows.append(_row(name, arm.colour, series, rtt or 0.0, speedup, scales=scales))
+    panels = [(program, rows) for program, rows in rows_by_program.items() if rows]
+    if not panels:
         return None
     drawings = [
-        _link_drawing(number, *panel, launches.level)
-        for number, panel in enumerate(rows_by_program.items(), 1)
+        _link_drawing(number, *panel, launches.level) for number, panel in enumerate(panels, 1)
     ]
     values = pl.concat([drawing.frame.select("x", "median") for drawing in drawings])
     top = 1.1 * max([2.0, *values["median"]])
-    max_rtt = max([STUDY_RTT_MS, *values["x"]])
+    max_rtt = max([PUBLISHED_RTT_MS, *values["x"]])
 
     # Room for the whole mark of the study at the longest RTT.
     x = Scale("Round-trip time of the link", Unit.MS, 0.0, 1.04 * max_rtt, is_log=False)
@@ -143,7 +144,7 @@ def _link_drawing(number: int, name: str, rows: Rows, level: Level) -> Drawing:
     if study_speedup is not None:
         study = f"The study, 2003: {published_words(benchmark)}"
         arms[study] = Arm(study, PINK, width=0, point=5, shape=DIAMOND)
-        rows.append({"arm": study, "x": STUDY_RTT_MS, "median": study_speedup})
+        rows.append({"arm": study, "x": PUBLISHED_RTT_MS, "median": study_speedup})
     frame = pl.DataFrame(rows, infer_schema_length=None)
     return Drawing(f"npb-{number}", name, f"{EMULATED}{note}, {intervals}", frame, arms)
 
@@ -212,7 +213,7 @@ def rank_gallery(launches: Launches) -> Gallery | None:
         x = Scale("Ranks", Unit.COUNT, ranks[0], ranks[-1], is_log=True, ticks=tuple(ranks))
         y = Scale("Speed-up", Unit.RATIO, 0.0, top, is_log=False)
         ends = drawing.frame.unique("x").sort("x").select("x", "ideal").rows()
-        points = tuple((ranks, speedup, None, None, None) for ranks, speedup in ends)
+        points = tuple((count, speedup, None, None, None) for count, speedup in ends)
         ideal = Curve("Ideal", GREY, points, width=1.0, size=0, bound="ideal speed-up")
         return (View("Speed-up", x, y, (ideal, *drawing.curves), has_bars=True),)
 
@@ -286,10 +287,15 @@ def _toolchain_answer(launches: Launches, verdicts: Verdicts, group: Sequence[Se
 
 def source_verdict_table(launches: Launches, verdicts: Verdicts) -> Table:
     """Table of ratios to NPB 3.4: rows by benchmark, class and place, columns by ranks."""
+
+    def place_first(claim: SeriesClaim) -> tuple[object, ...]:
+        rtt = -1.0 if claim.rtt is None else claim.rtt
+        return replace(claim.series, ranks=0).order, rtt, claim.series.ranks
+
     ranks = sorted({claim.series.ranks for claim in verdicts})
     cells = []
-    for claim, verdict in verdicts.items():
-        series = claim.series
+    for claim in sorted(verdicts, key=place_first):
+        series, verdict = claim.series, verdicts[claim]
         cell = display.verdict(verdict, series=launches.series_key(series, claim.rtt))
         cells.append(((series.name, _source_place(claim)), series.ranks, cell))
     return display.grid(

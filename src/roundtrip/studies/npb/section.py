@@ -57,8 +57,8 @@ from roundtrip.studies.npb.speedup import (
     Verdicts,
     claims,
     measured_speedups,
+    modelled_speedups,
     pairing_refusals,
-    separated_speedups,
     speedup_table,
     tolerance_table,
     transport_table,
@@ -110,7 +110,7 @@ def link_time_table(launches: Launches) -> Table:
             pairs = launches.pairs(rounds, rounds_by_rtt[min_rtt]) if rtt != min_rtt else []
             added_s = [slow["time"] - fast["time"] for slow, fast in pairs]
             measured = measured_speedups(launches, series, rtt)
-            separated = separated_speedups(launches, series, rtt)
+            separated = modelled_speedups(launches, series, rtt)
             measured_cell = launches.cell(measured, Unit.RATIO, base_label)
             rows.append(
                 (

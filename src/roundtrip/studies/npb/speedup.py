@@ -135,7 +135,7 @@ def transport_pairs(all_series: Iterable[Series]) -> list[tuple[Series, Series]]
 
 def claimed_speedups(launches: Launches, series: Series, rtt: float | None) -> list[float]:
     """Speed-ups that are claimed: measured if both or neither share processors, else separated."""
-    formula = measured_speedups if _is_rate_ratio(launches, series) else separated_speedups
+    formula = measured_speedups if _is_rate_ratio(launches, series) else modelled_speedups
     return formula(launches, series, rtt)
 
 
@@ -151,7 +151,7 @@ def measured_speedups(launches: Launches, series: Series, rtt: float | None) -> 
     return _rate_ratios(launches, series, rtt, base, None) if base else []
 
 
-def separated_speedups(launches: Launches, series: Series, rtt: float | None) -> list[float]:
+def modelled_speedups(launches: Launches, series: Series, rtt: float | None) -> list[float]:
     """Speed-up on processors of their own, one for each round; empty without separated times."""
     base = launches.base_of(series)
     if base is None or series.source != NATIVE or base.shares_processors:

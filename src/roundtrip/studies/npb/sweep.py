@@ -50,9 +50,9 @@ from roundtrip.sites.simgrid import RUN_FILE, Trace, record, replay_trace
 from roundtrip.studies import foreign
 from roundtrip.studies.npb import (
     CLASSES,
+    PUBLISHED_RTT_MS,
     PUBLISHED_SPEEDUPS,
     STUDY,
-    STUDY_RTT_MS,
     ReferenceNight,
     ReferenceRate,
     ReferenceSpeedup,
@@ -287,7 +287,7 @@ class BenchmarkCurves:
     @property
     def study_speedup(self) -> float | None:
         """The study's speed-up at the longest round-trip time; None if it has none there."""
-        return PUBLISHED_SPEEDUPS.get(self.benchmark) if self.rtts[-1] == STUDY_RTT_MS else None
+        return PUBLISHED_SPEEDUPS.get(self.benchmark) if self.rtts[-1] == PUBLISHED_RTT_MS else None
 
     @property
     def study_speed(self) -> float | None:

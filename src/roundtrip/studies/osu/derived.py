@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from roundtrip.stats.summaries import MEAN, MEDIAN, OVER_LAUNCHES, TOTAL, Kind, Summary
+from roundtrip.stats.summaries import MEAN, MEDIAN, OVER_LAUNCHES, TOTAL, Summary, ValueKind
 from roundtrip.studies.derivation import (
     ORIGIN,
     Facts,
@@ -143,11 +143,15 @@ def validation_options(
 
 #: Statistics that the programs compute, by phase in samples.csv; the first one present counts.
 SUMMARY_BY_PHASE = {
-    "p50": Summary("value of a benchmark", Kind.COST, "the messages of a program's run", MEDIAN),
-    "average": Summary("time of a benchmark", Kind.COST, "the messages of a program's run", MEAN),
+    "p50": Summary(
+        "value of a benchmark", ValueKind.COST, "the messages of a program's run", MEDIAN
+    ),
+    "average": Summary(
+        "time of a benchmark", ValueKind.COST, "the messages of a program's run", MEAN
+    ),
 }
 #: How the programs form the `average` of a bandwidth.
-BANDWIDTH_SUMMARY = Summary("bandwidth", Kind.RATE, "the windows of a program's run", TOTAL)
+BANDWIDTH_SUMMARY = Summary("bandwidth", ValueKind.RATE, "the windows of a program's run", TOTAL)
 
 
 def typical_values(samples: pl.LazyFrame, by: list[str]) -> pl.DataFrame:
@@ -247,7 +251,7 @@ def _named_speeds(values: pl.DataFrame, what: pl.Expr, **columns: None) -> pl.Da
     )
 
 
-_LAUNCHES_SUMMARY = Summary("time of a benchmark", Kind.COST, "launches", OVER_LAUNCHES)
+_LAUNCHES_SUMMARY = Summary("time of a benchmark", ValueKind.COST, "launches", OVER_LAUNCHES)
 
 #: The programs report nothing about clock and caches.
 FACTS = Facts(
@@ -255,7 +259,7 @@ FACTS = Facts(
         *SUMMARY_BY_PHASE.values(),
         BANDWIDTH_SUMMARY,
         _LAUNCHES_SUMMARY,
-        Summary("bandwidth", Kind.RATE, "launches", OVER_LAUNCHES),
+        Summary("bandwidth", ValueKind.RATE, "launches", OVER_LAUNCHES),
     ),
     ratios=(
         Ratio("OSU over NetPIPE", _LAUNCHES_SUMMARY, Pairing.UNPAIRED),

@@ -112,7 +112,7 @@ class Curves(Panels[Panel]):
         """Columns launch, case_id and those of `derived.launch_medians`; with the rows of
         `derived.best_two_sided_medians`.
         """
-        is_listed = pl.col("variant").is_in([*ARMS, *derived.READ_VARIANTS.values()])
+        is_listed = pl.col("variant").is_in([*ARMS, *derived.READ_VARIANT_OF.values()])
         medians = derived.launch_medians(self.samples.filter(is_listed), _LAUNCH_COLUMNS)
         return pl.concat([medians, derived.best_two_sided_medians(medians, _LAUNCH_COLUMNS)])
 
@@ -229,7 +229,7 @@ _BANDWIDTH_CAPTION = (
 )
 
 
-_READ_REGION, _READ_MPI = (derived.READ_VARIANTS[name] for name in (REGION, "mpi"))
+_READ_REGION, _READ_MPI = (derived.READ_VARIANT_OF[name] for name in (REGION, "mpi"))
 _STUDY_CURVE, _LINK_CURVE = "study", "link"
 #: All curves; `_titled_arms` has the titles of transports.
 _CURVE_STYLES = {

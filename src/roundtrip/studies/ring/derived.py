@@ -36,7 +36,7 @@ from statistics import median
 
 import polars as pl
 
-from roundtrip.stats.summaries import MEDIAN, OVER_LAUNCHES, PERCENTILES, Kind, Summary
+from roundtrip.stats.summaries import MEDIAN, OVER_LAUNCHES, PERCENTILES, Summary, ValueKind
 from roundtrip.studies.derivation import (
     ORIGIN,
     Facts,
@@ -48,7 +48,7 @@ from roundtrip.studies.derivation import (
 from roundtrip.studies.ring import CACHE_LINE, LAP_METRIC, PASS_METRIC, REGION, REGION_UDP
 
 #: Variants in which the receiver reads every byte, by transport.
-READ_VARIANTS = {name: f"{name}-read" for name in (REGION, "mpi-shm", "mpi", "pvm")}
+READ_VARIANT_OF = {name: f"{name}-read" for name in (REGION, "mpi-shm", "mpi", "pvm")}
 #: MPI's two-sided calls, which the study calls MPI, and the variant of their fastest one.
 TWO_SIDED_VARIANTS, BEST_TWO_SIDED_VARIANT = ("mpi", "mpi-typed", "mpi-sync"), "best"
 #: Sizes at which the study gives its effective bandwidth in memory, and on 10BASE-T, bytes.
@@ -70,13 +70,13 @@ _PERFORMANCE_VARIABLES: dict[str, tuple[str, tuple[str, int] | None]] = {
     "mpi_pass_10B": ("us", ("mpi", 10)),
     "pvm_bandwidth_10kB": ("MB/s", ("pvm", STUDY_BYTES)),
     "region_udp_bandwidth_1kB": ("MB/s", (REGION_UDP, HUB_BYTES)),
-    "region_read_bandwidth_10kB": ("MB/s", (READ_VARIANTS[REGION], STUDY_BYTES)),
-    "mpi_read_bandwidth_10kB": ("MB/s", (READ_VARIANTS["mpi"], STUDY_BYTES)),
+    "region_read_bandwidth_10kB": ("MB/s", (READ_VARIANT_OF[REGION], STUDY_BYTES)),
+    "mpi_read_bandwidth_10kB": ("MB/s", (READ_VARIANT_OF["mpi"], STUDY_BYTES)),
 }
 SUMMARY_UNITS = {name: unit for name, (unit, _) in _PERFORMANCE_VARIABLES.items()}
 POINT_COLUMNS = ["case", "variant", "size_bytes"]
 #: Summary of a launch's batches as one time per pass.
-TIME_SUMMARY = Summary("time of a pass", Kind.COST, "the batches of a launch", MEDIAN)
+TIME_SUMMARY = Summary("time of a pass", ValueKind.COST, "the batches of a launch", MEDIAN)
 
 
 _PUBLISHED_SIZES = (10, 100, 1_000, 10_000)
@@ -245,16 +245,16 @@ def headline(samples: pl.LazyFrame) -> pl.DataFrame:
     return pl.concat([region_rows, speeds(samples, _HEADLINE_BYTES)])
 
 
-_PASS_SUMMARY = Summary("time of a pass", Kind.COST, "launches", OVER_LAUNCHES)
+_PASS_SUMMARY = Summary("time of a pass", ValueKind.COST, "launches", OVER_LAUNCHES)
 
 #: Facts about the section for the report's audit.
 FACTS = Facts(
     summaries=(
         TIME_SUMMARY,
-        Summary("time of a pass", Kind.COST, "the sizes of a launch", MEDIAN),
-        Summary("time of a lap", Kind.COST, "the laps of all launches", PERCENTILES),
+        Summary("time of a pass", ValueKind.COST, "the sizes of a launch", MEDIAN),
+        Summary("time of a lap", ValueKind.COST, "the laps of all launches", PERCENTILES),
         _PASS_SUMMARY,
-        Summary("effective bandwidth", Kind.RATE, "launches", OVER_LAUNCHES),
+        Summary("effective bandwidth", ValueKind.RATE, "launches", OVER_LAUNCHES),
     ),
     ratios=(
         Ratio(

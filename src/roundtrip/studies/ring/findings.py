@@ -168,7 +168,7 @@ def panel_answer(
     if gains:
         base = "the effective bandwidth of the best two-sided MPI"
         clauses.append(f"{', '.join(gains)} times {base} at {size}")
-    read_region, read_mpi = (derived.READ_VARIANTS[name] for name in (REGION, "mpi"))
+    read_region, read_mpi = (derived.READ_VARIANT_OF[name] for name in (REGION, "mpi"))
     if read_gain := curves.ratio(panel, read_region, read_mpi, derived.STUDY_BYTES):
         clauses.append(f"with every byte read {units.interval(read_gain)} times MPI's at {size}")
     panel_findings = [finding for finding in all_findings if finding.panel == panel]

@@ -225,7 +225,7 @@ def read_blocks(curves: Curves, panels: Sequence[Panel], sizes: Sequence[int]) -
 
 def _read_rows(curves: Curves, panel: Panel, sizes: Sequence[int]) -> list[tuple[Cell, ...]]:
     variants = {*curves.rows(curves.values, panel)["variant"]}
-    read = {name: read for name, read in derived.READ_VARIANTS.items() if read in variants}
+    read = {name: read for name, read in derived.READ_VARIANT_OF.items() if read in variants}
     rows = []
     for name, variant in read.items():
         point = curves, curves.bandwidth, panel, variant

@@ -13,7 +13,7 @@ import shlex
 import subprocess
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from roundtrip.errors import UserError
 from roundtrip.sites.schedulers.interface import (
@@ -128,27 +128,36 @@ def gather_facts(run: Runner = command_output) -> Cluster:
 def parse_sinfo(text: str) -> tuple[Partition, ...]:
     """Parse sinfo's output in format `SINFO`; `cores` and `sockets` are the minimum over nodes."""
     partitions: dict[str, Partition] = {}
-    for mark, nodes, sockets, cores, _, names in _sinfo_lines(text):
-        name, hosts = mark.rstrip("*"), frozenset(expand_hosts(names))
+    for row in _parse_rows(text):
+        name, hosts = row.partition.rstrip("*"), frozenset(expand_hosts(row.last_field))
+        nodes, sockets, cores = row.nodes, row.sockets, row.cores
         if partition := partitions.get(name):
             nodes, hosts = nodes + partition.nodes, hosts | partition.hosts
             cores, sockets = min(cores, partition.cores), min(sockets, partition.sockets)
-        is_default = mark.endswith("*")
+        is_default = row.partition.endswith("*")
         partitions[name] = Partition(name, is_default, nodes, cores, hosts, sockets)
     return tuple(partitions.values())
 
 
-def _sinfo_lines(text: str) -> Iterator[tuple[str, int, int, int, tuple[str, ...], str]]:
-    """Yield partition, nodes, sockets and cores of a node, features and last field of each line.
+class _SinfoRow(NamedTuple):
+    """A line of sinfo; `sockets` and `cores` of a node: Slurm's CPUs may be hardware threads."""
 
-    Cores are counted because Slurm's CPUs may be hardware threads.
-    """
+    partition: str
+    nodes: int
+    sockets: int
+    cores: int
+    features: tuple[str, ...]
+    last_field: str
+
+
+def _parse_rows(text: str) -> Iterator[_SinfoRow]:
     for line in text.splitlines():
         parts = [part.replace("(null)", "") for part in line.strip().split("|")]
         if len(parts) == 6 and parts[1].isdigit():
             sockets, per_socket = (int(re.match(r"\d*", part)[0] or 0) for part in parts[2:4])  # type: ignore[index]
             features = tuple(filter(None, parts[4].split(",")))
-            yield parts[0], int(parts[1]), sockets, sockets * per_socket, features, parts[5]
+            cores = sockets * per_socket
+            yield _SinfoRow(parts[0], int(parts[1]), sockets, cores, features, parts[5])
 
 
 def parse_kinds(text: str) -> dict[str, tuple[Kind, ...]]:
@@ -157,8 +166,9 @@ def parse_kinds(text: str) -> dict[str, tuple[Kind, ...]]:
     sinfo has a line for each state; here nodes in all states are one kind.
     """
     counters: dict[str, Counter[tuple[int, tuple[str, ...], str]]] = defaultdict(Counter)
-    for name, nodes, _, cores, features, gres in _sinfo_lines(text):
-        counters[name.rstrip("*")][cores, features, gres.split("(")[0]] += nodes
+    for row in _parse_rows(text):
+        kind = row.cores, row.features, row.last_field.split("(")[0]
+        counters[row.partition.rstrip("*")][kind] += row.nodes
     return {
         name: tuple(
             Kind(count, *kind)
