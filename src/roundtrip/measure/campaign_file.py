@@ -181,6 +181,10 @@ def load_campaign(file: Path) -> Campaign:
     _require_key_combinations(campaign, places, file)
     if not campaign.check:
         raise UserError("no [[check]] table: a campaign must run something", file)
+    checks = tuple(
+        _check_plan(table, ("check", number), places, file)
+        for number, table in enumerate(campaign.check)
+    )
     confirm_minutes = _minutes_of_key("confirm", campaign.confirm, places, file)
     if confirm_minutes is not None and confirm_minutes > campaign.time_limit_minutes:
         limit = f"time_limit_minutes = {campaign.time_limit_minutes:g}"
@@ -193,10 +197,7 @@ def load_campaign(file: Path) -> Campaign:
         launches=campaign.launches,
         extra_launches=campaign.extra_launches,
         time_limit_minutes=campaign.time_limit_minutes,
-        checks=tuple(
-            _check_plan(table, ("check", number), places, file)
-            for number, table in enumerate(campaign.check)
-        ),
+        checks=checks,
         launches_line=places.get(("launches",), (file, None))[1],
         nodes_line=places.get(("nodes",), (file, None))[1],
         rounds_a_night=campaign.rounds_a_night,

@@ -120,8 +120,8 @@ def _stop_reasons(facts: Mapping[str, Any], limits: Disturbance) -> Iterator[str
     names = ("continued", "duration_s", "cpu_s", "waited_s")
     columns = [[value or 0.0 for value in facts.get(name) or ()] for name in names]
     signalled_ranks = []
-    for rank, (signals, *times) in enumerate(zip(*columns, strict=False)):
-        idle_s = times[0] - times[1] - times[2]  # neither had a processor nor waited for one
+    for rank, (signals, duration_s, cpu_s, waited_s) in enumerate(zip(*columns, strict=False)):
+        idle_s = duration_s - cpu_s - waited_s  # neither had a processor nor waited for one
         if signals and idle_s > _MIN_STOP_S:
             details = f"{signals:.0f} x SIGCONT, {idle_s:.1f} s without the processor"
             signalled_ranks.append((idle_s, f"suspended: a signal stopped rank {rank} ({details})"))

@@ -30,6 +30,7 @@ def record_environment(site: Site, plan: Matrix, folder: Path) -> None:
     resumed run is written as ``<file>.resumed-<n>``; no file is overwritten.
     """
     folder.mkdir(exist_ok=True)
+    _write(folder / "host.json", json.dumps(machine.machine_record(), indent=1, sort_keys=True))
     toolchains = {}
     for name in sorted({item.case.environ for item in plan.expected}):
         extras = site.toolchains[name].get("extras", {})
@@ -38,7 +39,6 @@ def record_environment(site: Site, plan: Matrix, folder: Path) -> None:
             "reframe": site.toolchains[name],
             "installed": files.read_json(file) if file.is_file() else None,
         }
-    _write(folder / "host.json", json.dumps(machine.machine_record(), indent=1, sort_keys=True))
     _write(folder / "toolchains.json", json.dumps(toolchains, indent=1))
     tools = ("roundtrip", "reframe-hpc", "polars", "scipy")
     versions = {name: metadata.version(name) for name in tools}

@@ -116,9 +116,8 @@ def build_matrix(campaign: Campaign, site: Site) -> Matrix:
                 reason = _skip_reason(test, site, partition, environ)
                 skipped[case.id] = SkippedCase(case.id, reason)
         for case in _untested_cases(plan, plan_tests, site):
-            reason = (
-                "the check has no test of these values"  # it skips itself, and ReFrame drops it
-            )
+            # It skips itself, and ReFrame drops it.
+            reason = "the check has no test of these values"
             skipped[case.id] = SkippedCase(case.id, reason)
     if not expected:
         reasons = {item.reason for item in skipped.values()} or {"it offers no toolchain"}

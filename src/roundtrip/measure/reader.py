@@ -165,14 +165,10 @@ class Reader:
     def _start_process(self) -> IO[bytes]:
         if self._process is None:
             self._errors = tempfile.TemporaryFile()  # noqa: SIM115  `_end` closes it
+            program = f"from {__name__} import serve_reader; serve_reader()"
             # -P: no modules from the user's current folder.
             self._process = subprocess.Popen(
-                [
-                    sys.executable,
-                    "-P",
-                    "-c",
-                    f"from {__name__} import serve_reader; serve_reader()",
-                ],
+                [sys.executable, "-P", "-c", program],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=self._errors,

@@ -270,13 +270,8 @@ def check_toolchain(plan: Plan, prefix: Path, mpi: Path, log: Path) -> None:
     """Test the toolchain in `prefix` with the MPI in `mpi`; BuildError if it does not work."""
     program, lib = prefix / "selftest", prefix / "lib"
     command = [str(mpi / "bin" / "mpicxx"), "-std=c++20", "-isystem", str(prefix / "include")]
-    command += [
-        str(Path(__file__).with_name("selftest.cpp")),
-        "-o",
-        str(program),
-        f"-L{lib}",
-        f"-Wl,-rpath,{lib}",
-    ]
+    source = Path(__file__).with_name("selftest.cpp")
+    command += [str(source), "-o", str(program), f"-L{lib}", f"-Wl,-rpath,{lib}"]
     run("compiling the self-test", [*command, "-lboost_mpi", "-lboost_serialization"], log)
     launch: list[str | Path] = [mpi / "bin" / "mpirun", "-n", "2"]
     env = clean_environment() | {  # two ranks run anywhere, also as root and on one core
