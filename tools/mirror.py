@@ -291,8 +291,8 @@ def _keep(folder: Path, name: str, archive: Path, sha256: str, origin: str) -> F
         reason = f"{origin} has sha256 {checksum}, and the recipe wants {sha256}"
         return FillResult(name, "fault", reason)
     # ``.tar.xz`` of ``mpich_4.0.2.orig.tar.xz``; none of a patch, as Spack does.
-    _, tar, compression = archive.name.rpartition(".tar")
-    target = archive_path(folder, sha256, f"{tar}{compression}" if tar else "")
+    stem, tar, compression = archive.name.rpartition(".tar")
+    target = archive_path(folder, sha256, f"{tar}{compression}" if stem else "")
     target.parent.mkdir(parents=True, exist_ok=True)
     partial = target.with_name(f".{target.name}")
     shutil.copyfile(archive, partial)

@@ -47,7 +47,8 @@ _LIKENESS_FIELDS = (*_NAME_FIELDS, "mpi", "boost", "compiler", "flags", "spack")
 def _match(base: Side, new: Side) -> tuple[list[Pair], list[str]]:
     """Pairs (base, new) of cases, each case in at most one; and why others were not compared."""
     sides = (base, new)
-    free = {name for side in sides for key in side.selection for name in _FREE_FIELDS.get(key, ())}
+    selected_keys = {*base.selection, *new.selection}
+    free = {name for key in selected_keys for name in _FREE_FIELDS.get(key, ())}
     if {case.site for case in base.cases}.isdisjoint(case.site for case in new.cases):
         free |= set(_FREE_FIELDS["site"])
     if all(len({case.toolchain for case in side.cases}) == 1 for side in sides):

@@ -10,6 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from roundtrip.cli import app
+from roundtrip.measure import scheduler
 from roundtrip.sites import schedulers
 from roundtrip.sites.schedulers.interface import Scheduler
 
@@ -107,4 +108,6 @@ def test_a_site_has_the_scheduler_of_its_partitions(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(schedulers, "ALL", (*schedulers.ALL, other))
     assert schedulers.of_site({"a": {"scheduler": "local"}, "b": {"scheduler": "other"}}) is other
     assert schedulers.of_site({"a": {"scheduler": "local"}}) is schedulers.LOCAL
+    silences = [scheduler.Silence(0.0, 1.0, "othersub")]
+    assert scheduler.silent_scheduler(silences) is other
     assert schedulers.titles() == "Slurm or Other"
