@@ -172,7 +172,7 @@ def played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Res
         return 0.0
 
     def build(site: object, expected: object, root: object, progress: object) -> None:
-        folder = root.next_build()  # type: ignore[attr-defined]
+        folder = root.make_build_folder()  # type: ignore[attr-defined]
         (folder / "session.json").write_text('{"exit_status": 0}')
 
     site = SimpleNamespace(

@@ -90,7 +90,9 @@ def begun(stage: Stages, program: Path) -> Callable[..., Any]:
 
     def begin(player: Callable[[Any, Path, int], None] = lambda *_: None) -> Any:
         campaign = stage(player)
-        fixture = campaign.tree.next_build() / "output" / "local" / "smp" / "a" / "build_netpipe_1"
+        fixture = (
+            campaign.tree.make_build_folder() / "output" / "local" / "smp" / "a" / "build_netpipe_1"
+        )
         fixture.mkdir(parents=True)
         (fixture / "programs.json").write_text(json.dumps([str(program)]))
         environment.record_pins(campaign.tree)
@@ -110,7 +112,7 @@ def test_a_run_that_nothing_changed_goes_on(begun: Any, tmp_path: Path) -> None:
 
 def test_a_build_that_a_full_disk_ended_pins_nothing(begun: Any) -> None:
     tree = begun().tree
-    folder = tree.next_build() / "output" / "local" / "smp" / "a" / "build_netpipe_1"
+    folder = tree.make_build_folder() / "output" / "local" / "smp" / "a" / "build_netpipe_1"
     folder.mkdir(parents=True)
     (folder / "programs.json").touch()
     first_pins = tree.state["pins"]

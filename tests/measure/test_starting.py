@@ -106,7 +106,7 @@ def test_a_session_makes_the_tests_of_its_block_alone() -> None:
     parameter_sets = [(("benchmark", name), ("ranks", "2")) for name in ("CG", "EP")]
     cases = [Case("NPB", values, "0" * 8, "x", "p", "a") for values in parameter_sets]
     block = [ExpectedCase(case, "f", ()) for case in cases]
-    selection = json.loads(session._test_variables(block)["ROUNDTRIP_TESTS"])
+    selection = json.loads(session._test_filter(block)["ROUNDTRIP_TESTS"])
     assert selection == {"NPB": [{"benchmark": ["CG", "EP"], "ranks": ["2"]}]}
 
 

@@ -205,7 +205,7 @@ class Checks:
         place = self.root.path
         label = f"{place.parent.parent.name}/{self.site.name}/{place.name}"
         with arm_tree:
-            folder = arm_tree.next_session(arm_tree.next_round())
+            folder = arm_tree.make_session_folder(arm_tree.next_round())
             session.run_session(
                 self.site,
                 [item],

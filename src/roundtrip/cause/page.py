@@ -43,7 +43,7 @@ _TOOLS = ("roundtrip", "numpy", "scipy", "jinja2")
 _MOST_ROWS, _LONGEST = 24, 48
 #: Ends of the axis in percent of the step: the default, and the limits for longer intervals.
 _ENDS = (-25.0, 125.0)
-_FARTHEST = (-100.0, 200.0)
+_MAX_AXIS_RANGE = (-100.0, 200.0)
 
 
 def make_bundle(folder: Path, target: Path, finished: str, commit: str | None) -> manifest.Manifest:
@@ -163,7 +163,7 @@ def _short(name: str, suffix: str = "") -> str:
 
 
 def _clip(value: float) -> float:
-    return min(max(100 * value, _FARTHEST[0]), _FARTHEST[1])
+    return min(max(100 * value, _MAX_AXIS_RANGE[0]), _MAX_AXIS_RANGE[1])
 
 
 def _interval(span: Span) -> tuple[float | None, float | None]:

@@ -36,7 +36,7 @@ _FREE_FIELDS = {
     "site": ("site", "partition", "toolchain"),
 }
 #: Fewer rounds never give a verdict.
-_FIRST_LOOK = 6
+_MIN_PAIRS = 6
 #: A run stops after more than this many rounds in a row without a passed launch of both sides.
 _PATIENCE = 3
 _MOST_CLAIMS = 3
@@ -252,7 +252,7 @@ class Watch:
         if self._since_pair > _PATIENCE:
             self.tell(f"no round launched both in the last {_PATIENCE}: stopping")
             return True
-        if pairs < _FIRST_LOOK or pairs % max(1, pairs // 10):
+        if pairs < _MIN_PAIRS or pairs % max(1, pairs // 10):
             return False
         comparison = self.compare()
         self.tell(describe_status(comparison, pairs))

@@ -303,12 +303,12 @@ def advise(pairs: Sequence[Pair]) -> str:
         )
     if len(names) > 1:
         return "to measure two interleaved: roundtrip ab TOOLCHAIN TOOLCHAIN"
-    checks = dict.fromkeys(_check(base) for base, _ in pairs)
+    checks = dict.fromkeys(_check_selector(base) for base, _ in pairs)
     options = [word for check in checks for word in ("--checks", check)]
     line = shlex.join(["roundtrip", "ab", *names.pop(), *options, "--site", *sites])
     return f"to measure both interleaved: {line}"
 
 
-def _check(case: SideCase) -> str:
+def _check_selector(case: SideCase) -> str:
     parameters = [item.replace(" ", "=", 1) for item in case.parameters.split(", ") if item]
     return f"{case.check}:{','.join(parameters)}" if parameters else case.check

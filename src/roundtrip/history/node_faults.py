@@ -268,7 +268,7 @@ def newest_facts(
 def _against_root(
     placement: pl.DataFrame, disturbance: pl.DataFrame, *names: str
 ) -> list[tuple[Any, ...]]:
-    """(Host of rank 0, host of another rank, columns `names`: its clock against rank 0)."""
+    """(Host of rank 0, host of the rank, *`names`) for each rank that has them in `disturbance`."""
     hosts = placement.select("launch", "rank", "host")
     roots = hosts.filter(rank=0).select("launch", root="host")
     readings = disturbance.select("launch", "rank", *names).drop_nulls()

@@ -156,7 +156,7 @@ def _test_with_build_error(test: TestCase, folder: Path, root: Path | None) -> T
 
 #: Messages about the failed rank: Open MPI's mpirun (before and since 5), MPICH; launchers of
 #: schedulers.
-_BY_MPI = re.compile(
+_MPI_MESSAGE = re.compile(
     r"^(?:[^\n]*noticed that process rank (?P<ranks2>\d+) with PID \d+ on node (?P<host2>\S+)"
     r" exited on (?P<how2>[^\n.]+)"
     r"|[^\n]*The first process to do so was:\s+Process name: \[\S+,(?P<ranks3>\d+)\]"
@@ -165,7 +165,10 @@ _BY_MPI = re.compile(
     r"|Abort\((?P<code5>\d+)\) on node \d+ \(rank (?P<ranks5>\d+) in comm \d+\))",
     re.MULTILINE,
 )
-_FAILED_RANK_MESSAGE = (*(item.failed_rank for item in schedulers.ALL if item.failed_rank), _BY_MPI)
+_FAILED_RANK_MESSAGE = (
+    *(item.failed_rank for item in schedulers.ALL if item.failed_rank),
+    _MPI_MESSAGE,
+)
 #: Lines that are no message of the failed rank: stack traces, and messages of the launcher.
 _NOISE_LINE = re.compile(
     r"\*\*\* |\[[^\]]+\] \[ *\d+\] |^ *\d+ +/|==== backtrace|Failing at address|Signal code"

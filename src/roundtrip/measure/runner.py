@@ -163,7 +163,7 @@ class Runner:
             blocks += side_blocks
         for block in blocks:
             start = time.time()
-            folder = self.tree.next_session(number)
+            folder = self.tree.make_session_folder(number)
             seconds += session.run_session(
                 self.site, block, folder, self._label, lock, self._on_event, self._wait
             )

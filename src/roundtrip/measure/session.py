@@ -137,7 +137,7 @@ def _pair_variables(site: Site, block: Sequence[ExpectedCase]) -> dict[str, str]
     return variables
 
 
-def _test_variables(block: Sequence[ExpectedCase]) -> dict[str, str]:
+def _test_filter(block: Sequence[ExpectedCase]) -> dict[str, str]:
     """Return variables that select the tests of a block: the product of their parameters."""
     values: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     for item in block:
@@ -163,7 +163,7 @@ def run_session(
     When this process dies or is interrupted, the session gets TERM and cancels its jobs.  While
     the scheduler does not answer, its commands `wait`; NoAnswerError when the wait is over.
     """
-    selection = {**_test_variables(block), **_pair_variables(site, block)}
+    selection = {**_test_filter(block), **_pair_variables(site, block)}
     environment = {**site.environment, **selection}
     if wait:
         scheduler.cancel_and_wait(label, environment, wait)
@@ -270,11 +270,11 @@ def build_all(
     progress.begin_builds(watch.builds, watch)
     first_start = time.monotonic()
     for group in groups:
-        watch.folder = folder = tree.next_build()
+        watch.folder = folder = tree.make_build_folder()
         block = [replace(item, pairs=()) for item in group]
         arguments = [*_reframe_arguments(site, block, folder), "--exec-policy=serial"]
         arguments += ["--setvar=build_only=yes", "--run"]
-        variables = {**site.environment, **_test_variables(block)}
+        variables = {**site.environment, **_test_filter(block)}
         start, lock = time.monotonic(), tree.lock_descriptor
         status = _supervise(site, arguments, folder, lock, watch.on_event, variables)
         _write_session_end(folder, status, time.monotonic() - start)
@@ -282,8 +282,10 @@ def build_all(
 
 
 def build_representatives(expected: Iterable[ExpectedCase]) -> list[list[ExpectedCase]]:
-    """One case for each check, partition and toolchain: all cases of these need the same program.
-    The cases of one list are on one partition with the same toolchains, for one command line."""
+    """One case for each partition, check and toolchain, because all of these share a program.
+
+    Each list has cases of one partition and set of toolchains: one call of ReFrame.
+    """
     representatives: dict[tuple[str, str, str], ExpectedCase] = {}
     for item in expected:
         representatives.setdefault((item.case.partition, item.case.check, item.case.environ), item)

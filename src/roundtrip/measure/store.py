@@ -299,5 +299,5 @@ def link(revision: Path, folder: Path) -> str:
 
 
 def linked(folder: Path, link: str) -> Path:
-    """The revision to which `link` leads from a page in `folder`."""
+    """The revision of a report to which the relative `link` of a page in `folder` points."""
     return (folder / link).parent

@@ -116,13 +116,13 @@ class RunTree:
         rounds = (records.read_round(folder) or 0 for folder in self._numbered_folders("rounds"))
         return 1 + max(rounds, default=0)
 
-    def next_session(self, round_number: int) -> Path:
+    def make_session_folder(self, round_number: int) -> Path:
         """Make a folder ``rounds/NNN``, marked as part of that round; NNN is never used again."""
         folder = self._make_numbered_folder("rounds")
         records.write_round(folder, round_number)
         return folder
 
-    def next_build(self) -> Path:
+    def make_build_folder(self) -> Path:
         """Make a folder ``builds/NNN`` for a session that only builds."""
         return self._make_numbered_folder("builds")
 

@@ -250,7 +250,7 @@ def judge(
             since=calendar.count_before(since, inclusive=False),
         )
         step_causes = {
-            step: _changes_near(series, calendar.nights[step.night], calendar, night_changes)
+            step: _nearest_changes(series, calendar.nights[step.night], calendar, night_changes)
             for step in dict.fromkeys((*history.steps, *([verdict.step] if verdict.step else [])))
         }
         night, near, changes = None, None, tuple[Change, ...]()
@@ -304,7 +304,7 @@ def _series_label(series: HistorySeries, mark: str) -> str:
     return f"{series.title}; {series.place}" + (f" ({mark})" if mark else "")
 
 
-def _changes_near(
+def _nearest_changes(
     series: HistorySeries,
     night: str,
     calendar: Calendar,

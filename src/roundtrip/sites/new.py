@@ -269,7 +269,7 @@ _PMIX_PACKAGES = ("pmix", "hwloc", "libevent")
 def cluster_packages(template: str, facts: Facts, base: str) -> tuple[dict[str, Any], list[str]]:
     """Return ``packages.yaml``, made from the text `template`, and what the user has to set."""
     scheduler = facts.scheduler
-    text = scheduler.fit_packages(template, facts.cluster, facts.has_scheduler_library)
+    text = scheduler.set_mpi_launchers(template, facts.cluster, facts.has_scheduler_library)
     text = text.replace(f"target={USUAL_TARGET}", f"target={facts.target or USUAL_TARGET}")
     if base == "tcp":
         for ucx, tcp in _TCP_VARIANTS.items():

@@ -24,7 +24,7 @@ from roundtrip.sites.site import Site, last_line
 
 _RANK, _NODE = "ROUNDTRIP SEES ", "ROUNDTRIP NODE "
 #: Patterns of the transport in messages of UCX, of Open MPI, and of MPICH with libfabric.
-_TRANSPORTS = (
+_TRANSPORT_PATTERNS = (
     re.compile(r"(?:ep_cfg\[\d+\]:|inter-node cfg#\d+) tag\(((?!self)[^)]+)\)"),
     re.compile(r"mca: bml: Using (?!self)(\w+) btl for send"),
     re.compile(r"^(?:libfabric )?provider(?: name)?: (\S+?),?(?: |$)", re.MULTILINE),
@@ -74,7 +74,7 @@ def read_output(output: str, errors: str) -> TrialOutput:
         fields |= {key: fields[key].strip() for key in ("cpus", "online")}
         ranks.append(Rank(**{**fields, "memlock": fields["memlock"].split()[0]}))
     text = output + "\n" + errors
-    names = {name.strip() for pattern in _TRANSPORTS for name in pattern.findall(text)}
+    names = {name.strip() for pattern in _TRANSPORT_PATTERNS for name in pattern.findall(text)}
     ranks.sort(key=lambda rank: (rank.rank, rank.host))
     return TrialOutput(tuple(ranks), tuple(sorted(names)))
 

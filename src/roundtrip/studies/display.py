@@ -365,7 +365,7 @@ def decades(frames: Sequence[pl.DataFrame], *reference_values: float) -> tuple[f
 
 
 def dots(drawings: Sequence[Drawing], description: str, name: str, unit: str) -> tuple[Figure, ...]:
-    """Figures on an axis from 0: a dot for each median, a line for its interval."""
+    """Dots for medians and lines for intervals, on an axis from 0 titled `name`, in `unit`."""
     if not drawings:
         return ()
     values = pl.concat([drawing.frame.select(INTERVAL) for drawing in drawings])
@@ -388,7 +388,7 @@ def dots(drawings: Sequence[Drawing], description: str, name: str, unit: str) ->
 def panel_figures(
     drawings: Sequence[Drawing], description: str, views: Views
 ) -> tuple[Figure, ...]:
-    """One figure for each drawing, with its title."""
+    """A figure of the `views` of each drawing; `description` precedes its title."""
     return tuple(
         Figure(
             drawing.name,

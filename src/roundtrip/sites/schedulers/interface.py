@@ -368,7 +368,7 @@ class Scheduler:
         unknown."""
         return None
 
-    def fit_packages(self, text: str, cluster: Cluster, has_library: bool) -> str:
+    def set_mpi_launchers(self, text: str, cluster: Cluster, has_library: bool) -> str:
         """Return the `text` of a ``packages.yaml`` with each MPI built for what starts it."""
         return text
 

@@ -106,7 +106,10 @@ def find_flaky_nodes(outcomes: Outcomes, settings: NodeSettings) -> tuple[FlakyN
 
 @dataclass(frozen=True)
 class _Window:
-    """Nights from `first` on, one of `windows`; the others' rate is of nights from `since` on."""
+    """Failures from night `first` on, against the rate of all other nodes from night `since` on.
+
+    `windows`: how many windows are tested, for the correction.
+    """
 
     outcomes: Outcomes
     first: int
@@ -155,7 +158,10 @@ class _Window:
     def _test_group(
         self, group: tuple[int, ...], excluded_nodes: Sequence[int]
     ) -> FlakyNode | None:
-        """The flaky `group`, by both tests against all except `excluded_nodes`; else None."""
+        """`group` if it fails more often than the others, over all launches and within strata.
+
+        Launches on `excluded_nodes` do not count.  None if it does not, or has recovered.
+        """
         outcomes, settings, node = self.outcomes, self.settings, group[0]
         mask = self._mask_without([other for other in excluded_nodes if other not in group])
         on_node = ~self._mask_without([node])

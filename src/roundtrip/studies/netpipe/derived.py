@@ -184,7 +184,7 @@ LEAST_SECONDS = Summary(
 
 
 def times(samples: pl.LazyFrame) -> pl.LazyFrame:
-    """The rows with the metric of their mode, so that metrics are not mixed; the same columns."""
+    """Only rows of times: per message for streams, else half round trip; the same columns."""
     is_stream = pl.col("case").str.starts_with("stream/")
     metric = pl.when(is_stream).then(pl.lit(PER_MESSAGE)).otherwise(pl.lit(HALF_ROUND_TRIP))
     return samples.filter(pl.col("metric") == metric)

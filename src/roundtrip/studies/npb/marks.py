@@ -168,7 +168,7 @@ def _processor_rate_table(curves: Sequence[BenchmarkCurves]) -> Table:
             value_cell(mark.mops, Unit.MOPS),
             Cell(units.count(mark.launches)),
             value_cell((curve.even_speed or 0.0) / mark.mops, Unit.PART),
-            value_cell((curve.study_speed or 0.0) / mark.mops, Unit.PART),
+            value_cell((curve.matching_mflops or 0.0) / mark.mops, Unit.PART),
         )
         for curve in curves
         for origin, mark in curve.rank_marks
@@ -228,8 +228,8 @@ def proportions_text(curves: Sequence[BenchmarkCurves], origin: ReferenceNight) 
     matches = []
     for curve in curves:
         marks = [mark for source, mark in curve.rank_marks if source.origin == origin.origin]
-        if marks and curve.study_speed and curve.problem_class == largest:
-            matches.append((curve, curve.study_speed, marks[0].mops))
+        if marks and curve.matching_mflops and curve.problem_class == largest:
+            matches.append((curve, curve.matching_mflops, marks[0].mops))
     if len(matches) < 2:
         return ""
     speeds = [speed for _, speed, _ in matches]

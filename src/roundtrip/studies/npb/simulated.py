@@ -159,10 +159,10 @@ def _break_even_table(curves: Sequence[BenchmarkCurves]) -> Table:
             _rtt_cell(curve.rtts[-1]),
             value_cell(curve.even_speed, Unit.MFLOPS),
             value_cell(curve.study_speedup, Unit.PURE),
-            value_cell(curve.study_speed, Unit.MFLOPS),
+            value_cell(curve.matching_mflops, Unit.MFLOPS),
             value_cell(curve.round_trips, Unit.PURE),
             value_cell(curve.compute_latency_ratio(curve.even_speed), Unit.PURE),
-            value_cell(curve.compute_latency_ratio(curve.study_speed), Unit.PURE),
+            value_cell(curve.compute_latency_ratio(curve.matching_mflops), Unit.PURE),
         )
         for curve in curves
     ]

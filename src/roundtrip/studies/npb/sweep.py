@@ -290,7 +290,7 @@ class BenchmarkCurves:
         return PUBLISHED_SPEEDUPS.get(self.benchmark) if self.rtts[-1] == PUBLISHED_RTT_MS else None
 
     @property
-    def study_speed(self) -> float | None:
+    def matching_mflops(self) -> float | None:
         """Host speed, Mflop/s, of `study_speedup`; None if it is not found."""
         return self.speed_at(self.rtts[-1], self.study_speedup) if self.study_speedup else None
 

@@ -41,7 +41,7 @@ from roundtrip.studies.netpipe.derived import launch_medians
 from roundtrip.studies.osu import ARMS, STUDY, Thresholds, derived
 from roundtrip.studies.panel import Panels, Row, with_placement_and_kind
 
-PLACE_COLUMNS = ["system", "partition", "environ", "placement"]
+SETTING_COLUMNS = ["system", "partition", "environ", "placement"]
 #: The unit in which values of each metric are printed, and the factor that converts them to it.
 PRINTED_UNITS = {
     "half_round_trip_time": (Unit.US, 1e6),
@@ -72,7 +72,7 @@ class OsuCurves(Panels[Panel]):
 
     def __init__(self, data: Data) -> None:
         super().__init__(data, STUDY.name)
-        key = [*PLACE_COLUMNS, "ranks", "kind", "toolchain"]
+        key = [*SETTING_COLUMNS, "ranks", "kind", "toolchain"]
         self.launches = self.launches.with_columns(
             panel=pl.concat_str(key, separator="|", ignore_nulls=True)
         )
@@ -127,7 +127,7 @@ class OsuCurves(Panels[Panel]):
             **self._panel_fields(row),
             where=f"{row['ranks']} ranks {where}",
             facts=(panels.place(row), row["environ"]),
-            place=tuple(row[name] for name in PLACE_COLUMNS),
+            place=tuple(row[name] for name in SETTING_COLUMNS),
             ranks=row["ranks"],
             versions=tuple(row["versions"]),
         )
@@ -249,7 +249,7 @@ def compare_with_netpipe(data: Data, curves: OsuCurves) -> list[NetPIPECompariso
     """Every pair at every compared size that both programs measured in the same place."""
     settings = data.analysis.study_thresholds(Thresholds)
     launches = with_placement_and_kind(data.study_launches(NETPIPE.name)).select(
-        "launch", "case_id", *PLACE_COLUMNS, "kind"
+        "launch", "case_id", *SETTING_COLUMNS, "kind"
     )
     samples = data.samples.filter(study=NETPIPE.name, phase="measure", variant=BASE)
     all_medians = launch_medians(samples, ["launch"]).join(launches, on="launch")
@@ -257,7 +257,7 @@ def compare_with_netpipe(data: Data, curves: OsuCurves) -> list[NetPIPECompariso
     for panel in curves.panels:
         if panel.ranks != 2:
             continue
-        place = dict(zip(PLACE_COLUMNS, panel.place, strict=True))
+        place = dict(zip(SETTING_COLUMNS, panel.place, strict=True))
         medians = all_medians.filter(**place, kind=panel.kind)
         for pair, size in product(NETPIPE_PAIRS, settings.compared_sizes):
             rows = medians.filter(case=pair.case, size_bytes=size)

@@ -91,7 +91,7 @@ class Slurm(Scheduler):
     job_ends = staticmethod(site.job_ends)
     check = staticmethod(site.compare)
     site_part = staticmethod(site.site_part)
-    fit_packages = staticmethod(site.fit_packages)
+    set_mpi_launchers = staticmethod(site.set_mpi_launchers)
 
     def job_options(self, comment: str = "") -> list[str]:
         mark = [f"--job-option=comment={comment}"] if comment else []

@@ -352,7 +352,7 @@ def _decisions(cluster: Cluster, partitions: Sequence[Partition]) -> list[str]:
     return decisions
 
 
-def fit_packages(text: str, cluster: Cluster, has_library: bool) -> str:
+def set_mpi_launchers(text: str, cluster: Cluster, has_library: bool) -> str:
     """The text of a ``packages.yaml`` with each MPI built for the program that starts it."""
     mpich, _ = _pmi_or_obstacle("mpich", cluster, has_library)
     if mpich:
