@@ -143,7 +143,8 @@ def absent_nodes(bundle: Path, bundle_manifest: Manifest, pairs: pl.DataFrame) -
     reasons |= _failure_reasons(launches)
     for entry in bundle_manifest.data.get("nodes_not_measured") or []:
         reasons[entry["node"]] = entry["state"], entry["reason"]
-    measured_nodes = set(launches.filter(status="passed")["hosts"].explode().drop_nulls())
+    hosts_of_launches = launches.filter(status="passed")["hosts"].drop_nulls()
+    measured_nodes = {host for hosts in hosts_of_launches for host in hosts}
     passed = pairs.filter((pl.col("measure") != FAILURE) | (pl.col("excess") == 0))
     hosts = pl.concat([passed.select("night", "host"), passed.select("night", host="other")])
     last_nights = dict(hosts.group_by("host").agg(pl.col("night").max()).rows())
