@@ -202,6 +202,19 @@ def test_places_that_differ_on_as_many_ranks_are_named() -> None:
     )
 
 
+def test_a_row_of_ratios_to_npb_itself_is_of_one_environment() -> None:
+    builder = make.Bundle()
+    for ranks in (2, 4):
+        for environ, time in (("a", 2.0), ("b", 1.0)):
+            builder.add("CG", ranks, compute=time, environ=environ)
+            builder.add("CG", ranks, compute=1.5, source="upstream", environ=environ)
+    top_table = part(builder.data()).verdicts[0]
+    assert [[cell.verdict for cell in row[2:]] for row in top_table.rows] == [
+        ["slower", "slower"],
+        ["faster", "faster"],
+    ]
+
+
 #: Nodes of four ranks -> seconds: two nodes lose nothing, four half of it.
 TIMES = {1: 8.0, 2: 4.0, 4: 4.0}
 
