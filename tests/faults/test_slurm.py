@@ -116,8 +116,9 @@ def test_a_controller_that_lost_its_state(cluster: Virtual) -> None:
     """It does not know the job of the launch, which is repeated and not blamed."""
     folder, text = cluster.share / "forgotten", long_campaign(2)
     (trial,) = storm(cluster, folder, [state_lost], 5, 2, text)
-    assert "(1 lost by a controller that restarted without its state)" in trial.log
-    assert "failed 1 x" not in trial.log
+    outcome = "(1 lost by a controller that restarted without its state)"
+    assert outcome in trial.log, trial.log
+    assert "failed 1 x" not in trial.log, trial.log
 
 
 def measuring(trial: Trial, cluster: Virtual) -> tuple[subprocess.Popen[bytes], str]:

@@ -17,6 +17,9 @@ from roundtrip.measure import scheduler
 SQUEUE = """\
 echo "$*" >> "$0.calls"
 case $* in
+  *--states=all*) if [ -e "$0.starting" ]; then rm "$0.starting"; exit 1; fi ;;
+esac
+case $* in
   *--states=all*) cat "$0.jobs" ;;
   *) grep '|RUNNING|' "$0.jobs" | sed 's/|[^|]*$/|None/' ;;
 esac
@@ -29,6 +32,7 @@ case $1/$2 in
     exit ;;
 esac
 [ "$2" = config ] || exit 1
+if [ -e "$0.starting" ]; then rm "$0.starting"; exit 1; fi
 echo "Configuration data as of 2026-11-25T03:26:31"
 echo "BATCH_START_TIMEOUT     = 10 sec"
 echo "BOOT_TIME               = $(cat "$0.boot")"
@@ -67,6 +71,14 @@ def test_a_job_that_a_restarted_controller_does_not_know_is_lost(controller: Any
     assert run_wrapper("squeue", *LOOK, run_dir=run_dir).returncode == 0
     assert scheduler.unknown_jobs(run_dir) == LOST_JOB
     assert scheduler.read_silences(run_dir) == []
+
+
+def test_a_controller_that_has_just_started_is_asked_again(controller: Any) -> None:
+    run_dir = controller("", 60)
+    for command in ("squeue", "scontrol"):
+        (run_dir / "bin" / f"{command}.starting").touch()
+    run_wrapper("squeue", *LOOK, run_dir=run_dir)
+    assert scheduler.unknown_jobs(run_dir) == LOST_JOB
 
 
 @pytest.mark.parametrize(
