@@ -39,7 +39,7 @@ CAMPAIGN = """\
 title = "Which node is sick?"
 launches = 1
 nodes = "all"
-allow_untold = true # the first night alone cannot tell
+allow_undecided = true # the first night alone cannot tell
 rounds_a_night = {rounds}
 time_limit_minutes = {minutes}
 

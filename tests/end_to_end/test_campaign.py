@@ -30,7 +30,7 @@ parameters = {{ variants = ["five"], placement = ["shared-memory"], mode = ["pin
 variables = {{ budget = 5, precision = 20, perturbation = 0, end = 65536 }}
 """
 
-ALLOWED = CAMPAIGN.replace("launches = 3", "launches = 3\nallow_untold = true")
+ALLOWED = CAMPAIGN.replace("launches = 3", "launches = 3\nallow_undecided = true")
 
 pytestmark = needs(TOOLCHAIN)
 
@@ -95,7 +95,7 @@ def test_a_campaign_that_decides_nothing_is_not_green(
     assert status == 1, err
     assert "report: " in out
     assert "measured, but nothing can be decided: " in err
-    assert f"where that is meant, declare allow_untold = true in {campaign}" in err
+    assert f"where that is meant, declare allow_undecided = true in {campaign}" in err
     status, _, err = finish(run(environment, "--allow-underpowered", campaign, "--night", "n"))
     assert status == 1, err
     status, _, err = finish(run(environment, "--allow-underpowered", campaign, "--night", "n"))

@@ -24,7 +24,7 @@ TOOLCHAIN = "mpich40-boost181"
 CAMPAIGN = f"""\
 title = "Of two launches"
 launches = 2
-allow_untold = true
+allow_undecided = true
 time_limit_minutes = 10
 [[check]]
 name = "NetPIPE"

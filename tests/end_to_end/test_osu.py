@@ -34,7 +34,7 @@ parameters = {{ placement = ["shared-memory"], benchmark = ["allreduce"], ranks 
 SIMULATED = """\
 title = "A replay of OSU on simulated hosts"
 launches = 2
-allow_untold = true
+allow_undecided = true
 [[check]]
 name = "OSUGroup"
 toolchains = ["smpi-boost181"]

@@ -26,7 +26,7 @@ LEAVES = Path(__file__).parents[1] / "data" / "slurm-leaves"
 pytestmark = on_a_cluster()
 CAMPAIGN = f"""\
 title = "Tiny pairs"
-allow_untold = true
+allow_undecided = true
 nodes = "all"
 rounds_a_night = 2
 

@@ -19,7 +19,7 @@ from support.virtual import Virtual, await_true, scaled_timeout
 LOCAL = """\
 title = "Tiny"
 launches = {launches}
-allow_untold = true
+allow_undecided = true
 time_limit_minutes = 10
 [[check]]
 name = "NetPIPE"

@@ -122,7 +122,7 @@ def await_text(out: io.StringIO, text: str) -> None:
 
 CAMPAIGN = """\
 launches = 2
-allow_untold = true
+allow_undecided = true
 time_limit_minutes = {minutes}
 [[check]]
 name = "NetPIPE"

@@ -59,9 +59,19 @@ def test_a_campaign_may_run_on_all_nodes(tmp_path: Path) -> None:
 
 
 def test_a_campaign_may_decide_nothing_if_it_declares_so(tmp_path: Path) -> None:
-    assert not campaign_file.load_campaign(write(tmp_path, GOOD)).allow_untold
-    text = having("launches = 8\nallow_untold = true")
-    assert campaign_file.load_campaign(write(tmp_path, text)).allow_untold
+    assert not campaign_file.load_campaign(write(tmp_path, GOOD)).allow_undecided
+    text = having("launches = 8\nallow_undecided = true")
+    campaign = campaign_file.load_campaign(write(tmp_path, text))
+    assert campaign.allow_undecided
+    assert campaign.warnings == ()
+
+
+def test_a_key_may_have_its_former_name_for_a_while(tmp_path: Path) -> None:
+    file = write(tmp_path, having("launches = 8\nallow_untold = true"))
+    campaign = campaign_file.load_campaign(file)
+    assert campaign.allow_undecided
+    line = file.read_text().splitlines().index("allow_untold = true") + 1
+    assert campaign.warnings == (f"{file}:{line}: allow_untold is called allow_undecided now",)
 
 
 @pytest.mark.parametrize(
@@ -118,7 +128,16 @@ def test_every_shipped_campaign_loads(file: Path) -> None:
         (GOOD + "[[check]]\nname = 'b'\n[check.parameters]\nmode = []\n", 11, "check.1.parameters"),
         (GOOD.replace("= 4", "= [[4]]"), 7, "variables.budget: input should be a text or a number"),
         (GOOD.replace("= 4", "= 2026-11-27"), 7, "variables.budget: input should be a text or"),
-        (having("allow_untold = 1"), 2, "allow_untold: input should be a valid boolean, not 1"),
+        (
+            having("allow_untold = true\nallow_undecided = true"),
+            2,
+            "allow_untold: is the former name of allow_undecided, which is given too: remove it",
+        ),
+        (
+            having("allow_undecided = 1"),
+            2,
+            "allow_undecided: input should be a valid boolean, not 1",
+        ),
         (having('nodes = "some"'), 2, "nodes: input should be 'all'"),
         (having("rounds_a_night = 3"), 2, 'add nodes = "all"'),
         (having('nodes = "all"\nrounds_a_night = 0'), 3, "or equal to 1"),

@@ -76,7 +76,7 @@ def campaign(
         _table("NetPIPEWan", "grid", "wan_rtt = [2]", budget),
     ]
     head = f'title = "Tiny"\nlaunches = {launches}\ntime_limit_minutes = {minutes}\n'
-    head += "allow_untold = true\n"
+    head += "allow_undecided = true\n"
     return head + "".join(tables[1:] if over_link else tables[:cases])
 
 

@@ -66,11 +66,13 @@ def run(
     """Run a campaign: launch every case as often as declared, then publish the report.
 
     Exit status: 0 all completed; 1 something failed or is missing, or nothing can be decided and
-    the campaign does not declare allow_untold; 2 bad input; 130 interrupted.
+    the campaign does not declare allow_undecided; 2 bad input; 130 interrupted.
     TERM (a scheduler's time limit) stops the run, and what is there is reported.
     """
     checkout = paths.checkout()
     declaration = campaign_file.find_campaign(campaign, checkout / "campaigns")
+    for warning in declaration.warnings:
+        say(f"warning: {warning}")
     here = Site(site, checkout)
     software.require_ready(here)
     plan = matrix.build_matrix(declaration, here)
@@ -93,13 +95,13 @@ def run(
     annotations.load_site(site)  # a fault in them ends the run before any launch
     if allow_mute:
         say("warning: --allow-mute is called --allow-underpowered now")
-    may_be_underpowered = allow_underpowered or allow_mute or declaration.allow_untold
+    may_be_underpowered = allow_underpowered or allow_mute or declaration.allow_undecided
     if not may_be_underpowered and not _run_to_resume(
         declaration.name, site, resume, tree_path, night
     ):
         outlook.require_enough_launches()
-    if warning := outlook.warning():
-        say(f"warning: {warning}")
+    if advice := outlook.warning():
+        say(f"warning: {advice}")
     for warning in environment.tuning_warnings(here):
         say(f"warning: {warning}")
     if not all(item.simulated for item in plan.expected):  # simulated times need no quiet machine
@@ -151,13 +153,13 @@ def run(
         say(line)
     is_decided = True
     if not report and outcome.counts.passed:
-        is_decided = not outcome.all_disturbed or declaration.allow_untold
+        is_decided = not outcome.all_disturbed or declaration.allow_undecided
         if outcome.all_disturbed:
             say("measured, but nothing can be decided: all launches were disturbed")
         say(f"not judged; to judge it: roundtrip report {shlex.quote(str(run_tree.path))}")
     elif outcome.counts.passed:
         revision = publish_run(run_tree.path)
-        is_decided = _is_decided(revision, declaration) or declaration.allow_untold
+        is_decided = _is_decided(revision, declaration) or declaration.allow_undecided
         confirmed_keys = _print_confirmation(run_tree.path, revision)
         if outcome.is_complete:
             with writing(run_tree.path):
@@ -231,8 +233,8 @@ def _is_decided(revision: Path, declaration: campaign_file.Campaign) -> bool:
     if not (reason := build.undecided_reason(report_data, build.judge_report(report_data))):
         return True
     say(f"measured, but nothing can be decided: {reason}")
-    if not declaration.allow_untold:
-        say(f"where that is meant, declare allow_untold = true in {declaration.file}")
+    if not declaration.allow_undecided:
+        say(f"where that is meant, declare allow_undecided = true in {declaration.file}")
     return False
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -48,6 +48,10 @@ def _require_flat(value: object) -> object:
 
 _Scalar = Annotated[Any, AfterValidator(_require_scalar)]
 _ValueTuple = Annotated[tuple[_Scalar, ...], Field(strict=False, min_length=1)]
+
+
+#: Keys of a campaign's file by their former names, which are read with a warning.
+KEY_BY_FORMER_NAME = {"allow_untold": "allow_undecided"}
 
 
 class CheckTable(Table):
@@ -98,7 +102,7 @@ class CampaignTable(Table):
         False,
         description="launches end when the claims are decided; `roundtrip ab` writes it",
     )
-    allow_untold: bool = Field(
+    allow_undecided: bool = Field(
         False, description="exit status 0 although nothing can be decided from what was measured"
     )
     abba_seed: Annotated[int, Field(ge=0)] | None = Field(
@@ -134,7 +138,8 @@ class CheckPlan:
 @dataclass(frozen=True)
 class Campaign:
     """A campaign file, validated as far as that is possible without a site; `launches_line` and
-    `nodes_line` are the lines of the keys ``launches`` and ``nodes``, None without one."""
+    `nodes_line` are the lines of the keys ``launches`` and ``nodes``, None without one; `warnings`
+    are about former names of keys."""
 
     name: str
     file: Path
@@ -149,7 +154,8 @@ class Campaign:
     abba_seed: int | None = None
     confirm_minutes: float | None = None
     blame_minutes: float | None = None
-    allow_untold: bool = False
+    allow_undecided: bool = False
+    warnings: tuple[str, ...] = ()
 
     @property
     def in_pairs(self) -> bool:
@@ -174,6 +180,7 @@ def find_campaign(name: str, folder: Path) -> Campaign:
 def load_campaign(file: Path) -> Campaign:
     """Read and validate a campaign file; UserError with file and line if it is not one."""
     data, places = tables.read(file)
+    warnings = tuple(_rename_former_keys(data, places, file))
     campaign = tables.validate(data, CampaignTable, places, file)
     name = file.stem
     if not is_name(name):
@@ -204,8 +211,22 @@ def load_campaign(file: Path) -> Campaign:
         abba_seed=campaign.abba_seed,
         confirm_minutes=confirm_minutes,
         blame_minutes=_minutes_of_key("blame", campaign.blame, places, file),
-        allow_untold=campaign.allow_untold,
+        allow_undecided=campaign.allow_undecided,
+        warnings=warnings,
     )
+
+
+def _rename_former_keys(data: dict[str, Any], places: Places, file: Path) -> Iterator[str]:
+    """Rename former keys of `data`, and yield a warning for each; UserError if both are given."""
+    for former, key in KEY_BY_FORMER_NAME.items():
+        if former not in data:
+            continue
+        if key in data:
+            message = f"{former}: is the former name of {key}, which is given too: remove it"
+            raise tables.fault(message, (former,), places, file)
+        data[key] = data.pop(former)
+        places[(key,)] = places[(former,)]
+        yield f"{file}:{places[(key,)][1]}: {former} is called {key} now"
 
 
 def parse_minutes(text: str) -> float | None:

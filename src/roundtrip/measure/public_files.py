@@ -18,7 +18,7 @@ from typing import Any
 from roundtrip import files
 from roundtrip.errors import UserError
 from roundtrip.measure import analysis
-from roundtrip.measure.campaign_file import CampaignTable, CheckTable
+from roundtrip.measure.campaign_file import KEY_BY_FORMER_NAME, CampaignTable, CheckTable
 from roundtrip.measure.disclosure import WHO, Disclosure, is_tuning
 from roundtrip.measure.pseudonyms import host_names
 from roundtrip.model import Table
@@ -308,7 +308,9 @@ def public_thresholds(text: str, names: Disclosure) -> str:
 
 def _toml_lines(data: Mapping[str, Any], table: type[Table], names: Disclosure) -> list[str]:
     lines = []
-    for key in [key for key in table.model_fields if key in data and key != "check"]:
+    for key in [*table.model_fields, *KEY_BY_FORMER_NAME]:
+        if key not in data or key == "check":
+            continue
         is_title = key == "title" and isinstance(data[key], str)
         value = (names.title if is_title else names.fields)(data[key], f"campaign.toml {key}")
         lines.append(f"{key} = {_toml_value(value)}")

@@ -39,7 +39,7 @@ from roundtrip.studies import derivation
 from roundtrip.studies.section import Section, section_of
 from roundtrip.studies.study import Claim, Study
 
-#: Why a run without claims is undecided; a campaign permits this by allow_untold.
+#: Why a run without claims is undecided; a campaign permits this by allow_undecided.
 NO_CLAIM_REASON = "these launches support no claim; what they measured is described in the report"
 SEQUENTIAL_NOTE = (
     "this run went on until its claims were decided or its time was over. Intervals, p and q of "
