@@ -19,8 +19,9 @@ from roundtrip.errors import UserError
 from roundtrip.model import Table, first_fault
 
 KeyPath = tuple[str | int, ...]
+SourceLine = tuple[Path, int]
 #: File and line of the value at each path of keys and indices.
-Places = dict[KeyPath, tuple[Path, int]]
+KeyLines = dict[KeyPath, SourceLine]
 #: An array of strings.
 TextList = Annotated[tuple[str, ...], Field(strict=False)]
 
@@ -31,15 +32,15 @@ _KEY_LINE = re.compile(rf"\s*({_DOTTED_KEY_PATTERN})\s*=")
 _ModelT = TypeVar("_ModelT", bound=Table)
 
 
-def read(file: Path) -> tuple[dict[str, Any], Places]:
-    """Return the TOML document in `file` and the places of its values; UserError if invalid."""
+def read(file: Path) -> tuple[dict[str, Any], KeyLines]:
+    """Return the TOML document in `file` and the lines of its values; UserError if invalid."""
     return parse(files.read_text(file), file)
 
 
-def parse(text: str, file: Path) -> tuple[dict[str, Any], Places]:
-    """Return the TOML `text` of `file` as a document, and its places; UserError if invalid."""
+def parse(text: str, file: Path) -> tuple[dict[str, Any], KeyLines]:
+    """As `read`, of the `text` that `file` has."""
     return files.parse_toml(text, file), {
-        path: (file, line) for path, line in reversed(list(_key_lines(text.splitlines())))
+        path: (file, line) for path, line in reversed(list(_toml_key_lines(text.splitlines())))
     }
 
 
@@ -53,26 +54,31 @@ def merge(base: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, An
     return result
 
 
-def validate(data: Mapping[str, Any], model: type[_ModelT], places: Places, file: Path) -> _ModelT:
-    """Return `data` as a `model`; UserError with the first fault and its place, else `file`."""
+def validate(
+    data: Mapping[str, Any], model: type[_ModelT], key_lines: KeyLines, file: Path
+) -> _ModelT:
+    """Return `data` as a `model`; UserError with the first fault and its line in `key_lines`.
+
+    A fault without a line there is reported of `file`.
+    """
     try:
         return model.model_validate(data)
     except ValidationError as error:
         violation = first_fault(error, "a table")
         path = (*violation.path, violation.key) if violation.key else violation.path
-        raise fault(str(violation), path, places, file) from None
+        raise fault(str(violation), path, key_lines, file) from None
 
 
-def fault(message: str, path: KeyPath, places: Places, file: Path) -> UserError:
+def fault(message: str, path: KeyPath, key_lines: KeyLines, file: Path) -> UserError:
     """Return a UserError about the value at `path`, with the line of the innermost known key."""
     for end in range(len(path), 0, -1):
-        if place := places.get(path[:end]):
-            return UserError(message, *place)
+        if source_line := key_lines.get(path[:end]):
+            return UserError(message, *source_line)
     return UserError(message, file)
 
 
-def _key_lines(lines: list[str]) -> Iterator[tuple[KeyPath, int]]:
-    """Yield (path, line) of each heading and ``key =``, in order, without inline tables' keys."""
+def _toml_key_lines(lines: list[str]) -> Iterator[tuple[KeyPath, int]]:
+    """Yield path and line number of each heading and ``key =``, but of no inline table's keys."""
     table: KeyPath = ()
     counts: dict[KeyPath, int] = {}
     for number, line in enumerate(lines, 1):
@@ -140,25 +146,24 @@ def load_yaml(file: Path) -> Any:
         raise UserError(f"not YAML: {reason[0]}", file) from None
 
 
-def load_placed_yaml(file: Path) -> tuple[Any, Places]:
-    """Return the content of `file` and the place of each key and item; UserError as `load_yaml`,
-    and for a duplicate key in a mapping."""
+def load_yaml_with_lines(file: Path) -> tuple[Any, KeyLines]:
+    """As `load_yaml`, with the line of each key and item; UserError also for a duplicate key."""
     content = load_yaml(file)
     root = yaml.compose(files.read_text(file), Loader=yaml.SafeLoader)
-    return content, dict(_yaml_places(root, (), file, set())) if root else {}
+    return content, dict(_yaml_key_lines(root, (), file, set())) if root else {}
 
 
-def _yaml_places(
+def _yaml_key_lines(
     node: Any, path: KeyPath, file: Path, node_ids: set[int]
-) -> Iterator[tuple[KeyPath, tuple[Path, int]]]:
-    """Yield the places in `node`; do not enter nodes in `node_ids` again, as aliases may do."""
+) -> Iterator[tuple[KeyPath, SourceLine]]:
+    """Yield path and line of each key and item in `node`; enter no node in `node_ids` (aliases)."""
     yield path, (file, node.start_mark.line + 1)
     if id(node) in node_ids:
         return
     node_ids.add(id(node))
     if isinstance(node, yaml.SequenceNode):
         for index, item in enumerate(node.value):
-            yield from _yaml_places(item, (*path, index), file, node_ids)
+            yield from _yaml_key_lines(item, (*path, index), file, node_ids)
     elif isinstance(node, yaml.MappingNode):
         keys = set()
         for key, value in node.value:
@@ -168,7 +173,7 @@ def _yaml_places(
             keys.add(key.value)
             yield (*path, key.value), (file, key.start_mark.line + 1)
             if not isinstance(value, yaml.ScalarNode):
-                yield from _yaml_places(value, (*path, key.value), file, node_ids)
+                yield from _yaml_key_lines(value, (*path, key.value), file, node_ids)
 
 
 def dump_yaml(content: object) -> str:

@@ -110,19 +110,19 @@ def load(file: Path) -> tuple[Annotation, ...]:
     """
     if not file.exists():
         return ()
-    content, places = tables.load_placed_yaml(file)
+    content, key_lines = tables.load_yaml_with_lines(file)
     if content is None:
         return ()
     if not isinstance(content, list):
         raise UserError("right is a list of annotations, each beginning with '- from:'", file, 1)
-    table_places = {("annotations", *path): place for path, place in places.items()}
+    table_lines = {("annotations", *path): source_line for path, source_line in key_lines.items()}
     annotations = tables.validate(
-        {"annotations": content}, _AnnotationFile, table_places, file
+        {"annotations": content}, _AnnotationFile, table_lines, file
     ).annotations
     for index, annotation in enumerate(annotations):
         start, last = annotation.start, annotation.last
         if last[: len(start)] < start[: len(last)]:
-            raise UserError("'to' is before 'from'", *places[(index, "to")])
+            raise UserError("'to' is before 'from'", *key_lines[(index, "to")])
     return annotations
 
 

@@ -111,7 +111,7 @@ def parse(text: str, file: Path) -> Analysis:
     may also lack the tables of newer studies, of the history and of the nodes, which then get the
     package's thresholds.
     """
-    file_tables, places = tables.parse(text, file)
+    file_tables, key_lines = tables.parse(text, file)
     shared_tables, study_models = _Shared.model_fields.keys(), _study_models()
     package = files.parse_toml(default_text())
     defaults = {name: package[name] for name in ("history", "nodes", *study_models)}
@@ -119,13 +119,13 @@ def parse(text: str, file: Path) -> Analysis:
     if isinstance(statistics := content.get("statistics"), dict):
         margins = {"equivalence_margins": _declared_margins()}
         content["statistics"] = tables.merge(margins, statistics)
-    model = tables.validate(content, _model(), places, file)
+    model = tables.validate(content, _model(), key_lines, file)
     names = sorted(study.name for study in studies.load())
     for name, _ in model.statistics.equivalence_margins:
         if name not in names:
             message = f"no study is called {name!r}: right is one of {', '.join(names)}"
             path = ("statistics", "equivalence_margins", name)
-            raise tables.fault(message, path, places, file)
+            raise tables.fault(message, path, key_lines, file)
     thresholds = {name: getattr(model, name) for name in (*shared_tables, *study_models)}
     return Analysis(
         **{name: thresholds[name] for name in shared_tables},

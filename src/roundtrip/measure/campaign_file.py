@@ -19,7 +19,7 @@ from roundtrip import tables
 from roundtrip.errors import UserError
 from roundtrip.model import NAME_WORDS, SmallCount, Table, is_name
 from roundtrip.sites.toolchains.spec import SMOKE_CAMPAIGN, catalogue
-from roundtrip.tables import Places, TextList
+from roundtrip.tables import KeyLines, TextList
 
 #: Maximum number of rounds of `roundtrip ab`, for any budget.
 MAX_AB_ROUNDS = 200
@@ -179,24 +179,24 @@ def find_campaign(name: str, folder: Path) -> Campaign:
 
 def load_campaign(file: Path) -> Campaign:
     """Read and validate a campaign file; UserError with file and line if it is not one."""
-    data, places = tables.read(file)
-    warnings = tuple(_rename_former_keys(data, places, file))
-    campaign = tables.validate(data, CampaignTable, places, file)
+    data, key_lines = tables.read(file)
+    warnings = tuple(_rename_former_keys(data, key_lines, file))
+    campaign = tables.validate(data, CampaignTable, key_lines, file)
     name = file.stem
     if not is_name(name):
         raise UserError(f"name: right is {NAME_WORDS}, not {name!r:.60}", file)
-    _require_key_combinations(campaign, places, file)
+    _require_key_combinations(campaign, key_lines, file)
     if not campaign.check:
         raise UserError("no [[check]] table: a campaign must run something", file)
     checks = tuple(
-        _check_plan(table, ("check", number), places, file)
+        _check_plan(table, ("check", number), key_lines, file)
         for number, table in enumerate(campaign.check)
     )
-    confirm_minutes = _minutes_of_key("confirm", campaign.confirm, places, file)
+    confirm_minutes = _minutes_of_key("confirm", campaign.confirm, key_lines, file)
     if confirm_minutes is not None and confirm_minutes > campaign.time_limit_minutes:
         limit = f"time_limit_minutes = {campaign.time_limit_minutes:g}"
         message = f"confirm: a part of {limit}, not {campaign.confirm!r:.60}, which is longer"
-        raise tables.fault(message, ("confirm",), places, file)
+        raise tables.fault(message, ("confirm",), key_lines, file)
     return Campaign(
         name=name,
         file=file,
@@ -205,28 +205,28 @@ def load_campaign(file: Path) -> Campaign:
         extra_launches=campaign.extra_launches,
         time_limit_minutes=campaign.time_limit_minutes,
         checks=checks,
-        launches_line=places.get(("launches",), (file, None))[1],
-        nodes_line=places.get(("nodes",), (file, None))[1],
+        launches_line=key_lines.get(("launches",), (file, None))[1],
+        nodes_line=key_lines.get(("nodes",), (file, None))[1],
         rounds_a_night=campaign.rounds_a_night,
         abba_seed=campaign.abba_seed,
         confirm_minutes=confirm_minutes,
-        blame_minutes=_minutes_of_key("blame", campaign.blame, places, file),
+        blame_minutes=_minutes_of_key("blame", campaign.blame, key_lines, file),
         allow_undecided=campaign.allow_undecided,
         warnings=warnings,
     )
 
 
-def _rename_former_keys(data: dict[str, Any], places: Places, file: Path) -> Iterator[str]:
+def _rename_former_keys(data: dict[str, Any], key_lines: KeyLines, file: Path) -> Iterator[str]:
     """Rename former keys of `data`, and yield a warning for each; UserError if both are given."""
     for former, key in KEY_BY_FORMER_NAME.items():
         if former not in data:
             continue
         if key in data:
             message = f"{former}: is the former name of {key}, which is given too: remove it"
-            raise tables.fault(message, (former,), places, file)
+            raise tables.fault(message, (former,), key_lines, file)
         data[key] = data.pop(former)
-        places[(key,)] = places[(former,)]
-        yield f"{file}:{places[(key,)][1]}: {former} is called {key} now"
+        key_lines[(key,)] = key_lines[(former,)]
+        yield f"{file}:{key_lines[(key,)][1]}: {former} is called {key} now"
 
 
 def parse_minutes(text: str) -> float | None:
@@ -237,19 +237,19 @@ def parse_minutes(text: str) -> float | None:
     return total if 0 < total <= 7 * 24 * 60 else None
 
 
-def _minutes_of_key(key: str, text: str | None, places: Places, file: Path) -> float | None:
+def _minutes_of_key(key: str, text: str | None, key_lines: KeyLines, file: Path) -> float | None:
     """Return the time `text` of `key` in minutes; None for None, UserError for an illegal time."""
     minutes = parse_minutes(text) if text is not None else None
     if text is not None and minutes is None:
-        raise tables.fault(f"{key}: {DURATION}, not {text!r:.60}", (key,), places, file)
+        raise tables.fault(f"{key}: {DURATION}, not {text!r:.60}", (key,), key_lines, file)
     return minutes
 
 
-def _require_key_combinations(campaign: CampaignTable, places: Places, file: Path) -> None:
+def _require_key_combinations(campaign: CampaignTable, key_lines: KeyLines, file: Path) -> None:
     """UserError for a key without a key that it requires, or with a key that excludes it."""
 
     def fault(key: str, reason: str) -> UserError:
-        return tables.fault(f"{key} is {reason}", (key,), places, file)
+        return tables.fault(f"{key} is {reason}", (key,), key_lines, file)
 
     if campaign.abba_seed is not None and not campaign.sequential:
         raise fault("abba_seed", "for a run of `roundtrip ab`: add sequential = true")
@@ -265,9 +265,13 @@ def _require_key_combinations(campaign: CampaignTable, places: Places, file: Pat
             raise fault(key, 'not for nodes = "all": a pair is launched again in a later night')
 
 
-def _check_plan(table: CheckTable, path: tables.KeyPath, places: Places, file: Path) -> CheckPlan:
+def _check_plan(
+    table: CheckTable, path: tables.KeyPath, key_lines: KeyLines, file: Path
+) -> CheckPlan:
     if not table.name:
-        raise tables.fault("a [[check]] needs a name, the ReFrame check to run", path, places, file)
+        raise tables.fault(
+            "a [[check]] needs a name, the ReFrame check to run", path, key_lines, file
+        )
     toolchains = table.toolchains
     if toolchains and SMOKE_CAMPAIGN in toolchains:
         smoke = catalogue().smoke
@@ -275,7 +279,7 @@ def _check_plan(table: CheckTable, path: tables.KeyPath, places: Places, file: P
         toolchains = tuple(dict.fromkeys(name for group in groups for name in group))
     return CheckPlan(
         name=table.name,
-        line=places.get(path, (file, 0))[1],
+        line=key_lines.get(path, (file, 0))[1],
         toolchains=toolchains,
         partitions=table.partitions,
         parameters={

@@ -17,7 +17,7 @@ from pydantic import Field
 
 from roundtrip import tables
 from roundtrip.model import Table, optional
-from roundtrip.tables import KeyPath, Places, TextList
+from roundtrip.tables import KeyLines, KeyPath, TextList
 
 #: Key of a repeated partition that holds the placeholders of its Slurm partition.
 _OWN_VALUES = "values of its Slurm partition"
@@ -26,9 +26,11 @@ _SIZE_KEYS = ("nodes", "cores", "sockets")
 
 
 def _spread_partitions(
-    partitions: Mapping[str, Any], slurm_partitions: Mapping[str, Mapping[str, Any]], places: Places
+    partitions: Mapping[str, Any],
+    slurm_partitions: Mapping[str, Mapping[str, Any]],
+    key_lines: KeyLines,
 ) -> dict[str, Any]:
-    """Return a copy of `partitions` for each of `slurm_partitions`, if any; add their `places`."""
+    """Return a copy of `partitions` for each of `slurm_partitions`, if any; add its `key_lines`."""
     if not slurm_partitions:
         return dict(partitions)
     copies: dict[str, Any] = {}
@@ -38,9 +40,9 @@ def _spread_partitions(
         values = {key: str(value) for key, value in slurm_table.items() if key not in _SIZE_KEYS}
         for key, table in partitions.items():
             copy = key + suffix
-            for path, place in list(places.items()):
+            for path, source_line in list(key_lines.items()):
                 if path[:2] == ("partition", key):
-                    places.setdefault(("partition", copy, *path[2:]), place)
+                    key_lines.setdefault(("partition", copy, *path[2:]), source_line)
             if not isinstance(table, Mapping):  # validation names the fault
                 copies[copy] = table
                 continue
@@ -249,19 +251,19 @@ LOAD_TIME_KEYS = {
 
 def load(file: Path, checkout: Path) -> SiteData:
     """The site in `file`; UserError with file and line of the first fault."""
-    data, places = _merge_bases(file, checkout / "site-configs" / "base", ())
+    data, key_lines = _merge_bases(file, checkout / "site-configs" / "base", ())
     legal = sorted({*SiteData.model_fields, *LOAD_TIME_KEYS})
     for key in data:
         if key not in legal:
             message = f"unknown key '{key}'; legal are {', '.join(legal)}"
-            raise tables.fault(message, (key,), places, file)
+            raise tables.fault(message, (key,), key_lines, file)
     values, defaults, slurm_partitions = (
         data.pop(key, {}) for key in ("values", "every_partition", "slurm_partition")
     )
     nested = slurm_partitions.values() if isinstance(slurm_partitions, dict) else ()
     if not all(isinstance(item, dict) for item in (values, defaults, slurm_partitions, *nested)):
         message = "`values`, `every_partition` and each `slurm_partition` are tables"
-        raise tables.fault(message, ("values",), places, file)
+        raise tables.fault(message, ("values",), key_lines, file)
     placeholders = {
         **{key: str(value) for key, value in values.items()},
         "site": file.parent.name,
@@ -271,78 +273,82 @@ def load(file: Path, checkout: Path) -> SiteData:
         placeholders = {"partition": next(iter(slurm_partitions)), **placeholders}
     partitions: Any = data.pop("partition", {})
     if isinstance(partitions, dict):
-        partitions = _spread_partitions(partitions, slurm_partitions, places)
-        _inherit_places(places, partitions)
+        partitions = _spread_partitions(partitions, slurm_partitions, key_lines)
+        _inherit_key_lines(key_lines, partitions)
         for key, table in partitions.items():
             if isinstance(table, dict):
                 local_placeholders = {**placeholders, **table.pop(_OWN_VALUES, {})}
                 partitions[key] = _filled_partition(
-                    key, tables.merge(defaults, table), local_placeholders, places, file
+                    key, tables.merge(defaults, table), local_placeholders, key_lines, file
                 )
-    content = _fill(data, placeholders, (), places, file)
-    site = tables.validate({**content, "partition": partitions}, SiteData, places, file)
-    _require_references(site, places, file)
+    content = _fill(data, placeholders, (), key_lines, file)
+    site = tables.validate({**content, "partition": partitions}, SiteData, key_lines, file)
+    _require_references(site, key_lines, file)
     return site
 
 
 def _filled_partition(
-    key: str, table: dict[str, Any], placeholders: dict[str, str], places: Places, file: Path
+    key: str, table: dict[str, Any], placeholders: dict[str, str], key_lines: KeyLines, file: Path
 ) -> dict[str, Any]:
     """Fill the placeholders of a partition, which include its extras."""
     path: KeyPath = ("partition", key)
-    extras = _fill(table.get("extras", {}), placeholders, (*path, "extras"), places, file)
+    extras = _fill(table.get("extras", {}), placeholders, (*path, "extras"), key_lines, file)
     pairs = extras.items() if isinstance(extras, dict) else ()
     extra_texts = {name: value for name, value in pairs if isinstance(value, str)}
     name = str(table.get("name", key))
     account = os.environ.get("ROUNDTRIP_ACCOUNT", "")
     placeholders = {**placeholders, **extra_texts, "name": name, "account": account}
     rest = {field: value for field, value in table.items() if field != "extras"}
-    return {"name": name, **_fill(rest, placeholders, path, places, file), "extras": extras}
+    return {"name": name, **_fill(rest, placeholders, path, key_lines, file), "extras": extras}
 
 
-def _merge_bases(file: Path, folder: Path, chain: tuple[str, ...]) -> tuple[dict[str, Any], Places]:
-    data, places = tables.read(file)
+def _merge_bases(
+    file: Path, folder: Path, chain: tuple[str, ...]
+) -> tuple[dict[str, Any], KeyLines]:
+    data, key_lines = tables.read(file)
     name = data.pop("base", None)
     if name is None:
-        return data, places
+        return data, key_lines
     bases = sorted(path.stem for path in folder.glob("*.toml"))
     if name not in bases or name in chain:
         message = f"base: there is no '{name}'; there are: {', '.join(bases)}"
-        raise tables.fault(message, ("base",), places, file)
-    base_data, base_places = _merge_bases(folder / f"{name}.toml", folder, (*chain, name))
-    return tables.merge(base_data, data), {**base_places, **places}
+        raise tables.fault(message, ("base",), key_lines, file)
+    base_data, base_lines = _merge_bases(folder / f"{name}.toml", folder, (*chain, name))
+    return tables.merge(base_data, data), {**base_lines, **key_lines}
 
 
-def _inherit_places(places: Places, partitions: Iterable[str]) -> None:
-    """Give each partition the places of the keys that it inherits from `every_partition`."""
-    default_places = [item for item in places.items() if item[0][0] == "every_partition"]
+def _inherit_key_lines(key_lines: KeyLines, partitions: Iterable[str]) -> None:
+    """Add the lines of the keys that each partition inherits from `every_partition`."""
+    default_lines = [item for item in key_lines.items() if item[0][0] == "every_partition"]
     for key in partitions:
-        for path, place in default_places:
+        for path, source_line in default_lines:
             if path[1:]:
-                places.setdefault(("partition", key, *path[1:]), place)
+                key_lines.setdefault(("partition", key, *path[1:]), source_line)
 
 
 def _fill(
-    value: Any, placeholders: dict[str, str], path: KeyPath, places: Places, file: Path
+    value: Any, placeholders: dict[str, str], path: KeyPath, key_lines: KeyLines, file: Path
 ) -> Any:
     """Replace the placeholders in the texts of `value`, except in `across`, which has its own."""
     if isinstance(value, dict):
         return {
-            key: item if key == "across" else _fill(item, placeholders, (*path, key), places, file)
+            key: item
+            if key == "across"
+            else _fill(item, placeholders, (*path, key), key_lines, file)
             for key, item in value.items()
         }
     if isinstance(value, list):
-        return [_fill(item, placeholders, path, places, file) for item in value]
+        return [_fill(item, placeholders, path, key_lines, file) for item in value]
     if not isinstance(value, str):
         return value
     for name in _PLACEHOLDER_PATTERN.findall(value):
         if name not in placeholders:
             message = f"unknown placeholder {{{name}}}; legal are {', '.join(sorted(placeholders))}"
-            raise tables.fault(message, path, places, file)
+            raise tables.fault(message, path, key_lines, file)
     return _PLACEHOLDER_PATTERN.sub(lambda match: placeholders[match[1]], value)
 
 
-def _require_references(site: SiteData, places: Places, file: Path) -> None:
+def _require_references(site: SiteData, key_lines: KeyLines, file: Path) -> None:
     """UserError for a reference to a condition that is not declared."""
     references: list[tuple[str, KeyPath]] = []
     for key, partition in site.partition.items():
@@ -356,4 +362,4 @@ def _require_references(site: SiteData, places: Places, file: Path) -> None:
         if name not in site.condition:
             legal = ", ".join(site.condition) or "none"
             message = f"unknown condition '{name}'; there are: {legal}"
-            raise tables.fault(message, path, places, file)
+            raise tables.fault(message, path, key_lines, file)
