@@ -224,7 +224,7 @@ class Figures(rfm.RegressionTestPlugin):
         from roundtrip.studies import derivation
 
         rows = samples.read_rows(f"{self.stagedir}/samples.csv")
-        figures = derivation.summarise(studies.get(self.study), rows)
+        figures = derivation.perf_variables(studies.get(self.study), rows)
         self.perf_variables = {
             name: sn.make_performance_function(lambda value=value: value, unit)
             for name, (value, unit) in figures.items()

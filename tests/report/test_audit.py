@@ -57,7 +57,7 @@ from roundtrip.stats.summaries import (
     median_interval,
 )
 from roundtrip.stats.verdicts import Verdict, judge
-from roundtrip.studies.derivation import Facts, Pairing, Ratio
+from roundtrip.studies.derivation import AuditedRatio, AuditFacts, PairingScope
 
 Maker = Callable[..., Any]
 
@@ -74,8 +74,13 @@ def broken() -> Iterator[tuple[int, Subject]]:
     yield 2, replace(SOUND, lost_launches=launches().head(1))
     mean_of_rates = Summary("bandwidth", ValueKind.RATE, "launches", MEAN)
     yield 3, with_facts(summaries=(TIME, mean_of_rates))
-    yield 4, with_facts(ratios=(Ratio("ring over tree", TIME, Pairing.LAUNCH, MEAN),))
-    yield 4, with_facts(ratios=(Ratio("ring over tree", TIME, Pairing.LAUNCH, GEOMETRIC_MEAN),))
+    yield 4, with_facts(ratios=(AuditedRatio("ring over tree", TIME, PairingScope.LAUNCH, MEAN),))
+    yield (
+        4,
+        with_facts(
+            ratios=(AuditedRatio("ring over tree", TIME, PairingScope.LAUNCH, GEOMETRIC_MEAN),)
+        ),
+    )
     yield 4, with_facts(ratios=())  # and yet it claims some
     interval = replace(judged()[Claim(1)].interval, n=1000)
     yield 4, replace(SOUND, verdicts=judged(interval=interval))  # more ratios than launches
@@ -139,7 +144,7 @@ def unknown() -> Iterator[tuple[int, Subject, str]]:
     yield 3, with_facts(summaries=()), "how each number is summarised"
     yield 4, with_facts(ratios=None), "how each ratio is formed"
     yield 6, with_facts(summaries=()), "which statistic stands behind each number"
-    yield 8, with_facts(tails=None), "of which values the slowest matter"
+    yield 8, with_facts(latencies=None), "of which values the slowest matter"
     yield 9, with_facts(build_columns=()), "what its programs are built with"
     yield 10, with_facts(clock=""), "whose clock is read"
     yield 10, with_facts(synchronisation=""), "how ranks are synchronised"
@@ -162,7 +167,7 @@ NOTHING = {
     4: with_facts(ratios=()),
     5: SOUND,
     7: SOUND,
-    8: with_facts(tails=(), no_tails_reason="times whole computations"),
+    8: with_facts(latencies=(), no_latencies_reason="times whole computations"),
     13: replace(SOUND, launches=launches().clear()),
     16: showing(),
     19: SOUND,
@@ -256,7 +261,7 @@ def test_the_time_of_a_whole_batch_is_not_taken_for_that_of_one_event() -> None:
     batch_subject = replace(SOUND, points=points({"batch": 1000, "clock_overhead_s": 1e-7}))
     assert held(10, batch_subject).result == "pass"
     assert SOUND.chapter
-    chapter = replace(SOUND.chapter, facts=replace(FACTS, median_is_whole=True))
+    chapter = replace(SOUND.chapter, facts=replace(FACTS, median_is_of_batch=True))
     assert held(10, replace(batch_subject, chapter=chapter)).result == "fail"
 
 
@@ -327,7 +332,7 @@ def test_what_a_figure_draws_is_what_its_views_say() -> None:
 def test_each_sentence_is_about_one_section_and_rests_on_its_facts(make_tree: Maker) -> None:
     bundle_data = read_tree(make_tree(launches=6, environs=("openmpi41-boost181",)))
     chapter = Chapter(part(table()), FACTS, study_named("thing", "A thing"), tuple(judged()))
-    bare_chapter = Chapter(part(), Facts(), study_named("another", "Another"), ())
+    bare_chapter = Chapter(part(), AuditFacts(), study_named("another", "Another"), ())
     texts = rows(section.part(bundle_data, judged(), [chapter, bare_chapter], []))
     assert {row[0] for row in texts} == {f"C{number}" for number in range(1, len(RULES) + 1)}
     outcomes = {(row[0], row[2]): (row[3], row[4]) for row in texts}

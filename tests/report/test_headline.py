@@ -68,7 +68,9 @@ def speeds(launches: pl.DataFrame, rows: int) -> pl.DataFrame:
     constant = {"unit": "µs", "lower_is_better": True}
     frame = pl.DataFrame([constant | record for record in records])
     missing = [
-        pl.lit(None, kind).alias(n) for n, kind in derivation.SPEEDS.items() if n not in frame
+        pl.lit(None, kind).alias(n)
+        for n, kind in derivation.SPEED_COLUMNS.items()
+        if n not in frame
     ]
     return frame.with_columns(missing)
 
@@ -104,7 +106,7 @@ def test_emulated_values_say_so_and_no_values_are_no_table(
 ) -> None:
     emulated_data = data.read(RECORDED / "wan")
     assert all("EMULATED" in row[0].text for row in table(emulated_data).rows)
-    show(monkeypatch, pl.DataFrame(schema=derivation.SPEEDS))
+    show(monkeypatch, pl.DataFrame(schema=derivation.SPEED_COLUMNS))
     assert headline.study_headline(read, NETPIPE) is None
 
 

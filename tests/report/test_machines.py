@@ -124,7 +124,7 @@ def test_a_night_that_cannot_be_read_has_no_values(history: History) -> None:
 def test_what_only_the_report_of_the_night_has_is_there_without_a_trend(
     history: History, newest: Data, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    headline = derivation.headline
+    headline = derivation.headline_speeds
 
     def chosen(study: Study, samples: pl.LazyFrame, sizes: Sequence[int]) -> pl.DataFrame:
         is_night = samples.select(pl.col("rep").max()).collect().item() > 0

@@ -17,7 +17,7 @@ from roundtrip.report.units import Unit, printable
 from roundtrip.stats.summaries import ValueKind
 from roundtrip.stats.verdicts import judge
 from roundtrip.studies import derivation
-from roundtrip.studies.derivation import SPEEDS
+from roundtrip.studies.derivation import SPEED_COLUMNS
 from roundtrip.studies.section import section_of
 from roundtrip.studies.study import (
     BLUE,
@@ -69,22 +69,24 @@ def shown(study: Study, data: Data) -> tuple[Mapping[Claim, Sequence[float]], Pa
 
 def test_figures_are_named_by_arm_size_and_unit() -> None:
     seconds = {("put", 8): [1e-6], ("put", 64): [2e-6], ("put", 1 << 20): [1e-4]}
-    figures = derivation.summarise(Declared(), launch_samples({**seconds, ("send", 8): [3e-6]}))
+    figures = derivation.perf_variables(
+        Declared(), launch_samples({**seconds, ("send", 8): [3e-6]})
+    )
     assert figures == {
         "put_8B_us": (pytest.approx(1.0), "us"),
         "put_1MiB_us": (pytest.approx(100.0), "us"),
         "send_8B_us": (pytest.approx(3.0), "us"),
     }
     samples = launch_samples({("put", 0): [12.0]}, metric="bandwidth", unit="MB/s")
-    rates = derivation.summarise(Rates(), samples)
+    rates = derivation.perf_variables(Rates(), samples)
     assert rates == {"put_MB_per_s": (12.0, "MB/s")}
-    assert derivation.summarise(Declared(), launch_samples({})) == {}
+    assert derivation.perf_variables(Declared(), launch_samples({})) == {}
 
 
 def test_toolchains_are_compared_by_each_arm_at_each_compared_size() -> None:
     data = bundle([Measured("C", {"put": 10, "send": 20}, launches=2, sizes=(8, 64, 1 << 20))])
     speeds = derivation.speeds(OverSize(), data.samples, SIZES)
-    assert dict(speeds.schema) == SPEEDS
+    assert dict(speeds.schema) == SPEED_COLUMNS
     assert speeds.select("what", "size_bytes").unique().sort("what", "size_bytes").rows() == [
         ("Put", 8),
         ("Put", 1 << 20),
@@ -133,7 +135,7 @@ def test_a_rate_is_better_where_it_is_higher() -> None:
     ((ratios),) = shown(study, data)[0].values()
     assert min(ratios) > 2.5
     assert not derivation.speeds(study, data.samples, (0,))["lower_is_better"].any()
-    assert {summary.kind for summary in derivation.facts(study).summaries} == {ValueKind.RATE}
+    assert {summary.kind for summary in derivation.audit_facts(study).summaries} == {ValueKind.RATE}
 
 
 def test_an_arm_without_a_launch_is_a_warning_and_no_number() -> None:
@@ -173,7 +175,7 @@ MEASURED = Measured("C", {"put": 10, "send": 40})
 def test_a_second_metric_has_figures_and_speeds_beside_those_of_the_first() -> None:
     data, study = two_metrics(bundle([MEASURED])), TwoMetrics()
     launch = data.samples.filter(pl.col("launch") == pl.col("launch").min()).collect()
-    figures = derivation.summarise(study, launch.select(*samples.SCHEMA))
+    figures = derivation.perf_variables(study, launch.select(*samples.SCHEMA))
     assert figures == {
         "put_us": (pytest.approx(10.0), "us"),
         "send_us": (pytest.approx(40.0), "us"),
@@ -215,7 +217,7 @@ def test_a_second_metric_is_planned_claimed_and_shown_beside_the_first() -> None
     assert [figure.name for figure in part.figures] == ["barrier-1", "barrier-bandwidth-1"]
     first, second = (str(answer.text[0].text) for answer in part.panel_answers)
     assert second == f"{first}, bandwidth"
-    facts = derivation.facts(study)
+    facts = derivation.audit_facts(study)
     assert {summary.kind for summary in facts.summaries} == {ValueKind.COST, ValueKind.RATE}
     assert len(facts.ratios or ()) == 2
 
@@ -249,7 +251,7 @@ def test_a_number_without_a_unit_is_shown_without_one() -> None:
     assert table.rows[0][1].quantities[0].unit == Unit.PURE
     assert printable(str(part.panel_answers[1].text[1])).startswith(": Put 7.00 [7.00, 7.00], ")
     (launch, *_) = data.samples.collect().partition_by("launch")
-    figures = derivation.summarise(Counted(), launch.select(*samples.SCHEMA))
+    figures = derivation.perf_variables(Counted(), launch.select(*samples.SCHEMA))
     assert figures["send_messages_1"] == (7.0, "1")
     speeds = derivation.speeds(Counted(), data.samples, (0,)).filter(metric="messages")
     assert set(speeds["unit"]) == {Unit.PURE}

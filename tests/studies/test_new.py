@@ -23,7 +23,7 @@ from roundtrip.cli import app
 from roundtrip.errors import UserError
 from roundtrip.stats.verdicts import Family, judge
 from roundtrip.studies import derivation
-from roundtrip.studies.derivation import SPEEDS
+from roundtrip.studies.derivation import SPEED_COLUMNS
 from roundtrip.studies.section import section_of
 from roundtrip.studies.study import PlannedCase, Study
 
@@ -122,14 +122,14 @@ def test_a_written_study_claims_in_its_report_what_it_plans(written: dict[str, A
     part = section.part(judge(claims, data.analysis.statistics))
     (answer,) = part.answers
     assert "faster" in str(answer.text[0])
-    assert derivation.facts(study).summaries
+    assert derivation.audit_facts(study).summaries
 
 
 def test_a_written_study_has_a_value_of_each_launch_and_arm(written: dict[str, Any]) -> None:
     study: Study = written["__init__"].STUDY
     data = bundle([Measured("Barrier@a", {"barrier": 10, "allreduce": 20}, launches=3)])
     speeds = derivation.speeds(study, data.samples, data.analysis.compared_sizes(study))
-    assert dict(speeds.schema) == SPEEDS
+    assert dict(speeds.schema) == SPEED_COLUMNS
     assert speeds.filter(pl.col("variant") == "barrier")["value"].to_list() == pytest.approx(
         [10.0, 11.0, 12.0]
     )

@@ -21,10 +21,10 @@ from roundtrip.report import data
 from roundtrip.report.sections.spread import launch_figures
 from roundtrip.stats.verdicts import Family
 from roundtrip.studies import derivation
-from roundtrip.studies.derivation import METRICS, Facts, metrics_by_study
+from roundtrip.studies.derivation import METRICS, AuditFacts, metrics_by_study
 from roundtrip.studies.findings import Comparison
 from roundtrip.studies.section import section_of
-from roundtrip.studies.study import BLUE, ORANGE, Arm, Contrast, PlannedCase, Points, Study
+from roundtrip.studies.study import BLUE, ORANGE, Arm, Contrast, PlannedCase, PlannedPoints, Study
 
 SRC = Path(studies.__file__).parents[1]
 SHARED = ("cause", "compare", "history", "measure", "report", "stats")
@@ -44,7 +44,10 @@ def test_all_studies_are_found_in_their_order() -> None:
 
 
 def test_every_study_interleaves_arms_or_has_the_modules_that_its_class_names() -> None:
-    modules = {"derived": ("summary", "SUMMARY_UNITS", "speeds", "FACTS"), "section": ("Section",)}
+    modules = {
+        "derived": ("perf_variables", "PERF_VARIABLE_UNITS", "speeds", "AUDIT_FACTS"),
+        "section": ("Section",),
+    }
     for study in studies.load():
         for module_name, names in modules.items():
             path = f"roundtrip.studies.{study.name}.{module_name}"
@@ -62,10 +65,10 @@ class Undeclared(Study):
 def test_all_but_name_title_and_question_has_a_default() -> None:
     study, empty_frame = Undeclared(), pl.DataFrame(schema=samples.SCHEMA)
     case = PlannedCase("a case", study.name, "Check", "local:smp", "any")
-    assert derivation.summarise(study, empty_frame) == {}
+    assert derivation.perf_variables(study, empty_frame) == {}
     assert derivation.speeds(study, empty_frame.lazy(), (0,)).is_empty()
     assert study.primary_claims([case], (0,)) == []
-    assert derivation.facts(study) == Facts()
+    assert derivation.audit_facts(study) == AuditFacts()
 
 
 class Declared(Study):
@@ -78,10 +81,10 @@ class Declared(Study):
         Contrast("b", "a"),
     )
 
-    def points(
+    def planned_points(
         self, case: PlannedCase, cases: Sequence[PlannedCase], sizes: tuple[int, ...]
-    ) -> Sequence[Points]:
-        return [Points("ab", case.parameters["case"], panel=case.parameters.get("panel"))]
+    ) -> Sequence[PlannedPoints]:
+        return [PlannedPoints("ab", case.parameters["case"], panel=case.parameters.get("panel"))]
 
 
 def test_what_is_planned_and_what_is_tested_follow_from_one_declaration() -> None:
@@ -151,7 +154,7 @@ def test_where_a_claim_is_primary_is_not_said_without_points() -> None:
     """The plan would know other places than the report."""
     somewhere = (Contrast("a", "b", is_primary=lambda case: case == "first"),)
     with pytest.raises(ValueError, match="Wrong has no points of its own: right for `is_primary`"):
-        type("Wrong", (Declared,), {"contrasts": somewhere, "points": Study.points})
+        type("Wrong", (Declared,), {"contrasts": somewhere, "points": Study.planned_points})
 
 
 def matches(pattern: str, packages: Sequence[str], files: str = "*.py") -> list[str]:
@@ -179,7 +182,7 @@ def test_no_shared_code_knows_a_study_by_its_name(package: str) -> None:
 def test_every_study_has_its_thresholds_and_its_record_where_it_says_so() -> None:
     tables = analysis.default().studies
     assert set(tables) == {study.thresholds for study in studies.load() if study.thresholds}
-    assert set(DETAILS) == {study.name for study in studies.load() if study.record}
+    assert set(DETAILS) == {study.name for study in studies.load() if study.run_record}
 
 
 def test_no_number_is_formed_by_a_mean_that_the_audit_does_not_know() -> None:
@@ -189,7 +192,7 @@ def test_no_number_is_formed_by_a_mean_that_the_audit_does_not_know() -> None:
 
 
 def test_every_study_supplies_facts_of_its_own() -> None:
-    study_facts = [derivation.facts(study) for study in studies.load()]
+    study_facts = [derivation.audit_facts(study) for study in studies.load()]
     assert all(facts.summaries and facts.build_columns for facts in study_facts)
     assert len({id(facts) for facts in study_facts}) == len(study_facts)
 

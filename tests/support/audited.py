@@ -17,7 +17,7 @@ from roundtrip.report.plot import LINK, Curve, Heat, Plot, Rule, Scale, View
 from roundtrip.report.units import Level, Quantity, Unit, count
 from roundtrip.stats.summaries import MEDIAN, Summary, ValueKind, median_interval
 from roundtrip.stats.verdicts import ClaimVerdict, Family, judge
-from roundtrip.studies.derivation import Facts, LatencySamples, Pairing, Ratio
+from roundtrip.studies.derivation import AuditedLatency, AuditedRatio, AuditFacts, PairingScope
 from roundtrip.studies.study import Study
 
 LEVELS = analysis.default().statistics
@@ -70,10 +70,10 @@ COLUMNS = (
     Column("Ring / tree", "right", base="Tree"),
     Column("Launches", "right"),
 )
-FACTS = Facts(
+FACTS = AuditFacts(
     summaries=(TIME,),
-    ratios=(Ratio("ring over tree", TIME, Pairing.LAUNCH, MEDIAN),),
-    tails=(LatencySamples("time", {"phase": "measure"}),),
+    ratios=(AuditedRatio("ring over tree", TIME, PairingScope.LAUNCH, MEDIAN),),
+    latencies=(AuditedLatency("time", {"phase": "measure"}),),
     clock="rank 0 reads its own clock",
     synchronisation="a barrier before each sample",
     over_ranks="the slowest rank",

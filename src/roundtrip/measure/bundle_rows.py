@@ -2,7 +2,7 @@
 
 docs/reference.md is generated from them.
 
-``details/<study>.parquet`` has a column for each entry of the `record` of the study.
+``details/<study>.parquet`` has a column for each entry of the `run_record` of the study.
 """
 
 from __future__ import annotations

@@ -111,7 +111,7 @@ def assess_claims(campaign: Campaign, plan: Matrix, settings: analysis.Analysis)
             id=item.case.id,
             study=item.study,
             check=item.case.check,
-            place=f"{item.case.system}:{item.case.partition}",
+            system_partition=f"{item.case.system}:{item.case.partition}",
             environ=item.case.environ,
             parameters=dict(item.case.parameters),
             variables=dict(item.variables),
@@ -121,7 +121,9 @@ def assess_claims(campaign: Campaign, plan: Matrix, settings: analysis.Analysis)
     ]
     groups: dict[tuple[object, ...], set[str]] = defaultdict(set)
     for case in cases:
-        groups[case.check, case.place, tuple(sorted(case.parameters.items()))].add(case.environ)
+        groups[case.check, case.system_partition, tuple(sorted(case.parameters.items()))].add(
+            case.environ
+        )
     compared = set[str]().union(*(names for names in groups.values() if len(names) > 1))
     claims, toolchains = tuple(primary_claims(cases, settings)), tuple(sorted(compared))
     simulated = bool(plan.expected) and not cases

@@ -288,7 +288,7 @@ class _Run(Record):
 
 
 #: Models of the entries of only one study's workload, by study; ``details/`` of a bundle.
-DETAILS = {study.name: study.record for study in studies.load() if study.record}
+DETAILS = {study.name: study.run_record for study in studies.load() if study.run_record}
 Run = model.extend_model(
     _Run,
     {

@@ -200,7 +200,7 @@ def build(data: Data, correction: Correction | None = None) -> Report:
     if families := families_part(data, verdicts):
         parts.append(families)
     if nodes_part := nodes.part(data):
-        chapters.append(Chapter(nodes_part, nodes.FACTS))
+        chapters.append(Chapter(nodes_part, nodes.AUDIT_FACTS))
         parts.append(nodes_part)
     history_part = history.part(data)
     chapters.append(Chapter(history_part, history.facts(data)))
@@ -235,11 +235,11 @@ class _ClaimSection:
         if study is None:
             values = headline.value_answers(list(headlines.values()))
             part = replace(part, answers=(*part.answers, *values))
-            return Chapter(part, toolchains.FACTS, None, claims)
+            return Chapter(part, toolchains.AUDIT_FACTS, None, claims)
         part = replace(part, question=part.question or study.question)
         if study.name in headlines:
             part = replace(part, summary=(headlines[study.name].table, *part.summary))
-        return Chapter(part, derivation.facts(study), study, claims)
+        return Chapter(part, derivation.audit_facts(study), study, claims)
 
 
 def judge_report(

@@ -22,7 +22,7 @@ from roundtrip.report.pages.series import Origins
 from roundtrip.stats import sequential, verdicts
 from roundtrip.stats.settings import Levels
 from roundtrip.stats.verdicts import ClaimVerdict
-from roundtrip.studies.derivation import ORIGIN
+from roundtrip.studies.derivation import SERIES_COLUMNS
 from roundtrip.studies.study import Claim
 
 _Claim = TypeVar("_Claim", bound=Claim)
@@ -75,8 +75,10 @@ class Data:
         return Origins(self.medians.join(self.completed_launches, on="launch", how="semi"))
 
     def series_of(self, case_id: str, value: Mapping[str, Any]) -> str:
-        """Key of the history series of a value with the columns `ORIGIN`; "" if there is none."""
-        names = {name: value[name] for name in ORIGIN if value[name] is not None}
+        """Key of the history series of a value with the columns `SERIES_COLUMNS`; "" if there is
+        none.
+        """
+        names = {name: value[name] for name in SERIES_COLUMNS if value[name] is not None}
         return self.origins.key([case_id], value["size_bytes"] or 0, **names) if names else ""
 
     @cached_property

@@ -30,7 +30,9 @@ from roundtrip.studies.study import BOOST, MPI
 
 @dataclass(frozen=True)
 class Point:
-    """What a value measures: the columns of `SPEEDS` except launch, value and those of `ORIGIN`."""
+    """What a value measures: the columns of `SPEED_COLUMNS` except launch, value and those of
+    `SERIES_COLUMNS`.
+    """
 
     what: str
     size_bytes: int | None
@@ -269,7 +271,7 @@ def median_quantity(values: Sequence[Value], unit: str, level: float) -> Quantit
 
 def _groups(data: Data) -> dict[Setting, dict[str, list[dict[str, Any]]]]:
     """Setting -> environment -> its launches, for settings with at least two environments."""
-    exclusions = {study.name: study.excluded_parameters for study in studies.load()}
+    exclusions = {study.name: study.uncompared_parameters for study in studies.load()}
     groups: dict[Setting, Any] = defaultdict(lambda: defaultdict(list))
     for row in data.completed_launches.sort("launch").iter_rows(named=True):
         parameters = setting_texts(row["parameters"])

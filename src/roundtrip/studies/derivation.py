@@ -54,7 +54,7 @@ def metrics_by_study() -> Mapping[str, tuple[str, ...]]:
     return {study.name: study.metrics for study in studies.load()}
 
 
-class Pairing(StrEnum):
+class PairingScope(StrEnum):
     """How the two values of a ratio are paired."""
 
     LAUNCH = "within a launch"
@@ -63,7 +63,7 @@ class Pairing(StrEnum):
 
 
 @dataclass(frozen=True)
-class Ratio:
+class AuditedRatio:
     """A ratio of two values of `quantity`, each formed by `summary`.
 
     `statistic` summarises the ratios of several launches or rounds; None if there is one ratio.
@@ -72,48 +72,49 @@ class Ratio:
 
     quantity: str
     summary: Summary
-    pairing: Pairing
+    pairing: PairingScope
     statistic: Statistic | None = None
     geometric_reason: str = ""
 
 
 @dataclass(frozen=True)
-class LatencySamples:
-    """A latency, whose percentiles matter too; `where`: values by column of samples.csv."""
+class AuditedLatency:
+    """A latency, whose percentiles matter too; `row_filter`: values by column of samples.csv."""
 
     quantity: str
-    where: Mapping[str, str | int]
+    row_filter: Mapping[str, str | int]
 
 
 @dataclass(frozen=True)
-class Facts:
+class AuditFacts:
     """Facts about a section for the audit of the report.
 
-    `tails`: None if unknown; empty if the section has no latencies, for `no_tails_reason`.
+    `latencies`: None if unknown; empty if the section has no latencies, for `no_latencies_reason`.
     `clock`, `synchronisation`, `over_ranks`, `cache`: a clause each for the reader; "" if unknown.
     `build_columns`: columns of cases.parquet that describe the build of its programs.
-    `tables`: tables of analysis.toml with its thresholds, besides statistics and disturbance.
-    `median_is_whole`: `median_s` of a point is the time of a whole batch, not of one event.
+    `threshold_tables`: tables of analysis.toml with its thresholds, besides statistics and
+    disturbance.
+    `median_is_of_batch`: `median_s` of a point is the time of a whole batch, not of one event.
     """
 
     summaries: tuple[Summary, ...] = ()
-    ratios: tuple[Ratio, ...] | None = None
-    tails: tuple[LatencySamples, ...] | None = None
-    no_tails_reason: str = ""
+    ratios: tuple[AuditedRatio, ...] | None = None
+    latencies: tuple[AuditedLatency, ...] | None = None
+    no_latencies_reason: str = ""
     clock: str = ""
     synchronisation: str = ""
     over_ranks: str = ""
     cache: str = ""
     build_columns: tuple[str, ...] = ()
-    median_is_whole: bool = False
-    tables: tuple[str, ...] = ()
+    median_is_of_batch: bool = False
+    threshold_tables: tuple[str, ...] = ()
 
 
 #: Columns of `history.night_rows.SERIES` that identify the series of a value in the history: null
 #: if a column does not matter; all null if the value is of no single series.
-ORIGIN = {"case": pl.String, "variant": pl.String, "phase": pl.String, "metric": pl.String}
+SERIES_COLUMNS = {"case": pl.String, "variant": pl.String, "phase": pl.String, "metric": pl.String}
 #: One row for each launch and value; `depends_on` is MPI or BOOST of `roundtrip.studies.study`.
-SPEEDS = {
+SPEED_COLUMNS = {
     "launch": pl.String,
     "what": pl.String,
     "size_bytes": pl.Int64,
@@ -121,52 +122,52 @@ SPEEDS = {
     "unit": pl.String,
     "lower_is_better": pl.Boolean,
     "depends_on": pl.String,
-    **ORIGIN,
+    **SERIES_COLUMNS,
 }
 
 
 def ratios_within_launch(
-    medians: pl.DataFrame, by: list[str], base: str, time: str = "seconds"
+    medians: pl.DataFrame, by: list[str], base: str, time_column: str = "seconds"
 ) -> pl.DataFrame:
     """Speed of each variant over that of `base` with the same `by` (the launch), case and size.
 
     A slow launch slows both sides of a ratio.  Return the rows of `medians` where `base` was
     measured too, without the rows of `base`, sorted, with one more column: ratio, the base's
-    `time` over the variant's.  ValueError for several metrics.
+    `time_column` over the variant's.  ValueError for several metrics.
     """
     if "metric" in medians.columns and medians["metric"].n_unique() > 1:
         raise ValueError("a ratio has one metric; these rows have several")
     keys = [*by, "case", "size_bytes"]
-    base_medians = medians.filter(pl.col("variant") == base).select(*keys, base=time)
+    base_medians = medians.filter(pl.col("variant") == base).select(*keys, base=time_column)
     return (
         medians.filter(pl.col("variant") != base)
         .join(base_medians, on=keys, how="inner")
-        .with_columns(ratio=pl.col("base") / pl.col(time))
+        .with_columns(ratio=pl.col("base") / pl.col(time_column))
         .drop("base")
         .sort([*by, "case", "variant", "size_bytes"])
     )
 
 
 def ratios_by_size(
-    medians: pl.DataFrame, variant: str, base: str, time: str = "seconds"
+    medians: pl.DataFrame, variant: str, base: str, time_column: str = "seconds"
 ) -> dict[int, list[float]]:
     """Speed of `variant` over that of `base` by size in bytes, one ratio for each launch with both.
 
-    `medians` has the columns launch, case_id, case, variant, size_bytes and `time`.
+    `medians` has the columns launch, case_id, case, variant, size_bytes and `time_column`.
     """
     pair = medians.filter(pl.col("variant").is_in([variant, base]))
-    ratios = ratios_within_launch(pair, ["launch", "case_id"], base, time)
+    ratios = ratios_within_launch(pair, ["launch", "case_id"], base, time_column)
     return dict(ratios.group_by("size_bytes").agg("ratio").sort("size_bytes").iter_rows())
 
 
 def toolchain_speeds(
     values: pl.DataFrame, what: pl.Expr, **columns: pl.Expr | str | None
 ) -> pl.DataFrame:
-    """The columns SPEEDS of `values`, a row for each launch and value.
+    """Rows with `SPEED_COLUMNS` of `values`, a row for each launch and value.
 
-    `what` names the value.  `columns` sets other columns of SPEEDS: an expression, a text for every
-    row, or None for null.  By default a value is a time in µs, from column `seconds`, and depends
-    on the MPI; the remaining columns are copied from `values`.
+    `what` names the value.  `columns` sets other columns of SPEED_COLUMNS: an expression, a text
+    for every row, or None for null.  By default a value is a time in µs, from column `seconds`, and
+    depends on the MPI; the remaining columns are copied from `values`.
     """
     defaults: dict[str, pl.Expr] = {
         "value": pl.col("seconds") * 1e6,
@@ -181,7 +182,7 @@ def toolchain_speeds(
     expressions = {**defaults, **overrides, "what": what}
     return values.select(
         expressions.get(name, pl.col(name)).cast(dtype).alias(name)
-        for name, dtype in SPEEDS.items()
+        for name, dtype in SPEED_COLUMNS.items()
     )
 
 
@@ -214,7 +215,7 @@ def metric_suffix(study: Study, metric: str) -> str:
     return "" if metric == study.metrics[0] else f", {describe_metric(metric).lower()}"
 
 
-def own_attribute(study: Study, submodule: str, name: str) -> Any:
+def study_module_attribute(study: Study, submodule: str, name: str) -> Any:
     """Attribute `name` of a module beside the declaration; None without that module or name."""
     path = f"{type(study).__module__}.{submodule}"
     try:
@@ -226,7 +227,7 @@ def own_attribute(study: Study, submodule: str, name: str) -> Any:
     return getattr(module, name, None)
 
 
-def summarise(study: Study, samples: pl.DataFrame) -> dict[str, tuple[float, str]]:
+def perf_variables(study: Study, samples: pl.DataFrame) -> dict[str, tuple[float, str]]:
     """The figures of one launch by name, each a finite number and its unit: ReFrame's performance
     variables.
 
@@ -234,16 +235,18 @@ def summarise(study: Study, samples: pl.DataFrame) -> dict[str, tuple[float, str
     default the median of each arm at the smallest and at the largest size: ``put_8B_us``.
     """
     figures = {}
-    if own_units := own_attribute(study, "derived", "SUMMARY_UNITS"):
-        values = own_attribute(study, "derived", "summary")(samples)
+    if own_units := study_module_attribute(study, "derived", "PERF_VARIABLE_UNITS"):
+        values = study_module_attribute(study, "derived", "perf_variables")(samples)
         figures = {name: (values[name], own_units[name]) for name in own_units if name in values}
     elif study.is_interleaved:
         for metric in study.metrics:
-            figures |= _summary(study, samples, metric)
+            figures |= _default_perf_variables(study, samples, metric)
     return {name: figure for name, figure in figures.items() if math.isfinite(figure[0])}
 
 
-def _summary(study: Study, samples: pl.DataFrame, metric: str) -> dict[str, tuple[float, str]]:
+def _default_perf_variables(
+    study: Study, samples: pl.DataFrame, metric: str
+) -> dict[str, tuple[float, str]]:
     figures = {}
     unit = display_unit(metric)
     scale = units.scale(METRICS[metric].unit, unit)
@@ -260,27 +263,29 @@ def _summary(study: Study, samples: pl.DataFrame, metric: str) -> dict[str, tupl
 
 
 def speeds(study: Study, samples: pl.LazyFrame, sizes: Sequence[int]) -> pl.DataFrame:
-    """The values by which two toolchains are compared at `sizes` (bytes): columns SPEEDS.
+    """The values by which two toolchains are compared at `sizes` (bytes): `SPEED_COLUMNS`.
 
     There is a row for each launch and value.  `samples` has the columns of samples.csv and launch,
     and holds only this study.  By default the values of all arms.
     """
-    if form := own_attribute(study, "derived", "speeds"):
+    if form := study_module_attribute(study, "derived", "speeds"):
         values: pl.DataFrame = form(samples, sizes)
         return values
     if not study.is_interleaved:
-        return pl.DataFrame(schema=SPEEDS)
-    return pl.concat(_speeds(study, samples, metric, sizes) for metric in study.metrics)
+        return pl.DataFrame(schema=SPEED_COLUMNS)
+    return pl.concat(_default_speeds(study, samples, metric, sizes) for metric in study.metrics)
 
 
-def headline(study: Study, samples: pl.LazyFrame, sizes: Sequence[int]) -> pl.DataFrame:
-    """The few most important values: columns SPEEDS; by default those of `speeds`."""
-    form = own_attribute(study, "derived", "headline")
+def headline_speeds(study: Study, samples: pl.LazyFrame, sizes: Sequence[int]) -> pl.DataFrame:
+    """The few most important values: `SPEED_COLUMNS`; by default those of `speeds`."""
+    form = study_module_attribute(study, "derived", "headline_speeds")
     values: pl.DataFrame = form(samples) if form else speeds(study, samples, sizes)
     return values
 
 
-def _speeds(study: Study, samples: pl.LazyFrame, metric: str, sizes: Sequence[int]) -> pl.DataFrame:
+def _default_speeds(
+    study: Study, samples: pl.LazyFrame, metric: str, sizes: Sequence[int]
+) -> pl.DataFrame:
     medians = launch_medians(samples, metric, ["launch", "case", "variant", "size_bytes"])
     suffix = metric_suffix(study, metric)
     titles = {name: f"{arm.title}{suffix}" for name, arm in study.arms.items()}
@@ -299,16 +304,16 @@ def _speeds(study: Study, samples: pl.LazyFrame, metric: str, sizes: Sequence[in
     )
 
 
-def facts(study: Study) -> Facts:
+def audit_facts(study: Study) -> AuditFacts:
     """The facts about its section that the report's audit needs; absent facts are unknown.
 
     By default medians, and ratios within launches if the study contrasts arms.
     """
-    own: Facts | None = own_attribute(study, "derived", "FACTS")
+    own: AuditFacts | None = study_module_attribute(study, "derived", "AUDIT_FACTS")
     if own or not study.is_interleaved:
-        return own or Facts()
+        return own or AuditFacts()
     summaries: list[Summary] = []
-    ratios: list[Ratio] = []
+    ratios: list[AuditedRatio] = []
     for metric in study.metrics:
         kind = ValueKind.COST if METRICS[metric].lower_is_better else ValueKind.RATE
         quantity = describe_metric(metric).lower()
@@ -316,8 +321,8 @@ def facts(study: Study) -> Facts:
         summaries += [launch_summary, Summary(quantity, kind, "launches", OVER_LAUNCHES)]
         if study.contrasts_of(metric):
             name = f"{quantity} of two arms"
-            ratios.append(Ratio(name, launch_summary, Pairing.LAUNCH, OVER_LAUNCHES))
-    return Facts(
+            ratios.append(AuditedRatio(name, launch_summary, PairingScope.LAUNCH, OVER_LAUNCHES))
+    return AuditFacts(
         summaries=tuple(dict.fromkeys(summaries)),
         ratios=tuple(ratios),
         build_columns=("mpi_library", "compiler", "compiler_flags"),

@@ -278,11 +278,11 @@ class Drawing:
                 arm.title,
                 arm.colour,
                 points(self.rows(name).iter_rows(named=True)),
-                arm.width,
+                arm.line_width,
                 arm.is_dashed,
                 arm.shape or shapes[name],
-                arm.point,
-                bound=arm.title if arm.is_bound else "",
+                arm.point_radius,
+                bound=arm.title if arm.is_upper_bound else "",
             )
             for name, arm in self.visible_arms.items()
         )

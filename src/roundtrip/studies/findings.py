@@ -73,7 +73,7 @@ def claims(
     study: Study,
     panels: Panels[P],
     sizes: Sequence[int],
-    time: str = "seconds",
+    time_column: str = "seconds",
     contrasts: Sequence[Contrast] | None = None,
 ) -> dict[Claim, Sequence[float]]:
     """Ratios within launches for each declared contrast of `study` and panel, at `sizes` (bytes).
@@ -86,7 +86,7 @@ def claims(
     for panel in panels.panels:
         rows = panels.rows(values, panel)
         for contrast in study.contrasts if contrasts is None else contrasts:
-            by_size = ratios_by_size(rows, contrast.arm, contrast.base, time)
+            by_size = ratios_by_size(rows, contrast.arm, contrast.base, time_column)
             for size, ratios in by_size.items():
                 ratios_by_claim[Comparison(study.name, panel.key, contrast, size)] = ratios
     return ratios_by_claim

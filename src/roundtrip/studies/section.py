@@ -28,7 +28,12 @@ from roundtrip.report.data import Data
 from roundtrip.report.units import UNPRINTED_UNITS
 from roundtrip.stats.verdicts import ClaimVerdict
 from roundtrip.studies import display, findings
-from roundtrip.studies.derivation import describe_metric, display_unit, metric_suffix, own_attribute
+from roundtrip.studies.derivation import (
+    describe_metric,
+    display_unit,
+    metric_suffix,
+    study_module_attribute,
+)
 from roundtrip.studies.findings import Comparison, VerdictAt, study_verdicts
 from roundtrip.studies.panel import CasePanels, Panel
 from roundtrip.studies.study import Claim, Contrast, Study
@@ -48,7 +53,7 @@ def section_of(study: Study, data: Data) -> Section | None:
     """The study's section; None if the bundle has no completed launch of the study."""
     if data.study_launches(study.name).is_empty():
         return None
-    if make := own_attribute(study, "section", "Section"):
+    if make := study_module_attribute(study, "section", "Section"):
         section: Section = make(data)
         return section
     return InterleavedSection(study, data) if study.is_interleaved else None

@@ -36,21 +36,21 @@ _PALETTE = (BLUE, ORANGE, TEAL, PURPLE, RUST, GREY)
 
 @dataclass(frozen=True)
 class Arm:
-    """Name and appearance of a curve or a dot; `point` is half the width of a point.
+    """Name and appearance of a curve or a dot; `point_radius` is half the width of a point.
 
-    `width` 0: points without a line; `point` 0: a line without points.  `shape` "": chosen by the
-    position among the arms, so that overlapping curves can be distinguished.
-    `is_bound`: an upper bound of measured values, itself not measured.  `metric`: the only one of
-    the study's metrics that it has; "" if it has all.
+    `line_width` 0: points without a line; `point_radius` 0: a line without points.  `shape` "":
+    chosen by the position among the arms, so that overlapping curves can be distinguished.
+    `is_upper_bound`: an upper bound of measured values, itself not measured.  `metric`: the only
+    one of the study's metrics that it has; "" if it has all.
     """
 
     title: str
     colour: Colour
-    width: float = 2.0
-    point: float = 3.0
+    line_width: float = 2.0
+    point_radius: float = 3.0
     shape: str = ""
     is_dashed: bool = False
-    is_bound: bool = False
+    is_upper_bound: bool = False
     metric: str = ""
 
 
@@ -61,18 +61,18 @@ def palette(names: Iterable[str]) -> dict[str, Colour]:
 
 #: A place in the results that is known before any launch: for arms that share a launch, the last
 #: value of a panel's key, such as the case in samples.csv.
-Where = Any
+Setting = Any
 #: What a value depends on besides the machine.  Two toolchains that differ only in Boost are
 #: compared only by values that depend on Boost.
 MPI, BOOST = "mpi", "boost"
 
 
-def always_primary(where: Where) -> bool:
+def always_primary(setting: Setting) -> bool:
     """`Contrast.is_primary` of a primary claim."""
     return True
 
 
-def never_primary(where: Where) -> bool:
+def never_primary(setting: Setting) -> bool:
     """`Contrast.is_primary` of a secondary claim."""
     return False
 
@@ -89,25 +89,25 @@ class Contrast:
     arm: str
     base: str
     description: str = ""
-    is_primary: Callable[[Where], bool] = never_primary
+    is_primary: Callable[[Setting], bool] = never_primary
     metric: str = ""
 
-    def family(self, where: Where) -> Family:
-        """The family in which the claim at `where` is corrected."""
+    def family(self, setting: Setting) -> Family:
+        """The family in which the claim at `setting` is corrected."""
         from roundtrip.stats.verdicts import Family
 
-        return Family.PRIMARY if self.is_primary(where) else Family.SECONDARY
+        return Family.PRIMARY if self.is_primary(setting) else Family.SECONDARY
 
 
 @dataclass(frozen=True)
-class Points:
+class PlannedPoints:
     """The points that launches of a case will measure: `arms` at `sizes` (bytes) in one place.
 
     Cases with the same `panel`, unless it is None, are shown together and share their claims.
     """
 
     arms: Collection[str]
-    where: Where
+    setting: Setting
     sizes: tuple[int, ...] = (0,)
     panel: Hashable = None
 
@@ -119,12 +119,12 @@ class PlannedCase:
     id: str
     study: str
     check: str
-    place: str  # system and partition
+    system_partition: str  # ``local:node``
     environ: str
     parameters: Mapping[str, str] = field(default_factory=dict)
     variables: Mapping[str, str] = field(default_factory=dict)
 
-    def number(self, variable: str, default: float) -> float:
+    def numeric_variable(self, variable: str, default: float) -> float:
         """A variable as a number; `default` if it is not set, or is not a number."""
         try:
             return float(self.variables.get(variable, default))
@@ -145,14 +145,14 @@ class PlannedClaims:
 class SpreadMetric:
     """A figure by which launches are compared: its name, its unit, and its rows of samples.csv.
 
-    `where` selects the rows by column and value; each metric among them is a figure of its own, if
-    its values have the unit or are times and the unit is one of time.  If the samples are times, a
-    figure in MB/s is the bytes of the message over the sample.
+    `row_filter` selects the rows by column and value; each metric among them is a figure of its
+    own, if its values have the unit or are times and the unit is one of time.  If the samples are
+    times, a figure in MB/s is the bytes of the message over the sample.
     """
 
     name: str
     unit: Unit
-    where: tuple[tuple[str, str | int], ...]
+    row_filter: tuple[tuple[str, str | int], ...]
 
 
 class Claim(Hashable, Protocol):
@@ -170,9 +170,10 @@ class Claim(Hashable, Protocol):
 class Study:
     """A study: its question, measurements, claims and report.
 
-    Modules beside it may say more than a declaration can: `summary` with `SUMMARY_UNITS`, `speeds`,
-    `headline` and `FACTS` of ``derived``, and the class `Section` of ``section``.  What they lack
-    `derivation` and `section` of this package derive from the arms, metric by metric.
+    Modules beside it may say more than a declaration can: `perf_variables` with
+    `PERF_VARIABLE_UNITS`, `speeds`, `headline_speeds` and `AUDIT_FACTS` of ``derived``, and the
+    class `Section` of ``section``.  What they lack `derivation` and `section` of this package
+    derive from the arms, metric by metric.
     """
 
     #: Name in case.json and samples.csv, and of the folder of its checks.
@@ -191,7 +192,7 @@ class Study:
     #: study's package has the text of the table with the default values.
     thresholds: ClassVar[type[Table] | None] = None
     #: Entries that only its workload writes to run.json, under the study's name.
-    record: ClassVar[type[Record] | None] = None
+    run_record: ClassVar[type[Record] | None] = None
     #: A few figures that show how its launches differ from each other.
     spread_metrics: ClassVar[tuple[SpreadMetric, ...]] = ()
     #: The arms that its launches interleave, by name in samples.csv, in display order.
@@ -204,11 +205,12 @@ class Study:
     #: A sentence for the report on its primary claims; "" if it has none.
     primary_description: ClassVar[str] = ""
     #: Cases with these parameters are compared by its own section, not between toolchains.
-    excluded_parameters: ClassVar[frozenset[str]] = frozenset()
+    uncompared_parameters: ClassVar[frozenset[str]] = frozenset()
 
     def __init_subclass__(cls) -> None:
         """ValueError if a contrast names an arm or a metric that the class does not declare, or is
-        primary at some places, which only a class with its own `points` knows before a launch.
+        primary at some places, which only a class with its own `planned_points` knows before a
+        launch.
         """
         names = {name for contrast in cls.contrasts for name in (contrast.arm, contrast.base)}
         if unknown := sorted(names - set(cls.arms)):
@@ -225,7 +227,10 @@ class Study:
                 if cls.arms[name].metric not in ("", metric):
                     raise ValueError(f"{cls.__name__} contrasts {name!r}, which has no {metric!r}")
         is_primary = {contrast.is_primary for contrast in cls.contrasts}
-        if cls.points is Study.points and is_primary - {always_primary, never_primary}:
+        if cls.planned_points is Study.planned_points and is_primary - {
+            always_primary,
+            never_primary,
+        }:
             raise ValueError(
                 f"{cls.__name__} has no points of its own: right for `is_primary` is "
                 "`always_primary` or `never_primary`"
@@ -244,26 +249,28 @@ class Study:
         """The contrasts of the values of a metric."""
         return tuple(one for one in self.contrasts if (one.metric or self.metrics[0]) == metric)
 
-    def points(
+    def planned_points(
         self, case: PlannedCase, cases: Sequence[PlannedCase], sizes: tuple[int, ...]
-    ) -> Sequence[Points]:
+    ) -> Sequence[PlannedPoints]:
         """The contrasted points that launches of `case` will measure.
 
         `cases`: all of the study; `sizes`: those that its claims compare, bytes.
         """
-        return [Points(tuple(self.arms), case.id, sizes)]
+        return [PlannedPoints(tuple(self.arms), case.id, sizes)]
 
     def primary_claims(
         self, cases: Sequence[PlannedCase], sizes: tuple[int, ...]
     ) -> list[PlannedClaims]:
-        """The primary `contrasts` at the `points` of `cases`: launches are planned for these."""
+        """The primary `contrasts` at the `planned_points` of `cases`: launches are planned for
+        these.
+        """
         claims_by_key: dict[Hashable, PlannedClaims] = {}
         for case in cases:
-            for points in self.points(case, cases, sizes):
+            for points in self.planned_points(case, cases, sizes):
                 panel = case.id if points.panel is None else points.panel
                 for contrast in self.contrasts:
                     sides = {contrast.arm, contrast.base}
-                    if sides <= {*points.arms} and contrast.is_primary(points.where):
+                    if sides <= {*points.arms} and contrast.is_primary(points.setting):
                         claims = PlannedClaims(case.id, contrast.description, len(points.sizes))
                         claims_by_key.setdefault((panel, contrast), claims)
         return list(claims_by_key.values())

@@ -71,7 +71,7 @@ def test_a_gain_is_by_hand_over_datatypes_and_tuned_loops_have_one_of_their_own(
         "manual-tuned": {"pack": [0.5], "communication": [12.5], "unpack": [0.5]},
         "mpi_ddt": {"communication": [13.5]},
     }
-    summary = ddtbench.summary(frame(methods))
+    summary = ddtbench.perf_variables(frame(methods))
     assert summary["gain"] == pytest.approx(17 / 13.5)
     assert summary["gain_over_tuned"] == pytest.approx(1.0)
 
@@ -97,13 +97,13 @@ def test_the_summary_has_both_states_of_memory() -> None:
     )
     small_rows = rows.with_columns(size_bytes=pl.lit(480), value=pl.col("value") * 7)
     all_rows = pl.concat([rows, small_rows.cast(dict(rows.schema))])
-    summary = ddtbench.summary(all_rows)
+    summary = ddtbench.perf_variables(all_rows)
     assert summary["round_trip_manual"] == pytest.approx(17)
     assert summary["overhead_manual"] == pytest.approx(100 * 6 / 17)
     assert summary["overhead_mpi_ddt_same"] == pytest.approx(100 / 12)
     assert summary["overhead_ratio"] == pytest.approx((1 / 12) / (6 / 17))
     assert summary["gain_same"] == pytest.approx(17 / 12)
-    assert set(derivation.summarise(STUDY, all_rows)) < set(ddtbench.SUMMARY_UNITS)
+    assert set(derivation.perf_variables(STUDY, all_rows)) < set(ddtbench.PERF_VARIABLE_UNITS)
 
 
 def test_an_epoch_may_take_no_time_on_a_coarse_clock(tmp_path: Path) -> None:
@@ -111,10 +111,12 @@ def test_an_epoch_may_take_no_time_on_a_coarse_clock(tmp_path: Path) -> None:
     line = "ddtbench,NAS_LU_x/original,manual,480,{},0,epoch_time,{},s\n"
     phases = line.format("pack", 0) + line.format("communication", 2e-7) + line.format("unpack", 0)
     file.write_text(f"# schema: 1\n{samples.HEADER}\n{phases}")
-    assert ddtbench.summary(samples.read_rows(file))["round_trip_manual"] == pytest.approx(0.2)
+    assert ddtbench.perf_variables(samples.read_rows(file))["round_trip_manual"] == pytest.approx(
+        0.2
+    )
     file.write_text(f"# schema: 1\n{samples.HEADER}\n{line.format('pack', -1)}")
     with pytest.raises(UserError, match="value '-1' is not a positive number"):
-        ddtbench.summary(samples.read_rows(file))
+        ddtbench.perf_variables(samples.read_rows(file))
 
 
 def headline(times: dict[str, list[float]]) -> pl.DataFrame:
@@ -126,7 +128,7 @@ def headline(times: dict[str, list[float]]) -> pl.DataFrame:
         for app, app_times in times.items()
         for number, seconds in enumerate(app_times)
     ]
-    return ddtbench.headline(pl.concat(frames).lazy())
+    return ddtbench.headline_speeds(pl.concat(frames).lazy())
 
 
 def test_the_headline_has_round_trips_of_the_apps_that_gain_most_and_least() -> None:

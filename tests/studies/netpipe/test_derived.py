@@ -41,7 +41,7 @@ def test_bidirectional_messages_count_twice() -> None:
 def test_another_metric_of_the_same_messages_is_not_mixed_with_the_time() -> None:
     times = {("mpi", 1000): [3e-6, 1e-6, 8e-6]}
     rows = pl.concat([frame(times), frame({("mpi", 1000): [1.0] * 9}, metric=PER_MESSAGE)])
-    assert derivation.summarise(STUDY, rows) == derivation.summarise(STUDY, frame(times))
+    assert derivation.perf_variables(STUDY, rows) == derivation.perf_variables(STUDY, frame(times))
 
 
 def test_a_ratio_is_of_medians_within_the_launch() -> None:
@@ -75,8 +75,8 @@ def test_the_summary_has_fixed_names() -> None:
         for variant, factor in zip(ARMS, (1, 1, 2, 2, 50), strict=True)
         for size in (1, 1 << 10, 16 << 10, 64 << 10, 1 << 20, 4 << 20)
     }
-    figures = derived.summary(frame(times))
-    assert list(derivation.summarise(STUDY, frame(times))) == list(derived.SUMMARY_UNITS)
+    figures = derived.perf_variables(frame(times))
+    assert list(derivation.perf_variables(STUDY, frame(times))) == list(derived.PERF_VARIABLE_UNITS)
     assert figures["latency_1B_us"] == pytest.approx(1.0001)
     assert figures["bandwidth_1KiB"] == pytest.approx(1024 / (1e-6 + 1024e-10) / 1e6)
     assert figures["bandwidth_peak"] == figures["bandwidth_4MiB"]
@@ -86,13 +86,13 @@ def test_the_summary_has_fixed_names() -> None:
 
 
 def test_what_was_not_measured_is_absent_from_the_summary() -> None:
-    figures = derived.summary(frame({("mpi", 1024): [1e-6]}))
+    figures = derived.perf_variables(frame({("mpi", 1024): [1e-6]}))
     assert set(figures) == {"bandwidth_1KiB", "bandwidth_peak"}
-    assert derived.summary(frame({("boost", 1024): [1e-6]})) == {}
+    assert derived.perf_variables(frame({("boost", 1024): [1e-6]})) == {}
 
 
 def test_a_recorded_launch_is_summarised() -> None:
-    figures = derived.summary(samples.read_rows(LAUNCH / "samples.csv"))
+    figures = derived.perf_variables(samples.read_rows(LAUNCH / "samples.csv"))
     assert 0.1 < figures["latency_1B_us"] < 10
     assert figures["bandwidth_1KiB"] < figures["bandwidth_16KiB"] < figures["bandwidth_peak"]
     assert 0.5 < figures["ratio_boost"] < 2
@@ -101,10 +101,10 @@ def test_a_recorded_launch_is_summarised() -> None:
 def test_a_bad_file_is_one_line(tmp_path: Path) -> None:
     file = tmp_path / "samples.csv"
     with pytest.raises(UserError, match="missing"):
-        derived.summary(samples.read_rows(file))
+        derived.perf_variables(samples.read_rows(file))
     file.write_text(f"{samples.HEADER}\nx\n")
     with pytest.raises(UserError, match=r"samples\.csv:2: 1 columns"):
-        derived.summary(samples.read_rows(file))
+        derived.perf_variables(samples.read_rows(file))
 
 
 def test_the_published_figure_is_in_megabits() -> None:

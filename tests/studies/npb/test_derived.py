@@ -44,7 +44,7 @@ def test_what_our_program_says_of_its_history_is_read(tmp_path: Path) -> None:
 
 
 def test_the_summary_has_rate_time_and_mean_message() -> None:
-    assert derived.summary(frame(LAUNCH)) == pytest.approx(
+    assert derived.perf_variables(frame(LAUNCH)) == pytest.approx(
         {"rate": 100, "time": 2.5, "compute_share": 0.75, "messages": 40, "mean_message_bytes": 206}
     )
 
@@ -52,11 +52,11 @@ def test_the_summary_has_rate_time_and_mean_message() -> None:
 def test_the_first_point_of_a_sweep_stands_for_its_launch() -> None:
     rows = frame(LAUNCH)
     later_rows = rows.with_columns(pl.col("value") * 2)
-    assert derived.summary(pl.concat([rows, later_rows]))["rate"] == 100
+    assert derived.perf_variables(pl.concat([rows, later_rows]))["rate"] == 100
 
 
 def test_a_launch_without_messages_has_none_in_its_summary() -> None:
-    figures = derived.summary(frame(LAUNCH[:4]))
+    figures = derived.perf_variables(frame(LAUNCH[:4]))
     assert "messages" not in figures
     assert figures["compute_share"] == 1
 
@@ -110,7 +110,7 @@ def test_an_upstream_launch_becomes_one_of_ours(tmp_path: Path) -> None:
     derived.convert_output(output, "cg.A.x", hosts=["n1"], identity=identity)
     sample_file = samples.read(tmp_path / "samples.csv")
     assert sample_file.problems == ()
-    assert derived.summary(sample_file.frame) == {"rate": 241.03}
+    assert derived.perf_variables(sample_file.frame) == {"rate": 241.03}
     assert derived.parse_output(output).iterations == 15
     record = json.loads((tmp_path / "run.json").read_text())
     assert (record["ranks"], record["complete"]) == (2, True)
@@ -141,11 +141,11 @@ def test_every_row_that_our_program_writes_is_read() -> None:
     rows = samples.read_rows(DATA / "native.cg.S.2.samples.csv")
     communication = rows.filter(pl.col("phase") == "rank communication")
     assert communication["rep"].to_list() == [0, 1]
-    assert derived.summary(rows)["messages"] == 2370
+    assert derived.perf_variables(rows)["messages"] == 2370
 
 
 def test_one_rank_alone_communicates_for_no_time_and_its_launch_is_good() -> None:
     rows = samples.read_rows(DATA / "native.ep.S.1.samples.csv")
     communication = rows.filter(pl.col("phase") == "rank communication")
     assert communication["value"].to_list() == [0.0]
-    assert derived.summary(rows)["time"] > 0
+    assert derived.perf_variables(rows)["time"] > 0

@@ -9,7 +9,7 @@ import pytest
 
 from roundtrip.measure import analysis, samples
 from roundtrip.studies import derivation
-from roundtrip.studies.derivation import SPEEDS
+from roundtrip.studies.derivation import SPEED_COLUMNS
 from roundtrip.studies.osu import STUDY
 from roundtrip.studies.osu import derived as osu
 
@@ -96,7 +96,7 @@ def test_the_summary_of_rates() -> None:
         (1 << 20, "average", "bandwidth", 900.0, "MB/s"),
         (2 << 20, "average", "bandwidth", 800.0, "MB/s"),
     ]
-    assert osu.summary(frame(rows)) == {
+    assert osu.perf_variables(frame(rows)) == {
         "bandwidth_8B": 100,
         "bandwidth_1MiB": 900,
         "bandwidth_peak": 900,
@@ -105,12 +105,12 @@ def test_the_summary_of_rates() -> None:
 
 
 def test_the_summary_of_a_barrier_is_its_time() -> None:
-    assert osu.summary(frame([(0, "average", "operation_time", 2e-6, "s")])) == {"time": 2.0}
+    assert osu.perf_variables(frame([(0, "average", "operation_time", 2e-6, "s")])) == {"time": 2.0}
 
 
 def test_the_summary_of_a_latency_that_starts_at_nothing_has_its_sizes() -> None:
     rows = [(n, "average", "half_round_trip_time", 1e-6, "s") for n in (0, 1, 2, 4, 8)]
-    assert osu.summary(frame(rows)) == {"time_8B": 1.0}
+    assert osu.perf_variables(frame(rows)) == {"time_8B": 1.0}
 
 
 @pytest.mark.parametrize(
@@ -132,7 +132,7 @@ def test_a_program_is_compared_at_the_size_that_people_quote(program: str, size:
     rows = [(n, "p50", metric, 3e-6, "-") for n in (size, 2 * size + 1)]
     named_rows = frame(rows).with_columns(launch=pl.lit("one"), case=pl.lit(program))
     speeds = derivation.speeds(STUDY, named_rows.lazy(), analysis.default().compared_sizes(STUDY))
-    assert dict(speeds.schema) == SPEEDS
+    assert dict(speeds.schema) == SPEED_COLUMNS
     (row,) = speeds.rows(named=True)
     assert row["size_bytes"] == size and row["what"] == f"OSU {program}"
     value, unit, is_cost = (3e-6, "MB/s", False) if metric == "bandwidth" else (3.0, "µs", True)

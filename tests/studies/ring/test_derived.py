@@ -62,7 +62,7 @@ def test_the_crossover_is_where_it_becomes_faster_for_good(
 
 def test_a_fixed_cost_is_the_true_median_over_the_sizes() -> None:
     times = {("region", 10): [1.0], ("region", 100): [3.0], ("cache-line", 10): [1.0]}
-    assert ring.summary(frame(times))["region_per_hand_over"] == 2.0
+    assert ring.perf_variables(frame(times))["region_per_hand_over"] == 2.0
 
 
 def test_flatness_in_hand_overs_leaves_out_what_slows_both() -> None:
@@ -104,14 +104,14 @@ def test_a_launch_in_figures() -> None:
         ("mpi", 10_000): [4.4e-6],
         ("mpi-typed", 10_000): [2.2e-6],
     }
-    figures = ring.summary(frame(times))
+    figures = ring.perf_variables(frame(times))
     assert figures["region_pass_10B"] == pytest.approx(0.2)
     assert figures["region_flatness"] == pytest.approx(1.1)
     assert figures["region_per_hand_over"] == pytest.approx(2.1)
     assert figures["region_over_mpi_10kB"] == pytest.approx(10)
     assert figures["mpi_bandwidth_10kB"] == pytest.approx(10_000 / 2.2)
     assert "pvm_bandwidth_10kB" not in figures and "region_pass_16MiB" not in figures
-    assert set(figures) <= set(ring.SUMMARY_UNITS)
+    assert set(figures) <= set(ring.PERF_VARIABLE_UNITS)
 
 
 def test_the_published_lines_are_those_of_the_text() -> None:

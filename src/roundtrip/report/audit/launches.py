@@ -151,14 +151,14 @@ def order(subject: Subject) -> Outcome:
 
 def tails(subject: Subject) -> Outcome:
     """Rule 8: sections with latencies print tail percentiles."""
-    tail_facts = subject.facts.tails
+    tail_facts = subject.facts.latencies
     if tail_facts is None:
         return missing_fact("of which values the slowest matter")
     if not tail_facts:
-        return not_applicable(subject.facts.no_tails_reason or "measures no latency")
+        return not_applicable(subject.facts.no_latencies_reason or "measures no latency")
     counts: dict[str, int] = {}
     for tail in tail_facts:
-        rows = subject.samples.filter(**tail.where)
+        rows = subject.samples.filter(**tail.row_filter)
         if count := rows.select(pl.len()).collect().item():
             counts[tail.quantity] = count
     if not counts:
@@ -188,7 +188,7 @@ def clock(subject: Subject) -> Outcome:
         return missing_fact("; ".join(gaps))
     # If the median is of a whole batch, its events are timed too: an event is the shorter sample.
     median, batch = pl.col("median_s"), pl.col("batch")
-    sample = median / batch if subject.facts.median_is_whole else median * batch
+    sample = median / batch if subject.facts.median_is_of_batch else median * batch
     largest = clock_points.select((pl.col(name) / sample).max() for name in CLOCK_COLUMNS)
     share, step = largest.row(0)
     detail = (

@@ -205,7 +205,7 @@ def thresholds(subject: Subject) -> Outcome:
 
 def _subject_thresholds(subject: Subject, settings: analysis.Analysis) -> dict[str, dict[str, Any]]:
     """The thresholds that apply to a subject, by table and key."""
-    names = ("statistics", "disturbance", *subject.facts.tables)
+    names = ("statistics", "disturbance", *subject.facts.threshold_tables)
     tables = {name: dict(getattr(settings, name)) for name in names}
     study = subject.chapter.study if subject.chapter else None
     if study and study.thresholds:

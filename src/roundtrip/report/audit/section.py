@@ -42,7 +42,7 @@ from roundtrip.report.data import Data
 from roundtrip.report.units import Level
 from roundtrip.stats.summaries import GEOMETRIC_MEAN, MEAN
 from roundtrip.stats.verdicts import ClaimVerdict, Family, Verdict, decide, q_values
-from roundtrip.studies.derivation import Pairing, Ratio
+from roundtrip.studies.derivation import AuditedRatio, PairingScope
 from roundtrip.studies.study import Claim
 
 _ROUNDING = 1e-12
@@ -86,10 +86,10 @@ def ratios(subject: Subject) -> Outcome:
     return success("; ".join(map(_describe, section_ratios)))
 
 
-def _describe(ratio: Ratio) -> str:
+def _describe(ratio: AuditedRatio) -> str:
     step = f", then the {ratio.statistic.name}" if ratio.statistic else ""
     note = f" ({ratio.geometric_reason})" if ratio.geometric_reason else ""
-    prefix = "" if ratio.pairing is Pairing.UNPAIRED else "paired "
+    prefix = "" if ratio.pairing is PairingScope.UNPAIRED else "paired "
     summary = f"{ratio.summary.statistic.name} over {ratio.summary.population}"
     return f"{ratio.quantity}: of the {summary}, {prefix}{ratio.pairing}{step}{note}"
 

@@ -27,7 +27,7 @@ from roundtrip.report.data import Data
 from roundtrip.report.pages.series import Origins
 from roundtrip.report.units import Quantity
 from roundtrip.stats.verdicts import ClaimVerdict
-from roundtrip.studies.derivation import Facts
+from roundtrip.studies.derivation import AuditFacts
 from roundtrip.studies.study import Claim, Study
 
 CLOCK_COLUMNS = ("clock_overhead_s", "clock_resolution_s")
@@ -88,7 +88,7 @@ class Chapter:
     """
 
     part: Part
-    facts: Facts
+    facts: AuditFacts
     study: Study | None = None
     claims: tuple[Claim, ...] | None = None
 
@@ -129,9 +129,9 @@ class Subject:
         return not self.launches.is_empty() and bool(simulated.all())
 
     @property
-    def facts(self) -> Facts:
+    def facts(self) -> AuditFacts:
         """The facts of the chapter; unknown without a chapter."""
-        return self.chapter.facts if self.chapter else Facts()
+        return self.chapter.facts if self.chapter else AuditFacts()
 
     @cached_property
     def blocks(self) -> tuple[Block, ...]:

@@ -161,7 +161,7 @@ def _night_headlines(
         samples = data.samples.filter(pl.col("launch").is_in(list(cases)), study=study.name)
         launch_values: dict[tuple[_ValueKey, str, bool], list[speeds.Value]] = defaultdict(list)
         sizes = data.analysis.compared_sizes(study)
-        for row in derivation.headline(study, samples, sizes).iter_rows(named=True):
+        for row in derivation.headline_speeds(study, samples, sizes).iter_rows(named=True):
             case = cases[row["launch"]]
             key = _ValueKey(study.name, row["what"], row["size_bytes"], case)
             value = speeds.Value(row["value"], data.series_of(case, row))
@@ -183,7 +183,7 @@ def _levels_by_night(
         if study_samples.is_empty():
             continue
         sizes = thresholds.compared_sizes(study)
-        headline = derivation.headline(study, study_samples.lazy(), sizes)
+        headline = derivation.headline_speeds(study, study_samples.lazy(), sizes)
         names = ["launch", "what", "size_bytes"]
         rows = headline.group_by(names).agg(pl.col("value").median())
         for launch_name, what, size, value in rows.iter_rows():

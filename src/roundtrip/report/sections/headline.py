@@ -173,7 +173,7 @@ def _values_by_row(
     mask = (pl.col("study") == study.name) & pl.col("launch").is_in(list(launches))
     rows: dict[_RowKey, dict[str, list[tuple[str, Value]]]] = defaultdict(lambda: defaultdict(list))
     sizes = data.analysis.compared_sizes(study)
-    values = derivation.headline(study, data.samples.filter(mask), sizes)
+    values = derivation.headline_speeds(study, data.samples.filter(mask), sizes)
     for value in values.iter_rows(named=True):
         launch = launches[value["launch"]]
         row = _RowKey(

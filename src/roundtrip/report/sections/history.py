@@ -43,7 +43,7 @@ from roundtrip.report.pages.answers import (
 from roundtrip.report.units import Quantity, Unit
 from roundtrip.stats.nights.verdicts import Verdict
 from roundtrip.stats.summaries import MEDIAN, Summary, ValueKind
-from roundtrip.studies.derivation import Facts, Pairing, Ratio
+from roundtrip.studies.derivation import AuditedRatio, AuditFacts, PairingScope
 
 SECTION_ANCHOR, SECTION_TITLE = "history", "Since last night"
 SECTION_QUESTION = "What changed since last night?"
@@ -53,10 +53,12 @@ _NIGHT = Summary(
     "a night's value of a series", ValueKind.COST, "the medians of its launches", MEDIAN
 )
 #: For the audit; the ratio's summary says how the levels since and before a step are formed.
-SECTION_FACTS = Facts(
+SECTION_FACTS = AuditFacts(
     summaries=(_NIGHT,),
-    ratios=(Ratio("the level since a step over the level before", _NIGHT, Pairing.UNPAIRED),),
-    tables=("history",),
+    ratios=(
+        AuditedRatio("the level since a step over the level before", _NIGHT, PairingScope.UNPAIRED),
+    ),
+    threshold_tables=("history",),
 )
 _FIRST_NIGHT = "Nothing to compare with yet: this is the first night of this campaign on this site."
 
@@ -84,9 +86,9 @@ def part(data: Data) -> Part:
     return Part(SECTION_ANCHOR, SECTION_TITLE, tuple(blocks), answers, question=SECTION_QUESTION)
 
 
-def facts(data: Data) -> Facts:
+def facts(data: Data) -> AuditFacts:
     """The facts about the section for the report's audit."""
-    return Facts(ratios=()) if data.history.nights.is_empty() else SECTION_FACTS
+    return AuditFacts(ratios=()) if data.history.nights.is_empty() else SECTION_FACTS
 
 
 def judge_nights(data: Data) -> NightVerdicts:

@@ -38,15 +38,19 @@ from roundtrip.report.sections import nodes, spread
 from roundtrip.report.units import Quantity, Unit
 from roundtrip.sites import schedulers
 from roundtrip.stats.summaries import MEDIAN, Summary, ValueKind
-from roundtrip.studies.derivation import Facts, Pairing, Ratio
+from roundtrip.studies.derivation import AuditedRatio, AuditFacts, PairingScope
 
 #: Facts for the audit, whatever blocks the section has.
-_SECTION_FACTS = Facts(
+_SECTION_FACTS = AuditFacts(
     summaries=(
         spread.OF_LAUNCH,
         Summary("a figure of a study", ValueKind.COST, "launches", MEDIAN),
     ),
-    ratios=(Ratio("disturbed over undisturbed launches", spread.OF_LAUNCH, Pairing.UNPAIRED),),
+    ratios=(
+        AuditedRatio(
+            "disturbed over undisturbed launches", spread.OF_LAUNCH, PairingScope.UNPAIRED
+        ),
+    ),
 )
 #: The plan of a campaign that compares nodes.
 _PAIRS_FILE = "pairs.json"
@@ -161,7 +165,7 @@ def _mismatch_answers(data: Data) -> Iterator[Answer]:
         yield answer("Mismatch: ", f"{rest}, with the launches.", "bad")
 
 
-def facts(launches_part: Part) -> Facts:
+def facts(launches_part: Part) -> AuditFacts:
     """The facts about the section `launches_part` for the report's audit."""
     if not any(spread.is_noise_table(block) for block in launches_part.blocks):
         return _SECTION_FACTS

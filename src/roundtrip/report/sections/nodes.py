@@ -41,7 +41,7 @@ from roundtrip.sites import schedulers
 from roundtrip.stats.nodes.failures import FlakyNode, Outcomes, find_flaky_nodes
 from roundtrip.stats.nodes.judge import NodeVerdicts
 from roundtrip.stats.summaries import MEDIAN, Summary, ValueKind
-from roundtrip.studies.derivation import Facts
+from roundtrip.studies.derivation import AuditFacts
 
 ANCHOR, TITLE = "nodes", "Nodes: which one is sick"
 QUESTION = "Which node is sick?"
@@ -49,12 +49,12 @@ _LAUNCH_SUMMARY = Summary(
     "a measure of a launch", ValueKind.COST, "the samples of a launch", MEDIAN
 )
 #: For the audit.
-FACTS = Facts(
+AUDIT_FACTS = AuditFacts(
     summaries=(
         _LAUNCH_SUMMARY,
         Summary("an effect of a node", ValueKind.COST, "its launches", MEDIAN),
     ),
-    tables=("nodes",),
+    threshold_tables=("nodes",),
 )
 _MAX_ROWS = 12
 #: Number of newest nights in a map.

@@ -104,7 +104,7 @@ def _samples(rows: pl.LazyFrame, metric: SpreadMetric) -> pl.LazyFrame:
         pl.col("size_bytes") / value / 1e6 if unit is Unit.MB_S else value * TIME_UNITS.get(unit, 1)
     )
     figure = pl.when(pl.col("unit") == Unit.S).then(conversion).otherwise(value)
-    rows = rows.filter(pl.col("unit").is_in(raw_units), **dict(metric.where))
+    rows = rows.filter(pl.col("unit").is_in(raw_units), **dict(metric.row_filter))
     return rows.with_columns(shown=figure)
 
 

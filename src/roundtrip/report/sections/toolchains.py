@@ -43,7 +43,7 @@ from roundtrip.report.speeds import (
 from roundtrip.report.units import Level, Quantity
 from roundtrip.stats.summaries import MEDIAN, OVER_LAUNCHES, Summary, ValueKind, median_interval
 from roundtrip.stats.verdicts import ClaimVerdict, Verdict
-from roundtrip.studies.derivation import Facts, Pairing, Ratio
+from roundtrip.studies.derivation import AuditedRatio, AuditFacts, PairingScope
 from roundtrip.studies.study import Claim
 
 QUESTION = "Which MPI and which Boost is fastest here, and how fast?"
@@ -61,12 +61,14 @@ _HOW: Text = (
 _OF_LAUNCH = Summary(
     "a study's value of a launch", ValueKind.COST, "the samples of a launch", MEDIAN
 )
-FACTS = Facts(
+AUDIT_FACTS = AuditFacts(
     summaries=(
         _OF_LAUNCH,
         Summary("a value of one toolchain", ValueKind.COST, "launches", OVER_LAUNCHES),
     ),
-    ratios=(Ratio("one toolchain over another", _OF_LAUNCH, Pairing.ROUND, OVER_LAUNCHES),),
+    ratios=(
+        AuditedRatio("one toolchain over another", _OF_LAUNCH, PairingScope.ROUND, OVER_LAUNCHES),
+    ),
 )
 
 

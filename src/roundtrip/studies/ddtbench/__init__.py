@@ -13,7 +13,7 @@ from roundtrip.studies.study import (
     Arm,
     Contrast,
     PlannedCase,
-    Points,
+    PlannedPoints,
     SpreadMetric,
     Study,
 )
@@ -93,14 +93,14 @@ class DDTBench(Study):
         ),
     )
 
-    def points(
+    def planned_points(
         self, case: PlannedCase, cases: Sequence[PlannedCase], sizes: tuple[int, ...]
-    ) -> Sequence[Points]:
+    ) -> Sequence[PlannedPoints]:
         """All methods of its micro-app at the largest message, in each state of memory."""
         app, placement = (case.parameters.get(name) for name in ("app", "placement"))
-        panel = (case.place, case.environ, app, placement)
+        panel = (case.system_partition, case.environ, app, placement)
         states = case.variables.get("buffers", DEFAULT_BUFFER_STATES).split(",") if app else ()
-        return [Points(tuple(ARMS), state, panel=(*panel, state)) for state in states]
+        return [PlannedPoints(tuple(ARMS), state, panel=(*panel, state)) for state in states]
 
 
 STUDY = DDTBench()

@@ -34,10 +34,10 @@ import polars as pl
 from roundtrip.stats.summaries import MEDIAN, OVER_LAUNCHES, SUM, Summary, ValueKind
 from roundtrip.studies.ddtbench import DDT, MANUAL, ORIGINAL_STATE, TUNED
 from roundtrip.studies.derivation import (
-    ORIGIN,
-    Facts,
-    Pairing,
-    Ratio,
+    SERIES_COLUMNS,
+    AuditedRatio,
+    AuditFacts,
+    PairingScope,
     ratios_within_launch,
     toolchain_speeds,
 )
@@ -49,7 +49,7 @@ CREATION_EPOCHS = ("ddt_create_overhead", "ddt_create_again", "ddt_free_overhead
 PUBLISHED_NAS_LU_X_OVERHEADS = (0.40, 0.15)
 
 #: Perf variables of a ReFrame check and their units, at the largest message.
-SUMMARY_UNITS = {
+PERF_VARIABLE_UNITS = {
     "round_trip_manual": "us",
     "round_trip_mpi_ddt": "us",
     "overhead_manual": "%",
@@ -137,12 +137,12 @@ def largest_messages(figures: pl.DataFrame, by: list[str]) -> pl.DataFrame:
     return figures.filter(pl.col("size_bytes") == pl.col("size_bytes").max().over(by))
 
 
-#: Ends of the names of SUMMARY_UNITS, by state of memory.
+#: Ends of the names of PERF_VARIABLE_UNITS, by state of memory.
 _NAME_SUFFIXES = {ORIGINAL_STATE: "", "same": "_same"}
 
 
-def summary(samples: pl.DataFrame) -> dict[str, float]:
-    """The figures of one launch of one micro-app, those of SUMMARY_UNITS among them.
+def perf_variables(samples: pl.DataFrame) -> dict[str, float]:
+    """The figures of one launch of one micro-app, those of `PERF_VARIABLE_UNITS` among them.
 
     Figures that were not measured are absent.
     """
@@ -164,7 +164,7 @@ def summary(samples: pl.DataFrame) -> dict[str, float]:
 
 
 def speeds(samples: pl.LazyFrame, sizes: Sequence[int]) -> pl.DataFrame:
-    """Round trip with datatypes by launch and micro-app, at its largest message: columns SPEEDS."""
+    """Round trip with datatypes by launch and micro-app, at its largest size: `SPEED_COLUMNS`."""
     figures = _original_figures(samples).filter(variant=DDT)
     figures = largest_messages(figures, ["launch", "case"])
     return _round_trip_speeds(figures, pl.concat_str("app", pl.lit(", datatypes")))
@@ -184,9 +184,9 @@ def _round_trip_speeds(figures: pl.DataFrame, what: pl.Expr) -> pl.DataFrame:
 _EXTREME_SHARE = 0.2
 
 
-def headline(samples: pl.LazyFrame) -> pl.DataFrame:
+def headline_speeds(samples: pl.LazyFrame) -> pl.DataFrame:
     """Round trips with datatypes, also over those packed by hand, of the micro-apps that gain most
-    and least, at the largest message of each launch: columns SPEEDS.
+    and least, at the largest message of each launch: `SPEED_COLUMNS`.
 
     A micro-app is ordered by its best and by its worst launches, as MPIs differ.
     """
@@ -205,7 +205,7 @@ def headline(samples: pl.LazyFrame) -> pl.DataFrame:
         size_bytes=None,
         value=1 / pl.col("ratio"),
         unit="ratio",
-        **dict.fromkeys(ORIGIN),
+        **dict.fromkeys(SERIES_COLUMNS),
     )
     what = pl.concat_str(pl.lit("Round trip with datatypes, "), "app")
     round_trips = _round_trip_speeds(figures.filter(is_end, variant=DDT), what)
@@ -213,7 +213,7 @@ def headline(samples: pl.LazyFrame) -> pl.DataFrame:
 
 
 #: Facts about the section for the report's audit.
-FACTS = Facts(
+AUDIT_FACTS = AuditFacts(
     summaries=(
         ROUND_TRIP_SUMMARY,
         LAUNCH_SUMMARY,
@@ -221,11 +221,13 @@ FACTS = Facts(
         Summary("round trip", ValueKind.COST, "launches", OVER_LAUNCHES),
     ),
     ratios=(
-        Ratio("round trips of two methods", LAUNCH_SUMMARY, Pairing.LAUNCH, OVER_LAUNCHES),
-        Ratio("overhead", LAUNCH_SUMMARY, Pairing.LAUNCH, OVER_LAUNCHES),
+        AuditedRatio(
+            "round trips of two methods", LAUNCH_SUMMARY, PairingScope.LAUNCH, OVER_LAUNCHES
+        ),
+        AuditedRatio("overhead", LAUNCH_SUMMARY, PairingScope.LAUNCH, OVER_LAUNCHES),
     ),
-    tails=(),
-    no_tails_reason="compares whole round trips of applications' messages, not latencies",
+    latencies=(),
+    no_latencies_reason="compares whole round trips of applications' messages, not latencies",
     clock="rank 0 reads its own clock",
     synchronisation="a ping-pong waits for its partner; FFT's exchange is collective",
     over_ranks="all times are rank 0's",

@@ -13,7 +13,7 @@ from roundtrip.studies.study import (
     Arm,
     Contrast,
     PlannedCase,
-    Points,
+    PlannedPoints,
     SpreadMetric,
     Study,
 )
@@ -24,11 +24,11 @@ BASE = "mpi"
 #: The variants in the study's order and with its names.  The hue shows the payload; wide pale lines
 #: are raw MPI, thin dark lines Boost.MPI.
 ARMS = {
-    BASE: Arm("MPI", ("#8cc0ea", "#2f6fae"), width=4.5, point=0),
-    "boost": Arm("Boost.MPI", BLUE, width=1.6, point=0),
-    "mpi-datatype": Arm("MPI (Datatypes)", ("#f4b478", "#9a5a1c"), width=4.5, point=0),
-    "boost-datatype": Arm("Boost.MPI (Datatypes)", RUST, width=1.6, point=0),
-    "boost-serialized": Arm("Boost.MPI (Serialized)", PURPLE, width=1.6, point=0),
+    BASE: Arm("MPI", ("#8cc0ea", "#2f6fae"), line_width=4.5, point_radius=0),
+    "boost": Arm("Boost.MPI", BLUE, line_width=1.6, point_radius=0),
+    "mpi-datatype": Arm("MPI (Datatypes)", ("#f4b478", "#9a5a1c"), line_width=4.5, point_radius=0),
+    "boost-datatype": Arm("Boost.MPI (Datatypes)", RUST, line_width=1.6, point_radius=0),
+    "boost-serialized": Arm("Boost.MPI (Serialized)", PURPLE, line_width=1.6, point_radius=0),
 }
 #: The variants that are compared with raw MPI.
 COMPARED_VARIANTS = tuple(variant for variant in ARMS if variant != BASE)
@@ -86,14 +86,14 @@ class NetPIPE(Study):
         ),
     )
 
-    def points(
+    def planned_points(
         self, case: PlannedCase, cases: Sequence[PlannedCase], sizes: tuple[int, ...]
-    ) -> Sequence[Points]:
+    ) -> Sequence[PlannedPoints]:
         """The variants of the case's set in its mode, up to its largest message."""
         arms = VARIANT_SETS.get(case.parameters.get("variants", ""), [])
         where = f"{case.parameters.get('mode')}/{case.variables.get('buffers', DEFAULT_BUFFERS)}"
-        end = case.number("end", DEFAULT_LARGEST_BYTES)
-        return [Points(arms, where, tuple(n for n in sizes if n <= end))]
+        end = case.numeric_variable("end", DEFAULT_LARGEST_BYTES)
+        return [PlannedPoints(arms, where, tuple(n for n in sizes if n <= end))]
 
 
 STUDY = NetPIPE()

@@ -44,11 +44,11 @@ from roundtrip.stats.summaries import (
     ValueKind,
 )
 from roundtrip.studies.derivation import (
-    ORIGIN,
-    Facts,
-    LatencySamples,
-    Pairing,
-    Ratio,
+    SERIES_COLUMNS,
+    AuditedLatency,
+    AuditedRatio,
+    AuditFacts,
+    PairingScope,
     ratios_within_launch,
     toolchain_speeds,
 )
@@ -169,7 +169,7 @@ _BANDWIDTH_SIZES = {
     "4MiB": 4 << 20,
 }
 #: Perf variables of a ReFrame check and their units; ratios are at 64 KiB.
-SUMMARY_UNITS = {
+PERF_VARIABLE_UNITS = {
     "latency_1B_us": "us",
     **{f"bandwidth_{name}": "MB/s" for name in _BANDWIDTH_SIZES},
     "bandwidth_peak": "MB/s",
@@ -221,8 +221,8 @@ def half_performance_size(sizes: list[int], rates: list[float]) -> float:
     return math.nan
 
 
-def summary(samples: pl.DataFrame) -> dict[str, float]:
-    """The figures of one launch (rows of samples.csv of one case), named as in SUMMARY_UNITS."""
+def perf_variables(samples: pl.DataFrame) -> dict[str, float]:
+    """Figures of one launch (samples of one case), named as in PERF_VARIABLE_UNITS."""
     medians = launch_medians(samples.lazy(), [])
     raw = medians.filter(variant=BASE)
     seconds = dict(raw.select("size_bytes", "seconds").iter_rows())
@@ -246,7 +246,7 @@ _DEPENDENCIES = {BASE: MPI, "boost": BOOST, "boost-serialized": BOOST}
 
 
 def speeds(samples: pl.LazyFrame, sizes: Sequence[int]) -> pl.DataFrame:
-    """Half round trip or time per message of each launch at the compared sizes: columns SPEEDS."""
+    """Half round trip or time per message of each launch at the compared sizes: `SPEED_COLUMNS`."""
     rows = samples.filter(
         (pl.col("phase") == "measure")
         & pl.col("variant").is_in(list(_DEPENDENCIES))
@@ -263,8 +263,8 @@ def speeds(samples: pl.LazyFrame, sizes: Sequence[int]) -> pl.DataFrame:
     )
 
 
-def headline(samples: pl.LazyFrame) -> pl.DataFrame:
-    """Latency at 1 byte and peak bandwidth of raw MPI in ping-pong, by launch: columns SPEEDS."""
+def headline_speeds(samples: pl.LazyFrame) -> pl.DataFrame:
+    """Latency at 1 byte and peak bandwidth of raw MPI in ping-pong, by launch: `SPEED_COLUMNS`."""
     is_raw = (pl.col("variant") == BASE) & pl.col("case").str.starts_with("pingpong/")
     raw = launch_medians(samples.filter(is_raw & (pl.col("phase") == "measure")), ["launch"])
     peak = raw.filter(pl.col("bandwidth") == pl.col("bandwidth").max().over("launch", "case"))
@@ -278,13 +278,13 @@ def headline(samples: pl.LazyFrame) -> pl.DataFrame:
         value=pl.col("bandwidth"),
         unit="MB/s",
         lower_is_better=pl.lit(False),
-        **dict.fromkeys(ORIGIN),
+        **dict.fromkeys(SERIES_COLUMNS),
     )
     return pl.concat([latencies, peaks])
 
 
 #: Facts about the section for the report's audit.
-FACTS = Facts(
+AUDIT_FACTS = AuditFacts(
     summaries=(
         SECONDS,
         LEAST_SECONDS,
@@ -294,10 +294,10 @@ FACTS = Facts(
         Summary("time of a message", ValueKind.COST, "launches", OVER_LAUNCHES),
     ),
     ratios=(
-        Ratio("bandwidths of two variants", SECONDS, Pairing.LAUNCH, OVER_LAUNCHES),
-        Ratio("NetPIPE 3.7.2 over ours", LEAST_SECONDS, Pairing.UNPAIRED),
+        AuditedRatio("bandwidths of two variants", SECONDS, PairingScope.LAUNCH, OVER_LAUNCHES),
+        AuditedRatio("NetPIPE 3.7.2 over ours", LEAST_SECONDS, PairingScope.UNPAIRED),
     ),
-    tails=(LatencySamples("the time at 1 byte", {"size_bytes": 1, "phase": "measure"}),),
+    latencies=(AuditedLatency("the time at 1 byte", {"size_bytes": 1, "phase": "measure"}),),
     clock="the sender reads its own clock, in a stream the receiver",
     synchronisation="an empty message from the receiver before each batch",
     over_ranks="one rank times, so that no clocks are compared",

@@ -18,7 +18,7 @@ from roundtrip.studies.study import (
     Arm,
     Contrast,
     PlannedCase,
-    Points,
+    PlannedPoints,
     SpreadMetric,
     Study,
 )
@@ -230,18 +230,18 @@ class NPB(Study):
     arms = ARMS
     metrics = ("rate", "time", "messages")
     thresholds = Thresholds
-    record = NPBRecord
+    run_record = NPBRecord
     contrasts = (SPEEDUP, TRANSPORTS, SOURCES)
     primary_description = (
         "Speed-up of two clusters over one at a round-trip time of 4 ms, of CG, MG, LU, as the "
         "study has it; and our programs against those of NPB 3.4; both of class A and above."
     )
-    excluded_parameters = frozenset({"wan_rtt"})  # the section compares these transports itself
+    uncompared_parameters = frozenset({"wan_rtt"})  # the section compares these transports itself
     spread_metrics = (SpreadMetric("rate", Unit.MOPS, (("phase", "total"), ("metric", "rate"))),)
 
-    def points(
+    def planned_points(
         self, case: PlannedCase, cases: Sequence[PlannedCase], sizes: tuple[int, ...]
-    ) -> Sequence[Points]:
+    ) -> Sequence[PlannedPoints]:
         """Return speed-ups with a base, and our program against NPB's own in one cluster."""
         cluster_cases = [other for other in cases if "wan_rtt" not in other.parameters]
         parameters = case.parameters
@@ -251,15 +251,17 @@ class NPB(Study):
             pair = (NATIVE, UPSTREAM) if _has_upstream(case, cluster_cases) else ()
         else:
             pair = (SPEEDUP.arm, SPEEDUP.base) if _has_base(case, cluster_cases) else ()
-        return [Points(pair, place)]
+        return [PlannedPoints(pair, place)]
 
 
 def _has_upstream(case: PlannedCase, cases: Sequence[PlannedCase]) -> bool:
     """Whether `case` runs our program, and NPB's own program runs in the same place."""
     if case.parameters.get("source", NATIVE) != NATIVE:
         return False
-    twin = case.place, case.environ, {**case.parameters, "source": UPSTREAM}
-    return any((other.place, other.environ, dict(other.parameters)) == twin for other in cases)
+    twin = case.system_partition, case.environ, {**case.parameters, "source": UPSTREAM}
+    return any(
+        (other.system_partition, other.environ, dict(other.parameters)) == twin for other in cases
+    )
 
 
 def _has_base(case: PlannedCase, cluster_cases: Sequence[PlannedCase]) -> bool:

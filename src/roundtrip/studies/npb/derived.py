@@ -58,7 +58,7 @@ from roundtrip.stats.summaries import (
     ValueKind,
 )
 from roundtrip.studies import foreign
-from roundtrip.studies.derivation import Facts, Pairing, Ratio, toolchain_speeds
+from roundtrip.studies.derivation import AuditedRatio, AuditFacts, PairingScope, toolchain_speeds
 from roundtrip.studies.npb import STUDY, UPSTREAM
 
 #: Findings of the study in its words, those on speed-ups by benchmark.
@@ -81,7 +81,7 @@ SCALING_STATEMENTS = {
 COMMUNICATION_PATTERNS = ("exchange", "pipeline", "transpose", "reduction")
 
 #: Perf variables of a ReFrame check and their units.
-SUMMARY_UNITS = {
+PERF_VARIABLE_UNITS = {
     "rate": "Mop/s",
     "time": "s",
     "compute_share": "1",
@@ -103,8 +103,8 @@ ROUND_TRIPS_SUMMARY = Summary(
 )
 
 
-def summary(samples: pl.DataFrame) -> dict[str, float]:
-    """Figures of one launch, named as in SUMMARY_UNITS; figures not measured are absent."""
+def perf_variables(samples: pl.DataFrame) -> dict[str, float]:
+    """Figures of one launch, named as in PERF_VARIABLE_UNITS; figures not measured are absent."""
     section = samples.filter(pl.col("metric").is_in(["rate", "time"]), phase="total")
     # A sweep over host speeds has a row for each point, of which the first counts.
     figures: dict[str, float] = dict(section.select("metric", "value").reverse().iter_rows())
@@ -130,7 +130,7 @@ def messages(samples: pl.DataFrame) -> pl.DataFrame:
 
 
 def speeds(samples: pl.LazyFrame, sizes: Sequence[int]) -> pl.DataFrame:
-    """Mop/s of each launch, trial classes included: columns SPEEDS; `what` names the class."""
+    """Mop/s of each launch, trial classes included: `SPEED_COLUMNS`; `what` names the class."""
     return toolchain_speeds(
         samples.filter(metric="rate", phase="total").collect(),
         pl.col("case"),
@@ -144,7 +144,7 @@ def speeds(samples: pl.LazyFrame, sizes: Sequence[int]) -> pl.DataFrame:
 _RATE_OVER_LAUNCHES = Summary("rate", ValueKind.RATE, "launches", OVER_LAUNCHES)
 
 #: Facts about the section for the report's audit.
-FACTS = Facts(
+AUDIT_FACTS = AuditFacts(
     summaries=(
         RATE_SUMMARY,
         RANK_MEANS_SUMMARY,
@@ -154,17 +154,19 @@ FACTS = Facts(
         Summary("time", ValueKind.COST, "launches", OVER_LAUNCHES),
     ),
     ratios=(
-        Ratio("rates, or times on own processors", RATE_SUMMARY, Pairing.ROUND, OVER_LAUNCHES),
-        Ratio("efficiency over nodes", _RATE_OVER_LAUNCHES, Pairing.UNPAIRED),
+        AuditedRatio(
+            "rates, or times on own processors", RATE_SUMMARY, PairingScope.ROUND, OVER_LAUNCHES
+        ),
+        AuditedRatio("efficiency over nodes", _RATE_OVER_LAUNCHES, PairingScope.UNPAIRED),
     ),
-    tails=(),
-    no_tails_reason="times whole computations, not latencies",
+    latencies=(),
+    no_latencies_reason="times whole computations, not latencies",
     clock="each rank reads its own clock",
     synchronisation="a barrier before the timed section",
     over_ranks="the slowest rank's time; compute and communication are means over the ranks",
     cache="as an untimed first iteration left them, where the benchmark has one",
     build_columns=("mpi_library", "compiler", "compiler_flags"),
-    median_is_whole=True,
+    median_is_of_batch=True,
 )
 
 

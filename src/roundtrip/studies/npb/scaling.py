@@ -78,7 +78,7 @@ def rows_as_lines(rows: Sequence[dict[str, Any]]) -> tuple[Rows, dict[str, Arm]]
     for row in rows:
         name, shared = row["name"], row["shared"]
         title = f"{name}, fewer processors" if shared and name in unshared else name
-        arms[title] = Arm(title, row["colour"], point=3.3, is_dashed=shared)
+        arms[title] = Arm(title, row["colour"], point_radius=3.3, is_dashed=shared)
         arm_rows.append({**row, "arm": title})
     return arm_rows, dict(sorted(arms.items()))
 
@@ -143,7 +143,7 @@ def _link_drawing(number: int, name: str, rows: Rows, level: Level) -> Drawing:
     study_speedup = PUBLISHED_SPEEDUPS.get(benchmark)
     if study_speedup is not None:
         study = f"The study, 2003: {published_words(benchmark)}"
-        arms[study] = Arm(study, PINK, width=0, point=5, shape=DIAMOND)
+        arms[study] = Arm(study, PINK, line_width=0, point_radius=5, shape=DIAMOND)
         rows.append({"arm": study, "x": PUBLISHED_RTT_MS, "median": study_speedup})
     frame = pl.DataFrame(rows, infer_schema_length=None)
     return Drawing(f"npb-{number}", name, f"{EMULATED}{note}, {intervals}", frame, arms)

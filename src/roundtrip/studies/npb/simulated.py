@@ -128,16 +128,16 @@ def _lines(
     """
     colours = palette(f"+{rtt:g} ms" for rtt in curve.rtts)
     for rtt, (title, colour) in zip(curve.rtts, colours.items(), strict=True):
-        arm = Arm(title, colour, point=3.1, shape=CIRCLE)
+        arm = Arm(title, colour, point_radius=3.1, shape=CIRCLE)
         yield arm, [(speed, value, 1) for speed, value in curve.speedups(rtt).items()]
     if study_speedup := PUBLISHED_SPEEDUPS.get(curve.benchmark):
         study = f"The study, 4 ms: {published_words(curve.benchmark)}"
-        arm = Arm(study, PINK, is_dashed=True, point=0)
+        arm = Arm(study, PINK, is_dashed=True, point_radius=0)
         ends = min(curve.one_cluster_s), max(curve.one_cluster_s)
         yield arm, [(speed, study_speedup, None) for speed in ends]
     for _, mark in curve.rank_marks:
         title = f"One rank, measured: {units.amount(mark.mops, Unit.MOPS)}"
-        arm = Arm(title, GREY, is_dashed=True, point=0)
+        arm = Arm(title, GREY, is_dashed=True, point_radius=0)
         yield arm, [(mark.mops, end, None) for end in (top / 1000, top)]
     delays = {mark.rtt_ms for mark in curve.emulated_marks}
     ranks = sorted({mark.ranks for mark in curve.emulated_marks})
@@ -146,7 +146,7 @@ def _lines(
             delay = f"+{mark.rtt_ms:g} ms"
             title = f"{EMULATED} {mark.ranks_per_cluster}, {delay}"
             shape = _MARK_SHAPES[ranks.index(mark.ranks) % len(_MARK_SHAPES)]
-            arm = Arm(title, colours.get(delay, GREY), width=0, point=4.2, shape=shape)
+            arm = Arm(title, colours.get(delay, GREY), line_width=0, point_radius=4.2, shape=shape)
             yield arm, [(mark.mops, mark.speedup, mark.launches)]
 
 

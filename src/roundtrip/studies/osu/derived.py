@@ -19,11 +19,11 @@ import polars as pl
 
 from roundtrip.stats.summaries import MEAN, MEDIAN, OVER_LAUNCHES, TOTAL, Summary, ValueKind
 from roundtrip.studies.derivation import (
-    ORIGIN,
-    Facts,
-    LatencySamples,
-    Pairing,
-    Ratio,
+    SERIES_COLUMNS,
+    AuditedLatency,
+    AuditedRatio,
+    AuditFacts,
+    PairingScope,
     toolchain_speeds,
 )
 
@@ -87,7 +87,7 @@ MANY_RANK_BENCHMARKS = tuple(b.name for b in _ALL_BENCHMARKS if b.family in ("pa
 
 _SIZE_BY_NAME = {"8B": 8, "1KiB": 1 << 10, "64KiB": 64 << 10, "1MiB": 1 << 20}
 #: Perf variables of a ReFrame check and their units: typical values.
-SUMMARY_UNITS = {
+PERF_VARIABLE_UNITS = {
     "time": "us",
     **{f"time_{name}": "us" for name in _SIZE_BY_NAME},
     **{f"bandwidth_{name}": "MB/s" for name in _SIZE_BY_NAME},
@@ -169,8 +169,10 @@ def typical_values(samples: pl.LazyFrame, by: list[str]) -> pl.DataFrame:
     )
 
 
-def summary(samples: pl.DataFrame) -> dict[str, float]:
-    """The figures of one launch under the names of SUMMARY_UNITS; those not measured are absent."""
+def perf_variables(samples: pl.DataFrame) -> dict[str, float]:
+    """The figures of one launch under the names of PERF_VARIABLE_UNITS; those not measured are
+    absent.
+    """
     values: dict[str, dict[int, float]] = {}
     for row in typical_values(samples.lazy(), []).iter_rows(named=True):
         values.setdefault(row["metric"], {})[row["size_bytes"]] = row["value"]
@@ -210,7 +212,7 @@ _MIN_COMPARED_US = 0.1
 
 
 def speeds(samples: pl.LazyFrame, sizes: Sequence[int]) -> pl.DataFrame:
-    """The typical value of each launch at the points that are often quoted: columns SPEEDS.
+    """The typical value of each launch at the points that are often quoted: `SPEED_COLUMNS`.
 
     Without points at which a launch has a time below `_MIN_COMPARED_US`: its digits are too few.
     """
@@ -219,14 +221,17 @@ def speeds(samples: pl.LazyFrame, sizes: Sequence[int]) -> pl.DataFrame:
     return quotes.filter(is_resolved.all().over("what", "size_bytes"))
 
 
-def headline(samples: pl.LazyFrame) -> pl.DataFrame:
-    """Latency, peak of the bandwidth one way, and the other quoted points: columns SPEEDS."""
+def headline_speeds(samples: pl.LazyFrame) -> pl.DataFrame:
+    """Latency, peak of the bandwidth one way, and the other quoted points: `SPEED_COLUMNS`."""
     values = typical_values(samples, ["launch"])
     quotes = _quoted_values(values)
     is_latency = quotes["what"] == "OSU latency"
     peaks = values.filter(case="bw", metric="bandwidth").sort("value").unique("launch", keep="last")
     peak = _named_speeds(
-        peaks.sort("launch"), pl.lit("OSU bw, peak"), size_bytes=None, **dict.fromkeys(ORIGIN)
+        peaks.sort("launch"),
+        pl.lit("OSU bw, peak"),
+        size_bytes=None,
+        **dict.fromkeys(SERIES_COLUMNS),
     )
     return pl.concat([quotes.filter(is_latency), peak, quotes.filter(~is_latency)])
 
@@ -254,7 +259,7 @@ def _named_speeds(values: pl.DataFrame, what: pl.Expr, **columns: None) -> pl.Da
 _LAUNCHES_SUMMARY = Summary("time of a benchmark", ValueKind.COST, "launches", OVER_LAUNCHES)
 
 #: The programs report nothing about clock and caches.
-FACTS = Facts(
+AUDIT_FACTS = AuditFacts(
     summaries=(
         *SUMMARY_BY_PHASE.values(),
         BANDWIDTH_SUMMARY,
@@ -262,9 +267,9 @@ FACTS = Facts(
         Summary("bandwidth", ValueKind.RATE, "launches", OVER_LAUNCHES),
     ),
     ratios=(
-        Ratio("OSU over NetPIPE", _LAUNCHES_SUMMARY, Pairing.UNPAIRED),
-        Ratio("efficiency over nodes", _LAUNCHES_SUMMARY, Pairing.UNPAIRED),
+        AuditedRatio("OSU over NetPIPE", _LAUNCHES_SUMMARY, PairingScope.UNPAIRED),
+        AuditedRatio("efficiency over nodes", _LAUNCHES_SUMMARY, PairingScope.UNPAIRED),
     ),
-    tails=(LatencySamples("latency", {"case": "latency", "phase": "average"}),),
+    latencies=(AuditedLatency("latency", {"case": "latency", "phase": "average"}),),
     build_columns=("mpi_library", "compiler", "compiler_flags"),
 )

@@ -17,7 +17,7 @@ from roundtrip.studies.study import (
     Arm,
     Contrast,
     PlannedCase,
-    Points,
+    PlannedPoints,
     SpreadMetric,
     Study,
 )
@@ -107,7 +107,7 @@ class Ring(Study):
     arms = ARMS
     metrics = (PASS_METRIC, LAP_METRIC)
     thresholds = Thresholds
-    record = RingRecord
+    run_record = RingRecord
     contrasts = (
         Contrast(
             "mpi-shm",
@@ -128,16 +128,16 @@ class Ring(Study):
         SpreadMetric("MPI, pass at 10 kB", Unit.US, (*_PASS_ROWS, ("variant", "mpi"))),
     )
 
-    def points(
+    def planned_points(
         self, case: PlannedCase, cases: Sequence[PlannedCase], sizes: tuple[int, ...]
-    ) -> Sequence[Points]:
+    ) -> Sequence[PlannedPoints]:
         """Return all transports in one node; none over a network, where no claim is primary."""
         placement = case.parameters.get("placement", "")
         if placement not in NODE_PLACEMENTS:
             return []
         ranks, _ = NODE_PLACEMENTS[placement]
-        end = case.number("end", MAX_REGION_BYTES)
-        return [Points(tuple(ARMS), str(ranks), tuple(n for n in sizes if n <= end))]
+        end = case.numeric_variable("end", MAX_REGION_BYTES)
+        return [PlannedPoints(tuple(ARMS), str(ranks), tuple(n for n in sizes if n <= end))]
 
 
 STUDY = Ring()

@@ -238,7 +238,7 @@ _CURVE_STYLES = {
     _READ_REGION: Arm("", ("#1b7837", "#8fd49a")),
     _READ_MPI: Arm("", ("#8c510a", "#d8b365")),
     _STUDY_CURVE: Arm("The study, 2002", PINK, is_dashed=True),
-    _LINK_CURVE: Arm(LINK, GREY, point=0, is_bound=True),
+    _LINK_CURVE: Arm(LINK, GREY, point_radius=0, is_upper_bound=True),
 }
 #: Curves in the figures at the top of the report.
 _TOP_FIGURE_ARMS = (
@@ -316,7 +316,7 @@ def draw_bandwidth(curves: Curves, panels: Sequence[Panel]) -> list[Gallery]:
             panel,
             frame,
             {
-                name: replace(arm, width=widths[name])
+                name: replace(arm, line_width=widths[name])
                 for name, arm in _titled_arms(panel, widths).items()
             },
             f"{panel.launch_count_text}: {family}",

@@ -38,11 +38,11 @@ import polars as pl
 
 from roundtrip.stats.summaries import MEDIAN, OVER_LAUNCHES, PERCENTILES, Summary, ValueKind
 from roundtrip.studies.derivation import (
-    ORIGIN,
-    Facts,
-    LatencySamples,
-    Pairing,
-    Ratio,
+    SERIES_COLUMNS,
+    AuditedLatency,
+    AuditedRatio,
+    AuditFacts,
+    PairingScope,
     toolchain_speeds,
 )
 from roundtrip.studies.ring import CACHE_LINE, LAP_METRIC, PASS_METRIC, REGION, REGION_UDP
@@ -73,7 +73,7 @@ _PERFORMANCE_VARIABLES: dict[str, tuple[str, tuple[str, int] | None]] = {
     "region_read_bandwidth_10kB": ("MB/s", (READ_VARIANT_OF[REGION], STUDY_BYTES)),
     "mpi_read_bandwidth_10kB": ("MB/s", (READ_VARIANT_OF["mpi"], STUDY_BYTES)),
 }
-SUMMARY_UNITS = {name: unit for name, (unit, _) in _PERFORMANCE_VARIABLES.items()}
+PERF_VARIABLE_UNITS = {name: unit for name, (unit, _) in _PERFORMANCE_VARIABLES.items()}
 POINT_COLUMNS = ["case", "variant", "size_bytes"]
 #: Summary of a launch's batches as one time per pass.
 TIME_SUMMARY = Summary("time of a pass", ValueKind.COST, "the batches of a launch", MEDIAN)
@@ -186,8 +186,8 @@ def flatness_in_hand_overs(
     return flatness([time / floor_seconds[size] for size, time in seconds.items()])
 
 
-def summary(samples: pl.DataFrame) -> dict[str, float]:
-    """Figures of one launch, named as in SUMMARY_UNITS; figures not measured are absent."""
+def perf_variables(samples: pl.DataFrame) -> dict[str, float]:
+    """Figures of one launch, named as in PERF_VARIABLE_UNITS; figures not measured are absent."""
     medians = launch_medians(samples.lazy(), [])
     rows = pl.concat([medians, best_two_sided_medians(medians, [])])
     seconds = {
@@ -215,7 +215,7 @@ def summary(samples: pl.DataFrame) -> dict[str, float]:
 
 
 def speeds(samples: pl.LazyFrame, sizes: Sequence[int]) -> pl.DataFrame:
-    """Time per pass of MPI's two-sided call at the compared sizes: columns SPEEDS.
+    """Time per pass of MPI's two-sided call at the compared sizes: `SPEED_COLUMNS`.
 
     Regions are not compared, because the same code passes them whatever the MPI library.
     """
@@ -230,8 +230,8 @@ def speeds(samples: pl.LazyFrame, sizes: Sequence[int]) -> pl.DataFrame:
     )
 
 
-def headline(samples: pl.LazyFrame) -> pl.DataFrame:
-    """Time per pass of a region over all its sizes, and of MPI at some: columns SPEEDS."""
+def headline_speeds(samples: pl.LazyFrame) -> pl.DataFrame:
+    """Time per pass of a region over all its sizes, and of MPI at some: `SPEED_COLUMNS`."""
     regions = launch_medians(samples.filter(variant=REGION), ["launch"])
     costs = regions.group_by("launch", "case", "variant", maintain_order=True).agg(
         pl.col("seconds").median()
@@ -240,7 +240,7 @@ def headline(samples: pl.LazyFrame) -> pl.DataFrame:
         costs,
         pl.concat_str(pl.lit("Region by reference, any size, ring "), "case"),
         size_bytes=None,
-        **dict.fromkeys(ORIGIN),
+        **dict.fromkeys(SERIES_COLUMNS),
     )
     return pl.concat([region_rows, speeds(samples, _HEADLINE_BYTES)])
 
@@ -248,7 +248,7 @@ def headline(samples: pl.LazyFrame) -> pl.DataFrame:
 _PASS_SUMMARY = Summary("time of a pass", ValueKind.COST, "launches", OVER_LAUNCHES)
 
 #: Facts about the section for the report's audit.
-FACTS = Facts(
+AUDIT_FACTS = AuditFacts(
     summaries=(
         TIME_SUMMARY,
         Summary("time of a pass", ValueKind.COST, "the sizes of a launch", MEDIAN),
@@ -257,12 +257,15 @@ FACTS = Facts(
         Summary("effective bandwidth", ValueKind.RATE, "launches", OVER_LAUNCHES),
     ),
     ratios=(
-        Ratio(
-            "effective bandwidths of two transports", TIME_SUMMARY, Pairing.LAUNCH, OVER_LAUNCHES
+        AuditedRatio(
+            "effective bandwidths of two transports",
+            TIME_SUMMARY,
+            PairingScope.LAUNCH,
+            OVER_LAUNCHES,
         ),
-        Ratio("efficiency over nodes", _PASS_SUMMARY, Pairing.UNPAIRED),
+        AuditedRatio("efficiency over nodes", _PASS_SUMMARY, PairingScope.UNPAIRED),
     ),
-    tails=(LatencySamples("the time of a lap", {"metric": LAP_METRIC}),),
+    latencies=(AuditedLatency("the time of a lap", {"metric": LAP_METRIC}),),
     clock="rank 0 reads its own clock",
     synchronisation=(
         "one token goes round, and laps before those that are timed bring all ranks along"
