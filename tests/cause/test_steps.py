@@ -166,7 +166,7 @@ def test_a_set_of_nodes_is_switched_only_where_all_of_them_are_in_use(
     pseudonym = {"node-0000000a": "n1", "node-0000000b": "n2", "node-0000000c": "n3"}
     monkeypatch.setattr(round_robin, "listed_nodes", lambda site, names: {"p": node_list})
     host_names = pseudonyms.HostNames(pseudonym, has_key=True)
-    monkeypatch.setattr(pseudonyms, "known_hosts", lambda site, runs: host_names)
+    monkeypatch.setattr(pseudonyms, "collect_host_names", lambda site, runs: host_names)
     site, case = SimpleNamespace(name="s"), SimpleNamespace(partition="p")
     item = SimpleNamespace(case=case, nodes=2)
     good, down = "node-0000000a, node-0000000b", "node-0000000b, node-0000000c"

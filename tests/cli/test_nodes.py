@@ -145,11 +145,11 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A site with a key, whose run tree names one host of `Pairs`; its folder of reports."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.setenv("ROUNDTRIP_RUNS", str(tmp_path / "runs"))
-    monkeypatch.setenv(pseudonyms.KEY_VARIABLE, str(tmp_path / "key"))
+    monkeypatch.setenv(pseudonyms.SITE_KEY_VARIABLE, str(tmp_path / "key"))
     (tmp_path / "key").write_text("a secret of the whole site")
     (tmp_path / "key").chmod(0o400)
     host_names = pseudonyms.HostNames({pseudonym(3): "n 3'"}, has_key=True)
-    monkeypatch.setattr(pseudonyms, "known_hosts", lambda site, runs: host_names)
+    monkeypatch.setattr(pseudonyms, "collect_host_names", lambda site, runs: host_names)
     return tmp_path / "reports"
 
 
@@ -190,13 +190,13 @@ def test_without_the_key_the_command_says_in_one_line_what_it_needs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    monkeypatch.delenv(pseudonyms.KEY_VARIABLE, raising=False)
+    monkeypatch.delenv(pseudonyms.SITE_KEY_VARIABLE, raising=False)
     Pairs(tmp_path, slow={3: 100e-6}).night(0)
     result = nodes(tmp_path, "--drain-command")
     assert isinstance(result.exception, UserError)
     message = str(result.exception)
     assert str(pseudonyms.site_key_file(SITE)) in message and "\n" not in message
-    assert pseudonyms.KEY_VARIABLE in message
+    assert pseudonyms.SITE_KEY_VARIABLE in message
 
 
 def test_a_flaky_node_is_named_by_its_nights_together_with_both_counts(tmp_path: Path) -> None:

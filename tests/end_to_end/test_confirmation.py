@@ -72,7 +72,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Virtual]:
     with booted(home, f"e2e-eager-{os.getpid()}", "2+1", ("--cpu-weight", "10000")) as cluster:
         cluster.ok("fault", "a2", "--latency", "500us")
         checkout = checkout_with(cluster.share / "checkout", lambda site: site + "\n")
-        limits = analysis.default_text()
+        limits = analysis.default_toml()
         thresholds = ("core_migrations = 8 ", "load_above_cores = 1.0", "steal_fraction = 0.01")
         for name in (*thresholds, "waited_fraction = 0.1 "):
             limits = limits.replace(name, f"{name.split('=')[0]}= 1000000.0 ")
@@ -110,7 +110,7 @@ def copy(revision: Path, days: int, rng: np.random.Generator) -> None:
             noisy_table = table.join(noise, on=series).with_columns(values).select(table.columns)
             noisy_table.write_parquet(folder / f"{name}.parquet")
         manifest_facts = {k: v for k, v in facts.items() if k not in ("schema", "files")}
-        return manifest.write(folder, {**manifest_facts, "started": start_text}).digest
+        return manifest.write_unsigned(folder, {**manifest_facts, "started": start_text}).digest
 
     published(revision.parents[1] / start_text[:10], write)
 

@@ -58,7 +58,7 @@ def night(cluster: Virtual, launches: int) -> Path:
     old_bundles = set((cluster.share / "reports").rglob("bundle"))
     variables = {
         "ROUNDTRIP_NIGHTLY_BEGIN": "never",
-        pseudonyms.KEY_VARIABLE: str(cluster.share / "key"),
+        pseudonyms.SITE_KEY_VARIABLE: str(cluster.share / "key"),
     }
     job = cluster.submit(cluster.share / "pairs.toml", "--wait", **variables)
     output = cluster.output(job)
@@ -111,7 +111,7 @@ def test_nodes_meet_over_the_nights_and_a_drained_one_is_named(
     key = cluster.share / "key"
     key.write_text("of this test alone, and no secret")
     key.chmod(0o400)
-    monkeypatch.setenv(pseudonyms.KEY_VARIABLE, str(key))
+    monkeypatch.setenv(pseudonyms.SITE_KEY_VARIABLE, str(key))
     (cluster.share / "pairs.toml").write_text(CAMPAIGN)
     first_bundle = night(cluster, 8)
     singles = [(0, "a1"), (1, "a2"), (0, "a3"), (1, "a4")]

@@ -26,7 +26,8 @@ from roundtrip.report.sections import history
 ENVIRON = "openmpi41-boost181"
 #: The tables that a bundle holds of them.
 NIGHT_TABLES = tuple(
-    f"{manifest.HISTORY}{name}.parquet" for name in ("nights", "provenance", "notes", "accepted")
+    f"{manifest.HISTORY_PREFIX}{name}.parquet"
+    for name in ("nights", "provenance", "notes", "accepted")
 )
 _NIGHTS = 14
 _apart: ContextVar[bool] = ContextVar("_apart", default=False)
@@ -82,7 +83,7 @@ def check_of(
             if forged:
                 facts = manifest.verify(original).data
                 (copy / manifest.FILE_NAME).unlink()
-                manifest.write(copy, {k: facts[k] for k in facts if k != "files"})
+                manifest.write_unsigned(copy, {k: facts[k] for k in facts if k != "files"})
             if _apart.get():
                 reader.require(copy)
             bundle_data = data.read(copy)

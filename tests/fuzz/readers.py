@@ -175,7 +175,7 @@ READERS = {
     "state.json": Reader(_run_file("state.json"), _record("state.json")),
     "report.json of a session": Reader(_run_file("rounds/001/report.json"), _session),
     "campaign": Reader(_recorded("*.toml", _CAMPAIGNS), _campaign),
-    "analysis.toml": Reader(lambda: [analysis.default_text().encode()], _analysis),
+    "analysis.toml": Reader(lambda: [analysis.default_toml().encode()], _analysis),
     "env/host.json": Reader(_run_file("env/host.json"), _environment),
     "manifest.json": Reader(bundles.seeds("manifest.json"), bundles.check_of("manifest.json")),
     "samples.parquet": Reader(

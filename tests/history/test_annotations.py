@@ -176,7 +176,9 @@ def test_at_most_the_newest_nights_go_into_a_bundle(tmp_path: Path) -> None:
     copy = Path(shutil.copytree(bundle, tmp_path / "copy"))
     measured_manifest = manifest.verify(copy)
     attached_manifest = ledger.attach(copy, measured_manifest, site_ledger)
-    assert attached_manifest.measurement == measured_manifest.digest != attached_manifest.digest
+    assert (
+        attached_manifest.measurement_digest == measured_manifest.digest != attached_manifest.digest
+    )
     attached_ledger = ledger.read_attached(copy, manifest.verify(copy))
     assert attached_ledger.nights.equals(site_ledger.nights.head(4))
 
@@ -196,7 +198,9 @@ def test_what_is_said_of_nights_goes_into_a_bundle_and_its_report(tmp_path: Path
     table = copy / "history" / "notes.parquet"
     pl.DataFrame({"night": ["x"], "text": ["y"]}).write_parquet(table)
     facts = manifest.verify(bundle).data
-    forged_manifest = manifest.write(copy, {k: v for k, v in facts.items() if k != "files"})
+    forged_manifest = manifest.write_unsigned(
+        copy, {k: v for k, v in facts.items() if k != "files"}
+    )
     with pytest.raises(UserError, match="night 'x' is not a time"):
         ledger.read_attached(copy, forged_manifest)
 

@@ -16,13 +16,13 @@ FILE = Path("analysis.toml")
 
 
 def without_history() -> str:
-    text = analysis.default_text()
+    text = analysis.default_toml()
     start = text.index("[history]")
     return text[:start] + text[text.index("[", text.index("sight_power")) :]
 
 
 def changed(old: str, new: str) -> str:
-    text = analysis.default_text()
+    text = analysis.default_toml()
     assert old in text
     return text.replace(old, new, 1)
 
@@ -31,7 +31,7 @@ def test_a_file_from_before_the_history_gets_the_packages_table() -> None:
     assert "[history]" not in without_history()
     thresholds = analysis.parse(without_history(), FILE)
     assert thresholds.history == analysis.default().history
-    assert "[history]" not in thresholds.text
+    assert "[history]" not in thresholds.toml_text
 
 
 def test_the_package_thresholds_are_good() -> None:
@@ -41,25 +41,28 @@ def test_the_package_thresholds_are_good() -> None:
 
 def test_thresholds_older_than_a_study_are_good_and_stay_as_they_are(tmp_path: Path) -> None:
     file = tmp_path / "analysis.toml"
-    file.write_text(analysis.default_text().split("[netpipe]")[0])
+    file.write_text(analysis.default_toml().split("[netpipe]")[0])
     thresholds = analysis.load(file)
-    assert thresholds.studies == analysis.default().studies
-    assert thresholds.text == file.read_text()
+    assert thresholds.study_tables == analysis.default().study_tables
+    assert thresholds.toml_text == file.read_text()
 
 
 def test_a_file_without_the_statistics_is_none() -> None:
-    text = "[disturbance]" + analysis.default_text().split("[disturbance]", 1)[1]
+    text = "[disturbance]" + analysis.default_toml().split("[disturbance]", 1)[1]
     with pytest.raises(UserError, match="'statistics' is missing"):
         analysis.parse(text, FILE)
 
 
 def test_a_file_older_than_a_threshold_gets_its_default_and_says_so() -> None:
-    text = re.sub(r"(?m)^(advised_launches|many_bytes) = .*$", "", analysis.default_text())
+    text = re.sub(r"(?m)^(advised_launches|many_bytes) = .*$", "", analysis.default_toml())
     thresholds = analysis.parse(text, FILE)
     assert thresholds.statistics.advised_launches == 9
     assert thresholds.study_thresholds(Thresholds).many_bytes == 1024
-    assert thresholds.defaults == "[statistics]\nadvised_launches = 9\n[netpipe]\nmany_bytes = 1024"
-    assert analysis.default().defaults == ""
+    assert (
+        thresholds.default_toml
+        == "[statistics]\nadvised_launches = 9\n[netpipe]\nmany_bytes = 1024"
+    )
+    assert analysis.default().default_toml == ""
     with pytest.raises(UserError, match="'great_loss' is missing"):
         analysis.parse(text.replace("great_loss = 0.5", ""), FILE)
 
@@ -136,10 +139,10 @@ def test_a_study_declares_its_margin_and_the_site_may_replace_it(
     monkeypatch.setattr(type(studies.get("ring")), "equivalence_margin", 0.1)
     declared = analysis.default()
     assert declared.statistics.for_study("ring").equivalence_margin == 0.1
-    assert declared.defaults == "[statistics.equivalence_margins]\nring = 0.1"
+    assert declared.default_toml == "[statistics.equivalence_margins]\nring = 0.1"
     other = analysis.parse(with_margins("npb = 0.03"), FILE)
     assert other.statistics.equivalence_margins == (("npb", 0.03), ("ring", 0.1))
-    assert other.defaults == declared.defaults
+    assert other.default_toml == declared.default_toml
     replaced = analysis.parse(with_margins("ring = 0.2"), FILE)
     assert replaced.statistics.for_study("ring").equivalence_margin == 0.2
-    assert replaced.defaults == ""
+    assert replaced.default_toml == ""

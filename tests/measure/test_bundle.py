@@ -155,7 +155,7 @@ def test_a_missing_and_an_unlisted_file_are_found(bundle_path: Path) -> None:
 def test_no_path_leads_out_of_a_bundle(bundle_path: Path, path: str) -> None:
     (bundle_path.parent / "secret").write_text("s")
     with content(bundle_path / "manifest.json") as data:
-        data["files"][path] = manifest._entry(bundle_path.parent / "secret")
+        data["files"][path] = manifest._file_entry(bundle_path.parent / "secret")
     with pytest.raises(UserError, match="not inside the bundle|is missing"):
         manifest.verify(bundle_path)
 

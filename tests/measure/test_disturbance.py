@@ -15,7 +15,7 @@ from roundtrip.measure import analysis, disturbance, run_record
 
 RECORDED = Path(__file__).parents[1] / "data" / "disturbance"
 
-LIMITS = analysis.Disturbance(
+LIMITS = analysis.DisturbanceLimits(
     steal_fraction=0.01,
     involuntary_context_switches_per_s=100,
     core_migrations=2,

@@ -254,7 +254,7 @@ def test_nodes_that_slurm_had_taken_out_stand_in_the_manifest(tree: Tree) -> Non
     assert manifest.verify(bundle_path).data["nodes_not_measured"] == [entry]
     assert b"cn0" not in (bundle_path / "env" / "nodes.json").read_bytes()
     facts = {k: v for k, v in manifest.verify(bundle_path).data.items() if k != "files"}
-    manifest.write(bundle_path, {**facts, "nodes_not_measured": [{"node": "two words"}]})
+    manifest.write_unsigned(bundle_path, {**facts, "nodes_not_measured": [{"node": "two words"}]})
     with pytest.raises(UserError, match="nodes_not_measured"):
         manifest.verify(bundle_path)
 

@@ -18,7 +18,7 @@ from support.synthetic import Tree, pseudonym
 from roundtrip import paths
 from roundtrip.errors import UserError
 from roundtrip.measure import bundle, pseudonyms
-from roundtrip.measure.pseudonyms import PSEUDONYM, Pseudonyms
+from roundtrip.measure.pseudonyms import PSEUDONYM_PATTERN, Pseudonyms
 from roundtrip.report import data
 
 KEY = b"a key of 16 bytes"
@@ -84,13 +84,13 @@ def test_a_host_is_the_same_whoever_is_with_it_and_another_under_another_key() -
     single_host = Pseudonyms(["N1.site"], KEY)
     many_hosts = Pseudonyms(["a", "n1", "z"], KEY)
     assert single_host.pseudonym("n1.site") == many_hosts.pseudonym("n1") == N1
-    assert re.fullmatch(PSEUDONYM, N1)
+    assert re.fullmatch(PSEUDONYM_PATTERN, N1)
     assert Pseudonyms(["n1"], b"another").pseudonym("n1") != N1
 
 
 def test_addresses_are_hosts_of_their_own() -> None:
     names = Pseudonyms(["10.0.0.1", "10.0.0.2"], KEY)
-    assert names.message("10.0.0.2 after 10 s") == f"{names.pseudonym('10.0.0.2')} after 10 s"
+    assert names.replace_names("10.0.0.2 after 10 s") == f"{names.pseudonym('10.0.0.2')} after 10 s"
 
 
 @pytest.mark.parametrize(
@@ -111,11 +111,11 @@ def test_addresses_are_hosts_of_their_own() -> None:
 )
 def test_messages(host: str, message: str, expected: str) -> None:
     names = Pseudonyms([host], KEY)
-    assert names.message(message) == expected.replace("node1", names.pseudonym(host))
+    assert names.replace_names(message) == expected.replace("node1", names.pseudonym(host))
 
 
 def test_no_host_at_all() -> None:
-    assert Pseudonyms([], KEY).message("on x at 1: y") == "on x at 1: y"
+    assert Pseudonyms([], KEY).replace_names("on x at 1: y") == "on x at 1: y"
 
 
 SITE, SITE_KEY = "here", b"a secret of the whole site"
@@ -124,23 +124,25 @@ SITE, SITE_KEY = "here", b"a secret of the whole site"
 @pytest.fixture(autouse=True)
 def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    monkeypatch.delenv(pseudonyms.KEY_VARIABLE, raising=False)
+    monkeypatch.delenv(pseudonyms.SITE_KEY_VARIABLE, raising=False)
     return tmp_path / "state"
 
 
 def test_it_is_made_once_for_each_site_and_for_its_user_alone(state: Path) -> None:
-    key = pseudonyms.site_key("here")
+    key = pseudonyms.ensure_site_key("here")
     file = paths.state() / "sites" / "here.key"
     assert file == state / "roundtrip" / "sites" / "here.key"
     assert stat.S_IMODE(file.stat().st_mode) == 0o400
-    assert pseudonyms.site_key("here") == key == file.read_bytes().strip()
+    assert pseudonyms.ensure_site_key("here") == key == file.read_bytes().strip()
     assert len(key) == 64
-    assert pseudonyms.site_key("there") != key
+    assert pseudonyms.ensure_site_key("there") != key
     assert sorted(path.name for path in file.parent.iterdir()) == ["here.key", "there.key"]
 
 
 def test_processes_at_once_make_one_key(state: Path) -> None:
-    code = "from roundtrip.measure.pseudonyms import site_key; print(site_key('s').decode())"
+    code = (
+        "from roundtrip.measure import pseudonyms; print(pseudonyms.ensure_site_key('s').decode())"
+    )
     environment = {"PYTHONPATH": ":".join(sys.path), "XDG_STATE_HOME": str(state)}
     processes = [
         subprocess.Popen(
@@ -158,48 +160,48 @@ def test_another_user_of_the_site_names_the_shared_key(
     key_file = tmp_path / "shared.key"
     key_file.write_text("a secret of the whole site\n")
     key_file.chmod(0o400)
-    monkeypatch.setenv(pseudonyms.KEY_VARIABLE, str(key_file))
-    assert pseudonyms.site_key("here") == pseudonyms.site_key("there") == SITE_KEY
+    monkeypatch.setenv(pseudonyms.SITE_KEY_VARIABLE, str(key_file))
+    assert pseudonyms.ensure_site_key("here") == pseudonyms.ensure_site_key("there") == SITE_KEY
     assert not (paths.state() / "sites").exists()
 
 
 @pytest.mark.parametrize("mode", [0o404, 0o440, 0o600 | 0o020])
 def test_a_key_that_others_can_use_is_refused(mode: int) -> None:
-    pseudonyms.site_key("here")
+    pseudonyms.ensure_site_key("here")
     file = paths.state() / "sites" / "here.key"
     file.chmod(mode)
     with pytest.raises(UserError, match="others can use this key of a site: `chmod 0400` it"):
-        pseudonyms.site_key("here")
+        pseudonyms.ensure_site_key("here")
 
 
 def test_what_is_no_key_is_refused_and_not_shown(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = tmp_path / "given.key"
-    monkeypatch.setenv(pseudonyms.KEY_VARIABLE, str(file))
+    monkeypatch.setenv(pseudonyms.SITE_KEY_VARIABLE, str(file))
     with pytest.raises(UserError, match=r"given\.key: missing: ROUNDTRIP_SITE_KEY names it"):
-        pseudonyms.site_key("here")
+        pseudonyms.ensure_site_key("here")
     file.touch(0o600)
     for content in ("", "too short", "x" * 5000):
         file.write_text(content)
         with pytest.raises(UserError, match="no key of a site: right are 16 to") as error:
-            pseudonyms.site_key("here")
+            pseudonyms.ensure_site_key("here")
         assert not content or content not in str(error.value)
     file.unlink()
     file.mkdir()
     with pytest.raises(UserError, match=r"given\.key: Is a directory"):
-        pseudonyms.site_key("here")
+        pseudonyms.ensure_site_key("here")
 
 
 def test_a_folder_that_takes_no_key_is_one_line(state: Path) -> None:
     state.write_text("a file")
     with pytest.raises(UserError, match=r"sites: Not a directory"):
-        pseudonyms.site_key("here")
+        pseudonyms.ensure_site_key("here")
 
 
 def test_it_is_in_no_file_of_a_bundle(make_tree: Maker) -> None:
     bundle_path = bundle.build(make_tree(launches=2).path)
-    key = pseudonyms.site_key("local")
+    key = pseudonyms.ensure_site_key("local")
     for file in filter(Path.is_file, bundle_path.rglob("*")):
         content = file.read_bytes()
         assert key not in content and bytes.fromhex(key.decode()) not in content
@@ -242,9 +244,9 @@ def at_site(host: str) -> str:
 
 @pytest.mark.usefixtures("key_file")
 def test_hosts_of_run_trees_stand_before_their_pseudonyms(runs: Path) -> None:
-    host_names = pseudonyms.known_hosts(SITE, runs)
+    host_names = pseudonyms.collect_host_names(SITE, runs)
     n1, n2, unknown = at_site("n1"), at_site("n2"), "node-00000000"
-    assert host_names.has_key and host_names.by_pseudonym[n2] == "n2.cluster"
+    assert host_names.has_key and host_names.host_by_pseudonym[n2] == "n2.cluster"
     assert host_names.insert_names(f"{n1} is sick: {n2}, {unknown}; my{n1} and {n1}-x.") == (
         f"n1 ({n1}) is sick: n2.cluster ({n2}), {unknown}; my{n1} and {n1}-x."
     )
@@ -256,15 +258,15 @@ def test_hosts_that_slurm_lists_are_known_without_a_run_tree(tmp_path: Path) -> 
     sinfo.parent.mkdir()
     sinfo.write_text("#!/bin/sh\necho n7\necho n8\necho n7\n")
     sinfo.chmod(0o755)
-    hosts = pseudonyms.known_hosts(SITE, tmp_path / "none").by_pseudonym
+    hosts = pseudonyms.collect_host_names(SITE, tmp_path / "none").host_by_pseudonym
     assert hosts == {at_site(host): host for host in ("n7", "n8")}
     sinfo.write_text("#!/bin/sh\nexit 1\n")
-    assert pseudonyms.known_hosts(SITE, tmp_path / "none").by_pseudonym == {}
+    assert pseudonyms.collect_host_names(SITE, tmp_path / "none").host_by_pseudonym == {}
 
 
 def test_without_a_key_nothing_is_known_and_none_is_made(runs: Path) -> None:
-    host_names = pseudonyms.known_hosts(SITE, runs)
-    assert not host_names.has_key and host_names.by_pseudonym == {}
+    host_names = pseudonyms.collect_host_names(SITE, runs)
+    assert not host_names.has_key and host_names.host_by_pseudonym == {}
     assert host_names.insert_names(at_site("n1")) == at_site("n1")
     assert not pseudonyms.site_key_file(SITE).exists()
 
@@ -274,4 +276,4 @@ def test_without_a_key_nothing_is_known_and_none_is_made(runs: Path) -> None:
 def test_a_damaged_run_tree_names_nobody(runs: Path, text: str) -> None:
     for file in runs.rglob("pairs.json"):
         file.write_text(text)
-    assert pseudonyms.known_hosts(SITE, runs).by_pseudonym == {}
+    assert pseudonyms.collect_host_names(SITE, runs).host_by_pseudonym == {}

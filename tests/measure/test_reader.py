@@ -190,7 +190,7 @@ def _table(file: Path, name: str = "samples", rows: int = 2_000_000) -> None:
     large_table.write_parquet(table_file, row_group_size=rows)
     facts = files.read_json(bundle_path / manifest.FILE_NAME)
     (bundle_path / manifest.FILE_NAME).unlink()
-    manifest.write(bundle_path, {name: facts[name] for name in facts if name != "files"})
+    manifest.write_unsigned(bundle_path, {name: facts[name] for name in facts if name != "files"})
 
 
 def _objects(folder: Path) -> None:

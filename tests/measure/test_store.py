@@ -39,13 +39,13 @@ def uses(tree: ast.Module) -> Iterator[tuple[int, str]]:
             if NAMES.search(node.value) and id(node) not in documentation:
                 yield node.lineno, node.value
         elif isinstance(node, ast.BinOp) and re.fullmatch(
-            r"store\.[A-Z]+", ast.unparse(node.right)
+            r"store\.[A-Z_]+", ast.unparse(node.right)
         ):
             yield node.lineno, ast.unparse(node)
 
 
 def test_no_other_module_knows_where_a_bundle_is() -> None:
-    drafts = "draft / store.SOURCE"  # a folder that nobody finds yet
+    drafts = "draft / store.SOURCE_FILE"  # a folder that nobody finds yet
     found = [
         f"{file}:{line}: {text}"
         for path in sorted(SOURCE.rglob("*.py"))
@@ -58,7 +58,11 @@ def test_no_other_module_knows_where_a_bundle_is() -> None:
 
 
 def test_a_path_that_is_joined_by_hand_is_found() -> None:
-    lines = ['page = revision / "report.html"', 'x = f"{night}/bundle"', "y = night / store.FACTS"]
+    lines = [
+        'page = revision / "report.html"',
+        'x = f"{night}/bundle"',
+        "y = night / store.FACTS_FILE",
+    ]
     assert len(list(uses(ast.parse("\n".join(lines))))) == len(lines)
 
 
@@ -75,7 +79,7 @@ def test_the_name_of_the_folder_of_a_night(name: str, is_night: bool, tmp_path: 
     revision.mkdir(parents=True)
     assert (store.all_revisions(site) == [revision]) is is_night
     place = ("smoke", "odin", "2026-11-21") if is_night else None
-    assert store.place(revision) == place
+    assert store.campaign_site_date(revision) == place
 
 
 def test_nights_and_revisions_are_in_the_order_of_their_numbers(tmp_path: Path) -> None:
@@ -84,18 +88,20 @@ def test_nights_and_revisions_are_in_the_order_of_their_numbers(tmp_path: Path) 
         for name in ("r10", "r9", "r0", "rx"):
             (tmp_path / night / name).mkdir(parents=True)
     (tmp_path / "2026-11-22").symlink_to("2026-11-21")
-    labels = [store.label(store.bundle(path)) for path in store.all_revisions(tmp_path)]
+    labels = [
+        store.revision_name(store.bundle_folder(path)) for path in store.all_revisions(tmp_path)
+    ]
     order = ("2026-11-20", "2026-11-21", "2026-11-21.2", "2026-11-21.10")
     assert labels == [f"{night}/{name}" for night in order for name in ("r9", "r10")]
 
 
 def test_a_second_night_of_a_date_has_a_number(tmp_path: Path) -> None:
     (tmp_path / "2026-11-21").mkdir()
-    assert store.night(tmp_path, "2026-11-21", is_free=True).name == "2026-11-21"
+    assert store.night_folder(tmp_path, "2026-11-21", is_free=True).name == "2026-11-21"
     for name in ("2026-11-21", "2026-11-21.2"):
         (tmp_path / name / "r1").mkdir(parents=True)
-    assert store.night(tmp_path, "2026-11-21", is_free=True).name == "2026-11-21.3"
-    assert store.night(tmp_path, "2026-11-21").name == "2026-11-21"
+    assert store.night_folder(tmp_path, "2026-11-21", is_free=True).name == "2026-11-21.3"
+    assert store.night_folder(tmp_path, "2026-11-21").name == "2026-11-21"
 
 
 @pytest.mark.parametrize(
@@ -109,21 +115,21 @@ def test_a_second_night_of_a_date_has_a_number(tmp_path: Path) -> None:
     ],
 )
 def test_users_name_the_site_first(words: str, path: str | None, tmp_path: Path) -> None:
-    assert store.named(tmp_path, words) == (tmp_path / path if path else None)
+    assert store.find_by_name(tmp_path, words) == (tmp_path / path if path else None)
 
 
 def test_a_revision_is_added_whole_or_not_at_all(tmp_path: Path) -> None:
     site = store.site_folder(tmp_path, "smoke", "odin")
-    night = store.night(site, "2026-11-21")
+    night = store.night_folder(site, "2026-11-21")
     for number in (1, 2):
-        with store.changing(site), files.draft(site) as draft:
+        with store.hold_folder(site), files.draft(site) as draft:
             (draft / "page").write_text(str(number))
             assert store.all_revisions(site) == store.revisions(night)[: number - 1]
             revision = store.add_revision(draft, night, {"digest": "d"})
         assert revision.name == f"r{number}" and store.read_facts(revision)
         facts = store.read_facts(revision)
         assert facts and facts["files"].keys() == {"page"}
-    with pytest.raises(ValueError), store.changing(site), files.draft(site) as draft:
+    with pytest.raises(ValueError), store.hold_folder(site), files.draft(site) as draft:
         (draft / "page").touch()
         raise ValueError
     assert len(store.all_revisions(site)) == 2 and not list(site.glob(".partial*"))
@@ -134,34 +140,34 @@ def test_what_is_there_is_never_overwritten_by_a_copy(tmp_path: Path) -> None:
     source.mkdir()
     (source / "page").write_text("one")
     night.parent.mkdir()
-    digests = store.contents(source)
+    digests = store.digest_by_path(source)
     assert store.add_copy(source, night, digests) == (night / "r1", False)
     assert store.add_copy(source, night, digests) == (night / "r1", True)
     (source / "page").write_text("two")
     with pytest.raises(UserError, match="already published with other content"):
-        store.add_copy(source, night, store.contents(source))
+        store.add_copy(source, night, store.digest_by_path(source))
     with pytest.raises(UserError, match="changed while it was copied"):
         store.add_copy(source, tmp_path / "public" / "2026-11-22", digests)
     assert [path.name for path in night.parent.iterdir()] == ["2026-11-21"]
 
 
 def test_an_import_is_beside_the_nights(tmp_path: Path) -> None:
-    with store.changing(tmp_path), files.draft(tmp_path) as draft:
+    with store.hold_folder(tmp_path), files.draft(tmp_path) as draft:
         (draft / "values").touch()
-        assert store.imports(tmp_path) == []
+        assert store.import_folders(tmp_path) == []
         folder = store.add_import(draft, tmp_path, "d" * 16)
-    assert store.imports(tmp_path) == [folder] and store.is_import(folder)
-    assert store.nights(tmp_path) == []
+    assert store.import_folders(tmp_path) == [folder] and store.is_import_folder(folder)
+    assert store.night_folders(tmp_path) == []
 
 
 def test_the_stamp_of_a_bundle_changes_with_each_file(tmp_path: Path) -> None:
-    folder = store.bundle(tmp_path)
-    assert store.stamp(folder) == ""
+    folder = store.bundle_folder(tmp_path)
+    assert store.folder_stamp(folder) == ""
     file = folder / "env" / "host.json"
     file.parent.mkdir(parents=True)
-    stamps = [store.stamp(folder)]
+    stamps = [store.folder_stamp(folder)]
     for content in ("1", "12"):
         file.write_text(content)
-        stamps.append(store.stamp(folder))
-    store.file(tmp_path, store.PAGE).touch()
-    assert len({*stamps}) == 3 and store.stamp(folder) == stamps[-1]
+        stamps.append(store.folder_stamp(folder))
+    store.file_path(tmp_path, store.PAGE_FILE).touch()
+    assert len({*stamps}) == 3 and store.folder_stamp(folder) == stamps[-1]

@@ -33,7 +33,7 @@ def test_a_night_finds_the_run_it_began_and_no_other(
     runs = tmp_path / "runs"
     monkeypatch.setenv("SLURM_JOB_ID", "1")
     run = begin(runs, night="one")
-    run.finish()
+    run.record_finish()
     night_run = tree.find_night(runs, "night", "site", "one")
     assert night_run is not None
     assert night_run.path == run.path
@@ -61,7 +61,7 @@ def test_a_run_is_resumed_for_the_launches_and_the_report_it_lacks(
     runs = tmp_path / "runs"
     run = begin(runs, report=report)
     assert tree.newest_unfinished(runs, "night", "site").path == run.path
-    run.finish()
+    run.record_finish()
     if report:
         assert tree.newest_unfinished(runs, "night", "site").path == run.path
         run.write_state(report=str(tmp_path / "report.html"), decided=True)
@@ -99,16 +99,16 @@ def test_jobs_are_marked_and_never_requeued_where_there_is_slurm() -> None:
 def test_a_run_keeps_the_thresholds_that_it_began_with(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    text = analysis.default_text().replace("load_above_cores = 1.0", "load_above_cores = 7.5")
+    text = analysis.default_toml().replace("load_above_cores = 1.0", "load_above_cores = 7.5")
     folder = tmp_path / "checkout"
     for part in ("campaigns", "checks", "site-configs/noisy"):
         (folder / part).mkdir(parents=True)
     (folder / "site-configs/noisy" / analysis.FILE_NAME).write_text(text)
     monkeypatch.chdir(folder)
-    assert analysis.for_site("quiet") == analysis.default()
+    assert analysis.load_for_site("quiet") == analysis.default()
     run = begin(tmp_path / "runs", "noisy")
     (folder / "site-configs/noisy" / analysis.FILE_NAME).unlink()
-    assert analysis.for_run(run.path).disturbance.load_above_cores == 7.5
+    assert analysis.load_for_run(run.path).disturbance.load_above_cores == 7.5
 
 
 _HOLD = """\
@@ -169,7 +169,7 @@ def test_a_killed_holder_holds_nothing() -> None:
 
 
 def test_waiting_ends_when_the_holder_does(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tree, "_PAUSE_S", 0.05)
+    monkeypatch.setattr(tree, "_LOCK_RETRY_S", 0.05)
     first, messages = holder("alpha"), []
 
     def record(line: str) -> None:

@@ -124,7 +124,7 @@ def broken() -> Iterator[tuple[int, Subject]]:
     yield 20, replace(SOUND, analysis=lax_analysis)
     yield 20, replace(SOUND, printed_files={})
     yield 21, replace(SOUND, printed_files={})
-    edited_text = SETTINGS.text.replace("minimum_effect = ", "minimum_effect = 0.1  #")
+    edited_text = SETTINGS.toml_text.replace("minimum_effect = ", "minimum_effect = 0.1  #")
     yield 21, replace(SOUND, printed_files={edited_text: "“Provenance”"})
     other_analysis = replace(SETTINGS, statistics=LEVELS.model_copy(update={"minimum_effect": 0.2}))
     yield 21, replace(SOUND, analysis=other_analysis)

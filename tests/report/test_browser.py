@@ -39,7 +39,7 @@ def revision(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @needs_chromium
 def test_the_script_runs_under_the_policy_of_the_page(revision: Path, tmp_path: Path) -> None:
-    page = revision / store.PAGE
+    page = revision / store.PAGE_FILE
     names = [figure.name for figure in build(data.read(revision / "bundle")).figures]
     name = next(name for name in names if "bandwidth" in name)
     forged_page = tmp_path / "refused.html"
@@ -65,7 +65,7 @@ def test_a_curve_below_the_axis_is_marked_in_a_legend_below_the_figure(
     names = f"[...{panel}.querySelectorAll('.legend button')].map((one) => one.textContent)"
     with browser(tmp_path / "profile") as session:
         session.size(1280)
-        session.open((revision / store.PAGE).as_uri())
+        session.open((revision / store.PAGE_FILE).as_uri())
         assert await_true(lambda: bool(session.run(names)), 20)
         assert not session.run(f"{panel}.classList.contains('wide')")
         assert [name for name in session.run(names) if "↓" in name] == ["Serialized / MPI ↓"]
@@ -75,7 +75,7 @@ def test_a_curve_below_the_axis_is_marked_in_a_legend_below_the_figure(
 def test_what_a_reader_does(revision: Path, tmp_path: Path) -> None:
     with browser(tmp_path / "profile") as session:
         session.size(1280)
-        session.open((revision / store.PAGE).as_uri())
+        session.open((revision / store.PAGE_FILE).as_uri())
         results: dict[str, Any] = session.run(CHECKS)
     assert results.pop("faults") == []
     texts = {key: results.pop(key) for key in list(results) if isinstance(results[key], str)}
@@ -157,7 +157,7 @@ def page(make_tree: Maker, tmp_path: Path) -> Path:
     for folder in tree.path.glob(f"rounds/*/output/*/*/{environ}/*"):
         tree.case(folder, environ, extras={"toolchain": HOSTILE})
     tree.fail(6, environ, fail_reason=HOSTILE + "unbreakable" * 40)
-    return publish.publish(bundle.build(tree.path), tmp_path / "reports") / store.PAGE
+    return publish.publish(bundle.build(tree.path), tmp_path / "reports") / store.PAGE_FILE
 
 
 @needs_chromium
@@ -213,7 +213,7 @@ def test_a_sample_keeps_no_reader_out(running: Browser, page: str) -> None:
 @needs_axe
 def test_a_map_of_nodes_keeps_no_reader_out(running: Browser, tmp_path: Path) -> None:
     bundle = Pairs(tmp_path / "nights", nodes=8, slow={3: 100e-6}, alone=True).night(0) / "bundle"
-    page = publish.publish(bundle, tmp_path / "reports") / store.PAGE
+    page = publish.publish(bundle, tmp_path / "reports") / store.PAGE_FILE
     assert "data-heat" in page.read_text()
     check(running, page)
 

@@ -204,7 +204,7 @@ def test_the_command_shows_it(revision: Path) -> None:
 def page(revision: Path) -> str:
     """The page of all nights of the reports of a revision."""
     reports = revision.parents[3]
-    (revision / store.PAGE).touch()
+    (revision / store.PAGE_FILE).touch()
     write.write_pages(reports)
     return (reports / CAMPAIGN / SITE / write.HISTORY).read_text()
 

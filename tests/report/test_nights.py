@@ -89,7 +89,7 @@ def test_the_same_run_is_published_once_whatever_came_between(tmp_path: Path) ->
     correction = publish.publish(second, tmp_path, Correction("r1", "with the night before"))
     assert (correction.name, started(correction)) == ("r2", ["2026-11-20T07:00:00Z"])
     facts = json.loads((correction / "report.json").read_text())
-    assert facts["measurement"] == manifest.verify(second).measurement != facts["digest"]
+    assert facts["measurement"] == manifest.verify(second).measurement_digest != facts["digest"]
     assert publish.publish(second, tmp_path) == correction
     assert publish.publish(correction / "bundle", tmp_path) == correction
     third = publish.publish(bundle_of(tmp_path, "2026-11-22T07:00:00Z"), tmp_path)

@@ -209,7 +209,9 @@ def test_one_night_more_redraws_only_the_history_that_it_is_of(
     night(1)
     shutil.copytree(reports / SITE, reports / "other" / "local")
     for facts in (reports / "other").rglob("manifest.json"):
-        manifest.write(facts.parent, {**json.loads(facts.read_text()), "campaign": "other"})
+        manifest.write_unsigned(
+            facts.parent, {**json.loads(facts.read_text()), "campaign": "other"}
+        )
         report = facts.parents[1] / "report.json"
         digest = files.sha256(facts.read_bytes())
         record = {**json.loads(report.read_text()), "digest": digest}

@@ -49,7 +49,7 @@ def revision(master: Path, tmp_path: Path) -> Path:
 def forged(revision: Path, **facts: Any) -> Path:
     """The same revision of a bundle with other facts, as if it had been published so."""
     old_facts = json.loads((revision / "bundle" / manifest.FILE_NAME).read_text())
-    manifest.write(revision / "bundle", {**old_facts, **facts})
+    manifest.write_unsigned(revision / "bundle", {**old_facts, **facts})
     return redone(revision)
 
 
@@ -198,7 +198,7 @@ def test_no_name_of_the_machine_its_user_its_folders_or_key_is_published(
     bring(reports, "synthetic", "local", [DATA], Options())
     assert run(reports, "--to", tmp_path / "public")[0] == 0
     secrets = [HOST, str(tmp_path), str(Path.home()), "nid001"]
-    secrets.append(pseudonyms.site_key("local").decode())
+    secrets.append(pseudonyms.ensure_site_key("local").decode())
     for name in (socket.gethostname(), getpass.getuser()):
         # Of a word of English, such as root, only a path or an account would be a leak.
         secrets += [name] if re.search(r"\d", name) else [f"/{name}/", f"{name}@", f"@{name}"]

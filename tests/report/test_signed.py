@@ -29,7 +29,8 @@ from roundtrip.report.pages import write
 from roundtrip.report.pages.write import write_pages
 
 pytestmark = pytest.mark.skipif(
-    not shutil.which(signature.KEYGEN), reason="no ssh-keygen: apt-get install openssh-client"
+    not shutil.which(signature.KEYGEN_COMMAND),
+    reason="no ssh-keygen: apt-get install openssh-client",
 )
 
 
@@ -61,9 +62,9 @@ def listed_anew(revision: Path, **changes: Any) -> Path:
     """The revision with a manifest of its files as they are now, and its old signature."""
     bundle_path = revision / "bundle"
     facts = {**json.loads((bundle_path / "manifest.json").read_text()), **changes}
-    signature_bytes = (bundle_path / manifest.SIGNATURE).read_bytes()
-    manifest.write(bundle_path, facts, facts["signer"])
-    (bundle_path / manifest.SIGNATURE).write_bytes(signature_bytes)
+    signature_bytes = (bundle_path / manifest.SIGNATURE_FILE).read_bytes()
+    manifest.write_unsigned(bundle_path, facts, facts["signer"])
+    (bundle_path / manifest.SIGNATURE_FILE).write_bytes(signature_bytes)
     return redone(revision)
 
 
@@ -71,7 +72,7 @@ def unsigned(revision: Path, **changes: Any) -> Path:
     """The revision as somebody without the key can write it, its page drawn from what is in it."""
     bundle_path = revision / "bundle"
     facts = json.loads((bundle_path / "manifest.json").read_text())
-    manifest.write(bundle_path, {**facts, **changes})
+    manifest.write_unsigned(bundle_path, {**facts, **changes})
     for name in ("report.html", "report.md"):
         (revision / name).unlink()
     for name in ("figures", "tables"):
@@ -94,10 +95,12 @@ def test_a_night_says_who_signed_it_and_names_the_one_before(reports: Path) -> N
         page = (night(reports, day) / "report.html").read_text()
         assert signer.key in page and "unsigned" not in page
         assert publish.verify(night(reports, day)) == []
-    assert second.measurement not in (second.digest, first.measurement)
+    assert second.measurement_digest not in (second.digest, first.measurement_digest)
     site_ledger = read(reports)
     assert site_ledger.warnings == site_ledger.remarks == ()
-    assert signature.summary(site_ledger.signatures) == [f"2 nights signed by {signer.key}"]
+    assert signature.describe_signatures(site_ledger.signatures) == [
+        f"2 nights signed by {signer.key}"
+    ]
 
 
 def test_openssh_verifies_it_with_the_public_half_alone(reports: Path, tmp_path: Path) -> None:
@@ -106,7 +109,12 @@ def test_openssh_verifies_it_with_the_public_half_alone(reports: Path, tmp_path:
     (tmp_path / "signers").write_text(f"local {key.with_name('local.signing.pub').read_text()}")
     bundle_path = night(reports, 2) / "bundle"
     command = ["ssh-keygen", "-Y", "verify", "-f", str(tmp_path / "signers"), "-I", "local"]
-    command += ["-n", signature.NAMESPACE, "-s", str(bundle_path / manifest.SIGNATURE)]
+    command += [
+        "-n",
+        signature.SIGNATURE_NAMESPACE,
+        "-s",
+        str(bundle_path / manifest.SIGNATURE_FILE),
+    ]
     content = (bundle_path / "manifest.json").read_bytes()
     process = subprocess.run(command, input=content, capture_output=True)
     assert process.returncode == 0
@@ -142,12 +150,12 @@ def test_forged_samples_and_medians_are_refused(reports: Path, tmp_path: Path) -
 
 
 def test_a_signature_that_was_taken_away_is_missed(reports: Path) -> None:
-    (night(reports, 2) / "bundle" / manifest.SIGNATURE).unlink()
+    (night(reports, 2) / "bundle" / manifest.SIGNATURE_FILE).unlink()
     with pytest.raises(UserError, match=r"manifest\.json\.sig: missing"):
         publish.verify(redone(night(reports, 2)))
     bundle_path = night(reports, 1) / "bundle"
-    manifest.write(bundle_path, json.loads((bundle_path / "manifest.json").read_text()))
-    (bundle_path / manifest.SIGNATURE).write_text("")
+    manifest.write_unsigned(bundle_path, json.loads((bundle_path / "manifest.json").read_text()))
+    (bundle_path / manifest.SIGNATURE_FILE).write_text("")
     with pytest.raises(UserError, match=r"manifest\.json\.sig is not in the manifest"):
         manifest.verify(bundle_path)
 
@@ -218,7 +226,7 @@ def test_one_bundle_with_several_dates_is_one_night(reports: Path, tmp_path: Pat
     ):
         with pytest.raises(UserError, match=why):
             put()
-    assert len(store.nights(tmp_path / "public" / "synthetic" / "local")) == 1
+    assert len(store.night_folders(tmp_path / "public" / "synthetic" / "local")) == 1
 
 
 def test_a_night_replaced_after_it_was_named_is_reported(reports: Path) -> None:
@@ -245,10 +253,12 @@ def test_a_foreign_key_says_so_until_the_site_lists_it(
     folder = tmp_path / "checkout" / "site-configs" / "local"
     for part in ("campaigns", "checks", "site-configs/local"):
         (tmp_path / "checkout" / part).mkdir(parents=True)
-    (folder / signature.ALLOWED_SIGNERS).write_text(f"local {bundle_manifest.data['signer']}\n")
+    (folder / signature.ALLOWED_SIGNERS_FILE).write_text(
+        f"local {bundle_manifest.data['signer']}\n"
+    )
     monkeypatch.chdir(tmp_path / "checkout")
     assert signature.check_signature(revision / "bundle", bundle_manifest).state == "signed"
-    (folder / signature.ALLOWED_SIGNERS).write_text(f"else {bundle_manifest.data['signer']}\n")
+    (folder / signature.ALLOWED_SIGNERS_FILE).write_text(f"else {bundle_manifest.data['signer']}\n")
     assert signature.check_signature(revision / "bundle", bundle_manifest).state == "foreign"
 
 
@@ -273,7 +283,7 @@ def test_a_key_that_others_can_read_signs_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    signature.make_signing_key("local").chmod(0o440)
+    signature.ensure_signing_key("local").chmod(0o440)
     messages: list[str] = []
     bundle_path = bundle.build(tree(tmp_path / "run", 1), tell=messages.append)
     assert "signer" not in manifest.verify(bundle_path).data
@@ -286,11 +296,11 @@ def test_the_key_of_a_variable_is_taken_or_missed(
     key = tmp_path / "shared"
     words = ["ssh-keygen", "-q", "-t", "ecdsa", "-N", "", "-C", "ops@falcon.example.org", "-f", key]
     subprocess.run([str(word) for word in words], check=True)
-    monkeypatch.setenv(signature.KEY_VARIABLE, str(key))
+    monkeypatch.setenv(signature.SIGNING_KEY_VARIABLE, str(key))
     bundle_path = bundle.build(tree(tmp_path / "run", 1))
     signer = signature.check_signature(bundle_path, manifest.verify(bundle_path))
     assert signer.state == "signed" and signer.key.endswith("([withheld])")
-    monkeypatch.setenv(signature.KEY_VARIABLE, str(tmp_path / "none"))
+    monkeypatch.setenv(signature.SIGNING_KEY_VARIABLE, str(tmp_path / "none"))
     messages: list[str] = []
     bundle.build(tree(tmp_path / "other", 2), tell=messages.append)
     assert messages[0].endswith(
@@ -308,7 +318,7 @@ def test_a_preview_names_each_field_and_what_is_new(reports: Path, tmp_path: Pat
     assert "\n  new      manifest.json before digest = " in text
     assert "\n  changed  manifest.json started = 2026-11-22T07" in text
     assert " cases.parquet boost = 1.81.0\n" in text
-    assert len(store.nights(destination / "synthetic" / "local")) == 1
+    assert len(store.night_folders(destination / "synthetic" / "local")) == 1
     names = {field.name for field in public.fields(night(reports, 2), destination)}
     assert {"env/host.json cpu model", "samples.parquet value", "campaign.toml launches"} <= names
     page = night(reports, 2) / "report.html"

@@ -117,7 +117,7 @@ def test_a_summary_has_ten_lines_at_most() -> None:
 
 
 def test_every_link_to_a_file_leads_to_one(revision: Path) -> None:
-    page = (revision / store.PAGE).read_text()
+    page = (revision / store.PAGE_FILE).read_text()
     links = {link for link in re.findall(r'href="([^#"]*)"', page) if not link.startswith("../")}
     links.discard("data:,")
     assert all((revision / link).is_file() for link in links)
@@ -130,7 +130,7 @@ def test_every_figure_has_a_description_and_its_values_as_a_table(
     revision: Path, tmp_path: Path
 ) -> None:
     with browser(tmp_path / "profile") as page:
-        page.open((revision / store.PAGE).as_uri())
+        page.open((revision / store.PAGE_FILE).as_uri())
         page.run("document.querySelector('.unfold').click()")
         panels = page.run(
             "[...document.querySelectorAll('[data-plot]')].map(panel => { alive(panel);"
@@ -154,7 +154,7 @@ def test_every_figure_has_a_description_and_its_values_as_a_table(
 def test_a_front_page_is_printed_on_two_sheets_with_all_its_words_and_what_is_open_after_it(
     tmp_path: Path,
 ) -> None:
-    samples = sorted((Path(__file__).parents[2] / "samples" / "reports").rglob(store.PAGE))
+    samples = sorted((Path(__file__).parents[2] / "samples" / "reports").rglob(store.PAGE_FILE))
     assert len(samples) >= 5
     with browser(tmp_path / "profile") as page:
         for sample in samples:

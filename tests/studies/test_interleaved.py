@@ -110,7 +110,7 @@ def test_it_claims_in_the_report_what_it_plans(
 ) -> None:
     data = bundle([Measured("C", {"put": 10, "send": 40}, sizes=sizes)])
     thresholds = {Thresholds: Thresholds(compared_sizes=SIZES)}
-    data = replace(data, analysis=replace(data.analysis, studies=thresholds))
+    data = replace(data, analysis=replace(data.analysis, study_tables=thresholds))
     case = PlannedCase("C", STUDY, "Check", "local:smp", "openmpi")
     (plan,) = study.primary_claims([case], data.analysis.compared_sizes(study))
     claims, part = shown(study, data)

@@ -171,7 +171,7 @@ def study_named(study: str, words: str) -> Study:
 
 
 SETTINGS = analysis.default()
-PRINTED = {SETTINGS.text: "“Provenance”"}
+PRINTED = {SETTINGS.toml_text: "“Provenance”"}
 SOUND = Subject(
     title="A thing",
     chapter=Chapter(

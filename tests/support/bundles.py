@@ -14,7 +14,7 @@ import polars as pl
 from roundtrip.files import sha256
 from roundtrip.measure import bundle, bundle_tables, manifest
 from roundtrip.measure.bundle_rows import CASES
-from roundtrip.measure.store import contents, facts_text
+from roundtrip.measure.store import digest_by_path, facts_json
 from roundtrip.report.data import Data, read
 from support.synthetic import Tree
 
@@ -35,7 +35,7 @@ def rewritten(
     """The bundle with another table, as if it had been built so."""
     file = built / f"{table}.parquet"
     change(pl.read_parquet(file)).write_parquet(file)
-    manifest.write(built, json.loads((built / "manifest.json").read_text()))
+    manifest.write_unsigned(built, json.loads((built / "manifest.json").read_text()))
     return built
 
 
@@ -92,14 +92,14 @@ def redone(revision: Path) -> Path:
     (revision / "report.json").unlink()
     facts["digest"] = sha256((revision / "bundle" / "manifest.json").read_bytes())
     facts.pop("measurement", None)
-    facts["files"] = contents(revision)
-    (revision / "report.json").write_text(facts_text(facts))
+    facts["files"] = digest_by_path(revision)
+    (revision / "report.json").write_text(facts_json(facts))
     return revision
 
 
 def redigested(revision: Path) -> Path:
     """As `redone`, with a manifest of its bundle as that is now."""
-    manifest.write(
+    manifest.write_unsigned(
         revision / "bundle", json.loads((revision / "bundle" / manifest.FILE_NAME).read_text())
     )
     return redone(revision)

@@ -176,11 +176,11 @@ def write_bundle(
     tables = bundle_tables.make_tables(records)
     medians = bundle_tables.launch_medians(rows.lazy(), tables.frames["cases"], 0.95)
     bundle_tables.write_tables(tables, rows, medians, folder)
-    (folder / "analysis.toml").write_text(analysis.default_text())
+    (folder / "analysis.toml").write_text(analysis.default_toml())
     (folder / "campaign.toml").write_text(text)
     for name, content in environment.items():
         (folder / "env" / name).write_text(json.dumps(content))
-    return manifest.write(folder, dict(facts)).digest
+    return manifest.write_unsigned(folder, dict(facts)).digest
 
 
 def published(night: Path, write: Callable[[Path], str], supersedes: str | None = None) -> Path:

@@ -65,7 +65,7 @@ POINT: dict[str, Any] = {
 
 def pseudonym(host: str = HOST, site: str = "local") -> str:
     """What a bundle of this session calls a host of `site`."""
-    return Pseudonyms([host], pseudonyms.site_key(site)).pseudonym(host)
+    return Pseudonyms([host], pseudonyms.ensure_site_key(site)).pseudonym(host)
 
 
 @dataclass

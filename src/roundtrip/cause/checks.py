@@ -237,7 +237,7 @@ class Checks:
         arm_tree = RunTree(self.root.path / "arms" / name)
         script = arm_tree.path / _VARIABLES
         if not script.exists():
-            arm_tree = tree.inner_tree(self.root, f"arms/{name}", [item], _MOST)
+            arm_tree = tree.make_inner_tree(self.root, f"arms/{name}", [item], _MOST)
             script.write_text(arm_script(self.case.step.switches, arm), encoding="utf-8")
         return arm_tree
 
@@ -274,7 +274,11 @@ def find_hosts(
         )
         if not node.down_reason
     }
-    known = pseudonyms.known_hosts(site.name, paths.runs()).by_pseudonym if live_nodes else {}
+    known = (
+        pseudonyms.collect_host_names(site.name, paths.runs()).host_by_pseudonym
+        if live_nodes
+        else {}
+    )
     hosts = {}
     for node_set in node_sets:
         short_names = (known.get(node, "").partition(".")[0] for node in node_set.split(", "))

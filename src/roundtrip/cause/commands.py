@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from roundtrip.errors import UserError, printable
-from roundtrip.measure.tree import git
+from roundtrip.measure.tree import git_output
 
 #: Maximum length of the output line that explains a failure, in characters.
 _MAX_REASON_LENGTH = 200
@@ -155,13 +155,15 @@ def git_versions(repository: Path, old: str, new: str) -> list[Version]:
         raise UserError("no such folder; right is a clone of git", repository)
     ends = []
     for name in (old, new):
-        commit = git(repository, "rev-parse", "--verify", "--quiet", f"{name}^{{commit}}")
+        commit = git_output(repository, "rev-parse", "--verify", "--quiet", f"{name}^{{commit}}")
         if not commit:
             raise UserError(f"{name!r} is no commit of it", repository)
         ends.append(commit)
     span = "..".join(ends)
-    commits = (git(repository, "rev-list", "--reverse", "--first-parent", span) or "").split()
-    if not commits or git(repository, "merge-base", *ends) != ends[0]:
+    commits = (
+        git_output(repository, "rev-list", "--reverse", "--first-parent", span) or ""
+    ).split()
+    if not commits or git_output(repository, "merge-base", *ends) != ends[0]:
         raise UserError(f"{old} is no earlier commit of {new}", repository)
     place = shlex.quote(str(repository.resolve()))
     return [

@@ -33,7 +33,7 @@ from roundtrip.measure import store
 from roundtrip.model import Name, Record, Table, Text, Time
 from roundtrip.sites.schedulers.interface import NoAnswerError
 
-PLAN, LAUNCHES = store.SEARCH, "launches.jsonl"
+PLAN, LAUNCHES = store.SEARCH_FILE, "launches.jsonl"
 #: Minimum number of rounds of a search that decides anything.
 MIN_SEARCH_ROUNDS = 10
 #: Minimum time that a round may take, s.

@@ -76,7 +76,7 @@ def make_bundle(folder: Path, target: Path, finished: str, commit: str | None) -
         "git": {"commit": commit, "dirty": None},
         "tools": {name: metadata.version(name) for name in _TOOLS},
     }
-    return signature.sign(target, manifest.write(target, header), lambda _: None)
+    return signature.sign(target, manifest.write_unsigned(target, header), lambda _: None)
 
 
 def report(bundle: Path) -> Report:
@@ -235,7 +235,7 @@ def _rounds(plan: Plan, entries: Sequence[Entry], questions: Sequence[Question])
             (failures if entry.value is None else completions)[name] += 1
     names = dict.fromkeys([*completions, *failures])
     rows = [(name, completions[name], failures[name]) for name in names]
-    every = f"Every launch is in {store.in_bundle(journal.LAUNCHES)}."
+    every = f"Every launch is in {store.bundle_file_path(journal.LAUNCHES)}."
     tables = (
         _table("What rounds were to show.", "Question|Rounds>", kinds.items()),
         _table(f"Launches of each arm. {every}", "Arm|Completed>|Failed>", rows),

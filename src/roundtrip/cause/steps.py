@@ -21,7 +21,7 @@ from roundtrip.history import ledger, published
 from roundtrip.history.facts import LAUNCHER_OPTIONS
 from roundtrip.measure import analysis, reader, store
 from roundtrip.measure.disclosure import DIGEST
-from roundtrip.measure.pseudonyms import PSEUDONYM
+from roundtrip.measure.pseudonyms import PSEUDONYM_PATTERN
 from roundtrip.report import data, nights
 from roundtrip.report.nights import Line
 from roundtrip.report.pages.series import NODE_SET, NOT_SET, Change
@@ -34,7 +34,7 @@ _VARIABLE = re.compile(
 )
 #: Matches a value that is known only by its digest, and so cannot be set.
 _DIGEST = re.compile(rf"\.\.\. \([0-9a-f]{{12}}\)$|^sha256:|withheld|(?:^| ){DIGEST}(?: |$)")
-_NODES = re.compile(rf"{PSEUDONYM}(?:, {PSEUDONYM})*")
+_NODES = re.compile(rf"{PSEUDONYM_PATTERN}(?:, {PSEUDONYM_PATTERN})*")
 #: A fact that changes with any other setting of the site, and one that changes with the launcher's
 #: options, or with a variable that binds ranks.
 _CONFIGURATION, _BINDING = "site configuration", "binding"
@@ -181,8 +181,8 @@ def largest_unexplained(
     searches = store.site_folder(reports, store.search_name(campaign), site)
     titles = {
         read_plan(bundle).title
-        for bundle in map(store.bundle, store.all_revisions(searches))
-        if store.is_search(bundle) and has_round(read_entries(bundle))
+        for bundle in map(store.bundle_folder, store.all_revisions(searches))
+        if store.is_search_bundle(bundle) and has_round(read_entries(bundle))
     }
     candidates = []
     for name, line, calendar in _lines(site, "", campaign, reports):
@@ -239,9 +239,9 @@ def _lines(
     site: str, series: str, campaign: str | None, reports: Path
 ) -> Iterator[tuple[str, Line, Sequence[str]]]:
     notes = remarks.load_site(site)
-    settings = analysis.for_site(site).history
+    settings = analysis.load_for_site(site).history
     for folder in store.site_folders(reports, campaign or None, site):
-        _, name, _ = store.parts(folder)
+        _, name, _ = store.split_site_folder(folder)
         site_ledger = ledger.read_ledger(reports, name, site, notes)
         if site_ledger.nights.is_empty():
             continue

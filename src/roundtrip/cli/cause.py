@@ -275,8 +275,8 @@ def _publish(search_journal: Journal) -> None:
     from roundtrip.report import publish
 
     with writing(search_journal.folder), files.draft(search_journal.folder) as bundle:
-        commit = tree.revision(paths.checkout()).commit
+        commit = tree.git_revision(paths.checkout()).commit
         page.make_bundle(search_journal.folder, bundle, journal.now(), commit)
         revision = publish.publish(bundle, paths.reports(), tell=say)
-    typer.echo(f"report: {store.file(revision, store.PAGE)}")
+    typer.echo(f"report: {store.file_path(revision, store.PAGE_FILE)}")
     write_pages(paths.reports())

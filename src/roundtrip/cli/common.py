@@ -40,7 +40,7 @@ def default_site() -> str:
     UserError if the activated site is unknown.
     """
     try:
-        sites_with_nights = filter(store.nights, store.site_folders(paths.reports()))
+        sites_with_nights = filter(store.night_folders, store.site_folders(paths.reports()))
         run_folders = paths.runs().glob("*/*/[0-9]*")
         names = {site.name for site in sites_with_nights} | {run.parent.name for run in run_folders}
     except UserError:
@@ -117,7 +117,7 @@ def campaigns(reports: Path | None, site: str, campaign: str | None) -> tuple[Pa
     """The folder of the reports, and `campaign` if given, else all campaigns of the site."""
     require_names(site, campaign)
     folder = reports or paths.reports()
-    names = [store.parts(path)[1] for path in store.site_folders(folder, site=site)]
+    names = [store.split_site_folder(path)[1] for path in store.site_folders(folder, site=site)]
     return folder, [campaign] if campaign else names
 
 
@@ -166,12 +166,14 @@ def newest_night(site: str) -> Path | None:
         revision
         for folder in store.site_folders(paths.reports(), site=site)
         for revision in store.all_revisions(folder)
-        if store.link(revision, folder)
+        if store.page_link(revision, folder)
     )
     newest = max(
-        revisions, key=lambda path: (path.parent.name, store.number(path.name) or 0), default=None
+        revisions,
+        key=lambda path: (path.parent.name, store.revision_number(path.name) or 0),
+        default=None,
     )
-    return newest and store.file(newest, store.PAGE)
+    return newest and store.file_path(newest, store.PAGE_FILE)
 
 
 def _next_command(site: str, unfinished: Path | None, night: Path | None) -> str:
@@ -179,7 +181,7 @@ def _next_command(site: str, unfinished: Path | None, night: Path | None) -> str
         return f"roundtrip run {campaign} --site {site} --resume"
     if night:
         has_history = any(  # several nights, or imported ones
-            len(store.nights(folder)) + store.imports_folder(folder).is_dir() > 1
+            len(store.night_folders(folder)) + store.imports_folder(folder).is_dir() > 1
             for folder in store.site_folders(paths.reports(), site=site)
         )
         return f"roundtrip history {site}" if has_history else f"open {night} in a browser"

@@ -267,7 +267,7 @@ def _launch(
         run_tree.record_launch_count(max(counts.passed.values(), default=0))
         outcome = Outcome.from_tree(run_tree)
         if outcome.is_complete and not is_interrupted:
-            run_tree.finish()
+            run_tree.record_finish()
     if stop_reason := run_tree.state.get("stopped"):
         say(f"stopped: {stop_reason}; what was measured before is kept")
     for reason in outcome.failures:

@@ -85,7 +85,7 @@ def history(
     folder, names = common.campaigns(reports, site, campaign)
     judged = (_judge(folder, name, site, series, since) for name in names)
     results = [result for result in judged if result]
-    hosts = pseudonyms.known_hosts(site, paths.runs())
+    hosts = pseudonyms.collect_host_names(site, paths.runs())
     if not results:
         raise common.no_night(folder, site, campaign)
     if series and not any(result.lines for result in results):
@@ -116,7 +116,7 @@ def _judge(reports: Path, campaign: str, site: str, series: str, since: str) -> 
         warn(printable(remark))
     if ledger.nights.is_empty():
         return None
-    settings = analysis.for_site(site).history
+    settings = analysis.load_for_site(site).history
     verdicts = nights.judge(ledger.nights, ledger.provenance, settings, notes, since)
     relaunch = confirmation.NO_CONFIRMATION
     try:
@@ -124,7 +124,7 @@ def _judge(reports: Path, campaign: str, site: str, series: str, since: str) -> 
         relaunch = confirmation.read_site_confirmation(folder, verdicts)
     except UserError as error:
         warn(printable(str(error)))
-    signatures = signature.summary(ledger.signatures)
+    signatures = signature.describe_signatures(ledger.signatures)
     return _Judged(campaign, verdicts, _lines(verdicts, series), relaunch, signatures)
 
 
@@ -303,7 +303,7 @@ def calibrate(
         raise UserError("there is a file already: nothing is overwritten", write)
     if write:
         require_writable(write)
-    notes, thresholds = annotations.load_site(site), analysis.for_site(site)
+    notes, thresholds = annotations.load_site(site), analysis.load_for_site(site)
     settings = thresholds.history
     noises = []
     for name in names:
@@ -328,6 +328,6 @@ def calibrate(
     if write:
         with writing(write.parent):
             write.write_text(
-                detection.with_evidence(result.evidence, thresholds.text), encoding="utf-8"
+                detection.with_evidence(result.evidence, thresholds.toml_text), encoding="utf-8"
             )
     raise typer.Exit(int(result.evidence != settings.evidence))

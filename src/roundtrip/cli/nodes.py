@@ -19,7 +19,7 @@ from roundtrip import output, paths
 from roundtrip.cli import command, common
 from roundtrip.errors import UserError
 from roundtrip.measure import analysis, pseudonyms, store
-from roundtrip.measure.pseudonyms import PSEUDONYM, HostNames
+from roundtrip.measure.pseudonyms import PSEUDONYM_PATTERN, HostNames
 from roundtrip.report import units
 from roundtrip.sites import schedulers
 
@@ -79,11 +79,12 @@ def nodes(
     folder, names = common.campaigns(reports, site, campaign)
     if drain and as_json:
         raise UserError("--drain-command and --json: give one of them")
-    hosts = pseudonyms.known_hosts(site, paths.runs())
+    hosts = pseudonyms.collect_host_names(site, paths.runs())
     if drain and not hosts.has_key:
         raise UserError(
             f"--drain-command needs the key of site '{site}', which turns pseudonyms into hosts: "
-            f"put it at {pseudonyms.site_key_file(site)}, or name it in {pseudonyms.KEY_VARIABLE}"
+            f"put it at {pseudonyms.site_key_file(site)}, or name it in "
+            f"{pseudonyms.SITE_KEY_VARIABLE}"
         )
     results = [result for name in names if (result := _judge(folder, name, site))]
     if not results:
@@ -133,10 +134,10 @@ def _print_drain_commands(results: Sequence[_Judged], hosts: HostNames) -> None:
         for target, fault in _reasons(result):
             reasons.setdefault(target, []).append(f"{result.campaign}: {fault}")
     for target, faults in reasons.items():
-        host = hosts.by_pseudonym.get(target)
+        host = hosts.host_by_pseudonym.get(target)
         if host is None:
             why = "it is no single node"
-            if re.fullmatch(PSEUDONYM, target):
+            if re.fullmatch(PSEUDONYM_PATTERN, target):
                 why = f"no host of this name is in `{scheduler.lister}` or in a run tree here"
             print(f"no command for {hosts.insert_names(target)}: {why}", file=sys.stderr)
             continue
@@ -170,7 +171,7 @@ def _judge(reports: Path, campaign: str, site: str) -> _Judged | None:
     ledger = common.read_ledger(reports, campaign, site, load_site(site))
     if ledger.pairs.is_empty():
         return None
-    thresholds = analysis.for_site(site)
+    thresholds = analysis.load_for_site(site)
     odd_clocks, throttled, absences = node_faults.newest_facts(
         store.site_folder(reports, campaign, site), ledger.pairs, thresholds.disturbance
     )
@@ -239,7 +240,7 @@ def _as_json(site: str, results: Sequence[_Judged], hosts: HostNames) -> dict[st
         ],
     }
     text = json.dumps(record)
-    known = {key: host for key, host in hosts.by_pseudonym.items() if key in text}
+    known = {key: host for key, host in hosts.host_by_pseudonym.items() if key in text}
     return {**record, "hosts": known}
 
 

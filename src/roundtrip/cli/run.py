@@ -79,7 +79,7 @@ def run(
     # This loads SciPy, which a fault above does not need.
     from roundtrip.measure.outcome import Outcome, assess_claims
 
-    thresholds = analysis.for_site(site)
+    thresholds = analysis.load_for_site(site)
     round_robin.require_node_list(declaration, here, plan)
     # Pairs of nodes are compared with each other, and make no claim of a study.
     claim_matrix = matrix.Matrix((), ()) if declaration.in_pairs else plan
@@ -140,7 +140,7 @@ def run(
         process.ignore_term()
         outcome = Outcome.from_tree(run_tree)
         if outcome.is_complete:
-            run_tree.finish()
+            run_tree.record_finish()
     if stop_reason := run_tree.state.get("stopped"):
         say(f"stopped: {stop_reason}; what was measured before is kept")
     if not in_time and not outcome.is_complete:
@@ -164,7 +164,7 @@ def run(
         if outcome.is_complete:
             with writing(run_tree.path):
                 run_tree.write_state(
-                    report=str(store.file(revision, store.PAGE)), decided=is_decided
+                    report=str(store.file_path(revision, store.PAGE_FILE)), decided=is_decided
                 )
             if declaration.blame_minutes and not is_stopped:
                 cause.after_night(here, declaration, confirmed_keys)
@@ -213,7 +213,7 @@ def _print_confirmation(run_dir: Path, revision: Path) -> frozenset[str]:
 
     if not (run_dir / "env" / records.CONFIRMATION_FILE).is_file():
         return frozenset()
-    night = data.read(store.bundle(revision))
+    night = data.read(store.bundle_folder(revision))
     relaunch = confirmation.read_confirmation(night, history.judge_nights(night))
     say(relaunch.sentence)
     results = [] if relaunch.skip_reason else list(relaunch.series.values())
@@ -229,7 +229,7 @@ def _is_decided(revision: Path, declaration: campaign_file.Campaign) -> bool:
     """Whether a published report decides anything; prints the reason if it does not."""
     from roundtrip.report import build, data
 
-    report_data = data.read(store.bundle(revision))
+    report_data = data.read(store.bundle_folder(revision))
     if not (reason := build.undecided_reason(report_data, build.judge_report(report_data))):
         return True
     say(f"measured, but nothing can be decided: {reason}")

@@ -52,10 +52,10 @@ def report(
         raise UserError("--supersedes and --reason go together")
     if reason and not reason.isprintable():
         raise UserError("--reason: right is one line without control characters")
-    if verify and store.file(source, store.FACTS).is_file():
+    if verify and store.file_path(source, store.FACTS_FILE).is_file():
         if supersedes:
             raise UserError("--verify of a published report corrects none: leave --supersedes out")
-        reader.require(store.bundle(source))
+        reader.require(store.bundle_folder(source))
         revision = source
     else:
         reports = output or paths.reports()
@@ -66,16 +66,16 @@ def report(
 
         differences = publish.verify(revision)
         for name in differences:
-            print(f"{store.file(revision, name)}: differs when rebuilt", file=sys.stderr)
+            print(f"{store.file_path(revision, name)}: differs when rebuilt", file=sys.stderr)
         if differences:
             raise typer.Exit(1)
-        bundle = store.bundle(revision)
+        bundle = store.bundle_folder(revision)
         signature_check = signature.check_signature(bundle, manifest.verify(bundle))
         typer.echo(f"verified: rebuilt byte for byte; {signature_check.sentence}")
     _print_warnings(revision)
     if summary:
-        typer.echo(files.read_text(store.file(revision, store.SUMMARY)))
-    typer.echo(f"report: {store.file(revision, store.PAGE)}")
+        typer.echo(files.read_text(store.file_path(revision, store.SUMMARY_FILE)))
+    typer.echo(f"report: {store.file_path(revision, store.PAGE_FILE)}")
 
 
 def publish_run(run_dir: Path) -> Path:
@@ -86,7 +86,7 @@ def publish_run(run_dir: Path) -> Path:
     revision = _revision_of(run_dir, paths.reports(), None, None)
     write_pages(paths.reports())
     _print_warnings(revision)
-    typer.echo(f"report: {store.file(revision, store.PAGE)}")
+    typer.echo(f"report: {store.file_path(revision, store.PAGE_FILE)}")
     return revision
 
 
@@ -118,7 +118,7 @@ def _revision_of(source: Path, reports: Path, supersedes: str | None, reason: st
     from roundtrip.report import publish
     from roundtrip.report.build import Correction
 
-    if bundle_path := store.bundle_at(source):
+    if bundle_path := store.find_bundle(source):
         reader.require(bundle_path)
     elif (source / "state.json").is_file():
         bundle_path = bundle.build(source, tell=warn)
@@ -190,7 +190,7 @@ def publish_reports(
         status = "already there" if copy.existed else "published"
         typer.echo(f"{status}: {copy.path}{f' ({copy.signer})' if copy.signer else ''}")
     if write_pages(to):
-        typer.echo(f"index: {store.file(to, INDEX)}")
+        typer.echo(f"index: {store.file_path(to, INDEX)}")
     raise typer.Exit(int(refusals > 0))
 
 

@@ -110,7 +110,7 @@ class Side:
     @property
     def run(self) -> str:
         """The run: ``SITE/CAMPAIGN/DATE/rN`` of a published report, otherwise with its start."""
-        facts, night = self.data.manifest.data, store.label(self.data.folder) or self.night
+        facts, night = self.data.manifest.data, store.revision_name(self.data.folder) or self.night
         return f"{facts['site']}/{facts['campaign']}/{night}"
 
     @property
@@ -213,12 +213,12 @@ class Sources:
         """The folder of the bundle or of the run tree that `source` names."""
         path = Path(source)
         if not path.exists():
-            path = store.named(self.reports, source) or path
+            path = store.find_by_name(self.reports, source) or path
         newest = store.revisions(path)[-1:]
         for folder in (path, *newest):
             if (folder / "state.json").is_file():
                 return folder
-            if bundle_path := store.bundle_at(folder):
+            if bundle_path := store.find_bundle(folder):
                 return bundle_path
         if path.exists():
             raise UserError("neither a report, a bundle nor a run tree", path)

@@ -16,7 +16,7 @@ from roundtrip.errors import UserError, printable
 from roundtrip.measure import bundle_tables, manifest
 from roundtrip.measure.bundle_rows import TITLES, Emulation, NodeRow
 from roundtrip.measure.manifest import Manifest
-from roundtrip.measure.pseudonyms import PSEUDONYM
+from roundtrip.measure.pseudonyms import PSEUDONYM_PATTERN
 from roundtrip.measure.run_record import NODE_WORDS
 from roundtrip.sites import lock as locks
 from roundtrip.sites.programming_environments import toolchains
@@ -203,7 +203,7 @@ def _nodes(bundle: Path, bundle_manifest: Manifest, launches: pl.DataFrame) -> I
     for launch, host, *cells in bundle_tables.read_table(
         bundle / _NODES, NodeRow, ["launch", "host", *NODE_WORDS]
     ).iter_rows():
-        if launch in passed_launches and re.fullmatch(PSEUDONYM, host or ""):
+        if launch in passed_launches and re.fullmatch(PSEUDONYM_PATTERN, host or ""):
             for name, cell in zip(NODE_WORDS.values(), cells, strict=True):
                 value = "; ".join(cell) if isinstance(cell, list) else cell
                 records.setdefault((host, name), set()).add(value or "")

@@ -143,7 +143,7 @@ class ParsedFile:
 
 
 _VALUES, _REJECTS = "values.parquet", "set-aside.txt"
-FILES = (store.SOURCE, _VALUES, _REJECTS)
+FILES = (store.SOURCE_FILE, _VALUES, _REJECTS)
 
 
 def write(site: Path, values: pl.DataFrame, source: dict[str, Any], messages: list[str]) -> Path:
@@ -153,14 +153,14 @@ def write(site: Path, values: pl.DataFrame, source: dict[str, Any], messages: li
     """
     identity = json.dumps([source["files"], source["options"]], sort_keys=True)
     name = files.sha256(identity.encode())[:16]
-    with store.changing(site):
-        if (folder := store.file(store.imports_folder(site), name)).is_dir():
+    with store.hold_folder(site):
+        if (folder := store.file_path(store.imports_folder(site), name)).is_dir():
             return folder
         with files.draft(site) as draft:
             bundle_tables.write_frame(values.select(*VALUES), draft / _VALUES)
             digest = files.sha256((draft / _VALUES).read_bytes())
             text = json.dumps({"schema": 1, **source, "values": digest}, indent=1, sort_keys=True)
-            (draft / store.SOURCE).write_text(text + "\n", encoding="utf-8")
+            (draft / store.SOURCE_FILE).write_text(text + "\n", encoding="utf-8")
             lines = "".join(f"{line}\n" for line in messages)
             (draft / _REJECTS).write_text(lines, encoding="utf-8")
             return store.add_import(draft, site, name)
@@ -171,12 +171,12 @@ def read_imports(site: Path, level: float) -> tuple[pl.DataFrame, pl.DataFrame]:
 
     UserError for a damaged or foreign import.
     """
-    folders = store.imports(site)
+    folders = store.import_folders(site)
     if not folders:
         return pl.DataFrame(schema=night_rows.NIGHTS), pl.DataFrame(schema=night_rows.PROVENANCE)
     for path in folders:
         require_whole(path)
-    tables = [store.file(path, _VALUES) for path in folders]
+    tables = [store.file_path(path, _VALUES) for path in folders]
     reader.require_tables(tables)
     frames = form_nights(pl.concat([read_values(table) for table in tables]), level)
     for row, frame in ((night_rows.Night, frames[0]), (night_rows.Fact, frames[1])):
@@ -186,7 +186,9 @@ def read_imports(site: Path, level: float) -> tuple[pl.DataFrame, pl.DataFrame]:
 
 def require_whole(path: Path) -> dict[str, Any]:
     """Return source.json of the import in `path`; UserError if its values have another sha256."""
-    source_file, values_file = (store.file(path, name) for name in (store.SOURCE, _VALUES))
+    source_file, values_file = (
+        store.file_path(path, name) for name in (store.SOURCE_FILE, _VALUES)
+    )
     source = files.read_json(source_file)
     if not isinstance(source, dict) or source.get("schema") != 1:
         raise UserError("not of an import: right is schema 1", source_file)

@@ -219,7 +219,7 @@ def bring(root: Path, campaign: str, site: str, places: Iterable[Path], options:
         return Import(None, len(sources), 0, 0, empty_rows, messages)
     node_lists = {*values["hosts"], *_DISTRIBUTED.findall("\n".join(values["name"].unique()))}
     hosts = {host for node_list in node_lists for host in _hosts(node_list)}
-    names = Disclosure(Pseudonyms(hosts, pseudonyms.site_key(site)))
+    names = Disclosure(Pseudonyms(hosts, pseudonyms.ensure_site_key(site)))
     stored_values = imported_nights.without_repeats(stored_rows(values, names))
     # Stored messages contain nothing private, because they may be published.
     lines = [

@@ -48,7 +48,7 @@ def _frame(name: str, rows: Sequence[tuple[str, ...]] = ()) -> pl.DataFrame:
 
 
 def _file(name: str) -> str:
-    return manifest.table_file(f"{manifest.HISTORY}{name.replace('_', '-')}")
+    return manifest.table_file(f"{manifest.HISTORY_PREFIX}{name.replace('_', '-')}")
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ def read_ledger(
     revisions, warnings = published.current_revisions(folder)
     revisions, new_warnings = _unique_revisions(revisions)
     warnings += new_warnings
-    stamps = {revision.digest: store.stamp(revision.bundle) for revision in revisions}
+    stamps = {revision.digest: store.folder_stamp(revision.bundle) for revision in revisions}
     old_cache = published.load_cache(folder)
     same_cache = old_cache.part(dict(stamps.items() & old_cache.stamps.items()))
     changed = {each.digest: each for each in revisions if each.digest not in same_cache.stamps}
@@ -157,8 +157,8 @@ def _doubt(revision: Revision) -> int:
     try:
         state = signature.check_signature(revision.bundle, manifest.verify(revision.bundle)).state
     except UserError:
-        return len(signature.STATES)
-    return signature.STATES.index(state)
+        return len(signature.SIGNATURE_STATES)
+    return signature.SIGNATURE_STATES.index(state)
 
 
 def _broken_links(folder: Path, revisions: Sequence[Revision]) -> list[str]:
@@ -234,7 +234,7 @@ def _undecodable(revisions: Iterable[Revision]) -> Iterator[tuple[Path, str]]:
 
 def has_history(bundle_manifest: Manifest) -> bool:
     """Whether a bundle holds the nights before it."""
-    return any(name.startswith(manifest.HISTORY) for name in bundle_manifest.data["files"])
+    return any(name.startswith(manifest.HISTORY_PREFIX) for name in bundle_manifest.data["files"])
 
 
 def attach(
@@ -264,16 +264,16 @@ def attach(
         "accepted": _frame("accepted", levels),
         "left_out": _frame("left_out", omissions),
     }
-    (bundle / manifest.HISTORY).mkdir()
+    (bundle / manifest.HISTORY_PREFIX).mkdir()
     for name, frame in tables.items():
         if frame.height or name in _ALWAYS:
             bundle_tables.write_frame(frame, bundle / _file(name))
     published_nights = history.nights.filter(~pl.col("foreign")).sort("night", "digest")
     if published_nights.is_empty():
-        return manifest.write(bundle, bundle_manifest.data)
+        return manifest.write_unsigned(bundle, bundle_manifest.data)
     start, digest = published_nights.select("night", "digest").row(-1)
     link = {"before": {"digest": digest, "started": start}}
-    return manifest.write(bundle, {**bundle_manifest.data, **link})
+    return manifest.write_unsigned(bundle, {**bundle_manifest.data, **link})
 
 
 def read_attached(bundle: Path, bundle_manifest: Manifest) -> Ledger:

@@ -19,7 +19,7 @@ from roundtrip.measure import analysis, bundle_tables, manifest, signature, stor
 from roundtrip.measure.bundle_rows import CASES, LABELS, MEDIANS, Case, Median, PlaceRow, Sample
 from roundtrip.measure.bundle_rows import SERIES as SAMPLE_SERIES
 from roundtrip.measure.columns import rules
-from roundtrip.measure.pseudonyms import PSEUDONYM
+from roundtrip.measure.pseudonyms import PSEUDONYM_PATTERN
 from roundtrip.measure.signature import Signature
 from roundtrip.model import TIME
 from roundtrip.stats.summaries import with_ends
@@ -50,7 +50,11 @@ def summarize(medians: pl.DataFrame, level: float) -> pl.DataFrame:
     `medians` has the columns `MEDIANS`, and night, digest and disturbed (of the launch).  Node sets
     of bundles that counted their hosts become "", because the machines are unknown.
     """
-    is_stable = pl.col("nodes").cast(pl.String).str.contains(rf"^{PSEUDONYM}(\+{PSEUDONYM})*$")
+    is_stable = (
+        pl.col("nodes")
+        .cast(pl.String)
+        .str.contains(rf"^{PSEUDONYM_PATTERN}(\+{PSEUDONYM_PATTERN})*$")
+    )
     rows = medians.with_columns(nodes=pl.when(is_stable).then("nodes").otherwise(pl.lit("")))
     # If all launches of a night are disturbed, its median is over all of them.
     is_calm = ~pl.col("disturbed")
@@ -121,7 +125,7 @@ def read_night(revision: Revision, campaign: str, site: str) -> MeasuredNight:
     start = bundle_manifest.data["started"]
     if not _TIME.fullmatch(start):
         raise UserError(f"its start {start[:40]!a} is not as 2026-11-21T07:00:00Z")
-    if start[:10] != store.date(revision.path.parent):
+    if start[:10] != store.night_date(revision.path.parent):
         raise UserError(f"its bundle is of {start[:10]}")
     launches, placement, values = _tables(bundle, bundle_manifest)
     passed_launches = launches.filter(status="passed")

@@ -19,7 +19,7 @@ from roundtrip.errors import UserError
 from roundtrip.history import published
 from roundtrip.history.nodes import BANDWIDTH, FAILURE, LATENCY, PLAN, TAIL
 from roundtrip.measure import bundle_tables, manifest, reader
-from roundtrip.measure.analysis import Disturbance
+from roundtrip.measure.analysis import DisturbanceLimits
 from roundtrip.measure.bundle_rows import Case, DisturbanceRow, PlaceRow
 from roundtrip.measure.manifest import Manifest
 from roundtrip.stats.settings import NodeSettings
@@ -243,7 +243,7 @@ def wrong_wall_clocks(placement: pl.DataFrame, disturbance: pl.DataFrame) -> lis
 
 
 def newest_facts(
-    site: Path, pairs: pl.DataFrame, limits: Disturbance
+    site: Path, pairs: pl.DataFrame, limits: DisturbanceLimits
 ) -> tuple[list[OddClock], dict[str, SlowProcessor], list[AbsentNode]]:
     """`wrong_rates`, `throttled_nodes` and `absent_nodes` of the newest readable bundle of a site.
 

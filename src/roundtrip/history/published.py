@@ -49,7 +49,7 @@ class Revision:
     @property
     def bundle(self) -> Path:
         """The folder of its bundle, to read."""
-        return store.bundle(self.path)
+        return store.bundle_folder(self.path)
 
 
 def measurement(facts: dict[str, Any] | None) -> str | None:
@@ -64,10 +64,10 @@ def current_revisions(site: Path) -> tuple[list[Revision], list[str]]:
     A revision is damaged where reading it raises a UserError.
     """
     latest_revisions, warnings = [], []
-    for night in store.nights(site):
+    for night in store.night_folders(site):
         night_revisions = []
         for path in store.revisions(night):
-            if store.is_search(store.bundle(path)):
+            if store.is_search_bundle(store.bundle_folder(path)):
                 continue
             try:
                 night_revisions.append(_read(path))
@@ -85,11 +85,14 @@ def _read(path: Path) -> Revision:
     if path.is_symlink() or facts is None:
         raise UserError("not a published report")
     digest, supersedes = facts.get("digest"), facts.get("supersedes")
-    listing = files.read_in_tree(store.bundle(path) / manifest.FILE_NAME, path)
+    listing = files.read_in_tree(store.bundle_folder(path) / manifest.FILE_NAME, path)
     if files.sha256(listing) != digest:
-        raise UserError(f"its bundle is not the one that {store.FACTS} names")
+        raise UserError(f"its bundle is not the one that {store.FACTS_FILE} names")
     if supersedes is not None:
-        revision_number, earlier_number = store.number(path.name), store.number(str(supersedes))
+        revision_number, earlier_number = (
+            store.revision_number(path.name),
+            store.revision_number(str(supersedes)),
+        )
         if not revision_number or not earlier_number or earlier_number >= revision_number:
             raise UserError(f"supersedes {str(supersedes)[:20]!a}, which is no earlier revision")
     return Revision(path, str(digest), supersedes, *_from_manifest(listing))
@@ -106,7 +109,7 @@ def _from_manifest(listing: bytes) -> tuple[str, str, tuple[str, str] | None]:
     link, before = None, data.get("before")
     if isinstance(before, dict):
         link = str(before.get("digest")), str(before.get("started"))
-    return manifest.measured_digests(data), str(data.get("started")), link
+    return manifest.run_digests(data), str(data.get("started")), link
 
 
 def without_folder(path: Path, error: UserError) -> str:
@@ -114,10 +117,10 @@ def without_folder(path: Path, error: UserError) -> str:
     return str(error).replace(f"{path}/", "")
 
 
-def thresholds(site: str) -> analysis.Analysis:
+def thresholds(site: str) -> analysis.AnalysisSettings:
     """Thresholds of the site; the package's if its file is damaged, as the site's page says."""
     try:
-        return analysis.for_site(site)
+        return analysis.load_for_site(site)
     except UserError:
         return analysis.default()
 
@@ -166,7 +169,7 @@ def _code() -> str:
 
 def _format(site: str) -> str:
     """A text that changes with this package's code, the site's thresholds, or its signers."""
-    site_bytes = repr(thresholds(site)).encode() + signature.cache_key(site)
+    site_bytes = repr(thresholds(site)).encode() + signature.signature_cache_key(site)
     return f"{_code()} {hashlib.sha256(site_bytes).hexdigest()}"
 
 
@@ -175,7 +178,7 @@ def load_cache(site: Path) -> Cache:
 
     Its tables are decoded in this process, because its digest shows that this user wrote them.
     """
-    file = store.file(site, CACHE_FILE)
+    file = store.file_path(site, CACHE_FILE)
     if not file.is_file():
         return Cache()
     try:
@@ -185,7 +188,7 @@ def load_cache(site: Path) -> Cache:
                 return Cache()
             parts = {name: archive.read(name) for name in (_INDEX, *_CACHED)}
             proof = archive.read(_PROOF).decode()
-        right_proof = pseudonyms.proof(site.name, *parts.values())
+        right_proof = pseudonyms.site_hmac(site.name, *parts.values())
         if not proof or not hmac.compare_digest(proof, right_proof):
             return Cache()
         index = json.loads(parts[_INDEX])
@@ -214,6 +217,6 @@ def save_cache(site: Path, cache: Cache) -> None:
     with zipfile.ZipFile(output, "w") as archive:
         for member, part in zip((_INDEX, *_CACHED), parts, strict=True):
             archive.writestr(member, part)
-        archive.writestr(_PROOF, pseudonyms.proof(site.name, *parts))
+        archive.writestr(_PROOF, pseudonyms.site_hmac(site.name, *parts))
     with contextlib.suppress(OSError):
-        store.replace_derived(site, CACHE_FILE, output.getvalue())
+        store.replace_derived_file(site, CACHE_FILE, output.getvalue())

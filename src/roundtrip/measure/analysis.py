@@ -1,4 +1,4 @@
-"""All thresholds of a report, from one file: analysis.toml."""
+"""Reads analysis.toml, the one file with all thresholds of a report."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from roundtrip.stats.settings import Levels, NightSettings, NodeSettings
 from roundtrip.studies.study import Study
 
 FILE_NAME = "analysis.toml"
-_Thresholds = TypeVar("_Thresholds")
+_ThresholdsT = TypeVar("_ThresholdsT")
 
 
-class Disturbance(Table):
-    """Limits above which a launch counts as disturbed, or below which it is partial;
+class DisturbanceLimits(Table):
+    """Limits above which a launch counts as disturbed; below `sizes_fraction` it is partial.
     analysis.toml has their units."""
 
     steal_fraction: Limit
@@ -34,58 +34,59 @@ class Disturbance(Table):
     sizes_fraction: Limit = 0.9
 
 
-class _Shared(Table):
-    """The tables that every analysis.toml has; those of the studies follow."""
+class _SharedTables(Table):
+    """The tables of analysis.toml that belong to no study."""
 
     statistics: Levels
-    disturbance: Disturbance
+    disturbance: DisturbanceLimits
     history: NightSettings
     nodes: NodeSettings
 
 
 @dataclass(frozen=True)
-class Analysis:
-    """The content of analysis.toml; `text` is copied into the bundle and printed in the report.
+class AnalysisSettings:
+    """The thresholds of analysis.toml; `toml_text` is its text, which bundle and report repeat.
 
-    `defaults` is TOML with the thresholds that tables of an older file lack; "" if it has all.
+    `default_toml` is TOML with the thresholds that an older file lacks; "" if it has all.
     """
 
-    disturbance: Disturbance
+    disturbance: DisturbanceLimits
     statistics: Levels
     history: NightSettings
     nodes: NodeSettings
-    text: str
-    defaults: str = ""
-    #: Each study's own table, by its class.
-    studies: Mapping[type, Any] = field(default_factory=dict)
+    toml_text: str
+    default_toml: str = ""
+    #: Thresholds of each study, by the class of its table.
+    study_tables: Mapping[type, Any] = field(default_factory=dict)
 
-    def study_thresholds(self, kind: type[_Thresholds]) -> _Thresholds:
-        """Return a study's thresholds, which are of class `kind`."""
-        table: _Thresholds = self.studies[kind]
+    def study_thresholds(self, model: type[_ThresholdsT]) -> _ThresholdsT:
+        """Return the thresholds of the study whose table in analysis.toml is of class `model`."""
+        table: _ThresholdsT = self.study_tables[model]
         return table
 
     def compared_sizes(self, study: Study) -> tuple[int, ...]:
-        """The sizes (bytes) of a study's claims: `compared_sizes` of its table, or only 0."""
-        table = self.studies[study.thresholds] if study.thresholds else None
+        """Return the message sizes (bytes) at which a study makes claims; (0,) if it declares
+        none."""
+        table = self.study_tables[study.thresholds] if study.thresholds else None
         return getattr(table, "compared_sizes", (0,))
 
 
-def default_text() -> str:
-    """Return the package's thresholds as TOML: the shared ones, then those of each study."""
+def default_toml() -> str:
+    """Return the default thresholds as TOML: the shared ones, then those of each study."""
     shared_file = resources.files("roundtrip.report").joinpath(FILE_NAME)
     packages = [resources.files(study.__module__) for study in studies.load() if study.thresholds]
     parts = [shared_file, *(package.joinpath("thresholds.toml") for package in packages)]
     return "\n".join(part.read_text(encoding="utf-8") for part in parts)
 
 
-def default() -> Analysis:
-    """Return the package's thresholds, parsed."""
-    return parse(default_text(), Path(FILE_NAME))
+def default() -> AnalysisSettings:
+    """Return the default thresholds."""
+    return parse(default_toml(), Path(FILE_NAME))
 
 
-def for_site(site: str) -> Analysis:
-    """Return ``site-configs/<site>/analysis.toml`` of this checkout, else the package's thresholds;
-    UserError, with the line, if the file is no analysis.toml."""
+def load_for_site(site: str) -> AnalysisSettings:
+    """Read ``site-configs/<site>/analysis.toml`` of this checkout; the default thresholds without
+    such a file, UserError with the line for an invalid one."""
     try:
         file = paths.checkout() / "site-configs" / site / FILE_NAME
     except UserError:
@@ -93,33 +94,33 @@ def for_site(site: str) -> Analysis:
     return load(file) if file.is_file() else default()
 
 
-def for_run(run_dir: Path) -> Analysis:
-    """Return a run's own copy of its site's analysis.toml, else the package's thresholds."""
+def load_for_run(run_dir: Path) -> AnalysisSettings:
+    """Read the analysis.toml that the run in `run_dir` began with; the default thresholds
+    without."""
     file = run_dir / FILE_NAME
     return load(file) if files.stamp(file) else default()
 
 
-def load(file: Path) -> Analysis:
-    """Read an analysis.toml; UserError if it is not one."""
+def load(file: Path) -> AnalysisSettings:
+    """Read an analysis.toml; UserError with the line if it is invalid."""
     return parse(files.read_text_in_tree(file), file)
 
 
-def parse(text: str, file: Path) -> Analysis:
-    """Parse and validate; UserError with the line of the first fault, as an unknown or missing key.
+def parse(text: str, file: Path) -> AnalysisSettings:
+    """Parse the `text` of an analysis.toml; UserError with the line in `file` of its first fault.
 
-    A file may lack a key that is newer than its table: the class of the table has its default.  It
-    may also lack the tables of newer studies, of the history and of the nodes, which then get the
-    package's thresholds.
+    Keys with a default in the class of their table may be missing, and so may the tables of
+    studies, of the history and of the nodes: they get the default thresholds.
     """
     file_tables, key_lines = tables.parse(text, file)
-    shared_tables, study_models = _Shared.model_fields.keys(), _study_models()
-    package = files.parse_toml(default_text())
+    shared_tables, study_models = _SharedTables.model_fields.keys(), _study_models()
+    package = files.parse_toml(default_toml())
     defaults = {name: package[name] for name in ("history", "nodes", *study_models)}
     content = {**defaults, **file_tables}
     if isinstance(statistics := content.get("statistics"), dict):
         margins = {"equivalence_margins": _declared_margins()}
         content["statistics"] = tables.merge(margins, statistics)
-    model = tables.validate(content, _model(), key_lines, file)
+    model = tables.validate(content, _file_model(), key_lines, file)
     names = sorted(study.name for study in studies.load())
     for name, _ in model.statistics.equivalence_margins:
         if name not in names:
@@ -127,11 +128,11 @@ def parse(text: str, file: Path) -> Analysis:
             path = ("statistics", "equivalence_margins", name)
             raise tables.fault(message, path, key_lines, file)
     thresholds = {name: getattr(model, name) for name in (*shared_tables, *study_models)}
-    return Analysis(
+    return AnalysisSettings(
         **{name: thresholds[name] for name in shared_tables},
-        text=text,
-        defaults=_missing_toml(file_tables, thresholds),
-        studies={kind: thresholds[name] for name, kind in study_models.items()},
+        toml_text=text,
+        default_toml=_missing_toml(file_tables, thresholds),
+        study_tables={kind: thresholds[name] for name, kind in study_models.items()},
     )
 
 
@@ -145,12 +146,14 @@ def _study_models() -> dict[str, type[Table]]:
 
 
 @cache
-def _model() -> type[_Shared]:
-    return extend_model(_Shared, {name: (kind, ...) for name, kind in _study_models().items()})
+def _file_model() -> type[_SharedTables]:
+    return extend_model(
+        _SharedTables, {name: (kind, ...) for name, kind in _study_models().items()}
+    )
 
 
 def _missing_toml(file_tables: Mapping[str, Any], thresholds: Mapping[str, Table]) -> str:
-    """Return as TOML what a file lacks: keys, with their defaults, and margins of studies."""
+    """Return as TOML the keys, with their defaults, and margins of studies that a file lacks."""
     lines: list[str] = []
     for name, values in thresholds.items():
         missing = vars(values).keys() - file_tables[name].keys() if name in file_tables else set()

@@ -51,7 +51,7 @@ def build(
     folder = bundles or run_dir / "bundles"
     if folder.is_symlink():
         raise UserError("a symbolic link: bundles are not written through one", folder)
-    thresholds = analysis.for_run(run_dir)
+    thresholds = analysis.load_for_run(run_dir)
     launches = _scan(run_dir, thresholds)
     inner_tree, confirmation = run_dir / records.CONFIRMATION, list[Launch]()
     if not inner_tree.is_symlink() and (inner_tree / "state.json").is_file():
@@ -78,7 +78,7 @@ def build(
             return final
 
 
-def _scan(run_dir: Path, thresholds: analysis.Analysis) -> list[Launch]:
+def _scan(run_dir: Path, thresholds: analysis.AnalysisSettings) -> list[Launch]:
     """Return the launches of a run tree; UserError if it is invalid, or no launch completed."""
     reader.require_objects(run_dir)
     records.read_record(run_dir / "state.json")
@@ -92,7 +92,7 @@ def _scan(run_dir: Path, thresholds: analysis.Analysis) -> list[Launch]:
 
 
 def _write(
-    run_dir: Path, launches: Sequence[Launch], thresholds: analysis.Analysis, folder: Path
+    run_dir: Path, launches: Sequence[Launch], thresholds: analysis.AnalysisSettings, folder: Path
 ) -> manifest.Manifest:
     """Write the bundle of a tree to an empty folder."""
     state = records.read_record(run_dir / "state.json")
@@ -102,13 +102,15 @@ def _write(
     contents = [content for launch in launches for content in (launch.case, launch.run)]
     job_nodes = (node for launch in launches for node in launch.nodes)
     hosts = [*environment.hosts(), *host_names(contents), *job_nodes]
-    names = Disclosure(Pseudonyms(hosts, pseudonyms.site_key(state["site"])), environment.words())
+    names = Disclosure(
+        Pseudonyms(hosts, pseudonyms.ensure_site_key(state["site"])), environment.words()
+    )
     rows = _samples(passed, run_dir, names)
     tables = bundle_tables.make_tables(launch_records(launches, state, names))
     level = thresholds.statistics.confidence_level
     medians = bundle_tables.launch_medians(rows.lazy(), tables.frames["cases"], level)
     bundle_tables.write_tables(tables, rows, medians, folder)
-    limits = public_thresholds(thresholds.text, names)
+    limits = public_thresholds(thresholds.toml_text, names)
     (folder / analysis.FILE_NAME).write_bytes(limits.encode())
     (folder / "campaign.toml").write_bytes(public_campaign(campaign, names).encode())
     environment.write(folder / "env", names)
@@ -124,7 +126,7 @@ def _write(
     if names.credential_places:
         note = {"schema": 1, "looked_like_credentials": sorted(names.credential_places)}
         (folder / "env" / WITHHELD).write_text(json.dumps(note, indent=1) + "\n")
-    return manifest.write(folder, facts)
+    return manifest.write_unsigned(folder, facts)
 
 
 def _samples(launches: Sequence[Launch], root: Path, names: Disclosure) -> pl.DataFrame:

@@ -128,7 +128,7 @@ class Disclosure:
         self.credential_places: set[str] = set()
         #: ``private-`` and 12 hex digits, or the caller's `digest` if there is no key of a site.
         self.digest = digest or (lambda value: f"private-{names.digest(value)[:12]}")
-        self._message = names.message
+        self._message = names.replace_names
         sorted_words = sorted({word for word in words if len(word) > 2}, key=lambda w: (-len(w), w))
         alternatives = "|".join(map(re.escape, sorted_words)) or "(?!)"
         self._words = re.compile(rf"(?<![\w-])(?:{alternatives})(?![\w-])")

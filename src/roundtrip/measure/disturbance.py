@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from roundtrip.measure import identity
-from roundtrip.measure.analysis import Disturbance
+from roundtrip.measure.analysis import DisturbanceLimits
 
 #: A rank that got SIGCONT, and had no processor for less time than this, was never stopped.
 _MIN_STOP_S = 0.05
@@ -19,7 +19,7 @@ _MAX_BUSY_SLEEPS_PER_S = 20.0
 
 
 def reasons(
-    run: Mapping[str, Any], limits: Disturbance, cores: int | None, one_machine: bool = False
+    run: Mapping[str, Any], limits: DisturbanceLimits, cores: int | None, one_machine: bool = False
 ) -> tuple[str, ...]:
     """Return why the launch with this run.json counts as disturbed; () if it does not.
 
@@ -61,7 +61,7 @@ def processors(run: Mapping[str, Any], record: Mapping[str, Any]) -> int | None:
     return logical if isinstance(logical, int) and logical > 0 else None
 
 
-def partial_reason(run: Mapping[str, Any], limits: Disturbance) -> str:
+def partial_reason(run: Mapping[str, Any], limits: DisturbanceLimits) -> str:
     """Return why the launch with this run.json is partial; "" if it measured the coarse grid of its
     sizes, which its programs measure first."""
     coverage = run.get("coverage") or {}
@@ -72,7 +72,7 @@ def partial_reason(run: Mapping[str, Any], limits: Disturbance) -> str:
 
 
 def _machine_reasons(
-    facts: Mapping[str, Any], run: Mapping[str, Any], limits: Disturbance, cores: int | None
+    facts: Mapping[str, Any], run: Mapping[str, Any], limits: DisturbanceLimits, cores: int | None
 ) -> Iterator[str]:
     elapsed = run.get("elapsed_s") or 0.0
     steal = facts.get("steal_s") or 0.0
@@ -92,7 +92,7 @@ def _machine_reasons(
 
 
 def _throttle_reasons(
-    facts: Mapping[str, Any], placement: Sequence[Mapping[str, Any]], limits: Disturbance
+    facts: Mapping[str, Any], placement: Sequence[Mapping[str, Any]], limits: DisturbanceLimits
 ) -> Iterator[str]:
     """Yield the reason if a CPU limit stopped ranks; ranks of a host may share its cgroup."""
     ranks_on = Counter(place["host"] for place in placement)
@@ -111,7 +111,7 @@ def _throttle_reasons(
         yield words
 
 
-def _stop_reasons(facts: Mapping[str, Any], limits: Disturbance) -> Iterator[str]:
+def _stop_reasons(facts: Mapping[str, Any], limits: DisturbanceLimits) -> Iterator[str]:
     for rank, (suspended_s,) in _by_rank(facts, "suspended_s"):
         if suspended_s > limits.stop_s:
             yield f"suspended: the machine of rank {rank} slept for {suspended_s:.1f} s"
@@ -138,7 +138,7 @@ def _stop_reasons(facts: Mapping[str, Any], limits: Disturbance) -> Iterator[str
 
 
 def _starvation_reasons(
-    facts: Mapping[str, Any], placement: Sequence[Mapping[str, Any]], limits: Disturbance
+    facts: Mapping[str, Any], placement: Sequence[Mapping[str, Any]], limits: DisturbanceLimits
 ) -> Iterator[str]:
     """Yield the reason if ranks waited for a processor that other processes used.
 
@@ -179,7 +179,7 @@ def _waiting_shares(facts: Mapping[str, Any]) -> Iterator[tuple[float, int]]:
             yield min(1.0, waits.get(rank, 0.0) / duration_s), rank
 
 
-def _clock_reasons(facts: Mapping[str, Any], limits: Disturbance) -> Iterator[str]:
+def _clock_reasons(facts: Mapping[str, Any], limits: DisturbanceLimits) -> Iterator[str]:
     yield from _worst_sentence(
         (deviation, f"the clock of rank {rank} runs {rate:.4g} times as fast as that of rank 0")
         for rank, (rate, error) in _by_rank(facts, "clock_rate", "clock_rate_error")

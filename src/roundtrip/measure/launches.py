@@ -38,12 +38,12 @@ CHANGE_FILE = "change.txt"
 _KnownFacts = dict[tuple[str, str], tuple[Any, str]]
 
 
-def scan(run_dir: Path, limits: analysis.Analysis | None = None) -> list[Launch]:
+def scan(run_dir: Path, limits: analysis.AnalysisSettings | None = None) -> list[Launch]:
     """Return all launches of a run tree, in the order of its sessions.
 
     `limits`, by default the run's, define disturbed launches.  UserError if the run's are damaged.
     """
-    limits = limits or analysis.for_run(run_dir)
+    limits = limits or analysis.load_for_run(run_dir)
     machine = files.read_object_in_tree(run_dir / "env" / "host.json", run_dir)
     launches: list[Launch] = []
     losses = (
@@ -136,7 +136,7 @@ class _SessionFolder:
     folder: Path
     root: Path
     report: SessionReport
-    limits: analysis.Disturbance
+    limits: analysis.DisturbanceLimits
     #: host.json
     machine: Mapping[str, Any]
     scheduler: Scheduler

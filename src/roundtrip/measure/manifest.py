@@ -30,40 +30,42 @@ from roundtrip.model import (
 )
 
 FILE_NAME = "manifest.json"
-#: The file of `signature` beside a manifest that names its signer.
-SIGNATURE = f"{FILE_NAME}.sig"
-SCHEMA = 2
-#: The folder of earlier nights, which a bundle contains besides its own measurement.
-HISTORY = "history/"
+#: The signature beside a manifest that names its signer.
+SIGNATURE_FILE = f"{FILE_NAME}.sig"
+SCHEMA_VERSION = 2
+#: Beginning of the paths of earlier nights, which a bundle contains besides its measurement.
+HISTORY_PREFIX = "history/"
 
 
-class _Before(Record):
+class _PreviousNight(Record):
     digest: Sha256
     started: Text
 
 
-class _File(Record):
+class _FileEntry(Record):
     bytes: Count
     sha256: Sha256
 
 
-class _Unmeasured(Record):
+class _UnmeasuredNode(Record):
     node: Host
     state: Label
     reason: Text
 
 
-class _ManifestGit(Record):
+class _GitState(Record):
     commit: str | None
     dirty: bool | None
 
 
 #: A public key of ssh-keygen: kind, key, comment.
-_KEY = rf"^[a-z0-9@.-]{{5,40}} [A-Za-z0-9+/]{{40,4000}}={{0,2}}( {CHARACTER}{{1,200}})?$"
-WORDS[_KEY] = "a public key of ssh-keygen: kind, key, comment"
+_PUBLIC_KEY_PATTERN = (
+    rf"^[a-z0-9@.-]{{5,40}} [A-Za-z0-9+/]{{40,4000}}={{0,2}}( {CHARACTER}{{1,200}})?$"
+)
+WORDS[_PUBLIC_KEY_PATTERN] = "a public key of ssh-keygen: kind, key, comment"
 
 
-class _Content(Table):
+class _ManifestContent(Table):
     """manifest.json of a bundle."""
 
     schema_: Literal[2] = Field(alias="schema")
@@ -71,41 +73,42 @@ class _Content(Table):
     site: Name
     started: Moment
     finished: str | None
-    git: _ManifestGit
+    git: _GitState
     tools: dict[str, str]
-    files: Annotated[dict[str, _File], Field(min_length=1)]
-    nodes_not_measured: list[_Unmeasured] = Field(default_factory=list)
-    before: _Before | None = None
-    signer: Annotated[str, Field(pattern=_KEY)] = ""
+    files: Annotated[dict[str, _FileEntry], Field(min_length=1)]
+    nodes_not_measured: list[_UnmeasuredNode] = Field(default_factory=list)
+    before: _PreviousNight | None = None
+    signer: Annotated[str, Field(pattern=_PUBLIC_KEY_PATTERN)] = ""
 
 
 @dataclass(frozen=True)
 class Manifest:
-    """A manifest, and the digest of its bundle."""
+    """The content of a manifest, and its sha256, which is the digest of the bundle."""
 
     data: dict[str, Any]
     digest: str
 
     @property
     def files(self) -> list[str]:
-        """Paths in the bundle, without the manifest."""
+        """Sorted paths of the bundle's files, without the manifest."""
         return sorted(self.data["files"])
 
     @property
-    def measurement(self) -> str:
-        """The digest of the bundle without earlier nights and signer: that of the measurement."""
-        entries = {n: e for n, e in self.data["files"].items() if not n.startswith(HISTORY)}
+    def measurement_digest(self) -> str:
+        """The sha256 of the manifest without earlier nights and signer."""
+        entries = {n: e for n, e in self.data["files"].items() if not n.startswith(HISTORY_PREFIX)}
         facts = {key: self.data[key] for key in self.data.keys() - {"before", "signer"}}
-        return files.sha256(_text({**facts, "files": entries}).encode())
+        return files.sha256(_canonical_json({**facts, "files": entries}).encode())
 
     @property
-    def measured_digests(self) -> str:
-        """Digests of samples and launches: equal for bundles of one run, whatever their dates."""
-        return measured_digests(self.data)
+    def run_digests(self) -> str:
+        """Digests of samples.parquet and cases.parquet as JSON text: equal for all bundles of a
+        run."""
+        return run_digests(self.data)
 
 
-def measured_digests(data: Any) -> str:
-    """Return the digests of samples and launches in a manifest's data; "" if it lacks one."""
+def run_digests(data: Any) -> str:
+    """Return `Manifest.run_digests` of a manifest's data; "" if it lacks one of both files."""
     listing = data.get("files") if isinstance(data, dict) else None
     names = (table_file("samples"), table_file("cases"))
     entries = [listing.get(name) for name in names] if isinstance(listing, dict) else []
@@ -113,23 +116,23 @@ def measured_digests(data: Any) -> str:
 
 
 def table_file(name: str) -> str:
-    """The path in a bundle of the table `name`: ``cases``, ``details/<study>``."""
+    """The path in a bundle of the table `name`, such as ``cases`` or ``details/<study>``."""
     return f"{name}.parquet"
 
 
-def write(bundle: Path, facts: dict[str, Any], signer: str | None = None) -> Manifest:
-    """Hash every file in `bundle` and write its manifest with `facts`, which may name a schema.  An
-    old signature is removed; `signer` is the public key of the next one."""
-    (bundle / SIGNATURE).unlink(missing_ok=True)
+def write_unsigned(bundle: Path, facts: dict[str, Any], signer: str | None = None) -> Manifest:
+    """Hash every file in `bundle`, write its manifest with `facts`, and delete an old signature.
+    `signer` is the public key of the signature that the caller adds."""
+    (bundle / SIGNATURE_FILE).unlink(missing_ok=True)
     entries = {
-        file.relative_to(bundle).as_posix(): _entry(file)
+        file.relative_to(bundle).as_posix(): _file_entry(file)
         for file in sorted(bundle.rglob("*"))
         if file.is_file() and file != bundle / FILE_NAME
     }
     signer_entry = {"signer": signer} if signer else {}
     bundle_facts = {key: value for key, value in facts.items() if key not in ("files", "signer")}
-    data = {"schema": SCHEMA, **bundle_facts, **signer_entry, "files": entries}
-    text = _text(data)
+    data = {"schema": SCHEMA_VERSION, **bundle_facts, **signer_entry, "files": entries}
+    text = _canonical_json(data)
     (bundle / FILE_NAME).write_bytes(text.encode())
     return Manifest(data, files.sha256(text.encode()))
 
@@ -139,11 +142,11 @@ def verify(bundle: Path) -> Manifest:
     file is missing, changed, not listed, or not inside the bundle."""
     file = bundle / FILE_NAME
     text = files.read_text(file)
-    data = records.validate(files.parse_json(text, file), _Content, file, text)
+    data = records.validate(files.parse_json(text, file), _ManifestContent, file, text)
     for name, entry in data["files"].items():
-        if _entry(_inside(bundle, name, file)) != entry:
+        if _file_entry(_require_inside(bundle, name, file)) != entry:
             raise UserError(f"{name} is not the file that the manifest lists", file)
-    names = {*data["files"], FILE_NAME, *([SIGNATURE] if "signer" in data else [])}
+    names = {*data["files"], FILE_NAME, *([SIGNATURE_FILE] if "signer" in data else [])}
     for path in sorted(bundle.rglob("*")):
         name = path.relative_to(bundle).as_posix()
         if (path.is_symlink() or not path.is_dir()) and name not in names:
@@ -151,15 +154,20 @@ def verify(bundle: Path) -> Manifest:
     return Manifest(data, files.sha256(text.encode()))
 
 
-def _text(data: dict[str, Any]) -> str:
+def _canonical_json(data: dict[str, Any]) -> str:
     return json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=False) + "\n"
 
 
-def _inside(bundle: Path, name: str, manifest: Path) -> Path:
-    """The regular file `name` of the bundle; UserError for `..`, `/` or a symbolic link in it."""
+def _require_inside(bundle: Path, name: str, manifest: Path) -> Path:
+    """The path of the bundle's regular file `name`; UserError if it leads out of the bundle."""
     pure = PurePosixPath(name)
     is_plain = not pure.is_absolute() and ".." not in pure.parts and "\0" not in name
-    if not is_plain or pure.as_posix() != name or "\\" in name or name in (FILE_NAME, SIGNATURE):
+    if (
+        not is_plain
+        or pure.as_posix() != name
+        or "\\" in name
+        or name in (FILE_NAME, SIGNATURE_FILE)
+    ):
         raise UserError(f"path {name!r} is not inside the bundle", manifest)
     if len(name.encode()) > 200:  # bytes that every file system takes
         raise UserError(f"path {name[:40]!r}... is too long", manifest)
@@ -173,5 +181,5 @@ def _inside(bundle: Path, name: str, manifest: Path) -> Path:
     return path
 
 
-def _entry(file: Path) -> dict[str, Any]:
+def _file_entry(file: Path) -> dict[str, Any]:
     return {"bytes": file.stat().st_size, "sha256": files.sha256_of(file)}

@@ -104,7 +104,7 @@ class Outlook:
             yield f"warning: {warning}"
 
 
-def assess_claims(campaign: Campaign, plan: Matrix, settings: analysis.Analysis) -> Outlook:
+def assess_claims(campaign: Campaign, plan: Matrix, settings: analysis.AnalysisSettings) -> Outlook:
     """Return the claims that launches of `plan` will support, with the thresholds `settings`."""
     cases = [
         PlannedCase(
@@ -131,7 +131,7 @@ def assess_claims(campaign: Campaign, plan: Matrix, settings: analysis.Analysis)
 
 
 def primary_claims(
-    cases: Sequence[PlannedCase], settings: analysis.Analysis
+    cases: Sequence[PlannedCase], settings: analysis.AnalysisSettings
 ) -> Iterator[PlannedClaims]:
     """The primary claims that launches of `cases` will support, study by study."""
     for study in studies.load():

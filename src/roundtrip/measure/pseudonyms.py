@@ -43,12 +43,12 @@ def host_names(data: Any) -> Iterator[str]:
 
 _HOST_KEYWORD_PATTERN = r"\b(?:on|from|nodes?|hosts?|hostname)[\"']?(?:\s*[=:]\s*|\s+)[\"'(]?"
 #: A pseudonym.  Older bundles have node1, node2, ..., which are other hosts in each bundle.
-PSEUDONYM = r"node-[0-9a-f]{8}"
+PSEUDONYM_PATTERN = r"node-[0-9a-f]{8}"
 
 
 class Pseudonyms:
-    """Pseudonyms of hosts, such as ``node-3fa2c1d9``: the first digits of the HMAC-SHA256, with
-    `key`, of the name in lower case, without its domain."""
+    """Pseudonyms of the hosts `names`, such as ``node-3fa2c1d9``: the first digits of the
+    HMAC-SHA256, with `key`, of the name in lower case, without its domain."""
 
     def __init__(self, names: Iterable[str], key: bytes) -> None:
         spellings = {name.casefold(): name for name in sorted(names) if name.strip(".")}
@@ -64,10 +64,10 @@ class Pseudonyms:
         hosts = sorted({*self._names, *spellings.values()}, key=lambda host: (-len(host), host))
         # Names with a dot, or with letters and digits, are hosts anywhere.  Names of letters may be
         # English words, and are hosts only where one is expected.  Numbers are never hosts.
-        mixed_names = _alternatives(
+        mixed_names = _alternation_pattern(
             host for host in hosts if not host.isalpha() and not host.isdecimal()
         )
-        words = _alternatives(host for host in hosts if host.isalpha())
+        words = _alternation_pattern(host for host in hosts if host.isalpha())
         patterns = (
             rf"(?P<before>(?<![\w.-]))(?P<host>{mixed_names})(?![\w-])",
             rf"(?P<before>{_HOST_KEYWORD_PATTERN}|@)(?P<host>{words})(?![\w-])",
@@ -76,7 +76,7 @@ class Pseudonyms:
         self._patterns = tuple(re.compile(text, re.IGNORECASE) for text in patterns)
 
     def pseudonym(self, host: str) -> str:
-        """The pseudonym of `host`; an unknown name is returned as it is."""
+        """The pseudonym of `host`; a name that is not one of `names` is returned as it is."""
         return self._names.get(host.casefold(), host)
 
     def switch_pseudonym(self, name: str) -> str:
@@ -84,36 +84,36 @@ class Pseudonyms:
         return f"switch-{self._hmac(name)[:8]}"
 
     def digest(self, value: str) -> str:
-        """Return 64 hex digits that identify a private value and depend on the key."""
+        """Return the HMAC-SHA256 of a private value with the key, 64 hex digits."""
         return self._hmac(f"private\0{value}")
 
     def _hmac(self, text: str) -> str:
         content = text.encode(errors="surrogateescape")
         return hmac.digest(self._key, content, hashlib.sha256).hex()
 
-    def message(self, text: str) -> str:
-        """Return a message of a program with host names replaced."""
+    def replace_names(self, text: str) -> str:
+        """Return `text`, a message of a program, with pseudonyms instead of the hosts' names."""
         for pattern in self._patterns:
             text = pattern.sub(lambda m: m["before"] + self.pseudonym(m["host"]), text)
         return text
 
 
-def _alternatives(hosts: Iterable[str]) -> str:
+def _alternation_pattern(hosts: Iterable[str]) -> str:
     return "|".join(re.escape(host) for host in hosts) or r"(?!)"  # which matches nothing
 
 
-KEY_VARIABLE = "ROUNDTRIP_SITE_KEY"
+SITE_KEY_VARIABLE = "ROUNDTRIP_SITE_KEY"
 #: Bytes of a new key, and limits of the bytes of any key.
-_NEW, _FEWEST, _MOST_KEY = 32, 16, 4096
+_NEW_KEY_BYTES, _MIN_KEY_BYTES, _MAX_KEY_BYTES = 32, 16, 4096
 
 
-def site_key(site: str) -> bytes:
+def ensure_site_key(site: str) -> bytes:
     """Return the key of `site` from the file in ``ROUNDTRIP_SITE_KEY``, else the user's own.
 
-    The user's own, ``sites/<site>.key`` in `paths.state`, is created at its first use.
+    The user's own, ``sites/<site>.key`` in `paths.state`, is created if it is missing.
     UserError for a file that others can read, that cannot be read, or that is no key.
     """
-    if path := os.environ.get(KEY_VARIABLE):
+    if path := os.environ.get(SITE_KEY_VARIABLE):
         return _read_key(Path(path))
     file = site_key_file(site)
     if not file.exists():
@@ -126,11 +126,11 @@ def site_key_file(site: str) -> Path:
     return paths.state() / "sites" / f"{site}.key"
 
 
-def proof(site: str, *parts: bytes) -> str:
-    """Return the HMAC-SHA256 of `parts` with the key of `site`, hex; "" if no key is available.  It
-    proves that the writer of a derived file could read the key."""
+def site_hmac(site: str, *parts: bytes) -> str:
+    """Return the HMAC-SHA256 of `parts` with the key of `site`, hex; "" without a key. It proves
+    that the writer of a file derived from the bundles could read the key."""
     try:
-        key = site_key(site)
+        key = ensure_site_key(site)
     except UserError:
         return ""
     digests = b"".join(hashlib.sha256(part).digest() for part in parts)
@@ -145,14 +145,18 @@ def _read_key(file: Path) -> bytes:
                 raise UserError("no regular file: a site's key is one", file)
             if mode & (stat.S_IRWXG | stat.S_IRWXO):
                 raise UserError("others can use this key of a site: `chmod 0400` it", file)
-            key = stream.read(_MOST_KEY + 1).strip()
+            key = stream.read(_MAX_KEY_BYTES + 1).strip()
     except FileNotFoundError:
-        why = f"missing: {KEY_VARIABLE} names it; put the key of the site there, with mode 0400"
+        why = (
+            f"missing: {SITE_KEY_VARIABLE} names it; put the key of the site there, with mode 0400"
+        )
         raise UserError(why, file) from None
     except OSError as error:
         raise refusal(error, file) from None
-    if not _FEWEST <= len(key) <= _MOST_KEY:
-        raise UserError(f"no key of a site: right are {_FEWEST} to {_MOST_KEY} bytes", file)
+    if not _MIN_KEY_BYTES <= len(key) <= _MAX_KEY_BYTES:
+        raise UserError(
+            f"no key of a site: right are {_MIN_KEY_BYTES} to {_MAX_KEY_BYTES} bytes", file
+        )
     return key
 
 
@@ -163,7 +167,7 @@ def _make_key(file: Path) -> None:
         handle, name = tempfile.mkstemp(prefix=".key-", dir=file.parent)
         try:
             with os.fdopen(handle, "w") as stream:
-                stream.write(secrets.token_hex(_NEW) + "\n")
+                stream.write(secrets.token_hex(_NEW_KEY_BYTES) + "\n")
                 stream.flush()
                 os.fsync(stream.fileno())
             Path(name).chmod(0o400)
@@ -175,27 +179,27 @@ def _make_key(file: Path) -> None:
 
 @dataclass(frozen=True)
 class HostNames:
-    """Hosts by pseudonym; `has_key` says whether the key of the site is available."""
+    """Names of hosts by pseudonym; `has_key`: whether the key of the site is available."""
 
-    by_pseudonym: dict[str, str]
+    host_by_pseudonym: dict[str, str]
     has_key: bool
 
     def insert_names(self, text: str) -> str:
         """Return `text` with ``HOST (node-3fa2c1d9)`` for each pseudonym of a known host."""
 
         def named(match: re.Match[str]) -> str:
-            host = self.by_pseudonym.get(match[0])
+            host = self.host_by_pseudonym.get(match[0])
             return f"{printable(host)} ({match[0]})" if host else match[0]
 
-        return re.sub(rf"(?<![\w-]){PSEUDONYM}(?![\w-])", named, text)
+        return re.sub(rf"(?<![\w-]){PSEUDONYM_PATTERN}(?![\w-])", named, text)
 
 
-def known_hosts(site: str, runs: Path) -> HostNames:
-    """Return the known hosts of `site`, also of the newest run trees of its campaigns below `runs`;
-    none without the site's key.  UserError for a key that cannot be used."""
-    if not os.environ.get(KEY_VARIABLE) and not site_key_file(site).exists():
+def collect_host_names(site: str, runs: Path) -> HostNames:
+    """Return the hosts that the scheduler lists, and those in the newest run trees of `site` below
+    `runs`; none without the site's key.  UserError for a key that cannot be used."""
+    if not os.environ.get(SITE_KEY_VARIABLE) and not site_key_file(site).exists():
         return HostNames({}, has_key=False)
-    key, names = site_key(site), {*schedulers.here().node_names()}
+    key, names = ensure_site_key(site), {*schedulers.here().node_names()}
     for folder in sorted(runs.glob(f"*/{site}")):
         for tree in sorted(path for path in folder.iterdir() if path.is_dir())[-16:]:
             for name in ("nodes.json", "pairs.json", "host.json"):

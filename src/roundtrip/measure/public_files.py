@@ -295,7 +295,7 @@ def public_campaign(text: str, names: Disclosure) -> str:
 
 def public_thresholds(text: str, names: Disclosure) -> str:
     """Return the text of an analysis.toml with only the comments of the package's own file."""
-    matches = map(_CODE_AND_COMMENT_PATTERN.fullmatch, analysis.default_text().splitlines())
+    matches = map(_CODE_AND_COMMENT_PATTERN.fullmatch, analysis.default_toml().splitlines())
     package_comments = {match[2] for match in matches if match}
     lines = []
     for line in text.splitlines():

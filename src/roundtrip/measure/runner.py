@@ -252,7 +252,7 @@ def launch_confirmation(runner: Runner, cases: Collection[str], launches: int) -
     if reason:
         return reason
     items = list(_items_on_same_nodes(runner, items))
-    inner = tree.inner_tree(runner.tree, records.CONFIRMATION, items, launches)
+    inner = tree.make_inner_tree(runner.tree, records.CONFIRMATION, items, launches)
     title = f"{runner.campaign.title}: launching again what was worse"
     campaign = replace(
         runner.campaign, title=title, launches=launches, time_limit_minutes=budget_s / 60

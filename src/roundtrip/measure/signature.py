@@ -27,32 +27,32 @@ from roundtrip.measure import disclosure, manifest
 from roundtrip.measure.manifest import Manifest
 
 #: Variable with the file of the private key, if it is not the user's own.
-KEY_VARIABLE = "ROUNDTRIP_SIGNING_KEY"
-KEYGEN = "ssh-keygen"
+SIGNING_KEY_VARIABLE = "ROUNDTRIP_SIGNING_KEY"
+KEYGEN_COMMAND = "ssh-keygen"
 #: Signatures are valid for this purpose only.
-NAMESPACE = "roundtrip-night"
-ALLOWED_SIGNERS = "allowed_signers"
+SIGNATURE_NAMESPACE = "roundtrip-night"
+ALLOWED_SIGNERS_FILE = "allowed_signers"
 
 SignatureState = Literal["signed", "foreign", "unchecked", "unsigned"]
 #: In decreasing order of trust.
-STATES: tuple[SignatureState, ...] = get_args(SignatureState)
+SIGNATURE_STATES: tuple[SignatureState, ...] = get_args(SignatureState)
 
 
 @dataclass(frozen=True)
 class Signature:
-    """The signer of a night: `key` is fingerprint and comment, "" if the night is unsigned."""
+    """Who signed a night: `key` is fingerprint and comment of the key, "" if it is unsigned."""
 
     state: SignatureState
     key: str = ""
 
     @property
     def sentence(self) -> str:
-        """The state in words."""
+        """The state and the key in words."""
         return {
             "signed": f"signed by {self.key}",
             "foreign": f"signed by {self.key}, which is no key that the site lists",
             "unsigned": "unsigned",
-            "unchecked": f"names {self.key} as its signer; not checked: no {KEYGEN} here",
+            "unchecked": f"names {self.key} as its signer; not checked: no {KEYGEN_COMMAND} here",
         }[self.state]
 
 
@@ -60,26 +60,28 @@ UNSIGNED = Signature("unsigned")
 
 
 def sign(bundle: Path, bundle_manifest: Manifest, tell: Callable[[str], None]) -> Manifest:
-    """Sign the bundle with the key of its site; return its manifest, which names the key.  If that
-    fails, `tell` gets the UserError in one line, and the bundle stays unsigned."""
+    """Write the signature of a bundle with the key of its site; return its manifest, which names
+    the key. If that fails, `tell` gets the reason in one line, and the bundle stays unsigned."""
     site = bundle_manifest.data["site"]
     try:
-        key = make_signing_key(site)
-        public_key = _public_key(key)
+        key = ensure_signing_key(site)
+        public_key = _read_public_key(key)
         if not public_key:
             raise UserError("no private key of ssh-keygen without a passphrase, mode 0400", key)
-        signed_manifest = manifest.write(bundle, bundle_manifest.data, public_key)
+        signed_manifest = manifest.write_unsigned(bundle, bundle_manifest.data, public_key)
         content = (bundle / manifest.FILE_NAME).read_bytes()
-        process = _run_keygen(["-Y", "sign", "-f", str(key), "-n", NAMESPACE], content)
+        process = _run_keygen(["-Y", "sign", "-f", str(key), "-n", SIGNATURE_NAMESPACE], content)
         if process.returncode:
             lines = process.stderr.decode(errors="replace").strip().splitlines()
-            raise UserError(f"{KEYGEN}: {lines[-1][:200] if lines else 'no reason given'}", key)
+            raise UserError(
+                f"{KEYGEN_COMMAND}: {lines[-1][:200] if lines else 'no reason given'}", key
+            )
     except UserError as error:
-        install = f"there is no {KEYGEN}: install openssh-client"
+        install = f"there is no {KEYGEN_COMMAND}: install openssh-client"
         why = install if _is_keygen_missing() else str(error)
         tell(f"this night is not signed: {why}")
-        return manifest.write(bundle, bundle_manifest.data)
-    (bundle / manifest.SIGNATURE).write_bytes(process.stdout)
+        return manifest.write_unsigned(bundle, bundle_manifest.data)
+    (bundle / manifest.SIGNATURE_FILE).write_bytes(process.stdout)
     return signed_manifest
 
 
@@ -89,23 +91,23 @@ def check_signature(bundle: Path, bundle_manifest: Manifest) -> Signature:
     if signer is None:
         return UNSIGNED
     key, site = fingerprint(signer), str(bundle_manifest.data["site"])
-    signature = files.read_in_tree(bundle / manifest.SIGNATURE, bundle, 1 << 16)
+    signature = files.read_in_tree(bundle / manifest.SIGNATURE_FILE, bundle, 1 << 16)
     content = (bundle / manifest.FILE_NAME).read_bytes()
     if _is_keygen_missing():
         return Signature("unchecked", key)
-    signer_line = f'{_site_principal(site)} namespaces="{NAMESPACE}" {signer}\n'.encode()
+    signer_line = f'{_site_principal(site)} namespaces="{SIGNATURE_NAMESPACE}" {signer}\n'.encode()
     if not _is_verified(content, signature, signer_line, site):
         why = f"it was changed since it was signed, or it is not signed by {key}"
         raise UserError(why, bundle / manifest.FILE_NAME)
-    allowed_signers = _allowed_signers(site)
+    allowed_signers = _read_allowed_signers(site)
     is_listed = _key_blob(signer) == _own_key_blob(site) or (
         allowed_signers and _is_verified(content, signature, allowed_signers, site)
     )
     return Signature("signed" if is_listed else "foreign", key)
 
 
-def is_own(bundle_manifest: Manifest) -> bool:
-    """Whether a manifest names our own key; False if our key cannot be read."""
+def names_own_key(bundle_manifest: Manifest) -> bool:
+    """Whether the signer in a manifest is the user's own key; False if that cannot be read."""
     signer, site = bundle_manifest.data.get("signer"), str(bundle_manifest.data["site"])
     return bool(signer) and _key_blob(str(signer)) == _own_key_blob(site)
 
@@ -121,8 +123,8 @@ def fingerprint(signer: str) -> str:
     return f"SHA256:{text}" + (f" ({comment[0]})" if comment else "")
 
 
-def summary(signatures: Mapping[str, Signature]) -> list[str]:
-    """Return a line for each kind of signature in `signatures`, which are by start of night."""
+def describe_signatures(signatures: Mapping[str, Signature]) -> list[str]:
+    """Return a line for each state and key of `signatures` (by start of night), with its nights."""
     nights: dict[str, list[str]] = {}
     for night, signature in sorted(signatures.items()):
         nights.setdefault(signature.sentence, []).append(night[:10])
@@ -133,29 +135,30 @@ def summary(signatures: Mapping[str, Signature]) -> list[str]:
     ]
 
 
-def cache_key(site: str) -> bytes:
-    """Return a key for caches of checked signatures of `site`, which never raises; it changes with
-    the signing key, the signers that the site allows, and the presence of ``ssh-keygen``."""
-    return f"{_own_key_blob(site)} {_is_keygen_missing()} ".encode() + _allowed_signers(site)
+def signature_cache_key(site: str) -> bytes:
+    """Return the cache key of checked signatures of `site`: it changes with the user's signing key,
+    the allowed signers, and the presence of ``ssh-keygen``.  It never raises."""
+    return f"{_own_key_blob(site)} {_is_keygen_missing()} ".encode() + _read_allowed_signers(site)
 
 
 def signing_key_file(site: str) -> Path:
     """Return the file of the private key that signs the nights of `site`, which may not exist:
     ``ROUNDTRIP_SIGNING_KEY`` names it, else it is the user's own ``sites/<site>.signing``."""
-    if path := os.environ.get(KEY_VARIABLE):
+    if path := os.environ.get(SIGNING_KEY_VARIABLE):
         return Path(path)
     return paths.state() / "sites" / f"{site}.signing"
 
 
-def make_signing_key(site: str) -> Path:
-    """Return the file of the private key that signs the nights of `site`, beside which the public
-    key is; create a missing key.  UserError if that fails, or ``ROUNDTRIP_SIGNING_KEY`` names none.
-    """
+def ensure_signing_key(site: str) -> Path:
+    """Return `signing_key_file`; create a missing key, and its public key beside it.  UserError if
+    that fails, or ``ROUNDTRIP_SIGNING_KEY`` names a missing file."""
     file = signing_key_file(site)
     if file.is_file():
         return file
-    if os.environ.get(KEY_VARIABLE):
-        raise UserError(f"missing: {KEY_VARIABLE} names it; put the key of the site there", file)
+    if os.environ.get(SIGNING_KEY_VARIABLE):
+        raise UserError(
+            f"missing: {SIGNING_KEY_VARIABLE} names it; put the key of the site there", file
+        )
     with writing(file.parent):
         file.parent.mkdir(parents=True, exist_ok=True)
         folder = Path(tempfile.mkdtemp(prefix=".key-", dir=file.parent))
@@ -165,7 +168,7 @@ def make_signing_key(site: str) -> Path:
             process = _run_keygen([*options, "-f", str(key)], b"")
             if process.returncode:
                 why = process.stderr.decode(errors="replace").strip()[:200]
-                raise UserError(f"{KEYGEN} makes no key: {why}", file)
+                raise UserError(f"{KEYGEN_COMMAND} makes no key: {why}", file)
             key.chmod(0o400)
             with contextlib.suppress(FileExistsError):  # another process was first
                 os.link(key, file)
@@ -175,8 +178,8 @@ def make_signing_key(site: str) -> Path:
     return file
 
 
-def _public_key(key: Path) -> str:
-    """Return the public key of a private key, "" if there is none; its comment is public."""
+def _read_public_key(key: Path) -> str:
+    """Return the public key of a private key file, its comment redacted; "" if there is none."""
     try:
         stamp = key.stat()
     except OSError:
@@ -202,12 +205,12 @@ def _key_blob(public_key: str) -> str:
 
 
 def _own_key_blob(site: str) -> str:
-    return _key_blob(_public_key(signing_key_file(site)))
+    return _key_blob(_read_public_key(signing_key_file(site)))
 
 
-def _allowed_signers(site: str) -> bytes:
+def _read_allowed_signers(site: str) -> bytes:
     try:
-        file = paths.checkout() / "site-configs" / site / ALLOWED_SIGNERS
+        file = paths.checkout() / "site-configs" / site / ALLOWED_SIGNERS_FILE
         return files.read_bytes(file) if file.is_file() else b""
     except UserError:
         return b""
@@ -215,10 +218,10 @@ def _allowed_signers(site: str) -> bytes:
 
 def _is_verified(content: bytes, signature: bytes, allowed_signers: bytes, site: str) -> bool:
     with tempfile.TemporaryDirectory(prefix="roundtrip-") as folder:
-        signers, file = Path(folder, ALLOWED_SIGNERS), Path(folder, manifest.SIGNATURE)
+        signers, file = Path(folder, ALLOWED_SIGNERS_FILE), Path(folder, manifest.SIGNATURE_FILE)
         signers.write_bytes(allowed_signers)
         file.write_bytes(signature)
-        options = ["-f", str(signers), "-I", _site_principal(site), "-n", NAMESPACE]
+        options = ["-f", str(signers), "-I", _site_principal(site), "-n", SIGNATURE_NAMESPACE]
         return _run_keygen(["-Y", "verify", *options, "-s", str(file)], content).returncode == 0
 
 
@@ -230,15 +233,15 @@ def _run_keygen(arguments: Sequence[str], content: bytes) -> subprocess.Complete
     """Run ssh-keygen in a session of its own, so that it cannot ask for a passphrase."""
     try:
         return subprocess.run(
-            [KEYGEN, *arguments],
+            [KEYGEN_COMMAND, *arguments],
             input=content,
             capture_output=True,
             timeout=60,
             start_new_session=True,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise UserError(f"{KEYGEN}: {error}") from None
+        raise UserError(f"{KEYGEN_COMMAND}: {error}") from None
 
 
 def _is_keygen_missing() -> bool:
-    return shutil.which(KEYGEN) is None
+    return shutil.which(KEYGEN_COMMAND) is None

@@ -1,4 +1,4 @@
-"""Published reports: where they are, what they consist of, and how one is added.
+"""The folder of published reports: its layout, and how a report is added to it.
 
 ``<reports>/<campaign>/<site>/`` has a folder for each night, named by the UTC date of its start;
 ``<date>.2``, ``<date>.3`` are further nights of that date.  A night has the revisions r1, r2, ...,
@@ -6,8 +6,8 @@ none of which is ever overwritten: the page and its files, a copy of the bundle,
 with the sha256 of every other file.  Beside the nights are imports, ``imported/<digest>/``, and
 files that are derived from all of these.
 
-No other module joins paths below a folder of reports.  It asks this one, and a path that it gets is
-a name for this one, or that of a file or folder to read.
+Other modules do not join paths below a folder of reports: they call functions of this module.  Here
+a `site` is the folder of a campaign on a site, a `night` or `revision` is a folder, too.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ from roundtrip.measure import manifest
 from roundtrip.measure.manifest import Manifest
 
 #: Files of a revision; FACTS has its identity and, under ``files``, the sha256 of all others.
-FACTS, PAGE, WARNINGS = "report.json", "report.html", "warnings.txt"
-SUMMARY, MARKDOWN = "summary.md", "report.md"
+FACTS_FILE, PAGE_FILE, WARNINGS_FILE = "report.json", "report.html", "warnings.txt"
+SUMMARY_FILE, MARKDOWN_FILE = "summary.md", "report.md"
 #: File in the bundle of a search for a cause, which is no night.
-SEARCH = "search.json"
+SEARCH_FILE = "search.json"
 #: File of an import with its identity.
-SOURCE = "source.json"
-_BUNDLE, _IMPORTS = "bundle", "imported"
-_NUMBER = r"[1-9][0-9]{0,8}"
-_NIGHT = re.compile(rf"(\d{{4}}-\d\d-\d\d)(?:\.({_NUMBER}))?")
+SOURCE_FILE = "source.json"
+_BUNDLE_FOLDER, _IMPORTS_FOLDER = "bundle", "imported"
+_NUMBER_PATTERN = r"[1-9][0-9]{0,8}"
+_NIGHT_FOLDER_PATTERN = re.compile(rf"(\d{{4}}-\d\d-\d\d)(?:\.({_NUMBER_PATTERN}))?")
 
 
 def site_folder(reports: Path, campaign: str, site: str) -> Path:
@@ -53,115 +53,125 @@ def site_folders(reports: Path, campaign: str | None = None, site: str | None = 
     return sorted(path for path in reports.glob(pattern) if path.is_dir())
 
 
-def parts(site: Path) -> tuple[Path, str, str]:
-    """The folder of the reports, the campaign and the site of a folder of a campaign on a site."""
+def split_site_folder(site: Path) -> tuple[Path, str, str]:
+    """Split ``<reports>/<campaign>/<site>`` into folder of the reports, campaign and site."""
     return site.parents[1], site.parent.name, site.name
 
 
 def search_name(campaign: str) -> str:
-    """The name of the searches for causes of a campaign's steps: a campaign of its own."""
+    """The campaign name under which searches for the cause of a step of `campaign` are
+    published."""
     return f"blame-{campaign}"[:100]
 
 
-def nights(site: Path) -> list[Path]:
-    """Folders of nights of a campaign on a site, oldest date first, without symbolic links."""
+def night_folders(site: Path) -> list[Path]:
+    """The folders of the nights of a campaign on a site, oldest first; symbolic links are no
+    nights."""
     if not site.is_dir():
         return []
-    names = [(_NIGHT.fullmatch(path.name), path) for path in site.iterdir()]
+    names = [(_NIGHT_FOLDER_PATTERN.fullmatch(path.name), path) for path in site.iterdir()]
     dated_paths = [(name[1], int(name[2] or 1), path) for name, path in names if name]
     return [path for _, _, path in sorted(dated_paths) if path.is_dir() and not path.is_symlink()]
 
 
-def date(night: Path) -> str:
-    """The date in the name of a night's folder."""
+def night_date(night: Path) -> str:
+    """The date, YYYY-MM-DD, of a night's folder."""
     return night.name.split(".")[0]
 
 
-def night(site: Path, day: str, is_free: bool = False) -> Path:
+def night_folder(site: Path, day: str, is_free: bool = False) -> Path:
     """The folder of the first night of a date; with `is_free`, of the first without a revision."""
-    names = {night.name for night in nights(site) if is_free and revisions(night)}
+    names = {night.name for night in night_folders(site) if is_free and revisions(night)}
     candidates = chain([day], (f"{day}.{n}" for n in count(2)))
     return site / next(name for name in candidates if name not in names)
 
 
 def revisions(night: Path) -> list[Path]:
     """Published revisions of a night, oldest first."""
-    numbered_paths = [(n, path) for path in night.glob("r*") if (n := number(path.name))]
+    numbered_paths = [(n, path) for path in night.glob("r*") if (n := revision_number(path.name))]
     return [path for _, path in sorted(numbered_paths)]
 
 
 def all_revisions(site: Path) -> list[Path]:
     """Published revisions of all nights of a campaign on a site, oldest night first."""
-    return [path for night in nights(site) for path in revisions(night)]
+    return [path for night in night_folders(site) for path in revisions(night)]
 
 
-def number(name: str) -> int | None:
-    """N of ``r<N>``; None for any other name."""
-    match = re.fullmatch(rf"r({_NUMBER})", name)
+def revision_number(name: str) -> int | None:
+    """The number N of a revision's folder name ``r<N>``; None for any other name."""
+    match = re.fullmatch(rf"r({_NUMBER_PATTERN})", name)
     return int(match[1]) if match else None
 
 
-def place(revision: Path) -> tuple[str, str, str] | None:
-    """Campaign, site and date of a revision by its folders; None if it is in no night's folder."""
+def campaign_site_date(revision: Path) -> tuple[str, str, str] | None:
+    """Return campaign, site and date of a revision's path; None if it is in no night's folder."""
     night = revision.absolute().parent
-    if not _NIGHT.fullmatch(night.name):
+    if not _NIGHT_FOLDER_PATTERN.fullmatch(night.name):
         return None
-    _, campaign, site = parts(night.parent)
-    return campaign, site, date(night)
+    _, campaign, site = split_site_folder(night.parent)
+    return campaign, site, night_date(night)
 
 
-def named(reports: Path, words: str) -> Path | None:
-    """What ``SITE/CAMPAIGN/DATE`` or ``SITE/CAMPAIGN/DATE/rN`` names; None for other words."""
-    match = re.fullmatch(r"([^/]+)/([^/]+)/(\d{4}-\d\d-\d\d[^/]*)(?:/(r\d+))?/?", words)
+def find_by_name(reports: Path, name: str) -> Path | None:
+    """The night ``SITE/CAMPAIGN/DATE`` or revision ``SITE/CAMPAIGN/DATE/rN``; None for another
+    name."""
+    match = re.fullmatch(r"([^/]+)/([^/]+)/(\d{4}-\d\d-\d\d[^/]*)(?:/(r\d+))?/?", name)
     return reports.joinpath(*filter(None, match.group(2, 1, 3, 4))) if match else None
 
 
-def find(place: Path) -> set[Path]:
-    """The revisions and imports at or below `place`; UserError if it is a circle of links."""
+def revisions_and_imports(path: Path) -> set[Path]:
+    """The revisions and imports at or below `path`; UserError if it is a circle of links."""
     try:
-        folder = (place.parent if place.name == PAGE else place).resolve()
+        folder = (path.parent if path.name == PAGE_FILE else path).resolve()
     except RuntimeError:
-        raise UserError("its symbolic links lead in a circle", place) from None
-    folders = {mark.parent for name in (FACTS, SOURCE) for mark in folder.rglob(name)}
-    return {path for path in folders if is_import(path) or number(path.name) is not None}
+        raise UserError("its symbolic links lead in a circle", path) from None
+    folders = {mark.parent for name in (FACTS_FILE, SOURCE_FILE) for mark in folder.rglob(name)}
+    return {
+        path for path in folders if is_import_folder(path) or revision_number(path.name) is not None
+    }
 
 
-def file(folder: Path, name: str) -> Path:
-    """A file, which may be missing, of a revision or import, or derived from those in a folder."""
+def file_path(folder: Path, name: str) -> Path:
+    """The path of file `name` in a revision, an import or a folder of reports; it may be
+    missing."""
     return folder / name
 
 
-def bundle(revision: Path) -> Path:
+def bundle_folder(revision: Path) -> Path:
     """The folder of the bundle of a revision, to read; it may be missing."""
-    return revision / _BUNDLE
+    return revision / _BUNDLE_FOLDER
 
 
-def in_bundle(name: str) -> str:
-    """The path in a revision of the file `name` of its bundle."""
-    return f"{_BUNDLE}/{name}"
+def bundle_file_path(name: str) -> str:
+    """The path, relative to a revision, of the file `name` of its bundle."""
+    return f"{_BUNDLE_FOLDER}/{name}"
 
 
-def bundle_at(path: Path) -> Path | None:
-    """The folder of a bundle: `path` itself, or the one of revision `path`; None if neither is."""
-    folders = (path, bundle(path))
+def find_bundle(path: Path) -> Path | None:
+    """The bundle's folder: `path` itself, or that in the revision `path`; None if there is none."""
+    folders = (path, bundle_folder(path))
     return next((folder for folder in folders if (folder / manifest.FILE_NAME).is_file()), None)
 
 
-def label(bundle: Path) -> str:
-    """``DATE/rN`` of the revision that the folder of a bundle is in; "" if it is in none."""
+def revision_name(bundle: Path) -> str:
+    """``DATE/rN`` of the revision that contains this bundle's folder; "" if none does."""
     revision = bundle.parent
-    return f"{revision.parent.name}/{revision.name}" if number(revision.name) is not None else ""
+    return (
+        f"{revision.parent.name}/{revision.name}"
+        if revision_number(revision.name) is not None
+        else ""
+    )
 
 
-def is_search(bundle: Path) -> bool:
+def is_search_bundle(bundle: Path) -> bool:
     """Whether a bundle is that of a search for a cause, which is no night."""
     has_samples = (bundle / manifest.table_file("samples")).exists()
-    return (bundle / SEARCH).is_file() and not has_samples
+    return (bundle / SEARCH_FILE).is_file() and not has_samples
 
 
-def stamp(folder: Path) -> str:
-    """A digest of names, sizes and times of the files of a bundle, or of all imports, which changes
-    when they do; "" without such a folder."""
+def folder_stamp(folder: Path) -> str:
+    """A digest of names, modes, sizes and times of all files below `folder`; "" without it. It
+    shows changes without reading the files."""
     if not folder.is_dir():
         return ""
     entries = sorted(_stamps(folder, ""))
@@ -178,21 +188,22 @@ def _stamps(folder: Path, prefix: str) -> Iterator[str]:
 
 
 def read_facts(revision: Path) -> dict[str, Any] | None:
-    """The facts of a revision; None if they cannot be read."""
+    """The content of a revision's report.json; None if it cannot be read."""
     try:
-        facts = files.read_json(revision / FACTS)
+        facts = files.read_json(revision / FACTS_FILE)
     except UserError:
         return None
     return facts if isinstance(facts, dict) else None
 
 
-def facts_text(facts: Mapping[str, Any]) -> str:
-    """The text of report.json."""
+def facts_json(facts: Mapping[str, Any]) -> str:
+    """The text of report.json with these facts."""
     return json.dumps(facts, indent=1, sort_keys=True) + "\n"
 
 
-def contents(folder: Path) -> dict[str, str]:
-    """The content of `folder` by path: sha256 of a regular file, a description of anything else."""
+def digest_by_path(folder: Path) -> dict[str, str]:
+    """Return, by relative path, the sha256 of each file below `folder`; of anything else, its
+    kind."""
     digests = {}
     for path in folder.rglob("*"):
         mode = path.lstat().st_mode
@@ -209,9 +220,9 @@ def contents(folder: Path) -> dict[str, str]:
 
 
 @contextmanager
-def changing(folder: Path, lock: str = ".lock") -> Iterator[None]:
-    """Make the folder of the reports, or of a campaign on a site, and hold its lock in the block,
-    after waiting for it.  UserError if the system refuses something in the block."""
+def hold_folder(folder: Path, lock: str = ".lock") -> Iterator[None]:
+    """Hold the lock of `folder`, which is made if missing, while the block runs; wait for the lock.
+    UserError if the system refuses something in the block."""
     with writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
         with (folder / lock).open("w") as stream:
@@ -220,12 +231,12 @@ def changing(folder: Path, lock: str = ".lock") -> Iterator[None]:
 
 
 def copy_bundle(source: Path, draft: Path, bundle_manifest: Manifest) -> Path:
-    """Copy what the manifest of a bundle lists into a draft; return the folder of the copy.
+    """Copy the files that the manifest of a bundle lists into a draft; return the copy's folder.
 
     Digests are not verified.
     """
-    target = bundle(draft)
-    signature_files = [manifest.SIGNATURE] if "signer" in bundle_manifest.data else []
+    target = bundle_folder(draft)
+    signature_files = [manifest.SIGNATURE_FILE] if "signer" in bundle_manifest.data else []
     for name in (*bundle_manifest.files, manifest.FILE_NAME, *signature_files):
         (target / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(source / name, target / name)
@@ -233,71 +244,72 @@ def copy_bundle(source: Path, draft: Path, bundle_manifest: Manifest) -> Path:
 
 
 def add_revision(draft: Path, night: Path, identity: Mapping[str, Any]) -> Path:
-    """Add a draft with report.json as the next revision of a night, whose site is being changed;
-    nobody sees a part of it."""
-    facts = {**identity, "files": contents(draft)}
-    (draft / FACTS).write_text(facts_text(facts), encoding="utf-8")
-    numbers = [number(path.name) or 0 for path in revisions(night)]
-    return _add(draft, night / f"r{1 + max(numbers, default=0)}")
+    """Write report.json with `identity` into a draft, and rename it to the next revision of a
+    night; return its path. The caller holds the lock of the site's folder."""
+    facts = {**identity, "files": digest_by_path(draft)}
+    (draft / FACTS_FILE).write_text(facts_json(facts), encoding="utf-8")
+    numbers = [revision_number(path.name) or 0 for path in revisions(night)]
+    return _move_draft(draft, night / f"r{1 + max(numbers, default=0)}")
 
 
 def add_copy(source: Path, folder: Path, digests: Mapping[str, str]) -> tuple[Path, bool]:
-    """Copy a revision or import of another site to `folder`, under its name; all of it or nothing.
+    """Copy a revision or import into `folder` under its name, all of it or nothing; return its path
+    and whether it was there already.
 
-    `digests` (sha256 by path) are its files, `folder` is a night or that of imports.  Also return
-    whether it was there already.  UserError if another of that name is there, or if `source`
-    changes meanwhile.
+    `digests` are its files (sha256 by path).  UserError if other content of that name is there, or
+    `source` changes meanwhile.
     """
     target = folder / source.name
     if target.exists():
-        if contents(target) != digests:
+        if digest_by_path(target) != digests:
             raise UserError("already published with other content, and never overwritten", target)
         return target, True
     with files.draft(folder.parent) as draft:
         for name in digests:
             (draft / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(source / name, draft / name, follow_symlinks=False)
-        if contents(draft) != digests:
+        if digest_by_path(draft) != digests:
             raise UserError("changed while it was copied", source)
-        return _add(draft, target), False
+        return _move_draft(draft, target), False
 
 
-def _add(draft: Path, target: Path) -> Path:
+def _move_draft(draft: Path, target: Path) -> Path:
     target.parent.mkdir(exist_ok=True)
     return draft.rename(target)
 
 
 def imports_folder(site: Path) -> Path:
     """The folder of the imports of a campaign on a site; it may be missing."""
-    return site / _IMPORTS
+    return site / _IMPORTS_FOLDER
 
 
-def imports(site: Path) -> list[Path]:
+def import_folders(site: Path) -> list[Path]:
     """The imports of a campaign on a site, sorted by their digests."""
     return sorted(path for path in imports_folder(site).glob("*") if path.name[0] != ".")
 
 
-def is_import(folder: Path) -> bool:
-    """Whether the folder is that of an import."""
-    return folder.parent.name == _IMPORTS
+def is_import_folder(folder: Path) -> bool:
+    """Whether `folder` is an import, by its path."""
+    return folder.parent.name == _IMPORTS_FOLDER
 
 
 def add_import(draft: Path, site: Path, digest: str) -> Path:
-    """Add a draft as the import with a digest; nobody sees a part of it."""
-    return _add(draft, imports_folder(site) / digest)
+    """Rename a draft to the import with this digest; return its path."""
+    return _move_draft(draft, imports_folder(site) / digest)
 
 
-def replace_derived(folder: Path, name: str, content: bytes) -> None:
+def replace_derived_file(folder: Path, name: str, content: bytes) -> None:
     """Replace atomically a file that is derived from the reports below `folder`."""
     files.replace(folder / name, content)
 
 
-def link(revision: Path, folder: Path) -> str:
-    """The link to the page of a revision from a page in a folder above it; "" without a page."""
-    page = revision / PAGE
+def page_link(revision: Path, folder: Path) -> str:
+    """The relative link to a revision's page from a page in `folder` above it; "" without a
+    page."""
+    page = revision / PAGE_FILE
     return page.relative_to(folder).as_posix() if page.is_file() else ""
 
 
-def linked(folder: Path, link: str) -> Path:
-    """The revision of a report to which the relative `link` of a page in `folder` points."""
+def linked_revision(folder: Path, link: str) -> Path:
+    """The revision whose page the relative `link` of a page in `folder` names."""
     return (folder / link).parent

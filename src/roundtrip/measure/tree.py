@@ -31,40 +31,41 @@ from roundtrip.sites import schedulers
 from roundtrip.sites.site import Site
 
 #: Pause between two tries to lock a site.
-_PAUSE_S = 2.0
+_LOCK_RETRY_S = 2.0
 
 
 @dataclass(frozen=True)
-class Revision:
-    """The checked-out commit, and whether tracked files differ from it; None without git."""
+class GitRevision:
+    """The checked-out commit, and whether tracked files differ from it; both None without git."""
 
     commit: str | None
     dirty: bool | None
 
 
-def revision(checkout: Path) -> Revision:
-    """The revision of `checkout` in git; without git (an unpacked archive) both parts are None."""
+def git_revision(checkout: Path) -> GitRevision:
+    """Return the git revision of `checkout`; both parts are None without git or repository."""
     try:
-        commit = git(checkout, "rev-parse", "HEAD")
-        changes = git(checkout, "status", "--porcelain", "--untracked-files=no")
+        commit = git_output(checkout, "rev-parse", "HEAD")
+        changes = git_output(checkout, "status", "--porcelain", "--untracked-files=no")
     except OSError:  # no git
-        return Revision(None, None)
-    return Revision(None, None) if None in (commit, changes) else Revision(commit, bool(changes))
+        return GitRevision(None, None)
+    return (
+        GitRevision(None, None) if None in (commit, changes) else GitRevision(commit, bool(changes))
+    )
 
 
-def git(checkout: Path, *arguments: str) -> str | None:
-    """The output of git in `checkout`, stripped; None if git fails."""
+def git_output(checkout: Path, *arguments: str) -> str | None:
+    """Run git in `checkout` and return its standard output, stripped; None if git fails."""
     command = ["git", "-C", str(checkout), *arguments]
     process = subprocess.run(command, capture_output=True, text=True)
     return None if process.returncode else process.stdout.strip()
 
 
 class RunTree:
-    """A run tree; as a context manager it holds the tree's lock, UserError if another run does.
+    """The folder of a run.  As a context manager it holds its lock; UserError if another run does.
 
-    The ReFrame session inherits `lock_descriptor`, so that a session that outlives a killed runner
-    still holds the lock.  `path` becomes absolute and free of links: ReFrame runs in another
-    folder, and a scheduler names the folders of jobs so.
+    ReFrame inherits `lock_descriptor`, so that a session that outlives a killed runner still holds
+    the lock.  `path` becomes absolute and free of symbolic links, as schedulers name folders.
     """
 
     def __init__(self, path: Path) -> None:
@@ -85,7 +86,8 @@ class RunTree:
 
     @property
     def state(self) -> dict[str, Any]:
-        """The content of state.json: the launches that the run must produce, and its end."""
+        """The content of state.json, read anew: the launches that the run must produce, and its
+        end."""
         return records.read_record(self.path / "state.json")
 
     def write_state(self, **changes: Any) -> None:
@@ -96,34 +98,35 @@ class RunTree:
         partial.write_text(json.dumps(state, indent=1) + "\n")
         partial.replace(file)
 
-    def finish(self) -> None:
-        """Record that every expected launch has completed."""
+    def record_finish(self) -> None:
+        """Record in state.json that every expected launch has completed, with the time (UTC)."""
         self.write_state(finished=_utc_text(datetime.now(UTC)))
 
     def record_launch_count(self, launches: int) -> None:
-        """Record `launches` as the number of launches of each case that the run needs."""
+        """Record in state.json that the run needs `launches` launches of each case."""
         cases = [{**item, "launches": launches} for item in self.state["expected"]]
         self.write_state(expected=cases)
 
     @property
     def is_complete(self) -> bool:
-        """Whether every launch completed, and the report was made if one was wanted."""
+        """Whether the end of the run is recorded, and the report was made if one was wanted."""
         state = self.state
         return state.get("finished") is not None and state.get("report") != "wanted"
 
     def next_round(self) -> int:
-        """The number of a new round, higher than that of any session."""
+        """The number of the next round, from 1."""
         rounds = (records.read_round(folder) or 0 for folder in self._numbered_folders("rounds"))
         return 1 + max(rounds, default=0)
 
     def make_session_folder(self, round_number: int) -> Path:
-        """Make a folder ``rounds/NNN``, marked as part of that round; NNN is never used again."""
+        """Make a new folder ``rounds/NNN`` for a session, and write the number of its round into
+        it."""
         folder = self._make_numbered_folder("rounds")
         records.write_round(folder, round_number)
         return folder
 
     def make_build_folder(self) -> Path:
-        """Make a folder ``builds/NNN`` for a session that only builds."""
+        """Make a new folder ``builds/NNN`` for a session that only builds."""
         return self._make_numbered_folder("builds")
 
     def _make_numbered_folder(self, kind: str) -> Path:
@@ -144,11 +147,11 @@ def create_tree(
     report: bool = False,
     night: str | None = None,
 ) -> RunTree:
-    """Make the tree of a new run with the cases and launches that it must produce, and the site's
-    thresholds.
+    """Make the tree of a new run: state.json with the launches that it must produce, and copies of
+    the campaign and of the site's thresholds.
 
-    `report` is whether a report is wanted, `night` the name under which the run begins.  UserError
-    if the collector would refuse the record, or a run began in the same second.
+    `report` is whether a report is wanted, `night` the name by which `find_night` finds the run.
+    UserError if the collector would refuse state.json, or a run began in the same second.
     """
     start = datetime.now(UTC)
     state = {
@@ -156,11 +159,11 @@ def create_tree(
         "campaign": campaign.name,
         "site": site.name,
         "started": _utc_text(start),
-        "git": asdict(revision(site.checkout)),
+        "git": asdict(git_revision(site.checkout)),
         "job": schedulers.own_job(),
         "repeats": campaign.launches,
         "expected": [
-            _state_entry(item, item.launches(campaign.launches)) for item in matrix.expected
+            _expected_entry(item, item.launches(campaign.launches)) for item in matrix.expected
         ],
         "skipped": [{"case": item.case, "reason": item.reason} for item in matrix.skipped],
         "finished": None,
@@ -176,36 +179,36 @@ def create_tree(
         why = "a campaign was started here in this very second; try again"
         raise UserError(why, path) from None
     shutil.copyfile(campaign.file, path / "campaign.toml")
-    thresholds = analysis.for_site(site.name).text
+    thresholds = analysis.load_for_site(site.name).toml_text
     (path / analysis.FILE_NAME).write_text(thresholds, encoding="utf-8")
     tree = RunTree(path)
     tree.write_state(**state)
     return tree
 
 
-def inner_tree(
+def make_inner_tree(
     tree: RunTree, name: str, expected: Sequence[ExpectedCase], launches: int
 ) -> RunTree:
-    """Make or resume a tree inside that of a run, for `launches` launches of each case that are not
-    part of the run; it has the run's thresholds."""
+    """Make, or open again, the tree `name` inside the tree of a run, for `launches` further
+    launches of each case that do not count for the run; it has the run's thresholds."""
     inner = RunTree(tree.path / name)
     (inner.path / "env").mkdir(parents=True, exist_ok=True)
     for file in ("campaign.toml", analysis.FILE_NAME, "env/host.json"):
         if (tree.path / file).is_file():
             shutil.copyfile(tree.path / file, inner.path / file)
-    cases = [_state_entry(item, launches) for item in expected]
+    cases = [_expected_entry(item, launches) for item in expected]
     changes = {"started": _utc_text(datetime.now(UTC)), "repeats": launches, "expected": cases}
     inner.write_state(**{**tree.state, **changes, "skipped": [], "report": None})
     return inner
 
 
-def _state_entry(item: ExpectedCase, launches: int) -> dict[str, Any]:
+def _expected_entry(item: ExpectedCase, launches: int) -> dict[str, Any]:
     return {"case": item.case.id, "launches": launches, "variables": dict(item.variables)}
 
 
 def require_same_matrix(tree: RunTree, matrix: Matrix) -> None:
-    """UserError if the campaign or the site has changed since the run of `tree` began; a state.json
-    without variables, which the collector accepts, counts as another matrix."""
+    """UserError if cases or their variables in `matrix` differ from those in the run's state.json;
+    one without variables, which the collector accepts, differs."""
     old = {item["case"]: item.get("variables") for item in tree.state["expected"]}
     new = {item.case.id: dict(item.variables) for item in matrix.expected}
     if old != new:
@@ -225,8 +228,8 @@ def newest_unfinished(runs: Path, campaign: str, site: str) -> RunTree:
 
 
 def find_night(runs: Path, campaign: str, site: str, night: str) -> RunTree | None:
-    """The newest run of `campaign` on `site` that began under the name `night`, which is no number
-    of a job, because schedulers reuse them; None without one."""
+    """The newest run of `campaign` on `site` that was created with the name `night`; None without
+    one.  Job numbers are no such names, because schedulers reuse them."""
     trees = _trees_newest_first(runs / campaign / site)
     return next((tree for tree in trees if tree.state.get("night") == night), None)
 
@@ -267,9 +270,9 @@ def hold_site(site: Site, campaign: str, wait: bool, tell: Callable[[str], None]
             if time.monotonic() - message_s >= 600:
                 message_s = time.monotonic()
                 wait_s = message_s - start_s
-                since = f", for {duration(wait_s)}" if wait_s > _PAUSE_S else ""
+                since = f", for {duration(wait_s)}" if wait_s > _LOCK_RETRY_S else ""
                 tell(f"{message}: waiting for it to end{since}")
-            time.sleep(_PAUSE_S)
+            time.sleep(_LOCK_RETRY_S)
         since = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
         process = f"process {os.getpid()} on {socket.gethostname()}"
         file.seek(0)

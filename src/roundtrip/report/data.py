@@ -49,7 +49,7 @@ class Data:
     placement: pl.DataFrame
     details: Mapping[str, pl.DataFrame]
     samples: pl.LazyFrame
-    analysis: analysis.Analysis
+    analysis: analysis.AnalysisSettings
     campaign_text: str
     environment: dict[str, Any]
     history: Ledger = field(default_factory=Ledger)

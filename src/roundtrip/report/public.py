@@ -79,8 +79,8 @@ def fields(folder: Path, public: Path) -> list[Field]:
 
 def _field_values(folder: Path) -> Iterator[tuple[str, set[str]]]:
     """Pairs of field, ``file name``, and its distinct values; ``numbers`` for numbers in tables."""
-    for path in sorted(store.contents(folder)):
-        name, file = path.removeprefix(store.in_bundle("")), store.file(folder, path)
+    for path in sorted(store.digest_by_path(folder)):
+        name, file = path.removeprefix(store.bundle_file_path("")), store.file_path(folder, path)
         if not file.is_file():
             continue
         if file.suffix == ".parquet":
@@ -88,7 +88,7 @@ def _field_values(folder: Path) -> Iterator[tuple[str, set[str]]]:
         elif file.suffix in (".json", ".lock", ".toml"):
             text, is_toml = files.read_text(file), file.suffix == ".toml"
             data = files.parse_toml(text, file) if is_toml else files.parse_json(text, file)
-            if file.name in (manifest.FILE_NAME, store.FACTS) and isinstance(data, dict):
+            if file.name in (manifest.FILE_NAME, store.FACTS_FILE) and isinstance(data, dict):
                 data = {key: value for key, value in data.items() if key != "files"}
             values: dict[str, set[str]] = defaultdict(set)
             for field, value in _flatten(data, name):
@@ -139,11 +139,12 @@ def find_revisions(places: Iterable[Path]) -> list[Path]:
     """The revisions and imports at or below `places`, the older first; UserError without any."""
     revisions: set[Path] = set()
     for place in places:
-        if not (matches := store.find(place)):
+        if not (matches := store.revisions_and_imports(place)):
             raise UserError("neither a published report nor a folder of some", place)
         revisions |= matches
     return sorted(
-        revisions, key=lambda path: (str(path.parent), store.number(path.name) or 0, path.name)
+        revisions,
+        key=lambda path: (str(path.parent), store.revision_number(path.name) or 0, path.name),
     )
 
 
@@ -154,17 +155,21 @@ def copy(source: Path, public: Path) -> CopyResult:
     the source is damaged, has a forged signature or comes from a run with uncommitted changes, or
     if the copy would overwrite another.  Several processes may copy at the same time.
     """
-    return _copy_import(source, public) if store.is_import(source) else _copy_report(source, public)
+    return (
+        _copy_import(source, public)
+        if store.is_import_folder(source)
+        else _copy_report(source, public)
+    )
 
 
 def refusal(source: Path, public: Path) -> str:
     """The text of the UserError that `copy` raises before it rebuilds; "" if there is none."""
     try:
-        if store.is_import(source):
+        if store.is_import_folder(source):
             imported_nights.require_whole(source)
         else:
             bundle_manifest, _, _ = _require_publishable(source)
-            reader.require(store.bundle(source))
+            reader.require(store.bundle_folder(source))
             publish.require_once(publish.site_folder(bundle_manifest, public), bundle_manifest)
     except UserError as error:
         return str(error)
@@ -176,15 +181,15 @@ def _require_publishable(source: Path) -> tuple[Manifest, Mapping[str, Any], str
 
     UserError if it must not be published.
     """
-    facts_file = store.file(source, store.FACTS)
+    facts_file = store.file_path(source, store.FACTS_FILE)
     facts = files.read_json(facts_file)
     if not isinstance(facts, dict) or not isinstance(facts.get("files"), dict):
         reason = "lacks digests of its files: publish it again with `roundtrip report BUNDLE`"
         raise UserError(reason, facts_file)
-    bundle_manifest = manifest.verify(store.bundle(source))
+    bundle_manifest = manifest.verify(store.bundle_folder(source))
     changed_paths = publish.damaged_paths(source, facts)
     if bundle_manifest.digest != facts.get("digest"):
-        changed_paths = [store.in_bundle(manifest.FILE_NAME), *changed_paths]
+        changed_paths = [store.bundle_file_path(manifest.FILE_NAME), *changed_paths]
     if changed_paths:
         reason = f"{publish.describe_paths(changed_paths)} is not as it was published"
         raise UserError(reason, source)
@@ -195,14 +200,14 @@ def _require_publishable(source: Path) -> tuple[Manifest, Mapping[str, Any], str
     if not git.get("commit") or git.get("dirty") is None:
         reason = "does not say of which commit of Roundtrip it is: run the campaign in a git clone"
         raise UserError(reason, source)
-    signer = signature.check_signature(store.bundle(source), bundle_manifest)
+    signer = signature.check_signature(store.bundle_folder(source), bundle_manifest)
     return bundle_manifest, facts, signer.sentence
 
 
 def _copy_report(source: Path, public: Path) -> CopyResult:
     bundle_manifest, facts, signer = _require_publishable(source)
     site = publish.site_folder(bundle_manifest, public)
-    with store.changing(site):
+    with store.hold_folder(site):
         night = publish.night_folder(site, bundle_manifest, is_correction=False)
         names = {path.name for path in store.revisions(night)}
         predecessor = facts.get("supersedes")
@@ -211,7 +216,7 @@ def _copy_report(source: Path, public: Path) -> CopyResult:
             raise UserError(reason, source)
         if source.name not in names:
             publish.require_once(site, bundle_manifest)
-            reader.require(store.bundle(source))
+            reader.require(store.bundle_folder(source))
             if changed_paths := publish.verify(source):
                 reason = "differs when rebuilt: edited, or by another version of Roundtrip"
                 remedy = "`roundtrip report` with --supersedes makes it anew"
@@ -226,11 +231,13 @@ def _copy_import(source: Path, public: Path) -> CopyResult:
     campaign, site_name = record.get("campaign"), record.get("site")
     for name in (campaign, site_name):
         if not isinstance(name, str) or not is_name(name):
-            raise UserError("no name of a campaign and a site", store.file(source, store.SOURCE))
+            raise UserError(
+                "no name of a campaign and a site", store.file_path(source, store.SOURCE_FILE)
+            )
     site = store.site_folder(public, str(campaign), str(site_name))
-    with store.changing(site):
+    with store.hold_folder(site):
         digests = {
-            name: files.sha256(files.read_bytes(store.file(source, name)))
+            name: files.sha256(files.read_bytes(store.file_path(source, name)))
             for name in imported_nights.FILES
         }
         return CopyResult(*store.add_copy(source, store.imports_folder(site), digests))

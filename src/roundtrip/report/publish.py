@@ -35,7 +35,7 @@ def identity(bundle_manifest: Manifest, correction: Correction | None) -> dict[s
 
     `measurement`: the digest of the bundle without the nights before it, if it holds some.
     """
-    measurement = bundle_manifest.measurement
+    measurement = bundle_manifest.measurement_digest
     return {
         "schema": 1,
         "digest": bundle_manifest.digest,
@@ -46,16 +46,16 @@ def identity(bundle_manifest: Manifest, correction: Correction | None) -> dict[s
 
 
 def bundle_contents(revision: Path, bundle_manifest: Manifest) -> dict[str, str]:
-    """`store.contents` of the copy of a bundle in its revision, from its manifest.
+    """`store.digest_by_path` of the copy of a bundle in its revision, from its manifest.
 
     A signature is hashed as it is: only the signer can make it again.
     """
     digests = {name: str(entry["sha256"]) for name, entry in bundle_manifest.data["files"].items()}
     digests[manifest.FILE_NAME] = bundle_manifest.digest
     if "signer" in bundle_manifest.data:
-        signature_file = store.bundle(revision) / manifest.SIGNATURE
-        digests[manifest.SIGNATURE] = files.sha256(signature_file.read_bytes())
-    return {store.in_bundle(name): digest for name, digest in digests.items()}
+        signature_file = store.bundle_folder(revision) / manifest.SIGNATURE_FILE
+        digests[manifest.SIGNATURE_FILE] = files.sha256(signature_file.read_bytes())
+    return {store.bundle_file_path(name): digest for name, digest in digests.items()}
 
 
 def differences(one: Mapping[str, str], other: Mapping[str, str]) -> list[str]:
@@ -70,14 +70,14 @@ def damaged_paths(revision: Path, facts: Mapping[str, Any]) -> list[str]:
     it does not match.
     """
     if not isinstance(facts.get("files"), dict):
-        manifest.verify(store.bundle(revision))
+        manifest.verify(store.bundle_folder(revision))
         return []
-    return differences(store.contents(revision), with_facts(facts["files"], facts))
+    return differences(store.digest_by_path(revision), with_facts(facts["files"], facts))
 
 
 def with_facts(digests: Mapping[str, str], facts: Mapping[str, Any]) -> dict[str, str]:
-    """`store.contents` of a revision: `digests` of its other files, and that of its `facts`."""
-    return {**digests, store.FACTS: files.sha256(store.facts_text(facts).encode())}
+    """`store.digest_by_path` of a revision: `digests` of its other files, and of its `facts`."""
+    return {**digests, store.FACTS_FILE: files.sha256(store.facts_json(facts).encode())}
 
 
 def site_folder(bundle_manifest: Manifest, reports: Path) -> Path:
@@ -96,21 +96,26 @@ def night_folder(folder: Path, bundle_manifest: Manifest, is_correction: bool) -
     date = _DATE.match(start)
     if not date:
         raise UserError(f"manifest: started {start!r} is not a UTC time")
-    for night in store.nights(folder):
-        if store.date(night) != date[1]:
+    for night in store.night_folders(folder):
+        if store.night_date(night) != date[1]:
             continue
         for path in store.revisions(night):  # even a partly damaged one says of which run it is
             measurement = published.measurement(store.read_facts(path))
-            if bundle_manifest.measurement == measurement or listing(path).get("started") == start:
+            if (
+                bundle_manifest.measurement_digest == measurement
+                or listing(path).get("started") == start
+            ):
                 return night
-    return store.night(folder, date[1], is_free=not is_correction)
+    return store.night_folder(folder, date[1], is_free=not is_correction)
 
 
 def require_place(revision: Path, bundle_manifest: Manifest) -> None:
     """Raise UserError if a night's folder is of another campaign, site or date than its bundle."""
     facts = bundle_manifest.data
     names = facts["campaign"], facts["site"], facts["started"][:10]
-    for bundle_name, folder_name in zip(names, store.place(revision) or names, strict=True):
+    for bundle_name, folder_name in zip(
+        names, store.campaign_site_date(revision) or names, strict=True
+    ):
         if bundle_name != folder_name:
             reason = f"its bundle is of {bundle_name}, but it lies in the folder of {folder_name}"
             raise UserError(reason, revision)
@@ -120,7 +125,7 @@ def require_once(folder: Path, bundle_manifest: Manifest) -> None:
     """Raise UserError if the samples of a bundle are published as another night in `folder`."""
     for path in store.all_revisions(folder):
         content = listing(path)
-        is_same = manifest.measured_digests(content) == bundle_manifest.measured_digests != ""
+        is_same = manifest.run_digests(content) == bundle_manifest.run_digests != ""
         if is_same and content.get("started") != bundle_manifest.data["started"]:
             reason = f"its samples are those of {path}: one run is one night, whatever its date"
             raise UserError(reason)
@@ -129,7 +134,7 @@ def require_once(folder: Path, bundle_manifest: Manifest) -> None:
 def listing(revision: Path) -> dict[str, Any]:
     """The manifest of a revision's bundle, unverified; empty if it cannot be read."""
     try:
-        content = files.read_json(store.bundle(revision) / manifest.FILE_NAME)
+        content = files.read_json(store.bundle_folder(revision) / manifest.FILE_NAME)
     except UserError:
         return {}
     return content if isinstance(content, dict) else {}
@@ -155,7 +160,7 @@ def publish(
     signature_state = signature.check_signature(bundle, bundle_manifest)
     site = site_folder(bundle_manifest, reports)
     correction = correction and correction.for_everybody()
-    with store.changing(site):
+    with store.hold_folder(site):
         night = night_folder(site, bundle_manifest, correction is not None)
         if revision := _existing_revision(night, bundle_manifest, correction):
             return revision
@@ -168,10 +173,10 @@ def publish(
             bundle_copy = store.copy_bundle(bundle, draft, bundle_manifest)
             copy_manifest, is_unsigned = bundle_manifest, signature_state == signature.UNSIGNED
             # A bundle of another signer stays unchanged: only that signer can sign it again.
-            if not is_unsigned and not signature.is_own(bundle_manifest):
+            if not is_unsigned and not signature.names_own_key(bundle_manifest):
                 tell(f"{signature_state.sentence}: no nights before it are put into its report")
             elif not ledger.has_history(bundle_manifest):
-                _, campaign, site_name = store.parts(site)
+                _, campaign, site_name = store.split_site_folder(site)
                 notes = annotations(site_name)
                 site_ledger = ledger.read_ledger(reports, campaign, site_name, notes)
                 for warning in (*site_ledger.warnings, *site_ledger.remarks):
@@ -195,9 +200,9 @@ def _existing_revision(
         if facts is None:
             if correction or not _is_damaged_copy(path, bundle_manifest):
                 continue
-            changed_paths = [store.FACTS]
+            changed_paths = [store.FACTS_FILE]
         elif (
-            published.measurement(facts) == bundle_manifest.measurement
+            published.measurement(facts) == bundle_manifest.measurement_digest
             and correction_facts.items() <= facts.items()
         ):
             changed_paths = damaged_paths(path, facts)
@@ -221,7 +226,10 @@ def describe_paths(paths: Sequence[str]) -> str:
 def _is_damaged_copy(path: Path, bundle_manifest: Manifest) -> bool:
     """Whether a revision without facts has a bundle of the same measurement."""
     try:
-        return manifest.verify(store.bundle(path)).measurement == bundle_manifest.measurement
+        return (
+            manifest.verify(store.bundle_folder(path)).measurement_digest
+            == bundle_manifest.measurement_digest
+        )
     except UserError:
         return False
 
@@ -229,15 +237,19 @@ def _is_damaged_copy(path: Path, bundle_manifest: Manifest) -> bool:
 def write(bundle: Path, folder: Path, correction: Correction | None = None) -> None:
     """Write the page of `bundle` to `folder`, with its Markdown, warnings, figures and tables."""
     report = (
-        page.report(bundle) if store.is_search(bundle) else build(data.read(bundle), correction)
+        page.report(bundle)
+        if store.is_search_bundle(bundle)
+        else build(data.read(bundle), correction)
     )
     texts = {
-        store.PAGE: renderers.html(report),
-        store.MARKDOWN: renderers.markdown(report),
-        store.SUMMARY: renderers.summary(report),
+        store.PAGE_FILE: renderers.html(report),
+        store.MARKDOWN_FILE: renderers.markdown(report),
+        store.SUMMARY_FILE: renderers.summary(report),
     }
     if report.warnings:
-        texts[store.WARNINGS] = "".join(f"{_one_line(warning)}\n" for warning in report.warnings)
+        texts[store.WARNINGS_FILE] = "".join(
+            f"{_one_line(warning)}\n" for warning in report.warnings
+        )
     for name, table in report.tables.items():
         texts[f"tables/{name}"] = renderers.csv_text(table)
     (folder / "figures").mkdir()
@@ -252,7 +264,7 @@ def write(bundle: Path, folder: Path, correction: Correction | None = None) -> N
 
 def warnings(path: Path) -> list[str]:
     """The warnings of this revision, one line each."""
-    file = store.file(path, store.WARNINGS)
+    file = store.file_path(path, store.WARNINGS_FILE)
     return file.read_text(encoding="utf-8").splitlines() if file.is_file() else []
 
 
@@ -265,22 +277,22 @@ def verify(path: Path) -> list[str]:
     """
     facts = store.read_facts(path)
     if facts is None:
-        raise UserError("not a published report", store.file(path, store.FACTS))
-    bundle_manifest = manifest.verify(store.bundle(path))
-    signature.check_signature(store.bundle(path), bundle_manifest)
+        raise UserError("not a published report", store.file_path(path, store.FACTS_FILE))
+    bundle_manifest = manifest.verify(store.bundle_folder(path))
+    signature.check_signature(store.bundle_folder(path), bundle_manifest)
     require_place(path, bundle_manifest)
     if bundle_manifest.digest != facts.get("digest"):
-        return [store.in_bundle(manifest.FILE_NAME)]
+        return [store.bundle_file_path(manifest.FILE_NAME)]
     note = facts.get("supersedes")
     correction = Correction(note, str(facts.get("reason"))) if isinstance(note, str) else None
     with writing(Path(tempfile.gettempdir())), tempfile.TemporaryDirectory() as folder:
         new_revision = Path(folder)
-        write(store.bundle(path), new_revision, correction)
-        new_digests = store.contents(new_revision) | bundle_contents(path, bundle_manifest)
+        write(store.bundle_folder(path), new_revision, correction)
+        new_digests = store.digest_by_path(new_revision) | bundle_contents(path, bundle_manifest)
     new_facts = identity(bundle_manifest, correction)
     if "files" in facts:  # older revisions have none
         new_facts["files"] = dict(new_digests)
-    return differences(with_facts(new_digests, new_facts), store.contents(path))
+    return differences(with_facts(new_digests, new_facts), store.digest_by_path(path))
 
 
 def _one_line(text: str) -> str:

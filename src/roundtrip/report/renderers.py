@@ -76,15 +76,15 @@ def _environment() -> jinja2.Environment:
 #: A gallery of more figures shows the first ones and folds the others, with a lower limit at the
 #: top of the report; longer tables are folded.
 _FOLDING = {"most_figures": 32, "first_figures": 12, "most_foremost": 4, "most_rows": 200}
-_SAMPLES = store.in_bundle(manifest.table_file("samples"))
+_SAMPLES = store.bundle_file_path(manifest.table_file("samples"))
 #: The files beside the page, and their content.
 FILES = (
-    (store.SUMMARY, "the summary above"),
-    (store.MARKDOWN, "this page as Markdown"),
-    (store.in_bundle(manifest.table_file("medians")), "the median of each launch"),
+    (store.SUMMARY_FILE, "the summary above"),
+    (store.MARKDOWN_FILE, "this page as Markdown"),
+    (store.bundle_file_path(manifest.table_file("medians")), "the median of each launch"),
     (_SAMPLES, "every timing"),
-    (store.in_bundle(manifest.FILE_NAME), "the files of the bundle with their digests"),
-    (store.FACTS, "the digest of every file of this report"),
+    (store.bundle_file_path(manifest.FILE_NAME), "the files of the bundle with their digests"),
+    (store.FACTS_FILE, "the digest of every file of this report"),
 )
 #: The most lines of text in a summary.
 _MOST_LINES = 10

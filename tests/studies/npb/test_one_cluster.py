@@ -130,7 +130,7 @@ def test_warnings_are_notices_and_a_file_that_is_verified(
     revision = publish.publish(folder, tmp_path / "reports")
     assert publish.warnings(revision) == ["slow\N{REPLACEMENT CHARACTER}[31m here"]
     assert publish.verify(revision) == []
-    (revision / store.WARNINGS).write_text("none\n")
+    (revision / store.WARNINGS_FILE).write_text("none\n")
     assert publish.verify(revision) == ["warnings.txt"]
 
 

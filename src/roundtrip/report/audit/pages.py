@@ -184,9 +184,9 @@ def spreads(subject: Subject) -> Outcome:
 def thresholds(subject: Subject) -> Outcome:
     """Rule 21: the thresholds of the section's study, and those of all studies."""
     tables = _subject_thresholds(subject, subject.analysis)
-    texts = [text for text in (subject.analysis.text, subject.analysis.defaults) if text]
+    texts = [text for text in (subject.analysis.toml_text, subject.analysis.default_toml) if text]
     if all(text in subject.printed_files for text in texts):
-        printed_analysis = analysis.parse(subject.analysis.text, Path(analysis.FILE_NAME))
+        printed_analysis = analysis.parse(subject.analysis.toml_text, Path(analysis.FILE_NAME))
         printed_tables = _subject_thresholds(subject, printed_analysis)
         absences = [
             f"{table} {key}"
@@ -203,7 +203,9 @@ def thresholds(subject: Subject) -> Outcome:
     return success(f"printed in {places}: {detail}")
 
 
-def _subject_thresholds(subject: Subject, settings: analysis.Analysis) -> dict[str, dict[str, Any]]:
+def _subject_thresholds(
+    subject: Subject, settings: analysis.AnalysisSettings
+) -> dict[str, dict[str, Any]]:
     """The thresholds that apply to a subject, by table and key."""
     names = ("statistics", "disturbance", *subject.facts.threshold_tables)
     tables = {name: dict(getattr(settings, name)) for name in names}

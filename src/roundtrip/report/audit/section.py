@@ -186,7 +186,7 @@ def minimum_effect(subject: Subject) -> Outcome:
     effect = subject.analysis.statistics.minimum_effect
     if effect <= 0:
         return failure("the minimum effect is 0: any difference may be called one")
-    if not (place := subject.printed_files.get(subject.analysis.text)):
+    if not (place := subject.printed_files.get(subject.analysis.toml_text)):
         return failure("the minimum effect is not printed")
     return success(f"minimum effect {units.percent(effect)}, printed in {place}")
 

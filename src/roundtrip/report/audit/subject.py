@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import polars as pl
 
-from roundtrip.measure.analysis import Analysis
+from roundtrip.measure.analysis import AnalysisSettings
 from roundtrip.report.blocks import (
     Block,
     Cell,
@@ -117,7 +117,7 @@ class Subject:
     placed_launches: Collection[str]
     samples: pl.LazyFrame
     verdicts: Mapping[Claim, ClaimVerdict]
-    analysis: Analysis
+    analysis: AnalysisSettings
     environment: Mapping[str, Any]
     printed_files: Mapping[str, str]
     origins: Origins

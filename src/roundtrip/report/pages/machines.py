@@ -19,7 +19,7 @@ from roundtrip import studies
 from roundtrip.errors import UserError
 from roundtrip.history import facts
 from roundtrip.history.night_rows import SERIES
-from roundtrip.measure.analysis import Analysis
+from roundtrip.measure.analysis import AnalysisSettings
 from roundtrip.report import labels, speeds, units
 from roundtrip.report.data import Data
 from roundtrip.report.pages.history import History
@@ -87,7 +87,7 @@ class Value(BaseModel):
 
 
 def values(
-    history: History, thresholds: Analysis, read_night: Callable[[str], Data]
+    history: History, thresholds: AnalysisSettings, read_night: Callable[[str], Data]
 ) -> Iterator[Value]:
     """The values of all studies; `read_night` reads a bundle; UserError: there is none."""
     night_rows = history.nights.filter(~pl.col("foreign") & (pl.col("left_out") == ""))
@@ -172,7 +172,7 @@ def _night_headlines(
 
 
 def _levels_by_night(
-    nights: pl.DataFrame, thresholds: Analysis
+    nights: pl.DataFrame, thresholds: AnalysisSettings
 ) -> dict[_ValueKey, dict[str, float]]:
     """Headline values derived from the medians of each night, by value and night."""
     levels: dict[_ValueKey, dict[str, float]] = defaultdict(dict)

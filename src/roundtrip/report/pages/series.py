@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from roundtrip.history.night_rows import SERIES
-from roundtrip.measure.pseudonyms import PSEUDONYM
+from roundtrip.measure.pseudonyms import PSEUDONYM_PATTERN
 from roundtrip.report import units
 
 #: The night of a step is an estimate: changes up to this many nights away may explain it.
@@ -293,7 +293,7 @@ def _fact_changes(before: _FactValues, after: _FactValues) -> Iterator[Change]:
     for subject, name in sorted({*before, *after}):
         old_value, new_value = (facts.get((subject, name), NOT_SET) for facts in (before, after))
         if subject in subjects and old_value != new_value:
-            is_node = re.fullmatch(PSEUDONYM, subject)
+            is_node = re.fullmatch(PSEUDONYM_PATTERN, subject)
             nodes = (subject,) if is_node else ()
             yield Change("" if is_node else subject, name, old_value, new_value, nodes)
 

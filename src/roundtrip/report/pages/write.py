@@ -64,12 +64,12 @@ def read_campaign_sites(reports: Path) -> Iterator[CampaignSite]:
     """Every campaign and site with published or imported nights, sorted by name."""
     for site in store.site_folders(reports):
         nights = []
-        for folder in reversed(store.nights(site)):
-            links = filter(None, (store.link(path, site) for path in store.revisions(folder)))
+        for folder in reversed(store.night_folders(site)):
+            links = filter(None, (store.page_link(path, site) for path in store.revisions(folder)))
             if revisions := tuple(links):
                 nights.append((folder.name, revisions))
         if nights or store.imports_folder(site).is_dir():
-            _, campaign, name = store.parts(site)
+            _, campaign, name = store.split_site_folder(site)
             yield CampaignSite(campaign, name, tuple(nights))
 
 
@@ -82,7 +82,7 @@ class Source:
 
     site: Path
     annotations: tuple[Annotation, ...]
-    thresholds: analysis.Analysis
+    thresholds: analysis.AnalysisSettings
     warnings: tuple[str, ...]
     pages: Mapping[str, str]
     digest: str
@@ -97,25 +97,31 @@ def read_source(site: Path) -> Source:
     except UserError as error:
         warnings.append(str(error))
     try:
-        thresholds = analysis.for_site(site.name)
+        thresholds = analysis.load_for_site(site.name)
     except UserError as error:
         warnings.append(f"{error}; the package's thresholds are used")
         thresholds = analysis.default()
     revisions, damage_warnings = published.current_revisions(site)
     pages = {
-        revision.digest: link for revision in revisions if (link := store.link(revision.path, site))
+        revision.digest: link
+        for revision in revisions
+        if (link := store.page_link(revision.path, site))
     }
-    reports, campaign, _ = store.parts(site)
+    reports, campaign, _ = store.split_site_folder(site)
     parts = [
         *(_code(), f"{campaign}/{site.name}"),
-        *(thresholds.text, warnings, damage_warnings, pages),
+        *(thresholds.toml_text, warnings, damage_warnings, pages),
         [annotation.model_dump(mode="json") for annotation in site_annotations],
         [
-            [store.link(revision.path, site), revision.digest, store.stamp(revision.bundle)]
+            [
+                store.page_link(revision.path, site),
+                revision.digest,
+                store.folder_stamp(revision.bundle),
+            ]
             for revision in revisions
         ],
-        store.stamp(store.imports_folder(site)),
-        [store.link(path, reports) for path in _searches(site)],
+        store.folder_stamp(store.imports_folder(site)),
+        [store.page_link(path, reports) for path in _searches(site)],
     ]
     digest = files.sha256(json.dumps(parts, sort_keys=True).encode())
     return Source(site, site_annotations, thresholds, tuple(warnings), pages, digest)
@@ -123,16 +129,16 @@ def read_source(site: Path) -> Source:
 
 def _searches(site: Path) -> Iterator[Path]:
     """The newest revision of each search for a cause in this campaign, newest first."""
-    reports, campaign, name = store.parts(site)
+    reports, campaign, name = store.split_site_folder(site)
     folder = store.site_folder(reports, store.search_name(campaign), name)
-    for night in reversed(store.nights(folder)):
+    for night in reversed(store.night_folders(folder)):
         yield from store.revisions(night)[-1:]
 
 
 def read_history(source: Source) -> History | None:
     """The history; None if it has no value."""
     site = source.site
-    reports, campaign, name = store.parts(site)
+    reports, campaign, name = store.split_site_folder(site)
     site_ledger = ledger.read_ledger(reports, campaign, name, source.annotations)
     nights = site_ledger.nights
     if nights.is_empty():
@@ -145,10 +151,10 @@ def read_history(source: Source) -> History | None:
     searches = []
     for revision in _searches(site):
         try:
-            finding = page.sentence(store.bundle(revision))
+            finding = page.sentence(store.bundle_folder(revision))
         except UserError as error:
             finding = f"cannot be read: {error.message}"
-        searches.append((f"../../{store.link(revision, reports)}", finding))
+        searches.append((f"../../{store.page_link(revision, reports)}", finding))
     site_history = History(
         campaign,
         name,
@@ -234,10 +240,10 @@ def _code() -> str:
 def stored_summary(site: Path, source_digest: str) -> Summary | None:
     """The stored summary; None if it is missing, or source, page or record has changed."""
     try:
-        record = json.loads(store.file(site, STATE).read_text(encoding="utf-8"))
+        record = json.loads(store.file_path(site, STATE).read_text(encoding="utf-8"))
         proof = record.pop("proof")
         summary = Summary.model_validate(record)
-        page = files.sha256(store.file(site, HISTORY).read_bytes()) if summary.page else ""
+        page = files.sha256(store.file_path(site, HISTORY).read_bytes()) if summary.page else ""
     except (OSError, ValueError, LookupError, TypeError):
         return None
     is_ours = proof and proof == _proof(site.name, record)
@@ -247,7 +253,7 @@ def stored_summary(site: Path, source_digest: str) -> Summary | None:
 
 def _proof(site: str, record: Mapping[str, Any]) -> str:
     """The proof that the writer of the record held the key of the site."""
-    return pseudonyms.proof(site, json.dumps(record, sort_keys=True).encode())
+    return pseudonyms.site_hmac(site, json.dumps(record, sort_keys=True).encode())
 
 
 def write_pages(reports: Path) -> None:
@@ -258,7 +264,7 @@ def write_pages(reports: Path) -> None:
     others are written.
     """
     faults: list[UserError] = []
-    with store.changing(reports, ".pages.lock"):
+    with store.hold_folder(reports, ".pages.lock"):
         entries: list[tuple[CampaignSite, Summary]] = []
         for campaign_site in read_campaign_sites(reports):
             folder = store.site_folder(reports, campaign_site.campaign, campaign_site.site)
@@ -283,7 +289,7 @@ def write_pages(reports: Path) -> None:
             most_values=machines.MOST_VALUES,
             most_toolchains=machines.MOST_TOOLCHAINS,
         )
-        store.replace_derived(reports, INDEX, page.encode())
+        store.replace_derived_file(reports, INDEX, page.encode())
     if faults:
         raise faults[0]
 
@@ -297,10 +303,10 @@ def _write_history(folder: Path, campaign_site: CampaignSite) -> Summary:
     if site_history := read_history(source):
         page = history.render(site_history).encode()
         summary = _summarize(site_history, source, files.sha256(page))
-        store.replace_derived(folder, HISTORY, page)
+        store.replace_derived_file(folder, HISTORY, page)
     record = summary.model_dump(mode="json")
     text = json.dumps({**record, "proof": _proof(campaign_site.site, record)})
-    store.replace_derived(folder, STATE, text.encode())
+    store.replace_derived_file(folder, STATE, text.encode())
     return summary
 
 
@@ -310,7 +316,7 @@ def _summarize(site_history: History, source: Source, page: str) -> Summary:
     def read_night(night: str) -> Data:
         if not (report := site_history.reports.get(night)):
             raise UserError("the night has no report", source.site)
-        bundle = store.bundle(store.linked(source.site, report))
+        bundle = store.bundle_folder(store.linked_revision(source.site, report))
         reader.require(bundle)
         return data.read(bundle)
 

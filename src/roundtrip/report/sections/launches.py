@@ -12,7 +12,7 @@ import polars as pl
 from roundtrip.measure import completion, identity, scheduler
 from roundtrip.measure.bundle_rows import STATUSES
 from roundtrip.measure.completion import Counts, count_launches
-from roundtrip.measure.pseudonyms import PSEUDONYM
+from roundtrip.measure.pseudonyms import PSEUDONYM_PATTERN
 from roundtrip.report import labels, units
 from roundtrip.report.blocks import (
     Answer,
@@ -58,7 +58,7 @@ _PAIRS_FILE = "pairs.json"
 _MAX_MISMATCHES = 3
 _NUMBER_PATTERN = re.compile(r"[+-]?\d+(\.\d+)?")
 #: The part of a mismatch that differs between alike ones.
-_SIDE_PATTERN = re.compile(rf"rank \d+|{PSEUDONYM}|,")
+_SIDE_PATTERN = re.compile(rf"rank \d+|{PSEUDONYM_PATTERN}|,")
 _MISMATCH_PATTERN = re.compile(rf"{identity.MISMATCH}.*?(?=; last words: |$)")
 QUESTION = "Did every launch complete?"
 _STATUS_TONES: dict[str, Tone] = {
@@ -155,7 +155,7 @@ def _mismatch_answers(data: Data) -> Iterator[Answer]:
         mismatch = match[0].removeprefix(identity.MISMATCH)
         groups[tuple(sorted(_SIDE_PATTERN.sub("", mismatch).split()))].append(mismatch)
     for first, *others in list(groups.values())[:_MAX_MISMATCHES]:
-        nodes = [set(re.findall(PSEUDONYM, mismatch)) for mismatch in (first, *others)]
+        nodes = [set(re.findall(PSEUDONYM_PATTERN, mismatch)) for mismatch in (first, *others)]
         common = ", ".join(sorted(set.intersection(*nodes)))
         where = f", all with {common}" if common else ""
         alike = f"; {units.plural(len(others), 'more attempt')} like this{where}" if others else ""

@@ -46,9 +46,9 @@ def part(data: Data) -> Part:
     blocks += [
         Heading(3, "Thresholds"),
         Paragraph((thresholds, Code("analysis.toml"))),
-        Verbatim(data.analysis.text),
+        Verbatim(data.analysis.toml_text),
     ]
-    if defaults := data.analysis.defaults:
+    if defaults := data.analysis.default_toml:
         blocks += [Paragraph(("The file is older than these thresholds:",)), Verbatim(defaults)]
     blocks += [
         Fold("The campaign as declared: campaign.toml", (Verbatim(data.campaign_text),)),
@@ -199,7 +199,7 @@ def _files(data: Data) -> Table:
         size = Quantity(value=entry["bytes"], unit=Unit.BYTES, decimals=0)
         rows.append((Cell(name), Cell(size), Cell(entry["sha256"])))
     columns = (Column("File"), Column("Bytes", "right", Unit.BYTES), Column("SHA-256"))
-    caption = f"The bundle is beside this report, in {store.in_bundle('')}."
+    caption = f"The bundle is beside this report, in {store.bundle_file_path('')}."
     return Table(caption, columns, tuple(rows))
 
 
