@@ -19,7 +19,7 @@ from roundtrip.report.speeds import ToolchainComparison, Toolchains
 from roundtrip.stats import sequential, verdicts
 from roundtrip.stats.summaries import Interval, median_interval
 from roundtrip.stats.verdicts import ClaimVerdict, Family, Verdict
-from roundtrip.studies.section import section_of
+from roundtrip.studies.section import find_section
 from roundtrip.studies.study import PlannedCase
 
 Maker = Callable[..., Any]
@@ -170,7 +170,7 @@ def family_rows(report: Report) -> dict[str, list[str]]:
 def test_the_primary_claims_are_those_that_were_planned(make_tree: Maker) -> None:
     """What the plan counts from the declared cases is what the report finds in the data."""
     tree = make_tree(launches=9, environs=(ENVIRON, MPICH))
-    section = section_of(studies.get("netpipe"), read_tree(tree))
+    section = find_section(studies.get("netpipe"), read_tree(tree))
     assert section is not None
     claim_counts = Counter(claim.family for claim in section.claims())
     cases = [

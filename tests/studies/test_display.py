@@ -17,11 +17,11 @@ from roundtrip.stats.verdicts import judge
 from roundtrip.studies import display
 from roundtrip.studies.display import (
     Drawing,
+    curve_figures_over_size,
     curve_rows,
-    curves_over_size,
-    decades,
-    dots,
-    drawing,
+    decade_range,
+    dot_figures,
+    panel_drawing,
     size_scale,
 )
 from roundtrip.studies.panel import CasePanels
@@ -34,14 +34,14 @@ def drawings(*cases: Measured) -> list[Drawing]:
     panels = CasePanels(bundle(cases), STUDY, METRIC)
     frame = curve_rows(panels.intervals, 1e6)
     return [
-        drawing(f"barrier-{number}", panel, panels.rows(frame, panel), ARMS)
+        panel_drawing(f"barrier-{number}", panel, panels.panel_rows(frame, panel), ARMS)
         for number, panel in enumerate(panels.panels, 1)
     ]
 
 
 def test_dots_have_a_bar_where_there_is_an_interval() -> None:
     cases = Measured("Barrier@a", {"mpi": 10, "ring": 20}), Measured("Barrier@b", {"mpi": 5}, 3)
-    fig_a, fig_b = dots(drawings(*cases), "Time of a barrier", "Time", Unit.US)
+    fig_a, fig_b = dot_figures(drawings(*cases), "Time of a barrier", "Time", Unit.US)
     assert fig_a.alt == "Time of a barrier: Open MPI, 2 ranks in one node"
     svg = drawing_of(fig_a)
     assert "MPI_Barrier" in svg and "Messages in a ring" in svg and "8 launches" in svg
@@ -51,12 +51,17 @@ def test_dots_have_a_bar_where_there_is_an_interval() -> None:
 
 
 def test_small_ratios_are_also_said_as_times() -> None:
-    slow = display.span([0.0062, 0.0092], "bad", "agrees")
+    slow = display.ratio_range_cell([0.0062, 0.0092], "bad", "agrees")
     assert units.printable(slow.text) == "0.0062 to 0.0092 (109 to 161 times slower)"
-    assert units.printable(display.span([0.5, 1.02], "good", "agrees").text) == "0.50 to 1.02"
+    assert (
+        units.printable(display.ratio_range_cell([0.5, 1.02], "good", "agrees").text)
+        == "0.50 to 1.02"
+    )
     levels = analysis.default().statistics
     verdicts = judge({"slow": [0.16 + 0.001 * k for k in range(9)], "par": [1.0] * 9}, levels)
-    words = {key: units.printable(display.verdict(one).verdict) for key, one in verdicts.items()}
+    words = {
+        key: units.printable(display.verdict_cell(one).verdict) for key, one in verdicts.items()
+    }
     assert words == {"slow": "6.1 times slower", "par": "on par"}
 
 
@@ -64,7 +69,8 @@ def test_curves_have_bands_and_names_at_their_ends_and_share_their_axes() -> Non
     slow_case = Measured("Barrier@b", {"ring": 9000}, 3, (1, 1 << 20))
     fast_case = Measured("Barrier@a", {"mpi": 10, "ring": 20}, 8, (1, 1024))
     fast_svg, slow_svg = map(
-        drawing_of, curves_over_size(drawings(fast_case, slow_case), "Over size", "Time", Unit.US)
+        drawing_of,
+        curve_figures_over_size(drawings(fast_case, slow_case), "Over size", "Time", Unit.US),
     )
     for svg in (fast_svg, slow_svg):
         ticks = re.findall(r">([0-9\u202f]+)</text>", svg)
@@ -73,9 +79,9 @@ def test_curves_have_bands_and_names_at_their_ends_and_share_their_axes() -> Non
     assert (fast_svg.count('class="band"'), fast_svg.count('class="line"')) == (2, 2)
     assert (slow_svg.count('class="band"'), slow_svg.count('class="line"')) == (0, 1)  # 3 launches
     assert (
-        curves_over_size([], "Nothing", "Time", Unit.US)
+        curve_figures_over_size([], "Nothing", "Time", Unit.US)
         == ()
-        == dots([], "Nothing", "Time", Unit.US)
+        == dot_figures([], "Nothing", "Time", Unit.US)
     )
 
 
@@ -92,7 +98,7 @@ def test_arms_that_lie_on_each_other_have_points_of_their_own_shape_on_each_pane
 
 
 def test_an_arm_that_nobody_named_is_not_drawn_and_stretches_no_axis() -> None:
-    (figure,) = dots(
+    (figure,) = dot_figures(
         drawings(Measured("Barrier@a", {"mpi": 10, "window": 9000})), "Time", "Time", Unit.US
     )
     svg = drawing_of(figure)
@@ -107,18 +113,25 @@ def test_one_size_alone_has_an_axis_around_it() -> None:
 
 def test_a_curve_that_leaves_the_axis_is_marked_at_its_end() -> None:
     case = Measured("Barrier@a", {"mpi": 10}, sizes=(1, 1024))
-    (figure,) = curves_over_size(drawings(case), "Time over size", "Time", Unit.US, (10.0, 1000.0))
+    (figure,) = curve_figures_over_size(
+        drawings(case), "Time over size", "Time", Unit.US, (10.0, 1000.0)
+    )
     assert "MPI_Barrier ↑" in drawing_of(figure)
-    (figure,) = curves_over_size(drawings(case), "Time over size", "Time", Unit.US, (1e6, 1e7))
+    (figure,) = curve_figures_over_size(
+        drawings(case), "Time over size", "Time", Unit.US, (1e6, 1e7)
+    )
     assert "MPI_Barrier ↓" in drawing_of(figure)
 
 
 def test_decades_hold_the_bands_as_well() -> None:
     frame = pl.DataFrame({"median": [2.0, 30.0], "low": [0.5, None], "high": [3.0, None]})
-    assert decades([frame]) == (0.1, 100.0)
-    assert decades([frame], 1e4) == (0.1, 1e4)
-    assert decades([frame.with_columns(low=None, high=None)]) == (1.0, 100.0)
-    assert decades([pl.DataFrame({"median": [10.0], "low": None, "high": None})]) == (10.0, 100.0)
+    assert decade_range([frame]) == (0.1, 100.0)
+    assert decade_range([frame], 1e4) == (0.1, 1e4)
+    assert decade_range([frame.with_columns(low=None, high=None)]) == (1.0, 100.0)
+    assert decade_range([pl.DataFrame({"median": [10.0], "low": None, "high": None})]) == (
+        10.0,
+        100.0,
+    )
 
 
 def test_a_palette_has_a_colour_for_every_name() -> None:
@@ -130,8 +143,8 @@ FASTER = judge({"one": [2.0 + 0.01 * k for k in range(9)]}, analysis.default().s
 
 
 def test_a_verdict_has_its_own_words_or_those_of_the_study() -> None:
-    cell = display.verdict(FASTER, series="key")
+    cell = display.verdict_cell(FASTER, series="key")
     assert cell.text.startswith("2.04 [") and cell.series == "key"
     assert (cell.verdict, cell.tone) == ("faster", "good")
-    assert display.verdict(FASTER, words="holds").verdict == "holds"
-    assert display.verdict(None, words="holds") == display.NOT_MEASURED
+    assert display.verdict_cell(FASTER, text="holds").verdict == "holds"
+    assert display.verdict_cell(None, text="holds") == display.NOT_MEASURED_CELL

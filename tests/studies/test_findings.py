@@ -10,7 +10,12 @@ from roundtrip.measure import analysis
 from roundtrip.report import units
 from roundtrip.stats.summaries import Interval
 from roundtrip.stats.verdicts import ClaimVerdict, Verdict, judge
-from roundtrip.studies.findings import Outcome, VerdictAt, joint_words, line
+from roundtrip.studies.findings import (
+    PointVerdict,
+    SubjectVerdict,
+    cost_sentence,
+    describe_joint_verdict,
+)
 
 SLOWER, FASTER = Verdict.SLOWER, Verdict.FASTER
 ON_PAR, CANNOT_TELL = Verdict.ON_PAR, Verdict.CANNOT_TELL
@@ -19,12 +24,12 @@ KIB = 1024
 
 def sentence(*places: tuple[str, int, Verdict | None, float]) -> str:
     verdicts = [
-        VerdictAt(
+        PointVerdict(
             place, size, verdict and ClaimVerdict(Interval(ratio, None, None, 9), 1.0, 1.0, verdict)
         )
         for place, size, verdict, ratio in places
     ]
-    return units.printable(line("Boost.MPI", "raw MPI", verdicts))
+    return units.printable(cost_sentence("Boost.MPI", "raw MPI", verdicts))
 
 
 @pytest.mark.parametrize(
@@ -86,8 +91,8 @@ def test_sizes_in_a_row_are_a_range_and_many_places_are_counted() -> None:
 def open_at(low: float, median: float, high: float, q: float) -> str:
     levels = analysis.default().statistics
     verdicts = judge({"a": [low, low, median, median, median, median, median, high, high]}, levels)
-    place = VerdictAt("A", KIB, replace(verdicts["a"], q=q))
-    return units.printable(line("Boost.MPI", "raw MPI", [place]))
+    place = PointVerdict("A", KIB, replace(verdicts["a"], q=q))
+    return units.printable(cost_sentence("Boost.MPI", "raw MPI", [place]))
 
 
 def test_what_is_known_stands_where_no_verdict_is_possible_yet() -> None:
@@ -142,4 +147,7 @@ def test_only_what_differs_alone_is_said_to_decide(
     outcomes: list[tuple[str, int, Verdict]], words: str
 ) -> None:
     names = {verdict: str(verdict) for verdict in Verdict} | {CANNOT_TELL: "open"}
-    assert joint_words([Outcome(*outcome) for outcome in outcomes], names, "MPI") == words
+    assert (
+        describe_joint_verdict([SubjectVerdict(*outcome) for outcome in outcomes], names, "MPI")
+        == words
+    )

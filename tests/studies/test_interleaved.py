@@ -18,7 +18,7 @@ from roundtrip.stats.summaries import ValueKind
 from roundtrip.stats.verdicts import judge
 from roundtrip.studies import derivation
 from roundtrip.studies.derivation import SPEED_COLUMNS
-from roundtrip.studies.section import section_of
+from roundtrip.studies.section import find_section
 from roundtrip.studies.study import (
     BLUE,
     GREY,
@@ -61,7 +61,7 @@ class Rates(Declared):
 
 def shown(study: Study, data: Data) -> tuple[Mapping[Claim, Sequence[float]], Part]:
     """The claims of the study's section, and its part with their verdicts."""
-    section = section_of(study, data)
+    section = find_section(study, data)
     assert section is not None
     claims = section.claims()
     return claims, section.part(judge(claims, data.analysis.statistics))

@@ -24,7 +24,7 @@ from roundtrip.errors import UserError
 from roundtrip.stats.verdicts import Family, judge
 from roundtrip.studies import derivation
 from roundtrip.studies.derivation import SPEED_COLUMNS
-from roundtrip.studies.section import section_of
+from roundtrip.studies.section import find_section
 from roundtrip.studies.study import PlannedCase, Study
 
 CHECKOUT = Path(__file__).parents[2]
@@ -112,7 +112,7 @@ def test_a_written_study_claims_in_its_report_what_it_plans(written: dict[str, A
     assert set(written) == {"__init__"}
     study: Study = written["__init__"].STUDY
     data = bundle([Measured("Barrier@a", {"barrier": 10, "allreduce": 20})])
-    section = section_of(study, data)
+    section = find_section(study, data)
     assert section is not None
     claims = section.claims()
     (claim,) = claims

@@ -22,8 +22,8 @@ from roundtrip.report.sections.spread import launch_figures
 from roundtrip.stats.verdicts import Family
 from roundtrip.studies import derivation
 from roundtrip.studies.derivation import METRICS, AuditFacts, metrics_by_study
-from roundtrip.studies.findings import Comparison
-from roundtrip.studies.section import section_of
+from roundtrip.studies.findings import ArmClaim
+from roundtrip.studies.section import find_section
 from roundtrip.studies.study import BLUE, ORANGE, Arm, Contrast, PlannedCase, PlannedPoints, Study
 
 SRC = Path(studies.__file__).parents[1]
@@ -95,7 +95,7 @@ def test_what_is_planned_and_what_is_tested_follow_from_one_declaration() -> Non
         plan = study.primary_claims([case], (0,))
         assert [(claim.description, claim.count) for claim in plan] == [("a over b", 1)] * count
         comparisons = [
-            Comparison(study.name, ("c", case_name), contrast, 0) for contrast in study.contrasts
+            ArmClaim(study.name, ("c", case_name), contrast, 0) for contrast in study.contrasts
         ]
         assert sum(claim.family is Family.PRIMARY for claim in comparisons) == count
 
@@ -120,7 +120,7 @@ def test_the_primary_claims_of_a_sample_are_those_that_are_planned(campaign: str
         for row in bundle_data.completed_launches.unique("case_id").iter_rows(named=True)
     ]
     (study,) = (studies.get(name) for name in {case.study for case in cases})
-    section = section_of(study, bundle_data)
+    section = find_section(study, bundle_data)
     assert section is not None
     plans = study.primary_claims(cases, bundle_data.analysis.compared_sizes(study))
     primary = [claim for claim in section.claims() if claim.family is Family.PRIMARY]

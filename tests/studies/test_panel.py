@@ -29,7 +29,7 @@ def table_of(*cases: Measured) -> Table:
 def test_a_launch_is_its_median_and_a_panel_the_interval_over_its_launches() -> None:
     panels = panels_of(Measured("Barrier@a", {"mpi": 10}))
     (panel,) = panels.panels
-    assert panel.label == "Open MPI, 2 ranks in one node"
+    assert panel.title == "Open MPI, 2 ranks in one node"
     assert panel.launch_count_text == "8 launches"
     interval = panels.interval_at(panels.intervals, panel, variant="mpi", size_bytes=0)
     assert interval is not None
@@ -48,7 +48,7 @@ def test_measured_and_emulated_are_apart_and_say_so() -> None:
     cases = [Measured("Barrier@a", {"mpi": 10}, row=WAN), Measured("Barrier@b", {"mpi": 10})]
     simulated_case = Measured("Barrier@c", {"mpi": 10}, row={"simulated": True})
     panels = panels_of(*cases, simulated_case)
-    assert [panel.label for panel in panels.panels] == [
+    assert [panel.title for panel in panels.panels] == [
         "Open MPI, 2 ranks in one node",
         "Open MPI, 2 ranks in one node (EMULATED WAN: RTT 2 ms)",
         "Open MPI, 2 ranks in one node (SIMULATED)",
@@ -60,7 +60,7 @@ def test_panels_of_one_name_are_named_by_what_differs() -> None:
     tree_case = Measured("Barrier@b", {"mpi": 10}, row={"parameters": setting_rows(parameters)})
     ib_case = Measured("Barrier@c", {"mpi": 10}, row={"partition": "ib"})
     panels = panels_of(Measured("Barrier@a", {"mpi": 10}), tree_case, ib_case)
-    assert {panel.key[0]: panel.distinguishing_facts for panel in panels.panels} == {
+    assert {panel.key[0]: panel.distinguishing_clauses for panel in panels.panels} == {
         "Barrier@a": ("on local:smp",),
         "Barrier@b": ("algorithm tree", "on local:smp"),
         "Barrier@c": ("on local:ib",),
@@ -71,12 +71,17 @@ def test_a_ratio_is_formed_within_a_launch() -> None:
     panels = panels_of(Measured("Barrier@a", {"mpi": 10, "ring": 20}, 3, sizes=(1, 8)))
     (panel,) = panels.panels
     expected = [pytest.approx((20 + n) / (10 + n)) for n in range(3)]
-    size_ratios = ratios_by_size(panels.rows(panels.values, panel), "mpi", "ring", "value")
+    size_ratios = ratios_by_size(
+        panels.panel_rows(panels.launch_values, panel), "mpi", "ring", "value"
+    )
     assert {size: sorted(ratios, reverse=True) for size, ratios in size_ratios.items()} == {
         1: expected,
         8: expected,
     }
-    assert ratios_by_size(panels.rows(panels.values, panel), "mpi", "window", "value") == {}
+    assert (
+        ratios_by_size(panels.panel_rows(panels.launch_values, panel), "mpi", "window", "value")
+        == {}
+    )
 
 
 def test_a_ratio_of_two_metrics_is_refused() -> None:

@@ -16,7 +16,7 @@ from roundtrip.measure.columns import SETTINGS_CELL, setting_rows
 from roundtrip.report.blocks import Part, Table
 from roundtrip.report.data import Data
 from roundtrip.stats.verdicts import judge
-from roundtrip.studies.section import section_of
+from roundtrip.studies.section import find_section
 
 STUDY = "barrier"
 METRIC = "operation_time"
@@ -116,7 +116,7 @@ def bundle(measured: Iterable[Measured]) -> Data:
 
 def part(data: Data) -> Part:
     """The section of the study whose launches are the first of `data`, with its verdicts."""
-    section = section_of(studies.get(data.launches["study"][0]), data)
+    section = find_section(studies.get(data.launches["study"][0]), data)
     assert section is not None
     verdicts = judge(section.claims(), data.analysis.statistics, attrgetter("family"))
     return section.part(verdicts)

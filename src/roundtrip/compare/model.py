@@ -17,7 +17,7 @@ from roundtrip.stats.sequential import FORECAST_ROUNDS
 from roundtrip.stats.settings import Levels
 from roundtrip.stats.summaries import Interval
 from roundtrip.stats.verdicts import ClaimVerdict, Family, Verdict
-from roundtrip.studies.findings import undecided_text
+from roundtrip.studies.findings import describe_undecided
 
 
 class Status(StrEnum):
@@ -211,9 +211,11 @@ def describe_doubt(row: Row) -> str:
     if row.verdict is None or row.status is not Status.OPEN:
         return ""
     if row.ratios_missing is not None:
-        return undecided_text([row.verdict], more=f": {describe_missing_rounds(row)}")
+        return describe_undecided(
+            [row.verdict], missing_launches=f": {describe_missing_rounds(row)}"
+        )
     if row.verdict.interval.exists:
-        return undecided_text([row.verdict])
+        return describe_undecided([row.verdict])
     return row.verdict.words.partition(": ")[2]
 
 

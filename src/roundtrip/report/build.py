@@ -36,7 +36,7 @@ from roundtrip.stats.planning import fewest_launches, joint_claims_needed
 from roundtrip.stats.settings import Levels
 from roundtrip.stats.verdicts import ClaimVerdict, Family, Verdict
 from roundtrip.studies import derivation
-from roundtrip.studies.section import Section, section_of
+from roundtrip.studies.section import Section, find_section
 from roundtrip.studies.study import Claim, Study
 
 #: Why a run without claims is undecided; a campaign permits this by allow_undecided.
@@ -254,7 +254,7 @@ def judge_report(
 def _sections_of_report(data: Data) -> Iterator[_ClaimSection]:
     is_measured = labels.simulated_launches(data).is_empty()
     for study in studies.load():
-        if section := section_of(study, data):
+        if section := find_section(study, data):
             yield _ClaimSection(section, section.claims() if is_measured else {}, study)
     if is_measured and (comparison := toolchains.section(data)):
         yield _ClaimSection(comparison, comparison.claims())

@@ -6,12 +6,13 @@ medians and intervals, and the appearance of its arms::
     arms = {"mpi": Arm("MPI_Barrier", BLUE), "ring": Arm("Messages in a ring", ORANGE)}
     frame = display.curve_rows(panels.intervals, scale=1e6)
     drawings = [
-        display.drawing(f"barrier-{number}", panel, panels.rows(frame, panel), arms)
+        display.panel_drawing(f"barrier-{number}", panel, panels.rows(frame, panel), arms)
         for number, panel in enumerate(panels.panels, 1)
     ]
     figures = display.dots(drawings, "Time of a barrier", "Time", Unit.US)
 
-For other figures, a study makes its own views (`roundtrip.report.plot`) and calls `panel_figures`.
+For other figures, a study makes its own views (`roundtrip.report.plot`) and calls
+`drawing_figures`.
 """
 
 from __future__ import annotations
@@ -51,28 +52,28 @@ from roundtrip.report.plot import (
 from roundtrip.report.units import Quantity, Unit
 from roundtrip.stats.summaries import Interval
 from roundtrip.stats.verdicts import ClaimVerdict, Verdict
-from roundtrip.studies.panel import CasePanels, P, Panel, Panels
+from roundtrip.studies.panel import CasePanels, Panel, Panels, PanelT
 from roundtrip.studies.study import Arm
 
-NONE = Cell(units.NO_VALUE, "muted")
-NOT_MEASURED = Cell("not measured", "muted")
+NO_VALUE_CELL = Cell(units.NO_VALUE, "muted")
+NOT_MEASURED_CELL = Cell("not measured", "muted")
 #: A loss looks like a loss, however large it is and whether or not a study expected it.
-TONES: dict[Verdict, Tone] = {
+TONE_BY_VERDICT: dict[Verdict, Tone] = {
     Verdict.FASTER: "good",
     Verdict.SLOWER: "bad",
     Verdict.ON_PAR: "good",
     Verdict.CANNOT_TELL: "warn",
 }
 #: A ratio of rates below this is written as a factor too, not as a percentage.
-FACTOR = 0.5
-K = TypeVar("K", bound=Hashable)
+MAX_RATIO_AS_FACTOR = 0.5
+ColumnKey = TypeVar("ColumnKey", bound=Hashable)
 
 
-def value(
+def interval_cell(
     interval: Interval | None,
     unit: str,
     scale: float = 1.0,
-    fallback: Cell = NONE,
+    fallback: Cell = NO_VALUE_CELL,
     base: str = "",
     series: str = "",
     kind: str = "",
@@ -83,72 +84,79 @@ def value(
     return Cell(replace(Quantity.from_interval(interval, unit, scale, base, series), kind=kind))
 
 
-def measured(
-    panels: Panels[P],
+def point_cell(
+    panels: Panels[PanelT],
     frame: pl.DataFrame,
-    panel: P,
+    panel: PanelT,
     variant: str,
     size: int,
     unit: str,
     scale: float = 1.0,
-    fallback: Cell = NOT_MEASURED,
+    fallback: Cell = NOT_MEASURED_CELL,
 ) -> Cell:
     """A cell with the interval of `frame` at one point of a panel, and the series of the point."""
     interval = panels.interval_at(frame, panel, variant=variant, size_bytes=size)
-    series = panels.point_series(panel, variant, size)
-    return value(interval, unit, scale, fallback, series=series)
+    series = panels.point_series_key(panel, variant, size)
+    return interval_cell(interval, unit, scale, fallback, series=series)
 
 
-def percentile_cells(row: Mapping[str, float], parts: Iterable[int], scale: float) -> list[Cell]:
-    """Cells, in µs, with the percentiles `parts` in a row of `panel.percentiles`."""
+def percentile_cells(row: Mapping[str, float], percents: Iterable[int], scale: float) -> list[Cell]:
+    """Cells, in µs, with the percentiles `percents` in a row of `panel.percentiles`."""
     return [
-        Cell(Quantity(value=row[f"p{part}"] * scale, unit=Unit.US, percentile=part))
-        for part in parts
+        Cell(Quantity(value=row[f"p{percent}"] * scale, unit=Unit.US, percentile=percent))
+        for percent in percents
     ]
 
 
-def verdict(
-    claim_verdict: ClaimVerdict | None, words: str = "", base: str = "", series: str = ""
+def verdict_cell(
+    claim_verdict: ClaimVerdict | None, text: str = "", base: str = "", series: str = ""
 ) -> Cell:
-    """A cell with a ratio, its interval, and its verdict or `words`; `series`: the numerator's."""
+    """A cell with a ratio, its interval, and its verdict or `text`; `series`: the numerator's."""
     if claim_verdict is None:
-        return NOT_MEASURED
+        return NOT_MEASURED_CELL
     ratio = Quantity.claim(claim_verdict.interval, base)
     return Cell(
-        ratio, TONES[claim_verdict.verdict], words or verdict_words(claim_verdict), series=series
+        ratio,
+        TONE_BY_VERDICT[claim_verdict.verdict],
+        text or describe_verdict(claim_verdict),
+        series=series,
     )
 
 
-def verdict_words(claim_verdict: ClaimVerdict) -> str:
-    """The verdict, with how many times slower below `FACTOR`, and the interval if it is open."""
+def describe_verdict(claim_verdict: ClaimVerdict) -> str:
+    """The verdict, with how many times slower below `MAX_RATIO_AS_FACTOR`, and the interval if it
+    is open.
+    """
     interval = claim_verdict.interval
-    if claim_verdict.verdict is Verdict.SLOWER and interval.median < FACTOR:
+    if claim_verdict.verdict is Verdict.SLOWER and interval.median < MAX_RATIO_AS_FACTOR:
         return units.speed(interval.median, interval.median)
     if claim_verdict.verdict is Verdict.CANNOT_TELL and interval.low and interval.high:
         return f"{units.speed(interval.low, interval.high)}, {claim_verdict.words}"
     return claim_verdict.words
 
 
-def span(ratios: Sequence[float], tone: Tone, words: str) -> Cell:
-    """A cell with the smallest and the largest of `ratios`, and their verdict in `words`."""
+def ratio_range_cell(ratios: Sequence[float], tone: Tone, text: str) -> Cell:
+    """A cell with the smallest and the largest of `ratios`, and their verdict in `text`."""
     if not ratios:
-        return NOT_MEASURED
-    return Cell((*units.ratio_range(ratios), slowdown(ratios)), tone, words)
+        return NOT_MEASURED_CELL
+    return Cell((*units.ratio_range(ratios), describe_slowdown(ratios)), tone, text)
 
 
-def slowdown(ratios: Sequence[float]) -> str:
-    """`` (109 to 162 times slower)``: ratios of rates in words; "" if none is below `FACTOR`."""
-    if min(ratios) >= FACTOR:
+def describe_slowdown(ratios: Sequence[float]) -> str:
+    """`` (109 to 162 times slower)``: ratios of rates in words; "" if none is below
+    `MAX_RATIO_AS_FACTOR`.
+    """
+    if min(ratios) >= MAX_RATIO_AS_FACTOR:
         return ""
     return f" ({units.speed(min(ratios), max(ratios))})"
 
 
-def grid(
+def grid_table(
     caption: str | Text,
     names: Sequence[str],
-    columns: Mapping[K, Column],
-    cells: Iterable[tuple[tuple[str, ...], K, Cell]],
-    missing: Cell = NOT_MEASURED,
+    columns: Mapping[ColumnKey, Column],
+    cells: Iterable[tuple[tuple[str, ...], ColumnKey, Cell]],
+    missing: Cell = NOT_MEASURED_CELL,
     caption_units: tuple[str, ...] = (),
 ) -> Table:
     """A table with columns of `names` and a column for each key; `missing` is for absent cells.
@@ -156,8 +164,8 @@ def grid(
     Each of `cells` has the texts of its row, one for each of `names`, and the key of its column; a
     second cell of one row and column begins another row with these texts.
     """
-    rows: list[tuple[tuple[str, ...], dict[K, Cell]]] = []
-    last_rows: dict[tuple[str, ...], dict[K, Cell]] = {}
+    rows: list[tuple[tuple[str, ...], dict[ColumnKey, Cell]]] = []
+    last_rows: dict[tuple[str, ...], dict[ColumnKey, Cell]] = {}
     for texts, key, cell in cells:
         if texts not in last_rows or key in last_rows[texts]:
             last_rows[texts] = {}
@@ -189,7 +197,7 @@ def size_table(
     return Table(caption, columns, tuple(rows), caption_units)
 
 
-def study_table(rows: Sequence[tuple[str, Inline | Text, Cell]], note: Text = ()) -> Table:
+def statement_table(rows: Sequence[tuple[str, Inline | Text, Cell]], note: Text = ()) -> Table:
     """A table of a study's statements, its numbers and our findings; `note` ends the caption."""
     caption = (
         "What the study says, and what we find. “Inferred”: no number of the study; it follows "
@@ -216,18 +224,18 @@ def interval_table(
 
     def cell(panel: Panel, arm: str, size: int) -> Cell:
         interval = panels.interval_at(panels.intervals, panel, variant=arm, size_bytes=size)
-        series = panels.point_series(panel, arm, size)
-        return value(interval, unit, scale, series=series, kind=panel.kind)
+        series = panels.point_series_key(panel, arm, size)
+        return interval_cell(interval, unit, scale, series=series, kind=panel.emulation_label)
 
     rows: list[tuple[Cell, ...]] = []
     for panel in panels.panels:
-        label, launches = Cell(panel.label), Cell(units.count(panel.launches))
+        label, launches = Cell(panel.title), Cell(units.count(panel.launch_count))
         if len(sizes) == 1:
             rows.append((label, *(cell(panel, arm, sizes[0]) for arm in arms), launches))
             continue
         for name, arm in arms.items():
             cells = [cell(panel, name, size) for size in sizes]
-            if any(one is not NONE for one in cells):
+            if any(one is not NO_VALUE_CELL for one in cells):
                 rows.append((label, Cell(arm.title), *cells, launches))
     if len(sizes) == 1:
         value_columns = number_columns(*(arm.title for arm in arms.values()))
@@ -238,10 +246,10 @@ def interval_table(
     return Table(caption, columns, tuple(rows), caption_units)
 
 
-_SHAPES = (CIRCLE, SQUARE, TRIANGLE, DIAMOND)
+_POINT_SHAPES = (CIRCLE, SQUARE, TRIANGLE, DIAMOND)
 #: Columns of a median and its interval.
-INTERVAL = ("median", "low", "high")
-SIZE = "Message size"
+INTERVAL_COLUMNS = ("median", "low", "high")
+SIZE_AXIS_LABEL = "Message size"
 
 
 @dataclass(frozen=True)
@@ -264,20 +272,20 @@ class Drawing:
         names = set(self.frame["arm"])
         return {name: arm for name, arm in self.arms.items() if name in names}
 
-    def rows(self, arm: str) -> pl.DataFrame:
+    def rows_of_arm(self, arm: str) -> pl.DataFrame:
         """The rows of one arm, with the columns of `frame`; for curves in the order of x."""
         rows = self.frame.filter(pl.col("arm") == arm)
-        rows = rows.with_columns(pl.col(*INTERVAL).cast(pl.Float64))
+        rows = rows.with_columns(pl.col(*INTERVAL_COLUMNS).cast(pl.Float64))
         return rows.sort("x", maintain_order=True) if "x" in rows.columns else rows
 
     @property
     def curves(self) -> tuple[Curve, ...]:
-        shapes = dict(zip(self.arms, cycle(_SHAPES), strict=False))
+        shapes = dict(zip(self.arms, cycle(_POINT_SHAPES), strict=False))
         return tuple(
             Curve(
                 arm.title,
                 arm.colour,
-                points(self.rows(name).iter_rows(named=True)),
+                points(self.rows_of_arm(name).iter_rows(named=True)),
                 arm.line_width,
                 arm.is_dashed,
                 arm.shape or shapes[name],
@@ -289,45 +297,49 @@ class Drawing:
 
 
 #: A function that makes the views of a drawing; the first view is shown first.
-Views = Callable[[Drawing], tuple[View, ...]]
+ViewMaker = Callable[[Drawing], tuple[View, ...]]
 
 
 def curve_rows(intervals: pl.DataFrame, scale: float = 1.0, arm: str = "variant") -> pl.DataFrame:
     """`intervals` times `scale` as rows of a `Drawing`, with arm and x (size_bytes)."""
-    return intervals.with_columns(pl.col(*INTERVAL) * scale, arm=arm, x="size_bytes")
+    return intervals.with_columns(pl.col(*INTERVAL_COLUMNS) * scale, arm=arm, x="size_bytes")
 
 
-def drawing(
+def panel_drawing(
     name: str, panel: Panel, frame: pl.DataFrame, arms: Mapping[str, Arm], subtitle: str = ""
 ) -> Drawing:
     """A drawing of a panel's rows of `frame`; its default subtitle is the number of launches."""
     rows = frame.filter(pl.col("arm").is_in(list(arms)))
-    return Drawing(name, panel.label, subtitle or panel.launch_count_text, rows, arms)
+    return Drawing(name, panel.title, subtitle or panel.launch_count_text, rows, arms)
 
 
-def drawings(
+def panel_drawings(
     name: str,
-    panels: Panels[P],
+    panels: Panels[PanelT],
     frame: pl.DataFrame,
     arms: Mapping[str, Arm],
-    shown: Sequence[P],
-    subtitle: Callable[[P], str] = lambda panel: "",
+    shown: Sequence[PanelT],
+    subtitle: Callable[[PanelT], str] = lambda panel: "",
 ) -> list[Drawing]:
-    """A `drawing` of each of the panels `shown`, by name and number, from its rows of `frame`."""
+    """A `panel_drawing` of each of the panels `shown`, by name and number, from its rows of
+    `frame`.
+    """
     return [
-        drawing(f"{name}-{number}", panel, panels.rows(frame, panel), arms, subtitle(panel))
+        panel_drawing(
+            f"{name}-{number}", panel, panels.panel_rows(frame, panel), arms, subtitle(panel)
+        )
         for number, panel in enumerate(shown, 1)
     ]
 
 
-def curves_over_size(
+def curve_figures_over_size(
     drawings: Sequence[Drawing],
     description: str,
     name: str,
     unit: str,
     domain: tuple[float, float] | None = None,
-    size_name: str = SIZE,
-    extra_views: Views = lambda drawing: (),
+    size_name: str = SIZE_AXIS_LABEL,
+    extra_views: ViewMaker = lambda drawing: (),
 ) -> tuple[Figure, ...]:
     """Curves of `name` in `unit` over message size, both logarithmic, with bands of intervals.
 
@@ -338,16 +350,16 @@ def curves_over_size(
     if not drawings:
         return ()
     x = size_scale(drawings, size_name)
-    ends = domain or decades([drawing.frame for drawing in drawings])
+    ends = domain or decade_range([drawing.frame for drawing in drawings])
     y = Scale(name, unit, *ends, is_log=True)
 
     def views(drawing: Drawing) -> tuple[View, ...]:
         return (View(name, x, y, drawing.curves), *extra_views(drawing))
 
-    return panel_figures(drawings, description, views)
+    return drawing_figures(drawings, description, views)
 
 
-def size_scale(drawings: Sequence[Drawing], name: str = SIZE) -> Scale:
+def size_scale(drawings: Sequence[Drawing], name: str = SIZE_AXIS_LABEL) -> Scale:
     """A logarithmic axis from the smallest size of all drawings to the largest."""
     values = pl.concat([drawing.frame["x"] for drawing in drawings]).to_list()
     low, high = float(min(values)), float(max(values))
@@ -355,20 +367,24 @@ def size_scale(drawings: Sequence[Drawing], name: str = SIZE) -> Scale:
     return Scale(name, Unit.BYTES, *ends, is_log=True)
 
 
-def decades(frames: Sequence[pl.DataFrame], *reference_values: float) -> tuple[float, float]:
+def decade_range(frames: Sequence[pl.DataFrame], *reference_values: float) -> tuple[float, float]:
     """The powers of ten around all medians and bands, and around `reference_values`."""
-    values = pl.concat([frame.select(pl.col(*INTERVAL).cast(pl.Float64)) for frame in frames])
+    values = pl.concat(
+        [frame.select(pl.col(*INTERVAL_COLUMNS).cast(pl.Float64)) for frame in frames]
+    )
     low = min(*reference_values, values.min().min_horizontal().item(), math.inf)
     high = max(*reference_values, values.max().max_horizontal().item(), -math.inf)
     first = math.floor(math.log10(low))
     return 10.0**first, 10.0 ** max(first + 1, math.ceil(math.log10(high)))
 
 
-def dots(drawings: Sequence[Drawing], description: str, name: str, unit: str) -> tuple[Figure, ...]:
+def dot_figures(
+    drawings: Sequence[Drawing], description: str, name: str, unit: str
+) -> tuple[Figure, ...]:
     """Dots for medians and lines for intervals, on an axis from 0 titled `name`, in `unit`."""
     if not drawings:
         return ()
-    values = pl.concat([drawing.frame.select(INTERVAL) for drawing in drawings])
+    values = pl.concat([drawing.frame.select(INTERVAL_COLUMNS) for drawing in drawings])
     top = 1.05 * float(values.max().max_horizontal().item())
     scale = Scale(name, unit, 0.0, top, is_log=False)
 
@@ -377,16 +393,16 @@ def dots(drawings: Sequence[Drawing], description: str, name: str, unit: str) ->
         curves = tuple(
             Curve(arm.title, arm.colour, points(rows.iter_rows(named=True), "row"))
             for row, (key, arm) in enumerate(drawing.visible_arms.items())
-            for rows in [drawing.rows(key).with_columns(row=pl.lit(row))]
+            for rows in [drawing.rows_of_arm(key).with_columns(row=pl.lit(row))]
         )
         names = tuple(arm.title for arm in drawing.visible_arms.values())
         return (View(name, scale, None, curves, names),)
 
-    return panel_figures(drawings, description, views)
+    return drawing_figures(drawings, description, views)
 
 
-def panel_figures(
-    drawings: Sequence[Drawing], description: str, views: Views
+def drawing_figures(
+    drawings: Sequence[Drawing], description: str, views: ViewMaker
 ) -> tuple[Figure, ...]:
     """A figure of the `views` of each drawing; `description` precedes its title."""
     return tuple(

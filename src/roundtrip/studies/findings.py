@@ -1,6 +1,6 @@
-"""Claims on arms within launches, findings on the statements of a study, and one-line verdicts.
+"""Claims on arms within launches, findings on published statements, and sentences on verdicts.
 
-``Boost.MPI costs 12 % at 1 B; on par elsewhere (medians within 1 %).``  Such a line says no more
+``Boost.MPI costs 12 % at 1 B; on par elsewhere (medians within 1 %).`` Such a sentence says no more
 than the verdicts: it lists each comparison under its own verdict, including undecided comparisons
 and those that were not measured.
 """
@@ -20,36 +20,38 @@ from roundtrip.report.blocks import Cell, Tone
 from roundtrip.stats.verdicts import ClaimVerdict, Family, Verdict
 from roundtrip.studies import display
 from roundtrip.studies.derivation import ratios_by_size
-from roundtrip.studies.panel import P, Panel, Panels
+from roundtrip.studies.panel import Panel, Panels, PanelT
 from roundtrip.studies.study import Claim, Contrast, Study
 
 #: The outcome of a statement that the data neither support nor contradict.
 OPEN = str(Verdict.CANNOT_TELL)
 #: In ascending severity: an open result outranks a settled one, a bad one outranks both.
-_TONES: tuple[Tone, ...] = ("good", "plain", "warn", "bad")
-Evidence = tuple[tuple[int, ClaimVerdict], ...]
-_MOST_NAMED = 3
+_TONES_BY_SEVERITY: tuple[Tone, ...] = ("good", "plain", "warn", "bad")
+#: Pairs (size in bytes, verdict).
+SizeVerdicts = tuple[tuple[int, ClaimVerdict], ...]
+#: Maximum panels that a sentence names.
+_MAX_NAMED_PANELS = 3
 #: Maximum names in the finding on a statement of a study.
-_MOST_LISTED = 8
-_NBSP = "\N{NO-BREAK SPACE}"
+_MAX_LISTED_NAMES = 8
+_NO_BREAK_SPACE = "\N{NO-BREAK SPACE}"
 
 
-def where_measured(measured_sizes: Collection[int], compared_sizes: Sequence[int]) -> str:
-    """Suffix of a finding with the measured sizes; "" if all compared sizes were measured, or none.
+def coverage_suffix(measured_sizes: Collection[int], compared_sizes: Sequence[int]) -> str:
+    """Text with the measured sizes [bytes]; "" if all compared sizes were measured, or none.
 
     `` where measured (1 B to 64 KiB)``; the sizes are listed if the range has gaps.
     """
     sizes = [size for size in sorted(compared_sizes) if size in measured_sizes]
     if not sizes or len(sizes) == len(compared_sizes):
         return ""
-    return f" where measured ({size_list(sizes, sorted(compared_sizes), 2)})"
+    return f" where measured ({describe_sizes(sizes, sorted(compared_sizes), 2)})"
 
 
 @dataclass(frozen=True)
-class Comparison:
+class ArmClaim:
     """A claim of the report: a contrast of arms of the same launches at one size.
 
-    `panel` is the panel's key, whose last value says whether the claim is primary; `case`
+    `panel` is the key of a `Panel`, whose last value says whether the claim is primary; `case`
     distinguishes several cases of samples in one panel.
     """
 
@@ -64,140 +66,144 @@ class Comparison:
         return self.contrast.family(self.panel[-1])
 
 
-def comparison(study: Study, panel: Panel, arm: str, base: str, size_bytes: int) -> Comparison:
-    """The claim of `study` on `arm` over `base` in a panel; KeyError if it declares none."""
-    return Comparison(study.name, panel.key, study.contrast(arm, base), size_bytes)
+def arm_claim(study: Study, panel: Panel, arm: str, base: str, size_bytes: int) -> ArmClaim:
+    """The claim on `arm` over `base` in a panel; KeyError if `study` declares no such contrast."""
+    return ArmClaim(study.name, panel.key, study.contrast(arm, base), size_bytes)
 
 
-def claims(
+def ratios_by_arm_claim(
     study: Study,
-    panels: Panels[P],
+    panels: Panels[PanelT],
     sizes: Sequence[int],
     time_column: str = "seconds",
     contrasts: Sequence[Contrast] | None = None,
 ) -> dict[Claim, Sequence[float]]:
     """Ratios within launches for each declared contrast of `study` and panel, at `sizes` (bytes).
 
-    `panels.values` has the columns launch, case_id, case, variant, size_bytes and `time`.
-    `contrasts`: those of its values, if not all of the study.
+    `panels.launch_values` has the columns launch, case_id, case, variant, size_bytes and `time`.
+    `contrasts`: by default all of the study.
     """
     ratios_by_claim: dict[Claim, Sequence[float]] = {}
-    values = panels.values.filter(pl.col("size_bytes").is_in(list(sizes)))
+    values = panels.launch_values.filter(pl.col("size_bytes").is_in(list(sizes)))
     for panel in panels.panels:
-        rows = panels.rows(values, panel)
+        rows = panels.panel_rows(values, panel)
         for contrast in study.contrasts if contrasts is None else contrasts:
             by_size = ratios_by_size(rows, contrast.arm, contrast.base, time_column)
             for size, ratios in by_size.items():
-                ratios_by_claim[Comparison(study.name, panel.key, contrast, size)] = ratios
+                ratios_by_claim[ArmClaim(study.name, panel.key, contrast, size)] = ratios
     return ratios_by_claim
 
 
-def study_verdicts(
+def arm_claim_verdicts(
     verdicts: Mapping[Claim, ClaimVerdict], study: str
-) -> dict[Comparison, ClaimVerdict]:
+) -> dict[ArmClaim, ClaimVerdict]:
     """The verdicts on the comparisons of one study."""
     return {
         key: verdict
         for key, verdict in verdicts.items()
-        if isinstance(key, Comparison) and key.study == study
+        if isinstance(key, ArmClaim) and key.study == study
     }
 
 
-S = TypeVar("S")
+StatementT = TypeVar("StatementT")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Finding(Generic[S, P]):
+class Finding(Generic[StatementT, PanelT]):
     """The result of the test of `statement` in one panel.
 
     `outcome` is a word or two.  `is_about_all_sizes`: the outcome is about all `compared_sizes`
-    (bytes); `evidence` has the sizes that were measured.
+    (bytes); `size_verdicts` has the sizes that were measured.
     """
 
-    statement: S
-    panel: P
+    statement: StatementT
+    panel: PanelT
     outcome: str
     outcome_tone: Tone
     is_about_all_sizes: bool
-    evidence: Evidence
+    size_verdicts: SizeVerdicts
     compared_sizes: tuple[int, ...]
 
     @property
     def ratios(self) -> list[float]:
         """Median ratios at the sizes that were measured."""
-        return [verdict.interval.median for _, verdict in self.evidence]
+        return [verdict.interval.median for _, verdict in self.size_verdicts]
 
     @property
-    def limits(self) -> str:
-        """Which compared sizes were measured, in words; "" if all were, or none."""
-        return where_measured(dict(self.evidence), self.compared_sizes)
+    def coverage_suffix(self) -> str:
+        """`` where measured (1 B to 64 KiB)``; "" if all compared sizes were measured, or none."""
+        return coverage_suffix(dict(self.size_verdicts), self.compared_sizes)
 
     @property
     def verdict(self) -> str:
-        """The outcome and its limits; if it is open, what is known at the undecided sizes."""
+        """The outcome and where it was measured; if it is open, the intervals at undecided sizes."""
         if self.outcome != OPEN:
-            return f"{self.outcome}{self.limits}" if self.is_about_all_sizes else self.outcome
+            return (
+                f"{self.outcome}{self.coverage_suffix}" if self.is_about_all_sizes else self.outcome
+            )
         undecided = {
             size: claim
-            for size, claim in self.evidence
+            for size, claim in self.size_verdicts
             if claim.verdict is Verdict.CANNOT_TELL and claim.interval.exists
         }
         if not undecided:
-            return f"{OPEN}{more_launches(claim for _, claim in self.evidence)}"
-        sizes = size_list(sorted(undecided), sorted(self.compared_sizes))
-        place = f" at {sizes}" if len(undecided) < len(self.evidence) else ""
-        return undecided_text(list(undecided.values()), place)
+            return f"{OPEN}{missing_launches_suffix(claim for _, claim in self.size_verdicts)}"
+        sizes = describe_sizes(sorted(undecided), sorted(self.compared_sizes))
+        where_suffix = f" at {sizes}" if len(undecided) < len(self.size_verdicts) else ""
+        return describe_undecided(list(undecided.values()), where_suffix)
 
     @property
     def tone(self) -> Tone:
         """The tone of the verdict; "warn" if it is about all sizes and some were not measured."""
-        return "warn" if self.is_about_all_sizes and self.limits else self.outcome_tone
+        return "warn" if self.is_about_all_sizes and self.coverage_suffix else self.outcome_tone
 
     @property
     def cell(self) -> Cell:
         """The smallest and the largest ratio, and the verdict."""
-        return display.span(self.ratios, self.tone, self.verdict)
+        return display.ratio_range_cell(self.ratios, self.tone, self.verdict)
 
 
-def evidence(
-    verdicts: Mapping[Comparison, ClaimVerdict],
+def size_verdicts(
+    verdicts: Mapping[ArmClaim, ClaimVerdict],
     study: Study,
     panel: Panel,
     pair: tuple[str, str],
     sizes: Sequence[int],
-) -> Evidence:
+) -> SizeVerdicts:
     """(size, verdict) of each claim on the `pair` (arm, base) that has a verdict."""
-    keys = {size: comparison(study, panel, *pair, size) for size in sizes}
+    keys = {size: arm_claim(study, panel, *pair, size) for size in sizes}
     return tuple((size, verdicts[key]) for size, key in keys.items() if key in verdicts)
 
 
 def worst_tone(tones: Iterable[Tone]) -> Tone:
     """The most severe of `tones`; "warn" without any."""
-    return max(tones, key=_TONES.index, default="warn")
+    return max(tones, key=_TONES_BY_SEVERITY.index, default="warn")
 
 
 @dataclass(frozen=True)
-class VerdictAt:
+class PointVerdict:
     """The verdict at `size` (bytes) in the panel of that label; None if no launch measured it."""
 
-    panel: str
+    panel_title: str
     size: int
     verdict: ClaimVerdict | None
 
 
-def line_tone(points: Iterable[VerdictAt]) -> Tone:
-    """The most severe tone of the verdicts of a `line`; "warn" of what was not measured."""
-    return worst_tone(display.TONES[p.verdict.verdict] if p.verdict else "warn" for p in points)
+def cost_sentence_tone(points: Iterable[PointVerdict]) -> Tone:
+    """The most severe tone of the verdicts in a `cost_sentence`; "warn" if one is missing."""
+    return worst_tone(
+        display.TONE_BY_VERDICT[p.verdict.verdict] if p.verdict else "warn" for p in points
+    )
 
 
-def line(subject: str, base: str, points: Sequence[VerdictAt]) -> str:
+def cost_sentence(subject: str, base: str, points: Sequence[PointVerdict]) -> str:
     """A sentence, without its full stop, on the cost of `subject` over `base`.
 
     `points` has every size and panel to be compared, measured or not, or is empty.
     """
-    names = labels.distinct_labels({point.panel for point in points})
-    points = [replace(point, panel=names[point.panel]) for point in points]
-    groups: dict[Verdict | None, list[VerdictAt]] = {}
+    names = labels.distinct_labels({point.panel_title for point in points})
+    points = [replace(point, panel_title=names[point.panel_title]) for point in points]
+    groups: dict[Verdict | None, list[PointVerdict]] = {}
     for verdict in (Verdict.SLOWER, Verdict.FASTER, Verdict.CANNOT_TELL, Verdict.ON_PAR, None):
         if group := [p for p in points if (p.verdict and p.verdict.verdict) is verdict]:
             groups[verdict] = group
@@ -207,99 +213,111 @@ def line(subject: str, base: str, points: Sequence[VerdictAt]) -> str:
     for number, (verdict, group) in enumerate(groups.items()):
         is_last = number == len(groups) - 1
         is_rest = is_last and number > 0 and verdict is Verdict.ON_PAR
-        place = " elsewhere" if is_rest else _place(group, points)
-        clauses.append(_clause(subject if not clauses else "", base, verdict, group, place))
+        where_suffix = " elsewhere" if is_rest else _where_suffix(group, points)
+        clauses.append(
+            _verdict_clause(subject if not clauses else "", base, verdict, group, where_suffix)
+        )
     return "; ".join(clauses)
 
 
-def _clause(
-    subject: str, base: str, verdict: Verdict | None, points: Sequence[VerdictAt], place: str
+def _verdict_clause(
+    subject: str,
+    base: str,
+    verdict: Verdict | None,
+    points: Sequence[PointVerdict],
+    where_suffix: str,
 ) -> str:
     medians = [point.verdict.interval.median for point in points if point.verdict]
     if verdict is Verdict.SLOWER:
         times = [1 / ratio for ratio in medians]
-        cost = f"costs {units.span([time - 1 for time in times], 100, 2)}{_NBSP}%"
-        if min(medians) < display.FACTOR:
+        cost = f"costs {units.span([time - 1 for time in times], 100, 2)}{_NO_BREAK_SPACE}%"
+        if min(medians) < display.MAX_RATIO_AS_FACTOR:
             cost = f"is {units.span(times, digits=2)} times slower"
-        return f"{subject} {cost}{place}".strip()
+        return f"{subject} {cost}{where_suffix}".strip()
     if verdict is Verdict.FASTER:
         gains = units.speed(min(medians), max(medians))
-        return f"{subject} {'is ' if subject else ''}{gains}{place}".strip()
+        return f"{subject} {'is ' if subject else ''}{gains}{where_suffix}".strip()
     if verdict is Verdict.ON_PAR:
         distance = max(max(ratio, 1 / ratio) - 1 for ratio in medians)
         # Rounded up to whole percents, so that the text does not understate it.
         margin = units.percent(max(0.01, -(-round(distance * 1e4) // 100) / 100))
         par = f"is on par with {base}" if subject else "on par"
-        return f"{subject} {par}{place} (medians within {margin})".strip()
+        return f"{subject} {par}{where_suffix} (medians within {margin})".strip()
     if verdict is Verdict.CANNOT_TELL:
         verdicts = [point.verdict for point in points if point.verdict]
-        words = undecided_text(verdicts, place, says_level=True)
+        words = describe_undecided(verdicts, where_suffix, says_level=True)
         return f"{subject} against {base}: {words}" if subject else words
-    return f"not measured{place}"
+    return f"not measured{where_suffix}"
 
 
-def undecided_text(
+def describe_undecided(
     verdicts: Sequence[ClaimVerdict],
-    place: str = "",
-    more: str | None = None,
+    where_suffix: str = "",
+    missing_launches: str | None = None,
     *,
     says_level: bool = False,
 ) -> str:
-    """The range of the intervals of claims without a verdict, and the launches that they lack.
+    """The range of the intervals of undecided claims, and how many more launches they need.
 
-    ``2 to 6 % faster at 1 MiB (whether 5 % or more is open: about 11 more launches)``.  `more`:
-    what they lack in other words.  `says_level`: say that this is an interval.
+    ``2 to 6 % faster at 1 MiB (whether 5 % or more is open: about 11 more launches)``.
+    `missing_launches`: replaces the last clause.  `says_level`: say that this is an interval.
     """
-    more = more_launches(verdicts) if more is None else more
+    missing_launches = (
+        missing_launches_suffix(verdicts) if missing_launches is None else missing_launches
+    )
     intervals = [verdict.interval for verdict in verdicts]
     if not all(interval.exists for interval in intervals):
-        return f"{OPEN}{place}{more}"
+        return f"{OPEN}{where_suffix}{missing_launches}"
     low = min(interval.low or 0.0 for interval in intervals)
     high = max(interval.high or 0.0 for interval in intervals)
     least = units.percent(verdicts[0].minimum_effect)
     question = "" if low < 1 < high else f"whether {least} or more is "
     level = intervals[0].level if says_level else None
     prefix = f"{units.percent(level)} interval; " if level else ""
-    return f"{units.speed(low, high)}{place} ({prefix}{question}open{more})"
+    return f"{units.speed(low, high)}{where_suffix} ({prefix}{question}open{missing_launches})"
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """The verdict on one question with `thing` (an MPI, a transport) in the setting `where`."""
+class SubjectVerdict:
+    """The verdict on one question for a subject, such as an MPI or a transport, in a setting."""
 
-    thing: Hashable
-    where: Hashable
+    subject: Hashable
+    setting: Hashable
     verdict: Verdict
 
 
-def joint_words(outcomes: Sequence[Outcome], words: Mapping[Verdict, str], thing: str) -> str:
-    """What all `outcomes` on one question say, in the `words` of their verdict.
+def describe_joint_verdict(
+    subject_verdicts: Sequence[SubjectVerdict],
+    text_by_verdict: Mapping[Verdict, str],
+    subject_name: str,
+) -> str:
+    """The common text of the verdicts on one question, from `text_by_verdict`.
 
-    Of undecided ones it says only that there are some.  ``it depends on the MPI`` (the `thing`) is
-    said if two things have different verdicts in one setting.
+    Of undecided ones it says only that there are some.  ``it depends on the MPI``, a word for the
+    subjects, if two of them have different verdicts in one setting.
     """
-    decided = [one for one in outcomes if one.verdict is not Verdict.CANNOT_TELL]
+    decided = [one for one in subject_verdicts if one.verdict is not Verdict.CANNOT_TELL]
     verdicts = {one.verdict for one in decided}
     if not verdicts:
-        return words[Verdict.CANNOT_TELL]
+        return text_by_verdict[Verdict.CANNOT_TELL]
     if len(verdicts) == 1:
-        suffix = " where decided" if len(decided) < len(outcomes) else ""
-        return f"{words[verdicts.pop()]}{suffix}"
+        suffix = " where decided" if len(decided) < len(subject_verdicts) else ""
+        return f"{text_by_verdict[verdicts.pop()]}{suffix}"
     pairs = [pair for pair in combinations(decided, 2) if pair[0].verdict != pair[1].verdict]
-    if any(one.where == other.where and one.thing != other.thing for one, other in pairs):
-        return f"it depends on the {thing}"
-    if any(one.where != other.where and one.thing == other.thing for one, other in pairs):
+    if any(one.setting == other.setting and one.subject != other.subject for one, other in pairs):
+        return f"it depends on the {subject_name}"
+    if any(one.setting != other.setting and one.subject == other.subject for one, other in pairs):
         return "it depends on where"
     return "it differs from case to case"
 
 
-def more_launches(verdicts: Iterable[ClaimVerdict]) -> str:
+def missing_launches_suffix(verdicts: Iterable[ClaimVerdict]) -> str:
     """``: about 11 more launches``, the largest known need of a verdict; "" if none is known."""
     needs = [need for verdict in verdicts if (need := verdict.missing_launches) is not None]
     return f": about {units.plural(max(needs), 'more launch')}" if needs else ""
 
 
-def _place(points: Sequence[VerdictAt], all_points: Sequence[VerdictAt]) -> str:
+def _where_suffix(points: Sequence[PointVerdict], all_points: Sequence[PointVerdict]) -> str:
     """The sizes and panels where a verdict holds; each is omitted if it holds at all of them.
 
     If sizes differ between many panels, comparisons are counted, to keep the line short.
@@ -309,34 +327,36 @@ def _place(points: Sequence[VerdictAt], all_points: Sequence[VerdictAt]) -> str:
     panels = list(by_panel)
     if len(set(map(tuple, by_panel.values()))) == 1:
         is_all = all(sizes == all_by_panel[name] for name, sizes in by_panel.items())
-        at = "" if is_all else f" at {size_list(by_panel[panels[0]], all_sizes)}"
+        at = "" if is_all else f" at {describe_sizes(by_panel[panels[0]], all_sizes)}"
         if len(panels) == len(all_by_panel):
             return at
-        names = "; ".join(panels) if len(panels) <= _MOST_NAMED else f"{len(panels)} toolchains"
+        names = (
+            "; ".join(panels) if len(panels) <= _MAX_NAMED_PANELS else f"{len(panels)} toolchains"
+        )
         return f"{at} on {names}"
-    if len(panels) <= _MOST_NAMED:
+    if len(panels) <= _MAX_NAMED_PANELS:
         clauses = (
-            f" at {size_list(sizes, all_sizes)} on {name}" for name, sizes in by_panel.items()
+            f" at {describe_sizes(sizes, all_sizes)} on {name}" for name, sizes in by_panel.items()
         )
         return " and".join(clauses)
     return f" in {len(points)} of {len(all_points)} comparisons"
 
 
-def _sizes_by_panel(points: Sequence[VerdictAt]) -> dict[str, list[int]]:
+def _sizes_by_panel(points: Sequence[PointVerdict]) -> dict[str, list[int]]:
     by_panel: dict[str, list[int]] = defaultdict(list)
     for point in points:
-        by_panel[point.panel].append(point.size)
+        by_panel[point.panel_title].append(point.size)
     return {name: sorted(sizes) for name, sizes in by_panel.items()}
 
 
 def names_or_count(names: Sequence[str], count: int) -> str:
     """The names if they are few; otherwise their number of `count`: ``7 of 16``."""
     unique_names = dict.fromkeys(names)
-    is_few = len(unique_names) <= _MOST_LISTED
+    is_few = len(unique_names) <= _MAX_LISTED_NAMES
     return ", ".join(unique_names) if is_few else f"{len(names)} of {count}"
 
 
-def joint_verdict(names: Sequence[str], outcomes: Sequence[str], preposition: str) -> str:
+def describe_outcomes(names: Sequence[str], outcomes: Sequence[str], preposition: str) -> str:
     """The common outcome, or ``agrees on MPICH 4.0; differs on Open MPI 4.1``."""
     names_by_outcome: dict[str, list[str]] = defaultdict(list)
     for name, outcome in zip(names, outcomes, strict=True):
@@ -349,7 +369,7 @@ def joint_verdict(names: Sequence[str], outcomes: Sequence[str], preposition: st
     )
 
 
-def size_list(sizes: list[int], all_sizes: list[int], range_length: int = 3) -> str:
+def describe_sizes(sizes: list[int], all_sizes: list[int], range_length: int = 3) -> str:
     """``1 B to 64 KiB``; sizes with gaps, or fewer than `range_length`, are listed."""
     first = all_sizes.index(sizes[0])
     if len(sizes) >= range_length and all_sizes[first : first + len(sizes)] == sizes:

@@ -34,7 +34,7 @@ from roundtrip.studies.derivation import (
     metric_suffix,
     study_module_attribute,
 )
-from roundtrip.studies.findings import Comparison, VerdictAt, study_verdicts
+from roundtrip.studies.findings import ArmClaim, PointVerdict, arm_claim_verdicts
 from roundtrip.studies.panel import CasePanels, Panel
 from roundtrip.studies.study import Claim, Contrast, Study
 
@@ -49,7 +49,7 @@ class Section(Protocol):
         """The study's part of the report, with the verdicts on its claims."""
 
 
-def section_of(study: Study, data: Data) -> Section | None:
+def find_section(study: Study, data: Data) -> Section | None:
     """The study's section; None if the bundle has no completed launch of the study."""
     if data.study_launches(study.name).is_empty():
         return None
@@ -64,22 +64,22 @@ class InterleavedSection:
 
     def __init__(self, study: Study, data: Data) -> None:
         self._study = study
-        self._metrics = [_Metric(study, data, metric) for metric in study.metrics]
+        self._metrics = [_MetricSection(study, data, metric) for metric in study.metrics]
 
     def claims(self) -> Mapping[Claim, Sequence[float]]:
         return {claim: ratios for one in self._metrics for claim, ratios in one.claims().items()}
 
     def part(self, verdicts: Mapping[Claim, ClaimVerdict]) -> Part:
         study, picture = self._study, None
-        own_verdicts = study_verdicts(verdicts, study.name)
+        own_verdicts = arm_claim_verdicts(verdicts, study.name)
         blocks: list[Block] = [Paragraph((study.method,))] if study.method else []
         blocks.append(Heading(3, "In numbers"))
         for one in self._metrics:
             blocks += one.blocks(own_verdicts)
             if picture and one.is_measured:
-                blocks.append(one.picture())
+                blocks.append(one.gallery())
             elif one.is_measured:
-                picture = one.picture()
+                picture = one.gallery()
         return Part(
             anchor=study.name,
             title=f"{study.title}: {study.question}",
@@ -92,7 +92,7 @@ class InterleavedSection:
         )
 
 
-class _Metric:
+class _MetricSection:
     """The arms of a study that have one metric, in each panel, and their contrasts."""
 
     def __init__(self, study: Study, data: Data, metric: str) -> None:
@@ -108,14 +108,16 @@ class _Metric:
         self._scale = units.scale(self._panels.unit, self._unit)
 
     def claims(self) -> Mapping[Claim, Sequence[float]]:
-        return findings.claims(self._study, self._panels, self._sizes, "cost", self._contrasts)
+        return findings.ratios_by_arm_claim(
+            self._study, self._panels, self._sizes, "cost", self._contrasts
+        )
 
     @property
     def is_measured(self) -> bool:
         """Whether a launch has a value."""
         return bool(self._panels.panels)
 
-    def blocks(self, verdicts: Mapping[Comparison, ClaimVerdict]) -> Iterator[Block]:
+    def blocks(self, verdicts: Mapping[ArmClaim, ClaimVerdict]) -> Iterator[Block]:
         """The values of all arms, then the verdicts, if arms are contrasted."""
         if not self.is_measured:
             yield Paragraph((f"{self._quantity}: no launch has a value.",), is_note=True)
@@ -124,58 +126,60 @@ class _Metric:
         caption = f"{self._quantity}{unit}, median over launches."
         yield display.interval_table(self._panels, caption, self._arms, self._unit)
         if self._contrasts:
-            yield self._verdicts(verdicts)
+            yield self._verdict_table(verdicts)
 
-    def answers(self, verdicts: Mapping[Comparison, ClaimVerdict]) -> list[Answer]:
+    def answers(self, verdicts: Mapping[ArmClaim, ClaimVerdict]) -> list[Answer]:
         """A sentence on each contrast in all panels."""
         panels = self._panels.panels
-        return [Answer((f"{self._line(one, panels, verdicts)}.",)) for one in self._contrasts]
+        return [
+            Answer((f"{self._cost_sentence(one, panels, verdicts)}.",)) for one in self._contrasts
+        ]
 
-    def panel_answers(self, verdicts: Mapping[Comparison, ClaimVerdict]) -> list[Answer]:
+    def panel_answers(self, verdicts: Mapping[ArmClaim, ClaimVerdict]) -> list[Answer]:
         """The values and the sentences of each panel."""
-        return [self._answer(panel, verdicts) for panel in self._panels.panels]
+        return [self._panel_answer(panel, verdicts) for panel in self._panels.panels]
 
-    def _verdicts(self, verdicts: Mapping[Comparison, ClaimVerdict]) -> Table:
+    def _verdict_table(self, verdicts: Mapping[ArmClaim, ClaimVerdict]) -> Table:
         cells = []
         for contrast, panel in product(self._contrasts, self._panels.panels):
             arm, base = (self._arms[name].title for name in (contrast.arm, contrast.base))
-            name = f"{arm} against {base}{self._suffix}: {panel.label}"
+            name = f"{arm} against {base}{self._suffix}: {panel.title}"
             for size in self._sizes:
-                verdict = verdicts.get(self._comparison(panel, contrast, size))
-                cells.append(((name,), size, display.verdict(verdict, base=base)))
+                verdict = verdicts.get(self._arm_claim(panel, contrast, size))
+                cells.append(((name,), size, display.verdict_cell(verdict, base=base)))
         caption = (
             "Speed of one arm over that of the other, in the same launch: above 1, the first is "
             "faster."
         )
-        return display.grid(
-            self._caption(caption),
+        return display.grid_table(
+            self._with_metric_name(caption),
             ("Arms, toolchain and placement",),
             {size: Column(units.size(size) if size else "Ratio") for size in self._sizes},
             cells,
         )
 
-    def _caption(self, text: str) -> str:
+    def _with_metric_name(self, text: str) -> str:
         """The text, after the metric unless it is the study's first."""
         return f"{self._quantity}: {text[0].lower()}{text[1:]}" if self._suffix else text
 
-    def _line(
+    def _cost_sentence(
         self,
         contrast: Contrast,
         panels: Sequence[Panel],
-        verdicts: Mapping[Comparison, ClaimVerdict],
+        verdicts: Mapping[ArmClaim, ClaimVerdict],
     ) -> str:
         points = [
-            VerdictAt(panel.label, size, verdicts.get(self._comparison(panel, contrast, size)))
+            PointVerdict(panel.title, size, verdicts.get(self._arm_claim(panel, contrast, size)))
             for panel in panels
             for size in self._sizes
         ]
         note = f" ({self._quantity.lower()})" if self._suffix else ""
         arm, base = (self._arms[name].title for name in (contrast.arm, contrast.base))
-        return findings.line(f"{arm}{note}", base, points)
+        return findings.cost_sentence(f"{arm}{note}", base, points)
 
-    def _answer(self, panel: Panel, verdicts: Mapping[Comparison, ClaimVerdict]) -> Answer:
+    def _panel_answer(self, panel: Panel, verdicts: Mapping[ArmClaim, ClaimVerdict]) -> Answer:
         intervals = self._panels.intervals
-        size = min(self._panels.rows(intervals, panel)["size_bytes"].to_list())
+        size = min(self._panels.panel_rows(intervals, panel)["size_bytes"].to_list())
         interval_by_arm = {
             arm.title: self._panels.interval_at(intervals, panel, variant=name, size_bytes=size)
             for name, arm in self._arms.items()
@@ -185,25 +189,27 @@ class _Metric:
             for title, interval in interval_by_arm.items()
             if interval
         )
-        lines = [self._line(contrast, (panel,), verdicts) for contrast in self._contrasts]
+        lines = [self._cost_sentence(contrast, (panel,), verdicts) for contrast in self._contrasts]
         unit = "" if self._unit in UNPRINTED_UNITS else f" {self._unit}"
         at = f" at {units.size(size)}" if size else ""
         text = f": {values}{unit}{at}. {''.join(f'{line}. ' for line in lines)}".rstrip()
         tone: Tone = "plain" if all(interval_by_arm.values()) else "warn"
-        return answer(f"{panel.label}{self._suffix}", text, tone)
+        return answer(f"{panel.title}{self._suffix}", text, tone)
 
-    def picture(self) -> Gallery:
+    def gallery(self) -> Gallery:
         """A figure for each panel."""
         frame = display.curve_rows(self._panels.intervals, self._scale)
         panels, name = self._panels, self._study.name
         name += f"-{panels.metric.replace('_', '-')}" if self._suffix else ""
-        drawings = display.drawings(name, panels, frame, self._arms, panels.panels)
+        drawings = display.panel_drawings(name, panels, frame, self._arms, panels.panels)
         has_sizes = frame["size_bytes"].n_unique() > 1
-        draw = display.curves_over_size if has_sizes else display.dots
+        draw = display.curve_figures_over_size if has_sizes else display.dot_figures
         marks = "bands" if has_sizes else "lines"
-        caption = self._caption(f"Median over launches; {marks} are {{level}} rank intervals.")
+        caption = self._with_metric_name(
+            f"Median over launches; {marks} are {{level}} rank intervals."
+        )
         figures = draw(drawings, self._quantity, self._quantity, self._unit)
         return Gallery(panels.level.caption(caption), figures)
 
-    def _comparison(self, panel: Panel, contrast: Contrast, size: int) -> Comparison:
-        return Comparison(self._study.name, panel.key, contrast, size)
+    def _arm_claim(self, panel: Panel, contrast: Contrast, size: int) -> ArmClaim:
+        return ArmClaim(self._study.name, panel.key, contrast, size)

@@ -297,7 +297,7 @@ def test_it_depends_on_the_mpi_only_if_the_mpi_alone_differs(
     other: tuple[str, str], verdict: Verdict, words: str
 ) -> None:
     panels = [
-        Panel(key=(toolchain + where, ORIGINAL_STATE), toolchain=toolchain, where=where)
+        Panel(key=(toolchain + where, ORIGINAL_STATE), toolchain=toolchain, placement_text=where)
         for toolchain, where in ((OPENMPI, "in one node"), other)
     ]
     verdicts = {

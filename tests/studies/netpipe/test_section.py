@@ -292,7 +292,7 @@ def test_the_values_are_those_of_known_variants_at_sizes_above_zero() -> None:
     rows = [(BASE, 0), (BASE, 1), (BASE, 8), ("smoke_signals", 8)]
     medians = pl.DataFrame(rows, schema=["variant", "size_bytes"], orient="row")
     vars(curves)["all_medians"] = medians
-    assert curves.values.rows() == [(BASE, 1), (BASE, 8)]
+    assert curves.launch_values.rows() == [(BASE, 1), (BASE, 8)]
     assert curves.unknown_variants == ["smoke_signals"]
 
 

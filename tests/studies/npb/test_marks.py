@@ -214,7 +214,7 @@ def test_a_number_found_at_the_same_part_of_two_rates_is_explained_by_the_rates(
 def test_the_largest_class_counts_and_the_classes_of_a_benchmark_are_neighbours() -> None:
     w_curves = [curves(name, 100, 500.0) for name in ("CG", "MG")]
     a_curves = [replace(curve, problem_class="A") for curve in w_curves]
-    sorted_curves = sorted([*a_curves, *w_curves], key=lambda curve: curve.order)
+    sorted_curves = sorted([*a_curves, *w_curves], key=lambda curve: curve.sort_key)
     assert [curve.name for curve in sorted_curves] == ["CG W", "CG A", "MG W", "MG A"]
     sentence = marks.proportions_text(sorted_curves, ORIGIN)
     assert "CG A 1.13 at" in sentence

@@ -19,7 +19,7 @@ from roundtrip.report.build import build
 from roundtrip.report.painter import drawing
 from roundtrip.studies.npb import SOURCES
 from roundtrip.studies.npb.speedup import verdicts_on
-from roundtrip.studies.section import section_of
+from roundtrip.studies.section import find_section
 
 
 def machine() -> Any:
@@ -173,7 +173,7 @@ def test_over_the_link_npb_itself_shows_what_the_delay_adds() -> None:
     waits = table(section, "What an iteration waits").rows
     assert all(cells[2].text.startswith("10.0") for cells in waits)
     assert {cells[3].verdict for cells in table(section, "Our programs beside").rows} == {"faster"}
-    claims = section_of(studies.get("npb"), builder.data()).claims()
+    claims = find_section(studies.get("npb"), builder.data()).claims()
     assert {claim.rtt for claim in verdicts_on(SOURCES, claims)} == {None, 0.0, 4.0}
 
 

@@ -28,7 +28,7 @@ from roundtrip.studies.npb.derived import (
     UDP_MOSTLY_BETTER,
 )
 from roundtrip.studies.npb.scaling import rows_as_lines
-from roundtrip.studies.section import section_of
+from roundtrip.studies.section import find_section
 from roundtrip.studies.study import BLUE
 
 HOSTILE = '<script>document.title="owned"</script>"><img src=x>{{7*7}}'
@@ -307,7 +307,7 @@ def test_hostile_names_are_text() -> None:
 def test_a_bundle_without_npb_has_no_section() -> None:
     builder = make.Bundle()
     builder.add(status="failed")
-    assert section_of(studies.get("npb"), builder.data()) is None
+    assert find_section(studies.get("npb"), builder.data()) is None
 
 
 def test_a_rate_leads_to_its_series_over_the_same_link() -> None:

@@ -25,7 +25,7 @@ from roundtrip.studies.findings import OPEN
 from roundtrip.studies.osu import Thresholds, curves
 from roundtrip.studies.osu.curves import AGREE, DISAGREE, NETPIPE_PAIRS, NetPIPEComparison, Panel
 from roundtrip.studies.osu.section import _agreement_clauses, overall_answers
-from roundtrip.studies.section import section_of
+from roundtrip.studies.section import find_section
 
 SETTINGS = analysis.default().study_thresholds(Thresholds)
 BARRIER = "Barrier 1.00 µs on 2 ranks"
@@ -156,14 +156,14 @@ def test_a_rate_that_was_rounded_to_nothing_is_kept_and_not_drawn() -> None:
 
 
 def test_nothing_is_claimed_of_launches_that_are_not_paired() -> None:
-    section = section_of(studies.get("osu"), osu_data())
+    section = find_section(studies.get("osu"), osu_data())
     assert section and section.claims() == {}
 
 
 def test_a_bundle_without_osu_has_no_section() -> None:
     data = osu_data()
     launches = data.launches.filter(pl.col("study") != "osu")
-    assert section_of(studies.get("osu"), replace(data, launches=launches)) is None
+    assert find_section(studies.get("osu"), replace(data, launches=launches)) is None
 
 
 @pytest.mark.parametrize(
@@ -201,8 +201,8 @@ def test_a_value_leads_to_its_series_by_the_statistic_that_counts() -> None:
 def compared(toolchain: str, outcome: str, kind: str = "") -> NetPIPEComparison:
     """OSU's latency at 1 B beside NetPIPE's."""
     panel = Panel(
-        key=(toolchain,), toolchain=toolchain, where="2 ranks in one node", kind=kind, place=(),
-        ranks=2, versions=(),
+        key=(toolchain,), toolchain=toolchain, placement_text="2 ranks in one node",
+        emulation_label=kind, setting_values=(), ranks=2, versions=(),
     )  # fmt: skip
     interval = Interval(1.0, 0.9, 1.1, 8)
     return NetPIPEComparison(panel, NETPIPE_PAIRS[0], 1, interval, interval, outcome)

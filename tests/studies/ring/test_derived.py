@@ -13,7 +13,7 @@ from support.measured import launch_samples
 from roundtrip.measure import analysis
 from roundtrip.stats.summaries import Interval
 from roundtrip.stats.verdicts import ClaimVerdict, Verdict
-from roundtrip.studies.findings import comparison, worst_tone
+from roundtrip.studies.findings import arm_claim, worst_tone
 from roundtrip.studies.ring import STUDY, Thresholds
 from roundtrip.studies.ring import derived as ring
 from roundtrip.studies.ring.curves import Panel
@@ -90,7 +90,7 @@ def test_a_region_is_named_after_the_way_it_goes(
 ) -> None:
     shared, network = passes
     panel = Panel(key=("", "2"), toolchain="", shared_passes=shared, network_passes=network)
-    titles = [panel.title(name) for name in ("region", "region-udp", "mpi")]
+    titles = [panel.variant_title(name) for name in ("region", "region-udp", "mpi")]
     assert titles == [region, udp, "MPI two-sided"]
 
 
@@ -127,7 +127,7 @@ F, S, P, U = Verdict.FASTER, Verdict.SLOWER, Verdict.ON_PAR, Verdict.CANNOT_TELL
 MEASURED = " where measured (10 B to 10 kB)"
 SETTINGS = analysis.default().study_thresholds(Thresholds)
 PANEL = Panel(
-    key=("Ring@x", "2"), toolchain="Open MPI", launches=10, shared_passes=2, network_passes=0
+    key=("Ring@x", "2"), toolchain="Open MPI", launch_count=10, shared_passes=2, network_passes=0
 )
 INTERVAL = Interval(1.0, 0.9, 1.1, 10)  # not looked at: only the verdict counts
 
@@ -135,7 +135,7 @@ INTERVAL = Interval(1.0, 0.9, 1.1, 10)  # not looked at: only the verdict counts
 def finding_of(verdicts: tuple[Verdict | None, ...]) -> Finding:
     """Of copying; a verdict for each compared size, None: not measured."""
     claim_verdicts = {
-        comparison(STUDY, PANEL, "mpi-shm", "region", size): ClaimVerdict(
+        arm_claim(STUDY, PANEL, "mpi-shm", "region", size): ClaimVerdict(
             INTERVAL, 0.0, 0.0, verdict
         )
         for size, verdict in zip(SETTINGS.compared_sizes, verdicts, strict=True)

@@ -237,7 +237,7 @@ def together(*rings: Data) -> Data:
 def test_rings_on_two_partitions_are_distinct() -> None:
     data = ring_data({"mpi": TRUTH["mpi"]}, case="1+1", placement="one-per-node")
     moved = renamed(data, "y", partition=pl.lit("clusterB"))
-    assert [panel.label for panel in Curves(together(data, moved)).panels] == [
+    assert [panel.title for panel in Curves(together(data, moved)).panels] == [
         f"Open MPI, 2 ranks on 2 nodes, on virtual:cluster{name}" for name in "AB"
     ]
 

@@ -12,7 +12,7 @@ from roundtrip.report import labels, units
 from roundtrip.report.blocks import Answer, Cell, Table, Tone, text_cells, text_columns
 from roundtrip.report.speeds import PairedValues, Setting, ToolchainComparison
 from roundtrip.stats.verdicts import ClaimVerdict, Verdict
-from roundtrip.studies.findings import more_launches
+from roundtrip.studies.findings import missing_launches_suffix
 from roundtrip.studies.study import Claim
 
 #: Maximum places or quantities that an answer names.
@@ -111,7 +111,7 @@ class Race:
             if verdict.interval.low is not None and verdict.interval.high is not None:
                 speed = units.speed(verdict.interval.low, verdict.interval.high)
                 leader_names = [f"{names[one]} against {names[other]}: {speed}"]
-        words = f"{_OPEN}{more_launches(self.verdicts.values())}"
+        words = f"{_OPEN}{missing_launches_suffix(self.verdicts.values())}"
         return Cell(" or ".join(leader_names), "warn", words)
 
 

@@ -33,8 +33,8 @@ from roundtrip.studies.ddtbench import (
     TUNED,
     derived,
 )
-from roundtrip.studies.display import INTERVAL, Drawing
-from roundtrip.studies.panel import Panels, Row
+from roundtrip.studies.display import INTERVAL_COLUMNS, Drawing
+from roundtrip.studies.panel import CaseRow, Panels
 from roundtrip.studies.study import BLUE, TEAL
 
 _LAUNCH_COLUMNS = ["launch", "case_id", "panel"]
@@ -55,9 +55,9 @@ class Panel(panel.Panel):
         return self.key[1]
 
     @property
-    def order(self) -> tuple[Any, ...]:
+    def sort_key(self) -> tuple[Any, ...]:
         """Sort key of panels: the study's own state of memory first."""
-        return list(BUFFER_STATES).index(self.buffers), self.kind, self.label
+        return list(BUFFER_STATES).index(self.buffers), self.emulation_label, self.title
 
 
 class DdtData(Panels[Panel]):
@@ -67,12 +67,12 @@ class DdtData(Panels[Panel]):
 
     def __init__(self, data: Data) -> None:
         super().__init__(data, STUDY.name)
-        key = ["system", "partition", "environ", "placement", "kind"]
+        key = ["system", "partition", "environ", "placement", "emulation_label"]
         self.launches = self.launches.with_columns(panel=pl.concat_str(key, separator="|"))
         self.samples = self.samples.join(self.launches.select("launch", "panel").lazy(), "launch")
 
     @cached_property
-    def values(self) -> pl.DataFrame:
+    def launch_values(self) -> pl.DataFrame:
         """The columns of `derived.launch_figures`, by launch, case_id and panel."""
         return derived.launch_figures(self.samples, _LAUNCH_COLUMNS)
 
@@ -91,26 +91,28 @@ class DdtData(Panels[Panel]):
         size_bytes, variant; median, low and high as fractions; n.
         """
         is_packing = pl.col("variant").is_in(PACKING_METHODS)
-        rows = self.values.filter(is_packing & pl.col("overhead").is_not_null())
+        rows = self.launch_values.filter(is_packing & pl.col("overhead").is_not_null())
         return median_intervals(rows, _POINT_COLUMNS, "overhead", self.level)
 
     @cached_property
     def round_trips(self) -> pl.DataFrame:
-        """Interval of the round trip of all methods, in seconds; columns of `overheads`."""
-        return median_intervals(self.values, _POINT_COLUMNS, "round_trip", self.level)
+        """Intervals of the round trip of all methods [s]; columns of `overhead_intervals`."""
+        return median_intervals(self.launch_values, _POINT_COLUMNS, "round_trip", self.level)
 
     def largest_messages(self, frame: pl.DataFrame, panel: Panel) -> pl.DataFrame:
         """The rows of `panel` with each micro-app's largest message, in the study's order; all
         columns of `frame`, which needs app, size_bytes and variant.
         """
-        rows = derived.largest_messages(self.rows(frame, panel), ["app"])
+        rows = derived.largest_messages(self.panel_rows(frame, panel), ["app"])
         numbers = dict(zip(MICRO_APPS, range(len(MICRO_APPS)), strict=True))
         order = pl.col("app").replace_strict(numbers, default=len(MICRO_APPS))
         return rows.sort(order, "app", "variant")
 
     def gain_ratios(self, panel: Panel, base: str) -> dict[tuple[str, int], list[float]]:
         """Gains of each launch at each micro-app's largest message, by (app, size in bytes)."""
-        gains = derived.datatype_gains(self.rows(self.values, panel), _LAUNCH_COLUMNS, base)
+        gains = derived.datatype_gains(
+            self.panel_rows(self.launch_values, panel), _LAUNCH_COLUMNS, base
+        )
         groups = derived.largest_messages(gains, ["app"]).group_by("app", "size_bytes").agg("ratio")
         return {(app, size): ratios for app, size, ratios in groups.sort("app").iter_rows()}
 
@@ -150,18 +152,18 @@ class DdtData(Panels[Panel]):
             .select(*keys[:4], "methods", "finding_consequence")
         )
 
-    def _panel_rows(self) -> pl.DataFrame:
+    def _row_per_panel(self) -> pl.DataFrame:
         counts = (
-            self.values.group_by("panel", "buffers", "app")
-            .agg(launches=pl.col("launch").n_unique().cast(pl.Int64))
+            self.launch_values.group_by("panel", "buffers", "app")
+            .agg(launch_count=pl.col("launch").n_unique().cast(pl.Int64))
             .group_by("panel", "buffers")
-            .agg(pl.col("launches").min())
+            .agg(pl.col("launch_count").min())
         )
         return counts.join(self.launches.unique("panel", keep="first"), on="panel")
 
-    def _panel(self, row: Row) -> Panel:
+    def _panel(self, row: CaseRow) -> Panel:
         where = str(_PLACEMENT_TITLES.get(row["placement"], row["placement"]))
-        return Panel(**self._panel_fields(row), where=where)
+        return Panel(**self._panel_fields(row), placement_text=where)
 
 
 _EPOCH_COLOURS = {"pack": BLUE, "communication": ("#b6bfca", "#4a5563"), "unpack": TEAL}
@@ -191,18 +193,18 @@ def overhead_gallery(data: DdtData, panels: Sequence[Panel]) -> Gallery:
     )
     arms = {name: ARMS[name] for name in PACKING_METHODS}
     drawings = [
-        display.drawing(
+        display.panel_drawing(
             f"ddtbench-{panel.buffers}-{number}",
             panel,
             data.largest_messages(data.overhead_intervals, panel).select(
-                pl.col(*INTERVAL) * 100, "n", "app", arm="variant"
+                pl.col(*INTERVAL_COLUMNS) * 100, "n", "app", arm="variant"
             ),
             arms,
             _subtitle(panel),
         )
         for number, panel in enumerate(panels, 1)
     ]
-    values = pl.concat([drawing.frame.select(INTERVAL) for drawing in drawings])
+    values = pl.concat([drawing.frame.select(INTERVAL_COLUMNS) for drawing in drawings])
     study = dict(zip((MANUAL, DDT), derived.PUBLISHED_NAS_LU_X_OVERHEADS, strict=True))
     low = max(_MIN_DRAWN_OVERHEAD, min(0.0, values.min().min_horizontal().item()))
     high = max(100.0 * study[MANUAL], values.max().max_horizontal().item())
@@ -239,7 +241,7 @@ def overhead_gallery(data: DdtData, panels: Sequence[Panel]) -> Gallery:
             )
         )
 
-    figures = display.panel_figures(drawings, "Packing overhead of each micro-app", views)
+    figures = display.drawing_figures(drawings, "Packing overhead of each micro-app", views)
     return Gallery(caption, figures)
 
 
@@ -254,8 +256,8 @@ def time_gallery(data: DdtData, panels: Sequence[Panel]) -> Gallery:
     figures = tuple(
         Figure(
             f"ddtbench-{panel.buffers}-time-{number}",
-            f"Time of a round trip by epoch: {panel.label}",
-            Plot(panel.label, _subtitle(panel), _time_views(data, panel)),
+            f"Time of a round trip by epoch: {panel.title}",
+            Plot(panel.title, _subtitle(panel), _time_views(data, panel)),
         )
         for number, panel in enumerate(panels, 1)
     )
@@ -282,17 +284,17 @@ def _app_curves(
 def _time_views(data: DdtData, panel: Panel) -> tuple[View, ...]:
     """A view of all epochs, of the round trip of each method, and of each epoch that takes time."""
     frames = {"Round trip": data.largest_messages(data.round_trips, panel)}
-    values = data.largest_messages(data.values, panel)
+    values = data.largest_messages(data.launch_values, panel)
     for epoch in _EPOCH_COLOURS:
         rows = values.filter(pl.col(epoch) > 0)
         frames[epoch.capitalize()] = median_intervals(rows, ["app", "variant"], epoch, data.level)
     frames_in_us = {
-        name: frame.select("app", pl.col(*INTERVAL) * 1e6, "n", arm="variant")
+        name: frame.select("app", pl.col(*INTERVAL_COLUMNS) * 1e6, "n", arm="variant")
         for name, frame in frames.items()
         if frame.height
     }
     apps = frames_in_us["Round trip"]["app"].unique(maintain_order=True).to_list()
-    low, high = display.decades(list(frames_in_us.values()))
+    low, high = display.decade_range(list(frames_in_us.values()))
     views = [_epoch_view(data, panel)]
     for name, frame in frames_in_us.items():
         scale = Scale(name, Unit.US, low, high, is_log=True)
@@ -310,7 +312,7 @@ def _epoch_view(data: DdtData, panel: Panel) -> View:
     trips = data.largest_messages(data.round_trips, panel).select(
         *keys, pl.col("low", "high") * 1e6
     )
-    values = data.largest_messages(data.values, panel)
+    values = data.largest_messages(data.launch_values, panel)
     epochs = values.group_by(keys, maintain_order=True).agg(pl.col(*_EPOCH_COLOURS).median() * 1e6)
     times = epochs.unpivot(list(_EPOCH_COLOURS), index=keys)
     medians = epochs.join(

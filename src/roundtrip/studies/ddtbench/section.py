@@ -26,29 +26,32 @@ from roundtrip.studies.ddtbench import BUFFER_STATES, MANUAL, MICRO_APPS, STUDY,
 from roundtrip.studies.ddtbench.data import DdtData, Panel, overhead_gallery, time_gallery
 from roundtrip.studies.ddtbench.tables import ADVICE_BY_VERDICT, Verdicts, datatype_comparison
 from roundtrip.studies.findings import (
-    Outcome,
-    joint_words,
-    study_verdicts,
-    undecided_text,
+    SubjectVerdict,
+    arm_claim_verdicts,
+    describe_joint_verdict,
+    describe_undecided,
 )
 from roundtrip.studies.study import Claim
 
 
 def overall_answers(panels: Sequence[Panel], verdicts: Verdicts) -> tuple[Answer, ...]:
     """The advice for each micro-app, over all panels: one answer for each kind of advice."""
-    outcomes: dict[str, list[Outcome]] = {}
+    outcomes: dict[str, list[SubjectVerdict]] = {}
     ratios: dict[str, list[float]] = {}
     for panel in panels:
-        mpi, where = panel.toolchain.partition(", ")[0], (panel.where, panel.kind)
+        mpi, where = (
+            panel.toolchain.partition(", ")[0],
+            (panel.placement_text, panel.emulation_label),
+        )
         for app, verdict in _app_verdicts(panel, verdicts).items():
-            outcomes.setdefault(app, []).append(Outcome(mpi, where, verdict.verdict))
+            outcomes.setdefault(app, []).append(SubjectVerdict(mpi, where, verdict.verdict))
             ratios.setdefault(app, []).append(verdict.interval.median)
     if not outcomes:
         return (Answer(("Datatypes and packing by hand were not compared.",), "warn"),)
     groups: dict[str, list[str]] = {words: [] for words in ADVICE_BY_VERDICT.values()}
     for app in MICRO_APPS:
         if app in outcomes:
-            words = joint_words(outcomes[app], ADVICE_BY_VERDICT, "MPI")
+            words = describe_joint_verdict(outcomes[app], ADVICE_BY_VERDICT, "MPI")
             groups.setdefault(words, []).append(app)
     clauses = _advice_clauses(groups, ratios)
     return tuple(Answer((f"{clause[0].upper()}{clause[1:]}.",)) for clause in clauses)
@@ -95,7 +98,7 @@ def panel_answer(panel: Panel, verdicts: Verdicts) -> Answer:
         for verdict, apps in groups.items()
         if apps
     ]
-    clauses += [f"{app}: {undecided_text([app_verdicts[app]])}" for app in open_apps]
+    clauses += [f"{app}: {describe_undecided([app_verdicts[app]])}" for app in open_apps]
     tuned_apps = [
         app
         for app, verdict in _app_verdicts(panel, verdicts, TUNED).items()
@@ -106,7 +109,7 @@ def panel_answer(panel: Panel, verdicts: Verdicts) -> Answer:
         clauses.append(f"loops tuned by hand beat datatypes for {names} all the same")
     if clauses and (missing_apps := [app for app in MICRO_APPS if app not in app_verdicts]):
         clauses.append(f"not compared: {', '.join(missing_apps)}")
-    return answer(panel.label, f": {'; '.join(clauses) or 'nothing was compared'}.")
+    return answer(panel.title, f": {'; '.join(clauses) or 'nothing was compared'}.")
 
 
 def _app_verdicts(panel: Panel, verdicts: Verdicts, base: str = MANUAL) -> dict[str, ClaimVerdict]:
@@ -134,7 +137,7 @@ class Section:
 
     def part(self, verdicts: Mapping[Claim, ClaimVerdict]) -> Part:
         data = self._data
-        ddt_verdicts = study_verdicts(verdicts, STUDY.name)
+        ddt_verdicts = arm_claim_verdicts(verdicts, STUDY.name)
         groups = groupby(data.panels, key=lambda panel: panel.buffers)
         states = [list(panels) for _, panels in groups]
         main_panels = states[0]

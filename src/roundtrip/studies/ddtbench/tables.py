@@ -38,10 +38,10 @@ from roundtrip.studies.ddtbench import (
     derived,
 )
 from roundtrip.studies.ddtbench.data import DdtData, Panel
-from roundtrip.studies.findings import OPEN, Comparison, names_or_count
+from roundtrip.studies.findings import OPEN, ArmClaim, names_or_count
 from roundtrip.studies.panel import interval_in_row
 
-Verdicts = Mapping[Comparison, ClaimVerdict]
+Verdicts = Mapping[ArmClaim, ClaimVerdict]
 #: Advice by the verdict on the gain of datatypes over packing by hand.
 ADVICE_BY_VERDICT: dict[Verdict, str] = {
     Verdict.FASTER: "use datatypes",
@@ -51,9 +51,9 @@ ADVICE_BY_VERDICT: dict[Verdict, str] = {
 }
 
 
-def datatype_comparison(panel: Panel, app: str, size: int, base: str = MANUAL) -> Comparison:
+def datatype_comparison(panel: Panel, app: str, size: int, base: str = MANUAL) -> ArmClaim:
     """Datatypes against packing by hand: a claim of the report."""
-    return Comparison(STUDY.name, panel.key, STUDY.contrast(DDT, base), size, app)
+    return ArmClaim(STUDY.name, panel.key, STUDY.contrast(DDT, base), size, app)
 
 
 def advice_cell(verdict: ClaimVerdict | None, series: str, has_room: bool = False) -> Cell:
@@ -64,9 +64,9 @@ def advice_cell(verdict: ClaimVerdict | None, series: str, has_room: bool = Fals
     words = ""
     if verdict and verdict.verdict is not Verdict.CANNOT_TELL:
         words, gain = ADVICE_BY_VERDICT[verdict.verdict], verdict.interval.median
-        if has_room and gain < display.FACTOR:
+        if has_room and gain < display.MAX_RATIO_AS_FACTOR:
             words += f" (datatypes {units.speed(gain, gain)})"
-    return display.verdict(verdict, words, series=series)
+    return display.verdict_cell(verdict, words, series=series)
 
 
 def verdict_table(data: DdtData, panels: Sequence[Panel], verdicts: Verdicts) -> Table:
@@ -78,12 +78,12 @@ def verdict_table(data: DdtData, panels: Sequence[Panel], verdicts: Verdicts) ->
         if panel and key.contrast.base == MANUAL and key.case in rows:
             series = data.series_key(panel, key.case, key.size_bytes)
             rows[key.case][key.panel] = advice_cell(verdict, series, has_room=True)
-    return display.grid(
+    return display.grid_table(
         "Datatypes or packing by hand? Round trip packed by hand over round trip with MPI "
         f"datatypes, at each micro-app's largest message, {BUFFER_STATES[panels[0].buffers]}; "
         "above 1 datatypes are faster.",
         ("Micro-app",),
-        {panel.key: Column(panel.label, base="Packed by hand") for panel in panels},
+        {panel.key: Column(panel.title, base="Packed by hand") for panel in panels},
         (((app,), key, cell) for app, row in rows.items() for key, cell in row.items()),
     )
 
@@ -100,17 +100,17 @@ def overhead_table(data: DdtData, panel: Panel, verdicts: Verdicts) -> Table:
         rows.append(
             (
                 *_app_cells(app, size),
-                display.value(trip.get(REFERENCE), Unit.US, 1e6, series=origin),
-                display.value(trip.get(MANUAL), Unit.US, 1e6),
-                display.value(trip.get(TUNED), Unit.US, 1e6),
+                display.interval_cell(trip.get(REFERENCE), Unit.US, 1e6, series=origin),
+                display.interval_cell(trip.get(MANUAL), Unit.US, 1e6),
+                display.interval_cell(trip.get(TUNED), Unit.US, 1e6),
                 *_percent_cells(costs.get((app, size), {})),
                 advice_cell(verdicts.get(datatype_comparison(panel, app, size)), types),
-                advice_cell(tuned_verdict, types) if tuned_verdict else display.NONE,
+                advice_cell(tuned_verdict, types) if tuned_verdict else display.NO_VALUE_CELL,
             )
         )
     return Table(
         data.level.caption(
-            f"{panel.label}: {BUFFER_STATES[panel.buffers]}; median over launches, {{level}} "
+            f"{panel.title}: {BUFFER_STATES[panel.buffers]}; median over launches, {{level}} "
             "interval. The base of a ratio is the round trip packed by hand, or by hand and tuned."
         ),
         (
@@ -140,15 +140,15 @@ def _app_cells(app: str, size: int) -> tuple[Cell, Cell]:
 def _percent_cells(
     cost: Mapping[str, Interval], methods: Sequence[str] = PACKING_METHODS
 ) -> tuple[Cell, ...]:
-    return tuple(display.value(cost.get(method), Unit.PERCENT, 100) for method in methods)
+    return tuple(display.interval_cell(cost.get(method), Unit.PERCENT, 100) for method in methods)
 
 
 def all_sizes_table(data: DdtData, panel: Panel) -> Table:
     """Overhead of each method at every message size."""
-    costs = _intervals_by_app(data.rows(data.overhead_intervals, panel), data.level)
+    costs = _intervals_by_app(data.panel_rows(data.overhead_intervals, panel), data.level)
     points = sorted(costs, key=lambda point: (MICRO_APPS.index(point[0]), point[1]))
     return Table(
-        f"{panel.label}: packing overhead in % of the round trip, {BUFFER_STATES[panel.buffers]}.",
+        f"{panel.title}: packing overhead in % of the round trip, {BUFFER_STATES[panel.buffers]}.",
         (*_APP_COLUMNS, *number_columns(*(ARMS[method].title for method in PACKING_METHODS))),
         tuple((*_app_cells(*point), *_percent_cells(costs[point])) for point in points),
         (Unit.PERCENT,),
@@ -163,13 +163,13 @@ def creation_table(data: DdtData, panel: Panel) -> Table | None:
         cells = [*_app_cells(app, size)]
         for phase in derived.CREATION_EPOCHS:
             key = data.series_key(panel, app, size, DDT, phase)
-            cells.append(display.value(by_phase.get(phase), Unit.US, 1e6, series=key))
+            cells.append(display.interval_cell(by_phase.get(phase), Unit.US, 1e6, series=key))
         rows.append(tuple(cells))
     if not rows:
         return None
     return Table(
         data.level.caption(
-            f"{panel.label}: making and freeing the datatypes of one exchange, {Unit.US}; median "
+            f"{panel.title}: making and freeing the datatypes of one exchange, {Unit.US}; median "
             "over launches, {level} interval. In turn: after the other methods, so that the "
             "library's code may be out of cache. At once: right after the same types were freed, "
             "as in the study's own loop; compare this time with DDTBench."
@@ -209,16 +209,16 @@ def nas_lu_x_table(data: DdtData, panels: Sequence[Panel], verdicts: Verdicts) -
             Cell("The study, 2012"),
             Cell("as published", "muted"),
             *(Cell(Quantity(value=value, unit=Unit.PERCENT, decimals=0)) for value in percentages),
-            display.NONE,
+            display.NO_VALUE_CELL,
         )
     ]
     for panel in panels:
         example = data.largest_messages(data.overhead_intervals, panel).filter(app=EXAMPLE_APP)
         for (app, size), cost in _intervals_by_app(example, data.level).items():
             verdict = verdicts.get(datatype_comparison(panel, app, size))
-            holds = _FINDING_BY_VERDICT[verdict.verdict] if verdict else display.NOT_MEASURED
+            holds = _FINDING_BY_VERDICT[verdict.verdict] if verdict else display.NOT_MEASURED_CELL
             cells = _percent_cells(cost, (MANUAL, DDT))
-            rows.append((*text_cells(panel.label, BUFFER_STATES[panel.buffers]), *cells, holds))
+            rows.append((*text_cells(panel.title, BUFFER_STATES[panel.buffers]), *cells, holds))
     return Table(
         "“MPI DDTs can reduce the overhead associated with data-packing (i.e., from 40% to 15% in "
         "the case of NAS_LU_x, where a contiguous array is needlessly copied by the original "
@@ -293,8 +293,8 @@ def application_table() -> Table:
 def study_table(data: DdtData, panels: Sequence[Panel], verdicts: Verdicts) -> Table:
     """The study's claims and figures, beside our findings."""
     by_hand, types = (units.percent(part) for part in derived.PUBLISHED_NAS_LU_X_OVERHEADS)
-    suffix = label_suffix(panel.kind for panel in panels)
-    return display.study_table(
+    suffix = label_suffix(panel.emulation_label for panel in panels)
+    return display.statement_table(
         (
             (
                 "“MPI DDTs can reduce the overhead associated with data-packing”",
@@ -335,7 +335,7 @@ def _reduction_cell(
     example_words = f"{', '.join(clauses)} in {EXAMPLE_APP}; " if clauses else ""
     gains = {key: verdict for key, verdict in verdicts.items() if key.contrast.base == MANUAL}
     if not gains:
-        return display.NOT_MEASURED
+        return display.NOT_MEASURED_CELL
     apps = {key.case for key in gains}
     faster = {key.case for key, verdict in gains.items() if verdict.verdict is Verdict.FASTER}
     if not faster:
@@ -355,13 +355,16 @@ def _gap_clauses(data: DdtData, panels: Sequence[Panel]) -> Iterator[str]:
     others = [panel for panel in panels if panel not in open_mpis]
     for base, other in product(open_mpis, others):
         apps = times[base].keys() & times[other].keys()
-        if apps and (base.where, base.kind) == (other.where, other.kind):
+        if apps and (base.placement_text, base.emulation_label) == (
+            other.placement_text,
+            other.emulation_label,
+        ):
             ratios = [(times[other][app] / times[base][app], app) for app in apps]
             (least, first), (most, last) = min(ratios), max(ratios)
             yield (
                 f"{other.toolchain} takes {units.number(least, 2)} ({first}) to "
                 f"{units.number(most, 2)} times ({last}) as long with datatypes as "
-                f"{base.toolchain}{label_suffix([base.kind])}"
+                f"{base.toolchain}{label_suffix([base.emulation_label])}"
             )
     if panels and not any("MVAPICH" in panel.toolchain for panel in panels):
         yield "MVAPICH was not measured"

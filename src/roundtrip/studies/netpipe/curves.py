@@ -23,7 +23,7 @@ from roundtrip.studies import display, panel
 from roundtrip.studies.derivation import ratios_within_launch
 from roundtrip.studies.display import Drawing
 from roundtrip.studies.netpipe import ARMS, STUDY, derived, is_pingpong
-from roundtrip.studies.panel import Panels, Row
+from roundtrip.studies.panel import CaseRow, Panels
 from roundtrip.studies.study import Arm
 
 _LAUNCH = ["launch", "case_id"]
@@ -52,9 +52,9 @@ class Panel(panel.Panel):
         return is_pingpong(self.case)
 
     @property
-    def order(self) -> tuple[Any, ...]:
+    def sort_key(self) -> tuple[Any, ...]:
         """Sort key of panels: measured before emulated, then ping-pong before other modes."""
-        flags = bool(self.kind), not self.is_pingpong
+        flags = bool(self.emulation_label), not self.is_pingpong
         return *flags, self.rtt_ms or 0.0, self.setting, self.environ, self.key
 
 
@@ -63,7 +63,7 @@ class Curves(Panels[Panel]):
 
     def __init__(self, data: Data) -> None:
         super().__init__(data, STUDY.name)
-        self.series_names = {"phase": "measure"}
+        self.series_values = {"phase": "measure"}
         self.samples = derived.times(self.samples).filter(pl.col("phase") == "measure")
 
     @cached_property
@@ -74,7 +74,7 @@ class Curves(Panels[Panel]):
         return derived.launch_medians(self.samples, _LAUNCH)
 
     @cached_property
-    def values(self) -> pl.DataFrame:
+    def launch_values(self) -> pl.DataFrame:
         """The rows of `all_medians` of the study's variants at sizes above 0."""
         is_known = pl.col("variant").is_in(list(ARMS))
         return self.all_medians.filter(is_known & (pl.col("size_bytes") > 0))
@@ -82,7 +82,7 @@ class Curves(Panels[Panel]):
     @cached_property
     def arms(self) -> dict[str, Arm]:
         """The study's variants that were measured."""
-        variants = set(self.values["variant"])
+        variants = set(self.launch_values["variant"])
         return {variant: arm for variant, arm in ARMS.items() if variant in variants}
 
     @property
@@ -92,21 +92,21 @@ class Curves(Panels[Panel]):
 
     @cached_property
     def bandwidth(self) -> pl.DataFrame:
-        """Bandwidth, MB/s: columns of `intervals_of`."""
-        return self.intervals_of("bandwidth")
+        """Bandwidth, MB/s: columns of `column_intervals`."""
+        return self.column_intervals("bandwidth")
 
     @cached_property
     def times(self) -> pl.DataFrame:
-        """Half-round-trip time, µs: columns of `intervals_of`."""
-        return self.intervals_of("seconds", 1e6)
+        """Half-round-trip time, µs: columns of `column_intervals`."""
+        return self.column_intervals("seconds", 1e6)
 
     @cached_property
     def statement_ratios(self) -> pl.DataFrame:
         """Ratios of the study's statements, whose short names are variants: columns of
-        `intervals_of`.
+        `column_intervals`.
         """
         ratios = [
-            ratios_within_launch(self.values, _LAUNCH, statement.base)
+            ratios_within_launch(self.launch_values, _LAUNCH, statement.base)
             .filter(pl.col("variant") == statement.variant)
             .with_columns(variant=pl.lit(statement.short))
             for statement in derived.STATEMENTS
@@ -114,19 +114,19 @@ class Curves(Panels[Panel]):
         keys = [*self.key_columns, "variant", "size_bytes"]
         return median_intervals(pl.concat(ratios), keys, "ratio", self.level)
 
-    def _panel(self, row: Row) -> Panel:
-        place = panel.place(row)
+    def _panel(self, row: CaseRow) -> Panel:
+        place = panel.describe_partition(row)
         mode, _, buffers = row["case"].partition("/")
-        exclusions = ("mode", "wan_rtt")  # in `case` and in `kind`
-        parameters = sorted(panel.parameters(row).items())
+        exclusions = ("mode", "wan_rtt")  # in `case` and in `emulation_label`
+        parameters = sorted(panel.check_parameters(row).items())
         rest = [value for name, value in parameters if name not in exclusions]
         words = [_MODES.get(mode, mode), _BUFFERS.get(buffers, buffers)]
         titles = (labels.PLACEMENTS.get(value, value) for value in rest)
         return Panel(
             **self._panel_fields(row),
-            facts=(*words, *titles, place, row["environ"]),
+            setting_clauses=(*words, *titles, place, row["environ"]),
             environ=row["environ"],
-            setting=", ".join(filter(None, (*words, *rest, place, row["kind"]))),
+            setting=", ".join(filter(None, (*words, *rest, place, row["emulation_label"]))),
             rtt_ms=setting_number(row["emulation"], "wan_rtt_ms"),
         )
 
@@ -161,15 +161,15 @@ def bandwidth_gallery(name: str, curves: Curves, panels: Sequence[Panel]) -> Gal
         drawings.append(_study(name, points, ARMS))
         times.append(_study(name, [(arm, size, size / rate) for arm, size, rate in points], ARMS))
     x = display.size_scale(drawings)
-    decades = display.decades([drawing.frame for drawing in times])
+    decades = display.decade_range([drawing.frame for drawing in times])
     y = Scale("Time of a message", Unit.US, *decades, is_log=True)
     views = {drawing.name: (View("Time", x, y, drawing.curves),) for drawing in times}
-    figures = display.curves_over_size(
+    figures = display.curve_figures_over_size(
         drawings,
         "Bandwidth over message size",
         "Bandwidth",
         Unit.MB_S,
-        display.decades([drawing.frame for drawing in drawings], 1.0),
+        display.decade_range([drawing.frame for drawing in drawings], 1.0),
         extra_views=lambda drawing: views[drawing.name],
     )
     return Gallery(caption, figures)
@@ -198,7 +198,7 @@ def ratio_gallery(
         drawings.insert(2, _study(name, ratios, _STATEMENT_ARMS))
     highest = max(float(drawing.frame["median"].max()) for drawing in drawings)  # type: ignore[arg-type]
     x = display.size_scale(drawings)
-    lowest, _ = display.decades([drawing.frame for drawing in drawings])
+    lowest, _ = display.decade_range([drawing.frame for drawing in drawings])
     title, top = "Ratio of bandwidths", min(2.0, max(1.25, 1.05 * highest))
     scales = {
         "Near 1": Scale(title, Unit.RATIO, _NEAR, top, is_log=False),
@@ -218,7 +218,7 @@ def ratio_gallery(
         f"launches. A curve below {_NEAR:g} is marked ↓; “All” shows it, on a logarithmic axis."
         f"{study}"
     )
-    figures = display.panel_figures(drawings, "Ratio of bandwidths over message size", views)
+    figures = display.drawing_figures(drawings, "Ratio of bandwidths over message size", views)
     return Gallery(caption, figures)
 
 
@@ -228,7 +228,7 @@ def _drawings(
     def subtitle(panel: Panel) -> str:
         return f"{panel.environ}, {panel.launch_count_text}"
 
-    return display.drawings(name, curves, display.curve_rows(frame), arms, panels, subtitle)
+    return display.panel_drawings(name, curves, display.curve_rows(frame), arms, panels, subtitle)
 
 
 def _study(name: str, points: Sequence[tuple[str, int, float]], arms: Mapping[str, Arm]) -> Drawing:

@@ -36,13 +36,13 @@ from roundtrip.studies import display
 from roundtrip.studies import findings as shared
 from roundtrip.studies.findings import (
     OPEN,
-    Comparison,
-    VerdictAt,
-    claims,
-    joint_verdict,
-    line,
-    line_tone,
-    study_verdicts,
+    ArmClaim,
+    PointVerdict,
+    arm_claim_verdicts,
+    cost_sentence,
+    cost_sentence_tone,
+    describe_outcomes,
+    ratios_by_arm_claim,
     worst_tone,
 )
 from roundtrip.studies.netpipe import ARMS, STUDY, Thresholds, tables
@@ -69,7 +69,7 @@ Finding = shared.Finding[Statement, Panel]
 
 
 def findings(
-    panel: Panel, verdicts: Mapping[Comparison, ClaimVerdict], settings: Thresholds, levels: Levels
+    panel: Panel, verdicts: Mapping[ArmClaim, ClaimVerdict], settings: Thresholds, levels: Levels
 ) -> list[Finding]:
     """The four findings of one panel."""
     results = []
@@ -77,8 +77,8 @@ def findings(
         least = 0 if statement.expectation == "on par" else settings.many_bytes
         sizes = tuple(size for size in settings.compared_sizes if size >= least)
         pair = statement.variant, statement.base
-        evidence = shared.evidence(verdicts, STUDY, panel, pair, sizes)
-        claims = [claim for _, claim in evidence]
+        size_verdicts = shared.size_verdicts(verdicts, STUDY, panel, pair, sizes)
+        claims = [claim for _, claim in size_verdicts]
         outcome = _outcome_of(statement.expectation, claims, settings, levels)
         results.append(
             Finding(
@@ -87,7 +87,7 @@ def findings(
                 outcome=outcome,
                 outcome_tone=_OUTCOME_TONES[outcome],
                 is_about_all_sizes=outcome == AGREES,
-                evidence=evidence,
+                size_verdicts=size_verdicts,
                 compared_sizes=sizes,
             )
         )
@@ -95,12 +95,12 @@ def findings(
 
 
 def _outcome_of(
-    expectation: str, evidence: Sequence[ClaimVerdict], settings: Thresholds, levels: Levels
+    expectation: str, size_verdicts: Sequence[ClaimVerdict], settings: Thresholds, levels: Levels
 ) -> str:
     """Return "agrees" if every size shows `expectation`, "differs" if one shows the contrary."""
-    if not evidence:
+    if not size_verdicts:
         return OPEN
-    verdicts = {claim.verdict for claim in evidence}
+    verdicts = {claim.verdict for claim in size_verdicts}
     if expectation == "on par":
         agrees = verdicts == {Verdict.ON_PAR}
         differs = bool(verdicts & {Verdict.FASTER, Verdict.SLOWER})
@@ -111,9 +111,9 @@ def _outcome_of(
         bound = settings.great_loss
         agrees = all(
             claim.interval.within(0, bound) and claim.q < levels.false_discovery_level
-            for claim in evidence
+            for claim in size_verdicts
         )
-        differs = any(claim.interval.is_above(bound) for claim in evidence)
+        differs = any(claim.interval.is_above(bound) for claim in size_verdicts)
     if agrees or not differs:
         return AGREES if agrees else OPEN
     return DIFFERS if expectation == "on par" and Verdict.SLOWER in verdicts else BETTER_OUTCOME
@@ -124,36 +124,40 @@ def overall(all_findings: Sequence[Sequence[Finding]]) -> tuple[Answer, ...]:
     if not all_findings:
         text = "No ping-pong launch completed: the study's question stays open."
         return (Answer((text,), "warn"),)
-    groups = [group for group in all_findings if any(finding.evidence for finding in group)]
-    if not groups and labels.is_only_simulated(group[0].panel.kind for group in all_findings):
+    groups = [group for group in all_findings if any(finding.size_verdicts for finding in group)]
+    if not groups and labels.is_only_simulated(
+        group[0].panel.emulation_label for group in all_findings
+    ):
         return (Answer((labels.ONLY_SIMULATED_NOTE,)),)
     if not groups:
         text = "Boost.MPI was not compared with raw MPI: no launch has both at a compared size."
         return (Answer((Strong(text),), "warn"),)
     lines = [
-        (f"{_sentence(group)}.", line_tone(_verdict_points(group)))
+        (f"{_sentence(group)}.", cost_sentence_tone(_verdict_points(group)))
         for group in zip(*groups, strict=True)
     ]
-    if others := [group[0].panel.label for group in all_findings if group not in groups]:
+    if others := [group[0].panel.title for group in all_findings if group not in groups]:
         lines[0] = f"{lines[0][0]} Nothing was compared on {'; '.join(others)}.", "warn"
     return tuple(Answer((text,), tone) for text, tone in lines)
 
 
 def panel_answer(findings: Sequence[Finding]) -> Answer:
     """The answer for one panel, from its four findings."""
-    lines = " ".join(f"{_sentence([finding])}." for finding in findings if finding.evidence)
-    return answer(findings[0].panel.label, f": {lines}", line_tone(_verdict_points(findings)))
+    lines = " ".join(f"{_sentence([finding])}." for finding in findings if finding.size_verdicts)
+    return answer(
+        findings[0].panel.title, f": {lines}", cost_sentence_tone(_verdict_points(findings))
+    )
 
 
 def _sentence(findings: Sequence[Finding]) -> str:
     """A sentence on one statement in all panels, at every compared size, measured or not."""
     statement = findings[0].statement
-    return line(statement.subject, statement.base_title, _verdict_points(findings))
+    return cost_sentence(statement.subject, statement.base_title, _verdict_points(findings))
 
 
-def _verdict_points(findings: Sequence[Finding]) -> list[VerdictAt]:
+def _verdict_points(findings: Sequence[Finding]) -> list[PointVerdict]:
     return [
-        VerdictAt(finding.panel.label, size, dict(finding.evidence).get(size))
+        PointVerdict(finding.panel.title, size, dict(finding.size_verdicts).get(size))
         for finding in findings
         for size in finding.compared_sizes
     ]
@@ -165,9 +169,9 @@ def verdict_table(all_findings: Sequence[Sequence[Finding]]) -> Table:
     cells = []
     for finding in (finding for group in all_findings for finding in group):
         panel = finding.panel
-        name = f"{panel.label}; {panel.setting}" if has_settings else panel.label
+        name = f"{panel.title}; {panel.setting}" if has_settings else panel.title
         cells.append(((name,), finding.statement, finding.cell))
-    return display.grid(
+    return display.grid_table(
         "Do the study's findings hold here? Ratios of bandwidth over the compared sizes, and "
         "whether we agree with the study.",
         ("Toolchain",),
@@ -200,7 +204,8 @@ def study_table(all_findings: Sequence[Sequence[Finding]]) -> Table:
         published = [published_ratio(statement, size) for size in group[0].compared_sizes]
         ratios = [ratio for ratio in published if ratio is not None]
         number = (
-            f"{units.ratio_range_text(ratios)} times{display.slowdown(ratios)}, read off its figure"
+            f"{units.ratio_range_text(ratios)} times{display.describe_slowdown(ratios)}, "
+            "read off its figure"
             if ratios
             else units.NO_VALUE
         )
@@ -211,7 +216,7 @@ def study_table(all_findings: Sequence[Sequence[Finding]]) -> Table:
     )
     rows.append((_WORST_CASE_STATEMENT, units.NO_VALUE, _worst_case_cell(all_findings)))
     rows.append((_CONCLUSION_STATEMENT, units.NO_VALUE, _conclusion_cell(all_findings)))
-    return display.study_table(rows)
+    return display.statement_table(rows)
 
 
 def _worst_case_cell(all_findings: Sequence[Sequence[Finding]]) -> Cell:
@@ -219,8 +224,8 @@ def _worst_case_cell(all_findings: Sequence[Sequence[Finding]]) -> Cell:
     serialized = [ratio for group in all_findings for ratio in group[3].ratios]
     others = [ratio for group in all_findings for finding in group[:3] for ratio in finding.ratios]
     if not serialized or not others:
-        return display.NOT_MEASURED
-    mark = labels.label_suffix(group[3].panel.kind for group in all_findings)
+        return display.NOT_MEASURED_CELL
+    mark = labels.label_suffix(group[3].panel.emulation_label for group in all_findings)
     words = (
         f"{units.ratio_range_text(serialized)} times the bandwidth of MPI; every other comparison "
         f"has {units.ratio_range_text(others)} times{mark}."
@@ -235,16 +240,16 @@ def _conclusion_cell(all_findings: Sequence[Sequence[Finding]]) -> Cell:
     findings = [finding for pair in pairs for finding in pair]
     ratios = [ratio for finding in findings for ratio in finding.ratios]
     if not ratios:
-        return display.NOT_MEASURED
+        return display.NOT_MEASURED_CELL
     times = units.ratio_range_text(ratios)
     words = f"Boost.MPI has {times} times the bandwidth of MPI, with both kinds of types"
     severity = (AGREES, BETTER_OUTCOME, OPEN, DIFFERS)
     outcomes = [max((one.outcome for one in pair), key=severity.index) for pair in pairs]
-    return _outcome_cell(words, findings, [pair[0].panel.label for pair in pairs], outcomes)
+    return _outcome_cell(words, findings, [pair[0].panel.title for pair in pairs], outcomes)
 
 
 def _joint_cell(words: str, findings: Sequence[Finding]) -> Cell:
-    panels = [finding.panel.label for finding in findings]
+    panels = [finding.panel.title for finding in findings]
     return _outcome_cell(words, findings, panels, [finding.outcome for finding in findings])
 
 
@@ -252,10 +257,10 @@ def _outcome_cell(
     words: str, findings: Sequence[Finding], panels: Sequence[str], outcomes: Sequence[str]
 ) -> Cell:
     """`words`, and the outcome in each panel; panels are named where outcomes differ."""
-    suffix = labels.label_suffix(finding.panel.kind for finding in findings)
+    suffix = labels.label_suffix(finding.panel.emulation_label for finding in findings)
     tone = worst_tone(finding.tone for finding in findings)
     names = labels.distinct_labels(set(panels))
-    verdict = joint_verdict([names[panel] for panel in panels], outcomes, "on")
+    verdict = describe_outcomes([names[panel] for panel in panels], outcomes, "on")
     return Cell(f"{words}{suffix}.", tone, verdict)
 
 
@@ -269,17 +274,19 @@ class Section:
         self._levels = data.analysis.statistics.for_study(STUDY.name)
 
     def claims(self) -> Mapping[Claim, Sequence[float]]:
-        return claims(STUDY, self._curves, self._settings.compared_sizes)
+        return ratios_by_arm_claim(STUDY, self._curves, self._settings.compared_sizes)
 
     def part(self, verdicts: Mapping[Claim, ClaimVerdict]) -> Part:
         curves = self._curves
-        verdicts_by_comparison = study_verdicts(verdicts, STUDY.name)
+        verdicts_by_comparison = arm_claim_verdicts(verdicts, STUDY.name)
         all_findings = [
             findings(panel, verdicts_by_comparison, self._settings, self._levels)
             for panel in curves.panels
             if panel.is_pingpong
         ]
-        groups = [group for group in all_findings if any(finding.evidence for finding in group)]
+        groups = [
+            group for group in all_findings if any(finding.size_verdicts for finding in group)
+        ]
         blocks: list[Block] = [Paragraph(_question(curves.arms))]
         if groups:
             blocks += [
@@ -326,11 +333,13 @@ class Section:
         )
 
     def _tables(
-        self, panels: Sequence[Panel], verdicts: Mapping[Comparison, ClaimVerdict]
+        self, panels: Sequence[Panel], verdicts: Mapping[ArmClaim, ClaimVerdict]
     ) -> Iterator[Block]:
         curves = self._curves
         ratio_panels = [
-            panel for panel in panels if not curves.rows(curves.statement_ratios, panel).is_empty()
+            panel
+            for panel in panels
+            if not curves.panel_rows(curves.statement_ratios, panel).is_empty()
         ]
         if ratio_panels:
             yield tables.ratios(curves, ratio_panels, verdicts, self._settings.compared_sizes)

@@ -30,7 +30,7 @@ from roundtrip.report.units import Quantity, Unit
 from roundtrip.stats.summaries import median_interval
 from roundtrip.stats.verdicts import ClaimVerdict, Verdict
 from roundtrip.studies import display
-from roundtrip.studies.findings import Comparison, Finding, comparison
+from roundtrip.studies.findings import ArmClaim, Finding, arm_claim
 from roundtrip.studies.netpipe import ARMS, BASE, COMPARED_VARIANTS, STUDY, derived
 from roundtrip.studies.netpipe.curves import Curves, Panel
 from roundtrip.studies.netpipe.derived import Statement
@@ -40,29 +40,29 @@ from roundtrip.studies.panel import interval_in_row, percentiles
 def ratios(
     curves: Curves,
     panels: Sequence[Panel],
-    verdicts: Mapping[Comparison, ClaimVerdict],
+    verdicts: Mapping[ArmClaim, ClaimVerdict],
     sizes: Sequence[int],
 ) -> Table:
     """Ratios of all variants to raw MPI at the compared sizes, below raw MPI's own values."""
     rows, title = [], ARMS[BASE].title
     for panel in panels:
-        launches = f"n\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}{panel.launches}"
+        launches = f"n\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}{panel.launch_count}"
         base = Cell((title, f" (base), {Unit.MB_S}, {launches}"), unit=Unit.MB_S)
         point = curves, curves.bandwidth, panel, BASE
-        values = [display.measured(*point, size, Unit.MB_S) for size in sizes]
-        rows.append((Cell(panel.label), base, *values))
+        values = [display.point_cell(*point, size, Unit.MB_S) for size in sizes]
+        rows.append((Cell(panel.title), base, *values))
         for variant in COMPARED_VARIANTS:
-            claims = [verdicts.get(comparison(STUDY, panel, variant, BASE, size)) for size in sizes]
+            claims = [verdicts.get(arm_claim(STUDY, panel, variant, BASE, size)) for size in sizes]
             if any(claims):
                 cells = []
                 for size, claim in zip(sizes, claims, strict=True):
                     words = ""
                     if claim and claim.verdict in (Verdict.FASTER, Verdict.SLOWER):
                         q = f"q\N{NO-BREAK SPACE}{units.number(claim.q, 2)}"
-                        words = f"{display.verdict_words(claim)}, {q}"
-                    series = curves.point_series(panel, variant, size)
-                    cells.append(display.verdict(claim, words, series=series))
-                rows.append((*text_cells(panel.label, ARMS[variant].title), *cells))
+                        words = f"{display.describe_verdict(claim)}, {q}"
+                    series = curves.point_series_key(panel, variant, size)
+                    cells.append(display.verdict_cell(claim, words, series=series))
+                rows.append((*text_cells(panel.title, ARMS[variant].title), *cells))
     return display.size_table(
         curves.level.caption(
             "Bandwidth relative to raw MPI: median of the paired ratio over launches, {level} "
@@ -80,7 +80,9 @@ def rates(curves: Curves, panels: Sequence[Panel]) -> Table:
     rows = []
     for panel in panels:
         for variant, arm in ARMS.items():
-            medians = curves.rows(curves.values, panel, variant=variant).sort("size_bytes")
+            medians = curves.panel_rows(curves.launch_values, panel, variant=variant).sort(
+                "size_bytes"
+            )
             launches = [
                 dict(launch.select("size_bytes", "bandwidth").iter_rows())
                 for launch in medians.partition_by("launch")
@@ -102,15 +104,15 @@ def rates(curves: Curves, panels: Sequence[Panel]) -> Table:
             least, most = units.byte_size(min(ends)), units.byte_size(max(ends))
             rows.append(
                 (
-                    Cell(panel.label),
+                    Cell(panel.title),
                     Cell(arm.title),
-                    display.value(curves.interval(peaks), Unit.MB_S),
-                    display.value(
+                    display.interval_cell(curves.interval(peaks), Unit.MB_S),
+                    display.interval_cell(
                         curves.interval([half for half in halves if not math.isnan(half)]),
                         Unit.BYTES,
                         fallback=Cell("below the first size"),
                     ),
-                    display.value(curves.interval(total_rates), Unit.MB_S),
+                    display.interval_cell(curves.interval(total_rates), Unit.MB_S),
                     Cell(most if least == most else (least, " to ", most)),
                 )
             )
@@ -143,29 +145,29 @@ def finding_table(
     for size in sizes:
         ratio = derived.published_ratio(statement, size)
         if ratio is None:
-            study.append(display.NONE)
+            study.append(display.NO_VALUE_CELL)
         else:
             study.append(Cell(("about ", Quantity(value=ratio, unit=Unit.RATIO, digits=2))))
-    rows = [(Cell("The study, read off its figure"), *study, display.NONE)]
+    rows = [(Cell("The study, read off its figure"), *study, display.NO_VALUE_CELL)]
     for finding in findings:
-        panel, evidence, ratios = finding.panel, dict(finding.evidence), []
+        panel, size_verdicts, ratios = finding.panel, dict(finding.size_verdicts), []
         for size in sizes:
-            if size in evidence:
-                series = curves.point_series(panel, statement.variant, size)
-                ratios.append(display.verdict(evidence[size], series=series))
+            if size in size_verdicts:
+                series = curves.point_series_key(panel, statement.variant, size)
+                ratios.append(display.verdict_cell(size_verdicts[size], series=series))
             else:
                 ratios.append(_nearest_ratio(curves, panel, statement, size))
-        rows.append((Cell(panel.label), *ratios, Cell("", finding.tone, finding.verdict)))
+        rows.append((Cell(panel.title), *ratios, Cell("", finding.tone, finding.verdict)))
     caption = f"Finding {number}: “{statement.words}”: bandwidth of {variant} over {base}."
     return display.size_table(caption, ("Toolchain",), sizes, rows, base, "Our finding")
 
 
 def _nearest_ratio(curves: Curves, panel: Panel, statement: Statement, size: int) -> Cell:
     """The ratio at the largest measured size below `size`, where no ratio was measured."""
-    rows = curves.rows(curves.statement_ratios, panel, variant=statement.short)
+    rows = curves.panel_rows(curves.statement_ratios, panel, variant=statement.short)
     smaller_rows = rows.filter(pl.col("size_bytes") < size).sort("size_bytes")
     if smaller_rows.is_empty():
-        return display.NOT_MEASURED
+        return display.NOT_MEASURED_CELL
     last = smaller_rows.row(-1, named=True)
     ratio = Quantity.from_interval(interval_in_row(last, curves.level), Unit.RATIO)
     return Cell((ratio, " at ", units.byte_size(last["size_bytes"])), "muted", "not measured here")
@@ -182,7 +184,7 @@ def wan_tables(curves: Curves, panels: Sequence[Panel]) -> list[Block]:
     }
     if not rtts:
         return []
-    settings = {panel: panel.setting.removesuffix(f", {panel.kind}") for panel in rtts}
+    settings = {panel: panel.setting.removesuffix(f", {panel.emulation_label}") for panel in rtts}
     has_settings = len(set(settings.values())) > 1
     columns = {rtt: Column(f"RTT {rtt:g} ms", "right") for rtt in sorted(set(rtts.values()))}
     blocks: list[Block] = [Heading(3, "Raw MPI over the emulated WAN, by transport")]
@@ -202,12 +204,16 @@ def wan_tables(curves: Curves, panels: Sequence[Panel]) -> list[Block]:
         cells = []
         for panel, rtt in rtts.items():
             where = f"; {settings[panel]}" if has_settings else ""
-            cell = display.measured(curves, frame, panel, BASE, size, unit)
+            cell = display.point_cell(curves, frame, panel, BASE, size, unit)
             row = (f"{panel.toolchain}, EMULATED WAN{where}",)
             cells.append((row, panel.environ, rtt, cell))
         cells.sort(key=itemgetter(0, 1, 2))
         rows = ((row, rtt, cell) for row, _, rtt, cell in cells)
-        blocks.append(display.grid(caption, ("Transport",), columns, rows, display.NONE, (unit,)))
+        blocks.append(
+            display.grid_table(
+                caption, ("Transport",), columns, rows, display.NO_VALUE_CELL, (unit,)
+            )
+        )
     return blocks
 
 
@@ -225,14 +231,14 @@ def reference_blocks(data: Data, curves: Curves) -> list[Block]:
     medians = derived.launch_medians(samples, ["launch"]).join(columns, on="launch")
     rows = []
     for panel in curves.panels:
-        if panel.case != "pingpong/same" or panel.kind:
+        if panel.case != "pingpong/same" or panel.emulation_label:
             continue
         place = (
             curves.launches.filter(case_id=panel.key[0]).select(_PLACE_COLUMNS).row(0, named=True)
         )
         for size in _REFERENCE_SIZES:
             reference = medians.filter(**place, size_bytes=size)
-            raw_mpi = curves.rows(curves.values, panel, variant=BASE, size_bytes=size)
+            raw_mpi = curves.panel_rows(curves.launch_values, panel, variant=BASE, size_bytes=size)
             if reference.is_empty() or raw_mpi.is_empty():
                 continue
             theirs = median_interval(reference["seconds"].to_list(), curves.level)
@@ -241,11 +247,11 @@ def reference_blocks(data: Data, curves: Curves) -> list[Block]:
             ratio = Quantity(value=theirs.median / least.median, unit=Unit.RATIO)
             rows.append(
                 (
-                    Cell(panel.label),
+                    Cell(panel.title),
                     Cell(units.byte_size(size)),
-                    display.value(theirs, Unit.US, 1e6, series=series),
-                    display.measured(curves, curves.times, panel, BASE, size, Unit.US),
-                    display.value(least, Unit.US, 1e6),
+                    display.interval_cell(theirs, Unit.US, 1e6, series=series),
+                    display.point_cell(curves, curves.times, panel, BASE, size, Unit.US),
+                    display.interval_cell(least, Unit.US, 1e6),
                     Cell(ratio, series=series),
                 )
             )
@@ -283,17 +289,19 @@ def latency(curves: Curves, panels: Sequence[Panel]) -> Table:
     tails = percentiles(samples, [*curves.key_columns, "variant"], _TAIL_PERCENTS)
     rows = []
     for panel in panels:
-        batches = curves.batches(panel)
-        tail_by_variant = {row["variant"]: row for row in curves.rows(tails, panel).to_dicts()}
+        batches = curves.batch_sizes(panel)
+        tail_by_variant = {
+            row["variant"]: row for row in curves.panel_rows(tails, panel).to_dicts()
+        }
         for variant in (variant for variant in ARMS if variant in tail_by_variant):
             tail, batch = tail_by_variant[variant], batches.get((variant, 1))
             rows.append(
                 (
-                    *text_cells(panel.label, ARMS[variant].title),
-                    display.measured(curves, curves.times, panel, variant, 1, Unit.US),
+                    *text_cells(panel.title, ARMS[variant].title),
+                    display.point_cell(curves, curves.times, panel, variant, 1, Unit.US),
                     *display.percentile_cells(tail, _TAIL_PERCENTS, 1e6),
                     Cell(units.count(tail["samples"])),
-                    Cell(units.count_range(batch)) if batch else display.NONE,
+                    Cell(units.count_range(batch)) if batch else display.NO_VALUE_CELL,
                 )
             )
     return Table(
@@ -316,16 +324,16 @@ def convergence(curves: Curves, panels: Sequence[Panel]) -> Table:
     """Counts of the points of all launches by status, for each toolchain."""
     rows = []
     for panel in panels:
-        ends = Counter(curves.rows(curves.points, panel)["status"])
+        ends = Counter(curves.panel_rows(curves.points, panel)["status"])
         points = ends.total()
         status_counts = [ends.pop(name, 0) for name in ("converged", "budget", "bounded")]
         others = ", ".join(f"{count} {status}" for status, count in sorted(ends.items()))
         launches = curves.launches.filter(case_id=panel.key[0])
         rows.append(
             (
-                Cell(panel.label),
-                *count_cells(panel.launches, points, *status_counts),
-                Cell(others) if others else display.NONE,
+                Cell(panel.title),
+                *count_cells(panel.launch_count, points, *status_counts),
+                Cell(others) if others else display.NO_VALUE_CELL,
                 Cell(units.count(int(launches["warmup_discarded"].sum()))),
             )
         )
@@ -352,15 +360,15 @@ def early_ends(curves: Curves, panels: Sequence[Panel]) -> list[str]:
     """A line for each curve that has points without samples, with the reason."""
     lines: list[str] = []
     for panel in panels:
-        points = curves.rows(curves.points, panel).filter(samples=0)
+        points = curves.panel_rows(curves.points, panel).filter(samples=0)
         ends = points.group_by("variant", "status").agg(
             pl.col("size_bytes").min(), pl.col("launch").n_unique()
         )
         for variant, status, size, launches in ends.sort("variant", "status").iter_rows():
             title = ARMS[variant].title if variant in ARMS else variant
             reason = _END_REASON_TEXTS.get(status, f"not measured ({status}), first {{}}")
-            count = f"{launches} of {panel.launches} launches"
-            lines.append(f"{panel.label}, {title}: {reason.format(units.size(size))}, {count}")
+            count = f"{launches} of {panel.launch_count} launches"
+            lines.append(f"{panel.title}, {title}: {reason.format(units.size(size))}, {count}")
     return lines
 
 

@@ -60,7 +60,7 @@ class Series:
     transport_name: str = ""  # the transport, as its site declares it
 
     @property
-    def order(self) -> tuple[object, ...]:
+    def sort_key(self) -> tuple[object, ...]:
         """Sort key of the display order: by benchmark, then by all fields."""
         return _DISPLAY_ORDER.get(self.benchmark, len(_DISPLAY_ORDER)), astuple(self)
 
@@ -196,7 +196,7 @@ class Launches:
                 rounds[row["launch"]] = self._figures[row["launch"]]
         return {
             series: dict(sorted(points[series].items(), key=lambda item: item[0] or 0.0))
-            for series in sorted(points, key=lambda series: series.order)
+            for series in sorted(points, key=lambda series: series.sort_key)
         }
 
     def rounds(self, series: Series, rtt: float | None) -> FiguresByLaunch:
@@ -218,7 +218,7 @@ class Launches:
 
     def cell(self, values: Sequence[float], unit: Unit, base: str = "", series: str = "") -> Cell:
         """Cell of median and interval of `values`; `base` and `series` as in `Quantity`."""
-        return display.value(self.interval(values), unit, base=base, series=series)
+        return display.interval_cell(self.interval(values), unit, base=base, series=series)
 
     def series_key(self, series: Series, rtt: float | None, figure: str = "rate") -> str:
         """Key of the series of `figure`, rate or time, in the history, as in `Cell.series`."""
@@ -269,7 +269,7 @@ class Launches:
             == (series.name, series.environ, series.source, series.partition)
             and (other.ranks == 1 or other.placement == series.placement)
         ]
-        return min(candidates, key=lambda other: (other.ranks, other.order))
+        return min(candidates, key=lambda other: (other.ranks, other.sort_key))
 
     def ideal_speedup(self, series: Series) -> float:
         """The number of ranks over that of `fewest_ranks_base`."""

@@ -13,7 +13,13 @@ from roundtrip.report.blocks import Answer, Cell, Strong, Table, Text, Tone
 from roundtrip.report.units import Quantity
 from roundtrip.stats.verdicts import ClaimVerdict, Verdict
 from roundtrip.studies import display
-from roundtrip.studies.findings import OPEN, Outcome, joint_words, names_or_count, worst_tone
+from roundtrip.studies.findings import (
+    OPEN,
+    SubjectVerdict,
+    describe_joint_verdict,
+    names_or_count,
+    worst_tone,
+)
 from roundtrip.studies.npb import (
     BENCHMARKS_WITH_INFERRED_SPEEDUP,
     NATIVE,
@@ -48,8 +54,8 @@ OUTCOME_TONES: dict[str, Tone] = {
 class Finding:
     """Test of one finding of the study: where, the evidence, and whether the finding holds.
 
-    `number`: the study's speed-up in words.  `limits`: text with the number of comparisons that
-    were made, if the outcome covers all of them and some were not made; else "".
+    `number`: the study's speed-up in words.  `coverage_suffix`: text with the number of comparisons
+    that were made, if the outcome covers all of them and some were not made; else "".
     """
 
     statement: str
@@ -58,16 +64,16 @@ class Finding:
     number: str = units.NO_VALUE
     outcome: str = "not measured"
     series: Series | None = None
-    limits: str = ""
+    coverage_suffix: str = ""
 
     @property
     def verdict(self) -> str:
-        return f"{self.outcome}{self.limits}"
+        return f"{self.outcome}{self.coverage_suffix}"
 
     @property
     def tone(self) -> Tone:
         """The tone of the verdict; a finding that was not measured everywhere is never green."""
-        return "warn" if self.limits else OUTCOME_TONES[self.outcome]
+        return "warn" if self.coverage_suffix else OUTCOME_TONES[self.outcome]
 
 
 def study_findings(
@@ -120,9 +126,9 @@ def study_table(launches: Launches, findings: Sequence[Finding]) -> Table:
     for one in findings:
         words: Text = (one.where, ": ", one.evidence) if one.evidence else (one.where,)
         if isinstance(one.evidence, Quantity):
-            words = (*words, display.slowdown([one.evidence.value]))
+            words = (*words, display.describe_slowdown([one.evidence.value]))
         rows.append((one.statement, one.number, Cell(words, one.tone, one.verdict)))
-    return display.study_table(rows, note)
+    return display.statement_table(rows, note)
 
 
 def without_shared_processors(all_findings: Sequence[Finding]) -> list[Finding]:
@@ -139,7 +145,7 @@ def _comparison_count(count: int, total: int) -> str:
     return f"{count} of {units.plural(total, 'comparison')}"
 
 
-def _where_measured(count: int, total: int) -> str:
+def _coverage_suffix(count: int, total: int) -> str:
     return f" where measured ({_comparison_count(count, total)})" if count < total else ""
 
 
@@ -148,8 +154,10 @@ def _udp_finding(verdicts: Sequence[ClaimVerdict], total: int) -> Finding:
     if not verdicts:
         lack = "UDP and another transport did not run the same kernel of class A or above"
         return Finding(statement, lack)
-    counts = {kind: sum(verdict.verdict is kind for verdict in verdicts) for kind in Verdict}
-    text = ", ".join(f"{number} {kind}" for kind, number in counts.items() if number)
+    counts = {
+        outcome: sum(verdict.verdict is outcome for verdict in verdicts) for outcome in Verdict
+    }
+    text = ", ".join(f"{number} {outcome}" for outcome, number in counts.items() if number)
     half, wins = len(verdicts) / 2, counts[Verdict.FASTER]
     if wins > half:
         outcome = "holds"
@@ -157,8 +165,8 @@ def _udp_finding(verdicts: Sequence[ClaimVerdict], total: int) -> Finding:
         is_open = wins + counts[Verdict.CANNOT_TELL] > half
         outcome = OPEN if is_open else "does not hold"
     where = f"UDP against another transport, {_comparison_count(len(verdicts), total)}"
-    limits = "" if outcome == OPEN else _where_measured(len(verdicts), total)
-    return Finding(statement, where, text, outcome=outcome, limits=limits)
+    coverage_suffix = "" if outcome == OPEN else _coverage_suffix(len(verdicts), total)
+    return Finding(statement, where, text, outcome=outcome, coverage_suffix=coverage_suffix)
 
 
 def _not_critical_finding(
@@ -178,8 +186,8 @@ def _not_critical_finding(
     )
     where = f"every pair of transports, {_comparison_count(len(verdicts), total)}"
     # One critical difference refutes the statement, whatever the others are.
-    limits = _where_measured(len(verdicts), total) if outcome == "holds" else ""
-    return Finding(statement, where, ratios, outcome=outcome, limits=limits)
+    coverage_suffix = _coverage_suffix(len(verdicts), total) if outcome == "holds" else ""
+    return Finding(statement, where, ratios, outcome=outcome, coverage_suffix=coverage_suffix)
 
 
 def _scaling_finding(
@@ -198,8 +206,8 @@ def _scaling_finding(
 
 
 _VERDICT_WORDS = {
-    kind: str(kind)
-    for kind in (Verdict.FASTER, Verdict.SLOWER, Verdict.ON_PAR, Verdict.CANNOT_TELL)
+    verdict: str(verdict)
+    for verdict in (Verdict.FASTER, Verdict.SLOWER, Verdict.ON_PAR, Verdict.CANNOT_TELL)
 }
 
 
@@ -211,7 +219,7 @@ def answers_at_longest_rtt(speedups: Verdicts) -> list[Answer]:
     rtt = max(claim.rtt or 0.0 for claim in claims)
     claims = [claim for claim in claims if claim.rtt == rtt]
     unshared = {claim.series.name for claim in claims if not claim.series.shares_processors}
-    outcomes: dict[str, list[Outcome]] = defaultdict(list)
+    outcomes: dict[str, list[SubjectVerdict]] = defaultdict(list)
     medians: dict[str, list[float]] = defaultdict(list)
     for claim in claims:
         series, verdict = claim.series, speedups[claim]
@@ -220,17 +228,19 @@ def answers_at_longest_rtt(speedups: Verdicts) -> list[Answer]:
         is_same_size = claim.base.ranks == series.ranks
         name = f"{series.name} (as many ranks in one)" if is_same_size else series.name
         where = series.ranks, series.setup_text
-        outcomes[name].append(Outcome(series.transport, where, verdict.verdict))
+        outcomes[name].append(SubjectVerdict(series.transport, where, verdict.verdict))
         medians[name].append(verdict.interval.median)
     groups: dict[str, list[str]] = {words: [] for words in _VERDICT_WORDS.values()}
     for name in outcomes:
-        words = joint_words(outcomes[name], _VERDICT_WORDS, "transport")
+        words = describe_joint_verdict(outcomes[name], _VERDICT_WORDS, "transport")
         times = units.span([1 / median for median in medians[name]], digits=2)
         groups.setdefault(words, []).append(f"{name} ({times} times as long)")
     clauses = [f"{words} in {', '.join(names)}" for words, names in groups.items() if names]
     subject = f"Two clusters (twice the ranks) against one, {EMULATED} of {rtt:g} ms"
     text = f"{subject}: {'; '.join(clauses)}."
-    tone = worst_tone(display.TONES[one.verdict] for group in outcomes.values() for one in group)
+    tone = worst_tone(
+        display.TONE_BY_VERDICT[one.verdict] for group in outcomes.values() for one in group
+    )
     return [Answer((text,), tone)]
 
 
@@ -279,16 +289,22 @@ def answers_in_one_cluster(launches: Launches, sources: Verdicts) -> list[Answer
 
 def _source_answers(sources: Verdicts) -> list[Answer]:
     """An answer on our programs against NPB's own in one cluster; [] without both."""
-    kinds = {claim.series: sources[claim].verdict for claim in sources if claim.rtt is None}
-    series_names = _distinct_names(list(kinds))
+    verdict_by_series = {
+        claim.series: sources[claim].verdict for claim in sources if claim.rtt is None
+    }
+    name_by_series = _distinct_names(list(verdict_by_series))
     clauses = []
-    for kind, words in _VERDICT_WORDS.items():
-        if names := [series_names[series] for series in kinds if kinds[series] is kind]:
-            clauses.append(f"{words} in {names_or_count(names, len(kinds))}")
+    for verdict, words in _VERDICT_WORDS.items():
+        if names := [
+            name_by_series[series]
+            for series in verdict_by_series
+            if verdict_by_series[series] is verdict
+        ]:
+            clauses.append(f"{words} in {names_or_count(names, len(verdict_by_series))}")
     if not clauses:
         return []
     text = f"Against NPB 3.4's own programs: {'; '.join(clauses)}."
-    return [Answer((text,), "bad" if Verdict.SLOWER in kinds.values() else "plain")]
+    return [Answer((text,), "bad" if Verdict.SLOWER in verdict_by_series.values() else "plain")]
 
 
 def _distinct_names(all_series: Sequence[Series]) -> dict[Series, str]:

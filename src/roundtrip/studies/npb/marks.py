@@ -135,7 +135,7 @@ def _round_number(value: float) -> float:
 
 def value_cell(value: float | None, unit: Unit, series: str = "") -> Cell:
     """Cell of a value without an interval; empty for None and 0."""
-    return Cell(Quantity(value=value, unit=unit, series=series)) if value else display.NONE
+    return Cell(Quantity(value=value, unit=unit, series=series)) if value else display.NO_VALUE_CELL
 
 
 _MAX_EQUAL_RATIO = 1.1  # largest ratio of parts of one processor's rates that count as equal

@@ -34,7 +34,7 @@ from roundtrip.sites.launching import ALL_CORES
 from roundtrip.stats.summaries import Interval
 from roundtrip.studies import display
 from roundtrip.studies.display import Drawing
-from roundtrip.studies.growth import Growth
+from roundtrip.studies.node_efficiency import NodeEfficiency
 from roundtrip.studies.npb import (
     ARMS,
     NATIVE,
@@ -131,7 +131,7 @@ def link_gallery(launches: Launches) -> Gallery | None:
         "ranks can give."
     )
     subject = f"Speed-up over one cluster against round-trip time, {EMULATED}"
-    return Gallery(caption, display.panel_figures(drawings, subject, views))
+    return Gallery(caption, display.drawing_figures(drawings, subject, views))
 
 
 def _link_drawing(number: int, name: str, rows: Rows, level: Level) -> Drawing:
@@ -149,7 +149,7 @@ def _link_drawing(number: int, name: str, rows: Rows, level: Level) -> Drawing:
     return Drawing(f"npb-{number}", name, f"{EMULATED}{note}, {intervals}", frame, arms)
 
 
-def node_growth(data: Data, launches: Launches) -> Growth:
+def node_efficiency(data: Data, launches: Launches) -> NodeEfficiency:
     """Efficiency of each benchmark and class in one machine or cluster over its nodes."""
     times = [
         (launch, series.program, series.ranks / figures["rate"])
@@ -157,10 +157,10 @@ def node_growth(data: Data, launches: Launches) -> Growth:
         if series.placement == ALL_CORES
         for launch, figures in launches.rounds(series, None).items()
     ]
-    schema = {"launch": pl.String, "thing": pl.String, "value": pl.Float64}
+    schema = {"launch": pl.String, "subject": pl.String, "value": pl.Float64}
     values = pl.DataFrame(times, schema=schema, orient="row")
     rows = data.study_launches(STUDY.name)
-    return Growth.from_launches(values, rows, launches.level, minimum_nodes=1)
+    return NodeEfficiency.from_launches(values, rows, launches.level, min_nodes=1)
 
 
 def rank_speedup_table(launches: Launches) -> Table:
@@ -222,7 +222,7 @@ def rank_gallery(launches: Launches) -> Gallery | None:
         "over rounds, bars are {level} rank intervals. Dashed lines: ranks share processors. "
         "Grey: ideal."
     )
-    figures = display.panel_figures(drawings, "Speed-up over ranks", views)
+    figures = display.drawing_figures(drawings, "Speed-up over ranks", views)
     return Gallery(caption, figures) if figures else None
 
 
@@ -290,15 +290,15 @@ def source_verdict_table(launches: Launches, verdicts: Verdicts) -> Table:
 
     def place_first(claim: SeriesClaim) -> tuple[object, ...]:
         rtt = -1.0 if claim.rtt is None else claim.rtt
-        return replace(claim.series, ranks=0).order, rtt, claim.series.ranks
+        return replace(claim.series, ranks=0).sort_key, rtt, claim.series.ranks
 
     ranks = sorted({claim.series.ranks for claim in verdicts})
     cells = []
     for claim in sorted(verdicts, key=place_first):
         series, verdict = claim.series, verdicts[claim]
-        cell = display.verdict(verdict, series=launches.series_key(series, claim.rtt))
+        cell = display.verdict_cell(verdict, series=launches.series_key(series, claim.rtt))
         cells.append(((series.name, _source_place(claim)), series.ranks, cell))
-    return display.grid(
+    return display.grid_table(
         launches.level.caption(
             "Our programs against NPB 3.4: ratio of Mop/s in the same round, median and "
             "{level} interval; below 1 ours is slower."
@@ -306,7 +306,7 @@ def source_verdict_table(launches: Launches, verdicts: Verdicts) -> Table:
         ("Benchmark", "Where"),
         {count: Column(units.plural(count, "rank"), "right", base="NPB 3.4") for count in ranks},
         cells,
-        display.NONE,
+        display.NO_VALUE_CELL,
     )
 
 
@@ -316,7 +316,7 @@ def source_rate_table(launches: Launches, verdicts: Verdicts) -> Table:
     for claim, verdict in verdicts.items():
         rates = [launches.value(side, claim.rtt, "rate") for side in (claim.series, claim.base)]
         link = "" if claim.rtt is None else f" {claim.rtt:g} ms"
-        ratio = display.verdict(verdict, series=rates[0].origin)
+        ratio = display.verdict_cell(verdict, series=rates[0].origin)
         rows.append((Cell(f"{claim.series.label}{link}"), *rates, ratio))
     return Table(
         "Our programs beside those of NPB 3.4 in the same place: Mop/s by NPB's own formula, and "

@@ -147,8 +147,8 @@ def message_table(launches: Launches) -> Table:
     rows = []
     for series in natives.values():
         counts, iterations = launches.messages(series)
-        kind = f", counted on an {EMULATED}" if series.spans_clusters else ""
-        name = f"{series.name}, {units.plural(series.ranks, 'rank')}{kind}"
+        label_suffix = f", counted on an {EMULATED}" if series.spans_clusters else ""
+        name = f"{series.name}, {units.plural(series.ranks, 'rank')}{label_suffix}"
         for (pattern,), rows_of_pattern in counts.group_by("pattern", maintain_order=True):
             sizes = _message_cells(rows_of_pattern, max(iterations, 1))
             rows.append((Cell(name), Cell(str(pattern)), *sizes))
@@ -178,14 +178,14 @@ def _time_cells(launches: Launches, series: Series, rtt: float | None) -> tuple[
     rate = launches.value(series, rtt, "rate")
     rounds = list(launches.points[series][rtt].values())
     if not all(figures["compute"] for figures in rounds):
-        return rate, *[display.NOT_MEASURED] * 3
+        return rate, *[display.NOT_MEASURED_CELL] * 3
     means = (
         launches.cell([figures[part] for figures in rounds], Unit.S)
         for part in ("compute", "communication")
     )
     by_rank = [figures for figures in rounds if math.isfinite(figures["least"])]
     if not by_rank:
-        return rate, *means, display.NOT_MEASURED
+        return rate, *means, display.NOT_MEASURED_CELL
     least, most = (
         Quantity(value=median(figures[end] for figures in by_rank), unit=Unit.S)
         for end in ("least", "most")
@@ -302,7 +302,7 @@ class Section:
             Heading(3, "In one machine or cluster"),
             cluster_time_table(launches),
             *(rank_blocks if rank_table.rows else []),
-            *scaling.node_growth(self._data, launches).blocks("npb-growth"),
+            *scaling.node_efficiency(self._data, launches).blocks("npb-growth"),
             Heading(3, "What is sent"),
             message_table(launches),
             Heading(3, "Verified in two ways"),

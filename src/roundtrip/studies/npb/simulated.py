@@ -102,7 +102,7 @@ def speedup_figures(curves: Sequence[BenchmarkCurves]) -> tuple[Figure, ...]:
         return (View("Speed-up", x, y, drawing.curves, rules=limits),)
 
     subject = f"{SIMULATED}: speed-up of two clusters over one against host speed"
-    return display.panel_figures(drawings, subject, views)
+    return display.drawing_figures(drawings, subject, views)
 
 
 def _drawing(number: int, curve: BenchmarkCurves, top: float) -> Drawing:
@@ -200,7 +200,7 @@ def _point_table(curves: Sequence[BenchmarkCurves], origins: Origins) -> Table:
                 key = origins.key([curve.case_id], 0, variant=two_clusters_variant(rtt), **names)
                 time = curve.two_clusters_s.get(rtt, {}).get(speed)
                 ratio = Quantity(value=one_cluster_s / time, unit=Unit.RATIO) if time else None
-                cells.append(Cell(ratio, series=key) if ratio else display.NONE)
+                cells.append(Cell(ratio, series=key) if ratio else display.NO_VALUE_CELL)
             rows.append(tuple(cells))
     return Table(
         f"{SIMULATED}: time on one cluster, and speed-up of two over it by how much a round trip "

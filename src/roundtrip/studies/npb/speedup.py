@@ -250,9 +250,9 @@ def speedup_table(launches: Launches, verdicts: Verdicts) -> Table:
         if series.spans_clusters and series.as_planned not in measured
     }
     rows = []
-    for series in sorted([*link_series, *lost.values()], key=lambda series: series.order):
+    for series in sorted([*link_series, *lost.values()], key=lambda series: series.sort_key):
         base = launches.base_of(series)
-        base_cell = display.NONE if base is None else Cell(base.setup_text)
+        base_cell = display.NO_VALUE_CELL if base is None else Cell(base.setup_text)
         by_rtt = [_speedup_cell(launches, verdicts, series, base, rtt) for rtt in rtts]
         rows.append((Cell(series.label), base_cell, *by_rtt))
     return Table(
@@ -276,13 +276,13 @@ def tolerance_table(launches: Launches) -> Table:
     for series in launches.link_series:
         counts, iterations = launches.messages(series)
         messages = int(counts["messages"].sum()) / iterations / series.ranks if iterations else 0.0
-        messages_cell = Cell(units.pure_number(messages)) if messages else display.NONE
+        messages_cell = Cell(units.pure_number(messages)) if messages else display.NO_VALUE_CELL
         study_speedup = PUBLISHED_SPEEDUPS.get(series.benchmark)
         rows.append(
             (
                 Cell(series.label),
-                messages_cell if series.source == NATIVE else display.NOT_MEASURED,
-                display.value(round_trips(launches, series), Unit.PURE),
+                messages_cell if series.source == NATIVE else display.NOT_MEASURED_CELL,
+                display.interval_cell(round_trips(launches, series), Unit.PURE),
                 _rtt_cell(rtt_of_speedup(launches, series, 1.0)),
                 _rtt_cell(study_speedup and rtt_of_speedup(launches, series, study_speedup)),
             )
@@ -311,7 +311,9 @@ def transport_table(launches: Launches, verdicts: Verdicts, settings: Thresholds
             f"{series.transport} / {base.transport}",
         )
         key = launches.series_key(series, claim.rtt)
-        rows.append((*names, display.verdict(verdict, base=f"{base.label} {link}", series=key)))
+        rows.append(
+            (*names, display.verdict_cell(verdict, base=f"{base.label} {link}", series=key))
+        )
     return Table(
         f"Transports against each other, {EMULATED}: ratio of rates in the same round; above 1 the "
         f"first is faster. More than {units.percent(settings.critical_difference)} counts as "
@@ -327,12 +329,12 @@ def _speedup_cell(
     rounds = launches.rounds(series, rtt)
     if not rounds:
         is_lost = (series.as_planned, rtt) in launches.planned_link_points
-        return Cell("no launch completed", "bad") if is_lost else display.NOT_MEASURED
+        return Cell("no launch completed", "bad") if is_lost else display.NOT_MEASURED_CELL
     if base is None:
         return Cell("no base in one cluster", "muted")
     if verdict := verdicts.get(SeriesClaim(SPEEDUP, series, base, rtt)):
         origin = launches.series_key(series, rtt) if _is_rate_ratio(launches, series) else ""
-        return display.verdict(verdict, base=base.label, series=origin)
+        return display.verdict_cell(verdict, base=base.label, series=origin)
     pairing = launches.pairing(rounds, launches.rounds(base, None))
     reason = "not in the same rounds" if pairing.refusal else "compute not measured"
     return Cell(reason, "muted")
@@ -340,5 +342,5 @@ def _speedup_cell(
 
 def _rtt_cell(seconds: float | None) -> Cell:
     if seconds is None:
-        return display.NONE
+        return display.NO_VALUE_CELL
     return Cell((Quantity(value=seconds * 1e3, unit=Unit.MS), f" {Unit.MS}"), unit=Unit.MS)

@@ -244,7 +244,7 @@ class BenchmarkCurves:
         return f"{self.benchmark} {self.problem_class}"
 
     @property
-    def order(self) -> tuple[str, int]:
+    def sort_key(self) -> tuple[str, int]:
         """Sort key: by benchmark, then by class, the smallest first."""
         return self.benchmark, CLASSES.index(self.problem_class)
 
@@ -349,7 +349,7 @@ def read_curves(data: Data) -> tuple[BenchmarkCurves, ...]:
             points_s = one_cluster_s, two_clusters_s
             curve = BenchmarkCurves(benchmark, problem_class, *points_s, operations, marks, case_id)
             curves.append(curve)
-    return tuple(sorted(curves, key=lambda curve: curve.order))
+    return tuple(sorted(curves, key=lambda curve: curve.sort_key))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

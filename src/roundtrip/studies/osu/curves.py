@@ -34,12 +34,12 @@ from roundtrip.stats.summaries import Interval, median_interval, median_interval
 from roundtrip.studies import display
 from roundtrip.studies import panel as panels
 from roundtrip.studies.findings import OPEN
-from roundtrip.studies.growth import Growth
 from roundtrip.studies.netpipe import BASE
 from roundtrip.studies.netpipe import STUDY as NETPIPE
 from roundtrip.studies.netpipe.derived import launch_medians
+from roundtrip.studies.node_efficiency import NodeEfficiency
 from roundtrip.studies.osu import ARMS, STUDY, Thresholds, derived
-from roundtrip.studies.panel import Panels, Row, with_placement_and_kind
+from roundtrip.studies.panel import CaseRow, Panels, with_placement_and_label
 
 SETTING_COLUMNS = ["system", "partition", "environ", "placement"]
 #: The unit in which values of each metric are printed, and the factor that converts them to it.
@@ -53,16 +53,16 @@ PRINTED_UNITS = {
 
 @dataclass(frozen=True, kw_only=True)
 class Panel(panels.Panel):
-    """One toolchain, placement and number of ranks; `place` has the values of PLACE."""
+    """A toolchain, placement and number of ranks; `setting_values`: those of `SETTING_COLUMNS`."""
 
-    place: tuple[str, ...]
+    setting_values: tuple[str, ...]
     ranks: int
     versions: tuple[str, ...]
 
     @property
-    def order(self) -> tuple[Any, ...]:
+    def sort_key(self) -> tuple[Any, ...]:
         """Sort key of panels: measured before emulated, then from few ranks to many."""
-        return bool(self.kind), self.ranks, self.key
+        return bool(self.emulation_label), self.ranks, self.key
 
 
 class OsuCurves(Panels[Panel]):
@@ -72,13 +72,13 @@ class OsuCurves(Panels[Panel]):
 
     def __init__(self, data: Data) -> None:
         super().__init__(data, STUDY.name)
-        key = [*SETTING_COLUMNS, "ranks", "kind", "toolchain"]
+        key = [*SETTING_COLUMNS, "ranks", "emulation_label", "toolchain"]
         self.launches = self.launches.with_columns(
             panel=pl.concat_str(key, separator="|", ignore_nulls=True)
         )
 
     @cached_property
-    def values(self) -> pl.DataFrame:
+    def launch_values(self) -> pl.DataFrame:
         """Columns launch, benchmark, variant, metric, size_bytes, phase, value, panel."""
         values = derived.typical_values(self.samples, ["launch"]).rename({"case": "benchmark"})
         return values.join(self.launches.select("launch", "panel"), on="launch")
@@ -89,7 +89,7 @@ class OsuCurves(Panels[Panel]):
         and n.
         """
         keys = ["panel", "benchmark", "metric", "size_bytes"]
-        return median_intervals(self.values, keys, "value", self.level)
+        return median_intervals(self.launch_values, keys, "value", self.level)
 
     def point(self, panel: Panel, benchmark: str, metric: str, size: int) -> Interval | None:
         """The interval of one point; None if it was not measured."""
@@ -100,61 +100,69 @@ class OsuCurves(Panels[Panel]):
     def cell(self, panel: Panel, benchmark: str, metric: str, size: int) -> Cell:
         """The interval of one point, as `PRINTED_UNITS` says, with its series."""
         point = panel, benchmark, metric, size
-        return display.value(
+        return display.interval_cell(
             self.point(*point), *PRINTED_UNITS[metric], series=self.series_key(*point)
         )
 
     def series_key(self, panel: Panel, benchmark: str, metric: str, size: int) -> str:
         """The series of one point, as `Cell.series`; "" if launches gave different statistics."""
-        rows = self.rows(self.values, panel, benchmark=benchmark, metric=metric, size_bytes=size)
+        rows = self.panel_rows(
+            self.launch_values, panel, benchmark=benchmark, metric=metric, size_bytes=size
+        )
         phases = rows["phase"].unique().to_list()
         if len(phases) != 1:
             return ""
         return self.history_series_key(panel, size, case=benchmark, metric=metric, phase=phases[0])
 
-    def _panel_rows(self) -> pl.DataFrame:
+    def _row_per_panel(self) -> pl.DataFrame:
         """One row for each panel, with the column versions."""
         versions = self.samples.select("launch", "variant").unique().collect()
         launches = self.launches.join(versions, on="launch").group_by("panel")
         counts = launches.agg(
-            versions=pl.col("variant").unique().sort(), launches=pl.len().cast(pl.Int64)
+            versions=pl.col("variant").unique().sort(), launch_count=pl.len().cast(pl.Int64)
         )
         return counts.join(self.launches.unique("panel", keep="first"), on="panel")
 
-    def _panel(self, row: Row) -> Panel:
+    def _panel(self, row: CaseRow) -> Panel:
         where = labels.PLACEMENTS.get(row["placement"], row["placement"])
         return Panel(
             **self._panel_fields(row),
-            where=f"{row['ranks']} ranks {where}",
-            facts=(panels.place(row), row["environ"]),
-            place=tuple(row[name] for name in SETTING_COLUMNS),
+            placement_text=f"{row['ranks']} ranks {where}",
+            setting_clauses=(panels.describe_partition(row), row["environ"]),
+            setting_values=tuple(row[name] for name in SETTING_COLUMNS),
             ranks=row["ranks"],
             versions=tuple(row["versions"]),
         )
 
 
 #: Bytes per rank: a size where ranks mostly wait, and a size where they move data.
-GROWTH_SIZES = (8, 64 << 10)
+EFFICIENCY_SIZES_BYTES = (8, 64 << 10)
 
 
-def node_growth(curves: OsuCurves) -> Growth:
-    """Efficiency over nodes of each collective at GROWTH_SIZES, from launches on several nodes."""
+def node_efficiency(curves: OsuCurves) -> NodeEfficiency:
+    """Efficiency over nodes of each collective at EFFICIENCY_SIZES_BYTES, from launches on several
+    nodes.
+    """
     collectives = [
         name for name, benchmark in derived.BENCHMARKS.items() if benchmark.is_collective
     ]
     benchmark, size = pl.col("benchmark"), pl.col("size_bytes")
     is_barrier = benchmark == "barrier"
-    values = curves.values.filter(
-        benchmark.is_in(collectives), size.is_in(GROWTH_SIZES) | is_barrier, pl.col("value") > 0
+    values = curves.launch_values.filter(
+        benchmark.is_in(collectives),
+        size.is_in(EFFICIENCY_SIZES_BYTES) | is_barrier,
+        pl.col("value") > 0,
     )
-    suffix = size.replace_strict({n: f", {units.size(n)}" for n in GROWTH_SIZES}, default="")
-    times = values.with_columns(thing=pl.concat_str(benchmark, suffix))
-    return Growth.from_launches(times, curves.launches, curves.level, ideal_time)
+    suffix = size.replace_strict(
+        {n: f", {units.size(n)}" for n in EFFICIENCY_SIZES_BYTES}, default=""
+    )
+    times = values.with_columns(subject=pl.concat_str(benchmark, suffix))
+    return NodeEfficiency.from_launches(times, curves.launches, curves.level, ideal_time)
 
 
-def ideal_time(thing: str, ranks: int) -> float:
+def ideal_time(subject: str, ranks: int) -> float:
     """Steps on `ranks` ranks: one for each other rank in alltoall, otherwise a tree of messages."""
-    return float(ranks - 1) if thing.startswith("alltoall") else math.log2(ranks)
+    return float(ranks - 1) if subject.startswith("alltoall") else math.log2(ranks)
 
 
 #: The benchmarks that share a figure, and a description of their values.
@@ -186,11 +194,11 @@ def draw_gallery(curves: OsuCurves, name: str) -> Gallery | None:
         .with_columns(low=pl.when(pl.col("low") > 0).then("low"))
         .with_columns(high=pl.when(pl.col("low").is_not_null()).then("high"))
     )
-    shown = [panel for panel in curves.panels if curves.rows(frame, panel).height]
+    shown = [panel for panel in curves.panels if curves.panel_rows(frame, panel).height]
     if not shown:
         return None
     arms = {benchmark: ARMS[benchmark] for benchmark in benchmarks}
-    drawings = display.drawings(
+    drawings = display.panel_drawings(
         f"osu-{name}", curves, frame, arms, shown, lambda panel: ", ".join(panel.versions)
     )
     axis = "Bandwidth" if unit is Unit.MB_S else "Time"
@@ -200,7 +208,7 @@ def draw_gallery(curves: OsuCurves, name: str) -> Gallery | None:
         "mean."
     )
     title = f"OSU {name} over message size"
-    return Gallery(caption, display.curves_over_size(drawings, title, axis, unit))
+    return Gallery(caption, display.curve_figures_over_size(drawings, title, axis, unit))
 
 
 AGREE, DISAGREE = "agree", "disagree"
@@ -248,8 +256,8 @@ class NetPIPEComparison:
 def compare_with_netpipe(data: Data, curves: OsuCurves) -> list[NetPIPEComparison]:
     """Every pair at every compared size that both programs measured in the same place."""
     settings = data.analysis.study_thresholds(Thresholds)
-    launches = with_placement_and_kind(data.study_launches(NETPIPE.name)).select(
-        "launch", "case_id", *SETTING_COLUMNS, "kind"
+    launches = with_placement_and_label(data.study_launches(NETPIPE.name)).select(
+        "launch", "case_id", *SETTING_COLUMNS, "emulation_label"
     )
     samples = data.samples.filter(study=NETPIPE.name, phase="measure", variant=BASE)
     all_medians = launch_medians(samples, ["launch"]).join(launches, on="launch")
@@ -257,8 +265,8 @@ def compare_with_netpipe(data: Data, curves: OsuCurves) -> list[NetPIPECompariso
     for panel in curves.panels:
         if panel.ranks != 2:
             continue
-        place = dict(zip(SETTING_COLUMNS, panel.place, strict=True))
-        medians = all_medians.filter(**place, kind=panel.kind)
+        setting = dict(zip(SETTING_COLUMNS, panel.setting_values, strict=True))
+        medians = all_medians.filter(**setting, emulation_label=panel.emulation_label)
         for pair, size in product(NETPIPE_PAIRS, settings.compared_sizes):
             rows = medians.filter(case=pair.case, size_bytes=size)
             point = panel, pair.benchmark, pair.metric, size
@@ -295,10 +303,10 @@ def comparison_blocks(
         unit, (osu_series, netpipe_series) = PRINTED_UNITS[one.pair.metric], one.series
         rows.append(
             (
-                *text_cells(one.panel.label, one.pair.words),
+                *text_cells(one.panel.title, one.pair.words),
                 Cell(units.byte_size(one.size_bytes)),
-                display.value(one.osu, *unit, series=osu_series),
-                display.value(one.netpipe, *unit, series=netpipe_series),
+                display.interval_cell(one.osu, *unit, series=osu_series),
+                display.interval_cell(one.netpipe, *unit, series=netpipe_series),
                 Cell(Quantity(value=one.ratio, unit=Unit.RATIO), series=osu_series),
                 Cell("", OUTCOME_TONES[one.outcome], one.outcome),
             )

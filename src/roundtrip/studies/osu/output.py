@@ -133,9 +133,9 @@ class _OutputReader:
             raise self._fault("a second header: the file holds the outputs of two programs")
         self.columns = []
         for match in _COLUMN_NAME.finditer(line[1:]):
-            kind = str(match.lastgroup).removeprefix("tail_")
+            quantity = str(match.lastgroup).removeprefix("tail_")
             statistic = f"p{match['part']}" if match["part"] else _STATISTIC_NAMES[match["of"]]
-            self.columns.append((kind, statistic))
+            self.columns.append((quantity, statistic))
 
     def _read_row(self, line: str) -> None:
         if not self.columns:
@@ -158,14 +158,14 @@ class _OutputReader:
         """The row of a line; ValueError for a cell that is no number."""
         texts: dict[str, str] = {}
         values: dict[tuple[str, str], float] = {}
-        for (kind, statistic), cell in zip(self.columns, cells, strict=True):
-            if kind not in _UNIT_FACTORS:
-                texts[kind] = cell
+        for (quantity, statistic), cell in zip(self.columns, cells, strict=True):
+            if quantity not in _UNIT_FACTORS:
+                texts[quantity] = cell
                 continue
-            if (kind == "time") == (self.benchmark.metric == "bandwidth"):
+            if (quantity == "time") == (self.benchmark.metric == "bandwidth"):
                 raise self._fault(f"a column that {self.benchmark.title!r} does not have")
-            metric = "message_rate" if kind == "messages" else self.benchmark.metric
-            values[statistic, metric] = foreign.parse_number(cell) * _UNIT_FACTORS[kind]
+            metric = "message_rate" if quantity == "messages" else self.benchmark.metric
+            values[statistic, metric] = foreign.parse_number(cell) * _UNIT_FACTORS[quantity]
         check = texts.get("check")
         if check not in ("Pass", "Fail", None):
             raise self._fault(f"validation is {quote(check)}; right are: Pass, Fail")

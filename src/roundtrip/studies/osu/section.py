@@ -31,7 +31,7 @@ from roundtrip.report.units import Quantity, Unit
 from roundtrip.stats.summaries import Interval, median_interval
 from roundtrip.stats.verdicts import ClaimVerdict
 from roundtrip.studies import display
-from roundtrip.studies.findings import OPEN, size_list, where_measured
+from roundtrip.studies.findings import OPEN, coverage_suffix, describe_sizes
 from roundtrip.studies.osu import Thresholds, derived
 from roundtrip.studies.osu.curves import (
     AGREE,
@@ -46,7 +46,7 @@ from roundtrip.studies.osu.curves import (
     compare_with_netpipe,
     comparison_blocks,
     draw_gallery,
-    node_growth,
+    node_efficiency,
 )
 from roundtrip.studies.study import Claim
 
@@ -57,12 +57,12 @@ def time_table(curves: OsuCurves) -> Table:
     """Latencies and times of collectives at a few sizes, µs; a barrier has no message."""
     rows, sizes = [], (0, *_TABLE_SIZES)
     for panel, benchmark in product(curves.panels, derived.BENCHMARKS.values()):
-        intervals = curves.rows(curves.intervals, panel, benchmark=benchmark.name)
+        intervals = curves.panel_rows(curves.intervals, panel, benchmark=benchmark.name)
         if benchmark.metric == "bandwidth" or intervals.is_empty():
             continue
         point = panel, benchmark.name, benchmark.metric
         cells = (curves.cell(*point, size) for size in sizes)
-        rows.append((*text_cells(panel.label, benchmark.name), *cells))
+        rows.append((*text_cells(panel.title, benchmark.name), *cells))
     return display.size_table(
         curves.level.caption(
             f"Times in {Unit.US}: median over launches, {{level}} rank interval. OSU prints two "
@@ -83,9 +83,9 @@ def rate_table(curves: OsuCurves) -> Table:
             continue
         rows.append(
             (
-                *text_cells(panel.label, benchmark),
+                *text_cells(panel.title, benchmark),
                 *(curves.cell(panel, benchmark, "bandwidth", size) for size in _TABLE_SIZES),
-                display.value(peak, Unit.MB_S, 1.0),
+                display.interval_cell(peak, Unit.MB_S, 1.0),
                 curves.cell(panel, benchmark, "message_rate", 8),
             )
         )
@@ -107,7 +107,7 @@ def rate_table(curves: OsuCurves) -> Table:
 def validation_table(data: Data, curves: OsuCurves) -> Table:
     """The versions that ran, and whether the received data were compared with the sent data."""
     launches = curves.launches.join(
-        curves.values.select("launch", "benchmark", "phase").unique(["launch"]), on="launch"
+        curves.launch_values.select("launch", "benchmark", "phase").unique(["launch"]), on="launch"
     )
     by_launch = data.points.group_by("launch").agg(pl.col("verified").fill_null(False).all())
     verified_launches = by_launch.filter("verified")
@@ -121,7 +121,7 @@ def validation_table(data: Data, curves: OsuCurves) -> Table:
         words = "all compared" if count == group.height else share
         rows.append(
             (
-                *text_cells(panel.label, str(benchmark), ", ".join(panel.versions), statistic),
+                *text_cells(panel.title, str(benchmark), ", ".join(panel.versions), statistic),
                 Cell(units.count(group.height)),
                 Cell(words) if count else Cell("not: the program cannot", "muted"),
             )
@@ -164,7 +164,7 @@ class Section:
         blocks: list[Block] = [Paragraph(_QUESTION_TEXT)]
         for name, gallery in galleries:
             blocks += [Heading(3, name.capitalize()), gallery]
-        blocks += node_growth(curves).blocks("osu-growth")
+        blocks += node_efficiency(curves).blocks("osu-growth")
         tables = [time_table(curves), rate_table(curves)]
         blocks += [Heading(3, "In numbers"), *(table for table in tables if table.rows)]
         settings = self._data.analysis.study_thresholds(Thresholds)
@@ -194,11 +194,13 @@ def _agreement_table(comparisons: Sequence[NetPIPEComparison], sizes: Sequence[i
     for (panel, pair), group in groups.items():
         outcomes = {one.outcome for one in group}
         worst = next(outcome for outcome in _OUTCOMES_WORST_FIRST if outcome in outcomes)
-        limits = where_measured([one.size_bytes for one in group], sizes) if worst == AGREE else ""
+        limits = coverage_suffix([one.size_bytes for one in group], sizes) if worst == AGREE else ""
         tone = "warn" if limits else OUTCOME_TONES[worst]
         ratios = [one.ratio for one in group]
-        cells.append(((panel.label,), pair, display.span(ratios, tone, f"{worst}{limits}")))
-    return display.grid(
+        cells.append(
+            ((panel.title,), pair, display.ratio_range_cell(ratios, tone, f"{worst}{limits}"))
+        )
+    return display.grid_table(
         "Does OSU agree with our NetPIPE? Ratios of the medians over the compared sizes.",
         ("Toolchain",),
         {pair: Column(pair.words, base="NetPIPE") for pair in NETPIPE_PAIRS},
@@ -230,11 +232,13 @@ def overall_answers(
     if not clauses:
         texts = (_collective_text(curves, *collective) for collective in _ANSWER_COLLECTIVES)
         clauses += filter(None, texts)
-    kind = labels.label_suffix_of_sum(panel.kind for panel in curves.panels)
+    label_suffix = labels.label_suffix_of_sum(panel.emulation_label for panel in curves.panels)
     text = "; ".join(clauses) or "see below"
-    values = Answer((f"{text[0].upper()}{text[1:]}{kind}.",))
+    values = Answer((f"{text[0].upper()}{text[1:]}{label_suffix}.",))
     tone = _answer_tone(comparisons)
-    lines = (f"{line[0].upper()}{line[1:]}{kind}." for line in _agreement_clauses(comparisons))
+    lines = (
+        f"{line[0].upper()}{line[1:]}{label_suffix}." for line in _agreement_clauses(comparisons)
+    )
     return values, *(Answer((line,), tone) for line in lines)
 
 
@@ -253,7 +257,7 @@ def panel_answer(
             clauses.append(f"{name} {_microseconds(value)}")
     clauses += _agreement_clauses(panel_comparisons)
     words = "; ".join(clauses) or "see below"
-    return Answer((Strong(panel.label), f": {words}."), _answer_tone(panel_comparisons))
+    return Answer((Strong(panel.title), f": {words}."), _answer_tone(panel_comparisons))
 
 
 def _microseconds(seconds: Interval) -> Quantity:
@@ -276,7 +280,7 @@ def _collective_text(curves: OsuCurves, name: str, size: int) -> str:
 
 def _peak_bandwidth(curves: OsuCurves, panel: Panel, benchmark: str) -> Interval | None:
     """The peaks of the launches, in MB/s; None if bandwidth was not measured."""
-    rates = curves.rows(curves.values, panel, benchmark=benchmark, metric="bandwidth")
+    rates = curves.panel_rows(curves.launch_values, panel, benchmark=benchmark, metric="bandwidth")
     peaks = rates.group_by("launch").agg(pl.col("value").max())["value"].to_list()
     return median_interval(peaks, curves.level) if peaks else None
 
@@ -297,7 +301,9 @@ def _agreement_clauses(comparisons: Sequence[NetPIPEComparison]) -> Iterator[str
         }
         all_sizes = sorted(worst_at)
         places = {
-            outcome: size_list([size for size in all_sizes if worst_at[size] == outcome], all_sizes)
+            outcome: describe_sizes(
+                [size for size in all_sizes if worst_at[size] == outcome], all_sizes
+            )
             for outcome in _OUTCOMES_WORST_FIRST
             if outcome in worst_at.values()
         }

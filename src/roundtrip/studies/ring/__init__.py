@@ -26,8 +26,8 @@ PASS_METRIC, LAP_METRIC = "time_per_pass", "lap_time"
 REGION = "region"
 REGION_UDP = "region-udp"
 CACHE_LINE = "cache-line"
-#: Transports in display order, with their titles in one node; see `curves.Panel.title`.  Transports
-#: that copy are paler than those that do not.
+#: Transports in display order, with their titles in one node; see `curves.Panel.variant_title`.
+#: Transports that copy are paler than those that do not.
 ARMS = {
     REGION: Arm("Region by reference", BLUE),
     REGION_UDP: Arm("Region by UDP", ("#3d8fe0", "#5c9bd6")),

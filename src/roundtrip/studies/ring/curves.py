@@ -24,9 +24,9 @@ from roundtrip.report.units import Unit
 from roundtrip.stats.summaries import Interval
 from roundtrip.studies import display, panel
 from roundtrip.studies.derivation import ratios_by_size
-from roundtrip.studies.display import INTERVAL
-from roundtrip.studies.growth import Growth
-from roundtrip.studies.panel import Panels, Row
+from roundtrip.studies.display import INTERVAL_COLUMNS
+from roundtrip.studies.node_efficiency import NodeEfficiency
+from roundtrip.studies.panel import CaseRow, Panels
 from roundtrip.studies.ring import (
     ARMS,
     CACHE_LINE,
@@ -76,7 +76,7 @@ class Panel(panel.Panel):
     def passes_per_lap(self) -> int:
         return self.shared_passes + self.network_passes
 
-    def title(self, variant: str) -> str:
+    def variant_title(self, variant: str) -> str:
         """Displayed name of a transport: regions are passed by reference only inside nodes."""
         if self.in_one_node or variant not in (REGION, REGION_UDP):
             return ARMS[variant].title if variant in ARMS else variant
@@ -86,13 +86,15 @@ class Panel(panel.Panel):
         return f"Region by {carrier}"
 
     @property
-    def order(self) -> tuple[Any, ...]:
+    def sort_key(self) -> tuple[Any, ...]:
         """Sort key: oversubscribed last, measured first; by placement, toolchain and passes."""
         placements = list(_PLACEMENT_TITLES.values())
-        position = next((i for i, name in enumerate(placements) if self.where.startswith(name)), 9)
+        position = next(
+            (i for i, name in enumerate(placements) if self.placement_text.startswith(name)), 9
+        )
         return (
             self.oversubscribed,
-            bool(self.kind),
+            bool(self.emulation_label),
             position,
             self.toolchain,
             self.passes_per_lap,
@@ -105,10 +107,10 @@ class Curves(Panels[Panel]):
 
     def __init__(self, data: Data) -> None:
         super().__init__(data, STUDY.name)
-        self.series_names = {"metric": PASS_METRIC}
+        self.series_values = {"metric": PASS_METRIC}
 
     @cached_property
-    def values(self) -> pl.DataFrame:
+    def launch_values(self) -> pl.DataFrame:
         """Columns launch, case_id and those of `derived.launch_medians`; with the rows of
         `derived.best_two_sided_medians`.
         """
@@ -118,8 +120,8 @@ class Curves(Panels[Panel]):
 
     @cached_property
     def bandwidth(self) -> pl.DataFrame:
-        """Effective bandwidth, MB/s: columns of `intervals_of`."""
-        return self.intervals_of("bandwidth")
+        """Effective bandwidth, MB/s: columns of `column_intervals`."""
+        return self.column_intervals("bandwidth")
 
     @cached_property
     def laps(self) -> pl.DataFrame:
@@ -137,7 +139,9 @@ class Curves(Panels[Panel]):
 
     def ratio(self, panel: Panel, variant: str, base: str, size: int) -> Interval | None:
         """Ratio of effective bandwidths at one point; None if no launch measured both."""
-        ratios = ratios_by_size(self.rows(self.values, panel, size_bytes=size), variant, base)
+        ratios = ratios_by_size(
+            self.panel_rows(self.launch_values, panel, size_bytes=size), variant, base
+        )
         return self.interval(ratios.get(size, []))
 
     def gain(self, panel: Panel, variant: str) -> Interval | None:
@@ -157,7 +161,9 @@ class Curves(Panels[Panel]):
 
     def pass_times(self, panel: Panel, variant: str) -> dict[str, dict[int, float]]:
         """Seconds per pass of a transport, by launch and size in bytes."""
-        medians = self.rows(self.values, panel, variant=variant).sort("launch", "size_bytes")
+        medians = self.panel_rows(self.launch_values, panel, variant=variant).sort(
+            "launch", "size_bytes"
+        )
         points = medians.select("launch", "size_bytes", "seconds").rows_by_key("launch")
         return {launch: dict(times) for launch, times in points.items()}
 
@@ -166,18 +172,20 @@ class Curves(Panels[Panel]):
         launches = self.pass_times(panel, variant).items()
         return {launch: median(times.values()) for launch, times in launches}
 
-    def details_of(self, panel: Panel) -> list[tuple[str, dict[str, Any]]]:
+    def run_records_of(self, panel: Panel) -> list[tuple[str, dict[str, Any]]]:
         """Pairs (launch, its record in run.json) of the panel's launches that have a record."""
         names = self.launches.filter(pl.col("case_id") == panel.key[0])["launch"].sort()
-        return [(launch, self.details[launch]) for launch in names if launch in self.details]
+        return [
+            (launch, self.run_records[launch]) for launch in names if launch in self.run_records
+        ]
 
-    def _panel(self, row: Row) -> Panel:
+    def _panel(self, row: CaseRow) -> Panel:
         """A panel named by its placement and link, with the passes that its launches recorded."""
-        link = panel.parameters(row).get("link")
+        link = panel.check_parameters(row).get("link")
         title = str(_PLACEMENT_TITLES.get(row["placement"], row["placement"]))
         if row["placement"] == "one-per-node" and (row["ranks"] or 2) > 2:
             title = f"{row['ranks']} ranks on {row['ranks']} nodes"
-        if passes := self.details.get(row["launch"], {}).get("passes_per_lap"):
+        if passes := self.run_records.get(row["launch"], {}).get("passes_per_lap"):
             shared_passes, network_passes = int(passes["shared"]), int(passes["network"])
         else:
             nodes = [int(ranks) for ranks in row["case"].split()[-1].split("+")]
@@ -185,8 +193,8 @@ class Curves(Panels[Panel]):
             shared_passes = sum(nodes) - network_passes
         return Panel(
             **self._panel_fields(row),
-            where=title + (f", {link} link" if link else ""),
-            facts=(panel.place(row), row["environ"]),
+            placement_text=title + (f", {link} link" if link else ""),
+            setting_clauses=(panel.describe_partition(row), row["environ"]),
             shared_passes=shared_passes,
             network_passes=network_passes,
             oversubscribed=row["placement"] == OVERSUBSCRIBED_PLACEMENT,
@@ -195,19 +203,22 @@ class Curves(Panels[Panel]):
 
 
 #: Region sizes in bytes: one dominated by latency, one by bandwidth.
-GROWTH_SIZES = (LAP_SIZE, 1_000_000)
-_GROWTH_NAMES = {"mpi": "A pass by MPI", REGION_UDP: "A pass by UDP"}
+EFFICIENCY_SIZES_BYTES = (LAP_SIZE, 1_000_000)
+_EFFICIENCY_SUBJECTS = {"mpi": "A pass by MPI", REGION_UDP: "A pass by UDP"}
 
 
-def node_growth(curves: Curves) -> Growth:
-    """Efficiency of a pass at GROWTH_SIZES over the number of nodes, from two nodes on."""
-    medians = curves.values.filter(
-        pl.col("variant").is_in(list(_GROWTH_NAMES)) & pl.col("size_bytes").is_in(GROWTH_SIZES)
+def node_efficiency(curves: Curves) -> NodeEfficiency:
+    """Efficiency of a pass at `EFFICIENCY_SIZES_BYTES` over the nodes, from two nodes on."""
+    medians = curves.launch_values.filter(
+        pl.col("variant").is_in(list(_EFFICIENCY_SUBJECTS))
+        & pl.col("size_bytes").is_in(EFFICIENCY_SIZES_BYTES)
     )
-    name = pl.col("variant").replace_strict(_GROWTH_NAMES)
-    size = pl.col("size_bytes").replace_strict({size: units.size(size) for size in GROWTH_SIZES})
-    times = medians.with_columns(thing=pl.concat_str(name, pl.lit(", "), size), value="seconds")
-    return Growth.from_launches(times, curves.launches, curves.level)
+    name = pl.col("variant").replace_strict(_EFFICIENCY_SUBJECTS)
+    size = pl.col("size_bytes").replace_strict(
+        {size: units.size(size) for size in EFFICIENCY_SIZES_BYTES}
+    )
+    times = medians.with_columns(subject=pl.concat_str(name, pl.lit(", "), size), value="seconds")
+    return NodeEfficiency.from_launches(times, curves.launches, curves.level)
 
 
 _TIME_CAPTION = (
@@ -277,17 +288,17 @@ _SIZE_AXIS_NAME = "Region size"
 
 def draw_passes(curves: Curves, panels: Sequence[Panel]) -> Gallery:
     """Figures of the time per pass, one for each panel, all with the same axes."""
-    times = display.curve_rows(curves.intervals_of("seconds", 1e6))
+    times = display.curve_rows(curves.column_intervals("seconds", 1e6))
     drawings = [
-        display.drawing(
+        display.panel_drawing(
             f"ring-{number}",
             panel,
-            _drawn_rows(curves.rows(times, panel), panel, lambda size, rate: size / rate),
+            _drawn_rows(curves.panel_rows(times, panel), panel, lambda size, rate: size / rate),
             _titled_arms(panel, _TOP_FIGURE_ARMS),
         )
         for number, panel in enumerate(panels, 1)
     ]
-    figures = display.curves_over_size(
+    figures = display.curve_figures_over_size(
         drawings,
         "Time of a pass over region size",
         "Time of a pass",
@@ -301,7 +312,7 @@ def draw_bandwidth(curves: Curves, panels: Sequence[Panel]) -> list[Gallery]:
     """Figures of effective bandwidth: for each panel one a family of transports."""
     rates = display.curve_rows(curves.bandwidth)
     frames = {
-        panel: _drawn_rows(curves.rows(rates, panel), panel, lambda _, rate: rate)
+        panel: _drawn_rows(curves.panel_rows(rates, panel), panel, lambda _, rate: rate)
         for panel in panels
     }
     physical_frames = []  # what moves or reads all bytes; all rows if nothing does
@@ -309,9 +320,9 @@ def draw_bandwidth(curves: Curves, panels: Sequence[Panel]) -> list[Gallery]:
         by_reference = [REGION, REGION_UDP] if one.in_one_node else []
         rows = frame.filter(~pl.col("arm").is_in([*by_reference, _STUDY_CURVE, CACHE_LINE]))
         physical_frames.append(frame if rows.is_empty() else rows)
-    domain = display.decades([*frames.values()])[0], display.decades(physical_frames)[1]
+    domain = display.decade_range([*frames.values()])[0], display.decade_range(physical_frames)[1]
     drawings = [
-        display.drawing(
+        display.panel_drawing(
             f"ring-{number}-bandwidth-{index}",
             panel,
             frame,
@@ -327,7 +338,7 @@ def draw_bandwidth(curves: Curves, panels: Sequence[Panel]) -> list[Gallery]:
     drawings = [
         drawing for drawing in drawings if {*drawing.visible_arms} - {_STUDY_CURVE, _LINK_CURVE}
     ]
-    figures = display.curves_over_size(
+    figures = display.curve_figures_over_size(
         drawings,
         "Effective bandwidth over region size",
         "Effective bandwidth",
@@ -350,7 +361,7 @@ def _drawn_rows(
 ) -> pl.DataFrame:
     """Rows of a panel, the study and the link; `value` maps (bytes, MB/s) to what is drawn."""
     frame = medians.filter(pl.col("variant").is_in(list(_CURVE_STYLES)))
-    frame = frame.select(*INTERVAL, "n", "arm", "x")
+    frame = frame.select(*INTERVAL_COLUMNS, "n", "arm", "x")
     points: list[tuple[str, float, float]] = [
         (_STUDY_CURVE, size, rate)
         for size, rate in derived.PUBLISHED_RATES.get(panel.case, {}).items()
@@ -365,7 +376,7 @@ def _drawn_rows(
 def _titled_arms(panel: Panel, names: Iterable[str]) -> dict[str, Arm]:
     """The curves of these names, with the titles that they have in the panel."""
     titles = {name: arm.title for name, arm in _CURVE_STYLES.items()}
-    titles |= {name: panel.title(name) for name in ARMS}
+    titles |= {name: panel.variant_title(name) for name in ARMS}
     titles[_READ_REGION] = f"{titles[REGION]}, all read"
     titles[_READ_MPI] = f"{titles['mpi']}, all read"
     if panel.shared_passes and panel.network_passes:  # the full titles do not fit

@@ -14,7 +14,7 @@ from roundtrip.report.units import Quantity, Unit
 from roundtrip.stats.summaries import Interval
 from roundtrip.stats.verdicts import ClaimVerdict, Verdict
 from roundtrip.studies import findings as shared
-from roundtrip.studies.findings import OPEN, Comparison, worst_tone
+from roundtrip.studies.findings import OPEN, ArmClaim, worst_tone
 from roundtrip.studies.ring import CACHE_LINE, REGION, REGION_UDP, STUDY, Thresholds, derived
 from roundtrip.studies.ring.curves import Curves, Panel
 from roundtrip.studies.ring.derived import STATEMENTS, StudyReason
@@ -43,25 +43,29 @@ class Finding(shared.Finding[StudyReason, Panel]):
 
         "At least" means that the next smaller size is undecided, so it may hold there as well.
         """
-        pairs = [(size, claim.verdict) for size, claim in sorted(self.evidence, key=itemgetter(0))]
+        pairs = [
+            (size, claim.verdict) for size, claim in sorted(self.size_verdicts, key=itemgetter(0))
+        ]
         upper = list(takewhile(lambda pair: pair[1] is Verdict.SLOWER, reversed(pairs)))
         lower = [verdict for _, verdict in pairs[: len(pairs) - len(upper)]]
         if not upper or not lower or Verdict.SLOWER in lower:
             return self.verdict
         prefix = "at least " if lower[-1] is Verdict.CANNOT_TELL else ""
-        return f"holds {prefix}from {units.size(upper[-1][0])} on{self.limits}"
+        return f"holds {prefix}from {units.size(upper[-1][0])} on{self.coverage_suffix}"
 
 
 def reason_findings(
-    panel: Panel, verdicts: Mapping[Comparison, ClaimVerdict], settings: Thresholds
+    panel: Panel, verdicts: Mapping[ArmClaim, ClaimVerdict], settings: Thresholds
 ) -> list[Finding]:
     """Return a finding for each pair of transports that was measured in the panel."""
     sizes = settings.compared_sizes
     results = []
     for statement in STATEMENTS:
         for variant, base in statement.pairs:
-            if evidence := shared.evidence(verdicts, STUDY, panel, (variant, base), sizes):
-                outcome = _outcome_of([verdict.verdict for _, verdict in evidence])
+            if size_verdicts := shared.size_verdicts(
+                verdicts, STUDY, panel, (variant, base), sizes
+            ):
+                outcome = _outcome_of([verdict.verdict for _, verdict in size_verdicts])
                 results.append(
                     Finding(
                         statement=statement,
@@ -71,7 +75,7 @@ def reason_findings(
                         outcome=outcome,
                         outcome_tone=OUTCOME_TONES[outcome],
                         is_about_all_sizes=outcome in _OUTCOMES_EVERYWHERE,
-                        evidence=evidence,
+                        size_verdicts=size_verdicts,
                         compared_sizes=sizes,
                     )
                 )
@@ -104,7 +108,11 @@ def overall_answers(
     for line in _cost_lines(curves, oversubscribed_panels, settings):
         lines.append(f"More ranks than processors: {line[0].lower()}{line[1:]}")
     costs = [Answer((line,)) for line in lines]
-    if not costs and not all_findings and labels.is_only_simulated(panel.kind for panel in panels):
+    if (
+        not costs
+        and not all_findings
+        and labels.is_only_simulated(panel.emulation_label for panel in panels)
+    ):
         return (Answer((labels.ONLY_SIMULATED_NOTE,)),)
     if not all_findings:
         return (*costs, Answer(("No reason of the study could be tested.",), "warn"))
@@ -145,11 +153,11 @@ def _reason_answers(group: Sequence[Finding]) -> Iterator[Answer]:
 
 def pair_names(group: Sequence[Finding]) -> list[str]:
     """The transport of each finding, with the panel if there are several: ``PVM, XDR (MPICH)``."""
-    panel_names = labels.distinct_labels({finding.panel.label for finding in group})
-    titles = [finding.panel.title(finding.variant) for finding in group]
+    panel_names = labels.distinct_labels({finding.panel.title for finding in group})
+    titles = [finding.panel.variant_title(finding.variant) for finding in group]
     if len(panel_names) == 1:
         return titles
-    panels = [panel_names[finding.panel.label] for finding in group]
+    panels = [panel_names[finding.panel.title] for finding in group]
     return [f"{title} ({panel})" for title, panel in zip(titles, panels, strict=True)]
 
 
@@ -163,7 +171,7 @@ def panel_answer(
         clauses.append(_cost_clause(cost))
     for variant in (REGION, REGION_UDP):
         if gain := curves.gain(panel, variant):
-            title = panel.title(variant)
+            title = panel.variant_title(variant)
             gains.append(f"a {title[0].lower()}{title[1:]} has {units.interval(gain)}")
     if gains:
         base = "the effective bandwidth of the best two-sided MPI"
@@ -177,7 +185,7 @@ def panel_answer(
         for finding in panel_findings
     ] or ["no reason of the study could be tested"]
     tone = worst_tone(finding.tone for finding in panel_findings)
-    return Answer((Strong(panel.label), f": {'; '.join(clauses)}."), tone)
+    return Answer((Strong(panel.title), f": {'; '.join(clauses)}."), tone)
 
 
 @dataclass(frozen=True)

@@ -20,9 +20,21 @@ from roundtrip.report.data import Data
 from roundtrip.report.units import Quantity, Unit
 from roundtrip.stats.verdicts import ClaimVerdict
 from roundtrip.studies import display
-from roundtrip.studies.findings import OPEN, claims, joint_verdict, study_verdicts, worst_tone
+from roundtrip.studies.findings import (
+    OPEN,
+    arm_claim_verdicts,
+    describe_outcomes,
+    ratios_by_arm_claim,
+    worst_tone,
+)
 from roundtrip.studies.ring import ARMS, REGION, REGION_UDP, STUDY, Thresholds, derived, tables
-from roundtrip.studies.ring.curves import Curves, Panel, draw_bandwidth, draw_passes, node_growth
+from roundtrip.studies.ring.curves import (
+    Curves,
+    Panel,
+    draw_bandwidth,
+    draw_passes,
+    node_efficiency,
+)
 from roundtrip.studies.ring.derived import StudyReason
 from roundtrip.studies.ring.findings import (
     Finding,
@@ -52,7 +64,7 @@ def study_table(
     three_ranks = [panel for panel in panels if panel.oversubscribed]
     two_nodes = [panel for panel in panels if panel.case == "1+1"]
     hybrid = [panel for panel in panels if panel.shared_passes and panel.network_passes]
-    return display.study_table(
+    return display.statement_table(
         (
             (
                 "“many programs will communicate much more efficiently than if written using "
@@ -65,7 +77,7 @@ def study_table(
                 "“The overhead of processing the type can … in some other cases [be] performed "
                 "concurrently with other communication”",
                 units.NO_VALUE,
-                display.NOT_MEASURED,
+                display.NOT_MEASURED_CELL,
             ),
             (
                 "“the time to “pass” a region is a constant …, and completely independent of the "
@@ -136,7 +148,7 @@ def _microseconds(seconds: float) -> Quantity:
 def _constant_time_cell(curves: Curves, panels: Sequence[Panel], settings: Thresholds) -> Cell:
     costs = [cost for panel in panels if (cost := region_cost(curves, panel, settings))]
     if not costs:
-        return display.NOT_MEASURED
+        return display.NOT_MEASURED_CELL
     times = units.span([cost.seconds.median * 1e6 for cost in costs])
     intervals = [cost.hand_over_flatness or cost.time_flatness for cost in costs]
     ends = [end for one in intervals for end in (one.low, one.high) if end is not None]
@@ -151,7 +163,7 @@ def _linear_growth_cell(curves: Curves, panels: Sequence[Panel], settings: Thres
     costs = [(panel, cost) for panel in panels if (cost := region_cost(curves, panel, settings))]
     growths = [growth for panel, cost in costs if (growth := curves.growth(panel, cost.sizes))]
     if not growths:
-        return display.NOT_MEASURED
+        return display.NOT_MEASURED_CELL
     low, high = costs[0][1].sizes
     text = (
         f"{units.span([growth.median for growth in growths])} times from {units.size(low)} to "
@@ -168,7 +180,7 @@ def _larger_bandwidth_cell(curves: Curves, panels: Sequence[Panel], settings: Th
     measured = (curves.growth(panel, (derived.STUDY_BYTES, size)) for panel, size in large.items())
     growths = [growth for growth in measured if growth]
     if not growths:
-        return display.NOT_MEASURED
+        return display.NOT_MEASURED_CELL
     text = (
         f"{units.span([growth.median for growth in growths])} times at "
         f"{' or '.join(dict.fromkeys(map(units.size, sizes.values())))} over "
@@ -182,19 +194,21 @@ def _reason_cell(statement: StudyReason, all_findings: Sequence[Finding]) -> Cel
     """Ratios of bandwidths of the pairs that test a reason, and whether it holds for each."""
     findings_ = [finding for finding in all_findings if finding.statement == statement]
     if not findings_:
-        return display.NOT_MEASURED
+        return display.NOT_MEASURED_CELL
     ratios = [ratio for finding in findings_ for ratio in finding.ratios]
-    text = f"{units.ratio_range_text(ratios)} times the bandwidth{display.slowdown(ratios)}"
+    text = (
+        f"{units.ratio_range_text(ratios)} times the bandwidth{display.describe_slowdown(ratios)}"
+    )
     mark = _label_suffix([finding.panel for finding in findings_])
     verdicts = [finding.verdict for finding in findings_]
-    verdict = joint_verdict(pair_names(findings_), verdicts, "for")
+    verdict = describe_outcomes(pair_names(findings_), verdicts, "for")
     return Cell(f"{text}{mark}", worst_tone(finding.tone for finding in findings_), verdict)
 
 
 def _bandwidth_cell(curves: Curves, panels: Sequence[Panel]) -> Cell:
     rates = [curves.bandwidth_at(panel, REGION, derived.STUDY_BYTES) for panel in panels]
     if not any(rates):
-        return display.NOT_MEASURED
+        return display.NOT_MEASURED_CELL
     span = units.span([rate.median for rate in rates if rate], 1e-3)
     return Cell(f"{span} GB/s, effective: nothing is moved{_label_suffix(panels)}")
 
@@ -209,7 +223,7 @@ def _gain_cell(curves: Curves, panels: Sequence[Panel], variant: str, size: int)
             words.append(f"{units.span([gain.median for gain in gains])} times {name}")
             outcomes += [is_within(gain, 1.0, is_least=True) for gain in gains]
     if not words:
-        return display.NOT_MEASURED
+        return display.NOT_MEASURED_CELL
     text = f"{' and '.join(words)} at {units.size(size)}{_label_suffix(panels)}"
     return _verdict_cell(text, outcomes, "holds", "not everywhere")
 
@@ -223,7 +237,7 @@ def _goodput_cell(curves: Curves, panels: Sequence[Panel], settings: Thresholds)
             shares.append(rate.median / limit)
             outcomes.append(is_within(rate, settings.least_goodput * limit, is_least=True))
     if not shares:
-        return display.NOT_MEASURED
+        return display.NOT_MEASURED_CELL
     parts = " to ".join(dict.fromkeys(units.percent(end) for end in (min(shares), max(shares))))
     text = f"{parts} of what the wire can carry, by UDP{_label_suffix(panels)}"
     return _verdict_cell(text, outcomes, "holds", "less")
@@ -235,11 +249,11 @@ def _lap_cell(panels: Sequence[Panel]) -> Cell:
         f"{panel.shared_passes} in memory"
         for panel in panels
     )
-    return Cell(f"{'; '.join(laps)}{_label_suffix(panels)}") if laps else display.NOT_MEASURED
+    return Cell(f"{'; '.join(laps)}{_label_suffix(panels)}") if laps else display.NOT_MEASURED_CELL
 
 
 def _label_suffix(panels: Sequence[Panel]) -> str:
-    return labels.label_suffix(panel.kind for panel in panels)
+    return labels.label_suffix(panel.emulation_label for panel in panels)
 
 
 def _verdict_cell(text: str, outcomes: Sequence[bool | None], yes: str, no: str) -> Cell:
@@ -255,18 +269,20 @@ def reason_table(
     """Return the table of one reason of the study: our ratios, and whether the reason holds."""
     rows = []
     for finding in reason_findings:
-        evidence = dict(finding.evidence)
+        size_verdicts = dict(finding.size_verdicts)
         ratios = [
-            display.verdict(
-                evidence.get(size),
-                base=finding.panel.title(finding.base),
-                series=curves.point_series(finding.panel, finding.variant, size),
+            display.verdict_cell(
+                size_verdicts.get(size),
+                base=finding.panel.variant_title(finding.base),
+                series=curves.point_series_key(finding.panel, finding.variant, size),
             )
             for size in settings.compared_sizes
         ]
-        pair = " / ".join(finding.panel.title(name) for name in (finding.variant, finding.base))
+        pair = " / ".join(
+            finding.panel.variant_title(name) for name in (finding.variant, finding.base)
+        )
         outcome = Cell("", finding.tone, finding.verdict)
-        rows.append((Cell(finding.panel.label), Cell(pair), *ratios, outcome))
+        rows.append((Cell(finding.panel.title), Cell(pair), *ratios, outcome))
     return display.size_table(
         f"“{statement.words}” {statement.test} Ratio of effective bandwidths: below 1 it costs.",
         ("Toolchain and placement", "Pair"),
@@ -283,12 +299,12 @@ def verdict_table(all_findings: Sequence[Finding]) -> Table:
         for statement in derived.STATEMENTS
         for pair in statement.pairs
     }
-    return display.grid(
+    return display.grid_table(
         "Do the study's three reasons hold here? Ratios of effective bandwidth over the compared "
         "sizes.",
         ("Toolchain and placement",),
         columns,
-        (((one.panel.label,), (one.variant, one.base), one.cell) for one in all_findings),
+        (((one.panel.title,), (one.variant, one.base), one.cell) for one in all_findings),
     )
 
 
@@ -300,18 +316,20 @@ class Section:
         self._settings = data.analysis.study_thresholds(Thresholds)
 
     def claims(self) -> Mapping[Claim, Sequence[float]]:
-        return claims(STUDY, self._curves, self._settings.compared_sizes)
+        return ratios_by_arm_claim(STUDY, self._curves, self._settings.compared_sizes)
 
     def part(self, verdicts: Mapping[Claim, ClaimVerdict]) -> Part:
         curves, settings, panels = self._curves, self._settings, self._curves.panels
-        ring_verdicts = study_verdicts(verdicts, STUDY.name)
+        ring_verdicts = arm_claim_verdicts(verdicts, STUDY.name)
         results = [
             finding
             for panel in panels
             for finding in reason_findings(panel, ring_verdicts, settings)
         ]
         blocks: list[Block] = [Paragraph(_QUESTION_TEXT)]
-        if measured := [panel for panel in panels if not labels.is_only_simulated([panel.kind])]:
+        if measured := [
+            panel for panel in panels if not labels.is_only_simulated([panel.emulation_label])
+        ]:
             blocks.append(study_table(curves, measured, results, settings))
         blocks += [*draw_bandwidth(curves, panels), Heading(3, "What a pass costs")]
         if node_panels := [panel for panel in panels if panel.in_one_node]:
@@ -323,7 +341,7 @@ class Section:
         blocks += [
             *tables.read_blocks(curves, panels, settings.compared_sizes),
             *tables.lap_blocks(curves),
-            *node_growth(curves).blocks("ring-growth"),
+            *node_efficiency(curves).blocks("ring-growth"),
             Heading(3, "The study's three reasons"),
         ]
         for statement in derived.STATEMENTS:

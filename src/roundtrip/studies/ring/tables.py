@@ -38,7 +38,7 @@ _US_PER_S = 1e6
 def region_cost_table(curves: Curves, panels: Sequence[Panel], settings: Thresholds) -> Table:
     """Table of a region's fixed cost and flatness, the bare hand-over, and the gain over MPI."""
     study = Cell(Quantity(value=derived.PUBLISHED_PASS_S * _US_PER_S, unit=Unit.US))
-    rows = [(Cell("The study, 2 on 2 processors, 2002"), study, *[display.NONE] * 6)]
+    rows = [(Cell("The study, 2 on 2 processors, 2002"), study, *[display.NO_VALUE_CELL] * 6)]
     flat = 1 + settings.flat_within
     for panel in panels:
         costs, hand_overs = (curves.fixed_costs(panel, name) for name in (REGION, CACHE_LINE))
@@ -49,18 +49,18 @@ def region_cost_table(curves: Curves, panels: Sequence[Panel], settings: Thresho
         gain = curves.gain(panel, REGION)
         best = curves.bandwidth_at(panel, derived.BEST_TWO_SIDED_VARIANT, derived.STUDY_BYTES)
         cells = [
-            display.value(curves.interval([*costs.values()]), Unit.US, _US_PER_S),
-            display.value(curves.interval([*hand_overs.values()]), Unit.US, _US_PER_S),
+            display.interval_cell(curves.interval([*costs.values()]), Unit.US, _US_PER_S),
+            display.interval_cell(curves.interval([*hand_overs.values()]), Unit.US, _US_PER_S),
             limit_verdict(curves.interval(per_hand_over), settings.most_hand_overs, Unit.RATIO),
             limit_verdict(cost.time_flatness if cost else None, flat),
             limit_verdict(cost.hand_over_flatness if cost else None, flat),
             replace(
                 limit_verdict(gain, settings.least_gain, Unit.RATIO, is_least=True),
-                series=curves.point_series(panel, REGION, derived.STUDY_BYTES),
+                series=curves.point_series_key(panel, REGION, derived.STUDY_BYTES),
             ),
-            display.value(best, Unit.MB_S),
+            display.interval_cell(best, Unit.MB_S),
         ]
-        rows.append((Cell(panel.label), *(_with_launch_count(cell, panel) for cell in cells)))
+        rows.append((Cell(panel.title), *(_with_launch_count(cell, panel) for cell in cells)))
     return Table(
         curves.level.caption(
             "A region's pass inside a node: median over its sizes, then over launches, {level} "
@@ -88,7 +88,10 @@ def region_cost_table(curves: Curves, panels: Sequence[Panel], settings: Thresho
 def crossover_table(curves: Curves, panels: Sequence[Panel]) -> Table:
     """Table of sizes from which on a region is faster; each panel has a pass inside a node."""
     rows = [
-        (*text_cells(panel.label, panel.title(region), panel.title(transport)), cell)
+        (
+            *text_cells(panel.title, panel.variant_title(region), panel.variant_title(transport)),
+            cell,
+        )
         for panel in panels
         for region in (REGION, REGION_UDP)
         for transport in ARMS
@@ -126,7 +129,7 @@ def _crossover_cell(curves: Curves, panel: Panel, region: str, transport: str) -
         words = ("in ", units.count(len(finite)), f" of {len(crossings)} launches, else {limit}")
         cell = Cell(words, "warn")
     else:
-        cell = display.value(curves.interval(finite), Unit.BYTES)
+        cell = display.interval_cell(curves.interval(finite), Unit.BYTES)
     return _with_launch_count(cell, panel, len(crossings))
 
 
@@ -134,9 +137,9 @@ def _with_launch_count(cell: Cell, panel: Panel, launches: int | None = None) ->
     """The cell, with the number of launches (by default its interval's) if not all measured it."""
     if launches is None:
         launches = next((quantity.n for quantity in cell.quantities), None)
-    if not launches or launches >= panel.launches:
+    if not launches or launches >= panel.launch_count:
         return cell
-    words = ("; measured in ", units.count(launches), f" of {panel.launches} launches")
+    words = ("; measured in ", units.count(launches), f" of {panel.launch_count} launches")
     return replace(cell, content=(*cell.parts, *words))
 
 
@@ -145,7 +148,7 @@ def limit_verdict(
 ) -> Cell:
     """Return the interval and whether all of it is within `limit` (a minimum if `is_least`)."""
     if interval is None:
-        return display.NONE
+        return display.NO_VALUE_CELL
     value = Quantity.from_interval(interval, unit)
     is_reached = is_within(interval, limit, is_least=is_least)
     if is_reached is None:
@@ -163,20 +166,24 @@ def goodput_table(curves: Curves, panels: Sequence[Panel], least_goodput: float)
     for panel in panels:
         limit = derived.theoretical_goodput(panel.hub_mbit_s or 0.0, size)
         limit_cell = Cell(Quantity(value=limit, unit=Unit.MB_S))
-        rows.append((*text_cells(panel.label, _WIRE_CAPTION), limit_cell, display.NONE))
+        rows.append((*text_cells(panel.title, _WIRE_CAPTION), limit_cell, display.NO_VALUE_CELL))
         for name in ARMS:
-            rows_at_size = curves.rows(curves.values, panel, variant=name, size_bytes=size)
+            rows_at_size = curves.panel_rows(
+                curves.launch_values, panel, variant=name, size_bytes=size
+            )
             if not (rates := rows_at_size["bandwidth"].to_list()):
                 continue
-            series = curves.point_series(panel, name, size)
-            goodput_cell = display.value(curves.interval(rates), Unit.MB_S, series=series)
+            series = curves.point_series_key(panel, name, size)
+            goodput_cell = display.interval_cell(curves.interval(rates), Unit.MB_S, series=series)
             share = curves.interval([rate / limit for rate in rates])
             share_cell = (
                 limit_verdict(share, least_goodput, Unit.RATIO, is_least=True)
                 if name == REGION_UDP
-                else display.value(share, Unit.RATIO)
+                else display.interval_cell(share, Unit.RATIO)
             )
-            rows.append((*text_cells(panel.label, panel.title(name)), goodput_cell, share_cell))
+            rows.append(
+                (*text_cells(panel.title, panel.variant_title(name)), goodput_cell, share_cell)
+            )
     return Table(
         f"Goodput at {units.size(size)} on a hub, one token under way, as a share of what "
         f"Ethernet can carry: {size} bytes in one UDP datagram take "
@@ -224,13 +231,15 @@ def read_blocks(curves: Curves, panels: Sequence[Panel], sizes: Sequence[int]) -
 
 
 def _read_rows(curves: Curves, panel: Panel, sizes: Sequence[int]) -> list[tuple[Cell, ...]]:
-    variants = {*curves.rows(curves.values, panel)["variant"]}
+    variants = {*curves.panel_rows(curves.launch_values, panel)["variant"]}
     read = {name: read for name, read in derived.READ_VARIANT_OF.items() if read in variants}
     rows = []
     for name, variant in read.items():
         point = curves, curves.bandwidth, panel, variant
-        values = [display.measured(*point, size, Unit.MB_S) for size in sizes]
-        rows.append((Cell(panel.label), Cell((panel.title(name), f", {Unit.MB_S}")), *values))
+        values = [display.point_cell(*point, size, Unit.MB_S) for size in sizes]
+        rows.append(
+            (Cell(panel.title), Cell((panel.variant_title(name), f", {Unit.MB_S}")), *values)
+        )
     if REGION not in read:
         return rows
     copies = [name for name in read if name != REGION]
@@ -238,13 +247,15 @@ def _read_rows(curves: Curves, panel: Panel, sizes: Sequence[int]) -> list[tuple
     for suffix, variant_of in ((", all read", read), (", nobody reads", unread)):
         region = variant_of[REGION]
         for name in copies:
-            base = panel.title(name)
+            base = panel.variant_title(name)
             cells = []
             for size in sizes:
                 ratio = curves.ratio(panel, region, variant_of[name], size)
-                cell = display.value(ratio, Unit.RATIO, fallback=display.NOT_MEASURED, base=base)
-                cells.append(replace(cell, series=curves.point_series(panel, region, size)))
-            rows.append((Cell(panel.label), Cell(f"Region over {base}{suffix}"), *cells))
+                cell = display.interval_cell(
+                    ratio, Unit.RATIO, fallback=display.NOT_MEASURED_CELL, base=base
+                )
+                cells.append(replace(cell, series=curves.point_series_key(panel, region, size)))
+            rows.append((Cell(panel.title), Cell(f"Region over {base}{suffix}"), *cells))
     return rows
 
 
@@ -264,35 +275,35 @@ def lap_blocks(curves: Curves) -> list[Block]:
         "fewer, the slowest is the 99 %. All other times here are medians of batches: so many laps "
         "timed as one."
     )
-    tables = [(panel.label, _percentile_table(curves, panel)) for panel in curves.panels]
+    tables = [(panel.title, _percentile_table(curves, panel)) for panel in curves.panels]
     folds = [Fold(f"Percentiles: {name}", (table,)) for name, table in tables if table.rows]
     return [Heading(3, "Latency per pass"), Paragraph((note,)), *folds] if folds else []
 
 
 def _percentile_table(curves: Curves, panel: Panel) -> Table:
-    batches = curves.batches(panel)
+    batches = curves.batch_sizes(panel)
     arms = list(ARMS)
-    laps = curves.rows(curves.laps, panel).rows(named=True)
+    laps = curves.panel_rows(curves.laps, panel).rows(named=True)
     rows = []
     for row in sorted(laps, key=lambda row: arms.index(row["variant"])):
         name, size = row["variant"], row["size_bytes"]
         batch = batches.get((name, size))
         rows.append(
             (
-                Cell(panel.title(name)),
+                Cell(panel.variant_title(name)),
                 Cell(units.byte_size(size)),
                 Cell(units.count(row["samples"])),
                 *display.percentile_cells(row, PERCENTILES, 1e6 / panel.passes_per_lap),
-                Cell(units.count_range(batch)) if batch else display.NONE,
+                Cell(units.count_range(batch)) if batch else display.NO_VALUE_CELL,
             )
         )
     lap = units.plural(panel.passes_per_lap, "pass", "passes")
-    waits = [details["wait"] for _, details in curves.details_of(panel)]
+    waits = [details["wait"] for _, details in curves.run_records_of(panel)]
     policies = dict.fromkeys(_wait_policy_text(wait, panel) for wait in waits if wait)
     waiting = f"Whoever waits for a region {'; or '.join(policies)}." if policies else ""
     percents = (f"{part} %" for part in PERCENTILES)
     return Table(
-        f"{panel.label}: {Unit.US} a pass; a lap is {lap}. {waiting}".strip(),
+        f"{panel.title}: {Unit.US} a pass; a lap is {lap}. {waiting}".strip(),
         (Column("Transport"), *number_columns("Size", "Laps", *percents, "Laps in a batch")),
         tuple(rows),
         (Unit.US,),
@@ -315,10 +326,12 @@ def skipped_transport_table(curves: Curves, panels: Sequence[Panel]) -> Table | 
     for panel in panels:
         # Launches by reason and transport; a dict keeps the order in which they were skipped.
         launches: dict[tuple[str, str], set[str]] = defaultdict(set)
-        for launch, details in curves.details_of(panel):
+        for launch, details in curves.run_records_of(panel):
             for skip in details["skipped"] or ():
                 launches[skip["reason"], skip["variant"]].add(launch)
-        for point in curves.rows(curves.points, panel).filter(samples=0).iter_rows(named=True):
+        for point in (
+            curves.panel_rows(curves.points, panel).filter(samples=0).iter_rows(named=True)
+        ):
             reason = f"not measured from {units.size(point['size_bytes'])} on: {point['status']}"
             launches[reason, point["variant"]].add(point["launch"])
         groups: dict[tuple[str, int], list[str]] = defaultdict(list)
@@ -326,9 +339,9 @@ def skipped_transport_table(curves: Curves, panels: Sequence[Panel]) -> Table | 
             groups[reason, len(names)].append(variant)
         for (reason, count), variants in groups.items():
             variants.sort(key=lambda variant: positions.get(variant, len(positions)))
-            titles = "; ".join(map(panel.title, variants))
-            words = (units.count(count), f" of {panel.launches}")
-            rows.append((*text_cells(panel.label, titles, reason), Cell(words)))
+            titles = "; ".join(map(panel.variant_title, variants))
+            words = (units.count(count), f" of {panel.launch_count}")
+            rows.append((*text_cells(panel.title, titles, reason), Cell(words)))
     if not rows:
         return None
     return Table(

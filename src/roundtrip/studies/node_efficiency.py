@@ -21,12 +21,12 @@ from roundtrip.studies import display, panel
 from roundtrip.studies.display import Drawing
 from roundtrip.studies.study import GREY, Arm, palette
 
-#: (name of a thing, number of ranks) -> ideal time, in any unit.
+#: (subject, number of ranks) -> ideal time, in any unit.
 IdealTime = Callable[[str, int], float]
-#: Columns of the times that `Growth.from_times` takes; `value` is a time in any unit.
+#: Columns of the times that `NodeEfficiency.from_times` takes; `value` is a time in any unit.
 TIME_COLUMNS = {
-    "thing": pl.String,
-    "kind": pl.String,
+    "subject": pl.String,
+    "emulation_label": pl.String,
     "line": pl.String,
     "nodes": pl.Int64,
     "ranks": pl.Int64,
@@ -35,23 +35,27 @@ TIME_COLUMNS = {
 
 
 @dataclass(frozen=True)
-class Growth:
-    """Efficiencies, %: columns thing, kind, line, nodes, ranks, time; x, median, low, high, n."""
+class NodeEfficiency:
+    """Efficiencies [%] by subject, such as a benchmark, by line and by number of nodes.
+
+    Columns of `frame`: subject, emulation_label, line, nodes, ranks, time; x, median, low, high, n.
+    """
 
     frame: pl.DataFrame
     level: Level
 
     @staticmethod
-    def from_times(times: pl.DataFrame, ideal_time: IdealTime, level: float) -> Growth:
-        """Growth from `times`: a row for each launch and thing; columns of `TIME_COLUMNS`, or more.
+    def from_times(times: pl.DataFrame, ideal_time: IdealTime, level: float) -> NodeEfficiency:
+        """Efficiencies from `times`: a row for each launch and subject; columns of `TIME_COLUMNS`,
+        or more.
 
         Lines with only one number of nodes are left out.
         """
-        line = ["thing", "kind", "line"]
+        line = ["subject", "emulation_label", "line"]
         has_growth = pl.col("nodes").n_unique().over(line) > 1
         intervals = median_intervals(times, [*line, "nodes", "ranks"], "value", level)
         rows = intervals.filter(has_growth)
-        points = rows.select("thing", "ranks").iter_rows()
+        points = rows.select("subject", "ranks").iter_rows()
         ideal = pl.Series([ideal_time(*point) for point in points], dtype=pl.Float64)
         time, growth = pl.col("median"), pl.col("ideal") / pl.col("ideal").first().over(line)
         best = 100 * time.first().over(line) * growth
@@ -63,17 +67,18 @@ class Growth:
             low=pl.when(~is_base).then(best / pl.col("high")),
             high=pl.when(~is_base).then(best / pl.col("low")),
         )
-        return Growth(frame.drop("ideal"), Level(level))
+        return NodeEfficiency(frame.drop("ideal"), Level(level))
 
     @staticmethod
     def from_launches(
         values: pl.DataFrame,
         launches: pl.DataFrame,
         level: float,
-        ideal_time: IdealTime = lambda thing, ranks: 1.0,
-        minimum_nodes: int = 2,
-    ) -> Growth:
-        """Growth from `values` (columns launch, thing, value) on at least `minimum_nodes` nodes.
+        ideal_time: IdealTime = lambda subject, ranks: 1.0,
+        min_nodes: int = 2,
+    ) -> NodeEfficiency:
+        """Efficiencies from `values` (columns launch, subject, value) on at least `min_nodes`
+        nodes.
 
         `launches`: the launches of the study, from `Data.study_launches`; those without hosts or
         ranks are left out.  A line is a toolchain and a placement, and a partition if there are
@@ -82,17 +87,17 @@ class Growth:
         launch_rows = launches.filter(pl.col("launch").is_in(values["launch"].to_list()))
         has_partitions = launch_rows["partition"].n_unique() > 1
         rows = []
-        for row in panel.with_placement_and_kind(launch_rows).rows(named=True):
+        for row in panel.with_placement_and_label(launch_rows).rows(named=True):
             place = labels.PLACEMENTS.get(row["placement"], row["placement"])
             parts = (row["toolchain"], place, row["partition"] if has_partitions else "")
             nodes = len(set(row["hosts"] or ()))
-            if nodes >= minimum_nodes and row["ranks"]:
+            if nodes >= min_nodes and row["ranks"]:
                 line = ", ".join(filter(None, parts))
-                rows.append((row["launch"], row["kind"], line, nodes, row["ranks"]))
+                rows.append((row["launch"], row["emulation_label"], line, nodes, row["ranks"]))
         schema = {"launch": pl.String, **TIME_COLUMNS}
-        del schema["thing"], schema["value"]
+        del schema["subject"], schema["value"]
         times = values.join(pl.DataFrame(rows, schema=schema, orient="row"), on="launch")
-        return Growth.from_times(times, ideal_time, level)
+        return NodeEfficiency.from_times(times, ideal_time, level)
 
     def __bool__(self) -> bool:
         return not self.frame.is_empty()
@@ -107,11 +112,11 @@ class Growth:
             "{level} rank intervals of the time there, with the time on the fewest nodes taken "
             "as its median. Grey: ideal."
         )
-        gallery = Gallery(caption, self.growth_figures(name))
+        gallery = Gallery(caption, self.figures(name))
         return [Heading(3, "Efficiency over nodes"), gallery, self.table()]
 
     def table(self) -> Table:
-        """A row for each thing and line, a column for each number of nodes; at least one row."""
+        """A row for each subject and line, a column for each number of nodes; at least one row."""
         cells = []
         for row in self.frame.iter_rows(named=True):
             efficiency = Quantity(
@@ -122,10 +127,10 @@ class Growth:
                 says_unit=True,
             )
             cell = Cell((efficiency, f", {row['ranks']} ranks"), unit=Unit.PERCENT)
-            names = f"{row['thing']} {row['kind']}".strip(), row["line"]
+            names = f"{row['subject']} {row['emulation_label']}".strip(), row["line"]
             cells.append((names, row["nodes"], cell))
         counts = sorted(set(self.frame["nodes"]))
-        return display.grid(
+        return display.grid_table(
             "Efficiency on so many nodes, and the ranks on them; the fewest nodes are the base.",
             ("What", "Where"),
             {count: Column(units.plural(count, "node"), "right") for count in counts},
@@ -133,16 +138,16 @@ class Growth:
             missing=Cell(units.NO_VALUE),
         )
 
-    def growth_figures(self, name: str) -> tuple[Figure, ...]:
-        """A figure for each thing, with a line for each toolchain and placement; at least one."""
+    def figures(self, name: str) -> tuple[Figure, ...]:
+        """A figure for each subject, with a line for each toolchain and placement; at least one."""
         drawings = []
-        groups = self.frame.group_by(["thing", "kind"], maintain_order=True)
-        for number, ((thing, kind), rows) in enumerate(groups, 1):
+        groups = self.frame.group_by(["subject", "emulation_label"], maintain_order=True)
+        for number, ((subject, emulation_label), rows) in enumerate(groups, 1):
             colours = palette(sorted(set(rows["line"])))
             arms = {line: Arm(line, colour) for line, colour in colours.items()}
             frame = rows.select("x", "median", "low", "high", "n", arm="line")
-            subtitle = str(kind) or "over the fewest nodes"
-            drawings.append(Drawing(f"{name}-{number}", str(thing), subtitle, frame, arms))
+            subtitle = str(emulation_label) or "over the fewest nodes"
+            drawings.append(Drawing(f"{name}-{number}", str(subject), subtitle, frame, arms))
         top = 1.1 * max(100.0, *(float(drawing.frame["median"].max()) for drawing in drawings))  # type: ignore[arg-type]
         nodes = sorted(set(self.frame["nodes"]))
         x = Scale("Nodes", Unit.COUNT, nodes[0], nodes[-1], is_log=True, ticks=tuple(nodes))
@@ -153,4 +158,4 @@ class Growth:
         def views(drawing: Drawing) -> tuple[View, ...]:
             return (View("Efficiency", x, y, (ideal, *drawing.curves), has_bars=True),)
 
-        return display.panel_figures(drawings, "Efficiency over nodes", views)
+        return display.drawing_figures(drawings, "Efficiency over nodes", views)

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from roundtrip.report.blocks import Table
-from roundtrip.studies.growth import TIME_COLUMNS, Growth
+from roundtrip.studies.node_efficiency import TIME_COLUMNS, NodeEfficiency
 from roundtrip.studies.osu.curves import ideal_time
 
 
@@ -24,15 +24,17 @@ def times(
     return pl.DataFrame(rows, schema=TIME_COLUMNS, orient="row")
 
 
-def efficiencies(growth: Growth) -> dict[int, float]:
-    return {row["nodes"]: row["median"] for row in growth.frame.iter_rows(named=True)}
+def efficiencies(efficiency: NodeEfficiency) -> dict[int, float]:
+    return {row["nodes"]: row["median"] for row in efficiency.frame.iter_rows(named=True)}
 
 
 def test_a_tree_of_messages_is_ideal_and_half_as_fast_is_half_as_efficient() -> None:
     steps = {nodes: math.log2(4 * nodes) for nodes in (2, 4, 8)}
-    percent = efficiencies(Growth.from_times(times(steps), ideal_time, 0.95))
+    percent = efficiencies(NodeEfficiency.from_times(times(steps), ideal_time, 0.95))
     assert percent == pytest.approx({2: 100, 4: 100, 8: 100})
-    percent = efficiencies(Growth.from_times(times({**steps, 8: 2 * steps[8]}), ideal_time, 0.95))
+    percent = efficiencies(
+        NodeEfficiency.from_times(times({**steps, 8: 2 * steps[8]}), ideal_time, 0.95)
+    )
     assert percent == pytest.approx({2: 100, 4: 100, 8: 50})
 
 
@@ -42,23 +44,28 @@ def test_all_to_all_may_grow_with_the_ranks() -> None:
 
 
 def test_bars_are_the_intervals_of_the_times_turned_round() -> None:
-    growth = Growth.from_times(times({2: 3.0, 4: 8.0}), lambda name, ranks: 1.0, 0.95)
-    base, four = growth.frame.rows(named=True)
+    efficiency = NodeEfficiency.from_times(times({2: 3.0, 4: 8.0}), lambda name, ranks: 1.0, 0.95)
+    base, four = efficiency.frame.rows(named=True)
     assert (base["low"], base["high"]) == (None, None), "it is taken as its median"
     assert four["low"] < four["median"] < four["high"]
     assert four["high"] == pytest.approx(100 * 3.0 * 1.0035 / 8.0, rel=1e-3)
 
 
 def test_few_launches_have_no_bar() -> None:
-    growth = Growth.from_times(times({2: 3.0, 4: 8.0}, launches=3), lambda name, ranks: 1.0, 0.95)
-    assert growth.frame["low"].null_count() == growth.frame["high"].null_count() == 2
+    efficiency = NodeEfficiency.from_times(
+        times({2: 3.0, 4: 8.0}, launches=3), lambda name, ranks: 1.0, 0.95
+    )
+    assert efficiency.frame["low"].null_count() == efficiency.frame["high"].null_count() == 2
 
 
-def test_one_number_of_nodes_is_no_growth() -> None:
-    growth = Growth.from_times(times({4: 1.0}), ideal_time, 0.95)
-    assert not growth
-    assert growth.blocks("x") == []
-    assert Growth.from_times(pl.DataFrame(schema=TIME_COLUMNS), ideal_time, 0.95).blocks("x") == []
+def test_one_number_of_nodes_has_no_efficiency() -> None:
+    efficiency = NodeEfficiency.from_times(times({4: 1.0}), ideal_time, 0.95)
+    assert not efficiency
+    assert efficiency.blocks("x") == []
+    assert (
+        NodeEfficiency.from_times(pl.DataFrame(schema=TIME_COLUMNS), ideal_time, 0.95).blocks("x")
+        == []
+    )
 
 
 def test_lines_have_their_own_base_and_emulated_ones_a_figure_of_their_own() -> None:
@@ -69,10 +76,10 @@ def test_lines_have_their_own_base_and_emulated_ones_a_figure_of_their_own() -> 
             times({2: 1.0, 4: 1.0}, "a", "EMULATED NODES"),
         ]
     )
-    growth = Growth.from_times(frame, lambda name, ranks: 1.0, 0.95)
-    plots = growth.growth_figures("osu-growth")
+    efficiency = NodeEfficiency.from_times(frame, lambda name, ranks: 1.0, 0.95)
+    plots = efficiency.figures("osu-growth")
     assert [plot.name for plot in plots] == ["osu-growth-1", "osu-growth-2"]
-    table = growth.table()
+    table = efficiency.table()
     assert isinstance(table, Table)
     cells = [[cell.text for cell in row] for row in table.rows]
     assert [column.name for column in table.columns][2:] == ["2 nodes", "4 nodes", "8 nodes"]
