@@ -40,7 +40,7 @@ def launched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., l
 
         monkeypatch.setattr(session, "run_session", lambda *_: 0.0)
         monkeypatch.setattr(checks, "scan", scan)
-        monkeypatch.setattr(scheduler.Pauses, "take", take)
+        monkeypatch.setattr(scheduler.RoundPauses, "sleep", take)
         case = SimpleNamespace(partition="p")
         item = ExpectedCase(case, "netpipe.py", (), "netpipe")  # type: ignore[arg-type]
         site = SimpleNamespace(name="s", environment={}, partitions={"p": {"scheduler": manager}})

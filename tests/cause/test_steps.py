@@ -164,7 +164,7 @@ def test_a_set_of_nodes_is_switched_only_where_all_of_them_are_in_use(
     monkeypatch.setenv("ROUNDTRIP_RUNS", str(tmp_path))
     node_list = [Node("n1.x", "idle"), Node("n2", "mixed"), Node("n3", "down", down_reason="down")]
     pseudonym = {"node-0000000a": "n1", "node-0000000b": "n2", "node-0000000c": "n3"}
-    monkeypatch.setattr(round_robin, "listed_nodes", lambda site, names: {"p": node_list})
+    monkeypatch.setattr(round_robin, "collect_listed_nodes", lambda site, names: {"p": node_list})
     host_names = pseudonyms.HostNames(pseudonym, has_key=True)
     monkeypatch.setattr(pseudonyms, "collect_host_names", lambda site, runs: host_names)
     site, case = SimpleNamespace(name="s"), SimpleNamespace(partition="p")

@@ -58,7 +58,7 @@ def test_only_legal_ranks_run_and_npb_itself_only_where_it_is(
     }
     assert named(planned, "NPB") == native_cases
     wan_cases = named(planned, "NPBWan")
-    reasons = {item.reason for item in planned.skipped if "source=upstream" in item.case}
+    reasons = {item.reason for item in planned.skipped if "source=upstream" in item.case_id}
     assert any("npb-upstream (build NPB 3.4 into" in reason for reason in reasons)
     (machine / "npb" / "mpich50").mkdir(parents=True)
     monkeypatch.setenv("ROUNDTRIP_NPB", str(machine / "npb"))

@@ -71,7 +71,7 @@ def test_what_fits_is_expected_and_the_rest_skipped_with_the_reason(planned: mat
         *(("NPBWanAtScale", s, "all-cores") for s in ("nodes_2", "nodes_4", "nodes_8", "all")),
         *(("NPBAtScale", s, "all-cores") for s in ("pair", "node", "nodes_2", "nodes_4", "all")),
     }
-    reasons = {scale_of(item.case)[:2]: item.reason for item in planned.skipped}
+    reasons = {scale_of(item.case_id)[:2]: item.reason for item in planned.skipped}
     assert set(reasons) == {
         *((name, "nodes_8") for name in ("OSUAtScale", "RingAtScale", "NPBAtScale")),
         *((f"{name}AtScale", "nodes_16") for name in ("OSU", "Ring", "NPB", "NPBWan")),

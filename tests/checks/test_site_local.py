@@ -56,7 +56,7 @@ def test_the_full_campaign_lists_what_cannot_run_with_reasons(local: Site) -> No
     assert reasons == {"toolchain ", "partition "}
     assert any("not installed" in item.reason for item in plan.skipped)
     assert any("does not offer: one-per-node" in item.reason for item in plan.skipped)
-    cases = [item.case.id for item in plan.expected] + [item.case for item in plan.skipped]
+    cases = [item.case.id for item in plan.expected] + [item.case_id for item in plan.skipped]
     assert len(cases) == len(set(cases))
 
 

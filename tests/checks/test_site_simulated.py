@@ -97,7 +97,7 @@ def test_the_shipped_campaigns_can_run_and_claim_nothing(
     claims = outcome.assess_claims(campaign, planned, analysis.default())
     claims.require_enough_launches()
     assert list(claims.lines()) == ["claims: none: a simulation gives the same values each time"]
-    reasons = {item.case.split("/")[0]: item.reason for item in planned.skipped}
+    reasons = {item.case_id.split("/")[0]: item.reason for item in planned.skipped}
     if name == "simulated":
         assert {"DDTBench", "OSUGroup", "Ring"} <= reasons.keys()
         assert all(reasons.values())

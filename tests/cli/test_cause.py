@@ -182,7 +182,7 @@ def played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Res
     monkeypatch.setattr(cause, "Site", lambda name, checkout: site)
     monkeypatch.setattr(matrix, "build_matrix", lambda campaign, site: plan)
     monkeypatch.setattr(environment, "record_environment", lambda *_: None)
-    monkeypatch.setattr(session, "build_all", build)
+    monkeypatch.setattr(session, "build_programs", build)
     monkeypatch.setattr(session, "run_session", launch)
 
     def run(*arguments: str, **changes: object) -> Result:

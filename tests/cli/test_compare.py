@@ -152,7 +152,7 @@ def played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Res
         monkeypatch.setattr(matrix, "build_matrix", refused or (lambda campaign, site: plan))
         monkeypatch.setattr(environment, "record_environment", record)
         monkeypatch.setattr(environment, "tuning_warnings", lambda _: ["UCX_TLS tunes MPI"])
-        monkeypatch.setattr(session, "build_all", lambda *_: None)
+        monkeypatch.setattr(session, "build_programs", lambda *_: None)
         monkeypatch.setattr(session, "run_session", launch)
         monkeypatch.setattr(sys, "argv", ["roundtrip", "ab", *arguments])
         return CliRunner().invoke(app, ["ab", *arguments])

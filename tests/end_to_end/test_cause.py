@@ -134,7 +134,7 @@ def launching(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., 
         from roundtrip.measure.progress import TerminalProgress
 
         with root, TerminalProgress("test", Console(stderr=True)) as progress:
-            session.build_all(site, case_matrix.expected, root, progress)
+            session.build_programs(site, case_matrix.expected, root, progress)
         names = {
             "case": case,
             "variant": "mpi",

@@ -54,7 +54,9 @@ def test_daemon_away(accounted: Virtual, daemon: str, is_whole: bool) -> None:
     faults = (2 if is_whole else 1) * [away(daemon)]
     trials = storm(accounted, accounted.share / daemon, faults, 7, 2)
     trees = [trial.oracle.tree for trial in trials if trial.oracle.tree]
-    outages = [span for tree in trees for span in scheduler.outages(scheduler.read_silences(tree))]
+    outages = [
+        span for tree in trees for span in scheduler.merge_outages(scheduler.read_outages(tree))
+    ]
     away_s = sum(end - start for start, end in outages) / len(faults)
     assert 25 < away_s < 80, "the run says for how long it was away: 40 s, and what it took to ask"
 
@@ -82,7 +84,7 @@ def test_accounting_gone_for_good(accounted: Virtual) -> None:
     finally:
         start()
     assert trial.oracle.tree
-    silences = scheduler.read_silences(trial.oracle.tree)
+    silences = scheduler.read_outages(trial.oracle.tree)
     row = next(silence for silence in silences if silence.ended_by_fallback)
     assert row.end is not None and row.end - row.start >= 60
     assert "its accounting stayed away" in trial.log

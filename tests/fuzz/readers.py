@@ -98,8 +98,8 @@ _BOTH = ("case.json", "run.json")
 def _session(content: bytes, seed: bytes, folder: Path) -> bool:
     report = SessionReport.read(written(content, folder / "report.json"))
     for test in report.tests:
-        (test.reason(report) + test.case_id + test.folder + test.hash).encode()
-    return report.is_complete
+        (test.failure_reason(report) + test.case_id + test.folder_name + test.hash).encode()
+    return report.is_readable
 
 
 def _campaign(content: bytes, seed: bytes, folder: Path) -> bool:

@@ -135,7 +135,7 @@ def slurm_stage(
 ) -> Callable[[Player], Stage]:
     """A stage with Slurm, whose queue is empty, and with short pauses."""
     fake("squeue", failures=0)
-    monkeypatch.setattr(scheduler, "_FIRST_S", 0.01)
+    monkeypatch.setattr(scheduler, "_FIRST_PAUSE_S", 0.01)
 
     def make(player: Player) -> Stage:
         new_stage = stage(player)

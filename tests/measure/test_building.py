@@ -18,8 +18,8 @@ from roundtrip.cli import app, process
 from roundtrip.cli import run as run_command
 from roundtrip.measure import environment, matrix, session
 from roundtrip.measure.matrix import ExpectedCase, Matrix
-from roundtrip.measure.progress import TerminalProgress, duration
-from roundtrip.measure.session import case_label, is_fixture
+from roundtrip.measure.progress import TerminalProgress, describe_duration
+from roundtrip.measure.session import describe_test, is_fixture
 from roundtrip.sites.site import Case
 
 BUILD = "build_netpipe ~local:smp+a /4e63f512 @local:smp+a"
@@ -33,7 +33,7 @@ def expected(check: str, hash_: str, environ: str, partition: str = "smp") -> Ex
 def test_one_case_of_each_kind_stands_for_what_all_of_them_build() -> None:
     items = [expected("A", hash_, environ) for environ in "xy" for hash_ in ("1", "2")]
     items += [expected("B", "3", "x"), expected("B", "3", "y"), expected("A", "1", "x", "other")]
-    block, other_block = session.build_representatives(items)
+    block, other_block = session.group_builds(items)
     assert [(i.case.check, i.case.hash, i.case.environ) for i in block] == [
         ("A", "1", "x"),
         ("A", "1", "y"),
@@ -45,13 +45,13 @@ def test_one_case_of_each_kind_stands_for_what_all_of_them_build() -> None:
 
 def test_tests_are_named_for_people() -> None:
     assert is_fixture(BUILD)
-    assert case_label(BUILD) == "build_netpipe with a"
+    assert describe_test(BUILD) == "build_netpipe with a"
     assert not is_fixture(LAUNCH)
-    assert case_label(LAUNCH) == "NetPIPE placement=shared-memory mode=pingpong with a"
+    assert describe_test(LAUNCH) == "NetPIPE placement=shared-memory mode=pingpong with a"
 
 
 def test_how_far_a_build_is_comes_from_ninja(tmp_path: Path) -> None:
-    watch = session._BuildWatch(3, TerminalProgress("Tiny", Console(file=io.StringIO())))
+    watch = session._BuildProgress(3, TerminalProgress("Tiny", Console(file=io.StringIO())))
     watch.folder = tmp_path
     watch.on_event("RUN", BUILD)
     assert watch() == "build_netpipe with a: configuring"
@@ -68,18 +68,18 @@ def test_how_far_a_build_is_comes_from_ninja(tmp_path: Path) -> None:
     ("seconds", "text"), [(0.2, "0 s"), (99, "99 s"), (600, "10 min"), (7000, "1 h 57 min")]
 )
 def test_durations_are_short(seconds: float, text: str) -> None:
-    assert duration(seconds) == text
+    assert describe_duration(seconds) == text
 
 
 def test_without_a_terminal_a_line_comes_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("roundtrip.measure.progress._LINE_EVERY_S", 0.02)
+    monkeypatch.setattr("roundtrip.measure.progress._LOG_INTERVAL_S", 0.02)
     out = io.StringIO()
     with TerminalProgress("Tiny", Console(file=out)) as progress:
         progress.begin_builds(2, lambda: "build_netpipe with a: step 5 of 20")
         await_text(out, "Tiny: building: 0/2 build_netpipe with a: step 5 of 20\n")
         progress.end_builds(40)
         progress.begin_launches(1, 8, 600)
-        progress.show_test("NetPIPE with a")
+        progress.show_current_test("NetPIPE with a")
         progress.show_result("OK", "NetPIPE with a")
         progress.show_result("FAIL", "NetPIPE with a")
         await_text(out, "2/8 about 0 s left (limit in 10 min), NetPIPE with a\n")
@@ -96,7 +96,7 @@ def test_on_a_terminal_the_bar_says_what_runs_and_how_long_yet() -> None:
     with TerminalProgress("Tiny", console) as progress:
         progress.begin_launches(1, 8, 600, lambda: "waiting for Slurm")
         progress.show_result("OK", "NetPIPE with a")
-        progress.show_test("NetPIPE with b")
+        progress.show_current_test("NetPIPE with b")
     status = "1/8 about 0 s left (limit in 10 min), NetPIPE with b, waiting for Slurm"
     assert status in out.getvalue()
 
@@ -108,7 +108,7 @@ def test_a_long_run_says_when_it_will_end(monkeypatch: pytest.MonkeyPatch) -> No
     now = time.monotonic()
     monkeypatch.setattr(time, "monotonic", lambda: now + 600)
     end = datetime.fromtimestamp(time.time() + 7 * 600)
-    status = progress.status()
+    status = progress.describe_status()
     assert status.startswith("about 70 min left, until ")
     assert status[25:30] in {f"{end + timedelta(minutes=m):%H:%M}" for m in (-1, 0, 1)}
 

@@ -18,7 +18,7 @@ from support.launches import leave
 from roundtrip.measure import bundle, manifest, records, runner, session
 from roundtrip.measure.launches import scan
 from roundtrip.measure.matrix import ExpectedCase
-from roundtrip.measure.outcome import Outcome
+from roundtrip.measure.outcome import RunOutcome
 from roundtrip.measure.runner import Runner
 
 ONE, OTHER = "NetPIPE/mode=pingpong@local:smp+a", "NetPIPE/mode=stream@local:smp+a"
@@ -45,7 +45,7 @@ def test_launches_that_confirm_are_no_part_of_the_night(night: Runner, tmp_path:
     assert runner.launch_confirmation(night, {ONE, OTHER}, 4) == ""
     assert again(night) == {ONE: 4, OTHER: 4}
     assert Counter(launch.case_id for launch in scan(night.tree.path)) == {ONE: 3, OTHER: 3}
-    assert Outcome.from_tree(night.tree).is_complete
+    assert RunOutcome.from_tree(night.tree).is_complete
     record = json.loads((night.tree.path / "env" / records.CONFIRMATION_FILE).read_text())
     assert record == {"schema": 1, "launches": 4, "why_not": ""}
     bundle_after = bundle.build(night.tree.path, tmp_path)
@@ -73,7 +73,7 @@ def test_without_the_time_for_a_round_it_says_so(
     night: Runner, left_s: float, launch_s: float
 ) -> None:
     night.deadline = time.monotonic() + left_s
-    night._launch_s = [launch_s]
+    night._launch_times_s = [launch_s]
     reason = runner.launch_confirmation(night, {ONE, OTHER}, 4)
     assert reason.startswith("no time was left: a round takes ")
     assert not (night.tree.path / records.CONFIRMATION).exists()
@@ -129,7 +129,7 @@ def test_each_case_is_launched_on_its_nodes_of_the_night_if_slurm_has_them_in_us
         write_program(tmp_path / name, f"echo {listing!r}" if name == "sinfo" else "")
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     night.site = local_site("squeue", checkout=tmp_path)
-    night.expected = [replace(item, nodes=nodes) for item in night.expected]
+    night.expected = [replace(item, node_count=nodes) for item in night.expected]
     run_session, nodelists = session.run_session, []
 
     def noted(site: Any, block: Sequence[ExpectedCase], folder: Path, *rest: Any) -> float:

@@ -16,7 +16,7 @@ from roundtrip.errors import UserError
 from roundtrip.measure import bundle, environment
 from roundtrip.measure.launches import scan
 from roundtrip.measure.matrix import ExpectedCase, Matrix
-from roundtrip.measure.outcome import Outcome
+from roundtrip.measure.outcome import RunOutcome
 from roundtrip.report import data
 from roundtrip.sites import machine
 from roundtrip.sites.site import Case
@@ -134,7 +134,7 @@ def test_a_program_that_is_replaced_between_rounds_ends_the_run(
     assert sum(campaign.passed().values()) == 2, "of the first round; the second is of both"
     message = f"mismatch: program netpipe ({program}) has changed since the run began: sha256 "
     assert campaign.tree.state["stopped"].startswith(message)
-    assert not Outcome.from_tree(campaign.tree).is_complete
+    assert not RunOutcome.from_tree(campaign.tree).is_complete
     (campaign.tree.path / "env").mkdir(exist_ok=True)
     bundle_data = data.read(bundle.build(campaign.tree.path))
     reasons = bundle_data.launches.filter(status="missing")["reason"]
@@ -164,7 +164,7 @@ def test_a_library_of_the_program_that_is_replaced_ends_the_run_and_fails_its_la
     assert campaign.tree.state["stopped"].startswith(message)
     failed = [launch for launch in scan(campaign.tree.path) if launch.status == "failed"]
     assert len(failed) == 2 and all(launch.reason.startswith(message) for launch in failed)
-    assert not Outcome.from_tree(campaign.tree).is_complete
+    assert not RunOutcome.from_tree(campaign.tree).is_complete
     with pytest.raises(UserError, match=r"mismatch: library libmpi\.so\.40\.1 \S+ has changed"):
         environment.require_unchanged(campaign.tree, tmp_path / "night.toml")
 
@@ -194,7 +194,7 @@ def test_a_program_that_is_as_before_lets_the_run_go_on(begun: Any, program: Pat
     environment.record_pins(campaign.tree)
     campaign.run()
     assert campaign.tree.state["stopped"] is None
-    assert Outcome.from_tree(campaign.tree).is_complete
+    assert RunOutcome.from_tree(campaign.tree).is_complete
 
 
 def test_a_missing_program_is_a_change(begun: Any, program: Path) -> None:

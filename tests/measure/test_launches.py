@@ -14,7 +14,7 @@ from support.synthetic import Tree
 from roundtrip.measure import bundle
 from roundtrip.measure.launch import Launch
 from roundtrip.measure.launches import scan
-from roundtrip.measure.outcome import Outcome
+from roundtrip.measure.outcome import RunOutcome
 from roundtrip.measure.tree import RunTree
 
 
@@ -65,7 +65,7 @@ def test_a_launch_of_4_of_20_sizes_is_partial_and_has_not_passed(make_tree: Make
     lack = "measured 4 of the 20 sizes of its coarse grid before its time was over"
     assert partial_reason == lack
     assert "load average 4.4 at the start, on 2 cores" in disturbances
-    outcome = Outcome.from_tree(RunTree(tree.path))
+    outcome = RunOutcome.from_tree(RunTree(tree.path))
     assert not outcome.is_complete
     first_line, *_, partial_line, missing_line = outcome.lines()
     assert first_line == "1 case: 4 of 5 launches completed; 1 more only partial"
@@ -146,7 +146,7 @@ def test_a_test_that_skips_itself_is_skipped(make_tree: Maker) -> None:
     assert the_failed(tree).status == "skipped"
     assert the_failed(tree).reason == "not here"
     case = tree.case_id(ENVIRON)
-    *_, skipped_line, missing_line = Outcome.from_tree(RunTree(tree.path)).lines()
+    *_, skipped_line, missing_line = RunOutcome.from_tree(RunTree(tree.path)).lines()
     assert skipped_line == f"skipped itself 1 x {case}: not here"
     assert missing_line == f"missing 1 x {case}"
     rows = pl.read_parquet(bundle.build(tree.path) / "cases.parquet").sort("status")

@@ -69,7 +69,7 @@ def test_all_values_of_what_is_not_named() -> None:
 
 def test_every_case_requested_is_run_or_skipped_with_its_reason() -> None:
     plan = build(CheckPlan("NetPIPE", 1, parameters={"mode": ("stream",)}))
-    reasons = {item.case: item.reason for item in plan.skipped}
+    reasons = {item.case_id: item.reason for item in plan.skipped}
     prefix = "NetPIPE/mode=stream,placement="
     assert [item.case.id for item in plan.expected] == [f"{prefix}shared-memory@box:smp+a"]
     for name, reason in {
@@ -137,7 +137,7 @@ def test_declared_values_without_a_test_are_listed() -> None:
     modes, places = ("pingpong", "stream"), ("shared-memory", "one-per-node")
     plan = CheckPlan("NetPIPE", 1, parameters={"mode": modes, "placement": places})
     cases = build(plan, site=ChoosySite())
-    untested_cases = [item.case for item in cases.skipped if "no test of these" in item.reason]
+    untested_cases = [item.case_id for item in cases.skipped if "no test of these" in item.reason]
     assert untested_cases == [
         f"NetPIPE/mode=stream,placement=one-per-node@box:smp+{name}" for name in FakeSite.toolchains
     ]
@@ -296,18 +296,18 @@ def campaign() -> Campaign:
 def test_only_cases_that_both_can_run_are_launched() -> None:
     gpu_case = expected("one", partition="gpu")
     cases = (expected("one"), expected("other"), gpu_case)
-    plan = matrix.shared_cases(Matrix(cases, (SkippedCase("S", "why"),)), campaign())
+    plan = matrix.shared_matrix(Matrix(cases, (SkippedCase("S", "why"),)), campaign())
     assert plan.expected == cases[:2]
-    assert [item.case for item in plan.skipped] == ["S", gpu_case.case.id]
+    assert [item.case_id for item in plan.skipped] == ["S", gpu_case.case.id]
 
 
 def test_what_is_simulated_is_not_repeated_until_it_is_decided() -> None:
     cases = tuple(replace(expected(name), simulated=True) for name in ("one", "other"))
     with pytest.raises(UserError, match="site 's' simulates: it gives the same values each time"):
-        matrix.shared_cases(Matrix(cases, ()), campaign())
+        matrix.shared_matrix(Matrix(cases, ()), campaign())
 
 
 def test_no_case_for_both_reports_the_reason() -> None:
     plan = Matrix((expected("one"),), (SkippedCase("S", "toolchain 'other' is not installed"),))
     with pytest.raises(UserError, match="both toolchains can run: toolchain 'other' is not"):
-        matrix.shared_cases(plan, campaign())
+        matrix.shared_matrix(plan, campaign())

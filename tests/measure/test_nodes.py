@@ -77,7 +77,7 @@ def test_reserved_nodes_run_the_jobs_of_a_reservation(
     tmp_path: Path, access: list[str], down_reason: str
 ) -> None:
     slurm_site = site(tmp_path, "echo 'n6|reserved|ib|none'", access=access)
-    assert round_robin.partition_nodes(slurm_site, "p") == [
+    assert round_robin.collect_partition_nodes(slurm_site, "p") == [
         Node("n6", "reserved", down_reason, ("ib",))
     ]
 
@@ -95,14 +95,14 @@ def test_slurm_is_asked_for_the_partition_that_jobs_go_to(
 ) -> None:
     script = f'echo "$*" > {tmp_path}/a; echo "a1|idle|(null)|none"'
     slurm_site = site(tmp_path, script, access=access)
-    assert round_robin.partition_nodes(slurm_site, "p") == [Node("a1", "idle")]
+    assert round_robin.collect_partition_nodes(slurm_site, "p") == [Node("a1", "idle")]
     words = (tmp_path / "a").read_text().split()
     assert [word for word in words if word.startswith("--partition")] == [option] * bool(option)
 
 
 def test_a_dry_run_does_not_wait_for_slurm(tmp_path: Path) -> None:
     script = f"echo once >> {tmp_path}/asked; echo 'Unable to contact slurm controller' >&2; exit 1"
-    assert round_robin.listed_nodes(site(tmp_path, script), ["p"], 0) == {}
+    assert round_robin.collect_listed_nodes(site(tmp_path, script), ["p"], 0) == {}
     assert (tmp_path / "asked").read_text() == "once\n"
 
 
@@ -123,7 +123,7 @@ def test_only_nodes_that_the_options_of_the_partition_choose(
     tmp_path: Path, access: list[str], names: list[str]
 ) -> None:
     slurm_site = site(tmp_path, f"cat <<'E'\n{LISTING}E", access=access)
-    assert [node.name for node in round_robin.partition_nodes(slurm_site, "p")] == names
+    assert [node.name for node in round_robin.collect_partition_nodes(slurm_site, "p")] == names
 
 
 @pytest.mark.parametrize(
@@ -143,22 +143,24 @@ def test_options_that_choose_no_node_are_one_line(
     tmp_path: Path, access: str, complaint: str
 ) -> None:
     with pytest.raises(UserError, match=complaint):
-        round_robin.partition_nodes(site(tmp_path, f"cat <<'E'\n{LISTING}E", access=[access]), "p")
+        round_robin.collect_partition_nodes(
+            site(tmp_path, f"cat <<'E'\n{LISTING}E", access=[access]), "p"
+        )
 
 
 def test_a_refusal_of_slurm_is_one_line(tmp_path: Path) -> None:
     slurm_site = site(tmp_path, "echo 'sinfo: error: Invalid partition' >&2; exit 1")
     with pytest.raises(UserError, match="of partition 'p' of site 's': sinfo: error: Invalid"):
-        round_robin.partition_nodes(slurm_site, "p")
+        round_robin.collect_partition_nodes(slurm_site, "p")
 
 
 def test_only_slurm_lists_nodes(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="scheduler is 'local', and only Slurm lists them"):
-        round_robin.partition_nodes(site(tmp_path, "exit 1", scheduler="local"), "p")
+        round_robin.collect_partition_nodes(site(tmp_path, "exit 1", scheduler="local"), "p")
 
 
 def test_what_slurm_said_is_noted_as_the_collector_reads_it(tmp_path: Path) -> None:
-    round_robin.record_nodes({"p": parse_listing(LISTING)}, tmp_path)
+    round_robin.write_nodes({"p": parse_listing(LISTING)}, tmp_path)
     record = records.read_record(tmp_path / "env" / "nodes.json", kind=Nodes)["partitions"]["p"]
     assert record["hosts"] == ["n1", "n9", "n10"]
     drained = {"host": "n2", "state": "drained", "reason": "bad cable | rail 2"}

@@ -62,7 +62,7 @@ def test_there_is_no_round_beyond_the_last() -> None:
 def item(nodes: int) -> ExpectedCase:
     parameters = (("placement", ("shared-memory", "one-per-node")[nodes - 1]),)
     case = Case("NetPIPE", parameters, "12345678", "s", "p", "tcp")
-    return ExpectedCase(case, "f.py", (), "s", nodes=nodes)
+    return ExpectedCase(case, "f.py", (), "s", node_count=nodes)
 
 
 BETWEEN, INSIDE = item(2), item(1)
@@ -166,14 +166,14 @@ def test_too_few_working_nodes_are_one_line() -> None:
 def test_cases_are_launched_once_for_each_meeting() -> None:
     plan = round_robin.plan_night([INSIDE, BETWEEN], cluster(4), 1, None)
     items = tuple(replace(item, pairs=plan.pairs_for(item)) for item in (INSIDE, BETWEEN))
-    assert [item.launches(2) for item in items] == [4, 4]
-    keys = [item.key for item in round_robin.Night(Matrix(items, ())).launch_items]
+    assert [item.launch_count(2) for item in items] == [4, 4]
+    keys = [item.launch_key for item in round_robin.CampaignNight(Matrix(items, ())).launch_items]
     assert len(set(keys)) == len(keys) == 4
-    assert round_robin.Night(Matrix((BETWEEN,), ())).launch_items == [BETWEEN]
+    assert round_robin.CampaignNight(Matrix((BETWEEN,), ())).launch_items == [BETWEEN]
 
 
 CASE = Case("NetPIPE", (("placement", "one-per-node"),), "12345678", "s", "p", "tcp")
-PLAN = Matrix((ExpectedCase(CASE, "f.py", (), "netpipe", nodes=2),), ())
+PLAN = Matrix((ExpectedCase(CASE, "f.py", (), "netpipe", node_count=2),), ())
 
 
 def campaign(folder: Path, **changes: Any) -> Campaign:
@@ -198,7 +198,7 @@ def test_a_resumed_night_keeps_its_pairs_whatever_slurm_says_now(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     node_list = [Node("a", "idle"), Node("b", "idle"), Node("c", "drained", "cable")]
-    monkeypatch.setattr(round_robin, "partition_nodes", lambda *_: node_list)
+    monkeypatch.setattr(round_robin, "collect_partition_nodes", lambda *_: node_list)
     night = round_robin.arrange_night(campaign(tmp_path), site(), PLAN, tmp_path, None)
     assert [item.pairs[0].hosts for item in night.launch_items] == [("a", "b")]
     pair, loss = night.lines()
@@ -218,7 +218,7 @@ def test_any_campaign_lists_the_nodes_that_slurm_has_taken_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     node_list = [Node("a", "idle"), Node("c", "drained", "bad DIMM")]
-    monkeypatch.setattr(round_robin, "partition_nodes", lambda *_: node_list)
+    monkeypatch.setattr(round_robin, "collect_partition_nodes", lambda *_: node_list)
     plain_campaign = campaign(tmp_path, nodes_line=None)
     night = round_robin.arrange_night(plain_campaign, site(), PLAN, tmp_path, None)
     assert night.launch_items == list(PLAN.expected)
@@ -240,10 +240,10 @@ def test_where_slurm_lists_no_nodes_any_other_campaign_runs_all_the_same(
     def refuse(*_: object) -> list[Node]:
         raise UserError("Slurm says: access denied")
 
-    monkeypatch.setattr(round_robin, "partition_nodes", refuse)
+    monkeypatch.setattr(round_robin, "collect_partition_nodes", refuse)
     plain_campaign = campaign(tmp_path, nodes_line=None)
     night = round_robin.arrange_night(plain_campaign, site(scheduler), PLAN, tmp_path, None)
-    assert night == round_robin.Night(PLAN)
+    assert night == round_robin.CampaignNight(PLAN)
     night.write(tmp_path)
     assert not (tmp_path / "env").exists()
     with pytest.raises(UserError, match="access denied"):

@@ -14,7 +14,7 @@ from roundtrip.errors import UserError
 from roundtrip.measure import scheduler, session, tree
 from roundtrip.measure.launches import scan
 from roundtrip.measure.matrix import ExpectedCase, NodePair
-from roundtrip.measure.outcome import Outcome
+from roundtrip.measure.outcome import RunOutcome
 
 CASE_IDS = ["NetPIPE/mode=pingpong@local:smp+a", "NetPIPE/mode=stream@local:smp+a"]
 Stages = Callable[..., Any]
@@ -33,7 +33,7 @@ def test_every_case_gets_its_launches(stage: Stages) -> None:
     campaign.run()
     assert campaign.passed() == dict.fromkeys(CASE_IDS, 3)
     assert campaign.attempts == dict.fromkeys(CASE_IDS, 3)
-    assert Outcome.from_tree(campaign.tree).is_complete
+    assert RunOutcome.from_tree(campaign.tree).is_complete
 
 
 def test_a_run_that_knows_enough_ends_between_rounds_and_may_record_that(stage: Stages) -> None:
@@ -41,9 +41,9 @@ def test_a_run_that_knows_enough_ends_between_rounds_and_may_record_that(stage: 
     campaign.enough = lambda: sum(campaign.attempts.values()) >= 4
     campaign.run()
     assert campaign.attempts == dict.fromkeys(CASE_IDS, 2)
-    assert not Outcome.from_tree(campaign.tree).is_complete
+    assert not RunOutcome.from_tree(campaign.tree).is_complete
     campaign.tree.record_launch_count(2)
-    assert Outcome.from_tree(campaign.tree).is_complete
+    assert RunOutcome.from_tree(campaign.tree).is_complete
 
 
 def test_what_is_left_in_the_queue_is_cancelled_before_and_after(
@@ -52,7 +52,7 @@ def test_what_is_left_in_the_queue_is_cancelled_before_and_after(
     counts = []
     campaign = stage(passing())
     campaign.scheduler = "slurm"
-    monkeypatch.setattr(scheduler, "cancel", lambda *_: counts.append(campaign.passed()))
+    monkeypatch.setattr(scheduler, "cancel_jobs", lambda *_: counts.append(campaign.passed()))
     campaign.run()
     assert [sum(passed.values()) for passed in counts] == [0, 6]
 
@@ -68,9 +68,9 @@ def test_a_case_that_never_passes_is_given_up_and_not_green(stage: Stages) -> No
     campaign = stage(failing_where(lambda case, attempts: "stream" in str(case.parameters)))
     campaign.run()
     assert campaign.attempts == {CASE_IDS[0]: 3, CASE_IDS[1]: 2}
-    outcome = Outcome.from_tree(campaign.tree)
+    outcome = RunOutcome.from_tree(campaign.tree)
     assert not outcome.is_complete
-    assert outcome.counts.missing == {CASE_IDS[1]: 3}
+    assert outcome.counts.missing_by_case == {CASE_IDS[1]: 3}
     assert any("missing 3 x NetPIPE/mode=stream" in line for line in outcome.lines())
 
 
@@ -112,9 +112,9 @@ def test_a_pair_that_failed_is_launched_again_and_no_other(
 def test_nothing_at_all_is_not_green(stage: Stages) -> None:
     campaign = stage(lambda case, folder, attempts: None)
     campaign.run()
-    outcome = Outcome.from_tree(campaign.tree)
+    outcome = RunOutcome.from_tree(campaign.tree)
     assert not outcome.is_complete
-    assert outcome.counts.passed == {}
+    assert outcome.counts.passed_by_case == {}
 
 
 @pytest.mark.parametrize("extra", [2, 0])
@@ -124,7 +124,7 @@ def test_disturbed_launches_are_kept_and_repeated_as_far_as_allowed(
     campaign = stage(passing(steal_s=4.0), extra=extra)
     campaign.run()
     assert campaign.passed() == dict.fromkeys(CASE_IDS, 3 + extra)
-    assert Outcome.from_tree(campaign.tree).all_disturbed
+    assert RunOutcome.from_tree(campaign.tree).all_disturbed
 
 
 @pytest.mark.parametrize("killed_after", range(6))
@@ -144,10 +144,10 @@ def test_a_killed_run_is_resumed_without_loss_or_doubling(stage: Stages, killed_
     with pytest.raises(KeyboardInterrupt):
         campaign.run()
     assert sum(campaign.passed().values()) == killed_after
-    assert not Outcome.from_tree(campaign.tree).is_complete
+    assert not RunOutcome.from_tree(campaign.tree).is_complete
     campaign.run()
     assert campaign.passed() == dict.fromkeys(CASE_IDS, 3)
-    assert Outcome.from_tree(campaign.tree).is_complete
+    assert RunOutcome.from_tree(campaign.tree).is_complete
 
 
 def test_two_campaigns_cannot_share_a_tree(stage: Stages) -> None:

@@ -20,8 +20,8 @@ from support.synthetic import Tree
 
 from roundtrip.measure import bundle, scheduler
 from roundtrip.measure.launches import scan
-from roundtrip.measure.outcome import Outcome
-from roundtrip.measure.scheduler import Queue, describe_wait
+from roundtrip.measure.outcome import RunOutcome
+from roundtrip.measure.scheduler import PendingJobs, describe_pending_job
 from roundtrip.report import data, renderers
 from roundtrip.report.build import build
 from roundtrip.sites.schedulers import slurm
@@ -35,10 +35,10 @@ def test_silences_that_overlap_are_one(tmp_path: Path) -> None:
     lines = ["100 lost a sacct x", "105 lost b squeue y", "120 back b", "125 back a"]
     lines += ["200 lost c sbatch", "216 left c", "300 lost d sbatch", "what is this"]
     (tmp_path / scheduler.LOG_FILE).write_text("\n".join(lines))
-    pairs = scheduler.outages(scheduler.read_silences(tmp_path))
+    pairs = scheduler.merge_outages(scheduler.read_outages(tmp_path))
     assert pairs == [(100, 125), (200, 216), (300, 300)]
     assert scheduler.describe_outages(pairs, SLURM) == "Slurm did not answer 3 times, 41 s in total"
-    patience = scheduler.Wait(SLURM, 400, tmp_path)
+    patience = scheduler.SchedulerWait(SLURM, 400, tmp_path)
     assert patience.outage_s(210) == 6
     assert patience.outage_s(301) is None
 
@@ -79,7 +79,7 @@ def test_a_case_is_not_given_up_because_of_slurm(
     """Four rounds without a launch, twice as many as give a case up, then all is measured."""
     campaign = slurm_stage(player)
     assert campaign.run()
-    outcome = Outcome.from_tree(campaign.tree)
+    outcome = RunOutcome.from_tree(campaign.tree)
     assert outcome.is_complete
     assert set(campaign.attempts.values()) == {7}
     text = "\n".join((campaign.output.getvalue(), *outcome.lines()))
@@ -109,7 +109,7 @@ LISTING = f"""\
 def wait(listing: str) -> str:
     """What is said of my job in a listing of squeue."""
     job = slurm.parse_pending(listing, MINE)
-    return describe_wait(job, "Slurm", NOW) if job else ""
+    return describe_pending_job(job, "Slurm", NOW) if job else ""
 
 
 WAITING = "job 9 has waited for 4 min"
@@ -139,8 +139,8 @@ def test_slurm_is_not_asked_whenever_somebody_looks(
     script = f"echo x >> {tmp_path}/calls\necho '9|PENDING|Licenses|N/A|N/A|{MINE}'"
     write_program(tmp_path / "squeue", script)
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
-    queue = Queue(SLURM, MINE, {"PATH": f"{tmp_path}:/usr/bin:/bin"})
-    assert {queue.status() for _ in range(9)} == {"job 9 has waited: Licenses"}
+    queue = PendingJobs(SLURM, MINE, {"PATH": f"{tmp_path}:/usr/bin:/bin"})
+    assert {queue.query_status() for _ in range(9)} == {"job 9 has waited: Licenses"}
     assert (tmp_path / "calls").read_text() == "x\n"
 
 
@@ -153,7 +153,7 @@ LOG = """\
 def recorded(tree: Tree, log: str) -> tuple[Any, str]:
     """What the bundle of a tree with this log has of it, and its report."""
     (tree.path / scheduler.LOG_FILE).write_text(log)
-    scheduler.record_outages(tree.path)
+    scheduler.write_outages(tree.path)
     bundle_path = bundle.build(tree.path)
     report = renderers.markdown(build(data.read(bundle_path)))
     return json.loads((bundle_path / "env" / "scheduler.json").read_text()), report
@@ -169,7 +169,7 @@ def test_the_report_says_how_often_and_how_long(make_tree: Maker) -> None:
 
 
 def test_a_run_without_silences_records_none(tree: Tree) -> None:
-    scheduler.record_outages(tree.path)
+    scheduler.write_outages(tree.path)
     assert not (tree.path / "env" / "scheduler.json").exists()
 
 
@@ -193,8 +193,8 @@ def test_any_log_is_read(tmp_path_factory: pytest.TempPathFactory, lines: list[s
     good_lines = ["1795307959 unknown 7 rounds/001/x", "1795307960 down 7 a1,a2 rounds/002/y"]
     text = "\n".join([good_lines[0], *lines, "", good_lines[1]])
     (run_dir / scheduler.LOG_FILE).write_text(text, encoding="utf-8", errors="replace")
-    assert "rounds/001/x" in scheduler.unknown_jobs(run_dir)
-    assert scheduler.nodes_down(run_dir)["rounds/002/y"] == ("a1", "a2")
+    assert "rounds/001/x" in scheduler.folders_of_unknown_jobs(run_dir)
+    assert scheduler.nodes_down_by_folder(run_dir)["rounds/002/y"] == ("a1", "a2")
     scheduler.describe_run_outages(run_dir)
 
 
@@ -222,7 +222,7 @@ Users=root State=ACTIVE
 
 @pytest.fixture(autouse=True)
 def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scheduler, "_FIRST_S", 0.01)
+    monkeypatch.setattr(scheduler, "_FIRST_PAUSE_S", 0.01)
 
 
 def blocked(case: Any, folder: Path, reason: str) -> None:
@@ -253,11 +253,11 @@ def test_a_preempted_launch_is_repeated_and_no_case_is_given_up(
     campaign = stage(failing_with(error, times=3))
     campaign.run()
     assert set(campaign.passed().values()) == ({passed} if passed else set())
-    outcome = Outcome.from_tree(campaign.tree)
+    outcome = RunOutcome.from_tree(campaign.tree)
     assert outcome.is_complete is bool(passed)
     line = "Slurm displaced 6 launches (6 preempted): repeated, and counted against no case"
     assert (line in outcome.lines()) is bool(passed)
-    assert bool(outcome.failures) is not bool(passed)
+    assert bool(outcome.failure_reasons) is not bool(passed)
 
 
 def test_a_launch_that_passed_is_no_displaced_one(stage: Stages) -> None:
@@ -315,7 +315,7 @@ def test_a_maintenance_is_waited_for_and_costs_no_launch(
     campaign.run()
     assert set(campaign.passed().values()) == ({passed} if passed else set())
     line = "Slurm displaced 4 launches (4 for a maintenance): repeated, and counted against no case"
-    assert (line in Outcome.from_tree(campaign.tree).lines()) is bool(passed)
+    assert (line in RunOutcome.from_tree(campaign.tree).lines()) is bool(passed)
     assert calls.exists() is bool(passed)
 
 
@@ -325,8 +325,8 @@ def test_a_maintenance_beyond_the_time_limit_ends_the_run_and_says_until_when(
     scontrol(tmp_path, [kept(7200)], monkeypatch)
     messages: list[str] = []
     deadline = time.monotonic() + 60
-    pauses = scheduler.Pauses(SLURM, deadline, messages.append, dict(os.environ))
-    assert not pauses.take("Slurm kept its nodes for maintenance")
+    pauses = scheduler.RoundPauses(SLURM, deadline, messages.append, dict(os.environ))
+    assert not pauses.sleep("Slurm kept its nodes for maintenance")
     (line,) = messages
     assert line.startswith("Slurm keeps a[1-2] for maintenance until 20")
     assert line.endswith("(reservation upgrade), beyond this run's time limit")

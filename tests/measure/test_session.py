@@ -38,7 +38,7 @@ expected = st.builds(
 @given(st.lists(expected, unique=True))
 def test_blocks_are_products_that_cover_each_case_once(items: list[ExpectedCase]) -> None:
     unique_items = {(item.case.id, item.case.hash): item for item in items}
-    blocks = session.blocks(list(unique_items.values()))
+    blocks = session.group_by_command(list(unique_items.values()))
     assert Counter(item for block in blocks for item in block) == Counter(unique_items.values())
     for block in blocks:
         assert len({(i.case.partition, i.case.check, i.variables) for i in block}) == 1
@@ -55,7 +55,7 @@ def site(partition: str, **config: object) -> Any:
 def test_the_command_line_names_the_cases_exactly() -> None:
     cases = [Case("NetPIPE", (), "26ad4637", "local", "smp", e) for e in ("a", "ab")]
     block = [ExpectedCase(case, "check.py", (("budget", "4"),)) for case in cases]
-    line = session.command_line(site("smp"), block, Path("tree/rounds/001"), "smoke/1")
+    line = session.launch_command(site("smp"), block, Path("tree/rounds/001"), "smoke/1")
     assert {*line} >= {
         *("--checkpath=check.py", "--system=local:smp", "--name=/26ad4637", "--prgenv=^(a|ab)$"),
         *("--setvar=NetPIPE.budget=4", "--prefix=tree/rounds/001"),
@@ -70,9 +70,9 @@ def test_cases_on_other_nodes_have_sessions_of_their_own_with_a_node_list() -> N
         ExpectedCase(Case("C", (), "0" * 8, "local", "smp", environ), "c.py", (), nodelist=nodes)
         for environ, nodes in lists.items()
     ]
-    blocks = session.blocks(items)
+    blocks = session.group_by_command(items)
     assert [[item.case.environ for item in block] for block in blocks] == [["a", "b"], ["c"], ["d"]]
-    lines = [session.command_line(site("smp"), block, Path("001"), "x") for block in blocks]
+    lines = [session.launch_command(site("smp"), block, Path("001"), "x") for block in blocks]
     options = [[word for word in line if "nodelist" in word] for line in lines]
     assert options == [["--job-option=--nodelist=n1,n2"], ["--job-option=--nodelist=n3,n4"], []]
 
@@ -84,7 +84,7 @@ def meeting_in(round_: int, *hosts: str) -> ExpectedCase:
 
 def test_a_session_is_a_round_in_which_no_node_is_twice() -> None:
     items = [meeting_in(0, "a", "b"), meeting_in(1, "a", "c"), meeting_in(0, "c", "d")]
-    blocks = session.blocks(items)
+    blocks = session.group_by_command(items)
     assert [[item.pairs[0].hosts for item in block] for block in blocks] == [
         [("a", "b"), ("c", "d")],
         [("a", "c")],
@@ -95,7 +95,7 @@ def test_a_session_is_a_round_in_which_no_node_is_twice() -> None:
 def test_pairs_run_side_by_side_only_where_the_site_says_so(side_by_side: bool) -> None:
     slurm_site = site("p", extras={"side_by_side": side_by_side})
     block = [meeting_in(0, "a", "b"), meeting_in(0, "c", "d")]
-    line = session.command_line(slurm_site, block, Path("001"), "pairs/1")
+    line = session.launch_command(slurm_site, block, Path("001"), "pairs/1")
     assert f"--exec-policy={'async' if side_by_side else 'serial'}" in line
     assert not [word for word in line if word.startswith("--name=")], "their hashes are their own"
     variables = session._pair_variables(slurm_site, block)
@@ -113,7 +113,7 @@ os.register_at_fork(after_in_parent=lambda: os.kill(os.getpid(), signal.SIGINT))
 folder = pathlib.Path(sys.argv[1])
 site = SimpleNamespace(checkout=folder)
 try:
-    session._supervise(site, ["sleep", "30"], folder, 2, print, dict(os.environ))
+    session._run_reframe(site, ["sleep", "30"], folder, 2, print, dict(os.environ))
 except KeyboardInterrupt:
     print("interrupted")
 """
@@ -137,7 +137,7 @@ def test_no_process_outlives_its_session(tmp_path: Path) -> None:
     try:
         site = SimpleNamespace(checkout=tmp_path)
         environment = dict(os.environ)
-        session._supervise(site, command, folder, 2, print, environment)  # type: ignore[arg-type]
+        session._run_reframe(site, command, folder, 2, print, environment)  # type: ignore[arg-type]
         rank = int((folder / "console.log").read_text())
         assert await_true(lambda: not is_alive(rank), 5)
         assert stranger.poll() is None
@@ -166,7 +166,7 @@ def test_time_of_building_is_no_time_of_launching(
         (folder / "report.json").write_text(json.dumps({"runs": [{"testcases": tests}]}))
         return 0
 
-    monkeypatch.setattr(session, "_supervise", reframe)
+    monkeypatch.setattr(session, "_run_reframe", reframe)
     ticks = iter((100.0, 150.0, 200.0, 210.0))
     monkeypatch.setattr(session, "time", SimpleNamespace(monotonic=lambda: next(ticks)))
     partitions = {"smp": {"scheduler": "local"}}

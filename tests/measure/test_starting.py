@@ -80,7 +80,7 @@ def test_reframe_makes_the_tests_of_a_campaign_alone_and_as_among_all() -> None:
     all_tests = site.describe(map(str, sorted({*site.checks.values()})))
     for file in sorted((CHECKOUT / "campaigns").glob("*.toml")):
         campaign = campaign_file.load_campaign(file)
-        campaign_tests = site.describe(*matrix.check_selection(campaign, site))
+        campaign_tests = site.describe(*matrix.checks_to_load(campaign, site))
         for test in (*all_tests, *campaign_tests):
             test.pop("unique_name", None)  # a number among the tests that are made
         expected = [matrix._selected_tests(plan, all_tests, campaign) for plan in campaign.checks]
@@ -106,7 +106,7 @@ def test_a_session_makes_the_tests_of_its_block_alone() -> None:
     parameter_sets = [(("benchmark", name), ("ranks", "2")) for name in ("CG", "EP")]
     cases = [Case("NPB", values, "0" * 8, "x", "p", "a") for values in parameter_sets]
     block = [ExpectedCase(case, "f", ()) for case in cases]
-    selection = json.loads(session._test_filter(block)["ROUNDTRIP_TESTS"])
+    selection = json.loads(session._selection_variables(block)["ROUNDTRIP_TESTS"])
     assert selection == {"NPB": [{"benchmark": ["CG", "EP"], "ranks": ["2"]}]}
 
 

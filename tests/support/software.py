@@ -105,8 +105,8 @@ def run_wrapper(
     name: str, *arguments: str, run_dir: Path, cwd: Path | None = None, wait_s: int = 60
 ) -> subprocess.CompletedProcess[str]:
     """Run a wrapper, with waits of `wait_s` seconds that are logged in `run_dir`."""
-    patience = scheduler.Wait(SLURM, time.time() + wait_s, run_dir)
-    variables = patience.environment(os.environ)
+    patience = scheduler.SchedulerWait(SLURM, time.time() + wait_s, run_dir)
+    variables = patience.patient_environment(os.environ)
     command = [name, *arguments]
     return subprocess.run(command, capture_output=True, text=True, cwd=cwd, env=variables)
 

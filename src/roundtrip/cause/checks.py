@@ -110,7 +110,7 @@ def _case_with_toolchain(
     case_id = replace(case, environ=name).id
     other_item = _find_case(full_matrix, case_id)
     if other_item is None:
-        reason = next(skip.reason for skip in full_matrix.skipped if skip.case == case_id)
+        reason = next(skip.reason for skip in full_matrix.skipped if skip.case_id == case_id)
         raise UserError(f"toolchain '{name}' cannot launch it: {reason}")
     return other_item
 
@@ -131,7 +131,7 @@ def build(
             root = tree.create_tree(folder / "tree", declaration, here, Matrix(expected, ()))
             environment.record_environment(here, Matrix(expected, ()), root.path / "env")
     with root:
-        session.build_all(here, expected, root, progress)
+        session.build_programs(here, expected, root, progress)
         newest = max(root.path.glob("builds/*/session.json"), key=lambda file: file.parent.name)
         if json.loads(newest.read_text())["exit_status"]:
             raise UserError("the toolchain no longer builds it; see console.log", newest.parent)
@@ -151,12 +151,14 @@ class Checks:
     minutes: float
     tell: Callable[[str], None]
     _scheduler: Scheduler = field(init=False)
-    _wait: scheduler.Wait | None = field(init=False)
+    _wait: scheduler.SchedulerWait | None = field(init=False)
 
     def __post_init__(self) -> None:
         partition = self.site.partitions[self.case.item.case.partition]
         self._scheduler = schedulers.scheduler_of(partition)
-        self._wait = scheduler.begin_wait(self._scheduler, 60 * self.minutes, self.root.path)
+        self._wait = scheduler.make_scheduler_wait(
+            self._scheduler, 60 * self.minutes, self.root.path
+        )
 
     def build(self, arm: Hashable) -> str:
         """Return "": all arms launch the same program, which is built before the search."""
@@ -180,13 +182,13 @@ class Checks:
         if NODE_SET in values:
             item = replace(item, nodelist=case.hosts[values[NODE_SET]])
         end = time.monotonic() + (60 * self.minutes if limit_s is None else limit_s)
-        pauses = scheduler.Pauses(self._scheduler, end, self.tell, self.site.environment)
+        pauses = scheduler.RoundPauses(self._scheduler, end, self.tell, self.site.environment)
         while True:
             start = time.time()
             launches = self._launches(item, arm_tree)
             if not (reason := self._hindrance(launches, start)):
                 break
-            if not pauses.take(reason):
+            if not pauses.sleep(reason):
                 raise NoAnswerError(reason)
         folders = (launch.folder for launch in launches if launch.status == "passed")
         if not (folder := next(filter(None, folders), None)):
@@ -269,7 +271,7 @@ def find_hosts(
     partition = item.case.partition
     live_nodes = {
         node.name.partition(".")[0]: node.name
-        for node in round_robin.listed_nodes(site, [partition] if node_sets else []).get(
+        for node in round_robin.collect_listed_nodes(site, [partition] if node_sets else []).get(
             partition, ()
         )
         if not node.down_reason
@@ -283,6 +285,6 @@ def find_hosts(
     for node_set in node_sets:
         short_names = (known.get(node, "").partition(".")[0] for node in node_set.split(", "))
         names = [live_nodes.get(name) for name in short_names]
-        if all(names) and len(names) == item.nodes:
+        if all(names) and len(names) == item.node_count:
             hosts[node_set] = tuple(sorted(filter(None, names)))
     return hosts

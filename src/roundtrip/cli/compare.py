@@ -207,7 +207,7 @@ def ab(
     )
     declaration = replace(declaration, time_limit_minutes=minutes)
     try:
-        plan = matrix.shared_cases(matrix.build_matrix(declaration, here), declaration)
+        plan = matrix.shared_matrix(matrix.build_matrix(declaration, here), declaration)
     except UserError as error:  # without the name of a generated file
         raise UserError(error.message) if error.file == str(declaration.file) else error from None
     context.with_resource(tree.hold_site(here, declaration.name, wait, say))
@@ -242,7 +242,7 @@ def _launch(
     watch: Watch,
 ) -> bool:
     """Launch until enough is decided, and say how that ended; return whether it was interrupted."""
-    from roundtrip.measure.outcome import Outcome
+    from roundtrip.measure.outcome import RunOutcome
     from roundtrip.measure.runner import Runner
 
     is_over, is_interrupted = False, False
@@ -253,7 +253,7 @@ def _launch(
             say(f"warning: {warning}")
         with TerminalProgress(declaration.title, common.console) as progress:
             try:
-                session.build_all(here, plan.expected, run_tree, progress)
+                session.build_programs(here, plan.expected, run_tree, progress)
                 environment.record_pins(run_tree)
                 runner = Runner(declaration, here, run_tree, plan.expected, progress)
                 runner.should_stop = watch.should_stop
@@ -263,14 +263,14 @@ def _launch(
                 is_over = True
             except KeyboardInterrupt:
                 is_interrupted = True
-        counts = Outcome.from_tree(run_tree).counts
-        run_tree.record_launch_count(max(counts.passed.values(), default=0))
-        outcome = Outcome.from_tree(run_tree)
+        counts = RunOutcome.from_tree(run_tree).counts
+        run_tree.record_launch_count(max(counts.passed_by_case.values(), default=0))
+        outcome = RunOutcome.from_tree(run_tree)
         if outcome.is_complete and not is_interrupted:
             run_tree.record_finish()
     if stop_reason := run_tree.state.get("stopped"):
         say(f"stopped: {stop_reason}; what was measured before is kept")
-    for reason in outcome.failures:
+    for reason in outcome.failure_reasons:
         say(f"failed: {reason}")
     if is_interrupted or is_over:
         ending = "interrupted" if is_interrupted else "the time is over"

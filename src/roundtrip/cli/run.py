@@ -30,7 +30,7 @@ from roundtrip.sites import software
 from roundtrip.sites.site import Site
 
 if TYPE_CHECKING:
-    from roundtrip.measure.outcome import Outlook
+    from roundtrip.measure.outcome import ClaimOutlook
     from roundtrip.measure.runner import Runner
     from roundtrip.stats.settings import Levels
 
@@ -77,7 +77,7 @@ def run(
     software.require_ready(here)
     plan = matrix.build_matrix(declaration, here)
     # This loads SciPy, which a fault above does not need.
-    from roundtrip.measure.outcome import Outcome, assess_claims
+    from roundtrip.measure.outcome import RunOutcome, assess_claims
 
     thresholds = analysis.load_for_site(site)
     round_robin.require_node_list(declaration, here, plan)
@@ -125,7 +125,7 @@ def run(
         with TerminalProgress(declaration.title, common.console) as progress:
             try:
                 environment.record_environment(here, plan, run_tree.path / "env")
-                session.build_all(here, plan.expected, run_tree, progress)
+                session.build_programs(here, plan.expected, run_tree, progress)
                 environment.record_pins(run_tree)
                 runner = Runner(declaration, here, run_tree, arrangement.launch_items, progress)
                 in_time = runner.run()
@@ -138,7 +138,7 @@ def run(
                 say(f"interrupted; nothing is lost. Go on with: {resume_command}")
                 raise typer.Exit(130) from None
         process.ignore_term()
-        outcome = Outcome.from_tree(run_tree)
+        outcome = RunOutcome.from_tree(run_tree)
         if outcome.is_complete:
             run_tree.record_finish()
     if stop_reason := run_tree.state.get("stopped"):
@@ -146,18 +146,19 @@ def run(
     if not in_time and not outcome.is_complete:
         limit, counts = f"{declaration.time_limit_minutes:g} minutes", outcome.counts
         say(
-            f"time limit of {limit} ended this run after {counts.completed} of {counts.target} "
+            f"time limit of {limit} ended this run after {counts.completed_count} of "
+            f"{counts.target_count} "
             f"launches; go on with: {resume_command}"
         )
     for line in outcome.lines():
         say(line)
     is_decided = True
-    if not report and outcome.counts.passed:
+    if not report and outcome.counts.passed_by_case:
         is_decided = not outcome.all_disturbed or declaration.allow_undecided
         if outcome.all_disturbed:
             say("measured, but nothing can be decided: all launches were disturbed")
         say(f"not judged; to judge it: roundtrip report {shlex.quote(str(run_tree.path))}")
-    elif outcome.counts.passed:
+    elif outcome.counts.passed_by_case:
         revision = publish_run(run_tree.path)
         is_decided = _is_decided(revision, declaration) or declaration.allow_undecided
         confirmed_keys = _print_confirmation(run_tree.path, revision)
@@ -178,12 +179,12 @@ def _confirm(night: Runner, levels: Levels) -> None:
     """
     from roundtrip.history import annotations, ledger
     from roundtrip.measure import bundle, manifest, runner
-    from roundtrip.measure.outcome import Outcome
+    from roundtrip.measure.outcome import RunOutcome
     from roundtrip.report import confirmation, data, units
     from roundtrip.report.sections.history import judge_nights
     from roundtrip.stats.planning import recommended_launches
 
-    if not Outcome.from_tree(night.tree).counts.passed:
+    if not RunOutcome.from_tree(night.tree).counts.passed_by_case:
         return
     try:
         with tempfile.TemporaryDirectory(prefix="roundtrip-night-") as folder:
@@ -277,12 +278,14 @@ def _run_to_resume(
 
 
 def _print_matrix(
-    declaration: campaign_file.Campaign, arrangement: round_robin.Night, outlook: Outlook
+    declaration: campaign_file.Campaign,
+    arrangement: round_robin.CampaignNight,
+    outlook: ClaimOutlook,
 ) -> None:
     for item in arrangement.matrix.expected:
-        typer.echo(f"run   {item.launches(declaration.launches)} x {item.case.id}")
+        typer.echo(f"run   {item.launch_count(declaration.launches)} x {item.case.id}")
     for skip in arrangement.matrix.skipped:
-        typer.echo(f"skip  {skip.case}: {skip.reason}")
+        typer.echo(f"skip  {skip.case_id}: {skip.reason}")
     for line in arrangement.lines():
         typer.echo(line)
     for line in outlook.lines():

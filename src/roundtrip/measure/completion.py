@@ -25,7 +25,7 @@ from roundtrip.sites import schedulers
 from roundtrip.sites.schedulers.interface import DISPLACED_BY, FORGOTTEN, Scheduler
 
 #: Errors of compilers, linkers and CMake.
-_BUILD_ERROR = re.compile(
+_BUILD_ERROR_PATTERN = re.compile(
     r"^.*\berror: .*$|^.*undefined reference to .*$|^CMake Error.*$", re.MULTILINE
 )
 
@@ -36,35 +36,39 @@ def _first_line(text: str) -> str:
     If it is ReFrame's message of a failed command, append the last line of the command's output.
     """
     first, *rest = text.strip().splitlines() or [""]
-    words = [line for line in rest if line.strip() and not _STREAM_MARK.fullmatch(line.strip())]
-    if rest and _COMMAND_FAILURE_HEAD.search(first):
+    words = [
+        line
+        for line in rest
+        if line.strip() and not _STREAM_SEPARATOR_PATTERN.fullmatch(line.strip())
+    ]
+    if rest and _COMMAND_FAILURE_PATTERN.search(first):
         first = f"{first} {words[-1].strip() if words else 'it said nothing'}"
     return printable(first)[:500]
 
 
 #: Beginning and separators of ReFrame's message of a failed command.
-_COMMAND_FAILURE_HEAD = re.compile(r"command '.*' failed with exit code \d+:$")
-_STREAM_MARK = re.compile(r"--- std(out|err) ---")
+_COMMAND_FAILURE_PATTERN = re.compile(r"command '.*' failed with exit code \d+:$")
+_STREAM_SEPARATOR_PATTERN = re.compile(r"--- std(out|err) ---")
 
 
 @dataclass(frozen=True)
-class TestCase:
+class ReportedTest:
     """One entry of a run report; `folder` is the name of its stage folder, "" before set-up."""
 
     name: str
     case_id: str
     environ: str
-    folder: str
+    folder_name: str
     hash: str
     result: str
     is_fixture: bool
     fail_phase: str
     fail_reason: str
     exit_code: int | None
-    seconds: float = 0.0
+    duration_s: float = 0.0
 
     @staticmethod
-    def from_entry(entry: dict[str, Any]) -> TestCase:
+    def from_entry(entry: dict[str, Any]) -> ReportedTest:
         """Parse an entry of a report's ``testcases``; a missing text is "" or "unknown"."""
 
         def text(key: str, default: str = "") -> str:
@@ -73,28 +77,28 @@ class TestCase:
         name = text("display_name") or text("name", "unknown")
         place = [text(key, "unknown") for key in ("system", "partition", "environ")]
         exit_code, seconds = entry.get("job_exitcode"), entry.get("time_total")
-        return TestCase(
+        return ReportedTest(
             name=name,
             case_id=records.named_case_id(name, *place),
             environ=place[2],
-            folder=PurePosixPath(text("stagedir")).name,
+            folder_name=PurePosixPath(text("stagedir")).name,
             hash=text("hashcode"),
             result=text("result"),
             is_fixture=bool(entry.get("fixture")),
             fail_phase=text("fail_phase"),
             fail_reason=text("fail_reason") or text("skip_reason"),
             exit_code=exit_code if isinstance(exit_code, int) else None,
-            seconds=seconds if isinstance(seconds, float) else 0.0,
+            duration_s=seconds if isinstance(seconds, float) else 0.0,
         )
 
-    def reason(self, report: SessionReport) -> str:
+    def failure_reason(self, report: SessionReport) -> str:
         """Why the test did not pass, in one line; "" if it passed."""
         if self.result == "pass":
             return ""
         if self.result == "fail_deps":
             for test in report.tests:
                 if test.is_fixture and test.environ == self.environ and test.result == "fail":
-                    return f"{test.name.split(' ')[0]} failed: {test.reason(report)}"
+                    return f"{test.name.split(' ')[0]} failed: {test.failure_reason(report)}"
             return "a test it depends on failed"
         if self.result == "abort":
             return "interrupted: the ReFrame session had to stop"
@@ -112,8 +116,8 @@ class TestCase:
 class SessionReport:
     """A run report; `is_complete` is False if it cannot be read, because the session was killed."""
 
-    tests: tuple[TestCase, ...]
-    is_complete: bool
+    tests: tuple[ReportedTest, ...]
+    is_readable: bool
 
     @staticmethod
     def read(file: Path, root: Path | None = None) -> SessionReport:
@@ -122,7 +126,7 @@ class SessionReport:
             # Not `files.parse_json`: it refuses lone surrogates, which ReFrame's texts may contain.
             data = json.loads(files.read_in_tree(file, root, files.MOST_REPORT))
             entries = [entry for run in data["runs"] for entry in run["testcases"]]
-            tests = map(TestCase.from_entry, entries)
+            tests = map(ReportedTest.from_entry, entries)
             return SessionReport(
                 tuple(_test_with_build_error(t, file.parent, root) for t in tests), True
             )
@@ -132,31 +136,33 @@ class SessionReport:
     @property
     def build_s(self) -> float:
         """Total time of the fixtures, which build the programs of launches, seconds."""
-        return sum(test.seconds for test in self.tests if test.is_fixture)
+        return sum(test.duration_s for test in self.tests if test.is_fixture)
 
-    def find(self, environ: str, folder: str) -> TestCase | None:
+    def find_test(self, environ: str, folder: str) -> ReportedTest | None:
         """The last entry of toolchain `environ` and stage folder `folder`; None without one."""
-        matches = (t for t in reversed(self.tests) if (t.environ, t.folder) == (environ, folder))
+        matches = (
+            t for t in reversed(self.tests) if (t.environ, t.folder_name) == (environ, folder)
+        )
         return next(matches, None)
 
 
-def _test_with_build_error(test: TestCase, folder: Path, root: Path | None) -> TestCase:
+def _test_with_build_error(test: ReportedTest, folder: Path, root: Path | None) -> ReportedTest:
     """Return `test`, with the first error of its output if it is a build that failed."""
     if not (test.is_fixture and test.fail_phase == "compile" and test.result == "fail"):
         return test
-    for file in sorted(folder.glob(f"stage/*/*/*/{glob.escape(test.folder)}/rfm_build.*")):
+    for file in sorted(folder.glob(f"stage/*/*/*/{glob.escape(test.folder_name)}/rfm_build.*")):
         if file.suffix not in (".out", ".err"):
             continue
         with contextlib.suppress(UserError):
             text = files.read_in_tree(file, root, 1 << 22).decode(errors="replace")
-            if match := _BUILD_ERROR.search(text):
+            if match := _BUILD_ERROR_PATTERN.search(text):
                 return replace(test, fail_reason=f"{test.fail_reason}: {_first_line(match[0])}")
     return test
 
 
 #: Messages about the failed rank: Open MPI's mpirun (before and since 5), MPICH; launchers of
 #: schedulers.
-_MPI_MESSAGE = re.compile(
+_MPI_FAILURE_PATTERN = re.compile(
     r"^(?:[^\n]*noticed that process rank (?P<ranks2>\d+) with PID \d+ on node (?P<host2>\S+)"
     r" exited on (?P<how2>[^\n.]+)"
     r"|[^\n]*The first process to do so was:\s+Process name: \[\S+,(?P<ranks3>\d+)\]"
@@ -165,63 +171,67 @@ _MPI_MESSAGE = re.compile(
     r"|Abort\((?P<code5>\d+)\) on node \d+ \(rank (?P<ranks5>\d+) in comm \d+\))",
     re.MULTILINE,
 )
-_FAILED_RANK_MESSAGE = (
+_FAILED_RANK_PATTERNS = (
     *(item.failed_rank for item in schedulers.ALL if item.failed_rank),
-    _MPI_MESSAGE,
+    _MPI_FAILURE_PATTERN,
 )
 #: Lines that are no message of the failed rank: stack traces, and messages of the launcher.
-_NOISE_LINE = re.compile(
+_NOISE_LINE_PATTERN = re.compile(
     r"\*\*\* |\[[^\]]+\] \[ *\d+\] |^ *\d+ +/|==== backtrace|Failing at address|Signal code"
     + "".join(f"|{item.noise}" for item in schedulers.ALL if item.noise)
 )
 #: Lines, and blocks between rules, with messages of a partner or the launcher.
-_PARTNER_MESSAGE = re.compile(
+_PARTNER_MESSAGE_PATTERN = re.compile(
     r"connection|peer|broken pipe|unreachable|endpoint|Primary job +terminated"
     r"|detected that one or more processes exited",
     re.IGNORECASE,
 )
 #: Beginning of the first line of our own wrapper of each rank, which is no error message.
-_WITNESS_PREFIX = "ROUNDTRIP RANK ON "
-_RULE_LINE = re.compile(r"^[-=]{20,}$", re.MULTILINE)
+_RANK_WRAPPER_PREFIX = "ROUNDTRIP RANK ON "
+_SEPARATOR_LINE_PATTERN = re.compile(r"^[-=]{20,}$", re.MULTILINE)
 _MAX_MESSAGE_LENGTH = 160
 
 
-def first_failure(error: str) -> str:
+def describe_first_failure(error: str) -> str:
     """Return ``rank 1 on n7 failed first: Segmentation fault; last words: ...`` of an `error`; only
     the last words if it names no rank, "" if it is empty."""
-    matches = (pattern.search(error) for pattern in _FAILED_RANK_MESSAGE)
+    matches = (pattern.search(error) for pattern in _FAILED_RANK_PATTERNS)
     match = min(filter(None, matches), key=lambda match: match.start(), default=None)
     if match is None:
-        return _last_words([line.strip() for line in error.splitlines() if line.strip(" -\t")])
+        return _describe_last_line(
+            [line.strip() for line in error.splitlines() if line.strip(" -\t")]
+        )
     groups = {key.rstrip("2345"): text for key, text in match.groupdict().items() if text}
     location = f" on {groups['host']}" if "host" in groups else ""
     how = groups.get("how") or (f"exit code {groups['code']}" if "code" in groups else "MPI_Abort")
     noun = "ranks" if re.search(r"\D", groups["ranks"]) else "rank"
     first = f"{noun} {groups['ranks']}{location} failed first: {how.strip()}"
     lines = []  # those that the failed rank may have written itself
-    for number, block in enumerate(_RULE_LINE.split(error[: match.start()])):
-        if number % 2 == 0 or not _PARTNER_MESSAGE.search(block):  # two rules enclose one message
+    for number, block in enumerate(_SEPARATOR_LINE_PATTERN.split(error[: match.start()])):
+        if number % 2 == 0 or not _PARTNER_MESSAGE_PATTERN.search(
+            block
+        ):  # two rules enclose one message
             lines += [line.strip() for line in block.splitlines() if line.strip()]
-    patterns = (_NOISE_LINE, _PARTNER_MESSAGE)
+    patterns = (_NOISE_LINE_PATTERN, _PARTNER_MESSAGE_PATTERN)
     lines = [line for line in lines if not any(pattern.search(line) for pattern in patterns)]
-    last_words = _last_words(lines)
+    last_words = _describe_last_line(lines)
     return "; ".join(filter(None, (printable(first)[:_MAX_MESSAGE_LENGTH], last_words)))
 
 
-def nodes_down(error: str, nodes: Sequence[str]) -> set[str]:
+def failed_nodes(error: str, nodes: Sequence[str]) -> set[str]:
     """Return which of `nodes`, those of the launch in order, failed according to a scheduler."""
     return set[str]().union(*(item.nodes_down(error, nodes) for item in schedulers.ALL))
 
 
-def _last_words(lines: list[str]) -> str:
-    rank_lines = [line for line in lines if not line.startswith(_WITNESS_PREFIX)]
+def _describe_last_line(lines: list[str]) -> str:
+    rank_lines = [line for line in lines if not line.startswith(_RANK_WRAPPER_PREFIX)]
     return f"last words: {printable(rank_lines[-1])[:_MAX_MESSAGE_LENGTH]}" if rank_lines else ""
 
 
 DISPLACED = "displaced"
 
 
-def displacement(reason: str, error: str = "", forgotten_by: Scheduler | None = None) -> str:
+def displacement_reason(reason: str, error: str = "", forgotten_by: Scheduler | None = None) -> str:
     """Return why a launch that did not complete was displaced; "" if it failed.
 
     `reason` is ReFrame's, `error` the end of the job's standard error; `forgotten_by` is the
@@ -235,7 +245,7 @@ def displacement(reason: str, error: str = "", forgotten_by: Scheduler | None = 
     return ""
 
 
-def describe_displaced(reasons: Iterable[str]) -> str:
+def describe_displacements(reasons: Iterable[str]) -> str:
     """Describe how many launches were displaced, by reason; "" if none was."""
     all_reasons = list(reasons)
     if not all_reasons:
@@ -254,47 +264,60 @@ def describe_displaced(reasons: Iterable[str]) -> str:
 
 
 @dataclass(frozen=True)
-class Counts:
+class LaunchCounts:
     """Numbers of target, passed and disturbed passed launches, by case, which gets more launches
     than its target if some were disturbed."""
 
-    targets: Mapping[str, int]
-    passed: Mapping[str, int]
-    disturbed: int = 0
+    target_by_case: Mapping[str, int]
+    passed_by_case: Mapping[str, int]
+    disturbed_count: int = 0
     #: Launches that measured only a part of their sizes, which did not pass.
-    partial: int = 0
+    partial_count: int = 0
 
     @property
-    def target(self) -> int:
+    def target_count(self) -> int:
         """Target launches of all cases."""
-        return sum(self.targets.values())
+        return sum(self.target_by_case.values())
 
     @property
-    def completed(self) -> int:
+    def completed_count(self) -> int:
         """Target launches that completed; an extra launch counts for no other case."""
-        return sum(min(self.passed.get(case, 0), count) for case, count in self.targets.items())
+        return sum(
+            min(self.passed_by_case.get(case, 0), count)
+            for case, count in self.target_by_case.items()
+        )
 
     @property
-    def surplus(self) -> int:
+    def surplus_count(self) -> int:
         """Passed launches beyond the targets."""
-        return sum(self.passed.values()) - self.completed
+        return sum(self.passed_by_case.values()) - self.completed_count
 
     @property
-    def missing(self) -> dict[str, int]:
+    def missing_by_case(self) -> dict[str, int]:
         """Number of launches that each incomplete case lacks."""
-        lacks = {case: count - self.passed.get(case, 0) for case, count in self.targets.items()}
+        lacks = {
+            case: count - self.passed_by_case.get(case, 0)
+            for case, count in self.target_by_case.items()
+        }
         return {case: count for case, count in lacks.items() if count > 0}
 
     def describe(self) -> str:
         """Return ``16 of 16 launches completed; 5 of 18 disturbed, 2 made again``."""
-        total = sum(self.passed.values())
-        disturbed = f"; {self.disturbed} of {total} disturbed" if self.disturbed else ""
-        again = f"{',' if disturbed else ';'} {self.surplus} made again" if self.surplus else ""
-        partial = f"; {self.partial} more only partial" if self.partial else ""
-        return f"{self.completed} of {self.target} launches completed{disturbed}{again}{partial}"
+        total = sum(self.passed_by_case.values())
+        disturbed = f"; {self.disturbed_count} of {total} disturbed" if self.disturbed_count else ""
+        again = (
+            f"{',' if disturbed else ';'} {self.surplus_count} made again"
+            if self.surplus_count
+            else ""
+        )
+        partial = f"; {self.partial_count} more only partial" if self.partial_count else ""
+        return (
+            f"{self.completed_count} of {self.target_count} launches "
+            f"completed{disturbed}{again}{partial}"
+        )
 
 
-def count_launches(rows: Iterable[tuple[str, str, int | None, bool | None]]) -> Counts:
+def count_launches(rows: Iterable[tuple[str, str, int | None, bool | None]]) -> LaunchCounts:
     """Return the counts of (case, status, target launches, is disturbed), rows of cases.parquet;
     the target in an older bundle, which has none, is the sum of passed and missing launches."""
     launch_counts: dict[str, int] = {}
@@ -308,4 +331,4 @@ def count_launches(rows: Iterable[tuple[str, str, int | None, bool | None]]) -> 
     passed, missing = cases["passed"], cases["missing"]
     for case in passed | missing:
         launch_counts.setdefault(case, passed[case] + missing[case])
-    return Counts(launch_counts, passed, disturbed, cases["partial"].total())
+    return LaunchCounts(launch_counts, passed, disturbed, cases["partial"].total())

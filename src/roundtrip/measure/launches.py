@@ -28,7 +28,7 @@ from roundtrip.measure import (
     records,
     scheduler,
 )
-from roundtrip.measure.completion import SessionReport, TestCase
+from roundtrip.measure.completion import ReportedTest, SessionReport
 from roundtrip.measure.launch import Launch, Status
 from roundtrip.sites.schedulers.interface import Scheduler
 
@@ -47,9 +47,9 @@ def scan(run_dir: Path, limits: analysis.AnalysisSettings | None = None) -> list
     machine = files.read_object_in_tree(run_dir / "env" / "host.json", run_dir)
     launches: list[Launch] = []
     losses = (
-        scheduler.silent_scheduler(scheduler.read_silences(run_dir)),
-        scheduler.unknown_jobs(run_dir),
-        scheduler.nodes_down(run_dir),
+        scheduler.unresponsive_scheduler(scheduler.read_outages(run_dir)),
+        scheduler.folders_of_unknown_jobs(run_dir),
+        scheduler.nodes_down_by_folder(run_dir),
     )
     sessions = files.folders_in_tree(run_dir / "rounds", 1)
     for folder, refusal in sorted(sessions, key=lambda session: _session_order(session[0].name)):
@@ -117,7 +117,7 @@ def _pinned_programs(run_dir: Path) -> _KnownFacts:
 
 
 def _unknown_launch(
-    folder: Path, session: str, reason: str, test: TestCase | None = None
+    folder: Path, session: str, reason: str, test: ReportedTest | None = None
 ) -> Launch:
     """Return a failed launch with a known folder only, and ReFrame's entry `test`, if any."""
     environ, name, round_ = map(printable, (folder.parent.name, folder.name, session))
@@ -175,17 +175,17 @@ class _SessionFolder:
                         item = self._refused_launch(folder, reason)
                     yield item
         for test in self.report.tests:
-            if not test.is_fixture and (test.environ, test.folder) not in seen:
+            if not test.is_fixture and (test.environ, test.folder_name) not in seen:
                 yield self._launch_without_folder(test)
 
     def _refused_launch(self, folder: Path, reason: str) -> Launch:
-        test = self.report.find(folder.parent.name, folder.name)
+        test = self.report.find_test(folder.parent.name, folder.name)
         return _unknown_launch(folder, self.folder.name, reason, test)
 
     def _launch(self, folder: Path, is_output: bool) -> Launch:
         environ, round_ = folder.parent.name, self.folder.name
         contents = launch.contents(self.root, folder)
-        test = self.report.find(environ, folder.name)
+        test = self.report.find_test(environ, folder.name)
         case, run, nodes = contents.case, contents.run, contents.nodes
         if case:
             case_id = records.case_id(case)
@@ -195,20 +195,20 @@ class _SessionFolder:
         item = Launch(launch_id, case_id, "failed", "", round_, environ, folder, case, run, nodes)
         if is_output and not contents.fault and (test is None or test.result == "pass"):
             return self._completed_launch(item, contents)
-        reason = test.reason(self.report) if test else ""
-        if not reason and not self.report.is_complete and not is_output:
+        reason = test.failure_reason(self.report) if test else ""
+        if not reason and not self.report.is_readable and not is_output:
             reason = "interrupted: the ReFrame session was killed before this launch ended"
         # Much, because a trace of each rank follows the first failure.
         error = launch.error_tail(folder, self.root, 1 << 16)
         is_lost = str(folder.relative_to(self.root)) in self.lost_jobs
         forgotten_by = self.scheduler if is_lost else None
-        if not is_output and (why := completion.displacement(reason, error, forgotten_by)):
+        if not is_output and (why := completion.displacement_reason(reason, error, forgotten_by)):
             return replace(item, status="displaced", reason=why)
-        first_failure, down_nodes = completion.first_failure(error), set[str]()
+        first_failure, down_nodes = completion.describe_first_failure(error), set[str]()
         if not is_output:
             job_nodes = nodes or case.get("hosts", ())
             listed_nodes = self.down_nodes.get(str(folder.relative_to(self.root)), ())
-            down_nodes = {*listed_nodes} & {*job_nodes} | completion.nodes_down(error, job_nodes)
+            down_nodes = {*listed_nodes} & {*job_nodes} | completion.failed_nodes(error, job_nodes)
         if down_nodes:  # the surviving ranks blame each other
             names = ", node ".join(sorted(down_nodes))
             who = self.scheduler.title
@@ -233,11 +233,13 @@ class _SessionFolder:
             return replace(item, status="partial", reason="; ".join((lack, *disturbances)))
         return replace(passed, disturbances=disturbances)
 
-    def _launch_without_folder(self, test: TestCase) -> Launch:
-        reason = test.reason(self.report) or "ReFrame says it passed, but its files are gone"
+    def _launch_without_folder(self, test: ReportedTest) -> Launch:
+        reason = (
+            test.failure_reason(self.report) or "ReFrame says it passed, but its files are gone"
+        )
         status: Status = "skipped" if test.result == "skip" else "failed"
-        if why := completion.displacement(reason):
+        if why := completion.displacement_reason(reason):
             status, reason = "displaced", why
-        name, round_ = test.folder or test.hash or "unknown", printable(self.folder.name)
+        name, round_ = test.folder_name or test.hash or "unknown", printable(self.folder.name)
         launch_id = f"{round_}/{test.environ}/{name}"
         return Launch(launch_id, test.case_id, status, reason, round_, test.environ)

@@ -15,7 +15,7 @@ from roundtrip.sites import launching
 from roundtrip.sites.site import Case, Site, TestSelection
 
 #: ReFrame's description of a test.
-_Test = dict[str, Any]
+_TestDescription = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class NodePair:
 class SkippedCase:
     """A case that the campaign declares and that cannot run on this site."""
 
-    case: str
+    case_id: str
     reason: str
 
 
@@ -46,20 +46,20 @@ class ExpectedCase:
     """
 
     case: Case
-    file: str
+    check_file: str
     variables: tuple[tuple[str, str], ...]
     study: str = ""
     simulated: bool = False
-    nodes: int = 0
+    node_count: int = 0
     pairs: tuple[NodePair, ...] = ()
     nodelist: tuple[str, ...] = ()
 
     @property
-    def key(self) -> tuple[str, tuple[str, ...]]:
+    def launch_key(self) -> tuple[str, tuple[str, ...]]:
         """Key of a launch: the case, and the nodes if it has exactly one node pair."""
         return self.case.id, self.pairs[0].hosts if len(self.pairs) == 1 else ()
 
-    def launches(self, per_pair: int) -> int:
+    def launch_count(self, per_pair: int) -> int:
         """The launches of the case, `per_pair` for each of its node pairs."""
         return per_pair * max(1, len(self.pairs))
 
@@ -79,21 +79,21 @@ def build_matrix(campaign: Campaign, site: Site) -> Matrix:
     check without a test of its declared values, for a case that is declared twice, and for a
     campaign without a case that can run on the site.
     """
-    files, selection = check_selection(campaign, site)
+    files, selection = checks_to_load(campaign, site)
     cases = {case.id: case for case in site.cases(files, selection)}
     tests = site.describe(files, selection)
-    if not all(_is_offered(plan, tests) for plan in campaign.checks):
+    if not all(_has_tests(plan, tests) for plan in campaign.checks):
         tests = site.describe(files)  # all tests, for the list of choices in the message
     if not tests:
         names = dict.fromkeys(name for plan in campaign.checks for name in plan.toolchains or ())
         build = "spack install" if site.spack else " ".join(["roundtrip toolchains", *names])
         raise UserError(f"site '{site.name}' has no toolchain yet; build some: {build}")
-    _require_values(campaign, site, tests)
+    _require_variable_values(campaign, site, tests)
     expected: dict[str, ExpectedCase] = {}
     skipped: dict[str, SkippedCase] = {}
     for plan in campaign.checks:
         plan_tests = _selected_tests(plan, tests, campaign)
-        for test, partition, environ in _test_places(plan, plan_tests, site, campaign):
+        for test, partition, environ in _test_combinations(plan, plan_tests, site, campaign):
             parameters = tuple(_parameters(test).items())
             case = Case(plan.name, parameters, test["hashcode"], site.name, partition, environ)
             if case.id in expected:
@@ -106,11 +106,11 @@ def build_matrix(campaign: Campaign, site: Site) -> Matrix:
                 features = site.toolchains[environ].get("features", [])
                 expected[case.id] = ExpectedCase(
                     cases[case.id],
-                    file=test["@file"],
+                    check_file=test["@file"],
                     variables=tuple(sorted(plan.variables.items())),
                     study=str(test.get("study", "")),
                     simulated=launching.SIMULATED in features,
-                    nodes=nodes,
+                    node_count=nodes,
                 )
             else:
                 reason = _skip_reason(test, site, partition, environ)
@@ -126,7 +126,7 @@ def build_matrix(campaign: Campaign, site: Site) -> Matrix:
     return Matrix(tuple(expected.values()), tuple(skipped.values()))
 
 
-def check_selection(campaign: Campaign, site: Site) -> tuple[list[str], TestSelection]:
+def checks_to_load(campaign: Campaign, site: Site) -> tuple[list[str], TestSelection]:
     """The files of the checks of a campaign, the only ones that ReFrame loads, and their tests;
     UserError for an unknown check."""
     checks = site.checks
@@ -139,7 +139,7 @@ def check_selection(campaign: Campaign, site: Site) -> tuple[list[str], TestSele
     return sorted({str(checks[name]) for name in products}), products
 
 
-def _is_offered(plan: CheckPlan, tests: list[_Test]) -> bool:
+def _has_tests(plan: CheckPlan, tests: list[_TestDescription]) -> bool:
     """Whether every parameter value in `plan` is that of a test."""
     parameter_sets = [_parameters(test) for test in tests if test["@class"] == plan.name]
     return bool(parameter_sets) and all(
@@ -148,7 +148,9 @@ def _is_offered(plan: CheckPlan, tests: list[_Test]) -> bool:
     )
 
 
-def _selected_tests(plan: CheckPlan, tests: list[_Test], campaign: Campaign) -> list[_Test]:
+def _selected_tests(
+    plan: CheckPlan, tests: list[_TestDescription], campaign: Campaign
+) -> list[_TestDescription]:
     """The parametrized tests that `plan` selects; UserError if there is none."""
     check_tests = [test for test in tests if test["@class"] == plan.name]
     settable = check_tests[0].get("settable", check_tests[0])
@@ -177,7 +179,9 @@ def _selected_tests(plan: CheckPlan, tests: list[_Test], campaign: Campaign) -> 
     return plan_tests
 
 
-def _untested_cases(plan: CheckPlan, plan_tests: list[_Test], site: Site) -> Iterator[Case]:
+def _untested_cases(
+    plan: CheckPlan, plan_tests: list[_TestDescription], site: Site
+) -> Iterator[Case]:
     """Yield a case, without hash, for each combination of declared values that has no test; its
     parameters are the declared ones only."""
     keys = sorted(plan.parameters)
@@ -193,7 +197,7 @@ def _partitions_and_toolchains(plan: CheckPlan, site: Site) -> Iterator[tuple[st
     return product(plan.partitions or site.partitions, plan.toolchains or site.toolchains)
 
 
-def _require_values(campaign: Campaign, site: Site, tests: list[_Test]) -> None:
+def _require_variable_values(campaign: Campaign, site: Site, tests: list[_TestDescription]) -> None:
     """UserError for a value that ReFrame refuses for a variable of a check; ReFrame runs once for
     all checks, and again for each value only if it refuses one."""
     test_by_check = {test["@class"]: test for test in tests}
@@ -206,13 +210,13 @@ def _require_values(campaign: Campaign, site: Site, tests: list[_Test]) -> None:
             counts[plan.name] += 1
     for batch in batches.values():
         try:
-            _set_variables(batch, site, test_by_check)
+            _try_variables(batch, site, test_by_check)
         except UserError:
             values = [(plan, *item) for plan in batch for item in plan.variables.items()]
             for plan, variable, value in values:
                 try:
                     single = replace(plan, variables={variable: value})
-                    _set_variables([single], site, test_by_check)
+                    _try_variables([single], site, test_by_check)
                 except UserError as error:
                     match = re.search(r"right is .*", error.message)  # of a check's type
                     reason = match[0] if match else error.message
@@ -221,8 +225,8 @@ def _require_values(campaign: Campaign, site: Site, tests: list[_Test]) -> None:
             raise
 
 
-def _set_variables(
-    batch: Sequence[CheckPlan], site: Site, test_by_check: Mapping[str, _Test]
+def _try_variables(
+    batch: Sequence[CheckPlan], site: Site, test_by_check: Mapping[str, _TestDescription]
 ) -> None:
     """Let ReFrame set the variables of `batch`, in one test a check; UserError if it refuses."""
     tests = [test_by_check[plan.name] for plan in batch]
@@ -235,9 +239,9 @@ def _set_variables(
     site.describe(files, selection, values)
 
 
-def _test_places(
-    plan: CheckPlan, tests: list[_Test], site: Site, campaign: Campaign
-) -> Iterator[tuple[_Test, str, str]]:
+def _test_combinations(
+    plan: CheckPlan, tests: list[_TestDescription], site: Site, campaign: Campaign
+) -> Iterator[tuple[_TestDescription, str, str]]:
     for kind, names, entries in (
         ("partition", plan.partitions, site.partitions),
         ("toolchain", plan.toolchains, site.toolchains),
@@ -251,13 +255,13 @@ def _test_places(
             yield test, partition, environ
 
 
-def _parameters(test: _Test) -> dict[str, str]:
+def _parameters(test: _TestDescription) -> dict[str, str]:
     """The parameters of a test, sorted by name."""
     items = (item.partition("=") for item in test["display_name"].split(" %")[1:])
     return dict(sorted((key, value) for key, _, value in items))
 
 
-def _node_count(test: _Test) -> int:
+def _node_count(test: _TestDescription) -> int:
     """Return the number of nodes of a launch; 0 if the partition or the check decides it."""
     tasks, per_node = test.get("num_tasks"), test.get("num_tasks_per_node")
     if not isinstance(tasks, int) or not per_node or "wan" in test.get("needs", []):
@@ -265,7 +269,7 @@ def _node_count(test: _Test) -> int:
     return tasks // int(per_node)
 
 
-def _skip_reason(test: _Test, site: Site, partition: str, environ: str) -> str:
+def _skip_reason(test: _TestDescription, site: Site, partition: str, environ: str) -> str:
     config = site.partitions[partition]
     if environ not in config["environs"]:
         return f"toolchain '{environ}' is not installed on partition '{partition}'"
@@ -287,7 +291,7 @@ def _skip_reason(test: _Test, site: Site, partition: str, environ: str) -> str:
     return "ReFrame does not list it on this site"
 
 
-def shared_cases(plan: Matrix, campaign: Campaign) -> Matrix:
+def shared_matrix(plan: Matrix, campaign: Campaign) -> Matrix:
     """Return the matrix of the cases that both toolchains can run; others are skipped with reason.
     UserError if there is none, or for a simulated case."""
     if simulation := next((item for item in plan.expected if item.simulated), None):

@@ -11,7 +11,7 @@ from roundtrip import studies
 from roundtrip.errors import UserError
 from roundtrip.measure import analysis, completion, scheduler
 from roundtrip.measure.campaign_file import Campaign
-from roundtrip.measure.completion import Counts
+from roundtrip.measure.completion import LaunchCounts
 from roundtrip.measure.launch import Launch
 from roundtrip.measure.launches import scan
 from roundtrip.measure.matrix import Matrix
@@ -28,7 +28,7 @@ from roundtrip.studies.study import PlannedCase, PlannedClaims
 
 
 @dataclass(frozen=True)
-class Outlook:
+class ClaimOutlook:
     """The possible claims of a campaign: primary claims, and toolchains that share a case; none if
     it is `simulated`, because it gives the same values each time."""
 
@@ -48,7 +48,7 @@ class Outlook:
         return reach(self.campaign.launches, self.claim_count, self.levels)
 
     @property
-    def _enough_text(self) -> str:
+    def _needed_launches_text(self) -> str:
         minimum = fewest_launches(self.claim_count, self.levels)
         recommendation = recommended_launches(self.claim_count, self.levels)
         suffix = f" ({recommendation} recommended)" if recommendation > minimum else ""
@@ -59,7 +59,8 @@ class Outlook:
         if self.claim_count and self.reach is Reach.UNDERPOWERED:
             raise UserError(
                 f"launches = {self.campaign.launches} is too few for a verdict on any of the "
-                f"{self.claim_count} primary claims: {self._enough_text}; to run it without "
+                f"{self.claim_count} primary claims: {self._needed_launches_text}; to run it "
+                "without "
                 "verdicts: --allow-underpowered",
                 self.campaign.file,
                 self.campaign.launches_line,
@@ -74,11 +75,12 @@ class Outlook:
         quorum = joint_claims_needed(self.campaign.launches, self.claim_count, self.levels)
         if quorum is None:
             return (
-                f"{launches} support none of {self.claim_count} primary claims; {self._enough_text}"
+                f"{launches} support none of {self.claim_count} primary claims; "
+                f"{self._needed_launches_text}"
             )
         return (
             f"{launches} support {self.claim_count} primary claims only together: {quorum} must be "
-            f"as clear as can be before any gets a verdict; {self._enough_text}"
+            f"as clear as can be before any gets a verdict; {self._needed_launches_text}"
         )
 
     def lines(self) -> Iterator[str]:
@@ -104,7 +106,9 @@ class Outlook:
             yield f"warning: {warning}"
 
 
-def assess_claims(campaign: Campaign, plan: Matrix, settings: analysis.AnalysisSettings) -> Outlook:
+def assess_claims(
+    campaign: Campaign, plan: Matrix, settings: analysis.AnalysisSettings
+) -> ClaimOutlook:
     """Return the claims that launches of `plan` will support, with the thresholds `settings`."""
     cases = [
         PlannedCase(
@@ -127,7 +131,7 @@ def assess_claims(campaign: Campaign, plan: Matrix, settings: analysis.AnalysisS
     compared = set[str]().union(*(names for names in groups.values() if len(names) > 1))
     claims, toolchains = tuple(primary_claims(cases, settings)), tuple(sorted(compared))
     simulated = bool(plan.expected) and not cases
-    return Outlook(campaign, claims, toolchains, settings.statistics, simulated)
+    return ClaimOutlook(campaign, claims, toolchains, settings.statistics, simulated)
 
 
 def primary_claims(
@@ -140,7 +144,7 @@ def primary_claims(
 
 
 @dataclass(frozen=True)
-class Outcome:
+class RunOutcome:
     """Numbers of planned and passed launches, and why others failed or are partial.
 
     `outage_note` has the duration of the scheduler's outages, `displacement_note` the number of
@@ -149,59 +153,61 @@ class Outcome:
     launches that skipped themselves.
     """
 
-    counts: Counts
-    failures: tuple[str, ...]
-    skipped: int
+    counts: LaunchCounts
+    failure_reasons: tuple[str, ...]
+    skipped_count: int
     partial_reasons: tuple[str, ...] = ()
     outage_note: str = ""
     displacement_note: str = ""
-    disturbances: tuple[tuple[str, ...], ...] = ()
-    self_skips: tuple[str, ...] = ()
+    disturbance_reasons: tuple[tuple[str, ...], ...] = ()
+    self_skip_reasons: tuple[str, ...] = ()
 
     @staticmethod
-    def from_tree(tree: RunTree) -> Outcome:
+    def from_tree(tree: RunTree) -> RunOutcome:
         """Count the launches of `tree`."""
         state = tree.state
         launches = scan(tree.path)
-        return Outcome(
-            counts=Counts(
-                targets={item["case"]: item["launches"] for item in state["expected"]},
-                passed=Counter(item.case_id for item in launches if item.status == "passed"),
-                disturbed=sum(bool(item.disturbances) for item in launches),
-                partial=sum(item.status == "partial" for item in launches),
+        return RunOutcome(
+            counts=LaunchCounts(
+                target_by_case={item["case"]: item["launches"] for item in state["expected"]},
+                passed_by_case=Counter(
+                    item.case_id for item in launches if item.status == "passed"
+                ),
+                disturbed_count=sum(bool(item.disturbances) for item in launches),
+                partial_count=sum(item.status == "partial" for item in launches),
             ),
-            failures=_reasons_with_status(launches, "failed"),
+            failure_reasons=_reasons_with_status(launches, "failed"),
             partial_reasons=_reasons_with_status(launches, "partial"),
-            skipped=len(state["skipped"]),
+            skipped_count=len(state["skipped"]),
             outage_note=scheduler.describe_run_outages(tree.path),
-            displacement_note=completion.describe_displaced(
+            displacement_note=completion.describe_displacements(
                 i.reason for i in launches if i.status == completion.DISPLACED
             ),
-            disturbances=tuple(i.disturbances for i in launches if i.disturbances),
-            self_skips=_reasons_with_status(launches, "skipped"),
+            disturbance_reasons=tuple(i.disturbances for i in launches if i.disturbances),
+            self_skip_reasons=_reasons_with_status(launches, "skipped"),
         )
 
     @property
     def is_complete(self) -> bool:
         """Whether every case has its launches; False without cases."""
-        return bool(self.counts.targets) and not self.counts.missing
+        return bool(self.counts.target_by_case) and not self.counts.missing_by_case
 
     @property
     def all_disturbed(self) -> bool:
         """Whether launches passed, but each was disturbed, so that nothing can be decided."""
-        return 0 < sum(self.counts.passed.values()) == self.counts.disturbed
+        return 0 < sum(self.counts.passed_by_case.values()) == self.counts.disturbed_count
 
     def lines(self) -> Iterator[str]:
         """The outcome in lines for people, the worst last."""
-        cases = len(self.counts.targets)
+        cases = len(self.counts.target_by_case)
         yield f"{cases} case{'s' if cases != 1 else ''}: {self.counts.describe()}"
-        if self.skipped:
-            yield f"{self.skipped} cases cannot run on this site (listed in the report)"
+        if self.skipped_count:
+            yield f"{self.skipped_count} cases cannot run on this site (listed in the report)"
         yield from filter(None, (self.outage_note, self.displacement_note))
         # One line for each kind of reason, numbers ignored, with its first reason.
         examples: dict[str, str] = {}
         disturbed: Counter[str] = Counter()
-        for reasons in self.disturbances:
+        for reasons in self.disturbance_reasons:
             kinds = {re.sub(r"[+-]?\d+(\.\d+)?", "#", reason): reason for reason in reasons}
             disturbed.update(kinds.keys())
             examples = kinds | examples
@@ -209,9 +215,9 @@ class Outcome:
             yield f"disturbed {count} x: {examples[kind]}"
         for verdict, counts in (
             ("partial", Counter(self.partial_reasons)),
-            ("skipped itself", Counter(self.self_skips)),
-            ("failed", Counter(self.failures)),
-            ("missing", self.counts.missing),
+            ("skipped itself", Counter(self.self_skip_reasons)),
+            ("failed", Counter(self.failure_reasons)),
+            ("missing", self.counts.missing_by_case),
         ):
             for reason, count in counts.items():
                 yield f"{verdict} {count} x {reason}"

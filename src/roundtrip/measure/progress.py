@@ -1,4 +1,4 @@
-"""Shows the progress of a campaign: a bar on a terminal, or a line a minute in a log."""
+"""Shows the progress of a campaign: a bar on a terminal, or one line per minute in a log."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, RenderableColumn, TextColumn
 from rich.text import Text
 
-_LINE_EVERY_S = 60.0
+_LOG_INTERVAL_S = 60.0
 
 
 class TerminalProgress:
@@ -23,7 +23,7 @@ class TerminalProgress:
     def __init__(self, title: str, console: Console) -> None:
         self._console = console
         self._over = threading.Event()
-        self._lines = threading.Thread(target=self._print_lines, daemon=True)
+        self._lines = threading.Thread(target=self._log_periodically, daemon=True)
         self._bar = Progress(
             TextColumn("{task.description}", markup=False),
             BarColumn(),
@@ -38,7 +38,7 @@ class TerminalProgress:
         self._now: Callable[[], str] = str
         self._start = time.monotonic()
         self._limit_s: float | None = None
-        self._note: Callable[[], str] = str
+        self._wait_note: Callable[[], str] = str
 
     def __enter__(self) -> TerminalProgress:
         self._bar.start()
@@ -50,65 +50,70 @@ class TerminalProgress:
         self._over.set()
         self._bar.stop()
 
-    def begin_builds(self, builds: int, now: Callable[[], str]) -> None:
-        """Begin `builds` builds; `now()` returns the current one, its progress, and time left."""
-        self._say(f"{self._title}: building what it launches")
-        self._begin_stage(f"{self._title}: building", builds, now)
+    def begin_builds(self, builds: int, status: Callable[[], str]) -> None:
+        """Begin the stage of `builds` builds; `status()` describes the current one, with time
+        left."""
+        self._print(f"{self._title}: building what it launches")
+        self._begin_stage(f"{self._title}: building", builds, status)
 
     def end_builds(self, seconds: float) -> None:
-        """Show the duration of all builds, failed ones included."""
-        self._say(f"built in {duration(seconds)}")
+        """Show the duration of all builds, `seconds`."""
+        self._print(f"built in {describe_duration(seconds)}")
 
     def begin_launches(
-        self, cases: int, launches: int, limit_s: float, note: Callable[[], str] = str
+        self, cases: int, launches: int, limit_s: float, wait_note: Callable[[], str] = str
     ) -> None:
-        """Begin `launches` launches, and their time limit of `limit_s` seconds; `note()` returns
-        what the campaign waits for, or "" if it does not wait."""
+        """Begin the stage of `launches` launches, with a time limit of `limit_s` seconds;
+        `wait_note()` describes what the campaign waits for, "" if it does not wait."""
         cases_text = f"{cases} case{'s' if cases != 1 else ''}"
-        self._say(f"{self._title}: {cases_text}, {launches} launches, at most {duration(limit_s)}")
+        self._print(
+            f"{self._title}: {cases_text}, {launches} launches, at most "
+            f"{describe_duration(limit_s)}"
+        )
         self._begin_stage(self._title, launches, str)
-        self._limit_s, self._note = limit_s, note
+        self._limit_s, self._wait_note = limit_s, wait_note
 
     def set_remaining(self, launches: int) -> None:
-        """Set the number of remaining launches."""
+        """Show that `launches` launches remain."""
         self._bar.update(self._task, total=self._bar.tasks[0].completed + launches)
 
-    def show_test(self, name: str) -> None:
+    def show_current_test(self, name: str) -> None:
         """Show the test `name` as the current one."""
         self._now = lambda: name
 
     def show_wait(self, reason: str) -> None:
         """Show the `reason` why nothing runs."""
         self._now = lambda: reason
-        self._say(reason)
+        self._print(reason)
 
-    def show_result(self, verdict: str, name: str, counts: bool = True) -> None:
-        """Show the result of the test `name`; without `counts`, only if it failed."""
-        if counts:
+    def show_result(self, verdict: str, name: str, is_launch: bool = True) -> None:
+        """Print the result (OK, FAIL, ...) of test `name` if it is not OK; a launch advances the
+        bar."""
+        if is_launch:
             self._bar.advance(self._task)
         if verdict != "OK":
-            self._say(f"{self._count_text()} {verdict}: {name}", style="red")
+            self._print(f"{self._count_text()} {verdict}: {name}", style="red")
 
     def __rich__(self) -> Text:
-        return Text(self.status())
+        return Text(self.describe_status())
 
-    def status(self) -> str:
-        """Return the current test, and the remaining time if it is known."""
-        parts = [self._now(), self._note()]
+    def describe_status(self) -> str:
+        """Describe the current test or wait, and the remaining time if it is known."""
+        parts = [self._now(), self._wait_note()]
         if self._limit_s is not None:
             parts = [self._remaining_text(self._limit_s), *parts]
         return ", ".join(part for part in parts if part)
 
     def _remaining_text(self, limit_s: float) -> str:
         task, elapsed_s = self._bar.tasks[0], time.monotonic() - self._start
-        limit = f"limit in {duration(limit_s - elapsed_s)}"
+        limit = f"limit in {describe_duration(limit_s - elapsed_s)}"
         if not task.completed or task.total is None:
             return limit
         step_s = elapsed_s / task.completed
         left_s = step_s * (task.total - task.completed)
         end = datetime.fromtimestamp(time.time() + left_s).strftime("%H:%M")
         suffix = f", until {end}" if left_s >= 100 else ""
-        return f"about {duration(left_s)} left{suffix} ({limit})"
+        return f"about {describe_duration(left_s)} left{suffix} ({limit})"
 
     def _begin_stage(self, title: str, total: int, status: Callable[[], str]) -> None:
         self._now, self._start, self._limit_s = status, time.monotonic(), None
@@ -118,18 +123,17 @@ class TerminalProgress:
         task = self._bar.tasks[0]
         return f"{task.completed:.0f}/{task.total or 0:.0f}"
 
-    def _print_lines(self) -> None:
-        while not self._over.wait(_LINE_EVERY_S):
-            self._say(
-                f"{self._bar.tasks[0].description}: {self._count_text()} {self.status()}".rstrip()
-            )
+    def _log_periodically(self) -> None:
+        while not self._over.wait(_LOG_INTERVAL_S):
+            title = self._bar.tasks[0].description
+            self._print(f"{title}: {self._count_text()} {self.describe_status()}".rstrip())
 
-    def _say(self, text: str, style: str = "") -> None:
+    def _print(self, text: str, style: str = "") -> None:
         self._console.print(text, style=style, highlight=False, markup=False, soft_wrap=True)
 
 
-def duration(seconds: float) -> str:
-    """A duration for people: ``40 s``, ``12 min``, ``1 h 30 min``."""
+def describe_duration(seconds: float) -> str:
+    """Describe a duration: ``40 s``, ``12 min``, ``1 h 30 min``."""
     total_s = max(0, round(seconds))
     if total_s < 100:
         return f"{total_s} s"

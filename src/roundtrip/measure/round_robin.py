@@ -30,7 +30,7 @@ from roundtrip.sites.site import Site
 #: In the tree of a run: the plan of its night.
 PLAN_FILE = Path("env", "pairs.json")
 #: How long a scheduler that does not answer is asked for its nodes, s.
-LONGEST_WAIT_S = 600.0
+MAX_WAIT_S = 600.0
 
 
 def round_count(count: int) -> int:
@@ -70,11 +70,11 @@ class RoundRobin:
         return [
             NodePair(number, night, tuple(self.hosts[place] for place in places))
             for night, number in enumerate(self.rounds, 1)
-            for places in self._places_of_round(number)
+            for places in self._host_indices(number)
             if not down_hosts & {self.hosts[place] for place in places}
         ]
 
-    def _places_of_round(self, number: int) -> list[tuple[int, ...]]:
+    def _host_indices(self, number: int) -> list[tuple[int, ...]]:
         if self.size == 1:
             return [(place,) for place in range(number, len(self.hosts), 2)]
         return list(pairs_in_round(len(self.hosts), number))
@@ -98,7 +98,7 @@ class NightPlan:
     def pairs_for(self, item: ExpectedCase) -> tuple[NodePair, ...]:
         """The node pairs that a case is launched on."""
         pairs = self.partitions[item.case.partition].pairs
-        return tuple(pair for pair in pairs if len(pair.hosts) == item.nodes)
+        return tuple(pair for pair in pairs if len(pair.hosts) == item.node_count)
 
     def write(self, run_dir: Path) -> None:
         """Write the plan into the tree of the run."""
@@ -120,7 +120,7 @@ def plan_night(
     """
     sizes: dict[str, set[int]] = {}
     for item in expected:
-        sizes.setdefault(item.case.partition, set()).add(item.nodes)
+        sizes.setdefault(item.case.partition, set()).add(item.node_count)
     plans = {}
     for partition, group_sizes in sizes.items():
         hosts = tuple(node.name for node in node_lists[partition])
@@ -134,7 +134,7 @@ def plan_night(
         round_robins = []
         for size in sorted(group_sizes):
             total = round_count(len(hosts)) if size == 2 else min(2, len(hosts))
-            before = _launch_counts(last_run, partition, size, hosts) or (0,) * total
+            before = _launch_count_by_round(last_run, partition, size, hosts) or (0,) * total
             order = sorted(range(total), key=before.__getitem__)
             rounds = tuple(sorted(order[: budget or total]))
             round_robins.append(RoundRobin(size, hosts, before, rounds))
@@ -152,7 +152,7 @@ def read_plan(run_dir: Path) -> NightPlan:
         raise UserError("not the plan of a night: start a new run", file) from None
 
 
-def _launch_counts(
+def _launch_count_by_round(
     run_dir: Path | None, partition: str, size: int, hosts: tuple[str, ...]
 ) -> tuple[int, ...]:
     """Return the launches of each round after the night in `run_dir`.
@@ -181,7 +181,7 @@ def _launch_counts(
     return tuple(launch_counts)
 
 
-def partition_nodes(site: Site, partition: str, wait_s: float = LONGEST_WAIT_S) -> list[Node]:
+def collect_partition_nodes(site: Site, partition: str, wait_s: float = MAX_WAIT_S) -> list[Node]:
     """Return the nodes that the options of a ReFrame partition choose, sorted by name and number;
     wait up to `wait_s` seconds while the scheduler does not answer.  UserError if there is no
     scheduler, it does not list them, or the options choose none."""
@@ -196,7 +196,7 @@ def partition_nodes(site: Site, partition: str, wait_s: float = LONGEST_WAIT_S) 
     return scheduler.nodes(config, place, environment)
 
 
-def record_nodes(nodes: Mapping[str, Sequence[Node]], run_dir: Path) -> None:
+def write_nodes(nodes: Mapping[str, Sequence[Node]], run_dir: Path) -> None:
     """Write the scheduler's report on the nodes of each partition into the tree of a run."""
     partitions = {
         partition: {
@@ -214,28 +214,28 @@ def record_nodes(nodes: Mapping[str, Sequence[Node]], run_dir: Path) -> None:
     file.write_text(json.dumps({"schema": 1, "partitions": partitions}, indent=1) + "\n")
 
 
-def nodes_by_partition(
-    site: Site, partitions: Iterable[str], wait_s: float = LONGEST_WAIT_S
+def collect_nodes(
+    site: Site, partitions: Iterable[str], wait_s: float = MAX_WAIT_S
 ) -> dict[str, list[Node]]:
     """Return the nodes of each of `partitions`, by its name; the rest as in `partition_nodes`."""
-    return {name: partition_nodes(site, name, wait_s) for name in sorted(set(partitions))}
+    return {name: collect_partition_nodes(site, name, wait_s) for name in sorted(set(partitions))}
 
 
-def listed_nodes(
-    site: Site, partitions: Iterable[str], wait_s: float = LONGEST_WAIT_S
+def collect_listed_nodes(
+    site: Site, partitions: Iterable[str], wait_s: float = MAX_WAIT_S
 ) -> dict[str, list[Node]]:
     """Return the nodes of each of `partitions` with a scheduler; {} if it does not list them."""
     names = [
         name for name in partitions if schedulers.scheduler_of(site.partitions[name]).allocates
     ]
     try:
-        return nodes_by_partition(site, names, wait_s)
+        return collect_nodes(site, names, wait_s)
     except UserError:
         return {}
 
 
 @dataclass(frozen=True)
-class Night:
+class CampaignNight:
     """The launches of a campaign in a night: its matrix, its plan if it runs on all nodes, and the
     nodes that the scheduler listed, if any."""
 
@@ -256,7 +256,7 @@ class Night:
         if self.plan:
             self.plan.write(run_dir)
         if self.nodes:
-            record_nodes(self.nodes, run_dir)
+            write_nodes(self.nodes, run_dir)
 
     def lines(self) -> Iterator[str]:
         """Yield the lines of ``--dry-run`` about node pairs and nodes that are down."""
@@ -292,8 +292,8 @@ def arrange_night(
     plan: Matrix,
     runs: Path,
     resumed_run: RunTree | None,
-    wait_s: float = LONGEST_WAIT_S,
-) -> Night:
+    wait_s: float = MAX_WAIT_S,
+) -> CampaignNight:
     """Return the night of a campaign: that of `resumed_run`, or the one after the last in `runs`.
 
     It waits up to `wait_s` seconds for each partition while the scheduler does not answer.
@@ -302,14 +302,14 @@ def arrange_night(
     """
     partitions = {item.case.partition for item in plan.expected}
     if not campaign.in_pairs:
-        node_lists = {} if resumed_run else listed_nodes(site, partitions, wait_s)
-        return Night(plan, nodes=node_lists)
+        node_lists = {} if resumed_run else collect_listed_nodes(site, partitions, wait_s)
+        return CampaignNight(plan, nodes=node_lists)
     if resumed_run:
         night, node_lists = read_plan(resumed_run.path), {}
     else:
-        node_lists = nodes_by_partition(site, partitions, wait_s)
+        node_lists = collect_nodes(site, partitions, wait_s)
         plans = sorted((runs / campaign.name / site.name).glob(f"*/{PLAN_FILE}"))
         last_run = plans[-1].parents[1] if plans else None
         night = plan_night(plan.expected, node_lists, campaign.rounds_a_night, last_run)
     items = tuple(replace(item, pairs=night.pairs_for(item)) for item in plan.expected)
-    return Night(replace(plan, expected=items), night, node_lists)
+    return CampaignNight(replace(plan, expected=items), night, node_lists)

@@ -1,4 +1,4 @@
-"""The scheduler in a campaign: the jobs of a run and their waits, outages, maintenance.
+"""What the scheduler does to a run: its outages and maintenance, and the wait of the run's jobs.
 
 Outages and lost jobs are in ``scheduler.log`` of the run tree.  The wrappers of the scheduler's
 commands append ``<seconds since 1970> lost <id> <command> <error>`` when a command gets no answer,
@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from roundtrip.measure.progress import duration
+from roundtrip.measure.progress import describe_duration
 from roundtrip.sites import schedulers
 from roundtrip.sites.schedulers.interface import (
     MAINTENANCE,
@@ -30,18 +30,19 @@ from roundtrip.sites.schedulers.interface import (
 )
 
 #: First pause, s; each further pause is twice as long.
-_FIRST_S = 5.0
-_LONGEST_S = 60.0
+_FIRST_PAUSE_S = 5.0
+_MAX_PAUSE_S = 60.0
 
 
 LOG_FILE = "scheduler.log"
 
 
 @dataclass(frozen=True)
-class Silence:
-    """A time without an answer, in seconds since 1970; `end` is None while it lasts.
+class Outage:
+    """A period in which a command of the scheduler got no answer, in seconds since 1970.
 
-    `ended_by_fallback` says that the silence ended because another command answered.
+    `end` is None while it lasts, or if the command was killed.  `command` is its name, such as
+    sacct; `ended_by_fallback`: another command answered in its place.
     """
 
     start: float
@@ -50,19 +51,19 @@ class Silence:
     ended_by_fallback: bool = False
 
 
-def read_silences(run_dir: Path) -> list[Silence]:
-    """Return all silences of a run tree, sorted by start; invalid lines are ignored."""
-    open_silences: dict[str, tuple[float, str]] = {}
-    silences: list[Silence] = []
+def read_outages(run_dir: Path) -> list[Outage]:
+    """Read all outages in the log of a run tree, sorted by start; invalid lines are ignored."""
+    open_outages: dict[str, tuple[float, str]] = {}
+    outages: list[Outage] = []
     for moment, verb, identity, rest in _log_lines(run_dir / LOG_FILE):
         if verb == "lost":
-            open_silences[identity] = (moment, rest.partition(" ")[0])
-        elif verb in ("back", "left", "instead") and identity in open_silences:
-            start, command = open_silences.pop(identity)
-            silences.append(Silence(start, max(start, moment), command, verb == "instead"))
+            open_outages[identity] = (moment, rest.partition(" ")[0])
+        elif verb in ("back", "left", "instead") and identity in open_outages:
+            start, command = open_outages.pop(identity)
+            outages.append(Outage(start, max(start, moment), command, verb == "instead"))
     # A command that is killed while it waits writes no end.
-    silences += [Silence(start, None, command) for start, command in open_silences.values()]
-    return sorted(silences, key=lambda silence: silence.start)
+    outages += [Outage(start, None, command) for start, command in open_outages.values()]
+    return sorted(outages, key=lambda outage: outage.start)
 
 
 def _log_lines(file: Path) -> Iterator[tuple[float, str, str, str]]:
@@ -76,9 +77,9 @@ def _log_lines(file: Path) -> Iterator[tuple[float, str, str, str]]:
             yield float(moment), verb, identity, rest
 
 
-def unknown_jobs(run_dir: Path) -> frozenset[str]:
-    """Return folders, below `run_dir`, of the launches whose jobs the controller has forgotten, and
-    of later jobs with their numbers, because nodes may end them instead."""
+def folders_of_unknown_jobs(run_dir: Path) -> frozenset[str]:
+    """Return folders, relative to `run_dir`, of launches whose jobs the controller has forgotten,
+    and of later jobs with the same numbers, which nodes may end by mistake."""
     numbers, folders = set(), set()
     for _, verb, job, folder in _log_lines(run_dir / LOG_FILE):
         if verb == "unknown" or (verb == "sent" and job in numbers):
@@ -87,8 +88,9 @@ def unknown_jobs(run_dir: Path) -> frozenset[str]:
     return frozenset(folders)
 
 
-def nodes_down(run_dir: Path) -> dict[str, tuple[str, ...]]:
-    """Return, by folder of a launch below `run_dir`, its nodes that were down when it ended."""
+def nodes_down_by_folder(run_dir: Path) -> dict[str, tuple[str, ...]]:
+    """Return, by folder of a launch relative to `run_dir`, its nodes that were down when it
+    ended."""
     nodes_by_folder = {}
     for _, verb, _, rest in _log_lines(run_dir / LOG_FILE):
         if verb == "down":
@@ -97,37 +99,37 @@ def nodes_down(run_dir: Path) -> dict[str, tuple[str, ...]]:
     return nodes_by_folder
 
 
-def silent_scheduler(silences: Sequence[Silence]) -> Scheduler:
-    """Return the scheduler whose commands got no answer; the first, if there is no silence."""
-    command = silences[0].command if silences else ""
+def unresponsive_scheduler(outages: Sequence[Outage]) -> Scheduler:
+    """Return the scheduler whose commands had these outages; without one, the first known."""
+    command = outages[0].command if outages else ""
     owners = (item for item in schedulers.ALL if command in item.commands)
     return next(owners, schedulers.ALL[0])
 
 
-def outages(silences: Sequence[Silence]) -> list[tuple[float, float]]:
-    """Return (start, end) of each time without an answer, in seconds since 1970; overlapping
-    silences count once, and one without an end 0 s, because its duration is unknown."""
-    spans: list[tuple[float, float]] = []
-    for silence in sorted(silences, key=lambda silence: silence.start):
-        end = silence.end if silence.end is not None else silence.start
-        if spans and silence.start <= spans[-1][1]:
-            spans[-1] = (spans[-1][0], max(spans[-1][1], end))
+def merge_outages(outages: Sequence[Outage]) -> list[tuple[float, float]]:
+    """Return the periods (start, end), in seconds since 1970, of any outage: overlapping ones are
+    merged, and one without an end has 0 s, because its duration is unknown."""
+    periods: list[tuple[float, float]] = []
+    for outage in sorted(outages, key=lambda outage: outage.start):
+        end = outage.end if outage.end is not None else outage.start
+        if periods and outage.start <= periods[-1][1]:
+            periods[-1] = (periods[-1][0], max(periods[-1][1], end))
         else:
-            spans.append((silence.start, end))
-    return spans
+            periods.append((outage.start, end))
+    return periods
 
 
 def describe_outages(
-    spans: Sequence[tuple[float, float]], scheduler: Scheduler, ended_by_fallback: bool = False
+    periods: Sequence[tuple[float, float]], scheduler: Scheduler, ended_by_fallback: bool = False
 ) -> str:
-    """Return ``Slurm did not answer 3 times, 41 s in total``; "" if it always did.
+    """Describe merged outages: ``Slurm did not answer 3 times, 41 s in total``; "" without any.
 
     `ended_by_fallback` adds that another command replaced accounting.
     """
-    if not spans:
+    if not periods:
         return ""
-    seconds = sum(end - start for start, end in spans)
-    times = "once" if len(spans) == 1 else f"{len(spans)} times"
+    seconds = sum(end - start for start, end in periods)
+    times = "once" if len(periods) == 1 else f"{len(periods)} times"
     away = "its accounting stayed away or lost a job"
     note = (
         f"; {away}, so that {scheduler.fallback} said how jobs ended" if ended_by_fallback else ""
@@ -136,28 +138,30 @@ def describe_outages(
 
 
 def describe_run_outages(run_dir: Path) -> str:
-    """As `describe_outages`, for a run tree, with a note if another command replaced accounting."""
-    silences = read_silences(run_dir)
-    ended_by_fallback = any(silence.ended_by_fallback for silence in silences)
-    return describe_outages(outages(silences), silent_scheduler(silences), ended_by_fallback)
+    """As `describe_outages`, of the outages in the log of a run tree."""
+    outages = read_outages(run_dir)
+    ended_by_fallback = any(outage.ended_by_fallback for outage in outages)
+    return describe_outages(
+        merge_outages(outages), unresponsive_scheduler(outages), ended_by_fallback
+    )
 
 
-def record_outages(run_dir: Path) -> None:
-    """Write ``env/scheduler.json``, which goes into the bundle, if there was a silence; without the
-    errors, because they name hosts."""
-    silences = read_silences(run_dir)
-    if spans := outages(silences):
-        content: dict[str, Any] = {"scheduler": silent_scheduler(silences).key, "silences": []}
-        for start, end in spans:
+def write_outages(run_dir: Path) -> None:
+    """Write ``env/scheduler.json``, which goes into the bundle, if there was an outage; without
+    error messages, because they name hosts."""
+    outages = read_outages(run_dir)
+    if periods := merge_outages(outages):
+        content: dict[str, Any] = {"scheduler": unresponsive_scheduler(outages).key, "silences": []}
+        for start, end in periods:
             begin = f"{datetime.fromtimestamp(start, UTC):%Y-%m-%dT%H:%M:%SZ}"
             content["silences"].append({"start": begin, "seconds": round(end - start)})
-        if any(silence.ended_by_fallback for silence in silences):
+        if any(outage.ended_by_fallback for outage in outages):
             content["accounting_away"] = True
         (run_dir / "env" / "scheduler.json").write_text(json.dumps(content, indent=1))
 
 
 def describe_outage_record(content: object) -> str:
-    """As `describe_run_outages`, of a bundle's ``env/scheduler.json``; "" if it is invalid."""
+    """As `describe_outages`, of the content of a bundle's ``env/scheduler.json``; "" if invalid."""
     if not isinstance(content, dict) or not isinstance(items := content.get("silences"), list):
         return ""
     seconds = [item.get("seconds") if isinstance(item, dict) else None for item in items]
@@ -170,145 +174,159 @@ def describe_outage_record(content: object) -> str:
 
 
 @dataclass(frozen=True)
-class Wait:
-    """Deadline for waiting for a scheduler, seconds since 1970, and the folder of the run's log."""
+class SchedulerWait:
+    """How long a run waits for a scheduler that does not answer: until `deadline`, seconds since
+    1970. Outages are logged in `run_dir`."""
 
     scheduler: Scheduler
     deadline: float
     run_dir: Path
 
-    def environment(self, base: Mapping[str, str]) -> dict[str, str]:
-        """Return `base` with a PATH whose commands wait for an answer and log waits."""
+    def patient_environment(self, base: Mapping[str, str]) -> dict[str, str]:
+        """Return the variables `base` with a PATH whose scheduler commands wait for an answer, and
+        log outages."""
         log = self.run_dir / LOG_FILE
         return self.scheduler.patient_environment(base, self.deadline, log)
 
-    def status(self) -> str:
-        """Return the text to show while the scheduler does not answer; "" while it answers."""
-        waits = [item for item in read_silences(self.run_dir) if item.end is None]
+    def describe_outage(self) -> str:
+        """Describe the current outage and its duration; "" while the scheduler answers."""
+        waits = [item for item in read_outages(self.run_dir) if item.end is None]
         if not waits:
             return ""
         wait_s = time.time() - waits[-1].start
         return f"waiting for {self.scheduler.title}, which does not answer, for {wait_s:.0f} s"
 
     def outage_s(self, moment: float) -> float | None:
-        """Seconds without an answer after `moment` (since 1970); None if there always was one."""
-        spans = outages(read_silences(self.run_dir))
-        overlaps = [(max(start, moment), end) for start, end in spans if end >= int(moment)]
+        """Return the seconds of outages after `moment` (seconds since 1970); None if there was
+        none."""
+        periods = merge_outages(read_outages(self.run_dir))
+        overlaps = [(max(start, moment), end) for start, end in periods if end >= int(moment)]
         return sum(end - start for start, end in overlaps if end > start) if overlaps else None
 
 
-def begin_wait(scheduler: Scheduler, limit_s: float, run_dir: Path) -> Wait | None:
-    """Return the wait of a run that ends in `limit_s` seconds; None without a scheduler."""
-    return Wait(scheduler, time.time() + limit_s, run_dir) if scheduler.allocates else None
+def make_scheduler_wait(
+    scheduler: Scheduler, limit_s: float, run_dir: Path
+) -> SchedulerWait | None:
+    """Return the wait of a run that ends in `limit_s` seconds; None if no scheduler allocates."""
+    return SchedulerWait(scheduler, time.time() + limit_s, run_dir) if scheduler.allocates else None
 
 
-def cancel(label: str, environment: Mapping[str, str], wait: Wait) -> list[str]:
-    """Cancel the jobs that sessions of run `label` left in the queue, and return their ids.
-    NoAnswerError when the wait is over; UserError if the scheduler refuses for another reason."""
-    return wait.scheduler.cancel(job_comment(label), wait.environment(environment))
+def cancel_jobs(run_name: str, environment: Mapping[str, str], wait: SchedulerWait) -> list[str]:
+    """Cancel the jobs of run `run_name` that are still queued, and return their ids. NoAnswerError
+    if there is no answer before the deadline of `wait`; UserError if the scheduler refuses."""
+    return wait.scheduler.cancel(job_comment(run_name), wait.patient_environment(environment))
 
 
-def cancel_and_wait(label: str, environment: Mapping[str, str], wait: Wait) -> None:
-    """Cancel the jobs of run `label`, and return when none is left, which would run concurrently
-    with the next launch.  NoAnswerError when the wait is over; UserError as in `cancel`."""
-    while cancel(label, environment, wait):
+def cancel_jobs_and_wait(
+    run_name: str, environment: Mapping[str, str], wait: SchedulerWait
+) -> None:
+    """Cancel the jobs of run `run_name`, and wait until none is left: it would run beside the next
+    launch.  Errors as in `cancel_jobs`; NoAnswerError also if jobs do not end in time."""
+    while cancel_jobs(run_name, environment, wait):
         if time.time() >= wait.deadline:
             raise NoAnswerError("jobs that were cancelled do not end")
         time.sleep(1)
 
 
-def job_comment(label: str) -> str:
-    """The comment of the jobs of run `label`: ASCII without blanks, for a line of their scripts."""
-    return f"roundtrip:{quote(label)}"
+def job_comment(run_name: str) -> str:
+    """The comment by which the scheduler finds the jobs of run `run_name`: ASCII without blanks."""
+    return f"roundtrip:{quote(run_name)}"
 
 
 @dataclass
-class Queue:
-    """The pending jobs with one comment; queried at most every `every_s` seconds."""
+class PendingJobs:
+    """The pending jobs with this `comment`; the scheduler is asked at most every
+    `min_interval_s`."""
 
     scheduler: Scheduler
     comment: str
-    environment: Mapping[str, str]
-    every_s: float = 10.0
-    _asked: float = field(default=float("-inf"), init=False)
-    _known: str = field(default="", init=False)
+    command_environment: Mapping[str, str]
+    min_interval_s: float = 10.0
+    _last_query_s: float = field(default=float("-inf"), init=False)
+    _last_status: str = field(default="", init=False)
 
-    def status(self) -> str:
-        """Return what the first job waits for; "" if none waits, or there is no answer."""
-        if time.monotonic() - self._asked >= self.every_s:
-            job = self.scheduler.pending_job(self.comment, self.environment, 5.0)
-            self._known = describe_wait(job, self.scheduler.title, time.time()) if job else ""
-            self._asked = time.monotonic()
-        return self._known
+    def query_status(self) -> str:
+        """Ask the scheduler what the first job waits for; "" if none waits, or there is no
+        answer."""
+        if time.monotonic() - self._last_query_s >= self.min_interval_s:
+            job = self.scheduler.pending_job(self.comment, self.command_environment, 5.0)
+            self._last_status = (
+                describe_pending_job(job, self.scheduler.title, time.time()) if job else ""
+            )
+            self._last_query_s = time.monotonic()
+        return self._last_status
 
 
-def describe_wait(job: PendingJob, title: str, now: float) -> str:
-    """Return what `job` of the scheduler with this `title` waits for at `now`, Unix time."""
+def describe_pending_job(job: PendingJob, title: str, now: float) -> str:
+    """Describe how long and for what `job` has waited at `now`, seconds since 1970; `title` is the
+    scheduler's."""
     text = f"job {job.job} has waited"
     if job.submit_time is not None:
-        text += f" for {duration(now - job.submit_time)}"
+        text += f" for {describe_duration(now - job.submit_time)}"
     if job.reason:
         text += f": {job.reason}"
     if job.start is not None and job.start > now:
-        text += f"; {title} expects it to start at {_minute(job.start)}"
+        text += f"; {title} expects it to start at {_minute_text(job.start)}"
     return text
 
 
-def _minute(moment: float) -> str:
+def _minute_text(moment: float) -> str:
     return datetime.fromtimestamp(moment).strftime("%Y-%m-%d %H:%M")
 
 
 @dataclass
-class Pauses:
-    """Pauses after rounds in which the scheduler prevented all launches, e.g. by a maintenance.
+class RoundPauses:
+    """Sleeps after rounds in which the scheduler prevented all launches, as by a maintenance.
 
-    The run must end at `deadline` (of the monotonic clock); `tell` shows why nothing runs.
+    No pause ends after `deadline`, s, of ``time.monotonic``; `tell` shows why nothing runs.
     """
 
     scheduler: Scheduler
     deadline: float
     tell: Callable[[str], None]
-    environment: Mapping[str, str]
-    _next_s: float = field(default_factory=lambda: _FIRST_S)
+    command_environment: Mapping[str, str]
+    _next_pause_s: float = field(default_factory=lambda: _FIRST_PAUSE_S)
 
-    def end(self) -> None:
-        """Reset the length of the next pause, after a round that measured something."""
-        self._next_s = _FIRST_S
+    def reset(self) -> None:
+        """Make the next pause as short as the first, after a round that measured something."""
+        self._next_pause_s = _FIRST_PAUSE_S
 
-    def take(self, reason: str) -> bool:
-        """Pause after a round without results because of `reason`; False if the time is over."""
-        if reason.endswith(MAINTENANCE) and (maintenances := self._maintenances()):
-            return self._wait_for(maintenances[0])
-        pause_s = min(self._next_s, self.deadline - time.monotonic())
+    def sleep(self, reason: str) -> bool:
+        """Sleep after a round without results, for `reason`, each time longer, or to the end of a
+        maintenance; False if the deadline comes first."""
+        if reason.endswith(MAINTENANCE) and (maintenances := self._query_maintenances()):
+            return self._sleep_through(maintenances[0])
+        pause_s = min(self._next_pause_s, self.deadline - time.monotonic())
         if pause_s <= 0:
             return False
         self.tell(f"{reason}: trying again in {pause_s:.0f} s")
         time.sleep(pause_s)
-        self._next_s = min(2 * self._next_s, _LONGEST_S)
+        self._next_pause_s = min(2 * self._next_pause_s, _MAX_PAUSE_S)
         return True
 
-    def _wait_for(self, maintenance: Maintenance) -> bool:
-        """Wait for the end of `maintenance`, which may move; False if it exceeds the time limit."""
+    def _sleep_through(self, maintenance: Maintenance) -> bool:
+        """Sleep until `maintenance` ends, even if its end is moved; False if the deadline is
+        earlier."""
         last_line = ""
         current: Maintenance | None = maintenance
         while current:
             wait_s = current.end - time.time()
             is_late = wait_s > self.deadline - time.monotonic()
             keeps = f"{self.scheduler.title} keeps {current.nodes} for maintenance until"
-            line = f"{keeps} {_minute(current.end)} (reservation {current.name})"
+            line = f"{keeps} {_minute_text(current.end)} (reservation {current.name})"
             line += ", beyond this run's time limit" if is_late else ""
             if line != last_line:
                 self.tell(line)
                 last_line = line
             if is_late:
                 return False
-            time.sleep(max(0.0, min(wait_s, self._next_s)))
-            self._next_s = min(2 * self._next_s, _LONGEST_S)
-            others = (item for item in self._maintenances() if item.name == maintenance.name)
+            time.sleep(max(0.0, min(wait_s, self._next_pause_s)))
+            self._next_pause_s = min(2 * self._next_pause_s, _MAX_PAUSE_S)
+            others = (item for item in self._query_maintenances() if item.name == maintenance.name)
             current = next(others, None)
         return True
 
-    def _maintenances(self) -> list[Maintenance]:
-        """Return the maintenances that are not over; none without an answer."""
-        listing = self.scheduler.maintenances(self.environment)
+    def _query_maintenances(self) -> list[Maintenance]:
+        """Ask the scheduler for maintenances that are not over; [] without an answer."""
+        listing = self.scheduler.maintenances(self.command_environment)
         return [item for item in listing if item.end > time.time()]

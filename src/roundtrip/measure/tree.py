@@ -26,7 +26,7 @@ from roundtrip.errors import UserError
 from roundtrip.measure import analysis, records
 from roundtrip.measure.campaign_file import Campaign
 from roundtrip.measure.matrix import ExpectedCase, Matrix
-from roundtrip.measure.progress import duration
+from roundtrip.measure.progress import describe_duration
 from roundtrip.sites import schedulers
 from roundtrip.sites.site import Site
 
@@ -163,9 +163,9 @@ def create_tree(
         "job": schedulers.own_job(),
         "repeats": campaign.launches,
         "expected": [
-            _expected_entry(item, item.launches(campaign.launches)) for item in matrix.expected
+            _expected_entry(item, item.launch_count(campaign.launches)) for item in matrix.expected
         ],
-        "skipped": [{"case": item.case, "reason": item.reason} for item in matrix.skipped],
+        "skipped": [{"case": item.case_id, "reason": item.reason} for item in matrix.skipped],
         "finished": None,
         "report": "wanted" if report else None,
         "night": night,
@@ -270,7 +270,7 @@ def hold_site(site: Site, campaign: str, wait: bool, tell: Callable[[str], None]
             if time.monotonic() - message_s >= 600:
                 message_s = time.monotonic()
                 wait_s = message_s - start_s
-                since = f", for {duration(wait_s)}" if wait_s > _LOCK_RETRY_S else ""
+                since = f", for {describe_duration(wait_s)}" if wait_s > _LOCK_RETRY_S else ""
                 tell(f"{message}: waiting for it to end{since}")
             time.sleep(_LOCK_RETRY_S)
         since = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")

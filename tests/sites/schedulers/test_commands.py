@@ -51,7 +51,7 @@ def test_a_command_waits_for_its_answer_and_says_so(fake: Any, tmp_path: Path) -
     process = run_wrapper("squeue", "--me", run_dir=tmp_path)
     assert (process.returncode, process.stdout, process.stderr) == (0, "7 job\n", "")
     assert calls.read_text().splitlines() == ["--me"] * 3
-    (silence,) = scheduler.read_silences(tmp_path)
+    (silence,) = scheduler.read_outages(tmp_path)
     assert silence.command == "squeue"
     assert silence.end is not None
     assert 2 <= silence.end - silence.start < 60
@@ -63,7 +63,7 @@ def test_other_failures_are_not_waited_for(fake: Any, tmp_path: Path) -> None:
     assert process.returncode == 1
     assert "Invalid job id" in process.stderr
     assert len(calls.read_text().splitlines()) == 1
-    assert scheduler.read_silences(tmp_path) == []
+    assert scheduler.read_outages(tmp_path) == []
 
 
 def test_an_error_of_another_kind_is_waited_for_if_the_controller_is_away(
@@ -72,7 +72,7 @@ def test_an_error_of_another_kind_is_waited_for_if_the_controller_is_away(
     fake("squeue", failures=1, error="slurm_load_jobs error: out of luck", answer="7 job")
     fake("scontrol", failures=1)
     assert run_wrapper("squeue", run_dir=tmp_path).stdout == "7 job\n"
-    assert len(scheduler.read_silences(tmp_path)) == 1
+    assert len(scheduler.read_outages(tmp_path)) == 1
 
 
 def test_the_deadline_ends_the_waiting(fake: Any, tmp_path: Path) -> None:
@@ -80,7 +80,7 @@ def test_the_deadline_ends_the_waiting(fake: Any, tmp_path: Path) -> None:
     process = run_wrapper("sacct", run_dir=tmp_path, wait_s=2)
     assert process.returncode == 1
     assert LOST in process.stderr
-    assert scheduler.Wait(SLURM, time.time(), tmp_path).status() == ""
+    assert scheduler.SchedulerWait(SLURM, time.time(), tmp_path).describe_outage() == ""
 
 
 @pytest.mark.parametrize("failures", [9, 0])
@@ -128,7 +128,7 @@ def test_scontrol_answers_for_an_accounting_that_stays_away(
             "8|COMPLETED|0:0|Unknown|",
         ]
         assert len(calls.read_text().splitlines()) == 1 + number  # the second does not wait
-    (silence,) = scheduler.read_silences(tmp_path)
+    (silence,) = scheduler.read_outages(tmp_path)
     assert silence.ended_by_fallback
     assert scheduler.describe_run_outages(tmp_path).endswith("so that scontrol said how jobs ended")
 
@@ -148,7 +148,7 @@ def test_a_silence_begins_when_the_command_did(fake: Any, tmp_path: Path) -> Non
     file = tmp_path / "bin" / "squeue"
     file.write_text(file.read_text().replace('echo "slurm_load', 'sleep 3; echo "slurm_load'))
     run_wrapper("squeue", run_dir=tmp_path)
-    (silence,) = scheduler.read_silences(tmp_path)
+    (silence,) = scheduler.read_outages(tmp_path)
     assert silence.end is not None and silence.end - silence.start >= 4
 
 

@@ -69,8 +69,8 @@ LOST_JOB = frozenset([STAGE])
 def test_a_job_that_a_restarted_controller_does_not_know_is_lost(controller: Any) -> None:
     run_dir = controller("8|RUNNING|a1|/home/else\n", 60)
     assert run_wrapper("squeue", *LOOK, run_dir=run_dir).returncode == 0
-    assert scheduler.unknown_jobs(run_dir) == LOST_JOB
-    assert scheduler.read_silences(run_dir) == []
+    assert scheduler.folders_of_unknown_jobs(run_dir) == LOST_JOB
+    assert scheduler.read_outages(run_dir) == []
 
 
 def test_a_controller_that_has_just_started_is_asked_again(controller: Any) -> None:
@@ -78,7 +78,7 @@ def test_a_controller_that_has_just_started_is_asked_again(controller: Any) -> N
     for command in ("squeue", "scontrol"):
         (run_dir / "bin" / f"{command}.starting").touch()
     run_wrapper("squeue", *LOOK, run_dir=run_dir)
-    assert scheduler.unknown_jobs(run_dir) == LOST_JOB
+    assert scheduler.folders_of_unknown_jobs(run_dir) == LOST_JOB
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ def test_a_job_that_the_controller_knows_or_may_have_dropped_is_not(
 ) -> None:
     run_dir = controller(jobs, restarted_s)
     run_wrapper("squeue", *LOOK, run_dir=run_dir)
-    assert scheduler.unknown_jobs(run_dir) == frozenset()
+    assert scheduler.folders_of_unknown_jobs(run_dir) == frozenset()
 
 
 def test_accounting_that_says_for_ever_that_a_lost_job_runs_is_not_believed(
@@ -102,7 +102,7 @@ def test_accounting_that_says_for_ever_that_a_lost_job_runs_is_not_believed(
 ) -> None:
     run_dir = controller("8|RUNNING|a1|/home/else\n", 60, "7|RUNNING|0:0|Unknown|a[1-2]")
     assert "7|RUNNING" in run_wrapper("sacct", *POLL, run_dir=run_dir).stdout
-    assert scheduler.unknown_jobs(run_dir) == LOST_JOB
+    assert scheduler.folders_of_unknown_jobs(run_dir) == LOST_JOB
     lines = run_wrapper("sacct", *POLL, run_dir=run_dir).stdout.splitlines()
     assert lines[0] == "7|CANCELLED|0:0|Unknown|"
     calls = (run_dir / "sacct.calls").read_text().splitlines()
@@ -123,7 +123,7 @@ def test_a_job_whose_end_the_database_lost_ended_when_the_controller_says(
     is_taken = (state, ago_s) == ("FAILED", 20)
     row = f"7|FAILED|3:0|{end}|a[1-2]" if is_taken else rows
     assert lines == ["JobID|State", *filter(None, [row])]
-    silences = scheduler.read_silences(run_dir)
+    silences = scheduler.read_outages(run_dir)
     assert [silence.ended_by_fallback for silence in silences] == [True] * is_taken
     assert all(19 <= (silence.end or 0) - silence.start <= 40 for silence in silences)
 
@@ -143,13 +143,13 @@ def test_an_ended_job_with_the_number_of_a_lost_one_does_not_end_it(controller: 
     job = "JobId=7 JobState=FAILED ExitCode=3:0 EndTime=1795000000 NodeList=b1\n"
     (run_dir / "bin" / "scontrol.job").write_text(job)
     assert "FAILED" not in run_wrapper("sacct", *POLL, run_dir=run_dir).stdout
-    assert scheduler.unknown_jobs(run_dir) == LOST_JOB
+    assert scheduler.folders_of_unknown_jobs(run_dir) == LOST_JOB
 
 
 def test_another_job_with_the_number_of_a_lost_one_is_not_waited_for(controller: Any) -> None:
     run_dir = controller("7|RUNNING|b1|/home/else\n", 60)
     assert run_wrapper("squeue", *LOOK, run_dir=run_dir).stdout == "7|RUNNING|b1|None\n"
-    assert scheduler.unknown_jobs(run_dir) == LOST_JOB
+    assert scheduler.folders_of_unknown_jobs(run_dir) == LOST_JOB
     assert run_wrapper("squeue", *LOOK, run_dir=run_dir).stdout == ""
     second_stage = run_dir / STAGE.replace("001", "002")
     second_stage.mkdir(parents=True)
@@ -159,12 +159,12 @@ def test_another_job_with_the_number_of_a_lost_one_is_not_waited_for(controller:
     assert run_wrapper("squeue", *LOOK, run_dir=run_dir).stdout == "7|RUNNING|a1|None\n"
     # Nodes may end the new job in place of the lost one: if it fails, it is repeated.
     lost_jobs = {*LOST_JOB, str(second_stage.relative_to(run_dir))}
-    assert scheduler.unknown_jobs(run_dir) == lost_jobs
+    assert scheduler.folders_of_unknown_jobs(run_dir) == lost_jobs
 
 
 def test_the_node_that_slurm_took_for_down_is_noted(controller: Any) -> None:
     run_dir = controller("7|NODE_FAIL|a[1-2]|STAGE\n", -60, down="a1 idle\na2 down*\na2 down*")
     run_wrapper("squeue", *LOOK, run_dir=run_dir)
-    assert scheduler.nodes_down(run_dir) == {STAGE: ("a2",)}
+    assert scheduler.nodes_down_by_folder(run_dir) == {STAGE: ("a2",)}
     (call,) = (run_dir / "sinfo.calls").read_text().splitlines()
     assert "--nodes=a[1-2] " in call

@@ -108,6 +108,6 @@ def test_a_site_has_the_scheduler_of_its_partitions(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(schedulers, "ALL", (*schedulers.ALL, other))
     assert schedulers.of_site({"a": {"scheduler": "local"}, "b": {"scheduler": "other"}}) is other
     assert schedulers.of_site({"a": {"scheduler": "local"}}) is schedulers.LOCAL
-    silences = [scheduler.Silence(0.0, 1.0, "othersub")]
-    assert scheduler.silent_scheduler(silences) is other
+    silences = [scheduler.Outage(0.0, 1.0, "othersub")]
+    assert scheduler.unresponsive_scheduler(silences) is other
     assert schedulers.titles() == "Slurm or Other"

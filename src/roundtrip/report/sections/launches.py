@@ -11,7 +11,7 @@ import polars as pl
 
 from roundtrip.measure import completion, identity, scheduler
 from roundtrip.measure.bundle_rows import STATUSES
-from roundtrip.measure.completion import Counts, count_launches
+from roundtrip.measure.completion import LaunchCounts, count_launches
 from roundtrip.measure.pseudonyms import PSEUDONYM_PATTERN
 from roundtrip.report import labels, units
 from roundtrip.report.blocks import (
@@ -87,30 +87,33 @@ def part(data: Data) -> Part:
 def answers(data: Data, figures: pl.DataFrame | None = None) -> tuple[Answer, ...]:
     """Whether every launch completed, what disturbed launches, and an answer for each fault."""
     counts, lines = launch_counts(data), list(_fault_answers(data))
-    if counts.disturbed:
+    if counts.disturbed_count:
         if figures is None:
             figures = _spread_rows(data)
         text = f"{_disturbance_words(data, counts)} {_change_words(figures)}".strip()
         lines.append(Answer((text,), "warn"))
-    first, rest = f"Yes, all {counts.target}", " completed"
-    if counts.missing:
-        first, rest = "No: ", f"{counts.completed} of {counts.target} completed"
-    if counts.surplus:
+    first, rest = f"Yes, all {counts.target_count}", " completed"
+    if counts.missing_by_case:
+        first, rest = "No: ", f"{counts.completed_count} of {counts.target_count} completed"
+    if counts.surplus_count:
         rest += (
-            f" ({units.plural(sum(counts.passed.values()), 'attempt')}, {counts.surplus} repeated)"
+            f" ({units.plural(sum(counts.passed_by_case.values()), 'attempt')}, "
+            f"{counts.surplus_count} repeated)"
         )
-    tone: Tone = "bad" if counts.missing else "warn" if lines else "good"
-    calm = "" if counts.disturbed else "; none was disturbed"
+    tone: Tone = "bad" if counts.missing_by_case else "warn" if lines else "good"
+    calm = "" if counts.disturbed_count else "; none was disturbed"
     return answer(first, f"{rest}{calm}.", tone), *lines
 
 
-def _disturbance_words(data: Data, counts: Counts) -> str:
+def _disturbance_words(data: Data, counts: LaunchCounts) -> str:
     """How many launches were disturbed, and an example of the most common reason."""
     reasons = [why.split("; ")[0] for why in data.completed_launches["disturbed_why"] if why]
     kinds = Counter(_NUMBER_PATTERN.sub("#", reason) for reason in reasons)
     example = next(r for r in reasons if _NUMBER_PATTERN.sub("#", r) == kinds.most_common(1)[0][0])
-    share = f"{counts.disturbed} of {units.plural(sum(counts.passed.values()), 'launch')}"
-    verb = "was" if counts.disturbed == 1 else "were"
+    share = (
+        f"{counts.disturbed_count} of {units.plural(sum(counts.passed_by_case.values()), 'launch')}"
+    )
+    verb = "was" if counts.disturbed_count == 1 else "were"
     return f"{share} {verb} disturbed, most often like this: {example}."
 
 
@@ -172,7 +175,7 @@ def facts(launches_part: Part) -> AuditFacts:
     return replace(_SECTION_FACTS, summaries=(*_SECTION_FACTS.summaries, spread.LOG_DEVIATION))
 
 
-def launch_counts(data: Data) -> Counts:
+def launch_counts(data: Data) -> LaunchCounts:
     """Return the counts of requested and completed launches."""
     columns = ("case_id", "status", "wanted", "disturbed")
     return count_launches(data.launches.select(columns).iter_rows())
@@ -212,7 +215,7 @@ def _scheduler_blocks(data: Data) -> Iterator[Block]:
     if table and _PAIRS_FILE not in data.environment:  # else the section on nodes lists them
         yield table
     displaced_launches = data.launches.filter(status=completion.DISPLACED)
-    if reasons := completion.describe_displaced(displaced_launches["reason"].fill_null("")):
+    if reasons := completion.describe_displacements(displaced_launches["reason"].fill_null("")):
         yield Paragraph((f"{reasons}.",))
     if silences := scheduler.describe_outage_record(data.environment.get("scheduler.json")):
         note = "Launches that failed because of it were repeated and count against no case."
