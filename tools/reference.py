@@ -28,11 +28,11 @@ TABLES: Mapping[str, type[columns.Row]] = {
 #: The tables of a site file: heading -> model of its keys.
 _SITE: Mapping[str, type[Record]] = {
     "Keys at the top": data.SiteData,
-    "`[launch.FAMILY]`": data.Launch,
+    "`[launch.FAMILY]`": data.LaunchTable,
     "`[condition.NAME]`": data.ConditionTable,
     "`[transport]`, a line `NAME = { ... }`": data.TransportTable,
-    "`[partition.NAME]`, `[every_partition]`": data.Partition,
-    "Extras of a partition": data.Extras,
+    "`[partition.NAME]`, `[every_partition]`": data.PartitionTable,
+    "Extras of a partition": data.PartitionExtras,
 }
 _KINDS = {"string": "text", "boolean": "yes/no", "object": "table"}
 _HEADING = ("| key | type | what it says |", "|---|---|---|")
@@ -49,11 +49,12 @@ def lines() -> Iterator[str]:
     yield from _section("A check of a campaign, `[[check]]`", CheckTable, "###")
     yield from ("", "## A site, `site-configs/SITE/site.toml`")
     for title, model in _SITE.items():
-        extra_keys = data.LOAD_TIME_KEYS if model is data.SiteData else {}
+        extra_keys = data.DESCRIPTION_BY_MERGED_KEY if model is data.SiteData else {}
         yield from _section(title, model, "###", extra_keys)
     yield from ("", "### Extras of an environment", "", "| key | what it says |", "|---|---|")
     yield from (
-        f"| `{name}` | {description} |" for name, description in data.ENVIRONMENT_EXTRAS.items()
+        f"| `{name}` | {description} |"
+        for name, description in data.DESCRIPTION_BY_ENVIRONMENT_EXTRA.items()
     )
     title = "What people say of nights, `site-configs/SITE/annotations.yaml`"
     yield from _section(f"{title}: a list", Annotation)

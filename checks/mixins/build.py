@@ -9,7 +9,7 @@ import reframe.utility.sanity as sn
 from reframe.core.builtins import run_before, sanity_function, variable
 
 from roundtrip.sites import programs
-from roundtrip.sites.launching import SIMULATED
+from roundtrip.sites.launching import SIMULATED_FEATURE
 
 CHECKOUT = pathlib.Path(__file__).resolve().parents[2]
 
@@ -70,7 +70,7 @@ class build_workload(Listed, rfm.CompileOnlyRegressionTest):
         self.build_system.config_opts = ["-G Ninja", "-DCMAKE_BUILD_TYPE=Release"]
         if "boost" not in environ.features:
             self.build_system.config_opts.append("-DROUNDTRIP_BOOST=OFF")
-        if SIMULATED in environ.features:
+        if SIMULATED_FEATURE in environ.features:
             # Native instructions of some processors round differently and change iterations.
             self.build_system.config_opts.append("-DROUNDTRIP_NATIVE=OFF")
         self.build_system.build_opts = [self.workload]

@@ -21,9 +21,9 @@ from roundtrip.sites.launching import (
     ALL_CORES,
     ONE_PER_NODE,
     SCALES,
-    SIMULATED,
+    SIMULATED_FEATURE,
     features_for_scale,
-    size,
+    nodes_and_ranks_per_node,
 )
 
 _PAIR_ROUND = json.loads(os.environ.get("ROUNDTRIP_PAIRS", "null"))
@@ -124,11 +124,11 @@ def _missing_feature(test, partition, environ):
     """Return the first feature that is missing, with the reason if it is a size, or why the test is
     not simulated; None if nothing is missing."""
     features = {*partition.features, *environ.features}
-    if SIMULATED in features and test.why_not_simulated:
+    if SIMULATED_FEATURE in features and test.why_not_simulated:
         return f"are not simulated: {test.why_not_simulated}"
     for feature in test.needs:
         if feature not in features:
-            reason = launching.shortage(feature, partition.extras)
+            reason = launching.describe_shortage(feature, partition.extras)
             return f"that need {feature} ({reason})" if reason else f"that need {feature}"
     return None
 
@@ -183,7 +183,9 @@ class Scale(rfm.RegressionTestPlugin):
 
     @run_after("setup")
     def fill_the_partition(self):
-        nodes, ranks_per_node = size(self.scale, self.placement, self.current_partition.extras)
+        nodes, ranks_per_node = nodes_and_ranks_per_node(
+            self.scale, self.placement, self.current_partition.extras
+        )
         nodes -= nodes % self.node_multiple if nodes > 1 else 0
         self.num_tasks = self.legal_rank_count(nodes, nodes * ranks_per_node)
         self.skip_if(

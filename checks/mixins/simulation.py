@@ -8,7 +8,7 @@ from reframe.core.exceptions import SanityError
 
 from roundtrip.errors import UserError
 from roundtrip.sites import simgrid
-from roundtrip.sites.launching import SIMULATED
+from roundtrip.sites.launching import SIMULATED_FEATURE
 
 #: The least time limit of a simulation, s: its budget is simulated time, not wall time.
 _MIN_TIME_LIMIT_S = 3600
@@ -21,7 +21,7 @@ class OnSimulatedHosts(rfm.RegressionTestPlugin):
     @property
     def simulated(self):
         """Whether the times of this launch come from a model."""
-        return SIMULATED in self.current_environ.features
+        return SIMULATED_FEATURE in self.current_environ.features
 
     @property
     def simulation(self):
@@ -57,7 +57,7 @@ class Simulation(OnSimulatedHosts):
     def run_where_it_tells_something(self):
         if self.why_not_simulated:
             self.valid_prog_environs = [
-                f"{environ} -{SIMULATED}" for environ in self.valid_prog_environs
+                f"{environ} -{SIMULATED_FEATURE}" for environ in self.valid_prog_environs
             ]
 
     @run_before("run", always_last=True)

@@ -7,7 +7,7 @@ import reframe.utility.sanity as sn
 from reframe.core.builtins import parameter, run_after, run_before, sanity_function
 
 from roundtrip.sites import launching, schedulers
-from roundtrip.sites.launching import ON_SOCKETS
+from roundtrip.sites.launching import SOCKET_PLACEMENTS
 
 from ..test_selection import simple_test
 from .netpipe import NetPIPE
@@ -23,7 +23,7 @@ class NetPIPEOnSockets(NetPIPE):
     descr = "NetPIPE between two cores of a node: of one socket, and of two"
 
     #: `one-socket`, `two-sockets`: the sockets of the two cores in a node.
-    placement = parameter(ON_SOCKETS, type=str, loggable=True)
+    placement = parameter(SOCKET_PLACEMENTS, type=str, loggable=True)
 
     @run_after("init")
     def place_ranks(self):
@@ -34,8 +34,8 @@ class NetPIPEOnSockets(NetPIPE):
     def bind_to_sockets(self):
         launcher = self.job.launcher
         name = launcher.registered_name
-        known = launching.MPI_LAUNCHERS.get(name) or schedulers.launcher_options(name)
-        launcher.options = launching.socket_options(known, self.placement, launcher.options)
+        known = launching.OPTIONS_BY_MPI_LAUNCHER.get(name) or schedulers.launcher_options(name)
+        launcher.options = launching.replace_socket_options(known, self.placement, launcher.options)
         self.prerun_cmds += [f"grep -H . {_SOCKET_FILES} > sockets.txt"]
         self.keep_files += ["sockets.txt"]
 

@@ -14,14 +14,14 @@ from reframe.core.builtins import parameter, run_after, run_before, sanity_funct
 
 from roundtrip import paths
 from roundtrip.sites import launching
-from roundtrip.sites.launching import SIMULATED
+from roundtrip.sites.launching import SIMULATED_FEATURE
 from roundtrip.studies import npb
 
 from ..mixins.amounts import amount
 from ..test_selection import simple_test
 from .npb import NATIVE_ENVIRONS, NPBBase, NPBLaunch
 
-_SIMULATOR_ENVIRONS = f"{NATIVE_ENVIRONS} +{SIMULATED}"
+_SIMULATOR_ENVIRONS = f"{NATIVE_ENVIRONS} +{SIMULATED_FEATURE}"
 
 
 @simple_test
@@ -47,7 +47,7 @@ class NPBSimulated(NPBBase):
     @run_after("init", always_last=True)
     def need_simulated_hosts(self):
         self.valid_prog_environs = [_SIMULATOR_ENVIRONS]
-        self.needs = [*self.needs, SIMULATED]
+        self.needs = [*self.needs, SIMULATED_FEATURE]
 
 
 @simple_test
@@ -82,7 +82,7 @@ class NPBHostSpeeds(NPBLaunch):
     def choose_ranks(self):
         self.start(self.num_tasks)
         self.need(self.placement, "two-clusters")
-        self.needs = [*self.needs, SIMULATED]
+        self.needs = [*self.needs, SIMULATED_FEATURE]
         self.keep_files = [*self.keep_files, "points"]
 
     @run_before("run")

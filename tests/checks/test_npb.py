@@ -74,7 +74,7 @@ def test_only_legal_ranks_run_and_npb_itself_only_where_it_is(
         for item in upstream_matrix.expected
         if item.case.check == "NPBWan" and parameters.items() <= dict(item.case.parameters).items()
     ]
-    (script,) = check.render_scripts(Site("virtual", CHECKOUT), [case])
+    (script,) = check.render_job_scripts(Site("virtual", CHECKOUT), [case])
     (launch,) = [line for line in script.text.splitlines() if " lease --rtt=4ms " in line]
     assert " -- srun " in launch and "ROUNDTRIP RANK ON" in launch
     assert launch.endswith(f"/witness.so {machine}/npb/mpich50/cg.S.x")
@@ -92,7 +92,7 @@ def test_a_job_over_the_link_has_half_of_its_nodes_on_each_side(planned: matrix.
     wan_cases = [item.case for item in planned.expected if item.case.check == "NPBWan"]
     cg_cases = [case for case in wan_cases if dict(case.parameters)["benchmark"] == "CG"]
     layouts = {}
-    for script in check.render_scripts(Site("virtual", CHECKOUT), cg_cases):
+    for script in check.render_job_scripts(Site("virtual", CHECKOUT), cg_cases):
         parameters = dict(script.case.parameters)
         lines = script.text.splitlines()
         layouts[parameters["ranks"], parameters["placement"]] = (

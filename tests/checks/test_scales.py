@@ -91,7 +91,7 @@ def test_a_job_fills_its_nodes_with_what_the_benchmark_takes(planned: matrix.Mat
         in (("nodes_4", "all-cores"), ("all", "all-cores"), ("all", "one-per-node"))
     ]
     layouts = {}
-    for script in check.render_scripts(site, cases):
+    for script in check.render_job_scripts(site, cases):
         options = dict(re.findall(r"^#SBATCH --([\w-]+)=(.*)$", script.text, re.MULTILINE))
         benchmark = dict(script.case.parameters).get("benchmark", "")
         key = (*scale_of(script.case.id), benchmark)

@@ -60,7 +60,7 @@ def test_simulators_are_there_and_nothing_else_is(site: Site) -> None:
 def test_host_speeds_are_swept_by_a_module_of_the_package(site: Site) -> None:
     cases = site.cases(["checks/npb/simulated.py"])
     case = next(case for case in cases if case.check == "NPBHostSpeeds")
-    (script,) = check.render_scripts(site, [case])
+    (script,) = check.render_job_scripts(site, [case])
     command = script.text.splitlines()[-1].split()
     assert command[1:5] == ["-m", "roundtrip.studies.npb.sweep", "--samples", "samples.csv"]
 

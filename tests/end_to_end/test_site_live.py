@@ -54,7 +54,7 @@ def roundtrip(cluster: Virtual, *arguments: str) -> subprocess.CompletedProcess[
 def site(cluster: Virtual, name: str) -> tuple[Path, data.SiteData]:
     checkout = cluster.share / "checkout"
     file = checkout / "site-configs" / name / "site.toml"
-    return file, data.load(file, checkout)
+    return file, data.read_site_data(file, checkout)
 
 
 def live_output(process: subprocess.CompletedProcess[str]) -> str:
@@ -82,7 +82,9 @@ def test_a_new_site_is_tried_and_mended_from_what_ran(cluster: Virtual) -> None:
     assert "PMIx client 4.2.2" in output
 
     text = file.read_text()
-    file.write_text(live.apply_lines(text, live.lines_to_start("openmpi", ("srun", "--mpi=pmix"))))
+    file.write_text(
+        live.apply_lines(text, live.lines_for_launcher("openmpi", ("srun", "--mpi=pmix")))
+    )
     second_check = roundtrip(cluster, "site", "check", "mine", "--live")
     assert second_check.returncode == 1
     output = live_output(second_check)

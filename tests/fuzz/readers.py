@@ -128,9 +128,9 @@ def _environment(content: bytes, seed: bytes, folder: Path) -> bool:
 
 
 def _lock(content: bytes, seed: bytes, folder: Path) -> bool:
-    spack_lock = lock.read(written(content, folder / "spack.lock"))
-    lock.split_builds(spack_lock)
-    lock.split_targets(spack_lock)
+    spack_lock = lock.read_lock(written(content, folder / "spack.lock"))
+    lock.describe_extra_builds(spack_lock)
+    lock.describe_mixed_targets(spack_lock)
     return True
 
 

@@ -48,7 +48,7 @@ def test_each_environment_of_a_lock_file_has_its_hash_its_mpi_and_what_carries_d
     shutil.copyfile(LOCK, bundle / "env" / "spack.lock")
     facts = of(bundle, LISTED)
     assert facts["", "spack.lock"] == "a" * 12
-    for toolchain in toolchains(lock.read(LOCK)):
+    for toolchain in toolchains(lock.read_lock(LOCK)):
         assert facts[toolchain.name, "Spack hash"] == toolchain.root.hash[:12]
         mpi = toolchain.mpi
         assert facts[toolchain.name, mpi.name] == f"{mpi.version} ({mpi.hash[:7]})"

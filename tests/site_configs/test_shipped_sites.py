@@ -73,7 +73,7 @@ def test_a_site_loads_without_an_environment(name: str, monkeypatch: pytest.Monk
     for variable in ("SPACK_ENV", "SPACK_ROOT"):
         monkeypatch.delenv(variable, raising=False)
     site = Site(name, CHECKOUT)
-    findings = [*check.check_files(site), *check.check_partitions(site)]
+    findings = [*check.check_site_files(site), *check.check_partitions(site)]
     assert [item.detail for item in findings if item.verdict == "fault"] == []
 
 
@@ -135,7 +135,7 @@ def test_the_script_of_a_pair_names_its_nodes(
     all_cases = site.cases([str(site.checks["NetPIPE"])])
     second_pair = (*ONE_PER_NODE, "pair=1")
     case = _case(all_cases, "ib-rc", "openmpi50-boost186", second_pair)
-    (script,) = check.render_scripts(site, [case])
+    (script,) = check.render_job_scripts(site, [case])
     _compare(_without_options(script.text), GOLDEN / "pairs" / script.name)
 
 
@@ -149,7 +149,7 @@ def compare_with_golden(name: str, toolchain_folder: str = "") -> None:
         for kept_check in kept_checks
         if site_name == name
     ]
-    for script in check.render_scripts(site, cases):
+    for script in check.render_job_scripts(site, cases):
         text = _without_options(script.text)
         if toolchain_folder:
             text = text.replace(toolchain_folder, "@TOOLCHAINS@")
@@ -192,7 +192,7 @@ def test_under_slurm_every_check_ends_a_launch_as_soon_as_a_rank_fails(
         cases: dict[str, Case] = {}
         for case in site.cases(selection=selection):
             cases.setdefault(case.check, case)
-        for script in check.render_scripts(site, list(cases.values())):
+        for script in check.render_job_scripts(site, list(cases.values())):
             scripts[script.case.check] = script.text
     assert set(scripts) == set(site.checks) - {"NPBSimulated", "NPBHostSpeeds"}
     for name, text in scripts.items():
@@ -202,7 +202,7 @@ def test_under_slurm_every_check_ends_a_launch_as_soon_as_a_rank_fails(
 
 def _install_only(environment: Path, names: set[str]) -> None:
     """Few toolchains, because ReFrame's listing takes its time for each."""
-    lock = locks.read(environment / "spack.lock")
+    lock = locks.read_lock(environment / "spack.lock")
     for item in programming_environments.toolchains(lock):
         if item.name not in names:
             Path(programming_environments.prefix_of_spec(item.root, lock)).rmdir()
@@ -245,7 +245,7 @@ int main(int argc, char** argv) {
 
 
 def site(name: str) -> data.SiteData:
-    return data.load(CHECKOUT / "site-configs" / name / "site.toml", CHECKOUT)
+    return data.read_site_data(CHECKOUT / "site-configs" / name / "site.toml", CHECKOUT)
 
 
 @pytest.mark.parametrize("name", ["infiniband", "roce"])

@@ -80,7 +80,9 @@ def test_a_fault_of_reframes_part_is_named(
 ) -> None:
     edit_data(checkout, old, new)
     site = Site("infiniband", checkout)
-    details = [item.detail for item in [*check.check_files(site), *check.check_partitions(site)]]
+    details = [
+        item.detail for item in [*check.check_site_files(site), *check.check_partitions(site)]
+    ]
     assert any(message in detail for detail in details), details
 
 
@@ -107,7 +109,7 @@ def test_a_site_that_does_not_load_is_one_fault_with_its_line(
 def test_a_launcher_of_one_site_is_named(checkout: Path) -> None:
     with (checkout / "site-configs/infiniband/reframe.py").open("a") as file:
         file.write("def add(launcher: type) -> None:\n    register_launcher('mine')(launcher)\n")
-    (finding,) = check.check_files(Site("infiniband", checkout))
+    (finding,) = check.check_site_files(Site("infiniband", checkout))
     assert finding.detail.startswith("registers a launcher: put it into reframe/settings.py")
 
 

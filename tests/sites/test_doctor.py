@@ -26,7 +26,7 @@ GOOD = {"openmpi41-boost181": "good"}
 def levels(host: machine.Host) -> dict[str, str]:
     return {
         finding.topic: finding.level
-        for finding in doctor.examine_machine(host, [], GOOD)
+        for finding in doctor.diagnose_machine(host, [], GOOD)
         if finding.level != "ok"
     }
 
@@ -62,7 +62,7 @@ def test_the_recorded_virtual_machine() -> None:
 def test_each_fault_is_found_with_advice(change: dict[str, object], topic: str, level: str) -> None:
     host = replace(QUIET, **change)  # type: ignore[arg-type]
     assert levels(host) == {topic: level}
-    (finding,) = (item for item in doctor.examine_machine(host, [], GOOD) if item.topic == topic)
+    (finding,) = (item for item in doctor.diagnose_machine(host, [], GOOD) if item.topic == topic)
     assert finding.advice
     assert "\n" not in finding.detail + finding.advice
     assert doctor.can_measure([finding]) == (level == "warn")

@@ -13,28 +13,38 @@ import pytest
 
 from roundtrip.measure import analysis
 from roundtrip.sites import interference, machine
-from roundtrip.sites.interference import Block, Ticks
+from roundtrip.sites.interference import AATestBlock, ProcessorTimes
 
 LEVELS = analysis.default().statistics
 RECORDED = Path(__file__).parents[1] / "data" / "hosts" / "virtual-2-cores"
-QUIET = Block(
-    wall_s=1.0, a_s=[2e-3] * 9, b_s=[2e-3] * 9, own_s=2.0, busy_s=2.01, steal_s=0.0, loop_s=1e-3
+QUIET = AATestBlock(
+    wall_s=1.0,
+    a_batches_s=[2e-3] * 9,
+    b_batches_s=[2e-3] * 9,
+    test_cpu_s=2.0,
+    busy_cpu_s=2.01,
+    steal_s=0.0,
+    loop_cpu_s=1e-3,
 )
 
 
-def blocks(noise: float = 0.0, bias: float = 1.0, **changes: float) -> list[Block]:
+def blocks(noise: float = 0.0, bias: float = 1.0, **changes: float) -> list[AATestBlock]:
     """Twelve blocks whose times vary by `noise`; B takes `bias` times as long as A."""
     rng = np.random.default_rng(7)
 
     def times(scale: float) -> list[float]:
         return list(2e-3 * scale * np.exp(noise * rng.standard_normal()) * np.ones(9))
 
-    base_blocks = [replace(QUIET, a_s=times(1.0), b_s=times(bias)) for _ in range(12)]
+    base_blocks = [
+        replace(QUIET, a_batches_s=times(1.0), b_batches_s=times(bias)) for _ in range(12)
+    ]
     return [replace(block, **changes) for block in base_blocks]  # type: ignore[arg-type]
 
 
-def found(ab_blocks: list[Block], autogroup: bool | None = False) -> dict[str, tuple[str, str]]:
-    all_findings = interference.interference_findings(ab_blocks, LEVELS, autogroup)
+def found(
+    ab_blocks: list[AATestBlock], autogroup: bool | None = False
+) -> dict[str, tuple[str, str]]:
+    all_findings = interference.interference_diagnoses(ab_blocks, LEVELS, autogroup)
     assert all("\n" not in finding.detail + finding.advice for finding in all_findings)
     assert all(finding.advice for finding in all_findings if finding.level == "warn")
     return {finding.topic: (finding.level, finding.detail) for finding in all_findings}
@@ -42,17 +52,21 @@ def found(ab_blocks: list[Block], autogroup: bool | None = False) -> dict[str, t
 
 def test_recorded_proc_stat() -> None:
     stat = "cpu  700 20 200 5000 30 10 40 100 0 0\ncpu0 1 1 1 1 1 1 1 1\n"
-    assert interference.parse_ticks(stat, 100) == Ticks(busy_s=9.7, steal_s=1.0)
-    assert interference.parse_ticks("cpu  700 0 200 0\n", 100) == Ticks(9.0, 0.0)  # an old kernel
+    assert interference.parse_processor_times(stat, 100) == ProcessorTimes(
+        busy_cpu_s=9.7, steal_s=1.0
+    )
+    assert interference.parse_processor_times("cpu  700 0 200 0\n", 100) == ProcessorTimes(
+        9.0, 0.0
+    )  # an old kernel
     text = (RECORDED / "proc" / "stat").read_text()
-    ticks = interference.parse_ticks(text, 100)
-    assert ticks.busy_s > 0
-    assert ticks.steal_s / ticks.busy_s < 0.1
+    ticks = interference.parse_processor_times(text, 100)
+    assert ticks.busy_cpu_s > 0
+    assert ticks.steal_s / ticks.busy_cpu_s < 0.1
 
 
 def test_the_time_of_a_process_whose_name_is_hostile() -> None:
     stat = "42 (a) b (c) 1) S 1 2 3 4 5 6 7 8 9 10 250 150 0 0 20 0 1 0"
-    assert interference.parse_process_s(stat, 100) == 4.0
+    assert interference.parse_process_time_s(stat, 100) == 4.0
 
 
 def test_a_quiet_machine_has_nothing_to_say() -> None:
@@ -89,7 +103,7 @@ def test_a_frequency_that_moves_and_what_it_did() -> None:
 
 def test_noise_sets_what_can_be_seen() -> None:
     """Known answer: the interval of twelve is rank 3 to 10."""
-    ratios = sorted(block.ratio for block in blocks(noise=0.1))
+    ratios = sorted(block.ratio_b_to_a for block in blocks(noise=0.1))
     difference = max(ratios[9] - 1, 1 / ratios[2] - 1)
     level, detail = found(blocks(noise=0.1))["A/A test"]
     assert level == "warn"
@@ -107,7 +121,10 @@ def test_a_false_claim_warns() -> None:
 
 
 def test_without_variation_there_is_no_effect() -> None:
-    assert interference.effect_of(lambda block: block.other_processors, blocks()) is None
+    assert (
+        interference.slowdown_by_quantity(lambda block: block.other_work_processors, blocks())
+        is None
+    )
 
 
 def test_the_kernel_says_whether_sessions_get_equal_shares(tmp_path: Path) -> None:
@@ -124,8 +141,8 @@ def test_a_short_real_one() -> None:
     measured_blocks = interference.measure_blocks(seconds=0.6)
     assert len(measured_blocks) == interference.BLOCK_COUNT
     for block in measured_blocks:
-        assert block.ratio > 0 and block.own_s >= 0 and block.loop_s > 0
-    assert interference.interference_findings(
+        assert block.ratio_b_to_a > 0 and block.test_cpu_s >= 0 and block.loop_cpu_s > 0
+    assert interference.interference_diagnoses(
         measured_blocks, LEVELS, machine.read_host().autogroup
     )
 
@@ -142,7 +159,7 @@ class Silence:
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(interference, "_POLLS_PER_CHECK", 10)
+    monkeypatch.setattr(interference, "_POLLS_PER_PARENT_CHECK", 10)
 
 
 @pytest.mark.usefixtures("impatient")
@@ -155,11 +172,11 @@ def test_the_other_end_does_not_outlive_its_parent() -> None:
 
 
 def test_a_block_has_as_many_times_of_a_as_of_b(monkeypatch: pytest.MonkeyPatch) -> None:
-    end = interference._PingPongEnd(memory=None, other=SimpleNamespace(pid=os.getpid()))  # type: ignore[arg-type]
+    end = interference._PingPongEnd(memory=None, echo_process=SimpleNamespace(pid=os.getpid()))  # type: ignore[arg-type]
     times, orders = iter([0.25, 0.25]), iter([("b", "a")])
     random_stub = SimpleNamespace(sample=lambda names, count: next(orders))
     monkeypatch.setattr(interference, "random", random_stub)
-    monkeypatch.setattr(end, "batch", lambda hands: next(times) * hands)
-    block = end.block(seconds=0.0, hands=2)
-    assert (block.a_s, block.b_s) == ([0.5], [0.5])
-    assert block.loop_s > 0 and block.own_s >= 0
+    monkeypatch.setattr(end, "measure_batch_s", lambda round_trips: next(times) * round_trips)
+    block = end.measure_block(seconds=0.0, batch_round_trips=2)
+    assert (block.a_batches_s, block.b_batches_s) == ([0.5], [0.5])
+    assert block.loop_cpu_s > 0 and block.test_cpu_s >= 0

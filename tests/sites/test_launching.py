@@ -20,11 +20,11 @@ PartitionName=none
 
 
 def test_a_partition_offers_what_fits_into_it() -> None:
-    assert launching.features(1, 2) == ["cores_2"]
-    assert launching.features(6, 4) == ["nodes_2", "nodes_4", "cores_2", "cores_4"]
-    assert launching.features(None, None) == []
-    assert launching.features(1, 2, 2) == ["cores_2", "sockets_2"]
-    assert launching.features(1, 2, 1) == ["cores_2"]
+    assert launching.size_features(1, 2) == ["cores_2"]
+    assert launching.size_features(6, 4) == ["nodes_2", "nodes_4", "cores_2", "cores_4"]
+    assert launching.size_features(None, None) == []
+    assert launching.size_features(1, 2, 2) == ["cores_2", "sockets_2"]
+    assert launching.size_features(1, 2, 1) == ["cores_2"]
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def test_a_partition_offers_what_fits_into_it() -> None:
 def test_a_scale_is_nodes_and_their_ranks(
     scale: str, placement: str, ranks: tuple[int, int]
 ) -> None:
-    assert launching.size(scale, placement, BIG) == ranks
+    assert launching.nodes_and_ranks_per_node(scale, placement, BIG) == ranks
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_a_scale_is_nodes_and_their_ranks(
     ],
 )
 def test_a_partition_is_offered_the_scales_that_fit(nodes: int, cores: int, fit: set[str]) -> None:
-    features = {"shared-memory", *launching.features(nodes, cores)}
+    features = {"shared-memory", *launching.size_features(nodes, cores)}
     features |= {"one-per-node"} if nodes > 1 else set()
     names = {
         s for s in launching.SCALES if set(launching.features_for_scale(s, "all-cores")) <= features
@@ -73,10 +73,10 @@ def test_a_number_of_ranks_needs_as_many_cores_or_nodes() -> None:
 
 
 def test_why_not() -> None:
-    assert launching.shortage("nodes_4", {"nodes": 2}) == "it has 2"
-    assert launching.shortage("cores_4", {}) == "it does not say how many cores it has"
-    assert launching.shortage("sockets_2", {"sockets": 1}) == "it has 1"
-    assert launching.shortage("osu", {}) is None
+    assert launching.describe_shortage("nodes_4", {"nodes": 2}) == "it has 2"
+    assert launching.describe_shortage("cores_4", {}) == "it does not say how many cores it has"
+    assert launching.describe_shortage("sockets_2", {"sockets": 1}) == "it has 1"
+    assert launching.describe_shortage("osu", {}) is None
 
 
 def test_slurm_says_how_large_its_partitions_are() -> None:
@@ -109,11 +109,11 @@ HYDRA = ["-iface", "eth0", "-bind-to", "core", "-map-by"]
 def test_what_places_is_replaced_and_what_binds_stays(
     launcher: str, options: list[str], common: list[str], one_socket: str, two_sockets: str
 ) -> None:
-    known = launching.MPI_LAUNCHERS.get(launcher) or schedulers.launcher_options(launcher)
-    assert launching.socket_options(known, "one-socket", options) == [*common, one_socket]
-    assert launching.socket_options(known, "two-sockets", options) == [*common, two_sockets]
+    known = launching.OPTIONS_BY_MPI_LAUNCHER.get(launcher) or schedulers.launcher_options(launcher)
+    assert launching.replace_socket_options(known, "one-socket", options) == [*common, one_socket]
+    assert launching.replace_socket_options(known, "two-sockets", options) == [*common, two_sockets]
 
 
 def test_the_options_of_an_unknown_launcher_stay() -> None:
     assert schedulers.launcher_options("local") is None
-    assert launching.socket_options(None, "one-socket", ["x"]) == ["x"]
+    assert launching.replace_socket_options(None, "one-socket", ["x"]) == ["x"]

@@ -14,7 +14,7 @@ from support.programs import script
 from roundtrip.cli import setup as command
 from roundtrip.errors import UserError
 from roundtrip.sites import launching, live, schedulers, trials
-from roundtrip.sites.live import Line
+from roundtrip.sites.live import SettingLine
 from roundtrip.sites.trials import TrialTarget
 
 SLURM = schedulers.ALL[0]
@@ -46,7 +46,7 @@ def rank(number: int, **fields: Any) -> dict[str, Any]:
 
 def said(*ranks: dict[str, Any], errors: str = "") -> trials.TrialOutput:
     lines = "".join(f"\nROUNDTRIP SEES {json.dumps(fields)}" for fields in ranks)
-    return trials.read_output(f"a line before{lines}\nand one after", errors)
+    return trials.parse_trial_output(f"a line before{lines}\nand one after", errors)
 
 
 def test_ranks_are_read_also_where_their_lines_run_together() -> None:
@@ -56,7 +56,7 @@ def test_ranks_are_read_also_where_their_lines_run_together() -> None:
     assert output.ranks[0].process_manager == "PMIx client 5.0.1, server 4.2.2rc2"
     assert output.ranks[0].memlock == "unlimited"
     text = f"ROUNDTRIP SEES {json.dumps(rank(0))}ROUNDTRIP SEES {json.dumps(rank(1))} and"
-    assert len(trials.read_output(text + ' ROUNDTRIP SEES {"rank": 3, "ran', "").ranks) == 2
+    assert len(trials.parse_trial_output(text + ' ROUNDTRIP SEES {"rank": 3, "ran', "").ranks) == 2
 
 
 @pytest.mark.parametrize(
@@ -117,11 +117,11 @@ name = "x"
 
 def test_lines_are_written_where_they_belong_and_comments_stay() -> None:
     lines = [
-        Line("values", "interface", "eth1"),
-        *live.lines_to_start("mpich", ("srun", "--mpi=pmi2")),
-        *live.lines_to_start("openmpi", ("mpirun", "--bind-to", "core")),
-        Line("every_partition", "scheduler", "squeue"),
-        Line("", "pmix", "5"),
+        SettingLine("values", "interface", "eth1"),
+        *live.lines_for_launcher("mpich", ("srun", "--mpi=pmi2")),
+        *live.lines_for_launcher("openmpi", ("mpirun", "--bind-to", "core")),
+        SettingLine("every_partition", "scheduler", "squeue"),
+        SettingLine("", "pmix", "5"),
     ]
     text = live.apply_lines(SITE, lines)
     content = tomllib.loads(text)
@@ -152,7 +152,7 @@ interface = "eth0"
 
 
 def test_an_array_of_several_lines_is_replaced_as_a_whole() -> None:
-    text = live.apply_lines(ARRAY, live.lines_to_start("mpich", ("srun", "--mpi=pmi2")))
+    text = live.apply_lines(ARRAY, live.lines_for_launcher("mpich", ("srun", "--mpi=pmi2")))
     assert tomllib.loads(text) == {
         "launch": {"mpich": {"launcher": "srun", "pmi": "pmi2", "options": []}},
         "values": {"interface": "eth0"},
@@ -173,8 +173,10 @@ def test_a_site_that_cannot_be_mended_is_left_alone(
 ) -> None:
     file = tmp_path / "site.toml"
     file.write_text(text)
-    result = live.Result()
-    result.add_fault("mpich40", "no", live.lines_to_start("mpich", ("mpiexec", "-bind-to", "core")))
+    result = live.LiveCheckResult()
+    result.add_fault(
+        "mpich40", "no", live.lines_for_launcher("mpich", ("mpiexec", "-bind-to", "core"))
+    )
     monkeypatch.setattr(live, "check_live", lambda *_: result)
     site: Any = SimpleNamespace(name="mine", checkout=tmp_path, folder=tmp_path)
     wanted = r'edit it by hand so that it has: \[launch.mpich\] launcher = "mpiexec", '
@@ -184,12 +186,12 @@ def test_a_site_that_cannot_be_mended_is_left_alone(
 
 
 def test_every_way_to_start_an_mpi_is_one_that_srun_offers_or_its_own() -> None:
-    assert launching.start_options("mpich", SLURM, ["pmi2", "none"]) == [
+    assert launching.launcher_commands("mpich", SLURM, ["pmi2", "none"]) == [
         ("srun", "--mpi=pmi2"),
         ("mpiexec", "-bind-to", "core"),
     ]
-    assert launching.start_options("openmpi", SLURM, []) == [("mpirun", "--bind-to", "core")]
-    (own,) = launching.start_options("mpich", schedulers.LOCAL, ["pmi2"])
+    assert launching.launcher_commands("openmpi", SLURM, []) == [("mpirun", "--bind-to", "core")]
+    (own,) = launching.launcher_commands("mpich", schedulers.LOCAL, ["pmi2"])
     assert own[0] == "mpiexec"
 
 
@@ -216,13 +218,15 @@ def test_a_scheduler_that_needs_accounting_is_not_tried_without(
     site: Any = SimpleNamespace(partitions={"x": partition}, toolchains={})
     result = live.check_live(site, print)
     assert [item.verdict for item in result.findings] == verdicts
-    expected = [Line("every_partition", "scheduler", "squeue")] if verdicts == ["fault"] else []
+    expected = (
+        [SettingLine("every_partition", "scheduler", "squeue")] if verdicts == ["fault"] else []
+    )
     assert result.lines == expected
 
 
 def test_a_job_is_named_before_it_waits_in_a_queue(monkeypatch: pytest.MonkeyPatch) -> None:
     steps: list[str] = []
-    monkeypatch.setattr(trials, "_run_cases", lambda *_: steps.append("submitted") or [])
+    monkeypatch.setattr(trials, "_run_trial_cases", lambda *_: steps.append("submitted") or [])
     places = [TrialTarget("ib", "openmpi41-boost181"), TrialTarget("ib", "mpich40-boost181")]
     site: Any = SimpleNamespace()
     trials.run_trials(site, [(place, [()]) for place in places], steps.append)
@@ -244,7 +248,7 @@ check_MPIR_CVAR_PMI_VERSION(167):  Runtime environment uses unsupported PMI vers
 srun: error: a1: task 0: Exited with exit code 16
 """
     case = {"build_stdout": "", "build_stderr": "", "job_stdout": "", "job_stderr": stack}
-    assert trials._why(case) == "Runtime environment uses unsupported PMI version PMIx."
+    assert trials._failure_reason(case) == "Runtime environment uses unsupported PMI version PMIx."
 
 
 @pytest.mark.parametrize(
@@ -259,7 +263,7 @@ def test_a_trial_failed_for_what_its_job_says_or_else_reframe(
     job: str, reframe: str | None, reason: str
 ) -> None:
     streams = dict.fromkeys(("build_stdout", "build_stderr", "job_stdout"), "")
-    assert trials._why({**streams, "job_stderr": job, "fail_reason": reframe}) == reason
+    assert trials._failure_reason({**streams, "job_stderr": job, "fail_reason": reframe}) == reason
 
 
 @pytest.mark.parametrize(("mends", "tries", "status"), [(True, 2, 0), (False, 2, 1)])
@@ -268,11 +272,11 @@ def test_what_was_written_is_tried(
 ) -> None:
     """Once: what does not mend the site is not written for ever."""
     (tmp_path / "site.toml").write_text('base = "tcp"\n')
-    lines = live.lines_to_start("mpich", ("mpiexec", "-bind-to", "core"))
+    lines = live.lines_for_launcher("mpich", ("mpiexec", "-bind-to", "core"))
     results = []
 
-    def check(*_: object) -> live.Result:
-        result = live.Result()
+    def check(*_: object) -> live.LiveCheckResult:
+        result = live.LiveCheckResult()
         if not results or not mends:
             result.add_fault("mpich40", "does not start", lines)
         results.append(result)
@@ -310,5 +314,5 @@ def test_a_job_that_slurm_cannot_launch_is_not_held_for_ever(
         partitions={"x": {"scheduler": scheduler}},
     )
     with pytest.raises(UserError, match="ReFrame tried nothing: no"):
-        trials.survey(site, TrialTarget("x", "mpich40"), print)
+        trials.collect_interfaces(site, TrialTarget("x", "mpich40"), print)
     assert ("--job-option=--no-requeue" in commands[0]) == forbidden

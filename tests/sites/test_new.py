@@ -70,13 +70,13 @@ def test_a_cluster_gets_a_site_that_loads_and_is_sound(
     assert (first["extras"]["nodes"], first["extras"]["cores"]) == (nodes, cores)
     assert {f"nodes_{nodes}", f"cores_{cores}"} <= set(first["features"])
     assert f"nodes_{2 * nodes}" not in first["features"]
-    site_data = data.load(folder / "site.toml", checkout)
+    site_data = data.read_site_data(folder / "site.toml", checkout)
     (finding,) = software.check_pmix_package(site_data, folder / "spack/packages.yaml")
     assert finding.verdict == "ok"
     for item in site.partitions.values():
         assert item["extras"]["interface"] in [name for name, _ in facts.interfaces]
     assert len(site.toolchains) == 15
-    findings = [*check.check_files(site), *check.check_partitions(site)]
+    findings = [*check.check_site_files(site), *check.check_partitions(site)]
     findings += check_files(folder / "spack", checkout / "spack.yaml")
     assert [item for item in findings if item.verdict == "fault"] == []
 
@@ -182,7 +182,7 @@ def test_pmix_has_the_series_of_slurms(
     checkout: Path, plugins: tuple[str, ...], expected: str
 ) -> None:
     folder = new.write_site("mine", cluster(CLUSTER, pmi=plugins), checkout)
-    site = data.load(folder / "site.toml", checkout)
+    site = data.read_site_data(folder / "site.toml", checkout)
     assert site.pmix == expected
     assert packages_of(folder)["pmix"]["require"][0].startswith(f"@{expected} ")
     assert site.launch["openmpi"].variables["PMIX_MCA_gds"] == "hash"
@@ -246,7 +246,9 @@ def test_externals_are_what_can_be_built_with(checkout: Path) -> None:
     assert "rdma-core" not in packages
     assert "~slurm pmi=pmi2" in packages["mpich"]["require"][0]
     assert "process_managers=hydra" in packages["mvapich2"]["require"][0]
-    assert data.load(folder / "site.toml", checkout).launch["mvapich2"].launcher == "mpiexec"
+    assert (
+        data.read_site_data(folder / "site.toml", checkout).launch["mvapich2"].launcher == "mpiexec"
+    )
     assert packages["pmix"]["externals"] == [{"spec": "pmix@4.2.2", "prefix": "/opt/pmix"}]
     assert "x86_64_v3" not in (folder / "spack" / "packages.yaml").read_text()
     other_facts = cluster(facts, pmi=("pmix_v5",))
@@ -256,7 +258,7 @@ def test_externals_are_what_can_be_built_with(checkout: Path) -> None:
 def test_a_cluster_with_toolchains_of_ours_needs_no_spack(checkout: Path) -> None:
     folder = new.write_site("mine", TCP, checkout, software="toolchains")
     assert not (folder / "spack").exists()
-    site = data.load(folder / "site.toml", checkout)
+    site = data.read_site_data(folder / "site.toml", checkout)
     assert site.software == "toolchains"
 
 

@@ -36,7 +36,7 @@ NAMES = {
 
 
 def test_each_root_of_the_workloads_is_one_toolchain() -> None:
-    lock = locks.read(LOCK)
+    lock = locks.read_lock(LOCK)
     all_toolchains = toolchains(lock)
     assert {item.name for item in all_toolchains} == NAMES
     assert len({item.root.hash for item in all_toolchains}) == len(NAMES)
@@ -53,11 +53,11 @@ def test_two_specs_of_one_name_are_refused_with_the_odd_one(tmp_path: Path) -> N
     file = tmp_path / "spack.lock"
     file.write_text(json.dumps(content))
     with pytest.raises(UserError, match=r"'openmpi41-boost174' would be two .*twin000.*elsewhere"):
-        toolchains(locks.read(file))
+        toolchains(locks.read_lock(file))
 
 
 def test_prefixes_are_those_of_the_view_or_of_the_external() -> None:
-    lock = locks.read(LOCK)
+    lock = locks.read_lock(LOCK)
     view = LOCK.parent / ".spack-view"
     item = next(item for item in toolchains(lock) if item.name == "openmpi50-boost186")
     assert prefix_of_spec(item.mpi, lock) == f"{view}/openmpi-5.0.8-{item.mpi.hash[:7]}"
@@ -76,7 +76,10 @@ def test_environments_carry_their_spec_and_how_ranks_start(active: Path) -> None
     assert item["target_systems"] == ["infiniband"]
     view = rf"{active}/\.spack-view"
     assert re.fullmatch(rf"{view}/mvapich2-2\.3\.7-1-\w{{7}}/bin/mpicxx", item["cxx"])
-    assert one_to_one(locks.read(active / "spack.lock"), list(environs.values()))[0].verdict == "ok"
+    assert (
+        one_to_one(locks.read_lock(active / "spack.lock"), list(environs.values()))[0].verdict
+        == "ok"
+    )
 
 
 def use_pvm(lock: Path, pvm_count: int) -> None:
@@ -108,7 +111,7 @@ def test_pvm_is_not_offered_without_an_environment(monkeypatch: pytest.MonkeyPat
 
 
 def test_each_has_the_hashes_of_what_spack_built_for_it(active: Path) -> None:
-    lock = locks.read(active / "spack.lock")
+    lock = locks.read_lock(active / "spack.lock")
     specs = {item["name"]: item["extras"]["specs"] for item in environments("infiniband", LAUNCH)}
     for item in toolchains(lock):
         assert specs[item.name] == {
@@ -119,7 +122,7 @@ def test_each_has_the_hashes_of_what_spack_built_for_it(active: Path) -> None:
 
 
 def test_osu_is_offered_once_for_each_mpi_or_how_to_get_it_is_said(active: Path) -> None:
-    lock = locks.read(active / "spack.lock")
+    lock = locks.read_lock(active / "spack.lock")
     suites = {item.name: item.suites["osu-micro-benchmarks"] for item in toolchains(lock)}
     shutil.rmtree(prefix_of_spec(suites["mpich43-boost186"], lock))
     environs = {item["name"]: item for item in environments("infiniband", LAUNCH)}
@@ -148,7 +151,7 @@ def test_what_is_not_installed_is_no_offer(active: Path) -> None:
     assert set(installed_names(environs)) == NAMES
     names = installed_names(environs, excluded_mpis=["mvapich2"])
     assert not any("mvapich2" in name for name in names)
-    lock = locks.read(active / "spack.lock")
+    lock = locks.read_lock(active / "spack.lock")
     toolchain = next(item for item in toolchains(lock) if item.name == "mpich43-boost186")
     shutil.rmtree(prefix_of_spec(toolchain.root, lock))
     assert NAMES - set(installed_names(environs)) == {"mpich43-boost186"}
@@ -160,7 +163,7 @@ def test_an_mpi_that_the_site_cannot_start_is_an_error(active: Path) -> None:
 
 
 def test_the_one_to_one_check_names_the_odd_environment(active: Path) -> None:
-    lock = locks.read(active / "spack.lock")
+    lock = locks.read_lock(active / "spack.lock")
     environs = environments("infiniband", LAUNCH)
     environs[1]["extras"]["spec"] = environs[0]["extras"]["spec"]
     environs[2]["extras"]["spec"] = "f00dfeed"
@@ -207,7 +210,7 @@ def test_a_run_without_toolchains_is_refused_however_it_is_asked_for(
 
 
 @pytest.fixture
-def twice(active: Path) -> locks.Lock:
+def twice(active: Path) -> locks.SpackLock:
     """The recorded lock file with a second MPICH 4.3.2, over libfabric and patched, and GCC."""
     file = active / "spack.lock"
     content: dict[str, Any] = json.loads(file.read_text())
@@ -238,14 +241,14 @@ def twice(active: Path) -> locks.Lock:
     specs |= {"boost00ofi": boost, "root000ofi": copy}
     content["roots"].append({"spec": f"{root_spec} netmod=ofi", "hash": "root000ofi"})
     file.write_text(json.dumps(content))
-    return locks.read(file)
+    return locks.read_lock(file)
 
 
-def names(lock: locks.Lock, label: Sequence[str]) -> set[str]:
+def names(lock: locks.SpackLock, label: Sequence[str]) -> set[str]:
     return {item.name for item in toolchains(lock, label) if item.boost.version == "1.86.0"}
 
 
-def test_without_a_label_a_second_build_is_refused_and_it_is_named(twice: locks.Lock) -> None:
+def test_without_a_label_a_second_build_is_refused_and_it_is_named(twice: locks.SpackLock) -> None:
     with pytest.raises(UserError, match=r"'mpich43-boost186' would be two .*`label` in site\.toml"):
         toolchains(twice)
     (line,) = software.split_labels(twice, [])
@@ -266,7 +269,7 @@ def test_without_a_label_a_second_build_is_refused_and_it_is_named(twice: locks.
     ],
 )
 def test_a_label_distinguishes_two_builds_of_a_series(
-    twice: locks.Lock, label: list[str], mpich: set[str]
+    twice: locks.SpackLock, label: list[str], mpich: set[str]
 ) -> None:
     toolchain_names = names(twice, label)
     assert mpich <= toolchain_names
@@ -279,18 +282,18 @@ def test_a_label_distinguishes_two_builds_of_a_series(
     assert len({item["extras"]["toolchain"] for item in mpich_environs}) == 2
 
 
-def test_titles_carry_what_the_label_has(twice: locks.Lock) -> None:
+def test_titles_carry_what_the_label_has(twice: locks.SpackLock) -> None:
     titles = {item.name: item.title for item in toolchains(twice, ["netmod", "ucx", "compiler"])}
     title = "MPICH 4.3.2, Boost 1.86.0, netmod ofi, UCX 1.17.0, GCC 12.2.0"
     assert titles["mpich43-ofi-ucx117-boost186-gcc12"] == title
 
 
-def test_a_label_with_too_little_still_refuses(twice: locks.Lock) -> None:
+def test_a_label_with_too_little_still_refuses(twice: locks.SpackLock) -> None:
     with pytest.raises(UserError, match="would be two concrete specs"):
         toolchains(twice, ["patch"])
     assert "mpich@4.3.2 (mpich43p2) is 2 builds" in software.split_labels(twice, ["patch"])[0]
 
 
-def test_a_part_that_nothing_has_is_refused(twice: locks.Lock) -> None:
+def test_a_part_that_nothing_has_is_refused(twice: locks.SpackLock) -> None:
     with pytest.raises(UserError, match="'ucxx' is neither patch, compiler, a variant of an MPI"):
         toolchains(twice, ["ucxx"])

@@ -20,19 +20,19 @@ from roundtrip.cli import app
 from roundtrip.errors import UserError
 from roundtrip.sites import lock as locks
 from roundtrip.sites import software
-from roundtrip.sites.lock import Lock
+from roundtrip.sites.lock import SpackLock
 from roundtrip.sites.site import Site
 
 Change = Callable[[dict[str, Any]], None]
 
 
-def changed(tmp_path: Path, change: Change) -> Lock:
+def changed(tmp_path: Path, change: Change) -> SpackLock:
     """The recorded lock file with `change` made to its JSON."""
     content = json.loads(LOCK.read_text())
     change(content)
     file = tmp_path / "spack.lock"
     file.write_text(json.dumps(content))
-    return locks.read(file)
+    return locks.read_lock(file)
 
 
 def by_name(content: dict[str, Any], name: str) -> str:
@@ -56,20 +56,20 @@ def drift(content: dict[str, Any]) -> None:
 
 
 def test_the_recorded_lock_has_one_build_for_each_mpi_and_one_target() -> None:
-    lock = locks.read(LOCK)
-    labels = {spec.label for spec in lock.mpis.values()}
+    lock = locks.read_lock(LOCK)
+    labels = {spec.name_version for spec in lock.mpi_by_hash.values()}
     openmpis = {"openmpi@4.1.8", "openmpi@5.0.8"}
     assert labels == {"mpich@4.3.2", "mvapich2@2.3.7-1", "mvapich@4.0", *openmpis}
-    assert len(lock.mpis) == 5
+    assert len(lock.mpi_by_hash) == 5
     assert len(lock.roots) == 26
-    assert locks.split_builds(lock) == []
-    assert locks.split_targets(lock) == []
+    assert locks.describe_extra_builds(lock) == []
+    assert locks.describe_mixed_targets(lock) == []
 
 
 def test_every_fabric_is_the_required_one() -> None:
-    lock = locks.read(LOCK)
-    parameters = {spec.name: spec.parameters for spec in lock.mpis.values()}
-    for spec in lock.mpis.values():
+    lock = locks.read_lock(LOCK)
+    parameters = {spec.name: spec.parameters for spec in lock.mpi_by_hash.values()}
+    for spec in lock.mpi_by_hash.values():
         if spec.name == "openmpi":
             assert spec.parameters["fabrics"] == ["ucx"]
             assert spec.parameters["schedulers"] == ["slurm"]
@@ -77,11 +77,11 @@ def test_every_fabric_is_the_required_one() -> None:
     assert (mpich["device"], mpich["netmod"], mpich["pmi"]) == ("ch4", "ucx", "pmi2")
     assert parameters["mvapich"]["netmod"] == "ucx"
     assert parameters["mvapich2"]["fabrics"] == "mrail"
-    assert {spec.target for spec in lock.mpis.values()} == {"x86_64_v3"}
+    assert {spec.target for spec in lock.mpi_by_hash.values()} == {"x86_64_v3"}
 
 
 def test_an_odd_build_is_named_with_what_makes_it_odd(tmp_path: Path) -> None:
-    (line,) = locks.split_builds(changed(tmp_path, drift))
+    (line,) = locks.describe_extra_builds(changed(tmp_path, drift))
     assert "mpich@4.3.2 is 2 builds" in line
     assert "the odd one odd0000 in 1: osu-micro-benchmarks@=7.5 ^mpich@4.3" in line
     assert "device=ch3:sock instead of ch4" in line
@@ -93,7 +93,7 @@ def test_an_odd_target_is_named(tmp_path: Path) -> None:
         spec = content["concrete_specs"][by_name(content, "mvapich2")]
         spec["arch"]["target"] = {"name": "icelake"}
 
-    (line,) = locks.split_targets(changed(tmp_path, change))
+    (line,) = locks.describe_mixed_targets(changed(tmp_path, change))
     assert "the odd one: mvapich2@2.3.7-1 for icelake" in line
 
 
@@ -111,13 +111,13 @@ def test_a_broken_lock_file_is_one_clear_error(tmp_path: Path, text: str, messag
     file = tmp_path / "spack.lock"
     file.write_text(text)
     with pytest.raises(UserError, match=message) as error:
-        locks.read(file)
+        locks.read_lock(file)
     assert error.value.file == str(file)
 
 
 def test_no_lock_file_says_how_to_get_one(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="spack concretize"):
-        locks.read(tmp_path / "spack.lock")
+        locks.read_lock(tmp_path / "spack.lock")
 
 
 CHECKOUT = Path(__file__).parents[2]
@@ -136,11 +136,11 @@ def test_the_matrix_is_every_mpi_with_every_boost_and_suite() -> None:
 
 
 def test_the_recorded_lock_is_that_matrix() -> None:
-    assert software.mismatches(locks.read(LOCK), wanted()) == []
+    assert software.mismatches(locks.read_lock(LOCK), wanted()) == []
 
 
 def test_a_root_too_few_or_too_many_is_named() -> None:
-    lock = locks.read(LOCK)
+    lock = locks.read_lock(LOCK)
     short_lock = replace(lock, roots=lock.roots[1:])
     assert software.mismatches(short_lock, wanted()) == [
         "not in the lock file: " + software.canonical_spec(lock.roots[0].spec)

@@ -34,7 +34,7 @@ def active(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "environment"
     folder.mkdir()
     shutil.copyfile(LOCK, folder / "spack.lock")
-    lock = locks.read(folder / "spack.lock")
+    lock = locks.read_lock(folder / "spack.lock")
     for spec in lock.specs.values():
         if spec.external is None:
             place = Path(programming_environments.prefix_of_spec(spec, lock))
@@ -48,7 +48,7 @@ def active(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def swap_osu_for_netpipe(environment: Path, toolchain: str) -> str:
     """Let the MPI of a toolchain have NetPIPE 3.7.2 in place of OSU; the prefix of NetPIPE."""
-    lock = locks.read(environment / "spack.lock")
+    lock = locks.read_lock(environment / "spack.lock")
     (item,) = (item for item in programming_environments.toolchains(lock) if item.name == toolchain)
     suite = item.suites[programming_environments.OSU_PACKAGE].hash
     content = json.loads(lock.file.read_text())
@@ -57,7 +57,7 @@ def swap_osu_for_netpipe(environment: Path, toolchain: str) -> str:
         "version": "3.7.2",
     }
     lock.file.write_text(json.dumps(content))
-    lock = locks.read(lock.file)
+    lock = locks.read_lock(lock.file)
     prefix = programming_environments.prefix_of_spec(lock.specs[suite], lock)
     Path(prefix).mkdir(parents=True)
     return prefix

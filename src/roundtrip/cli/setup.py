@@ -24,7 +24,7 @@ from roundtrip.measure import analysis
 from roundtrip.sites import data, live, machine, probe, programming_environments, software
 from roundtrip.sites import lock as locks
 from roundtrip.sites.check import check_site
-from roundtrip.sites.doctor import can_measure, examine_machine
+from roundtrip.sites.doctor import can_measure, diagnose_machine
 from roundtrip.sites.new import write_site
 from roundtrip.sites.site import Finding, Site
 from roundtrip.sites.software import one_build_per_mpi
@@ -70,12 +70,12 @@ def doctor(
     )
     toolchain_states = states(catalogue().available_toolchains, Store(paths.toolchains()))
     host = machine.read_host()
-    findings = examine_machine(host, missing_packages, toolchain_states)
+    findings = diagnose_machine(host, missing_packages, toolchain_states)
     if not quick and can_measure(findings):
         from roundtrip.sites import interference
 
         levels = analysis.default().statistics
-        findings += interference.interference_findings(
+        findings += interference.interference_diagnoses(
             interference.measure_blocks(), levels, host.autogroup
         )
     table = Table(box=None, show_header=False, pad_edge=False)
@@ -215,14 +215,16 @@ def all_findings(site: Site, scripts: Path | None = None) -> list[Finding]:
     return findings
 
 
-def _check_live(site: Site, write: bool, status: int, old_lines: tuple[live.Line, ...] = ()) -> int:
+def _check_live(
+    site: Site, write: bool, status: int, old_lines: tuple[live.SettingLine, ...] = ()
+) -> int:
     """Print live findings; with `write`, mend site.toml and check again; return the status."""
     result = live.check_live(site, lambda jobs: typer.echo(f"submitting   {jobs}"))
     status = max(status, print_findings(result.findings))
     lines = [line for line in result.lines if line not in old_lines]
     if not write or not lines:
         return status
-    file = site.folder / data.FILE
+    file = site.folder / data.SITE_FILE
     text = live.apply_lines(file.read_text(), lines, file)
     with writing(file.parent):
         files.replace(file, text.encode())
@@ -270,7 +272,9 @@ def lock(
     The active environment's lock file must also be what spack.yaml asks for on the active site.
     Exit status: 0 proved; 1 not so; 2 no lock file, a broken one, or one of another spack.yaml.
     """
-    lock_file = locks.read(file or programming_environments.active_lock() or Path("spack.lock"))
+    lock_file = locks.read_lock(
+        file or programming_environments.active_lock() or Path("spack.lock")
+    )
     active = os.environ.get("ROUNDTRIP_SITE")
     label: tuple[str, ...] = ()
     if active and file is None and (site := Site(active, paths.checkout())).spack:
@@ -279,8 +283,8 @@ def lock(
     status = print_findings(one_build_per_mpi(lock_file, label))
     table = Table("environment", "concrete spec", "MPI", "Boost", box=None)
     for item in programming_environments.toolchains(lock_file, label):
-        mpi = f"{item.mpi.label} {item.mpi.hash[:7]}"
-        table.add_row(item.name, item.root.hash[:7], mpi, f"{item.boost.label}")
+        mpi = f"{item.mpi.name_version} {item.mpi.hash[:7]}"
+        table.add_row(item.name, item.root.hash[:7], mpi, f"{item.boost.name_version}")
     common.show(table)
     raise typer.Exit(status)
 

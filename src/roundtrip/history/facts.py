@@ -159,7 +159,7 @@ def _spack(bundle: Path, bundle_manifest: Manifest) -> Iterator[Fact]:
         return
     yield "", "spack.lock", bundle_manifest.data["files"][_LOCK]["sha256"][:12]
     try:
-        lock = locks.read(bundle / _LOCK)
+        lock = locks.read_lock(bundle / _LOCK)
         lock_toolchains = toolchains(lock)
     except UserError:
         return  # written by another Spack: only its digest is recorded

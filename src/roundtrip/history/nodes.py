@@ -18,7 +18,7 @@ import polars as pl
 from roundtrip.history.night_rows import NIGHTS, PAIRS
 from roundtrip.measure.bundle_rows import SERIES
 from roundtrip.measure.manifest import Manifest
-from roundtrip.sites.launching import ON_SOCKETS
+from roundtrip.sites.launching import SOCKET_PLACEMENTS
 from roundtrip.stats.nodes.failures import Outcomes
 from roundtrip.stats.nodes.judge import NodeMeasure, NodeVerdicts, judge_nodes
 from roundtrip.stats.nodes.launches import NO_SECOND_NODE, NodeLaunches, node_effects
@@ -102,7 +102,7 @@ def _launches(frames: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
     """Launches on one or two nodes that passed or failed: columns of `PAIRS`, is_alone, failed."""
     parameters = frames["parameters"]
     round_rows = parameters.filter(pl.col("name").is_in([ROUND, NIGHT_ROUND]))
-    placement = parameters.filter(pl.col("value").is_in(ON_SOCKETS), name="placement")
+    placement = parameters.filter(pl.col("value").is_in(SOCKET_PLACEMENTS), name="placement")
     sockets = placement.select("launch", on=pl.format(", {}", "value"))
     rounds = round_rows.select("launch", "name", "number").sort("launch", "name")
     # The round of the night, whose launches are near in time, is first in the order of names.

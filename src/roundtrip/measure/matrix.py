@@ -109,7 +109,7 @@ def build_matrix(campaign: Campaign, site: Site) -> Matrix:
                     check_file=test["@file"],
                     variables=tuple(sorted(plan.variables.items())),
                     study=str(test.get("study", "")),
-                    simulated=launching.SIMULATED in features,
+                    simulated=launching.SIMULATED_FEATURE in features,
                     node_count=nodes,
                 )
             else:
@@ -275,11 +275,11 @@ def _skip_reason(test: _TestDescription, site: Site, partition: str, environ: st
         return f"toolchain '{environ}' is not installed on partition '{partition}'"
     toolchain = site.toolchains[environ]
     features = {*config.get("features", []), *toolchain.get("features", [])}
-    if launching.SIMULATED in features and (reason := test.get("why_not_simulated")):
+    if launching.SIMULATED_FEATURE in features and (reason := test.get("why_not_simulated")):
         return f"it is not simulated: {reason}"
     remedies = {**test.get("remedies", {}), **toolchain.get("extras", {}).get("lacks", {})}
     for feature in test.get("needs", []):
-        if shortage := launching.shortage(feature, config.get("extras", {})):
+        if shortage := launching.describe_shortage(feature, config.get("extras", {})):
             remedies[feature] = shortage
     gaps = [
         f"{feature} ({remedies[feature]})" if feature in remedies else feature

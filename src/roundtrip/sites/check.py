@@ -14,17 +14,17 @@ from pathlib import Path
 
 from roundtrip.errors import UserError
 from roundtrip.sites import data, schedulers, software
-from roundtrip.sites.data import FILE, RDMA
-from roundtrip.sites.launching import SIMULATED
+from roundtrip.sites.data import RDMA_FABRICS, SITE_FILE
+from roundtrip.sites.launching import SIMULATED_FEATURE
 from roundtrip.sites.schedulers.interface import Cluster
 from roundtrip.sites.site import Case, Finding, Site, summarise
 
 #: A partition with this feature is documentation: no check may run there.
-_HISTORICAL = "historical"
+_HISTORICAL_FEATURE = "historical"
 
 
 @dataclass(frozen=True)
-class Script:
+class JobScript:
     """The job script of one case, with this machine's paths replaced by placeholders."""
 
     case: Case
@@ -32,33 +32,33 @@ class Script:
 
     @property
     def name(self) -> str:
-        """A file name: ``NetPIPE-one-per-node@ib-rc+openmpi50-boost186.sh``."""
+        """Its file name: ``NetPIPE-one-per-node@ib-rc+openmpi50-boost186.sh``."""
         placement = dict(self.case.parameters).get("placement")
         check = f"{self.case.check}-{placement}" if placement else self.case.check
         return f"{check}@{self.case.partition}+{self.case.environ}.sh"
 
 
-def render_scripts(site: Site, cases: Sequence[Case] | None = None) -> list[Script]:
+def render_job_scripts(site: Site, cases: Sequence[Case] | None = None) -> list[JobScript]:
     """Render the scripts of `cases` (default as in `Site.scripts`); UserError if one has none."""
     with tempfile.TemporaryDirectory(prefix="roundtrip-scripts-") as folder:
         text_by_case = site.scripts(Path(folder), cases)
-    places = {folder: "@STAGE@"}
+    placeholder_by_path = {folder: "@STAGE@"}
     if environment := site.environment.get("SPACK_ENV"):
-        places[environment] = "@SPACK_ENV@"
-    places[str(site.checkout)] = "@CHECKOUT@"
+        placeholder_by_path[environment] = "@SPACK_ENV@"
+    placeholder_by_path[str(site.checkout)] = "@CHECKOUT@"
     scripts = []
     for case, text in text_by_case.items():
-        for place, placeholder in places.items():
-            text = text.replace(place, placeholder)
-        scripts.append(Script(case, re.sub(r"(?<=_)[0-9a-f]{8}(?=\")", "@HASH@", text)))
+        for path, placeholder in placeholder_by_path.items():
+            text = text.replace(path, placeholder)
+        scripts.append(JobScript(case, re.sub(r"(?<=_)[0-9a-f]{8}(?=\")", "@HASH@", text)))
     return scripts
 
 
-def check_files(site: Site) -> list[Finding]:
-    """Check that the site's files are short, without launchers and catch-all host names."""
+def check_site_files(site: Site) -> list[Finding]:
+    """Check that the site's files are short, and register no launcher or catch-all host name."""
     faults = []
     sizes = []
-    for name in ("reframe.py", FILE):
+    for name in ("reframe.py", SITE_FILE):
         if (file := site.folder / name).is_file():
             lines = file.read_text().count("\n")
             sizes.append(f"{name} {lines} lines")
@@ -79,31 +79,31 @@ def check_partitions(site: Site) -> list[Finding]:
     faults = []
     for name, partition in site.partitions.items():
         extras, features = partition.get("extras", {}), partition.get("features", [])
-        variables, place = dict(partition.get("env_vars", [])), f"partition '{name}'"
+        variables, subject = dict(partition.get("env_vars", [])), f"partition '{name}'"
         for key in ("fabric", "binding"):
             if not extras.get(key):
-                faults.append(f"{place}: no {key} chosen (extras: {key})")
-        if _HISTORICAL in features:
+                faults.append(f"{subject}: no {key} chosen (extras: {key})")
+        if _HISTORICAL_FEATURE in features:
             continue
-        if extras.get("fabric") in RDMA:
+        if extras.get("fabric") in RDMA_FABRICS:
             faults += [
-                f"{place}: {variable} is not set, so UCX would choose by itself"
+                f"{subject}: {variable} is not set, so UCX would choose by itself"
                 for variable in ("UCX_NET_DEVICES", "UCX_TLS")
                 if not variables.get(variable)
             ]
         if partition.get("max_jobs") != 1:
-            faults.append(f"{place}: max_jobs must be 1, or jobs share what they measure")
+            faults.append(f"{subject}: max_jobs must be 1, or jobs share what they measure")
     if any(item.get("extras", {}).get("binding") != "none" for item in site.partitions.values()):
         faults += [
             f"toolchain '{item['name']}': its launcher binds no rank to a core"
             for item in site.toolchains.values()
             if "launcher" in item.get("extras", {})
-            and SIMULATED not in item.get("features", [])
+            and SIMULATED_FEATURE not in item.get("features", [])
             and not any("bind" in option for option in item["extras"].get("launcher_options", []))
         ]
     for kind, items, legal in (
-        ("partition", site.partitions, sorted(data.Extras.model_fields)),
-        ("environment", site.toolchains, sorted(data.ENVIRONMENT_EXTRAS)),
+        ("partition", site.partitions, sorted(data.PartitionExtras.model_fields)),
+        ("environment", site.toolchains, sorted(data.DESCRIPTION_BY_ENVIRONMENT_EXTRA)),
     ):
         faults += [
             f"{kind} '{name}': unknown key '{key}' in extras; legal are {', '.join(legal)}"
@@ -116,10 +116,10 @@ def check_partitions(site: Site) -> list[Finding]:
 
 
 def check_site(site: Site, scripts_folder: Path | None = None) -> list[Finding]:
-    """Return all findings, by part of the site; write job scripts to `scripts_folder`."""
+    """Return the findings of all checks of `site`; write scripts to `scripts_folder`, if given."""
     scripts, script_fault = [], ""
     try:
-        scripts = render_scripts(site)  # first: it also reads ReFrame's configuration
+        scripts = render_job_scripts(site)  # first: it also reads ReFrame's configuration
     except UserError as error:
         script_fault = str(error)
     try:
@@ -128,7 +128,7 @@ def check_site(site: Site, scripts_folder: Path | None = None) -> list[Finding]:
         return [Finding("fault", "reframe.py", f"does not load: {error}")]
     scheduler = schedulers.of_site(site.partitions)
     cluster = scheduler.cluster()
-    findings = [*check_files(site), *check_partitions(site), *scheduler.check(site, cluster)]
+    findings = [*check_site_files(site), *check_partitions(site), *scheduler.check(site, cluster)]
     environment = site.checkout / "spack.yaml"
     if folder := site.spack:
         try:
@@ -145,11 +145,13 @@ def check_site(site: Site, scripts_folder: Path | None = None) -> list[Finding]:
 
 
 def _check_scripts(
-    site: Site, scripts: Sequence[Script], cluster: Cluster, folder: Path | None
+    site: Site, scripts: Sequence[JobScript], cluster: Cluster, folder: Path | None
 ) -> list[Finding]:
     subject = "job scripts"
     if not scripts:
-        is_historical = all(_HISTORICAL in p.get("features", []) for p in site.partitions.values())
+        is_historical = all(
+            _HISTORICAL_FEATURE in p.get("features", []) for p in site.partitions.values()
+        )
         reason = "historical: nothing runs" if is_historical else "no toolchain is installed"
         return [Finding("not checked", subject, f"ReFrame lists no case here: {reason}")]
     if folder:
@@ -157,12 +159,12 @@ def _check_scripts(
         for script in scripts:
             (folder / script.name).write_text(script.text)
     checks = sorted({script.case.check for script in scripts})
-    place = f", in {folder}" if folder else ""
-    summary = f"{len(scripts)} rendered for {', '.join(checks)}{place}"
+    suffix = f", in {folder}" if folder else ""
+    summary = f"{len(scripts)} rendered for {', '.join(checks)}{suffix}"
     return summarise(subject, time_limit_faults(scripts, site, cluster), summary)
 
 
-def time_limit_faults(scripts: Iterable[Script], site: Site, cluster: Cluster) -> list[str]:
+def time_limit_faults(scripts: Iterable[JobScript], site: Site, cluster: Cluster) -> list[str]:
     """Return a line for each check that requests more time than its partition allows."""
     faults = set()
     for script in scripts:

@@ -20,17 +20,17 @@ from roundtrip.model import Table, optional
 from roundtrip.tables import KeyLines, KeyPath, TextList
 
 #: Key of a repeated partition that holds the placeholders of its Slurm partition.
-_OWN_VALUES = "values of its Slurm partition"
+_PLACEHOLDERS_KEY = "values of its Slurm partition"
 #: Keys of a Slurm partition that are the size of its nodes; any other key is a placeholder.
 _SIZE_KEYS = ("nodes", "cores", "sockets")
 
 
-def _spread_partitions(
+def _repeat_partitions(
     partitions: Mapping[str, Any],
     slurm_partitions: Mapping[str, Mapping[str, Any]],
     key_lines: KeyLines,
 ) -> dict[str, Any]:
-    """Return a copy of `partitions` for each of `slurm_partitions`, if any; add its `key_lines`."""
+    """Return `partitions` once for each of `slurm_partitions`, if any; add to `key_lines`."""
     if not slurm_partitions:
         return dict(partitions)
     copies: dict[str, Any] = {}
@@ -47,25 +47,29 @@ def _spread_partitions(
                 copies[copy] = table
                 continue
             extras = {**table.get("extras", {}), **size}
-            copies[copy] = {**table, "extras": extras, _OWN_VALUES: {"partition": name, **values}}
+            copies[copy] = {
+                **table,
+                "extras": extras,
+                _PLACEHOLDERS_KEY: {"partition": name, **values},
+            }
     return copies
 
 
 def _optional_table(description: str) -> Any:
-    """The field of a table that may be left out."""
+    """The field for a table of site.toml that may be left out: it is empty then."""
     return Field(default_factory=dict, description=description)
 
 
-class Simulated(Table):
-    """The simulated platform of a partition."""
+class SimulatedTable(Table):
+    """The simulated platform of a partition: SimGrid file, and speed of a host [flop/s]."""
 
     platform: str
     host_flops: float = Field(gt=0, le=1e15)
     added_rtt_ms: Annotated[float, Field(ge=0, strict=False)] | None = None
 
 
-class Extras(Table):
-    """The extras of a partition."""
+class PartitionExtras(Table):
+    """What checks read of a partition besides its features: ReFrame's `extras`."""
 
     fabric: str | None = optional("what joins the ranks, on show")
     binding: str | None = optional("what a rank is bound to: `core` or `none`")
@@ -76,7 +80,7 @@ class Extras(Table):
         "processors that all nodes share, where nodes are none; `here`: all"
     )
     emulated: dict[str, Any] | None = optional("what is emulated, and how; on show")
-    simulated: Simulated | None = optional(
+    simulated: SimulatedTable | None = optional(
         "what SimGrid simulates: `platform` (a file of the site's `platforms/`), "
         "`host_flops` (speed of a host) and, where round trips can be longer, `added_rtt_ms`"
     )
@@ -99,7 +103,7 @@ class Extras(Table):
 
 
 #: The extras of an environment, which `render` and `toolchains` fill in.
-ENVIRONMENT_EXTRAS = {
+DESCRIPTION_BY_ENVIRONMENT_EXTRA = {
     "toolchain": "its title, on show",
     "mpi": "MPI family: `openmpi`, `mpich`, `mvapich`, `mvapich2`, `smpi`",
     "mpi_version": "version of the MPI, as far as it is known before it runs",
@@ -123,13 +127,13 @@ ENVIRONMENT_EXTRAS = {
 
 
 #: Fabrics with remote direct memory access.
-RDMA = ("infiniband", "roce")
+RDMA_FABRICS = ("infiniband", "roce")
 #: The file in a site's folder.
-FILE = "site.toml"
+SITE_FILE = "site.toml"
 _PLACEHOLDER_PATTERN = re.compile(r"\{(\w+)\}")
 
 
-class Launch(Table):
+class LaunchTable(Table):
     """How an MPI family starts its ranks."""
 
     launcher: str | None = optional(
@@ -153,7 +157,7 @@ class ConditionTable(Table):
 
 
 class TransportTable(Table):
-    """An environment of its own: a toolchain with variables that choose the transport."""
+    """A ReFrame environment: a toolchain with variables that choose the transport."""
 
     mpi: str = Field(description="the MPI; its toolchain with the last Boost is taken")
     over: str = Field(description="the transport's name, on show")
@@ -161,7 +165,7 @@ class TransportTable(Table):
     unless: str | None = optional("a condition under which it is left out")
 
 
-class Partition(Table):
+class PartitionTable(Table):
     """A ReFrame partition."""
 
     name: str = Field(description="its name; that of its table by default")
@@ -180,7 +184,9 @@ class Partition(Table):
     prepare: TextList = Field((), description="commands before each launch")
     features: TextList = Field((), description="what checks ask for; counts are derived (scales)")
     processor: dict[str, Any] | None = optional("ReFrame's `processor`")
-    extras: Extras = Field(default_factory=Extras, description="what checks read, below")
+    extras: PartitionExtras = Field(
+        default_factory=PartitionExtras, description="what checks read, below"
+    )
     max_jobs: int = Field(1, description="jobs at once")
     side_by_side: bool = Field(
         False,
@@ -192,7 +198,7 @@ class Partition(Table):
 
 
 class SiteData(Table):
-    """A site, without the keys that `load` replaces (`LOAD_TIME_KEYS`)."""
+    """The content of site.toml, with its bases and placeholders filled in."""
 
     description: str = Field(description="ReFrame's `descr`")
     hostnames: TextList = Field(
@@ -217,13 +223,13 @@ class SiteData(Table):
     detect: Annotated[tuple[Literal["pvm"], ...], Field(strict=False)] = Field(
         (), description="features that every partition has if the machine offers them"
     )
-    launch: dict[str, Launch] = _optional_table("tables `[launch.FAMILY]`, by MPI family")
+    launch: dict[str, LaunchTable] = _optional_table("tables `[launch.FAMILY]`, by MPI family")
     variables: dict[str, str] = _optional_table("what all toolchains of `toolchains.toml` need set")
     condition: dict[str, ConditionTable] = _optional_table("tables `[condition.NAME]`")
     transport: dict[str, TransportTable] = _optional_table(
         "a line for each transport, an environment of its own"
     )
-    partition: dict[str, Partition] = Field(description="tables `[partition.NAME]`")
+    partition: dict[str, PartitionTable] = Field(description="tables `[partition.NAME]`")
     declared: dict[str, dict[str, Any]] = _optional_table(
         'environments in ReFrame\'s form, for `software = "none"`'
     )
@@ -237,8 +243,8 @@ class SiteData(Table):
         )
 
 
-#: Keys of the file that `load` resolves, and their descriptions.
-LOAD_TIME_KEYS = {
+#: Keys of the file that `read_site_data` replaces by what they mean.
+DESCRIPTION_BY_MERGED_KEY = {
     "base": "file of `base/`, without `.toml`; tables are merged key by key, other values replace",
     "values": "names of your own; `{name}` in any text stands for the value, as do `{site}`, "
     "`{checkout}`, and in a partition its `{name}` and its extras",
@@ -249,10 +255,10 @@ LOAD_TIME_KEYS = {
 }
 
 
-def load(file: Path, checkout: Path) -> SiteData:
+def read_site_data(file: Path, checkout: Path) -> SiteData:
     """The site in `file`; UserError with file and line of the first fault."""
-    data, key_lines = _merge_bases(file, checkout / "site-configs" / "base", ())
-    legal = sorted({*SiteData.model_fields, *LOAD_TIME_KEYS})
+    data, key_lines = _read_with_bases(file, checkout / "site-configs" / "base", ())
+    legal = sorted({*SiteData.model_fields, *DESCRIPTION_BY_MERGED_KEY})
     for key in data:
         if key not in legal:
             message = f"unknown key '{key}'; legal are {', '.join(legal)}"
@@ -273,36 +279,42 @@ def load(file: Path, checkout: Path) -> SiteData:
         placeholders = {"partition": next(iter(slurm_partitions)), **placeholders}
     partitions: Any = data.pop("partition", {})
     if isinstance(partitions, dict):
-        partitions = _spread_partitions(partitions, slurm_partitions, key_lines)
+        partitions = _repeat_partitions(partitions, slurm_partitions, key_lines)
         _inherit_key_lines(key_lines, partitions)
         for key, table in partitions.items():
             if isinstance(table, dict):
-                local_placeholders = {**placeholders, **table.pop(_OWN_VALUES, {})}
-                partitions[key] = _filled_partition(
+                local_placeholders = {**placeholders, **table.pop(_PLACEHOLDERS_KEY, {})}
+                partitions[key] = _fill_partition_placeholders(
                     key, tables.merge(defaults, table), local_placeholders, key_lines, file
                 )
-    content = _fill(data, placeholders, (), key_lines, file)
+    content = _fill_placeholders(data, placeholders, (), key_lines, file)
     site = tables.validate({**content, "partition": partitions}, SiteData, key_lines, file)
-    _require_references(site, key_lines, file)
+    _require_declared_conditions(site, key_lines, file)
     return site
 
 
-def _filled_partition(
+def _fill_partition_placeholders(
     key: str, table: dict[str, Any], placeholders: dict[str, str], key_lines: KeyLines, file: Path
 ) -> dict[str, Any]:
-    """Fill the placeholders of a partition, which include its extras."""
+    """Return the `table` of partition `key` filled in; its own extras are placeholders, too."""
     path: KeyPath = ("partition", key)
-    extras = _fill(table.get("extras", {}), placeholders, (*path, "extras"), key_lines, file)
+    extras = _fill_placeholders(
+        table.get("extras", {}), placeholders, (*path, "extras"), key_lines, file
+    )
     pairs = extras.items() if isinstance(extras, dict) else ()
     extra_texts = {name: value for name, value in pairs if isinstance(value, str)}
     name = str(table.get("name", key))
     account = os.environ.get("ROUNDTRIP_ACCOUNT", "")
     placeholders = {**placeholders, **extra_texts, "name": name, "account": account}
-    rest = {field: value for field, value in table.items() if field != "extras"}
-    return {"name": name, **_fill(rest, placeholders, path, key_lines, file), "extras": extras}
+    other_fields = {field: value for field, value in table.items() if field != "extras"}
+    return {
+        "name": name,
+        **_fill_placeholders(other_fields, placeholders, path, key_lines, file),
+        "extras": extras,
+    }
 
 
-def _merge_bases(
+def _read_with_bases(
     file: Path, folder: Path, chain: tuple[str, ...]
 ) -> tuple[dict[str, Any], KeyLines]:
     data, key_lines = tables.read(file)
@@ -313,7 +325,7 @@ def _merge_bases(
     if name not in bases or name in chain:
         message = f"base: there is no '{name}'; there are: {', '.join(bases)}"
         raise tables.fault(message, ("base",), key_lines, file)
-    base_data, base_lines = _merge_bases(folder / f"{name}.toml", folder, (*chain, name))
+    base_data, base_lines = _read_with_bases(folder / f"{name}.toml", folder, (*chain, name))
     return tables.merge(base_data, data), {**base_lines, **key_lines}
 
 
@@ -326,19 +338,19 @@ def _inherit_key_lines(key_lines: KeyLines, partitions: Iterable[str]) -> None:
                 key_lines.setdefault(("partition", key, *path[1:]), source_line)
 
 
-def _fill(
+def _fill_placeholders(
     value: Any, placeholders: dict[str, str], path: KeyPath, key_lines: KeyLines, file: Path
 ) -> Any:
-    """Replace the placeholders in the texts of `value`, except in `across`, which has its own."""
+    """Return `value` with the placeholders in its texts replaced, except in those of `across`."""
     if isinstance(value, dict):
         return {
             key: item
             if key == "across"
-            else _fill(item, placeholders, (*path, key), key_lines, file)
+            else _fill_placeholders(item, placeholders, (*path, key), key_lines, file)
             for key, item in value.items()
         }
     if isinstance(value, list):
-        return [_fill(item, placeholders, path, key_lines, file) for item in value]
+        return [_fill_placeholders(item, placeholders, path, key_lines, file) for item in value]
     if not isinstance(value, str):
         return value
     for name in _PLACEHOLDER_PATTERN.findall(value):
@@ -348,8 +360,8 @@ def _fill(
     return _PLACEHOLDER_PATTERN.sub(lambda match: placeholders[match[1]], value)
 
 
-def _require_references(site: SiteData, key_lines: KeyLines, file: Path) -> None:
-    """UserError for a reference to a condition that is not declared."""
+def _require_declared_conditions(site: SiteData, key_lines: KeyLines, file: Path) -> None:
+    """UserError if a partition or transport names a condition that `site` does not declare."""
     references: list[tuple[str, KeyPath]] = []
     for key, partition in site.partition.items():
         path: KeyPath = ("partition", key)

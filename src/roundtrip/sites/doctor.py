@@ -8,30 +8,36 @@ from typing import Literal
 
 from roundtrip.sites.machine import Host
 
-FindingLevel = Literal["ok", "warn", "impossible"]
+DiagnosisLevel = Literal["ok", "warn", "impossible"]
 
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """One line of the doctor: its topic, severity, detail, and advice (or "")."""
+    """One line of `roundtrip doctor`: its topic, severity, detail, and advice, "" without any."""
 
     topic: str
-    level: FindingLevel
+    level: DiagnosisLevel
     detail: str
     advice: str = ""
 
 
-def warn_if(is_bad: bool, topic: str, detail: str, advice: str) -> Diagnosis:
-    """Return a warning with `advice` if `is_bad`, else a finding of level "ok"."""
+def warning_or_ok(is_bad: bool, topic: str, detail: str, advice: str) -> Diagnosis:
+    """Return a diagnosis of level "warn" with `advice` if `is_bad`, else one of level "ok"."""
     return Diagnosis(topic, "warn", detail, advice) if is_bad else Diagnosis(topic, "ok", detail)
 
 
 #: Clock sources that are read without a system call: cheap and fine enough to time messages.
-_GOOD_CLOCKS = ("tsc", "arch_sys_counter", "kvm-clock", "hyperv_clocksource_tsc_page", "timebase")
+_FAST_CLOCK_SOURCES = (
+    "tsc",
+    "arch_sys_counter",
+    "kvm-clock",
+    "hyperv_clocksource_tsc_page",
+    "timebase",
+)
 #: Load average, in cores, above which other work disturbs a launch.
-_LOAD_LIMIT = 0.25
+_MAX_LOAD_CORES = 0.25
 #: Share of steal in the time since boot above which timings show it.
-_STEAL_LIMIT = 0.001
+_MAX_STEAL_SHARE = 0.001
 _UNKNOWN_TEXT = "the kernel does not say"
 
 
@@ -44,7 +50,7 @@ def check_cores(host: Host) -> Diagnosis:
         )
         return Diagnosis("cores", "impossible", detail, advice)
     advice = "two ranks leave no core for the system: expect wide intervals, use more repeats"
-    return warn_if(host.cores == 2, "cores", detail, advice)
+    return warning_or_ok(host.cores == 2, "cores", detail, advice)
 
 
 def check_processor_limits(host: Host) -> Diagnosis:
@@ -63,21 +69,21 @@ def check_processor_limits(host: Host) -> Diagnosis:
     return Diagnosis("oversubscription", "ok", "no processor limit")
 
 
-def _frequency_findings(host: Host) -> Iterator[Diagnosis]:
-    """What makes the speed of a core depend on other work, or on its temperature."""
+def _frequency_diagnoses(host: Host) -> Iterator[Diagnosis]:
+    """Check SMT, frequency governor, turbo and load average."""
     detail = {True: "on: two threads share a core", False: "off", None: _UNKNOWN_TEXT}[host.smt]
     advice = "ranks are bound to cores; to be sure: echo off > /sys/devices/system/cpu/smt/control"
-    yield warn_if(host.smt is True, "SMT", detail, advice)
+    yield warning_or_ok(host.smt is True, "SMT", detail, advice)
     detail = ", ".join(host.governors) or "frequency is not under this kernel's control"
     is_bad = host.governors not in ((), ("performance",))
-    yield warn_if(is_bad, "governor", detail, "cpupower frequency-set -g performance")
+    yield warning_or_ok(is_bad, "governor", detail, "cpupower frequency-set -g performance")
     detail = {True: "on", False: "off", None: _UNKNOWN_TEXT}[host.turbo]
     advice = "speed depends on temperature: echo 1 > .../cpu/intel_pstate/no_turbo"
     advice += " (or echo 0 > .../cpu/cpufreq/boost)"
-    yield warn_if(host.turbo is True, "turbo", detail, advice)
+    yield warning_or_ok(host.turbo is True, "turbo", detail, advice)
     detail = f"load average {host.load[0]:.2f} over the last minute"
-    is_bad = host.load[0] > _LOAD_LIMIT
-    yield warn_if(is_bad, "load", detail, "stop other work, or wait until it is done")
+    is_bad = host.load[0] > _MAX_LOAD_CORES
+    yield warning_or_ok(is_bad, "load", detail, "stop other work, or wait until it is done")
 
 
 def check_virtualisation(host: Host) -> Diagnosis:
@@ -87,28 +93,28 @@ def check_virtualisation(host: Host) -> Diagnosis:
     detail = f"virtual machine{f' ({host.hypervisor})' if host.hypervisor else ''}"
     detail += f", {host.steal:.2%} of its time since boot went to others"
     advice = "compare it with itself only"
-    if host.steal > _STEAL_LIMIT:
+    if host.steal > _MAX_STEAL_SHARE:
         advice += "; its processors are shared: repeat at quieter times"
     return Diagnosis("virtualisation", "warn", detail, advice)
 
 
-def _kernel_findings(host: Host) -> Iterator[Diagnosis]:
-    """How the kernel reads its clock, and what it does with memory while programs run."""
+def _kernel_diagnoses(host: Host) -> Iterator[Diagnosis]:
+    """Check the clock source, swap, transparent huge pages and NUMA balancing."""
     detail = host.clocksource or _UNKNOWN_TEXT
     advice = "slow to read: boot with clocksource=tsc if the processor's TSC is stable"
-    is_bad = host.clocksource is not None and host.clocksource not in _GOOD_CLOCKS
-    yield warn_if(is_bad, "clock source", detail, advice)
+    is_bad = host.clocksource is not None and host.clocksource not in _FAST_CLOCK_SOURCES
+    yield warning_or_ok(is_bad, "clock source", detail, advice)
     kib = host.swap_used_kib
     detail = f"{kib / 1024:.0f} MiB in use" if kib else "not in use" if host.swap_kib else "none"
-    yield warn_if(kib > 0, "swap", detail, "free memory, then swapoff -a && swapon -a")
+    yield warning_or_ok(kib > 0, "swap", detail, "free memory, then swapoff -a && swapon -a")
     advice = "large buffers get faster at random: echo madvise > /sys/kernel/mm/"
     advice += "transparent_hugepage/enabled"
     is_bad = host.thp == "always"
-    yield warn_if(is_bad, "transparent huge pages", host.thp or _UNKNOWN_TEXT, advice)
+    yield warning_or_ok(is_bad, "transparent huge pages", host.thp or _UNKNOWN_TEXT, advice)
     detail = f"{host.numa_nodes} node{'s' if host.numa_nodes > 1 else ''}"
     if is_bad := host.numa_nodes > 1 and bool(host.numa_balancing):
         detail += ", the kernel moves pages between them"
-    yield warn_if(is_bad, "NUMA", detail, "echo 0 > /proc/sys/kernel/numa_balancing")
+    yield warning_or_ok(is_bad, "NUMA", detail, "echo 0 > /proc/sys/kernel/numa_balancing")
 
 
 def check_packages(missing: Sequence[str] | None) -> Diagnosis:
@@ -116,7 +122,7 @@ def check_packages(missing: Sequence[str] | None) -> Diagnosis:
     if missing is None:
         return Diagnosis("packages", "warn", "no dpkg and no rpm", "build the software with Spack")
     detail = f"not installed: {', '.join(missing)}" if missing else "all installed"
-    return warn_if(bool(missing), "packages", detail, "make setup")
+    return warning_or_ok(bool(missing), "packages", detail, "make setup")
 
 
 def check_toolchains(states: Mapping[str, str]) -> Diagnosis:
@@ -131,21 +137,21 @@ def check_toolchains(states: Mapping[str, str]) -> Diagnosis:
     return Diagnosis("toolchains", "ok", f"{len(good_names)} of {len(states)} built")
 
 
-def examine_machine(
+def diagnose_machine(
     host: Host, missing_packages: Sequence[str] | None, toolchain_states: Mapping[str, str]
 ) -> list[Diagnosis]:
-    """All findings, in a fixed order; the arguments are those of the functions above."""
+    """Return all diagnoses of this machine, in a fixed order, except those of the A/A test."""
     return [
         check_cores(host),
         check_processor_limits(host),
-        *_frequency_findings(host),
+        *_frequency_diagnoses(host),
         check_virtualisation(host),
-        *_kernel_findings(host),
+        *_kernel_diagnoses(host),
         check_packages(missing_packages),
         check_toolchains(toolchain_states),
     ]
 
 
-def can_measure(findings: Sequence[Diagnosis]) -> bool:
-    """Whether anything can be measured here at all."""
-    return all(finding.level != "impossible" for finding in findings)
+def can_measure(diagnoses: Sequence[Diagnosis]) -> bool:
+    """Whether no diagnosis makes measuring here impossible."""
+    return all(diagnosis.level != "impossible" for diagnosis in diagnoses)

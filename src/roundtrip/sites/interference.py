@@ -19,88 +19,90 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 from roundtrip.errors import UserError
-from roundtrip.sites.doctor import Diagnosis, warn_if
+from roundtrip.sites.doctor import Diagnosis, warning_or_ok
 from roundtrip.stats.settings import Levels
 from roundtrip.stats.verdicts import Verdict, judge
 
 #: Blocks represent launches.  The interval of twelve values spans the third to the tenth.
 BLOCK_COUNT = 12
 _BATCH_DURATION_S = 0.002
-_LOOP_ITERATIONS = 100_000
+_SPEED_LOOP_ITERATIONS = 100_000
 #: Offsets of the request and of the reply, one byte each, in a cache line of its own.
 _REQUEST_OFFSET, _REPLY_OFFSET = 0, 128
 _STOP_BYTE = 255
-_POLLS_PER_CHECK = 1_000_000
+_POLLS_PER_PARENT_CHECK = 1_000_000
 _TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
-#: Limits: processors used by other work, stolen processors, relative change of speed.
-_MAX_OTHER_PROCESSORS, _MAX_STEAL, _MAX_SPEED_EFFECT = 0.1, 0.001, 0.02
-#: Share of their two processors that the two ends get on an idle machine.
-_FULL_SHARE = 0.97
+#: Limits of a warning: processors that other work used, that were stolen, relative speed change.
+_MAX_OTHER_PROCESSORS, _MAX_STOLEN_PROCESSORS, _MAX_SPEED_CHANGE = 0.1, 0.001, 0.02
+#: Minimum share of the two processors that the two ends get on an idle machine.
+_MIN_PROCESSOR_SHARE = 0.97
 
 
 @dataclass(frozen=True)
-class Ticks:
+class ProcessorTimes:
     """Time of all processors since boot, s: used by any process, and stolen by the hypervisor."""
 
-    busy_s: float
+    busy_cpu_s: float
     steal_s: float
 
 
-def parse_ticks(stat: str, per_second: int) -> Ticks:
+def parse_processor_times(stat: str, ticks_per_s: int) -> ProcessorTimes:
     """Read the first line of /proc/stat: ``cpu user nice system idle ... steal ...``, in ticks."""
     words = [int(word) for word in stat.split("\n", 1)[0].split()[1:9]]
     user, nice, system, _, _, irq, softirq, steal = [*words, *[0] * 8][:8]
-    return Ticks((user + nice + system + irq + softirq) / per_second, steal / per_second)
+    return ProcessorTimes((user + nice + system + irq + softirq) / ticks_per_s, steal / ticks_per_s)
 
 
-def parse_process_s(stat: str, per_second: int) -> float:
+def parse_process_time_s(stat: str, ticks_per_s: int) -> float:
     """Processor time of a process, s, from its /proc/PID/stat; its name may hold any character."""
     words = stat.rpartition(")")[2].split()
-    return (int(words[11]) + int(words[12])) / per_second
+    return (int(words[11]) + int(words[12])) / ticks_per_s
 
 
 @dataclass(frozen=True)
-class Block:
-    """One block of the A/A test; all times are in seconds.
+class AATestBlock:
+    """One block of the A/A test, which represents a launch; all times are in seconds.
 
-    `wall_s` is its length.  `a_s` and `b_s` are the times of its batches, `own_s` is the processor
-    time of both ends, `busy_s` that of all processes and `steal_s` that taken by the hypervisor.
-    `loop_s` is the processor time of a fixed loop.
+    `wall_s` is its length.  `a_batches_s` and `b_batches_s` are the times of its batches.
+    Processor times in it: `test_cpu_s` of both ends, `busy_cpu_s` of all processes, `steal_s` that
+    the hypervisor took, `loop_cpu_s` of a fixed loop.
     """
 
     wall_s: float
-    a_s: Sequence[float]
-    b_s: Sequence[float]
-    own_s: float
-    busy_s: float
+    a_batches_s: Sequence[float]
+    b_batches_s: Sequence[float]
+    test_cpu_s: float
+    busy_cpu_s: float
     steal_s: float
-    loop_s: float
+    loop_cpu_s: float
 
     @property
-    def ratio(self) -> float:
-        return statistics.median(self.b_s) / statistics.median(self.a_s)
+    def ratio_b_to_a(self) -> float:
+        return statistics.median(self.b_batches_s) / statistics.median(self.a_batches_s)
 
     @property
-    def time_s(self) -> float:
-        return statistics.median([*self.a_s, *self.b_s])
+    def median_batch_s(self) -> float:
+        return statistics.median([*self.a_batches_s, *self.b_batches_s])
 
     @property
-    def other_processors(self) -> float:
+    def other_work_processors(self) -> float:
         """Processors that other work used on average."""
-        return max(0.0, self.busy_s - self.own_s) / self.wall_s
+        return max(0.0, self.busy_cpu_s - self.test_cpu_s) / self.wall_s
 
     @property
-    def steal_processors(self) -> float:
+    def stolen_processors(self) -> float:
         """Processors that the hypervisor gave to others on average."""
         return self.steal_s / self.wall_s
 
     @property
-    def share(self) -> float:
+    def processor_share(self) -> float:
         """Share of the two processors that the two ends got, 0..1."""
-        return min(1.0, self.own_s / (2 * self.wall_s))
+        return min(1.0, self.test_cpu_s / (2 * self.wall_s))
 
 
-def effect_of(quantity: Callable[[Block], float], blocks: Sequence[Block]) -> float | None:
+def slowdown_by_quantity(
+    quantity: Callable[[AATestBlock], float], blocks: Sequence[AATestBlock]
+) -> float | None:
     """Return the ratio of median message times between blocks with high and low `quantity`.
 
     The half of the blocks with the largest `quantity` is compared with the half with the smallest.
@@ -111,60 +113,62 @@ def effect_of(quantity: Callable[[Block], float], blocks: Sequence[Block]) -> fl
     if half == 0 or quantity(ranking[0]) == quantity(ranking[-1]):
         return None
     high_s, low_s = (
-        statistics.median(block.time_s for block in part)
+        statistics.median(block.median_batch_s for block in part)
         for part in (ranking[-half:], ranking[:half])
     )
     return high_s / low_s
 
 
-def interference_findings(
-    blocks: Sequence[Block], levels: Levels, autogroup: bool | None
+def interference_diagnoses(
+    blocks: Sequence[AATestBlock], levels: Levels, autogroup: bool | None
 ) -> list[Diagnosis]:
-    """Return a finding for each disturbance of the test, and one for its resolution."""
+    """Return a diagnosis of each disturbance of the A/A test, and one of its resolution."""
 
-    def effect_text(quantity: Callable[[Block], float]) -> str:
-        ratio = effect_of(quantity, blocks)
+    def effect_text(quantity: Callable[[AATestBlock], float]) -> str:
+        ratio = slowdown_by_quantity(quantity, blocks)
         if ratio is None:
             return ""
         return f"; where there was most of it, messages took {ratio:.2f} times"
 
-    others = statistics.mean(block.other_processors for block in blocks)
-    others_detail = f"{others:.2f} processors while the test ran"
-    others_detail += effect_text(lambda block: block.other_processors)
-    steal = statistics.mean(block.steal_processors for block in blocks)
+    other_work = statistics.mean(block.other_work_processors for block in blocks)
+    other_work_detail = f"{other_work:.2f} processors while the test ran"
+    other_work_detail += effect_text(lambda block: block.other_work_processors)
+    steal = statistics.mean(block.stolen_processors for block in blocks)
     steal_detail = f"{steal:.3f} processors while the test ran"
-    steal_detail += effect_text(lambda block: block.steal_processors)
-    loops_s = [block.loop_s for block in blocks]
+    steal_detail += effect_text(lambda block: block.stolen_processors)
+    loops_s = [block.loop_cpu_s for block in blocks]
     change = max(loops_s) / min(loops_s) - 1
     speed_detail = f"the same loop took up to {change:.1%} more processor time than at best"
-    speed_detail += effect_text(lambda block: block.loop_s)
+    speed_detail += effect_text(lambda block: block.loop_cpu_s)
     idle_advice = "stop other work, or wait until it is done"
     steal_advice = "the hypervisor's other guests: repeat at quieter times"
     speed_advice = "frequency, or a neighbour on the core or its caches: fix the frequency, "
     speed_advice += "leave SMT off"
     return [
-        warn_if(others > _MAX_OTHER_PROCESSORS, "others' load", others_detail, idle_advice),
-        _autogroup_finding(blocks, autogroup),
-        warn_if(steal > _MAX_STEAL, "CPU steal", steal_detail, steal_advice),
-        warn_if(change > _MAX_SPEED_EFFECT, "speed", speed_detail, speed_advice),
-        _resolution_finding(blocks, levels),
+        warning_or_ok(
+            other_work > _MAX_OTHER_PROCESSORS, "others' load", other_work_detail, idle_advice
+        ),
+        _autogroup_diagnosis(blocks, autogroup),
+        warning_or_ok(steal > _MAX_STOLEN_PROCESSORS, "CPU steal", steal_detail, steal_advice),
+        warning_or_ok(change > _MAX_SPEED_CHANGE, "speed", speed_detail, speed_advice),
+        _resolution_diagnosis(blocks, levels),
     ]
 
 
-def _autogroup_finding(blocks: Sequence[Block], autogroup: bool | None) -> Diagnosis:
-    share = statistics.mean(block.share for block in blocks)
+def _autogroup_diagnosis(blocks: Sequence[AATestBlock], autogroup: bool | None) -> Diagnosis:
+    share = statistics.mean(block.processor_share for block in blocks)
     share_text = f"two ends that never sleep got {share:.0%} of two processors"
     if not autogroup:
         state = "off" if autogroup is False else "the kernel does not say"
         return Diagnosis("sched_autogroup", "ok", f"{state}; {share_text}")
     detail = f"on: each session gets an equal share, even of niced jobs; {share_text}"
     advice = "as root, in the session that measures: echo -20 > /proc/self/autogroup"
-    return warn_if(share < _FULL_SHARE, "sched_autogroup", detail, advice)
+    return warning_or_ok(share < _MIN_PROCESSOR_SHARE, "sched_autogroup", detail, advice)
 
 
-def _resolution_finding(blocks: Sequence[Block], levels: Levels) -> Diagnosis:
+def _resolution_diagnosis(blocks: Sequence[AATestBlock], levels: Levels) -> Diagnosis:
     """Judge the ratio of B to A over the blocks, as a report judges one over launches."""
-    result = judge({"A/A": [block.ratio for block in blocks]}, levels)["A/A"]
+    result = judge({"A/A": [block.ratio_b_to_a for block in blocks]}, levels)["A/A"]
     interval, low, high = result.interval, result.interval.low, result.interval.high
     if low is None or high is None:
         return Diagnosis(
@@ -179,77 +183,83 @@ def _resolution_finding(blocks: Sequence[Block], levels: Levels) -> Diagnosis:
         advice = "a false claim: measure nothing here before it is gone"
         return Diagnosis("A/A test", "warn", f"{detail}; B is called {result.verdict}", advice)
     advice = "follow the advice above, or plan for more launches"
-    return warn_if(difference > levels.minimum_effect, "A/A test", detail, advice)
+    return warning_or_ok(difference > levels.minimum_effect, "A/A test", detail, advice)
 
 
-def measure_blocks(seconds: float = 10.0) -> list[Block]:
-    """Measure blocks on the first two processors of this process; UserError without two."""
+def measure_blocks(seconds: float = 10.0) -> list[AATestBlock]:
+    """Run the A/A test for `seconds` on this process's first two processors; return its blocks.
+
+    UserError without two processors.
+    """
     processors = sorted(os.sched_getaffinity(0))
     if len(processors) < 2:
         raise UserError("an A/A test needs two processors")
     try:
         os.sched_setaffinity(0, {processors[0]})
-        with _start_other_end(processors[1]) as end:
-            end.batch(1000)  # warm-up: cold caches, and the other end starts
-            round_trip_s = end.batch(200) / 200
-            hands = max(1, round(_BATCH_DURATION_S / round_trip_s))
-            return [end.block(seconds / BLOCK_COUNT, hands) for _ in range(BLOCK_COUNT)]
+        with _start_ping_pong(processors[1]) as end:
+            end.measure_batch_s(1000)  # warm-up: cold caches, and the other end starts
+            round_trip_s = end.measure_batch_s(200) / 200
+            batch_round_trips = max(1, round(_BATCH_DURATION_S / round_trip_s))
+            return [
+                end.measure_block(seconds / BLOCK_COUNT, batch_round_trips)
+                for _ in range(BLOCK_COUNT)
+            ]
     finally:
         os.sched_setaffinity(0, processors)
 
 
 @dataclass
 class _PingPongEnd:
-    """The end of the ping-pong in this process; `request`: the last byte sent, 1..200."""
+    """The end of the ping-pong in this process; `last_request`: the last byte sent, 1..200."""
 
     memory: mmap.mmap
-    other: BaseProcess
-    request: int = 0
+    echo_process: BaseProcess
+    last_request: int = 0
 
-    def batch(self, hands: int) -> float:
-        """Time of `hands` round trips, s."""
-        memory, request = self.memory, self.request
+    def measure_batch_s(self, round_trips: int) -> float:
+        """Time of `round_trips` round trips, s."""
+        memory, request = self.memory, self.last_request
         begin = time.perf_counter()
-        for _ in range(hands):
+        for _ in range(round_trips):
             request = request % 200 + 1
             memory[_REQUEST_OFFSET] = request
             while memory[_REPLY_OFFSET] != request:
-                if time.perf_counter() - begin > 5 and not self.other.is_alive():
+                if time.perf_counter() - begin > 5 and not self.echo_process.is_alive():
                     raise UserError("the other end of the A/A test has died")
-        self.request = request
+        self.last_request = request
         return time.perf_counter() - begin
 
-    def block(self, seconds: float, hands: int) -> Block:
+    def measure_block(self, seconds: float, batch_round_trips: int) -> AATestBlock:
         """Measure pairs of A and B for `seconds`, and the machine's other load meanwhile."""
         pairs: dict[str, list[float]] = {"a": [], "b": []}
-        begin, cpu_s, start_ticks = time.perf_counter(), self._own_s(), _read_ticks()
+        begin, cpu_s, start_ticks = time.perf_counter(), self._test_cpu_s(), _read_processor_times()
         while not pairs["a"] or time.perf_counter() - begin < seconds:
             for name in random.sample(("a", "b"), 2):
-                pairs[name].append(self.batch(hands))
-        loop_s = min(_time_loop_s() for _ in range(3))
-        wall_s, end_ticks = time.perf_counter() - begin, _read_ticks()
-        return Block(
+                pairs[name].append(self.measure_batch_s(batch_round_trips))
+        loop_s = min(_measure_loop_s() for _ in range(3))
+        wall_s, end_ticks = time.perf_counter() - begin, _read_processor_times()
+        return AATestBlock(
             wall_s=wall_s,
-            a_s=pairs["a"],
-            b_s=pairs["b"],
-            own_s=self._own_s() - cpu_s,
-            busy_s=end_ticks.busy_s - start_ticks.busy_s,
+            a_batches_s=pairs["a"],
+            b_batches_s=pairs["b"],
+            test_cpu_s=self._test_cpu_s() - cpu_s,
+            busy_cpu_s=end_ticks.busy_cpu_s - start_ticks.busy_cpu_s,
             steal_s=end_ticks.steal_s - start_ticks.steal_s,
-            loop_s=loop_s,
+            loop_cpu_s=loop_s,
         )
 
-    def _own_s(self) -> float:
-        stat = Path(f"/proc/{self.other.pid}/stat").read_text(errors="replace")
-        return time.process_time() + parse_process_s(stat, _TICKS_PER_SECOND)
+    def _test_cpu_s(self) -> float:
+        stat = Path(f"/proc/{self.echo_process.pid}/stat").read_text(errors="replace")
+        return time.process_time() + parse_process_time_s(stat, _TICKS_PER_SECOND)
 
 
 @contextlib.contextmanager
-def _start_other_end(processor: int) -> Iterator[_PingPongEnd]:
-    """Start the other end on `processor`; it ends with the block."""
+def _start_ping_pong(processor: int) -> Iterator[_PingPongEnd]:
+    """Start a process that echoes bytes, on `processor`; it ends with the context."""
     with mmap.mmap(-1, 2 * _REPLY_OFFSET) as memory:
         # Only a fork shares this memory.
         context = multiprocessing.get_context("fork")
-        process = context.Process(target=_run_other_end, args=(memory, processor, os.getpid()))
+        process = context.Process(target=_run_echo_process, args=(memory, processor, os.getpid()))
         process.start()
         try:
             yield _PingPongEnd(memory, process)
@@ -259,7 +269,7 @@ def _start_other_end(processor: int) -> Iterator[_PingPongEnd]:
             process.join()
 
 
-def _run_other_end(memory: mmap.mmap, processor: int, parent: int) -> None:
+def _run_echo_process(memory: mmap.mmap, processor: int, parent: int) -> None:
     os.sched_setaffinity(0, {processor})
     echo_bytes(memory, parent)
 
@@ -276,16 +286,16 @@ def echo_bytes(memory: mmap.mmap, parent: int) -> None:
                 return
         else:
             polls += 1
-            if polls % _POLLS_PER_CHECK == 0 and os.getppid() != parent:
+            if polls % _POLLS_PER_PARENT_CHECK == 0 and os.getppid() != parent:
                 return
 
 
-def _read_ticks() -> Ticks:
-    return parse_ticks(Path("/proc/stat").read_text(), _TICKS_PER_SECOND)
+def _read_processor_times() -> ProcessorTimes:
+    return parse_processor_times(Path("/proc/stat").read_text(), _TICKS_PER_SECOND)
 
 
-def _time_loop_s() -> float:
+def _measure_loop_s() -> float:
     begin = time.thread_time()
-    for _ in range(_LOOP_ITERATIONS):
+    for _ in range(_SPEED_LOOP_ITERATIONS):
         pass
     return time.thread_time() - begin

@@ -1,8 +1,8 @@
 """How many ranks a launch has, on which nodes and sockets, and by which launcher they start.
 
 The extras of a partition give its number of ``nodes``, and the ``cores`` and ``sockets`` of each;
-`features` derives its features: ``nodes_4`` for at least four nodes, ``cores_4`` for at least four
-cores a node.  ReFrame selects tests by features, because it cannot select them by numbers.
+`size_features` derives its features: ``nodes_4`` for at least four nodes, ``cores_4`` for at least
+four cores a node.  ReFrame selects tests by features, because it cannot select them by numbers.
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ from typing import Any
 
 from roundtrip.sites.schedulers.interface import LauncherOptions, Scheduler
 
-_NODE_COUNTS = {f"nodes_{count}": count for count in (2, 4, 8, 16)}
+_NODES_BY_SCALE = {f"nodes_{count}": count for count in (2, 4, 8, 16)}
 #: `pair`: two ranks; `node`: one node; `nodes_2` to `nodes_16`: 2 to 16 nodes; `all`: all nodes.
-SCALES = ("pair", "node", *_NODE_COUNTS, "all")
-#: Two ranks in a node, on one of its sockets or on two.
-ON_SOCKETS = ("one-socket", "two-sockets")
-#: A rank on every core, or one on every node.
+SCALES = ("pair", "node", *_NODES_BY_SCALE, "all")
+#: Placements of two ranks in a node: on one of its sockets, or on two.
+SOCKET_PLACEMENTS = ("one-socket", "two-sockets")
+#: Placements: a rank on every core, or one on every node.
 ALL_CORES, ONE_PER_NODE = "all-cores", "one-per-node"
 #: The feature of an environment whose times come from a model.
-SIMULATED = "simulated"
+SIMULATED_FEATURE = "simulated"
 
 
-def features(nodes: int | None, cores: int | None, sockets: int | None = None) -> list[str]:
-    """Return features of `nodes` nodes with `cores` cores and `sockets` sockets; None: unknown."""
+def size_features(nodes: int | None, cores: int | None, sockets: int | None = None) -> list[str]:
+    """Return the features of `nodes` nodes with `cores` and `sockets` each; None: unknown."""
     counts = [2**power for power in range(1, 31)]
     return [
         f"{quantity}_{count}"
@@ -48,7 +48,8 @@ def features_for_ranks(ranks: int, per_node: int) -> list[str]:
 def features_for_scale(
     scale: str, placement: str, multi_node_feature: str = ONE_PER_NODE
 ) -> list[str]:
-    """Return the features that a scale requires; several nodes require `multi_node_feature`."""
+    """Return the features that a scale requires of a partition, `multi_node_feature` if it takes
+    several nodes."""
     if scale == "pair":
         return [ONE_PER_NODE if placement == ONE_PER_NODE else "shared-memory"]
     cores = ["cores_2"] if placement == ALL_CORES else []
@@ -57,18 +58,20 @@ def features_for_scale(
     return [multi_node_feature, "nodes_2" if scale == "all" else scale, *cores]
 
 
-def size(scale: str, placement: str, extras: Mapping[str, Any]) -> tuple[int, int]:
-    """Return (nodes, ranks a node) of a scale on a partition with these `extras`."""
+def nodes_and_ranks_per_node(
+    scale: str, placement: str, extras: Mapping[str, Any]
+) -> tuple[int, int]:
+    """Return the nodes of a scale, and the ranks on each, on a partition with these `extras`."""
     ranks_per_node = 1 if placement == ONE_PER_NODE else int(extras.get("cores", 2))
     if scale == "pair":
         return (2, 1) if placement == ONE_PER_NODE else (1, 2)
     if scale == "all":
         return int(extras["nodes"]), ranks_per_node
-    return _NODE_COUNTS.get(scale, 1), ranks_per_node
+    return _NODES_BY_SCALE.get(scale, 1), ranks_per_node
 
 
-def shortage(feature: str, extras: Mapping[str, Any]) -> str | None:
-    """Return why a partition with these `extras` lacks `feature`; None if it is no size."""
+def describe_shortage(feature: str, extras: Mapping[str, Any]) -> str | None:
+    """Return why a partition with these `extras` lacks `feature`; None if it is no size feature."""
     match = re.fullmatch(r"(nodes|cores|sockets)_\d+", feature)
     if match is None:
         return None
@@ -78,17 +81,17 @@ def shortage(feature: str, extras: Mapping[str, Any]) -> str | None:
 
 #: Options for more ranks than processors: no binding, and Open MPI's mpirun must allow it.  The
 #: launcher of a scheduler needs none: it binds in the allocation, which has a processor for each.
-_OVERSUBSCRIPTION_OPTIONS = {
+_OVERSUBSCRIPTION_BY_LAUNCHER = {
     "mpirun": ["--bind-to", "none", "--map-by", ":OVERSUBSCRIBE"],
     "mpiexec": ["-bind-to", "none"],
 }
 #: The MPIs' own launchers.
-MPI_LAUNCHERS = {
+OPTIONS_BY_MPI_LAUNCHER = {
     "mpirun": LauncherOptions(("--bind-to", "core"), ("--map-by", "core"), ("--map-by", "socket")),
     "mpiexec": LauncherOptions(("-bind-to", "core"), ("-map-by", "core"), ("-map-by", "socket")),
 }
 #: PMIs that an MPI can be built for, the one of the bases first.
-PMIS = {
+PMIS_BY_MPI = {
     "openmpi": ("pmix",),
     "mpich": ("pmi2", "pmix"),
     "mvapich": ("pmi2", "pmix"),
@@ -96,37 +99,39 @@ PMIS = {
 }
 
 
-def own_launcher(mpi: str) -> str:
-    """The program by which an MPI starts its ranks itself."""
+def launcher_of_mpi(mpi: str) -> str:
+    """Return the program by which an MPI starts its ranks itself: ``mpirun`` or ``mpiexec``."""
     return "mpirun" if mpi == "openmpi" else "mpiexec"
 
 
-def start_key(extras: Mapping[str, Any]) -> tuple[str, ...]:
+def rank_start_key(extras: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the extras that determine how ranks start: MPI, version and transport, not Boost."""
     return tuple(str(extras.get(key, "")) for key in ("mpi", "mpi_version", "transport"))
 
 
-def socket_options(
+def replace_socket_options(
     launcher: LauncherOptions | None, placement: str, options: Sequence[str]
 ) -> list[str]:
-    """Return the `options` with those that place ranks by `placement`, one of `ON_SOCKETS`.
+    """Return the `options` with those that place ranks by `placement` (`SOCKET_PLACEMENTS`).
 
     Options that bind are kept, or added; those of an unknown launcher (None) stay.
     """
     if launcher is None:
         return list(options)
-    place = launcher.one_socket if placement == ON_SOCKETS[0] else launcher.two_sockets
+    placement_options = (
+        launcher.one_socket if placement == SOCKET_PLACEMENTS[0] else launcher.two_sockets
+    )
     names = [option.partition("=")[0] for option in options]
     # An option has its value in the same word, or in the next one.
     removals = {
         position + step
         for position, name in enumerate(names)
-        if name == place[0].partition("=")[0]
-        for step in range(len(place))
+        if name == placement_options[0].partition("=")[0]
+        for step in range(len(placement_options))
     }
     remainder = [option for number, option in enumerate(options) if number not in removals]
     binds = launcher.bind[0].partition("=")[0] in names
-    return [*remainder, *(() if binds else launcher.bind), *place]
+    return [*remainder, *(() if binds else launcher.bind), *placement_options]
 
 
 def launcher_extras(launcher: str | None, options: Sequence[str]) -> dict[str, object]:
@@ -134,15 +139,15 @@ def launcher_extras(launcher: str | None, options: Sequence[str]) -> dict[str, o
     extras: dict[str, object] = {"launcher_options": list(options)}
     if launcher:
         extras["launcher"] = launcher
-    if overcommit_options := _OVERSUBSCRIPTION_OPTIONS.get(launcher or ""):
+    if overcommit_options := _OVERSUBSCRIPTION_BY_LAUNCHER.get(launcher or ""):
         extras["launcher_options_oversubscribed"] = list(overcommit_options)
     return extras
 
 
-def start_options(mpi: str, scheduler: Scheduler, pmis: Sequence[str]) -> list[tuple[str, ...]]:
-    """Return each launcher with options for `mpi`: that of the `scheduler`, which offers `pmis`,
-    and the MPI's own program."""
-    options, launcher = scheduler.launcher_options, own_launcher(mpi)
-    names = [name for name in PMIS.get(mpi, ()) if name in pmis]
-    words = [(scheduler.launcher, f"{options.pmi}{name}") for name in names] if options else []
-    return [*words, (launcher, *MPI_LAUNCHERS[launcher].bind)]
+def launcher_commands(mpi: str, scheduler: Scheduler, pmis: Sequence[str]) -> list[tuple[str, ...]]:
+    """Return each launcher that may start ranks of `mpi`, with its options: that of the
+    `scheduler` by each of its `pmis`, then the MPI's own program."""
+    options, launcher = scheduler.launcher_options, launcher_of_mpi(mpi)
+    names = [name for name in PMIS_BY_MPI.get(mpi, ()) if name in pmis]
+    commands = [(scheduler.launcher, f"{options.pmi}{name}") for name in names] if options else []
+    return [*commands, (launcher, *OPTIONS_BY_MPI_LAUNCHER[launcher].bind)]

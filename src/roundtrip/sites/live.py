@@ -17,11 +17,11 @@ from roundtrip import files
 from roundtrip.errors import UserError
 from roundtrip.sites import data, launching, schedulers, trials
 from roundtrip.sites.site import Finding, Site
-from roundtrip.sites.trials import LauncherOptions, Say, Trial, TrialTarget
+from roundtrip.sites.trials import JobAnnouncer, LauncherCommand, Trial, TrialTarget
 
 
 @dataclass(frozen=True)
-class Line:
+class SettingLine:
     """A line of site.toml that sets `key` of a `table` ("": before all tables) to `value`."""
 
     table: str
@@ -42,26 +42,26 @@ class Line:
     def _assignment(self) -> str:
         return f"{self.key} = {json.dumps(self.value)}"
 
-    def apply(self, text: str) -> str:
+    def apply_to(self, text: str) -> str:
         """Return the `text` of a site.toml with this line in it."""
-        begin, end = _table_body(text, self.table)
+        begin, end = _table_body_span(text, self.table)
         if begin is None:
             return f"{text.rstrip()}\n\n[{self.table}]\n{self._assignment}\n"
         body, line = text[begin:end], self._assignment
         pattern = re.compile(rf"^{re.escape(self.key)}[ \t]*=.*$", re.MULTILINE)
         if match := pattern.search(body):
-            body = body[: match.start()] + line + body[_assignment_end(body, match) :]
+            body = body[: match.start()] + line + body[_assignment_end_offset(body, match) :]
         else:
             body = f"{line}\n{body}" if self.table else f"{body.rstrip()}\n{line}\n\n"
         return text[:begin] + body + text[end:]
 
 
-def apply_lines(text: str, lines: Sequence[Line], file: Path | None = None) -> str:
+def apply_lines(text: str, lines: Sequence[SettingLine], file: Path | None = None) -> str:
     """Return the `text` of a site.toml, `file`, with all `lines` in it.
 
     UserError if the result lacks one of their values: TOML has more ways to write a table.
     """
-    new_text = functools.reduce(lambda result, line: line.apply(result), lines, text)
+    new_text = functools.reduce(lambda result, line: line.apply_to(result), lines, text)
     final_lines = {(line.table, line.key): line for line in lines}.values()
     try:
         content = files.parse_toml(new_text)
@@ -73,19 +73,19 @@ def apply_lines(text: str, lines: Sequence[Line], file: Path | None = None) -> s
     return new_text
 
 
-def lines_to_start(family: str, start: tuple[str, ...]) -> list[Line]:
-    """Return the lines that start ranks of `family` by the launcher and options in `start`."""
-    launcher, *options = start
+def lines_for_launcher(family: str, launcher_command: tuple[str, ...]) -> list[SettingLine]:
+    """Return the lines by which ranks of an MPI `family` start by the launcher with its options."""
+    launcher, *options = launcher_command
     table = f"launch.{family}"
     if scheduler_options := schedulers.launcher_options(launcher):
         (pmi,) = (item.removeprefix(scheduler_options.pmi) for item in options)
-        lines = [Line(table, "launcher", launcher), Line(table, "pmi", pmi)]
-        return [*lines, Line(table, "options", [])]  # not those of another launcher
-    return [Line(table, "launcher", launcher), Line(table, "options", options)]
+        lines = [SettingLine(table, "launcher", launcher), SettingLine(table, "pmi", pmi)]
+        return [*lines, SettingLine(table, "options", [])]  # not those of another launcher
+    return [SettingLine(table, "launcher", launcher), SettingLine(table, "options", options)]
 
 
-def _assignment_end(text: str, assignment: re.Match[str]) -> int:
-    """Return the end of the last line of an assignment, whose array may span several lines."""
+def _assignment_end_offset(text: str, assignment: re.Match[str]) -> int:
+    """Return the offset in `text` at which an assignment ends; its array may span several lines."""
     for line_end in re.compile(r"$", re.MULTILINE).finditer(text, assignment.end()):
         try:
             files.parse_toml(text[assignment.start() : line_end.start()])
@@ -95,8 +95,8 @@ def _assignment_end(text: str, assignment: re.Match[str]) -> int:
     return assignment.end()
 
 
-def _table_body(text: str, name: str) -> tuple[int | None, int]:
-    """Return begin and end of the body of a table; (None, 0) if it is missing."""
+def _table_body_span(text: str, name: str) -> tuple[int | None, int]:
+    """Return the offsets of the begin and end of a table's keys; (None, 0) if it is missing."""
     headings = list(re.finditer(r"^\[(.+?)\][ \t]*(?:#.*)?\n", text, re.MULTILINE))
     if not name:
         return 0, headings[0].start() if headings else len(text)
@@ -108,52 +108,59 @@ def _table_body(text: str, name: str) -> tuple[int | None, int]:
 
 
 @dataclass
-class Result:
+class LiveCheckResult:
     """Findings, and the lines of site.toml that would correct the faults."""
 
     findings: list[Finding] = field(default_factory=list)
-    lines: list[Line] = field(default_factory=list)
+    lines: list[SettingLine] = field(default_factory=list)
 
-    def add_fault(self, subject: str, detail: str, lines: list[Line] | None = None) -> None:
+    def add_fault(self, subject: str, detail: str, lines: list[SettingLine] | None = None) -> None:
         """Add a fault, with the `lines` that correct it."""
-        cure = f"; in {data.FILE}: {', '.join(map(str, lines))}" if lines else ""
+        cure = f"; in {data.SITE_FILE}: {', '.join(map(str, lines))}" if lines else ""
         self.findings.append(Finding("fault", subject, detail + cure))
         self.lines += [line for line in lines or [] if line not in self.lines]
 
 
-def check_live(site: Site, say: Say) -> Result:
-    """Start two ranks of each MPI by the launcher of the site and, if that fails, by the others."""
-    result = Result()
-    if ends := schedulers.of_site(site.partitions).job_ends(site):
-        detail, remedy = ends
+def check_live(site: Site, announce: JobAnnouncer) -> LiveCheckResult:
+    """Submit jobs: two ranks of each MPI by the site's launcher, if that fails by the others."""
+    result = LiveCheckResult()
+    if accounting := schedulers.of_site(site.partitions).job_ends(site):
+        detail, remedy = accounting
         if remedy:
-            lines = [Line("every_partition", "scheduler", remedy)]
+            lines = [SettingLine("every_partition", "scheduler", remedy)]
             result.add_fault("accounting", detail, lines)
             return result
         result.findings.append(Finding("ok", "accounting", detail))
-    places = trials.places(site)
-    if not places:
+    targets = trials.trial_targets(site)
+    if not targets:
         result.findings.append(Finding("not checked", "live", "no toolchain is installed"))
         return result
-    if not _nodes_match(site, places, result, say):
+    if not _check_node_interfaces(site, targets, result, announce):
         return result
-    site_trials = trials.run_trials(site, [(place, [()]) for place in places], say)
+    site_trials = trials.run_trials(site, [(target, [()]) for target in targets], announce)
     failures = [trial for trial in site_trials if _trial_fault(site, trial)]
-    alternatives = {trial.place: _other_starts(site, trial.place) for trial in failures}
-    plan = [(place, starts) for place, starts in alternatives.items() if starts]
-    retries = trials.run_trials(site, plan, say)
+    alternatives = {
+        trial.target: _other_launcher_commands(site, trial.target) for trial in failures
+    }
+    plan = [(target, commands) for target, commands in alternatives.items() if commands]
+    retries = trials.run_trials(site, plan, announce)
     for trial in site_trials:
-        own_retries = [retry for retry in retries if retry.place == trial.place]
-        _report_trial(site, trial, own_retries, result)
+        own_retries = [retry for retry in retries if retry.target == trial.target]
+        _add_trial_findings(site, trial, own_retries, result)
     return result
 
 
-def _nodes_match(site: Site, places: list[TrialTarget], result: Result, say: Say) -> bool:
-    """Whether the nodes have the site's network interface, without which no MPI would start."""
+def _check_node_interfaces(
+    site: Site, targets: list[TrialTarget], result: LiveCheckResult, announce: JobAnnouncer
+) -> bool:
+    """Return whether the nodes have the site's network interface; add a fault to `result` if not.
+
+    Without it no MPI would start.
+    """
     matches = True
-    for place in {place.partition: place for place in places}.values():
-        interface = _partition_extras(site, place).get("interface")
-        interfaces = trials.survey(site, place, say)
+    for target in {target.partition: target for target in targets}.values():
+        interface = _partition_extras(site, target).get("interface")
+        interfaces = trials.collect_interfaces(site, target, announce)
         bad_hosts = [host for host, names in interfaces.items() if interface not in names]
         if not interface or not bad_hosts:
             continue
@@ -161,55 +168,63 @@ def _nodes_match(site: Site, places: list[TrialTarget], result: Result, say: Say
         intersection = set.intersection(*interfaces.values())
         names = ", ".join(sorted(interfaces[bad_hosts[0]])) or "none"
         fault = f"there is no interface '{interface}' on {bad_hosts[0]}: {names}"
-        lines = [Line("values", "interface", intersection.pop())] if len(intersection) == 1 else []
-        result.add_fault(f"nodes of {place.partition}", fault, lines)
+        lines = (
+            [SettingLine("values", "interface", intersection.pop())]
+            if len(intersection) == 1
+            else []
+        )
+        result.add_fault(f"nodes of {target.partition}", fault, lines)
     return matches
 
 
-def _node_count(site: Site, place: TrialTarget) -> int:
-    return 2 if _partition_extras(site, place).get("nodes", 1) > 1 else 1
+def _trial_node_count(site: Site, target: TrialTarget) -> int:
+    return 2 if _partition_extras(site, target).get("nodes", 1) > 1 else 1
 
 
-def _partition_extras(site: Site, place: TrialTarget) -> dict[str, Any]:
-    extras: dict[str, Any] = site.partitions[place.partition].get("extras", {})
+def _partition_extras(site: Site, target: TrialTarget) -> dict[str, Any]:
+    extras: dict[str, Any] = site.partitions[target.partition].get("extras", {})
     return extras
 
 
 def _trial_fault(site: Site, trial: Trial) -> str | None:
-    if reason := trials.start_fault(trial.output, _node_count(site, trial.place)):
+    if reason := trials.start_fault(trial.output, _trial_node_count(site, trial.target)):
         return f"{reason}: {trial.reason}" if trial.reason else reason
-    extras = _partition_extras(site, trial.place)
+    extras = _partition_extras(site, trial.target)
     return trials.binding_fault(trial.output, extras) if trial.output else None
 
 
-def _other_starts(site: Site, place: TrialTarget) -> list[LauncherOptions]:
-    """Return every other launcher, with options, for the ranks of this MPI."""
-    extras = site.toolchains[place.environ].get("extras", {})
-    scheduler = schedulers.scheduler_of(site.partitions[place.partition])
+def _other_launcher_commands(site: Site, target: TrialTarget) -> list[LauncherCommand]:
+    """Return every launcher, with options, for the ranks of this MPI except the site's."""
+    extras = site.toolchains[target.environ].get("extras", {})
+    scheduler = schedulers.scheduler_of(site.partitions[target.partition])
     launcher = extras.get("launcher") or scheduler.launcher
-    site_start = {launcher, *extras.get("launcher_options", [])}
-    starts = launching.start_options(str(extras.get("mpi")), scheduler, scheduler.cluster().pmi)
-    return [start for start in starts if not set(start) <= site_start]
+    site_command = {launcher, *extras.get("launcher_options", [])}
+    commands = launching.launcher_commands(
+        str(extras.get("mpi")), scheduler, scheduler.cluster().pmi
+    )
+    return [command for command in commands if not set(command) <= site_command]
 
 
-def _report_trial(site: Site, trial: Trial, retries: list[Trial], result: Result) -> None:
-    place, extras = trial.place, _partition_extras(site, trial.place)
-    subject = f"{place.environ} on {place.partition}"
+def _add_trial_findings(
+    site: Site, trial: Trial, retries: list[Trial], result: LiveCheckResult
+) -> None:
+    target, extras = trial.target, _partition_extras(site, trial.target)
+    subject = f"{target.environ} on {target.partition}"
     if problem := _trial_fault(site, trial):
         # The first retry without a fault; if this trial did not start, else one that starts.
-        nodes = _node_count(site, place)
+        nodes = _trial_node_count(site, target)
         remedies = [retry for retry in retries if not _trial_fault(site, retry)]
         if trials.start_fault(trial.output, nodes):
             remedies += [item for item in retries if not trials.start_fault(item.output, nodes)]
-        family = str(site.toolchains[place.environ].get("extras", {}).get("mpi"))
-        lines = lines_to_start(family, remedies[0].start) if remedies else []
-        starts = ", ".join(" ".join(retry.start) for retry in retries)
-        suffix = "" if remedies or not retries else f"; nor does it by {starts}"
+        family = str(site.toolchains[target.environ].get("extras", {}).get("mpi"))
+        lines = lines_for_launcher(family, remedies[0].launcher_command) if remedies else []
+        commands = ", ".join(" ".join(retry.launcher_command) for retry in retries)
+        suffix = "" if remedies or not retries else f"; nor does it by {commands}"
         result.add_fault(subject, problem + suffix, lines)
     if trial.output is None:
         return
-    daemon = schedulers.scheduler_of(site.partitions[place.partition]).daemon
+    daemon = schedulers.scheduler_of(site.partitions[target.partition]).daemon
     for fault in trials.node_faults(trial.output, extras, daemon):
         result.add_fault(subject, fault)
     if not problem:
-        result.findings.append(Finding("ok", subject, trials.describe(trial.output)))
+        result.findings.append(Finding("ok", subject, trials.describe_trial(trial.output)))

@@ -1,4 +1,4 @@
-"""Reads a ``spack.lock`` and checks that every label in it names exactly one build.
+"""Reads a ``spack.lock`` and checks that every name of an MPI in it stands for exactly one build.
 
 Spack concretizes each root of the environment separately, so one "MPICH 4.3" may be two
 different builds in one lock file.  A comparison across them would mean nothing.
@@ -18,9 +18,11 @@ from roundtrip.errors import UserError
 
 
 @dataclass(frozen=True)
-class Concrete:
-    """One concrete spec: `external` is its prefix if Spack did not build it; `dependencies` are
-    tuples (name, hash, virtuals that this edge provides)."""
+class ConcreteSpec:
+    """A concrete spec; `external` is its prefix if Spack did not build it.
+
+    `dependencies` are tuples (name, hash, virtual packages that it provides to this spec).
+    """
 
     hash: str
     name: str
@@ -31,7 +33,7 @@ class Concrete:
     dependencies: tuple[tuple[str, str, tuple[str, ...]], ...]
 
     @property
-    def label(self) -> str:
+    def name_version(self) -> str:
         return f"{self.name}@{self.version}"
 
     def value(self, variant: str) -> str:
@@ -49,15 +51,15 @@ class RootSpec:
 
 
 @dataclass(frozen=True)
-class Lock:
+class SpackLock:
     """A lock file: its roots in order, and its concrete specs by hash."""
 
     file: Path
     roots: tuple[RootSpec, ...]
-    specs: dict[str, Concrete]
+    specs: dict[str, ConcreteSpec]
 
-    def closure(self, start: str) -> Iterator[Concrete]:
-        """The spec of hash `start` and all its dependencies, each once."""
+    def closure(self, start: str) -> Iterator[ConcreteSpec]:
+        """Yield the spec of hash `start` and all its dependencies, direct or not, each once."""
         queue, hashes = [start], {start}
         while queue:
             spec = self.specs[queue.pop()]
@@ -68,7 +70,7 @@ class Lock:
                     queue.append(hash_)
 
     @cached_property
-    def mpis(self) -> dict[str, Concrete]:
+    def mpi_by_hash(self) -> dict[str, ConcreteSpec]:
         """Every concrete spec that another one uses as its MPI, by hash."""
         return {
             hash_: self.specs[hash_]
@@ -81,12 +83,12 @@ class Lock:
         """Return the roots that depend on the spec `hash_`, or are this spec."""
         return [r for r in self.roots if any(s.hash == hash_ for s in self.closure(r.hash))]
 
-    def mpi_of(self, hash_: str) -> Concrete | None:
+    def find_mpi(self, hash_: str) -> ConcreteSpec | None:
         """Return the MPI among the spec `hash_` and its dependencies; None if there is none."""
-        return next((spec for spec in self.closure(hash_) if spec.hash in self.mpis), None)
+        return next((spec for spec in self.closure(hash_) if spec.hash in self.mpi_by_hash), None)
 
 
-def read(file: Path) -> Lock:
+def read_lock(file: Path) -> SpackLock:
     """Read the lock file `file`; UserError if it is invalid or refers to specs that it lacks."""
     if not file.is_file():
         raise UserError("no lock file: run `spack concretize` in the environment first", file)
@@ -96,7 +98,7 @@ def read(file: Path) -> Lock:
         for hash_, entry in content["concrete_specs"].items():
             # Spack writes a generic target as a word, others as an object with a name.
             target = entry.get("arch", {}).get("target", "")
-            specs[hash_] = Concrete(
+            specs[hash_] = ConcreteSpec(
                 hash=hash_,
                 name=entry["name"],
                 version=str(entry["version"]),
@@ -121,7 +123,7 @@ def read(file: Path) -> Lock:
     references = {r.hash for r in roots} | {d[1] for s in specs.values() for d in s.dependencies}
     for reference in sorted(references - hashes):
         raise UserError(f"truncated: it refers to {reference[:7]!a} and does not hold it", file)
-    return Lock(file, roots, specs)
+    return SpackLock(file, roots, specs)
 
 
 def _require_hash(value: object) -> str:
@@ -130,46 +132,52 @@ def _require_hash(value: object) -> str:
     return value
 
 
-def split_builds(lock: Lock, label: Callable[[Concrete], str] | None = None) -> list[str]:
-    """Return a line for each build of an MPI besides the most used one of the same `label`."""
-    builds: dict[str, list[Concrete]] = defaultdict(list)
-    for spec in lock.mpis.values():
-        builds[label(spec) if label else spec.label].append(spec)
+def describe_extra_builds(
+    lock: SpackLock, name_of: Callable[[ConcreteSpec], str] | None = None
+) -> list[str]:
+    """Return a line for each build of an MPI besides the most used one of the same name.
+
+    `name_of` returns the name; name and version by default.
+    """
+    builds: dict[str, list[ConcreteSpec]] = defaultdict(list)
+    for spec in lock.mpi_by_hash.values():
+        builds[name_of(spec) if name_of else spec.name_version].append(spec)
     lines = []
     for name, specs in sorted(builds.items()):
         if len(specs) == 1:
             continue
-        base, *odd_builds = sorted(
+        base, *extra_builds = sorted(
             specs, key=lambda spec: (-len(lock.roots_using(spec.hash)), spec.hash)
         )
-        for spec in odd_builds:
+        for spec in extra_builds:
             roots = lock.roots_using(spec.hash)
             lines.append(
                 f"{name} is {len(specs)} builds: {base.hash[:7]} "
                 f"({len(lock.roots_using(base.hash))} roots), and the odd one {spec.hash[:7]} in "
-                f"{len(roots)}: {roots[0].spec}; it differs in {_spec_difference(base, spec)}: "
+                f"{len(roots)}: {roots[0].spec}; "
+                f"it differs in {_describe_spec_difference(base, spec)}: "
                 "pin it with `require:`, or tell the two apart with `label` in site.toml"
             )
     return lines
 
 
-def split_targets(lock: Lock) -> list[str]:
-    """Return a line if the MPIs and the roots that use one are built for several targets."""
-    labels: dict[str, list[str]] = defaultdict(list)
-    for hash_ in sorted({*lock.mpis, *(root.hash for root in lock.roots)}):
+def describe_mixed_targets(lock: SpackLock) -> list[str]:
+    """Return a line if MPIs and the roots that use them are built for several target processors."""
+    names_by_target: dict[str, list[str]] = defaultdict(list)
+    for hash_ in sorted({*lock.mpi_by_hash, *(root.hash for root in lock.roots)}):
         spec = lock.specs[hash_]
-        if spec.external is None and (hash_ in lock.mpis or lock.mpi_of(hash_)):
-            labels[spec.target].append(spec.label)
-    if len(labels) <= 1:
+        if spec.external is None and (hash_ in lock.mpi_by_hash or lock.find_mpi(hash_)):
+            names_by_target[spec.target].append(spec.name_version)
+    if len(names_by_target) <= 1:
         return []
-    odd_target = min(labels, key=lambda target: (len(labels[target]), target))
+    rarest_target = min(names_by_target, key=lambda target: (len(names_by_target[target]), target))
     return [
-        f"built for {len(labels)} targets ({', '.join(sorted(labels))}); "
-        f"the odd one: {labels[odd_target][0]} for {odd_target}"
+        f"built for {len(names_by_target)} targets ({', '.join(sorted(names_by_target))}); "
+        f"the odd one: {names_by_target[rarest_target][0]} for {rarest_target}"
     ]
 
 
-def _spec_difference(base: Concrete, spec: Concrete) -> str:
+def _describe_spec_difference(base: ConcreteSpec, spec: ConcreteSpec) -> str:
     names = sorted({*base.parameters, *spec.parameters})
     parts = [
         f"{name}={spec.value(name)} instead of {base.value(name)}"

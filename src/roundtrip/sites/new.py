@@ -96,7 +96,7 @@ def write_site(
     base = fabric if fabric == MACHINE else scheduler.base(fabric)
     folder.mkdir()
     text, unknowns = site_toml(name, (fabric, base), facts, part, software)
-    (folder / data.FILE).write_text(text)
+    (folder / data.SITE_FILE).write_text(text)
     (folder / "reframe.py").write_text(_REFRAME_FILE_TEXT.format(name=name))
     if software == "spack":
         source = sites / _BASE_BY_NAME[fabric].spack_part / "spack"
@@ -155,7 +155,7 @@ def site_toml(
         default, hint = _PLACEHOLDER_VALUES[key]
         value = values.get(key)
         if value is None:
-            unknowns.append(f"`{key}` in `{data.FILE}`" + (f": {hint}" if hint else ""))
+            unknowns.append(f"`{key}` in `{data.SITE_FILE}`" + (f": {hint}" if hint else ""))
         literal = json.dumps(default if value is None else value)
         text += f"{key} = {literal}{f' # {hint}' if hint else ''}\n"
     return text + part.tables, [*unknowns, *part.unknown_values]

@@ -20,7 +20,7 @@ from typing import Any
 
 from roundtrip.errors import UserError
 from roundtrip.sites import lock as locks
-from roundtrip.sites.lock import Concrete, Lock
+from roundtrip.sites.lock import ConcreteSpec, SpackLock
 
 #: The package whose roots are the toolchains.
 WORKLOADS_PACKAGE = "roundtrip-workloads"
@@ -60,10 +60,10 @@ class Toolchain:
 
     name: str
     title: str
-    root: Concrete
-    mpi: Concrete
-    boost: Concrete
-    suites: Mapping[str, Concrete]
+    root: ConcreteSpec
+    mpi: ConcreteSpec
+    boost: ConcreteSpec
+    suites: Mapping[str, ConcreteSpec]
 
 
 def active_lock() -> Path | None:
@@ -73,15 +73,15 @@ def active_lock() -> Path | None:
     return file if file and file.is_file() else None
 
 
-def toolchains(lock: Lock, label: Sequence[str] = ()) -> list[Toolchain]:
+def toolchains(lock: SpackLock, label: Sequence[str] = ()) -> list[Toolchain]:
     """Return the toolchains of a lock file; UserError if two specs would get the same name.
 
     `label` lists the parts of a name besides the series of MPI and Boost (`toolchain_name`).
     """
     require_label(lock, label)
-    suites: dict[str, dict[str, Concrete]] = {}
+    suites: dict[str, dict[str, ConcreteSpec]] = {}
     for root in lock.roots:
-        spec, mpi = lock.specs[root.hash], lock.mpi_of(root.hash)
+        spec, mpi = lock.specs[root.hash], lock.find_mpi(root.hash)
         if mpi and spec.name != WORKLOADS_PACKAGE:
             suites.setdefault(mpi.hash, {})[spec.name] = spec
     by_name: dict[str, Toolchain] = {}
@@ -90,7 +90,7 @@ def toolchains(lock: Lock, label: Sequence[str] = ()) -> list[Toolchain]:
         if spec.name != WORKLOADS_PACKAGE:
             continue
         dependencies = {item.name: item for item in lock.closure(spec.hash)}
-        mpi, boost = lock.mpi_of(spec.hash), dependencies.get("boost")
+        mpi, boost = lock.find_mpi(spec.hash), dependencies.get("boost")
         if mpi is None or boost is None:
             raise UserError(f"root '{root.spec}' lacks an MPI or a Boost", lock.file)
         name = toolchain_name(spec, mpi, boost, lock, label)
@@ -106,13 +106,13 @@ def toolchains(lock: Lock, label: Sequence[str] = ()) -> list[Toolchain]:
     return list(by_name.values())
 
 
-def workload_roots(lock: Lock) -> dict[str, str]:
+def workload_roots(lock: SpackLock) -> dict[str, str]:
     """The abstract spec of each root that is a toolchain, by its hash."""
     roots = ((root.hash, root.spec) for root in lock.roots)
     return {hash_: spec for hash_, spec in roots if lock.specs[hash_].name == WORKLOADS_PACKAGE}
 
 
-def prefix_of_spec(spec: Concrete, lock: Lock) -> str:
+def prefix_of_spec(spec: ConcreteSpec, lock: SpackLock) -> str:
     """Return the prefix of `spec`: its own if external, else its folder in spack.yaml's view."""
     if spec.external is not None:
         return spec.external
@@ -143,7 +143,7 @@ def environments(
         reason = "no concretized Spack environment is active: `spack env activate .`"
         warn_empty_site(system, reason)
         return []
-    lock = locks.read(file)
+    lock = locks.read_lock(file)
     items = toolchains(lock, label)
     # Programs that do not use Boost are measured with one Boost only, the last of each MPI.
     last = {item.mpi.hash: item.name for item in sorted(items, key=lambda item: item.name)}
@@ -158,7 +158,7 @@ def environments(
 def spack_pvm() -> list[str]:
     """Return the feature ``pvm`` if all workloads in the active lock file use PVM; else []."""
     file = active_lock()
-    lock = locks.read(file) if file else None
+    lock = locks.read_lock(file) if file else None
     roots = workload_roots(lock) if lock else []
     with_pvm = [any(spec.name == PVM for spec in lock.closure(root)) for root in roots if lock]
     return [PVM] if with_pvm and all(with_pvm) else []
@@ -178,14 +178,14 @@ def installed_names(
 
 def _reframe_environment(
     item: Toolchain,
-    lock: Lock,
+    lock: SpackLock,
     system: str,
     starts: Mapping[str, StartSettings],
     last_toolchain: str,
 ) -> dict[str, Any]:
     if item.mpi.name not in starts:
         raise UserError(
-            f"site '{system}' does not say how {item.mpi.label} starts ranks; "
+            f"site '{system}' does not say how {item.mpi.name_version} starts ranks; "
             f"it knows: {', '.join(sorted(starts))}",
             lock.file,
         )
@@ -234,10 +234,10 @@ def _reframe_environment(
     }
 
 
-def require_label(lock: Lock, parts: Sequence[str]) -> None:
+def require_label(lock: SpackLock, parts: Sequence[str]) -> None:
     """UserError for a part that names nothing in the lock file."""
     names = {PATCH_PART, COMPILER_PART, *(spec.name for spec in lock.specs.values())}
-    names |= {variant for mpi in lock.mpis.values() for variant in mpi.parameters}
+    names |= {variant for mpi in lock.mpi_by_hash.values() for variant in mpi.parameters}
     for part in parts:
         if part not in names:
             raise UserError(
@@ -247,7 +247,7 @@ def require_label(lock: Lock, parts: Sequence[str]) -> None:
             )
 
 
-def mpi_name(spec: Concrete, lock: Lock, parts: Sequence[str]) -> str:
+def mpi_name(spec: ConcreteSpec, lock: SpackLock, parts: Sequence[str]) -> str:
     """The name of an MPI, without dots: ``openmpi41``, or longer ``mpich43p2-ofi-ucx117``."""
     patch = "p" + "p".join(_version_numbers(spec)[2:]) if PATCH_PART in parts else ""
     names = [series_name(spec) + patch]
@@ -264,7 +264,11 @@ def mpi_name(spec: Concrete, lock: Lock, parts: Sequence[str]) -> str:
 
 
 def toolchain_name(
-    root: Concrete, mpi: Concrete, boost: Concrete, lock: Lock, parts: Sequence[str]
+    root: ConcreteSpec,
+    mpi: ConcreteSpec,
+    boost: ConcreteSpec,
+    lock: SpackLock,
+    parts: Sequence[str],
 ) -> str:
     """The name of a toolchain: ``openmpi41-boost186``, or longer: a compiler in `parts` is last."""
     compiler = _compiler_spec(root, lock) if COMPILER_PART in parts else None
@@ -273,7 +277,11 @@ def toolchain_name(
 
 
 def toolchain_title(
-    root: Concrete, mpi: Concrete, boost: Concrete, lock: Lock, parts: Sequence[str]
+    root: ConcreteSpec,
+    mpi: ConcreteSpec,
+    boost: ConcreteSpec,
+    lock: SpackLock,
+    parts: Sequence[str],
 ) -> str:
     """The title of a toolchain: ``Open MPI 4.1.8, Boost 1.86.0, netmod ofi, UCX 1.17.0``."""
     titles = [_spec_title(mpi), f"Boost {boost.version}"]
@@ -289,25 +297,25 @@ def toolchain_title(
     return ", ".join(titles)
 
 
-def series_name(spec: Concrete, length: int = 2) -> str:
+def series_name(spec: ConcreteSpec, length: int = 2) -> str:
     """``openmpi@5.0.8`` -> ``openmpi50``."""
     number = "".join([*_version_numbers(spec), "0", "0"][:length])
     return f"{spec.name}{'-' if spec.name[-1].isdigit() else ''}{number}"
 
 
-def _dependency(spec: Concrete, lock: Lock, package: str) -> Concrete | None:
+def _dependency(spec: ConcreteSpec, lock: SpackLock, package: str) -> ConcreteSpec | None:
     return next((item for item in lock.closure(spec.hash) if item.name == package), None)
 
 
-def _compiler_spec(root: Concrete, lock: Lock) -> Concrete | None:
+def _compiler_spec(root: ConcreteSpec, lock: SpackLock) -> ConcreteSpec | None:
     """Return the compiler of the C++ code of `root`, if the lock file has it."""
     hashes = [hash_ for _, hash_, virtuals in root.dependencies if "cxx" in virtuals]
     return lock.specs[hashes[0]] if hashes else None
 
 
-def _version_numbers(spec: Concrete) -> list[str]:
+def _version_numbers(spec: ConcreteSpec) -> list[str]:
     return re.findall(r"\d+", spec.version)
 
 
-def _spec_title(spec: Concrete) -> str:
+def _spec_title(spec: ConcreteSpec) -> str:
     return f"{_TITLE_BY_PACKAGE.get(spec.name, spec.name)} {spec.version}"

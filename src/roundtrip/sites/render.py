@@ -18,8 +18,8 @@ from typing import Any
 from roundtrip import paths
 from roundtrip.errors import UserError
 from roundtrip.sites import data, launching, machine, programming_environments, schedulers
-from roundtrip.sites.data import Launch, Partition, SiteData
-from roundtrip.sites.launching import SIMULATED
+from roundtrip.sites.data import LaunchTable, PartitionTable, SiteData
+from roundtrip.sites.launching import SIMULATED_FEATURE
 from roundtrip.sites.toolchains.spec import Boost, Catalogue, Toolchain, catalogue
 
 
@@ -54,7 +54,7 @@ def prebuilt_environment(
     features = [key for key, place in places.items() if Path(place).is_dir()]
     if reference and shutil.which(reference):
         features.insert(0, "netpipe-reference")
-    kind = [SIMULATED] if mpi.kind.simulator else []
+    kind = [SIMULATED_FEATURE] if mpi.kind.simulator else []
     launcher = extras.get("launcher")
     own_launcher = launcher is not None and not schedulers.launcher_options(str(launcher))
     return {
@@ -124,7 +124,7 @@ def configuration(file: str) -> dict[str, Any]:
 def render(folder: Path) -> dict[str, Any]:
     """ReFrame's configuration of the site in `folder`; UserError with the place of a fault."""
     checkout = folder.parents[1]
-    site = data.load(folder / data.FILE, checkout)
+    site = data.read_site_data(folder / data.SITE_FILE, checkout)
     environments = _declared_environments(folder.name, site, checkout)
     partitions = [
         _reframe_partition(partition, site, environments)
@@ -172,7 +172,7 @@ def _transport_environment(
     if transport.mpi not in versions.mpis:
         legal = ", ".join(versions.mpis)
         message = f"unknown MPI '{transport.mpi}' in transport '{key}'; there are: {legal}"
-        raise UserError(message, f"site-configs/{system}/{data.FILE}")
+        raise UserError(message, f"site-configs/{system}/{data.SITE_FILE}")
     toolchain = Toolchain(versions.mpis[transport.mpi], versions.last_boost)
     variables, extras = _start_of_own(site, toolchain)
     variables |= transport.variables
@@ -182,7 +182,7 @@ def _transport_environment(
 
 
 def _reframe_partition(
-    partition: Partition, site: SiteData, environments: list[dict[str, Any]]
+    partition: PartitionTable, site: SiteData, environments: list[dict[str, Any]]
 ) -> dict[str, Any]:
     alternatives = [name for key, name in partition.scheduler_if.items() if site.condition[key]]
     extras = _completed_extras(partition)
@@ -206,7 +206,9 @@ def _reframe_partition(
         "prepare_cmds": list(partition.prepare),
         "features": [
             *partition.features,
-            *launching.features(extras.get("nodes"), extras.get("cores"), extras.get("sockets")),
+            *launching.size_features(
+                extras.get("nodes"), extras.get("cores"), extras.get("sockets")
+            ),
             *detected,
         ],
         "processor": partition.processor,
@@ -216,7 +218,7 @@ def _reframe_partition(
     return {key: value for key, value in fields.items() if value or key == "environs"}
 
 
-def _completed_extras(partition: Partition) -> dict[str, Any]:
+def _completed_extras(partition: PartitionTable) -> dict[str, Any]:
     """Return the extras, completed by the sizes of this machine or of its partition in a file of
     the scheduler."""
     extras = partition.extras.model_dump(exclude_none=True)
@@ -238,7 +240,7 @@ def _completed_extras(partition: Partition) -> dict[str, Any]:
 
 
 def _partition_environs(
-    partition: Partition, site: SiteData, environments: list[dict[str, Any]]
+    partition: PartitionTable, site: SiteData, environments: list[dict[str, Any]]
 ) -> list[str]:
     if partition.environs is not None:
         return list(partition.environs)
@@ -259,7 +261,9 @@ def _start_of_own(site: SiteData, toolchain: Toolchain) -> tuple[dict[str, str],
     return {**site.variables, **variables}, extras
 
 
-def _start_settings(launch: Launch, site: SiteData) -> tuple[dict[str, str], dict[str, object]]:
+def _start_settings(
+    launch: LaunchTable, site: SiteData
+) -> tuple[dict[str, str], dict[str, object]]:
     """Return the variables and the extras by which ranks start."""
     root_variables = launch.variables_as_root if os.geteuid() == 0 else {}
     options = list(launch.options)

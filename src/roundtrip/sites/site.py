@@ -98,8 +98,8 @@ class Site:
     @cached_property
     def declaration(self) -> SiteData | None:
         """The content of site.toml; None for a site that is written in Python only."""
-        file = self.folder / data.FILE
-        return data.load(file, self.checkout) if file.is_file() else None
+        file = self.folder / data.SITE_FILE
+        return data.read_site_data(file, self.checkout) if file.is_file() else None
 
     @cached_property
     def environment(self) -> dict[str, str]:
@@ -190,7 +190,7 @@ class Site:
             for case in cases:
                 tests[case.check].append({key: [value] for key, value in case.parameters})
             selection, files = tests, sorted({str(self.checks[check]) for check in tests})
-            request |= {"files": files, "names": [case.id for case in cases]}
+            request |= {"files": files, "case_ids": [case.id for case in cases]}
         listing = self._listing(selection, request, {"ROUNDTRIP_RUNS": str(folder)})
         return {case: script for case, script in listing.items() if script is not None}
 

@@ -25,7 +25,7 @@ from roundtrip.errors import UserError
 from roundtrip.sites import lock as locks
 from roundtrip.sites import programming_environments, schedulers
 from roundtrip.sites.data import SiteData
-from roundtrip.sites.lock import Concrete, Lock
+from roundtrip.sites.lock import ConcreteSpec, SpackLock
 from roundtrip.sites.site import Finding, Site, last_line, summarise
 
 #: The first version whose `include` accepts environment variables, which spack.yaml uses.
@@ -104,7 +104,7 @@ def expand_matrix(environment: Path, lists: dict[str, list[str]]) -> list[str]:
     return roots
 
 
-def mismatches(lock: Lock, roots: list[str]) -> list[str]:
+def mismatches(lock: SpackLock, roots: list[str]) -> list[str]:
     """Return lines about roots that the lock lacks or has in excess; at most 3 roots of each."""
     spec_counts = Counter(map(canonical_spec, roots))
     lock_counts = Counter(canonical_spec(root.spec) for root in lock.roots)
@@ -201,7 +201,7 @@ def check_lock_file(site: Site) -> list[Finding]:
     if file is None:
         return [Finding("not checked", "lock file", "no concretized Spack environment is active")]
     try:
-        lock = locks.read(file)
+        lock = locks.read_lock(file)
         roots = _root_specs(site)
         summary = f"{len(roots)} roots, all in the lock file"
         return [
@@ -235,7 +235,7 @@ def check_pmix_package(site: SiteData, packages: Path) -> list[Finding]:
     return summarise("PMIx", faults, f"series {site.pmix}, as {title}'s")
 
 
-def check_pmix_lock(site: SiteData, lock: Lock) -> list[Finding]:
+def check_pmix_lock(site: SiteData, lock: SpackLock) -> list[Finding]:
     """Check that each pmix in the lock file has the major version that site.toml names."""
     title = _pmix_starter(site)
     if not title:
@@ -258,25 +258,25 @@ def _pmix_starter(site: SiteData) -> str:
     return schedulers.of_names(item.scheduler for item in site.partition.values()).title
 
 
-def one_build_per_mpi(lock: Lock, label: Sequence[str] = ()) -> list[Finding]:
+def one_build_per_mpi(lock: SpackLock, label: Sequence[str] = ()) -> list[Finding]:
     """Check that each MPI, named by `label`, has one concrete hash, and all have one target."""
-    builds = sorted((spec.label, spec.hash[:7]) for spec in lock.mpis.values())
+    builds = sorted((spec.name_version, spec.hash[:7]) for spec in lock.mpi_by_hash.values())
     listing = ", ".join(f"{name} {hash_}" for name, hash_ in builds)
     faults = split_labels(lock, label)
     return summarise("one build per MPI", faults, listing or "the lock file holds no MPI")
 
 
-def split_labels(lock: Lock, label: Sequence[str]) -> list[str]:
-    """Return the lines of `locks.split_builds`, with MPIs named by `label`, and `split_targets`."""
+def split_labels(lock: SpackLock, label: Sequence[str]) -> list[str]:
+    """Return a line for each MPI name that stands for several builds, or for mixed targets."""
 
-    def title(mpi: Concrete) -> str:
+    def title(mpi: ConcreteSpec) -> str:
         name = programming_environments.mpi_name(mpi, lock, label)
-        return f"{mpi.label} ({name})" if label else mpi.label
+        return f"{mpi.name_version} ({name})" if label else mpi.name_version
 
-    return locks.split_builds(lock, title) + locks.split_targets(lock)
+    return locks.describe_extra_builds(lock, title) + locks.describe_mixed_targets(lock)
 
 
-def one_to_one(lock: Lock, environs: Sequence[Mapping[str, Any]]) -> list[Finding]:
+def one_to_one(lock: SpackLock, environs: Sequence[Mapping[str, Any]]) -> list[Finding]:
     """Check that ReFrame environments and roots of the lock correspond one to one."""
     roots = programming_environments.workload_roots(lock)
     faults = []
@@ -316,7 +316,7 @@ def require_ready(site: Site) -> None:
     if file is None:
         reason = "needs an active Spack environment: run `spack env activate .`"
         raise UserError(f"site '{site.name}' {reason}")
-    lock = locks.read(file)
+    lock = locks.read_lock(file)
     require_current(lock, site)
     if problems := split_labels(lock, site.declaration.label if site.declaration else ()):
         raise UserError(problems[0], file)
@@ -327,7 +327,7 @@ def require_ready(site: Site) -> None:
         raise UserError("none of its toolchains is installed: run `spack install`", file)
 
 
-def require_current(lock: Lock, site: Site) -> None:
+def require_current(lock: SpackLock, site: Site) -> None:
     """UserError if `lock` does not match spack.yaml on `site`, which has a Spack part."""
     if differences := mismatches(lock, _root_specs(site)):
         raise UserError(

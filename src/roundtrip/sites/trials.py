@@ -19,10 +19,10 @@ from typing import Any
 from roundtrip import files
 from roundtrip.errors import UserError
 from roundtrip.sites import launching, schedulers
-from roundtrip.sites.data import RDMA
+from roundtrip.sites.data import RDMA_FABRICS
 from roundtrip.sites.site import Site, last_line
 
-_RANK, _NODE = "ROUNDTRIP SEES ", "ROUNDTRIP NODE "
+_RANK_PREFIX, _NODE_PREFIX = "ROUNDTRIP SEES ", "ROUNDTRIP NODE "
 #: Patterns of the transport in messages of UCX, of Open MPI, and of MPICH with libfabric.
 _TRANSPORT_PATTERNS = (
     re.compile(r"(?:ep_cfg\[\d+\]:|inter-node cfg#\d+) tag\(((?!self)[^)]+)\)"),
@@ -32,8 +32,8 @@ _TRANSPORT_PATTERNS = (
 
 
 @dataclass(frozen=True)
-class Rank:
-    """One `rank` of `ranks`, its node, and its facts from /proc and MPI."""
+class RankReport:
+    """What one `rank` of `ranks` printed: its node, and its facts from /proc and MPI."""
 
     rank: int
     ranks: int
@@ -49,8 +49,8 @@ class Rank:
     def process_manager(self) -> str:
         """``PMIx client 5.0.1, server 4.2.2``, ``PMI`` or ``no PMI``."""
         if self.pmi.get("PMIX_NAMESPACE"):
-            server = _version(self.pmi.get("PMIX_VERSION", ""))
-            return f"PMIx client {_version(self.pmix_client)}, server {server}"
+            server = _find_version(self.pmi.get("PMIX_VERSION", ""))
+            return f"PMIx client {_find_version(self.pmix_client)}, server {server}"
         return "PMI" if self.pmi.get("PMI_RANK") else "no PMI"
 
 
@@ -58,7 +58,7 @@ class Rank:
 class TrialOutput:
     """Output of a trial: its ranks by number, and the inter-node transports named by the MPI."""
 
-    ranks: tuple[Rank, ...]
+    ranks: tuple[RankReport, ...]
     transports: tuple[str, ...]
 
     @property
@@ -67,25 +67,25 @@ class TrialOutput:
         return list(dict.fromkeys(rank.host for rank in self.ranks))
 
 
-def read_output(output: str, errors: str) -> TrialOutput:
-    """Parse both streams of a job, in which lines of several ranks may be interleaved."""
+def parse_trial_output(output: str, errors: str) -> TrialOutput:
+    """Parse a job's standard output and error; lines of several ranks may be interleaved."""
     ranks = []
-    for fields in _objects(output, _RANK):
+    for fields in _json_objects_after(output, _RANK_PREFIX):
         fields |= {key: fields[key].strip() for key in ("cpus", "online")}
-        ranks.append(Rank(**{**fields, "memlock": fields["memlock"].split()[0]}))
+        ranks.append(RankReport(**{**fields, "memlock": fields["memlock"].split()[0]}))
     text = output + "\n" + errors
     names = {name.strip() for pattern in _TRANSPORT_PATTERNS for name in pattern.findall(text)}
     ranks.sort(key=lambda rank: (rank.rank, rank.host))
     return TrialOutput(tuple(ranks), tuple(sorted(names)))
 
 
-def _objects(text: str, mark: str) -> Iterator[dict[str, Any]]:
-    for part in text.split(mark)[1:]:
+def _json_objects_after(text: str, prefix: str) -> Iterator[dict[str, Any]]:
+    for part in text.split(prefix)[1:]:
         with contextlib.suppress(json.JSONDecodeError):
             yield json.JSONDecoder().raw_decode(part)[0]
 
 
-def _version(text: str) -> str:
+def _find_version(text: str) -> str:
     match = re.search(r"\d+\.\d+[.\w]*", text)
     return match[0] if match else "of unknown version"
 
@@ -122,12 +122,12 @@ def node_faults(output: TrialOutput, extras: Mapping[str, Any], daemon: str) -> 
         f"{rank.host} lets a rank pin {rank.memlock} bytes: RDMA needs `unlimited` "
         f"(/etc/security/limits.conf, and {daemon}'s own limit)"
         for rank in output.ranks
-        if extras.get("fabric") in RDMA and rank.memlock != "unlimited"
+        if extras.get("fabric") in RDMA_FABRICS and rank.memlock != "unlimited"
     ]
 
 
-def describe(output: TrialOutput) -> str:
-    """The facts of a trial in one line."""
+def describe_trial(output: TrialOutput) -> str:
+    """Return the facts of a trial in one line: ranks, hosts, binding, transport, PMI, MPI."""
     rank0 = output.ranks[0]
     binding = ", ".join(f"{rank.cpus} of {rank.online}" for rank in output.ranks)
     transport = ", ".join(output.transports) or "not named by the MPI"
@@ -139,18 +139,18 @@ def describe(output: TrialOutput) -> str:
 
 
 #: A launcher of ReFrame and its options; empty: those of the site.
-LauncherOptions = tuple[str, ...]
+LauncherCommand = tuple[str, ...]
 #: Called with a line before a job is submitted: on a busy cluster it may wait for hours.
-Say = Callable[[str], None]
+JobAnnouncer = Callable[[str], None]
 #: Keys of a case in ReFrame's report that name files; the texts of the files replace the names.
-_STREAMS = ("build_stdout", "build_stderr", "job_stdout", "job_stderr")
+_OUTPUT_FILE_KEYS = ("build_stdout", "build_stderr", "job_stdout", "job_stderr")
 #: A line of MPICH's error stack; the last line is the cause: `MPI_Init(70)...: it failed`.
-_STACK = re.compile(r"^\w+\(\d+\)\.*: +(\S.*)$", re.MULTILINE)
+_MPICH_ERROR_PATTERN = re.compile(r"^\w+\(\d+\)\.*: +(\S.*)$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
 class TrialTarget:
-    """A toolchain, and the partition of its trial."""
+    """A toolchain (`environ`), and the partition on which it is tried."""
 
     partition: str
     environ: str
@@ -160,45 +160,52 @@ class TrialTarget:
 class Trial:
     """The output of one job, or None and the `reason` why it did not start."""
 
-    place: TrialTarget
-    start: LauncherOptions
+    target: TrialTarget
+    launcher_command: LauncherCommand
     output: TrialOutput | None
     reason: str = ""
 
 
-def places(site: Site) -> list[TrialTarget]:
-    """Return the first partition and environment for each MPI with each transport."""
+def trial_targets(site: Site) -> list[TrialTarget]:
+    """Return the first partition and toolchain for each MPI with each transport."""
     by_mpi: dict[tuple[str, ...], TrialTarget] = {}
     for name, partition in site.partitions.items():
         for environ in partition["environs"]:
             extras = site.toolchains.get(environ, {}).get("extras", {})
-            by_mpi.setdefault(launching.start_key(extras), TrialTarget(name, environ))
+            by_mpi.setdefault(launching.rank_start_key(extras), TrialTarget(name, environ))
     return list(by_mpi.values())
 
 
-def survey(site: Site, place: TrialTarget, say: Say) -> dict[str, set[str]]:
-    """Return the network interfaces of a partition's nodes, without lo; UserError without a job."""
-    say(f"a job to {place.partition}: which network interfaces its nodes have")
-    (case,) = _run_cases(site, place.partition, [place.environ], "Nodes", [()])
-    nodes = list(_objects(case["job_stdout"], _NODE))
+def collect_interfaces(
+    site: Site, target: TrialTarget, announce: JobAnnouncer
+) -> dict[str, set[str]]:
+    """Run a job that reports the network interfaces of its nodes; return them by host, without lo.
+
+    UserError if no job runs.
+    """
+    announce(f"a job to {target.partition}: which network interfaces its nodes have")
+    (case,) = _run_trial_cases(site, target.partition, [target.environ], "Nodes", [()])
+    nodes = list(_json_objects_after(case["job_stdout"], _NODE_PREFIX))
     if not nodes:
-        raise UserError(f"no job runs on partition '{place.partition}': {_why(case)}")
+        raise UserError(f"no job runs on partition '{target.partition}': {_failure_reason(case)}")
     return {node["host"]: {*node["interfaces"].split()} - {"lo"} for node in nodes}
 
 
 def run_trials(
-    site: Site, plan: Iterable[tuple[TrialTarget, Sequence[LauncherOptions]]], say: Say
+    site: Site,
+    plan: Iterable[tuple[TrialTarget, Sequence[LauncherCommand]]],
+    announce: JobAnnouncer,
 ) -> list[Trial]:
     """Run a job of each toolchain on its partition by each launcher; UserError if ReFrame fails."""
-    groups: dict[tuple[str, tuple[LauncherOptions, ...]], list[str]] = defaultdict(list)
-    for place, starts in plan:
-        groups[place.partition, tuple(starts)].append(place.environ)
+    groups: dict[tuple[str, tuple[LauncherCommand, ...]], list[str]] = defaultdict(list)
+    for target, commands in plan:
+        groups[target.partition, tuple(commands)].append(target.environ)
     trials = []
-    for (partition, starts), environs in groups.items():
-        launch_options = " and ".join(" ".join(start) for start in starts if start)
+    for (partition, commands), environs in groups.items():
+        launch_options = " and ".join(" ".join(command) for command in commands if command)
         suffix = f", each by {launch_options}" if launch_options else ""
-        say(f"jobs to {partition}, one after another: {', '.join(environs)}{suffix}")
-        cases = _run_cases(site, partition, environs, "Start", starts)
+        announce(f"jobs to {partition}, one after another: {', '.join(environs)}{suffix}")
+        cases = _run_trial_cases(site, partition, environs, "Start", commands)
         builds, launches = {}, []
         for case in cases:
             if str(case["display_name"]).startswith("build_rank"):
@@ -206,17 +213,18 @@ def run_trials(
             else:
                 launches.append(case)
         trials += [
-            _trial(case, builds.get(case["environ"]), partition, starts) for case in launches
+            _trial_of_case(case, builds.get(case["environ"]), partition, commands)
+            for case in launches
         ]
     return trials
 
 
-def _run_cases(
+def _run_trial_cases(
     site: Site,
     partition: str,
     environs: Sequence[str],
     check: str,
-    starts: Sequence[LauncherOptions],
+    commands: Sequence[LauncherCommand],
 ) -> list[dict[str, Any]]:
     """Run a ReFrame session; return the cases of its report, with the texts of their files."""
     # Below the folder of runs, because compute nodes do not see /tmp of the login node.
@@ -240,7 +248,7 @@ def _run_cases(
         ]
         environment = {
             **site.environment,
-            "ROUNDTRIP_STARTS": json.dumps(starts),
+            "ROUNDTRIP_STARTS": json.dumps(commands),
             "RFM_SQLITE_DB_FILE": str(folder / "results.db"),
         }
         process = subprocess.run(
@@ -250,31 +258,36 @@ def _run_cases(
             raise UserError(f"ReFrame tried nothing: {last_line(process.stdout + process.stderr)}")
         cases: list[dict[str, Any]] = files.read_json(report)["runs"][-1]["testcases"]
         for case in cases:
-            for key in _STREAMS:
+            for key in _OUTPUT_FILE_KEYS:
                 file = Path(case.get("stagedir") or "/nonexistent", case.get(key) or "nothing")
                 case[key] = file.read_text(errors="replace") if file.is_file() else ""
         return cases
 
 
-def _trial(
+def _trial_of_case(
     case: dict[str, Any],
     build: dict[str, Any] | None,
     partition: str,
-    starts: Sequence[LauncherOptions],
+    commands: Sequence[LauncherCommand],
 ) -> Trial:
-    start_by_label = {"-".join(start) or "site": start for start in starts}
-    start = start_by_label.get(str(case["display_name"]).rpartition("start=")[2], ())
-    place = TrialTarget(partition, case["environ"])
+    command_by_name = {"-".join(command) or "site": command for command in commands}
+    command = command_by_name.get(str(case["display_name"]).rpartition("start=")[2], ())
+    target = TrialTarget(partition, case["environ"])
     if build and build["result"] == "fail":
-        return Trial(place, start, None, f"it does not compile: {_why(build)}")
-    output = read_output(case["job_stdout"], case["job_stderr"])
-    return Trial(place, start, output) if output.ranks else Trial(place, start, None, _why(case))
+        return Trial(target, command, None, f"it does not compile: {_failure_reason(build)}")
+    output = parse_trial_output(case["job_stdout"], case["job_stderr"])
+    return (
+        Trial(target, command, output)
+        if output.ranks
+        else Trial(target, command, None, _failure_reason(case))
+    )
 
 
-def _why(case: dict[str, Any]) -> str:
-    """Return the line of the job's output that names an error, or ReFrame's reason."""
-    text = "\n".join(case[key] for key in _STREAMS)
-    if stack := _STACK.findall(text):
+def _failure_reason(case: dict[str, Any]) -> str:
+    """Return why a case failed: the line of its job's output that names an error, else ReFrame's
+    reason."""
+    text = "\n".join(case[key] for key in _OUTPUT_FILE_KEYS)
+    if stack := _MPICH_ERROR_PATTERN.findall(text):
         return str(stack[-1])
     chatter = re.compile(r"UCX +(DIAG|INFO|DEBUG|TRACE)")
     lines = [line.strip() for line in text.splitlines() if not chatter.search(line)]

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from roundtrip.sites import new, probe
-from roundtrip.sites.check import Script, time_limit_faults
+from roundtrip.sites.check import JobScript, time_limit_faults
 from roundtrip.sites.probe import Facts
 from roundtrip.sites.schedulers.interface import Kind
 from roundtrip.sites.schedulers.slurm import facts as slurm
@@ -186,7 +186,7 @@ def test_a_job_script_asks_for_no_more_time_than_its_partition_allows(checkout: 
     site = Site("mine", checkout)
     (partition,) = site.partitions
     case = Case("NetPIPE", (), "0" * 8, "mine", partition, "a")
-    scripts = [Script(case, f"#SBATCH --time={time}\n") for time in ("1:0:0", "1:0:1")]
+    scripts = [JobScript(case, f"#SBATCH --time={time}\n") for time in ("1:0:0", "1:0:1")]
     cluster = facts("plain").cluster
     assert time_limit_faults(scripts[:1], site, cluster) == []
     (fault,) = time_limit_faults(scripts, site, cluster)

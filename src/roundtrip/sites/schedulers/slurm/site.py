@@ -216,18 +216,18 @@ def site_part(cluster: Cluster, partitions: Sequence[Partition], has_library: bo
         hint = "`scontrol show config`: TaskPlugin, task/affinity"
         unknowns.append(f"whether srun binds tasks ({hint})")
     starts = []
-    for mpi, (default_pmi, *_) in launching.PMIS.items():
+    for mpi, (default_pmi, *_) in launching.PMIS_BY_MPI.items():
         pmi, obstacle = _pmi_or_obstacle(mpi, cluster, has_library)
-        launcher = launching.own_launcher(mpi)
+        launcher = launching.launcher_of_mpi(mpi)
         if obstacle:
             tables += f'\n[launch.{mpi}]\nlauncher = "{launcher}" # {obstacle}\n'
-            tables += f"options = {json.dumps(launching.MPI_LAUNCHERS[launcher].bind)}\n"
+            tables += f"options = {json.dumps(launching.OPTIONS_BY_MPI_LAUNCHER[launcher].bind)}\n"
         elif pmi != default_pmi:
             tables += f'\n[launch.{mpi}]\npmi = "{pmi}" # srun has no {default_pmi}\n'
         starts.append(f"{mpi}: {f'{launcher}, {obstacle}' if obstacle else f'srun --mpi={pmi}'}")
     lines = [f"how ranks start: {'; '.join(starts)}"] if partitions else []
     series = facts.pmix_series(cluster.pmi)
-    unknown_series = f"`pmix` in `{data.FILE}`: the series that Slurm was built with"
+    unknown_series = f"`pmix` in `{data.SITE_FILE}`: the series that Slurm was built with"
     return SitePart(
         keys=f'pmix = "{series}" # as `srun --mpi=list` says\n' if series else "",
         unknown_keys=() if series else (unknown_series,),
@@ -245,7 +245,7 @@ def _pmi_or_obstacle(mpi: str, cluster: Cluster, has_library: bool) -> tuple[str
         return "", "srun binds no task here: TaskPlugin lacks task/affinity"
     if mpi == "mvapich2" and not has_library:  # its PMI is in these libraries
         return "", "Slurm's PMI library is not installed here"
-    pmis = launching.PMIS[mpi]
+    pmis = launching.PMIS_BY_MPI[mpi]
     usable = [name for name in pmis if name in cluster.pmi or not cluster.pmi]
     return (usable[0], "") if usable else ("", f"srun offers {', '.join(cluster.pmi)} only")
 
