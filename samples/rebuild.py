@@ -12,7 +12,7 @@ import polars as pl
 from roundtrip.history import detection
 from roundtrip.measure import analysis
 from roundtrip.report import publish
-from roundtrip.report.blocks import Strong
+from roundtrip.report.blocks import StrongText
 from roundtrip.report.pages import history, write
 
 HERE = Path(__file__).resolve().parent
@@ -20,7 +20,7 @@ HERE = Path(__file__).resolve().parent
 REPORTS = HERE / "reports"
 NIGHTS = HERE / "sixty-nights"
 NOTICE = (
-    Strong("A sample: "),
+    StrongText("A sample: "),
     "these nights are 60 runs one after the other within half an hour, not calendar days. From "
     "night 41 on, the site's file sets OMPI_MCA_btl_tcp_eager_limit to 4096: the change was "
     "planted to see whether it is found.",

@@ -42,20 +42,20 @@ def texts(table: Table) -> list[list[str]]:
 
 def test_a_cause_is_the_answer_the_picture_and_a_row(tmp_path: Path) -> None:
     report = searched(tmp_path, plan("blame", FACTS), OPTION)
-    facts = dict(report.facts)
+    facts = dict(report.title_facts)
     assert facts["Started"] == "2026-11-25 12:34 UTC"
     assert "Measured" not in facts  # the title says it
-    cause, rounds, _ = report.parts
+    cause, rounds, _ = report.sections
     assert cause.question == "Which change did it?"
     (answer,) = cause.answers
     assert getattr(answer.text[0], "text", "") == OPTION
     (figure,) = cause.figures
     assert figure.plot is not None
     (view,) = figure.plot.views
-    first, second, *_ = view.rows
+    first, second, *_ = view.row_names
     assert first.startswith("OMPI_MCA_a") and first.endswith("set → 4096, confirmed")
     assert second.endswith("not set → 4096") and "…" in second
-    assert max(map(len, view.rows)) <= 48
+    assert max(map(len, view.row_names)) <= 48
     (points,) = (curve.points for curve in view.curves)
     assert all(point[2] is not None for point in points)
     (cause_row, *other_rows) = texts(cause.tables[0])
@@ -77,17 +77,17 @@ def test_of_too_few_rounds_no_share_is_printed_as_if_it_were_known() -> None:
     picture = page._picture(facts_plan, result)
     assert picture is not None
     (figure,) = picture.figures
-    assert figure.plot is not None and len(figure.plot.views[0].rows) == 1
+    assert figure.plot is not None and len(figure.plot.views[0].row_names) == 1
 
 
 def test_a_bisection_has_a_row_for_each_probe(tmp_path: Path) -> None:
     report = searched(tmp_path, plan())
-    cause = report.parts[0]
+    cause = report.sections[0]
     assert cause.question == "Which version did it?"
     assert [getattr(part, "text", "") for part in cause.answers[0].text][1:4:2] == ["v5", "v4"]
     (figure,) = cause.figures
     assert figure.plot is not None
-    assert set(figure.plot.views[0].rows) == {row[0] for row in texts(cause.tables[0])}
+    assert set(figure.plot.views[0].row_names) == {row[0] for row in texts(cause.tables[0])}
 
 
 def test_why_launches_failed_is_counted_and_stays_on_the_site(tmp_path: Path) -> None:
@@ -96,5 +96,5 @@ def test_why_launches_failed_is_counted_and_stays_on_the_site(tmp_path: Path) ->
     for at, value in enumerate((1.0, None)):
         search_journal.add(Entry(round=1, at=at, value=value, why="" if value else reason))
     assert "someone" in (search_journal.folder / journal.LAUNCHES).read_text()
-    assert dict(reported(tmp_path).facts)["Launches"] == "1 of 2 launches completed"
+    assert dict(reported(tmp_path).title_facts)["Launches"] == "1 of 2 launches completed"
     assert "someone" not in (tmp_path / "bundle" / journal.LAUNCHES).read_text()

@@ -15,7 +15,7 @@ from support.measured import part
 from roundtrip.measure import bundle, bundle_rows
 from roundtrip.measure.columns import setting_rows
 from roundtrip.report import data, labels
-from roundtrip.report.blocks import Block, Fold, Part, Table
+from roundtrip.report.blocks import Block, CollapsibleBlocks, ReportSection, Table
 from roundtrip.report.build import build
 from roundtrip.stats.verdicts import Family, Verdict
 
@@ -57,28 +57,31 @@ def lacking(text: str) -> list[str]:
     return [word for word in words if word and word not in PLAIN and not re.search(r"\d", word)]
 
 
-def blocks_of(part: Part) -> Iterator[Table]:
+def blocks_of(part: ReportSection) -> Iterator[Table]:
     def inside(blocks: tuple[Block, ...]) -> Iterator[Table]:
         for block in blocks:
             if isinstance(block, Table):
                 yield block
-            elif isinstance(block, Fold):
+            elif isinstance(block, CollapsibleBlocks):
                 yield from inside(block.blocks)
 
-    yield from part.verdicts
+    yield from part.verdict_tables
     yield from inside(part.blocks)
 
 
 @pytest.fixture
-def parts(make_tree: Callable[..., Any]) -> list[Part]:
+def parts(make_tree: Callable[..., Any]) -> list[ReportSection]:
     """A report of NetPIPE, with too few launches for some verdicts, and the ring's part."""
     tree = make_tree(launches=9, samples=8)
-    return [*build(data.read(bundle.build(tree.path))).parts, part(ring.ring_data(ring.TRUTH))]
+    return [
+        *build(data.read_bundle(bundle.build(tree.path))).sections,
+        part(ring.ring_data(ring.TRUTH)),
+    ]
 
 
 def test_the_words_of_verdicts_and_labels_are_explained() -> None:
     emulations = ({"wan_rtt_ms": 2}, {"hub_mbit_s": 10}, {"nodes": 2})
-    marks = [labels.kind(setting_rows(emulation), True) for emulation in emulations]
+    marks = [labels.launch_label(setting_rows(emulation), True) for emulation in emulations]
     mark_names = [part.split(":")[0] for mark in marks for part in mark.split("; ")]
     words = {
         *Verdict,
@@ -89,7 +92,7 @@ def test_the_words_of_verdicts_and_labels_are_explained() -> None:
     assert not {str(word).lower() for word in words} - terms() - {"toolchains"}
 
 
-def test_headings_and_verdicts_of_reports_are_explained(parts: list[Part]) -> None:
+def test_headings_and_verdicts_of_reports_are_explained(parts: list[ReportSection]) -> None:
     headings = {
         column.name for part in parts for table in blocks_of(part) for column in table.columns
     }

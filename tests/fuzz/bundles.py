@@ -71,7 +71,7 @@ def check_of(
     name: str,
     forged: bool = False,
     whose: Callable[[], Path] = built,
-    then: Callable[[data.Data], None] = lambda _: None,
+    then: Callable[[data.BundleData], None] = lambda _: None,
 ) -> Callable[[bytes, bytes, Path], bool]:
     """A file of the bundle `whose`; `forged`: its manifest vouches for it; `then` uses it."""
 
@@ -86,7 +86,7 @@ def check_of(
                 manifest.write_unsigned(copy, {k: facts[k] for k in facts if k != "files"})
             if _apart.get():
                 reader.require(copy)
-            bundle_data = data.read(copy)
+            bundle_data = data.read_bundle(copy)
             bundle_data.samples.collect()
             then(bundle_data)
             return True
@@ -121,7 +121,9 @@ def night_bundle() -> Path:
     return newest_bundle
 
 
-def show_nights(night_data: data.Data) -> None:
+def show_nights(night_data: data.BundleData) -> None:
     """Draws what the nights show: whatever the readers took must have its place on the page."""
     part = history.part(night_data)
-    renderers.html(Report("", (), (), (part,), series=night_data.nights.keys))
+    renderers.html(
+        Report("", (), (), (part,), history_series_keys=night_data.past_series_medians.keys)
+    )

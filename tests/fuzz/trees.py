@@ -14,7 +14,7 @@ from roundtrip.errors import UserError
 from roundtrip.measure import bundle
 from roundtrip.measure.launches import scan
 from roundtrip.report.build import build
-from roundtrip.report.data import read
+from roundtrip.report.data import read_bundle
 
 
 def check(random: Random, folder: Path) -> bool:
@@ -52,7 +52,7 @@ def _collected(run: Path, launches: list[Path], touched_paths: set[Path], random
         assert "\n" not in str(error)
         return False
     if random.random() < 0.02:
-        build(read(bundle_path))
+        build(read_bundle(bundle_path))
     return True
 
 

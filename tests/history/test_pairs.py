@@ -56,10 +56,10 @@ def test_a_bundle_takes_the_nights_before_with_it(tmp_path: Path) -> None:
     second = Pairs(tmp_path, nodes=8).write(2)[1] / "bundle"
     bundle_manifest = manifest.verify(second)
     ledger.attach(second, bundle_manifest, read(tmp_path))
-    night_data = data.read(second)
-    assert night_data.history.pairs["night"].unique().to_list() == ["2026-01-01T01:00:00Z"]
-    assert night_data.pairs["night"].unique().to_list() == ["2026-01-02T01:00:00Z"]
-    assert night_data.samples.collect().is_empty() and night_data.medians.is_empty()
+    night_data = data.read_bundle(second)
+    assert night_data.past_nights.pairs["night"].unique().to_list() == ["2026-01-01T01:00:00Z"]
+    assert night_data.node_pairs["night"].unique().to_list() == ["2026-01-02T01:00:00Z"]
+    assert night_data.samples.collect().is_empty() and night_data.launch_medians.is_empty()
     assert night_data.study_launches("netpipe").is_empty() and night_data.launches.height == 16
 
 
@@ -70,7 +70,9 @@ def test_a_night_of_too_few_nodes_for_series_is_a_night_too(tmp_path: Path) -> N
     assert site_ledger.nights_before("2026-01-02T01:00:00Z", 9).pairs["night"].n_unique() == 1
     assert read(tmp_path).pairs.equals(site_ledger.pairs)
     ledger.attach(second, manifest.verify(second), site_ledger)
-    assert data.read(second).history.pairs["night"].unique().to_list() == ["2026-01-01T01:00:00Z"]
+    assert data.read_bundle(second).past_nights.pairs["night"].unique().to_list() == [
+        "2026-01-01T01:00:00Z"
+    ]
 
 
 def test_a_night_that_is_left_out_convicts_no_node(tmp_path: Path) -> None:

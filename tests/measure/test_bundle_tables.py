@@ -32,7 +32,7 @@ from roundtrip.measure.bundle_rows import (
 from roundtrip.measure.columns import cells, columns, setting_rows, value
 from roundtrip.report import data
 from roundtrip.report.build import build
-from roundtrip.report.labels import notice_of_simulated as notice
+from roundtrip.report.labels import simulated_notice as notice
 from roundtrip.stats.summaries import lower_rank
 
 LAUNCH = f"001/{ENVIRON}/NetPIPE_ping"
@@ -73,7 +73,7 @@ def test_ranks_clock_and_load_stand_in_columns(bundle_path: Path) -> None:
 def test_how_a_launch_took_its_times_stands_in_columns(two_launches: Tree) -> None:
     first, second = sorted(two_launches.path.rglob("run.json"))
     edit(first, timing={"clock": "one rank", "synchronisation": "message", "cache": "flushed"})
-    timing = data.read(bundle.build(two_launches.path)).launches.select(*TIMING)
+    timing = data.read_bundle(bundle.build(two_launches.path)).launches.select(*TIMING)
     assert timing.rows() == [("one rank", "message", None, "flushed"), (None, None, None, None)]
     edit(second, timing={"clock": "the moon"})
     with pytest.raises(UserError, match="timing.clock"):
@@ -82,7 +82,7 @@ def test_how_a_launch_took_its_times_stands_in_columns(two_launches: Tree) -> No
 
 def test_a_bundle_from_before_timing_is_read(bundle_path: Path) -> None:
     old_bundle = rewritten(bundle_path, lambda cases: cases.drop(*TIMING))
-    assert data.read(old_bundle).launches["timing_clock"].to_list() == [None]
+    assert data.read_bundle(old_bundle).launches["timing_clock"].to_list() == [None]
     assert bundle_tables.read_table(old_bundle / "cases.parquet", Case, ["launch"]).height == 1
 
 
@@ -143,8 +143,8 @@ def test_what_a_workload_says_of_its_launch_is_a_row_of_its_studys_table(tree: T
     (row,) = frame.iter_rows(named=True)
     assert (row["launch"], row["wait"], row["passes_per_lap"]) == (LAUNCH, wait, None)
     assert row["skipped"] == [{"variant": "mpi-rma", "reason": f"no windows on {pseudonym()}"}]
-    assert data.read(bundle_path).study_records("ring")[LAUNCH]["wait"]["spins"] == 60
-    assert data.read(bundle_path).study_records("npb") == {}
+    assert data.read_bundle(bundle_path).workload_records("ring")[LAUNCH]["wait"]["spins"] == 60
+    assert data.read_bundle(bundle_path).workload_records("npb") == {}
 
 
 def test_details_of_before_a_field_are_read_with_nulls(tree: Tree) -> None:
@@ -153,7 +153,7 @@ def test_details_of_before_a_field_are_read_with_nulls(tree: Tree) -> None:
     wait_column = pl.struct(pl.col("wait").struct.field("then")).alias("wait")
     names = ("launch", "tokens", wait_column)
     rewritten(bundle_path, lambda frame: frame.select(names), "details/ring")
-    (row,) = data.read(bundle_path).study_records("ring").values()
+    (row,) = data.read_bundle(bundle_path).workload_records("ring").values()
     wait = {"spins": None, "yields": None, "network_yields_ms": None, "then": "poll"}
     assert row == {**dict.fromkeys(columns(DETAILS["ring"])), "tokens": 1, "wait": wait}
 
@@ -192,23 +192,23 @@ def _example(schema: Any) -> Any:
 
 def test_a_bundle_from_before_a_table_is_read_without_it(make_tree: Maker) -> None:
     bundle_path = bundle.build(make_tree(launches=6, environs=(ENVIRON,)).path)
-    assert data.read(bundle_path).nodes.height == 6
+    assert data.read_bundle(bundle_path).node_facts.height == 6
     (bundle_path / "nodes.parquet").unlink()
     facts = json.loads((bundle_path / "manifest.json").read_text())
     (bundle_path / "manifest.json").unlink()
     manifest.write_unsigned(
         bundle_path, {key: value for key, value in facts.items() if key != "files"}
     )
-    bundle_data = data.read(bundle_path)
-    assert bundle_data.nodes.is_empty()
-    assert build(bundle_data).parts
+    bundle_data = data.read_bundle(bundle_path)
+    assert bundle_data.node_facts.is_empty()
+    assert build(bundle_data).sections
 
 
 def test_points_are_a_typed_table(two_launches: Tree) -> None:
     two_launches.fail(2, ENVIRON)
     (file,) = two_launches.path.glob("rounds/001/output/*/*/*/*/run.json")
     point_records = json.loads(file.read_text())["points"]
-    points = data.read(bundle.build(two_launches.path)).points
+    points = data.read_bundle(bundle.build(two_launches.path)).points
     assert dict(points.schema) == POINTS
     for name in ("case", "variant", "size_bytes", "samples", "status", "batch", "median_s"):
         assert points[name].to_list() == [point[name] for point in point_records]
@@ -225,7 +225,7 @@ def test_what_a_library_made_of_a_legal_call_stands_in_the_row(
     finding = {"call": "MPI_Pack", "error": "MPI_ERR_ARG on thunderbolt", "consequence": "left out"}
     with content(file) as run:
         run["points"][0] |= {"finding": finding, "inner": 7}
-    points = data.read(bundle.build(tree.path)).points
+    points = data.read_bundle(bundle.build(tree.path)).points
     (row,) = points.drop_nulls("finding_call").iter_rows(named=True)
     assert (row["inner"], row["finding_error"]) == (7, f"MPI_ERR_ARG on {pseudonym()}")
     assert row["finding_consequence"] == "left out"
@@ -274,18 +274,18 @@ def test_hosts_of_a_launch_are_a_set() -> None:
 
 @pytest.mark.parametrize("name", ["ring", "wan"])
 def test_a_bundle_from_before_the_table_has_them_in_its_samples(name: str) -> None:
-    bundle_data = data.read(RECORDED / name)
+    bundle_data = data.read_bundle(RECORDED / name)
     launches = bundle_tables.read_tables(RECORDED / name).frames["cases"]
     medians = bundle_tables.read_medians(RECORDED / name, launches, 0.95)
-    assert medians.equals(bundle_data.medians)
+    assert medians.equals(bundle_data.launch_medians)
     assert medians["launch"].n_unique() == bundle_data.launches.filter(status="passed").height
     assert medians["samples"].sum() == bundle_data.samples.select(pl.len()).collect().item()
 
 
 def test_what_is_read_is_what_was_written(make_tree: Maker) -> None:
     bundle_path: Path = bundle.build(make_tree(launches=2).path)
-    bundle_data = data.read(bundle_path)
-    assert bundle_data.medians.equals(pl.read_parquet(bundle_path / "medians.parquet"))
+    bundle_data = data.read_bundle(bundle_path)
+    assert bundle_data.launch_medians.equals(pl.read_parquet(bundle_path / "medians.parquet"))
 
 
 SIMULATOR = {"simgrid": "3.32", "platform": "grid-1ms", "platform_sha256": "5e" * 32}
@@ -299,7 +299,7 @@ def test_what_simulated_a_launch_stands_in_columns_and_in_the_facts_of_a_night(
     case = {"simulated": True, "scheduler": "slurm"}
     simulate(tree.path, case=case, run={"simulated": SIMULATED})
     bundle_path = bundle.build(tree.path)
-    launch_rows = data.read(bundle_path).launches
+    launch_rows = data.read_bundle(bundle_path).launches
     assert launch_rows.select(*TITLES).row(0) == tuple(SIMULATED.values())
     bundle_manifest = manifest.verify(bundle_path)
     night_facts = facts.bundle_facts(
@@ -335,7 +335,7 @@ def test_what_simulated_a_launch_that_failed_is_left_out(two_launches: Tree) -> 
     for name in ("samples.csv", "run.json"):
         first, second = sorted(two_launches.path.rglob(name))
         second.write_bytes(first.read_bytes())
-    launch_rows = data.read(bundle.build(two_launches.path)).launches.filter(
+    launch_rows = data.read_bundle(bundle.build(two_launches.path)).launches.filter(
         pl.col("status") != "missing"
     )
     simulators = launch_rows.select("status", "simulated_simgrid").sort("status").rows()
@@ -351,7 +351,7 @@ def simulate(tree: Path, case: dict[str, Any], run: dict[str, Any]) -> None:
 
 def test_a_launch_at_many_host_speeds_has_none_of_its_own(tree: Tree) -> None:
     simulate(tree.path, {"simulated": True}, {"simulated": SIMULATOR})
-    bundle_data = data.read(bundle.build(tree.path))
+    bundle_data = data.read_bundle(bundle.build(tree.path))
     assert bundle_data.launches["simulated_host_flops"].to_list() == [None]
     assert "grid-1ms (hosts of all speeds swept, file 5e5e5e5e)" in str(notice(bundle_data))
 
@@ -360,9 +360,9 @@ def test_a_bundle_from_before_simulation_is_read_and_one_with_half_of_it_is_not(
     bundle_path: Path,
 ) -> None:
     old_bundle = rewritten(bundle_path, lambda cases: cases.drop(*TITLES))
-    assert data.read(old_bundle).launches["simulated_simgrid"].to_list() == [None]
+    assert data.read_bundle(old_bundle).launches["simulated_simgrid"].to_list() == [None]
     cases = bundle_tables.read_table(old_bundle / "cases.parquet", Case, [*facts.COLUMNS])
     assert cases["simulated_host_flops"].to_list() == [None]
     forged_bundle = rewritten(old_bundle, lambda cases: cases.with_columns(simulated=pl.lit(True)))
     with pytest.raises(UserError, match="simulated_simgrid"):
-        data.read(forged_bundle)
+        data.read_bundle(forged_bundle)

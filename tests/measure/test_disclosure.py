@@ -192,7 +192,7 @@ def test_no_planted_secret_is_in_any_published_byte(
 
 def test_what_explains_a_change_stays(planted: Tree) -> None:
     bundle_path = bundle.build(planted.path)
-    bundle_data = data.read(bundle_path)
+    bundle_data = data.read_bundle(bundle_path)
     row = bundle_data.launches.filter(pl.col("status") == "passed").row(0, named=True)
     assert row["mpi_library"] == "Open MPI v4.1.4, package: Open MPI Distribution"
     flags = rf"-O3 -I{DIGEST} -L/usr/lib -isystem{DIGEST} -L{DIGEST} -I{DIGEST}"
@@ -219,7 +219,7 @@ def test_a_number_of_a_private_variable_stays_in_other_texts() -> None:
 
 
 def known(bundle_path: Path) -> list[facts.Fact]:
-    bundle_data = data.read(bundle_path)
+    bundle_data = data.read_bundle(bundle_path)
     passed_launches = bundle_data.launches.filter(pl.col("status") == "passed")
     placement = bundle_data.placement.select("launch", "rank", "cpus")
     bundle_manifest = manifest.verify(bundle_path)

@@ -136,7 +136,7 @@ def test_a_program_that_is_replaced_between_rounds_ends_the_run(
     assert campaign.tree.state["stopped"].startswith(message)
     assert not RunOutcome.from_tree(campaign.tree).is_complete
     (campaign.tree.path / "env").mkdir(exist_ok=True)
-    bundle_data = data.read(bundle.build(campaign.tree.path))
+    bundle_data = data.read_bundle(bundle.build(campaign.tree.path))
     reasons = bundle_data.launches.filter(status="missing")["reason"]
     assert all("stopped: mismatch: program netpipe (private-" in reason for reason in reasons)
     message = r"state.json: mismatch: program netpipe \S+ has changed since"

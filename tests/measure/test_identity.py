@@ -402,7 +402,7 @@ def test_a_launch_beside_another_job_is_disturbed_and_says_by_which(tree: Tree) 
     text = "SLURM_JOB_ID=7\nSLURM_JOB_UID=1000\nSLURM_JOB_NODELIST=thunderbolt\n"
     allocate(tree, text, f"{text}OTHER_JOB=49|65534|thunderbolt\n")
     assert reasons(tree) == ["", ""]
-    launch_rows = data.read(bundle.build(tree.path)).launches.sort("launch")
+    launch_rows = data.read_bundle(bundle.build(tree.path)).launches.sort("launch")
     first, second = launch_rows["disturbed_why"]
     assert "co-scheduled" not in (first or "")
     assert second.startswith("co-scheduled: Slurm ran job 49 of another user on node node-")
@@ -411,7 +411,7 @@ def test_a_launch_beside_another_job_is_disturbed_and_says_by_which(tree: Tree) 
 def test_nodes_of_a_job_have_pseudonyms_in_a_bundle(tree: Tree) -> None:
     allocate(tree, "SLURM_JOB_NODELIST=thunderbolt\n", "SLURM_JOB_NODELIST=odin,fenrir7\n")
     assert reasons(tree)[1].endswith("did not allocate; the job has node fenrir7, node odin")
-    bundle_data = data.read(bundle.build(tree.path))
+    bundle_data = data.read_bundle(bundle.build(tree.path))
     (reason,) = bundle_data.launches.filter(status="failed")["reason"]
     assert "ran on node-" in reason
     assert not any(name in reason for name in ("odin", "fenrir7", "thunderbolt"))
@@ -422,7 +422,7 @@ def test_the_report_says_so_first_and_no_folder_leaves(make_tree: Maker) -> None
     record(tree, 1)
     record(tree, 2, rank={"file": "/home/jdoe/secret/libmpi.so.40"})
     record(tree, 3)
-    bundle_data = data.read(bundle.build(tree.path))
+    bundle_data = data.read_bundle(bundle.build(tree.path))
     lines = [
         "".join(getattr(part, "text", part) for part in answer.text)
         for answer in launches.answers(bundle_data)

@@ -240,7 +240,7 @@ def test_a_switch_has_a_pseudonym_of_its_own(tree: Tree) -> None:
     name = pl.lit("two words")
     forged_bundle = rewritten(bundle_path, lambda t: t.with_columns(switch=name), "placement")
     with pytest.raises(UserError, match="switch 'two words' is not a name of a host"):
-        data.read(forged_bundle)
+        data.read_bundle(forged_bundle)
     old_bundle = rewritten(bundle_path, lambda table: table.drop("switch"), "placement")
     assert bundle_tables.read_tables(old_bundle).frames["placement"]["switch"].is_null().all()
 

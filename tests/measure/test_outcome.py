@@ -223,8 +223,8 @@ def test_terminal_and_report_show_the_same_count(
     tree = make_tree(launches=6, environs=(ENVIRON,))
     with content(tree.path / "state.json") as state:
         state["expected"][0]["launches"] = target
-    report = build(data.read(bundle.build(tree.path)))
-    assert dict(report.facts)["Launches"] == summary
+    report = build(data.read_bundle(bundle.build(tree.path)))
+    assert dict(report.title_facts)["Launches"] == summary
     assert next(RunOutcome.from_tree(RunTree(tree.path)).lines()) == f"1 case: {summary}"
 
 

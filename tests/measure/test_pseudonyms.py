@@ -50,12 +50,12 @@ def test_no_name_of_a_host_rewrites_anything_but_hosts(make_tree: Maker, host: s
             for path in bundles
         )
         assert odd_table.equals(plain_table), name
-    bundle_data, public_name = data.read(odd_bundle), pseudonym(host)
+    bundle_data, public_name = data.read_bundle(odd_bundle), pseudonym(host)
     assert bundle_data.title == "What does Boost.MPI cost over raw MPI on this machine?"
-    assert bundle_data.environment["host.json"]["hostname"] == public_name
+    assert bundle_data.env_records["host.json"]["hostname"] == public_name
     assert bundle_data.launches["hosts"].to_list()[0] == [public_name]
     assert bundle_data.placement["host"].to_list() == [public_name, public_name]
-    assert bundle_data.nodes["host"].to_list() == [public_name]
+    assert bundle_data.node_facts["host"].to_list() == [public_name]
     assert bundle_data.launches["mpi_library"][0] == "Open MPI v4.1.4, package: Debian OpenMPI"
 
 

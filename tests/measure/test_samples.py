@@ -280,11 +280,11 @@ def test_what_an_unsealed_launch_shows_even_so(tree: Tree, name: str) -> None:
 
 
 def test_an_unsealed_launch_is_read_and_the_report_says_so(two_launches: Tree) -> None:
-    sealed_data = data.read(bundle.build(two_launches.path))
+    sealed_data = data.read_bundle(bundle.build(two_launches.path))
     assert sealed_data.launches["sealed"].to_list() == [True, True]
     assert "not sealed" not in repr(launches.part(sealed_data))
     unseal(two_launches.folder(2, ENVIRON))
-    mixed_data = data.read(bundle.build(two_launches.path))
+    mixed_data = data.read_bundle(bundle.build(two_launches.path))
     assert mixed_data.launches["status"].to_list() == ["passed", "passed"]
     assert mixed_data.launches["sealed"].to_list() == [True, False]
     assert "1 launch of 2 is not sealed" in repr(launches.part(mixed_data))

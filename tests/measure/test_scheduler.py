@@ -155,7 +155,7 @@ def recorded(tree: Tree, log: str) -> tuple[Any, str]:
     (tree.path / scheduler.LOG_FILE).write_text(log)
     scheduler.write_outages(tree.path)
     bundle_path = bundle.build(tree.path)
-    report = renderers.markdown(build(data.read(bundle_path)))
+    report = renderers.markdown(build(data.read_bundle(bundle_path)))
     return json.loads((bundle_path / "env" / "scheduler.json").read_text()), report
 
 

@@ -44,10 +44,10 @@ from roundtrip.report import build, data
 from roundtrip.report.audit import section
 from roundtrip.report.audit.section import RULES, Scope
 from roundtrip.report.audit.subject import Chapter, Outcome, Subject
-from roundtrip.report.blocks import Cell, Column, Part, Table
-from roundtrip.report.pages.series import Origins
-from roundtrip.report.plot import LINK, Plot, Scale
-from roundtrip.report.units import Level, Quantity, Unit, pure_number
+from roundtrip.report.blocks import Cell, Column, ReportSection, Table
+from roundtrip.report.pages.series import SeriesMedians
+from roundtrip.report.plot import LINK_BOUND_NAME, Axis, Plot
+from roundtrip.report.units import ConfidenceLevel, Quantity, Unit, pure_number
 from roundtrip.stats.summaries import (
     DEVIATION,
     GEOMETRIC_MEAN,
@@ -85,9 +85,12 @@ def broken() -> Iterator[tuple[int, Subject]]:
     interval = replace(judged()[Claim(1)].interval, n=1000)
     yield 4, replace(SOUND, verdicts=judged(interval=interval))  # more ratios than launches
     yield 5, replace(SOUND, verdicts=judged(interval=replace(interval, low=None, high=None, n=3)))
-    yield 5, showing(table(measured(level=0.9), words="Times in µs."))  # not the requested level
-    yield 5, showing(table(measured(), words="Times in µs."))  # and which level is not said
-    caption = ("Bands are ", Level(0.9), " rank intervals.")
+    yield (
+        5,
+        showing(table(measured(level=0.9), rich_caption="Times in µs.")),
+    )  # not the requested level
+    yield 5, showing(table(measured(), rich_caption="Times in µs."))  # and which level is not said
+    caption = ("Bands are ", ConfidenceLevel(0.9), " rank intervals.")
     yield 5, showing(table(), gallery(figure(chart()), caption=caption))
     yield 6, with_facts(summaries=(Summary("time", ValueKind.COST, "launches", DEVIATION),))
     yield 7, replace(SOUND, verdicts=judged(q=0.5))
@@ -112,7 +115,7 @@ def broken() -> Iterator[tuple[int, Subject]]:
     )
     yield 14, replace(SOUND, launches=half_launches)
     yield 15, of_launches(taken=21)
-    yield 16, showing(table(measured(), words="Times.", units=()))
+    yield 16, showing(table(measured(), rich_caption="Times.", caption_units=()))
     yield 16, showing(table(Cell(Quantity(value=2.0, unit="Mbps"))))
     yield 16, showing(table(time(2.0), columns=(Column("Arm"), Column("Ring", "right", Unit.NS))))
     yield 16, showing(table(Cell("2.00 [1.90, 2.10]")))  # printed by hand
@@ -292,13 +295,13 @@ def test_a_verdict_is_derived_again_with_the_margin_of_its_study() -> None:
     assert held(7, replace(subject, analysis=SETTINGS)).result == "fail"
 
 
-@pytest.mark.parametrize("unit", [Unit.COUNT, Unit.PURE, "1"])
+@pytest.mark.parametrize("unit", [Unit.COUNT, Unit.PURE_NUMBER, "1"])
 def test_a_number_without_a_unit_is_held_against_its_launches(unit: str) -> None:
     counts = [10.0 + number for number in range(9)]
     names = {**SERIES, "metric": "messages", "unit": "1"}
-    origins = Origins(pl.DataFrame([{**names, "median": count} for count in counts]))
+    origins = SeriesMedians(pl.DataFrame([{**names, "median": count} for count in counts]))
     (key,) = origins.keys
-    quantity = Quantity.from_interval(median_interval(counts, LEVEL), unit, series=key)
+    quantity = Quantity.from_interval(median_interval(counts, LEVEL), unit, series_key=key)
     assert held(22, showing(table(Cell(quantity)), origins=origins)).result == "pass"
     wrong = Cell(replace(quantity, value=15.0))
     assert held(22, showing(table(wrong), origins=origins)).result == "fail"
@@ -309,7 +312,7 @@ def test_a_number_without_a_unit_is_held_against_its_launches(unit: str) -> None
     assert held(22, showing(table(timed), origins=origins)).result == "fail"
 
 
-def rows(part: Part) -> list[list[str]]:
+def rows(part: ReportSection) -> list[list[str]]:
     """The table of the audit, which comes last in its part."""
     rules = part.blocks[-1]
     assert isinstance(rules, Table)
@@ -317,16 +320,20 @@ def rows(part: Part) -> list[list[str]]:
 
 
 def test_what_a_figure_draws_is_what_its_views_say() -> None:
-    ratio = replace(limit(), y=Scale("Ratio to raw MPI", Unit.RATIO, 0, 2, False))
+    ratio = replace(limit(), y_axis=Axis("Ratio to raw MPI", Unit.RATIO, 0, 2, False))
     plot = Plot("one", "", (chart(), ratio))
     size = "Message size (bytes)"
-    axes = [axis.title for view in plot.views for axis in (view.x, view.y) if axis]
+    axes = [axis.title for view in plot.views for axis in (view.x_axis, view.y_axis) if axis]
     assert axes == [size, "Time (µs)", size, "Ratio to raw MPI"]
-    assert [view.joined_points for view in plot.views] == [("sizes",)] * 2
-    assert (plot.has_intervals, plot.views[0].bounds, ratio.bounds) == (True, (), (LINK,))
-    bound_curve = replace(plot.views[0].curves[0], bound="ideal")
-    assert replace(ratio, curves=(bound_curve,)).joined_points == (), "nothing is measured on it"
-    assert replace(ratio, curves=(bound_curve,)).bounds == (LINK, "ideal")
+    assert [view.line_meanings for view in plot.views] == [("sizes",)] * 2
+    assert (plot.has_intervals, plot.views[0].bound_names, ratio.bound_names) == (
+        True,
+        (),
+        (LINK_BOUND_NAME,),
+    )
+    bound_curve = replace(plot.views[0].curves[0], bound_name="ideal")
+    assert replace(ratio, curves=(bound_curve,)).line_meanings == (), "nothing is measured on it"
+    assert replace(ratio, curves=(bound_curve,)).bound_names == (LINK_BOUND_NAME, "ideal")
 
 
 def test_each_sentence_is_about_one_section_and_rests_on_its_facts(make_tree: Maker) -> None:
@@ -350,7 +357,7 @@ def test_each_sentence_is_about_one_section_and_rests_on_its_facts(make_tree: Ma
 
 
 def test_what_older_bundles_lack_is_a_missing_fact() -> None:
-    bundle_data = data.read(RECORDED / "ring")
+    bundle_data = data.read_bundle(RECORDED / "ring")
     texts = rows(section.part(bundle_data, {}, [], []))
     outcomes = {row[2]: row[3:] for row in texts if row[0] == "C15"}
     missing_fact = ["not applicable", "missing fact: how many samples each launch took"]
@@ -364,7 +371,7 @@ def test_a_bad_campaign_fails(make_tree: Maker) -> None:
     tree.amend("run.json", compiler=None, placement=None, warmup_discarded=None, clock=clock)
     bundle_data = read_tree(tree)
     report = build.build(bundle_data)
-    texts = rows(report.parts[-1])
+    texts = rows(report.sections[-1])
     study = studies.get(bundle_data.launches["study"][0])
     results = {row[0]: row[3] for row in texts if row[2] == study.title}
     for rule in ("C5", "C8", "C9", "C10", "C12", "C13", "C18"):
@@ -374,11 +381,11 @@ def test_a_bad_campaign_fails(make_tree: Maker) -> None:
     for rule in ("C1", "C3", "C4", "C6", "C15", "C16", "C21", "C22"):
         assert results[rule] == "pass", rule
     titles = {row[2] for row in texts}
-    assert titles <= {study.title, "The campaign", *(part.title for part in report.parts)}
+    assert titles <= {study.title, "The campaign", *(part.title for part in report.sections)}
 
 
 def test_a_report_of_an_older_bundle_prints_the_thresholds_that_came_later() -> None:
-    report = build.build(data.read(RECORDED / "ring"))
-    outcomes = [row[3:] for row in rows(report.parts[-1]) if row[0] == "C21"]
+    report = build.build(data.read_bundle(RECORDED / "ring"))
+    outcomes = [row[3:] for row in rows(report.sections[-1]) if row[0] == "C21"]
     assert {result for result, _ in outcomes} == {"pass"}
     assert any("least_goodput" in evidence for _, evidence in outcomes)

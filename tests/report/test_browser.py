@@ -40,7 +40,7 @@ def revision(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @needs_chromium
 def test_the_script_runs_under_the_policy_of_the_page(revision: Path, tmp_path: Path) -> None:
     page = revision / store.PAGE_FILE
-    names = [figure.name for figure in build(data.read(revision / "bundle")).figures]
+    names = [figure.name for figure in build(data.read_bundle(revision / "bundle")).figures]
     name = next(name for name in names if "bandwidth" in name)
     forged_page = tmp_path / "refused.html"
     forged_page.write_text(page.read_text().replace("sha256-", "sha256-A"))
@@ -103,8 +103,8 @@ def test_what_a_reader_does(revision: Path, tmp_path: Path) -> None:
 def test_values_of_figures_are_data_and_no_markup() -> None:
     hostile = '</script><script>alert(1)</script>&amp;<!--\u2028"'
     curve = plot.Curve(hostile, ("#000", "#fff"), ((1, 2.123456789, None, None, 3),))
-    axis = plot.Scale(hostile, Unit.PURE, 1, 10, True)
-    text = plot.as_json(
+    axis = plot.Axis(hostile, Unit.PURE_NUMBER, 1, 10, True)
+    text = plot.plot_json(
         "a", plot.Plot(hostile, hostile, (plot.View(hostile, axis, axis, (curve,)),))
     )
     assert not set("<>&") & set(text)
@@ -113,11 +113,11 @@ def test_values_of_figures_are_data_and_no_markup() -> None:
     assert content["views"][0]["curves"][0]["points"] == [[1, 2.1235, None, None, 3]]
     bad_curve = plot.Curve("", ("", ""), ((1, float("nan"), None, None, None),))
     with pytest.raises(ValueError, match="cannot be drawn"):
-        plot.as_json("a", plot.Plot("", "", (plot.View("", axis, axis, (bad_curve,)),)))
+        plot.plot_json("a", plot.Plot("", "", (plot.View("", axis, axis, (bad_curve,)),)))
 
 
 def test_one_script_of_our_own_and_no_other(make_tree: Maker) -> None:
-    page = renderers.html(build(data.read(bundle.build(make_tree(launches=6).path))))
+    page = renderers.html(build(data.read_bundle(bundle.build(make_tree(launches=6).path))))
     kinds = re.findall(r"<script([^>]*)>", page)
     assert kinds.count("") == 1 and set(kinds) == {"", ' type="application/json"'}
     text = re.search(r"<script>(.*?)</script>", page, re.DOTALL)[1]  # type: ignore[index]

@@ -69,11 +69,11 @@ def launched(revision: Path, change: Any, launches: int = 9, node: str = NODE) -
     return redigested(revision)
 
 
-def read(revision: Path) -> data.Data:
+def read(revision: Path) -> data.BundleData:
     """Its bundle, with the nights before it."""
     bundle, reports = revision / "bundle", revision.parents[3]
     ledger.attach(bundle, manifest.verify(bundle), ledger.read_ledger(reports, CAMPAIGN, SITE))
-    return data.read(bundle)
+    return data.read_bundle(bundle)
 
 
 def alone(revision: Path) -> Path:
@@ -82,7 +82,7 @@ def alone(revision: Path) -> Path:
     return redigested(revision)
 
 
-def said(night_data: data.Data) -> ConfirmationResult:
+def said(night_data: data.BundleData) -> ConfirmationResult:
     return confirmation.read_confirmation(night_data, history.judge_nights(night_data))
 
 
@@ -120,7 +120,9 @@ def test_launches_that_confirm_do_not_move_the_value_of_the_night(revision: Path
     old_lines = history.judge_nights(old_data).lines
     alone(revision)
     new_data = read(launched(revision, slower(3.0)))
-    assert new_data.medians.equals(old_data.medians) and new_data.launches.equals(old_data.launches)
+    assert new_data.launch_medians.equals(old_data.launch_medians) and new_data.launches.equals(
+        old_data.launches
+    )
     assert [line.history for line in history.judge_nights(new_data).lines] == [
         line.history for line in old_lines
     ]

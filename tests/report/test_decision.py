@@ -13,8 +13,8 @@ from support.bundles import read_tree
 from roundtrip import studies
 from roundtrip.measure import analysis, outcome
 from roundtrip.report import build, units
-from roundtrip.report.blocks import Items, Part, Report, Table, plain_text
-from roundtrip.report.data import Data
+from roundtrip.report.blocks import BulletList, Report, ReportSection, Table, plain_text
+from roundtrip.report.data import BundleData
 from roundtrip.report.speeds import ToolchainComparison, Toolchains
 from roundtrip.stats import sequential, verdicts
 from roundtrip.stats.summaries import Interval, median_interval
@@ -90,8 +90,8 @@ def test_launches_without_a_claim_decide_nothing(make_tree: Maker) -> None:
 
 
 @pytest.fixture
-def read(make_tree: Callable[..., Any]) -> Callable[[bool], Data]:
-    def make(is_sequential: bool) -> Data:
+def read(make_tree: Callable[..., Any]) -> Callable[[bool], BundleData]:
+    def make(is_sequential: bool) -> BundleData:
         tree = make_tree(f"run{is_sequential}", launches=9, steady=True)
         if is_sequential:
             file = tree.path / "campaign.toml"
@@ -103,7 +103,7 @@ def read(make_tree: Callable[..., Any]) -> Callable[[bool], Data]:
 
 @pytest.mark.parametrize(("is_sequential", "judge"), [(True, sequential), (False, verdicts)])
 def test_the_campaign_says_which_test(
-    read: Callable[[bool], Data], is_sequential: bool, judge: Any
+    read: Callable[[bool], BundleData], is_sequential: bool, judge: Any
 ) -> None:
     bundle_data = read(is_sequential)
     claims: dict[ToolchainComparison, list[float]] = {
@@ -111,17 +111,19 @@ def test_the_campaign_says_which_test(
     }
     assert bundle_data.is_sequential is is_sequential
     assert claims
-    assert build.judge(bundle_data, claims) == judge.judge(claims, bundle_data.analysis.statistics)
+    assert build.judge_claims(bundle_data, claims) == judge.judge(
+        claims, bundle_data.analysis.statistics
+    )
 
 
-def test_the_report_says_so_and_keeps_its_own_rules(read: Callable[[bool], Data]) -> None:
+def test_the_report_says_so_and_keeps_its_own_rules(read: Callable[[bool], BundleData]) -> None:
     report = build.build(read(True))
     assert "Sequential: " in {getattr(notice[0], "text", "") for notice in report.notices}
-    (claims_part,) = [part for part in report.parts if part.anchor == "claims"]
+    (claims_part,) = [part for part in report.sections if part.anchor == "claims"]
     (table,) = [block for block in claims_part.blocks if isinstance(block, Table)]
     names = [column.name for column in table.columns]
     assert names == ["Family", "Claims", "Launches", "Verdicts"]
-    (audit,) = [part for part in report.parts if "audit" in part.anchor]
+    (audit,) = [part for part in report.sections if "audit" in part.anchor]
     text = str(audit.blocks)
     assert "are not those of Benjamini-Hochberg" not in text
     assert "do not follow from interval and q" not in text
@@ -131,7 +133,7 @@ def test_the_report_says_so_and_keeps_its_own_rules(read: Callable[[bool], Data]
 
 @pytest.mark.parametrize("is_sequential", [True, False])
 def test_a_claim_is_held_to_the_margin_of_its_study(
-    read: Callable[[bool], Data], is_sequential: bool
+    read: Callable[[bool], BundleData], is_sequential: bool
 ) -> None:
     bundle_data = read(is_sequential)
     key, *_ = Toolchains(bundle_data).comparisons
@@ -139,8 +141,8 @@ def test_a_claim_is_held_to_the_margin_of_its_study(
     levels = bundle_data.analysis.statistics
     own_levels = levels.model_copy(update={"equivalence_margins": ((key.setting.study, 0.5),)})
     settings = replace(bundle_data.analysis, statistics=own_levels)
-    (verdict,) = build.judge(replace(bundle_data, analysis=settings), claims).values()
-    (common_verdict,) = build.judge(bundle_data, claims, levels).values()
+    (verdict,) = build.judge_claims(replace(bundle_data, analysis=settings), claims).values()
+    (common_verdict,) = build.judge_claims(bundle_data, claims, levels).values()
     assert verdict.verdict is verdicts.Verdict.ON_PAR
     assert verdict.interval == common_verdict.interval
 
@@ -148,8 +150,8 @@ def test_a_claim_is_held_to_the_margin_of_its_study(
 ENVIRON, MPICH = "openmpi41-boost181", "mpich40-boost181"
 
 
-def part(report: Report, anchor: str) -> Part:
-    (section_part,) = [part for part in report.parts if part.anchor == anchor]
+def part(report: Report, anchor: str) -> ReportSection:
+    (section_part,) = [part for part in report.sections if part.anchor == anchor]
     return section_part
 
 
@@ -191,11 +193,11 @@ def test_the_primary_claims_are_those_that_were_planned(make_tree: Maker) -> Non
 
 def test_families_are_shown_with_their_numbers(make_tree: Maker) -> None:
     report = build.build(read_tree(make_tree(launches=9, environs=(ENVIRON,))))
-    assert dict(report.provenance)["Claims tested"] == "4 primary, 16 secondary"
+    assert dict(report.provenance_facts)["Claims tested"] == "4 primary, 16 secondary"
     rows = family_rows(report)
     assert rows["Primary"][:4] == ["4", "9", "8", "any one"]
     assert rows["Secondary"][:4] == ["16", "9", "10", "2 at once"]
-    (items,) = [b for b in part(report, "claims").blocks if isinstance(b, Items)]
+    (items,) = [b for b in part(report, "claims").blocks if isinstance(b, BulletList)]
     text = "".join(map(plain_text, items.items))
     assert "Boost.MPI against raw MPI, plain, in ping-pong" in text
 
@@ -224,7 +226,7 @@ def test_few_primary_claims_are_decided_whatever_secondary_ones_need(make_tree: 
     report = build.build(read_tree(tree))
     (answer, *_) = part(report, "netpipe").answers
     text = plain_text(answer.text)
-    assert text.startswith("Boost.MPI costs ") and f" at {units.size(1)}, " in text
+    assert text.startswith("Boost.MPI costs ") and f" at {units.size_text(1)}, " in text
 
 
 @pytest.mark.parametrize("launches", [3, 5])

@@ -97,7 +97,7 @@ def test_a_forged_table_with_a_matching_manifest_is_one_line(
 ) -> None:
     rewritten(forgery, change, table)
     with pytest.raises(UserError, match=complaint) as error:
-        data.read(forgery)
+        data.read_bundle(forgery)
     assert "\n" not in str(error.value)
     table_name = "cases" if table == "emulation" and "emulated" in complaint else table
     assert error.value.file is not None and f"{table_name}.parquet" in error.value.file
@@ -145,7 +145,7 @@ def test_a_table_of_too_many_rows_is_not_read(
     rows = pl.read_parquet(forgery / "points.parquet").height
     monkeypatch.setattr(bundle_tables, "_MOST_ROWS", rows - 1)
     with pytest.raises(UserError, match=rf"points.parquet: {rows} rows; right are at most"):
-        data.read(forgery)
+        data.read_bundle(forgery)
 
 
 def test_a_table_that_the_manifest_does_not_list_is_missing(forgery: Path) -> None:
@@ -155,4 +155,4 @@ def test_a_table_that_the_manifest_does_not_list_is_missing(forgery: Path) -> No
     (forgery / "points.parquet").unlink()
     listing.write_text(json.dumps(facts))
     with pytest.raises(UserError, match=r"points.parquet: missing"):
-        data.read(forgery)
+        data.read_bundle(forgery)

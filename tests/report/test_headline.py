@@ -24,17 +24,17 @@ NETPIPE = studies.get("netpipe")
 
 
 @pytest.fixture
-def read(make_tree: Callable[..., Any]) -> data.Data:
+def read(make_tree: Callable[..., Any]) -> data.BundleData:
     return read_tree(make_tree(launches=8, steady=True))
 
 
-def table(read: data.Data) -> Table:
+def table(read: data.BundleData) -> Table:
     top = headline.study_headline(read, NETPIPE)
     assert top
     return top.table
 
 
-def test_latency_and_peak_are_medians_over_the_launches_of_raw_mpi(read: data.Data) -> None:
+def test_latency_and_peak_are_medians_over_the_launches_of_raw_mpi(read: data.BundleData) -> None:
     (latency, peak) = table(read).rows
     assert [row[0].text for row in (latency, peak)] == [
         "Half-round-trip latency at 1\N{NO-BREAK SPACE}B (lower is better)",
@@ -52,9 +52,9 @@ def test_latency_and_peak_are_medians_over_the_launches_of_raw_mpi(read: data.Da
     (latency_quantity,) = latency[1].quantities
     assert latency_quantity.unit == "µs" and latency_quantity.n == len(launches)
     assert latency_quantity.value == pytest.approx(1e6 * median(launch_medians))
-    assert latency[1].origin in read.origins.keys
+    assert latency[1].linked_series_key in read.series_medians.keys
     (peak_quantity,) = peak[1].quantities
-    assert peak_quantity.unit == "MB/s" and not peak[1].origin
+    assert peak_quantity.unit == "MB/s" and not peak[1].linked_series_key
 
 
 def speeds(launches: pl.DataFrame, rows: int) -> pl.DataFrame:
@@ -76,7 +76,7 @@ def speeds(launches: pl.DataFrame, rows: int) -> pl.DataFrame:
 
 
 @pytest.fixture
-def launches(read: data.Data, monkeypatch: pytest.MonkeyPatch) -> pl.DataFrame:
+def launches(read: data.BundleData, monkeypatch: pytest.MonkeyPatch) -> pl.DataFrame:
     """The launches of `read`, which are of six toolchains now."""
     number = pl.int_range(pl.len()) % 6
     launches = read.completed_launches.sort("launch").with_columns(
@@ -92,7 +92,7 @@ def show(monkeypatch: pytest.MonkeyPatch, values: pl.DataFrame) -> None:
 
 
 def test_of_many_toolchains_and_values_the_best_and_the_first_are_shown(
-    read: data.Data, launches: pl.DataFrame, monkeypatch: pytest.MonkeyPatch
+    read: data.BundleData, launches: pl.DataFrame, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     show(monkeypatch, speeds(launches, 17))
     top = table(read)
@@ -102,9 +102,9 @@ def test_of_many_toolchains_and_values_the_best_and_the_first_are_shown(
 
 
 def test_emulated_values_say_so_and_no_values_are_no_table(
-    read: data.Data, monkeypatch: pytest.MonkeyPatch
+    read: data.BundleData, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    emulated_data = data.read(RECORDED / "wan")
+    emulated_data = data.read_bundle(RECORDED / "wan")
     assert all("EMULATED" in row[0].text for row in table(emulated_data).rows)
     show(monkeypatch, pl.DataFrame(schema=derivation.SPEED_COLUMNS))
     assert headline.study_headline(read, NETPIPE) is None
@@ -127,7 +127,7 @@ def test_rows_name_where_they_differ_and_what_waits_for_processors() -> None:
     assert headline._setting_and_label(
         {**launch, "emulation": emulation, "parameters": parameters}
     ) == ("ranks 2, local:smp", "EMULATED WAN: RTT 4 ms")
-    differences = labels.label_differences({place for place, _ in settings})
+    differences = labels.title_differences({place for place, _ in settings})
     rows = [headline._RowKey("Time", 8, *setting, "s", True) for setting in settings]
     names = [
         headline._row_name(row, differences[row.setting], "").replace("\xa0", " ") for row in rows
@@ -137,11 +137,11 @@ def test_rows_name_where_they_differ_and_what_waits_for_processors() -> None:
 
 def test_a_number_without_unit_prints_none() -> None:
     ratio = median_quantity([Value(1.5, "")], "ratio", 0.95)
-    assert isinstance(ratio, Quantity) and not ratio.says_unit
+    assert isinstance(ratio, Quantity) and not ratio.prints_unit
 
 
 def test_a_toolchain_that_the_first_row_lacks_is_shown_or_counted(
-    read: data.Data, launches: pl.DataFrame, monkeypatch: pytest.MonkeyPatch
+    read: data.BundleData, launches: pl.DataFrame, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     environs = dict(launches.select("launch", "environ").iter_rows())
     environ = pl.col("launch").replace_strict(environs)
@@ -158,7 +158,7 @@ def test_a_toolchain_that_the_first_row_lacks_is_shown_or_counted(
     assert "Shown: 2 of 6 toolchains" in table(read).caption
 
 
-def test_a_value_of_disturbed_launches_alone_is_marked(read: data.Data) -> None:
+def test_a_value_of_disturbed_launches_alone_is_marked(read: data.BundleData) -> None:
     title = table(read).columns[1].name
     rows = read.launches.with_columns(disturbed=pl.col("toolchain") == title)
     top = table(replace(read, launches=rows))
@@ -187,7 +187,9 @@ def test_a_quantity_of_several_settings_has_its_first_and_last_one_in_the_answer
         row: {"one": units.amount(number, "Mop/s"), "other": units.amount(2 * number, "Mop/s")}
         for number, row in enumerate(rows, 1)
     }
-    top = headline.Headline(units.Level(0.95), {"one": "A", "other": "B"}, values, "", frozenset())
+    top = headline.Headline(
+        units.ConfidenceLevel(0.95), {"one": "A", "other": "B"}, values, "", frozenset()
+    )
     (answer,) = top.answers({"A": "A", "B": "B"})
     assert plain_text(answer.text).replace("\xa0", " ") == (
         "LU/A: A 1.00 Mop/s, B 2.00 Mop/s ranks 1; A 3.00 Mop/s, B 6.00 Mop/s ranks 2 "

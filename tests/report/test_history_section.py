@@ -52,16 +52,16 @@ def host(number: int) -> dict[str, Any]:
     return {"packages": {"libucx0": "1.14" if number >= CHANGED else "1.13"}}
 
 
-def judged(folder: Path, count: int, **settings: Any) -> data.Data:
+def judged(folder: Path, count: int, **settings: Any) -> data.BundleData:
     """The newest of `count` nights, read with those before it in its bundle."""
     writer = Nights(folder, **{"series": 8, "launches": 2, "samples": 2, **settings})
     bundle = writer.write(count)[-1] / "bundle"
     ledger.attach(bundle, manifest.verify(bundle), ledger.read_ledger(folder, CAMPAIGN, SITE))
-    return data.read(bundle)
+    return data.read_bundle(bundle)
 
 
 @pytest.fixture(scope="module")
-def changed(tmp_path_factory: pytest.TempPathFactory) -> data.Data:
+def changed(tmp_path_factory: pytest.TempPathFactory) -> data.BundleData:
     return judged(tmp_path_factory.mktemp("nights"), 46, change=change, host=host)
 
 
@@ -77,7 +77,7 @@ def test_a_first_night_has_one_plain_line(tmp_path: Path) -> None:
     part = history.part(judged(tmp_path, 1))
     (answer,) = texts(part.answers)
     assert answer.startswith("Nothing to compare with yet")
-    assert part.verdicts == () and len(part.blocks) == 1
+    assert part.verdict_tables == () and len(part.blocks) == 1
 
 
 def test_nothing_changed_is_said_with_what_would_have_been_seen(tmp_path: Path) -> None:
@@ -134,7 +134,7 @@ def test_a_changed_mpi_and_a_changed_processor_are_named_though_no_series_steppe
     assert rest.startswith("Nothing else changed against 19 nights: of 8 series, 0 changed lately")
 
 
-def test_one_mpi_of_many_toolchains_is_named_once(changed: data.Data) -> None:
+def test_one_mpi_of_many_toolchains_is_named_once(changed: data.BundleData) -> None:
     verdicts = history.judge_nights(changed)
     names = [f"openmpi50-boost1{number}" for number in range(70, 75)]
     changes = [Change(name, "MPI version", "5.0.3", "5.0.5") for name in names]
@@ -155,7 +155,7 @@ def test_an_mpi_that_changed_earlier_is_no_news(tmp_path: Path) -> None:
     assert answer.startswith("Nothing changed against 19 nights")
 
 
-def test_a_step_is_named_with_its_night_and_what_changed(changed: data.Data) -> None:
+def test_a_step_is_named_with_its_night_and_what_changed(changed: data.BundleData) -> None:
     worse, slower, rest = texts(history.part(changed).answers)
     assert worse.startswith("Worse last night: ")
     assert slower.startswith("Regressed: mpi, 1 B; half round trip time; NetPIPE")
@@ -170,17 +170,22 @@ def test_a_step_is_named_with_its_night_and_what_changed(changed: data.Data) -> 
     assert float(row[6]) > float(row[7])
 
 
-def test_a_row_leads_to_all_nights_of_its_series(changed: data.Data) -> None:
-    rows = [row for table in history.part(changed).tables for row in table.rows if row[0].origin]
-    keys = {series.key for series in split_series(changed.history.nights)}
+def test_a_row_leads_to_all_nights_of_its_series(changed: data.BundleData) -> None:
+    rows = [
+        row
+        for table in history.part(changed).tables
+        for row in table.rows
+        if row[0].linked_series_key
+    ]
+    keys = {series.key for series in split_series(changed.past_nights.nights)}
     assert rows
-    assert {row[0].origin for row in rows} <= keys
+    assert {row[0].linked_series_key for row in rows} <= keys
     report, cell = build(changed), rows[0][0]
-    assert report.link(cell) == f"../../history.html#series={cell.series}"
-    assert f'<a href="{report.link(cell)}">{cell.text}</a>' in renderers.html(report)
+    assert report.history_link(cell) == f"../../history.html#series={cell.series_key}"
+    assert f'<a href="{report.history_link(cell)}">{cell.text}</a>' in renderers.html(report)
 
 
-def test_a_night_that_stands_alone_is_named(changed: data.Data) -> None:
+def test_a_night_that_stands_alone_is_named(changed: data.BundleData) -> None:
     text = plain(renderers.markdown(build(changed)))
     assert (
         "Outside of what the nights before predict" in text
@@ -189,10 +194,12 @@ def test_a_night_that_stands_alone_is_named(changed: data.Data) -> None:
     (table,) = [
         table for table in history.part(changed).tables if table.caption.startswith("This night")
     ]
-    assert {row[0].origin for row in table.rows} <= build(changed).series - {""}
+    assert {row[0].linked_series_key for row in table.rows} <= build(
+        changed
+    ).history_series_keys - {""}
 
 
-def test_the_audit_finds_no_fault_with_it(changed: data.Data) -> None:
+def test_the_audit_finds_no_fault_with_it(changed: data.BundleData) -> None:
     text = plain(renderers.markdown(build(changed)))
     audit = text.split("22 rules", 1)[-1]
     faults = [
@@ -207,14 +214,14 @@ def test_what_was_left_out_is_said(tmp_path: Path) -> None:
     assert "16 values of single nights: disturbed." in text
 
 
-def test_emulated_series_say_so(changed: data.Data) -> None:
-    emulated_facts = changed.history.provenance.filter(name="kernel").with_columns(
+def test_emulated_series_say_so(changed: data.BundleData) -> None:
+    emulated_facts = changed.past_nights.provenance.filter(name="kernel").with_columns(
         subject=pl.lit(ENVIRON), name=pl.lit("emulated nodes"), value=pl.lit("namespaces")
     )
     site_ledger = ledger.Ledger(
-        changed.history.nights, pl.concat([changed.history.provenance, emulated_facts])
+        changed.past_nights.nights, pl.concat([changed.past_nights.provenance, emulated_facts])
     )
-    bundle_data = replace(changed, history=site_ledger)
+    bundle_data = replace(changed, past_nights=site_ledger)
     slower = texts(history.part(bundle_data).answers)[-2]
     assert "openmpi41-boost181 (EMULATED NODES) takes 8" in slower
 
@@ -250,7 +257,9 @@ def test_an_accepted_level_is_no_regression_and_the_annotation_is_named(tmp_path
     plain_copy = Path(shutil.copytree(bundle, tmp_path / "copy"))
     ledger.attach(plain_copy, manifest.verify(plain_copy), site_ledger)
     ledger.attach(bundle, manifest.verify(bundle), site_ledger, (acceptance,))
-    before, after = (renderers.html(build(data.read(folder))) for folder in (plain_copy, bundle))
+    before, after = (
+        renderers.html(build(data.read_bundle(folder))) for folder in (plain_copy, bundle)
+    )
     assert "Regressed:" in before and "Accepted levels" not in before
     assert "Regressed:" not in after
     assert f"8 series up to {start}, by the annotation “a &lt;b&gt; new switch”" in plain(after)

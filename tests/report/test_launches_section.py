@@ -11,14 +11,21 @@ import polars as pl
 from support.bundles import read_tree
 from support.synthetic import pseudonym
 
-from roundtrip.report.blocks import Items, Paragraph, Part, Table, all_blocks, plain_text
-from roundtrip.report.data import Data
+from roundtrip.report.blocks import (
+    BulletList,
+    Paragraph,
+    ReportSection,
+    Table,
+    flatten_blocks,
+    plain_text,
+)
+from roundtrip.report.data import BundleData
 from roundtrip.report.sections import launches
 
 ENVIRON = "openmpi41-boost181"
 
 
-def words(bundle_data: Data) -> list[str]:
+def words(bundle_data: BundleData) -> list[str]:
     return [plain_text(answer.text) for answer in launches.answers(bundle_data)]
 
 
@@ -27,12 +34,12 @@ def test_each_fault_has_a_line_and_health_has_one(make_tree: Callable[..., Any])
     tree.amend("run.json", disturbance={})
     (answer,) = launches.answers(read_tree(tree))
     assert plain_text(answer.text) == "Yes, all 6 completed; none was disturbed."
-    assert answer.tone == "good"
+    assert answer.status_colour == "good"
     tree.fail(6, ENVIRON, fail_reason="killed")
     bundle_data = read_tree(tree)
     sentences = ["No: 5 of 6 completed; none was disturbed.", "Failed: 1 attempt at a launch."]
     assert words(bundle_data) == sentences
-    assert {answer.tone for answer in launches.answers(bundle_data)} == {"bad"}
+    assert {answer.status_colour for answer in launches.answers(bundle_data)} == {"bad"}
 
 
 def test_a_partial_launch_is_counted_apart(make_tree: Callable[..., Any]) -> None:
@@ -120,8 +127,8 @@ NODES = {
 }
 
 
-def texts(part: Part) -> Iterator[str]:
-    for block in all_blocks(part.blocks):
+def texts(part: ReportSection) -> Iterator[str]:
+    for block in flatten_blocks(part.blocks):
         if isinstance(block, Paragraph):
             yield plain_text(block.text)
         if isinstance(block, Table):
@@ -150,7 +157,7 @@ def test_nodes_that_slurm_had_taken_out_are_listed_with_its_reason(make_tree: Ma
     node, state, reason = row.split(" | ")
     assert node.startswith("node-")
     assert (state, reason) == ("drained", "bad DIMM")
-    bundle_data.environment["pairs.json"] = {}  # the section on nodes lists them then
+    bundle_data.env_records["pairs.json"] = {}  # the section on nodes lists them then
     assert not any("bad DIMM" in line for line in texts(launches.part(bundle_data)))
 
 
@@ -165,7 +172,7 @@ def test_launches_of_emulated_nodes_say_so_where_they_are_listed(make_tree: Make
     assert all("EMULATED NODES" in line for line in rows)
 
 
-def rows(section_part: Part) -> list[list[str]]:
+def rows(section_part: ReportSection) -> list[list[str]]:
     tables = [
         b for b in section_part.blocks if isinstance(b, Table) and b.caption.startswith("Noise in")
     ]
@@ -186,7 +193,7 @@ def test_spreads_and_a_better_plan_are_shown(make_tree: Maker) -> None:
     assert int(better_count) > int(count) == 20
     assert after < before
     assert float(latency[8]) < 0.05, "two groups of launches are not normal"
-    (remarks,) = [block for block in section_part.blocks if isinstance(block, Items)]
+    (remarks,) = [block for block in section_part.blocks if isinstance(block, BulletList)]
     assert "does not mean that the next launch would find the same" in str(remarks.items)
 
 

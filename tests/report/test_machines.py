@@ -18,7 +18,7 @@ from support.synthetic import Tree
 from roundtrip.errors import UserError
 from roundtrip.measure import analysis
 from roundtrip.report import data
-from roundtrip.report.data import Data
+from roundtrip.report.data import BundleData
 from roundtrip.report.pages import machines, write
 from roundtrip.report.pages.history import History
 from roundtrip.report.pages.machines import Value
@@ -52,16 +52,16 @@ def history(site: Path) -> History:
 
 
 @pytest.fixture(scope="module")
-def newest(site: Path) -> Data:
-    return data.read(site / f"2026-11-{len(PROCESSORS):02d}" / "r1" / "bundle")
+def newest(site: Path) -> BundleData:
+    return data.read_bundle(site / f"2026-11-{len(PROCESSORS):02d}" / "r1" / "bundle")
 
 
-def found(history: History, read: Data) -> list[Value]:
+def found(history: History, read: BundleData) -> list[Value]:
     return list(machines.values(history, analysis.default(), lambda _: read))
 
 
 def test_a_value_is_the_median_over_the_launches_of_the_newest_night(
-    history: History, newest: Data
+    history: History, newest: BundleData
 ) -> None:
     latency = found(history, newest)[0]
     assert latency.what == f"Half-round-trip latency at 1{chr(0xA0)}B"
@@ -71,29 +71,31 @@ def test_a_value_is_the_median_over_the_launches_of_the_newest_night(
     )
     is_series = pl.col("case_id").str.ends_with(f"+{latency.toolchain}")
     names = {"variant": "mpi", "size_bytes": 1, "phase": "measure"}
-    rows = newest.medians.filter(is_series, **names)
+    rows = newest.launch_medians.filter(is_series, **names)
     assert latency.night == newest.manifest.data["started"]
     quantity, medians = latency.quantity, 1e6 * rows["median"]
     assert (quantity.value, quantity.low, quantity.high) == pytest.approx(
         (medians.median(), medians.min(), medians.max())
     )
-    assert quantity.n == rows.height and quantity.series in newest.origins.keys
+    assert quantity.n == rows.height and quantity.series_key in newest.series_medians.keys
 
 
-def test_a_peak_is_the_median_of_the_peaks_of_launches(history: History, newest: Data) -> None:
+def test_a_peak_is_the_median_of_the_peaks_of_launches(
+    history: History, newest: BundleData
+) -> None:
     peak = next(value for value in found(history, newest) if value.what.startswith("Peak"))
     is_series = pl.col("case_id").str.ends_with(f"+{peak.toolchain}")
-    rows = newest.medians.filter(is_series, variant="mpi", phase="measure")
+    rows = newest.launch_medians.filter(is_series, variant="mpi", phase="measure")
     rates = rows.with_columns(rate=pl.col("size_bytes") / pl.col("median") / 1e6)
     peaks = rates.group_by("launch").agg(pl.col("rate").max())["rate"].to_list()
     quantity = peak.quantity
     assert (quantity.value, quantity.low, quantity.high) == pytest.approx(
         (median(peaks), min(peaks), max(peaks))
     )
-    assert quantity.series == ""
+    assert quantity.series_key == ""
 
 
-def test_a_trend_has_no_night_on_another_processor(history: History, newest: Data) -> None:
+def test_a_trend_has_no_night_on_another_processor(history: History, newest: BundleData) -> None:
     for value in found(history, newest):
         assert value.machine == "local, Xeon"
         assert [level is None for level in value.levels] == [True, False, False, False]
@@ -105,7 +107,7 @@ def test_a_trend_has_no_night_on_another_processor(history: History, newest: Dat
 
 
 def test_a_night_that_was_disturbed_or_left_out_is_not_the_newest(
-    history: History, newest: Data
+    history: History, newest: BundleData
 ) -> None:
     last = max(history.nights["night"])
     left_out = pl.when(night=last).then(pl.lit("disturbed")).otherwise(pl.lit(""))
@@ -115,14 +117,14 @@ def test_a_night_that_was_disturbed_or_left_out_is_not_the_newest(
 
 
 def test_a_night_that_cannot_be_read_has_no_values(history: History) -> None:
-    def fail(night: str) -> Data:
+    def fail(night: str) -> BundleData:
         raise UserError("damaged")
 
     assert list(machines.values(history, analysis.default(), fail)) == []
 
 
 def test_what_only_the_report_of_the_night_has_is_there_without_a_trend(
-    history: History, newest: Data, monkeypatch: pytest.MonkeyPatch
+    history: History, newest: BundleData, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     headline = derivation.headline_speeds
 
@@ -137,7 +139,7 @@ def test_what_only_the_report_of_the_night_has_is_there_without_a_trend(
     assert all(value.change is None and value.trend == "" for value in values)
 
 
-def test_what_is_simulated_says_so(history: History, newest: Data) -> None:
+def test_what_is_simulated_says_so(history: History, newest: BundleData) -> None:
     environ = found(history, newest)[0].toolchain
     fact = {"subject": environ, "name": "simulated by"}
     row = history.provenance[0].with_columns(**{n: pl.lit(text) for n, text in fact.items()})
@@ -149,7 +151,9 @@ def test_what_is_simulated_says_so(history: History, newest: Data) -> None:
 
 
 @pytest.fixture
-def page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, history: History, newest: Data) -> Path:
+def page(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, history: History, newest: BundleData
+) -> Path:
     """The index of two campaigns on two sites, one of them on two machines."""
     values = found(history, newest)
     places = {

@@ -67,11 +67,11 @@ def test_a_report_is_rebuilt_from_the_nights_in_its_bundle(tmp_path: Path) -> No
     first, second = (publish.publish(bundle_of(tmp_path, time), tmp_path / "out") for time in times)
     for revision in (first, second):
         assert publish.verify(revision) == []
-    bundle_data = data.read(second / "bundle")
-    assert bundle_data.history.nights["digest"].unique().to_list() == [
+    bundle_data = data.read_bundle(second / "bundle")
+    assert bundle_data.past_nights.nights["digest"].unique().to_list() == [
         manifest.verify(first / "bundle").digest
     ]
-    subjects = set(bundle_data.history.provenance["subject"])
+    subjects = set(bundle_data.past_nights.provenance["subject"])
     assert {subject for subject in subjects if not subject.startswith("node-")} == {"", ENVIRON}
     assert not (first / "bundle" / "history").exists()
 
@@ -182,5 +182,5 @@ def test_a_forged_history_is_one_line(
     forgery = shutil.copytree(later, tmp_path / "bundle")
     rewritten(forgery, change, f"history/{table}")
     with pytest.raises(UserError, match=complaint) as error:
-        data.read(forgery)
+        data.read_bundle(forgery)
     assert "\n" not in str(error.value) and f"history/{table}.parquet" in str(error.value.file)

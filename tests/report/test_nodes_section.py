@@ -19,11 +19,18 @@ from roundtrip.history.nodes import MeasureName
 from roundtrip.measure import manifest
 from roundtrip.report import data, renderers
 from roundtrip.report import nodes as words
-from roundtrip.report.blocks import Figure, Fold, Part, Report, Table, plain_text
+from roundtrip.report.blocks import (
+    CollapsibleBlocks,
+    Figure,
+    Report,
+    ReportSection,
+    Table,
+    plain_text,
+)
 from roundtrip.report.build import build
 from roundtrip.report.pages.series import split_series
 from roundtrip.report.painter import drawing
-from roundtrip.report.plot import Heat, heat_json
+from roundtrip.report.plot import HeatMap, heat_map_json
 from roundtrip.report.sections import nodes
 from roundtrip.report.units import printable
 from roundtrip.stats.nodes.judge import NodeMeasure, judge_nodes
@@ -37,11 +44,11 @@ def report(folder: Path, nights: int = 2, first: int = 0, **options: Any) -> Rep
     bundle = [writer.night(number) for number in range(first, nights)][-1] / "bundle"
     site_ledger = ledger.read_ledger(folder, CAMPAIGN, SITE)
     ledger.attach(bundle, manifest.verify(bundle), site_ledger)
-    return build(data.read(bundle))
+    return build(data.read_bundle(bundle))
 
 
-def part(night_report: Report) -> Part:
-    return next(part for part in night_report.parts if part.anchor == nodes.ANCHOR)
+def part(night_report: Report) -> ReportSection:
+    return next(part for part in night_report.sections if part.anchor == nodes.ANCHOR)
 
 
 def answers(night_report: Report) -> list[str]:
@@ -55,7 +62,7 @@ def sick(tmp_path_factory: pytest.TempPathFactory) -> Report:
 
 
 def folded_tables(night_report: Report) -> list[Table]:
-    folds = [block for block in part(night_report).blocks if isinstance(block, Fold)]
+    folds = [block for block in part(night_report).blocks if isinstance(block, CollapsibleBlocks)]
     return [block for fold in folds for block in fold.blocks if isinstance(block, Table)]
 
 
@@ -66,8 +73,8 @@ def evidence_table(night_report: Report) -> Table:
 
 def values(figure: Figure) -> dict[str, Any]:
     """What the page's script knows of a map."""
-    assert isinstance(figure.content, Heat)
-    return dict(json.loads(heat_json(figure.content)))
+    assert isinstance(figure.content, HeatMap)
+    return dict(json.loads(heat_map_json(figure.content)))
 
 
 def test_the_sick_node_comes_first_and_each_answer_is_short(sick: Report) -> None:
@@ -75,7 +82,7 @@ def test_the_sick_node_comes_first_and_each_answer_is_short(sick: Report) -> Non
     assert first.startswith(f"{pseudonym(3)} is sick: latency ")
     assert "partners, two nights" in first
     assert last == f"Not measured: {GONE['node']} (drained)."
-    assert sick.top_parts[0].question == nodes.QUESTION
+    assert sick.top_sections[0].question == nodes.QUESTION
     assert all(len(text) <= 140 for text in (first, last))
 
 
@@ -83,7 +90,7 @@ def test_its_evidence_and_its_nights_are_listed(sick: Report) -> None:
     table = evidence_table(sick)
     assert {row[0].text for row in table.rows} == {pseudonym(3)}
     assert {"latency", "latency inside the node"} <= {row[1].text for row in table.rows}
-    history = next(part for part in sick.parts if part.anchor == "history")
+    history = next(part for part in sick.sections if part.anchor == "history")
     words = "".join(map(str, history.answers[0].text))
     assert "nights that a verdict needs" in words
 
@@ -93,16 +100,16 @@ def test_effects_lead_to_the_nights_of_their_node_and_measure(tmp_path: Path) ->
     night_rows = ledger.read_ledger(tmp_path / "reports", CAMPAIGN, SITE).nights
     names_by_key = {series.key: series.names for series in split_series(night_rows)}
     for row in evidence_table(night_report).rows:
-        names = names_by_key[row[3].origin]
+        names = names_by_key[row[3].linked_series_key]
         place = "inside a node" if row[1].text.endswith("inside the node") else "between nodes"
         assert (names["variant"], names["case"]) == (row[0].text, place)
         assert row[1].text.startswith(names["phase"].split()[0])
-        assert night_report.link(row[3]).endswith(row[3].origin)
+        assert night_report.history_link(row[3]).endswith(row[3].linked_series_key)
     effect_rows = [row for table in folded_tables(night_report) for row in table.rows]
     assert len(effect_rows) > 16
     for row in effect_rows:
-        assert {names_by_key[row[n].origin]["variant"] for n in (1, 4)} == {row[0].text}
-        assert night_report.link(row[4])
+        assert {names_by_key[row[n].linked_series_key]["variant"] for n in (1, 4)} == {row[0].text}
+        assert night_report.history_link(row[4])
 
 
 def test_every_pair_that_met_has_a_cell_on_both_sides(sick: Report) -> None:
@@ -122,7 +129,7 @@ def test_every_pair_that_met_has_a_cell_on_both_sides(sick: Report) -> None:
 
 
 def test_no_rule_of_the_audit_is_broken_and_text_is_escaped(sick: Report) -> None:
-    audit = next(part for part in sick.parts if part.anchor == "audit")
+    audit = next(part for part in sick.sections if part.anchor == "audit")
     (table,) = (block for block in audit.blocks if isinstance(block, Table))
     failures = [[cell.text for cell in row] for row in table.rows if row[3].text == "fail"]
     assert [row for row in failures if row[2] == nodes.TITLE] == []

@@ -14,9 +14,9 @@ from roundtrip.history import ledger
 from roundtrip.report import publish, renderers, units
 from roundtrip.report.blocks import Table
 from roundtrip.report.build import build
-from roundtrip.report.data import read
+from roundtrip.report.data import read_bundle
 from roundtrip.report.pages import write
-from roundtrip.report.pages.series import HistorySeries, Origins, split_series
+from roundtrip.report.pages.series import HistorySeries, SeriesMedians, split_series
 from roundtrip.report.units import Unit
 from roundtrip.studies import display
 from roundtrip.studies.netpipe import ARMS
@@ -55,21 +55,26 @@ def test_the_sections_of_other_studies_lead_there_too(name: str, tmp_path: Path)
 
 def test_ratios_and_figures_of_one_series_lead_to_it(tmp_path: Path) -> None:
     """Of the ring study's reasons, of regions that are read, and of disturbed launches."""
-    report = build(read(RECORDED / "ring"))
+    report = build(read_bundle(RECORDED / "ring"))
     for words, first in (
         ("Ratio of effective bandwidths: below 1 it costs", 2),
         ("when every byte is read, and the ratio of a region", 2),
         ("What leaving the disturbed launches out would change", 3),
     ):
         rows = [
-            row for table in report.tables.values() if words in table.caption for row in table.rows
+            row
+            for table in report.table_by_file_name.values()
+            if words in table.caption
+            for row in table.rows
         ]
         numbers = [cell for row in rows for cell in row[first:] if cell.text[:1].isdigit()]
-        assert numbers and all(map(report.link, numbers)), words
+        assert numbers and all(map(report.history_link, numbers)), words
     (noise,) = [
-        one for one in report.tables.values() if one.caption.startswith("Noise in a launch")
+        one
+        for one in report.table_by_file_name.values()
+        if one.caption.startswith("Noise in a launch")
     ]
-    assert all(report.link(row[2]) for row in noise.rows)
+    assert all(report.history_link(row[2]) for row in noise.rows)
 
 
 def test_a_number_is_the_value_of_the_series_that_it_leads_to(revision: Path) -> None:
@@ -77,18 +82,20 @@ def test_a_number_is_the_value_of_the_series_that_it_leads_to(revision: Path) ->
     reports = revision.parents[3]
     nights = ledger.read_ledger(reports, "synthetic", "local").nights
     series_by_key = {series.key: series for series in split_series(nights)}
-    report = build(read(revision / "bundle"))
-    (latency,) = [table for table in report.tables.values() if table.caption.startswith("Latency")]
-    calm_rows = [row for row in latency.rows if row[2].origin]
+    report = build(read_bundle(revision / "bundle"))
+    (latency,) = [
+        table for table in report.table_by_file_name.values() if table.caption.startswith("Latency")
+    ]
+    calm_rows = [row for row in latency.rows if row[2].linked_series_key]
     assert len(calm_rows) == 10
     for row in calm_rows:
-        series = series_by_key[row[2].origin]
-        assert row[2].text.startswith(units.number(_median(series, revision) * 1e6))
+        series = series_by_key[row[2].linked_series_key]
+        assert row[2].text.startswith(units.number_text(_median(series, revision) * 1e6))
 
 
 def _median(series: HistorySeries, revision: Path) -> float:
     """Over all launches of the night, disturbed ones included, as reports have it."""
-    medians = read(revision / "bundle").medians
+    medians = read_bundle(revision / "bundle").launch_medians
     names = {name: value for name, value in series.names.items() if name != "unit"}
     series_medians = medians.filter(*(pl.col(name) == value for name, value in names.items()))
     median = series_medians["median"].median()
@@ -98,50 +105,50 @@ def _median(series: HistorySeries, revision: Path) -> float:
 
 def test_without_a_history_page_nothing_leads_there(revision: Path) -> None:
     """A bundle without medians has no night, and its site perhaps no page."""
-    data = read(revision / "bundle")
-    empty_data = replace(data, medians=data.medians.clear())
+    data = read_bundle(revision / "bundle")
+    empty_data = replace(data, launch_medians=data.launch_medians.clear())
     report = build(empty_data)
     assert "history.html" not in renderers.html(report)
     assert "history.html" not in renderers.markdown(report)
 
 
 def test_a_value_of_several_series_leads_nowhere(revision: Path) -> None:
-    origins = Origins(read(revision / "bundle").medians)
+    origins = SeriesMedians(read_bundle(revision / "bundle").launch_medians)
     cases = [f"NetPIPE/mode=pingpong,placement=shared-memory@local:smp+{e}" for e in _ENVIRONS]
-    key = origins.key(cases[:1], 1, variant="mpi")
+    key = origins.find_key(cases[:1], 1, variant="mpi")
     assert key in origins.keys
-    assert origins.key(cases, 1, variant="mpi") == ""
-    assert origins.key(cases[:1], 1) == ""
-    assert origins.key(cases[:1], 5, variant="mpi") == ""
+    assert origins.find_key(cases, 1, variant="mpi") == ""
+    assert origins.find_key(cases[:1], 1) == ""
+    assert origins.find_key(cases[:1], 5, variant="mpi") == ""
 
 
 def test_a_cell_of_no_value_leads_nowhere() -> None:
-    assert display.interval_cell(None, Unit.US, series="0" * 12).origin == ""
-    assert display.verdict_cell(None, series="0" * 12).origin == ""
+    assert display.interval_cell(None, Unit.US, series="0" * 12).linked_series_key == ""
+    assert display.verdict_cell(None, series="0" * 12).linked_series_key == ""
 
 
 def test_toolchains_compared_lead_to_the_series_of_both_sides(revision: Path) -> None:
     """Ratios and winners to that of the one that stands above its base, or won."""
     nights = ledger.read_ledger(revision.parents[3], "synthetic", "local").nights
     series_by_key = {series.key: series for series in split_series(nights)}
-    report = build(read(revision / "bundle"))
-    (part,) = [part for part in report.parts if part.anchor == "toolchains"]
+    report = build(read_bundle(revision / "bundle"))
+    (part,) = [part for part in report.sections if part.anchor == "toolchains"]
     (table,) = [block for block in part.blocks if isinstance(block, Table)]
     for row in table.rows:
-        numerator, base, ratio = (series_by_key[cell.origin] for cell in row[2:5])
+        numerator, base, ratio = (series_by_key[cell.linked_series_key] for cell in row[2:5])
         assert [series.environ for series in (numerator, base, ratio)] == [
             *reversed(_ENVIRONS),
             numerator.environ,
         ]
         variant_size = numerator.names["variant"], numerator.names["size_bytes"]
         assert (base.names["variant"], base.names["size_bytes"]) == variant_size
-        label = f"{ARMS[variant_size[0]].title}, ping-pong, {units.size(variant_size[1])}, µs"
+        label = f"{ARMS[variant_size[0]].title}, ping-pong, {units.size_text(variant_size[1])}, µs"
         assert row[1].text == label
-    (winners,) = part.verdicts
+    (winners,) = part.verdict_tables
     wins = [cell for row in winners.rows for cell in row[2:] if cell.verdict.endswith("faster")]
     assert wins
-    assert {series_by_key[cell.origin].environ for cell in wins} == {_ENVIRONS[0]}
-    part_report = replace(report, parts=(part,))
+    assert {series_by_key[cell.linked_series_key].environ for cell in wins} == {_ENVIRONS[0]}
+    part_report = replace(report, sections=(part,))
     link_keys = _LINK.findall(renderers.html(part_report))
     assert link_keys == _LINK.findall(renderers.markdown(part_report))
     assert len(link_keys) == 3 * len(table.rows) + 2 * len(wins)  # winners stand at the top as well

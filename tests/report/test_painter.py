@@ -18,26 +18,26 @@ from roundtrip.report.plot import (
     DIAMOND,
     SQUARE,
     TRIANGLE,
+    Axis,
     Curve,
-    Heat,
-    MapCell,
+    CurvePoint,
+    HeatMap,
+    HeatMapCell,
     Plot,
-    Point,
-    Rule,
-    Scale,
+    ReferenceLine,
     View,
 )
 from roundtrip.report.units import Unit
 
 COLOUR = ("#0b4f94", "#a9d3fb")
-SIZES = Scale("Message size", Unit.BYTES, 1, 1 << 20, True)
-RATES = Scale("Bandwidth", Unit.MB_S, 0.1, 1000, True)
+SIZES = Axis("Message size", Unit.BYTES, 1, 1 << 20, True)
+RATES = Axis("Bandwidth", Unit.MB_S, 0.1, 1000, True)
 HOSTILE = '</title><script>alert("&1")</script>\x07]]>--%s'
 values = st.floats(min_value=1e-9, max_value=1e12)
 any_points = st.lists(st.tuples(st.integers(1, 1 << 30), values, values, values), max_size=20)
 
 
-def view(*points: Point, **changes: object) -> View:
+def view(*points: CurvePoint, **changes: object) -> View:
     curve = Curve("Boost.MPI", COLOUR, points)
     return replace(View("Bandwidth", SIZES, RATES, (curve,)), **changes)  # type: ignore[arg-type]
 
@@ -64,11 +64,11 @@ def named(root: ElementTree.Element, name: str) -> list[ElementTree.Element]:
 
 
 @given(any_points)
-def test_whatever_the_values_what_leaves_the_frame_is_clipped(rows: list[Point]) -> None:
+def test_whatever_the_values_what_leaves_the_frame_is_clipped(rows: list[CurvePoint]) -> None:
     points = tuple(
         (x, median, min(low, median), max(high, median), 9) for x, median, low, high in rows
     )
-    panel = view(*sorted(points), rules=(Rule(1.0),), strip=(0.9, 1.1))
+    panel = view(*sorted(points), reference_lines=(ReferenceLine(1.0),), shaded_range=(0.9, 1.1))
     text = drawing(panel)
     root = parsed(text)
     assert "nan" not in text and "inf" not in text
@@ -95,7 +95,7 @@ def test_bands_break_where_there_is_no_interval_and_bars_stand_at_their_points()
     points = ((1, 5.0, 4.0, 6.0, 9), (2, 5.0, None, None, 3), (4, 5.0, 4.0, 6.0, 9))
     (band,) = named(parsed(drawing(view(*points))), "band")
     assert (band.get("d") or "").count("M") == 2
-    root = parsed(drawing(view(*points, has_bars=True)))
+    root = parsed(drawing(view(*points, has_interval_bars=True)))
     (bars,) = named(root, "bars")
     assert (bars.get("d") or "").count("M") == 2 and not named(root, "band")
 
@@ -109,7 +109,7 @@ def test_what_a_logarithm_cannot_show_is_left_out_and_the_rest_is_drawn() -> Non
 def test_signs_have_shapes_dashes_and_both_colours() -> None:
     points = ((1, 5.0, None, None, 1), (2, 6.0, None, None, 1))
     curves = tuple(
-        Curve(shape, COLOUR, points, is_dashed=shape == SQUARE, shape=shape)
+        Curve(shape, COLOUR, points, is_dashed=shape == SQUARE, point_shape=shape)
         for shape in (SQUARE, TRIANGLE, DIAMOND)
     )
     text = drawing(view(curves=curves))
@@ -136,7 +136,7 @@ def test_names_at_the_ends_are_apart_and_inside() -> None:
 
 
 def test_rows_have_their_names_and_a_legend_only_if_several_share_a_row() -> None:
-    scale = Scale("Time", Unit.US, 0, 10, False)
+    scale = Axis("Time", Unit.US, 0, 10, False)
     one = Curve("one", COLOUR, ((0, 3.0, 2.0, 4.0, 9),))
     other = Curve("other", COLOUR, ((1, 5.0, None, None, 3),))
     panel = View("Time", scale, None, (one, other), ("first", "second"))
@@ -148,20 +148,20 @@ def test_rows_have_their_names_and_a_legend_only_if_several_share_a_row() -> Non
 
 
 def test_a_value_beyond_the_axis_of_rows_is_a_number_at_its_end() -> None:
-    scale = Scale("Overhead", Unit.PERCENT, -60, 100, False)
+    scale = Axis("Overhead", Unit.PERCENT, -60, 100, False)
     points = tuple((row, value, None, None, 9) for row, value in enumerate((-182.4, 20.0, 120.0)))
     rows = View("All", scale, None, (Curve("one", COLOUR, points),), ("first", "second", "third"))
     (marks,) = named(parsed(drawing(rows)), "marks")
     texts = [element.text for element in marks.iter() if element.tag.endswith("text")]
     assert texts == ["\N{MINUS SIGN}182", "120"]
-    joined = replace(rows, joined_rows=frozenset({2}))
+    joined = replace(rows, bracketed_rows=frozenset({2}))
     axes = [len(named(parsed(drawing(panel)), "axis")) for panel in (rows, joined)]
     assert axes[1] == axes[0] + 1
 
 
 def test_no_room_is_kept_for_a_legend_under_curves_and_a_lone_point_is_seen() -> None:
     points = ((1, 5.0, None, None, 1), (2, 6.0, None, None, 1))
-    curves = tuple(Curve(name, COLOUR, points, size=0.0) for name in ("one", "other"))
+    curves = tuple(Curve(name, COLOUR, points, point_radius=0.0) for name in ("one", "other"))
     texts = [on_page(view(curves=curves[:n])) for n in (1, 2)]
     heights = [re.search(r'viewBox="0 0 \S+ (\S+)"', text)[1] for text in texts]  # type: ignore[index]
     assert heights[0] == heights[1]
@@ -171,7 +171,7 @@ def test_no_room_is_kept_for_a_legend_under_curves_and_a_lone_point_is_seen() ->
 
 
 def test_parts_of_a_bar_stand_side_by_side() -> None:
-    scale = Scale("Time", Unit.PERCENT, 0, 100, False)
+    scale = Axis("Time", Unit.PERCENT, 0, 100, False)
     parts = tuple(
         Curve(name, COLOUR, ((1, value, None, None, None),))
         for name, value in (("a", 25), ("b", 75))
@@ -187,13 +187,13 @@ def test_parts_of_a_bar_stand_side_by_side() -> None:
 @pytest.mark.parametrize("is_map", [False, True])
 def test_hostile_words_are_text(is_map: bool) -> None:
     if is_map:
-        cells = (MapCell(0, 1, HOSTILE, 5.0, 3),)
-        heat = Heat(HOSTILE, HOSTILE, "", (HOSTILE, "b"), frozenset(), cells)
+        cells = (HeatMapCell(0, 1, HOSTILE, 5.0, 3),)
+        heat = HeatMap(HOSTILE, HOSTILE, "", (HOSTILE, "b"), frozenset(), cells)
         text = painter.drawing(Figure("one", HOSTILE, heat))
     else:
         curve = Curve(HOSTILE, COLOUR, ((1, 5.0, None, None, 1),))
-        x = Scale(HOSTILE, Unit.PURE, 1, 2, True)
-        text = drawing(view(curves=(curve,), x=x), HOSTILE, HOSTILE)
+        x = Axis(HOSTILE, Unit.PURE_NUMBER, 1, 2, True)
+        text = drawing(view(curves=(curve,), x_axis=x), HOSTILE, HOSTILE)
     root = parsed(text)
     tags = {element.tag.rsplit("}", 1)[-1] for element in root.iter()}
     shapes = {"g", "path", "rect", "circle", "text", "clipPath"}
@@ -206,11 +206,11 @@ def test_hostile_words_are_text(is_map: bool) -> None:
 def test_ticks_lie_on_the_axis_and_there_are_some(
     low: float, factor: float, is_log: bool, count: float
 ) -> None:
-    scale = Scale("Time", Unit.US, low, low * factor, is_log)
+    scale = Axis("Time", Unit.US, low, low * factor, is_log)
     ticks = svg.ticks(scale, count)
     assert 1 <= len(ticks) <= 3 * count + 4
     assert list(ticks) == sorted(set(ticks))
-    assert all(-1e-6 <= scale.position(value) <= 1 + 1e-6 for value in ticks)
+    assert all(-1e-6 <= scale.relative_position(value) <= 1 + 1e-6 for value in ticks)
     assert all(svg.tick_label(value, scale) for value in ticks)
 
 
@@ -219,10 +219,10 @@ def test_ticks_of_bytes_are_powers_of_two_and_others_read_well() -> None:
     assert [svg.tick_label(tick, SIZES) for tick in sizes] == [
         "1\xa0B", "32\xa0B", "1\xa0KiB", "32\xa0KiB", "1\xa0MiB",
     ]  # fmt: skip
-    percent = Scale("Overhead", Unit.PERCENT, -120, 310, False)
+    percent = Axis("Overhead", Unit.PERCENT, -120, 310, False)
     labels = [svg.tick_label(tick, percent) for tick in svg.ticks(percent, 5)]
     assert labels == ["\N{MINUS SIGN}100", "0", "100", "200", "300"]
-    nodes = Scale("Nodes", Unit.PURE, 2, 24, True, ticks=(2, 8, 24))
+    nodes = Axis("Nodes", Unit.PURE_NUMBER, 2, 24, True, ticks=(2, 8, 24))
     assert svg.ticks(nodes, 5) == (2, 8, 24)
     assert svg.tick_label(12345.0, percent) == "12\u202f345"
     assert svg.tick_label(0.25, percent) == "0.25"
@@ -237,8 +237,10 @@ def test_lines_of_text_have_all_its_words(text: str, room: float) -> None:
 
 
 def test_a_map_has_a_cell_for_each_value_and_says_what_colours_mean() -> None:
-    cells = tuple(MapCell(a, b, "52 µs", effect, 4) for a, b, effect in ((0, 1, 0), (1, 0, 250)))
-    heat = Heat("Latency", "sub", "latency", ("a", "b"), frozenset({"b"}), cells)
+    cells = tuple(
+        HeatMapCell(a, b, "52 µs", effect, 4) for a, b, effect in ((0, 1, 0), (1, 0, 250))
+    )
+    heat = HeatMap("Latency", "sub", "latency", ("a", "b"), frozenset({"b"}), cells)
     figure = Figure("one", "alt", heat)
     text = painter.drawing(figure)
     assert len(re.findall("data-at=", text)) == 2

@@ -20,8 +20,8 @@ from roundtrip.report.blocks import (
     Column,
     Figure,
     Gallery,
-    Part,
     Report,
+    ReportSection,
     Table,
     plain_text,
     text_cells,
@@ -29,7 +29,7 @@ from roundtrip.report.blocks import (
 from roundtrip.report.build import build
 from roundtrip.report.drawing import Drawing
 from roundtrip.report.pages import series
-from roundtrip.report.plot import Curve, Plot, Scale, View
+from roundtrip.report.plot import Axis, Curve, Plot, View
 from roundtrip.report.units import Unit
 
 ENVIRON = "openmpi41-boost181"
@@ -52,7 +52,7 @@ def hostile(make_tree: Maker) -> Any:
         run.write_text(run.read_text().replace("Open MPI v4.1.4", escaped_name))
     (tree.path / "campaign.toml").write_text(f"title = '{HOSTILE}'\n")
     (tree.path / "env" / "host.json").write_text('{"cpu": {"<b>": "<img onerror=x>"}}')
-    return build(data.read(bundle.build(tree.path)))
+    return build(data.read_bundle(bundle.build(tree.path)))
 
 
 class _Tags(HTMLParser):
@@ -119,9 +119,11 @@ def test_identifiers_in_the_page_are_unique(hostile: Any) -> None:
 
 
 def test_every_cell_is_in_both_renderings(make_tree: Maker) -> None:
-    report = build(data.read(bundle.build(make_tree(launches=6).path)))
+    report = build(data.read_bundle(bundle.build(make_tree(launches=6).path)))
     page, twin = parsed(renderers.html(report)), renderers.markdown(report)
-    cells = [cell for table in report.tables.values() for row in table.rows for cell in row]
+    cells = [
+        cell for table in report.table_by_file_name.values() for row in table.rows for cell in row
+    ]
     assert len(cells) > 200
     for cell in cells:
         assert cell.text in page.text
@@ -137,7 +139,7 @@ def test_only_a_launch_that_never_came_back_makes_a_report_incomplete(
     state = json.loads((tree.path / "state.json").read_text())
     state["expected"][0]["launches"] = expected
     (tree.path / "state.json").write_text(json.dumps(state))
-    text = renderers.markdown(build(data.read(bundle.build(tree.path))))
+    text = renderers.markdown(build(data.read_bundle(bundle.build(tree.path))))
     assert "1 attempt at a launch" in text
     assert f"2 of {expected} launches completed" in text
     assert ("No: 2 of 3 completed; none was disturbed." in text.replace("*", "")) == is_missing
@@ -155,8 +157,8 @@ def test_only_a_launch_that_never_came_back_makes_a_report_incomplete(
 )
 def test_emulation_is_labelled(emulated: dict[str, Any] | None, label: str) -> None:
     facts = None if emulated is None else setting_rows(emulated)
-    assert labels.kind(facts, False) == label
-    assert labels.kind(facts, True) == (f"{label}; SIMULATED" if label else "SIMULATED")
+    assert labels.launch_label(facts, False) == label
+    assert labels.launch_label(facts, True) == (f"{label}; SIMULATED" if label else "SIMULATED")
 
 
 def test_the_stylesheet_has_both_themes_paper_and_phones() -> None:
@@ -166,7 +168,7 @@ def test_the_stylesheet_has_both_themes_paper_and_phones() -> None:
 
 
 def test_many_figures_and_rows_are_folded_and_none_is_left_out() -> None:
-    axis = Scale("Time", Unit.US, 0, 2, False)
+    axis = Axis("Time", Unit.US, 0, 2, False)
     curve = Curve("one", ("#000", "#fff"), ((0, 1.0, None, None, 9),))
     view = View("Time", axis, None, (curve,), ("a",))
 
@@ -176,7 +178,7 @@ def test_many_figures_and_rows_are_folded_and_none_is_left_out() -> None:
         )
         cells = tuple(text_cells(f"row {n}") for n in range(rows))
         table = Table("Rows. More.", (Column("Name"),), cells)
-        parts = (Part("a", "A", (Gallery(("Figures.",), panels), table)),)
+        parts = (ReportSection("a", "A", (Gallery(("Figures.",), panels), table)),)
         return parsed(renderers.html(Report("Title", (), (), parts)))
 
     small_page, large_page = page(32, 200), page(33, 201)
@@ -196,7 +198,7 @@ def test_a_table_whose_row_lacks_a_cell_cannot_be_made() -> None:
 
 
 def test_every_file_of_the_bundle_is_listed_with_its_digest(make_tree: Maker) -> None:
-    night_data = data.read(bundle.build(make_tree(launches=2, environs=(ENVIRON,)).path))
+    night_data = data.read_bundle(bundle.build(make_tree(launches=2, environs=(ENVIRON,)).path))
     text = renderers.markdown(build(night_data))
     for name, entry in night_data.manifest.data["files"].items():
         assert name.replace("_", r"\_") in text and entry["sha256"] in text
@@ -208,11 +210,11 @@ _SHORT = 220
 
 @pytest.fixture
 def report(make_tree: Callable[..., Any]) -> Report:
-    return build(data.read(bundle.build(make_tree(launches=8, steady=True).path)))
+    return build(data.read_bundle(bundle.build(make_tree(launches=8, steady=True).path)))
 
 
 def test_questions_come_first_in_order_and_their_answers_are_short(report: Report) -> None:
-    questions = [part.question for part in report.top_parts]
+    questions = [part.question for part in report.top_sections]
     study_questions = {study.name: study.question for study in studies.load()}
     assert questions == [
         study_questions["netpipe"],
@@ -220,7 +222,7 @@ def test_questions_come_first_in_order_and_their_answers_are_short(report: Repor
         "What changed since last night?",
         "Did every launch complete?",
     ]
-    for part in report.top_parts:
+    for part in report.top_sections:
         for answer in part.answers:
             assert len(plain_text(answer.text)) <= _SHORT
     page, twin = renderers.html(report), renderers.markdown(report)
@@ -232,7 +234,7 @@ def test_questions_come_first_in_order_and_their_answers_are_short(report: Repor
 
 def test_every_section_is_folded_listed_and_reached_by_its_link(report: Report) -> None:
     page = renderers.html(report)
-    for part in report.parts:
+    for part in report.sections:
         pattern = (
             r'<details class="part">\s*<summary><h2>[^<]*</h2></summary>\s*'
             rf'<div class="body" id="{part.anchor}">'
@@ -248,7 +250,7 @@ def test_every_section_is_folded_listed_and_reached_by_its_link(report: Report) 
 def test_the_first_question_has_its_picture_at_the_top_and_once(report: Report) -> None:
     page, twin = renderers.html(report), renderers.markdown(report)
     top = page[page.index('id="answer"') : page.index("<nav")]
-    picture = report.parts[0].picture
+    picture = report.sections[0].answer_gallery
     assert picture and {figure.name for figure in picture.figures} <= {
         figure.name for figure in report.figures
     }
@@ -259,7 +261,7 @@ def test_the_first_question_has_its_picture_at_the_top_and_once(report: Report) 
 
 
 def test_the_picture_has_the_ratios_of_the_study_beside_its_own_figure(report: Report) -> None:
-    picture = report.parts[0].picture
+    picture = report.sections[0].answer_gallery
     assert picture
     plots = [figure.plot for figure in picture.figures if figure.plot]
     own_plots = [plot for plot in plots if not plot.is_published]
@@ -267,18 +269,18 @@ def test_the_picture_has_the_ratios_of_the_study_beside_its_own_figure(report: R
     assert own_plots and len(study_plots) == 1
     for plot in (*own_plots, *study_plots):
         for view, study_view in zip(plot.views, study_plots[0].views, strict=True):
-            assert view.strip and view.strip[0] < 1 < view.strip[1]
-            assert (view.x, view.y) == (study_view.x, study_view.y)
+            assert view.shaded_range and view.shaded_range[0] < 1 < view.shaded_range[1]
+            assert (view.x_axis, view.y_axis) == (study_view.x_axis, study_view.y_axis)
     curves = {curve.name: curve for curve in study_plots[0].views[0].curves}
     assert curves["MPI datatypes / bytes"].points[-1][1] == pytest.approx(160 / 4300)
 
 
 def test_of_many_figures_the_first_four_stand_at_the_top(report: Report) -> None:
-    part = report.parts[0]
-    assert part.picture
-    figures = tuple(replace(part.picture.figures[0], name=f"many-{n}") for n in range(6))
-    changed_part = replace(part, picture=replace(part.picture, figures=figures))
-    page = renderers.html(replace(report, parts=(changed_part, *report.parts[1:])))
+    part = report.sections[0]
+    assert part.answer_gallery
+    figures = tuple(replace(part.answer_gallery.figures[0], name=f"many-{n}") for n in range(6))
+    changed_part = replace(part, answer_gallery=replace(part.answer_gallery, figures=figures))
+    page = renderers.html(replace(report, sections=(changed_part, *report.sections[1:])))
     top = page[page.index('id="answer"') : page.index("<nav")]
     head, rest = top.split("<details>")
     assert "2 more figures; each is" in rest
@@ -286,7 +288,7 @@ def test_of_many_figures_the_first_four_stand_at_the_top(report: Report) -> None
 
 
 def test_of_curves_on_each_other_each_shows_marks_of_its_own() -> None:
-    x, y = Scale("x", Unit.PURE, 0, 99, False), Scale("y", Unit.PURE, 0, 2, False)
+    x, y = Axis("x", Unit.PURE_NUMBER, 0, 99, False), Axis("y", Unit.PURE_NUMBER, 0, 2, False)
     points = tuple((float(index), 1.0, None, None, None) for index in range(100))
     curves = tuple(Curve(f"{n}", ("#000001", "#000002"), points) for n in range(3))
     marks = "".join(Drawing("a", View("", x, y, curves)).marks())
@@ -295,8 +297,8 @@ def test_of_curves_on_each_other_each_shows_marks_of_its_own() -> None:
 
 
 def test_what_is_fastest_stands_at_the_top_and_whole_in_its_section(report: Report) -> None:
-    (part,) = [part for part in report.parts if part.anchor == "toolchains"]
-    (short_table,), (full_table,) = part.summary, part.verdicts
+    (part,) = [part for part in report.sections if part.anchor == "toolchains"]
+    (short_table,), (full_table,) = part.summary_tables, part.verdict_tables
     assert short_table.rows == full_table.rows
     names = {cell.text for row in full_table.rows for cell in row[2:] if "faster" in cell.verdict}
     assert names == {"Open MPI 4.1", "MPICH 4.0"} or names == {"Open MPI 4.1"}

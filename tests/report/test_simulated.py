@@ -13,7 +13,7 @@ from support.simulated import simulate, unlabelled
 
 from roundtrip.measure import bundle, launches, samples
 from roundtrip.report import data, labels, publish, renderers
-from roundtrip.report.blocks import Report, Table, all_blocks
+from roundtrip.report.blocks import Report, Table, flatten_blocks
 from roundtrip.report.build import build
 
 ENVIRONS = ("openmpi41-boost181", "mpich40-boost181")
@@ -29,11 +29,11 @@ def tree(make_tree: Maker) -> Path:
 
 @pytest.fixture
 def report(tree: Path) -> Report:
-    return build(data.read(bundle.build(tree)))
+    return build(data.read_bundle(bundle.build(tree)))
 
 
 def test_the_top_says_by_what_and_that_two_runs_were_identical(tree: Path) -> None:
-    notice = labels.notice_of_simulated(data.read(bundle.build(tree)))
+    notice = labels.simulated_notice(data.read_bundle(bundle.build(tree)))
     assert notice is not None
     text = str(notice)
     assert "16 launches did not run on real hardware" in text
@@ -44,21 +44,21 @@ def test_the_top_says_by_what_and_that_two_runs_were_identical(tree: Path) -> No
 
 def test_nothing_is_claimed_of_eight_equal_launches(report: Report) -> None:
     """Measured, they would be enough for claims, also between the two toolchains."""
-    assert dict(report.provenance)["Claims tested"] == "none"
-    anchors = [part.anchor for part in report.parts]
+    assert dict(report.provenance_facts)["Claims tested"] == "none"
+    anchors = [part.anchor for part in report.sections]
     assert "claims" not in anchors
     assert "toolchains" not in anchors
     assert not any("Too few launches" in str(notice) for notice in report.notices)
 
 
 def test_the_answer_of_a_simulated_comparison_is_that_nothing_is_claimed(report: Report) -> None:
-    (part,) = [part for part in report.parts if part.anchor == "netpipe"]
+    (part,) = [part for part in report.sections if part.anchor == "netpipe"]
     assert [answer.text for answer in part.answers] == [(labels.ONLY_SIMULATED_NOTE,)]
 
 
 def test_every_row_and_every_figure_says_so(report: Report) -> None:
-    (part,) = [part for part in report.parts if part.anchor == "netpipe"]
-    tables = [block for block in all_blocks(part.blocks) if isinstance(block, Table)]
+    (part,) = [part for part in report.sections if part.anchor == "netpipe"]
+    tables = [block for block in flatten_blocks(part.blocks) if isinstance(block, Table)]
     measured_tables = [
         table for table in tables if any("Open MPI" in str(row) for row in table.rows)
     ]
@@ -69,7 +69,7 @@ def test_every_row_and_every_figure_says_so(report: Report) -> None:
                 assert "SIMULATED" in f"{table.caption} {row}"
     assert part.figures
     for figure in part.figures:
-        assert "SIMULATED" in str(figure) or "The study" in figure.alt
+        assert "SIMULATED" in str(figure) or "The study" in figure.alt_text
     assert "SIMULATED" in renderers.markdown(report)
 
 
@@ -115,6 +115,6 @@ def test_what_ran_once_is_not_called_proved_and_what_was_measured_not_simulated(
     make_tree: Maker,
 ) -> None:
     tree = make_tree(launches=1)
-    assert labels.notice_of_simulated(read_tree(tree)) is None
+    assert labels.simulated_notice(read_tree(tree)) is None
     simulate(tree.path)
-    assert "identical" not in str(labels.notice_of_simulated(read_tree(tree)))
+    assert "identical" not in str(labels.simulated_notice(read_tree(tree)))

@@ -13,12 +13,21 @@ from support.browser import CHROMIUM, WHY_SKIPPED, browser
 
 from roundtrip.measure import store
 from roundtrip.report import painter, pdf, renderers
-from roundtrip.report.blocks import Answer, Cell, Column, Figure, Part, Report, Table, answer
-from roundtrip.report.plot import Curve, Plot, Scale, View
+from roundtrip.report.blocks import (
+    Answer,
+    Cell,
+    Column,
+    Figure,
+    Report,
+    ReportSection,
+    Table,
+    make_answer,
+)
+from roundtrip.report.plot import Axis, Curve, Plot, View
 from roundtrip.report.units import Quantity, Unit
 
-SIZES = Scale("Message size", Unit.BYTES, 1, 1 << 20, True)
-RATES = Scale("Bandwidth", Unit.MB_S, 0.1, 1000, True)
+SIZES = Axis("Message size", Unit.BYTES, 1, 1 << 20, True)
+RATES = Axis("Bandwidth", Unit.MB_S, 0.1, 1000, True)
 #: Width and height of paper in inches.
 LETTER, A4 = (8.5, 11.0), (8.27, 11.69)
 #: Words above figures of which a part is not shown.
@@ -78,10 +87,10 @@ def test_bold_letters_have_an_outline(weight: str, is_bold: bool) -> None:
 
 
 def test_numbers_of_a_table_have_interval_unit_and_verdict_in_columns() -> None:
-    quantity = Quantity(value=1 / 3, unit=Unit.US, low=0.25, high=0.5, n=9, says_unit=True)
+    quantity = Quantity(value=1 / 3, unit=Unit.US, low=0.25, high=0.5, n=9, prints_unit=True)
     rows = (
         (Cell("latency"), Cell(quantity, verdict="faster")),
-        (Cell("size"), Cell(Quantity(value=65536, unit=Unit.SIZE))),
+        (Cell("size"), Cell(Quantity(value=65536, unit=Unit.BYTE_SIZE))),
         (Cell("=1+1"), Cell("none")),
     )
     text = renderers.csv_text(Table("A", (Column("What"), Column("MPI", "right")), rows))
@@ -98,20 +107,22 @@ def test_a_table_without_rows_is_its_headings() -> None:
 
 
 def report(answers: tuple[Answer, ...]) -> Report:
-    rows = ((Cell("Latency"), Cell(Quantity(value=1.5, unit=Unit.US, says_unit=True))),)
+    rows = ((Cell("Latency"), Cell(Quantity(value=1.5, unit=Unit.US, prints_unit=True))),)
     table = Table("A", (Column("What"), Column("MPI")), rows)
-    part = Part("one", "One", (), answers, summary=(table,))
+    part = ReportSection("one", "One", (), answers, summary_tables=(table,))
     return Report("Title", (("Site", "local"),), (("<Note>",),), (part,))
 
 
 def test_a_summary_says_what_to_know_and_the_answer() -> None:
-    assert renderers.summary(report((answer("Yes: ", "faster"),))).splitlines() == [
+    assert renderers.summary(report((make_answer("Yes: ", "faster"),))).splitlines() == [
         *("**Title**", "", "- Site: local", "- \\<Note\\>", "- **Yes:** faster")
     ]
 
 
 def test_a_summary_has_ten_lines_at_most() -> None:
-    lines = renderers.summary(report(tuple(answer(f"{n}", "") for n in range(20)))).splitlines()
+    lines = renderers.summary(
+        report(tuple(make_answer(f"{n}", "") for n in range(20)))
+    ).splitlines()
     assert len([line for line in lines if line]) == 10
     assert lines[-1] == "- 14 more lines in the report"
 

@@ -15,7 +15,7 @@ from support.bundles import read_tree
 
 from roundtrip.measure import records
 from roundtrip.report import speeds
-from roundtrip.report.blocks import Items, Part, Table, plain_text
+from roundtrip.report.blocks import BulletList, ReportSection, Table, plain_text
 from roundtrip.report.build import build
 from roundtrip.report.sections import toolchains
 from roundtrip.report.sections.races import race_answers, race_tables, races, top_tables
@@ -36,7 +36,7 @@ def tree(make_tree: Maker) -> Any:
     return make_tree(launches=10, steady=True, environs=(OPENMPI, MPICH))
 
 
-def judged(tree: Any) -> tuple[Part, Mapping[Claim, ClaimVerdict]]:
+def judged(tree: Any) -> tuple[ReportSection, Mapping[Claim, ClaimVerdict]]:
     bundle_data = read_tree(tree)
     section = toolchains.section(bundle_data)
     assert section is not None
@@ -49,7 +49,7 @@ def pairs(verdicts: Mapping[Claim, ClaimVerdict]) -> set[tuple[str, str]]:
     return {(c.one, c.other) for c in verdicts if isinstance(c, ToolchainComparison)}
 
 
-def rows(part: Part) -> dict[str, list[str]]:
+def rows(part: ReportSection) -> dict[str, list[str]]:
     tables = [block for block in part.blocks if isinstance(block, Table)]
     return {
         printable(row[1].text): [f"{cell.text} {cell.verdict}".strip() for cell in row]
@@ -58,8 +58,8 @@ def rows(part: Part) -> dict[str, list[str]]:
     }
 
 
-def refusals(part: Part) -> str:
-    items = [block for block in part.blocks if isinstance(block, Items)]
+def refusals(part: ReportSection) -> str:
+    items = [block for block in part.blocks if isinstance(block, BulletList)]
     return " ".join(str(word) for item in items for text in item.items for word in text)
 
 
@@ -123,7 +123,7 @@ def test_blocks_in_sequence_are_refused_with_the_reason(tree: Any) -> None:
     assert not verdicts
     (answer,) = part.answers
     assert answer.text == ("No toolchains are compared: none ran one case in the same rounds.",)
-    assert not (part.panel_answers or part.summary)
+    assert not (part.panel_answers or part.summary_tables)
     assert f"{SLOW} against {FAST}" in refusals(part)
     assert "no round launched both" in refusals(part)
 
@@ -181,7 +181,7 @@ def test_one_toolchain_is_compared_with_none(make_tree: Maker) -> None:
     assert section and not section.claims()
     (answer,) = section.part({}).answers
     assert answer.text == (f"Only {bundle_data.launches['toolchain'][0]} was measured.",)
-    parts = {part.anchor: part for part in build(bundle_data).parts}
+    parts = {part.anchor: part for part in build(bundle_data).sections}
     alone, *values = parts["toolchains"].answers
     assert alone == answer
     latency, peak = (plain_text(value.text) for value in values)

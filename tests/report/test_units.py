@@ -8,7 +8,7 @@ import pytest
 
 from roundtrip.report import units
 from roundtrip.report.blocks import Cell, Column, Table
-from roundtrip.report.units import Level, Quantity, Unit
+from roundtrip.report.units import ConfidenceLevel, Quantity, Unit
 from roundtrip.stats.summaries import Interval, median_interval
 
 THREE_DIGITS = (
@@ -38,7 +38,7 @@ THREE_DIGITS = (
     ],
 )
 def test_a_size_is_in_the_largest_unit_that_divides_it(size_bytes: int, text: str) -> None:
-    assert units.size(size_bytes) == text.replace(" ", "\N{NO-BREAK SPACE}")
+    assert units.size_text(size_bytes) == text.replace(" ", "\N{NO-BREAK SPACE}")
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ def test_a_size_is_in_the_largest_unit_that_divides_it(size_bytes: int, text: st
         (Quantity(value=1234.5, unit=Unit.US), "1 234"),
         (Quantity(value=1.25, unit=Unit.RATIO, low=1.1, high=1.4, n=8), "1.25 [1.10, 1.40]"),
         (Quantity(value=1.25, unit=Unit.RATIO, n=3), "1.25 (no CI, n = 3)"),
-        (Quantity(value=3e-6, unit=Unit.US, says_unit=True), "0.00000300 µs"),
+        (Quantity(value=3e-6, unit=Unit.US, prints_unit=True), "0.00000300 µs"),
         (Quantity(value=-12.4, unit=Unit.PERCENT, decimals=0, is_signed=True), "\N{MINUS SIGN}12"),
         (units.count(12345), "12345"),
         (units.byte_size(65_536), "64 KiB"),
@@ -73,10 +73,13 @@ def test_a_caption_names_no_other_level_than_its_intervals_have() -> None:
     columns = Column("Arm"), Column("Time", "right", Unit.US)
     rows = ((Cell("MPI"), Cell(Quantity.from_interval(interval, Unit.US))),)
     assert (
-        "90" in Table(("Median, ", Level(interval.level or 0), " interval."), columns, rows).caption
+        "90"
+        in Table(
+            ("Median, ", ConfidenceLevel(interval.level or 0), " interval."), columns, rows
+        ).caption
     )
     with pytest.raises(ValueError, match="another level"):
-        Table(("Median, ", Level(0.95), " interval."), columns, rows)
+        Table(("Median, ", ConfidenceLevel(0.95), " interval."), columns, rows)
 
 
 def test_a_caption_prints_the_units_that_it_is_said_to_print() -> None:
@@ -110,19 +113,23 @@ def test_values_are_converted_only_between_units_of_a_kind() -> None:
     [(Unit.US, "lower"), (Unit.MB_S, "higher"), (Unit.RATIO, ""), ("jobs/h", "")],
 )
 def test_which_values_are_better_follows_from_the_unit(unit: str, better: str) -> None:
-    assert Quantity(value=1.0, unit=unit).direction == better
+    assert Quantity(value=1.0, unit=unit).better_direction == better
 
 
 def test_a_quantity_says_in_json_all_that_is_known_of_it() -> None:
     interval = Interval(2.0, 1.0, 3.0, 8, 0.95)
-    quantity = Quantity.from_interval(interval, "jobs/h", says_unit=True)
-    emulated = replace(quantity, kind="EMULATED NODES", is_lower_better=False)
+    quantity = Quantity.from_interval(interval, "jobs/h", prints_unit=True)
+    emulated = replace(quantity, emulation_label="EMULATED NODES", lower_is_better=False)
     expected = {"median": 2.0, "low": 1.0, "high": 3.0, "level": 0.95, "n": 8, "unit": "jobs/h"}
-    assert quantity.record() == {**expected, "direction": "", "label": "measured"}
-    assert emulated.record() == {**expected, "direction": "higher", "label": "EMULATED NODES"}
+    assert quantity.to_json_object() == {**expected, "direction": "", "label": "measured"}
+    assert emulated.to_json_object() == {
+        **expected,
+        "direction": "higher",
+        "label": "EMULATED NODES",
+    }
     assert str(quantity.without_interval) == "2.00\N{NO-BREAK SPACE}jobs/h"
 
 
 def test_a_change_of_nights_has_three_decimals_and_its_interval() -> None:
-    assert str(units.change(1.08)) == "1.080"
-    assert str(units.change(1.08, 1.0611, 1.1)) == "1.080 [1.061,\N{NO-BREAK SPACE}1.100]"
+    assert str(units.ratio_to_level(1.08)) == "1.080"
+    assert str(units.ratio_to_level(1.08, 1.0611, 1.1)) == "1.080 [1.061,\N{NO-BREAK SPACE}1.100]"

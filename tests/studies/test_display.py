@@ -42,7 +42,7 @@ def drawings(*cases: Measured) -> list[Drawing]:
 def test_dots_have_a_bar_where_there_is_an_interval() -> None:
     cases = Measured("Barrier@a", {"mpi": 10, "ring": 20}), Measured("Barrier@b", {"mpi": 5}, 3)
     fig_a, fig_b = dot_figures(drawings(*cases), "Time of a barrier", "Time", Unit.US)
-    assert fig_a.alt == "Time of a barrier: Open MPI, 2 ranks in one node"
+    assert fig_a.alt_text == "Time of a barrier: Open MPI, 2 ranks in one node"
     svg = drawing_of(fig_a)
     assert "MPI_Barrier" in svg and "Messages in a ring" in svg and "8 launches" in svg
     assert (svg.count('class="bars"'), svg.count("<circle")) == (2, 2)
@@ -91,7 +91,8 @@ def test_arms_that_lie_on_each_other_have_points_of_their_own_shape_on_each_pane
         Measured("Barrier@b", {"ring": 9}),
     )
     shapes = [
-        {curve.name: curve.shape for curve in panel.curves} for panel in drawings(case_a, case_b)
+        {curve.name: curve.point_shape for curve in panel.curves}
+        for panel in drawings(case_a, case_b)
     ]
     assert shapes[0] == {"MPI_Barrier": CIRCLE, "Messages in a ring": SQUARE}
     assert shapes[1] == {"Messages in a ring": SQUARE}
@@ -108,7 +109,7 @@ def test_an_arm_that_nobody_named_is_not_drawn_and_stretches_no_axis() -> None:
 
 def test_one_size_alone_has_an_axis_around_it() -> None:
     axis = size_scale(drawings(Measured("Barrier@a", {"mpi": 10}, sizes=(8,))))
-    assert (axis.low, axis.high, axis.position(8)) == (4.0, 16.0, pytest.approx(0.5))
+    assert (axis.low, axis.high, axis.relative_position(8)) == (4.0, 16.0, pytest.approx(0.5))
 
 
 def test_a_curve_that_leaves_the_axis_is_marked_at_its_end() -> None:
@@ -144,7 +145,7 @@ FASTER = judge({"one": [2.0 + 0.01 * k for k in range(9)]}, analysis.default().s
 
 def test_a_verdict_has_its_own_words_or_those_of_the_study() -> None:
     cell = display.verdict_cell(FASTER, series="key")
-    assert cell.text.startswith("2.04 [") and cell.series == "key"
-    assert (cell.verdict, cell.tone) == ("faster", "good")
+    assert cell.text.startswith("2.04 [") and cell.series_key == "key"
+    assert (cell.verdict, cell.status_colour) == ("faster", "good")
     assert display.verdict_cell(FASTER, text="holds").verdict == "holds"
     assert display.verdict_cell(None, text="holds") == display.NOT_MEASURED_CELL

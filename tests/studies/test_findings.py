@@ -121,7 +121,7 @@ def test_what_is_known_stands_where_no_verdict_is_possible_yet() -> None:
     ],
 )
 def test_ratios_above_two_are_times(low: float, high: float, words: str) -> None:
-    assert units.printable(units.speed(low, high)) == words
+    assert units.printable(units.speed_ratio_text(low, high)) == words
 
 
 def test_toolchains_are_named_by_what_differs() -> None:

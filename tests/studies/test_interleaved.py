@@ -11,8 +11,8 @@ from support.measured import METRIC, STUDY, Measured, bundle, launch_samples
 
 from roundtrip.measure import samples
 from roundtrip.model import Sizes, Table
-from roundtrip.report.blocks import Cell, Paragraph, Part
-from roundtrip.report.data import Data
+from roundtrip.report.blocks import Cell, Paragraph, ReportSection
+from roundtrip.report.data import BundleData
 from roundtrip.report.units import Unit, printable
 from roundtrip.stats.summaries import ValueKind
 from roundtrip.stats.verdicts import judge
@@ -59,7 +59,7 @@ class Rates(Declared):
     metrics = ("bandwidth",)
 
 
-def shown(study: Study, data: Data) -> tuple[Mapping[Claim, Sequence[float]], Part]:
+def shown(study: Study, data: BundleData) -> tuple[Mapping[Claim, Sequence[float]], ReportSection]:
     """The claims of the study's section, and its part with their verdicts."""
     section = find_section(study, data)
     assert section is not None
@@ -117,7 +117,7 @@ def test_it_claims_in_the_report_what_it_plans(
     assert plan.count == len(claims) == len(sizes)
     (answer,), (panel,) = part.answers, part.panel_answers
     assert answer.text == ("Put is 3.2 times as fast.",)
-    assert panel.tone == "plain"
+    assert panel.status_colour == "plain"
     assert printable(str(panel.text[1])) == f": {values}Put is 3.2 times as fast."
     numbers, verdicts = part.tables
     assert len(numbers.rows) == len(sizes)
@@ -125,7 +125,7 @@ def test_it_claims_in_the_report_what_it_plans(
     assert str(name.text) == "Put against Send: Open MPI, 2 ranks in one node"
     assert len(ratios) == len(sizes)
     (figure,) = part.figures
-    assert figure.alt == "Operation time: Open MPI, 2 ranks in one node"
+    assert figure.alt_text == "Operation time: Open MPI, 2 ranks in one node"
 
 
 def test_a_rate_is_better_where_it_is_higher() -> None:
@@ -141,7 +141,7 @@ def test_a_rate_is_better_where_it_is_higher() -> None:
 def test_an_arm_without_a_launch_is_a_warning_and_no_number() -> None:
     claims, part = shown(Declared(), bundle([Measured("C", {"put": 10})]))
     assert claims == {}
-    assert [answer.tone for answer in part.panel_answers] == ["warn"]
+    assert [answer.status_colour for answer in part.panel_answers] == ["warn"]
     assert "was not compared with Send" in str(part.answers[0].text[0])
     verdicts = part.tables[1]
     assert verdicts.rows[0][1] == Cell("not measured", "muted")
@@ -158,7 +158,7 @@ class TwoMetrics(Declared):
     )
 
 
-def two_metrics(first: Data) -> Data:
+def two_metrics(first: BundleData) -> BundleData:
     """The data, and the bandwidth of each arm: put has a half, send and peak have the same."""
     rates = first.samples.with_columns(
         metric=pl.lit("bandwidth"),
@@ -248,10 +248,10 @@ def test_a_number_without_a_unit_is_shown_without_one() -> None:
     _, part = shown(Counted(), data)
     table = part.tables[-1]
     assert table.caption == "Messages, median over launches."
-    assert table.rows[0][1].quantities[0].unit == Unit.PURE
+    assert table.rows[0][1].quantities[0].unit == Unit.PURE_NUMBER
     assert printable(str(part.panel_answers[1].text[1])).startswith(": Put 7.00 [7.00, 7.00], ")
     (launch, *_) = data.samples.collect().partition_by("launch")
     figures = derivation.perf_variables(Counted(), launch.select(*samples.SCHEMA))
     assert figures["send_messages_1"] == (7.0, "1")
     speeds = derivation.speeds(Counted(), data.samples, (0,)).filter(metric="messages")
-    assert set(speeds["unit"]) == {Unit.PURE}
+    assert set(speeds["unit"]) == {Unit.PURE_NUMBER}

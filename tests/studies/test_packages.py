@@ -104,7 +104,7 @@ def test_what_is_planned_and_what_is_tested_follow_from_one_declaration() -> Non
 def test_the_primary_claims_of_a_sample_are_those_that_are_planned(campaign: str) -> None:
     """The plan knows places from parameters and variables, the report from what was recorded."""
     (bundle,) = (SAMPLES / campaign).glob("*/*/r1/bundle")
-    bundle_data = data.read(bundle)
+    bundle_data = data.read_bundle(bundle)
     checks = tomllib.loads(bundle_data.campaign_text)["check"]
     variables = {check["name"]: check.get("variables", {}) for check in checks}
     cases = [

@@ -112,7 +112,7 @@ def test_what_is_emulated_says_so_in_each_of_its_quantities() -> None:
     emulation = setting_rows({"nodes": 2})
     table = table_of(Measured("Barrier@a", {"mpi": 10}, row={"emulation": emulation}))
     (quantity,) = table.rows[0][1].quantities
-    assert (quantity.label, quantity.direction) == ("EMULATED NODES", "lower")
+    assert (quantity.label, quantity.better_direction) == ("EMULATED NODES", "lower")
 
 
 def test_with_sizes_the_table_has_a_row_a_panel_and_arm_and_a_column_a_size() -> None:

@@ -11,10 +11,19 @@ from roundtrip.measure import analysis
 from roundtrip.measure.bundle_rows import TIMING
 from roundtrip.measure.columns import SETTINGS_CELL
 from roundtrip.report.audit.subject import Chapter, Subject
-from roundtrip.report.blocks import Block, Cell, Column, Figure, Gallery, Part, Table, Text
-from roundtrip.report.pages.series import Origins
-from roundtrip.report.plot import LINK, Curve, Heat, Plot, Rule, Scale, View
-from roundtrip.report.units import Level, Quantity, Unit, count
+from roundtrip.report.blocks import (
+    Block,
+    Cell,
+    Column,
+    Figure,
+    Gallery,
+    ReportSection,
+    RichText,
+    Table,
+)
+from roundtrip.report.pages.series import SeriesMedians
+from roundtrip.report.plot import LINK_BOUND_NAME, Axis, Curve, HeatMap, Plot, ReferenceLine, View
+from roundtrip.report.units import ConfidenceLevel, Quantity, Unit, count
 from roundtrip.stats.summaries import MEDIAN, Summary, ValueKind, median_interval
 from roundtrip.stats.verdicts import ClaimVerdict, Family, judge
 from roundtrip.studies.derivation import AuditedLatency, AuditedRatio, AuditFacts, PairingScope
@@ -29,9 +38,9 @@ SERIES = {
     **{"case_id": "one", "study": "thing", "case": "c", "variant": "ring", "size_bytes": 4},
     **{"phase": "measure", "metric": "time", "unit": "s"},
 }
-ORIGINS = Origins(pl.DataFrame([{**SERIES, "median": median} for median in MEDIANS]))
+ORIGINS = SeriesMedians(pl.DataFrame([{**SERIES, "median": median} for median in MEDIANS]))
 (KEY,) = ORIGINS.keys
-LEVEL = Level(LEVELS.confidence_level)
+LEVEL = ConfidenceLevel(LEVELS.confidence_level)
 
 
 def time(value: float, **more: Any) -> Cell:
@@ -42,12 +51,12 @@ def time(value: float, **more: Any) -> Cell:
 def measured(**changes: Any) -> Cell:
     """What the launches of the series measured."""
     interval = median_interval([median * 1e6 for median in MEDIANS], LEVEL)
-    return Cell(replace(Quantity.from_interval(interval, Unit.US, series=KEY), **changes))
+    return Cell(replace(Quantity.from_interval(interval, Unit.US, series_key=KEY), **changes))
 
 
 def ratio(base: str = "", **changes: Any) -> Cell:
     """The ratio of the first claim."""
-    quantity = Quantity.claim(judged()[Claim(1)].interval, base)
+    quantity = Quantity.from_claim(judged()[Claim(1)].interval, base)
     return Cell(replace(quantity, **changes))
 
 
@@ -55,10 +64,10 @@ def table(*cells: Cell, **changes: Any) -> Table:
     """A row of these cells, by default a sound one."""
     row = cells or (measured(), time(1.0), time(3.0, percentile=99), ratio(), Cell(count(9)))
     defaults: dict[str, Any] = {
-        "words": ("Times in µs, with ", LEVEL, " intervals."),
+        "rich_caption": ("Times in µs, with ", LEVEL, " intervals."),
         "columns": (Column("Arm"), *COLUMNS[: len(row)]),
         "rows": ((Cell("MPI"), *row),),
-        "units": (Unit.US,),
+        "caption_units": (Unit.US,),
     }
     return Table(**{**defaults, **changes})
 
@@ -67,7 +76,7 @@ COLUMNS = (
     Column("Ring", "right"),
     Column("Tree", "right", Unit.US),
     Column("p99", "right", Unit.US),
-    Column("Ring / tree", "right", base="Tree"),
+    Column("Ring / tree", "right", base_name="Tree"),
     Column("Launches", "right"),
 )
 FACTS = AuditFacts(
@@ -106,24 +115,26 @@ def chart(low: float | None = 0.9, between: str = "sizes", unit: str = Unit.US) 
     """A line with a band; "" what nobody says."""
     ends = [(low, 1.1), (low, 2.2)] if low is not None else [(None, None)] * 2
     points = tuple((x, float(x), *end, 9) for x, end in zip((1, 2), ends, strict=True))
-    curve = Curve("arm", ("#000000", "#ffffff"), points, joined_points=between)
-    x, y = Scale("Message size", Unit.BYTES, 1, 2, True), Scale("Time", unit, 0, 3, False)
+    curve = Curve("arm", ("#000000", "#ffffff"), points, line_meaning=between)
+    x, y = Axis("Message size", Unit.BYTES, 1, 2, True), Axis("Time", unit, 0, 3, False)
     return View("Time", x, y, (curve,))
 
 
 def limit() -> View:
-    return replace(chart(), rules=(Rule(3.0, LINK),))
+    return replace(chart(), reference_lines=(ReferenceLine(3.0, LINK_BOUND_NAME),))
 
 
-MAP = Figure("map", "A map", Heat("A map", "", "latency", ("a", "b"), frozenset(), ()))
+MAP = Figure("map", "A map", HeatMap("A map", "", "latency", ("a", "b"), frozenset(), ()))
 
 
-def gallery(*figures: Figure, caption: Text = ("Bands are ", LEVEL, " rank intervals.")) -> Gallery:
+def gallery(
+    *figures: Figure, caption: RichText = ("Bands are ", LEVEL, " rank intervals.")
+) -> Gallery:
     return Gallery(caption, figures)
 
 
-def part(*blocks: Block) -> Part:
-    return Part("thing", "A thing", blocks)
+def part(*blocks: Block) -> ReportSection:
+    return ReportSection("thing", "A thing", blocks)
 
 
 def launches(count: int = 9, **columns: Any) -> pl.DataFrame:

@@ -15,7 +15,7 @@ from roundtrip.files import sha256
 from roundtrip.measure import bundle, bundle_tables, manifest
 from roundtrip.measure.bundle_rows import CASES
 from roundtrip.measure.store import digest_by_path, facts_json
-from roundtrip.report.data import Data, read
+from roundtrip.report.data import BundleData, read_bundle
 from support.synthetic import Tree
 
 #: See README.md there.
@@ -24,9 +24,9 @@ RECORDED = Path(__file__).parents[1] / "data" / "bundles"
 SITE = "synthetic/local"
 
 
-def read_tree(tree: Tree) -> Data:
+def read_tree(tree: Tree) -> BundleData:
     """What a report is made from, of the bundle of a run tree."""
-    return read(bundle.build(tree.path))
+    return read_bundle(bundle.build(tree.path))
 
 
 def rewritten(
@@ -44,13 +44,13 @@ def set_of(name: str, value: Any) -> Callable[[pl.DataFrame], pl.DataFrame]:
     return lambda frame: frame.with_columns(pl.lit(value, frame.schema[name]).alias(name))
 
 
-def with_medians(data: Data) -> Data:
+def with_medians(data: BundleData) -> BundleData:
     """The same, with the launch medians of its samples, as `report.data.read` has them."""
     level = data.analysis.statistics.confidence_level
     dtypes = {name: CASES[name] for name in CASES if name not in data.launches.columns}
     nulls = [pl.lit(None, dtype).alias(name) for name, dtype in dtypes.items()]
     launches = data.launches.with_columns(nulls)
-    return replace(data, medians=bundle_tables.launch_medians(data.samples, launches, level))
+    return replace(data, launch_medians=bundle_tables.launch_medians(data.samples, launches, level))
 
 
 class Publisher:

@@ -13,8 +13,8 @@ from roundtrip import studies
 from roundtrip.measure import analysis, samples
 from roundtrip.measure.bundle_rows import CASES, LABELS, PLACEMENT, POINTS
 from roundtrip.measure.columns import SETTINGS_CELL, setting_rows
-from roundtrip.report.blocks import Part, Table
-from roundtrip.report.data import Data
+from roundtrip.report.blocks import ReportSection, Table
+from roundtrip.report.data import BundleData
 from roundtrip.stats.verdicts import judge
 from roundtrip.studies.section import find_section
 
@@ -75,30 +75,33 @@ def launch_samples(
 
 
 def data_of(
-    launches: Iterable[Mapping[str, Any]], rows: Sequence[tuple[Any, ...]], **more: Any
-) -> Data:
+    launches: Iterable[Mapping[str, Any]],
+    rows: Sequence[tuple[Any, ...]],
+    details: Mapping[str, pl.DataFrame] | None = None,
+    **more: Any,
+) -> BundleData:
     """The data of a bundle with these launches and samples, and nothing else but `more`."""
     columns = {**CASES, "parameters": SETTINGS_CELL, "emulation": SETTINGS_CELL}
     launch_rows = [{**dict.fromkeys(columns), **launch} for launch in launches]
     tables = {
         "points": pl.DataFrame(schema=POINTS),
         "placement": pl.DataFrame(schema=PLACEMENT),
-        "details": {},
+        "records_by_study": details or {},
         **more,
     }
-    return Data(
+    return BundleData(
         folder=cast(Any, None),
         manifest=cast(Any, None),
         launches=pl.DataFrame(launch_rows, schema=columns),
         samples=sample_frame(rows).lazy(),
         analysis=analysis.default(),
         campaign_text="",
-        environment={},
+        env_records={},
         **tables,
     )
 
 
-def bundle(measured: Iterable[Measured]) -> Data:
+def bundle(measured: Iterable[Measured]) -> BundleData:
     """Its samples: three of each launch, arm and size, the median in the middle."""
     launches, rows = [], []
     for case in measured:
@@ -114,7 +117,7 @@ def bundle(measured: Iterable[Measured]) -> Data:
     return data_of(launches, rows)
 
 
-def part(data: Data) -> Part:
+def part(data: BundleData) -> ReportSection:
     """The section of the study whose launches are the first of `data`, with its verdicts."""
     section = find_section(studies.get(data.launches["study"][0]), data)
     assert section is not None
@@ -122,7 +125,7 @@ def part(data: Data) -> Part:
     return section.part(verdicts)
 
 
-def table(of: Part, start: str) -> Table:
+def table(of: ReportSection, start: str) -> Table:
     """The one table whose caption starts so."""
     (match,) = [table for table in of.tables if table.caption.startswith(start)]
     return match

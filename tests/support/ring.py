@@ -12,8 +12,8 @@ from roundtrip.measure import bundle_tables
 from roundtrip.measure.bundle_rows import DETAIL_ROWS, POINTS
 from roundtrip.measure.columns import cells, columns, setting_rows
 from roundtrip.measure.run_record import DETAILS
-from roundtrip.report.blocks import Part, plain_text
-from roundtrip.report.data import Data
+from roundtrip.report.blocks import ReportSection, plain_text
+from roundtrip.report.data import BundleData
 from support.measured import data_of, launch_row
 
 SIZES = (10, 1_000, 10_000, 1_000_000)
@@ -40,7 +40,7 @@ def ring_data(
     change: Change = lambda launch, variant, size: 1,
     hosts: Sequence[str] = ("node-0", "node-0"),
     placement: str = "shared-memory",
-) -> Data:
+) -> BundleData:
     """A bundle of one toolchain; noise of 1 %, all transports of a launch slowed alike.
 
     `change` is a further factor on the times of a launch; None: not measured.  `hosts` are those of
@@ -94,11 +94,11 @@ def processors_move_apart(_: int, __: str, size: int) -> float:
     return 3 if size == 10_000 else 1
 
 
-def answer(of: Part) -> str:
+def answer(of: ReportSection) -> str:
     (panel_answer,) = of.panel_answers
     return plain_text(panel_answer.text)
 
 
-def lines(of: Part) -> list[str]:
+def lines(of: ReportSection) -> list[str]:
     """The answers at the top of the report."""
     return [plain_text(line.text) for line in of.answers]

@@ -84,26 +84,26 @@ FEW = 12
 
 
 @pytest.fixture
-def read(make_tree: Maker) -> Callable[..., data.Data]:
-    def make(launches: int = 2 * aa.ROUNDS) -> data.Data:
+def read(make_tree: Maker) -> Callable[..., data.BundleData]:
+    def make(launches: int = 2 * aa.ROUNDS) -> data.BundleData:
         tree = make_tree(
             launches=launches, steady=True, environs=(OPENMPI, MPICH), sizes=[1, 1024, 65536]
         )
         for number in range(1, launches + 1):
             records.write_round(tree.path / "rounds" / f"{number:03d}", number)
-        return data.read(bundle.build(tree.path))
+        return data.read_bundle(bundle.build(tree.path))
 
     return make
 
 
-def test_two_toolchains_are_distinct_in_every_report(read: Callable[..., data.Data]) -> None:
+def test_two_toolchains_are_distinct_in_every_report(read: Callable[..., data.BundleData]) -> None:
     wrong_reports, claims, false_claims = aa.count(read(), aa.by_round, FEW)
     assert wrong_reports == FEW
     assert 0 < false_claims <= claims == FEW * 9
 
 
 def test_one_toolchain_under_two_names_is_not(
-    read: Callable[..., data.Data], monkeypatch: pytest.MonkeyPatch
+    read: Callable[..., data.BundleData], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(synthetic.TOOLCHAINS, MPICH, synthetic.TOOLCHAINS[OPENMPI])
     bundle_data = read()
@@ -112,7 +112,7 @@ def test_one_toolchain_under_two_names_is_not(
 
 
 def test_drift_between_blocks_is_taken_for_a_difference(
-    read: Callable[..., data.Data], monkeypatch: pytest.MonkeyPatch
+    read: Callable[..., data.BundleData], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Latency grows by a third half-way: in one round both have it, in two blocks one has."""
     monkeypatch.setitem(synthetic.TOOLCHAINS, MPICH, synthetic.TOOLCHAINS[OPENMPI])
@@ -131,7 +131,7 @@ def test_drift_between_blocks_is_taken_for_a_difference(
     assert aa.count(bundle_data, aa.in_blocks, FEW)[0] == FEW
 
 
-def test_a_report_has_ten_whole_rounds(read: Callable[..., data.Data]) -> None:
+def test_a_report_has_ten_whole_rounds(read: Callable[..., data.BundleData]) -> None:
     bundle_data = read()
     sample = aa.by_round(bundle_data.launches, aa.np.random.default_rng(3))
     assert sample["campaign_round"].n_unique() == aa.ROUNDS

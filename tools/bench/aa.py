@@ -22,7 +22,7 @@ from roundtrip import paths
 from roundtrip.errors import UserError
 from roundtrip.measure import bundle
 from roundtrip.report import data
-from roundtrip.report.data import Data
+from roundtrip.report.data import BundleData
 from roundtrip.report.sections import toolchains
 from roundtrip.sites.toolchains.spec import catalogue
 from roundtrip.stats.verdicts import Verdict, judge
@@ -54,7 +54,7 @@ def measure(tree: str = "") -> Iterator[str]:
     """
     run = Path(tree) if tree else launch()
     with tempfile.TemporaryDirectory() as folder:
-        run_data = data.read(bundle.build(run, Path(folder)))
+        run_data = data.read_bundle(bundle.build(run, Path(folder)))
         rounds = len(_rounds(run_data.launches))
         if rounds < 2 * ROUNDS:
             raise UserError(f"{rounds} whole rounds, and {2 * ROUNDS} are needed to draw from", run)
@@ -71,7 +71,7 @@ def measure(tree: str = "") -> Iterator[str]:
             )
 
 
-def count(run_data: Data, draw: Draw, reports: int = REPORTS) -> tuple[int, int, int]:
+def count(run_data: BundleData, draw: Draw, reports: int = REPORTS) -> tuple[int, int, int]:
     """(reports with a false claim, claims, false claims) among `reports` drawn reports.
 
     `draw` makes the launches of one report.  The seed is fixed, so the same run gives the same

@@ -23,17 +23,17 @@ from roundtrip.report import blocks
 from roundtrip.report.blocks import (
     Block,
     Cell,
-    Code,
     Column,
     Figure,
+    InlineCode,
     Paragraph,
-    Part,
     Report,
-    Strong,
+    ReportSection,
+    RichText,
+    StrongText,
     Table,
-    Text,
 )
-from roundtrip.report.plot import Curve, Plot, Rule, Scale, View
+from roundtrip.report.plot import Axis, Curve, Plot, ReferenceLine, View
 from roundtrip.report.units import Unit
 from roundtrip.stats.summaries import Interval
 from roundtrip.studies.study import BLUE
@@ -87,14 +87,14 @@ def report(bundle: Path) -> Report:
         is_open = result.ends_differ is None or bool(result.open_intervals)
     else:
         is_open = result.ending is Ending.UNKNOWN
-    tone: blocks.Tone = "warn" if is_open else "plain"
-    cause_part = Part(
+    tone: blocks.StatusColour = "warn" if is_open else "plain"
+    cause_part = ReportSection(
         "cause",
         "What did it",
         tuple(_tables(plan, result)),
         answers=tuple(blocks.Answer(text, tone) for text in describe(plan, result)),
         question=f"Which {'change' if plan.kind == 'blame' else 'version'} did it?",
-        picture=_picture(plan, result),
+        answer_gallery=_picture(plan, result),
     )
     parts = (cause_part, _rounds(plan, entries, questions), _method(plan))
     completed = sum(entry.value is not None for entry in entries)
@@ -138,13 +138,13 @@ def _picture(plan: Plan, result: Causes | Changes) -> blocks.Gallery | None:
     low, high = min(_ENDS[0], *ends), max(_ENDS[1], *ends)
     view = View(
         "Share",
-        Scale("Share of the difference", Unit.PERCENT, low, high, is_log=False),
+        Axis("Share of the difference", Unit.PERCENT, low, high, is_log=False),
         None,
-        (Curve(kind, BLUE, points, width=0, size=4),),
+        (Curve(kind, BLUE, points, line_width=0, point_radius=4),),
         tuple(name for name, _ in rows),
-        (Rule(0.0), Rule(100.0)),
+        (ReferenceLine(0.0), ReferenceLine(100.0)),
         strip,
-        has_bars=True,
+        has_interval_bars=True,
         width=420,
     )
     plot = Plot(title, axis_note, (view,))
@@ -152,7 +152,7 @@ def _picture(plan: Plan, result: Causes | Changes) -> blocks.Gallery | None:
         f"{subject}, with the interval that holds its true place at {100 * (1 - ERROR):.0f} % "
         f"whenever the search stops.{note}"
     )
-    return blocks.Gallery((caption,), (Figure("arms", plot.describe(view), plot),))
+    return blocks.Gallery((caption,), (Figure("arms", plot.describe_view(view), plot),))
 
 
 def _short(name: str, suffix: str = "") -> str:
@@ -220,12 +220,12 @@ def _tables(plan: Plan, result: Causes | Changes) -> Iterator[Block]:
         yield _table("The probes in their order: each halves what is left.", columns, probes)
     if result.skip_reasons:
         skips = result.skip_reasons.items()
-        yield blocks.Items(
-            tuple((Code(plan.arms[place]), f": {reason}") for place, reason in skips)
+        yield blocks.BulletList(
+            tuple((InlineCode(plan.arms[place]), f": {reason}") for place, reason in skips)
         )
 
 
-def _rounds(plan: Plan, entries: Sequence[Entry], questions: Sequence[Question]) -> Part:
+def _rounds(plan: Plan, entries: Sequence[Entry], questions: Sequence[Question]) -> ReportSection:
     kinds = Counter(question.kind for question in questions)
     completions: Counter[str] = Counter()
     failures: Counter[str] = Counter()
@@ -240,7 +240,7 @@ def _rounds(plan: Plan, entries: Sequence[Entry], questions: Sequence[Question])
         _table("What rounds were to show.", "Question|Rounds>", kinds.items()),
         _table(f"Launches of each arm. {every}", "Arm|Completed>|Failed>", rows),
     )
-    return Part("rounds", "Rounds and launches", tables)
+    return ReportSection("rounds", "Rounds and launches", tables)
 
 
 def _arm(plan: Plan, arm: Hashable) -> str:
@@ -253,7 +253,7 @@ def _arm(plan: Plan, arm: Hashable) -> str:
     return f"all new but {arm_name(old)}" if old else "all new"
 
 
-def _method(plan: Plan) -> Part:
+def _method(plan: Plan) -> ReportSection:
     module = facts if plan.kind == "blame" else order
     text = " ".join((module.__doc__ or "").split())
     rule = (
@@ -261,12 +261,12 @@ def _method(plan: Plan) -> Part:
         "search, whenever it stops. How often it was in simulations: python -m tools.bench blame."
     )
     setting = json.dumps({"seed": plan.seed, "step": round(plan.step, 6), "error": ERROR})
-    settings = Paragraph(("Settings: ", Code(setting)))
+    settings = Paragraph(("Settings: ", InlineCode(setting)))
     paragraphs = (Paragraph((rule,)), Paragraph((text,)), settings)
-    return Part("method", "How it was decided", paragraphs)
+    return ReportSection("method", "How it was decided", paragraphs)
 
 
-def describe(plan: Plan, result: Causes | Changes) -> Iterator[Text]:
+def describe(plan: Plan, result: Causes | Changes) -> Iterator[RichText]:
     """The sentences about the result of a search, the answer first."""
     if isinstance(result, Changes):
         return _describe_changes(plan, result)
@@ -296,30 +296,30 @@ def times(step: Interval | None) -> str:
     return f"{step.median:.3f}{ends} times"
 
 
-def _describe_causes(plan: Plan, result: Causes) -> Iterator[Text]:
-    names: list[Code | str] = []
+def _describe_causes(plan: Plan, result: Causes) -> Iterator[RichText]:
+    names: list[InlineCode | str] = []
     for number, name in enumerate(result.causes):
-        names += [" and "] * bool(number) + [Code(name)]
+        names += [" and "] * bool(number) + [InlineCode(name)]
     verb = "explains" if len(result.causes) == 1 else "explain"
     now = f"all new takes {times(result.step)} the time of all old now"
     then = f"{math.exp(plan.step):.3f} times"
     if result.ending is Ending.ABSENT:
-        yield Strong("The step cannot be reproduced: "), f"{now}, not {then}."
+        yield StrongText("The step cannot be reproduced: "), f"{now}, not {then}."
     elif result.ending is Ending.FOUND and result.share:
         relation = f", {result.relation}" if result.relation else ""
         yield (*names, f" {verb} {result.share} of the step ({times(result.step)}){relation}.")
     elif result.causes and result.share:
         claim = f"{verb} perhaps {result.share} of the step"
-        yield (Strong("Not proven to be all: "), *names, f" {claim} ({times(result.step)}).")
+        yield (StrongText("Not proven to be all: "), *names, f" {claim} ({times(result.step)}).")
     elif result.causes:
-        yield Strong("Not proven to make the step: "), *names, f" ({now}, {then} then)."
+        yield StrongText("Not proven to make the step: "), *names, f" ({now}, {then} then)."
     else:
         leader = f" The most evident so far is {result.ranking[0][0]}." if result.ranking else ""
         words = f"after {result.launches} launches: all new takes {times(result.step)}"
-        yield Strong("Cannot tell "), f"{words} the time of all old.{leader}"
+        yield StrongText("Cannot tell "), f"{words} the time of all old.{leader}"
     if not result.share:
         for name, effect in result.effects:
-            yield Code(name), f" has an effect of {times(effect)} now."
+            yield InlineCode(name), f" has an effect of {times(effect)} now."
     if result.single_shares:
         shares = "; ".join(f"{name}: {span}" for name, span in result.single_shares)
         is_known = result.relation is not Relation.UNKNOWN
@@ -337,35 +337,35 @@ def _describe_causes(plan: Plan, result: Causes) -> Iterator[Text]:
         yield (f"Cannot be switched from here{limit}: {others}.",)
 
 
-def _describe_changes(plan: Plan, result: Changes) -> Iterator[Text]:
+def _describe_changes(plan: Plan, result: Changes) -> Iterator[RichText]:
     first, last = plan.arms[0], plan.arms[-1]
     if result.ends_differ is False:
         words = f" takes {times(result.step)} the time of "
-        yield (Strong("No change: "), Code(last), words, Code(first), ".")
+        yield (StrongText("No change: "), InlineCode(last), words, InlineCode(first), ".")
         return
     if result.ends_differ is None:
         skips = [f"{plan.arms[place]} {reason}" for place, reason in result.skip_reasons.items()]
         words = f"whether {last} differs from {first} after {result.launches} launches: it takes "
         words += f"{times(result.step)} its time. {'; '.join(skips)}"
-        yield (Strong("Cannot tell "), words.strip())
+        yield (StrongText("Cannot tell "), words.strip())
         return
     if len(result.changes) > 1:
-        yield (Strong(f"{len(result.changes)} changes"), f" make up {times(result.step)}:")
+        yield (StrongText(f"{len(result.changes)} changes"), f" make up {times(result.step)}:")
     for change in result.changes:
         unbuilt_count = change.after - change.before - 1
         step = change.step or result.step
         word = "slow" if step and step.median > 1 else "fast"
         yield (
-            Strong(f"The first {word} version is "),
-            Code(plan.arms[change.after]),
+            StrongText(f"The first {word} version is "),
+            InlineCode(plan.arms[change.after]),
             f": it takes {times(change.step)} the time of " if change.step else ", after ",
-            Code(plan.arms[change.before]),
+            InlineCode(plan.arms[change.before]),
             f", the last before it that can be built ({unbuilt_count} between cannot)."
             if unbuilt_count
             else ", the one before it.",
             "" if change.step else " Whether there is another change is open.",
         )
     for low, high in result.open_intervals:
-        ends = (Code(plan.arms[low]), " and not after ", Code(plan.arms[high]))
+        ends = (InlineCode(plan.arms[low]), " and not after ", InlineCode(plan.arms[high]))
         count = f" ({high - low} versions)."
-        yield (Strong("Not found yet: "), "a change lies after ", *ends, count)
+        yield (StrongText("Not found yet: "), "a change lies after ", *ends, count)

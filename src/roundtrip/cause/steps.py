@@ -229,7 +229,7 @@ def launch_s(step: SeriesStep, site: str, reports: Path) -> float:
     if not revisions:
         return 0.0
     reader.require(revisions[-1].bundle)
-    launches = data.read(revisions[-1].bundle).launches
+    launches = data.read_bundle(revisions[-1].bundle).launches
     case_launches = launches.filter(pl.col("case_id") == step.line.series.names["case_id"])
     duration = case_launches["elapsed_s"].median()
     return float(duration) if isinstance(duration, float) else 0.0

@@ -196,7 +196,7 @@ def _print_changes(result: _Judged, everything: bool, hosts: HostNames) -> None:
     for line in [line for line in lines if line.is_small][:_MAX_SMALL]:
         step = line.history.steps[-1]
         since = verdicts.calendar.label(verdicts.calendar.nights[step.night])
-        size = f"{units.change(step.ratio)} since {since}, less than the least effect"
+        size = f"{units.ratio_to_level(step.ratio)} since {since}, less than the least effect"
         print(f"  no alarm: {hosts.insert_names(_label(line))}: {size}")
     if (rest := sum(line.is_small for line in lines) - _MAX_SMALL) > 0:
         print(f"  no alarm: {rest} more series that changed by less than the least effect")
@@ -226,7 +226,7 @@ def _cells(line: Line, result: _Judged) -> tuple[str, ...]:
     since = verdicts.calendar.label(line.night) if line.night else ""
     sensitivity = ""
     if judgement.detectable_step is not None:
-        sensitivity = f"{units.percent(judgement.detectable_step)} {verdicts.sight}"
+        sensitivity = f"{units.percent_text(judgement.detectable_step)} {verdicts.sight}"
     is_marked = judgement.is_news and judgement.newest_night is None  # the last night is always new
     verdict = f"{judgement.verdict} (new)" if is_marked else str(judgement.verdict)
     remarks = (

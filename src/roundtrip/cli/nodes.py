@@ -184,7 +184,7 @@ def _judge(reports: Path, campaign: str, site: str) -> _Judged | None:
         find_flaky_nodes(nodes.outcomes(ledger.pairs), thresholds.nodes),
         odd_clocks,
         absences,
-        labels.labels_from_history(ledger.provenance),
+        labels.history_labels_by_environ(ledger.provenance),
     )
 
 

@@ -194,7 +194,7 @@ def _confirm(night: Runner, levels: Levels) -> None:
             notes = annotations.load_site(site)
             site_ledger = ledger.read_ledger(paths.reports(), campaign, site, notes)
             ledger.attach(bundle_path, facts, site_ledger, notes)
-            verdicts = judge_nights(data.read(bundle_path))
+            verdicts = judge_nights(data.read_bundle(bundle_path))
         worse, cases = len(confirmation.pairs(verdicts)), confirmation.cases(verdicts)
         if not worse:
             return
@@ -214,7 +214,7 @@ def _print_confirmation(run_dir: Path, revision: Path) -> frozenset[str]:
 
     if not (run_dir / "env" / records.CONFIRMATION_FILE).is_file():
         return frozenset()
-    night = data.read(store.bundle_folder(revision))
+    night = data.read_bundle(store.bundle_folder(revision))
     relaunch = confirmation.read_confirmation(night, history.judge_nights(night))
     say(relaunch.sentence)
     results = [] if relaunch.skip_reason else list(relaunch.series.values())
@@ -230,7 +230,7 @@ def _is_decided(revision: Path, declaration: campaign_file.Campaign) -> bool:
     """Whether a published report decides anything; prints the reason if it does not."""
     from roundtrip.report import build, data
 
-    report_data = data.read(store.bundle_folder(revision))
+    report_data = data.read_bundle(store.bundle_folder(revision))
     if not (reason := build.undecided_reason(report_data, build.judge_report(report_data))):
         return True
     say(f"measured, but nothing can be decided: {reason}")

@@ -20,7 +20,7 @@ from roundtrip.measure import bundle
 from roundtrip.measure.launches import scan
 from roundtrip.report import data, speeds
 from roundtrip.report.speeds import Point, Values
-from roundtrip.report.units import MEASURED, printable
+from roundtrip.report.units import MEASURED_LABEL, printable
 from roundtrip.stats.sequential import rounds_to_come
 from roundtrip.stats.settings import Levels
 from roundtrip.stats.summaries import median_interval
@@ -71,7 +71,8 @@ def _match(base: Side, new: Side) -> tuple[list[Pair], list[str]]:
         if base_cases and new_cases and kinds[0].isdisjoint(kinds[1]):
             base_case, new_case = base_cases[0], new_cases[0]
             refusals.append(
-                f"{base_case.name}: {base_case.kind or MEASURED} and {new_case.kind or MEASURED}: "
+                f"{base_case.name}: {base_case.kind or MEASURED_LABEL} and "
+                f"{new_case.kind or MEASURED_LABEL}: "
                 "what is emulated or simulated is compared with its like only"
             )
     return pairs, refusals
@@ -130,7 +131,7 @@ def compare(base: Side, new: Side, fail_on: float | None = None) -> Comparison:
             if pairing and not why:
                 ratios[series] = _round_ratios(pairing, point, values, new.data.is_abba)
     ratios = {series: series_ratios for series, series_ratios in ratios.items() if series_ratios}
-    verdicts = data.judge(new.data, ratios, levels)
+    verdicts = data.judge_claims(new.data, ratios, levels)
     decided_count = sum(v.verdict in (Verdict.FASTER, Verdict.SLOWER) for v in verdicts.values())
     is_sequential = new.data.is_sequential and is_one_run
     rows = []
@@ -270,7 +271,7 @@ class Watch:
     def compare(self) -> Comparison:
         """The comparison of the launches so far; UserError if none completed."""
         with tempfile.TemporaryDirectory(prefix="roundtrip-ab-") as folder:
-            bundle_data = data.read(bundle.build(self.tree, Path(folder)))
+            bundle_data = data.read_bundle(bundle.build(self.tree, Path(folder)))
             base, new = (
                 Side(f"{self.tree}:toolchain={name}", bundle_data, {"toolchain": name})
                 for name in (self.base, self.new)

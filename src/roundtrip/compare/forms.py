@@ -19,12 +19,12 @@ from roundtrip.compare.side import Fact, Side, SideCase
 from roundtrip.report import units
 from roundtrip.report.blocks import (
     Block,
+    BulletList,
     Cell,
+    CollapsibleBlocks,
     Column,
-    Fold,
-    Items,
     Paragraph,
-    Strong,
+    StrongText,
     Table,
     text_cells,
     text_columns,
@@ -107,7 +107,9 @@ def _terminal_table(block: Table, is_plain: bool = False) -> rich.table.Table:
         heading = Line(printable(column.heading))
         grid.add_column(heading, justify=column.align, no_wrap=is_number, overflow="fold")
     for row in block.rows:
-        grid.add_row(*(Line(printable(cell.text), _STYLES.get(cell.tone, "")) for cell in row))
+        grid.add_row(
+            *(Line(printable(cell.text), _STYLES.get(cell.status_colour, "")) for cell in row)
+        )
     return grid
 
 
@@ -179,10 +181,10 @@ def _json_row(row: Row) -> dict[str, Any]:
         "what": point.what,
         "size_bytes": point.size_bytes,
         "unit": point.unit,
-        "base": {**_json_case(row.series.base), **base.record()},
-        "new": {**_json_case(row.series.new), **new.record()},
+        "base": {**_json_case(row.series.base), **base.to_json_object()},
+        "new": {**_json_case(row.series.new), **new.to_json_object()},
         "status": str(row.status),
-        "ratio": {**row.ratio_quantity.record(), **p_values},
+        "ratio": {**row.ratio_quantity.to_json_object(), **p_values},
         "why": row.why,
         "more_rounds": None if missing is None else row.rounds_per_ratio * missing,
     }
@@ -202,20 +204,20 @@ def as_markdown(comparison: Comparison, all_facts: bool = False) -> str:
 
 
 def _markdown_blocks(comparison: Comparison, all_facts: bool) -> Iterator[Block]:
-    yield Paragraph((Strong(model.summary(comparison)),))
+    yield Paragraph((StrongText(model.summary(comparison)),))
     sides = (("base", comparison.base), ("new", comparison.new))
-    yield Items(
+    yield BulletList(
         tuple((f"{label}: {model.describe_side(side, all_facts)}",) for label, side in sides)
     )
     if regressions := [row for row in comparison.rows if row.status is Status.REGRESSED]:
         yield _series_table("Regressed", regressions)
     if facts := model.facts_to_show(comparison, all_facts):
         title = f"Provenance: {units.plural(len(facts), 'fact')}"
-        yield Fold(title, (_fact_table("Recorded of both", facts),))
+        yield CollapsibleBlocks(title, (_fact_table("Recorded of both", facts),))
     if comparison.rows:
-        yield Fold("All series", (_series_table("New against base", comparison.rows),))
+        yield CollapsibleBlocks("All series", (_series_table("New against base", comparison.rows),))
     if unmatched_cases := tuple((case,) for case in model.unmatched_cases(comparison)):
-        yield Fold("Cases of one side alone", (Items(unmatched_cases),))
+        yield CollapsibleBlocks("Cases of one side alone", (BulletList(unmatched_cases),))
     for note in model.notes(comparison):
         yield Paragraph((note,))
 

@@ -10,7 +10,7 @@ from enum import StrEnum
 
 from roundtrip.compare.side import Fact, Pair, Side, SideCase
 from roundtrip.report import units
-from roundtrip.report.blocks import Cell, Column, Tone
+from roundtrip.report.blocks import Cell, Column, StatusColour
 from roundtrip.report.speeds import Point
 from roundtrip.report.units import Quantity
 from roundtrip.stats.sequential import FORECAST_ROUNDS
@@ -88,9 +88,9 @@ class Row:
         point = self.series.point
         base, new = (
             replace(
-                Quantity.from_interval(interval, point.unit, says_unit=True),
-                kind=case.kind,
-                is_lower_better=point.lower_is_better,
+                Quantity.from_interval(interval, point.unit, prints_unit=True),
+                emulation_label=case.kind,
+                lower_is_better=point.lower_is_better,
             )
             for interval, case in ((self.base, self.series.base), (self.new, self.series.new))
         )
@@ -101,8 +101,8 @@ class Row:
         """The ratio of speeds; without a claim it has no interval."""
         quantity = Quantity(value=self.ratio, unit=units.Unit.RATIO)
         if self.verdict:
-            quantity = Quantity.claim(self.verdict.interval)
-        return replace(quantity, kind=self.series.new.kind, is_lower_better=False)
+            quantity = Quantity.from_claim(self.verdict.interval)
+        return replace(quantity, emulation_label=self.series.new.kind, lower_is_better=False)
 
 
 @dataclass(frozen=True)
@@ -152,7 +152,7 @@ COLUMNS = (
     *(Column(name, "right") for name in ("Base", "New", "New / base", "q", "n")),
     Column("Outcome"),
 )
-_TONES: Mapping[Status, Tone] = {Status.REGRESSED: "bad", Status.IMPROVED: "good"}
+_TONES: Mapping[Status, StatusColour] = {Status.REGRESSED: "bad", Status.IMPROVED: "good"}
 
 
 def summary(comparison: Comparison) -> str:
@@ -182,7 +182,7 @@ def describe_side(side: Side, all_facts: bool = False) -> str:
 def describe_series(row: Row) -> str:
     """The compared value, with its size if it has one."""
     point = row.series.point
-    size = "" if point.size_bytes is None else f", {units.size(point.size_bytes)}"
+    size = "" if point.size_bytes is None else f", {units.size_text(point.size_bytes)}"
     return f"{point.what}{size}"
 
 
@@ -271,7 +271,7 @@ def notes(comparison: Comparison) -> Iterator[str]:
         yield "ABBA: one coin ordered two rounds, so the mean of their ratios is one value."
     if comparison.lost:
         yield "A case of one side alone fails: the other side of the run completed no launch of it."
-    effect = units.percent(comparison.levels.minimum_effect)
+    effect = units.percent_text(comparison.levels.minimum_effect)
     yield (
         "Ratios are of speeds, new over base: below 1 the new side is slower. Regressed: the "
         f"interval excludes 1, its median is at least {effect} slower, and q is below "

@@ -25,7 +25,7 @@ from roundtrip.measure.bundle_rows import NODE_FACTS, TITLES
 from roundtrip.measure.columns import setting_texts
 from roundtrip.measure.reader import Reader
 from roundtrip.report import data, labels
-from roundtrip.report.data import Data
+from roundtrip.report.data import BundleData
 from roundtrip.report.sections.provenance import leaves, revision
 
 #: The keys of a selector.  A value of `mpi` is words of what the MPI library says of itself, such
@@ -90,7 +90,7 @@ class Side:
     """One side; `name`: as the user wrote it; `selection`: values by keys of `KEYS`."""
 
     name: str
-    data: Data
+    data: BundleData
     selection: Mapping[str, str]
 
     @cached_property
@@ -134,7 +134,7 @@ def _fits(key: str, value: str, choice: str) -> bool:
     return value.startswith(choice) if key in _PREFIX_KEYS else value == choice
 
 
-def _cases(data: Data) -> list[SideCase]:
+def _cases(data: BundleData) -> list[SideCase]:
     rows_by_key: dict[tuple[str, str, str, str, str, str, str], list[dict[str, Any]]] = {}
     passed_launches = data.launches.filter(pl.col("status") == "passed")
     for row in passed_launches.sort("launch").iter_rows(named=True):
@@ -143,7 +143,7 @@ def _cases(data: Data) -> list[SideCase]:
             str(row["study"]),
             str(row.get("check")),
             ", ".join(f"{name} {value}" for name, value in sorted(parameters.items())),
-            labels.kind(row["emulation"], row["simulated"]),
+            labels.launch_label(row["emulation"], row["simulated"]),
             str(row.get("system")),
             str(row.get("partition")),
             str(row.get("environ")),
@@ -169,8 +169,8 @@ def _joined_column(rows: list[dict[str, Any]], column: str) -> str:
     return " / ".join(sorted({str(row.get(column) or _UNKNOWN) for row in rows}))
 
 
-def _toolchains(data: Data) -> dict[str, Any]:
-    toolchains = data.environment.get("toolchains.json")
+def _toolchains(data: BundleData) -> dict[str, Any]:
+    toolchains = data.env_records.get("toolchains.json")
     return toolchains if isinstance(toolchains, dict) else {}
 
 
@@ -185,7 +185,7 @@ class Sources:
     reports: Path
     scratch: Path
     decoder: Reader
-    _data_by_folder: dict[Path, Data] = field(default_factory=dict)
+    _data_by_folder: dict[Path, BundleData] = field(default_factory=dict)
 
     def side(self, spec: str, extra_selection: Mapping[str, str] | None = None) -> Side:
         """The side of `spec` and `extra_selection`; UserError for no source, or an unknown key."""
@@ -196,7 +196,7 @@ class Sources:
             selection[key] = value
         return Side(name, self._data(source), selection)
 
-    def _data(self, source: str) -> Data:
+    def _data(self, source: str) -> BundleData:
         folder = self._folder(source).resolve()
         if folder not in self._data_by_folder:
             if (folder / "state.json").is_file():
@@ -206,7 +206,7 @@ class Sources:
             else:
                 self.decoder.require(sorted(folder.rglob("*.parquet")))
                 bundle_path = folder
-            self._data_by_folder[folder] = data.read(bundle_path)
+            self._data_by_folder[folder] = data.read_bundle(bundle_path)
         return self._data_by_folder[folder]
 
     def _folder(self, source: str) -> Path:
@@ -311,7 +311,7 @@ def _facts(side: Side, cases: Sequence[SideCase]) -> Iterator[tuple[str, str]]:
     for column, title in TITLES.items():
         if values := [str(row[column]) for row in rows if row[column] is not None]:
             yield title, _joined(values)
-    nodes = side.data.nodes.filter(is_compared)
+    nodes = side.data.node_facts.filter(is_compared)
     if not nodes.is_empty():
         for column in NODE_FACTS:
             yield f"{column} of the nodes", _joined(nodes[column].drop_nulls())
@@ -320,7 +320,7 @@ def _facts(side: Side, cases: Sequence[SideCase]) -> Iterator[tuple[str, str]]:
     yield "binding", _joined(_bindings(side.data.placement.filter(is_compared)))
     yield "Roundtrip revision", revision(side.data)
     yield from _toolchain_facts(side, {case.toolchain for case in cases})
-    host = side.data.environment.get("host.json")
+    host = side.data.env_records.get("host.json")
     for name, value in leaves(host if isinstance(host, dict) else {}):
         if not name.startswith(_VOLATILE_FACTS):
             yield name, value

@@ -11,29 +11,29 @@ from functools import cached_property
 from typing import Literal
 
 from roundtrip.report.pages.series import series_link
-from roundtrip.report.plot import Heat, Plot
-from roundtrip.report.units import Level, Quantity, count
+from roundtrip.report.plot import HeatMap, Plot
+from roundtrip.report.units import ConfidenceLevel, Quantity, count
 
-Tone = Literal["plain", "good", "bad", "warn", "muted"]
+StatusColour = Literal["plain", "good", "bad", "warn", "muted"]
 ColumnAlign = Literal["left", "right"]
 
 
 @dataclass(frozen=True)
-class Code:
+class InlineCode:
     """A machine-readable name, such as a file name."""
 
     text: str
 
 
 @dataclass(frozen=True)
-class Strong:
+class StrongText:
     """An emphasised word."""
 
     text: str
 
 
-Inline = str | Code | Strong | Quantity | Level
-Text = tuple[Inline, ...]
+InlineElement = str | InlineCode | StrongText | Quantity | ConfidenceLevel
+RichText = tuple[InlineElement, ...]
 
 
 @dataclass(frozen=True)
@@ -48,15 +48,15 @@ class Heading:
 class Paragraph:
     """Running text, or a note that is set off from it."""
 
-    text: Text
+    text: RichText
     is_note: bool = False
 
 
 @dataclass(frozen=True)
-class Items:
+class BulletList:
     """An unordered list."""
 
-    items: tuple[Text, ...]
+    items: tuple[RichText, ...]
 
 
 @dataclass(frozen=True)
@@ -75,36 +75,36 @@ class Cell:
     links to; "" for the series of its quantity.
     """
 
-    content: Inline | Text
-    tone: Tone = "plain"
+    content: InlineElement | RichText
+    status_colour: StatusColour = "plain"
     verdict: str = ""
     unit: str = ""
-    series: str = ""
+    series_key: str = ""
 
     @property
-    def parts(self) -> Text:
+    def content_tuple(self) -> RichText:
         """The texts and quantities of the cell, in order, as a tuple."""
         return self.content if isinstance(self.content, tuple) else (self.content,)
 
     @property
     def text(self) -> str:
         """The content as text, without the verdict."""
-        return plain_text(self.parts)
+        return plain_text(self.content_tuple)
 
     @property
-    def tail(self) -> str:
+    def interval_and_unit(self) -> str:
         """The interval and the unit of a cell that is one quantity; "" for any other cell."""
-        return self.content.tail if isinstance(self.content, Quantity) else ""
+        return self.content.interval_and_unit if isinstance(self.content, Quantity) else ""
 
     @property
     def quantities(self) -> tuple[Quantity, ...]:
-        return tuple(part for part in self.parts if isinstance(part, Quantity))
+        return tuple(part for part in self.content_tuple if isinstance(part, Quantity))
 
     @property
-    def origin(self) -> str:
+    def linked_series_key(self) -> str:
         """The key of the series that the cell links to; "" if there is none."""
-        return self.series or next(
-            (quantity.series for quantity in self.quantities if quantity.series), ""
+        return self.series_key or next(
+            (quantity.series_key for quantity in self.quantities if quantity.series_key), ""
         )
 
 
@@ -121,7 +121,7 @@ class Column:
     name: str
     align: ColumnAlign = "left"
     unit: str = ""
-    base: str = ""
+    base_name: str = ""
 
     @property
     def heading(self) -> str:
@@ -142,35 +142,41 @@ class Table:
     length.
     """
 
-    words: str | Text
+    rich_caption: str | RichText
     columns: tuple[Column, ...]
     rows: tuple[tuple[Cell, ...], ...]
-    units: tuple[str, ...] = ()
+    caption_units: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        caption_levels = {float(part) for part in self.words if isinstance(part, Level)}
+        caption_levels = {
+            float(part) for part in self.rich_caption if isinstance(part, ConfidenceLevel)
+        }
         levels = {
             quantity.level for row in self.rows for cell in row for quantity in cell.quantities
         }
         if caption_levels and levels - caption_levels - {None}:
             raise ValueError(f"“{self.caption}” names another level than its intervals have")
-        if missing_units := [unit for unit in self.units if unit not in self.caption]:
+        if missing_units := [unit for unit in self.caption_units if unit not in self.caption]:
             raise ValueError(f"“{self.caption}” does not print {missing_units[0]}")
         if any(len(row) != len(self.columns) for row in self.rows):
             raise ValueError(f"“{self.caption}”: a row has not one cell for each column")
 
     @property
-    def tail_widths(self) -> tuple[float, ...]:
+    def interval_and_unit_widths(self) -> tuple[float, ...]:
         """The width of the longest tail of each column, in widths of a digit.
 
         Medians line up if all tails of a column are as wide.
         """
         columns = zip(*self.rows, strict=True)
-        return tuple(0.85 * max(len(cell.tail) for cell in cells) for cells in columns)
+        return tuple(0.85 * max(len(cell.interval_and_unit) for cell in cells) for cells in columns)
 
     @property
     def caption(self) -> str:
-        return self.words if isinstance(self.words, str) else plain_text(self.words)
+        return (
+            self.rich_caption
+            if isinstance(self.rich_caption, str)
+            else plain_text(self.rich_caption)
+        )
 
 
 @dataclass(frozen=True)
@@ -178,8 +184,8 @@ class Figure:
     """The content of a drawing; `name`: file name without suffix; `alt`: alternative text."""
 
     name: str
-    alt: str
-    content: Plot | Heat
+    alt_text: str
+    content: Plot | HeatMap
 
     @property
     def plot(self) -> Plot | None:
@@ -191,31 +197,31 @@ class Figure:
 class Gallery:
     """Figures of one kind beside each other, under one caption."""
 
-    caption: Text
+    caption: RichText
     figures: tuple[Figure, ...]
 
 
 @dataclass(frozen=True)
-class Fold:
+class CollapsibleBlocks:
     """Details, folded on a screen and open on paper."""
 
     summary: str
     blocks: tuple[Block, ...]
 
 
-Block = Heading | Paragraph | Items | Verbatim | Table | Gallery | Fold
+Block = Heading | Paragraph | BulletList | Verbatim | Table | Gallery | CollapsibleBlocks
 
 
 @dataclass(frozen=True)
 class Answer:
     """One sentence that answers a question of the campaign."""
 
-    text: Text
-    tone: Tone = "plain"
+    text: RichText
+    status_colour: StatusColour = "plain"
 
 
 @dataclass(frozen=True)
-class Part:
+class ReportSection:
     """A folded section of the report, and its entry at the top of the report.
 
     The entry consists of `question` (optional), `answers` (one short line each), `summary` (small
@@ -228,25 +234,25 @@ class Part:
     title: str
     blocks: tuple[Block, ...]
     answers: tuple[Answer, ...] = ()
-    verdicts: tuple[Table, ...] = ()
+    verdict_tables: tuple[Table, ...] = ()
     warnings: tuple[str, ...] = ()
     question: str = ""
     panel_answers: tuple[Answer, ...] = ()
-    summary: tuple[Table, ...] = ()
-    picture: Gallery | None = None
+    summary_tables: tuple[Table, ...] = ()
+    answer_gallery: Gallery | None = None
 
     @property
     def figures(self) -> tuple[Figure, ...]:
         """All figures of the part, folded ones included; its picture comes first."""
-        galleries = [block for block in all_blocks(self.blocks) if isinstance(block, Gallery)]
-        galleries = [self.picture, *galleries] if self.picture else galleries
+        galleries = [block for block in flatten_blocks(self.blocks) if isinstance(block, Gallery)]
+        galleries = [self.answer_gallery, *galleries] if self.answer_gallery else galleries
         return tuple(figure for gallery in galleries for figure in gallery.figures)
 
     @property
     def tables(self) -> tuple[Table, ...]:
         """All tables of the part, folded ones included: summary, verdicts, then the blocks' own."""
-        block_tables = (block for block in all_blocks(self.blocks) if isinstance(block, Table))
-        return (*self.summary, *self.verdicts, *block_tables)
+        block_tables = (block for block in flatten_blocks(self.blocks) if isinstance(block, Table))
+        return (*self.summary_tables, *self.verdict_tables, *block_tables)
 
 
 @dataclass(frozen=True)
@@ -258,51 +264,57 @@ class Report:
     """
 
     title: str
-    facts: tuple[tuple[str, str], ...]
-    notices: tuple[Text, ...]
-    parts: tuple[Part, ...]
-    series: frozenset[str] = frozenset()
-    provenance: tuple[tuple[str, str], ...] = ()
+    title_facts: tuple[tuple[str, str], ...]
+    notices: tuple[RichText, ...]
+    sections: tuple[ReportSection, ...]
+    history_series_keys: frozenset[str] = frozenset()
+    provenance_facts: tuple[tuple[str, str], ...] = ()
 
     @property
     def figures(self) -> tuple[Figure, ...]:
-        return tuple(figure for part in self.parts for figure in part.figures)
+        return tuple(figure for part in self.sections for figure in part.figures)
 
-    def link(self, cell: Cell) -> str:
+    def history_link(self, cell: Cell) -> str:
         """The link from a cell to all nights of its series, relative to the report; "" if none."""
-        return series_link(cell.origin) if cell.origin in self.series else ""
+        return (
+            series_link(cell.linked_series_key)
+            if cell.linked_series_key in self.history_series_keys
+            else ""
+        )
 
     @cached_property
-    def tables(self) -> Mapping[str, Table]:
+    def table_by_file_name(self) -> Mapping[str, Table]:
         """Every table by its file name."""
         return {
             f"{part.anchor}-{number}.csv": table
-            for part in self.parts
+            for part in self.sections
             for number, table in enumerate(part.tables, 1)
         }
 
-    def file(self, table: Table) -> str:
+    def table_file_name(self, table: Table) -> str:
         """The file name of a table of this report."""
-        return next(name for name, other in self.tables.items() if other is table)
+        return next(name for name, other in self.table_by_file_name.items() if other is table)
 
     @property
-    def top_parts(self) -> tuple[Part, ...]:
+    def top_sections(self) -> tuple[ReportSection, ...]:
         """The parts with answers or a summary at the top of the report."""
-        return tuple(part for part in self.parts if part.answers or part.summary)
+        return tuple(part for part in self.sections if part.answers or part.summary_tables)
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        return tuple(warning for part in self.parts for warning in part.warnings)
+        return tuple(warning for part in self.sections for warning in part.warnings)
 
 
-def answer(first: str, rest: str, tone: Tone = "plain") -> Answer:
+def make_answer(emphasised: str, plain: str, status_colour: StatusColour = "plain") -> Answer:
     """An answer: `first`, emphasised, then `rest`."""
-    return Answer((Strong(first), rest), tone)
+    return Answer((StrongText(emphasised), plain), status_colour)
 
 
-def plain_text(text: Text) -> str:
+def plain_text(text: RichText) -> str:
     """The words and numbers of a text, without marks."""
-    return "".join(part.text if isinstance(part, Code | Strong) else str(part) for part in text)
+    return "".join(
+        part.text if isinstance(part, InlineCode | StrongText) else str(part) for part in text
+    )
 
 
 def text_cells(*texts: str) -> tuple[Cell, ...]:
@@ -310,14 +322,14 @@ def text_cells(*texts: str) -> tuple[Cell, ...]:
     return tuple(Cell(text) for text in texts)
 
 
-def text_items(*texts: str) -> Items:
+def text_items(*texts: str) -> BulletList:
     """A list of plain texts."""
-    return Items(tuple((text,) for text in texts))
+    return BulletList(tuple((text,) for text in texts))
 
 
 def fold_if_long(summary: str, table: Table, max_rows: int = 12) -> Block:
     """The table, in a fold if it has more than `max_rows` rows."""
-    return table if len(table.rows) <= max_rows else Fold(summary, (table,))
+    return table if len(table.rows) <= max_rows else CollapsibleBlocks(summary, (table,))
 
 
 def count_cells(*counts: int) -> tuple[Cell, ...]:
@@ -335,9 +347,9 @@ def number_columns(*names: str) -> tuple[Column, ...]:
     return tuple(Column(name, "right") for name in names)
 
 
-def all_blocks(blocks: tuple[Block, ...]) -> Iterator[Block]:
+def flatten_blocks(blocks: tuple[Block, ...]) -> Iterator[Block]:
     """All blocks, folded ones included."""
     for block in blocks:
         yield block
-        if isinstance(block, Fold):
-            yield from all_blocks(block.blocks)
+        if isinstance(block, CollapsibleBlocks):
+            yield from flatten_blocks(block.blocks)

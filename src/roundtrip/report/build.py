@@ -18,18 +18,18 @@ from roundtrip.report import labels, units
 from roundtrip.report.audit import section as audit
 from roundtrip.report.audit.subject import Chapter
 from roundtrip.report.blocks import (
+    BulletList,
     Cell,
     Column,
-    Inline,
-    Items,
+    InlineElement,
     Paragraph,
-    Part,
     Report,
-    Strong,
+    ReportSection,
+    RichText,
+    StrongText,
     Table,
-    Text,
 )
-from roundtrip.report.data import Data, judge
+from roundtrip.report.data import BundleData, judge_claims
 from roundtrip.report.sections import headline, history, launches, nodes, provenance, toolchains
 from roundtrip.report.sections.headline import Headline
 from roundtrip.stats.planning import fewest_launches, joint_claims_needed
@@ -55,14 +55,14 @@ _FAMILY_COLUMNS = {
     Family.SECONDARY: "whatever else a study compares inside its launches",
     Family.TOOLCHAINS: "one toolchain against another, by round; see Toolchains compared",
 }
-_FAMILIES_NOTE: Text = (
+_FAMILIES_NOTE: RichText = (
     "False discoveries are controlled in each family apart (Benjamini-Hochberg): the few primary "
     "claims need no launches for the many others, and differences that nobody doubts do not lower "
     "the bar for doubtful ones.",
 )
 
 
-def launches_made(data: Data) -> int:
+def launches_made(data: BundleData) -> int:
     """The largest number of passed launches of any case."""
     return max(data.completed_launches.group_by("case_id").len()["len"], default=0)
 
@@ -87,7 +87,7 @@ def launches_advice(verdicts: Iterable[ClaimVerdict], launch_count: int) -> str:
     return f"a case had at most {units.plural(launch_count, 'launch')}, {minimum} would do"
 
 
-def undecided_reason(data: Data, verdicts: Mapping[Claim, ClaimVerdict]) -> str | None:
+def undecided_reason(data: BundleData, verdicts: Mapping[Claim, ClaimVerdict]) -> str | None:
     """One line: why nothing can be decided, and what to do; None if something can be decided."""
     rows = data.completed_launches
     disturbed_rows = rows.filter(pl.col("disturbed"))
@@ -100,7 +100,7 @@ def undecided_reason(data: Data, verdicts: Mapping[Claim, ClaimVerdict]) -> str 
         )
     if data.is_sequential:  # it ended when its claims had verdicts or its time was over
         return None
-    if not data.pairs.is_empty():
+    if not data.node_pairs.is_empty():
         return None if nodes.can_detect(data) else "nodes have too few launches yet to be compared"
     if not verdicts:
         return NO_CLAIM_REASON
@@ -115,23 +115,25 @@ def undecided_reason(data: Data, verdicts: Mapping[Claim, ClaimVerdict]) -> str 
     )
 
 
-def families_part(data: Data, verdicts: Mapping[Claim, ClaimVerdict]) -> Part | None:
+def families_part(data: BundleData, verdicts: Mapping[Claim, ClaimVerdict]) -> ReportSection | None:
     """The part on families: a row for each, and which claims are primary; None without claims."""
     if not verdicts:
         return None
     families = {claim.family for claim in verdicts}
     study_names = set(data.completed_launches["study"])
-    items: list[Text] = [(Strong(f), f": {_FAMILY_COLUMNS[f]}.") for f in Family if f in families]
+    items: list[RichText] = [
+        (StrongText(f), f": {_FAMILY_COLUMNS[f]}.") for f in Family if f in families
+    ]
     items += [
         (f"Primary of study {study.name}: {study.primary_description}",)
         for study in studies.load()
         if study.name in study_names and study.primary_description
     ]
-    blocks = (Paragraph(_FAMILIES_NOTE), _family_table(data, verdicts), Items(tuple(items)))
-    return Part("claims", "What was tested together", blocks)
+    blocks = (Paragraph(_FAMILIES_NOTE), _family_table(data, verdicts), BulletList(tuple(items)))
+    return ReportSection("claims", "What was tested together", blocks)
 
 
-def _family_table(data: Data, verdicts: Mapping[Claim, ClaimVerdict]) -> Table:
+def _family_table(data: BundleData, verdicts: Mapping[Claim, ClaimVerdict]) -> Table:
     """A row for each family; a sequential run planned no launches, so it lacks those columns."""
     levels = data.analysis.statistics
     caption = (
@@ -160,7 +162,7 @@ def _family_row(
     launch_counts = [member.interval.n for member in members]
     joint_count = joint_claims_needed(min(launch_counts), count, levels)
     verdicts = Counter(member.verdict for member in members)
-    need: Inline | Text = "none" if joint_count is None else "any one"
+    need: InlineElement | RichText = "none" if joint_count is None else "any one"
     if joint_count and joint_count > 1:
         need = (units.count(joint_count), " at once")
     outcomes = ", ".join(f"{verdicts[v]} {v}" for v in Verdict if verdicts[v])
@@ -186,7 +188,7 @@ class Correction:
         return replace(self, reason=disclosure.withhold_private(printable(self.reason)))
 
 
-def build(data: Data, correction: Correction | None = None) -> Report:
+def build(data: BundleData, correction: Correction | None = None) -> Report:
     """Judge the claims of all studies together, and make the report; `correction` is its note."""
     sections = list(_sections_of_report(data))
     verdicts = judge_report(data, sections)
@@ -209,14 +211,14 @@ def build(data: Data, correction: Correction | None = None) -> Report:
     chapters.append(Chapter(launches_part, launches.facts(launches_part)))
     parts += [launches_part, provenance.part(data)]
     parts.append(audit.part(data, verdicts, chapters, parts))
-    warnings = [(Strong("Warning: "), warning) for part in parts for warning in part.warnings]
+    warnings = [(StrongText("Warning: "), warning) for part in parts for warning in part.warnings]
     return Report(
         title=data.title,
-        facts=_title_facts(data),
+        title_facts=_title_facts(data),
         notices=(*_notices(data, verdicts, correction), *warnings),
-        parts=tuple(parts),
-        series=data.origins.keys | data.nights.keys,
-        provenance=_provenance_facts(data, verdicts),
+        sections=tuple(parts),
+        history_series_keys=data.series_medians.keys | data.past_series_medians.keys,
+        provenance_facts=_provenance_facts(data, verdicts),
     )
 
 
@@ -238,20 +240,20 @@ class _ClaimSection:
             return Chapter(part, toolchains.AUDIT_FACTS, None, claims)
         part = replace(part, question=part.question or study.question)
         if study.name in headlines:
-            part = replace(part, summary=(headlines[study.name].table, *part.summary))
+            part = replace(part, summary_tables=(headlines[study.name].table, *part.summary_tables))
         return Chapter(part, derivation.audit_facts(study), study, claims)
 
 
 def judge_report(
-    data: Data, sections: Iterable[_ClaimSection] | None = None
+    data: BundleData, sections: Iterable[_ClaimSection] | None = None
 ) -> dict[Claim, ClaimVerdict]:
     """The verdicts on all claims of a report, judged together; `sections`: if known."""
     sections = _sections_of_report(data) if sections is None else sections
     claims = {key: ratios for section in sections for key, ratios in section.claims.items()}
-    return judge(data, claims)
+    return judge_claims(data, claims)
 
 
-def _sections_of_report(data: Data) -> Iterator[_ClaimSection]:
+def _sections_of_report(data: BundleData) -> Iterator[_ClaimSection]:
     is_measured = labels.simulated_launches(data).is_empty()
     for study in studies.load():
         if section := find_section(study, data):
@@ -260,9 +262,9 @@ def _sections_of_report(data: Data) -> Iterator[_ClaimSection]:
         yield _ClaimSection(comparison, comparison.claims())
 
 
-def _title_facts(data: Data) -> tuple[tuple[str, str], ...]:
+def _title_facts(data: BundleData) -> tuple[tuple[str, str], ...]:
     facts = data.manifest.data
-    host = data.environment.get("host.json")
+    host = data.env_records.get("host.json")
     cpu = host.get("cpu") if isinstance(host, dict) else None
     model = cpu.get("model") if isinstance(cpu, dict) else None
     names = sorted(data.completed_launches["toolchain"].unique())
@@ -270,13 +272,13 @@ def _title_facts(data: Data) -> tuple[tuple[str, str], ...]:
         ("Campaign", str(facts["campaign"])),
         ("Started", f"{facts['started'][:10]} {facts['started'][11:16]} UTC"),
         ("Site", f"{facts['site']}" + (f", {model}" if model else "")),
-        ("Toolchains", labels.join_labels(names) if len(names) <= 3 else str(len(names))),
+        ("Toolchains", labels.join_titles(names) if len(names) <= 3 else str(len(names))),
         ("Launches", launches.launch_counts(data).describe()),
     )
 
 
 def _provenance_facts(
-    data: Data, verdicts: Mapping[Claim, ClaimVerdict]
+    data: BundleData, verdicts: Mapping[Claim, ClaimVerdict]
 ) -> tuple[tuple[str, str], ...]:
     counts = Counter(claim.family for claim in verdicts)
     tested = ", ".join(f"{counts[family]} {family}" for family in Family if counts[family])
@@ -288,31 +290,31 @@ def _provenance_facts(
 
 
 def _notices(
-    data: Data, verdicts: Mapping[Claim, ClaimVerdict], correction: Correction | None
-) -> Iterator[Text]:
+    data: BundleData, verdicts: Mapping[Claim, ClaimVerdict], correction: Correction | None
+) -> Iterator[RichText]:
     """Notices that readers need before they trust a number."""
     if correction:
-        yield (Strong(f"This report supersedes {correction.supersedes}: "), correction.reason)
+        yield (StrongText(f"This report supersedes {correction.supersedes}: "), correction.reason)
     if data.is_sequential:
-        yield (Strong("Sequential: "), SEQUENTIAL_NOTE)
+        yield (StrongText("Sequential: "), SEQUENTIAL_NOTE)
     if data.is_abba:
-        yield (Strong("ABBA: "), ABBA_NOTE)
+        yield (StrongText("ABBA: "), ABBA_NOTE)
     reason = undecided_reason(data, verdicts)
     if reason and reason != NO_CLAIM_REASON:
-        yield (Strong("Measured, but nothing can be decided: "), f"{reason}.")
+        yield (StrongText("Measured, but nothing can be decided: "), f"{reason}.")
     if count := sum(verdict.launches_needed is not None for verdict in verdicts.values()):
         advice = launches_advice(verdicts.values(), launches_made(data))
         yield (
-            Strong("Too few launches: "),
+            StrongText("Too few launches: "),
             f"{units.plural(count, 'claim')} of {len(verdicts)} cannot be decided, however large "
             f"the difference; {advice}.",
         )
     if data.manifest.data["git"]["dirty"]:
         changes = "the checkout that measured was not a clean commit."
-        yield (Strong("Uncommitted changes: "), changes)
+        yield (StrongText("Uncommitted changes: "), changes)
     if count := int(data.completed_launches["emulated"].fill_null(False).sum()):
         launches_text = units.plural(count, "launch", "launches")
         sentence = f"{launches_text} did not run on real hardware; labelled throughout."
-        yield (Strong("EMULATED: "), sentence)
-    if simulation_notice := labels.notice_of_simulated(data):
+        yield (StrongText("EMULATED: "), sentence)
+    if simulation_notice := labels.simulated_notice(data):
         yield simulation_notice

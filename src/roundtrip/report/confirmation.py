@@ -27,17 +27,17 @@ from roundtrip.report.blocks import (
     Column,
     Heading,
     Paragraph,
+    StatusColour,
     Table,
-    Tone,
     fold_if_long,
     number_columns,
     text_columns,
 )
-from roundtrip.report.data import Data
+from roundtrip.report.data import BundleData
 from roundtrip.report.nights import Line, NightVerdicts
 from roundtrip.stats.nights.verdicts import Confirmation, SignTest, Verdict, judge_repetitions
 
-_CONFIRMATION_TONES: dict[Confirmation, Tone] = {
+_CONFIRMATION_TONES: dict[Confirmation, StatusColour] = {
     Confirmation.CONFIRMED: "bad",
     Confirmation.MACHINE: "warn",
     Confirmation.NOT_CONFIRMED: "good",
@@ -184,11 +184,11 @@ def read_site_confirmation(site: Path, verdicts: NightVerdicts) -> ConfirmationR
     for revision in published.current_revisions(site)[0] if digests else ():
         if revision.digest in digests:
             reader.require(revision.bundle)
-            return read_confirmation(data.read(revision.bundle), verdicts)
+            return read_confirmation(data.read_bundle(revision.bundle), verdicts)
     return NO_CONFIRMATION
 
 
-def read_confirmation(night_data: Data, night_verdicts: NightVerdicts) -> ConfirmationResult:
+def read_confirmation(night_data: BundleData, night_verdicts: NightVerdicts) -> ConfirmationResult:
     """Judge the repeated launches of the series that are worse last night in `night_verdicts`.
 
     `night_data`: the bundle of that night.  NO_CONFIRMATION if its campaign does not ask for
@@ -218,14 +218,14 @@ def read_confirmation(night_data: Data, night_verdicts: NightVerdicts) -> Confir
     return ConfirmationResult(series, reason)
 
 
-def _repeated_medians(night_data: Data) -> tuple[pl.DataFrame, str]:
+def _repeated_medians(night_data: BundleData) -> tuple[pl.DataFrame, str]:
     """The medians of undisturbed repeated launches, and the reason if none were made."""
     folder = night_data.folder / records.CONFIRMATION
     if folder.is_dir():
-        repeats = data.read(folder)
+        repeats = data.read_bundle(folder)
         launches = repeats.launches.filter(~pl.col("disturbed"))
-        return repeats.medians.join(launches.select("launch"), on="launch", how="semi"), ""
-    record = night_data.environment.get(
+        return repeats.launch_medians.join(launches.select("launch"), on="launch", how="semi"), ""
+    record = night_data.env_records.get(
         records.CONFIRMATION_FILE, {"why_not": "the night ended before"}
     )
     reason = record.get("why_not") if isinstance(record, dict) else None
@@ -257,7 +257,7 @@ def confirmation_blocks(result: ConfirmationResult) -> Iterator[Block]:
     yield Paragraph((_RULE_SENTENCE,), is_note=True)
     rows = tuple(
         (
-            Cell(repeat.line.label, series=repeat.line.series.key),
+            Cell(repeat.line.label, series_key=repeat.line.series.key),
             Cell(str(repeat.verdict), _CONFIRMATION_TONES.get(repeat.verdict, "plain")),
             _test_cell(repeat.test),
             Cell(repeat.control.label if repeat.control else "every series changed"),

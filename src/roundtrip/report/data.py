@@ -18,18 +18,18 @@ from roundtrip.history.night_rows import PAIRS
 from roundtrip.measure import analysis, bundle_tables, manifest
 from roundtrip.measure.bundle_rows import DISTURBANCE, MEDIANS, NODES, Sample
 from roundtrip.measure.columns import settings_by_launch
-from roundtrip.report.pages.series import Origins
+from roundtrip.report.pages.series import SeriesMedians
 from roundtrip.stats import sequential, verdicts
 from roundtrip.stats.settings import Levels
 from roundtrip.stats.verdicts import ClaimVerdict
 from roundtrip.studies.derivation import SERIES_COLUMNS
 from roundtrip.studies.study import Claim
 
-_Claim = TypeVar("_Claim", bound=Claim)
+_ClaimT = TypeVar("_ClaimT", bound=Claim)
 
 
 @dataclass(frozen=True)
-class Data:
+class BundleData:
     """The tables of a bundle, with columns as in `collect.bundle_rows`, keyed by launch.
 
     `launches`: cases.parquet with two more columns, `parameters` and `emulation`: lists from
@@ -47,16 +47,16 @@ class Data:
     launches: pl.DataFrame
     points: pl.DataFrame
     placement: pl.DataFrame
-    details: Mapping[str, pl.DataFrame]
+    records_by_study: Mapping[str, pl.DataFrame]
     samples: pl.LazyFrame
     analysis: analysis.AnalysisSettings
     campaign_text: str
-    environment: dict[str, Any]
-    history: Ledger = field(default_factory=Ledger)
-    medians: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=MEDIANS))
-    nodes: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=NODES))
+    env_records: dict[str, Any]
+    past_nights: Ledger = field(default_factory=Ledger)
+    launch_medians: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=MEDIANS))
+    node_facts: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=NODES))
     disturbance: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=DISTURBANCE))
-    pairs: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=PAIRS))
+    node_pairs: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=PAIRS))
 
     @property
     def title(self) -> str:
@@ -70,27 +70,33 @@ class Data:
         return self.launches.filter(pl.col("status") == "passed")
 
     @cached_property
-    def origins(self) -> Origins:
+    def series_medians(self) -> SeriesMedians:
         """The history series of the bundle's values."""
-        return Origins(self.medians.join(self.completed_launches, on="launch", how="semi"))
+        return SeriesMedians(
+            self.launch_medians.join(self.completed_launches, on="launch", how="semi")
+        )
 
-    def series_of(self, case_id: str, value: Mapping[str, Any]) -> str:
+    def series_key(self, case_id: str, value: Mapping[str, Any]) -> str:
         """Key of the history series of a value with the columns `SERIES_COLUMNS`; "" if there is
         none.
         """
         names = {name: value[name] for name in SERIES_COLUMNS if value[name] is not None}
-        return self.origins.key([case_id], value["size_bytes"] or 0, **names) if names else ""
+        return (
+            self.series_medians.find_key([case_id], value["size_bytes"] or 0, **names)
+            if names
+            else ""
+        )
 
     @cached_property
-    def node_series(self) -> pl.DataFrame:
+    def node_series_nights(self) -> pl.DataFrame:
         """The series of nodes from this night's pairs of nodes: columns `NIGHTS`."""
         level = self.analysis.statistics.confidence_level
-        return nodes.node_series(self.pairs, self.analysis.nodes, level)
+        return nodes.node_series(self.node_pairs, self.analysis.nodes, level)
 
     @cached_property
-    def nights(self) -> Origins:
+    def past_series_medians(self) -> SeriesMedians:
         """The series of the nights before, and the series of nodes of this night."""
-        return Origins(pl.concat([self.history.nights, self.node_series]))
+        return SeriesMedians(pl.concat([self.past_nights.nights, self.node_series_nights]))
 
     @cached_property
     def is_sequential(self) -> bool:
@@ -111,17 +117,19 @@ class Data:
 
     def study_launches(self, study: str) -> pl.DataFrame:
         """Completed launches of a study, except those of node pairs: columns as in `launches`."""
-        in_pairs = pl.col("launch").is_in(self.pairs["launch"].to_list())
+        in_pairs = pl.col("launch").is_in(self.node_pairs["launch"].to_list())
         return self.completed_launches.filter(pl.col("study") == study, ~in_pairs)
 
-    def study_records(self, study: str) -> dict[str, dict[str, Any]]:
+    def workload_records(self, study: str) -> dict[str, dict[str, Any]]:
         """What a study's workload recorded, by launch: the fields of the study's `record`."""
-        if study not in self.details:
+        if study not in self.records_by_study:
             return {}
-        return {row.pop("launch"): row for row in self.details[study].iter_rows(named=True)}
+        return {
+            row.pop("launch"): row for row in self.records_by_study[study].iter_rows(named=True)
+        }
 
 
-def read(bundle: Path) -> Data:
+def read_bundle(bundle: Path) -> BundleData:
     """Compare each file of `bundle` with its manifest, and open it; UserError if it is invalid."""
     bundle_manifest = manifest.verify(bundle)
     tables = bundle_tables.read_tables(bundle)
@@ -146,28 +154,28 @@ def read(bundle: Path) -> Data:
             environment[record.name] = files.read_json(record)
         except UserError:
             environment[record.name] = None
-    return Data(
+    return BundleData(
         folder=bundle,
         manifest=bundle_manifest,
         launches=launches,
         points=tables.frames["points"].filter(is_apart),
         placement=tables.frames["placement"],
-        nodes=tables.frames["nodes"],
+        node_facts=tables.frames["nodes"],
         disturbance=tables.frames["disturbance"],
-        details=tables.details,
+        records_by_study=tables.details,
         samples=samples.filter(is_apart),
         analysis=thresholds,
         campaign_text=files.read_text(bundle / "campaign.toml"),
-        environment=environment,
-        medians=launch_medians.filter(is_apart),
-        history=ledger.read_attached(bundle, bundle_manifest),
-        pairs=nodes.measure_pairs(rows, tables.frames, thresholds.nodes, bundle_manifest),
+        env_records=environment,
+        launch_medians=launch_medians.filter(is_apart),
+        past_nights=ledger.read_attached(bundle, bundle_manifest),
+        node_pairs=nodes.measure_pairs(rows, tables.frames, thresholds.nodes, bundle_manifest),
     )
 
 
-def judge(
-    data: Data, claims: Mapping[_Claim, Sequence[float]], levels: Levels | None = None
-) -> dict[_Claim, ClaimVerdict]:
+def judge_claims(
+    data: BundleData, claims: Mapping[_ClaimT, Sequence[float]], levels: Levels | None = None
+) -> dict[_ClaimT, ClaimVerdict]:
     """Judge `claims`, each family together; the ratios of a claim are in the order of rounds.
 
     `levels`: by default those of the bundle, from which each claim takes the margin of its study.

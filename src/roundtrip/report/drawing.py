@@ -62,13 +62,13 @@ class Drawing(Frame):
     def elements(self) -> Iterator[Markup]:
         """All elements, from back to front."""
         yield element("g", {"class": "frame"}, *self._axes())
-        if self.view.rows:
+        if self.view.row_names:
             yield element("g", {"class": "rows"}, *self._rows())
         area = svg.rect(self.left, self.top, self.right - self.left, self.bottom - self.top)
         clip = f"clip-{self.name}"
         yield element("clipPath", {"id": clip}, area)
         yield element("g", {"class": "marks", "clip-path": f"url(#{clip})"}, *self.marks())
-        names = self._legend() if self.view.rows else self._ends()
+        names = self._legend() if self.view.row_names else self._ends()
         yield element("g", {"class": "names"}, *names)
 
     def _axes(self) -> Iterator[Markup]:
@@ -78,32 +78,32 @@ class Drawing(Frame):
             ends = svg.path_data(((x1, y1), (x2, y2)))
             return element("path", {"class": kind, "stroke": stroke, "d": ends})
 
-        for value in svg.ticks(view.x, view.width / 72):
+        for value in svg.ticks(view.x_axis, view.width / 72):
             x = self.x_of(value)
             yield line(x, self.top, x, self.bottom, "grid", GRID)
-            words = svg.tick_label(value, view.x)
-            label_x = max(x, svg.text_width(words) / 2) if view.y else x
+            words = svg.tick_label(value, view.x_axis)
+            label_x = max(x, svg.text_width(words) / 2) if view.y_axis else x
             yield svg.text(words, label_x, self.bottom + 19, text_anchor="middle")
         middle = (self.left + self.right) / 2
         ink = {"class_": "ink", "fill": INK}
-        yield svg.text(view.x.title, middle, self.bottom + 39, text_anchor="middle", **ink)
-        if view.y:
+        yield svg.text(view.x_axis.title, middle, self.bottom + 39, text_anchor="middle", **ink)
+        if view.y_axis:
             for value in self.y_ticks:
                 y = self.y_of(value)
                 yield line(self.left, y, self.right, y, "grid", GRID)
-                label = svg.tick_label(value, view.y)
+                label = svg.tick_label(value, view.y_axis)
                 yield svg.text(label, self.left - 8, y + 4.5, text_anchor="end")
-            yield svg.text(view.y.title, 0, 13, **ink)
+            yield svg.text(view.y_axis.title, 0, 13, **ink)
         yield line(self.left, self.top, self.left, self.bottom, "axis", MUTED)
         yield line(self.left, self.bottom, self.right, self.bottom, "axis", MUTED)
 
     def _rows(self) -> Iterator[Markup]:
         head = {"font_weight": 600, "class_": "ink", "fill": INK}
-        for row, name in enumerate(self.view.rows):
-            bold = head if row in self.view.heads else {}
+        for row, name in enumerate(self.view.row_names):
+            bold = head if row in self.view.header_rows else {}
             y = self.row_middle(row) + 4.5
             yield svg.text(name, self.left - 8, y, text_anchor="end", **bold)
-        for row in sorted(self.view.joined_rows):
+        for row in sorted(self.view.bracketed_rows):
             x, ends = self.left - 5, (self.row_middle(row - 1) - 6, self.row_middle(row) + 6)
             paint = {"class": "axis", "stroke": MUTED, "stroke-width": 2}
             yield element("path", {**paint, "d": svg.path_data((x, y) for y in ends)})
@@ -111,13 +111,13 @@ class Drawing(Frame):
     def marks(self) -> Iterator[Markup]:
         """Strip, rules, events, all intervals and all curves, from back to front."""
         view = self.view
-        axis = view.x if view.rows else view.y
-        if view.strip and axis:
-            one, other = map(self._rule_ends, view.strip)
+        axis = view.x_axis if view.row_names else view.y_axis
+        if view.shaded_range and axis:
+            one, other = map(self._rule_ends, view.shaded_range)
             corners = svg.path_data((*one, *reversed(other)))
             yield element("path", {"class": "strip", "fill": STRIP, "d": f"{corners}Z"})
-        for rule in view.rules:
-            if axis and axis.has_place(rule.value):
+        for rule in view.reference_lines:
+            if axis and axis.can_show(rule.value):
                 ends = svg.path_data(self._rule_ends(rule.value))
                 yield element("path", {"class": "rule", "stroke": MUTED, "d": ends})
         if view.is_stacked:
@@ -129,7 +129,7 @@ class Drawing(Frame):
             for index, curve in enumerate(view.curves):
                 if shapes := list(kind(curve)):
                     yield self._curve_group(index, curve, *shapes)
-        if view.rows:
+        if view.row_names:
             for index, curve in enumerate(view.curves):
                 if shapes := list(self._values_beyond(curve)):
                     yield self._curve_group(index, curve, *shapes)
@@ -139,25 +139,27 @@ class Drawing(Frame):
         right, line = 0.0, 0
         for kind in (CHANGE, NOTE, STEP):
             low = self.top + _CHANGE_TICK if kind == CHANGE else _FAR_Y
-            places = [self.x_of(event.place) for event in self.view.events if event.kind == kind]
+            places = [
+                self.x_of(event.position) for event in self.view.events if event.event_kind == kind
+            ]
             if places:
                 ends = "".join(svg.path_data(((x, self.top), (x, low))) for x in places)
                 colour, dash = EVENT_STYLES[kind]
                 paint = {"class": kind, "stroke": colour, "fill": "none", "d": ends}
                 yield element("path", paint | dash)
-        for event in sorted(self.view.events, key=lambda event: event.place):
-            if not event.words:
+        for event in sorted(self.view.events, key=lambda event: event.position):
+            if not event.text:
                 continue
-            x, text_width = self.x_of(event.place) + 4, svg.text_width(event.words)
+            x, text_width = self.x_of(event.position) + 4, svg.text_width(event.text)
             is_left = x + text_width > self.right
             line = 1 - line if (x - text_width - 8 if is_left else x) < right else 0
             x, right = (x - 8, x) if is_left else (x, x + text_width + 8)
             anchor = {"text_anchor": "end"} if is_left else {}
             y = self.top + 12 + _LINE_GAP * line
-            yield svg.text(event.words, x, y, class_="ink", fill=INK, **anchor)
+            yield svg.text(event.text, x, y, class_="ink", fill=INK, **anchor)
 
     def _rule_ends(self, value: float) -> tuple[Position, Position]:
-        if self.view.rows:
+        if self.view.row_names:
             x = self.x_of(value)
             return (x, self.top), (x, self.bottom)
         y, overhang = self.y_of(value), _RULE_EXTENSION * (self.right - self.left)
@@ -174,7 +176,7 @@ class Drawing(Frame):
                 runs[-1].append((ends[0], ends[1]))
             elif runs[-1]:
                 runs.append([])
-        if self.view.rows or self.view.has_bars:
+        if self.view.row_names or self.view.has_interval_bars:
             bars = "".join(svg.path_data(ends) for run in runs for ends in run)
             if bars:
                 yield element("path", {"class": "bars", "stroke-width": 2, "d": bars})
@@ -189,19 +191,21 @@ class Drawing(Frame):
         spots = [self.locate(curve, place, value) for place, value, *_ in curve.points]
         runs = [list(filter(None, run)) for is_shown, run in groupby(spots, bool) if is_shown]
         places = [spot for run in runs for spot in run]
-        is_line = bool(curve.width) and not self.view.rows and len(places) > 1
+        is_line = bool(curve.line_width) and not self.view.row_names and len(places) > 1
         if is_line:
-            dash = {"stroke-dasharray": _DASH_PATTERN} if curve.is_dashed or curve.bound else {}
+            dash = (
+                {"stroke-dasharray": _DASH_PATTERN} if curve.is_dashed or curve.bound_name else {}
+            )
             attributes = {"fill": "none", **dash, "d": "".join(map(svg.path_data, runs))}
             if self.casing:
-                width = curve.width + self.casing
+                width = curve.line_width + self.casing
                 edge = {"class": "casing", "stroke": PAPER, "stroke-width": width}
                 yield element("path", {**edge, **attributes})
-            yield element("path", {"class": "line", "stroke-width": curve.width, **attributes})
-        if curve.levels and self.view.y:
+            yield element("path", {"class": "line", "stroke-width": curve.line_width, **attributes})
+        if curve.level_segments and self.view.y_axis:
             ends = [
                 ((self.x_of(first), self.y_of(value)), (self.x_of(last), self.y_of(value)))
-                for first, last, value in curve.levels
+                for first, last, value in curve.level_segments
             ]
             shape = {"class": "level", "fill": "none", "d": "".join(map(svg.path_data, ends))}
             yield element("path", {**shape, "stroke-width": 1.5, "stroke-opacity": ".7"})
@@ -219,25 +223,25 @@ class Drawing(Frame):
             step = -(-len(places) // _MAX_MARKED_POINTS)
             places = places[self.order[curve.name] * step // len(self.order) :: step]
         if len(places) < _MIN_PATH_POINTS:
-            yield from (svg.dot(curve.shape, x, y, size) for x, y in places)
+            yield from (svg.dot(curve.point_shape, x, y, size) for x, y in places)
             return
-        cap = "round" if curve.shape == CIRCLE else "square"
+        cap = "round" if curve.point_shape == CIRCLE else "square"
         dots = "".join(f"M{coordinate_text(x)},{coordinate_text(y)}h0" for x, y in places)
         paint = {"class": "dots", "fill": "none", "stroke-linecap": cap}
         yield element("path", {**paint, "stroke-width": coordinate_text(2 * size), "d": dots})
 
     def _point_size(self, curve: Curve, is_line: bool) -> float:
-        if self.view.rows:
-            return max(curve.size, _MIN_ROW_POINT)
-        return curve.size if is_line else max(curve.size, _MIN_LONE_POINT)
+        if self.view.row_names:
+            return max(curve.point_radius, _MIN_ROW_POINT)
+        return curve.point_radius if is_line else max(curve.point_radius, _MIN_LONE_POINT)
 
     def _values_beyond(self, curve: Curve) -> Iterator[Markup]:
         """A triangle and a number at the end of the axis for each value beyond it."""
         for row, value, *_ in curve.points:
             spot = self.locate(curve, row, value)
-            if not spot or 0 <= self.view.x.position(value) <= 1:
+            if not spot or 0 <= self.view.x_axis.relative_position(value) <= 1:
                 continue
-            is_low = self.view.x.position(value) < 0
+            is_low = self.view.x_axis.relative_position(value) < 0
             x, side = (self.left, 1) if is_low else (self.right, -1)
             shape = TRIANGLE_LEFT if is_low else TRIANGLE_RIGHT
             yield svg.dot(shape, x + 6 * side, spot[1], _MIN_ROW_POINT)
@@ -269,16 +273,16 @@ class Drawing(Frame):
     def _legend_sign(self, index: int, curve: Curve) -> Markup:
         """The sign before the name of a curve: a piece of its line, with a point on it."""
         shapes = []
-        if curve.width and not self.view.rows:
-            dash = {"stroke-dasharray": "5 3"} if curve.is_dashed or curve.bound else {}
-            width = min(max(curve.width, 1.6), 4.5)
+        if curve.line_width and not self.view.row_names:
+            dash = {"stroke-dasharray": "5 3"} if curve.is_dashed or curve.bound_name else {}
+            width = min(max(curve.line_width, 1.6), 4.5)
             attributes = {"fill": "none", "stroke-width": width, **dash}
             shapes.append(element("path", {**attributes, "d": "M0,0L16,0"}))
         if self.view.is_stacked:
             shapes.append(element("path", {"stroke": "none", "d": "M2,-5L14,-5L14,5L2,5Z"}))
-        elif curve.size:
-            size = self._point_size(curve, bool(curve.width))
-            shapes.append(svg.dot(curve.shape, 8, 0, size))
+        elif curve.point_radius:
+            size = self._point_size(curve, bool(curve.line_width))
+            shapes.append(svg.dot(curve.point_shape, 8, 0, size))
         return self._curve_group(index, curve, *shapes)
 
     def _ends(self) -> Iterator[Markup]:

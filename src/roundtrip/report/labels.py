@@ -8,17 +8,20 @@ from typing import Any
 import polars as pl
 
 from roundtrip.report import units
-from roundtrip.report.blocks import Strong, Text
-from roundtrip.report.data import Data
+from roundtrip.report.blocks import RichText, StrongText
+from roundtrip.report.data import BundleData
 
 _SIMULATED_LABEL = "SIMULATED"
 #: The answer of a study whose launches were all simulated.
 ONLY_SIMULATED_NOTE = "Nothing is claimed of simulated values: see the figures below (SIMULATED)."
-_EMULATION_WORDS = {"nodes": "NODES", "wan_rtt_ms": "WAN", "hub_mbit_s": "HUB"}
-_FACT_TEXTS = {"wan_rtt_ms": "EMULATED WAN: RTT {:g} ms", "hub_mbit_s": "EMULATED HUB: {:g} Mbit/s"}
+_LABEL_WORD_BY_EMULATION = {"nodes": "NODES", "wan_rtt_ms": "WAN", "hub_mbit_s": "HUB"}
+_LABEL_TEMPLATE_BY_FACT = {
+    "wan_rtt_ms": "EMULATED WAN: RTT {:g} ms",
+    "hub_mbit_s": "EMULATED HUB: {:g} Mbit/s",
+}
 OVERSUBSCRIBED_NOTE = "more ranks than processors"
 #: The placement of two ranks, or of all ranks, in words.
-PLACEMENTS = {
+TEXT_BY_PLACEMENT = {
     "shared-memory": "in one node",
     "one-per-node": "on a node each",
     "all-cores": "on every core",
@@ -28,52 +31,54 @@ PLACEMENTS = {
 }
 
 
-def kind(emulation: Sequence[Mapping[str, Any]] | None, simulated: object) -> str:
+def launch_label(emulation: Sequence[Mapping[str, Any]] | None, simulated: object) -> str:
     """The label of a launch: ``EMULATED WAN: RTT 2 ms`` or ``SIMULATED``; "" if it was measured."""
-    kinds = []
+    labels = []
     if emulation:
         facts = {fact["name"]: fact for fact in emulation}
         nodes = facts.pop("nodes", None)
-        kinds += [
+        labels += [
             text.format(facts.pop(name)["number"])
-            for name, text in _FACT_TEXTS.items()
+            for name, text in _LABEL_TEMPLATE_BY_FACT.items()
             if name in facts
         ]
-        if nodes and not kinds:
-            kinds.append("EMULATED NODES")
+        if nodes and not labels:
+            labels.append("EMULATED NODES")
         if facts:
             values = ", ".join(f"{name} = {fact['value']}" for name, fact in facts.items())
-            kinds.append(f"EMULATED: {values}")
+            labels.append(f"EMULATED: {values}")
     if simulated:
-        kinds.append(_SIMULATED_LABEL)
-    return "; ".join(kinds)
+        labels.append(_SIMULATED_LABEL)
+    return "; ".join(labels)
 
 
-def label_differences(labels: Collection[str]) -> dict[str, str]:
+def title_differences(titles: Collection[str]) -> dict[str, str]:
     """The comma-separated parts of each label that not all labels share; "" for a single label."""
-    parts = {label: label.split(", ") for label in labels}
+    parts = {title: title.split(", ") for title in titles}
     common_parts = set.intersection(*map(set, parts.values())) if parts else set()
     return {
-        label: ", ".join(part for part in label_parts if part not in common_parts)
-        for label, label_parts in parts.items()
+        title: ", ".join(part for part in title_parts if part not in common_parts)
+        for title, title_parts in parts.items()
     }
 
 
-def distinct_labels(labels: Collection[str]) -> dict[str, str]:
+def short_titles(titles: Collection[str]) -> dict[str, str]:
     """As `label_differences`, with the whole label in place of ""."""
-    return {label: rest or label for label, rest in label_differences(labels).items()}
+    return {title: difference or title for title, difference in title_differences(titles).items()}
 
 
-def join_labels(labels: Collection[str]) -> str:
+def join_titles(titles: Collection[str]) -> str:
     """``MPICH 4.0 and Open MPI 4.1, Boost 1.81``: labels, and the parts that all share once."""
-    rests = label_differences(labels)
-    if not all(rests.values()):
-        return " and ".join(labels)
-    common_parts = [part for part in min(labels).split(", ") if part not in rests[min(labels)]]
-    return ", ".join((" and ".join(rests.values()), *common_parts))
+    differences = title_differences(titles)
+    if not all(differences.values()):
+        return " and ".join(titles)
+    common_parts = [
+        part for part in min(titles).split(", ") if part not in differences[min(titles)]
+    ]
+    return ", ".join((" and ".join(differences.values()), *common_parts))
 
 
-def add_setting(title: str, setting: str) -> str:
+def add_missing_setting(title: str, setting: str) -> str:
     """`title` with the parts of `setting` that it lacks: ``MPI, stream`` and ``ranks 2``."""
     words = title.replace("-", "").replace(",", " ").replace("/", " ").split()
     parts = setting.split(", ")
@@ -81,72 +86,77 @@ def add_setting(title: str, setting: str) -> str:
     return ", ".join(filter(None, (title, *unnamed)))
 
 
-def add_mark(name: str, row: Mapping[str, Any]) -> str:
+def add_label(name: str, launch: Mapping[str, Any]) -> str:
     """`name` with the kind of the launch `row` if it was emulated or simulated."""
-    return f"{name} {kind(row['emulation'], row['simulated'])}".strip()
+    return f"{name} {launch_label(launch['emulation'], launch['simulated'])}".strip()
 
 
-def kinds_by_environ(launches: pl.DataFrame) -> dict[str, str]:
+def labels_by_environ(launches: pl.DataFrame) -> dict[str, str]:
     """The kinds of those launches, by environment, that passed and were not measured."""
     rows = launches.filter(pl.col("status") == "passed").select("environ", "emulation", "simulated")
-    kinds: dict[str, dict[str, None]] = {}
+    labels: dict[str, dict[str, None]] = {}
     for environ, emulation, simulated in rows.iter_rows():
-        if mark := kind(emulation, simulated):
-            kinds.setdefault(environ, {})[mark] = None
-    return {environ: "; ".join(marks) for environ, marks in kinds.items()}
+        if label := launch_label(emulation, simulated):
+            labels.setdefault(environ, {})[label] = None
+    return {environ: "; ".join(environ_labels) for environ, environ_labels in labels.items()}
 
 
-def label_suffix(kinds: Iterable[str]) -> str:
+def label_suffix(labels: Iterable[str]) -> str:
     """`` (EMULATED WAN: RTT 2 ms)``: the distinct `kinds`; "" if all values are measured."""
-    text = "; ".join(dict.fromkeys(label for label in kinds if label))
+    text = "; ".join(dict.fromkeys(label for label in labels if label))
     return f" ({text})" if text else ""
 
 
-def label_suffix_of_sum(kinds: Iterable[str]) -> str:
+def partial_label_suffix(labels: Iterable[str]) -> str:
     """As `label_suffix`, where some are measured: `` (in part EMULATED WAN: RTT 2 ms)``."""
-    all_kinds = list(kinds)
-    text = label_suffix(all_kinds)
-    return text.replace("(", "(in part ", 1) if text and "" in all_kinds else text
+    all_labels = list(labels)
+    text = label_suffix(all_labels)
+    return text.replace("(", "(in part ", 1) if text and "" in all_labels else text
 
 
-def is_only_simulated(kinds: Iterable[str]) -> bool:
+def are_all_simulated(labels: Iterable[str]) -> bool:
     """Whether there are values, and the kind of each of them is a simulated one."""
-    kind_set = set(kinds)
-    return bool(kind_set) and all(label.endswith(_SIMULATED_LABEL) for label in kind_set)
-
-
-def labels_from_history(provenance: pl.DataFrame) -> dict[str, str]:
-    """Labels by environment, from the facts of all nights; none where all nights measured."""
-    environ_marks: dict[str, set[str]] = {}
-    facts = provenance.select("subject", "name").unique().sort("subject", "name")
-    for environ, name in facts.iter_rows():
-        kind, _, emulation = name.partition(" ")
-        mark = _SIMULATED_LABEL if kind == "simulated" else ""
-        if kind == "emulated" and emulation:
-            mark = f"EMULATED {_EMULATION_WORDS.get(emulation, '')}".strip()
-        if mark:
-            environ_marks.setdefault(environ, set()).add(mark)
-    return {environ: ", ".join(sorted(marks)) for environ, marks in environ_marks.items()}
-
-
-def notice_of_labels(marks: dict[str, str]) -> Text | None:
-    """A notice that values are emulated or simulated; None if all are measured."""
-    if not marks:
-        return None
-    kinds = "; ".join(sorted(set(marks.values())))
-    return (
-        Strong(f"{kinds}: "),
-        f"what {units.plural(len(marks), 'toolchain')} measured here did not run on real hardware; "
-        "each row says so. Absolute values mean little, changes from night to night do.",
+    distinct_labels = set(labels)
+    return bool(distinct_labels) and all(
+        label.endswith(_SIMULATED_LABEL) for label in distinct_labels
     )
 
 
-def simulated_launches(data: Data) -> pl.DataFrame:
+def history_labels_by_environ(provenance: pl.DataFrame) -> dict[str, str]:
+    """Labels by environment, from the facts of all nights; none where all nights measured."""
+    labels: dict[str, set[str]] = {}
+    facts = provenance.select("subject", "name").unique().sort("subject", "name")
+    for environ, name in facts.iter_rows():
+        fact_kind, _, emulation = name.partition(" ")
+        label = _SIMULATED_LABEL if fact_kind == "simulated" else ""
+        if fact_kind == "emulated" and emulation:
+            label = f"EMULATED {_LABEL_WORD_BY_EMULATION.get(emulation, '')}".strip()
+        if label:
+            labels.setdefault(environ, set()).add(label)
+    return {
+        environ: ", ".join(sorted(environ_labels)) for environ, environ_labels in labels.items()
+    }
+
+
+def label_notice(labels_by_environ: dict[str, str]) -> RichText | None:
+    """A notice that values are emulated or simulated; None if all are measured."""
+    if not labels_by_environ:
+        return None
+    distinct_labels = "; ".join(sorted(set(labels_by_environ.values())))
+    return (
+        StrongText(f"{distinct_labels}: "),
+        f"what {units.plural(len(labels_by_environ), 'toolchain')} measured here did not run on "
+        "real hardware; each row says so. Absolute values mean little, changes from night to "
+        "night do.",
+    )
+
+
+def simulated_launches(data: BundleData) -> pl.DataFrame:
     """Completed launches that were simulated: columns as in `Data.launches`."""
     return data.completed_launches.filter(pl.col("simulated").fill_null(False))
 
 
-def notice_of_simulated(data: Data) -> Text | None:
+def simulated_notice(data: BundleData) -> RichText | None:
     """A notice of simulated launches for the top of the report; None if there are none.
 
     Two runs of a case are identical, because the collector fails a second run that differs.
@@ -158,15 +168,15 @@ def notice_of_simulated(data: Data) -> Text | None:
     count, pairs = units.plural(launches.height, "launch"), int((runs > 1).sum())
     proof = f"{pairs} of {units.plural(len(runs), 'case')}: two runs, identical to the last digit. "
     return (
-        Strong("SIMULATED: "),
+        StrongText("SIMULATED: "),
         f"{count} did not run on real hardware; labelled throughout. Simulated by "
-        f"{_simulators_text(launches)}. A simulation gives the same values each time, so that "
+        f"{_describe_simulators(launches)}. A simulation gives the same values each time, so that "
         f"nothing is tested and no interval is drawn. {proof if pairs else ''}"
         "No claim compares simulated values with measured ones.",
     )
 
 
-def _simulators_text(launches: pl.DataFrame) -> str:
+def _describe_simulators(launches: pl.DataFrame) -> str:
     """``SimGrid 3.32 on platform odin (hosts of 200 to 1000 Mflop/s, file 4716644c)``."""
     columns = [f"simulated_{name}" for name in ("simgrid", "platform", "host_flops")]
     platforms = launches.select(*columns, "simulated_platform_sha256").unique().sort(columns)

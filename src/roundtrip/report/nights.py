@@ -14,7 +14,7 @@ from roundtrip.history.annotations import Annotation
 from roundtrip.history.detection import SeriesNames
 from roundtrip.history.night_rows import SERIES
 from roundtrip.report import labels, units
-from roundtrip.report.blocks import Tone
+from roundtrip.report.blocks import StatusColour
 from roundtrip.report.pages.series import (
     Calendar,
     Change,
@@ -30,7 +30,7 @@ from roundtrip.report.units import Quantity
 from roundtrip.stats.nights.verdicts import NewestNight, SeriesHistory, Step, Verdict
 from roundtrip.stats.settings import NightSettings
 
-TONES: dict[Verdict, Tone] = {
+TONES: dict[Verdict, StatusColour] = {
     Verdict.WORSE_LAST_NIGHT: "bad",
     Verdict.REGRESSED: "bad",
     Verdict.FLAPPING: "bad",
@@ -87,38 +87,39 @@ def judgement(
     newest = history.newest_night
     if verdict is Verdict.WORSE_LAST_NIGHT and newest:
         distance = max(newest.ratio / newest.high, newest.low / newest.ratio)
-        text = f"{units.change(newest.ratio)} last night"
+        text = f"{units.ratio_to_level(newest.ratio)} last night"
         alarm = replace(base, newest_night=newest, is_news=True, is_alarm=True)
         return replace(alarm, ratio=text, evidence=distance, reason=history.reason)
     step = history.newest_step(accepted_night)
     if verdict in (Verdict.REGRESSED, Verdict.IMPROVED, Verdict.RECOVERED) and step:
         is_news = history.is_news(step) and step.night >= since
-        ratio = str(units.change(step.ratio, step.low, step.high))
+        ratio = str(units.ratio_to_level(step.ratio, step.low, step.high))
         evidence = abs(step.evidence) / step.threshold
         return replace(base, step=step, is_news=is_news, ratio=ratio, evidence=evidence)
     flaps = history.worse_flapping(lower_is_better=lower_is_better)
     if verdict is Verdict.FLAPPING and flaps:
         text = (
-            f"{units.change(flaps.ratio)} in {units.percent(flaps.share)} of {flaps.nights} "
-            f"nights, {units.percent(flaps.share_before)} before"
+            f"{units.ratio_to_level(flaps.ratio)} in {units.percent_text(flaps.share)} of "
+            f"{flaps.nights} nights, {units.percent_text(flaps.share_before)} before"
         )
         return replace(base, is_news=True, is_alarm=True, ratio=text, evidence=flaps.share)
     modes = history.worse_mode(lower_is_better=lower_is_better, accepted_night=accepted_night)
     if verdict in (Verdict.FLAPPING, Verdict.IMPROVED) and modes:
         text = (
-            f"worse mode ({units.change(modes.ratio)}) in {units.percent(modes.after)} of "
-            f"{modes.nights} nights, {units.percent(modes.before)} before"
+            f"worse mode ({units.ratio_to_level(modes.ratio)}) in "
+            f"{units.percent_text(modes.after)} of {modes.nights} nights, "
+            f"{units.percent_text(modes.before)} before"
         )
         is_news, is_worse = modes.nights <= history.news_nights, verdict is Verdict.FLAPPING
         alarm = replace(base, is_news=is_news, is_alarm=is_worse or is_alarm)
         return replace(alarm, ratio=text, evidence=modes.after)
     if verdict is Verdict.DRIFTING and history.drift:
         drift, yearly_ratio = history.drift, history.drift.yearly_ratio
-        ratio = f"{units.change(yearly_ratio, drift.low, drift.high)} a year"
+        ratio = f"{units.ratio_to_level(yearly_ratio, drift.low, drift.high)} a year"
         distance = max(yearly_ratio, 1 / yearly_ratio) if yearly_ratio > 0 else 0.0
         return replace(base, ratio=ratio, evidence=distance)
     if newest and newest.is_outside:
-        ratio = f"{units.change(newest.ratio)} last night"
+        ratio = f"{units.ratio_to_level(newest.ratio)} last night"
         return replace(base, ratio=ratio, evidence=1.0, reason=history.reason)
     return replace(base, reason=history.reason)
 
@@ -231,7 +232,7 @@ def judge(
         histories = detection.histories(nights, settings)
     calendar = Calendar(nights["night"].unique().sort().to_list())
     night_changes = changes_by_night(provenance, calendar.nights)
-    marks = labels.labels_from_history(provenance)
+    marks = labels.history_labels_by_environ(provenance)
     lines: list[Line] = []
     for series in split_series(nights):
         history = histories[tuple(series.names[name] for name in SERIES)]
@@ -283,14 +284,14 @@ def _revisions(
         if old_night > accepted_night and revision.new_step:
             yield f"change point moved from {at(old_night)} to {at(revision.new_step.night)}"
         elif old_night > accepted_night:
-            ratio = units.change(revision.old_step.ratio)
+            ratio = units.ratio_to_level(revision.old_step.ratio)
             yield f"change point of {at(old_night)}, {ratio}, withdrawn: {revision.reason}"
     if history.previous_history and (
         newest := history.recovered_night(lower_is_better=lower_is_better)
     ):
         night = history.previous_history.segments[-1].end - 1
         if night > accepted_night:
-            ratio = units.change(newest.ratio)
+            ratio = units.ratio_to_level(newest.ratio)
             yield f"worse on {at(night)}, {ratio}, and back last night: an incident"
 
 

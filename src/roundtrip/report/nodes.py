@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from roundtrip.history.node_faults import OddClock, SlowProcessor
 from roundtrip.history.nodes import BANDWIDTH, LATENCY, TAIL, MeasureName
 from roundtrip.report import units
-from roundtrip.report.blocks import Text, plain_text
+from roundtrip.report.blocks import RichText, plain_text
 from roundtrip.report.units import Quantity, Unit
 from roundtrip.stats.nodes.failures import FlakyNode
 from roundtrip.stats.nodes.judge import Evidence, NodeVerdicts, Outlier, UnjudgedNode
@@ -26,7 +26,7 @@ def measure_name(evidence: Evidence) -> MeasureName:
     return evidence.measure
 
 
-def effect(log: float, measure: str) -> Text:
+def effect(log: float, measure: str) -> RichText:
     """An effect, given as a logarithm: ``+38 %``, large as ``41 times``; of bandwidth ``-40 %``."""
     if measure != BANDWIDTH and math.exp(log) >= _MIN_FACTOR:
         return units.pure_number(math.exp(log)), " times"
@@ -51,7 +51,7 @@ def percent(log: float, measure: str) -> float:
 def amount(value: float, unit: str, digits: int = 3) -> Quantity:
     """A value that prints its unit; seconds become microseconds."""
     if unit == Unit.S:
-        return units.amount(value * units.TIME_UNITS[Unit.US], Unit.US, digits)
+        return units.amount(value * units.FACTOR_FROM_SECONDS[Unit.US], Unit.US, digits)
     return units.amount(value, unit, digits)
 
 
@@ -62,10 +62,10 @@ def interval(evidence: Evidence) -> str:
         return ""
     if measure != BANDWIDTH and math.exp(test.effect) >= _MIN_FACTOR:
         low, high = math.exp(test.low), math.exp(test.high)
-        return f" {Quantity(value=low, unit=Unit.RATIO, low=low, high=high).bounds}"
+        return f" {Quantity(value=low, unit=Unit.RATIO, low=low, high=high).interval_text}"
     low, high = sorted(percent(end, measure) for end in (test.low, test.high))
     quantity = Quantity(value=low, unit=Unit.PERCENT, low=low, high=high, decimals=0)
-    return f" {quantity.bounds}"
+    return f" {quantity.interval_text}"
 
 
 def interval_holds_zero(evidence: Evidence) -> bool:
@@ -78,7 +78,7 @@ def interval_holds_zero(evidence: Evidence) -> bool:
 
 def chance(q: float) -> Quantity | str:
     """A q-value (chance of a false discovery) with six decimals."""
-    return "below 0.000001" if q < 1e-6 else Quantity(value=q, unit=Unit.PURE, decimals=6)
+    return "below 0.000001" if q < 1e-6 else Quantity(value=q, unit=Unit.PURE_NUMBER, decimals=6)
 
 
 def describe_outlier(
@@ -114,7 +114,9 @@ def describe_slow_processor(processor: SlowProcessor) -> str:
     """``its processor is slow: inside the node, without the network, latency +98 %, ...``."""
     count = units.plural(processor.launches, "launch")
     if processor.throttled:
-        limit = f"a CPU limit stops its ranks for {units.percent(processor.throttled)} of the time"
+        limit = (
+            f"a CPU limit stops its ranks for {units.percent_text(processor.throttled)} of the time"
+        )
         return f"its processor is slow: {limit} ({count})"
     effects = ", ".join(
         f"{_MEASURE_NAMES[measure]} {size(effect, measure)}"

@@ -18,7 +18,7 @@ from markupsafe import Markup
 from roundtrip.report import plot, svg
 from roundtrip.report.blocks import Figure
 from roundtrip.report.drawing import INK, MUTED, PAPER, Drawing, SmallDrawing
-from roundtrip.report.plot import Heat, Plot, View
+from roundtrip.report.plot import HeatMap, Plot, View
 from roundtrip.report.svg import TEXT_SIZE, TITLE_SIZE, coordinate_text, element
 
 #: Width and height of a map's cell, and text size of its names, in pixels.
@@ -46,13 +46,15 @@ def files(figure: Figure) -> Iterator[str]:
     heading = content.title, content.subtitle
     if not isinstance(content, Plot):
         size, marks = _map_size(content), _map_marks(content)
-        yield svg_document(figure.alt, content.description, heading, *size, marks)
+        yield svg_document(figure.alt_text, content.description, heading, *size, marks)
         return
     for index, view in enumerate(content.views):
-        name, words = f"{figure.name}-{index}", content.describe(view)
+        name, words = f"{figure.name}-{index}", content.describe_view(view)
         names_width = Drawing(name, view).width - view.width
         frame = Drawing(name, replace(view, width=max(_MIN_WIDTH, _COLUMN_WIDTH - names_width)))
-        yield svg_document(figure.alt, words, heading, frame.width, frame.height, frame.elements())
+        yield svg_document(
+            figure.alt_text, words, heading, frame.width, frame.height, frame.elements()
+        )
 
 
 def drawing(figure: Figure) -> str:
@@ -83,7 +85,7 @@ def page_drawings(figure: Figure) -> list[Markup]:
             "viewBox": frame.view_box,
             "style": f"max-width:{round(frame.width)}px",
             "data-frame": " ".join(map(coordinate_text, edges)),
-            "aria-label": content.describe(view),
+            "aria-label": content.describe_view(view),
         }
         drawings.append(element("svg", attributes, *frame.elements()))
     return drawings
@@ -93,8 +95,8 @@ def values(figure: Figure) -> Markup:
     """The values of the figure for the page's script: the content of a JSON <script>."""
     content = figure.content
     if isinstance(content, Plot):
-        return plot.as_json(figure.name, content)
-    return plot.heat_json(content)
+        return plot.plot_json(figure.name, content)
+    return plot.heat_map_json(content)
 
 
 def svg_document(
@@ -153,21 +155,21 @@ def _svg_style() -> Markup:
     return Markup(text)  # noqa: S704  ours, from a file of the package
 
 
-def _names_width(heat: Heat) -> float:
+def _names_width(heat: HeatMap) -> float:
     """The space for the names beside and below the cells."""
-    return max((svg.text_width(name, _FONT_SIZE) for name in heat.labels), default=0.0) + 8
+    return max((svg.text_width(name, _FONT_SIZE) for name in heat.display_names), default=0.0) + 8
 
 
-def _map_size(heat: Heat) -> tuple[float, float]:
-    side = _CELL_SIZE * len(heat.names) + _names_width(heat)
+def _map_size(heat: HeatMap) -> tuple[float, float]:
+    side = _CELL_SIZE * len(heat.item_names) + _names_width(heat)
     return max(side + 4, _LEGEND_WIDTH + 14 + svg.text_width(_LEGEND_TEXT) + 4), side + 52
 
 
-def _map_marks(heat: Heat) -> Iterator[Markup]:
-    left, foot = _names_width(heat), _CELL_SIZE * len(heat.names)
-    for index, name in enumerate(heat.labels):
+def _map_marks(heat: HeatMap) -> Iterator[Markup]:
+    left, foot = _names_width(heat), _CELL_SIZE * len(heat.item_names)
+    for index, name in enumerate(heat.display_names):
         middle = _CELL_SIZE * (index + 0.5) + 4
-        is_marked = heat.names[index] in heat.marked_names
+        is_marked = heat.item_names[index] in heat.highlighted_names
         kind = {"class_": "sick", "font_weight": 600} if is_marked else {}
         attributes = {**kind, "font_size": _FONT_SIZE, "text_anchor": "end"}
         yield svg.text(name, left - 5, middle, **attributes)
@@ -176,7 +178,7 @@ def _map_marks(heat: Heat) -> Iterator[Markup]:
         yield svg.text(name, x, y, transform=rotation, **attributes)
     squares: dict[int, list[Markup]] = defaultdict(list)
     for cell in heat.cells:
-        shade = round(_SHADE_COUNT * max(-1.0, min(1.0, cell.effect / _DARKEST_PERCENT)))
+        shade = round(_SHADE_COUNT * max(-1.0, min(1.0, cell.effect_percent / _DARKEST_PERCENT)))
         place = {"data-at": f"{cell.row} {cell.column}"}
         x, y = left + _CELL_SIZE * cell.column, _CELL_SIZE * cell.row
         squares[shade].append(svg.rect(x, y, _CELL_SIZE - 1, _CELL_SIZE - 1, place))

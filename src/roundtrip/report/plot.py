@@ -21,15 +21,15 @@ CIRCLE, SQUARE, TRIANGLE, DIAMOND = "circle", "square", "triangle-up", "diamond"
 #: Shapes of values beyond the ends of an axis.
 TRIANGLE_LEFT, TRIANGLE_RIGHT = "triangle-left", "triangle-right"
 #: The name of the bound of launches over an emulated link.
-LINK = "Rate of the link"
+LINK_BOUND_NAME = "Rate of the link"
 #: Kinds of events: a change point, a person's note, a changed fact.
 STEP, NOTE, CHANGE = "step", "note", "change"
 #: A point: place on the axis, median, low and high of its interval, and number of values.
-Point = tuple[float, float, float | None, float | None, int | None]
+CurvePoint = tuple[float, float, float | None, float | None, int | None]
 
 
 @dataclass(frozen=True)
-class Scale:
+class Axis:
     """An axis of `name` from `low` to `high`, in `unit`.
 
     `ticks`: values with labels; () for the painter's choice.  `labels`: texts in place of those
@@ -42,7 +42,7 @@ class Scale:
     high: float
     is_log: bool
     ticks: tuple[float, ...] = ()
-    labels: tuple[str, ...] = ()
+    tick_labels: tuple[str, ...] = ()
 
     @property
     def title(self) -> str:
@@ -51,13 +51,13 @@ class Scale:
             return self.name.replace("{}", self.unit)
         return self.name if self.unit in UNPRINTED_UNITS else f"{self.name} ({self.unit})"
 
-    def position(self, value: float) -> float:
+    def relative_position(self, value: float) -> float:
         """0 at `low`, 1 at `high`; ValueError for a value that a logarithmic axis cannot show."""
         ends = (self.low, self.high, value)
         low, high, position = map(math.log10, ends) if self.is_log else ends
         return (position - low) / ((high - low) or 1.0)
 
-    def has_place(self, value: float | None) -> bool:
+    def can_show(self, value: float | None) -> bool:
         """Whether the axis, if extended, could show the value."""
         return value is not None and math.isfinite(value) and (value > 0 or not self.is_log)
 
@@ -74,14 +74,14 @@ class Curve:
 
     name: str
     colour: tuple[str, str]
-    points: tuple[Point, ...]
-    width: float = 2.0
+    points: tuple[CurvePoint, ...]
+    line_width: float = 2.0
     is_dashed: bool = False
-    shape: str = CIRCLE
-    size: float = 2.2
-    joined_points: str = "the measured points of an arm"
-    bound: str = ""
-    levels: tuple[tuple[float, float, float], ...] = ()
+    point_shape: str = CIRCLE
+    point_radius: float = 2.2
+    line_meaning: str = "the measured points of an arm"
+    bound_name: str = ""
+    level_segments: tuple[tuple[float, float, float], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -91,17 +91,17 @@ class Event:
     `kind`: STEP, NOTE or CHANGE; a CHANGE is a short mark without words.
     """
 
-    place: float
-    kind: str
-    words: str = ""
+    position: float
+    event_kind: str
+    text: str = ""
 
 
 @dataclass(frozen=True)
-class Rule:
+class ReferenceLine:
     """A value marked by a line across; `bound`: its name, if no measured value can exceed it."""
 
     value: float
-    bound: str = ""
+    bound_name: str = ""
 
 
 @dataclass(frozen=True)
@@ -120,28 +120,33 @@ class View:
     """
 
     name: str
-    x: Scale
-    y: Scale | None
+    x_axis: Axis
+    y_axis: Axis | None
     curves: tuple[Curve, ...]
-    rows: tuple[str, ...] = ()
-    rules: tuple[Rule, ...] = ()
-    strip: tuple[float, float] | None = None
-    has_bars: bool = False
+    row_names: tuple[str, ...] = ()
+    reference_lines: tuple[ReferenceLine, ...] = ()
+    shaded_range: tuple[float, float] | None = None
+    has_interval_bars: bool = False
     is_stacked: bool = False
-    heads: frozenset[int] = frozenset()
-    joined_rows: frozenset[int] = frozenset()
+    header_rows: frozenset[int] = frozenset()
+    bracketed_rows: frozenset[int] = frozenset()
     events: tuple[Event, ...] = ()
     width: float = 340.0
 
     @property
-    def joined_points(self) -> tuple[str, ...]:
+    def line_meanings(self) -> tuple[str, ...]:
         """The kind of points that each line of measured values joins; "" if it is not declared."""
-        curves = () if self.rows else self.curves
-        return tuple(curve.joined_points for curve in curves if curve.width and not curve.bound)
+        curves = () if self.row_names else self.curves
+        return tuple(
+            curve.line_meaning for curve in curves if curve.line_width and not curve.bound_name
+        )
 
     @property
-    def bounds(self) -> tuple[str, ...]:
-        names = (*(rule.bound for rule in self.rules), *(curve.bound for curve in self.curves))
+    def bound_names(self) -> tuple[str, ...]:
+        names = (
+            *(rule.bound_name for rule in self.reference_lines),
+            *(curve.bound_name for curve in self.curves),
+        )
         return tuple(name for name in names if name)
 
 
@@ -163,15 +168,15 @@ class Plot:
         curves = (curve for view in self.views for curve in view.curves)
         return any(point[2] is not None for curve in curves for point in curve.points)
 
-    def describe(self, view: View) -> str:
+    def describe_view(self, view: View) -> str:
         """A description of one of its views, for people who cannot see it."""
-        axes = " against ".join(axis.title for axis in (view.y, view.x) if axis)
+        axes = " against ".join(axis.title for axis in (view.y_axis, view.x_axis) if axis)
         curves = ", ".join(curve.name for curve in view.curves)
         return f"{self.title}, {self.subtitle}. {axes}: {curves}."
 
 
 @dataclass(frozen=True)
-class MapCell:
+class HeatMapCell:
     """The value at a row and a column, with its unit; `effect`: percent of the usual value.
 
     A positive effect is worse.  `n`: number of launches.
@@ -179,13 +184,13 @@ class MapCell:
 
     row: int
     column: int
-    value: str
-    effect: float
-    n: int
+    value_text: str
+    effect_percent: float
+    launches: int
 
 
 @dataclass(frozen=True)
-class Heat:
+class HeatMap:
     """A square map of values between items of one kind, such as nodes or processors.
 
     `names`: of rows and columns.  `marked_names`: highlighted.  `quantity`: the measured quantity.
@@ -194,28 +199,34 @@ class Heat:
     title: str
     subtitle: str
     quantity: str
-    names: tuple[str, ...]
-    marked_names: frozenset[str]
-    cells: tuple[MapCell, ...]
+    item_names: tuple[str, ...]
+    highlighted_names: frozenset[str]
+    cells: tuple[HeatMapCell, ...]
 
     @property
     def description(self) -> str:
         """The description of the map, for people who cannot see it."""
-        count = len(self.names)
+        count = len(self.item_names)
         return f"{self.title}, {self.subtitle}: a map of {count} by {count}"
 
     @property
-    def labels(self) -> tuple[str, ...]:
+    def display_names(self) -> tuple[str, ...]:
         """The names, with an asterisk before the marked ones."""
-        return tuple(f"* {name}" if name in self.marked_names else name for name in self.names)
+        return tuple(
+            f"* {name}" if name in self.highlighted_names else name for name in self.item_names
+        )
 
 
-def points(rows: Iterable[Mapping[str, Any]], place: str = "x") -> tuple[Point, ...]:
+def curve_points(
+    rows: Iterable[Mapping[str, Any]], position_column: str = "x"
+) -> tuple[CurvePoint, ...]:
     """Points from rows with the columns `place` (on the horizontal axis), median, low, high, n."""
-    return tuple((row[place], row["median"], row["low"], row["high"], row.get("n")) for row in rows)
+    return tuple(
+        (row[position_column], row["median"], row["low"], row["high"], row.get("n")) for row in rows
+    )
 
 
-def as_json(name: str, plot: Plot) -> Markup:
+def plot_json(name: str, plot: Plot) -> Markup:
     """The plot as JSON for the page's script, with five digits, more than a reader can see."""
     views = []
     for view in plot.views:
@@ -223,17 +234,20 @@ def as_json(name: str, plot: Plot) -> Markup:
             {"name": curve.name, "points": [list(map(_round_number, p)) for p in curve.points]}
             for curve in view.curves
         ]
-        views.append(view_outline(view) | {"curves": curves})
+        views.append(view_json_without_curves(view) | {"curves": curves})
     return escaped_json({"name": name, "title": plot.title, "views": views})
 
 
-def heat_json(heat: Heat) -> Markup:
+def heat_map_json(heat_map: HeatMap) -> Markup:
     """The map as JSON for the page's script."""
     content = {
-        "title": heat.title,
-        "names": heat.labels,
-        "sick": [name in heat.marked_names for name in heat.names],
-        "cells": [[c.row, c.column, c.value, round(c.effect, 1), c.n] for c in heat.cells],
+        "title": heat_map.title,
+        "names": heat_map.display_names,
+        "sick": [name in heat_map.highlighted_names for name in heat_map.item_names],
+        "cells": [
+            [c.row, c.column, c.value_text, round(c.effect_percent, 1), c.launches]
+            for c in heat_map.cells
+        ],
     }
     return escaped_json(content)
 
@@ -245,21 +259,21 @@ def escaped_json(content: Any) -> Markup:
     return Markup(escaped)  # noqa: S704  no < and no & in it
 
 
-def view_outline(view: View) -> dict[str, Any]:
+def view_json_without_curves(view: View) -> dict[str, Any]:
     """The properties of a view that the page's script needs besides its curves."""
-    content: dict[str, Any] = {"name": view.name, "x": _scale_json(view.x)}
-    if view.y:
-        content["y"] = _scale_json(view.y)
-    if view.rows:
-        content["rows"] = list(view.rows)
+    content: dict[str, Any] = {"name": view.name, "x": _axis_json(view.x_axis)}
+    if view.y_axis:
+        content["y"] = _axis_json(view.y_axis)
+    if view.row_names:
+        content["rows"] = list(view.row_names)
     if view.is_stacked:
         content["stacked"] = 1
     return content
 
 
-def _scale_json(scale: Scale) -> dict[str, Any]:
-    content = {"title": scale.title, "lo": scale.low, "hi": scale.high, "log": int(scale.is_log)}
-    options = {"ticks": scale.ticks, "labels": scale.labels}
+def _axis_json(axis: Axis) -> dict[str, Any]:
+    content = {"title": axis.title, "lo": axis.low, "hi": axis.high, "log": int(axis.is_log)}
+    options = {"ticks": axis.ticks, "labels": axis.tick_labels}
     return content | {name: list(values) for name, values in options.items() if values}
 
 

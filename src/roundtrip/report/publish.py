@@ -239,7 +239,7 @@ def write(bundle: Path, folder: Path, correction: Correction | None = None) -> N
     report = (
         page.report(bundle)
         if store.is_search_bundle(bundle)
-        else build(data.read(bundle), correction)
+        else build(data.read_bundle(bundle), correction)
     )
     texts = {
         store.PAGE_FILE: renderers.html(report),
@@ -250,7 +250,7 @@ def write(bundle: Path, folder: Path, correction: Correction | None = None) -> N
         texts[store.WARNINGS_FILE] = "".join(
             f"{_one_line(warning)}\n" for warning in report.warnings
         )
-    for name, table in report.tables.items():
+    for name, table in report.table_by_file_name.items():
         texts[f"tables/{name}"] = renderers.csv_text(table)
     (folder / "figures").mkdir()
     (folder / "tables").mkdir()

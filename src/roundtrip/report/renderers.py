@@ -23,17 +23,17 @@ from roundtrip.report import painter, units
 from roundtrip.report.blocks import (
     Answer,
     Block,
+    BulletList,
     Cell,
-    Code,
-    Fold,
+    CollapsibleBlocks,
     Gallery,
     Heading,
-    Items,
+    InlineCode,
     Paragraph,
     Report,
-    Strong,
+    RichText,
+    StrongText,
     Table,
-    Text,
     Verbatim,
 )
 from roundtrip.report.pages import series
@@ -107,13 +107,13 @@ def html(report: Report) -> str:
     )
 
 
-def _html_text(text: Text) -> Markup:
+def _html_text(text: RichText) -> Markup:
     html = Markup("")
     for part in text:
         match part:
-            case Code(words):
+            case InlineCode(words):
                 html += Markup("<code>{}</code>").format(words)
-            case Strong(words):
+            case StrongText(words):
                 html += Markup("<strong>{}</strong>").format(words)
             case _:
                 html += str(part)
@@ -131,27 +131,27 @@ def markdown(report: Report) -> str:
 
 def _markdown_lines(report: Report) -> Iterator[str]:
     yield from (f"# {escape(report.title)}", "")
-    yield from _facts(report.facts)
+    yield from _facts(report.title_facts)
     for notice in report.notices:
         yield from (f"> {_markdown_text(notice)}", "")
-    if report.top_parts:
+    if report.top_sections:
         yield from ("## The answer", "")
-    for part in report.top_parts:
+    for part in report.top_sections:
         if part.answers:
             yield from (f"### {escape(part.question or part.title)}", "")
             yield from _answers(part.answers)
-    if report.provenance:
+    if report.provenance_facts:
         yield from ("### Tested and measured with", "")
-        yield from _facts(report.provenance)
-    for part in report.top_parts:
-        picture = (part.picture,) if part.picture else ()
-        if blocks := (*part.summary, *picture):
+        yield from _facts(report.provenance_facts)
+    for part in report.top_sections:
+        picture = (part.answer_gallery,) if part.answer_gallery else ()
+        if blocks := (*part.summary_tables, *picture):
             yield from (f"### {escape(part.title)}", "")
-            yield from _markdown_blocks(blocks, report.link)
-    for part in report.parts:
+            yield from _markdown_blocks(blocks, report.history_link)
+    for part in report.sections:
         yield from (f"## {escape(part.title)}", "")
         yield from _answers(part.panel_answers)
-        yield from _markdown_blocks((*part.verdicts, *part.blocks), report.link)
+        yield from _markdown_blocks((*part.verdict_tables, *part.blocks), report.history_link)
 
 
 def _facts(facts: Sequence[tuple[str, str]]) -> Iterator[str]:
@@ -162,7 +162,7 @@ def _facts(facts: Sequence[tuple[str, str]]) -> Iterator[str]:
 def markdown_lines(blocks: Sequence[Block]) -> Iterator[str]:
     """Markdown of blocks outside a report, such as a comment on a change; folds can be opened."""
     for block in blocks:
-        if isinstance(block, Fold):
+        if isinstance(block, CollapsibleBlocks):
             yield from (f"<details><summary>{Markup.escape(block.summary)}</summary>", "")
             yield from markdown_lines(block.blocks)
             yield from ("</details>", "")
@@ -172,8 +172,8 @@ def markdown_lines(blocks: Sequence[Block]) -> Iterator[str]:
 
 def summary(report: Report) -> str:
     """A Markdown summary for a pull request: title, facts, notices and answers."""
-    facts = (*report.facts, *report.provenance)
-    answers = [part.answers for part in report.top_parts if part.answers]
+    facts = (*report.title_facts, *report.provenance_facts)
+    answers = [part.answers for part in report.top_sections if part.answers]
     lines = [
         f"**{escape(report.title)}**",
         f"- {'; '.join(f'{escape(name)}: {escape(value)}' for name, value in facts)}",
@@ -199,7 +199,7 @@ def _markdown_block(block: Block, link: Callable[[Cell], str]) -> Iterator[str]:
             yield from (f"{'#' * level} {escape(text)}", "")
         case Paragraph(text, is_note):
             yield from (f"{'> ' if is_note else ''}{_markdown_text(text)}", "")
-        case Items(items):
+        case BulletList(items):
             yield from (f"- {_markdown_text(item)}" for item in items)
             yield ""
         case Verbatim(text):
@@ -215,9 +215,9 @@ def _markdown_block(block: Block, link: Callable[[Cell], str]) -> Iterator[str]:
             yield ""
         case Gallery(caption, figures):
             for figure in figures:
-                yield f"![{escape(figure.alt)}](figures/{figure.name}.svg)"
+                yield f"![{escape(figure.alt_text)}](figures/{figure.name}.svg)"
             yield from ("", f"*{_markdown_text(caption)}*", "")
-        case Fold(summary, blocks):
+        case CollapsibleBlocks(summary, blocks):
             yield from (f"**{escape(summary)}**", "")
             yield from _markdown_blocks(blocks, link)
 
@@ -236,13 +236,13 @@ def _row(cells: Iterator[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def _markdown_text(text: Text) -> str:
+def _markdown_text(text: RichText) -> str:
     markdown = ""
     for part in text:
         match part:
-            case Code(words):
+            case InlineCode(words):
                 markdown += f"`{words.replace('`', '')}`"
-            case Strong(words):
+            case StrongText(words):
                 markdown += f"**{escape(words.strip())}**{' ' if words.endswith(' ') else ''}"
             case _:
                 markdown += escape(str(part))
@@ -276,7 +276,7 @@ def _csv_columns(heading: str, unit: str, cells: Sequence[Cell]) -> Iterator[lis
     """The CSV columns of one column of a table, each with its heading first."""
     numbers: list[Quantity | None] = []
     for cell in cells:
-        (first, *rest) = cell.parts or ("",)
+        (first, *rest) = cell.content_tuple or ("",)
         numbers.append(first if isinstance(first, Quantity) and not rest else None)
     quantities = [number for number in numbers if number]
     texts = [
@@ -284,8 +284,13 @@ def _csv_columns(heading: str, unit: str, cells: Sequence[Cell]) -> Iterator[lis
         for cell, number in zip(cells, numbers, strict=True)
     ]
     yield [_csv_text(heading), *texts]
-    if not unit and any(number.says_unit or number.unit == Unit.SIZE for number in quantities):
-        names = {Unit.SIZE: Unit.BYTES, **dict.fromkeys(units.UNPRINTED_UNITS - {Unit.SIZE}, "")}
+    if not unit and any(
+        number.prints_unit or number.unit == Unit.BYTE_SIZE for number in quantities
+    ):
+        names = {
+            Unit.BYTE_SIZE: Unit.BYTES,
+            **dict.fromkeys(units.UNPRINTED_UNITS - {Unit.BYTE_SIZE}, ""),
+        }
         number_units = (number.unit if number else "" for number in numbers)
         yield [f"{heading}: unit", *(names.get(name, name) for name in number_units)]
     if any(number.n is not None for number in quantities):

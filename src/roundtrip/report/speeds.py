@@ -14,7 +14,7 @@ import polars as pl
 from roundtrip import studies
 from roundtrip.measure.columns import setting_texts
 from roundtrip.report import labels
-from roundtrip.report.data import Data
+from roundtrip.report.data import BundleData
 from roundtrip.report.units import UNPRINTED_UNITS, Quantity
 from roundtrip.stats.summaries import median_interval
 from roundtrip.stats.verdicts import (
@@ -55,7 +55,7 @@ Values = Mapping[str, Mapping[Point, Value]]
 MOST_ENVIRONS = 32
 
 
-def speeds_of_launches(data: Data, launches: Collection[str]) -> Values:
+def speeds_of_launches(data: BundleData, launches: Collection[str]) -> Values:
     """The values of these `launches`, all of which passed."""
     values: dict[str, dict[Point, Value]] = defaultdict(dict)
     is_asked = pl.col("launch").is_in(list(launches))
@@ -70,7 +70,7 @@ def speeds_of_launches(data: Data, launches: Collection[str]) -> Values:
         for row in derivation.speeds(study, samples, sizes).iter_rows(named=True):
             point = Point(**{field.name: row[field.name] for field in fields(Point)})
             launch = row["launch"]
-            values[launch][point] = Value(row["value"], data.series_of(cases[launch], row))
+            values[launch][point] = Value(row["value"], data.series_key(cases[launch], row))
     return values
 
 
@@ -163,7 +163,7 @@ def distinct_titles(titles: Mapping[str, str]) -> dict[str, str]:
 class Toolchains:
     """The pairs of toolchains of a bundle that are compared."""
 
-    def __init__(self, data: Data) -> None:
+    def __init__(self, data: BundleData) -> None:
         self._data = data
         self._groups = _groups(data)
 
@@ -266,10 +266,10 @@ def median_quantity(values: Sequence[Value], unit: str, level: float) -> Quantit
     interval = median_interval([value.number for value in values], level)
     says_unit = unit not in UNPRINTED_UNITS
     series = single_series(values)
-    return Quantity.from_interval(interval, unit, series=series, says_unit=says_unit)
+    return Quantity.from_interval(interval, unit, series_key=series, prints_unit=says_unit)
 
 
-def _groups(data: Data) -> dict[Setting, dict[str, list[dict[str, Any]]]]:
+def _groups(data: BundleData) -> dict[Setting, dict[str, list[dict[str, Any]]]]:
     """Setting -> environment -> its launches, for settings with at least two environments."""
     exclusions = {study.name: study.uncompared_parameters for study in studies.load()}
     groups: dict[Setting, Any] = defaultdict(lambda: defaultdict(list))
@@ -281,7 +281,7 @@ def _groups(data: Data) -> dict[Setting, dict[str, list[dict[str, Any]]]]:
                 str(row.get("check")),
                 f"{row.get('system')}:{row.get('partition')}",
                 ", ".join(f"{key} {value}" for key, value in sorted(parameters.items())),
-                labels.kind(row["emulation"], row["simulated"]),
+                labels.launch_label(row["emulation"], row["simulated"]),
             )
             groups[setting][str(row.get("environ"))].append(row)
     order = list(exclusions)

@@ -20,8 +20,8 @@ from roundtrip.report.plot import (
     TRIANGLE,
     TRIANGLE_LEFT,
     TRIANGLE_RIGHT,
+    Axis,
     Curve,
-    Scale,
     View,
 )
 from roundtrip.report.units import Unit
@@ -149,7 +149,7 @@ def space_out(
     return positions
 
 
-def ticks(scale: Scale, count: float) -> tuple[float, ...]:
+def ticks(scale: Axis, count: float) -> tuple[float, ...]:
     """About `count` round values from `low` to `high`; the scale's own ticks if it has some."""
     slack = _RELATIVE_SLACK * max(abs(scale.low), abs(scale.high))
     low, high = scale.low - slack, scale.high + slack
@@ -161,21 +161,21 @@ def ticks(scale: Scale, count: float) -> tuple[float, ...]:
     return powers if len(powers) > 1 else _even_ticks(scale, count, binary)
 
 
-def tick_label(value: float, scale: Scale) -> str:
+def tick_label(value: float, scale: Axis) -> str:
     """The label of a tick: the scale's own one, else the value in its shortest form."""
-    if scale.labels and value in scale.ticks:
-        return scale.labels[scale.ticks.index(value)]
+    if scale.tick_labels and value in scale.ticks:
+        return scale.tick_labels[scale.ticks.index(value)]
     if scale.unit == Unit.BYTES and value >= 1 and float(value).is_integer():
-        return units.size(int(value))
+        return units.size_text(int(value))
     text = f"{value:.12g}"
     if "e" in text:
-        return units.number(value)
+        return units.number_text(value)
     sign = "\N{MINUS SIGN}" if text.startswith("-") else ""
     whole, dot, part = text.lstrip("-").partition(".")
     return f"{sign}{int(whole):,}".replace(",", "\N{NARROW NO-BREAK SPACE}") + dot + part
 
 
-def _power_ticks(scale: Scale, count: float, base: int) -> tuple[float, ...]:
+def _power_ticks(scale: Axis, count: float, base: int) -> tuple[float, ...]:
     first = math.ceil(math.log(scale.low, base) - _RELATIVE_SLACK)
     last = math.floor(math.log(scale.high, base) + _RELATIVE_SLACK)
     is_short = base != 2 and last - first < _MIN_POWER_STEPS
@@ -188,7 +188,7 @@ def _power_ticks(scale: Scale, count: float, base: int) -> tuple[float, ...]:
     return tuple(value for value in values if low <= value <= high)
 
 
-def _even_ticks(scale: Scale, count: float, binary: bool) -> tuple[float, ...]:
+def _even_ticks(scale: Axis, count: float, binary: bool) -> tuple[float, ...]:
     least_step = (scale.high - scale.low) / count or 1.0
     power = 10.0 ** math.floor(math.log10(least_step))
     steps = (multiple * power for multiple in (1, 2, 5, 10))
@@ -235,7 +235,8 @@ class Frame:
         if view.is_stacked:
             row_height = _STACK_HEIGHT
         self.heights: list[float] = [
-            row_height if row in distinct_rows else _ROW_HEIGHT for row in range(len(view.rows))
+            row_height if row in distinct_rows else _ROW_HEIGHT
+            for row in range(len(view.row_names))
         ]
         #: Start of the name of each curve in the legend below a figure of rows.
         self.legend: list[Position] = []
@@ -243,20 +244,20 @@ class Frame:
 
     def lay_out(self) -> None:
         """Set all edges, the outer size, the ticks and the legend."""
-        view, axis = self.view, self.view.y
+        view, axis = self.view, self.view.y_axis
         self.y_ticks = ticks(axis, _AREA_HEIGHT / 36) if axis else ()
-        labels = [tick_label(tick, axis) for tick in self.y_ticks] if axis else view.rows
+        labels = [tick_label(tick, axis) for tick in self.y_ticks] if axis else view.row_names
         self.left = max(map(text_width, labels), default=0.0) + 12
         self.right = self.left + view.width
-        self.top = 6 if view.rows else _TOP_MARGIN
-        self.bottom = self.top + (sum(self.heights) if view.rows else _AREA_HEIGHT)
-        curves = () if view.rows else view.curves
+        self.top = 6 if view.row_names else _TOP_MARGIN
+        self.bottom = self.top + (sum(self.heights) if view.row_names else _AREA_HEIGHT)
+        curves = () if view.row_names else view.curves
         label_widths = [
             SIGN_WIDTH + NAME_HEIGHT + text_width(f"{curve.name} ↑") for curve in curves
         ]
         self.width = self.right + max(_RIGHT_MARGIN, *label_widths, 0)
         self.height = self.bottom + _BOTTOM_MARGIN
-        if view.rows and self.slots > 1:
+        if view.row_names and self.slots > 1:
             x, y = 0.0, self.height + 8
             for curve in view.curves:
                 name_width = NAME_HEIGHT + text_width(curve.name) + 14
@@ -272,12 +273,12 @@ class Frame:
 
     def x_of(self, value: float) -> float:
         """The position of a value of the horizontal axis, from the left."""
-        return self.left + (self.right - self.left) * self.view.x.position(value)
+        return self.left + (self.right - self.left) * self.view.x_axis.relative_position(value)
 
     def y_of(self, value: float) -> float:
         """The position of a value of the axis of values, from the top."""
-        axis = self.view.y or self.view.x
-        return self.bottom - (self.bottom - self.top) * axis.position(value)
+        axis = self.view.y_axis or self.view.x_axis
+        return self.bottom - (self.bottom - self.top) * axis.relative_position(value)
 
     def row_middle(self, row: int) -> float:
         """The middle of a row, from the top."""
@@ -289,11 +290,11 @@ class Frame:
         `place`: the number of its row, or its value of the horizontal axis.
         """
         view = self.view
-        axis = view.x if view.rows else view.y
-        if value is None or axis is None or not axis.has_place(value):
+        axis = view.x_axis if view.row_names else view.y_axis
+        if value is None or axis is None or not axis.can_show(value):
             return None
-        if not view.rows:
-            return (self.x_of(place), self.y_of(value)) if view.x.has_place(place) else None
+        if not view.row_names:
+            return (self.x_of(place), self.y_of(value)) if view.x_axis.can_show(place) else None
         slot = self.order[curve.name] if self.slots > 1 else 0
         offset = (slot - (self.slots - 1) / 2) * _BAR_HEIGHT
         return self.x_of(value), self.row_middle(int(place)) + offset

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from roundtrip.stats.summaries import Interval
 
 NO_VALUE = "\N{EN DASH}"
-_THIN = "\N{NARROW NO-BREAK SPACE}"
-_SPACE = "\N{NO-BREAK SPACE}"
-_BYTES = {
+_NARROW_SPACE = "\N{NARROW NO-BREAK SPACE}"
+_NO_BREAK_SPACE = "\N{NO-BREAK SPACE}"
+_SYMBOL_BY_BYTES = {
     1: "B",
     1_000: "kB",
     1 << 10: "KiB",
@@ -52,50 +52,50 @@ class Unit(StrEnum):
     PERCENT = "%"
     COUNT = "count"
     RATIO = "ratio"
-    PURE = "pure"
-    SIZE = "size"
-    PART = "part"
+    PURE_NUMBER = "pure"
+    BYTE_SIZE = "size"
+    FRACTION = "part"
 
 
 #: Units that need not be printed beside the number.
 UNPRINTED_UNITS: frozenset[str] = frozenset(
-    {Unit.COUNT, Unit.RATIO, Unit.PURE, Unit.SIZE, Unit.PART}
+    {Unit.COUNT, Unit.RATIO, Unit.PURE_NUMBER, Unit.BYTE_SIZE, Unit.FRACTION}
 )
 #: Units of a number that a metric has in unit "1".
-_PURE_UNITS = UNPRINTED_UNITS - {Unit.SIZE}
+_DIMENSIONLESS_UNITS = UNPRINTED_UNITS - {Unit.BYTE_SIZE}
 #: The number of each unit in one second.
-TIME_UNITS: dict[str, float] = {Unit.S: 1.0, Unit.MS: 1e3, Unit.US: 1e6, Unit.NS: 1e9}
+FACTOR_FROM_SECONDS: dict[str, float] = {Unit.S: 1.0, Unit.MS: 1e3, Unit.US: 1e6, Unit.NS: 1e9}
 #: Units of which higher values are better.
-_RATES = frozenset({Unit.MB_S, Unit.MOPS, Unit.MFLOPS, Unit.MILLION_MESSAGES_S, Unit.PER_S})
+_RATE_UNITS = frozenset({Unit.MB_S, Unit.MOPS, Unit.MFLOPS, Unit.MILLION_MESSAGES_S, Unit.PER_S})
 #: `Quantity.label` of a value whose kind is "".
-MEASURED = "measured"
+MEASURED_LABEL = "measured"
 
 
-def scale(raw_unit: str, unit: str) -> float:
+def conversion_factor(metric_unit: str, unit: str) -> float:
     """The factor from `raw_unit`, the unit of a metric, to `unit`; ValueError if there is none."""
-    if raw_unit == Unit.S and unit in TIME_UNITS:
-        return TIME_UNITS[unit]
-    if raw_unit == unit or (raw_unit == "1" and unit in _PURE_UNITS):
+    if metric_unit == Unit.S and unit in FACTOR_FROM_SECONDS:
+        return FACTOR_FROM_SECONDS[unit]
+    if metric_unit == unit or (metric_unit == "1" and unit in _DIMENSIONLESS_UNITS):
         return 1.0
-    if (raw_unit, unit) == (Unit.PER_S, Unit.MILLION_MESSAGES_S):
+    if (metric_unit, unit) == (Unit.PER_S, Unit.MILLION_MESSAGES_S):
         return 1e-6
-    raise ValueError(f"values in {raw_unit} are never so many {unit}")
+    raise ValueError(f"values in {metric_unit} are never so many {unit}")
 
 
-def convert(value: float, raw_unit: str, unit: str, size_bytes: int) -> float:
+def convert(value: float, metric_unit: str, unit: str, size_bytes: int) -> float:
     """A metric's value in `unit`, seconds in MB/s by `size_bytes`; ValueError for other kinds."""
-    if raw_unit == Unit.S and unit == Unit.MB_S:
+    if metric_unit == Unit.S and unit == Unit.MB_S:
         return size_bytes / value / 1e6
-    return value * scale(raw_unit, unit)
+    return value * conversion_factor(metric_unit, unit)
 
 
-class Level(float):
+class ConfidenceLevel(float):
     """The confidence level of intervals, printed in captions as ``95 %``."""
 
     def __str__(self) -> str:
-        return percent(self)
+        return percent_text(self)
 
-    def caption(self, template: str) -> tuple[str, Level, str]:
+    def fill_caption(self, template: str) -> tuple[str, ConfidenceLevel, str]:
         """A caption with the level in place of ``{level}``; ValueError without a ``{level}``."""
         before, placeholder, after = template.partition("{level}")
         if not placeholder:
@@ -127,29 +127,35 @@ class Quantity:
     percentile: float | None = None
     is_signed: bool = False
     is_claim: bool = False
-    base: str = ""
-    series: str = ""
-    says_unit: bool = False
-    kind: str = ""
-    is_lower_better: bool | None = None
+    base_name: str = ""
+    series_key: str = ""
+    prints_unit: bool = False
+    emulation_label: str = ""
+    lower_is_better: bool | None = None
 
     @property
     def label(self) -> str:
         """``measured``, or what is emulated or simulated."""
-        return self.kind or MEASURED
+        return self.emulation_label or MEASURED_LABEL
 
     @property
-    def direction(self) -> str:
+    def better_direction(self) -> str:
         """Which values are better: ``lower``, ``higher``, "" if neither is."""
-        if self.is_lower_better is not None:
-            return "lower" if self.is_lower_better else "higher"
-        return "lower" if self.unit in TIME_UNITS else "higher" if self.unit in _RATES else ""
+        if self.lower_is_better is not None:
+            return "lower" if self.lower_is_better else "higher"
+        return (
+            "lower"
+            if self.unit in FACTOR_FROM_SECONDS
+            else "higher"
+            if self.unit in _RATE_UNITS
+            else ""
+        )
 
     @property
     def without_interval(self) -> Quantity:
         return replace(self, low=None, high=None, n=None)
 
-    def record(self) -> dict[str, float | int | str | None]:
+    def to_json_object(self) -> dict[str, float | int | str | None]:
         """The quantity as a JSON object; numbers are not rounded."""
         return {
             "median": self.value,
@@ -158,7 +164,7 @@ class Quantity:
             "level": self.level,
             "n": self.n,
             "unit": self.unit,
-            "direction": self.direction,
+            "direction": self.better_direction,
             "label": self.label,
         }
 
@@ -166,49 +172,51 @@ class Quantity:
     def from_interval(
         interval: Interval,
         unit: str,
-        scale: float = 1.0,
-        base: str = "",
-        series: str = "",
-        says_unit: bool = False,
+        factor: float = 1.0,
+        base_name: str = "",
+        series_key: str = "",
+        prints_unit: bool = False,
     ) -> Quantity:
         """Median and interval over launches, times `scale`, which converts them to `unit`."""
-        ends = [None if end is None else end * scale for end in (interval.low, interval.high)]
+        ends = [None if end is None else end * factor for end in (interval.low, interval.high)]
         return Quantity(
-            value=interval.median * scale,
+            value=interval.median * factor,
             unit=unit,
             low=ends[0],
             high=ends[1],
             level=interval.level,
             n=interval.n,
-            base=base,
-            series=series,
-            says_unit=says_unit,
+            base_name=base_name,
+            series_key=series_key,
+            prints_unit=prints_unit,
         )
 
     @staticmethod
-    def claim(interval: Interval, base: str = "") -> Quantity:
+    def from_claim(interval: Interval, base_name: str = "") -> Quantity:
         """The ratio of a claim."""
-        return replace(Quantity.from_interval(interval, Unit.RATIO, base=base), is_claim=True)
+        return replace(
+            Quantity.from_interval(interval, Unit.RATIO, base_name=base_name), is_claim=True
+        )
 
     def __str__(self) -> str:
-        return f"{self._number(self.value)}{self.tail}"
+        return f"{self._number_text(self.value)}{self.interval_and_unit}"
 
     @property
-    def tail(self) -> str:
+    def interval_and_unit(self) -> str:
         """What follows the digits: the interval and the unit, each after a blank."""
-        unit = f"{_SPACE}{self.unit}" if self.says_unit else ""
-        return f"{f' {self.bounds}' if self.bounds else ''}{unit}"
+        unit = f"{_NO_BREAK_SPACE}{self.unit}" if self.prints_unit else ""
+        return f"{f' {self.interval_text}' if self.interval_text else ''}{unit}"
 
-    def _number(self, value: float) -> str:
+    def _number_text(self, value: float) -> str:
         if self.unit is Unit.COUNT:
             return str(int(value))
-        if self.unit is Unit.SIZE:
-            return size(int(value))
-        if self.unit is Unit.PART:
-            return percent(value)
+        if self.unit is Unit.BYTE_SIZE:
+            return size_text(int(value))
+        if self.unit is Unit.FRACTION:
+            return percent_text(value)
         magnitude = abs(value) if self.is_signed else value
         text = (
-            number(magnitude, self.digits)
+            number_text(magnitude, self.digits)
             if self.decimals is None
             else f"{magnitude:.{self.decimals}f}"
         )
@@ -216,16 +224,18 @@ class Quantity:
         return f"{sign}{text}" if self.is_signed else text.replace("-", "\N{MINUS SIGN}")
 
     @property
-    def bounds(self) -> str:
+    def interval_text(self) -> str:
         """``[31, 45]``, or ``(no CI, n = 3)``; "" if `n` is not known either."""
         if self.low is not None and self.high is not None:
-            return f"[{self._number(self.low)},{_SPACE}{self._number(self.high)}]"
-        return "" if self.n is None else f"(no CI, n{_SPACE}={_SPACE}{self.n})"
+            return (
+                f"[{self._number_text(self.low)},{_NO_BREAK_SPACE}{self._number_text(self.high)}]"
+            )
+        return "" if self.n is None else f"(no CI, n{_NO_BREAK_SPACE}={_NO_BREAK_SPACE}{self.n})"
 
 
 def printable(text: str) -> str:
     """A line for a terminal, XML or any encoding: plain blanks, "?" for unprintable characters."""
-    return errors.printable(text.replace(_THIN, " ").replace(_SPACE, " "))
+    return errors.printable(text.replace(_NARROW_SPACE, " ").replace(_NO_BREAK_SPACE, " "))
 
 
 def count(value: int) -> Quantity:
@@ -241,16 +251,16 @@ def count_range(values: Sequence[int]) -> tuple[Quantity | str, ...]:
 
 def pure_number(value: float, digits: int = 3) -> Quantity:
     """A number without a unit."""
-    return Quantity(value=value, unit=Unit.PURE, digits=digits)
+    return Quantity(value=value, unit=Unit.PURE_NUMBER, digits=digits)
 
 
 def amount(value: float, unit: str, digits: int = 3) -> Quantity:
     """An amount that prints its unit, if it has one to print."""
     says_unit = unit not in UNPRINTED_UNITS
-    return Quantity(value=value, unit=unit, digits=digits, says_unit=says_unit)
+    return Quantity(value=value, unit=unit, digits=digits, prints_unit=says_unit)
 
 
-def change(ratio: float, low: float | None = None, high: float | None = None) -> Quantity:
+def ratio_to_level(ratio: float, low: float | None = None, high: float | None = None) -> Quantity:
     """A ratio to the level before or the usual level, with three decimals: nights differ little.
 
     `low` and `high` are the ends of its interval.
@@ -260,33 +270,33 @@ def change(ratio: float, low: float | None = None, high: float | None = None) ->
 
 def byte_size(size_bytes: int) -> Quantity:
     """A size in the largest unit that divides it."""
-    return Quantity(value=size_bytes, unit=Unit.SIZE)
+    return Quantity(value=size_bytes, unit=Unit.BYTE_SIZE)
 
 
 def percentage(fraction: float) -> Quantity:
     """A fraction as a percentage."""
-    return Quantity(value=fraction, unit=Unit.PART)
+    return Quantity(value=fraction, unit=Unit.FRACTION)
 
 
-def number(value: float, digits: int = 3) -> str:
+def number_text(value: float, digits: int = 3) -> str:
     """`value` with `digits` significant digits and spaces between thousands, never an exponent."""
     if not math.isfinite(value):
         return NO_VALUE
     if value == 0:
         return "0"
     decimals = max(0, digits - 1 - math.floor(math.log10(abs(value))))
-    return f"{value:,.{decimals}f}".replace(",", _THIN)
+    return f"{value:,.{decimals}f}".replace(",", _NARROW_SPACE)
 
 
-def size(size_bytes: int) -> str:
+def size_text(size_bytes: int) -> str:
     """Bytes in the largest unit that divides them, binary or decimal: 64 KiB, 10 kB, 65539 B."""
-    unit = max(unit for unit in _BYTES if size_bytes % unit == 0) if size_bytes else 1
-    return f"{size_bytes // unit}{_SPACE}{_BYTES[unit]}"
+    unit = max(unit for unit in _SYMBOL_BY_BYTES if size_bytes % unit == 0) if size_bytes else 1
+    return f"{size_bytes // unit}{_NO_BREAK_SPACE}{_SYMBOL_BY_BYTES[unit]}"
 
 
-def interval(value: Interval, scale: float = 1.0) -> str:
+def interval_text(value: Interval, factor: float = 1.0) -> str:
     """The text of median and interval, times `scale`, for a sentence that names the unit."""
-    return str(Quantity.from_interval(value, Unit.PURE, scale))
+    return str(Quantity.from_interval(value, Unit.PURE_NUMBER, factor))
 
 
 def ratio_range(ratios: Sequence[float]) -> tuple[Quantity | str, ...]:
@@ -303,38 +313,38 @@ def ratio_range_text(ratios: Sequence[float]) -> str:
     return "".join(map(str, ratio_range(ratios)))
 
 
-def span(values: Sequence[float], scale: float = 1.0, digits: int = 3) -> str:
+def range_text(values: Sequence[float], factor: float = 1.0, digits: int = 3) -> str:
     """The least and the largest of `values`, times `scale`; one number if both print the same."""
-    return _range_text(*(number(end * scale, digits) for end in (min(values), max(values))))
+    return _join_ends(*(number_text(end * factor, digits) for end in (min(values), max(values))))
 
 
 #: A ratio of speeds beyond this, or below one over it, is written as times, not as a percentage.
-_TIMES_FROM = 2.0
+_MAX_PERCENT_RATIO = 2.0
 
 
-def speed(low: float, high: float) -> str:
+def speed_ratio_text(low: float, high: float) -> str:
     """Ratios of speeds from `low` to `high` in words: ``2 to 6 % faster``.
 
     "Slower" is by time: half the speed is 100 % slower.  Ratios above 2 are printed as times.
     """
     if low < 1 < high:
-        return f"{speed(low, low)} to {speed(high, high)}"
+        return f"{speed_ratio_text(low, low)} to {speed_ratio_text(high, high)}"
     factors, comparative = ((low, high), "faster") if low >= 1 else ((1 / high, 1 / low), "slower")
-    if factors[1] > _TIMES_FROM:
+    if factors[1] > _MAX_PERCENT_RATIO:
         phrase = f"times {'as fast' if comparative == 'faster' else comparative}"
-        return f"{span(factors, digits=2)} {phrase}"
-    shares = (percent(factor - 1).removesuffix(f"{_SPACE}%") for factor in factors)
-    return f"{_range_text(*shares)}{_SPACE}% {comparative}"
+        return f"{range_text(factors, digits=2)} {phrase}"
+    shares = (percent_text(factor - 1).removesuffix(f"{_NO_BREAK_SPACE}%") for factor in factors)
+    return f"{_join_ends(*shares)}{_NO_BREAK_SPACE}% {comparative}"
 
 
-def _range_text(low: str, high: str) -> str:
+def _join_ends(low: str, high: str) -> str:
     return low if low == high else f"{low} to {high}"
 
 
-def percent(fraction: float) -> str:
+def percent_text(fraction: float) -> str:
     """A fraction as a percentage."""
-    digits = number(100 * fraction, 2)
-    return f"{digits.rstrip('0').rstrip('.') if '.' in digits else digits}{_SPACE}%"
+    digits = number_text(100 * fraction, 2)
+    return f"{digits.rstrip('0').rstrip('.') if '.' in digits else digits}{_NO_BREAK_SPACE}%"
 
 
 def plural(count: int, singular: str, plural_form: str = "") -> str:

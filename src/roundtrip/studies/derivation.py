@@ -196,7 +196,7 @@ def launch_medians(samples: pl.LazyFrame, metric: str, by: list[str]) -> pl.Data
     return measurements.group_by(by).agg(LAUNCH_SUMMARY.aggregate("value")).sort(by).collect()
 
 
-_DISPLAY_UNITS: dict[str, str] = {Unit.S: Unit.US, "1": Unit.PURE}
+_DISPLAY_UNITS: dict[str, str] = {Unit.S: Unit.US, "1": Unit.PURE_NUMBER}
 
 
 def display_unit(metric: str) -> str:
@@ -249,13 +249,13 @@ def _default_perf_variables(
 ) -> dict[str, tuple[float, str]]:
     figures = {}
     unit = display_unit(metric)
-    scale = units.scale(METRICS[metric].unit, unit)
-    ascii_unit = "1" if unit == Unit.PURE else unit.replace("µ", "u")
+    scale = units.conversion_factor(METRICS[metric].unit, unit)
+    ascii_unit = "1" if unit == Unit.PURE_NUMBER else unit.replace("µ", "u")
     medians = launch_medians(samples.lazy(), metric, ["variant", "size_bytes"])
     ends = {medians["size_bytes"].min(), medians["size_bytes"].max()}
     name = (metric,) if metric != study.metrics[0] else ()
     for row in medians.filter(pl.col("size_bytes").is_in(ends)).iter_rows(named=True):
-        size = [units.printable(units.size(row["size_bytes"])).replace(" ", "")]
+        size = [units.printable(units.size_text(row["size_bytes"])).replace(" ", "")]
         words = (row["variant"], *(size if row["size_bytes"] else ()), *name)
         key = "_".join((*words, ascii_unit.replace("/", "_per_"))).replace("-", "_")
         figures[key] = row["value"] * scale, ascii_unit
@@ -295,7 +295,7 @@ def _default_speeds(
     return toolchain_speeds(
         medians.filter(pl.col("size_bytes").is_in(list(sizes))),
         pl.when(has_one_case).then(title).otherwise(pl.concat_str(title, pl.lit(", "), "case")),
-        value=pl.col("value") * units.scale(METRICS[metric].unit, unit),
+        value=pl.col("value") * units.conversion_factor(METRICS[metric].unit, unit),
         unit=unit,
         lower_is_better=pl.lit(METRICS[metric].lower_is_better),
         size_bytes=pl.when(pl.col("size_bytes") > 0).then("size_bytes"),

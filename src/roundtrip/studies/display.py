@@ -30,10 +30,10 @@ from roundtrip.report.blocks import (
     Cell,
     Column,
     Figure,
-    Inline,
+    InlineElement,
+    RichText,
+    StatusColour,
     Table,
-    Text,
-    Tone,
     number_columns,
     text_cells,
     text_columns,
@@ -43,11 +43,11 @@ from roundtrip.report.plot import (
     DIAMOND,
     SQUARE,
     TRIANGLE,
+    Axis,
     Curve,
     Plot,
-    Scale,
     View,
-    points,
+    curve_points,
 )
 from roundtrip.report.units import Quantity, Unit
 from roundtrip.stats.summaries import Interval
@@ -58,7 +58,7 @@ from roundtrip.studies.study import Arm
 NO_VALUE_CELL = Cell(units.NO_VALUE, "muted")
 NOT_MEASURED_CELL = Cell("not measured", "muted")
 #: A loss looks like a loss, however large it is and whether or not a study expected it.
-TONE_BY_VERDICT: dict[Verdict, Tone] = {
+TONE_BY_VERDICT: dict[Verdict, StatusColour] = {
     Verdict.FASTER: "good",
     Verdict.SLOWER: "bad",
     Verdict.ON_PAR: "good",
@@ -81,7 +81,8 @@ def interval_cell(
     """A cell with an interval times `scale`, or `fallback`; the rest as in `Quantity`."""
     if interval is None:
         return fallback
-    return Cell(replace(Quantity.from_interval(interval, unit, scale, base, series), kind=kind))
+    quantity = Quantity.from_interval(interval, unit, scale, base, series)
+    return Cell(replace(quantity, emulation_label=kind))
 
 
 def point_cell(
@@ -114,12 +115,12 @@ def verdict_cell(
     """A cell with a ratio, its interval, and its verdict or `text`; `series`: the numerator's."""
     if claim_verdict is None:
         return NOT_MEASURED_CELL
-    ratio = Quantity.claim(claim_verdict.interval, base)
+    ratio = Quantity.from_claim(claim_verdict.interval, base)
     return Cell(
         ratio,
         TONE_BY_VERDICT[claim_verdict.verdict],
         text or describe_verdict(claim_verdict),
-        series=series,
+        series_key=series,
     )
 
 
@@ -129,13 +130,13 @@ def describe_verdict(claim_verdict: ClaimVerdict) -> str:
     """
     interval = claim_verdict.interval
     if claim_verdict.verdict is Verdict.SLOWER and interval.median < MAX_RATIO_AS_FACTOR:
-        return units.speed(interval.median, interval.median)
+        return units.speed_ratio_text(interval.median, interval.median)
     if claim_verdict.verdict is Verdict.CANNOT_TELL and interval.low and interval.high:
-        return f"{units.speed(interval.low, interval.high)}, {claim_verdict.words}"
+        return f"{units.speed_ratio_text(interval.low, interval.high)}, {claim_verdict.words}"
     return claim_verdict.words
 
 
-def ratio_range_cell(ratios: Sequence[float], tone: Tone, text: str) -> Cell:
+def ratio_range_cell(ratios: Sequence[float], tone: StatusColour, text: str) -> Cell:
     """A cell with the smallest and the largest of `ratios`, and their verdict in `text`."""
     if not ratios:
         return NOT_MEASURED_CELL
@@ -148,11 +149,11 @@ def describe_slowdown(ratios: Sequence[float]) -> str:
     """
     if min(ratios) >= MAX_RATIO_AS_FACTOR:
         return ""
-    return f" ({units.speed(min(ratios), max(ratios))})"
+    return f" ({units.speed_ratio_text(min(ratios), max(ratios))})"
 
 
 def grid_table(
-    caption: str | Text,
+    caption: str | RichText,
     names: Sequence[str],
     columns: Mapping[ColumnKey, Column],
     cells: Iterable[tuple[tuple[str, ...], ColumnKey, Cell]],
@@ -179,7 +180,7 @@ def grid_table(
 
 
 def size_table(
-    caption: str | Text,
+    caption: str | RichText,
     names: Sequence[str],
     sizes: Sequence[int],
     rows: Iterable[tuple[Cell, ...]],
@@ -191,13 +192,15 @@ def size_table(
 
     Size 0: there was no message.
     """
-    size_names = [units.size(size) if size else "No message" for size in sizes]
-    size_columns = (Column(name, "right", base=base) for name in size_names)
+    size_names = [units.size_text(size) if size else "No message" for size in sizes]
+    size_columns = (Column(name, "right", base_name=base) for name in size_names)
     columns = (*text_columns(*names), *size_columns, *([Column(last)] if last else []))
     return Table(caption, columns, tuple(rows), caption_units)
 
 
-def statement_table(rows: Sequence[tuple[str, Inline | Text, Cell]], note: Text = ()) -> Table:
+def statement_table(
+    rows: Sequence[tuple[str, InlineElement | RichText, Cell]], note: RichText = ()
+) -> Table:
     """A table of a study's statements, its numbers and our findings; `note` ends the caption."""
     caption = (
         "What the study says, and what we find. “Inferred”: no number of the study; it follows "
@@ -211,7 +214,7 @@ def statement_table(rows: Sequence[tuple[str, Inline | Text, Cell]], note: Text 
 
 
 def interval_table(
-    panels: CasePanels, caption: str | Text, arms: Mapping[str, Arm], unit: str
+    panels: CasePanels, caption: str | RichText, arms: Mapping[str, Arm], unit: str
 ) -> Table:
     """A table of medians and intervals of all panels, in `unit`, which the `caption` must print if
     it is one of those that are printed.
@@ -220,7 +223,7 @@ def interval_table(
     otherwise a row for each panel and arm, and a column for each size.
     """
     sizes = sorted(set(panels.intervals["size_bytes"]))
-    scale = units.scale(panels.unit, unit)
+    scale = units.conversion_factor(panels.unit, unit)
 
     def cell(panel: Panel, arm: str, size: int) -> Cell:
         interval = panels.interval_at(panels.intervals, panel, variant=arm, size_bytes=size)
@@ -240,7 +243,7 @@ def interval_table(
     if len(sizes) == 1:
         value_columns = number_columns(*(arm.title for arm in arms.values()))
     else:
-        value_columns = (Column("Arm"), *number_columns(*map(units.size, sizes)))
+        value_columns = (Column("Arm"), *number_columns(*map(units.size_text, sizes)))
     columns = (Column("Toolchain and placement"), *value_columns, Column("Launches", "right"))
     caption_units = () if unit in units.UNPRINTED_UNITS else (unit,)
     return Table(caption, columns, tuple(rows), caption_units)
@@ -285,12 +288,12 @@ class Drawing:
             Curve(
                 arm.title,
                 arm.colour,
-                points(self.rows_of_arm(name).iter_rows(named=True)),
+                curve_points(self.rows_of_arm(name).iter_rows(named=True)),
                 arm.line_width,
                 arm.is_dashed,
                 arm.shape or shapes[name],
                 arm.point_radius,
-                bound=arm.title if arm.is_upper_bound else "",
+                bound_name=arm.title if arm.is_upper_bound else "",
             )
             for name, arm in self.visible_arms.items()
         )
@@ -351,7 +354,7 @@ def curve_figures_over_size(
         return ()
     x = size_scale(drawings, size_name)
     ends = domain or decade_range([drawing.frame for drawing in drawings])
-    y = Scale(name, unit, *ends, is_log=True)
+    y = Axis(name, unit, *ends, is_log=True)
 
     def views(drawing: Drawing) -> tuple[View, ...]:
         return (View(name, x, y, drawing.curves), *extra_views(drawing))
@@ -359,12 +362,12 @@ def curve_figures_over_size(
     return drawing_figures(drawings, description, views)
 
 
-def size_scale(drawings: Sequence[Drawing], name: str = SIZE_AXIS_LABEL) -> Scale:
+def size_scale(drawings: Sequence[Drawing], name: str = SIZE_AXIS_LABEL) -> Axis:
     """A logarithmic axis from the smallest size of all drawings to the largest."""
     values = pl.concat([drawing.frame["x"] for drawing in drawings]).to_list()
     low, high = float(min(values)), float(max(values))
     ends = (low, high) if low < high else (low / 2, 2 * high)
-    return Scale(name, Unit.BYTES, *ends, is_log=True)
+    return Axis(name, Unit.BYTES, *ends, is_log=True)
 
 
 def decade_range(frames: Sequence[pl.DataFrame], *reference_values: float) -> tuple[float, float]:
@@ -386,12 +389,12 @@ def dot_figures(
         return ()
     values = pl.concat([drawing.frame.select(INTERVAL_COLUMNS) for drawing in drawings])
     top = 1.05 * float(values.max().max_horizontal().item())
-    scale = Scale(name, unit, 0.0, top, is_log=False)
+    scale = Axis(name, unit, 0.0, top, is_log=False)
 
     def views(drawing: Drawing) -> tuple[View, ...]:
         # One curve for each row: the row has the name of the arm, so that no legend repeats it.
         curves = tuple(
-            Curve(arm.title, arm.colour, points(rows.iter_rows(named=True), "row"))
+            Curve(arm.title, arm.colour, curve_points(rows.iter_rows(named=True), "row"))
             for row, (key, arm) in enumerate(drawing.visible_arms.items())
             for rows in [drawing.rows_of_arm(key).with_columns(row=pl.lit(row))]
         )

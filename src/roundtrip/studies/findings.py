@@ -16,7 +16,7 @@ from typing import Generic, TypeVar
 import polars as pl
 
 from roundtrip.report import labels, units
-from roundtrip.report.blocks import Cell, Tone
+from roundtrip.report.blocks import Cell, StatusColour
 from roundtrip.stats.verdicts import ClaimVerdict, Family, Verdict
 from roundtrip.studies import display
 from roundtrip.studies.derivation import ratios_by_size
@@ -26,7 +26,7 @@ from roundtrip.studies.study import Claim, Contrast, Study
 #: The outcome of a statement that the data neither support nor contradict.
 OPEN = str(Verdict.CANNOT_TELL)
 #: In ascending severity: an open result outranks a settled one, a bad one outranks both.
-_TONES_BY_SEVERITY: tuple[Tone, ...] = ("good", "plain", "warn", "bad")
+_TONES_BY_SEVERITY: tuple[StatusColour, ...] = ("good", "plain", "warn", "bad")
 #: Pairs (size in bytes, verdict).
 SizeVerdicts = tuple[tuple[int, ClaimVerdict], ...]
 #: Maximum panels that a sentence names.
@@ -119,7 +119,7 @@ class Finding(Generic[StatementT, PanelT]):
     statement: StatementT
     panel: PanelT
     outcome: str
-    outcome_tone: Tone
+    outcome_tone: StatusColour
     is_about_all_sizes: bool
     size_verdicts: SizeVerdicts
     compared_sizes: tuple[int, ...]
@@ -153,7 +153,7 @@ class Finding(Generic[StatementT, PanelT]):
         return describe_undecided(list(undecided.values()), where_suffix)
 
     @property
-    def tone(self) -> Tone:
+    def tone(self) -> StatusColour:
         """The tone of the verdict; "warn" if it is about all sizes and some were not measured."""
         return "warn" if self.is_about_all_sizes and self.coverage_suffix else self.outcome_tone
 
@@ -175,7 +175,7 @@ def size_verdicts(
     return tuple((size, verdicts[key]) for size, key in keys.items() if key in verdicts)
 
 
-def worst_tone(tones: Iterable[Tone]) -> Tone:
+def worst_tone(tones: Iterable[StatusColour]) -> StatusColour:
     """The most severe of `tones`; "warn" without any."""
     return max(tones, key=_TONES_BY_SEVERITY.index, default="warn")
 
@@ -189,7 +189,7 @@ class PointVerdict:
     verdict: ClaimVerdict | None
 
 
-def cost_sentence_tone(points: Iterable[PointVerdict]) -> Tone:
+def cost_sentence_tone(points: Iterable[PointVerdict]) -> StatusColour:
     """The most severe tone of the verdicts in a `cost_sentence`; "warn" if one is missing."""
     return worst_tone(
         display.TONE_BY_VERDICT[p.verdict.verdict] if p.verdict else "warn" for p in points
@@ -201,7 +201,7 @@ def cost_sentence(subject: str, base: str, points: Sequence[PointVerdict]) -> st
 
     `points` has every size and panel to be compared, measured or not, or is empty.
     """
-    names = labels.distinct_labels({point.panel_title for point in points})
+    names = labels.short_titles({point.panel_title for point in points})
     points = [replace(point, panel_title=names[point.panel_title]) for point in points]
     groups: dict[Verdict | None, list[PointVerdict]] = {}
     for verdict in (Verdict.SLOWER, Verdict.FASTER, Verdict.CANNOT_TELL, Verdict.ON_PAR, None):
@@ -230,17 +230,17 @@ def _verdict_clause(
     medians = [point.verdict.interval.median for point in points if point.verdict]
     if verdict is Verdict.SLOWER:
         times = [1 / ratio for ratio in medians]
-        cost = f"costs {units.span([time - 1 for time in times], 100, 2)}{_NO_BREAK_SPACE}%"
+        cost = f"costs {units.range_text([time - 1 for time in times], 100, 2)}{_NO_BREAK_SPACE}%"
         if min(medians) < display.MAX_RATIO_AS_FACTOR:
-            cost = f"is {units.span(times, digits=2)} times slower"
+            cost = f"is {units.range_text(times, digits=2)} times slower"
         return f"{subject} {cost}{where_suffix}".strip()
     if verdict is Verdict.FASTER:
-        gains = units.speed(min(medians), max(medians))
+        gains = units.speed_ratio_text(min(medians), max(medians))
         return f"{subject} {'is ' if subject else ''}{gains}{where_suffix}".strip()
     if verdict is Verdict.ON_PAR:
         distance = max(max(ratio, 1 / ratio) - 1 for ratio in medians)
         # Rounded up to whole percents, so that the text does not understate it.
-        margin = units.percent(max(0.01, -(-round(distance * 1e4) // 100) / 100))
+        margin = units.percent_text(max(0.01, -(-round(distance * 1e4) // 100) / 100))
         par = f"is on par with {base}" if subject else "on par"
         return f"{subject} {par}{where_suffix} (medians within {margin})".strip()
     if verdict is Verdict.CANNOT_TELL:
@@ -270,11 +270,12 @@ def describe_undecided(
         return f"{OPEN}{where_suffix}{missing_launches}"
     low = min(interval.low or 0.0 for interval in intervals)
     high = max(interval.high or 0.0 for interval in intervals)
-    least = units.percent(verdicts[0].minimum_effect)
+    least = units.percent_text(verdicts[0].minimum_effect)
     question = "" if low < 1 < high else f"whether {least} or more is "
     level = intervals[0].level if says_level else None
-    prefix = f"{units.percent(level)} interval; " if level else ""
-    return f"{units.speed(low, high)}{where_suffix} ({prefix}{question}open{missing_launches})"
+    prefix = f"{units.percent_text(level)} interval; " if level else ""
+    speed_text = units.speed_ratio_text(low, high)
+    return f"{speed_text}{where_suffix} ({prefix}{question}open{missing_launches})"
 
 
 @dataclass(frozen=True)
@@ -373,5 +374,5 @@ def describe_sizes(sizes: list[int], all_sizes: list[int], range_length: int = 3
     """``1 B to 64 KiB``; sizes with gaps, or fewer than `range_length`, are listed."""
     first = all_sizes.index(sizes[0])
     if len(sizes) >= range_length and all_sizes[first : first + len(sizes)] == sizes:
-        return f"{units.size(sizes[0])} to {units.size(sizes[-1])}"
-    return ", ".join(map(units.size, sizes))
+        return f"{units.size_text(sizes[0])} to {units.size_text(sizes[-1])}"
+    return ", ".join(map(units.size_text, sizes))

@@ -14,8 +14,8 @@ import polars as pl
 
 from roundtrip.report import labels, units
 from roundtrip.report.blocks import Block, Cell, Column, Figure, Gallery, Heading, Table
-from roundtrip.report.plot import Curve, Scale, View
-from roundtrip.report.units import Level, Quantity, Unit
+from roundtrip.report.plot import Axis, Curve, View
+from roundtrip.report.units import ConfidenceLevel, Quantity, Unit
 from roundtrip.stats.summaries import median_intervals
 from roundtrip.studies import display, panel
 from roundtrip.studies.display import Drawing
@@ -42,7 +42,7 @@ class NodeEfficiency:
     """
 
     frame: pl.DataFrame
-    level: Level
+    level: ConfidenceLevel
 
     @staticmethod
     def from_times(times: pl.DataFrame, ideal_time: IdealTime, level: float) -> NodeEfficiency:
@@ -67,7 +67,7 @@ class NodeEfficiency:
             low=pl.when(~is_base).then(best / pl.col("high")),
             high=pl.when(~is_base).then(best / pl.col("low")),
         )
-        return NodeEfficiency(frame.drop("ideal"), Level(level))
+        return NodeEfficiency(frame.drop("ideal"), ConfidenceLevel(level))
 
     @staticmethod
     def from_launches(
@@ -88,7 +88,7 @@ class NodeEfficiency:
         has_partitions = launch_rows["partition"].n_unique() > 1
         rows = []
         for row in panel.with_placement_and_label(launch_rows).rows(named=True):
-            place = labels.PLACEMENTS.get(row["placement"], row["placement"])
+            place = labels.TEXT_BY_PLACEMENT.get(row["placement"], row["placement"])
             parts = (row["toolchain"], place, row["partition"] if has_partitions else "")
             nodes = len(set(row["hosts"] or ()))
             if nodes >= min_nodes and row["ranks"]:
@@ -106,7 +106,7 @@ class NodeEfficiency:
         """Heading, figures whose names begin with `name`, and the table; [] if empty."""
         if not self:
             return []
-        caption = self.level.caption(
+        caption = self.level.fill_caption(
             "Efficiency against the number of nodes: the growth of the time that would be ideal "
             "over the measured one, from the fewest nodes on. Median over launches, bars are "
             "{level} rank intervals of the time there, with the time on the fewest nodes taken "
@@ -124,7 +124,7 @@ class NodeEfficiency:
                 unit=Unit.PERCENT,
                 low=row["low"],
                 high=row["high"],
-                says_unit=True,
+                prints_unit=True,
             )
             cell = Cell((efficiency, f", {row['ranks']} ranks"), unit=Unit.PERCENT)
             names = f"{row['subject']} {row['emulation_label']}".strip(), row["line"]
@@ -150,12 +150,14 @@ class NodeEfficiency:
             drawings.append(Drawing(f"{name}-{number}", str(subject), subtitle, frame, arms))
         top = 1.1 * max(100.0, *(float(drawing.frame["median"].max()) for drawing in drawings))  # type: ignore[arg-type]
         nodes = sorted(set(self.frame["nodes"]))
-        x = Scale("Nodes", Unit.COUNT, nodes[0], nodes[-1], is_log=True, ticks=tuple(nodes))
-        y = Scale("Efficiency", Unit.PERCENT, 0.0, top, is_log=False)
+        x = Axis("Nodes", Unit.COUNT, nodes[0], nodes[-1], is_log=True, ticks=tuple(nodes))
+        y = Axis("Efficiency", Unit.PERCENT, 0.0, top, is_log=False)
         ends = tuple((float(n), 100.0, None, None, None) for n in (nodes[0], nodes[-1]))
-        ideal = Curve("Ideal", GREY, ends, width=1.0, size=0, bound="ideal efficiency")
+        ideal = Curve(
+            "Ideal", GREY, ends, line_width=1.0, point_radius=0, bound_name="ideal efficiency"
+        )
 
         def views(drawing: Drawing) -> tuple[View, ...]:
-            return (View("Efficiency", x, y, (ideal, *drawing.curves), has_bars=True),)
+            return (View("Efficiency", x, y, (ideal, *drawing.curves), has_interval_bars=True),)
 
         return display.drawing_figures(drawings, "Efficiency over nodes", views)

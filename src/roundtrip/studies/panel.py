@@ -20,8 +20,8 @@ import polars as pl
 
 from roundtrip.measure.columns import setting_texts
 from roundtrip.report import labels, units
-from roundtrip.report.data import Data
-from roundtrip.report.units import Level
+from roundtrip.report.data import BundleData
+from roundtrip.report.units import ConfidenceLevel
 from roundtrip.stats.summaries import Interval, median_interval, median_intervals
 from roundtrip.studies.derivation import METRICS, launch_medians
 
@@ -84,13 +84,13 @@ class Panels(Generic[PanelT]):
     #: values share; variant and size tell the series apart.
     series_values: Mapping[str, str] = {}
 
-    def __init__(self, data: Data, study: str) -> None:
-        self.level = Level(data.analysis.statistics.confidence_level)
+    def __init__(self, data: BundleData, study: str) -> None:
+        self.level = ConfidenceLevel(data.analysis.statistics.confidence_level)
         self.launches = with_placement_and_label(data.study_launches(study))
         self.points = data.points.filter(pl.col("study") == study)
-        self.run_records = data.study_records(study)
+        self.run_records = data.workload_records(study)
         self.samples = data.samples.filter(pl.col("study") == study)
-        self._origins = data.origins
+        self._origins = data.series_medians
         self._rows_by_panel: dict[int, tuple[pl.DataFrame, Mapping[Any, pl.DataFrame]]] = {}
 
     @property
@@ -164,7 +164,7 @@ class Panels(Generic[PanelT]):
         """
         key_values = dict(zip(self.key_columns, panel.key, strict=True))
         case = {"case": key_values["case"]} if "case" in key_values else {}
-        return self._origins.key(
+        return self._origins.find_key(
             self._case_ids_by_panel_key[panel.key], size_bytes, **{**case, **names}
         )
 
@@ -200,7 +200,7 @@ class Panels(Generic[PanelT]):
 class CasePanels(Panels[Panel]):
     """A panel for each case_id of the campaign and case of the samples, with one `metric`."""
 
-    def __init__(self, data: Data, study: str, metric: str) -> None:
+    def __init__(self, data: BundleData, study: str, metric: str) -> None:
         super().__init__(data, study)
         self.metric = metric
         self.series_values = {"phase": "measure", "metric": metric}
@@ -225,7 +225,7 @@ class CasePanels(Panels[Panel]):
         """A panel with a title of toolchain, ranks and placement; `setting_clauses` has the other
         settings.
         """
-        placement = labels.PLACEMENTS.get(row["placement"], row["placement"])
+        placement = labels.TEXT_BY_PLACEMENT.get(row["placement"], row["placement"])
         ranks = units.plural(row["ranks"], "rank") if row["ranks"] else ""
         rest = [f"{name} {value}" for name, value in sorted(check_parameters(row).items())]
         return Panel(
@@ -239,7 +239,7 @@ def with_placement_and_label(launches: pl.DataFrame) -> pl.DataFrame:
     """`launches` with the columns `placement` (a parameter of the check) and `emulation_label`."""
     rows = launches.select("parameters", "emulation", "simulated").rows(named=True)
     placements = [check_parameters(row).get("placement", "") for row in rows]
-    emulation_labels = [labels.kind(row["emulation"], row["simulated"]) for row in rows]
+    emulation_labels = [labels.launch_label(row["emulation"], row["simulated"]) for row in rows]
     return launches.with_columns(
         placement=pl.Series(placements, dtype=pl.String),
         emulation_label=pl.Series(emulation_labels, dtype=pl.String),

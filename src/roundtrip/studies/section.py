@@ -19,12 +19,12 @@ from roundtrip.report.blocks import (
     Gallery,
     Heading,
     Paragraph,
-    Part,
+    ReportSection,
+    StatusColour,
     Table,
-    Tone,
-    answer,
+    make_answer,
 )
-from roundtrip.report.data import Data
+from roundtrip.report.data import BundleData
 from roundtrip.report.units import UNPRINTED_UNITS
 from roundtrip.stats.verdicts import ClaimVerdict
 from roundtrip.studies import display, findings
@@ -45,11 +45,11 @@ class Section(Protocol):
     def claims(self) -> Mapping[Claim, Sequence[float]]:
         """The ratios to judge by claim, one for each launch."""
 
-    def part(self, verdicts: Mapping[Claim, ClaimVerdict]) -> Part:
+    def part(self, verdicts: Mapping[Claim, ClaimVerdict]) -> ReportSection:
         """The study's part of the report, with the verdicts on its claims."""
 
 
-def find_section(study: Study, data: Data) -> Section | None:
+def find_section(study: Study, data: BundleData) -> Section | None:
     """The study's section; None if the bundle has no completed launch of the study."""
     if data.study_launches(study.name).is_empty():
         return None
@@ -62,14 +62,14 @@ def find_section(study: Study, data: Data) -> Section | None:
 class InterleavedSection:
     """The part of the report: each metric of the study, in the order in which it declares them."""
 
-    def __init__(self, study: Study, data: Data) -> None:
+    def __init__(self, study: Study, data: BundleData) -> None:
         self._study = study
         self._metrics = [_MetricSection(study, data, metric) for metric in study.metrics]
 
     def claims(self) -> Mapping[Claim, Sequence[float]]:
         return {claim: ratios for one in self._metrics for claim, ratios in one.claims().items()}
 
-    def part(self, verdicts: Mapping[Claim, ClaimVerdict]) -> Part:
+    def part(self, verdicts: Mapping[Claim, ClaimVerdict]) -> ReportSection:
         study, picture = self._study, None
         own_verdicts = arm_claim_verdicts(verdicts, study.name)
         blocks: list[Block] = [Paragraph((study.method,))] if study.method else []
@@ -80,7 +80,7 @@ class InterleavedSection:
                 blocks.append(one.gallery())
             elif one.is_measured:
                 picture = one.gallery()
-        return Part(
+        return ReportSection(
             anchor=study.name,
             title=f"{study.title}: {study.question}",
             blocks=tuple(blocks),
@@ -88,14 +88,14 @@ class InterleavedSection:
             panel_answers=tuple(
                 a for one in self._metrics for a in one.panel_answers(own_verdicts)
             ),
-            picture=picture,
+            answer_gallery=picture,
         )
 
 
 class _MetricSection:
     """The arms of a study that have one metric, in each panel, and their contrasts."""
 
-    def __init__(self, study: Study, data: Data, metric: str) -> None:
+    def __init__(self, study: Study, data: BundleData, metric: str) -> None:
         self._study = study
         self._panels = CasePanels(data, study.name, metric)
         self._sizes = data.analysis.compared_sizes(study)
@@ -105,7 +105,7 @@ class _MetricSection:
         self._quantity = describe_metric(metric)
         self._suffix = metric_suffix(study, metric)
         self._unit = display_unit(metric)
-        self._scale = units.scale(self._panels.unit, self._unit)
+        self._scale = units.conversion_factor(self._panels.unit, self._unit)
 
     def claims(self) -> Mapping[Claim, Sequence[float]]:
         return findings.ratios_by_arm_claim(
@@ -154,7 +154,7 @@ class _MetricSection:
         return display.grid_table(
             self._with_metric_name(caption),
             ("Arms, toolchain and placement",),
-            {size: Column(units.size(size) if size else "Ratio") for size in self._sizes},
+            {size: Column(units.size_text(size) if size else "Ratio") for size in self._sizes},
             cells,
         )
 
@@ -185,16 +185,16 @@ class _MetricSection:
             for name, arm in self._arms.items()
         }
         values = ", ".join(
-            f"{title} {units.interval(interval, self._scale)}"
+            f"{title} {units.interval_text(interval, self._scale)}"
             for title, interval in interval_by_arm.items()
             if interval
         )
         lines = [self._cost_sentence(contrast, (panel,), verdicts) for contrast in self._contrasts]
         unit = "" if self._unit in UNPRINTED_UNITS else f" {self._unit}"
-        at = f" at {units.size(size)}" if size else ""
+        at = f" at {units.size_text(size)}" if size else ""
         text = f": {values}{unit}{at}. {''.join(f'{line}. ' for line in lines)}".rstrip()
-        tone: Tone = "plain" if all(interval_by_arm.values()) else "warn"
-        return answer(f"{panel.title}{self._suffix}", text, tone)
+        tone: StatusColour = "plain" if all(interval_by_arm.values()) else "warn"
+        return make_answer(f"{panel.title}{self._suffix}", text, tone)
 
     def gallery(self) -> Gallery:
         """A figure for each panel."""
@@ -209,7 +209,7 @@ class _MetricSection:
             f"Median over launches; {marks} are {{level}} rank intervals."
         )
         figures = draw(drawings, self._quantity, self._quantity, self._unit)
-        return Gallery(panels.level.caption(caption), figures)
+        return Gallery(panels.level.fill_caption(caption), figures)
 
     def _arm_claim(self, panel: Panel, contrast: Contrast, size: int) -> ArmClaim:
         return ArmClaim(self._study.name, panel.key, contrast, size)

@@ -15,8 +15,8 @@ from support.measured import data_of, launch_row, part
 
 from roundtrip.history.night_rows import SERIES
 from roundtrip.measure.bundle_rows import POINTS
-from roundtrip.report.blocks import Cell, Part, Table
-from roundtrip.report.data import Data
+from roundtrip.report.blocks import Cell, ReportSection, Table
+from roundtrip.report.data import BundleData
 from roundtrip.report.pages import series
 from roundtrip.report.painter import drawing
 from roundtrip.stats.summaries import Interval
@@ -45,7 +45,7 @@ FINDING = {
 
 def ddt_data(
     launches: int = 8, toolchains: tuple[str, ...] = (OPENMPI,), without: str = "none"
-) -> Data:
+) -> BundleData:
     """The bundle of launches in one node; MPICH refuses a call.
 
     `without`: a state of memory that is left out.
@@ -91,21 +91,21 @@ def _rows(app: str, truth: Any, rng: np.random.Generator) -> list[tuple[Any, ...
 
 
 @pytest.fixture(scope="module")
-def section() -> Part:
+def section() -> ReportSection:
     return part(ddt_data())
 
 
 @pytest.fixture(scope="module")
-def section_of_two() -> Part:
+def section_of_two() -> ReportSection:
     return part(ddt_data(toolchains=(OPENMPI, MPICH)))
 
 
-def verdicts(section: Part) -> dict[str, list[str]]:
-    (table,) = section.verdicts
+def verdicts(section: ReportSection) -> dict[str, list[str]]:
+    (table,) = section.verdict_tables
     return {row[0].text: [cell.verdict for cell in row[1:]] for row in table.rows}
 
 
-def captioned(section: Part, words: str) -> Table:
+def captioned(section: ReportSection, words: str) -> Table:
     """The first table with these words in its caption."""
     return next(table for table in section.tables if words in table.caption)
 
@@ -114,7 +114,7 @@ def row_of(table: Table, app: str) -> tuple[Cell, ...]:
     return next(row for row in table.rows if row[0].text == app)
 
 
-def test_the_advice_follows_the_data(section: Part) -> None:
+def test_the_advice_follows_the_data(section: ReportSection) -> None:
     assert verdicts(section) == {
         "MILC_su3_zd": ["no difference"],
         "NAS_LU_x": ["use datatypes"],
@@ -122,7 +122,7 @@ def test_the_advice_follows_the_data(section: Part) -> None:
     }
 
 
-def test_tuned_loops_are_shown_beside_the_applications_own(section: Part) -> None:
+def test_tuned_loops_are_shown_beside_the_applications_own(section: ReportSection) -> None:
     table = captioned(section, "leaves it; median")
     advice = {row[0].text: (row[-2].verdict, row[-1].verdict) for row in table.rows}
     assert advice[TUNED_APP] == ("no difference", "pack by hand")
@@ -149,7 +149,7 @@ def test_a_group_of_many_micro_apps_is_last_and_has_one_range_of_gains() -> None
     assert _advice_clauses({"no difference": MICRO_APPS}, ratios) == ["no difference for all 16"]
 
 
-def test_the_studys_claims_and_its_table_stand_beside_ours(section_of_two: Part) -> None:
+def test_the_studys_claims_and_its_table_stand_beside_ours(section_of_two: ReportSection) -> None:
     table = captioned(section_of_two, "What the study says")
     reduction, gap, figure, picture = ([cell.text for cell in row[1:]] for row in table.rows)
     assert reduction[0] == "from 40\N{NO-BREAK SPACE}% to 15\N{NO-BREAK SPACE}% in NAS_LU_x"
@@ -171,7 +171,7 @@ def test_the_studys_claims_and_its_table_stand_beside_ours(section_of_two: Part)
     assert row_of(classes, "FFT")[1].text == "Matrix transpose"
 
 
-def test_making_types_is_shown_both_ways(section: Part) -> None:
+def test_making_types_is_shown_both_ways(section: ReportSection) -> None:
     row = row_of(captioned(section, "making and freeing"), "NAS_LU_x")
     assert row[2].text.startswith(("5.0", "4.9")) and row[3].text.startswith(("2.0", "1.9"))
 
@@ -182,7 +182,7 @@ def test_five_launches_are_too_few() -> None:
     }
 
 
-def test_a_negative_overhead_is_shown(section: Part) -> None:
+def test_a_negative_overhead_is_shown(section: ReportSection) -> None:
     """Network 18 - 2 = 16 µs, datatypes 6 µs: (6 - 16) / 6."""
     row = row_of(captioned(section, "leaves it; median"), "NAS_LU_x")
     assert row[1].text == "40800"
@@ -190,7 +190,7 @@ def test_a_negative_overhead_is_shown(section: Part) -> None:
     assert row[7].text.startswith("\N{MINUS SIGN}16")
 
 
-def test_both_states_of_memory_are_there_at_every_size(section: Part) -> None:
+def test_both_states_of_memory_are_there_at_every_size(section: ReportSection) -> None:
     tables = [table for table in section.tables if "packing overhead in %" in table.caption]
     assert [len(table.rows) for table in tables] == [2 * len(TRUTH)] * 2
 
@@ -200,27 +200,31 @@ def test_one_state_of_memory_is_answered_where_it_alone_was_measured() -> None:
     assert OPENMPI_LABEL in str(answer) and "use datatypes for NAS_LU_x" in str(answer)
 
 
-def test_the_figure_has_a_panel_for_each_mpi(section_of_two: Part) -> None:
+def test_the_figure_has_a_panel_for_each_mpi(section_of_two: ReportSection) -> None:
     figures = section_of_two.figures
     assert len(figures) == 2 * 2 * 2  # toolchains, states of memory, overhead and time
     assert len({figure.name for figure in figures}) == len(figures)
     first = figures[0]
-    assert first.alt.endswith(MPICH_LABEL)
+    assert first.alt_text.endswith(MPICH_LABEL)
     for words in ("NAS_LU_x", "FFT", "Packed by hand", "MPI datatypes"):
         assert words in drawing(first)
     assert "\N{MINUS SIGN}50<" in drawing(first), "the axis reaches below zero"
     assert "\N{MINUS SIGN}100<" not in drawing(first), "and ends at 60 % below"
-    assert first.plot and section_of_two.picture and first in section_of_two.picture.figures
+    assert (
+        first.plot
+        and section_of_two.answer_gallery
+        and first in section_of_two.answer_gallery.figures
+    )
     view, full_view = first.plot.views
     names, full_names = ({curve.name for curve in one.curves} for one in (view, full_view))
     assert full_names - names - {"Packed by hand, tuned"} == {"MPI_Pack"}
-    study = view.rows.index("NAS_LU_x, study 2012")
+    study = view.row_names.index("NAS_LU_x, study 2012")
     assert [p[1] for c in view.curves for p in c.points if p[0] == study] == [40, 15]
-    assert view.rows[study - 1] == "NAS_LU_x" and view.joined_rows == {study}
-    assert view.x.low >= -60
+    assert view.row_names[study - 1] == "NAS_LU_x" and view.bracketed_rows == {study}
+    assert view.x_axis.low >= -60
 
 
-def test_the_figure_of_epochs_has_values_and_their_number(section: Part) -> None:
+def test_the_figure_of_epochs_has_values_and_their_number(section: ReportSection) -> None:
     """Round trips as drawn, with their intervals; each epoch of the methods that have it."""
     for figure in (figure for figure in section.figures if "-time-" in figure.name):
         assert figure.plot
@@ -240,7 +244,7 @@ def test_the_figure_of_epochs_has_values_and_their_number(section: Part) -> None
         assert "Packed by hand" in pack_names and "MPI datatypes" not in pack_names
         round_trips, epochs = (
             {
-                (curve.name, view.rows[int(place)]): (median, n)
+                (curve.name, view.row_names[int(place)]): (median, n)
                 for curve in view.curves
                 for place, median, _, _, n in curve.points
             }
@@ -251,7 +255,7 @@ def test_the_figure_of_epochs_has_values_and_their_number(section: Part) -> None
         assert datatypes and all(epochs[key] == value for key, value in datatypes.items())
 
 
-def test_a_refusal_is_a_finding(section: Part, section_of_two: Part) -> None:
+def test_a_refusal_is_a_finding(section: ReportSection, section_of_two: ReportSection) -> None:
     (row,) = captioned(section_of_two, "refused").rows
     assert [cell.text for cell in row] == [
         MPICH,
@@ -264,7 +268,7 @@ def test_a_refusal_is_a_finding(section: Part, section_of_two: Part) -> None:
     assert not any("refused" in table.caption for table in section.tables)
 
 
-def test_the_studys_example_is_beside_ours(section: Part) -> None:
+def test_the_studys_example_is_beside_ours(section: ReportSection) -> None:
     study, original, same = captioned(section, "NAS_LU_x").rows
     assert [cell.text for cell in study[2:4]] == ["40", "15"]
     assert original[0].text == OPENMPI_LABEL and original[4].verdict == "holds"
@@ -273,12 +277,12 @@ def test_the_studys_example_is_beside_ours(section: Part) -> None:
 
 def test_a_time_leads_to_its_series_and_a_sum_of_epochs_nowhere() -> None:
     data = with_medians(ddt_data())
-    names = {series.series_key(row): row for row in data.medians.select(*SERIES).to_dicts()}
+    names = {series.series_key(row): row for row in data.launch_medians.select(*SERIES).to_dicts()}
     series_by_column: dict[str, set[tuple[str, str]]] = defaultdict(set)
     for table in part(data).tables:
         for row in table.rows:
             for column, cell in zip(table.columns, row, strict=True):
-                fields = names.get(cell.origin, {"variant": "", "phase": ""})
+                fields = names.get(cell.linked_series_key, {"variant": "", "phase": ""})
                 series_by_column[column.name].add((fields["variant"], fields["phase"]))
     assert series_by_column["Contiguous"] == {("reference", "communication")}
     assert series_by_column["Make, in turn"] == {("mpi_ddt", "ddt_create_overhead")}

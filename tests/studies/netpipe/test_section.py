@@ -15,10 +15,18 @@ from support import synthetic
 
 from roundtrip.measure import bundle
 from roundtrip.report import data, renderers
-from roundtrip.report.blocks import Gallery, Paragraph, Part, Report, Table, Text, plain_text
+from roundtrip.report.blocks import (
+    Gallery,
+    Paragraph,
+    Report,
+    ReportSection,
+    RichText,
+    Table,
+    plain_text,
+)
 from roundtrip.report.build import build
 from roundtrip.report.painter import drawing
-from roundtrip.report.units import Level
+from roundtrip.report.units import ConfidenceLevel
 from roundtrip.studies.netpipe import ARMS, BASE, Thresholds, derived
 from roundtrip.studies.netpipe import output as netpipe_output
 from roundtrip.studies.netpipe.curves import Curves
@@ -30,14 +38,14 @@ Maker = Callable[..., Any]
 
 
 def report(tree: Any) -> Report:
-    return build(data.read(bundle.build(tree.path)))
+    return build(data.read_bundle(bundle.build(tree.path)))
 
 
-def part(tree: Any) -> Part:
-    return next(part for part in report(tree).parts if part.anchor == "netpipe")
+def part(tree: Any) -> ReportSection:
+    return next(part for part in report(tree).sections if part.anchor == "netpipe")
 
 
-def words(text: Text) -> str:
+def words(text: RichText) -> str:
     return plain_text(text).replace("\N{NO-BREAK SPACE}", " ")
 
 
@@ -45,8 +53,8 @@ def column_names(table: Table) -> list[str]:
     return [column.name for column in table.columns]
 
 
-def outcomes(section: Part) -> dict[str, list[str]]:
-    (table,) = section.verdicts
+def outcomes(section: ReportSection) -> dict[str, list[str]]:
+    (table,) = section.verdict_tables
     return {row[0].text: [cell.verdict for cell in row[1:]] for row in table.rows}
 
 
@@ -65,18 +73,20 @@ def test_findings_follow_the_data(make_tree: Maker) -> None:
         "Boost.MPI costs 14 to 19 % at 1 B, 1 KiB on Open MPI 5.0; on par elsewhere "
         "(medians within 2 %)."
     )
-    assert {answer.tone for answer in section.answers} == {"bad"}
+    assert {answer.status_colour for answer in section.answers} == {"bad"}
     assert words(datatypes.text).startswith("MPI with derived datatypes is ")
     assert words(serialized.text).startswith("Serializing every byte is ")
     good, bad = section.panel_answers
     assert "81: Boost.MPI is on par with raw MPI (medians within 2 %)." in words(good.text)
-    assert bad.tone == "bad" and "81: Boost.MPI costs 14 to 19 % at 1 B, 1" in words(bad.text)
+    assert bad.status_colour == "bad" and "81: Boost.MPI costs 14 to 19 % at 1 B, 1" in words(
+        bad.text
+    )
 
 
 def test_what_was_not_measured_at_every_compared_size_says_so(make_tree: Maker) -> None:
     section = part(make_tree(launches=10, samples=20, environs=(OPENMPI,), sizes=[1, 1024, 65536]))
-    (table,) = section.verdicts
-    cells = [(words((cell.verdict,)), cell.tone) for cell in table.rows[0][1:]]
+    (table,) = section.verdict_tables
+    cells = [(words((cell.verdict,)), cell.status_colour) for cell in table.rows[0][1:]]
     assert cells == [
         *[("agrees where measured (1 B to 64 KiB)", "warn")] * 2,
         *[("agrees where measured (1 KiB to 64 KiB)", "warn")] * 2,
@@ -86,7 +96,7 @@ def test_what_was_not_measured_at_every_compared_size_says_so(make_tree: Maker) 
         "1 MiB."
     )
     for answer in section.answers:
-        assert answer.tone == ("bad" if "slower" in words(answer.text) else "warn")
+        assert answer.status_colour == ("bad" if "slower" in words(answer.text) else "warn")
         assert words(answer.text).endswith("; not measured at 1 MiB.")
 
 
@@ -97,14 +107,17 @@ def test_what_got_better_than_in_the_study_is_not_red(
     toolchain = ("MPICH 4.0, Boost 1.81", 0.36e-6, 5e-9, 1.3e-10, 1.3e-10, 11e-9)
     monkeypatch.setitem(synthetic.TOOLCHAINS, MPICH, toolchain)
     tree = make_tree(launches=12, samples=30, environs=(MPICH,))
-    (table,) = part(tree).verdicts
-    assert (table.rows[0][3].verdict, table.rows[0][3].tone) == ("differs, for the better", "good")
+    (table,) = part(tree).verdict_tables
+    assert (table.rows[0][3].verdict, table.rows[0][3].status_colour) == (
+        "differs, for the better",
+        "good",
+    )
 
 
 def test_five_launches_are_too_few(make_tree: Maker) -> None:
     document = report(make_tree(launches=5, environs=(OPENMPI,)))
     more = (f"open: about {count} more launches" for count in (3, 5, 5, 5))
-    assert outcomes(document.parts[0]) == {"Open MPI 4.1, Boost 1.81": [*more]}
+    assert outcomes(document.sections[0]) == {"Open MPI 4.1, Boost 1.81": [*more]}
     text = renderers.markdown(document)
     assert "no CI, n" in text
     row = next(line for line in text.splitlines() if line.startswith("| C5 |"))
@@ -156,14 +169,14 @@ def test_one_variant_alone_has_curves_and_no_verdict(make_tree: Maker) -> None:
     keep_raw_mpi(tree, OPENMPI)
     section = part(tree)
     assert not section.answers
-    assert section.picture and "bandwidth" in section.picture.figures[0].name
-    assert "Boost" not in words(section.picture.caption)
+    assert section.answer_gallery and "bandwidth" in section.answer_gallery.figures[0].name
+    assert "Boost" not in words(section.answer_gallery.caption)
     question = section.blocks[0]
     assert isinstance(question, Paragraph)
     assert words(question.text).endswith("Here is MPI alone, on this machine.")
-    plots = [figure.plot for figure in section.picture.figures]
+    plots = [figure.plot for figure in section.answer_gallery.figures]
     assert [len(plot.views[0].curves) for plot in plots if plot] == [1, 1]  # ours, the study's
-    assert section.verdicts == ()
+    assert section.verdict_tables == ()
 
 
 def test_what_was_not_compared_is_no_part_of_the_count(make_tree: Maker) -> None:
@@ -173,7 +186,7 @@ def test_what_was_not_compared_is_no_part_of_the_count(make_tree: Maker) -> None
     text = words(headline.text)
     assert text.startswith("Boost.MPI is on par with raw MPI (medians within ")
     assert text.endswith(" %). Nothing was compared on MPICH 4.0, Boost 1.81.")
-    assert headline.tone == "warn"
+    assert headline.status_colour == "warn"
 
 
 def test_emulated_and_measured_launches_never_share_a_panel(make_tree: Maker) -> None:
@@ -183,7 +196,7 @@ def test_emulated_and_measured_launches_never_share_a_panel(make_tree: Maker) ->
     assert "EMULATED: rtt = 2" in text
     for figure in document.figures:
         assert "EMULATED" in drawing(figure) or "study" in figure.name
-    for row in (row for table in document.parts[0].tables for row in table.rows):
+    for row in (row for table in document.sections[0].tables for row in table.rows):
         line = " ".join(cell.text for cell in row)
         assert "EMULATED" in line or line.startswith("The study")
 
@@ -204,14 +217,16 @@ def test_rows_of_two_placements_carry_different_labels(make_tree: Maker) -> None
     openmpi_names = {name for name in names if name.startswith("Open MPI 4.1, Boost 1.81")}
     places = {name.split(", ")[2].partition(";")[0] for name in openmpi_names}
     assert places == {"in one node", "on a node each"}
-    (verdicts,) = section.verdicts
+    (verdicts,) = section.verdict_tables
     assert len({row[0].text.partition(";")[0] for row in verdicts.rows}) == 2
 
 
 def test_transports_over_the_emulated_wan_are_seen_together(make_tree: Maker) -> None:
     tree = make_tree(launches=6, environs=(OPENMPI,), extras={"emulated": {"wan_rtt_ms": 2}})
     document = report(tree)
-    tables = [table for table in document.parts[0].tables if table.columns[0].name == "Transport"]
+    tables = [
+        table for table in document.sections[0].tables if table.columns[0].name == "Transport"
+    ]
     assert len(tables) == 2
     for table in tables:
         assert column_names(table) == ["Transport", "RTT 2 ms"]
@@ -234,16 +249,16 @@ def test_ratios_near_1_and_all_ratios_have_a_view_with_axes_of_the_study(
     views = [figure.plot.views for figure in figures if figure.plot]
     assert len(views) == 3 and {tuple(v.name for v in one) for one in views} == {("Near 1", "All")}
     for near, everything in views:
-        assert near.y == views[0][0].y and everything.y == views[0][1].y
-        assert near.y and (near.y.low, near.y.is_log) == (0.75, False)
-        assert everything.y and everything.y.is_log
+        assert near.y_axis == views[0][0].y_axis and everything.y_axis == views[0][1].y_axis
+        assert near.y_axis and (near.y_axis.low, near.y_axis.is_log) == (0.75, False)
+        assert everything.y_axis and everything.y_axis.is_log
         lowest = min(point[1] for curve in everything.curves for point in curve.points)
-        assert everything.y.low <= lowest < near.y.low
+        assert everything.y_axis.low <= lowest < near.y_axis.low
 
 
 def test_medians_and_intervals_are_those_of_the_launches(make_tree: Maker) -> None:
     tree = make_tree(launches=8, environs=(OPENMPI,))
-    bundle_data = data.read(bundle.build(tree.path))
+    bundle_data = data.read_bundle(bundle.build(tree.path))
     curves = Curves(bundle_data)
     (panel,) = curves.panels
     rows = pl.read_parquet(bundle_data.folder / "samples.parquet").filter(
@@ -265,7 +280,9 @@ def test_curves_that_end_early_are_named(make_tree: Maker) -> None:
 
 def test_disturbed_launches_are_kept_marked_and_weighed(make_tree: Maker) -> None:
     document = report(make_tree(launches=6, environs=(OPENMPI,)))
-    effect = next(table for table in document.tables.values() if "leaving" in table.caption)
+    effect = next(
+        table for table in document.table_by_file_name.values() if "leaving" in table.caption
+    )
     assert [cell.text.split(" (")[1] for cell in effect.rows[0][3:5]] == ["n = 6)", "n = 5)"]
     assert 0.3 < float(effect.rows[0][5].text) < 3
     assert "005/openmpi41-boost181" in renderers.markdown(document)
@@ -283,7 +300,12 @@ def test_the_reference_stands_beside_our_raw_mpi(make_tree: Maker) -> None:
         folder, OPENMPI, study="netpipe-reference", check="NetPIPEReference", display_name=name
     )
     (table,) = [table for table in part(tree).tables if "Ours, median" in column_names(table)]
-    assert [words(row[1].parts) for row in table.rows] == ["1 B", "1 KiB", "64 KiB", "1 MiB"]
+    assert [words(row[1].content_tuple) for row in table.rows] == [
+        "1 B",
+        "1 KiB",
+        "64 KiB",
+        "1 MiB",
+    ]
     assert "no CI, n" in table.rows[0][2].text
 
 
@@ -302,7 +324,7 @@ def test_a_caption_names_the_figure_of_the_study_only_beside_it(
 ) -> None:
     section = part(make_tree(launches=6, environs=(OPENMPI,), sizes=[1, 1024], mode=mode))
     galleries = [block for block in section.blocks if isinstance(block, Gallery)]
-    for gallery in filter(None, (section.picture, *galleries)):
+    for gallery in filter(None, (section.answer_gallery, *galleries)):
         has_study = any(figure.name.endswith("-study") for figure in gallery.figures)
         caption = words(gallery.caption)
         assert has_study == ("is the study itself" in caption or "“The study” is" in caption)
@@ -325,7 +347,7 @@ def test_an_arm_without_a_published_curve_is_drawn_and_compared_with_none(
     galleries = [block for block in section.blocks if isinstance(block, Gallery)]
     curves = {
         figure.name: [curve.name for view in figure.plot.views for curve in view.curves]
-        for gallery in filter(None, (section.picture, *galleries))
+        for gallery in filter(None, (section.answer_gallery, *galleries))
         for figure in gallery.figures
         if figure.plot
     }
@@ -340,7 +362,7 @@ def test_an_arm_without_a_published_curve_is_drawn_and_compared_with_none(
 
 
 def test_a_margin_of_its_own_is_said_wherever_the_margin_is(make_tree: Maker) -> None:
-    bundle_data = data.read(bundle.build(make_tree(launches=9, environs=(OPENMPI,)).path))
+    bundle_data = data.read_bundle(bundle.build(make_tree(launches=9, environs=(OPENMPI,)).path))
     levels = bundle_data.analysis.statistics.model_copy(
         update={"equivalence_margins": (("netpipe", 0.2),)}
     )
@@ -356,6 +378,6 @@ def test_the_size_from_which_datatypes_are_tested_is_the_one_of_the_settings() -
 
 
 def test_the_launches_that_an_interval_needs_are_those_of_its_level() -> None:
-    interval, bandwidth = map(words, _level_texts(Level(0.99)))
+    interval, bandwidth = map(words, _level_texts(ConfidenceLevel(0.99)))
     assert interval.endswith("at 99 %.")
     assert bandwidth.endswith("Fewer launches than its level needs, 8 for 99 %: no interval.")

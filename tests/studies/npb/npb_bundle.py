@@ -12,7 +12,7 @@ from roundtrip.measure import bundle_tables
 from roundtrip.measure.bundle_rows import DETAIL_ROWS
 from roundtrip.measure.columns import columns, setting_rows
 from roundtrip.report.blocks import Cell, Table
-from roundtrip.report.data import Data
+from roundtrip.report.data import BundleData
 
 ITERATIONS = 10
 
@@ -104,7 +104,7 @@ class Bundle:
             if messages:
                 self.rows.append((*key, 8, "exchange", 0, "messages", float(messages), "1"))
 
-    def data(self) -> Data:
+    def data(self) -> BundleData:
         """As the report reads it."""
         details = {"npb": bundle_tables.frame(self.details, columns(DETAIL_ROWS["npb"]))}
         return data_of(self.cases, self.rows, details=details)

@@ -127,7 +127,7 @@ def test_what_was_not_verified_is_not_swept(tmp_path: Path) -> None:
 def test_where_two_clusters_break_even_is_found_with_its_ratio(sweeps: Path) -> None:
     npb_launches = [launch for launch in launches.scan(sweeps) if launch.case["study"] == "npb"]
     assert [launch.status for launch in npb_launches] == ["passed", "passed"]
-    (curves,) = read_curves(data.read(bundle.build(sweeps)))
+    (curves,) = read_curves(data.read_bundle(bundle.build(sweeps)))
     assert curves.name == "LU A"
     assert curves.speedups(0.0) == pytest.approx(dict.fromkeys(MFLOPS, 2.0))
     assert curves.speedups(4.0)[100.0] == pytest.approx(10 / 5.4)
@@ -144,7 +144,7 @@ def test_the_ratio_of_computing_is_of_what_ranks_declare(sweeps: Path) -> None:
         if run["workload"] == "npb-sweep":
             run["npb"]["operations"] = OPERATIONS / 2
             file.write_text(json.dumps(run))
-    (curves,) = read_curves(data.read(bundle.build(sweeps)))
+    (curves,) = read_curves(data.read_bundle(bundle.build(sweeps)))
     assert curves.operations == OPERATIONS
 
 
@@ -155,11 +155,11 @@ def test_a_speed_between_two_points_lies_on_the_logarithm() -> None:
 
 
 def test_the_report_shows_the_figure_with_the_studys_line_and_is_labelled(sweeps: Path) -> None:
-    report = build(data.read(bundle.build(sweeps)))
-    (part,) = [part for part in report.parts if part.anchor == "npb"]
+    report = build(data.read_bundle(bundle.build(sweeps)))
+    (part,) = [part for part in report.sections if part.anchor == "npb"]
     assert "SIMULATED" in part.title
     (figure,) = part.figures
-    assert "SIMULATED" in figure.alt
+    assert "SIMULATED" in figure.alt_text
     assert "The study, 4 ms: 2.00" in drawing(figure)
     (answer,) = part.answers
     assert "LU A (SIMULATED): two clusters beat one up to" in plain_text(answer.text)
@@ -168,11 +168,11 @@ def test_the_report_shows_the_figure_with_the_studys_line_and_is_labelled(sweeps
         assert table.caption.startswith("SIMULATED")
         assert all("SIMULATED" in row[0].text for row in table.rows)
     (points,) = [table for table in part.tables if "time on one cluster" in table.caption]
-    links = [[cell.origin for cell in row[1:]] for row in points.rows]
+    links = [[cell.linked_series_key for cell in row[1:]] for row in points.rows]
     assert all(all(row) for row in links)
     assert len({key for row in links for key in row}) == 3 * len(MFLOPS)
-    assert dict(report.provenance)["Claims tested"] == "none"
-    (audit,) = [part for part in report.parts if part.anchor == "audit"]
+    assert dict(report.provenance_facts)["Claims tested"] == "none"
+    (audit,) = [part for part in report.sections if part.anchor == "audit"]
     rows = [row for table in audit.tables for row in table.rows]
     npb_rows = {row[0].text: row for row in rows if "NAS Parallel Benchmarks" in row[2].text}
     assert [rule for rule, row in npb_rows.items() if row[3].text == "fail"] == []

@@ -16,8 +16,8 @@ from studies.npb.npb_bundle import Bundle
 from roundtrip import files
 from roundtrip.errors import UserError
 from roundtrip.report import plot
-from roundtrip.report.blocks import Items, Table
-from roundtrip.report.data import Data
+from roundtrip.report.blocks import BulletList, Table
+from roundtrip.report.data import BundleData
 from roundtrip.report.painter import drawing
 from roundtrip.studies.npb import (
     ReferenceNight,
@@ -37,12 +37,12 @@ ORIGIN = ReferenceNight(
 SPEEDS = (10.0, 100.0, 1000.0)
 
 
-def bundle(builder: Bundle) -> Data:
+def bundle(builder: Bundle) -> BundleData:
     """As the report reads it, with what a manifest and a host record."""
     data = builder.data()
     manifest: Any = SimpleNamespace(data=NIGHT, digest="5e" * 32)
     host = {"cpu": {"model": "Some Processor"}}
-    return replace(data, manifest=manifest, environment={"host.json": host})
+    return replace(data, manifest=manifest, env_records={"host.json": host})
 
 
 def over_the_link() -> Bundle:
@@ -172,10 +172,10 @@ def test_the_figure_marks_them_and_says_that_they_were_measured() -> None:
     assert {point[0] for point in rule.points} == {500.0}
     assert {point[4] for point in rule.points} == {None}  # its ends are no values
     square = curve_by_name["EMULATED 1 + 1, +4 ms"]
-    assert square.width == 0
-    assert square.shape == "square"
-    assert curve_by_name["EMULATED 2 + 2, +4 ms"].shape == "triangle-up"
-    assert curve_by_name["+4 ms"].shape == plot.CIRCLE
+    assert square.line_width == 0
+    assert square.point_shape == "square"
+    assert curve_by_name["EMULATED 2 + 2, +4 ms"].point_shape == "triangle-up"
+    assert curve_by_name["+4 ms"].point_shape == plot.CIRCLE
     assert square.colour == curve_by_name["+4 ms"].colour
     assert [point[:2] for point in square.points] == [(500.0, 1.0)]
 
@@ -188,7 +188,7 @@ def test_tables_name_the_origin_and_say_of_each_row_what_it_is() -> None:
     assert all("EMULATED, measured" in row[0].text for row in speedups.rows)
     assert len(speedups.rows) == 12
     assert [row[-1].text for row in speedups.rows[:6]] == ["rates"] * 3 + ["separated times"] * 3
-    text = str([block for block in blocks if isinstance(block, Items)])
+    text = str([block for block in blocks if isinstance(block, BulletList)])
     assert ORIGIN.origin in text
     assert "SIMULATED" in text
 

@@ -34,16 +34,20 @@ def machine() -> Any:
 
 def test_verdicts_against_npb_itself_stand_at_the_top() -> None:
     section = part(machine().data())
-    top_table = section.verdicts[0]
+    top_table = section.verdict_tables[0]
     assert top_table.caption.startswith("Our programs against NPB 3.4")
     assert [column.name for column in top_table.columns[2:]] == ["1 rank", "2 ranks"]
     (cells,) = top_table.rows[:1]
-    assert (cells[2].text[:5], cells[2].verdict, cells[2].tone) == ("0.800", "slower", "bad")
+    assert (cells[2].text[:5], cells[2].verdict, cells[2].status_colour) == (
+        "0.800",
+        "slower",
+        "bad",
+    )
     cell = next(cells[3] for cells in top_table.rows if cells[3].verdict)
-    assert (cell.text[:4], cell.verdict, cell.tone) == ("1.25", "faster", "good")
+    assert (cell.text[:4], cell.verdict, cell.status_colour) == ("1.25", "faster", "good")
     assert section.title == "NPB: how fast are the NAS Parallel Benchmarks?"
     link_section = part(make.two_clusters().data())
-    assert not [b for b in link_section.verdicts if b.caption.startswith("Our programs")]
+    assert not [b for b in link_section.verdict_tables if b.caption.startswith("Our programs")]
 
 
 def test_the_answer_needs_no_link() -> None:
@@ -60,7 +64,7 @@ def test_the_answer_needs_no_link() -> None:
     )
     assert "(2.00 times 1 rank, efficiency 100\N{NO-BREAK SPACE}%)" in text
     assert "Over NPB 3.4: 0.80 to 1.25 times its rate (slower, faster)." in text
-    assert answer.tone == "bad"
+    assert answer.status_colour == "bad"
 
 
 def test_rates_and_times_of_both_programs() -> None:
@@ -82,9 +86,9 @@ def test_scaling_over_ranks_has_a_table_and_a_figure() -> None:
         ("1 rank", "2.00", "100"),
         ("1 rank", "1.28", "64\N{NO-BREAK SPACE}"),
     ]
-    assert section.picture
-    (figure,) = section.picture.figures
-    assert figure.alt == "Speed-up over ranks: CG A"
+    assert section.answer_gallery
+    (figure,) = section.answer_gallery.figures
+    assert figure.alt_text == "Speed-up over ranks: CG A"
     assert "Ours" in drawing(figure) and "NPB 3.4" in drawing(figure)
 
 
@@ -135,8 +139,8 @@ def test_warnings_are_notices_and_a_file_that_is_verified(
 
 
 def warned(report: Report) -> Report:
-    section, *rest = report.parts
-    return replace(report, parts=(replace(section, warnings=("slow\x1b[31m\nhere",)), *rest))
+    section, *rest = report.sections
+    return replace(report, sections=(replace(section, warnings=("slow\x1b[31m\nhere",)), *rest))
 
 
 def test_both_verifications_are_distinct() -> None:
@@ -208,7 +212,7 @@ def test_a_row_of_ratios_to_npb_itself_is_of_one_environment() -> None:
         for environ, time in (("a", 2.0), ("b", 1.0)):
             builder.add("CG", ranks, compute=time, environ=environ)
             builder.add("CG", ranks, compute=1.5, source="upstream", environ=environ)
-    top_table = part(builder.data()).verdicts[0]
+    top_table = part(builder.data()).verdict_tables[0]
     assert [[cell.verdict for cell in row[2:]] for row in top_table.rows] == [
         ["slower", "slower"],
         ["faster", "faster"],

@@ -16,8 +16,8 @@ from roundtrip import studies
 from roundtrip.history.night_rows import SERIES
 from roundtrip.measure.columns import setting_rows
 from roundtrip.report import renderers, units
-from roundtrip.report.blocks import Items, Part, Report
-from roundtrip.report.data import Data
+from roundtrip.report.blocks import BulletList, Report, ReportSection
+from roundtrip.report.data import BundleData
 from roundtrip.report.pages import series
 from roundtrip.report.painter import drawing
 from roundtrip.studies.npb import TCP, UDP
@@ -35,11 +35,11 @@ HOSTILE = '<script>document.title="owned"</script>"><img src=x>{{7*7}}'
 
 
 @pytest.fixture(scope="module")
-def section() -> Part:
+def section() -> ReportSection:
     return part(make.two_clusters().data())
 
 
-def test_speed_ups_are_those_of_the_data(section: Part) -> None:
+def test_speed_ups_are_those_of_the_data(section: ReportSection) -> None:
     cells = row(table(section, "Speed-up over one cluster"), "CG A", "UDP")
     assert cells[1].text == "1 rank"
     # 4 / (2 + 0.001), 4 / (2 + 0.001 + 1), 4 / (2 + 0.001 + 2)
@@ -47,7 +47,7 @@ def test_speed_ups_are_those_of_the_data(section: Part) -> None:
     assert [cell.verdict for cell in cells[2:]] == ["faster", "faster", "on par"]
 
 
-def test_round_trips_and_break_even_follow_from_the_times(section: Part) -> None:
+def test_round_trips_and_break_even_follow_from_the_times(section: ReportSection) -> None:
     waits = table(section, "What an iteration waits for")
     cells = row(waits, "CG A", "UDP")
     assert cells[1].text == "100"  # 4 x 50 messages an iteration, of two ranks
@@ -65,9 +65,9 @@ NAMES = {
 }
 
 
-def findings(data: Data) -> dict[tuple[str, str], str]:
+def findings(data: BundleData) -> dict[tuple[str, str], str]:
     """(name of the finding, transport) -> verdict."""
-    (verdicts,) = part(data).verdicts
+    (verdicts,) = part(data).verdict_tables
     found = {}
     for statement, _, finding in verdicts.rows:
         transport = next((name for name in ("UDP", "TCP") if name in finding.text), "")
@@ -75,8 +75,8 @@ def findings(data: Data) -> dict[tuple[str, str], str]:
     return found
 
 
-def test_numbers_of_the_study_are_given_or_inferred(section: Part) -> None:
-    (verdicts,) = section.verdicts
+def test_numbers_of_the_study_are_given_or_inferred(section: ReportSection) -> None:
+    (verdicts,) = section.verdict_tables
     assert {NAMES[cells[0].text]: cells[1].text for cells in verdicts.rows} == {
         "UDP": units.NO_VALUE,
         "critical": units.NO_VALUE,
@@ -102,12 +102,15 @@ def test_partial_evidence_is_named() -> None:
     builder = make.two_clusters(slow=1.05)
     for environ, status in (("mpich50-udp", "failed"), ("mpich50-tcp", "missing")):
         builder.add("CG", 2, 3.0, environ=environ, placement="one-per-node", status=status)
-    (verdicts,) = part(builder.data()).verdicts
+    (verdicts,) = part(builder.data()).verdict_tables
     rows = {cells[0].text: cells for cells in verdicts.rows}
     for name in (UDP_MOSTLY_BETTER, DIFFERENCES_NOT_CRITICAL):
         cell = rows[name][2]
         assert ", 6 of 7 comparisons: " in cell.text
-        assert (cell.verdict, cell.tone) == ("holds where measured (6 of 7 comparisons)", "warn")
+        assert (cell.verdict, cell.status_colour) == (
+            "holds where measured (6 of 7 comparisons)",
+            "warn",
+        )
 
 
 def test_one_critical_difference_is_enough_whatever_is_not_measured() -> None:
@@ -122,7 +125,7 @@ def test_of_a_class_for_trying_no_finding_is_judged() -> None:
     builder = make.Bundle()
     builder.add("LU", 1, compute=2.0, problem_class="S")
     builder.add("LU", 2, 4.0, compute=1.0, placement="one-per-node", problem_class="S")
-    (verdicts,) = part(builder.data()).verdicts
+    (verdicts,) = part(builder.data()).verdict_tables
     assert {cells[2].verdict for cells in verdicts.rows} == {"not measured"}
     assert [cells[2].text for cells in verdicts.rows] == [
         "UDP and another transport did not run the same kernel of class A or above",
@@ -160,7 +163,7 @@ def test_ranks_that_gain_and_fewer_that_do_not_are_no_matter_of_the_transport() 
 
 
 def test_too_few_rounds_settle_nothing() -> None:
-    (verdicts,) = part(make.two_clusters(rounds=5).data()).verdicts
+    (verdicts,) = part(make.two_clusters(rounds=5).data()).verdict_tables
     assert {cells[2].verdict for cells in verdicts.rows} == {"open", "not measured"}
 
 
@@ -199,7 +202,9 @@ def test_a_benchmark_of_squares_is_compared_with_as_many_ranks() -> None:
     assert cells[2].text.startswith("0.500")
 
 
-def test_every_row_and_figure_over_the_link_says_that_it_is_emulated(section: Part) -> None:
+def test_every_row_and_figure_over_the_link_says_that_it_is_emulated(
+    section: ReportSection,
+) -> None:
     for start in ("Speed-up over", "What an iteration", "Compute and", "Transports against"):
         link_table = table(section, start)
         assert "emulated WAN" in link_table.caption
@@ -207,16 +212,20 @@ def test_every_row_and_figure_over_the_link_says_that_it_is_emulated(section: Pa
     local_table = table(section, "In one machine or cluster")
     assert not any("emulated" in cell.text for cells in local_table.rows for cell in cells)
     assert len(section.figures) == 2
-    assert all("emulated WAN" in f.alt and "emulated WAN" in drawing(f) for f in section.figures)
+    assert all(
+        "emulated WAN" in f.alt_text and "emulated WAN" in drawing(f) for f in section.figures
+    )
 
 
 def test_the_study_is_marked_beside_its_three_benchmarks_only() -> None:
     builder = make.two_clusters()
     builder.add("FT", 1)
     builder.add("FT", 2, 4.0, compute=0.5, communication=1.0, placement="one-per-node")
-    picture = part(builder.data()).picture
+    picture = part(builder.data()).answer_gallery
     assert picture
-    study_marks = {f.alt.split(": ")[1]: "The study, 2003" in drawing(f) for f in picture.figures}
+    study_marks = {
+        f.alt_text.split(": ")[1]: "The study, 2003" in drawing(f) for f in picture.figures
+    }
     assert list(study_marks.items()) == [("CG A", True), ("LU A", True), ("FT A", False)]
 
 
@@ -269,13 +278,13 @@ def test_what_shares_no_round_is_not_compared_and_the_reason_shown() -> None:
     section = part(builder.data())
     cells = row(table(section, "Speed-up over one cluster"), "CG A", "TCP")
     assert cells[2].text == "not in the same rounds"
-    (items,) = [b for b in section.blocks if isinstance(b, Items) and "over CG A" in str(b)]
+    (items,) = [b for b in section.blocks if isinstance(b, BulletList) and "over CG A" in str(b)]
     reason = "no round launched both (one in rounds 1 to 9, the other in rounds 101 to 109)"
     assert reason in str(items.items[0])
 
 
 def test_launches_of_unknown_rounds_are_paired_in_order_whatever_their_sessions(
-    section: Part,
+    section: ReportSection,
 ) -> None:
     """Cases of one round are launched in several ReFrame sessions, which have numbers each."""
     builder = make.two_clusters()
@@ -313,10 +322,11 @@ def test_a_bundle_without_npb_has_no_section() -> None:
 def test_a_rate_leads_to_its_series_over_the_same_link() -> None:
     data = with_medians(make.two_clusters().data())
     names = {
-        series.series_key(fields): fields for fields in data.medians.select(*SERIES).to_dicts()
+        series.series_key(fields): fields
+        for fields in data.launch_medians.select(*SERIES).to_dicts()
     }
     rows = table(part(data), "Compute and communication apart").rows
-    series_fields = [names[cells[1].origin] for cells in rows]
+    series_fields = [names[cells[1].linked_series_key] for cells in rows]
     assert {fields["metric"] for fields in series_fields} == {"rate"}
     assert len({fields["case_id"] for fields in series_fields}) == len(rows) == 12
 
@@ -336,7 +346,7 @@ def test_a_line_is_dashed_where_ranks_share_processors() -> None:
 def roles(environ: str, toolchains: object) -> set[str | None]:
     builder = make.Bundle(rounds=3)
     builder.add("CG", 2, 4.0, environ=environ, toolchain="MPICH", placement="one-per-node")
-    data = replace(builder.data(), environment={"toolchains.json": toolchains})
+    data = replace(builder.data(), env_records={"toolchains.json": toolchains})
     return {series.role for series in Launches(data).link_series}
 
 

@@ -16,8 +16,8 @@ from roundtrip.history.night_rows import SERIES
 from roundtrip.measure import analysis
 from roundtrip.measure.bundle_rows import POINTS
 from roundtrip.measure.columns import setting_rows
-from roundtrip.report.blocks import Part
-from roundtrip.report.data import Data
+from roundtrip.report.blocks import ReportSection
+from roundtrip.report.data import BundleData
 from roundtrip.report.pages import series
 from roundtrip.report.painter import drawing
 from roundtrip.stats.summaries import Interval
@@ -57,7 +57,7 @@ PROGRAMS = (("osu", "latency"), ("osu", "mbw_mr"), ("osu", "barrier"), ("netpipe
 
 def osu_data(
     netpipe: float = 1.0, launches: int = 8, emulated: dict[str, Any] | None = None
-) -> Data:
+) -> BundleData:
     """A bundle of one toolchain; launches differ by up to 1 %.  `emulated`: for OSU only."""
     rows, cases, points = [], [], []
     for launch, (study, benchmark) in product(range(launches), PROGRAMS):
@@ -71,7 +71,7 @@ def osu_data(
 
 
 @pytest.fixture(scope="module")
-def section() -> Part:
+def section() -> ReportSection:
     return part(osu_data())
 
 
@@ -80,7 +80,7 @@ def section() -> Part:
 )
 def test_a_disagreement_beyond_the_intervals_is_flagged(netpipe: float, outcome: str) -> None:
     section = part(osu_data(netpipe))
-    (verdicts,) = section.verdicts
+    (verdicts,) = section.verdict_tables
     suffix = " where measured (1\xa0B, 64\xa0B, 1\xa0KiB, 64\xa0KiB)" if outcome == AGREE else ""
     assert verdicts.rows[0][1].verdict == f"{outcome}{suffix}"
     assert verdicts.rows[0][2].text == "not measured"  # bw was not launched
@@ -88,13 +88,17 @@ def test_a_disagreement_beyond_the_intervals_is_flagged(netpipe: float, outcome:
     assert [row[-1].verdict for row in rows] == [outcome] * len(LATENCY)
     assert float(rows[0][5].text) == pytest.approx(1 / netpipe, abs=0.01)
     (values, answer), (panel_answer,) = section.answers, section.panel_answers
-    assert answer.tone == panel_answer.tone == ("bad" if outcome == DISAGREE else "plain")
+    assert (
+        answer.status_colour
+        == panel_answer.status_colour
+        == ("bad" if outcome == DISAGREE else "plain")
+    )
     start = {
         AGREE: "OSU latency agrees",
         DISAGREE: "OSU latency disagrees",
         OPEN: "Open: whether OSU latency agrees",
     }[outcome]
-    assert values.text == (f"{BARRIER}.",) and values.tone == "plain"
+    assert values.text == (f"{BARRIER}.",) and values.status_colour == "plain"
     (text,) = answer.text
     assert str(text).startswith(f"{start} with the ping-pong of NetPIPE everywhere (")
 
@@ -107,30 +111,30 @@ def test_what_is_not_measured_is_said_of_the_whole() -> None:
 
 
 def test_too_few_launches_settle_nothing() -> None:
-    (verdicts,) = part(osu_data(2.0, launches=5)).verdicts
+    (verdicts,) = part(osu_data(2.0, launches=5)).verdict_tables
     assert verdicts.rows[0][1].verdict == OPEN
 
 
 def test_what_was_emulated_is_never_laid_beside_what_was_measured() -> None:
     section = part(osu_data(emulated={"wan_rtt_ms": 2}))
-    assert section.verdicts == ()
+    assert section.verdict_tables == ()
     assert "EMULATED WAN: RTT 2 ms" in table(section, "Times in µs").rows[0][0].text
 
 
-def test_a_launch_counts_with_its_median_and_not_with_its_mean(section: Part) -> None:
+def test_a_launch_counts_with_its_median_and_not_with_its_mean(section: ReportSection) -> None:
     rows = table(section, "Times in µs").rows
     texts = {row[1].text: [cell.text for cell in row[2:]] for row in rows}
     assert texts["latency"][2].startswith("0.602 [0.600,")
     assert texts["barrier"][0].startswith("1.00 [1.00,")
 
 
-def test_rates_have_messages_a_second(section: Part) -> None:
+def test_rates_have_messages_a_second(section: ReportSection) -> None:
     (row,) = table(section, "Bandwidth in MB/s").rows
     assert row[1].text == "mbw_mr"
     assert row[-1].text.startswith("12.5 [12.5,")
 
 
-def test_it_is_said_what_was_compared_with_what_was_sent(section: Part) -> None:
+def test_it_is_said_what_was_compared_with_what_was_sent(section: ReportSection) -> None:
     rows = table(section, "What was run").rows
     programs = {row[1].text: (row[3].text, row[5].text) for row in rows}
     assert programs == {
@@ -140,7 +144,7 @@ def test_it_is_said_what_was_compared_with_what_was_sent(section: Part) -> None:
     }
 
 
-def test_each_kind_of_curve_has_a_figure_and_none_is_empty(section: Part) -> None:
+def test_each_kind_of_curve_has_a_figure_and_none_is_empty(section: ReportSection) -> None:
     assert [figure.name for figure in section.figures] == ["osu-latency-1", "osu-bandwidth-1"]
     for figure in section.figures:
         assert "2 ranks in one node" in drawing(figure)
@@ -186,16 +190,16 @@ def test_the_rule_works_both_ways(
 def test_a_value_leads_to_its_series_by_the_statistic_that_counts() -> None:
     """The median where there is one, else the mean; and NetPIPE's beside it to NetPIPE's."""
     data = with_medians(osu_data())
-    names = {series.series_key(row): row for row in data.medians.select(*SERIES).to_dicts()}
+    names = {series.series_key(row): row for row in data.launch_medians.select(*SERIES).to_dicts()}
     section = part(data)
     times = {row[1].text: row for row in table(section, "Times").rows}
-    assert names[times["latency"][4].origin]["phase"] == "p50"
-    assert names[times["latency"][4].origin]["size_bytes"] == 1024
-    assert names[times["barrier"][2].origin]["phase"] == "average"
+    assert names[times["latency"][4].linked_series_key]["phase"] == "p50"
+    assert names[times["latency"][4].linked_series_key]["size_bytes"] == 1024
+    assert names[times["barrier"][2].linked_series_key]["phase"] == "average"
     (rates,) = table(section, "Bandwidth").rows
-    assert names[rates[-1].origin]["metric"] == "message_rate"
+    assert names[rates[-1].linked_series_key]["metric"] == "message_rate"
     row = table(section, "OSU and our NetPIPE").rows[0]
-    assert [names[cell.origin]["study"] for cell in row[3:5]] == ["osu", "netpipe"]
+    assert [names[cell.linked_series_key]["study"] for cell in row[3:5]] == ["osu", "netpipe"]
 
 
 def compared(toolchain: str, outcome: str, kind: str = "") -> NetPIPEComparison:

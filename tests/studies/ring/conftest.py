@@ -6,9 +6,9 @@ import pytest
 from support.measured import part
 from support.ring import TRUTH, ring_data
 
-from roundtrip.report.blocks import Part
+from roundtrip.report.blocks import ReportSection
 
 
 @pytest.fixture(scope="session")
-def section() -> Part:
+def section() -> ReportSection:
     return part(ring_data(TRUTH))

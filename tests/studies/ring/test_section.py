@@ -11,22 +11,22 @@ import pytest
 from support.measured import part, table
 from support.ring import SIZES, TRUTH, answer, lines, processors_move_apart, ring_data
 
-from roundtrip.report.blocks import Gallery, Part
-from roundtrip.report.data import Data
+from roundtrip.report.blocks import Gallery, ReportSection
+from roundtrip.report.data import BundleData
 from roundtrip.report.painter import drawing
 from roundtrip.studies.ring.curves import Curves
 
 HUB: dict[str, Any] = {"case": "1+1", "emulated": {"hub_mbit_s": 10}, "placement": "one-per-node"}
 
 
-def test_the_three_reasons_follow_the_data(section: Part) -> None:
-    (verdicts,) = section.verdicts
+def test_the_three_reasons_follow_the_data(section: ReportSection) -> None:
+    (verdicts,) = section.verdict_tables
     (row,) = verdicts.rows
     assert [cell.verdict for cell in row[1:4]] == ["holds", "holds in part", "does not hold"]
     assert row[4].text == "not measured"  # PVM was not in the ring
 
 
-def test_a_region_that_is_read_stands_beside_messages_that_are_read(section: Part) -> None:
+def test_a_region_that_is_read_stands_beside_messages_that_are_read(section: ReportSection) -> None:
     read_variants = {"region-read": (0.2e-6, 4e-10), "mpi-read": (0.3e-6, 6e-10)}
     read_section = part(ring_data(TRUTH | read_variants))
     read_table = table(read_section, "Effective bandwidth in MB/s when")
@@ -39,7 +39,7 @@ def test_a_region_that_is_read_stands_beside_messages_that_are_read(section: Par
     assert not [t for t in section.tables if "when every byte is read" in t.caption]
 
 
-def test_the_axis_ends_where_nothing_physical_is_meant(section: Part) -> None:
+def test_the_axis_ends_where_nothing_physical_is_meant(section: ReportSection) -> None:
     """A region of 1 MB in 0.18 µs would be 5.5 TB/s; one copy takes 10 GB/s at most."""
     (gallery,) = [block for block in section.blocks if isinstance(block, Gallery)]
     svg = drawing(gallery.figures[0])
@@ -48,12 +48,12 @@ def test_the_axis_ends_where_nothing_physical_is_meant(section: Part) -> None:
 
 
 def test_too_few_launches_settle_nothing() -> None:
-    (verdicts,) = part(ring_data(TRUTH, launches=5)).verdicts
+    (verdicts,) = part(ring_data(TRUTH, launches=5)).verdict_tables
     more = [f"open: about {count} more launches" for count in (3, 4, 4)]
     assert [cell.verdict for cell in verdicts.rows[0][1:4]] == more
 
 
-def test_goals_are_judged_by_their_intervals(section: Part) -> None:
+def test_goals_are_judged_by_their_intervals(section: ReportSection) -> None:
     study_row, row = table(section, "A region's pass inside a node").rows
     assert study_row[1].text == "2.80"
     assert [cell.verdict for cell in row[3:7]] == ["reached"] * 4
@@ -87,7 +87,9 @@ def test_a_ring_over_a_network_has_no_goals_of_shared_memory() -> None:
     assert not [t for t in section.tables if t.caption.startswith("A region's pass inside")]
 
 
-def test_the_crossover_with_what_is_slower_everywhere_is_the_smallest_size(section: Part) -> None:
+def test_the_crossover_with_what_is_slower_everywhere_is_the_smallest_size(
+    section: ReportSection,
+) -> None:
     rows = table(section, "The size in bytes from which").rows
     assert {row[2].text: row[3].text.split(" ")[0] for row in rows}["MPI two-sided"] == "10.0"
 
@@ -100,12 +102,14 @@ def test_the_figure_shows_the_study_beside_the_same_placement_only() -> None:
     assert "The study, 2002" not in drawn("2+1")
 
 
-def test_the_picture_is_the_time_of_a_pass_and_few_curves_share_a_figure(section: Part) -> None:
-    assert section.picture
-    (figure,) = section.picture.figures
+def test_the_picture_is_the_time_of_a_pass_and_few_curves_share_a_figure(
+    section: ReportSection,
+) -> None:
+    assert section.answer_gallery
+    (figure,) = section.answer_gallery.figures
     assert figure.plot
     (view,) = figure.plot.views
-    assert view.y and view.y.title == "Time of a pass (µs)"
+    assert view.y_axis and view.y_axis.title == "Time of a pass (µs)"
     points = {curve.name: curve.points for curve in view.curves}
     assert all(2.7 < point[1] < 2.9 for point in points["The study, 2002"])
     region = [point[1] for point in points["Region by reference"]]
@@ -127,11 +131,11 @@ def test_figures_of_a_toolchain_have_a_gallery_and_curves_on_each_other_stay_vis
     assert first and second
     for plot in (first, second):
         curves = [curve for curve in plot.views[0].curves if curve.name.startswith("MPI ")]
-        widths = [curve.width for curve in curves]
+        widths = [curve.line_width for curve in curves]
         assert widths == sorted(widths, reverse=True) and len({*widths}) == len(widths)
 
 
-def said(section: Part) -> dict[str, tuple[str, str, str]]:
+def said(section: ReportSection) -> dict[str, tuple[str, str, str]]:
     rows = table(section, "What the study says").rows
     return {row[0].text: (row[1].text, row[2].text, row[2].verdict) for row in rows}
 
@@ -183,14 +187,14 @@ def test_goodput_on_a_hub_is_a_share_of_what_the_wire_can_carry() -> None:
     limit, region, mpi, *pvm = goodputs.rows
     assert (limit[1].text, limit[2].text) == ("What the wire can carry", "1.17")
     assert [row[1].text for row in pvm] == ["PVM, raw", "PVM, XDR"]
-    assert (region[-1].tone, region[-1].verdict) == ("bad", "not reached")
+    assert (region[-1].status_colour, region[-1].verdict) == ("bad", "not reached")
     assert 0.6 < float(mpi[-1].text.split()[0]) < 0.75
     quick = ring_data({"region-udp": (-5 * wire, wire)}, **HUB)
     _, region = table(part(quick), "Goodput at 1\xa0kB").rows
     assert region[-1].verdict == "reached"
 
 
-def constant_verdict(ring: Data) -> str:
+def constant_verdict(ring: BundleData) -> str:
     findings = said(part(ring))
     return next(row[2] for key, row in findings.items() if "is a constant" in key)
 
@@ -213,7 +217,7 @@ def test_goodput_is_full_only_if_its_interval_is() -> None:
         assert next(row for key, row in rows.items() if "almost the entire" in key)[2] == verdict
 
 
-def renamed(data: Data, name: str, **columns: pl.Expr) -> Data:
+def renamed(data: BundleData, name: str, **columns: pl.Expr) -> BundleData:
     """The same launches under other names, as another case, with `columns` of launches."""
     names = {
         "launch": pl.format("{}/{}", pl.lit(name), "launch"),
@@ -226,7 +230,7 @@ def renamed(data: Data, name: str, **columns: pl.Expr) -> Data:
     )
 
 
-def together(*rings: Data) -> Data:
+def together(*rings: BundleData) -> BundleData:
     return replace(
         rings[0],
         launches=pl.concat([data.launches for data in rings]),

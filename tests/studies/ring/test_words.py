@@ -10,7 +10,7 @@ from support.measured import part, table
 from support.ring import SIZES, TRUTH, answer, lines, processors_move_apart, ring_data
 
 from roundtrip.report import labels
-from roundtrip.report.blocks import Items, Part
+from roundtrip.report.blocks import BulletList, ReportSection
 from roundtrip.report.painter import drawing
 
 NETWORK = {name: TRUTH[name] for name in ("region", "mpi", "mpi-sync", "mpi-typed")}
@@ -18,12 +18,12 @@ WITH_UDP = {**NETWORK, "region-udp": (0.2e-6, 1e-10)}
 UNEVEN = {10: 1.0, 1_000: 2.0, 10_000: 4.0, 1_000_000: 8.0}
 
 
-def crossovers(section: Part) -> dict[tuple[str, str], str]:
+def crossovers(section: ReportSection) -> dict[tuple[str, str], str]:
     rows = table(section, "The size in bytes from which").rows
     return {(row[1].text, row[2].text): row[3].text for row in rows}
 
 
-def texts(section: Part) -> list[str]:
+def texts(section: ReportSection) -> list[str]:
     cells = [cell.text for table in section.tables for row in table.rows for cell in row]
     return [*cells, answer(section)]
 
@@ -61,8 +61,8 @@ def test_the_launch_itself_says_whether_a_pass_stays_in_a_node() -> None:
     assert crossovers(part(ring_data(NETWORK, case="pretended 2+2")))
 
 
-def test_the_bare_line_goes_one_way(section: Part) -> None:
-    (items,) = [block for block in section.blocks if isinstance(block, Items)]
+def test_the_bare_line_goes_one_way(section: ReportSection) -> None:
+    (items,) = [block for block in section.blocks if isinstance(block, BulletList)]
     (line,) = [text for item in items.items for text in item if "bare cache line" in str(text)]
     assert "every hand-over goes one way" in str(line)
 
@@ -74,7 +74,7 @@ def test_the_answer_and_the_table_have_one_fixed_cost() -> None:
     assert f"is passed in {row[1].text}\xa0µs, the median over its sizes from 10" in answer(section)
 
 
-def test_the_answer_names_the_sizes_it_is_flat_over(section: Part) -> None:
+def test_the_answer_names_the_sizes_it_is_flat_over(section: ReportSection) -> None:
     prefix = "µs whatever its size from 10\xa0B to "
     assert f"{prefix}1\xa0MB (largest over smallest in bare hand-overs 1.0" in answer(section)
     data = ring_data(TRUTH, change=lambda i, _, size: None if (i, size) == (3, SIZES[-1]) else 1)
@@ -94,7 +94,7 @@ def test_the_answer_is_of_flatness_in_hand_overs_where_there_is_one() -> None:
     assert "hand-overs" not in time_text
 
 
-def test_the_answer_says_what_is_gained_and_what_holds(section: Part) -> None:
+def test_the_answer_says_what_is_gained_and_what_holds(section: ReportSection) -> None:
     assert answer(section).startswith("Open MPI, 2 ranks in one node: a region is passed in 0.1")
     gain, reasons = answer(section).split("; ", 1)[1].split("; ", 1)
     start, end = "a region by reference has ", " times the effective bandwidth of the best "
@@ -104,12 +104,16 @@ def test_the_answer_says_what_is_gained_and_what_holds(section: Part) -> None:
         "copying costs (mpi-shm): holds; control messages cost (mpi-sync): holds in part; "
         "type processing costs (mpi-typed): does not hold."
     )
-    assert section.panel_answers[0].tone == "warn"  # one of the reasons holds in part
+    assert section.panel_answers[0].status_colour == "warn"  # one of the reasons holds in part
     udp = answer(part(ring_data(WITH_UDP, case="1+1")))
     assert "a region by MPI's messages has 12" in udp and ", a region by UDP has 1.9" in udp
     region_section = part(ring_data({"region": TRUTH["region"]}))
     assert answer(region_section).endswith("; no reason of the study could be tested.")
-    assert region_section.panel_answers[0].tone == region_section.answers[-1].tone == "warn"
+    assert (
+        region_section.panel_answers[0].status_colour
+        == region_section.answers[-1].status_colour
+        == "warn"
+    )
     timing, gain_line, *reason_lines = lines(section)
     assert timing.startswith("In a node a region is passed in 0.1") and timing.endswith(" size.")
     assert gain_line.startswith("A region has 12")
@@ -128,8 +132,8 @@ def test_a_reason_holds_only_at_the_sizes_measured(transport: str) -> None:
     def change(_: int, variant: str, size: int) -> float | None:
         return None if (variant, size) == (transport, SIZES[-1]) else 1
 
-    (verdicts,) = part(ring_data(TRUTH, change=change)).verdicts
-    verdict_cells = [(cell.verdict, cell.tone) for cell in verdicts.rows[0][1:4]]
+    (verdicts,) = part(ring_data(TRUTH, change=change)).verdict_tables
+    verdict_cells = [(cell.verdict, cell.status_colour) for cell in verdicts.rows[0][1:4]]
     suffix = " where measured (10\xa0B to 10\xa0kB)"
     assert verdict_cells == [
         (f"holds{suffix}", "warn") if transport == "mpi-shm" else ("holds", "good"),

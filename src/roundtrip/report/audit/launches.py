@@ -192,9 +192,9 @@ def clock(subject: Subject) -> Outcome:
     largest = clock_points.select((pl.col(name) / sample).max() for name in CLOCK_COLUMNS)
     share, step = largest.row(0)
     detail = (
-        f"reading the clock is at most {units.percent(share)} of a sample (limit "
-        f"{units.percent(_OVERHEAD)}), its step {units.percent(step)} (limit "
-        f"{units.percent(1 / _FINER)}); {'; '.join(clauses.values())}"
+        f"reading the clock is at most {units.percent_text(share)} of a sample (limit "
+        f"{units.percent_text(_OVERHEAD)}), its step {units.percent_text(step)} (limit "
+        f"{units.percent_text(1 / _FINER)}); {'; '.join(clauses.values())}"
     )
     passes = share < _OVERHEAD and step * _FINER <= 1
     if unknown_count := len(points) - len(clock_points):

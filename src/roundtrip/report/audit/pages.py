@@ -21,14 +21,14 @@ from roundtrip.report.audit.subject import (
     success,
 )
 from roundtrip.report.blocks import Column, Table
-from roundtrip.report.plot import LINK
-from roundtrip.report.units import UNPRINTED_UNITS, Level, Quantity, Unit
+from roundtrip.report.plot import LINK_BOUND_NAME
+from roundtrip.report.units import UNPRINTED_UNITS, ConfidenceLevel, Quantity, Unit
 from roundtrip.stats.summaries import median_interval
 from roundtrip.studies.derivation import METRICS
 
 _MOST_FAULTS = 3  # maximum faults listed; the others are counted
 #: Facts of an emulated link that bound every rate, with the name of the bound in figures.
-RATES = {"hub_mbit_s": LINK}
+RATES = {"hub_mbit_s": LINK_BOUND_NAME}
 _UNITS = frozenset({*Unit, *(metric.unit for metric in METRICS.values())})
 #: Relative tolerance of printed against recomputed values, for the order of operations.
 _ROUNDING = 1e-9
@@ -40,16 +40,21 @@ def bases(subject: Subject) -> Outcome:
     amounts = [
         number
         for number in subject.numbers
-        if number.quantity.unit not in (Unit.RATIO, Unit.PURE)
-        or (number.quantity.unit == Unit.PURE and number.quantity.series)
+        if number.quantity.unit not in (Unit.RATIO, Unit.PURE_NUMBER)
+        or (number.quantity.unit == Unit.PURE_NUMBER and number.quantity.series_key)
     ]
-    names = {str(cell.parts[0]) for number in amounts for cell in number.row if not cell.quantities}
+    names = {
+        str(cell.content_tuple[0])
+        for number in amounts
+        for cell in number.row
+        if not cell.quantities
+    }
     names |= {number.column.name for number in amounts}
     columns: dict[tuple[int, str], str] = {}
     for number in subject.numbers:
         if number.quantity.unit == Unit.RATIO:
             key = id(number.table), number.column.name
-            base = number.quantity.base or number.column.base
+            base = number.quantity.base_name or number.column.base_name
             problem = f"the value of {base} is in no table" if base else "names no base"
             fault = "" if base in names else f"{_place(number.column, number.table)}: {problem}"
             columns[key] = columns.get(key) or fault
@@ -64,10 +69,10 @@ def bases(subject: Subject) -> Outcome:
 def units_printed(subject: Subject) -> Outcome:
     """Rule 16."""
     scales = [
-        (figure.alt, scale)
+        (figure.alt_text, scale)
         for figure, _ in subject.figures
         for view in (figure.plot.views if figure.plot else ())
-        for scale in (view.x, view.y)
+        for scale in (view.x_axis, view.y_axis)
         if scale
     ]
     faults = [
@@ -89,8 +94,8 @@ def units_printed(subject: Subject) -> Outcome:
 def _unit_fault(number: Number) -> str:
     """Why the unit of a number is unclear to a reader; "" if it is clear."""
     quantity, column, table = number.quantity, number.column, number.table
-    printed_units = {column.unit, *table.units, *(cell.unit for cell in number.row)}
-    if quantity.unit in UNPRINTED_UNITS or quantity.says_unit:
+    printed_units = {column.unit, *table.caption_units, *(cell.unit for cell in number.row)}
+    if quantity.unit in UNPRINTED_UNITS or quantity.prints_unit:
         return ""
     if not quantity.unit:
         problem = "no unit"
@@ -129,7 +134,9 @@ def bounds(subject: Subject) -> Outcome:
     figure_counts: Counter[str] = Counter()
     for figure, _ in subject.figures:
         views = figure.plot.views if figure.plot else ()
-        figure_counts.update(list(dict.fromkeys(name for view in views for name in view.bounds)))
+        figure_counts.update(
+            list(dict.fromkeys(name for view in views for name in view.bound_names))
+        )
     launch_counts: Counter[str] = Counter()
     for emulation in subject.launches["emulation"].drop_nulls().to_list():
         facts = setting_texts(emulation)
@@ -151,12 +158,12 @@ def spreads(subject: Subject) -> Outcome:
         return not_applicable("simulated: there is no spread")
     if unknown_count := sum(figure.plot is None for figure, _ in subject.figures):
         return missing_fact(f"what {units.plural(unknown_count, 'figure draws', 'figures draw')}")
-    panels = [(f.alt, caption, f.plot) for f, caption in subject.figures if f.plot]
+    panels = [(f.alt_text, caption, f.plot) for f, caption in subject.figures if f.plot]
     bare_alts = [alt for alt, _, p in panels if not p.is_published and not p.has_intervals]
     undefined_alts = [
         alt
         for alt, caption, plot in panels
-        if plot.has_intervals and not any(isinstance(word, Level) for word in caption)
+        if plot.has_intervals and not any(isinstance(word, ConfidenceLevel) for word in caption)
     ]
     faults = [
         f"{len(alts)} of {len(panels)} figures {problem}: {alts[0]}"
@@ -169,10 +176,10 @@ def spreads(subject: Subject) -> Outcome:
     if faults:
         return failure("; ".join(faults))
     plots = [plot for _, _, plot in panels]
-    if unnamed_count := sum(any("" in v.joined_points for v in plot.views) for plot in plots):
+    if unnamed_count := sum(any("" in v.line_meanings for v in plot.views) for plot in plots):
         count = units.plural(unnamed_count, "figure draws", "figures draw")
         return missing_fact(f"between what {count} lines")
-    lines = dict.fromkeys(n for plot in plots for view in plot.views for n in view.joined_points)
+    lines = dict.fromkeys(n for plot in plots for view in plot.views for n in view.line_meanings)
     spread = "rank intervals" if any(plot.has_intervals for plot in plots) else ""
     detail = f"{units.plural(len(plots), 'figure')}: {spread}"
     detail += f"; lines between {', '.join(lines)}" if lines else "; no lines"
@@ -220,9 +227,11 @@ def _subject_thresholds(
 
 def values(subject: Subject) -> Outcome:
     """Rule 22: compare printed values with their series, and printed ratios with claims."""
-    series = [number for number in subject.numbers if number.quantity.series]
+    series = [number for number in subject.numbers if number.quantity.series_key]
     claims = [number for number in subject.numbers if number.quantity.is_claim]
-    claim_ends = {_ends(Quantity.claim(verdict.interval)) for verdict in subject.verdicts.values()}
+    claim_ends = {
+        _ends(Quantity.from_claim(verdict.interval)) for verdict in subject.verdicts.values()
+    }
     faults = [
         f"{_place(number.column, number.table)}: {number.cell.text} is not {reference}"
         for reference, numbers in (
@@ -246,9 +255,9 @@ def _ends(quantity: Quantity) -> tuple[float | int | None, ...]:
 def _is_measured(subject: Subject, number: Number) -> bool:
     """Whether a value is the median over all launches of its series, with the same interval."""
     quantity = number.quantity
-    if quantity.series not in subject.origins.values:
+    if quantity.series_key not in subject.origins.medians_by_key:
         return False
-    names, medians = subject.origins.values[quantity.series]
+    names, medians = subject.origins.medians_by_key[quantity.series_key]
     raw_unit, size = names["unit"], names["size_bytes"]
     try:
         values = [units.convert(median, raw_unit, quantity.unit, size) for median in medians]

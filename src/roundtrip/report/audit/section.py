@@ -27,19 +27,19 @@ from roundtrip.report.audit.subject import (
     success,
 )
 from roundtrip.report.blocks import (
+    BulletList,
     Cell,
     Gallery,
-    Items,
     Paragraph,
-    Part,
-    Strong,
+    ReportSection,
+    RichText,
+    StrongText,
     Table,
-    Text,
     text_cells,
     text_columns,
 )
-from roundtrip.report.data import Data
-from roundtrip.report.units import Level
+from roundtrip.report.data import BundleData
+from roundtrip.report.units import ConfidenceLevel
 from roundtrip.stats.summaries import GEOMETRIC_MEAN, MEAN
 from roundtrip.stats.verdicts import ClaimVerdict, Family, Verdict, decide, q_values
 from roundtrip.studies.derivation import AuditedRatio, PairingScope
@@ -105,24 +105,24 @@ def intervals(subject: Subject) -> Outcome:
     number_levels = {number.quantity.level for number in subject.numbers} - {None}
     text_levels = set(_levels(subject))
     if other_levels := (number_levels | text_levels) - {level}:
-        names = ", ".join(map(units.percent, sorted(filter(None, other_levels))))
-        return failure(f"intervals at {names}, where {units.percent(level)} is asked for")
+        names = ", ".join(map(units.percent_text, sorted(filter(None, other_levels))))
+        return failure(f"intervals at {names}, where {units.percent_text(level)} is asked for")
     if number_levels and not text_levels:
-        return failure(f"no text says that its intervals are at {units.percent(level)}")
+        return failure(f"no text says that its intervals are at {units.percent_text(level)}")
     minimum = min(verdict.interval.n for verdict in verdicts)
-    rest = f"an interval at {units.percent(level)}, over {minimum} launches or more"
+    rest = f"an interval at {units.percent_text(level)}, over {minimum} launches or more"
     return success(f"{units.plural(len(verdicts), 'ratio has', 'ratios have')} {rest}")
 
 
 def _levels(subject: Subject) -> list[float]:
-    texts: list[Text] = []
+    texts: list[RichText] = []
     for block in subject.blocks:
         match block:
-            case Table(words=tuple() as text) | Gallery(caption=text) | Paragraph(text=text):
+            case Table(rich_caption=tuple() as text) | Gallery(caption=text) | Paragraph(text=text):
                 texts.append(text)
-            case Items(items):
+            case BulletList(items):
                 texts += items
-    return [float(part) for text in texts for part in text if isinstance(part, Level)]
+    return [float(part) for text in texts for part in text if isinstance(part, ConfidenceLevel)]
 
 
 def normal_theory(subject: Subject) -> Outcome:
@@ -188,7 +188,7 @@ def minimum_effect(subject: Subject) -> Outcome:
         return failure("the minimum effect is 0: any difference may be called one")
     if not (place := subject.printed_files.get(subject.analysis.toml_text)):
         return failure("the minimum effect is not printed")
-    return success(f"minimum effect {units.percent(effect)}, printed in {place}")
+    return success(f"minimum effect {units.percent_text(effect)}, printed in {place}")
 
 
 class Scope(StrEnum):
@@ -257,11 +257,11 @@ _HOW = (
 
 
 def part(
-    data: Data,
+    data: BundleData,
     verdicts: Mapping[Claim, ClaimVerdict],
     chapters: Sequence[Chapter],
-    parts: Sequence[Part],
-) -> Part:
+    parts: Sequence[ReportSection],
+) -> ReportSection:
     """The audit: all rules, a row for each section or study that a rule applies to.
 
     `chapters`: the sections with their facts; `parts`: all parts of the report so far.
@@ -287,12 +287,12 @@ def part(
         results = {outcome.result for _, outcome in outcomes}
         rules[next(result for result in _MEANINGS if result in results)].append(f"C{number}")
     items = tuple(
-        (Strong(f"{len(rules[result])} {_MEANINGS[result]}: "), f"{', '.join(rules[result])}.")
+        (StrongText(f"{len(rules[result])} {_MEANINGS[result]}: "), f"{', '.join(rules[result])}.")
         for result in TONES
         if rules[result]
     )
-    blocks = (Paragraph((_HOW,)), Items(items), table)
-    return Part("audit", f"Self-audit: {len(RULES)} rules", blocks)
+    blocks = (Paragraph((_HOW,)), BulletList(items), table)
+    return ReportSection("audit", f"Self-audit: {len(RULES)} rules", blocks)
 
 
 def _outcomes(

@@ -16,15 +16,15 @@ from roundtrip.report.blocks import (
     Column,
     Figure,
     Gallery,
-    Part,
+    ReportSection,
+    RichText,
+    StatusColour,
     Table,
-    Text,
-    Tone,
     Verbatim,
-    all_blocks,
+    flatten_blocks,
 )
-from roundtrip.report.data import Data
-from roundtrip.report.pages.series import Origins
+from roundtrip.report.data import BundleData
+from roundtrip.report.pages.series import SeriesMedians
 from roundtrip.report.units import Quantity
 from roundtrip.stats.verdicts import ClaimVerdict
 from roundtrip.studies.derivation import AuditFacts
@@ -32,7 +32,7 @@ from roundtrip.studies.study import Claim, Study
 
 CLOCK_COLUMNS = ("clock_overhead_s", "clock_resolution_s")
 Result = Literal["pass", "fail", "not applicable"]
-TONES: dict[Result, Tone] = {"pass": "good", "fail": "bad", "not applicable": "muted"}
+TONES: dict[Result, StatusColour] = {"pass": "good", "fail": "bad", "not applicable": "muted"}
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ class Chapter:
     that makes no claims.
     """
 
-    part: Part
+    part: ReportSection
     facts: AuditFacts
     study: Study | None = None
     claims: tuple[Claim, ...] | None = None
@@ -120,7 +120,7 @@ class Subject:
     analysis: AnalysisSettings
     environment: Mapping[str, Any]
     printed_files: Mapping[str, str]
-    origins: Origins
+    origins: SeriesMedians
 
     @property
     def is_simulated(self) -> bool:
@@ -139,8 +139,8 @@ class Subject:
         if self.chapter is None:
             return ()
         part = self.chapter.part
-        picture = (part.picture,) if part.picture else ()
-        return (*picture, *part.summary, *part.verdicts, *all_blocks(part.blocks))
+        picture = (part.answer_gallery,) if part.answer_gallery else ()
+        return (*picture, *part.summary_tables, *part.verdict_tables, *flatten_blocks(part.blocks))
 
     @property
     def tables(self) -> list[Table]:
@@ -158,23 +158,23 @@ class Subject:
         )
 
     @property
-    def figures(self) -> list[tuple[Figure, Text]]:
+    def figures(self) -> list[tuple[Figure, RichText]]:
         """Each figure with the caption under it."""
         galleries = (block for block in self.blocks if isinstance(block, Gallery))
         return [(figure, gallery.caption) for gallery in galleries for figure in gallery.figures]
 
 
 def subjects(
-    data: Data,
+    data: BundleData,
     verdicts: Mapping[Claim, ClaimVerdict],
     chapters: Sequence[Chapter],
-    parts: Sequence[Part],
+    parts: Sequence[ReportSection],
 ) -> tuple[list[Subject], Subject]:
     """Subjects of each chapter and of each study without one, and the subject of all launches."""
     printed_files = {
         block.text: f"“{part.title}”"
         for part in parts
-        for block in all_blocks(part.blocks)
+        for block in flatten_blocks(part.blocks)
         if isinstance(block, Verbatim)
     }
 
@@ -198,9 +198,9 @@ def subjects(
             samples=data.samples.filter(pl.col("launch").is_in(launches["launch"].to_list())),
             verdicts=claims,
             analysis=data.analysis,
-            environment=data.environment,
+            environment=data.env_records,
             printed_files=printed_files,
-            origins=data.origins,
+            origins=data.series_medians,
         )
 
     studies = data.launches["study"].fill_null("")

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from statistics import median
 
 from roundtrip.report import units
-from roundtrip.report.blocks import Answer, answer
+from roundtrip.report.blocks import Answer, make_answer
 from roundtrip.report.nights import TONES, Line, NightVerdicts
 from roundtrip.report.pages.series import (
     NODE_SET,
@@ -87,7 +87,7 @@ def night_pairs(verdicts: NightVerdicts) -> Sequence[NightPair]:
     for index, pair in enumerate(pairs):
         if isinstance(pair.ratio, Quantity) and usual_distance > 0:
             value = pair.abs_log_ratio / usual_distance
-            distance = Quantity(value=value, unit=Unit.PURE, decimals=1)
+            distance = Quantity(value=value, unit=Unit.PURE_NUMBER, decimals=1)
             pairs[index] = replace(pair, distance=distance)
     return sorted(pairs, key=lambda pair: -pair.abs_log_ratio)
 
@@ -104,7 +104,7 @@ def _night_pair(line: Line, nights: Sequence[str]) -> NightPair:
     if len(medians) < 2:
         return NightPair(line, before, newest, units.NO_VALUE if before else "", "", 0.0)
     log_ratio = math.log(medians[1] / medians[0])
-    ratio = units.change(math.exp(log_ratio))
+    ratio = units.ratio_to_level(math.exp(log_ratio))
     return NightPair(line, before, newest, ratio, "", abs(log_ratio))
 
 
@@ -124,7 +124,7 @@ def too_few_nights_sentence(verdicts: NightVerdicts) -> str:
 def history_answers(verdicts: NightVerdicts, confirmation: str = "") -> list[Answer]:
     """Answers on the newest night, each step and the rest; `confirmation`: of repeated launches."""
     if has_too_few_nights(verdicts):
-        return [answer("Not judged yet: ", too_few_nights_sentence(verdicts))]
+        return [make_answer("Not judged yet: ", too_few_nights_sentence(verdicts))]
     return [
         *_worse_answers(verdicts, confirmation),
         *_step_answers(verdicts),
@@ -143,7 +143,7 @@ def _worse_answers(verdicts: NightVerdicts, confirmation: str) -> Iterator[Answe
             f"{describe_changes(verdicts.night_changes.get(night, ()))}. {confirmation}"
         )
         first = f"New: {len(lines)} series worse last night "
-        yield answer(first, rest.strip(), TONES[Verdict.WORSE_LAST_NIGHT])
+        yield make_answer(first, rest.strip(), TONES[Verdict.WORSE_LAST_NIGHT])
 
 
 def _step_answers(verdicts: NightVerdicts) -> Iterator[Answer]:
@@ -161,7 +161,7 @@ def _step_answers(verdicts: NightVerdicts) -> Iterator[Answer]:
             f"the level before. What changed there: {describe_changes(_step_facts(lines))}."
         )
         prefix = "New: " if news[group] else ""
-        yield answer(f"{prefix}{len(lines)} series {verdict} ", rest, TONES[verdict])
+        yield make_answer(f"{prefix}{len(lines)} series {verdict} ", rest, TONES[verdict])
 
 
 def _step_facts(lines: Sequence[Line]) -> list[str]:
@@ -181,40 +181,42 @@ def _other_answers(verdicts: NightVerdicts) -> Iterator[Answer]:
     total = len(verdicts.lines)
     if lines := verdicts.with_verdict(Verdict.FLAPPING):
         rest = "bad nights come and go, more often than before."
-        yield answer(f"{len(lines)} of {total} series flap: ", rest, TONES[Verdict.FLAPPING])
+        yield make_answer(f"{len(lines)} of {total} series flap: ", rest, TONES[Verdict.FLAPPING])
     if lines := _better_lines(verdicts):
         first = f"{len(lines)} of {total} series are in the worse of two modes less often"
         rest = f": {lines[0].label}: {lines[0].judgement.ratio}."
-        yield answer(first, rest, TONES[Verdict.IMPROVED])
+        yield make_answer(first, rest, TONES[Verdict.IMPROVED])
     if lines := verdicts.with_verdict(Verdict.DRIFTING):
         rest = "they change slowly, so no step is claimed for them."
-        yield answer(f"{len(lines)} of {total} series drift: ", rest, TONES[Verdict.DRIFTING])
+        yield make_answer(f"{len(lines)} of {total} series drift: ", rest, TONES[Verdict.DRIFTING])
     if lines := verdicts.with_verdict(Verdict.WANDERING):
         rest = "their level moves slowly to and fro, so no step is claimed for them."
-        yield answer(f"{len(lines)} of {total} series wander: ", rest, TONES[Verdict.WANDERING])
+        yield make_answer(
+            f"{len(lines)} of {total} series wander: ", rest, TONES[Verdict.WANDERING]
+        )
     if lines := [line for line in verdicts.lines if line.revisions]:
         first = f"Revised since the night before: {len(lines)} of {total} series: "
         more = "; and others" if len(lines) > 1 else ""
-        yield answer(first, f"{lines[0].label}: {'; '.join(lines[0].revisions)}{more}.")
+        yield make_answer(first, f"{lines[0].label}: {'; '.join(lines[0].revisions)}{more}.")
     if lines := [line for line in verdicts.lines if line.acceptance]:
         first = f"Of {len(lines)} of {total} series the level is accepted"
-        yield answer(first, " as baseline.")
+        yield make_answer(first, " as baseline.")
     if lines := [line for line in verdicts.lines if line.is_small]:
         first = f"{len(lines)} of {total} series changed by less than the least effect"
-        yield answer(first, " of their metric: that is no verdict.")
+        yield make_answer(first, " of their metric: that is no verdict.")
     if lines := verdicts.with_verdict(Verdict.UNCHANGED):
         step_text = _median_detectable_step(verdicts, lines)
         rest = f" Half of them would have shown {step_text}" if step_text else ""
-        yield answer(f"{len(lines)} of {total} series are unchanged.", rest)
+        yield make_answer(f"{len(lines)} of {total} series are unchanged.", rest)
     if lines := verdicts.with_verdict(Verdict.NO_VALUE):
         first = f"{len(lines)} of {total} series have no value last night: "
         rest = "not measured, disturbed, left out, or on nodes that no earlier night compares with."
-        yield answer(first, rest, TONES[Verdict.NO_VALUE])
+        yield make_answer(first, rest, TONES[Verdict.NO_VALUE])
     if lines := verdicts.with_verdict(Verdict.TOO_FEW_NIGHTS):
         reasons = sorted({line.judgement.reason for line in lines} - {""})[:_MAX_NAMED]
         rest = f": {'; '.join(reasons)}." if reasons else "."
         first = f"{len(lines)} of {total} series have too few nights"
-        yield answer(first, rest, TONES[Verdict.TOO_FEW_NIGHTS])
+        yield make_answer(first, rest, TONES[Verdict.TOO_FEW_NIGHTS])
 
 
 def _better_lines(verdicts: NightVerdicts) -> list[Line]:
@@ -225,7 +227,7 @@ def _better_lines(verdicts: NightVerdicts) -> list[Line]:
 def _median_detectable_step(verdicts: NightVerdicts, lines: Sequence[Line]) -> str:
     """Return the median detectable step of these series, as text; "" if it is not known."""
     steps = [line.judgement.detectable_step for line in lines if line.judgement.detectable_step]
-    return f"a step of {units.percent(median(steps))} {verdicts.sight}." if steps else ""
+    return f"a step of {units.percent_text(median(steps))} {verdicts.sight}." if steps else ""
 
 
 def report_answers(verdicts: NightVerdicts, confirmation: str = "") -> Iterator[Answer]:
@@ -235,23 +237,23 @@ def report_answers(verdicts: NightVerdicts, confirmation: str = "") -> Iterator[
     `confirmation`: the sentence on repeated launches.
     """
     if has_too_few_nights(verdicts):
-        yield answer("Not judged yet: ", too_few_nights_sentence(verdicts))
+        yield make_answer("Not judged yet: ", too_few_nights_sentence(verdicts))
         return
     worse_lines = verdicts.with_verdict(Verdict.WORSE_LAST_NIGHT)
     flapping_lines = verdicts.with_verdict(Verdict.FLAPPING)
     better_lines = _better_lines(verdicts)
     if worse_lines and (newest := worse_lines[0].judgement.newest_night):
-        ratio, low, high = map(units.change, (newest.ratio, newest.low, newest.high))
+        ratio, low, high = map(units.ratio_to_level, (newest.ratio, newest.low, newest.high))
         deviation = f"is {ratio} times its level, where {low} to {high}"
         rest = f"{_first_label(worse_lines)} {deviation} was to be expected. {confirmation}".strip()
-        yield answer("Worse last night: ", rest, TONES[Verdict.WORSE_LAST_NIGHT])
+        yield make_answer("Worse last night: ", rest, TONES[Verdict.WORSE_LAST_NIGHT])
     for first, lines, verdict in (
         ("Flapping: ", flapping_lines, Verdict.FLAPPING),
         ("Improved: ", better_lines, Verdict.IMPROVED),
     ):
         if lines:
             rest = f"{_first_label(lines)}: {lines[0].judgement.ratio}."
-            yield answer(first, rest, TONES[verdict])
+            yield make_answer(first, rest, TONES[verdict])
     groups: dict[tuple[bool, str, Verdict], list[Line]] = defaultdict(list)
     for line in verdicts.lines:
         if line.night:
@@ -261,7 +263,7 @@ def report_answers(verdicts: NightVerdicts, confirmation: str = "") -> Iterator[
     for key in sorted(news, key=lambda key: (key[2] != Verdict.REGRESSED, key[1])):
         yield _series_answer(key[1], key[2], groups[key], verdicts)
     if lines := [line for line in verdicts.lines if line.revisions]:
-        yield answer("Revised: ", f"{_first_label(lines)}: {'; '.join(lines[0].revisions)}.")
+        yield make_answer("Revised: ", f"{_first_label(lines)}: {'; '.join(lines[0].revisions)}.")
     changed_facts = list(_fact_answers(verdicts))
     yield from changed_facts
     new_count = sum(len(groups[key]) for key in news)
@@ -286,7 +288,7 @@ def _fact_answers(verdicts: NightVerdicts) -> Iterator[Answer]:
             texts.append(str(replace(change, subject=toolchains)))
         more = len(changes) - sum(map(len, subjects.values()))
         texts += [f"and {units.plural(more, 'other fact')}"] if more else []
-        yield answer("What changed since the night before: ", f"{'; '.join(texts)}.")
+        yield make_answer("What changed since the night before: ", f"{'; '.join(texts)}.")
 
 
 def _summary_answer(
@@ -303,7 +305,7 @@ def _summary_answer(
     step_text = _median_detectable_step(verdicts, verdicts.with_verdict(Verdict.UNCHANGED))
     sight = f"Half of those that are unchanged would have shown {step_text}" if step_text else ""
     first = f"Nothing{' else' if has_news else ''} changed{scope} against {nights}: "
-    return answer(first, f"{', '.join(rest)}. {sight}".strip())
+    return make_answer(first, f"{', '.join(rest)}. {sight}".strip())
 
 
 def _first_label(lines: Sequence[Line]) -> str:
@@ -321,7 +323,7 @@ def _series_answer(
     effect = line.judgement.step.ratio - 1 if line.judgement.step else 0.0
     is_time = line.series.names["unit"] == "s"
     verb, up, down = ("takes", "longer", "less time") if is_time else ("is", "higher", "lower")
-    effect_text = f"{verb} {units.percent(abs(effect))} {up if effect > 0 else down}"
+    effect_text = f"{verb} {units.percent_text(abs(effect))} {up if effect > 0 else down}"
     since = f"since {verdicts.calendar.label(night)}{cause_text}"
     rest = f"{_first_label(lines)} {effect_text} {since}."
-    return answer(f"{verdict.capitalize()}: ", rest, TONES[verdict])
+    return make_answer(f"{verdict.capitalize()}: ", rest, TONES[verdict])

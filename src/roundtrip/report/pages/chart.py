@@ -23,7 +23,7 @@ from roundtrip.report import painter, plot, units
 from roundtrip.report.blocks import Figure
 from roundtrip.report.nights import Line, NightVerdicts, fact_subjects
 from roundtrip.report.pages.series import SeriesPoint, changes_of_series, display_unit
-from roundtrip.report.plot import CHANGE, NOTE, STEP, Curve, Event, Plot, Scale, View
+from roundtrip.report.plot import CHANGE, NOTE, STEP, Axis, Curve, Event, Plot, View
 from roundtrip.report.units import UNPRINTED_UNITS, Unit
 
 MEDIAN_PARTS = 20_000
@@ -83,7 +83,9 @@ def _pack_series(
         "ends": _base64(codes.astype("<u2")),
         "kind": _base64(np.array([kinds[_point_kind(point)] for point in points], width)),
         "spikes": list(line.history.spikes),
-        "views": _six_digits([plot.view_outline(view) | {"curves": names} for view in views]),
+        "views": _six_digits(
+            [plot.view_json_without_curves(view) | {"curves": names} for view in views]
+        ),
         "sets": _node_sets(line),
     }
 
@@ -124,14 +126,14 @@ def figure(line: Line, verdicts: NightVerdicts, notes: Sequence[tuple[int, str]]
     nights = verdicts.calendar.nights
     step = max(1, math.ceil(len(nights) / _MAX_LABELS))
     ticks = range(0, len(nights), step)
-    x_scale = Scale(
+    x_scale = Axis(
         "Night",
-        Unit.PURE,
+        Unit.PURE_NUMBER,
         0.5,
         len(nights) + 0.5,
         is_log=False,
         ticks=tuple(float(index + 1) for index in ticks),
-        labels=tuple(verdicts.calendar.label(nights[index]) for index in ticks),
+        tick_labels=tuple(verdicts.calendar.label(nights[index]) for index in ticks),
     )
     points = _points(line, verdicts, factor)
     curves = _curves(line, verdicts, points)
@@ -142,8 +144,10 @@ def figure(line: Line, verdicts: NightVerdicts, notes: Sequence[tuple[int, str]]
     low, high = _axis_range(usual_values or all_values)
 
     def view(name: str, low: float, high: float) -> View:
-        y_scale, width = Scale(title, unit, low, high, is_log=False), _FIGURE_WIDTH
-        return View(name, x_scale, y_scale, curves, has_bars=True, events=events, width=width)
+        y_scale, width = Axis(title, unit, low, high, is_log=False), _FIGURE_WIDTH
+        return View(
+            name, x_scale, y_scale, curves, has_interval_bars=True, events=events, width=width
+        )
 
     views = [view("Usual values", low, high)]
     if not all(low <= value <= high for value in all_values):
@@ -165,18 +169,18 @@ def sparkline(
     middle, half = (low + high) / 2, (high - low) / 2
     half = max(half, _MIN_AXIS_SPAN / 2 * abs(middle), math.ulp(1.0))
     newest = [(index, v, None, None, None) for index, v in enumerate(values) if v is not None][-1]
-    point = Curve("newest", _GREY, (newest,), width=0)
+    point = Curve("newest", _GREY, (newest,), line_width=0)
     # Each point is the median over a few consecutive values.
     count = max(1, math.ceil(len(values) / _SPARKLINE_POINTS))
-    points: list[plot.Point] = []
+    points: list[plot.CurvePoint] = []
     for start in range(0, len(values), count):
         chunk = values[start : start + count]
         known = [value for value in chunk if value is not None]
         place = start + (len(chunk) - 1) / 2
         points.append((place, median(known) if known else math.nan, None, None, None))
-    curves = (Curve("nights", _GREY, tuple(points), width=1.2, size=0), point)
-    y_scale = Scale("", Unit.PURE, middle - half, middle + half, is_log=False)
-    x_scale = Scale("", Unit.PURE, 0, max(1, len(values) - 1), is_log=False)
+    curves = (Curve("nights", _GREY, tuple(points), line_width=1.2, point_radius=0), point)
+    y_scale = Axis("", Unit.PURE_NUMBER, middle - half, middle + half, is_log=False)
+    x_scale = Axis("", Unit.PURE_NUMBER, 0, max(1, len(values) - 1), is_log=False)
     events = tuple(Event(index - 0.5, STEP) for index in sorted(steps))
     return painter.thumbnail(View("", x_scale, y_scale, curves, events=events), _SPARKLINE_SIZE)
 
@@ -196,12 +200,14 @@ def _set_names(nodes: Sequence[str]) -> list[str]:
     ]
 
 
-def _points(line: Line, verdicts: NightVerdicts, factor: float) -> list[tuple[str, plot.Point]]:
+def _points(
+    line: Line, verdicts: NightVerdicts, factor: float
+) -> list[tuple[str, plot.CurvePoint]]:
     """(Curve, point) of each row of the series; a point's place is its night's number."""
     node_sets = _node_sets(line)
     names = dict(zip(node_sets, _set_names(node_sets), strict=True))
     spikes = set(line.history.spikes)
-    points: list[tuple[str, plot.Point]] = []
+    points: list[tuple[str, plot.CurvePoint]] = []
     for night, nodes, value, low, high, reason, launches, *_ in line.series.points:
         index = verdicts.calendar.index(night)
         curve = LEFT_OUT if reason else SPIKES if index in spikes else names.get(nodes, OTHER_NODES)
@@ -211,9 +217,9 @@ def _points(line: Line, verdicts: NightVerdicts, factor: float) -> list[tuple[st
 
 
 def _curves(
-    line: Line, verdicts: NightVerdicts, points: Sequence[tuple[str, plot.Point]]
+    line: Line, verdicts: NightVerdicts, points: Sequence[tuple[str, plot.CurvePoint]]
 ) -> tuple[Curve, ...]:
-    by_curve: dict[str, list[plot.Point]] = defaultdict(list)
+    by_curve: dict[str, list[plot.CurvePoint]] = defaultdict(list)
     for name, point in points:
         by_curve[name].append(point)
     names = [*_set_names(_node_sets(line)), OTHER_NODES]
@@ -224,16 +230,18 @@ def _curves(
             name,
             _NODE_SET_COLOURS[n % MAX_NODE_SETS],
             tuple(by_curve[name]),
-            width=0,
-            shape=shapes[n % 2],
-            size=size,
-            levels=tuple(_level_lines(line, verdicts, by_curve[name])),
+            line_width=0,
+            point_shape=shapes[n % 2],
+            point_radius=size,
+            level_segments=tuple(_level_lines(line, verdicts, by_curve[name])),
         )
         for n, name in enumerate(names)
     ]
     for name, colour, shape in ((LEFT_OUT, _GREY, plot.SQUARE), (SPIKES, _AMBER, plot.CIRCLE)):
         odd_points = tuple(by_curve[name])
-        curves.append(Curve(name, colour, odd_points, width=0, shape=shape, size=size + 1))
+        curves.append(
+            Curve(name, colour, odd_points, line_width=0, point_shape=shape, point_radius=size + 1)
+        )
     curves = [curve for curve in curves if curve.points]
     if drift := _drift_line(line, verdicts, points):
         curves.append(drift)
@@ -241,7 +249,7 @@ def _curves(
 
 
 def _level_lines(
-    line: Line, verdicts: NightVerdicts, points: Sequence[plot.Point]
+    line: Line, verdicts: NightVerdicts, points: Sequence[plot.CurvePoint]
 ) -> list[tuple[float, float, float]]:
     """(Start, end, median) of a set of nodes for each part between change points."""
     if line.history.drift:
@@ -256,7 +264,7 @@ def _level_lines(
 
 
 def _drift_line(
-    line: Line, verdicts: NightVerdicts, points: Sequence[tuple[str, plot.Point]]
+    line: Line, verdicts: NightVerdicts, points: Sequence[tuple[str, plot.CurvePoint]]
 ) -> Curve | None:
     """The line of the drift through the middle of the nights used; None without a drift."""
     drift = line.history.drift
@@ -274,7 +282,7 @@ def _drift_line(
     places = sorted(days)
     ends = [places[len(places) * part // 20] for part in range(20)] + [places[-1]]
     drift_points = tuple((place, at(place), None, None, None) for place in sorted(set(ends)))
-    return Curve(DRIFT, _AMBER, drift_points, is_dashed=True, size=0, joined_points="")
+    return Curve(DRIFT, _AMBER, drift_points, is_dashed=True, point_radius=0, line_meaning="")
 
 
 def _events(
@@ -290,7 +298,7 @@ def _events(
             text = f"{text[: _MAX_LABEL_LENGTH - 1]}\N{HORIZONTAL ELLIPSIS}"
         yield Event(night_index + 0.5, NOTE, text)
     for step in line.history.steps:
-        ratio = f"\N{MULTIPLICATION SIGN} {units.change(step.ratio)}"
+        ratio = f"\N{MULTIPLICATION SIGN} {units.ratio_to_level(step.ratio)}"
         yield Event(step.night + 0.5, STEP, ratio)
 
 

@@ -13,7 +13,7 @@ from markupsafe import Markup
 from roundtrip.history.annotations import Annotation
 from roundtrip.history.detection import SeriesNames
 from roundtrip.report import labels, nights, plot, renderers, units
-from roundtrip.report.blocks import Text
+from roundtrip.report.blocks import RichText
 from roundtrip.report.confirmation import NO_CONFIRMATION, ConfirmationResult
 from roundtrip.report.nights import TONES, Line, NightVerdicts
 from roundtrip.report.pages import chart
@@ -53,7 +53,7 @@ class History:
     settings: NightSettings
     notes: Sequence[tuple[str, str]] = ()
     reports: Mapping[str, str] = field(default_factory=dict)
-    notices: Sequence[Text] = ()
+    notices: Sequence[RichText] = ()
     home: str = ""
     acceptances: Sequence[Annotation] = ()
     confirmation: ConfirmationResult = NO_CONFIRMATION
@@ -90,7 +90,7 @@ class _SeriesRow:
     def detectable_step(self) -> str:
         """The smallest step that `sight_nights` more nights would show; "" if it is not known."""
         step = self.line.judgement.detectable_step
-        return "" if step is None else units.percent(step)
+        return "" if step is None else units.percent_text(step)
 
     @property
     def changes_text(self) -> str:
@@ -109,7 +109,7 @@ def render(history: History) -> str:
     all_series = [line.series for line in verdicts.lines]
     notes = [(calendar.index(night), text) for night, text in history.notes if night in calendar]
     lines = figure_lines(verdicts)
-    notice = labels.notice_of_labels(labels.labels_from_history(history.provenance))
+    notice = labels.label_notice(labels.history_labels_by_environ(history.provenance))
     return renderers.template_page(
         "history.html.j2",
         HISTORY_SCRIPTS,
@@ -132,9 +132,9 @@ def render(history: History) -> str:
             _row(line, verdicts, notes, history.confirmation.describe_line(line)) for line in lines
         ],
         night_pairs=night_pairs(verdicts) if has_too_few_nights(verdicts) else (),
-        level=units.Level(history.settings.confidence_level),
+        level=units.ConfidenceLevel(history.settings.confidence_level),
         sight=f"{units.plural(history.settings.sight_nights, 'more night')} would show with a "
-        f"probability of {units.percent(history.settings.sight_power)}",
+        f"probability of {units.percent_text(history.settings.sight_power)}",
         drawn={line.series.key for line in lines},
         distance=DISTANCE,
         counts=[(verdict, count) for verdict, count in verdicts.counts.items() if count],
@@ -207,19 +207,19 @@ def _findings_text(line: Line, verdicts: NightVerdicts, confirmation: str) -> st
     series_history, calendar = line.history, verdicts.calendar
     lines = [
         f"Change point at {calendar.describe(calendar.nights[step.night])}: "
-        f"{units.change(step.ratio, step.low, step.high)} times the level before, statistic "
-        f"{units.pure_number(abs(step.evidence))} against a threshold of "
+        f"{units.ratio_to_level(step.ratio, step.low, step.high)} times the level before, "
+        f"statistic {units.pure_number(abs(step.evidence))} against a threshold of "
         f"{units.pure_number(step.threshold)}. What changed there: {describe_changes(causes)}."
         for step, causes in zip(series_history.steps, line.causes, strict=True)
     ]
     lines += [f"Revised since the night before: {revision}." for revision in line.revisions]
     if drift := series_history.drift:
-        ratio = units.change(drift.yearly_ratio, drift.low, drift.high)
+        ratio = units.ratio_to_level(drift.yearly_ratio, drift.low, drift.high)
         lines.append(f"Drift: {ratio} times in a year.")
     if line.comes_and_goes:
         lines.append(f"How often nights are bad has changed: {line.judgement.ratio}.")
     if (newest := series_history.newest_night) and newest.is_outside:
-        ratio, low, high = map(units.change, (newest.ratio, newest.low, newest.high))
+        ratio, low, high = map(units.ratio_to_level, (newest.ratio, newest.low, newest.high))
         level = f"{ratio} times the level, where {low} to {high} was expected"
         lines.append(f"The last night stands out: {level}.")
     if confirmation:
@@ -229,7 +229,7 @@ def _findings_text(line: Line, verdicts: NightVerdicts, confirmation: str) -> st
     elif not lines:
         lines.append("No change point and no drift.")
     if series_history.detectable_step is not None:
-        step = units.percent(series_history.detectable_step)
+        step = units.percent_text(series_history.detectable_step)
         lines.append(f"A step of {step} would show {verdicts.sight}.")
     if annotation := line.acceptance:
         accepted = f"Accepted as baseline up to {annotation.last}, by an annotation"

@@ -21,7 +21,7 @@ from roundtrip.history import facts
 from roundtrip.history.night_rows import SERIES
 from roundtrip.measure.analysis import AnalysisSettings
 from roundtrip.report import labels, speeds, units
-from roundtrip.report.data import Data
+from roundtrip.report.data import BundleData
 from roundtrip.report.pages.history import History
 from roundtrip.report.pages.series import CASE_PATTERN
 from roundtrip.report.units import Quantity
@@ -41,7 +41,7 @@ class _ValueKey(NamedTuple):
 
     @property
     def name(self) -> str:
-        at = "" if self.size_bytes is None else f" at {units.size(self.size_bytes)}"
+        at = "" if self.size_bytes is None else f" at {units.size_text(self.size_bytes)}"
         return f"{self.what}{at}"
 
 
@@ -87,14 +87,14 @@ class Value(BaseModel):
 
 
 def values(
-    history: History, thresholds: AnalysisSettings, read_night: Callable[[str], Data]
+    history: History, thresholds: AnalysisSettings, read_night: Callable[[str], BundleData]
 ) -> Iterator[Value]:
     """The values of all studies; `read_night` reads a bundle; UserError: there is none."""
     night_rows = history.nights.filter(~pl.col("foreign") & (pl.col("left_out") == ""))
     nights = night_rows.group_by("night", *SERIES).agg(pl.col("median").median())
     newest_nights = dict(nights.group_by("case_id").agg(pl.col("night").max()).iter_rows())
     levels = _levels_by_night(nights.sort("night", *SERIES), thresholds)
-    marks = labels.labels_from_history(history.provenance)
+    marks = labels.history_labels_by_environ(history.provenance)
     processor_rows = history.provenance.filter(subject="", name=facts.PROCESSOR)
     processors = dict(processor_rows.select("night", "value").iter_rows())
     all_nights = sorted(set(history.nights["night"]))
@@ -137,7 +137,7 @@ def _best_values(values: Sequence[Value]) -> Iterator[Value]:
     places: dict[str, list[Value]] = defaultdict(list)
 
     def position(value: Value) -> float:
-        return value.quantity.value * (1 if value.quantity.is_lower_better else -1)
+        return value.quantity.value * (1 if value.quantity.lower_is_better else -1)
 
     for value in sorted(values, key=position):
         places[value.where].append(value)
@@ -146,7 +146,7 @@ def _best_values(values: Sequence[Value]) -> Iterator[Value]:
 
 
 def _night_headlines(
-    night: str, read_night: Callable[[str], Data]
+    night: str, read_night: Callable[[str], BundleData]
 ) -> Iterator[tuple[_ValueKey, Quantity]]:
     """The headline values of a night; none if it cannot be read."""
     try:
@@ -164,11 +164,11 @@ def _night_headlines(
         for row in derivation.headline_speeds(study, samples, sizes).iter_rows(named=True):
             case = cases[row["launch"]]
             key = _ValueKey(study.name, row["what"], row["size_bytes"], case)
-            value = speeds.Value(row["value"], data.series_of(case, row))
+            value = speeds.Value(row["value"], data.series_key(case, row))
             launch_values[key, row["unit"], row["lower_is_better"]].append(value)
         for (key, unit, is_lower_better), numbers in launch_values.items():
             quantity = speeds.median_quantity(numbers, unit, level)
-            yield key, replace(quantity, is_lower_better=is_lower_better)
+            yield key, replace(quantity, lower_is_better=is_lower_better)
 
 
 def _levels_by_night(
@@ -196,5 +196,5 @@ def _place_text(check: str, place: str) -> str:
     """The parameters and the place of a measurement, without the toolchain."""
     _, _, parameters = check.partition("/")
     values = [parameter.partition("=")[2] for parameter in parameters.split(",")]
-    words = [labels.PLACEMENTS.get(value, value) for value in values]
+    words = [labels.TEXT_BY_PLACEMENT.get(value, value) for value in values]
     return ", ".join(filter(None, [*words, place]))

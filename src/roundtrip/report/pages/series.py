@@ -127,7 +127,7 @@ class HistorySeries:
     def title(self) -> str:
         """``mpi, 4 KiB``: variant, size, phase; without size and phase, also the check."""
         names = self.names
-        size = units.size(names["size_bytes"]) if names["size_bytes"] else ""
+        size = units.size_text(names["size_bytes"]) if names["size_bytes"] else ""
         phase = names["phase"] if names["phase"] != _USUAL_PHASE else ""
         # An import without variants repeats the metric.
         variant = names["variant"] if names["variant"] != names["metric"] else ""
@@ -177,7 +177,7 @@ def display_unit(series: HistorySeries) -> tuple[float, str]:
     """Return the factor and the unit for printing values of a series."""
     unit = str(series.names["unit"])
     if unit == "1":
-        return 1.0, units.Unit.PURE
+        return 1.0, units.Unit.PURE_NUMBER
     level = median(point.median for point in series.points)
     if unit == "s" and level > 0:
         for limit, factor, name in _TIME_SCALES:
@@ -329,7 +329,7 @@ def _list_nodes(nodes: Collection[str]) -> str:
     return ", ".join([*names, *more]) or "none"
 
 
-class Origins:
+class SeriesMedians:
     """The series of launch medians (columns `MEDIANS`) with their keys on the history page."""
 
     def __init__(self, medians: pl.DataFrame) -> None:
@@ -341,7 +341,7 @@ class Origins:
         for key, names in names_by_key.items():
             self._by_case[names["case_id"], names["size_bytes"]].append((key, names))
 
-    def key(self, cases: Collection[str], size_bytes: int, **names: str) -> str:
+    def find_key(self, cases: Collection[str], size_bytes: int, **names: str) -> str:
         """The key of the one series with these case ids, size and columns of `SERIES`; else ""."""
         keys = [
             key
@@ -352,7 +352,7 @@ class Origins:
         return keys[0] if len(keys) == 1 else ""
 
     @cached_property
-    def values(self) -> Mapping[str, tuple[Mapping[str, Any], list[float]]]:
+    def medians_by_key(self) -> Mapping[str, tuple[Mapping[str, Any], list[float]]]:
         """By key: the names (columns `SERIES`) of a series and its medians in their raw unit."""
         rows = self._medians.group_by(*SERIES).agg("median").iter_rows(named=True)
         return {series_key(row): (row, row.pop("median")) for row in rows}

@@ -30,8 +30,8 @@ from roundtrip.history.annotations import Annotation
 from roundtrip.history.night_rows import SERIES
 from roundtrip.measure import analysis, pseudonyms, reader, store
 from roundtrip.report import confirmation, data, labels, renderers
-from roundtrip.report.blocks import Strong
-from roundtrip.report.data import Data
+from roundtrip.report.blocks import StrongText
+from roundtrip.report.data import BundleData
 from roundtrip.report.nights import TONES, judgement
 from roundtrip.report.pages import chart, history, machines
 from roundtrip.report.pages.history import History
@@ -168,7 +168,7 @@ def read_history(source: Source) -> History | None:
             for night, digest in night_digests.iter_rows()
             if digest in source.pages
         },
-        [(Strong(kind), _relative(text, site)) for kind, text in notices],
+        [(StrongText(kind), _relative(text, site)) for kind, text in notices],
         _HOME,
         [annotation for annotation in source.annotations if annotation.kind == remarks.ACCEPTED],
         searches=searches,
@@ -180,7 +180,7 @@ def read_history(source: Source) -> History | None:
         relaunches = confirmation.read_site_confirmation(site, site_history.verdicts)
         return replace(site_history, confirmation=relaunches)
     except UserError as error:
-        notice = (Strong("Not read: "), _relative(str(error), site))
+        notice = (StrongText("Not read: "), _relative(str(error), site))
         return replace(site_history, notices=[*site_history.notices, notice])
 
 
@@ -313,12 +313,12 @@ def _write_history(folder: Path, campaign_site: CampaignSite) -> Summary:
 def _summarize(site_history: History, source: Source, page: str) -> Summary:
     """The index's summary of a history; `page`: the digest of its page."""
 
-    def read_night(night: str) -> Data:
+    def read_night(night: str) -> BundleData:
         if not (report := site_history.reports.get(night)):
             raise UserError("the night has no report", source.site)
         bundle = store.bundle_folder(store.linked_revision(source.site, report))
         reader.require(bundle)
-        return data.read(bundle)
+        return data.read_bundle(bundle)
 
     verdicts: Counter[Verdict] = Counter()
     for series in split_series(site_history.nights):
@@ -330,6 +330,8 @@ def _summarize(site_history: History, source: Source, page: str) -> Summary:
         nights=site_history.nights["night"].n_unique(),
         counts=tuple((verdict, verdicts[verdict]) for verdict in Verdict if verdicts[verdict]),
         levels=tuple(overall_levels(site_history.nights)),
-        mark="; ".join(sorted(set(labels.labels_from_history(site_history.provenance).values()))),
+        mark="; ".join(
+            sorted(set(labels.history_labels_by_environ(site_history.provenance).values()))
+        ),
         values=tuple(machines.values(site_history, source.thresholds, read_night)),
     )

@@ -11,10 +11,10 @@ import polars as pl
 
 from roundtrip.measure.columns import setting_texts
 from roundtrip.report import labels, units
-from roundtrip.report.blocks import Answer, Cell, Column, Table, answer, number_columns
-from roundtrip.report.data import Data
+from roundtrip.report.blocks import Answer, Cell, Column, Table, make_answer, number_columns
+from roundtrip.report.data import BundleData
 from roundtrip.report.speeds import Value, distinct_titles, median_quantity
-from roundtrip.report.units import Level, Quantity
+from roundtrip.report.units import ConfidenceLevel, Quantity
 from roundtrip.studies import derivation
 from roundtrip.studies.study import Study
 
@@ -49,7 +49,7 @@ class Headline:
     `disturbed`: the values of which every launch was disturbed.
     """
 
-    level: Level
+    level: ConfidenceLevel
     titles: Mapping[str, str]
     rows: Mapping[_RowKey, Mapping[str, Quantity]]
     note: str
@@ -58,7 +58,7 @@ class Headline:
     @property
     def table(self) -> Table:
         """A row for each value, a column for each toolchain."""
-        differences = labels.label_differences({row.setting for row in self.rows})
+        differences = labels.title_differences({row.setting for row in self.rows})
         directions = {
             row.lower_is_better: _DIRECTION_TEXTS[row.lower_is_better] for row in self.rows
         }
@@ -70,7 +70,7 @@ class Headline:
             direction = directions.get(row.lower_is_better, "")
             name = _row_name(row, differences[row.setting], direction)
             rows.append((Cell(name), *(self._cell(row, environ) for environ in self.titles)))
-        return Table(self.level.caption(caption), columns, tuple(rows))
+        return Table(self.level.fill_caption(caption), columns, tuple(rows))
 
     def _cell(self, row: _RowKey, environ: str) -> Cell:
         if environ not in self.rows[row]:
@@ -85,7 +85,7 @@ class Headline:
         A quantity that was measured in several settings has its first and its last one.  `names`
         has the short name of each title of a toolchain.
         """
-        differences = labels.label_differences({row.setting for row in self.rows})
+        differences = labels.title_differences({row.setting for row in self.rows})
         own_rows = [row for row in self.rows if labels.OVERSUBSCRIBED_NOTE not in row.kind]
         own_rows.sort(key=lambda row: row.unit in units.UNPRINTED_UNITS)
         for quantity in list(dict.fromkeys(row.quantity for row in own_rows))[:_MAX_QUANTITIES]:
@@ -93,13 +93,15 @@ class Headline:
             first, *_, last = [row for row in rows if row.size_bytes == rows[0].size_bytes] * 2
             if first == last:
                 name = _row_name(first, differences[first.setting], "")
-                yield answer(name, f": {self._values(first, names)}.")
+                yield make_answer(name, f": {self._values(first, names)}.")
             else:
                 places = (
                     f"{self._values(row, names)} {_place_text(row, differences[row.setting])}"
                     for row in (first, last)
                 )
-                yield answer(_name_with_size(quantity, first.size_bytes), f": {'; '.join(places)}.")
+                yield make_answer(
+                    _name_with_size(quantity, first.size_bytes), f": {'; '.join(places)}."
+                )
 
     def _values(self, row: _RowKey, names: Mapping[str, str]) -> str:
         """The values of a row, with the toolchains if several are shown.
@@ -114,12 +116,12 @@ class Headline:
         return ", ".join(texts)
 
 
-def study_headline(data: Data, study: Study) -> Headline | None:
+def study_headline(data: BundleData, study: Study) -> Headline | None:
     """The main values of `study`; None without any.
 
     Of too many toolchains those are shown that are best in the first row, then those of other rows.
     """
-    level = Level(data.analysis.statistics.confidence_level)
+    level = ConfidenceLevel(data.analysis.statistics.confidence_level)
     launches = {row["launch"]: row for row in data.study_launches(study.name).iter_rows(named=True)}
     rows = _values_by_row(data, study, launches)
     if not rows:
@@ -163,12 +165,12 @@ def study_headline(data: Data, study: Study) -> Headline | None:
 def value_answers(headlines: Sequence[Headline]) -> tuple[Answer, ...]:
     """The answers of all `headlines`, with names of toolchains that are as short as possible."""
     titles = {title for headline in headlines for title in headline.titles.values()}
-    names = labels.distinct_labels(titles)
+    names = labels.short_titles(titles)
     return tuple(answer for headline in headlines for answer in headline.answers(names))
 
 
 def _values_by_row(
-    data: Data, study: Study, launches: dict[str, dict[str, Any]]
+    data: BundleData, study: Study, launches: dict[str, dict[str, Any]]
 ) -> dict[_RowKey, dict[str, list[tuple[str, Value]]]]:
     mask = (pl.col("study") == study.name) & pl.col("launch").is_in(list(launches))
     rows: dict[_RowKey, dict[str, list[tuple[str, Value]]]] = defaultdict(lambda: defaultdict(list))
@@ -183,7 +185,7 @@ def _values_by_row(
             value["unit"],
             value["lower_is_better"],
         )
-        series = data.series_of(launch["case_id"], value)
+        series = data.series_key(launch["case_id"], value)
         rows[row][launch["environ"]].append((launch["launch"], Value(value["value"], series)))
     quantities = list(dict.fromkeys(row.quantity for row in rows))
 
@@ -201,28 +203,28 @@ def _setting_and_label(launch: dict[str, Any]) -> tuple[str, str]:
     """(Parameters and place, kind) of a launch; the first omits what the kind says."""
     emulation = [fact["name"] for fact in launch["emulation"] or ()]
     values = [
-        f"{name} {text}" if text.isdigit() else labels.PLACEMENTS.get(text, text)
+        f"{name} {text}" if text.isdigit() else labels.TEXT_BY_PLACEMENT.get(text, text)
         for name, text in setting_texts(launch["parameters"]).items()
         if not any(fact.startswith(name) for fact in emulation)
     ]
     oversubscription = labels.OVERSUBSCRIBED_NOTE if labels.OVERSUBSCRIBED_NOTE in values else ""
     place = f"{launch['system']}:{launch['partition']}"
-    kind = labels.kind(launch["emulation"], launch["simulated"])
+    kind = labels.launch_label(launch["emulation"], launch["simulated"])
     texts = (*(value for value in values if value != oversubscription), place)
     return ", ".join(filter(None, texts)), "; ".join(filter(None, (oversubscription, kind)))
 
 
 def _row_name(row: _RowKey, setting: str, direction: str) -> str:
-    label = _name_with_size(labels.add_setting(row.quantity, setting), row.size_bytes)
+    label = _name_with_size(labels.add_missing_setting(row.quantity, setting), row.size_bytes)
     notes = "; ".join(filter(None, (row.kind, direction)))
     return f"{label} ({notes})" if notes else label
 
 
 def _name_with_size(name: str, size_bytes: int | None) -> str:
-    return name if size_bytes is None else f"{name} at {units.size(size_bytes)}"
+    return name if size_bytes is None else f"{name} at {units.size_text(size_bytes)}"
 
 
 def _place_text(row: _RowKey, setting: str) -> str:
     """The parts of `setting` that the quantity does not name, and the kind."""
-    place = labels.add_setting(row.quantity, setting).removeprefix(f"{row.quantity}, ")
+    place = labels.add_missing_setting(row.quantity, setting).removeprefix(f"{row.quantity}, ")
     return f"{place} ({row.kind})" if row.kind else place

@@ -17,21 +17,21 @@ from roundtrip.report.blocks import (
     Answer,
     Block,
     Cell,
+    CollapsibleBlocks,
     Column,
-    Fold,
     Heading,
-    Inline,
+    InlineElement,
     Paragraph,
-    Part,
+    ReportSection,
+    RichText,
+    StatusColour,
     Table,
-    Text,
-    Tone,
     fold_if_long,
     number_columns,
     text_columns,
     text_items,
 )
-from roundtrip.report.data import Data
+from roundtrip.report.data import BundleData
 from roundtrip.report.nights import TONES, Line, NightVerdicts
 from roundtrip.report.pages.answers import (
     DISTANCE,
@@ -63,12 +63,14 @@ SECTION_FACTS = AuditFacts(
 _FIRST_NIGHT = "Nothing to compare with yet: this is the first night of this campaign on this site."
 
 
-def part(data: Data) -> Part:
+def part(data: BundleData) -> ReportSection:
     """Return the section: changes against the nights in the bundle; one line if it has none."""
-    if data.history.nights.is_empty():
+    if data.past_nights.nights.is_empty():
         line = (Paragraph((_FIRST_NIGHT,)),)
         answer = Answer((_FIRST_NIGHT,))
-        return Part(SECTION_ANCHOR, SECTION_TITLE, line, (answer,), question=SECTION_QUESTION)
+        return ReportSection(
+            SECTION_ANCHOR, SECTION_TITLE, line, (answer,), question=SECTION_QUESTION
+        )
     verdicts = judge_nights(data)
     relaunches = confirmation.read_confirmation(data, verdicts)
     if has_too_few_nights(verdicts):
@@ -78,40 +80,42 @@ def part(data: Data) -> Part:
         blocks += [*_change_blocks(verdicts), *_other_change_blocks(verdicts)]
         blocks += _drift_blocks(verdicts)
     label = verdicts.calendar.label
-    notes = [f"{label(night)}: {text}" for night, text in data.history.notes.rows()]
+    notes = [f"{label(night)}: {text}" for night, text in data.past_nights.notes.rows()]
     blocks += _acceptance_blocks(verdicts)
     blocks += _list_blocks("Annotations of these nights", notes)
     blocks += [*_omission_blocks(verdicts, data), _basis_paragraph(data)]
     answers = tuple(report_answers(verdicts, relaunches.sentence))
-    return Part(SECTION_ANCHOR, SECTION_TITLE, tuple(blocks), answers, question=SECTION_QUESTION)
+    return ReportSection(
+        SECTION_ANCHOR, SECTION_TITLE, tuple(blocks), answers, question=SECTION_QUESTION
+    )
 
 
-def facts(data: Data) -> AuditFacts:
+def facts(data: BundleData) -> AuditFacts:
     """The facts about the section for the report's audit."""
-    return AuditFacts(ratios=()) if data.history.nights.is_empty() else SECTION_FACTS
+    return AuditFacts(ratios=()) if data.past_nights.nights.is_empty() else SECTION_FACTS
 
 
-def judge_nights(data: Data) -> NightVerdicts:
+def judge_nights(data: BundleData) -> NightVerdicts:
     """Return the verdicts on all series, from the earlier nights and this one."""
     start = str(data.manifest.data["started"])
     digest = data.manifest.digest
     night_columns = {"night": pl.lit(start), "digest": pl.lit(digest)}
     disturbance = data.completed_launches.select("launch", "disturbed")
-    rows = data.medians.join(disturbance, on="launch").with_columns(**night_columns)
+    rows = data.launch_medians.join(disturbance, on="launch").with_columns(**night_columns)
     level = data.analysis.statistics.confidence_level
     tonight = mark(
-        pl.concat([night.summarize(rows, level), data.node_series]),
-        left_out_annotations(data.history.left_out, start),
+        pl.concat([night.summarize(rows, level), data.node_series_nights]),
+        left_out_annotations(data.past_nights.left_out, start),
     )
     placement = data.placement.select("launch", "rank", "cpus")
     facts = bundle_facts(data.folder, data.manifest, data.completed_launches, placement)
     rows_of_facts = [(start, digest, *fact) for fact in facts]
     provenance = pl.DataFrame(rows_of_facts, schema=PROVENANCE, orient="row")
     return nights.judge(
-        pl.concat([data.history.nights, tonight]),
-        pl.concat([data.history.provenance, provenance]),
+        pl.concat([data.past_nights.nights, tonight]),
+        pl.concat([data.past_nights.provenance, provenance]),
         data.analysis.history,
-        accepted_levels(data.history.accepted),
+        accepted_levels(data.past_nights.accepted),
     )
 
 
@@ -127,7 +131,7 @@ def _change_blocks(verdicts: NightVerdicts) -> Iterator[Block]:
         (
             *text_columns("Series", "Verdict"),
             Column("Level before", "right"),
-            Column("Since / before", "right", base="Level before"),
+            Column("Since / before", "right", base_name="Level before"),
             Column("Since"),
             *number_columns("Nights used since", "Evidence", "Needed"),
             Column("Changed then"),
@@ -137,14 +141,14 @@ def _change_blocks(verdicts: NightVerdicts) -> Iterator[Block]:
     yield table
     if rest := tuple(rows[_MAX_ROWS:]):
         rest_table = Table("The rest, in the same order.", table.columns, rest)
-        yield Fold(units.plural(len(rest), "more series"), (rest_table,))
+        yield CollapsibleBlocks(units.plural(len(rest), "more series"), (rest_table,))
 
 
 def _step_row(line: Line, verdicts: NightVerdicts) -> tuple[Cell, ...]:
     judgement, step = line.judgement, line.judgement.step
     assert step is not None and line.night is not None  # noqa: S101  it has a night: of its step
     word = f"{judgement.verdict}{', new' if judgement.is_news else ''}"
-    ratio = units.change(step.ratio, step.low, step.high)
+    ratio = units.ratio_to_level(step.ratio, step.low, step.high)
     return (
         _series_cell(line),
         Cell(word, TONES[judgement.verdict]),
@@ -158,9 +162,11 @@ def _step_row(line: Line, verdicts: NightVerdicts) -> tuple[Cell, ...]:
     )
 
 
-def _series_cell(line: Line, content: Inline | Text = "", tone: Tone = "plain") -> Cell:
+def _series_cell(
+    line: Line, content: InlineElement | RichText = "", tone: StatusColour = "plain"
+) -> Cell:
     """A cell with `content`, by default the series' label, that links to its history."""
-    return Cell(content or line.label, tone, series=line.series.key)
+    return Cell(content or line.label, tone, series_key=line.series.key)
 
 
 def _last_two_nights_blocks(verdicts: NightVerdicts) -> Iterator[Block]:
@@ -179,7 +185,7 @@ def _last_two_nights_blocks(verdicts: NightVerdicts) -> Iterator[Block]:
     columns = (
         Column("Series"),
         *number_columns("Night before", "Last night"),
-        Column("Last night / night before", "right", base="Night before"),
+        Column("Last night / night before", "right", base_name="Night before"),
         Column("Distance", "right"),
     )
     caption = f"The two newest nights; no verdict. {DISTANCE}"
@@ -204,8 +210,8 @@ def _other_change_blocks(verdicts: NightVerdicts) -> Iterator[Block]:
     yield from _list_blocks("Revised since the night before", items)
     items = []
     for line in (line for line in lines if line.is_small):
-        step, least_effect = line.history.steps[-1], units.percent(line.history.least_effect)
-        change, date = units.change(step.ratio), calendar.label(calendar.nights[step.night])
+        step, least_effect = line.history.steps[-1], units.percent_text(line.history.least_effect)
+        change, date = units.ratio_to_level(step.ratio), calendar.label(calendar.nights[step.night])
         items.append(f"{line.label}: {change} since {date}; least effect {least_effect}.")
     yield from _list_blocks("Smaller than the least effect", items, _MAX_ROWS)
 
@@ -249,7 +255,7 @@ def _newest_row(line: Line) -> tuple[Cell, ...]:
     newest, verdict = line.history.newest_night, line.judgement.verdict
     assert newest is not None  # noqa: S101  of those that have one
     ratio, low, high = (
-        Quantity(value=value, unit=Unit.PURE, decimals=3)
+        Quantity(value=value, unit=Unit.PURE_NUMBER, decimals=3)
         for value in (newest.ratio, newest.low, newest.high)
     )
     return (
@@ -278,7 +284,7 @@ def _first_labels(labels: Sequence[str]) -> str:
     return "; ".join(labels[:3]) + rest
 
 
-def _omission_blocks(verdicts: NightVerdicts, data: Data) -> Iterator[Block]:
+def _omission_blocks(verdicts: NightVerdicts, data: BundleData) -> Iterator[Block]:
     """Values that detection did not use, with reasons, and what this night lacks."""
     reasons: Counter[str] = Counter()
     labels = []
@@ -295,7 +301,7 @@ def _omission_blocks(verdicts: NightVerdicts, data: Data) -> Iterator[Block]:
     if labels:
         count = units.plural(len(labels), "series")
         items.append(f"{count} of earlier nights not measured this night: {_first_labels(labels)}.")
-    night_rows = data.history.nights.filter((pl.col("nodes") == "") & ~pl.col("foreign"))
+    night_rows = data.past_nights.nights.filter((pl.col("nodes") == "") & ~pl.col("foreign"))
     if night_rows.height:
         count = units.plural(night_rows["night"].n_unique(), "night")
         items.append(f"Of {count} it is not known which nodes they ran on.")
@@ -311,8 +317,8 @@ def _omission_blocks(verdicts: NightVerdicts, data: Data) -> Iterator[Block]:
     return iter((Heading(3, "Left out"), Paragraph(("Nothing: every night counts.",))))
 
 
-def _basis_paragraph(data: Data) -> Paragraph:
-    nights = units.plural(data.history.nights["night"].n_unique(), "night")
-    series = data.history.nights.select(*SERIES).n_unique()
+def _basis_paragraph(data: BundleData) -> Paragraph:
+    nights = units.plural(data.past_nights.nights["night"].n_unique(), "night")
+    series = data.past_nights.nights.select(*SERIES).n_unique()
     basis = f"Judged against {nights} before this one, {series} series: history/ in the bundle."
     return Paragraph((basis,), is_note=True)

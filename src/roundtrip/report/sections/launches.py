@@ -18,22 +18,22 @@ from roundtrip.report.blocks import (
     Answer,
     Block,
     Cell,
+    CollapsibleBlocks,
     Column,
-    Fold,
     Heading,
-    Inline,
+    InlineElement,
     Paragraph,
-    Part,
+    ReportSection,
+    RichText,
+    StatusColour,
     Table,
-    Text,
-    Tone,
-    answer,
     count_cells,
+    make_answer,
     number_columns,
     text_cells,
     text_columns,
 )
-from roundtrip.report.data import Data
+from roundtrip.report.data import BundleData
 from roundtrip.report.sections import nodes, spread
 from roundtrip.report.units import Quantity, Unit
 from roundtrip.sites import schedulers
@@ -61,7 +61,7 @@ _NUMBER_PATTERN = re.compile(r"[+-]?\d+(\.\d+)?")
 _SIDE_PATTERN = re.compile(rf"rank \d+|{PSEUDONYM_PATTERN}|,")
 _MISMATCH_PATTERN = re.compile(rf"{identity.MISMATCH}.*?(?=; last words: |$)")
 QUESTION = "Did every launch complete?"
-_STATUS_TONES: dict[str, Tone] = {
+_STATUS_TONES: dict[str, StatusColour] = {
     "partial": "bad",
     "failed": "bad",
     "missing": "bad",
@@ -69,7 +69,7 @@ _STATUS_TONES: dict[str, Tone] = {
 }
 
 
-def part(data: Data) -> Part:
+def part(data: BundleData) -> ReportSection:
     """Return the section: counts, losses, disturbances, noise."""
     figures = _spread_rows(data)
     blocks: list[Block] = [_counts_table(data)]
@@ -81,10 +81,12 @@ def part(data: Data) -> Part:
     blocks += [*_loss_blocks(data), *_scheduler_blocks(data)]
     blocks += [*_disturbance_blocks(data, figures), *spread.blocks(data, figures)]
     title = "Launches: completed, failed and disturbed"
-    return Part("launches", title, tuple(blocks), answers=answers(data, figures), question=QUESTION)
+    return ReportSection(
+        "launches", title, tuple(blocks), answers=answers(data, figures), question=QUESTION
+    )
 
 
-def answers(data: Data, figures: pl.DataFrame | None = None) -> tuple[Answer, ...]:
+def answers(data: BundleData, figures: pl.DataFrame | None = None) -> tuple[Answer, ...]:
     """Whether every launch completed, what disturbed launches, and an answer for each fault."""
     counts, lines = launch_counts(data), list(_fault_answers(data))
     if counts.disturbed_count:
@@ -100,12 +102,12 @@ def answers(data: Data, figures: pl.DataFrame | None = None) -> tuple[Answer, ..
             f" ({units.plural(sum(counts.passed_by_case.values()), 'attempt')}, "
             f"{counts.surplus_count} repeated)"
         )
-    tone: Tone = "bad" if counts.missing_by_case else "warn" if lines else "good"
+    tone: StatusColour = "bad" if counts.missing_by_case else "warn" if lines else "good"
     calm = "" if counts.disturbed_count else "; none was disturbed"
-    return answer(first, f"{rest}{calm}.", tone), *lines
+    return make_answer(first, f"{rest}{calm}.", tone), *lines
 
 
-def _disturbance_words(data: Data, counts: LaunchCounts) -> str:
+def _disturbance_words(data: BundleData, counts: LaunchCounts) -> str:
     """How many launches were disturbed, and an example of the most common reason."""
     reasons = [why.split("; ")[0] for why in data.completed_launches["disturbed_why"] if why]
     kinds = Counter(_NUMBER_PATTERN.sub("#", reason) for reason in reasons)
@@ -132,25 +134,25 @@ def _change_words(figures: pl.DataFrame) -> str:
         verb = "rests" if lost_count == 1 else "rest"
         clauses.append(f"{units.plural(lost_count, 'median')} {verb} on disturbed launches alone")
     if changes:
-        most = units.percent(max(changes))
+        most = units.percent_text(max(changes))
         clauses.append(f"without disturbed launches no median would change by more than {most}")
     text = "; ".join(clauses)
     return f"{text[0].upper()}{text[1:]}." if text else ""
 
 
-def _fault_answers(data: Data) -> Iterator[Answer]:
+def _fault_answers(data: BundleData) -> Iterator[Answer]:
     counts = Counter(data.launches["status"])
     if count := counts["partial"]:
         launches = units.plural(count, "launch")
-        yield answer("Partial: ", f"{launches} measured too few sizes; left out.", "bad")
+        yield make_answer("Partial: ", f"{launches} measured too few sizes; left out.", "bad")
     if count := counts["failed"]:
-        yield answer("Failed: ", f"{units.plural(count, 'attempt')} at a launch.", "bad")
+        yield make_answer("Failed: ", f"{units.plural(count, 'attempt')} at a launch.", "bad")
     yield from _mismatch_answers(data)
-    if data.pairs.is_empty():  # else the section on nodes names them
+    if data.node_pairs.is_empty():  # else the section on nodes names them
         yield from nodes.odd_clock_answers(data)
 
 
-def _mismatch_answers(data: Data) -> Iterator[Answer]:
+def _mismatch_answers(data: BundleData) -> Iterator[Answer]:
     """The mismatches (`identity`) among the reasons of launches, those of the same words once."""
     reasons = data.launches["reason"].drop_nulls()
     groups: dict[tuple[str, ...], list[str]] = defaultdict(list)
@@ -162,26 +164,26 @@ def _mismatch_answers(data: Data) -> Iterator[Answer]:
         common = ", ".join(sorted(set.intersection(*nodes)))
         where = f", all with {common}" if common else ""
         alike = f"; {units.plural(len(others), 'more attempt')} like this{where}" if others else ""
-        yield answer("Mismatch: ", f"{first}{alike}.", "bad")
+        yield make_answer("Mismatch: ", f"{first}{alike}.", "bad")
     if len(groups) > _MAX_MISMATCHES:
         rest = units.plural(len(groups) - _MAX_MISMATCHES, "more kind")
-        yield answer("Mismatch: ", f"{rest}, with the launches.", "bad")
+        yield make_answer("Mismatch: ", f"{rest}, with the launches.", "bad")
 
 
-def facts(launches_part: Part) -> AuditFacts:
+def facts(launches_part: ReportSection) -> AuditFacts:
     """The facts about the section `launches_part` for the report's audit."""
     if not any(spread.is_noise_table(block) for block in launches_part.blocks):
         return _SECTION_FACTS
     return replace(_SECTION_FACTS, summaries=(*_SECTION_FACTS.summaries, spread.LOG_DEVIATION))
 
 
-def launch_counts(data: Data) -> LaunchCounts:
+def launch_counts(data: BundleData) -> LaunchCounts:
     """Return the counts of requested and completed launches."""
     columns = ("case_id", "status", "wanted", "disturbed")
     return count_launches(data.launches.select(columns).iter_rows())
 
 
-def _counts_table(data: Data) -> Table:
+def _counts_table(data: BundleData) -> Table:
     rows = []
     cases = _case_names(data)
     for (case_id,), group in data.launches.group_by(["case_id"], maintain_order=True):
@@ -194,35 +196,35 @@ def _counts_table(data: Data) -> Table:
     return Table("Every case of the campaign.", columns, tuple(rows))
 
 
-def _case_names(data: Data) -> dict[str, str]:
+def _case_names(data: BundleData) -> dict[str, str]:
     """The name of each case by id, marked if a launch of it was emulated or simulated."""
     rows = data.launches.select("case_id", "emulation", "simulated").iter_rows(named=True)
     cases: dict[str, str] = {}
     for row in rows:
-        case, label = row["case_id"], labels.add_mark(row["case_id"], row)
+        case, label = row["case_id"], labels.add_label(row["case_id"], row)
         if label != case or case not in cases:  # a missing launch has no mark
             cases[case] = label
     return cases
 
 
-def _scheduler_blocks(data: Data) -> Iterator[Block]:
+def _scheduler_blocks(data: BundleData) -> Iterator[Block]:
     """The nodes that it had taken out of use, what it displaced, and when it did not answer."""
     caption = (
         f"Nodes that {schedulers.titles()} had taken out of use when the run began: nobody "
         "measured them."
     )
     table = nodes.excluded_nodes(data, caption)
-    if table and _PAIRS_FILE not in data.environment:  # else the section on nodes lists them
+    if table and _PAIRS_FILE not in data.env_records:  # else the section on nodes lists them
         yield table
     displaced_launches = data.launches.filter(status=completion.DISPLACED)
     if reasons := completion.describe_displacements(displaced_launches["reason"].fill_null("")):
         yield Paragraph((f"{reasons}.",))
-    if silences := scheduler.describe_outage_record(data.environment.get("scheduler.json")):
+    if silences := scheduler.describe_outage_record(data.env_records.get("scheduler.json")):
         note = "Launches that failed because of it were repeated and count against no case."
         yield Paragraph((f"{silences}. {note}",))
 
 
-def _loss_blocks(data: Data) -> list[Block]:
+def _loss_blocks(data: BundleData) -> list[Block]:
     lost_launches = data.launches.filter(~pl.col("status").is_in(["passed", completion.DISPLACED]))
     heading = Heading(3, "Partial, failed, missing and skipped")
     if lost_launches.is_empty():
@@ -241,13 +243,13 @@ def _loss_blocks(data: Data) -> list[Block]:
     return [heading, Table(caption, columns, tuple(rows))]
 
 
-def _disturbance_blocks(data: Data, figures: pl.DataFrame) -> list[Block]:
+def _disturbance_blocks(data: BundleData, figures: pl.DataFrame) -> list[Block]:
     launches = data.completed_launches.filter(pl.col("disturbed"))
     heading = Heading(3, "Disturbed launches")
     if launches.is_empty():
         return [heading, Paragraph(("None, by the thresholds printed below.",))]
     rows = [
-        text_cells(row["launch"], labels.add_mark(row["toolchain"], row), row["disturbed_why"])
+        text_cells(row["launch"], labels.add_label(row["toolchain"], row), row["disturbed_why"])
         for row in launches.iter_rows(named=True)
     ]
     caption = "Something other than the benchmark used the machine during these launches."
@@ -256,10 +258,15 @@ def _disturbance_blocks(data: Data, figures: pl.DataFrame) -> list[Block]:
     note = f"{count} marked as disturbed. They are kept in every number of this report."
     effect = _effect_table(data, figures)
     tables: list[Block] = [effect] if effect.rows else []
-    return [heading, Paragraph((note,)), *tables, Fold("The disturbed launches", (table,))]
+    return [
+        heading,
+        Paragraph((note,)),
+        *tables,
+        CollapsibleBlocks("The disturbed launches", (table,)),
+    ]
 
 
-def _effect_table(data: Data, figures: pl.DataFrame) -> Table:
+def _effect_table(data: BundleData, figures: pl.DataFrame) -> Table:
     """The spread metrics of each study over all launches, and over undisturbed launches."""
     rows = []
     keys = ["number", *spread.FIGURE_COLUMNS]
@@ -271,34 +278,34 @@ def _effect_table(data: Data, figures: pl.DataFrame) -> Table:
         texts = [_figure_text(frame, first["unit"]) for frame in (group, calm_launches)]
         disturbed = group.filter(pl.col("disturbed"))["median"].median()
         calm = calm_launches["median"].median()
-        change: Inline = units.NO_VALUE
+        change: InlineElement = units.NO_VALUE
         if isinstance(disturbed, float) and isinstance(calm, float) and disturbed and calm:
             change = Quantity(value=disturbed / calm, unit=Unit.RATIO)
         texts.append((change,))
-        series = data.series_of(first["case_id"], first)
-        case_cells = text_cells(labels.add_mark(first["toolchain"], first), str(first["case"]))
+        series = data.series_key(first["case_id"], first)
+        case_cells = text_cells(labels.add_label(first["toolchain"], first), str(first["case"]))
         figure = Cell(f"{first['name']}, {first['unit']}", unit=first["unit"])
-        rows.append((*case_cells, figure, *(Cell(text, series=series) for text in texts)))
+        rows.append((*case_cells, figure, *(Cell(text, series_key=series) for text in texts)))
     return Table(
         "What leaving the disturbed launches out would change: median over launches; and the "
         "median of the disturbed ones against that of the others.",
         (
             *text_columns("Toolchain", "Case", "Figure"),
             *number_columns("All launches", "Undisturbed only"),
-            Column("Disturbed / undisturbed", "right", base="Undisturbed only"),
+            Column("Disturbed / undisturbed", "right", base_name="Undisturbed only"),
         ),
         tuple(rows),
     )
 
 
-def _figure_text(launches: pl.DataFrame, unit: str) -> Text:
+def _figure_text(launches: pl.DataFrame, unit: str) -> RichText:
     value = launches["median"].median()
     if not isinstance(value, float):
         return ("none left",)
     return Quantity(value=value, unit=unit), f" (n = {launches.height})"
 
 
-def _spread_rows(data: Data) -> pl.DataFrame:
+def _spread_rows(data: BundleData) -> pl.DataFrame:
     """The spread metrics of all studies, with the facts of their launches."""
     facts = ("launch", "toolchain", "disturbed", "elapsed_s", "emulation", "simulated")
     launches = data.completed_launches.select(facts)

@@ -18,24 +18,24 @@ from roundtrip.report.blocks import (
     Answer,
     Block,
     Cell,
+    CollapsibleBlocks,
     Figure,
-    Fold,
     Gallery,
     Heading,
     Paragraph,
-    Part,
+    ReportSection,
+    StatusColour,
     Table,
-    Tone,
-    answer,
     count_cells,
+    make_answer,
     number_columns,
     text_cells,
     text_columns,
     text_items,
 )
-from roundtrip.report.data import Data
-from roundtrip.report.pages.series import Origins
-from roundtrip.report.plot import Heat, MapCell
+from roundtrip.report.data import BundleData
+from roundtrip.report.pages.series import SeriesMedians
+from roundtrip.report.plot import HeatMap, HeatMapCell
 from roundtrip.report.units import Unit
 from roundtrip.sites import schedulers
 from roundtrip.stats.nodes.failures import FlakyNode, Outcomes, find_flaky_nodes
@@ -66,7 +66,7 @@ _IS_FAILED = pl.col("status").is_in(_LOST_STATUSES)
 
 
 def evidence_table(
-    verdicts: NodeVerdicts, origins: Origins, marks: Mapping[str, str]
+    verdicts: NodeVerdicts, origins: SeriesMedians, marks: Mapping[str, str]
 ) -> Iterator[Block]:
     """The evidence on each outlier, a row per measure; `marks`: emulation by environment."""
     rows = []
@@ -78,7 +78,7 @@ def evidence_table(
             row = (
                 Cell(outlier.name, "bad"),
                 *text_cells(words.describe_measure(name), words.describe_place(name, marks)),
-                Cell(effect, unit=Unit.PERCENT, series=series),
+                Cell(effect, unit=Unit.PERCENT, series_key=series),
                 *count_cells(test.launches, test.partners, test.nights),
                 Cell(words.chance(evidence.q)),
             )
@@ -97,14 +97,17 @@ def evidence_table(
         yield Table(caption, columns, tuple(rows))
 
 
-def _node_series_key(origins: Origins, name: MeasureName, unit: str) -> str:
+def _node_series_key(origins: SeriesMedians, name: MeasureName, unit: str) -> str:
     """The key (`Cell.series`) of a node's series in a measure; "" for a switch or a link."""
     case_id, case = node_history.case_columns(name)
-    return origins.key([case_id], 0, case=case, variant=unit, phase=name.measure)
+    return origins.find_key([case_id], 0, case=case, variant=unit, phase=name.measure)
 
 
 def effect_tables(
-    verdicts: NodeVerdicts, origins: Origins, switches: Mapping[str, str], marks: Mapping[str, str]
+    verdicts: NodeVerdicts,
+    origins: SeriesMedians,
+    switches: Mapping[str, str],
+    marks: Mapping[str, str],
 ) -> Iterator[Block]:
     """For each measure the effects of all nodes, worst first, with the switches that are known."""
     sick_nodes = _sick_nodes(verdicts)
@@ -120,7 +123,7 @@ def effect_tables(
             node = test.unit.name
             series = _node_series_key(origins, name, node)
             effect, newest_effect = (
-                Cell(words.effect(value, name.measure), unit=Unit.PERCENT, series=series)
+                Cell(words.effect(value, name.measure), unit=Unit.PERCENT, series_key=series)
                 for value in (test.effect, test.newest_effect)
             )
             row = (
@@ -139,7 +142,9 @@ def effect_tables(
                 effect_size = words.size(sensitivity.detectable_effect, name.measure)
             usual = f"Usual: {_usual_level_text(name)}."
             caption = f"{title} {usual} An effect of {effect_size} would have been seen."
-            yield Fold(f"Effects of all nodes: {title}", (Table(caption, columns, tuple(rows)),))
+            yield CollapsibleBlocks(
+                f"Effects of all nodes: {title}", (Table(caption, columns, tuple(rows)),)
+            )
 
 
 def _usual_level_text(name: MeasureName) -> str:
@@ -189,10 +194,12 @@ def node_maps(
     source = f"As {schedulers.titles()} reported to the ranks{words.environ_mark(marks, marks)}."
     table = Table(source, text_columns("Switch", "Nodes"), switch_rows)
     caption += " Nodes of one switch stand together."
-    return Gallery((caption,), tuple(figures)), [Fold("Nodes of each switch", (table,))]
+    return Gallery((caption,), tuple(figures)), [
+        CollapsibleBlocks("Nodes of each switch", (table,))
+    ]
 
 
-def core_maps(data: Data, marks: Mapping[str, str]) -> Iterator[Block]:
+def core_maps(data: BundleData, marks: Mapping[str, str]) -> Iterator[Block]:
     """Maps of processor pairs, from launches of two ranks on one node, each bound to one."""
     cpu = pl.col("cpus").list.get(0).cast(pl.String)
     bindings = (
@@ -202,7 +209,7 @@ def core_maps(data: Data, marks: Mapping[str, str]) -> Iterator[Block]:
         .agg(first_cpu=cpu.first(), last_cpu=cpu.last(), ranks=pl.len())
         .filter(ranks=2)
     )
-    rows = data.pairs.filter(other="").join(bindings.drop("ranks"), on="launch")
+    rows = data.node_pairs.filter(other="").join(bindings.drop("ranks"), on="launch")
     figures = []
     for number, (name, frame) in enumerate(node_history.split_measures(rows), 1):
         pairs = frame.with_columns(host="first_cpu", other="last_cpu")
@@ -218,14 +225,14 @@ def core_maps(data: Data, marks: Mapping[str, str]) -> Iterator[Block]:
 
 def _heat_map(
     name: MeasureName, rows: pl.DataFrame, sick_nodes: set[str], marks: Mapping[str, str]
-) -> Heat:
+) -> HeatMap:
     switches = {} if name.is_alone else node_history.switches(rows)
     names = sorted(
         {*rows["host"], *rows["other"]},
         key=lambda host: (switches.get(host, ""), int(host) if host.isdecimal() else -1, host),
     )
     positions = {host: number for number, host in enumerate(names)}
-    cells: dict[tuple[int, int], MapCell] = {}
+    cells: dict[tuple[int, int], HeatMapCell] = {}
     for (host, other), pair in rows.group_by("host", "other", maintain_order=True):
         excess = float(np.median(pair["excess"].to_numpy()))
         effect = words.percent(excess, name.measure)
@@ -235,10 +242,10 @@ def _heat_map(
         i, j = positions[str(host)], positions[str(other)]
         for place in ((i, j), (j, i)):
             # A pair may occur in both rank orders: keep the order with more launches.
-            if place not in cells or cells[place].n < pair.height:
-                cells[place] = MapCell(*place, str(value), effect, pair.height)
+            if place not in cells or cells[place].launches < pair.height:
+                cells[place] = HeatMapCell(*place, str(value), effect, pair.height)
     description = words.describe_measure(name)
-    return Heat(
+    return HeatMap(
         description.capitalize(),
         words.describe_place(name, marks),
         description,
@@ -248,30 +255,32 @@ def _heat_map(
     )
 
 
-def part(data: Data) -> Part | None:
+def part(data: BundleData) -> ReportSection | None:
     """The section; None if there are no node comparisons and no flaky or disturbed nodes."""
     settings = data.analysis.nodes
-    pairs = pl.concat([data.history.pairs, data.pairs])
+    pairs = pl.concat([data.past_nights.pairs, data.node_pairs])
     outcomes = (
-        node_history.outcomes(pairs) if data.pairs.height else _launch_outcomes(data, _IS_FAILED)
+        node_history.outcomes(pairs)
+        if data.node_pairs.height
+        else _launch_outcomes(data, _IS_FAILED)
     )
     disturbances = _launch_outcomes(data, pl.col("disturbed").fill_null(False))
     counts = {
         "failed": find_flaky_nodes(outcomes, settings),
         "were disturbed": find_flaky_nodes(disturbances, settings),
     }
-    if data.pairs.is_empty() and not any(counts.values()):
+    if data.node_pairs.is_empty() and not any(counts.values()):
         return None
     verdicts = _node_verdicts(data, pairs)
     # If all launches of this night failed, only earlier nights tell what was emulated.
-    kinds = labels.kinds_by_environ(data.launches)
-    marks = labels.labels_from_history(data.history.provenance) | kinds
+    kinds = labels.labels_by_environ(data.launches)
+    marks = labels.history_labels_by_environ(data.past_nights.provenance) | kinds
     picture, switches = node_maps(pairs, verdicts, marks)
     blocks: list[Block] = [
-        *evidence_table(verdicts, data.nights, marks),
+        *evidence_table(verdicts, data.past_series_medians, marks),
         *switches,
         *core_maps(data, marks),
-        *effect_tables(verdicts, data.nights, node_history.switches(pairs), marks),
+        *effect_tables(verdicts, data.past_series_medians, node_history.switches(pairs), marks),
         *_not_measured_blocks(data, words.environ_mark(marks, marks)),
         _basis_paragraph(pairs, verdicts),
     ]
@@ -279,16 +288,18 @@ def part(data: Data) -> Part | None:
         data.placement, data.disturbance, data.analysis.disturbance.throttled_fraction
     )
     answers = tuple(_node_answers(verdicts, processors, counts, data, marks))
-    return Part(ANCHOR, TITLE, tuple(blocks), answers, question=QUESTION, picture=picture)
+    return ReportSection(
+        ANCHOR, TITLE, tuple(blocks), answers, question=QUESTION, answer_gallery=picture
+    )
 
 
-def can_detect(data: Data) -> bool:
+def can_detect(data: BundleData) -> bool:
     """Whether a sick node was found, or would have been."""
-    verdicts = _node_verdicts(data, pl.concat([data.history.pairs, data.pairs]))
+    verdicts = _node_verdicts(data, pl.concat([data.past_nights.pairs, data.node_pairs]))
     return bool(verdicts.outliers) or _can_see_sick_node(verdicts)
 
 
-def _node_verdicts(data: Data, pairs: pl.DataFrame) -> NodeVerdicts:
+def _node_verdicts(data: BundleData, pairs: pl.DataFrame) -> NodeVerdicts:
     limits = data.analysis
     odd_clocks = node_faults.wrong_rates(
         data.placement, data.disturbance, limits.disturbance.clock_rate
@@ -299,7 +310,7 @@ def _node_verdicts(data: Data, pairs: pl.DataFrame) -> NodeVerdicts:
     )
 
 
-def _launch_outcomes(data: Data, fault: pl.Expr) -> Outcomes:
+def _launch_outcomes(data: BundleData, fault: pl.Expr) -> Outcomes:
     """This night's launches with known hosts, by `fault`; failed ones are undisturbed."""
     hosts = pl.coalesce("nodes_down", "hosts").alias("hosts")
     launches = data.launches.filter(pl.col("status").is_in(["passed", *_LOST_STATUSES]))
@@ -307,45 +318,47 @@ def _launch_outcomes(data: Data, fault: pl.Expr) -> Outcomes:
     return Outcomes.from_rows((list(hosts), is_fault, "", kind) for hosts, is_fault, kind in rows)
 
 
-def odd_clock_answers(data: Data) -> Iterator[Answer]:
+def odd_clock_answers(data: BundleData) -> Iterator[Answer]:
     """Yield the nodes whose clock rate or wall clock deviates from those of other nodes."""
-    environs = labels.kinds_by_environ(data.launches)
+    environs = labels.labels_by_environ(data.launches)
     mark = words.environ_mark(environs, environs)
     limit = data.analysis.disturbance.clock_rate
     for clock in node_faults.wrong_rates(data.placement, data.disturbance, limit):
-        yield answer(f"The clock of {clock.node}{mark} ", words.describe_clock_rate(clock), "bad")
+        yield make_answer(
+            f"The clock of {clock.node}{mark} ", words.describe_clock_rate(clock), "bad"
+        )
     for clock in node_faults.wrong_wall_clocks(data.placement, data.disturbance):
         title = f"The wall clock of {clock.node}{mark} "
-        yield answer(title, words.describe_wall_clock(clock), "warn")
+        yield make_answer(title, words.describe_wall_clock(clock), "warn")
 
 
 def _node_answers(
     verdicts: NodeVerdicts,
     processors: Mapping[str, SlowProcessor],
     counts: Mapping[str, Sequence[FlakyNode]],
-    data: Data,
+    data: BundleData,
     marks: Mapping[str, str],
 ) -> Iterator[Answer]:
     for outlier in verdicts.outliers:
         reason = f"{words.describe_outlier(outlier, verdicts, processors.get(outlier.name))}."
-        yield answer(f"{words.title(outlier, marks)}: ", reason, "bad")
+        yield make_answer(f"{words.title(outlier, marks)}: ", reason, "bad")
     for event, flaky_nodes in counts.items():
         for flaky_node in flaky_nodes:
             verdict = "is flaky" if event == "failed" else "stands out"
             if flaky_node.counts[0] == flaky_node.counts[1] and len(flaky_node.names) == 1:
                 verdict = "never works"
             title = words.flaky_title(flaky_node, words.environ_mark(marks, marks), verdict)
-            yield answer(f"{title}: ", words.describe_flaky(flaky_node, event), "bad")
+            yield make_answer(f"{title}: ", words.describe_flaky(flaky_node, event), "bad")
     yield from odd_clock_answers(data)
     if verdicts.nodes and not verdicts.outliers and not counts["failed"]:
-        tone: Tone = "good" if _can_see_sick_node(verdicts) else "plain"
+        tone: StatusColour = "good" if _can_see_sick_node(verdicts) else "plain"
         yield Answer((words.describe_healthy(verdicts, marks),), tone)
     if verdicts.unjudged_nodes and _can_see_sick_node(verdicts):
         yield Answer((words.describe_too_few(verdicts.unjudged_nodes),))
     if exclusions := data.manifest.data.get("nodes_not_measured"):
         first = f"{exclusions[0]['node']} ({exclusions[0]['state']})"
         rest = f" and {len(exclusions) - 1} more" if len(exclusions) > 1 else ""
-        yield answer("Not measured: ", f"{first}{rest}.", "warn")
+        yield make_answer("Not measured: ", f"{first}{rest}.", "warn")
 
 
 def _can_see_sick_node(verdicts: NodeVerdicts) -> bool:
@@ -353,15 +366,17 @@ def _can_see_sick_node(verdicts: NodeVerdicts) -> bool:
     return any(sensitivity.detectable_effect is not None for sensitivity in sensitivities)
 
 
-def _not_measured_blocks(data: Data, mark: str) -> Iterator[Block]:
+def _not_measured_blocks(data: BundleData, mark: str) -> Iterator[Block]:
     caption = f"Nodes that could not be measured this night{mark}."
     if table := excluded_nodes(data, caption):
         yield from (Heading(3, "Not measured"), table)
-    if data.pairs.is_empty():
+    if data.node_pairs.is_empty():
         return
     failed_hosts = data.launches.filter(_IS_FAILED)["hosts"].drop_nulls()
     failed_pairs = {tuple(sorted(set(hosts))) for hosts in failed_hosts if len(set(hosts)) == 2}
-    passed_pairs = data.pairs.filter(pl.col("measure") != FAILURE).select("host", "other").unique()
+    passed_pairs = (
+        data.node_pairs.filter(pl.col("measure") != FAILURE).select("host", "other").unique()
+    )
     lost_pairs = sorted(failed_pairs - {tuple(sorted(row)) for row in passed_pairs.rows()})
     items = [f"{a} and {b}: no launch between them completed." for a, b in lost_pairs[:_MAX_ROWS]]
     if len(lost_pairs) > _MAX_ROWS:
@@ -370,7 +385,7 @@ def _not_measured_blocks(data: Data, mark: str) -> Iterator[Block]:
         yield text_items(*items)
 
 
-def excluded_nodes(data: Data, caption: str) -> Table | None:
+def excluded_nodes(data: BundleData, caption: str) -> Table | None:
     """Return a table of nodes that were out of use when the run began, or None."""
     nodes = data.manifest.data.get("nodes_not_measured") or []
     rows = tuple(text_cells(node["node"], node["state"], node["reason"]) for node in nodes)

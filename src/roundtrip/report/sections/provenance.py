@@ -15,47 +15,49 @@ from roundtrip.report import units
 from roundtrip.report.blocks import (
     Block,
     Cell,
-    Code,
+    CollapsibleBlocks,
     Column,
-    Fold,
     Heading,
+    InlineCode,
     Paragraph,
-    Part,
+    ReportSection,
     Table,
     Verbatim,
     fold_if_long,
     text_cells,
     text_columns,
 )
-from roundtrip.report.data import Data
+from roundtrip.report.data import BundleData
 from roundtrip.report.units import Quantity, Unit
 
 _UNRECORDED = "not recorded"
 
 
-def part(data: Data) -> Part:
+def part(data: BundleData) -> ReportSection:
     """Return the section: code, machine, nodes, toolchains, clocks, thresholds, files."""
     thresholds = "Every threshold behind every word of this report: "
     blocks: list[Block] = [
         *(_code(data), *_machine(data), *_nodes(data), _toolchains(data), _clocks(data))
     ]
-    for name, content in sorted(data.environment.items()):
+    for name, content in sorted(data.env_records.items()):
         if name != "host.json" and content is not None:
             table = _fact_table(f"env/{name}", tuple(leaves(content)))
-            blocks.append(Fold(f"Recorded in env/{name}", (table,)))
+            blocks.append(CollapsibleBlocks(f"Recorded in env/{name}", (table,)))
     blocks += [
         Heading(3, "Thresholds"),
-        Paragraph((thresholds, Code("analysis.toml"))),
+        Paragraph((thresholds, InlineCode("analysis.toml"))),
         Verbatim(data.analysis.toml_text),
     ]
     if defaults := data.analysis.default_toml:
         blocks += [Paragraph(("The file is older than these thresholds:",)), Verbatim(defaults)]
     blocks += [
-        Fold("The campaign as declared: campaign.toml", (Verbatim(data.campaign_text),)),
-        Fold("Files of the bundle, with checksums", (_files(data),)),
+        CollapsibleBlocks(
+            "The campaign as declared: campaign.toml", (Verbatim(data.campaign_text),)
+        ),
+        CollapsibleBlocks("Files of the bundle, with checksums", (_files(data),)),
     ]
     title = "Provenance: what this was measured with"
-    note = data.environment.get(WITHHELD)
+    note = data.env_records.get(WITHHELD)
     places = note.get("looked_like_credentials") if isinstance(note, dict) else None
     warnings = []
     if isinstance(places, list) and places:
@@ -63,10 +65,10 @@ def part(data: Data) -> Part:
         names = ", ".join(map(str, places[:5]))
         warning = f"{count} what looks like a credential; a digest stands in its place: {names}."
         warnings.append(warning)
-    return Part("provenance", title, tuple(blocks), warnings=tuple(warnings))
+    return ReportSection("provenance", title, tuple(blocks), warnings=tuple(warnings))
 
 
-def revision(data: Data) -> str:
+def revision(data: BundleData) -> str:
     """Commit and state of the checkout that ran the campaign."""
     git = data.manifest.data["git"]
     if not git["commit"]:
@@ -74,7 +76,7 @@ def revision(data: Data) -> str:
     return f"{git['commit'][:12]}{', with uncommitted changes' if git['dirty'] else ''}"
 
 
-def _code(data: Data) -> Table:
+def _code(data: BundleData) -> Table:
     facts = data.manifest.data
     tools = ", ".join(f"{name} {version}" for name, version in sorted(facts["tools"].items()))
     signer = "unsigned"
@@ -94,8 +96,8 @@ def _code(data: Data) -> Table:
     return _fact_table("Code and campaign.", rows)
 
 
-def _machine(data: Data) -> list[Block]:
-    host = data.environment.get("host.json")
+def _machine(data: BundleData) -> list[Block]:
+    host = data.env_records.get("host.json")
     heading = Heading(3, "Machine")
     if not isinstance(host, dict):
         return [heading, Paragraph(("No record of the machine (env/host.json) in this bundle.",))]
@@ -133,8 +135,8 @@ def _plain(value: Any) -> str:
     return str(value)
 
 
-def _nodes(data: Data) -> list[Block]:
-    nodes = data.nodes.select("host", *NODE_WORDS).unique().sort("host", *NODE_FACTS)
+def _nodes(data: BundleData) -> list[Block]:
+    nodes = data.node_facts.select("host", *NODE_WORDS).unique().sort("host", *NODE_FACTS)
     if nodes.is_empty():
         return []
     rows = tuple(text_cells(host, *map(_plain, facts)) for host, *facts in nodes.iter_rows())
@@ -145,7 +147,7 @@ def _nodes(data: Data) -> list[Block]:
     return [fold_if_long(f"All {len(rows)} nodes", Table(caption, columns, rows))]
 
 
-def _toolchains(data: Data) -> Table:
+def _toolchains(data: BundleData) -> Table:
     names = ["environ", "mpi_library", "boost", "compiler", "compiler_flags"]
     bindings = _bindings(data)
     rows = set()
@@ -161,7 +163,7 @@ def _toolchains(data: Data) -> Table:
     )
 
 
-def _bindings(data: Data) -> dict[str, str]:
+def _bindings(data: BundleData) -> dict[str, str]:
     """By launch the host and the permitted processors of each rank, as text."""
     bindings: dict[str, list[str]] = {}
     placement = data.placement.select("launch", "rank", "host", "cpus")
@@ -171,7 +173,7 @@ def _bindings(data: Data) -> dict[str, str]:
     return {launch: "; ".join(ranks) for launch, ranks in bindings.items()}
 
 
-def _clocks(data: Data) -> Table:
+def _clocks(data: BundleData) -> Table:
     rows = []
     groups = data.completed_launches.group_by("environ")
     for (environ,), group in sorted(groups, key=lambda item: str(item[0])):
@@ -193,7 +195,7 @@ def _worst(seconds: pl.Series) -> Cell:
     return Cell(Quantity(value=max(values) * 1e9, unit=Unit.NS, decimals=0))
 
 
-def _files(data: Data) -> Table:
+def _files(data: BundleData) -> Table:
     rows = []
     for name, entry in sorted(data.manifest.data["files"].items()):
         size = Quantity(value=entry["bytes"], unit=Unit.BYTES, decimals=0)

@@ -9,7 +9,7 @@ from functools import cached_property
 from itertools import combinations
 
 from roundtrip.report import labels, units
-from roundtrip.report.blocks import Answer, Cell, Table, Tone, text_cells, text_columns
+from roundtrip.report.blocks import Answer, Cell, StatusColour, Table, text_cells, text_columns
 from roundtrip.report.speeds import PairedValues, Setting, ToolchainComparison
 from roundtrip.stats.verdicts import ClaimVerdict, Verdict
 from roundtrip.studies.findings import missing_launches_suffix
@@ -98,8 +98,10 @@ class Race:
     def cell(self, names: Mapping[str, str]) -> Cell:
         """A cell with the winner and its margin, or with the leaders and the outcome."""
         if self.winner:
-            margin = units.speed(1 + self.margin, 1 + self.margin)
-            return Cell(names[self.winner], "good", margin, series=self.series.get(self.winner, ""))
+            margin = units.speed_ratio_text(1 + self.margin, 1 + self.margin)
+            return Cell(
+                names[self.winner], "good", margin, series_key=self.series.get(self.winner, "")
+            )
         leaders = self.leaders if len(self.leaders) < len(self.toolchains) else ()
         leader_names = [names[leader] for leader in leaders]
         if len(leader_names) > _MAX_NAMED:
@@ -109,7 +111,7 @@ class Race:
         if len(self.verdicts) == 1:
             ((one, other), verdict), *_ = self.verdicts.items()
             if verdict.interval.low is not None and verdict.interval.high is not None:
-                speed = units.speed(verdict.interval.low, verdict.interval.high)
+                speed = units.speed_ratio_text(verdict.interval.low, verdict.interval.high)
                 leader_names = [f"{names[one]} against {names[other]}: {speed}"]
         words = f"{_OPEN}{missing_launches_suffix(self.verdicts.values())}"
         return Cell(" or ".join(leader_names), "warn", words)
@@ -177,7 +179,7 @@ def _race_answers(
         outcomes_at[place(race)].add(name)
     disputed = {key for key, names in outcomes_at.items() if len(names) > 1}
     ranking = sorted(outcomes, key=lambda name: (name in _OUTCOME_SENTENCES, -len(outcomes[name])))
-    tone: Tone = "warn" if ranking == [_OPEN] else "plain"
+    tone: StatusColour = "warn" if ranking == [_OPEN] else "plain"
     comparisons = units.plural(len(all_races), "comparison")
     answers = []
     winners = [name for name in ranking if name not in _OUTCOME_SENTENCES]
@@ -187,12 +189,12 @@ def _race_answers(
         is_lead = 2 * count > len(all_races)
         lead = f"{leader} leads: fastest" if is_lead else f"No overall winner: {leader} is fastest"
         rest = [f"{_OUTCOME_WORDS.get(name, name)} in {len(outcomes[name])}" for name in others]
-        kinds = labels.label_suffix_of_sum(race.setting.kind for race in all_races)
+        kinds = labels.partial_label_suffix(race.setting.kind for race in all_races)
         tally = f"in {count} of {comparisons}{kinds}, {', '.join(rest)}"
         answers.append(Answer((f"{subject}{lead} {tally}.",)))
     for name in ranking:
         sentence = _OUTCOME_SENTENCES.get(name, f"{name} is fastest")
-        kinds = labels.label_suffix_of_sum(race.setting.kind for race in outcomes[name])
+        kinds = labels.partial_label_suffix(race.setting.kind for race in outcomes[name])
         places = list(map(place, outcomes[name]))
         if len(places) == len(all_races) > 1 and name == _OPEN:
             sentence = "No toolchain is shown to be fastest:"
@@ -210,7 +212,7 @@ def _race_answers(
             where = f"for {_places_text(places)}"
         if name not in _OUTCOME_SENTENCES:
             margins = [1 + race.margin for race in outcomes[name]]
-            where += f": {units.speed(min(margins), max(margins))}"
+            where += f": {units.speed_ratio_text(min(margins), max(margins))}"
         answers.append(Answer((f"{subject}{sentence} {where}.",), tone))
     return answers
 
@@ -219,7 +221,7 @@ def _places_text(places: Sequence[_QuantityAndSize]) -> str:
     """``MPI, ping-pong at 1 B, 4 KiB; MPI, stream at 1 B``."""
     sizes: dict[str, list[str]] = {}
     for quantity, size in places:
-        sizes.setdefault(quantity, []).extend([] if size is None else [units.size(size)])
+        sizes.setdefault(quantity, []).extend([] if size is None else [units.size_text(size)])
     return "; ".join(
         f"{quantity} at {', '.join(dict.fromkeys(s))}" if s else quantity
         for quantity, s in sizes.items()
@@ -233,12 +235,12 @@ def _quantity_names(all_races: Sequence[Race]) -> dict[tuple[Setting, str], str]
     texts: dict[str, set[str]] = {}
     for race in all_races:
         texts.setdefault(race.setting.study, set()).add(_setting_text(race.setting))
-    differences = {study: labels.label_differences(texts[study]) for study in texts}
+    differences = {study: labels.title_differences(texts[study]) for study in texts}
     names = {}
     for race in all_races:
         setting = race.setting
         difference = differences[setting.study][_setting_text(setting)]
-        name = labels.add_setting(race.quantity, difference)
+        name = labels.add_missing_setting(race.quantity, difference)
         names[setting, race.quantity] = ", ".join(filter(None, (name, setting.kind)))
     return names
 
@@ -252,7 +254,7 @@ def top_tables(all_races: Sequence[Race], titles: Mapping[str, str]) -> tuple[Ta
         rest = len(table.rows) - len(rows)
         caption = f"{table.caption} {rest} more below." if rest else table.caption
         if rows:
-            tables.append(replace(table, rows=rows, words=caption))
+            tables.append(replace(table, rows=rows, rich_caption=caption))
     return tuple(tables)
 
 
@@ -281,7 +283,7 @@ def _race_table(study_races: Sequence[Race], titles: Mapping[str, str]) -> Table
         common = ", ".join(parts) or f"{len(race.toolchains)} toolchains"
         row = rows.setdefault((label, common), {})
         row[race.size_bytes] = race.cell(_short_titles(race, titles))
-    names = ["All" if size is None else units.size(size) for size in sizes]
+    names = ["All" if size is None else units.size_text(size) for size in sizes]
     if len(sizes) > 1 and all(len(cells) == 1 for cells in rows.values()):
         headers = dict(zip(sizes, names, strict=True))
         rows = {
@@ -308,5 +310,5 @@ def _setting_text(setting: Setting) -> str:
 
 def _short_titles(race: Race, titles: Mapping[str, str]) -> dict[str, str]:
     """The title of each toolchain without the common parts; the whole title if nothing is left."""
-    rests = labels.distinct_labels({titles[toolchain] for toolchain in race.toolchains})
+    rests = labels.short_titles({titles[toolchain] for toolchain in race.toolchains})
     return {toolchain: rests[titles[toolchain]] for toolchain in race.toolchains}

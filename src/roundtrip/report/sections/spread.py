@@ -16,17 +16,17 @@ from roundtrip import studies
 from roundtrip.report import labels, units
 from roundtrip.report.blocks import (
     Block,
+    BulletList,
     Cell,
     Heading,
-    Items,
+    RichText,
     Table,
-    Text,
     number_columns,
     text_cells,
     text_columns,
 )
-from roundtrip.report.data import Data
-from roundtrip.report.units import TIME_UNITS, Level, Quantity, Unit
+from roundtrip.report.data import BundleData
+from roundtrip.report.units import FACTOR_FROM_SECONDS, ConfidenceLevel, Quantity, Unit
 from roundtrip.stats.planning import Components, allocate, components, half_width, normality_p
 from roundtrip.stats.settings import Levels
 from roundtrip.stats.summaries import DEVIATION, MEDIAN, Summary, ValueKind, median_interval
@@ -42,7 +42,7 @@ OF_LAUNCH = Summary("a figure of a study", ValueKind.COST, "the samples of a lau
 _NORMAL = "Normal, p"
 #: Summary behind the spread between launches and behind the plans.
 LOG_DEVIATION = Summary("the logarithm of a figure", ValueKind.COST, "launches", DEVIATION, _NORMAL)
-_READING: tuple[Text, ...] = (
+_READING: tuple[RichText, ...] = (
     (
         "“Reached the precision” is said of one launch: its own samples agree on its median. It "
         "does not mean that the next launch would find the same. No interval in this report "
@@ -98,17 +98,19 @@ def _samples(rows: pl.LazyFrame, metric: SpreadMetric) -> pl.LazyFrame:
     Values in a unit that never becomes that of the metric, as of another metric, are left out.
     """
     value, unit = pl.col("value"), metric.unit
-    is_of_time = unit is Unit.MB_S or unit in TIME_UNITS
+    is_of_time = unit is Unit.MB_S or unit in FACTOR_FROM_SECONDS
     raw_units = [str(unit), *([str(Unit.S)] if is_of_time else [])]
     conversion = (
-        pl.col("size_bytes") / value / 1e6 if unit is Unit.MB_S else value * TIME_UNITS.get(unit, 1)
+        pl.col("size_bytes") / value / 1e6
+        if unit is Unit.MB_S
+        else value * FACTOR_FROM_SECONDS.get(unit, 1)
     )
     figure = pl.when(pl.col("unit") == Unit.S).then(conversion).otherwise(value)
     rows = rows.filter(pl.col("unit").is_in(raw_units), **dict(metric.row_filter))
     return rows.with_columns(shown=figure)
 
 
-def blocks(data: Data, figures: pl.DataFrame) -> list[Block]:
+def blocks(data: BundleData, figures: pl.DataFrame) -> list[Block]:
     """A table of the noise of `figures` (`launch_figures` joined with facts of launches)."""
     levels = data.analysis.statistics
     overhead = _overhead(data)
@@ -123,8 +125,8 @@ def blocks(data: Data, figures: pl.DataFrame) -> list[Block]:
         *number_columns("Launches", "Half-width in a launch", "Spread between launches"),
         *number_columns("Half-width as launched", "For the same time", _NORMAL),
     )
-    table = Table(Level(levels.confidence_level).caption(caption), columns, rows)
-    return [Heading(3, "Where the noise is"), table, Items(_READING)]
+    table = Table(ConfidenceLevel(levels.confidence_level).fill_caption(caption), columns, rows)
+    return [Heading(3, "Where the noise is"), table, BulletList(_READING)]
 
 
 def is_noise_table(block: Block) -> bool:
@@ -133,7 +135,7 @@ def is_noise_table(block: Block) -> bool:
 
 
 def _rows(
-    data: Data, figures: pl.DataFrame, overhead: float | None, levels: Levels
+    data: BundleData, figures: pl.DataFrame, overhead: float | None, levels: Levels
 ) -> Iterator[tuple[Cell, ...]]:
     keys = ["number", *FIGURE_COLUMNS]
     for _, group in figures.group_by(keys, maintain_order=True):
@@ -149,8 +151,8 @@ def _rows(
             between = pl.DataFrame({"log": logs}).select(LOG_DEVIATION.aggregate("log")).item()
         p, figure = normality_p(logs), f"{first['name']}, {first['unit']}"
         yield (
-            *text_cells(labels.add_mark(first["toolchain"], first), f"{first['case']}"),
-            Cell(figure, series=data.series_of(first["case_id"], first)),
+            *text_cells(labels.add_label(first["toolchain"], first), f"{first['case']}"),
+            Cell(figure, series_key=data.series_key(first["case_id"], first)),
             Cell(units.count(group.height)),
             _in_launch(samples, levels.confidence_level),
             _share(between),
@@ -195,7 +197,7 @@ def _plan(launches: int, seconds: float, width: float) -> Cell:
     return Cell(text, unit=Unit.S)
 
 
-def _overhead(data: Data) -> float | None:
+def _overhead(data: BundleData) -> float | None:
     """Median seconds from the end of a launch to the start of the next; None if it is not known."""
     start = pl.col("started").str.to_datetime(time_zone="UTC", strict=False)
     spans = data.completed_launches.select(start, "elapsed_s").drop_nulls().sort("started").rows()

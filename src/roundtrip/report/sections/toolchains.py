@@ -8,23 +8,23 @@ from roundtrip.report import units
 from roundtrip.report.blocks import (
     Answer,
     Block,
+    BulletList,
     Cell,
-    Code,
+    CollapsibleBlocks,
     Column,
-    Fold,
     Heading,
-    Items,
+    InlineCode,
     Paragraph,
-    Part,
-    Strong,
+    ReportSection,
+    RichText,
+    StatusColour,
+    StrongText,
     Table,
-    Text,
-    Tone,
-    answer,
+    make_answer,
     number_columns,
     text_columns,
 )
-from roundtrip.report.data import Data
+from roundtrip.report.data import BundleData
 from roundtrip.report.sections.races import (
     MOST_PLACES,
     Pair,
@@ -40,7 +40,7 @@ from roundtrip.report.speeds import (
     ToolchainComparison,
     Toolchains,
 )
-from roundtrip.report.units import Level, Quantity
+from roundtrip.report.units import ConfidenceLevel, Quantity
 from roundtrip.stats.summaries import MEDIAN, OVER_LAUNCHES, Summary, ValueKind, median_interval
 from roundtrip.stats.verdicts import ClaimVerdict, Verdict
 from roundtrip.studies.derivation import AuditedRatio, AuditFacts, PairingScope
@@ -48,7 +48,7 @@ from roundtrip.studies.study import Claim
 
 QUESTION = "Which MPI and which Boost is fastest here, and how fast?"
 _MOST_ANSWERS = 6
-_HOW: Text = (
+_HOW: RichText = (
     "A machine drifts from launch to launch by more than most toolchains differ. So launches are "
     "compared only with those of the same round, which were launched side by side in random "
     "order; each round gives one ratio. “Rounds” says how many rounds launched both, of how many "
@@ -75,8 +75,8 @@ AUDIT_FACTS = AuditFacts(
 class ToolchainsSection:
     """Compares toolchains with each other, by round."""
 
-    def __init__(self, data: Data, toolchains: Toolchains) -> None:
-        self._level = Level(data.analysis.statistics.confidence_level)
+    def __init__(self, data: BundleData, toolchains: Toolchains) -> None:
+        self._level = ConfidenceLevel(data.analysis.statistics.confidence_level)
         self._toolchains = toolchains
         names = sorted(data.completed_launches["toolchain"].unique())
         self._alone = f"Only {names[0]} was measured"
@@ -87,7 +87,7 @@ class ToolchainsSection:
         for key, comparison in toolchains.comparisons.items():
             self._by_pair.setdefault((key.one, key.other), {})[key] = comparison
 
-    def _too_many(self) -> list[Text]:
+    def _too_many(self) -> list[RichText]:
         """A note on each setting with too many toolchains for all pairs."""
         return [
             (
@@ -95,7 +95,7 @@ class ToolchainsSection:
                 f"which {pairs} are asked: each toolchain with the first by name of those with "
                 "its MPI, of those with its Boost and, unless one of them lies between, of all. Up "
                 f"to {MOST_ENVIRONS} would be compared each with each. ",
-                Code("roundtrip compare BUNDLE --toolchains ONE OTHER"),
+                InlineCode("roundtrip compare BUNDLE --toolchains ONE OTHER"),
                 " compares any two of them.",
             )
             for setting, (count, pairs) in self._toolchains.oversized_settings.items()
@@ -104,43 +104,47 @@ class ToolchainsSection:
     def claims(self) -> Mapping[Claim, Sequence[float]]:
         return {key: comparison.ratios for key, comparison in self._toolchains.comparisons.items()}
 
-    def part(self, verdicts: Mapping[Claim, ClaimVerdict]) -> Part:
+    def part(self, verdicts: Mapping[Claim, ClaimVerdict]) -> ReportSection:
         blocks: list[Block] = [Paragraph(_HOW)]
         if notes := self._too_many():
-            blocks.append(Items(tuple(notes)))
+            blocks.append(BulletList(tuple(notes)))
         pairs = list(self._by_pair)
         for pair in pairs:
             title, table = self._title(pair), self._table(pair, verdicts)
             is_long = len(pairs) > _MOST_ANSWERS
-            blocks += [Fold(title, (table,))] if is_long else [Heading(3, title), table]
+            blocks += (
+                [CollapsibleBlocks(title, (table,))] if is_long else [Heading(3, title), table]
+            )
         reasons = tuple(
             (f"{self._title((one, other))}, {_case(setting)}: {reason}.",)
             for (setting, one, other), reason in self._toolchains.refusals.items()
         )
         title = "Not compared, and why"
         if len(reasons) > _MOST_ANSWERS:
-            blocks.append(Fold(f"{title}: {len(reasons)} pairs", (Items(reasons),)))
+            blocks.append(
+                CollapsibleBlocks(f"{title}: {len(reasons)} pairs", (BulletList(reasons),))
+            )
         elif reasons:
-            blocks += [Heading(3, title), Items(reasons)]
+            blocks += [Heading(3, title), BulletList(reasons)]
         all_races, titles = races(verdicts, self._toolchains.comparisons), self._toolchains.titles
         answers = race_answers(all_races, titles) or (Answer((f"{self._alone}.",)),)
         if len(pairs) > _MOST_ANSWERS:
             text = f"{len(pairs)} pairs of toolchains are compared below, by round."
-            panel_answers = [answer("Toolchains: ", text)]
+            panel_answers = [make_answer("Toolchains: ", text)]
         else:
             panel_answers = [
-                Answer((Strong(self._title(pair)), f": {self._counts(pair, verdicts)}."))
+                Answer((StrongText(self._title(pair)), f": {self._counts(pair, verdicts)}."))
                 for pair in pairs
             ]
-        return Part(
+        return ReportSection(
             "toolchains",
             "Toolchains compared",
             tuple(blocks),
             answers=answers,
-            verdicts=race_tables(all_races, titles),
+            verdict_tables=race_tables(all_races, titles),
             question=QUESTION,
             panel_answers=tuple(panel_answers),
-            summary=top_tables(all_races, titles),
+            summary_tables=top_tables(all_races, titles),
         )
 
     def _counts(self, pair: Pair, verdicts: Mapping[Claim, ClaimVerdict]) -> str:
@@ -176,10 +180,10 @@ class ToolchainsSection:
         columns = (
             *text_columns("Case", "What"),
             *number_columns(one, base),
-            Column("Ratio of speeds", "right", base=base),
+            Column("Ratio of speeds", "right", base_name=base),
             *number_columns("q", "Rounds"),
         )
-        caption = self._level.caption(
+        caption = self._level.fill_caption(
             f"{self._title(pair)}: medians over the rounds that launched both, and the median of "
             f"the paired ratio, with {{level}} rank intervals. Above 1 {one} is faster."
         )
@@ -191,7 +195,7 @@ class ToolchainsSection:
         text = verdict.words
         if verdict.launches_needed is None:
             text = self._outcome(pair, verdict.verdict)
-        tone: Tone = "warn" if verdict.verdict is Verdict.CANNOT_TELL else "plain"
+        tone: StatusColour = "warn" if verdict.verdict is Verdict.CANNOT_TELL else "plain"
         one_values, other_values = (
             Quantity.from_interval(median_interval(side, self._level), comparison.unit)
             for side in (comparison.one_values, comparison.other_values)
@@ -204,16 +208,16 @@ class ToolchainsSection:
         return (
             Cell(_case(key.setting)),
             Cell(what, unit=comparison.unit),
-            Cell(one_values, series=one_series),
-            Cell(other_values, series=other_series),
-            Cell(Quantity.claim(verdict.interval), tone, text, series=one_series),
+            Cell(one_values, series_key=one_series),
+            Cell(other_values, series_key=other_series),
+            Cell(Quantity.from_claim(verdict.interval), tone, text, series_key=one_series),
             Cell(units.pure_number(verdict.q, 2)),
             Cell((units.count(len(comparison.one_values)), rounds)),
         )
 
 
 def _quantity(key: ToolchainComparison) -> str:
-    return key.what if key.size_bytes is None else f"{key.what}, {units.size(key.size_bytes)}"
+    return key.what if key.size_bytes is None else f"{key.what}, {units.size_text(key.size_bytes)}"
 
 
 def _case(setting: Setting) -> str:
@@ -221,8 +225,8 @@ def _case(setting: Setting) -> str:
     return f"{case}, {setting.kind}" if setting.kind else case
 
 
-def section(data: Data) -> ToolchainsSection | None:
+def section(data: BundleData) -> ToolchainsSection | None:
     """Return the section; None for pairs of nodes, unless toolchains are compared as well."""
     toolchains = Toolchains(data)
-    is_asked = data.pairs.is_empty() or toolchains.comparisons or toolchains.refusals
+    is_asked = data.node_pairs.is_empty() or toolchains.comparisons or toolchains.refusals
     return ToolchainsSection(data, toolchains) if is_asked else None

@@ -14,8 +14,8 @@ import polars as pl
 
 from roundtrip.report import units
 from roundtrip.report.blocks import Figure, Gallery
-from roundtrip.report.data import Data
-from roundtrip.report.plot import Curve, Plot, Point, Rule, Scale, View, points
+from roundtrip.report.data import BundleData
+from roundtrip.report.plot import Axis, Curve, CurvePoint, Plot, ReferenceLine, View, curve_points
 from roundtrip.report.units import Unit
 from roundtrip.stats.summaries import median_intervals
 from roundtrip.studies import display, panel
@@ -65,7 +65,7 @@ class DdtData(Panels[Panel]):
 
     key_columns = ("panel", "buffers")
 
-    def __init__(self, data: Data) -> None:
+    def __init__(self, data: BundleData) -> None:
         super().__init__(data, STUDY.name)
         key = ["system", "partition", "environ", "placement", "emulation_label"]
         self.launches = self.launches.with_columns(panel=pl.concat_str(key, separator="|"))
@@ -184,7 +184,7 @@ def overhead_gallery(data: DdtData, panels: Sequence[Panel]) -> Gallery:
     """One figure for each panel, with the study's own example: a view of packing by hand and of
     datatypes, and a view of all methods.
     """
-    caption = data.level.caption(
+    caption = data.level.fill_caption(
         "Packing overhead in % of the round trip for each micro-app's largest message, as in the "
         "study's figure: median over launches, lines are {level} rank intervals. Below 0 the "
         "method was faster than the network was for a buffer packed by hand; the axis ends at "
@@ -210,7 +210,7 @@ def overhead_gallery(data: DdtData, panels: Sequence[Panel]) -> Gallery:
     high = max(100.0 * study[MANUAL], values.max().max_horizontal().item())
     edge = 0.03 * (high - low)  # so that no dot is cut off
     title = "Overhead ({} of the round trip)"
-    scale = Scale(
+    scale = Axis(
         title, Unit.PERCENT, max(_MIN_DRAWN_OVERHEAD, low - edge), high + edge, is_log=False
     )
 
@@ -232,8 +232,8 @@ def overhead_gallery(data: DdtData, panels: Sequence[Panel]) -> Gallery:
                 None,
                 _app_curves(frame, apps, methods),
                 tuple(apps),
-                (Rule(0.0),),
-                joined_rows=joined_rows,
+                (ReferenceLine(0.0),),
+                bracketed_rows=joined_rows,
             )
             for name, methods in (
                 ("By hand and datatypes", (MANUAL, DDT)),
@@ -247,7 +247,7 @@ def overhead_gallery(data: DdtData, panels: Sequence[Panel]) -> Gallery:
 
 def time_gallery(data: DdtData, panels: Sequence[Panel]) -> Gallery:
     """One figure for each panel: its epochs, and a view of each time."""
-    caption = data.level.caption(
+    caption = data.level.fill_caption(
         "Where a round trip goes: median of each epoch on rank 0, then over launches, for each "
         "micro-app's largest message, in % of that micro-app's slowest method; beside each "
         "method, the three together in µs. Thin lines are {level} rank intervals of the whole "
@@ -275,7 +275,9 @@ def _app_curves(
     numbers = {app: number for number, app in enumerate(apps)}
     rows = frame.with_columns(row=pl.col("app").replace_strict(numbers))
     return tuple(
-        Curve(arm.title, arm.colour, points(rows.filter(arm=name).iter_rows(named=True), "row"))
+        Curve(
+            arm.title, arm.colour, curve_points(rows.filter(arm=name).iter_rows(named=True), "row")
+        )
         for name, arm in ARMS.items()
         if name in methods
     )
@@ -297,7 +299,7 @@ def _time_views(data: DdtData, panel: Panel) -> tuple[View, ...]:
     low, high = display.decade_range(list(frames_in_us.values()))
     views = [_epoch_view(data, panel)]
     for name, frame in frames_in_us.items():
-        scale = Scale(name, Unit.US, low, high, is_log=True)
+        scale = Axis(name, Unit.US, low, high, is_log=True)
         curves = _app_curves(frame, apps, set(frame["arm"]))
         views.append(View(name, scale, None, curves, tuple(apps)))
     return tuple(views)
@@ -320,7 +322,7 @@ def _epoch_view(data: DdtData, panel: Panel) -> View:
     ).join(trips, on=keys, how="left", maintain_order="left")
     names: list[str] = []
     heads: set[int] = set()
-    bars_by_epoch: dict[str, list[Point]] = {epoch: [] for epoch in _EPOCH_COLOURS}
+    bars_by_epoch: dict[str, list[CurvePoint]] = {epoch: [] for epoch in _EPOCH_COLOURS}
     widest, order = 100.0, list(_SHORT_METHOD_NAMES)
     for (app,), methods in medians.group_by("app", maintain_order=True):
         heads.add(len(names))
@@ -341,7 +343,7 @@ def _epoch_view(data: DdtData, panel: Panel) -> View:
         Curve(epoch, _EPOCH_COLOURS[epoch], tuple(bars)) for epoch, bars in bars_by_epoch.items()
     )
     title = "Time ({} of the slowest method)"
-    scale = Scale(title, Unit.PERCENT, 0.0, 1.02 * widest, is_log=False)
+    scale = Axis(title, Unit.PERCENT, 0.0, 1.02 * widest, is_log=False)
     return View(
-        "Epochs", scale, None, curves, tuple(names), is_stacked=True, heads=frozenset(heads)
+        "Epochs", scale, None, curves, tuple(names), is_stacked=True, header_rows=frozenset(heads)
     )

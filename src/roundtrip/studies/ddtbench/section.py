@@ -12,15 +12,15 @@ from roundtrip.report import units
 from roundtrip.report.blocks import (
     Answer,
     Block,
-    Fold,
+    CollapsibleBlocks,
     Heading,
     Paragraph,
-    Part,
-    Text,
-    answer,
+    ReportSection,
+    RichText,
+    make_answer,
     text_items,
 )
-from roundtrip.report.data import Data
+from roundtrip.report.data import BundleData
 from roundtrip.stats.verdicts import ClaimVerdict, Verdict
 from roundtrip.studies.ddtbench import BUFFER_STATES, MANUAL, MICRO_APPS, STUDY, TUNED, tables
 from roundtrip.studies.ddtbench.data import DdtData, Panel, overhead_gallery, time_gallery
@@ -81,7 +81,7 @@ def _gain_text(words: str, ratios: Sequence[float]) -> str:
     """`` (3.4 to 3.5 times as fast)``: the range of the ratios; "" if they are on par."""
     if words == ADVICE_BY_VERDICT[Verdict.ON_PAR]:
         return ""
-    speed = units.speed(min(ratios), max(ratios))
+    speed = units.speed_ratio_text(min(ratios), max(ratios))
     return f" ({speed}{' with datatypes' if speed.endswith('slower') else ''})"
 
 
@@ -109,7 +109,7 @@ def panel_answer(panel: Panel, verdicts: Verdicts) -> Answer:
         clauses.append(f"loops tuned by hand beat datatypes for {names} all the same")
     if clauses and (missing_apps := [app for app in MICRO_APPS if app not in app_verdicts]):
         clauses.append(f"not compared: {', '.join(missing_apps)}")
-    return answer(panel.title, f": {'; '.join(clauses) or 'nothing was compared'}.")
+    return make_answer(panel.title, f": {'; '.join(clauses) or 'nothing was compared'}.")
 
 
 def _app_verdicts(panel: Panel, verdicts: Verdicts, base: str = MANUAL) -> dict[str, ClaimVerdict]:
@@ -124,7 +124,7 @@ def _app_verdicts(panel: Panel, verdicts: Verdicts, base: str = MANUAL) -> dict[
 class Section:
     """Packing overhead of 16 micro-apps, and whether to use datatypes."""
 
-    def __init__(self, data: Data) -> None:
+    def __init__(self, data: BundleData) -> None:
         self._data = DdtData(data)
 
     def claims(self) -> Mapping[Claim, Sequence[float]]:
@@ -135,7 +135,7 @@ class Section:
             for (app, size), ratios in self._data.gain_ratios(panel, contrast.base).items()
         }
 
-    def part(self, verdicts: Mapping[Claim, ClaimVerdict]) -> Part:
+    def part(self, verdicts: Mapping[Claim, ClaimVerdict]) -> ReportSection:
         data = self._data
         ddt_verdicts = arm_claim_verdicts(verdicts, STUDY.name)
         groups = groupby(data.panels, key=lambda panel: panel.buffers)
@@ -155,8 +155,12 @@ class Section:
                 *([] if panels is main_panels else [gallery]),  # which is the picture of the part
                 *(tables.overhead_table(data, panel, ddt_verdicts) for panel in panels),
                 time_gallery(data, panels),
-                Fold("Every message size", sizes),
-                *([Fold("Making and freeing datatypes", creations)] if creations else []),
+                CollapsibleBlocks("Every message size", sizes),
+                *(
+                    [CollapsibleBlocks("Making and freeing datatypes", creations)]
+                    if creations
+                    else []
+                ),
             ]
         blocks += [
             Heading(3, "What the study says, and what we find"),
@@ -166,18 +170,18 @@ class Section:
             Heading(3, "How to read the overheads"),
             text_items(*_READING_NOTE),
         ]
-        return Part(
+        return ReportSection(
             anchor="ddtbench",
             title="DDTBench: datatypes or packing by hand?",
             blocks=tuple(blocks),
             answers=overall_answers(main_panels, ddt_verdicts),
             panel_answers=tuple(panel_answer(panel, ddt_verdicts) for panel in main_panels),
-            verdicts=(tables.verdict_table(data, main_panels, ddt_verdicts),),
-            picture=galleries[0],
+            verdict_tables=(tables.verdict_table(data, main_panels, ddt_verdicts),),
+            answer_gallery=galleries[0],
         )
 
 
-_QUESTION_TEXT: Text = (
+_QUESTION_TEXT: RichText = (
     "Programs send faces of arrays, columns, scattered particles. They may copy them into a buffer "
     "by hand, or describe them to MPI by a datatype and leave the copying to it. DDTBench measures "
     "both, and MPI_Pack, by a ping-pong between two ranks (FFT: all-to-all) for the access "

@@ -65,7 +65,7 @@ def advice_cell(verdict: ClaimVerdict | None, series: str, has_room: bool = Fals
     if verdict and verdict.verdict is not Verdict.CANNOT_TELL:
         words, gain = ADVICE_BY_VERDICT[verdict.verdict], verdict.interval.median
         if has_room and gain < display.MAX_RATIO_AS_FACTOR:
-            words += f" (datatypes {units.speed(gain, gain)})"
+            words += f" (datatypes {units.speed_ratio_text(gain, gain)})"
     return display.verdict_cell(verdict, words, series=series)
 
 
@@ -83,7 +83,7 @@ def verdict_table(data: DdtData, panels: Sequence[Panel], verdicts: Verdicts) ->
         f"datatypes, at each micro-app's largest message, {BUFFER_STATES[panels[0].buffers]}; "
         "above 1 datatypes are faster.",
         ("Micro-app",),
-        {panel.key: Column(panel.title, base="Packed by hand") for panel in panels},
+        {panel.key: Column(panel.title, base_name="Packed by hand") for panel in panels},
         (((app,), key, cell) for app, row in rows.items() for key, cell in row.items()),
     )
 
@@ -109,7 +109,7 @@ def overhead_table(data: DdtData, panel: Panel, verdicts: Verdicts) -> Table:
             )
         )
     return Table(
-        data.level.caption(
+        data.level.fill_caption(
             f"{panel.title}: {BUFFER_STATES[panel.buffers]}; median over launches, {{level}} "
             "interval. The base of a ratio is the round trip packed by hand, or by hand and tuned."
         ),
@@ -122,8 +122,8 @@ def overhead_table(data: DdtData, panel: Panel, verdicts: Verdicts) -> Table:
                 Column(f"{ARMS[m].title}, overhead {{}}", "right", Unit.PERCENT)
                 for m in PACKING_METHODS
             ),
-            Column("By hand / datatypes", base="Packed by hand"),
-            Column("By hand, tuned / datatypes", base="Packed by hand and tuned"),
+            Column("By hand / datatypes", base_name="Packed by hand"),
+            Column("By hand, tuned / datatypes", base_name="Packed by hand and tuned"),
         ),
         tuple(rows),
     )
@@ -168,7 +168,7 @@ def creation_table(data: DdtData, panel: Panel) -> Table | None:
     if not rows:
         return None
     return Table(
-        data.level.caption(
+        data.level.fill_caption(
             f"{panel.title}: making and freeing the datatypes of one exchange, {Unit.US}; median "
             "over launches, {level} interval. In turn: after the other methods, so that the "
             "library's code may be out of cache. At once: right after the same types were freed, "
@@ -292,7 +292,7 @@ def application_table() -> Table:
 
 def study_table(data: DdtData, panels: Sequence[Panel], verdicts: Verdicts) -> Table:
     """The study's claims and figures, beside our findings."""
-    by_hand, types = (units.percent(part) for part in derived.PUBLISHED_NAS_LU_X_OVERHEADS)
+    by_hand, types = (units.percent_text(part) for part in derived.PUBLISHED_NAS_LU_X_OVERHEADS)
     suffix = label_suffix(panel.emulation_label for panel in panels)
     return display.statement_table(
         (
@@ -330,7 +330,7 @@ def _reduction_cell(
         example = data.largest_messages(data.overhead_intervals, panel).filter(app=EXAMPLE_APP)
         medians = dict(example.select("variant", "median").iter_rows())
         if {MANUAL, DDT} <= medians.keys():
-            by_hand, types = (units.percent(medians[method]) for method in (MANUAL, DDT))
+            by_hand, types = (units.percent_text(medians[method]) for method in (MANUAL, DDT))
             clauses.append(f"from {by_hand} to {types} ({panel.toolchain})")
     example_words = f"{', '.join(clauses)} in {EXAMPLE_APP}; " if clauses else ""
     gains = {key: verdict for key, verdict in verdicts.items() if key.contrast.base == MANUAL}
@@ -362,8 +362,8 @@ def _gap_clauses(data: DdtData, panels: Sequence[Panel]) -> Iterator[str]:
             ratios = [(times[other][app] / times[base][app], app) for app in apps]
             (least, first), (most, last) = min(ratios), max(ratios)
             yield (
-                f"{other.toolchain} takes {units.number(least, 2)} ({first}) to "
-                f"{units.number(most, 2)} times ({last}) as long with datatypes as "
+                f"{other.toolchain} takes {units.number_text(least, 2)} ({first}) to "
+                f"{units.number_text(most, 2)} times ({last}) as long with datatypes as "
                 f"{base.toolchain}{label_suffix([base.emulation_label])}"
             )
     if panels and not any("MVAPICH" in panel.toolchain for panel in panels):

@@ -15,8 +15,8 @@ import polars as pl
 from roundtrip.measure.columns import setting_number
 from roundtrip.report import labels, units
 from roundtrip.report.blocks import Gallery
-from roundtrip.report.data import Data
-from roundtrip.report.plot import Rule, Scale, View
+from roundtrip.report.data import BundleData
+from roundtrip.report.plot import Axis, ReferenceLine, View
 from roundtrip.report.units import Unit
 from roundtrip.stats.summaries import median_intervals
 from roundtrip.studies import display, panel
@@ -61,7 +61,7 @@ class Panel(panel.Panel):
 class Curves(Panels[Panel]):
     """The launch medians of a bundle; a series is one of times, which give the bandwidths too."""
 
-    def __init__(self, data: Data) -> None:
+    def __init__(self, data: BundleData) -> None:
         super().__init__(data, STUDY.name)
         self.series_values = {"phase": "measure"}
         self.samples = derived.times(self.samples).filter(pl.col("phase") == "measure")
@@ -121,7 +121,7 @@ class Curves(Panels[Panel]):
         parameters = sorted(panel.check_parameters(row).items())
         rest = [value for name, value in parameters if name not in exclusions]
         words = [_MODES.get(mode, mode), _BUFFERS.get(buffers, buffers)]
-        titles = (labels.PLACEMENTS.get(value, value) for value in rest)
+        titles = (labels.TEXT_BY_PLACEMENT.get(value, value) for value in rest)
         return Panel(
             **self._panel_fields(row),
             setting_clauses=(*words, *titles, place, row["environ"]),
@@ -148,7 +148,7 @@ def bandwidth_gallery(name: str, curves: Curves, panels: Sequence[Panel]) -> Gal
         "the abstraction is free."
     )
     study = " The last panel is the study itself (2005), read off the published figure."
-    caption = curves.level.caption(
+    caption = curves.level.fill_caption(
         "Bandwidth over message size, in the layout of the study's figure: log-log, one curve a "
         "variant, median over launches; bands are {level} rank intervals."
         f"{overlap if len(curves.arms) > 1 else ''} All panels share their axes."
@@ -162,7 +162,7 @@ def bandwidth_gallery(name: str, curves: Curves, panels: Sequence[Panel]) -> Gal
         times.append(_study(name, [(arm, size, size / rate) for arm, size, rate in points], ARMS))
     x = display.size_scale(drawings)
     decades = display.decade_range([drawing.frame for drawing in times])
-    y = Scale("Time of a message", Unit.US, *decades, is_log=True)
+    y = Axis("Time of a message", Unit.US, *decades, is_log=True)
     views = {drawing.name: (View("Time", x, y, drawing.curves),) for drawing in times}
     figures = display.curve_figures_over_size(
         drawings,
@@ -201,20 +201,20 @@ def ratio_gallery(
     lowest, _ = display.decade_range([drawing.frame for drawing in drawings])
     title, top = "Ratio of bandwidths", min(2.0, max(1.25, 1.05 * highest))
     scales = {
-        "Near 1": Scale(title, Unit.RATIO, _NEAR, top, is_log=False),
-        "All": Scale(title, Unit.RATIO, lowest, 2.0, is_log=True),
+        "Near 1": Axis(title, Unit.RATIO, _NEAR, top, is_log=False),
+        "All": Axis(title, Unit.RATIO, lowest, 2.0, is_log=True),
     }
-    rules, strip = (Rule(1.0),), (1 / (1 + margin), 1 + margin)
+    rules, strip = (ReferenceLine(1.0),), (1 / (1 + margin), 1 + margin)
 
     def views(drawing: Drawing) -> tuple[View, ...]:
         return tuple(
-            View(name_, x, y, drawing.curves, rules=rules, strip=strip, width=260)
+            View(name_, x, y, drawing.curves, reference_lines=rules, shaded_range=strip, width=260)
             for name_, y in scales.items()
         )
 
-    caption = curves.level.caption(
+    caption = curves.level.fill_caption(
         "Ratios of bandwidth, paired within launches: 1 is no loss, and the shaded strip is “on "
-        f"par”, within {units.percent(margin)} of 1; bands are {{level}} rank intervals over "
+        f"par”, within {units.percent_text(margin)} of 1; bands are {{level}} rank intervals over "
         f"launches. A curve below {_NEAR:g} is marked ↓; “All” shows it, on a logarithmic axis."
         f"{study}"
     )

@@ -12,23 +12,23 @@ from roundtrip.report import labels, units
 from roundtrip.report.blocks import (
     Answer,
     Block,
+    BulletList,
     Cell,
+    CollapsibleBlocks,
     Column,
-    Fold,
     Heading,
-    Inline,
-    Items,
+    InlineElement,
     Paragraph,
-    Part,
-    Strong,
+    ReportSection,
+    RichText,
+    StatusColour,
+    StrongText,
     Table,
-    Text,
-    Tone,
-    answer,
+    make_answer,
     text_items,
 )
-from roundtrip.report.data import Data
-from roundtrip.report.units import Level
+from roundtrip.report.data import BundleData
+from roundtrip.report.units import ConfidenceLevel
 from roundtrip.stats.settings import Levels
 from roundtrip.stats.summaries import fewest_for_interval
 from roundtrip.stats.verdicts import ClaimVerdict, Verdict
@@ -59,7 +59,7 @@ AGREES, DIFFERS = "agrees", "differs"
 #: Our result differs from the study only by a smaller loss.
 BETTER_OUTCOME = "differs, for the better"
 #: A difference for the better is not red.
-_OUTCOME_TONES: dict[str, Tone] = {
+_OUTCOME_TONES: dict[str, StatusColour] = {
     AGREES: "good",
     DIFFERS: "bad",
     BETTER_OUTCOME: "good",
@@ -125,13 +125,13 @@ def overall(all_findings: Sequence[Sequence[Finding]]) -> tuple[Answer, ...]:
         text = "No ping-pong launch completed: the study's question stays open."
         return (Answer((text,), "warn"),)
     groups = [group for group in all_findings if any(finding.size_verdicts for finding in group)]
-    if not groups and labels.is_only_simulated(
+    if not groups and labels.are_all_simulated(
         group[0].panel.emulation_label for group in all_findings
     ):
         return (Answer((labels.ONLY_SIMULATED_NOTE,)),)
     if not groups:
         text = "Boost.MPI was not compared with raw MPI: no launch has both at a compared size."
-        return (Answer((Strong(text),), "warn"),)
+        return (Answer((StrongText(text),), "warn"),)
     lines = [
         (f"{_sentence(group)}.", cost_sentence_tone(_verdict_points(group)))
         for group in zip(*groups, strict=True)
@@ -144,7 +144,7 @@ def overall(all_findings: Sequence[Sequence[Finding]]) -> tuple[Answer, ...]:
 def panel_answer(findings: Sequence[Finding]) -> Answer:
     """The answer for one panel, from its four findings."""
     lines = " ".join(f"{_sentence([finding])}." for finding in findings if finding.size_verdicts)
-    return answer(
+    return make_answer(
         findings[0].panel.title, f": {lines}", cost_sentence_tone(_verdict_points(findings))
     )
 
@@ -176,7 +176,7 @@ def verdict_table(all_findings: Sequence[Sequence[Finding]]) -> Table:
         "whether we agree with the study.",
         ("Toolchain",),
         {
-            statement: Column(statement.short, base=ARMS[statement.base].title)
+            statement: Column(statement.short, base_name=ARMS[statement.base].title)
             for statement in STATEMENTS
         },
         cells,
@@ -198,7 +198,7 @@ _CONCLUSION_STATEMENT = (
 
 def study_table(all_findings: Sequence[Sequence[Finding]]) -> Table:
     """The study's statements beside our findings; `all_findings` has four for each panel."""
-    rows: list[tuple[str, Inline | Text, Cell]] = []
+    rows: list[tuple[str, InlineElement | RichText, Cell]] = []
     for group in zip(*all_findings, strict=True):
         statement = group[0].statement
         published = [published_ratio(statement, size) for size in group[0].compared_sizes]
@@ -259,7 +259,7 @@ def _outcome_cell(
     """`words`, and the outcome in each panel; panels are named where outcomes differ."""
     suffix = labels.label_suffix(finding.panel.emulation_label for finding in findings)
     tone = worst_tone(finding.tone for finding in findings)
-    names = labels.distinct_labels(set(panels))
+    names = labels.short_titles(set(panels))
     verdict = describe_outcomes([names[panel] for panel in panels], outcomes, "on")
     return Cell(f"{words}{suffix}.", tone, verdict)
 
@@ -267,7 +267,7 @@ def _outcome_cell(
 class Section:
     """Raw MPI against Boost.MPI, plain, with datatypes and serialized."""
 
-    def __init__(self, data: Data) -> None:
+    def __init__(self, data: BundleData) -> None:
         self._data = data
         self._curves = Curves(data)
         self._settings = data.analysis.study_thresholds(Thresholds)
@@ -276,7 +276,7 @@ class Section:
     def claims(self) -> Mapping[Claim, Sequence[float]]:
         return ratios_by_arm_claim(STUDY, self._curves, self._settings.compared_sizes)
 
-    def part(self, verdicts: Mapping[Claim, ClaimVerdict]) -> Part:
+    def part(self, verdicts: Mapping[Claim, ClaimVerdict]) -> ReportSection:
         curves = self._curves
         verdicts_by_comparison = arm_claim_verdicts(verdicts, STUDY.name)
         all_findings = [
@@ -316,20 +316,20 @@ class Section:
         blocks += tables.reference_blocks(self._data, curves)
         blocks += [
             Heading(3, "How to read these numbers"),
-            Items((*_level_texts(curves.level), *((text,) for text in _READING))),
+            BulletList((*_level_texts(curves.level), *((text,) for text in _READING))),
             Paragraph(tables.buffers(curves.panels), is_note=True),
         ]
         if names := ", ".join(curves.unknown_variants):
             text = ("Variants that are not the study's, kept in the bundle and not shown: ", names)
             blocks.append(Paragraph(text, is_note=True))
-        return Part(
+        return ReportSection(
             anchor="netpipe",
             title="NetPIPE: what does Boost.MPI cost over raw MPI?",
             blocks=tuple(blocks),
             answers=() if len(curves.arms) == 1 else overall(all_findings),
             panel_answers=tuple(map(panel_answer, groups)) if len(groups) > 1 else (),
-            verdicts=(verdict_table(groups),) if groups else (),
-            picture=picture,
+            verdict_tables=(verdict_table(groups),) if groups else (),
+            answer_gallery=picture,
         )
 
     def _tables(
@@ -348,10 +348,10 @@ class Section:
             yield tables.latency(curves, panels)
         yield tables.convergence(curves, panels)
         if lines := tables.early_ends(curves, panels):
-            yield Fold("Curves that end early, and why", (text_items(*lines),))
+            yield CollapsibleBlocks("Curves that end early, and why", (text_items(*lines),))
 
 
-def _level_texts(level: Level) -> tuple[Text, Text]:
+def _level_texts(level: ConfidenceLevel) -> tuple[RichText, RichText]:
     """What an interval is, and how many launches it needs at `level`."""
     bandwidth = (
         "Bandwidth is message bytes over half-round-trip time, in MB/s (10⁶ bytes/s). Each launch "
@@ -363,23 +363,23 @@ def _level_texts(level: Level) -> tuple[Text, Text]:
     return (interval, level, "."), (bandwidth, level, ": no interval.")
 
 
-def _outcome_text(settings: Thresholds, margin: float) -> Text:
+def _outcome_text(settings: Thresholds, margin: float) -> RichText:
     return (
-        Strong("agrees"),
+        StrongText("agrees"),
         ": every compared size shows it, or every one of those measured, which are then named; ",
-        Strong("differs"),
+        StrongText("differs"),
         ": at least one size shows the contrary (for the better: less is lost than in the study); ",
-        Strong(OPEN),
+        StrongText(OPEN),
         ": the intervals are too wide for either. “On par” means that the whole interval of the "
-        f"ratio lies within {units.percent(margin)} of 1; “slower” that it excludes 1, by more "
-        "than the minimum effect, after correction for false discoveries; “suffers greatly” that "
-        f"it lies below {settings.great_loss:g}. What the study says about datatypes and "
+        f"ratio lies within {units.percent_text(margin)} of 1; “slower” that it excludes 1, by "
+        "more than the minimum effect, after correction for false discoveries; “suffers greatly” "
+        f"that it lies below {settings.great_loss:g}. What the study says about datatypes and "
         "serializing concerns many bytes, so it is tested from "
-        f"{units.size(settings.many_bytes)} on.",
+        f"{units.size_text(settings.many_bytes)} on.",
     )
 
 
-def _question(arms: Mapping[str, Arm]) -> Text:
+def _question(arms: Mapping[str, Arm]) -> RichText:
     """What the study ran, and which `arms` were measured here."""
     names = ", ".join(arm.title for arm in arms.values())
     if set(arms) == set(PUBLISHED_MEGABITS):

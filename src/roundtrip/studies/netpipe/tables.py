@@ -19,13 +19,13 @@ from roundtrip.report.blocks import (
     Column,
     Heading,
     Paragraph,
+    RichText,
     Table,
-    Text,
     count_cells,
     number_columns,
     text_cells,
 )
-from roundtrip.report.data import Data
+from roundtrip.report.data import BundleData
 from roundtrip.report.units import Quantity, Unit
 from roundtrip.stats.summaries import median_interval
 from roundtrip.stats.verdicts import ClaimVerdict, Verdict
@@ -58,13 +58,13 @@ def ratios(
                 for size, claim in zip(sizes, claims, strict=True):
                     words = ""
                     if claim and claim.verdict in (Verdict.FASTER, Verdict.SLOWER):
-                        q = f"q\N{NO-BREAK SPACE}{units.number(claim.q, 2)}"
+                        q = f"q\N{NO-BREAK SPACE}{units.number_text(claim.q, 2)}"
                         words = f"{display.describe_verdict(claim)}, {q}"
                     series = curves.point_series_key(panel, variant, size)
                     cells.append(display.verdict_cell(claim, words, series=series))
                 rows.append((*text_cells(panel.title, ARMS[variant].title), *cells))
     return display.size_table(
-        curves.level.caption(
+        curves.level.fill_caption(
             "Bandwidth relative to raw MPI: median of the paired ratio over launches, {level} "
             "rank interval, verdict; q is the p-value after correction for false discoveries."
         ),
@@ -117,7 +117,7 @@ def rates(curves: Curves, panels: Sequence[Panel]) -> Table:
                 )
             )
     return Table(
-        curves.level.caption(
+        curves.level.fill_caption(
             "Peak bandwidth, n½, and the rate of one message of each size that every launch "
             "measured: total bytes over total time. Median over launches, {level} rank "
             "interval. “Up to”: the largest measured size, of the launch where it was smallest "
@@ -195,9 +195,9 @@ def wan_tables(curves: Curves, panels: Sequence[Panel]) -> list[Block]:
             *(curves.times, 1, Unit.US),
         ),
         (
-            f"Bandwidth at {units.size(_LARGE_MESSAGE_BYTES)}, {Unit.MB_S}, by the round-trip time "
-            "of the EMULATED WAN. The nodes share this machine's processors: compare along a row, "
-            "not with a real network.",
+            f"Bandwidth at {units.size_text(_LARGE_MESSAGE_BYTES)}, {Unit.MB_S}, by the round-trip "
+            "time of the EMULATED WAN. The nodes share this machine's processors: compare along a "
+            "row, not with a real network.",
             *(curves.bandwidth, _LARGE_MESSAGE_BYTES, Unit.MB_S),
         ),
     ):
@@ -221,7 +221,7 @@ _REFERENCE_SIZES = (1, 1 << 10, 64 << 10, 1 << 20, 8 << 20)
 _PLACE_COLUMNS = ["system", "partition", "environ"]
 
 
-def reference_blocks(data: Data, curves: Curves) -> list[Block]:
+def reference_blocks(data: BundleData, curves: Curves) -> list[Block]:
     """A table of NetPIPE 3.7.2 and our raw MPI by size; [] without launches of the former."""
     launches = data.study_launches(derived.REFERENCE_STUDY)
     if launches.is_empty():
@@ -243,7 +243,7 @@ def reference_blocks(data: Data, curves: Curves) -> list[Block]:
                 continue
             theirs = median_interval(reference["seconds"].to_list(), curves.level)
             least = median_interval(raw_mpi["least_seconds"].to_list(), curves.level)
-            series = data.origins.key(reference["case_id"].unique(), size)
+            series = data.series_medians.find_key(reference["case_id"].unique(), size)
             ratio = Quantity(value=theirs.median / least.median, unit=Unit.RATIO)
             rows.append(
                 (
@@ -252,7 +252,7 @@ def reference_blocks(data: Data, curves: Curves) -> list[Block]:
                     display.interval_cell(theirs, Unit.US, 1e6, series=series),
                     display.point_cell(curves, curves.times, panel, BASE, size, Unit.US),
                     display.interval_cell(least, Unit.US, 1e6),
-                    Cell(ratio, series=series),
+                    Cell(ratio, series_key=series),
                 )
             )
     names = ("NetPIPE 3.7.2", "Ours, median", "Ours, least")
@@ -266,14 +266,14 @@ def reference_blocks(data: Data, curves: Curves) -> list[Block]:
             )
         ),
         Table(
-            curves.level.caption(
+            curves.level.fill_caption(
                 "Half-round-trip time, median over launches, {level} rank interval."
             ),
             (
                 Column("Toolchain"),
                 Column("Size", "right"),
                 *(Column(name, "right", Unit.US) for name in names),
-                Column("Theirs / our least", "right", base="Ours, least"),
+                Column("Theirs / our least", "right", base_name="Ours, least"),
             ),
             tuple(rows),
         ),
@@ -305,7 +305,7 @@ def latency(curves: Curves, panels: Sequence[Panel]) -> Table:
                 )
             )
     return Table(
-        curves.level.caption(
+        curves.level.fill_caption(
             f"Latency: half-round-trip time at 1 byte, {Unit.US}. Median over launches with "
             "{level} rank interval; percentiles over all samples of all launches. A sample is "
             "the mean over a batch of messages, so single messages have longer tails than shown "
@@ -368,11 +368,11 @@ def early_ends(curves: Curves, panels: Sequence[Panel]) -> list[str]:
             title = ARMS[variant].title if variant in ARMS else variant
             reason = _END_REASON_TEXTS.get(status, f"not measured ({status}), first {{}}")
             count = f"{launches} of {panel.launch_count} launches"
-            lines.append(f"{panel.title}, {title}: {reason.format(units.size(size))}, {count}")
+            lines.append(f"{panel.title}, {title}: {reason.format(units.size_text(size))}, {count}")
     return lines
 
 
-def buffers(panels: Sequence[Panel]) -> Text:
+def buffers(panels: Sequence[Panel]) -> RichText:
     """The cases where send and receive share a buffer, which changes curves of large messages."""
     cases = sorted({panel.case for panel in panels})
     shared = ", ".join(case for case in cases if case.endswith("/same"))

@@ -17,8 +17,8 @@ import polars as pl
 from roundtrip.measure.columns import setting_texts
 from roundtrip.report import labels, units
 from roundtrip.report.blocks import Cell
-from roundtrip.report.data import Data
-from roundtrip.report.units import Level, Unit
+from roundtrip.report.data import BundleData
+from roundtrip.report.units import ConfidenceLevel, Unit
 from roundtrip.stats.summaries import Interval, median_interval
 from roundtrip.stats.verdicts import Pairing, RoundLaunch, pair_by_round
 from roundtrip.studies import display
@@ -114,7 +114,7 @@ class Series:
         if self.spans_clusters and self.ranks != 1:
             place = f"{self.ranks // 2} + {self.ranks // 2} ranks"
         elif self.ranks > 1 and self.placement:
-            place = f"{place} {labels.PLACEMENTS.get(self.placement, self.placement)}"
+            place = f"{place} {labels.TEXT_BY_PLACEMENT.get(self.placement, self.placement)}"
         if not self.spans_clusters and not self.has_real_nodes:
             place = f"{place} on emulated nodes"
         return f"{place}, fewer processors" if self.shares_processors else place
@@ -133,18 +133,18 @@ FiguresByLaunch = dict[str, Figures]
 class Launches:
     """All NPB launches of a bundle; intervals are over rounds, at `level`."""
 
-    def __init__(self, data: Data) -> None:
-        self.level = Level(data.analysis.statistics.confidence_level)
+    def __init__(self, data: BundleData) -> None:
+        self.level = ConfidenceLevel(data.analysis.statistics.confidence_level)
         self.is_abba = data.is_abba
         launches = data.launches.filter(pl.col("study") == STUDY.name)
         titles = launches.filter(pl.col("toolchain") != pl.col("environ"))
         titles = titles.sort(pl.col("status") == "passed")  # the dict keeps the last one
         self._titles = dict(titles.select("environ", "toolchain").iter_rows())
         self._case_ids = dict(launches.select("launch", "case_id").iter_rows())
-        self._transports = _transport_by_environ(data.environment.get("toolchains.json"))
+        self._transports = _transport_by_environ(data.env_records.get("toolchains.json"))
         self._rows = launches.rows(named=True)
-        self._details = data.study_records(STUDY.name)
-        self._origins = data.origins
+        self._details = data.workload_records(STUDY.name)
+        self._origins = data.series_medians
         self._samples = data.samples.filter(pl.col("study") == STUDY.name)
 
     @cached_property
@@ -223,7 +223,7 @@ class Launches:
     def series_key(self, series: Series, rtt: float | None, figure: str = "rate") -> str:
         """Key of the series of `figure`, rate or time, in the history, as in `Cell.series`."""
         cases = {self._case_ids[launch] for launch in self.rounds(series, rtt)}
-        return self._origins.key(cases, 0, metric=figure, phase="total")
+        return self._origins.find_key(cases, 0, metric=figure, phase="total")
 
     @cached_property
     def _messages(self) -> pl.DataFrame:

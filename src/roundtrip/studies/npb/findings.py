@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from statistics import median
 
 from roundtrip.report import labels, units
-from roundtrip.report.blocks import Answer, Cell, Strong, Table, Text, Tone
+from roundtrip.report.blocks import Answer, Cell, RichText, StatusColour, StrongText, Table
 from roundtrip.report.units import Quantity
 from roundtrip.stats.verdicts import ClaimVerdict, Verdict
 from roundtrip.studies import display
@@ -41,7 +41,7 @@ from roundtrip.studies.npb.speedup import (
     transport_pairs,
 )
 
-OUTCOME_TONES: dict[str, Tone] = {
+OUTCOME_TONES: dict[str, StatusColour] = {
     "holds": "good",
     "holds in part": "warn",
     "does not hold": "bad",
@@ -71,7 +71,7 @@ class Finding:
         return f"{self.outcome}{self.coverage_suffix}"
 
     @property
-    def tone(self) -> Tone:
+    def tone(self) -> StatusColour:
         """The tone of the verdict; a finding that was not measured everywhere is never green."""
         return "warn" if self.coverage_suffix else OUTCOME_TONES[self.outcome]
 
@@ -118,13 +118,13 @@ def _without_trials(verdicts: Verdicts) -> Verdicts:
 
 def study_table(launches: Launches, findings: Sequence[Finding]) -> Table:
     """Table of the study's statements: a row for each series that tests one."""
-    note = launches.level.caption(
+    note = launches.level.fill_caption(
         f" Everything that we find is over an {EMULATED}. Speed-up over one cluster with half of "
         "the ranks, {level} interval over rounds."
     )
     rows = []
     for one in findings:
-        words: Text = (one.where, ": ", one.evidence) if one.evidence else (one.where,)
+        words: RichText = (one.where, ": ", one.evidence) if one.evidence else (one.where,)
         if isinstance(one.evidence, Quantity):
             words = (*words, display.describe_slowdown([one.evidence.value]))
         rows.append((one.statement, one.number, Cell(words, one.tone, one.verdict)))
@@ -182,7 +182,7 @@ def _not_critical_finding(
     outcome = "holds" if is_within else "does not hold" if beyond else OPEN
     ratios = (
         f"ratios {units.ratio_range_text([interval.median for interval in intervals])}; "
-        f"{beyond} beyond {units.percent(settings.critical_difference)}"
+        f"{beyond} beyond {units.percent_text(settings.critical_difference)}"
     )
     where = f"every pair of transports, {_comparison_count(len(verdicts), total)}"
     # One critical difference refutes the statement, whatever the others are.
@@ -201,7 +201,7 @@ def _scaling_finding(
         outcome = "holds in part"
     else:
         outcome = "does not hold" if interval.is_below(max(1, target)) else OPEN
-    ratio = Quantity.claim(interval, claim.base.label)
+    ratio = Quantity.from_claim(interval, claim.base.label)
     return Finding(statement, claim.series.label, ratio, number, outcome, claim.series)
 
 
@@ -233,7 +233,7 @@ def answers_at_longest_rtt(speedups: Verdicts) -> list[Answer]:
     groups: dict[str, list[str]] = {words: [] for words in _VERDICT_WORDS.values()}
     for name in outcomes:
         words = describe_joint_verdict(outcomes[name], _VERDICT_WORDS, "transport")
-        times = units.span([1 / median for median in medians[name]], digits=2)
+        times = units.range_text([1 / median for median in medians[name]], digits=2)
         groups.setdefault(words, []).append(f"{name} ({times} times as long)")
     clauses = [f"{words} in {', '.join(names)}" for words, names in groups.items() if names]
     subject = f"Two clusters (twice the ranks) against one, {EMULATED} of {rtt:g} ms"
@@ -317,7 +317,7 @@ def _distinct_names(all_series: Sequence[Series]) -> dict[Series, str]:
         texts = {series: series.label for series in group}
         if len(set(texts.values())) < len(group):
             texts = {one: f"{text}, {one.environ}, {one.partition}" for one, text in texts.items()}
-        rest = labels.label_differences(set(texts.values()))
+        rest = labels.title_differences(set(texts.values()))
         names |= {one: f"{name} ({rest[texts[one]]})" if len(group) > 1 else name for one in group}
     return names
 
@@ -335,7 +335,7 @@ def answers_over_link(launches: Launches, all_findings: Sequence[Finding]) -> li
         if words := _link_words(launches, group):
             outcomes = [finding.outcome for finding in all_findings if finding.series in group]
             worst = max(outcomes, key=list(OUTCOME_TONES).index, default="not measured")
-            answers.append(Answer((Strong(name), words), OUTCOME_TONES[worst]))
+            answers.append(Answer((StrongText(name), words), OUTCOME_TONES[worst]))
     return answers
 
 
@@ -358,7 +358,7 @@ def _link_words(launches: Launches, group: Sequence[Series]) -> str:
             if figures["compute"]
         ]
         if shares:
-            waits.append(f"{units.percent(median(shares))} at {rtt:g} ms")
+            waits.append(f"{units.percent_text(median(shares))} at {rtt:g} ms")
     if not speedups:
         return ""
     text = (

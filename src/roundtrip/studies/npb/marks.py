@@ -30,14 +30,14 @@ from roundtrip.report.blocks import (
     Column,
     Heading,
     Paragraph,
+    RichText,
     Table,
-    Text,
     number_columns,
     text_cells,
     text_columns,
     text_items,
 )
-from roundtrip.report.data import Data
+from roundtrip.report.data import BundleData
 from roundtrip.report.units import Quantity, Unit
 from roundtrip.studies import display
 from roundtrip.studies.npb import (
@@ -57,7 +57,7 @@ from roundtrip.studies.npb.sweep import SIMULATED, BenchmarkCurves
 EMULATED = "EMULATED"
 
 
-def marks_from_bundle(bundle: Data) -> ReferenceNight:
+def marks_from_bundle(bundle: BundleData) -> ReferenceNight:
     """The marks of a bundle.
 
     UserError if it was simulated, or has no rate of one rank, or several processors.
@@ -115,14 +115,14 @@ def _series_fields(series: Series) -> dict[str, Any]:
     return {**fields, "toolchain": series.toolchain}
 
 
-def _processor_name(bundle: Data, names: list[str]) -> str:
+def _processor_name(bundle: BundleData, names: list[str]) -> str:
     """Name in the records of nodes, else of the campaign's host; UserError if there are several."""
-    nodes = bundle.nodes.filter(pl.col("launch").is_in(names))
+    nodes = bundle.node_facts.filter(pl.col("launch").is_in(names))
     processors = set(filter(None, nodes["processor"]))
     if len(processors) > 1:
         text = ", ".join(sorted(processors))
         raise UserError(f"several processors, so that no rate is of one: {text}", bundle.folder)
-    host = bundle.environment.get("host.json")
+    host = bundle.env_records.get("host.json")
     cpu = host.get("cpu") if isinstance(host, dict) else None
     cpu_model = cpu.get("model") if isinstance(cpu, dict) else None
     name = next(iter(processors), None) or cpu_model
@@ -135,7 +135,11 @@ def _round_number(value: float) -> float:
 
 def value_cell(value: float | None, unit: Unit, series: str = "") -> Cell:
     """Cell of a value without an interval; empty for None and 0."""
-    return Cell(Quantity(value=value, unit=unit, series=series)) if value else display.NO_VALUE_CELL
+    return (
+        Cell(Quantity(value=value, unit=unit, series_key=series))
+        if value
+        else display.NO_VALUE_CELL
+    )
 
 
 _MAX_EQUAL_RATIO = 1.1  # largest ratio of parts of one processor's rates that count as equal
@@ -167,8 +171,8 @@ def _processor_rate_table(curves: Sequence[BenchmarkCurves]) -> Table:
             Cell(mark.toolchain),
             value_cell(mark.mops, Unit.MOPS),
             Cell(units.count(mark.launches)),
-            value_cell((curve.even_speed or 0.0) / mark.mops, Unit.PART),
-            value_cell((curve.matching_mflops or 0.0) / mark.mops, Unit.PART),
+            value_cell((curve.even_speed or 0.0) / mark.mops, Unit.FRACTION),
+            value_cell((curve.matching_mflops or 0.0) / mark.mops, Unit.FRACTION),
         )
         for curve in curves
         for origin, mark in curve.rank_marks
@@ -192,7 +196,11 @@ def _emulated_speedup_table(curves: Sequence[BenchmarkCurves]) -> Table:
     for curve in curves:
         for mark in curve.emulated_marks:
             speedup = Quantity(
-                value=mark.speedup, unit=Unit.PURE, low=mark.low, high=mark.high, n=mark.launches
+                value=mark.speedup,
+                unit=Unit.PURE_NUMBER,
+                low=mark.low,
+                high=mark.high,
+                n=mark.launches,
             )
             setting = f"{mark.ranks_per_cluster} ranks, +{mark.rtt_ms:g} ms"
             name = f"{curve.name}, {setting} ({EMULATED}, measured)"
@@ -236,7 +244,7 @@ def proportions_text(curves: Sequence[BenchmarkCurves], origin: ReferenceNight) 
     parts = [speed / mops for _, speed, mops in matches]
     details = "; ".join(
         f"{curve.name} {published_words(curve.benchmark)} at {units.amount(speed, Unit.MFLOPS)}, "
-        f"{units.percent(speed / mops)} of {units.amount(mops, Unit.MOPS)}"
+        f"{units.percent_text(speed / mops)} of {units.amount(mops, Unit.MOPS)}"
         for curve, speed, mops in matches
     )
     speed_gap, part_gap = max(speeds) / min(speeds), max(parts) / min(parts)
@@ -250,7 +258,7 @@ def proportions_text(curves: Sequence[BenchmarkCurves], origin: ReferenceNight) 
     )
 
 
-_MEASURED_MARKS_NOTE: Text = (
+_MEASURED_MARKS_NOTE: RichText = (
     "What follows was measured in other campaigns, by real programs, and copied into this bundle "
     "with its origin. It is drawn beside the simulation for orientation: nothing is claimed of one "
     "from the other.",
@@ -263,7 +271,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("bundle", type=Path, help="of a measured campaign")
     options = parser.parse_args(arguments)
     try:
-        print(json.dumps(marks_from_bundle(data.read(options.bundle)).as_json(), indent=1))
+        print(json.dumps(marks_from_bundle(data.read_bundle(options.bundle)).as_json(), indent=1))
     except UserError as error:
         print(f"marks: {error}", file=sys.stderr)
         return 2

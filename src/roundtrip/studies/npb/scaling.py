@@ -21,15 +21,15 @@ from roundtrip.report.blocks import (
     Cell,
     Column,
     Gallery,
-    Strong,
+    StatusColour,
+    StrongText,
     Table,
-    Tone,
     number_columns,
     text_columns,
 )
-from roundtrip.report.data import Data
-from roundtrip.report.plot import DIAMOND, Curve, Rule, Scale, View
-from roundtrip.report.units import Level, Quantity, Unit
+from roundtrip.report.data import BundleData
+from roundtrip.report.plot import DIAMOND, Axis, Curve, ReferenceLine, View
+from roundtrip.report.units import ConfidenceLevel, Quantity, Unit
 from roundtrip.sites.launching import ALL_CORES
 from roundtrip.stats.summaries import Interval
 from roundtrip.studies import display
@@ -114,15 +114,17 @@ def link_gallery(launches: Launches) -> Gallery | None:
     max_rtt = max([PUBLISHED_RTT_MS, *values["x"]])
 
     # Room for the whole mark of the study at the longest RTT.
-    x = Scale("Round-trip time of the link", Unit.MS, 0.0, 1.04 * max_rtt, is_log=False)
-    y = Scale("Speed-up over one cluster", Unit.RATIO, 0.0, top, is_log=False)
+    x = Axis("Round-trip time of the link", Unit.MS, 0.0, 1.04 * max_rtt, is_log=False)
+    y = Axis("Speed-up over one cluster", Unit.RATIO, 0.0, top, is_log=False)
 
     def views(drawing: Drawing) -> tuple[View, ...]:
-        gain, ideal = Rule(1.0), Rule(2.0, "ideal speed-up")
+        gain, ideal = ReferenceLine(1.0), ReferenceLine(2.0, "ideal speed-up")
         rules = (gain, ideal) if drawing.frame["scales"].drop_nulls().all() else (gain,)
-        return (View("Speed-up", x, y, drawing.curves, rules=rules, has_bars=True),)
+        return (
+            View("Speed-up", x, y, drawing.curves, reference_lines=rules, has_interval_bars=True),
+        )
 
-    caption = launches.level.caption(
+    caption = launches.level.fill_caption(
         f"Speed-up over one cluster against the round-trip time of the link, {EMULATED}: median "
         "over rounds, bars are {level} rank intervals, cut off where they leave the axes. "
         "Dashed lines: ranks share processors, so that compute time is taken as on processors of "
@@ -134,7 +136,7 @@ def link_gallery(launches: Launches) -> Gallery | None:
     return Gallery(caption, display.drawing_figures(drawings, subject, views))
 
 
-def _link_drawing(number: int, name: str, rows: Rows, level: Level) -> Drawing:
+def _link_drawing(number: int, name: str, rows: Rows, level: ConfidenceLevel) -> Drawing:
     rows, arms = rows_as_lines(rows)
     note = "" if all(row["scales"] for row in rows) else ", over as many ranks in one"
     has_intervals = all(row["low"] is not None for row in rows)
@@ -149,7 +151,7 @@ def _link_drawing(number: int, name: str, rows: Rows, level: Level) -> Drawing:
     return Drawing(f"npb-{number}", name, f"{EMULATED}{note}, {intervals}", frame, arms)
 
 
-def node_efficiency(data: Data, launches: Launches) -> NodeEfficiency:
+def node_efficiency(data: BundleData, launches: Launches) -> NodeEfficiency:
     """Efficiency of each benchmark and class in one machine or cluster over its nodes."""
     times = [
         (launch, series.program, series.ranks / figures["rate"])
@@ -169,17 +171,17 @@ def rank_speedup_table(launches: Launches) -> Table:
     for series in launches.cluster_series:
         if speedup := speedup_over_ranks(launches, series):
             base = launches.fewest_ranks_base(series)
-            ratio = Quantity.from_interval(speedup, Unit.RATIO, base=base.label)
+            ratio = Quantity.from_interval(speedup, Unit.RATIO, base_name=base.label)
             rows.append(
                 (
                     Cell(series.label),
                     Cell(base.setup_text),
-                    Cell(ratio, series=launches.series_key(series, None)),
+                    Cell(ratio, series_key=launches.series_key(series, None)),
                     Cell(_efficiency_quantity(series, base, speedup)),
                 )
             )
     return Table(
-        launches.level.caption(
+        launches.level.fill_caption(
             "Speed-up over the fewest ranks in the same place: ratio of rates in the same round, "
             "median and {level} interval. Efficiency: speed-up over the ratio of the numbers "
             "of ranks."
@@ -210,14 +212,16 @@ def rank_gallery(launches: Launches) -> Gallery | None:
     def views(drawing: Drawing) -> tuple[View, ...]:
         ranks = sorted(set(drawing.frame["x"]))
         top = 1.1 * max([*drawing.frame["ideal"], *drawing.frame["median"]])
-        x = Scale("Ranks", Unit.COUNT, ranks[0], ranks[-1], is_log=True, ticks=tuple(ranks))
-        y = Scale("Speed-up", Unit.RATIO, 0.0, top, is_log=False)
+        x = Axis("Ranks", Unit.COUNT, ranks[0], ranks[-1], is_log=True, ticks=tuple(ranks))
+        y = Axis("Speed-up", Unit.RATIO, 0.0, top, is_log=False)
         ends = drawing.frame.unique("x").sort("x").select("x", "ideal").rows()
         points = tuple((count, speedup, None, None, None) for count, speedup in ends)
-        ideal = Curve("Ideal", GREY, points, width=1.0, size=0, bound="ideal speed-up")
-        return (View("Speed-up", x, y, (ideal, *drawing.curves), has_bars=True),)
+        ideal = Curve(
+            "Ideal", GREY, points, line_width=1.0, point_radius=0, bound_name="ideal speed-up"
+        )
+        return (View("Speed-up", x, y, (ideal, *drawing.curves), has_interval_bars=True),)
 
-    caption = launches.level.caption(
+    caption = launches.level.fill_caption(
         "Speed-up over the fewest ranks in the same place against the number of ranks: median "
         "over rounds, bars are {level} rank intervals. Dashed lines: ranks share processors. "
         "Grey: ideal."
@@ -281,8 +285,8 @@ def _toolchain_answer(launches: Launches, verdicts: Verdicts, group: Sequence[Se
         times = units.ratio_range_text(ratios)
         text += f" Over NPB 3.4: {times} times its rate ({', '.join(kinds)})."
     is_below = any(ratio < 1 for ratio in ratios)
-    tone: Tone = "bad" if "slower" in kinds else "warn" if is_below else "plain"
-    return Answer((Strong(group[0].name), text), tone)
+    tone: StatusColour = "bad" if "slower" in kinds else "warn" if is_below else "plain"
+    return Answer((StrongText(group[0].name), text), tone)
 
 
 def source_verdict_table(launches: Launches, verdicts: Verdicts) -> Table:
@@ -299,12 +303,15 @@ def source_verdict_table(launches: Launches, verdicts: Verdicts) -> Table:
         cell = display.verdict_cell(verdict, series=launches.series_key(series, claim.rtt))
         cells.append(((series.name, _source_place(claim)), series.ranks, cell))
     return display.grid_table(
-        launches.level.caption(
+        launches.level.fill_caption(
             "Our programs against NPB 3.4: ratio of Mop/s in the same round, median and "
             "{level} interval; below 1 ours is slower."
         ),
         ("Benchmark", "Where"),
-        {count: Column(units.plural(count, "rank"), "right", base="NPB 3.4") for count in ranks},
+        {
+            count: Column(units.plural(count, "rank"), "right", base_name="NPB 3.4")
+            for count in ranks
+        },
         cells,
         display.NO_VALUE_CELL,
     )
@@ -316,7 +323,7 @@ def source_rate_table(launches: Launches, verdicts: Verdicts) -> Table:
     for claim, verdict in verdicts.items():
         rates = [launches.value(side, claim.rtt, "rate") for side in (claim.series, claim.base)]
         link = "" if claim.rtt is None else f" {claim.rtt:g} ms"
-        ratio = display.verdict_cell(verdict, series=rates[0].origin)
+        ratio = display.verdict_cell(verdict, series=rates[0].linked_series_key)
         rows.append((Cell(f"{claim.series.label}{link}"), *rates, ratio))
     return Table(
         "Our programs beside those of NPB 3.4 in the same place: Mop/s by NPB's own formula, and "
@@ -325,7 +332,7 @@ def source_rate_table(launches: Launches, verdicts: Verdicts) -> Table:
             Column("Benchmark and toolchain"),
             Column("Ours", "right", Unit.MOPS),
             Column("NPB 3.4", "right", Unit.MOPS),
-            Column("Ours / NPB 3.4", "right", base="NPB 3.4"),
+            Column("Ours / NPB 3.4", "right", base_name="NPB 3.4"),
         ),
         tuple(rows),
     )
@@ -339,7 +346,7 @@ def source_warnings(verdicts: Verdicts) -> Iterator[str]:
             continue
         place = f", {_source_place(claim)}" if len(places) > 1 else ""
         doubt = "" if verdict.verdict == "slower" else f" ({verdict.verdict})"
-        ratio = units.interval(verdict.interval)
+        ratio = units.interval_text(verdict.interval)
         yield f"slower than official NPB 3.4: {claim.series.case}{place}, {ratio}{doubt}"
 
 

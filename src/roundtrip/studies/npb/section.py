@@ -17,19 +17,19 @@ from roundtrip.report import units
 from roundtrip.report.blocks import (
     Block,
     Cell,
+    CollapsibleBlocks,
     Column,
-    Fold,
     Heading,
     Paragraph,
-    Part,
+    ReportSection,
+    RichText,
     Table,
-    Text,
     number_columns,
     text_cells,
     text_columns,
     text_items,
 )
-from roundtrip.report.data import Data
+from roundtrip.report.data import BundleData
 from roundtrip.report.units import Quantity, Unit
 from roundtrip.stats.verdicts import ClaimVerdict
 from roundtrip.studies import display
@@ -76,10 +76,12 @@ def cluster_time_table(launches: Launches) -> Table:
         time = launches.value(series, None, "time")
         rate, *parts = _time_cells(launches, series, None)
         rank_rates = [figures["rate"] / series.ranks for figures in rounds]
-        per_process = replace(launches.cell(rank_rates, Unit.MOPS), series=rate.origin)
+        per_process = replace(
+            launches.cell(rank_rates, Unit.MOPS), series_key=rate.linked_series_key
+        )
         rows.append((Cell(series.label), Cell(place), time, rate, per_process, *parts))
     return Table(
-        launches.level.caption(
+        launches.level.fill_caption(
             "In one machine or cluster. Rate by NPB's formula, of all processes and of each; "
             "compute and communication (all time inside MPI, waiting included) are sums over the "
             "iterations, means over the ranks; median and {level} interval over launches. The "
@@ -117,7 +119,7 @@ def link_time_table(launches: Launches) -> Table:
                     Cell(f"{series.label} {rtt:g} ms"),
                     *_time_cells(launches, series, rtt),
                     launches.cell(list(filter(math.isfinite, added_s)), Unit.S),
-                    replace(measured_cell, series=launches.series_key(series, rtt)),
+                    replace(measured_cell, series_key=launches.series_key(series, rtt)),
                     launches.cell(separated, Unit.RATIO, base_label),
                 )
             )
@@ -268,7 +270,7 @@ class Section:
     values each time.
     """
 
-    def __init__(self, data: Data) -> None:
+    def __init__(self, data: BundleData) -> None:
         self._data = data
         self._launches = Launches(data)
         self._settings = data.analysis.study_thresholds(Thresholds)
@@ -278,7 +280,7 @@ class Section:
     def claims(self) -> Mapping[Claim, Sequence[float]]:
         return {} if self._is_simulated else claims(self._launches)
 
-    def part(self, verdicts: Mapping[Claim, ClaimVerdict]) -> Part:
+    def part(self, verdicts: Mapping[Claim, ClaimVerdict]) -> ReportSection:
         if self._is_simulated:
             return simulated_part(self._data)
         launches = self._launches
@@ -308,7 +310,7 @@ class Section:
             Heading(3, "Verified in two ways"),
             verification_table(launches),
             Heading(3, "Our programs and NPB's own"),
-            Fold("Both rates", (scaling.source_rate_table(launches, sources),))
+            CollapsibleBlocks("Both rates", (scaling.source_rate_table(launches, sources),))
             if sources
             else Paragraph(_NO_UPSTREAM_TEXT, is_note=True),
         ]
@@ -324,15 +326,15 @@ class Section:
             title = "NPB: how fast are the NAS Parallel Benchmarks?"
             answers = answers_in_one_cluster(launches, sources)
             panel_answers = scaling.scaling_answers(launches, sources)
-        return Part(
+        return ReportSection(
             anchor="npb",
             title=title,
             blocks=tuple(blocks),
             answers=tuple(answers),
             panel_answers=tuple(panel_answers),
-            verdicts=tuple(verdict_tables),
+            verdict_tables=tuple(verdict_tables),
             warnings=tuple(scaling.source_warnings(sources)),
-            picture=pictures[0] if pictures else None,
+            answer_gallery=pictures[0] if pictures else None,
         )
 
     def _link_blocks(
@@ -342,9 +344,9 @@ class Section:
         pair_table = transport_table(launches, transports, self._settings)
         transport_blocks: list[Block] = [
             Heading(3, "Transports against each other"),
-            Fold("Every pair at every delay", (pair_table,)),
+            CollapsibleBlocks("Every pair at every delay", (pair_table,)),
         ]
-        every_series = Fold(
+        every_series = CollapsibleBlocks(
             "The study's findings in every series", (study_table(launches, results),)
         )
         has_others = len(results) > len(without_shared_processors(results))
@@ -356,18 +358,18 @@ class Section:
             Heading(3, "Why: what an iteration waits for"),
             tolerance_table(launches),
             Heading(3, "Compute and communication apart"),
-            Fold("Every benchmark, transport and delay", (link_time_table(launches),)),
+            CollapsibleBlocks("Every benchmark, transport and delay", (link_time_table(launches),)),
             *(transport_blocks if pair_table.rows else []),
         ]
 
 
-_QUESTION_TEXT: Text = (
+_QUESTION_TEXT: RichText = (
     "The NAS Parallel Benchmarks compute, exchange and verify. In 2003 Matsuda, Kudoh and Ishikawa "
     "ran them on two clusters of 16 hosts whose link had a round-trip time of up to 4 ms, with "
     "three MPI libraries. Every launch counted here verified its results against the published "
     "ones. A launch that did not verify is a failure and is listed as such, however fast it was.",
 )
-_NO_UPSTREAM_TEXT: Text = (
+_NO_UPSTREAM_TEXT: RichText = (
     "NPB 3.4's own programs were not launched, so this report says nothing about how our programs "
     "compare with them. They run where an environment names their folder (Spack's package npb, or "
     "npb_upstream in the extras of the site's environments).",

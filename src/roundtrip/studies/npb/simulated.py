@@ -16,16 +16,16 @@ from roundtrip.report.blocks import (
     Gallery,
     Heading,
     Paragraph,
-    Part,
-    Strong,
+    ReportSection,
+    RichText,
+    StrongText,
     Table,
-    Text,
     number_columns,
     text_items,
 )
-from roundtrip.report.data import Data
-from roundtrip.report.pages.series import Origins
-from roundtrip.report.plot import CIRCLE, DIAMOND, SQUARE, TRIANGLE, Rule, Scale, View
+from roundtrip.report.data import BundleData
+from roundtrip.report.pages.series import SeriesMedians
+from roundtrip.report.plot import CIRCLE, DIAMOND, SQUARE, TRIANGLE, Axis, ReferenceLine, View
 from roundtrip.report.units import Quantity, Unit
 from roundtrip.studies import display
 from roundtrip.studies.display import Drawing
@@ -46,7 +46,7 @@ _BASE_NAME = "One cluster"
 _MARK_SHAPES = (SQUARE, TRIANGLE, DIAMOND)
 
 
-def simulated_part(data: Data) -> Part:
+def simulated_part(data: BundleData) -> ReportSection:
     """Sweeps over host speeds, and rates of the benchmarks on many simulated hosts."""
     curves = read_curves(data)
     launches = data.study_launches(STUDY.name).filter(pl.col("check") != CHECK_NAME)
@@ -54,24 +54,26 @@ def simulated_part(data: Data) -> Part:
     picture = None
     if curves:
         has_marks = any(curve.marks for curve in curves)
-        caption: Text = (*_FIGURE_CAPTION, " ", *_MARKS_CAPTION) if has_marks else _FIGURE_CAPTION
+        caption: RichText = (
+            (*_FIGURE_CAPTION, " ", *_MARKS_CAPTION) if has_marks else _FIGURE_CAPTION
+        )
         picture = Gallery(caption, speedup_figures(curves))
         blocks += [
             Heading(3, f"Two clusters over one, {SIMULATED}"),
             _break_even_table(curves),
-            _point_table(curves, data.origins),
+            _point_table(curves, data.series_medians),
             *measured_blocks(curves),
             Heading(3, "How to read it"),
             text_items(*_READING_NOTE),
         ]
     if not launches.is_empty():
         blocks += [Heading(3, f"On many hosts, {SIMULATED}"), _rate_table(data, launches)]
-    return Part(
+    return ReportSection(
         anchor="npb",
         title=f"NPB, {SIMULATED}: how fast may hosts be for a second cluster to pay?",
         blocks=tuple(blocks),
         answers=tuple(map(_curve_answer, curves)),
-        picture=picture,
+        answer_gallery=picture,
     )
 
 
@@ -94,12 +96,12 @@ def speedup_figures(curves: Sequence[BenchmarkCurves]) -> tuple[Figure, ...]:
         high *= 1.25  # room for a mark beyond the curves
     decades = tuple(10.0**power for power in range(9) if low <= 10.0**power <= high)
     domain = (low, high) if low < high else (low / 2, 2 * high)
-    x = Scale("Speed of a host", Unit.MFLOPS, *domain, is_log=True, ticks=decades)
-    y = Scale("Speed-up over one cluster", Unit.RATIO, 0.0, top, is_log=False)
-    limits = Rule(1.0), Rule(2.0, "ideal speed-up")
+    x = Axis("Speed of a host", Unit.MFLOPS, *domain, is_log=True, ticks=decades)
+    y = Axis("Speed-up over one cluster", Unit.RATIO, 0.0, top, is_log=False)
+    limits = ReferenceLine(1.0), ReferenceLine(2.0, "ideal speed-up")
 
     def views(drawing: Drawing) -> tuple[View, ...]:
-        return (View("Speed-up", x, y, drawing.curves, rules=limits),)
+        return (View("Speed-up", x, y, drawing.curves, reference_lines=limits),)
 
     subject = f"{SIMULATED}: speed-up of two clusters over one against host speed"
     return display.drawing_figures(drawings, subject, views)
@@ -158,11 +160,11 @@ def _break_even_table(curves: Sequence[BenchmarkCurves]) -> Table:
             Cell(f"{curve.name} ({SIMULATED})"),
             _rtt_cell(curve.rtts[-1]),
             value_cell(curve.even_speed, Unit.MFLOPS),
-            value_cell(curve.study_speedup, Unit.PURE),
+            value_cell(curve.study_speedup, Unit.PURE_NUMBER),
             value_cell(curve.matching_mflops, Unit.MFLOPS),
-            value_cell(curve.round_trips, Unit.PURE),
-            value_cell(curve.compute_latency_ratio(curve.even_speed), Unit.PURE),
-            value_cell(curve.compute_latency_ratio(curve.matching_mflops), Unit.PURE),
+            value_cell(curve.round_trips, Unit.PURE_NUMBER),
+            value_cell(curve.compute_latency_ratio(curve.even_speed), Unit.PURE_NUMBER),
+            value_cell(curve.compute_latency_ratio(curve.matching_mflops), Unit.PURE_NUMBER),
         )
         for curve in curves
     ]
@@ -186,21 +188,23 @@ def _break_even_table(curves: Sequence[BenchmarkCurves]) -> Table:
     )
 
 
-def _point_table(curves: Sequence[BenchmarkCurves], origins: Origins) -> Table:
+def _point_table(curves: Sequence[BenchmarkCurves], origins: SeriesMedians) -> Table:
     """Table of speed-ups: a row for each benchmark and host speed, a column for each delay."""
     rtts = sorted({rtt for curve in curves for rtt in curve.rtts})
     rows = []
     for curve in curves:
         for speed, one_cluster_s in sorted(curve.one_cluster_s.items()):
             names = {"case": case_at(curve.benchmark, curve.problem_class, speed), "metric": "time"}
-            key = origins.key([curve.case_id], 0, variant=ONE_CLUSTER_VARIANT, **names)
+            key = origins.find_key([curve.case_id], 0, variant=ONE_CLUSTER_VARIANT, **names)
             name = f"{curve.name}, hosts of {speed:g} Mflop/s ({SIMULATED})"
             cells = [Cell(name), value_cell(one_cluster_s, Unit.S, series=key)]
             for rtt in rtts:
-                key = origins.key([curve.case_id], 0, variant=two_clusters_variant(rtt), **names)
+                key = origins.find_key(
+                    [curve.case_id], 0, variant=two_clusters_variant(rtt), **names
+                )
                 time = curve.two_clusters_s.get(rtt, {}).get(speed)
                 ratio = Quantity(value=one_cluster_s / time, unit=Unit.RATIO) if time else None
-                cells.append(Cell(ratio, series=key) if ratio else display.NO_VALUE_CELL)
+                cells.append(Cell(ratio, series_key=key) if ratio else display.NO_VALUE_CELL)
             rows.append(tuple(cells))
     return Table(
         f"{SIMULATED}: time on one cluster, and speed-up of two over it by how much a round trip "
@@ -208,7 +212,7 @@ def _point_table(curves: Sequence[BenchmarkCurves], origins: Origins) -> Table:
         (
             Column("Benchmark"),
             Column(_BASE_NAME, "right", Unit.S),
-            *(Column(f"+{rtt:g} ms", "right", base=_BASE_NAME) for rtt in rtts),
+            *(Column(f"+{rtt:g} ms", "right", base_name=_BASE_NAME) for rtt in rtts),
         ),
         tuple(rows),
     )
@@ -220,13 +224,13 @@ def _rtt_cell(rtt_ms: float) -> Cell:
     return Cell(Quantity(value=rtt_ms, unit=Unit.MS, digits=digits))
 
 
-def _rate_table(data: Data, launches: pl.DataFrame) -> Table:
+def _rate_table(data: BundleData, launches: pl.DataFrame) -> Table:
     samples = data.samples.filter((pl.col("phase") == "total") & (pl.col("metric") == "rate"))
     rates = dict(samples.select("launch", "value").collect().iter_rows())
     cases = launches.unique("case_id", keep="first").sort("case_id")
     rows = []
     for case_id, launch, ranks in cases.select("case_id", "launch", "ranks").iter_rows():
-        key = data.origins.key([case_id], 0, metric="rate", phase="total")
+        key = data.series_medians.find_key([case_id], 0, metric="rate", phase="total")
         rate = value_cell(rates.get(launch), Unit.MOPS, series=key)
         rows.append((Cell(f"{case_id} ({SIMULATED})"), Cell(units.count(ranks)), rate))
     return Table(
@@ -247,10 +251,10 @@ def _curve_answer(curve: BenchmarkCurves) -> Answer:
         words = f"two clusters {'always' if pays else 'never'} beat one at +{max_rtt:g} ms, " + (
             f"from {min(speedups):g} to {max(speedups):g} Mflop/s a host"
         )
-    return Answer((Strong(curve.name), f" ({SIMULATED}): {words}."))
+    return Answer((StrongText(curve.name), f" ({SIMULATED}): {words}."))
 
 
-_FIGURE_CAPTION: Text = (
+_FIGURE_CAPTION: RichText = (
     f"{SIMULATED}: speed-up of two clusters of 16 hosts over one against the speed of a host, by "
     "how much a round trip between them is longer. One simulation a point, without noise: no "
     "interval. Dashed: the study's number at 4 ms. Grey rules: 1, no gain over one cluster; 2, the "
@@ -258,7 +262,7 @@ _FIGURE_CAPTION: Text = (
     "benchmarks: it counts the operations of each by NPB's formula, and the same processor does "
     "many times more of one kind in a second than of another.",
 )
-_MARKS_CAPTION: Text = (
+_MARKS_CAPTION: RichText = (
     "Not simulated but measured, and marked: a dashed upright rule is how fast one rank of a real "
     f"processor is at this benchmark and class; squares and triangles are {EMULATED}, speed-ups "
     "over an emulated link at the shortest and the longest delay, with as many ranks as their name "
@@ -266,7 +270,7 @@ _MARKS_CAPTION: Text = (
     "than the simulated clusters, so that each computes longer between two messages. No claim "
     "joins them with the curves, and no value of one follows from the other.",
 )
-_QUESTION_TEXT: Text = (
+_QUESTION_TEXT: RichText = (
     "In 2003 Matsuda, Kudoh and Ishikawa joined two clusters of 16 hosts by a link with a "
     "round-trip time of up to 4 ms. Whether a second cluster pays depends on how long a host "
     "computes between two messages, so on how fast it is, which the study's abstract does not say: "

@@ -256,7 +256,7 @@ def speedup_table(launches: Launches, verdicts: Verdicts) -> Table:
         by_rtt = [_speedup_cell(launches, verdicts, series, base, rtt) for rtt in rtts]
         rows.append((Cell(series.label), base_cell, *by_rtt))
     return Table(
-        launches.level.caption(
+        launches.level.fill_caption(
             f"Speed-up over one cluster, {EMULATED}: rate on both clusters over the rate on one "
             "in the same round, median and {level} interval over rounds. “On fewer "
             "processors”: ranks share processors, so that the compute time is taken as on "
@@ -282,7 +282,7 @@ def tolerance_table(launches: Launches) -> Table:
             (
                 Cell(series.label),
                 messages_cell if series.source == NATIVE else display.NOT_MEASURED_CELL,
-                display.interval_cell(round_trips(launches, series), Unit.PURE),
+                display.interval_cell(round_trips(launches, series), Unit.PURE_NUMBER),
                 _rtt_cell(rtt_of_speedup(launches, series, 1.0)),
                 _rtt_cell(study_speedup and rtt_of_speedup(launches, series, study_speedup)),
             )
@@ -316,7 +316,7 @@ def transport_table(launches: Launches, verdicts: Verdicts, settings: Thresholds
         )
     return Table(
         f"Transports against each other, {EMULATED}: ratio of rates in the same round; above 1 the "
-        f"first is faster. More than {units.percent(settings.critical_difference)} counts as "
+        f"first is faster. More than {units.percent_text(settings.critical_difference)} counts as "
         "critical.",
         (Column("Benchmark and link"), Column("Transports"), Column("Ratio", "right")),
         tuple(rows),

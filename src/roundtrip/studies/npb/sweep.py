@@ -44,7 +44,7 @@ import polars as pl
 
 from roundtrip import files, model
 from roundtrip.errors import UserError
-from roundtrip.report.data import Data
+from roundtrip.report.data import BundleData
 from roundtrip.sites import simgrid
 from roundtrip.sites.simgrid import RUN_FILE, Trace, record, replay_trace
 from roundtrip.studies import foreign
@@ -316,7 +316,7 @@ class BenchmarkCurves:
         return compute_s / (round_trips * self.rtts[-1] / 1e3)
 
 
-def read_curves(data: Data) -> tuple[BenchmarkCurves, ...]:
+def read_curves(data: BundleData) -> tuple[BenchmarkCurves, ...]:
     """Curves of each benchmark and class in the launches of `CHECK_NAME`, in display order.
 
     One launch of each case is read: its completed launches are equal.
@@ -332,7 +332,7 @@ def read_curves(data: Data) -> tuple[BenchmarkCurves, ...]:
         rtt=pl.col("variant").str.extract_groups(_ADDED_RTT_PATTERN).struct.field("rtt"),
     )
     keys = ["launch", "case_id", "benchmark", "problem_class"]
-    records = data.study_records(STUDY.name)
+    records = data.workload_records(STUDY.name)
     curves = []
     for key, points in samples.unnest("case").collect().group_by(keys):
         launch, case_id, benchmark, problem_class = map(str, key)

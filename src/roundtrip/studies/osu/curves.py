@@ -22,14 +22,14 @@ from roundtrip.report.blocks import (
     Gallery,
     Heading,
     Paragraph,
+    StatusColour,
     Table,
-    Tone,
     number_columns,
     text_cells,
     text_columns,
 )
-from roundtrip.report.data import Data
-from roundtrip.report.units import Level, Quantity, Unit
+from roundtrip.report.data import BundleData
+from roundtrip.report.units import ConfidenceLevel, Quantity, Unit
 from roundtrip.stats.summaries import Interval, median_interval, median_intervals
 from roundtrip.studies import display
 from roundtrip.studies import panel as panels
@@ -70,7 +70,7 @@ class OsuCurves(Panels[Panel]):
 
     key_columns = ("panel",)
 
-    def __init__(self, data: Data) -> None:
+    def __init__(self, data: BundleData) -> None:
         super().__init__(data, STUDY.name)
         key = [*SETTING_COLUMNS, "ranks", "emulation_label", "toolchain"]
         self.launches = self.launches.with_columns(
@@ -124,7 +124,7 @@ class OsuCurves(Panels[Panel]):
         return counts.join(self.launches.unique("panel", keep="first"), on="panel")
 
     def _panel(self, row: CaseRow) -> Panel:
-        where = labels.PLACEMENTS.get(row["placement"], row["placement"])
+        where = labels.TEXT_BY_PLACEMENT.get(row["placement"], row["placement"])
         return Panel(
             **self._panel_fields(row),
             placement_text=f"{row['ranks']} ranks {where}",
@@ -154,7 +154,7 @@ def node_efficiency(curves: OsuCurves) -> NodeEfficiency:
         pl.col("value") > 0,
     )
     suffix = size.replace_strict(
-        {n: f", {units.size(n)}" for n in EFFICIENCY_SIZES_BYTES}, default=""
+        {n: f", {units.size_text(n)}" for n in EFFICIENCY_SIZES_BYTES}, default=""
     )
     times = values.with_columns(subject=pl.concat_str(benchmark, suffix))
     return NodeEfficiency.from_launches(times, curves.launches, curves.level, ideal_time)
@@ -202,7 +202,7 @@ def draw_gallery(curves: OsuCurves, name: str) -> Gallery | None:
         f"osu-{name}", curves, frame, arms, shown, lambda panel: ", ".join(panel.versions)
     )
     axis = "Bandwidth" if unit is Unit.MB_S else "Time"
-    caption = curves.level.caption(
+    caption = curves.level.fill_caption(
         f"{description}: median over launches, bands are {{level}} rank intervals. Where the "
         "version prints percentiles a launch's value is the median over its messages, else their "
         "mean."
@@ -212,7 +212,7 @@ def draw_gallery(curves: OsuCurves, name: str) -> Gallery | None:
 
 
 AGREE, DISAGREE = "agree", "disagree"
-OUTCOME_TONES: dict[str, Tone] = {AGREE: "good", DISAGREE: "bad", OPEN: "warn"}
+OUTCOME_TONES: dict[str, StatusColour] = {AGREE: "good", DISAGREE: "bad", OPEN: "warn"}
 
 
 @dataclass(frozen=True)
@@ -253,7 +253,7 @@ class NetPIPEComparison:
         return self.osu.median / self.netpipe.median
 
 
-def compare_with_netpipe(data: Data, curves: OsuCurves) -> list[NetPIPEComparison]:
+def compare_with_netpipe(data: BundleData, curves: OsuCurves) -> list[NetPIPEComparison]:
     """Every pair at every compared size that both programs measured in the same place."""
     settings = data.analysis.study_thresholds(Thresholds)
     launches = with_placement_and_label(data.study_launches(NETPIPE.name)).select(
@@ -275,7 +275,7 @@ def compare_with_netpipe(data: Data, curves: OsuCurves) -> list[NetPIPECompariso
                 continue
             netpipe = median_interval(rows[pair.column].to_list(), curves.level)
             cases, names = rows["case_id"].unique(), {"case": pair.case, "variant": BASE}
-            netpipe_series = data.origins.key(cases, size, **names, phase="measure")
+            netpipe_series = data.series_medians.find_key(cases, size, **names, phase="measure")
             series = curves.series_key(*point), netpipe_series
             verdict = agreement_outcome(osu, netpipe, settings)
             comparisons.append(NetPIPEComparison(panel, pair, size, osu, netpipe, verdict, series))
@@ -293,7 +293,7 @@ def agreement_outcome(osu: Interval, netpipe: Interval, settings: Thresholds) ->
 
 
 def comparison_blocks(
-    comparisons: list[NetPIPEComparison], settings: Thresholds, level: Level
+    comparisons: list[NetPIPEComparison], settings: Thresholds, level: ConfidenceLevel
 ) -> list[Block]:
     """The cross-check; [] if NetPIPE was not measured in the same places."""
     if not comparisons:
@@ -307,11 +307,11 @@ def comparison_blocks(
                 Cell(units.byte_size(one.size_bytes)),
                 display.interval_cell(one.osu, *unit, series=osu_series),
                 display.interval_cell(one.netpipe, *unit, series=netpipe_series),
-                Cell(Quantity(value=one.ratio, unit=Unit.RATIO), series=osu_series),
+                Cell(Quantity(value=one.ratio, unit=Unit.RATIO), series_key=osu_series),
                 Cell("", OUTCOME_TONES[one.outcome], one.outcome),
             )
         )
-    limit = units.percent(settings.disagreement)
+    limit = units.percent_text(settings.disagreement)
     return [
         Heading(3, "Beside NetPIPE"),
         Paragraph(
@@ -328,14 +328,14 @@ def comparison_blocks(
             )
         ),
         Table(
-            level.caption(
+            level.fill_caption(
                 f"OSU and our NetPIPE (raw MPI): {Unit.US} for latency, {Unit.MB_S} for the "
                 "others; median over launches, {level} rank interval."
             ),
             (
                 *text_columns("Toolchain", "OSU / NetPIPE"),
                 *number_columns("Size", "OSU", "NetPIPE"),
-                Column("Ratio", "right", base="NetPIPE"),
+                Column("Ratio", "right", base_name="NetPIPE"),
                 Column("They"),
             ),
             tuple(rows),

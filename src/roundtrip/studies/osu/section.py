@@ -13,20 +13,20 @@ from roundtrip.report.blocks import (
     Answer,
     Block,
     Cell,
+    CollapsibleBlocks,
     Column,
-    Fold,
     Heading,
     Paragraph,
-    Part,
-    Strong,
+    ReportSection,
+    RichText,
+    StatusColour,
+    StrongText,
     Table,
-    Text,
-    Tone,
     number_columns,
     text_cells,
     text_columns,
 )
-from roundtrip.report.data import Data
+from roundtrip.report.data import BundleData
 from roundtrip.report.units import Quantity, Unit
 from roundtrip.stats.summaries import Interval, median_interval
 from roundtrip.stats.verdicts import ClaimVerdict
@@ -64,7 +64,7 @@ def time_table(curves: OsuCurves) -> Table:
         cells = (curves.cell(*point, size) for size in sizes)
         rows.append((*text_cells(panel.title, benchmark.name), *cells))
     return display.size_table(
-        curves.level.caption(
+        curves.level.fill_caption(
             f"Times in {Unit.US}: median over launches, {{level}} rank interval. OSU prints two "
             "decimals; toolchains are not compared by times below 0.1 µs."
         ),
@@ -90,13 +90,13 @@ def rate_table(curves: OsuCurves) -> Table:
             )
         )
     return Table(
-        curves.level.caption(
+        curves.level.fill_caption(
             f"Bandwidth in {Unit.MB_S}, and messages per second where the program counts them: "
             "median over launches, {level} rank interval."
         ),
         (
             *text_columns("Toolchain", "Benchmark"),
-            *number_columns(*map(units.size, _TABLE_SIZES), "Peak"),
+            *number_columns(*map(units.size_text, _TABLE_SIZES), "Peak"),
             Column("{} at 8 B", "right", Unit.MILLION_MESSAGES_S),
         ),
         tuple(rows),
@@ -104,7 +104,7 @@ def rate_table(curves: OsuCurves) -> Table:
     )
 
 
-def validation_table(data: Data, curves: OsuCurves) -> Table:
+def validation_table(data: BundleData, curves: OsuCurves) -> Table:
     """The versions that ran, and whether the received data were compared with the sent data."""
     launches = curves.launches.join(
         curves.launch_values.select("launch", "benchmark", "phase").unique(["launch"]), on="launch"
@@ -137,7 +137,7 @@ def validation_table(data: Data, curves: OsuCurves) -> Table:
     )
 
 
-_QUESTION_TEXT: Text = (
+_QUESTION_TEXT: RichText = (
     "These are the OSU Micro-Benchmarks as their authors wrote them. Most published numbers of an "
     "MPI were measured with them, so here this machine can be compared with others.",
 )
@@ -146,7 +146,7 @@ _QUESTION_TEXT: Text = (
 class Section:
     """The report on every OSU benchmark that was launched, with a cross-check by NetPIPE."""
 
-    def __init__(self, data: Data) -> None:
+    def __init__(self, data: BundleData) -> None:
         self._data = data
         self._curves = OsuCurves(data)
 
@@ -154,7 +154,7 @@ class Section:
         """No claims: OSU and NetPIPE run in different launches, so no ratio is paired."""
         return {}
 
-    def part(self, verdicts: Mapping[Claim, ClaimVerdict]) -> Part:
+    def part(self, verdicts: Mapping[Claim, ClaimVerdict]) -> ReportSection:
         curves = self._curves
         comparisons = compare_with_netpipe(self._data, curves)
         galleries = [
@@ -170,8 +170,8 @@ class Section:
         settings = self._data.analysis.study_thresholds(Thresholds)
         blocks += comparison_blocks(comparisons, settings, curves.level)
         versions = validation_table(self._data, curves)
-        blocks.append(Fold("Versions, and which data were compared", (versions,)))
-        return Part(
+        blocks.append(CollapsibleBlocks("Versions, and which data were compared", (versions,)))
+        return ReportSection(
             anchor="osu",
             title="OSU Micro-Benchmarks: the baseline everyone knows",
             blocks=tuple(blocks),
@@ -179,10 +179,10 @@ class Section:
             panel_answers=tuple(
                 panel_answer(curves, panel, comparisons) for panel in curves.panels
             ),
-            verdicts=(_agreement_table(comparisons, settings.compared_sizes),)
+            verdict_tables=(_agreement_table(comparisons, settings.compared_sizes),)
             if comparisons
             else (),
-            picture=picture,
+            answer_gallery=picture,
         )
 
 
@@ -203,7 +203,7 @@ def _agreement_table(comparisons: Sequence[NetPIPEComparison], sizes: Sequence[i
     return display.grid_table(
         "Does OSU agree with our NetPIPE? Ratios of the medians over the compared sizes.",
         ("Toolchain",),
-        {pair: Column(pair.words, base="NetPIPE") for pair in NETPIPE_PAIRS},
+        {pair: Column(pair.words, base_name="NetPIPE") for pair in NETPIPE_PAIRS},
         cells,
     )
 
@@ -224,15 +224,16 @@ def overall_answers(
     clauses = []
     points = (curves.point(panel, *_LATENCY) for panel in curves.panels)
     if latencies := [latency.median for latency in points if latency]:
-        clauses.append(f"latency {units.span(latencies, 1e6)} µs at {units.size(8)}")
+        clauses.append(f"latency {units.range_text(latencies, 1e6)} µs at {units.size_text(8)}")
     if peaks := [peak for panel in curves.panels if (peak := _peak_bandwidth(curves, panel, "bw"))]:
         clauses.append(
-            f"bandwidth one way at its peak {units.span([peak.median for peak in peaks])} MB/s"
+            "bandwidth one way at its peak "
+            f"{units.range_text([peak.median for peak in peaks])} MB/s"
         )
     if not clauses:
         texts = (_collective_text(curves, *collective) for collective in _ANSWER_COLLECTIVES)
         clauses += filter(None, texts)
-    label_suffix = labels.label_suffix_of_sum(panel.emulation_label for panel in curves.panels)
+    label_suffix = labels.partial_label_suffix(panel.emulation_label for panel in curves.panels)
     text = "; ".join(clauses) or "see below"
     values = Answer((f"{text[0].upper()}{text[1:]}{label_suffix}.",))
     tone = _answer_tone(comparisons)
@@ -249,7 +250,7 @@ def panel_answer(
     panel_comparisons = [comparison for comparison in comparisons if comparison.panel == panel]
     clauses = []
     if latency := curves.point(panel, *_LATENCY):
-        clauses.append(f"latency {_microseconds(latency)} at {units.size(8)}")
+        clauses.append(f"latency {_microseconds(latency)} at {units.size_text(8)}")
     if peak := _peak_bandwidth(curves, panel, "bw"):
         clauses.append(f"bandwidth one way up to {units.amount(peak.median, Unit.MB_S)}")
     for name, size in _ANSWER_COLLECTIVES:
@@ -257,11 +258,11 @@ def panel_answer(
             clauses.append(f"{name} {_microseconds(value)}")
     clauses += _agreement_clauses(panel_comparisons)
     words = "; ".join(clauses) or "see below"
-    return Answer((Strong(panel.title), f": {words}."), _answer_tone(panel_comparisons))
+    return Answer((StrongText(panel.title), f": {words}."), _answer_tone(panel_comparisons))
 
 
 def _microseconds(seconds: Interval) -> Quantity:
-    return units.amount(seconds.median * units.TIME_UNITS[Unit.US], Unit.US)
+    return units.amount(seconds.median * units.FACTOR_FROM_SECONDS[Unit.US], Unit.US)
 
 
 def _collective_text(curves: OsuCurves, name: str, size: int) -> str:
@@ -275,7 +276,7 @@ def _collective_text(curves: OsuCurves, name: str, size: int) -> str:
     counts = [panel.ranks for panel in medians]
     few, many = min(counts), max(counts)
     ranks = f"{few}" if few == many else f"{few} to {many}"
-    return f"{name} {units.span([*medians.values()], 1e6)} µs on {ranks} ranks"
+    return f"{name} {units.range_text([*medians.values()], 1e6)} µs on {ranks} ranks"
 
 
 def _peak_bandwidth(curves: OsuCurves, panel: Panel, benchmark: str) -> Interval | None:
@@ -309,7 +310,7 @@ def _agreement_clauses(comparisons: Sequence[NetPIPEComparison]) -> Iterator[str
         }
         worst, *rest = places
         where = f"at {places[worst]}" if rest else "everywhere"
-        ratios = units.span([item.ratio for item in group if item.outcome == worst], digits=2)
+        ratios = units.range_text([item.ratio for item in group if item.outcome == worst], digits=2)
         others = "".join(f"; {_OTHER_OUTCOME_WORDS[outcome]} {places[outcome]}" for outcome in rest)
         benchmark, mode = pair.words.split(" / ")
         verb = "disagrees" if worst == DISAGREE else "agrees"
@@ -319,6 +320,6 @@ def _agreement_clauses(comparisons: Sequence[NetPIPEComparison]) -> Iterator[str
         )
 
 
-def _answer_tone(comparisons: Sequence[NetPIPEComparison]) -> Tone:
+def _answer_tone(comparisons: Sequence[NetPIPEComparison]) -> StatusColour:
     is_bad = any(comparison.outcome == DISAGREE for comparison in comparisons)
     return OUTCOME_TONES[DISAGREE] if is_bad else "plain"

@@ -18,8 +18,8 @@ import polars as pl
 from roundtrip.measure.columns import setting_number
 from roundtrip.report import units
 from roundtrip.report.blocks import Gallery
-from roundtrip.report.data import Data
-from roundtrip.report.plot import LINK
+from roundtrip.report.data import BundleData
+from roundtrip.report.plot import LINK_BOUND_NAME
 from roundtrip.report.units import Unit
 from roundtrip.stats.summaries import Interval
 from roundtrip.studies import display, panel
@@ -105,7 +105,7 @@ class Panel(panel.Panel):
 class Curves(Panels[Panel]):
     """Launch medians of a bundle; a series is one of times per pass."""
 
-    def __init__(self, data: Data) -> None:
+    def __init__(self, data: BundleData) -> None:
         super().__init__(data, STUDY.name)
         self.series_values = {"metric": PASS_METRIC}
 
@@ -215,7 +215,7 @@ def node_efficiency(curves: Curves) -> NodeEfficiency:
     )
     name = pl.col("variant").replace_strict(_EFFICIENCY_SUBJECTS)
     size = pl.col("size_bytes").replace_strict(
-        {size: units.size(size) for size in EFFICIENCY_SIZES_BYTES}
+        {size: units.size_text(size) for size in EFFICIENCY_SIZES_BYTES}
     )
     times = medians.with_columns(subject=pl.concat_str(name, pl.lit(", "), size), value="seconds")
     return NodeEfficiency.from_launches(times, curves.launches, curves.level)
@@ -249,7 +249,7 @@ _CURVE_STYLES = {
     _READ_REGION: Arm("", ("#1b7837", "#8fd49a")),
     _READ_MPI: Arm("", ("#8c510a", "#d8b365")),
     _STUDY_CURVE: Arm("The study, 2002", PINK, is_dashed=True),
-    _LINK_CURVE: Arm(LINK, GREY, point_radius=0, is_upper_bound=True),
+    _LINK_CURVE: Arm(LINK_BOUND_NAME, GREY, point_radius=0, is_upper_bound=True),
 }
 #: Curves in the figures at the top of the report.
 _TOP_FIGURE_ARMS = (
@@ -305,7 +305,7 @@ def draw_passes(curves: Curves, panels: Sequence[Panel]) -> Gallery:
         Unit.US,
         size_name=_SIZE_AXIS_NAME,
     )
-    return Gallery(curves.level.caption(_TIME_CAPTION), figures)
+    return Gallery(curves.level.fill_caption(_TIME_CAPTION), figures)
 
 
 def draw_bandwidth(curves: Curves, panels: Sequence[Panel]) -> list[Gallery]:
@@ -346,7 +346,7 @@ def draw_bandwidth(curves: Curves, panels: Sequence[Panel]) -> list[Gallery]:
         domain,
         _SIZE_AXIS_NAME,
     )
-    caption = curves.level.caption(_BANDWIDTH_CAPTION)
+    caption = curves.level.fill_caption(_BANDWIDTH_CAPTION)
     by_panel = groupby(zip(drawings, figures, strict=True), key=lambda pair: pair[0].title)
     return [
         Gallery(

@@ -9,7 +9,7 @@ from itertools import takewhile
 from operator import itemgetter
 
 from roundtrip.report import labels, units
-from roundtrip.report.blocks import Answer, Strong, Tone
+from roundtrip.report.blocks import Answer, StatusColour, StrongText
 from roundtrip.report.units import Quantity, Unit
 from roundtrip.stats.summaries import Interval
 from roundtrip.stats.verdicts import ClaimVerdict, Verdict
@@ -20,7 +20,7 @@ from roundtrip.studies.ring.curves import Curves, Panel
 from roundtrip.studies.ring.derived import STATEMENTS, StudyReason
 
 #: No red: if a reason of the study does not hold, something costs less than it did.
-OUTCOME_TONES: dict[str, Tone] = {
+OUTCOME_TONES: dict[str, StatusColour] = {
     "holds": "good",
     "holds in part": "warn",
     OPEN: "warn",
@@ -51,7 +51,7 @@ class Finding(shared.Finding[StudyReason, Panel]):
         if not upper or not lower or Verdict.SLOWER in lower:
             return self.verdict
         prefix = "at least " if lower[-1] is Verdict.CANNOT_TELL else ""
-        return f"holds {prefix}from {units.size(upper[-1][0])} on{self.coverage_suffix}"
+        return f"holds {prefix}from {units.size_text(upper[-1][0])} on{self.coverage_suffix}"
 
 
 def reason_findings(
@@ -100,7 +100,7 @@ def overall_answers(
     regular_panels = [panel for panel in panels if not panel.oversubscribed]
     lines = list(_cost_lines(curves, regular_panels, settings))
     if gains := [one.median for panel in regular_panels if (one := curves.gain(panel, REGION))]:
-        times, size = units.span(gains), units.size(derived.STUDY_BYTES)
+        times, size = units.range_text(gains), units.size_text(derived.STUDY_BYTES)
         lines.append(
             f"A region has {times} times the bandwidth of the best two-sided MPI at {size}."
         )
@@ -111,7 +111,7 @@ def overall_answers(
     if (
         not costs
         and not all_findings
-        and labels.is_only_simulated(panel.emulation_label for panel in panels)
+        and labels.are_all_simulated(panel.emulation_label for panel in panels)
     ):
         return (Answer((labels.ONLY_SIMULATED_NOTE,)),)
     if not all_findings:
@@ -131,7 +131,7 @@ def _cost_lines(curves: Curves, panels: Sequence[Panel], settings: Thresholds) -
         if panel.in_one_node and (cost := region_cost(curves, panel, settings))
     ]
     if costs:
-        times = units.span([cost.seconds.median * 1e6 for cost in costs])
+        times = units.range_text([cost.seconds.median * 1e6 for cost in costs])
         is_flat = all(cost.is_flat_in_time for cost in costs)
         suffix = " whatever its size" if is_flat else " (median over its sizes)"
         yield f"In a node a region is passed in {times} µs{suffix}."
@@ -153,7 +153,7 @@ def _reason_answers(group: Sequence[Finding]) -> Iterator[Answer]:
 
 def pair_names(group: Sequence[Finding]) -> list[str]:
     """The transport of each finding, with the panel if there are several: ``PVM, XDR (MPICH)``."""
-    panel_names = labels.distinct_labels({finding.panel.title for finding in group})
+    panel_names = labels.short_titles({finding.panel.title for finding in group})
     titles = [finding.panel.variant_title(finding.variant) for finding in group]
     if len(panel_names) == 1:
         return titles
@@ -166,26 +166,28 @@ def panel_answer(
 ) -> Answer:
     """The answer of `panel`; `all_findings` are the findings of all panels."""
     clauses, gains = [], []
-    size = units.size(derived.STUDY_BYTES)
+    size = units.size_text(derived.STUDY_BYTES)
     if panel.in_one_node and (cost := region_cost(curves, panel, settings)):
         clauses.append(_cost_clause(cost))
     for variant in (REGION, REGION_UDP):
         if gain := curves.gain(panel, variant):
             title = panel.variant_title(variant)
-            gains.append(f"a {title[0].lower()}{title[1:]} has {units.interval(gain)}")
+            gains.append(f"a {title[0].lower()}{title[1:]} has {units.interval_text(gain)}")
     if gains:
         base = "the effective bandwidth of the best two-sided MPI"
         clauses.append(f"{', '.join(gains)} times {base} at {size}")
     read_region, read_mpi = (derived.READ_VARIANT_OF[name] for name in (REGION, "mpi"))
     if read_gain := curves.ratio(panel, read_region, read_mpi, derived.STUDY_BYTES):
-        clauses.append(f"with every byte read {units.interval(read_gain)} times MPI's at {size}")
+        clauses.append(
+            f"with every byte read {units.interval_text(read_gain)} times MPI's at {size}"
+        )
     panel_findings = [finding for finding in all_findings if finding.panel == panel]
     clauses += [
         f"{finding.statement.short.lower()} ({finding.variant}): {finding.sentence}"
         for finding in panel_findings
     ] or ["no reason of the study could be tested"]
     tone = worst_tone(finding.tone for finding in panel_findings)
-    return Answer((Strong(panel.title), f": {'; '.join(clauses)}."), tone)
+    return Answer((StrongText(panel.title), f": {'; '.join(clauses)}."), tone)
 
 
 @dataclass(frozen=True)
@@ -222,15 +224,17 @@ def region_cost(curves: Curves, panel: Panel, settings: Thresholds) -> RegionCos
 
 
 def _cost_clause(cost: RegionCost) -> str:
-    low, high = map(units.size, cost.sizes)
+    low, high = map(units.size_text, cost.sizes)
     flatness = cost.hand_over_flatness or cost.time_flatness
     unit = " in bare hand-overs" if cost.hand_over_flatness else ""
     suffix = " whatever its size" if cost.is_flat_in_time else ", the median over its sizes"
-    time = Quantity.from_interval(cost.seconds, Unit.US, units.TIME_UNITS[Unit.US], says_unit=True)
+    time = Quantity.from_interval(
+        cost.seconds, Unit.US, units.FACTOR_FROM_SECONDS[Unit.US], prints_unit=True
+    )
     words = f"a region is passed in {time}{suffix} from {low} to {high}"
     if cost.is_flat and not cost.is_flat_in_time:
         words += ", and in the same number of bare hand-overs at each"
-    return f"{words} (largest over smallest{unit} {units.interval(flatness)})"
+    return f"{words} (largest over smallest{unit} {units.interval_text(flatness)})"
 
 
 def is_within(interval: Interval, limit: float, *, is_least: bool = False) -> bool | None:

@@ -11,12 +11,12 @@ from roundtrip.report.blocks import (
     Column,
     Heading,
     Paragraph,
-    Part,
+    ReportSection,
+    RichText,
     Table,
-    Text,
     text_items,
 )
-from roundtrip.report.data import Data
+from roundtrip.report.data import BundleData
 from roundtrip.report.units import Quantity, Unit
 from roundtrip.stats.verdicts import ClaimVerdict
 from roundtrip.studies import display
@@ -93,7 +93,7 @@ def study_table(
             (
                 "“the red and green lines at the top are linear without bound”: effective "
                 "bandwidth over region size, two processes on two processors",
-                f"inferred: {units.number(1000)} times from 10 B to 10 kB",
+                f"inferred: {units.number_text(1000)} times from 10 B to 10 kB",
                 _linear_growth_cell(curves, two_ranks, settings),
             ),
             (
@@ -149,11 +149,13 @@ def _constant_time_cell(curves: Curves, panels: Sequence[Panel], settings: Thres
     costs = [cost for panel in panels if (cost := region_cost(curves, panel, settings))]
     if not costs:
         return display.NOT_MEASURED_CELL
-    times = units.span([cost.seconds.median * 1e6 for cost in costs])
+    times = units.range_text([cost.seconds.median * 1e6 for cost in costs])
     intervals = [cost.hand_over_flatness or cost.time_flatness for cost in costs]
     ends = [end for one in intervals for end in (one.low, one.high) if end is not None]
     unit = " in bare hand-overs" if any(cost.hand_over_flatness for cost in costs) else ""
-    flatness = f", at the slowest size {units.span(ends)} times the fastest{unit}" if ends else ""
+    flatness = (
+        f", at the slowest size {units.range_text(ends)} times the fastest{unit}" if ends else ""
+    )
     text = f"{times} µs{flatness}{_label_suffix(panels)}"
     return _verdict_cell(text, [cost.is_flat for cost in costs], "constant", "not constant")
 
@@ -166,8 +168,9 @@ def _linear_growth_cell(curves: Curves, panels: Sequence[Panel], settings: Thres
         return display.NOT_MEASURED_CELL
     low, high = costs[0][1].sizes
     text = (
-        f"{units.span([growth.median for growth in growths])} times from {units.size(low)} to "
-        f"{units.size(high)}, where linear is {units.number(high / low)} times"
+        f"{units.range_text([growth.median for growth in growths])} times from "
+        f"{units.size_text(low)} to {units.size_text(high)}, where linear is "
+        f"{units.number_text(high / low)} times"
         f"{_label_suffix(panels)}"
     )
     return _verdict_cell(text, [cost.is_flat for _, cost in costs], "linear", "not linear")
@@ -182,9 +185,9 @@ def _larger_bandwidth_cell(curves: Curves, panels: Sequence[Panel], settings: Th
     if not growths:
         return display.NOT_MEASURED_CELL
     text = (
-        f"{units.span([growth.median for growth in growths])} times at "
-        f"{' or '.join(dict.fromkeys(map(units.size, sizes.values())))} over "
-        f"{units.size(derived.STUDY_BYTES)}{_label_suffix(panels)}"
+        f"{units.range_text([growth.median for growth in growths])} times at "
+        f"{' or '.join(dict.fromkeys(map(units.size_text, sizes.values())))} over "
+        f"{units.size_text(derived.STUDY_BYTES)}{_label_suffix(panels)}"
     )
     outcomes = [is_within(growth, 1.0, is_least=True) for growth in growths]
     return _verdict_cell(text, outcomes, "holds", "not everywhere")
@@ -209,7 +212,7 @@ def _bandwidth_cell(curves: Curves, panels: Sequence[Panel]) -> Cell:
     rates = [curves.bandwidth_at(panel, REGION, derived.STUDY_BYTES) for panel in panels]
     if not any(rates):
         return display.NOT_MEASURED_CELL
-    span = units.span([rate.median for rate in rates if rate], 1e-3)
+    span = units.range_text([rate.median for rate in rates if rate], 1e-3)
     return Cell(f"{span} GB/s, effective: nothing is moved{_label_suffix(panels)}")
 
 
@@ -220,11 +223,11 @@ def _gain_cell(curves: Curves, panels: Sequence[Panel], variant: str, size: int)
     for name, base in (("the best two-sided MPI", derived.BEST_TWO_SIDED_VARIANT), ("PVM", "pvm")):
         ratios = (curves.ratio(panel, variant, base, size) for panel in panels)
         if gains := [ratio for ratio in ratios if ratio]:
-            words.append(f"{units.span([gain.median for gain in gains])} times {name}")
+            words.append(f"{units.range_text([gain.median for gain in gains])} times {name}")
             outcomes += [is_within(gain, 1.0, is_least=True) for gain in gains]
     if not words:
         return display.NOT_MEASURED_CELL
-    text = f"{' and '.join(words)} at {units.size(size)}{_label_suffix(panels)}"
+    text = f"{' and '.join(words)} at {units.size_text(size)}{_label_suffix(panels)}"
     return _verdict_cell(text, outcomes, "holds", "not everywhere")
 
 
@@ -238,7 +241,9 @@ def _goodput_cell(curves: Curves, panels: Sequence[Panel], settings: Thresholds)
             outcomes.append(is_within(rate, settings.least_goodput * limit, is_least=True))
     if not shares:
         return display.NOT_MEASURED_CELL
-    parts = " to ".join(dict.fromkeys(units.percent(end) for end in (min(shares), max(shares))))
+    parts = " to ".join(
+        dict.fromkeys(units.percent_text(end) for end in (min(shares), max(shares)))
+    )
     text = f"{parts} of what the wire can carry, by UDP{_label_suffix(panels)}"
     return _verdict_cell(text, outcomes, "holds", "less")
 
@@ -295,7 +300,7 @@ def reason_table(
 def verdict_table(all_findings: Sequence[Finding]) -> Table:
     """Return the table of verdicts: a row for each panel, a column for each pair."""
     columns = {
-        pair: Column(f"{statement.short} ({' / '.join(pair)})", base=ARMS[pair[1]].title)
+        pair: Column(f"{statement.short} ({' / '.join(pair)})", base_name=ARMS[pair[1]].title)
         for statement in derived.STATEMENTS
         for pair in statement.pairs
     }
@@ -311,14 +316,14 @@ def verdict_table(all_findings: Sequence[Finding]) -> Table:
 class Section:
     """Regions by reference against MPI and PVM, in a node, over a network, and mixed."""
 
-    def __init__(self, data: Data) -> None:
+    def __init__(self, data: BundleData) -> None:
         self._curves = Curves(data)
         self._settings = data.analysis.study_thresholds(Thresholds)
 
     def claims(self) -> Mapping[Claim, Sequence[float]]:
         return ratios_by_arm_claim(STUDY, self._curves, self._settings.compared_sizes)
 
-    def part(self, verdicts: Mapping[Claim, ClaimVerdict]) -> Part:
+    def part(self, verdicts: Mapping[Claim, ClaimVerdict]) -> ReportSection:
         curves, settings, panels = self._curves, self._settings, self._curves.panels
         ring_verdicts = arm_claim_verdicts(verdicts, STUDY.name)
         results = [
@@ -328,7 +333,7 @@ class Section:
         ]
         blocks: list[Block] = [Paragraph(_QUESTION_TEXT)]
         if measured := [
-            panel for panel in panels if not labels.is_only_simulated([panel.emulation_label])
+            panel for panel in panels if not labels.are_all_simulated([panel.emulation_label])
         ]:
             blocks.append(study_table(curves, measured, results, settings))
         blocks += [*draw_bandwidth(curves, panels), Heading(3, "What a pass costs")]
@@ -351,18 +356,18 @@ class Section:
         if skipped_table := tables.skipped_transport_table(curves, panels):
             blocks += [Heading(3, "What was left out"), skipped_table]
         blocks += [Heading(3, "How to read the ring"), text_items(*_READING_NOTE)]
-        return Part(
+        return ReportSection(
             anchor="ring",
             title="Ring: what does passing a region cost when it need not be copied?",
             blocks=tuple(blocks),
             answers=overall_answers(curves, panels, results, settings),
             panel_answers=tuple(panel_answer(curves, panel, results, settings) for panel in panels),
-            verdicts=(verdict_table(results),) if results else (),
-            picture=draw_passes(curves, panels),
+            verdict_tables=(verdict_table(results),) if results else (),
+            answer_gallery=draw_passes(curves, panels),
         )
 
 
-_QUESTION_TEXT: Text = (
+_QUESTION_TEXT: RichText = (
     "In 2002 elepar passed regions of memory round a ring of processes by Cooperative Data "
     "Sharing: inside a machine the region itself is handed over, so a pass takes a constant "
     f"{units.amount(derived.PUBLISHED_PASS_S * 1e6, Unit.US, 2)} whatever its size; between "

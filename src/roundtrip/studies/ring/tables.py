@@ -15,8 +15,8 @@ from roundtrip.report import units
 from roundtrip.report.blocks import (
     Block,
     Cell,
+    CollapsibleBlocks,
     Column,
-    Fold,
     Heading,
     Paragraph,
     Table,
@@ -56,17 +56,17 @@ def region_cost_table(curves: Curves, panels: Sequence[Panel], settings: Thresho
             limit_verdict(cost.hand_over_flatness if cost else None, flat),
             replace(
                 limit_verdict(gain, settings.least_gain, Unit.RATIO, is_least=True),
-                series=curves.point_series_key(panel, REGION, derived.STUDY_BYTES),
+                series_key=curves.point_series_key(panel, REGION, derived.STUDY_BYTES),
             ),
             display.interval_cell(best, Unit.MB_S),
         ]
         rows.append((Cell(panel.title), *(_with_launch_count(cell, panel) for cell in cells)))
     return Table(
-        curves.level.caption(
+        curves.level.fill_caption(
             "A region's pass inside a node: median over its sizes, then over launches, {level} "
             f"interval. Expected: at most {settings.most_hand_overs:g} bare hand-overs of a cache "
-            f"line, flat within {units.percent(settings.flat_within)} over all sizes, and at "
-            f"{units.size(derived.STUDY_BYTES)} at least {settings.least_gain:g} times the "
+            f"line, flat within {units.percent_text(settings.flat_within)} over all sizes, and at "
+            f"{units.size_text(derived.STUDY_BYTES)} at least {settings.least_gain:g} times the "
             "effective bandwidth of MPI's best two-sided call. In hand-overs: each size's time "
             "over the bare hand-over measured along with it, so that it does not count if the "
             "ranks move to other processors between two sizes."
@@ -75,10 +75,10 @@ def region_cost_table(curves: Curves, panels: Sequence[Panel], settings: Thresho
             Column("Toolchain and placement"),
             Column("Fixed cost", "right", Unit.US),
             Column("Bare hand-over", "right", Unit.US),
-            Column("Pass per hand-over", "right", base="Bare hand-over"),
+            Column("Pass per hand-over", "right", base_name="Bare hand-over"),
             Column("Largest / smallest", "right"),
             Column("Largest / smallest, in hand-overs", "right"),
-            Column("Over best MPI", "right", base="Best MPI"),
+            Column("Over best MPI", "right", base_name="Best MPI"),
             Column("Best MPI", "right", Unit.MB_S),
         ),
         tuple(rows),
@@ -122,7 +122,7 @@ def _crossover_cell(curves: Curves, panel: Panel, region: str, transport: str) -
     if not crossings:
         return None
     finite = [size for size in crossings if math.isfinite(size)]
-    limit = f"not up to {units.size(min(largest_sizes))}"
+    limit = f"not up to {units.size_text(min(largest_sizes))}"
     if not finite:
         cell = Cell(limit, "warn")
     elif len(finite) < len(crossings):
@@ -140,11 +140,11 @@ def _with_launch_count(cell: Cell, panel: Panel, launches: int | None = None) ->
     if not launches or launches >= panel.launch_count:
         return cell
     words = ("; measured in ", units.count(launches), f" of {panel.launch_count} launches")
-    return replace(cell, content=(*cell.parts, *words))
+    return replace(cell, content=(*cell.content_tuple, *words))
 
 
 def limit_verdict(
-    interval: Interval | None, limit: float, unit: Unit = Unit.PURE, is_least: bool = False
+    interval: Interval | None, limit: float, unit: Unit = Unit.PURE_NUMBER, is_least: bool = False
 ) -> Cell:
     """Return the interval and whether all of it is within `limit` (a minimum if `is_least`)."""
     if interval is None:
@@ -185,14 +185,14 @@ def goodput_table(curves: Curves, panels: Sequence[Panel], least_goodput: float)
                 (*text_cells(panel.title, panel.variant_title(name)), goodput_cell, share_cell)
             )
     return Table(
-        f"Goodput at {units.size(size)} on a hub, one token under way, as a share of what "
+        f"Goodput at {units.size_text(size)} on a hub, one token under way, as a share of what "
         f"Ethernet can carry: {size} bytes in one UDP datagram take "
         f"{size + derived.FRAME_OVERHEAD_BYTES} byte times. "
-        f"Expected of regions by UDP: at least {units.percent(least_goodput)}.",
+        f"Expected of regions by UDP: at least {units.percent_text(least_goodput)}.",
         (
             *text_columns("Toolchain and placement", "Transport"),
             Column("", "right", Unit.MB_S),
-            Column("Of the theoretical", "right", base=_WIRE_CAPTION),
+            Column("Of the theoretical", "right", base_name=_WIRE_CAPTION),
         ),
         tuple(rows),
     )
@@ -212,7 +212,7 @@ def read_blocks(curves: Curves, panels: Sequence[Panel], sizes: Sequence[int]) -
     if not rows:
         return []
     table = display.size_table(
-        curves.level.caption(
+        curves.level.fill_caption(
             f"Effective bandwidth in {Unit.MB_S} when every byte is read, and the ratio of a "
             "region by reference to each copy; the last rows: the same when nobody reads. Median "
             "over launches, {level} rank interval; ratios are paired in the launch. No verdict "
@@ -254,7 +254,7 @@ def _read_rows(curves: Curves, panel: Panel, sizes: Sequence[int]) -> list[tuple
                 cell = display.interval_cell(
                     ratio, Unit.RATIO, fallback=display.NOT_MEASURED_CELL, base=base
                 )
-                cells.append(replace(cell, series=curves.point_series_key(panel, region, size)))
+                cells.append(replace(cell, series_key=curves.point_series_key(panel, region, size)))
             rows.append((Cell(panel.title), Cell(f"Region over {base}{suffix}"), *cells))
     return rows
 
@@ -271,12 +271,14 @@ def lap_blocks(curves: Curves) -> list[Block]:
     note = (
         "Time per pass of single laps: the time of a lap over its passes, reading the clock "
         "included. Percentiles are over the laps of all launches, at the smallest size, at "
-        f"{units.size(LAP_SIZE)}, and at the largest size of each transport; of 100 laps or "
+        f"{units.size_text(LAP_SIZE)}, and at the largest size of each transport; of 100 laps or "
         "fewer, the slowest is the 99 %. All other times here are medians of batches: so many laps "
         "timed as one."
     )
     tables = [(panel.title, _percentile_table(curves, panel)) for panel in curves.panels]
-    folds = [Fold(f"Percentiles: {name}", (table,)) for name, table in tables if table.rows]
+    folds = [
+        CollapsibleBlocks(f"Percentiles: {name}", (table,)) for name, table in tables if table.rows
+    ]
     return [Heading(3, "Latency per pass"), Paragraph((note,)), *folds] if folds else []
 
 
@@ -332,7 +334,9 @@ def skipped_transport_table(curves: Curves, panels: Sequence[Panel]) -> Table | 
         for point in (
             curves.panel_rows(curves.points, panel).filter(samples=0).iter_rows(named=True)
         ):
-            reason = f"not measured from {units.size(point['size_bytes'])} on: {point['status']}"
+            reason = (
+                f"not measured from {units.size_text(point['size_bytes'])} on: {point['status']}"
+            )
             launches[reason, point["variant"]].add(point["launch"])
         groups: dict[tuple[str, int], list[str]] = defaultdict(list)
         for (reason, variant), names in launches.items():
