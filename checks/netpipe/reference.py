@@ -53,7 +53,7 @@ class NetPIPEReference(Placement, Witnessed, Recorded, rfm.RunOnlyRegressionTest
         from roundtrip.studies.netpipe import output as netpipe_output
 
         stage = pathlib.Path(self.stagedir)
-        self.points = netpipe_output.convert(
+        self.points = netpipe_output.convert_output(
             stage / "np.out",
             self.current_environ.extras["netpipe_reference"],
             self.num_tasks,

@@ -165,7 +165,7 @@ class OSUBase(Placement, Figures, Witnessed, Recorded, rfm.RunOnlyRegressionTest
         """A fault in an output fails the launch; the message names file and line."""
         stage = pathlib.Path(self.stagedir)
         # A program without -m ignores `end`; its curve is then longer.
-        expected = self.benchmark, osu.BENCHMARKS[self.benchmark].last_size(self.end)
+        expected = self.benchmark, osu.BENCHMARKS[self.benchmark].last_size_bytes(self.end)
         try:
             if self.validation:
                 osu_output.parse_output(stage / osu_output.VALIDATION_FILE, *expected)

@@ -35,7 +35,7 @@ def test_netpipe_reaches_its_last_size(end: int, last: int) -> None:
 def test_osu_reaches_its_last_size(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, last: int
 ) -> None:
-    runs: list[osu_output.OsuOutput] = []
+    runs: list[osu_output.OSUOutput] = []
     monkeypatch.setattr(osu_output, "convert_output", lambda _, output, **__: runs.append(output))
     lines = [f"{1 << power}  0.3\n" for power in range(last.bit_length())]
     (tmp_path / osu_output.MEASUREMENT_FILE).write_text(LATENCY + "".join(lines))

@@ -114,7 +114,7 @@ def values(content: bytes, seed: bytes, folder: Path) -> bool:
 
 def netpipe(content: bytes, seed: bytes, folder: Path) -> bool:
     file = written(content, folder / "np.out")
-    points = netpipe_output.convert(file, "NPmpi", 2, hosts=[])
+    points = netpipe_output.convert_output(file, "NPmpi", 2, hosts=[])
     assert [point.size_bytes for point in points] == [
         size for size, _ in zip(netpipe_output.SizeSchedule().sizes(), points, strict=False)
     ], "a line is missing"

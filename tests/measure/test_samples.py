@@ -309,7 +309,7 @@ def test_foreign_launches_are_sealed(tmp_path: Path) -> None:
     file = tmp_path / "np.out"
     output_file = Path(__file__).parents[1] / "data" / "netpipe" / "NPmpich2-4.0.2.full.out"
     file.write_bytes(output_file.read_bytes())
-    netpipe_output.convert(file, "NPmpich2", 2, hosts=[])
+    netpipe_output.convert_output(file, "NPmpich2", 2, hosts=[])
     csv = (tmp_path / "samples.csv").read_bytes()
     seal = json.loads((tmp_path / "run.json").read_text())["samples"]
     assert samples.is_full_seal(seal)

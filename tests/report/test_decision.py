@@ -174,7 +174,7 @@ def test_the_primary_claims_are_those_that_were_planned(make_tree: Maker) -> Non
     tree = make_tree(launches=9, environs=(ENVIRON, MPICH))
     section = find_section(studies.get("netpipe"), read_tree(tree))
     assert section is not None
-    claim_counts = Counter(claim.family for claim in section.claims())
+    claim_counts = Counter(claim.family for claim in section.ratios_by_claim())
     cases = [
         PlannedCase(
             item["case"],

@@ -40,9 +40,9 @@ def judged(tree: Any) -> tuple[ReportSection, Mapping[Claim, ClaimVerdict]]:
     bundle_data = read_tree(tree)
     section = toolchains.section(bundle_data)
     assert section is not None
-    claims = section.claims()
+    claims = section.ratios_by_claim()
     verdicts = judge(claims, bundle_data.analysis.statistics, family=lambda claim: claim.family)
-    return section.part(verdicts), verdicts
+    return section.report_section(verdicts), verdicts
 
 
 def pairs(verdicts: Mapping[Claim, ClaimVerdict]) -> set[tuple[str, str]]:
@@ -178,8 +178,8 @@ def test_toolchains_with_another_between_them_are_not_compared(make_tree: Maker)
 def test_one_toolchain_is_compared_with_none(make_tree: Maker) -> None:
     bundle_data = read_tree(make_tree(launches=6, environs=(OPENMPI,)))
     section = toolchains.section(bundle_data)
-    assert section and not section.claims()
-    (answer,) = section.part({}).answers
+    assert section and not section.ratios_by_claim()
+    (answer,) = section.report_section({}).answers
     assert answer.text == (f"Only {bundle_data.launches['toolchain'][0]} was measured.",)
     parts = {part.anchor: part for part in build(bundle_data).sections}
     alone, *values = parts["toolchains"].answers

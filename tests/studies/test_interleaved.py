@@ -63,8 +63,8 @@ def shown(study: Study, data: BundleData) -> tuple[Mapping[Claim, Sequence[float
     """The claims of the study's section, and its part with their verdicts."""
     section = find_section(study, data)
     assert section is not None
-    claims = section.claims()
-    return claims, section.part(judge(claims, data.analysis.statistics))
+    claims = section.ratios_by_claim()
+    return claims, section.report_section(judge(claims, data.analysis.statistics))
 
 
 def test_figures_are_named_by_arm_size_and_unit() -> None:

@@ -114,12 +114,12 @@ def test_a_written_study_claims_in_its_report_what_it_plans(written: dict[str, A
     data = bundle([Measured("Barrier@a", {"barrier": 10, "allreduce": 20})])
     section = find_section(study, data)
     assert section is not None
-    claims = section.claims()
+    claims = section.ratios_by_claim()
     (claim,) = claims
     case = PlannedCase("Barrier@a", "barrier", "Barrier", "local:smp", "openmpi")
     (plan,) = study.primary_claims([case], data.analysis.compared_sizes(study))
     assert (claim.family, plan.count) == (Family.PRIMARY, 1)
-    part = section.part(judge(claims, data.analysis.statistics))
+    part = section.report_section(judge(claims, data.analysis.statistics))
     (answer,) = part.answers
     assert "faster" in str(answer.text[0])
     assert derivation.audit_facts(study).summaries

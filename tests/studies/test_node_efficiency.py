@@ -9,7 +9,7 @@ import pytest
 
 from roundtrip.report.blocks import Table
 from roundtrip.studies.node_efficiency import TIME_COLUMNS, NodeEfficiency
-from roundtrip.studies.osu.curves import ideal_time
+from roundtrip.studies.osu.curves import ideal_step_count
 
 
 def times(
@@ -30,17 +30,17 @@ def efficiencies(efficiency: NodeEfficiency) -> dict[int, float]:
 
 def test_a_tree_of_messages_is_ideal_and_half_as_fast_is_half_as_efficient() -> None:
     steps = {nodes: math.log2(4 * nodes) for nodes in (2, 4, 8)}
-    percent = efficiencies(NodeEfficiency.from_times(times(steps), ideal_time, 0.95))
+    percent = efficiencies(NodeEfficiency.from_times(times(steps), ideal_step_count, 0.95))
     assert percent == pytest.approx({2: 100, 4: 100, 8: 100})
     percent = efficiencies(
-        NodeEfficiency.from_times(times({**steps, 8: 2 * steps[8]}), ideal_time, 0.95)
+        NodeEfficiency.from_times(times({**steps, 8: 2 * steps[8]}), ideal_step_count, 0.95)
     )
     assert percent == pytest.approx({2: 100, 4: 100, 8: 50})
 
 
 def test_all_to_all_may_grow_with_the_ranks() -> None:
-    assert ideal_time("alltoall, 8 B", 33) == 32
-    assert ideal_time("barrier", 32) == 5
+    assert ideal_step_count("alltoall, 8 B", 33) == 32
+    assert ideal_step_count("barrier", 32) == 5
 
 
 def test_bars_are_the_intervals_of_the_times_turned_round() -> None:
@@ -59,11 +59,13 @@ def test_few_launches_have_no_bar() -> None:
 
 
 def test_one_number_of_nodes_has_no_efficiency() -> None:
-    efficiency = NodeEfficiency.from_times(times({4: 1.0}), ideal_time, 0.95)
+    efficiency = NodeEfficiency.from_times(times({4: 1.0}), ideal_step_count, 0.95)
     assert not efficiency
     assert efficiency.blocks("x") == []
     assert (
-        NodeEfficiency.from_times(pl.DataFrame(schema=TIME_COLUMNS), ideal_time, 0.95).blocks("x")
+        NodeEfficiency.from_times(pl.DataFrame(schema=TIME_COLUMNS), ideal_step_count, 0.95).blocks(
+            "x"
+        )
         == []
     )
 

@@ -123,7 +123,7 @@ def test_the_primary_claims_of_a_sample_are_those_that_are_planned(campaign: str
     section = find_section(study, bundle_data)
     assert section is not None
     plans = study.primary_claims(cases, bundle_data.analysis.compared_sizes(study))
-    primary = [claim for claim in section.claims() if claim.family is Family.PRIMARY]
+    primary = [claim for claim in section.ratios_by_claim() if claim.family is Family.PRIMARY]
     planned = sum(plan.count for plan in plans)
     assert len(primary) + UNMEASURED.get(campaign, 0) == planned > 1
 

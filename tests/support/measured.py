@@ -121,8 +121,8 @@ def part(data: BundleData) -> ReportSection:
     """The section of the study whose launches are the first of `data`, with its verdicts."""
     section = find_section(studies.get(data.launches["study"][0]), data)
     assert section is not None
-    verdicts = judge(section.claims(), data.analysis.statistics, attrgetter("family"))
-    return section.part(verdicts)
+    verdicts = judge(section.ratios_by_claim(), data.analysis.statistics, attrgetter("family"))
+    return section.report_section(verdicts)
 
 
 def table(of: ReportSection, start: str) -> Table:

@@ -84,7 +84,7 @@ def count(run_data: BundleData, draw: Draw, reports: int = REPORTS) -> tuple[int
     for _ in range(reports):
         report = replace(run_data, launches=draw(run_data.launches, rng), samples=samples)
         section = toolchains.section(report)
-        verdicts = judge(section.claims(), levels) if section else {}
+        verdicts = judge(section.ratios_by_claim(), levels) if section else {}
         if not verdicts:
             raise UserError("two toolchains that share no case and no round: not an A/A run")
         differences = sum(

@@ -233,7 +233,7 @@ class _ClaimSection:
     def chapter(
         self, verdicts: Mapping[Claim, ClaimVerdict], headlines: Mapping[str, Headline]
     ) -> Chapter:
-        part, study, claims = self.section.part(verdicts), self.study, tuple(self.claims)
+        part, study, claims = self.section.report_section(verdicts), self.study, tuple(self.claims)
         if study is None:
             values = headline.value_answers(list(headlines.values()))
             part = replace(part, answers=(*part.answers, *values))
@@ -257,9 +257,9 @@ def _sections_of_report(data: BundleData) -> Iterator[_ClaimSection]:
     is_measured = labels.simulated_launches(data).is_empty()
     for study in studies.load():
         if section := find_section(study, data):
-            yield _ClaimSection(section, section.claims() if is_measured else {}, study)
+            yield _ClaimSection(section, section.ratios_by_claim() if is_measured else {}, study)
     if is_measured and (comparison := toolchains.section(data)):
-        yield _ClaimSection(comparison, comparison.claims())
+        yield _ClaimSection(comparison, comparison.ratios_by_claim())
 
 
 def _title_facts(data: BundleData) -> tuple[tuple[str, str], ...]:

@@ -16,9 +16,9 @@ from roundtrip.errors import UserError, writing
 from roundtrip.studies.study import Study
 
 _STUDIES_FOLDER = Path(__file__).parent
-_STUDY_NAME = re.compile(r"[a-z][a-z0-9]{1,29}")
+_STUDY_NAME_PATTERN = re.compile(r"[a-z][a-z0-9]{1,29}")
 #: Destination of the files in each folder of the template.
-_TEMPLATE_DESTINATIONS = {
+_DESTINATION_BY_TEMPLATE_FOLDER = {
     "workload": "workloads/{name}",
     "checks": "checks/{name}",
     "campaigns": "campaigns",
@@ -49,7 +49,7 @@ def create_study(name: str, checkout: Path) -> list[Path]:
 
     UserError, and nothing is written, if the name cannot be used or one of the files exists.
     """
-    if not _STUDY_NAME.fullmatch(name) or keyword.iskeyword(name):
+    if not _STUDY_NAME_PATTERN.fullmatch(name) or keyword.iskeyword(name):
         raise UserError(
             f"invalid study name {name[:60]!r}: use 2 to 30 lower-case letters or digits, the "
             "first a letter, and no keyword of Python: for example barrier"
@@ -57,10 +57,12 @@ def create_study(name: str, checkout: Path) -> list[Path]:
     if name in {entry.name.removesuffix(".py") for entry in _STUDIES_FOLDER.iterdir()}:
         raise UserError(f"src/roundtrip/studies/{name} already exists: choose another name")
     files = {}
-    for folder, place in _TEMPLATE_DESTINATIONS.items():
+    for folder, destination in _DESTINATION_BY_TEMPLATE_FOLDER.items():
         template = _STUDIES_FOLDER / "template" / folder
         for file in sorted(template.rglob("*.in")):
-            path = f"{place.format(name=name)}/{file.relative_to(template)}".removesuffix(".in")
+            path = f"{destination.format(name=name)}/{file.relative_to(template)}".removesuffix(
+                ".in"
+            )
             text = file.read_text(encoding="utf-8").replace("{{name}}", name)
             files[Path(path.replace("NAME", name))] = text.replace("{{Name}}", name.capitalize())
     for file in files:

@@ -6,13 +6,12 @@ medians and intervals, and the appearance of its arms::
     arms = {"mpi": Arm("MPI_Barrier", BLUE), "ring": Arm("Messages in a ring", ORANGE)}
     frame = display.curve_rows(panels.intervals, scale=1e6)
     drawings = [
-        display.panel_drawing(f"barrier-{number}", panel, panels.rows(frame, panel), arms)
+        display.panel_drawing(f"barrier-{number}", panel, panels.panel_rows(frame, panel), arms)
         for number, panel in enumerate(panels.panels, 1)
     ]
-    figures = display.dots(drawings, "Time of a barrier", "Time", Unit.US)
+    figures = display.dot_figures(drawings, "Time of a barrier", "Time", Unit.US)
 
-For other figures, a study makes its own views (`roundtrip.report.plot`) and calls
-`drawing_figures`.
+For other figures, a study passes views of its own (`roundtrip.report.plot`) to `drawing_figures`.
 """
 
 from __future__ import annotations
@@ -64,7 +63,7 @@ TONE_BY_VERDICT: dict[Verdict, StatusColour] = {
     Verdict.ON_PAR: "good",
     Verdict.CANNOT_TELL: "warn",
 }
-#: A ratio of rates below this is written as a factor too, not as a percentage.
+#: A ratio of rates below this is written as a factor ("3 times slower"), not as a percentage.
 MAX_RATIO_AS_FACTOR = 0.5
 ColumnKey = TypeVar("ColumnKey", bound=Hashable)
 
@@ -78,7 +77,7 @@ def interval_cell(
     series: str = "",
     kind: str = "",
 ) -> Cell:
-    """A cell with an interval times `scale`, or `fallback`; the rest as in `Quantity`."""
+    """A cell with an interval times `scale`; `fallback` without one.  The rest as in `Quantity`."""
     if interval is None:
         return fallback
     quantity = Quantity.from_interval(interval, unit, scale, base, series)
@@ -115,19 +114,12 @@ def verdict_cell(
     """A cell with a ratio, its interval, and its verdict or `text`; `series`: the numerator's."""
     if claim_verdict is None:
         return NOT_MEASURED_CELL
-    ratio = Quantity.from_claim(claim_verdict.interval, base)
-    return Cell(
-        ratio,
-        TONE_BY_VERDICT[claim_verdict.verdict],
-        text or describe_verdict(claim_verdict),
-        series_key=series,
-    )
+    tone, text = TONE_BY_VERDICT[claim_verdict.verdict], text or describe_verdict(claim_verdict)
+    return Cell(Quantity.from_claim(claim_verdict.interval, base), tone, text, series_key=series)
 
 
 def describe_verdict(claim_verdict: ClaimVerdict) -> str:
-    """The verdict, with how many times slower below `MAX_RATIO_AS_FACTOR`, and the interval if it
-    is open.
-    """
+    """The verdict: how many times slower below `MAX_RATIO_AS_FACTOR`, the interval if open."""
     interval = claim_verdict.interval
     if claim_verdict.verdict is Verdict.SLOWER and interval.median < MAX_RATIO_AS_FACTOR:
         return units.speed_ratio_text(interval.median, interval.median)
@@ -144,9 +136,7 @@ def ratio_range_cell(ratios: Sequence[float], tone: StatusColour, text: str) -> 
 
 
 def describe_slowdown(ratios: Sequence[float]) -> str:
-    """`` (109 to 162 times slower)``: ratios of rates in words; "" if none is below
-    `MAX_RATIO_AS_FACTOR`.
-    """
+    """`` (109 to 162 times slower)``; "" if no ratio is below `MAX_RATIO_AS_FACTOR`."""
     if min(ratios) >= MAX_RATIO_AS_FACTOR:
         return ""
     return f" ({units.speed_ratio_text(min(ratios), max(ratios))})"
@@ -160,7 +150,7 @@ def grid_table(
     missing: Cell = NOT_MEASURED_CELL,
     caption_units: tuple[str, ...] = (),
 ) -> Table:
-    """A table with columns of `names` and a column for each key; `missing` is for absent cells.
+    """A table with text columns `names`, and `columns` by key; `missing` is for absent cells.
 
     Each of `cells` has the texts of its row, one for each of `names`, and the key of its column; a
     second cell of one row and column begins another row with these texts.
@@ -185,23 +175,23 @@ def size_table(
     sizes: Sequence[int],
     rows: Iterable[tuple[Cell, ...]],
     base: str = "",
-    last: str = "",
+    last_name: str = "",
     caption_units: tuple[str, ...] = (),
 ) -> Table:
-    """A table with columns of `names`, one for each size, whose ratios have the `base`, and `last`.
+    """A table with text columns `names`, a column for each size [bytes], and column `last_name`.
 
-    Size 0: there was no message.
+    `base`: that of the ratios in the size columns.  Size 0 is called "No message".
     """
     size_names = [units.size_text(size) if size else "No message" for size in sizes]
     size_columns = (Column(name, "right", base_name=base) for name in size_names)
-    columns = (*text_columns(*names), *size_columns, *([Column(last)] if last else []))
+    columns = (*text_columns(*names), *size_columns, *([Column(last_name)] if last_name else []))
     return Table(caption, columns, tuple(rows), caption_units)
 
 
 def statement_table(
     rows: Sequence[tuple[str, InlineElement | RichText, Cell]], note: RichText = ()
 ) -> Table:
-    """A table of a study's statements, its numbers and our findings; `note` ends the caption."""
+    """Rows (published statement, published number, our finding); `note` ends the caption."""
     caption = (
         "What the study says, and what we find. “Inferred”: no number of the study; it follows "
         "from its words."
@@ -216,8 +206,7 @@ def statement_table(
 def interval_table(
     panels: CasePanels, caption: str | RichText, arms: Mapping[str, Arm], unit: str
 ) -> Table:
-    """A table of medians and intervals of all panels, in `unit`, which the `caption` must print if
-    it is one of those that are printed.
+    """A table of medians and intervals of all panels in `unit`, which the `caption` must name.
 
     With a single size, it has a row for each panel and a column for each of the `arms` (by name);
     otherwise a row for each panel and arm, and a column for each size.
@@ -304,7 +293,7 @@ ViewMaker = Callable[[Drawing], tuple[View, ...]]
 
 
 def curve_rows(intervals: pl.DataFrame, scale: float = 1.0, arm: str = "variant") -> pl.DataFrame:
-    """`intervals` times `scale` as rows of a `Drawing`, with arm and x (size_bytes)."""
+    """Rows of a `Drawing` over size: `intervals` times `scale`, columns arm and x (bytes) added."""
     return intervals.with_columns(pl.col(*INTERVAL_COLUMNS) * scale, arm=arm, x="size_bytes")
 
 
@@ -324,14 +313,11 @@ def panel_drawings(
     shown: Sequence[PanelT],
     subtitle: Callable[[PanelT], str] = lambda panel: "",
 ) -> list[Drawing]:
-    """A `panel_drawing` of each of the panels `shown`, by name and number, from its rows of
-    `frame`.
-    """
+    """A `panel_drawing` ``<name>-1``, ... of each of the panels `shown`, from `frame`."""
     return [
-        panel_drawing(
-            f"{name}-{number}", panel, panels.panel_rows(frame, panel), arms, subtitle(panel)
-        )
+        panel_drawing(f"{name}-{number}", panel, rows, arms, subtitle(panel))
         for number, panel in enumerate(shown, 1)
+        for rows in [panels.panel_rows(frame, panel)]
     ]
 
 
@@ -348,7 +334,7 @@ def curve_figures_over_size(
 
     `description` begins the text alternatives of the figures.  No row may have size 0, or a value
     <= 0.  `domain`: ends of the value axis, by default the powers of ten around all values.
-    `extra_views` of a drawing follow the first view.
+    `extra_views` makes views of a drawing that follow the first one.
     """
     if not drawings:
         return ()
@@ -372,9 +358,8 @@ def size_scale(drawings: Sequence[Drawing], name: str = SIZE_AXIS_LABEL) -> Axis
 
 def decade_range(frames: Sequence[pl.DataFrame], *reference_values: float) -> tuple[float, float]:
     """The powers of ten around all medians and bands, and around `reference_values`."""
-    values = pl.concat(
-        [frame.select(pl.col(*INTERVAL_COLUMNS).cast(pl.Float64)) for frame in frames]
-    )
+    columns = pl.col(*INTERVAL_COLUMNS).cast(pl.Float64)
+    values = pl.concat([frame.select(columns) for frame in frames])
     low = min(*reference_values, values.min().min_horizontal().item(), math.inf)
     high = max(*reference_values, values.max().max_horizontal().item(), -math.inf)
     first = math.floor(math.log10(low))
@@ -407,7 +392,7 @@ def dot_figures(
 def drawing_figures(
     drawings: Sequence[Drawing], description: str, views: ViewMaker
 ) -> tuple[Figure, ...]:
-    """A figure of the `views` of each drawing; `description` precedes its title."""
+    """A figure of each drawing with its `views`; `description` begins its text alternative."""
     return tuple(
         Figure(
             drawing.name,

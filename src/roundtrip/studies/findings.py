@@ -136,7 +136,7 @@ class Finding(Generic[StatementT, PanelT]):
 
     @property
     def verdict(self) -> str:
-        """The outcome and where it was measured; if it is open, the intervals at undecided sizes."""
+        """The outcome and where it was measured; if it is open, the undecided intervals."""
         if self.outcome != OPEN:
             return (
                 f"{self.outcome}{self.coverage_suffix}" if self.is_about_all_sizes else self.outcome

@@ -17,7 +17,7 @@ from roundtrip.errors import UserError
 from roundtrip.measure import samples
 
 #: Entries of run.json that such programs do not print; a converter replaces those it knows.
-_DEFAULT_ENTRIES: dict[str, Any] = {
+_DEFAULT_RUN_ENTRIES: dict[str, Any] = {
     "mpi": {"standard": None, "library": None},
     "boost": None,
     "compiler": {"id": None, "version": None, "flags": None},
@@ -34,7 +34,7 @@ _NUMBER_PATTERN = re.compile(r"(?=\.?[0-9])[0-9]{0,20}\.?[0-9]{0,20}([Ee][+-]?[0
 _WHOLE_NUMBER_PATTERN = re.compile(r"[0-9]{1,15}")
 
 
-def output_lines(file: Path, program: str) -> list[str]:
+def read_output_lines(file: Path, program: str) -> list[str]:
     """The lines of an output; UserError if it is not ASCII or its last line has no newline."""
     try:
         text = files.read_in_tree(file).decode("ascii")
@@ -68,7 +68,7 @@ def write_launch(
     output: Path,
     record: Mapping[str, Any],
     rows: Iterable[Sequence[object]],
-    notes: Mapping[str, Any] | None = None,
+    head_entries: Mapping[str, Any] | None = None,
 ) -> None:
     """Write samples.csv and run.json, which seals it, beside `output`.
 
@@ -81,7 +81,7 @@ def write_launch(
     time = end.isoformat(timespec="seconds").replace("+00:00", "Z")
     workload = f"{record['workload']} {record['version']}"
     # The time distinguishes a launch with equal values from a copy of another launch.
-    head = {"schema": 1, "workload": workload, "start": time, **(notes or {})}
+    head = {"schema": 1, "workload": workload, "start": time, **(head_entries or {})}
     text = io.StringIO()
     text.writelines(f"# {key.lower()}: {json.dumps(value)}\n" for key, value in head.items())
     table = csv.writer(text, lineterminator="\n")
@@ -96,7 +96,7 @@ def write_launch(
     run = {
         "schema": 1,
         "start_time": time,
-        **_DEFAULT_ENTRIES,
+        **_DEFAULT_RUN_ENTRIES,
         **record,
         "samples": samples.seal(content, result.frame),
         "complete": True,

@@ -42,10 +42,10 @@ from roundtrip.studies.study import Claim, Contrast, Study
 class Section(Protocol):
     """What the report needs from a study, or from a comparison of several."""
 
-    def claims(self) -> Mapping[Claim, Sequence[float]]:
+    def ratios_by_claim(self) -> Mapping[Claim, Sequence[float]]:
         """The ratios to judge by claim, one for each launch."""
 
-    def part(self, verdicts: Mapping[Claim, ClaimVerdict]) -> ReportSection:
+    def report_section(self, verdicts: Mapping[Claim, ClaimVerdict]) -> ReportSection:
         """The study's part of the report, with the verdicts on its claims."""
 
 
@@ -66,10 +66,14 @@ class InterleavedSection:
         self._study = study
         self._metrics = [_MetricSection(study, data, metric) for metric in study.metrics]
 
-    def claims(self) -> Mapping[Claim, Sequence[float]]:
-        return {claim: ratios for one in self._metrics for claim, ratios in one.claims().items()}
+    def ratios_by_claim(self) -> Mapping[Claim, Sequence[float]]:
+        return {
+            claim: ratios
+            for one in self._metrics
+            for claim, ratios in one.ratios_by_claim().items()
+        }
 
-    def part(self, verdicts: Mapping[Claim, ClaimVerdict]) -> ReportSection:
+    def report_section(self, verdicts: Mapping[Claim, ClaimVerdict]) -> ReportSection:
         study, picture = self._study, None
         own_verdicts = arm_claim_verdicts(verdicts, study.name)
         blocks: list[Block] = [Paragraph((study.method,))] if study.method else []
@@ -107,7 +111,7 @@ class _MetricSection:
         self._unit = display_unit(metric)
         self._scale = units.conversion_factor(self._panels.unit, self._unit)
 
-    def claims(self) -> Mapping[Claim, Sequence[float]]:
+    def ratios_by_claim(self) -> Mapping[Claim, Sequence[float]]:
         return findings.ratios_by_arm_claim(
             self._study, self._panels, self._sizes, "cost", self._contrasts
         )

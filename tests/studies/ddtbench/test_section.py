@@ -21,10 +21,10 @@ from roundtrip.report.pages import series
 from roundtrip.report.painter import drawing
 from roundtrip.stats.summaries import Interval
 from roundtrip.stats.verdicts import ClaimVerdict, Verdict
-from roundtrip.studies.ddtbench import MICRO_APPS, ORIGINAL_STATE
+from roundtrip.studies.ddtbench import MICRO_APPS, ORIGINAL_BUFFER_STATE
 from roundtrip.studies.ddtbench.data import Panel
 from roundtrip.studies.ddtbench.section import _advice_clauses, overall_answers
-from roundtrip.studies.ddtbench.tables import datatype_comparison
+from roundtrip.studies.ddtbench.tables import datatype_claim
 
 OPENMPI, MPICH = "Open MPI 4.1, Boost 1.81", "MPICH 4.0, Boost 1.81"
 OPENMPI_LABEL, MPICH_LABEL = f"{OPENMPI}, in one node", f"{MPICH}, in one node"
@@ -301,13 +301,15 @@ def test_it_depends_on_the_mpi_only_if_the_mpi_alone_differs(
     other: tuple[str, str], verdict: Verdict, words: str
 ) -> None:
     panels = [
-        Panel(key=(toolchain + where, ORIGINAL_STATE), toolchain=toolchain, placement_text=where)
+        Panel(
+            key=(toolchain + where, ORIGINAL_BUFFER_STATE),
+            toolchain=toolchain,
+            placement_text=where,
+        )
         for toolchain, where in ((OPENMPI, "in one node"), other)
     ]
     verdicts = {
-        datatype_comparison(panel, "FFT", 480): ClaimVerdict(
-            Interval(1.0, 0.9, 1.1, 9), 0.0, 0.0, one
-        )
+        datatype_claim(panel, "FFT", 480): ClaimVerdict(Interval(1.0, 0.9, 1.1, 9), 0.0, 0.0, one)
         for panel, one in zip(panels, (Verdict.FASTER, verdict), strict=True)
     }
     assert str(overall_answers(panels, verdicts)[0].text[0]).startswith(words)

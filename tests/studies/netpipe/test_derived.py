@@ -16,7 +16,7 @@ from roundtrip.errors import UserError
 from roundtrip.measure import samples
 from roundtrip.studies import derivation
 from roundtrip.studies.derivation import ratios_within_launch
-from roundtrip.studies.netpipe import ARMS, BASE, HALF_ROUND_TRIP, PER_MESSAGE, STUDY, derived
+from roundtrip.studies.netpipe import ARMS, HALF_ROUND_TRIP, PER_MESSAGE, RAW_MPI, STUDY, derived
 
 LAUNCH = Path(__file__).parents[2] / "data" / "netpipe" / "launch-openmpi41-boost181"
 
@@ -46,7 +46,7 @@ def test_another_metric_of_the_same_messages_is_not_mixed_with_the_time() -> Non
 
 def test_a_ratio_is_of_medians_within_the_launch() -> None:
     rows = frame({("mpi", 64): [1e-6, 2e-6, 9e-6], ("boost", 64): [4e-6, 5e-6, 1e-6]})
-    ratios = ratios_within_launch(derived.launch_medians(rows.lazy(), []), [], BASE)
+    ratios = ratios_within_launch(derived.launch_medians(rows.lazy(), []), [], RAW_MPI)
     assert ratios["variant"].to_list() == ["boost"]
     assert ratios["ratio"].item() == pytest.approx(0.5)
 
@@ -122,5 +122,5 @@ def test_the_published_figure_shows_what_the_study_says() -> None:
         assert mpi and serialized and serialized < 0.02 * mpi
     assert derived.published_rate("boost-serialized", 8_000_000) is None
     assert derived.published_rate("mpi", 10) == pytest.approx(13 / 8 * 1.048576)
-    assert set(derived.PUBLISHED_MEGABITS) <= set(ARMS)
+    assert set(derived.PUBLISHED_MBIT_PER_S) <= set(ARMS)
     assert (derived.published_curve("new"), derived.published_rate("new", 1024)) == ([], None)

@@ -63,7 +63,7 @@ def test_convert_writes_a_launch(tmp_path: Path) -> None:
     file = tmp_path / "np.out"
     file.write_bytes((DATA / "NPmpich2-4.0.2.full.out").read_bytes())
     identity = [{"host": "n1", "ranks": [0], "slurm_node": None, "file": "/lib/libmpi.so"}]
-    netpipe_output.convert(file, "NPmpich2", 2, hosts=["n1"], identity=identity)
+    netpipe_output.convert_output(file, "NPmpich2", 2, hosts=["n1"], identity=identity)
     run = json.loads((tmp_path / "run.json").read_text())
     rows = [r for r in (tmp_path / "samples.csv").read_text().splitlines() if not r.startswith("#")]
     assert run["complete"] is True

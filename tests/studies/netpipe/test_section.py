@@ -27,10 +27,10 @@ from roundtrip.report.blocks import (
 from roundtrip.report.build import build
 from roundtrip.report.painter import drawing
 from roundtrip.report.units import ConfidenceLevel
-from roundtrip.studies.netpipe import ARMS, BASE, Thresholds, derived
+from roundtrip.studies.netpipe import ARMS, RAW_MPI, Thresholds, derived
 from roundtrip.studies.netpipe import output as netpipe_output
-from roundtrip.studies.netpipe.curves import Curves
-from roundtrip.studies.netpipe.section import _level_texts, _outcome_text, _question
+from roundtrip.studies.netpipe.curves import NetPIPECurves
+from roundtrip.studies.netpipe.section import _level_texts, _outcome_legend, _question_text
 from roundtrip.studies.study import PINK, Arm
 
 OPENMPI, MPICH, SLOW_BOOST = "openmpi41-boost181", "mpich40-boost181", "openmpi50-boost181"
@@ -259,13 +259,13 @@ def test_ratios_near_1_and_all_ratios_have_a_view_with_axes_of_the_study(
 def test_medians_and_intervals_are_those_of_the_launches(make_tree: Maker) -> None:
     tree = make_tree(launches=8, environs=(OPENMPI,))
     bundle_data = data.read_bundle(bundle.build(tree.path))
-    curves = Curves(bundle_data)
+    curves = NetPIPECurves(bundle_data)
     (panel,) = curves.panels
     rows = pl.read_parquet(bundle_data.folder / "samples.parquet").filter(
         (pl.col("variant") == "mpi") & (pl.col("size_bytes") == 1024)
     )
     launch_medians = sorted(rows.group_by("launch").agg(pl.col("value").median() * 1e6)["value"])
-    interval = curves.interval_at(curves.times, panel, variant="mpi", size_bytes=1024)
+    interval = curves.interval_at(curves.time_intervals, panel, variant="mpi", size_bytes=1024)
     assert interval is not None and interval.n == 8
     assert (interval.low, interval.high) == (launch_medians[0], launch_medians[-1])
     assert interval.median == pytest.approx((launch_medians[3] + launch_medians[4]) / 2)
@@ -294,7 +294,7 @@ def test_the_reference_stands_beside_our_raw_mpi(make_tree: Maker) -> None:
     folder = tree.folder(1, OPENMPI).with_name("NetPIPEReference_1")
     folder.mkdir()
     (folder / "np.out").write_bytes(recording.read_bytes())
-    netpipe_output.convert(folder / "np.out", "NPopenmpi", 2, hosts=["node"])
+    netpipe_output.convert_output(folder / "np.out", "NPopenmpi", 2, hosts=["node"])
     name = "NetPIPEReference %placement=shared-memory"
     tree.case(
         folder, OPENMPI, study="netpipe-reference", check="NetPIPEReference", display_name=name
@@ -310,11 +310,11 @@ def test_the_reference_stands_beside_our_raw_mpi(make_tree: Maker) -> None:
 
 
 def test_the_values_are_those_of_known_variants_at_sizes_above_zero() -> None:
-    curves = Curves.__new__(Curves)
-    rows = [(BASE, 0), (BASE, 1), (BASE, 8), ("smoke_signals", 8)]
+    curves = NetPIPECurves.__new__(NetPIPECurves)
+    rows = [(RAW_MPI, 0), (RAW_MPI, 1), (RAW_MPI, 8), ("smoke_signals", 8)]
     medians = pl.DataFrame(rows, schema=["variant", "size_bytes"], orient="row")
     vars(curves)["all_medians"] = medians
-    assert curves.launch_values.rows() == [(BASE, 1), (BASE, 8)]
+    assert curves.launch_values.rows() == [(RAW_MPI, 1), (RAW_MPI, 8)]
     assert curves.unknown_variants == ["smoke_signals"]
 
 
@@ -333,16 +333,20 @@ def test_a_caption_names_the_figure_of_the_study_only_beside_it(
 
 def test_the_question_names_the_variants_that_ran() -> None:
     first_two = dict(list(ARMS.items())[:2])
-    assert "Here are the same five, on this machine, interleaved" in str(_question(ARMS)[0])
-    assert "Here are MPI, Boost.MPI, on this machine, interleaved" in str(_question(first_two)[0])
+    assert "Here are the same five, on this machine, interleaved" in str(_question_text(ARMS)[0])
+    assert "Here are MPI, Boost.MPI, on this machine, interleaved" in str(
+        _question_text(first_two)[0]
+    )
     six = {**ARMS, "boost-view": Arm("Boost.MPI (View)", PINK)}
-    assert "(Serialized), Boost.MPI (View), on this machine, interleaved" in str(_question(six)[0])
+    assert "(Serialized), Boost.MPI (View), on this machine, interleaved" in str(
+        _question_text(six)[0]
+    )
 
 
 def test_an_arm_without_a_published_curve_is_drawn_and_compared_with_none(
     make_tree: Maker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delitem(derived.PUBLISHED_MEGABITS, "boost-serialized")
+    monkeypatch.delitem(derived.PUBLISHED_MBIT_PER_S, "boost-serialized")
     section = part(make_tree(launches=6, environs=(OPENMPI,), sizes=[1, 1024]))
     galleries = [block for block in section.blocks if isinstance(block, Gallery)]
     curves = {
@@ -355,10 +359,10 @@ def test_an_arm_without_a_published_curve_is_drawn_and_compared_with_none(
     assert title in curves["netpipe-1-bandwidth-1"]
     assert title not in curves["netpipe-1-bandwidth-study"]
     assert ARMS["boost"].title in curves["netpipe-1-bandwidth-study"]
-    serialized = derived.STATEMENTS[-1].arm.title
+    serialized = derived.PUBLISHED_STATEMENTS[-1].arm.title
     assert serialized in curves["netpipe-1-ratio-1"]
     assert serialized not in curves["netpipe-1-ratio-study"]
-    assert derived.published_ratio(derived.STATEMENTS[-1], 1024) is None
+    assert derived.published_ratio(derived.PUBLISHED_STATEMENTS[-1], 1024) is None
 
 
 def test_a_margin_of_its_own_is_said_wherever_the_margin_is(make_tree: Maker) -> None:
@@ -374,7 +378,7 @@ def test_a_margin_of_its_own_is_said_wherever_the_margin_is(make_tree: Maker) ->
 
 def test_the_size_from_which_datatypes_are_tested_is_the_one_of_the_settings() -> None:
     settings = Thresholds(compared_sizes=[1, 65536], great_loss=0.5, many_bytes=65536)
-    assert words(_outcome_text(settings, 0.05)).endswith("so it is tested from 64 KiB on.")
+    assert words(_outcome_legend(settings, 0.05)).endswith("so it is tested from 64 KiB on.")
 
 
 def test_the_launches_that_an_interval_needs_are_those_of_its_level() -> None:

@@ -177,7 +177,7 @@ def test_over_the_link_npb_itself_shows_what_the_delay_adds() -> None:
     waits = table(section, "What an iteration waits").rows
     assert all(cells[2].text.startswith("10.0") for cells in waits)
     assert {cells[3].verdict for cells in table(section, "Our programs beside").rows} == {"faster"}
-    claims = find_section(studies.get("npb"), builder.data()).claims()
+    claims = find_section(studies.get("npb"), builder.data()).ratios_by_claim()
     assert {claim.rtt for claim in verdicts_on(SOURCES, claims)} == {None, 0.0, 4.0}
 
 

@@ -43,8 +43,8 @@ def test_only_what_a_version_offers_is_used(
     ("end", "size"), [(0, 4 << 20), (1, 1), (64, 64), (1000000, 524288), (2**31 - 1, 1 << 30)]
 )
 def test_a_run_ends_at_the_last_power_of_two(end: int, size: int) -> None:
-    assert osu.BENCHMARKS["latency"].last_size(end) == size
-    assert osu.BENCHMARKS["barrier"].last_size(end) == 0
+    assert osu.BENCHMARKS["latency"].last_size_bytes(end) == size
+    assert osu.BENCHMARKS["barrier"].last_size_bytes(end) == 0
 
 
 def test_simulated_messages_are_all_alike_so_that_few_are_sent() -> None:

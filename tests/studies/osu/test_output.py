@@ -21,7 +21,7 @@ GOOD = [name for name in GOOD if name not in WRONG]
 LATENCY = "# OSU MPI Latency Test v5.9\n# Size          Latency (us)\n"
 
 
-def parse(name: str) -> osu_output.OsuOutput:
+def parse(name: str) -> osu_output.OSUOutput:
     return osu_output.parse_output(DATA / name, name.split(".")[0].removeprefix("osu_"))
 
 
@@ -110,7 +110,7 @@ def test_what_is_wrong_is_one_line_with_its_place(
     file = tmp_path / "osu.txt"
     file.write_text(text, encoding="latin-1")
     with pytest.raises(UserError, match=reason) as error:
-        osu_output.parse_output(file, "latency", largest=4)
+        osu_output.parse_output(file, "latency", max_bytes=4)
     assert error.value.line == line
     assert "\n" not in str(error.value)
     assert str(error.value).startswith(str(file))
@@ -127,7 +127,7 @@ def test_an_output_cut_anywhere_is_refused(
     file = tmp_path_factory.getbasetemp() / "cut.txt"
     file.write_bytes(content[:length])
     with pytest.raises(UserError):
-        osu_output.parse_output(file, name.split(".")[0].removeprefix("osu_"), largest=4 << 20)
+        osu_output.parse_output(file, name.split(".")[0].removeprefix("osu_"), max_bytes=4 << 20)
 
 
 def test_convert_writes_a_launch_that_the_scanner_reads(tmp_path: Path) -> None:

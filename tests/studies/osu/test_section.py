@@ -161,7 +161,7 @@ def test_a_rate_that_was_rounded_to_nothing_is_kept_and_not_drawn() -> None:
 
 def test_nothing_is_claimed_of_launches_that_are_not_paired() -> None:
     section = find_section(studies.get("osu"), osu_data())
-    assert section and section.claims() == {}
+    assert section and section.ratios_by_claim() == {}
 
 
 def test_a_bundle_without_osu_has_no_section() -> None:
@@ -206,7 +206,7 @@ def compared(toolchain: str, outcome: str, kind: str = "") -> NetPIPEComparison:
     """OSU's latency at 1 B beside NetPIPE's."""
     panel = Panel(
         key=(toolchain,), toolchain=toolchain, placement_text="2 ranks in one node",
-        emulation_label=kind, setting_values=(), ranks=2, versions=(),
+        emulation_label=kind, setting_values=(), ranks=2, osu_versions=(),
     )  # fmt: skip
     interval = Interval(1.0, 0.9, 1.1, 8)
     return NetPIPEComparison(panel, NETPIPE_PAIRS[0], 1, interval, interval, outcome)
@@ -221,7 +221,7 @@ def test_of_toolchains_that_differ_at_a_size_the_worst_counts() -> None:
 
 def test_what_is_emulated_in_part_is_said_of_the_whole() -> None:
     comparisons = [compared("Open MPI", AGREE), compared("MPICH", AGREE, "EMULATED NODES")]
-    made = curves.OsuCurves(osu_data())
+    made = curves.OSUCurves(osu_data())
     vars(made)["panels"] = tuple(comparison.panel for comparison in comparisons)
     for answer in overall_answers(made, comparisons):
         assert str(answer.text[0]).endswith(" (in part EMULATED NODES).")

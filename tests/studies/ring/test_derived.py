@@ -17,7 +17,7 @@ from roundtrip.studies.findings import arm_claim, worst_tone
 from roundtrip.studies.ring import STUDY, Thresholds
 from roundtrip.studies.ring import derived as ring
 from roundtrip.studies.ring.curves import Panel
-from roundtrip.studies.ring.findings import OUTCOME_TONES, Finding, reason_findings
+from roundtrip.studies.ring.findings import TONE_BY_OUTCOME, Finding, reason_findings
 
 frame = partial(launch_samples, study="ring", metric="time_per_pass")
 
@@ -57,7 +57,7 @@ def test_the_crossover_is_where_it_becomes_faster_for_good(
     seconds, other_seconds = (
         dict(zip((10, 100, 1000), values, strict=True)) for values in (times, other_times)
     )
-    assert ring.crossover({**seconds, 10_000: 9.0}, other_seconds) == pytest.approx(size)
+    assert ring.crossover_bytes({**seconds, 10_000: 9.0}, other_seconds) == pytest.approx(size)
 
 
 def test_a_fixed_cost_is_the_true_median_over_the_sizes() -> None:
@@ -115,8 +115,8 @@ def test_a_launch_in_figures() -> None:
 
 
 def test_the_published_lines_are_those_of_the_text() -> None:
-    assert ring.PUBLISHED_RATES["2"][10_000] == pytest.approx(3700, rel=0.05)
-    assert ring.PUBLISHED_RATES["3"][10_000] == pytest.approx(1800, rel=0.05)
+    assert ring.PUBLISHED_MB_PER_S["2"][10_000] == pytest.approx(3700, rel=0.05)
+    assert ring.PUBLISHED_MB_PER_S["3"][10_000] == pytest.approx(1800, rel=0.05)
 
 
 def test_theoretical_goodput_counts_every_byte_time_on_the_wire() -> None:
@@ -187,5 +187,5 @@ def test_it_is_open_only_if_no_size_shows_the_cost_and_one_is_undecided() -> Non
     for verdicts in product((F, S, P, U, None), repeat=len(SETTINGS.compared_sizes)):
         if any(verdicts):
             finding = finding_of(verdicts)
-            assert finding.outcome in OUTCOME_TONES
+            assert finding.outcome in TONE_BY_OUTCOME
             assert (finding.outcome == "open") == (S not in verdicts and U in verdicts)

@@ -14,7 +14,7 @@ from support.ring import SIZES, TRUTH, answer, lines, processors_move_apart, rin
 from roundtrip.report.blocks import Gallery, ReportSection
 from roundtrip.report.data import BundleData
 from roundtrip.report.painter import drawing
-from roundtrip.studies.ring.curves import Curves
+from roundtrip.studies.ring.curves import RingCurves
 
 HUB: dict[str, Any] = {"case": "1+1", "emulated": {"hub_mbit_s": 10}, "placement": "one-per-node"}
 
@@ -241,7 +241,7 @@ def together(*rings: BundleData) -> BundleData:
 def test_rings_on_two_partitions_are_distinct() -> None:
     data = ring_data({"mpi": TRUTH["mpi"]}, case="1+1", placement="one-per-node")
     moved = renamed(data, "y", partition=pl.lit("clusterB"))
-    assert [panel.title for panel in Curves(together(data, moved)).panels] == [
+    assert [panel.title for panel in RingCurves(together(data, moved)).panels] == [
         f"Open MPI, 2 ranks on 2 nodes, on virtual:cluster{name}" for name in "AB"
     ]
 

@@ -101,10 +101,10 @@ class ToolchainsSection:
             for setting, (count, pairs) in self._toolchains.oversized_settings.items()
         ]
 
-    def claims(self) -> Mapping[Claim, Sequence[float]]:
+    def ratios_by_claim(self) -> Mapping[Claim, Sequence[float]]:
         return {key: comparison.ratios for key, comparison in self._toolchains.comparisons.items()}
 
-    def part(self, verdicts: Mapping[Claim, ClaimVerdict]) -> ReportSection:
+    def report_section(self, verdicts: Mapping[Claim, ClaimVerdict]) -> ReportSection:
         blocks: list[Block] = [Paragraph(_HOW)]
         if notes := self._too_many():
             blocks.append(BulletList(tuple(notes)))

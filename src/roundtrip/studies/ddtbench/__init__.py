@@ -19,17 +19,17 @@ from roundtrip.studies.study import (
 )
 
 MANUAL, DDT, PACK_DDT, REFERENCE = "manual", "mpi_ddt", "mpi_pack_ddt", "reference"
-TUNED = "manual-tuned"
+MANUAL_TUNED = "manual-tuned"
 #: Methods in display order, with their titles.
 ARMS = {
     MANUAL: Arm("Packed by hand", BLUE),
-    TUNED: Arm("Packed by hand, tuned", ("#5b9bd5", "#5b9bd5")),
+    MANUAL_TUNED: Arm("Packed by hand, tuned", ("#5b9bd5", "#5b9bd5")),
     DDT: Arm("MPI datatypes", ORANGE),
     PACK_DDT: Arm("MPI_Pack", PURPLE),
     REFERENCE: Arm("Contiguous, unpacked", GREY),
 }
 #: Methods that pack: all except the reference.
-PACKING_METHODS = (MANUAL, TUNED, DDT, PACK_DDT)
+PACKING_METHODS = (MANUAL, MANUAL_TUNED, DDT, PACK_DDT)
 #: Micro-apps in the study's order.
 MICRO_APPS = (
     "WRF_y_vec",
@@ -50,14 +50,14 @@ MICRO_APPS = (
     "FFT",
 )
 #: The micro-app for which the study prints numbers.
-EXAMPLE_APP = "NAS_LU_x"
+PUBLISHED_APP = "NAS_LU_x"
 #: States of memory between exchanges, described; the first is the study's.
 BUFFER_STATES = {
     "original": "memory as the study leaves it",
     "same": "all memory in the same state for every method",
     "cold": "out of cache",
 }
-ORIGINAL_STATE = next(iter(BUFFER_STATES))
+ORIGINAL_BUFFER_STATE = next(iter(BUFFER_STATES))
 #: The states that a launch measures by default.
 DEFAULT_BUFFER_STATES = "original,same"
 
@@ -77,9 +77,9 @@ class DDTBench(Study):
             DDT,
             MANUAL,
             "round trip by hand over that with datatypes",
-            is_primary=lambda buffers: buffers == ORIGINAL_STATE,
+            is_primary=lambda buffers: buffers == ORIGINAL_BUFFER_STATE,
         ),
-        Contrast(DDT, TUNED),
+        Contrast(DDT, MANUAL_TUNED),
     )
     primary_description = (
         "MPI datatypes against packing by hand, each micro-app at its largest message, in memory "

@@ -23,14 +23,14 @@ from roundtrip.studies.ddtbench import (
     ARMS,
     BUFFER_STATES,
     DDT,
-    EXAMPLE_APP,
     MANUAL,
+    MANUAL_TUNED,
     MICRO_APPS,
     PACK_DDT,
     PACKING_METHODS,
+    PUBLISHED_APP,
     REFERENCE,
     STUDY,
-    TUNED,
     derived,
 )
 from roundtrip.studies.display import INTERVAL_COLUMNS, Drawing
@@ -39,7 +39,7 @@ from roundtrip.studies.study import BLUE, TEAL
 
 _LAUNCH_COLUMNS = ["launch", "case_id", "panel"]
 _POINT_COLUMNS = ["panel", "buffers", "app", "size_bytes", "variant"]
-_PLACEMENT_TITLES = {"shared-memory": "in one node", "one-per-node": "two nodes"}
+_TITLE_BY_PLACEMENT = {"shared-memory": "in one node", "one-per-node": "two nodes"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,17 +50,17 @@ class Panel(panel.Panel):
     """
 
     @property
-    def buffers(self) -> str:
+    def buffer_state(self) -> str:
         """The state of memory: a key of `BUFFER_STATES`."""
         return self.key[1]
 
     @property
     def sort_key(self) -> tuple[Any, ...]:
         """Sort key of panels: the study's own state of memory first."""
-        return list(BUFFER_STATES).index(self.buffers), self.emulation_label, self.title
+        return list(BUFFER_STATES).index(self.buffer_state), self.emulation_label, self.title
 
 
-class DdtData(Panels[Panel]):
+class DDTBenchData(Panels[Panel]):
     """The panels of a bundle, and the figures of its launches."""
 
     key_columns = ("panel", "buffers")
@@ -95,25 +95,27 @@ class DdtData(Panels[Panel]):
         return median_intervals(rows, _POINT_COLUMNS, "overhead", self.level)
 
     @cached_property
-    def round_trips(self) -> pl.DataFrame:
+    def round_trip_intervals(self) -> pl.DataFrame:
         """Intervals of the round trip of all methods [s]; columns of `overhead_intervals`."""
         return median_intervals(self.launch_values, _POINT_COLUMNS, "round_trip", self.level)
 
-    def largest_messages(self, frame: pl.DataFrame, panel: Panel) -> pl.DataFrame:
+    def largest_message_rows(self, frame: pl.DataFrame, panel: Panel) -> pl.DataFrame:
         """The rows of `panel` with each micro-app's largest message, in the study's order; all
         columns of `frame`, which needs app, size_bytes and variant.
         """
-        rows = derived.largest_messages(self.panel_rows(frame, panel), ["app"])
+        rows = derived.largest_message_rows(self.panel_rows(frame, panel), ["app"])
         numbers = dict(zip(MICRO_APPS, range(len(MICRO_APPS)), strict=True))
         order = pl.col("app").replace_strict(numbers, default=len(MICRO_APPS))
         return rows.sort(order, "app", "variant")
 
-    def gain_ratios(self, panel: Panel, base: str) -> dict[tuple[str, int], list[float]]:
+    def datatype_gains(self, panel: Panel, base: str) -> dict[tuple[str, int], list[float]]:
         """Gains of each launch at each micro-app's largest message, by (app, size in bytes)."""
         gains = derived.datatype_gains(
             self.panel_rows(self.launch_values, panel), _LAUNCH_COLUMNS, base
         )
-        groups = derived.largest_messages(gains, ["app"]).group_by("app", "size_bytes").agg("ratio")
+        groups = (
+            derived.largest_message_rows(gains, ["app"]).group_by("app", "size_bytes").agg("ratio")
+        )
         return {(app, size): ratios for app, size, ratios in groups.sort("app").iter_rows()}
 
     def series_key(
@@ -125,11 +127,11 @@ class DdtData(Panels[Panel]):
         phase: str = derived.COMMUNICATION_EPOCH,
     ) -> str:
         """The series of one epoch of a method, as `Cell.series`."""
-        case = f"{app}/{panel.buffers}"
+        case = f"{app}/{panel.buffer_state}"
         return self.history_series_key(panel, size, case=case, variant=variant, phase=phase)
 
     @cached_property
-    def refusals(self) -> pl.DataFrame:
+    def refused_calls(self) -> pl.DataFrame:
         """Legal calls that an MPI library refused, once for each toolchain; addresses, which differ
         by launch, are masked.
 
@@ -162,25 +164,25 @@ class DdtData(Panels[Panel]):
         return counts.join(self.launches.unique("panel", keep="first"), on="panel")
 
     def _panel(self, row: CaseRow) -> Panel:
-        where = str(_PLACEMENT_TITLES.get(row["placement"], row["placement"]))
+        where = str(_TITLE_BY_PLACEMENT.get(row["placement"], row["placement"]))
         return Panel(**self._panel_fields(row), placement_text=where)
 
 
-_EPOCH_COLOURS = {"pack": BLUE, "communication": ("#b6bfca", "#4a5563"), "unpack": TEAL}
-_SHORT_METHOD_NAMES = {
+_COLOUR_BY_EPOCH = {"pack": BLUE, "communication": ("#b6bfca", "#4a5563"), "unpack": TEAL}
+_SHORT_NAME_BY_METHOD = {
     MANUAL: "by hand",
-    TUNED: "by hand, tuned",
+    MANUAL_TUNED: "by hand, tuned",
     DDT: "datatypes",
     PACK_DDT: "MPI_Pack",
     REFERENCE: "contiguous",
 }
 #: Where the axis of overheads ends, in percent: values far below 0 would squeeze the others.
-_MIN_DRAWN_OVERHEAD = -60.0
+_MIN_DRAWN_OVERHEAD_PERCENT = -60.0
 #: Name of the row of the study's own example, below our row.
-_STUDY_ROW_NAME = f"{EXAMPLE_APP}, study 2012"
+_PUBLISHED_ROW_NAME = f"{PUBLISHED_APP}, study 2012"
 
 
-def overhead_gallery(data: DdtData, panels: Sequence[Panel]) -> Gallery:
+def overhead_gallery(data: DDTBenchData, panels: Sequence[Panel]) -> Gallery:
     """One figure for each panel, with the study's own example: a view of packing by hand and of
     datatypes, and a view of all methods.
     """
@@ -188,40 +190,40 @@ def overhead_gallery(data: DdtData, panels: Sequence[Panel]) -> Gallery:
         "Packing overhead in % of the round trip for each micro-app's largest message, as in the "
         "study's figure: median over launches, lines are {level} rank intervals. Below 0 the "
         "method was faster than the network was for a buffer packed by hand; the axis ends at "
-        f"{units.pure_number(_MIN_DRAWN_OVERHEAD, 2)} %, and a triangle stands for each value "
-        "below that. The study printed two values, in the row below ours."
+        f"{units.pure_number(_MIN_DRAWN_OVERHEAD_PERCENT, 2)} %, and a triangle stands for each "
+        "value below that. The study printed two values, in the row below ours."
     )
     arms = {name: ARMS[name] for name in PACKING_METHODS}
     drawings = [
         display.panel_drawing(
-            f"ddtbench-{panel.buffers}-{number}",
+            f"ddtbench-{panel.buffer_state}-{number}",
             panel,
-            data.largest_messages(data.overhead_intervals, panel).select(
+            data.largest_message_rows(data.overhead_intervals, panel).select(
                 pl.col(*INTERVAL_COLUMNS) * 100, "n", "app", arm="variant"
             ),
             arms,
-            _subtitle(panel),
+            _panel_subtitle(panel),
         )
         for number, panel in enumerate(panels, 1)
     ]
     values = pl.concat([drawing.frame.select(INTERVAL_COLUMNS) for drawing in drawings])
     study = dict(zip((MANUAL, DDT), derived.PUBLISHED_NAS_LU_X_OVERHEADS, strict=True))
-    low = max(_MIN_DRAWN_OVERHEAD, min(0.0, values.min().min_horizontal().item()))
+    low = max(_MIN_DRAWN_OVERHEAD_PERCENT, min(0.0, values.min().min_horizontal().item()))
     high = max(100.0 * study[MANUAL], values.max().max_horizontal().item())
     edge = 0.03 * (high - low)  # so that no dot is cut off
     title = "Overhead ({} of the round trip)"
     scale = Axis(
-        title, Unit.PERCENT, max(_MIN_DRAWN_OVERHEAD, low - edge), high + edge, is_log=False
+        title, Unit.PERCENT, max(_MIN_DRAWN_OVERHEAD_PERCENT, low - edge), high + edge, is_log=False
     )
 
     def views(drawing: Drawing) -> tuple[View, ...]:
         apps, frame = drawing.frame["app"].unique(maintain_order=True).to_list(), drawing.frame
         joined_rows: frozenset[int] = frozenset()
-        if EXAMPLE_APP in apps:
-            joined_rows = frozenset({apps.index(EXAMPLE_APP) + 1})
-            apps.insert(apps.index(EXAMPLE_APP) + 1, _STUDY_ROW_NAME)
+        if PUBLISHED_APP in apps:
+            joined_rows = frozenset({apps.index(PUBLISHED_APP) + 1})
+            apps.insert(apps.index(PUBLISHED_APP) + 1, _PUBLISHED_ROW_NAME)
             rows = [
-                {"app": _STUDY_ROW_NAME, "arm": arm, "median": 100 * part}
+                {"app": _PUBLISHED_ROW_NAME, "arm": arm, "median": 100 * part}
                 for arm, part in study.items()
             ]
             frame = pl.concat([frame, pl.DataFrame(rows, schema=frame.schema)])
@@ -230,7 +232,7 @@ def overhead_gallery(data: DdtData, panels: Sequence[Panel]) -> Gallery:
                 name,
                 scale,
                 None,
-                _app_curves(frame, apps, methods),
+                _method_curves(frame, apps, methods),
                 tuple(apps),
                 (ReferenceLine(0.0),),
                 bracketed_rows=joined_rows,
@@ -245,7 +247,7 @@ def overhead_gallery(data: DdtData, panels: Sequence[Panel]) -> Gallery:
     return Gallery(caption, figures)
 
 
-def time_gallery(data: DdtData, panels: Sequence[Panel]) -> Gallery:
+def time_gallery(data: DDTBenchData, panels: Sequence[Panel]) -> Gallery:
     """One figure for each panel: its epochs, and a view of each time."""
     caption = data.level.fill_caption(
         "Where a round trip goes: median of each epoch on rank 0, then over launches, for each "
@@ -255,20 +257,20 @@ def time_gallery(data: DdtData, panels: Sequence[Panel]) -> Gallery:
     )
     figures = tuple(
         Figure(
-            f"ddtbench-{panel.buffers}-time-{number}",
+            f"ddtbench-{panel.buffer_state}-time-{number}",
             f"Time of a round trip by epoch: {panel.title}",
-            Plot(panel.title, _subtitle(panel), _time_views(data, panel)),
+            Plot(panel.title, _panel_subtitle(panel), _time_views(data, panel)),
         )
         for number, panel in enumerate(panels, 1)
     )
     return Gallery(caption, figures)
 
 
-def _subtitle(panel: Panel) -> str:
-    return f"{panel.launch_count_text} of each micro-app, {BUFFER_STATES[panel.buffers]}"
+def _panel_subtitle(panel: Panel) -> str:
+    return f"{panel.launch_count_text} of each micro-app, {BUFFER_STATES[panel.buffer_state]}"
 
 
-def _app_curves(
+def _method_curves(
     frame: pl.DataFrame, apps: Sequence[str], methods: Collection[str]
 ) -> tuple[Curve, ...]:
     """A curve for each method, a row for each app; columns app, arm, median, low, high and n."""
@@ -283,11 +285,11 @@ def _app_curves(
     )
 
 
-def _time_views(data: DdtData, panel: Panel) -> tuple[View, ...]:
+def _time_views(data: DDTBenchData, panel: Panel) -> tuple[View, ...]:
     """A view of all epochs, of the round trip of each method, and of each epoch that takes time."""
-    frames = {"Round trip": data.largest_messages(data.round_trips, panel)}
-    values = data.largest_messages(data.launch_values, panel)
-    for epoch in _EPOCH_COLOURS:
+    frames = {"Round trip": data.largest_message_rows(data.round_trip_intervals, panel)}
+    values = data.largest_message_rows(data.launch_values, panel)
+    for epoch in _COLOUR_BY_EPOCH:
         rows = values.filter(pl.col(epoch) > 0)
         frames[epoch.capitalize()] = median_intervals(rows, ["app", "variant"], epoch, data.level)
     frames_in_us = {
@@ -300,30 +302,32 @@ def _time_views(data: DdtData, panel: Panel) -> tuple[View, ...]:
     views = [_epoch_view(data, panel)]
     for name, frame in frames_in_us.items():
         scale = Axis(name, Unit.US, low, high, is_log=True)
-        curves = _app_curves(frame, apps, set(frame["arm"]))
+        curves = _method_curves(frame, apps, set(frame["arm"]))
         views.append(View(name, scale, None, curves, tuple(apps)))
     return tuple(views)
 
 
-def _epoch_view(data: DdtData, panel: Panel) -> View:
+def _epoch_view(data: DDTBenchData, panel: Panel) -> View:
     """A bar of epochs for each method of a micro-app, in % of that micro-app's slowest method.
 
     The interval at the first epoch is that of the whole round trip.
     """
     keys = ["app", "variant"]
-    trips = data.largest_messages(data.round_trips, panel).select(
+    trips = data.largest_message_rows(data.round_trip_intervals, panel).select(
         *keys, pl.col("low", "high") * 1e6
     )
-    values = data.largest_messages(data.launch_values, panel)
-    epochs = values.group_by(keys, maintain_order=True).agg(pl.col(*_EPOCH_COLOURS).median() * 1e6)
-    times = epochs.unpivot(list(_EPOCH_COLOURS), index=keys)
+    values = data.largest_message_rows(data.launch_values, panel)
+    epochs = values.group_by(keys, maintain_order=True).agg(
+        pl.col(*_COLOUR_BY_EPOCH).median() * 1e6
+    )
+    times = epochs.unpivot(list(_COLOUR_BY_EPOCH), index=keys)
     medians = epochs.join(
         times.group_by(keys).agg(total=pl.col("value").sum()), on=keys, maintain_order="left"
     ).join(trips, on=keys, how="left", maintain_order="left")
     names: list[str] = []
     heads: set[int] = set()
-    bars_by_epoch: dict[str, list[CurvePoint]] = {epoch: [] for epoch in _EPOCH_COLOURS}
-    widest, order = 100.0, list(_SHORT_METHOD_NAMES)
+    bars_by_epoch: dict[str, list[CurvePoint]] = {epoch: [] for epoch in _COLOUR_BY_EPOCH}
+    widest, order = 100.0, list(_SHORT_NAME_BY_METHOD)
     for (app,), methods in medians.group_by("app", maintain_order=True):
         heads.add(len(names))
         names.append(str(app))
@@ -337,10 +341,10 @@ def _epoch_view(data: DdtData, panel: Panel) -> View:
                 bars.append((len(names), 100 * row[epoch] / slowest, *interval, None))
             widest = max(widest, high or 0.0)
             names.append(
-                f"{_SHORT_METHOD_NAMES[row['variant']]}, {units.amount(row['total'], Unit.US)}"
+                f"{_SHORT_NAME_BY_METHOD[row['variant']]}, {units.amount(row['total'], Unit.US)}"
             )
     curves = tuple(
-        Curve(epoch, _EPOCH_COLOURS[epoch], tuple(bars)) for epoch, bars in bars_by_epoch.items()
+        Curve(epoch, _COLOUR_BY_EPOCH[epoch], tuple(bars)) for epoch, bars in bars_by_epoch.items()
     )
     title = "Time ({} of the slowest method)"
     scale = Axis(title, Unit.PERCENT, 0.0, 1.02 * widest, is_log=False)

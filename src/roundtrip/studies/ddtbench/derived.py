@@ -32,7 +32,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from roundtrip.stats.summaries import MEDIAN, OVER_LAUNCHES, SUM, Summary, ValueKind
-from roundtrip.studies.ddtbench import DDT, MANUAL, ORIGINAL_STATE, TUNED
+from roundtrip.studies.ddtbench import DDT, MANUAL, MANUAL_TUNED, ORIGINAL_BUFFER_STATE
 from roundtrip.studies.derivation import (
     SERIES_COLUMNS,
     AuditedRatio,
@@ -65,7 +65,7 @@ PERF_VARIABLE_UNITS = {
 #: The only epoch of an exchange without explicit packing, such as one with datatypes.
 COMMUNICATION_EPOCH = "communication"
 _EXCHANGE_EPOCHS = ("pack", COMMUNICATION_EPOCH, "unpack")
-_CASE_COLUMNS = {
+_COLUMNS_FROM_CASE = {
     "app": pl.col("case").str.split("/").list.first(),
     "buffers": pl.col("case").str.split("/").list.last(),
 }
@@ -100,7 +100,7 @@ def launch_figures(samples: pl.LazyFrame, by: list[str]) -> pl.DataFrame:
         .with_columns(network=pl.col("network").max().over(point))
         .with_columns(
             overhead=(pl.col("round_trip") - pl.col("network")) / pl.col("round_trip"),
-            **_CASE_COLUMNS,
+            **_COLUMNS_FROM_CASE,
         )
         .sort(keys)
         .collect()
@@ -117,7 +117,7 @@ def creation_medians(samples: pl.LazyFrame, by: list[str]) -> pl.DataFrame:
         samples.filter(pl.col("phase").is_in(CREATION_EPOCHS), metric=EPOCH_METRIC)
         .group_by(keys)
         .agg(seconds=CREATION_SUMMARY.aggregate("value"))
-        .with_columns(**_CASE_COLUMNS)
+        .with_columns(**_COLUMNS_FROM_CASE)
         .sort(keys)
         .collect()
     )
@@ -126,19 +126,19 @@ def creation_medians(samples: pl.LazyFrame, by: list[str]) -> pl.DataFrame:
 def datatype_gains(figures: pl.DataFrame, by: list[str], base: str = MANUAL) -> pl.DataFrame:
     """Round trip by hand over that with datatypes, for the same `by`.
 
-    `base` is MANUAL or TUNED.  Return the datatype rows of `figures`, with a column ratio.
+    `base` is MANUAL or MANUAL_TUNED.  Return the datatype rows of `figures`, with a column ratio.
     """
     pair = figures.filter(pl.col("variant").is_in([DDT, base]))
     return ratios_within_launch(pair, by, base, "round_trip")
 
 
-def largest_messages(figures: pl.DataFrame, by: list[str]) -> pl.DataFrame:
+def largest_message_rows(figures: pl.DataFrame, by: list[str]) -> pl.DataFrame:
     """The rows with the largest message for the same `by`."""
     return figures.filter(pl.col("size_bytes") == pl.col("size_bytes").max().over(by))
 
 
 #: Ends of the names of PERF_VARIABLE_UNITS, by state of memory.
-_NAME_SUFFIXES = {ORIGINAL_STATE: "", "same": "_same"}
+_SUFFIX_BY_BUFFER_STATE = {ORIGINAL_BUFFER_STATE: "", "same": "_same"}
 
 
 def perf_variables(samples: pl.DataFrame) -> dict[str, float]:
@@ -147,17 +147,17 @@ def perf_variables(samples: pl.DataFrame) -> dict[str, float]:
     Figures that were not measured are absent.
     """
     values: dict[str, float] = {}
-    figures = largest_messages(launch_figures(samples.lazy(), []), ["case"])
-    figures = figures.filter(pl.col("buffers").is_in(list(_NAME_SUFFIXES)))
+    figures = largest_message_rows(launch_figures(samples.lazy(), []), ["case"])
+    figures = figures.filter(pl.col("buffers").is_in(list(_SUFFIX_BY_BUFFER_STATE)))
     for row in figures.iter_rows(named=True):
-        name = f"{row['variant']}{_NAME_SUFFIXES[row['buffers']]}"
+        name = f"{row['variant']}{_SUFFIX_BY_BUFFER_STATE[row['buffers']]}"
         values[f"round_trip_{name}"] = row["round_trip"] * 1e6
         if row["overhead"] is not None:
             values[f"overhead_{name}"] = row["overhead"] * 100
-    for name, base in (("gain", MANUAL), ("gain_over_tuned", TUNED)):
+    for name, base in (("gain", MANUAL), ("gain_over_tuned", MANUAL_TUNED)):
         gains = datatype_gains(figures, [], base)
         for buffers, gain in gains.select("buffers", "ratio").iter_rows():
-            values[f"{name}{_NAME_SUFFIXES[buffers]}"] = gain
+            values[f"{name}{_SUFFIX_BY_BUFFER_STATE[buffers]}"] = gain
     if values.get("overhead_manual") and "overhead_mpi_ddt" in values:
         values["overhead_ratio"] = values["overhead_mpi_ddt"] / values["overhead_manual"]
     return values
@@ -165,13 +165,13 @@ def perf_variables(samples: pl.DataFrame) -> dict[str, float]:
 
 def speeds(samples: pl.LazyFrame, sizes: Sequence[int]) -> pl.DataFrame:
     """Round trip with datatypes by launch and micro-app, at its largest size: `SPEED_COLUMNS`."""
-    figures = _original_figures(samples).filter(variant=DDT)
-    figures = largest_messages(figures, ["launch", "case"])
+    figures = _original_state_figures(samples).filter(variant=DDT)
+    figures = largest_message_rows(figures, ["launch", "case"])
     return _round_trip_speeds(figures, pl.concat_str("app", pl.lit(", datatypes")))
 
 
-def _original_figures(samples: pl.LazyFrame) -> pl.DataFrame:
-    original_samples = samples.filter(pl.col("case").str.ends_with(f"/{ORIGINAL_STATE}"))
+def _original_state_figures(samples: pl.LazyFrame) -> pl.DataFrame:
+    original_samples = samples.filter(pl.col("case").str.ends_with(f"/{ORIGINAL_BUFFER_STATE}"))
     return launch_figures(original_samples, ["launch"])
 
 
@@ -181,7 +181,7 @@ def _round_trip_speeds(figures: pl.DataFrame, what: pl.Expr) -> pl.DataFrame:
 
 
 #: The share of launches of a micro-app that count as its best and as its worst: those of one MPI.
-_EXTREME_SHARE = 0.2
+_EXTREME_LAUNCH_SHARE = 0.2
 
 
 def headline_speeds(samples: pl.LazyFrame) -> pl.DataFrame:
@@ -190,11 +190,11 @@ def headline_speeds(samples: pl.LazyFrame) -> pl.DataFrame:
 
     A micro-app is ordered by its best and by its worst launches, as MPIs differ.
     """
-    figures = largest_messages(_original_figures(samples), ["launch", "case"])
+    figures = largest_message_rows(_original_state_figures(samples), ["launch", "case"])
     ratios = datatype_gains(figures, ["launch"])
     ends = ratios.group_by("app").agg(
-        best=pl.col("ratio").quantile(1 - _EXTREME_SHARE, "nearest"),
-        worst=pl.col("ratio").quantile(_EXTREME_SHARE, "nearest"),
+        best=pl.col("ratio").quantile(1 - _EXTREME_LAUNCH_SHARE, "nearest"),
+        worst=pl.col("ratio").quantile(_EXTREME_LAUNCH_SHARE, "nearest"),
     )
     best = ends.sort("best", "app")["app"].tail(1).to_list()
     worst = ends.sort("worst", "app")["app"].head(1).to_list()

@@ -22,9 +22,16 @@ from roundtrip.report.blocks import (
 )
 from roundtrip.report.data import BundleData
 from roundtrip.stats.verdicts import ClaimVerdict, Verdict
-from roundtrip.studies.ddtbench import BUFFER_STATES, MANUAL, MICRO_APPS, STUDY, TUNED, tables
-from roundtrip.studies.ddtbench.data import DdtData, Panel, overhead_gallery, time_gallery
-from roundtrip.studies.ddtbench.tables import ADVICE_BY_VERDICT, Verdicts, datatype_comparison
+from roundtrip.studies.ddtbench import (
+    BUFFER_STATES,
+    MANUAL,
+    MANUAL_TUNED,
+    MICRO_APPS,
+    STUDY,
+    tables,
+)
+from roundtrip.studies.ddtbench.data import DDTBenchData, Panel, overhead_gallery, time_gallery
+from roundtrip.studies.ddtbench.tables import ADVICE_BY_VERDICT, Verdicts, datatype_claim
 from roundtrip.studies.findings import (
     SubjectVerdict,
     arm_claim_verdicts,
@@ -58,7 +65,7 @@ def overall_answers(panels: Sequence[Panel], verdicts: Verdicts) -> tuple[Answer
 
 
 #: A group of more micro-apps than this has one range of gains for all of them.
-_MOST_APPS_WITH_A_RANGE = 6
+_MAX_APPS_WITH_OWN_RANGE = 6
 
 
 def _advice_clauses(
@@ -66,11 +73,11 @@ def _advice_clauses(
 ) -> list[str]:
     """``use datatypes for NAS_LU_x (3.4 times as fast)``, ...: large groups come last."""
     pairs = [(words, apps) for words, apps in groups.items() if apps]
-    pairs.sort(key=lambda pair: len(pair[1]) > _MOST_APPS_WITH_A_RANGE)
+    pairs.sort(key=lambda pair: len(pair[1]) > _MAX_APPS_WITH_OWN_RANGE)
     clauses = []
     for words, apps in pairs:
         names = ", ".join(f"{app}{_gain_text(words, ratios[app])}" for app in apps)
-        if len(apps) > _MOST_APPS_WITH_A_RANGE:
+        if len(apps) > _MAX_APPS_WITH_OWN_RANGE:
             listed = ", ".join(apps) if len(pairs) > 1 else f"all {len(apps)}"
             names = listed + _gain_text(words, [ratio for app in apps for ratio in ratios[app]])
         clauses.append(f"{words} for {names}")
@@ -101,7 +108,7 @@ def panel_answer(panel: Panel, verdicts: Verdicts) -> Answer:
     clauses += [f"{app}: {describe_undecided([app_verdicts[app]])}" for app in open_apps]
     tuned_apps = [
         app
-        for app, verdict in _app_verdicts(panel, verdicts, TUNED).items()
+        for app, verdict in _app_verdicts(panel, verdicts, MANUAL_TUNED).items()
         if verdict.verdict is Verdict.SLOWER and app_verdicts[app].verdict is not Verdict.SLOWER
     ]
     if tuned_apps:
@@ -125,33 +132,33 @@ class Section:
     """Packing overhead of 16 micro-apps, and whether to use datatypes."""
 
     def __init__(self, data: BundleData) -> None:
-        self._data = DdtData(data)
+        self._data = DDTBenchData(data)
 
-    def claims(self) -> Mapping[Claim, Sequence[float]]:
+    def ratios_by_claim(self) -> Mapping[Claim, Sequence[float]]:
         return {
-            datatype_comparison(panel, app, size, contrast.base): ratios
+            datatype_claim(panel, app, size, contrast.base): ratios
             for panel in self._data.panels
             for contrast in STUDY.contrasts
-            for (app, size), ratios in self._data.gain_ratios(panel, contrast.base).items()
+            for (app, size), ratios in self._data.datatype_gains(panel, contrast.base).items()
         }
 
-    def part(self, verdicts: Mapping[Claim, ClaimVerdict]) -> ReportSection:
+    def report_section(self, verdicts: Mapping[Claim, ClaimVerdict]) -> ReportSection:
         data = self._data
         ddt_verdicts = arm_claim_verdicts(verdicts, STUDY.name)
-        groups = groupby(data.panels, key=lambda panel: panel.buffers)
+        groups = groupby(data.panels, key=lambda panel: panel.buffer_state)
         states = [list(panels) for _, panels in groups]
         main_panels = states[0]
         galleries = [overhead_gallery(data, panels) for panels in states]
         blocks: list[Block] = [Paragraph(_QUESTION_TEXT)]
-        if len(data.refusals):
-            blocks += [Heading(3, "Findings"), tables.refusal_table(data.refusals)]
+        if len(data.refused_calls):
+            blocks += [Heading(3, "Findings"), tables.refused_call_table(data.refused_calls)]
         for panels, gallery in zip(states, galleries, strict=True):
             sizes = tuple(tables.all_sizes_table(data, panel) for panel in panels)
             creations = tuple(
                 table for panel in panels if (table := tables.creation_table(data, panel))
             )
             blocks += [
-                Heading(3, BUFFER_STATES[panels[0].buffers].capitalize()),
+                Heading(3, BUFFER_STATES[panels[0].buffer_state].capitalize()),
                 *([] if panels is main_panels else [gallery]),  # which is the picture of the part
                 *(tables.overhead_table(data, panel, ddt_verdicts) for panel in panels),
                 time_gallery(data, panels),
@@ -164,11 +171,11 @@ class Section:
             ]
         blocks += [
             Heading(3, "What the study says, and what we find"),
-            tables.study_table(data, main_panels, ddt_verdicts),
+            tables.statement_table(data, main_panels, ddt_verdicts),
             tables.application_table(),
             tables.nas_lu_x_table(data, data.panels, ddt_verdicts),
             Heading(3, "How to read the overheads"),
-            text_items(*_READING_NOTE),
+            text_items(*_READING_NOTES),
         ]
         return ReportSection(
             anchor="ddtbench",
@@ -188,7 +195,7 @@ _QUESTION_TEXT: RichText = (
     "patterns of 16 applications. All methods of a launch are interleaved in random order, and "
     "every element that arrives is checked.",
 )
-_READING_NOTE = (
+_READING_NOTES = (
     "All times are rank 0's. Rank 1 unpacks what it got and packs its reply before it answers, "
     "so its packing lies inside rank 0's communication. The time of the network is therefore "
     "the round trip by hand minus twice the packing and unpacking of rank 0. If that were "

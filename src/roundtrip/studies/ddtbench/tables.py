@@ -28,16 +28,16 @@ from roundtrip.studies.ddtbench import (
     ARMS,
     BUFFER_STATES,
     DDT,
-    EXAMPLE_APP,
     MANUAL,
+    MANUAL_TUNED,
     MICRO_APPS,
     PACKING_METHODS,
+    PUBLISHED_APP,
     REFERENCE,
     STUDY,
-    TUNED,
     derived,
 )
-from roundtrip.studies.ddtbench.data import DdtData, Panel
+from roundtrip.studies.ddtbench.data import DDTBenchData, Panel
 from roundtrip.studies.findings import OPEN, ArmClaim, names_or_count
 from roundtrip.studies.panel import interval_in_row
 
@@ -51,25 +51,25 @@ ADVICE_BY_VERDICT: dict[Verdict, str] = {
 }
 
 
-def datatype_comparison(panel: Panel, app: str, size: int, base: str = MANUAL) -> ArmClaim:
+def datatype_claim(panel: Panel, app: str, size: int, base: str = MANUAL) -> ArmClaim:
     """Datatypes against packing by hand: a claim of the report."""
     return ArmClaim(STUDY.name, panel.key, STUDY.contrast(DDT, base), size, app)
 
 
-def advice_cell(verdict: ClaimVerdict | None, series: str, has_room: bool = False) -> Cell:
+def advice_cell(verdict: ClaimVerdict | None, series: str, says_slowdown: bool = False) -> Cell:
     """The gain with its interval and the advice; `series` as in `Cell`.
 
-    `has_room`: it also says how many times slower datatypes are.
+    `says_slowdown`: it also says how many times slower datatypes are.
     """
     words = ""
     if verdict and verdict.verdict is not Verdict.CANNOT_TELL:
         words, gain = ADVICE_BY_VERDICT[verdict.verdict], verdict.interval.median
-        if has_room and gain < display.MAX_RATIO_AS_FACTOR:
+        if says_slowdown and gain < display.MAX_RATIO_AS_FACTOR:
             words += f" (datatypes {units.speed_ratio_text(gain, gain)})"
     return display.verdict_cell(verdict, words, series=series)
 
 
-def verdict_table(data: DdtData, panels: Sequence[Panel], verdicts: Verdicts) -> Table:
+def verdict_table(data: DDTBenchData, panels: Sequence[Panel], verdicts: Verdicts) -> Table:
     """Verdicts by micro-app and panel, at the largest message; `panels` share a state of memory."""
     panel_by_key = {panel.key: panel for panel in panels}
     rows: dict[str, dict[tuple[str, ...], Cell]] = {app: {} for app in MICRO_APPS}
@@ -77,10 +77,10 @@ def verdict_table(data: DdtData, panels: Sequence[Panel], verdicts: Verdicts) ->
         panel = panel_by_key.get(key.panel)
         if panel and key.contrast.base == MANUAL and key.case in rows:
             series = data.series_key(panel, key.case, key.size_bytes)
-            rows[key.case][key.panel] = advice_cell(verdict, series, has_room=True)
+            rows[key.case][key.panel] = advice_cell(verdict, series, says_slowdown=True)
     return display.grid_table(
         "Datatypes or packing by hand? Round trip packed by hand over round trip with MPI "
-        f"datatypes, at each micro-app's largest message, {BUFFER_STATES[panels[0].buffers]}; "
+        f"datatypes, at each micro-app's largest message, {BUFFER_STATES[panels[0].buffer_state]}; "
         "above 1 datatypes are faster.",
         ("Micro-app",),
         {panel.key: Column(panel.title, base_name="Packed by hand") for panel in panels},
@@ -88,29 +88,31 @@ def verdict_table(data: DdtData, panels: Sequence[Panel], verdicts: Verdicts) ->
     )
 
 
-def overhead_table(data: DdtData, panel: Panel, verdicts: Verdicts) -> Table:
+def overhead_table(data: DDTBenchData, panel: Panel, verdicts: Verdicts) -> Table:
     """Round trips, overhead of each method and verdicts, at the largest message."""
     rows = []
-    trips = _intervals_by_app(data.largest_messages(data.round_trips, panel), data.level)
-    costs = _intervals_by_app(data.largest_messages(data.overhead_intervals, panel), data.level)
+    trips = _intervals_by_app(
+        data.largest_message_rows(data.round_trip_intervals, panel), data.level
+    )
+    costs = _intervals_by_app(data.largest_message_rows(data.overhead_intervals, panel), data.level)
     for (app, size), trip in trips.items():
         origin = data.series_key(panel, app, size, REFERENCE)
         types = data.series_key(panel, app, size)
-        tuned_verdict = verdicts.get(datatype_comparison(panel, app, size, TUNED))
+        tuned_verdict = verdicts.get(datatype_claim(panel, app, size, MANUAL_TUNED))
         rows.append(
             (
                 *_app_cells(app, size),
                 display.interval_cell(trip.get(REFERENCE), Unit.US, 1e6, series=origin),
                 display.interval_cell(trip.get(MANUAL), Unit.US, 1e6),
-                display.interval_cell(trip.get(TUNED), Unit.US, 1e6),
-                *_percent_cells(costs.get((app, size), {})),
-                advice_cell(verdicts.get(datatype_comparison(panel, app, size)), types),
+                display.interval_cell(trip.get(MANUAL_TUNED), Unit.US, 1e6),
+                *_overhead_cells(costs.get((app, size), {})),
+                advice_cell(verdicts.get(datatype_claim(panel, app, size)), types),
                 advice_cell(tuned_verdict, types) if tuned_verdict else display.NO_VALUE_CELL,
             )
         )
     return Table(
         data.level.fill_caption(
-            f"{panel.title}: {BUFFER_STATES[panel.buffers]}; median over launches, {{level}} "
+            f"{panel.title}: {BUFFER_STATES[panel.buffer_state]}; median over launches, {{level}} "
             "interval. The base of a ratio is the round trip packed by hand, or by hand and tuned."
         ),
         (
@@ -137,27 +139,28 @@ def _app_cells(app: str, size: int) -> tuple[Cell, Cell]:
     return Cell(app), Cell(Quantity(value=size, unit=Unit.BYTES, decimals=0))
 
 
-def _percent_cells(
+def _overhead_cells(
     cost: Mapping[str, Interval], methods: Sequence[str] = PACKING_METHODS
 ) -> tuple[Cell, ...]:
     return tuple(display.interval_cell(cost.get(method), Unit.PERCENT, 100) for method in methods)
 
 
-def all_sizes_table(data: DdtData, panel: Panel) -> Table:
+def all_sizes_table(data: DDTBenchData, panel: Panel) -> Table:
     """Overhead of each method at every message size."""
     costs = _intervals_by_app(data.panel_rows(data.overhead_intervals, panel), data.level)
     points = sorted(costs, key=lambda point: (MICRO_APPS.index(point[0]), point[1]))
     return Table(
-        f"{panel.title}: packing overhead in % of the round trip, {BUFFER_STATES[panel.buffers]}.",
+        f"{panel.title}: packing overhead in % of the round trip, "
+        f"{BUFFER_STATES[panel.buffer_state]}.",
         (*_APP_COLUMNS, *number_columns(*(ARMS[method].title for method in PACKING_METHODS))),
-        tuple((*_app_cells(*point), *_percent_cells(costs[point])) for point in points),
+        tuple((*_app_cells(*point), *_overhead_cells(costs[point])) for point in points),
         (Unit.PERCENT,),
     )
 
 
-def creation_table(data: DdtData, panel: Panel) -> Table | None:
+def creation_table(data: DDTBenchData, panel: Panel) -> Table | None:
     """The time to make and to free datatypes, at the largest message; None if not measured."""
-    times = data.largest_messages(data.creation_intervals, panel).filter(variant=DDT)
+    times = data.largest_message_rows(data.creation_intervals, panel).filter(variant=DDT)
     rows = []
     for (app, size), by_phase in _intervals_by_app(times, data.level, "phase").items():
         cells = [*_app_cells(app, size)]
@@ -183,17 +186,17 @@ def creation_table(data: DdtData, panel: Panel) -> Table | None:
     )
 
 
-def refusal_table(refusals: pl.DataFrame) -> Table:
-    """`DdtData.refusals`: the legal calls that an MPI library refused."""
+def refused_call_table(refused_calls: pl.DataFrame) -> Table:
+    """`DDTBenchData.refused_calls`: the legal calls that an MPI library refused."""
     return Table(
         "Calls that the MPI standard allows and that a library refused.",
         text_columns("Toolchain", "Library", "Call", "What it said", "Concerned", "What was done"),
-        tuple(text_cells(*row) for row in refusals.iter_rows()),
+        tuple(text_cells(*row) for row in refused_calls.iter_rows()),
     )
 
 
 #: Whether the study's finding holds, by our verdict.
-_FINDING_BY_VERDICT = {
+_OUTCOME_CELL_BY_VERDICT = {
     Verdict.FASTER: Cell("", "good", "holds"),
     Verdict.SLOWER: Cell("", "bad", "does not hold"),
     Verdict.ON_PAR: Cell("", "bad", "does not hold"),
@@ -201,7 +204,7 @@ _FINDING_BY_VERDICT = {
 }
 
 
-def nas_lu_x_table(data: DdtData, panels: Sequence[Panel], verdicts: Verdicts) -> Table:
+def nas_lu_x_table(data: DDTBenchData, panels: Sequence[Panel], verdicts: Verdicts) -> Table:
     """The study's overheads of NAS_LU_x beside ours."""
     percentages = (100 * part for part in derived.PUBLISHED_NAS_LU_X_OVERHEADS)
     rows = [
@@ -213,12 +216,18 @@ def nas_lu_x_table(data: DdtData, panels: Sequence[Panel], verdicts: Verdicts) -
         )
     ]
     for panel in panels:
-        example = data.largest_messages(data.overhead_intervals, panel).filter(app=EXAMPLE_APP)
+        example = data.largest_message_rows(data.overhead_intervals, panel).filter(
+            app=PUBLISHED_APP
+        )
         for (app, size), cost in _intervals_by_app(example, data.level).items():
-            verdict = verdicts.get(datatype_comparison(panel, app, size))
-            holds = _FINDING_BY_VERDICT[verdict.verdict] if verdict else display.NOT_MEASURED_CELL
-            cells = _percent_cells(cost, (MANUAL, DDT))
-            rows.append((*text_cells(panel.title, BUFFER_STATES[panel.buffers]), *cells, holds))
+            verdict = verdicts.get(datatype_claim(panel, app, size))
+            holds = (
+                _OUTCOME_CELL_BY_VERDICT[verdict.verdict] if verdict else display.NOT_MEASURED_CELL
+            )
+            cells = _overhead_cells(cost, (MANUAL, DDT))
+            rows.append(
+                (*text_cells(panel.title, BUFFER_STATES[panel.buffer_state]), *cells, holds)
+            )
     return Table(
         "“MPI DDTs can reduce the overhead associated with data-packing (i.e., from 40% to 15% in "
         "the case of NAS_LU_x, where a contiguous array is needlessly copied by the original "
@@ -246,7 +255,7 @@ def _intervals_by_app(
 
 
 #: The study's own table: class of applications, access pattern, micro-apps.
-_APPLICATION_ROWS = (
+_PUBLISHED_APPLICATIONS = (
     (
         "Atmospheric science",
         "struct of 2D/3D/4D face exchanges, nested vectors (vec) or subarrays (sa)",
@@ -273,7 +282,7 @@ _APPLICATION_ROWS = (
     ),
 )
 #: Micro-apps (prefixes) that the script in its archive omits from the figure.
-_UNDRAWN_PREFIXES = ("FFT", "NAS_MG_", "WRF_x_vec", "WRF_y_vec", "LAMMPS_")
+_APP_PREFIXES_NOT_IN_FIGURE = ("FFT", "NAS_MG_", "WRF_x_vec", "WRF_y_vec", "LAMMPS_")
 
 
 def application_table() -> Table:
@@ -283,14 +292,16 @@ def application_table() -> Table:
         "costs has those that the script in its archive draws; its text names two of the values.",
         text_columns("Micro-app", "Class of applications", "Access pattern", "In its figure"),
         tuple(
-            text_cells(app, field, pattern, "no" if app.startswith(_UNDRAWN_PREFIXES) else "yes")
-            for field, pattern, apps in _APPLICATION_ROWS
+            text_cells(
+                app, field, pattern, "no" if app.startswith(_APP_PREFIXES_NOT_IN_FIGURE) else "yes"
+            )
+            for field, pattern, apps in _PUBLISHED_APPLICATIONS
             for app in apps
         ),
     )
 
 
-def study_table(data: DdtData, panels: Sequence[Panel], verdicts: Verdicts) -> Table:
+def statement_table(data: DDTBenchData, panels: Sequence[Panel], verdicts: Verdicts) -> Table:
     """The study's claims and figures, beside our findings."""
     by_hand, types = (units.percent_text(part) for part in derived.PUBLISHED_NAS_LU_X_OVERHEADS)
     suffix = label_suffix(panel.emulation_label for panel in panels)
@@ -298,14 +309,17 @@ def study_table(data: DdtData, panels: Sequence[Panel], verdicts: Verdicts) -> T
         (
             (
                 "“MPI DDTs can reduce the overhead associated with data-packing”",
-                f"from {by_hand} to {types} in {EXAMPLE_APP}",
+                f"from {by_hand} to {types} in {PUBLISHED_APP}",
                 _reduction_cell(data, panels, verdicts, suffix),
             ),
             (
                 "“The large difference between the performance delivered by Open MPIs DDT engine "
                 "compared to that of MVAPICH”",
                 "in its figure only",
-                Cell("; ".join(_gap_clauses(data, panels)) or "one MPI only was measured", "muted"),
+                Cell(
+                    "; ".join(_mpi_gap_clauses(data, panels)) or "one MPI only was measured",
+                    "muted",
+                ),
             ),
             (
                 "its figure: the packing overhead “for some of the micro-apps”",
@@ -322,17 +336,19 @@ def study_table(data: DdtData, panels: Sequence[Panel], verdicts: Verdicts) -> T
 
 
 def _reduction_cell(
-    data: DdtData, panels: Sequence[Panel], verdicts: Verdicts, suffix: str
+    data: DDTBenchData, panels: Sequence[Panel], verdicts: Verdicts, suffix: str
 ) -> Cell:
     """Overheads of the study's example in each panel, and the micro-apps that gain."""
     clauses = []
     for panel in panels:
-        example = data.largest_messages(data.overhead_intervals, panel).filter(app=EXAMPLE_APP)
+        example = data.largest_message_rows(data.overhead_intervals, panel).filter(
+            app=PUBLISHED_APP
+        )
         medians = dict(example.select("variant", "median").iter_rows())
         if {MANUAL, DDT} <= medians.keys():
             by_hand, types = (units.percent_text(medians[method]) for method in (MANUAL, DDT))
             clauses.append(f"from {by_hand} to {types} ({panel.toolchain})")
-    example_words = f"{', '.join(clauses)} in {EXAMPLE_APP}; " if clauses else ""
+    example_words = f"{', '.join(clauses)} in {PUBLISHED_APP}; " if clauses else ""
     gains = {key: verdict for key, verdict in verdicts.items() if key.contrast.base == MANUAL}
     if not gains:
         return display.NOT_MEASURED_CELL
@@ -345,11 +361,11 @@ def _reduction_cell(
     return Cell(f"{example_words}datatypes are faster in {names}{suffix}", "good", "holds")
 
 
-def _gap_clauses(data: DdtData, panels: Sequence[Panel]) -> Iterator[str]:
+def _mpi_gap_clauses(data: DDTBenchData, panels: Sequence[Panel]) -> Iterator[str]:
     """Round trips with datatypes of other MPIs over Open MPI's in the same place."""
     times = {}
     for panel in panels:
-        rows = data.largest_messages(data.round_trips, panel).filter(variant=DDT)
+        rows = data.largest_message_rows(data.round_trip_intervals, panel).filter(variant=DDT)
         times[panel] = dict(rows.select("app", "median").iter_rows())
     open_mpis = [panel for panel in panels if panel.toolchain.startswith("Open MPI")]
     others = [panel for panel in panels if panel not in open_mpis]

@@ -20,23 +20,23 @@ from roundtrip.studies.study import (
 
 #: Metrics: half the round trip of a message, or the time of each message in a stream.
 HALF_ROUND_TRIP, PER_MESSAGE = "half_round_trip_time", "time_per_message"
-BASE = "mpi"
+RAW_MPI = "mpi"
 #: The variants in the study's order and with its names.  The hue shows the payload; wide pale lines
 #: are raw MPI, thin dark lines Boost.MPI.
 ARMS = {
-    BASE: Arm("MPI", ("#8cc0ea", "#2f6fae"), line_width=4.5, point_radius=0),
+    RAW_MPI: Arm("MPI", ("#8cc0ea", "#2f6fae"), line_width=4.5, point_radius=0),
     "boost": Arm("Boost.MPI", BLUE, line_width=1.6, point_radius=0),
     "mpi-datatype": Arm("MPI (Datatypes)", ("#f4b478", "#9a5a1c"), line_width=4.5, point_radius=0),
     "boost-datatype": Arm("Boost.MPI (Datatypes)", RUST, line_width=1.6, point_radius=0),
     "boost-serialized": Arm("Boost.MPI (Serialized)", PURPLE, line_width=1.6, point_radius=0),
 }
 #: The variants that are compared with raw MPI.
-COMPARED_VARIANTS = tuple(variant for variant in ARMS if variant != BASE)
+COMPARED_VARIANTS = tuple(variant for variant in ARMS if variant != RAW_MPI)
 #: Sets of variants that a launch can measure; a campaign runs the first.
-VARIANT_SETS = {"five": list(ARMS), "raw": [BASE]}
+VARIANT_SETS = {"five": list(ARMS), "raw": [RAW_MPI]}
 #: Default buffers and default largest message (bytes) of a launch.
 DEFAULT_BUFFERS, DEFAULT_LARGEST_BYTES = "same", 8 << 20
-_RAW_MPI_ROWS = (("variant", BASE), ("phase", "measure"))
+_RAW_MPI_FILTER = (("variant", RAW_MPI), ("phase", "measure"))
 
 
 class Thresholds(Table):
@@ -68,11 +68,11 @@ class NetPIPE(Study):
     contrasts = (
         Contrast(
             "boost",
-            BASE,
+            RAW_MPI,
             "bandwidth of Boost.MPI over raw MPI, one a compared size",
             is_primary=is_pingpong,
         ),
-        *(Contrast(variant, BASE) for variant in COMPARED_VARIANTS if variant != "boost"),
+        *(Contrast(variant, RAW_MPI) for variant in COMPARED_VARIANTS if variant != "boost"),
         Contrast("boost-datatype", "mpi-datatype"),
     )
     primary_description = (
@@ -80,9 +80,9 @@ class NetPIPE(Study):
         "question."
     )
     spread_metrics = (
-        SpreadMetric("raw MPI, time at 1 B", Unit.US, (*_RAW_MPI_ROWS, ("size_bytes", 1))),
+        SpreadMetric("raw MPI, time at 1 B", Unit.US, (*_RAW_MPI_FILTER, ("size_bytes", 1))),
         SpreadMetric(
-            "raw MPI, bandwidth at 1 MiB", Unit.MB_S, (*_RAW_MPI_ROWS, ("size_bytes", 1 << 20))
+            "raw MPI, bandwidth at 1 MiB", Unit.MB_S, (*_RAW_MPI_FILTER, ("size_bytes", 1 << 20))
         ),
     )
 

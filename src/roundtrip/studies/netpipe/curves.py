@@ -26,9 +26,9 @@ from roundtrip.studies.netpipe import ARMS, STUDY, derived, is_pingpong
 from roundtrip.studies.panel import CaseRow, Panels
 from roundtrip.studies.study import Arm
 
-_LAUNCH = ["launch", "case_id"]
-_MODES = {"pingpong": "Ping-pong", "stream": "Stream", "bidirectional": "Bidirectional"}
-_BUFFERS = {
+_LAUNCH_COLUMNS = ["launch", "case_id"]
+_TITLE_BY_MODE = {"pingpong": "Ping-pong", "stream": "Stream", "bidirectional": "Bidirectional"}
+_TEXT_BY_BUFFERS = {
     "same": "send and receive share a buffer",
     "no-cache": "each message from memory not touched lately",
 }
@@ -58,29 +58,29 @@ class Panel(panel.Panel):
         return *flags, self.rtt_ms or 0.0, self.setting, self.environ, self.key
 
 
-class Curves(Panels[Panel]):
+class NetPIPECurves(Panels[Panel]):
     """The launch medians of a bundle; a series is one of times, which give the bandwidths too."""
 
     def __init__(self, data: BundleData) -> None:
         super().__init__(data, STUDY.name)
         self.series_values = {"phase": "measure"}
-        self.samples = derived.times(self.samples).filter(pl.col("phase") == "measure")
+        self.samples = derived.time_samples(self.samples).filter(pl.col("phase") == "measure")
 
     @cached_property
-    def all_medians(self) -> pl.DataFrame:
+    def all_launch_medians(self) -> pl.DataFrame:
         """`derived.launch_medians` of all variants, known to the study or not, with columns launch
         and case_id.
         """
-        return derived.launch_medians(self.samples, _LAUNCH)
+        return derived.launch_medians(self.samples, _LAUNCH_COLUMNS)
 
     @cached_property
     def launch_values(self) -> pl.DataFrame:
-        """The rows of `all_medians` of the study's variants at sizes above 0."""
+        """The rows of `all_launch_medians` of the study's variants at sizes above 0."""
         is_known = pl.col("variant").is_in(list(ARMS))
-        return self.all_medians.filter(is_known & (pl.col("size_bytes") > 0))
+        return self.all_launch_medians.filter(is_known & (pl.col("size_bytes") > 0))
 
     @cached_property
-    def arms(self) -> dict[str, Arm]:
+    def measured_arms(self) -> dict[str, Arm]:
         """The study's variants that were measured."""
         variants = set(self.launch_values["variant"])
         return {variant: arm for variant, arm in ARMS.items() if variant in variants}
@@ -88,28 +88,28 @@ class Curves(Panels[Panel]):
     @property
     def unknown_variants(self) -> list[str]:
         """Variants of the samples that the study does not have."""
-        return sorted(set(self.all_medians["variant"]) - set(ARMS))
+        return sorted(set(self.all_launch_medians["variant"]) - set(ARMS))
 
     @cached_property
-    def bandwidth(self) -> pl.DataFrame:
+    def bandwidth_intervals(self) -> pl.DataFrame:
         """Bandwidth, MB/s: columns of `column_intervals`."""
         return self.column_intervals("bandwidth")
 
     @cached_property
-    def times(self) -> pl.DataFrame:
+    def time_intervals(self) -> pl.DataFrame:
         """Half-round-trip time, µs: columns of `column_intervals`."""
         return self.column_intervals("seconds", 1e6)
 
     @cached_property
-    def statement_ratios(self) -> pl.DataFrame:
+    def statement_ratio_intervals(self) -> pl.DataFrame:
         """Ratios of the study's statements, whose short names are variants: columns of
         `column_intervals`.
         """
         ratios = [
-            ratios_within_launch(self.launch_values, _LAUNCH, statement.base)
+            ratios_within_launch(self.launch_values, _LAUNCH_COLUMNS, statement.base)
             .filter(pl.col("variant") == statement.variant)
-            .with_columns(variant=pl.lit(statement.short))
-            for statement in derived.STATEMENTS
+            .with_columns(variant=pl.lit(statement.short_title))
+            for statement in derived.PUBLISHED_STATEMENTS
         ]
         keys = [*self.key_columns, "variant", "size_bytes"]
         return median_intervals(pl.concat(ratios), keys, "ratio", self.level)
@@ -120,7 +120,7 @@ class Curves(Panels[Panel]):
         exclusions = ("mode", "wan_rtt")  # in `case` and in `emulation_label`
         parameters = sorted(panel.check_parameters(row).items())
         rest = [value for name, value in parameters if name not in exclusions]
-        words = [_MODES.get(mode, mode), _BUFFERS.get(buffers, buffers)]
+        words = [_TITLE_BY_MODE.get(mode, mode), _TEXT_BY_BUFFERS.get(buffers, buffers)]
         titles = (labels.TEXT_BY_PLACEMENT.get(value, value) for value in rest)
         return Panel(
             **self._panel_fields(row),
@@ -131,16 +131,18 @@ class Curves(Panels[Panel]):
         )
 
 
-_STATEMENT_ARMS = {statement.short: statement.arm for statement in derived.STATEMENTS}
+_ARM_BY_STATEMENT = {
+    statement.short_title: statement.arm for statement in derived.PUBLISHED_STATEMENTS
+}
 #: The least ratio in the first view of ratios, which shows what differs by a few percent.
-_NEAR = 0.75
+_MIN_RATIO_NEAR_1 = 0.75
 
 
-def bandwidth_gallery(name: str, curves: Curves, panels: Sequence[Panel]) -> Gallery:
+def bandwidth_gallery(name: str, curves: NetPIPECurves, panels: Sequence[Panel]) -> Gallery:
     """A figure for each panel, for ping-pong also the study's own, with a view of the time."""
     published = {
         variant: curve
-        for variant in curves.arms
+        for variant in curves.measured_arms
         if panels[0].is_pingpong and (curve := derived.published_curve(variant))
     }
     overlap = (
@@ -151,15 +153,17 @@ def bandwidth_gallery(name: str, curves: Curves, panels: Sequence[Panel]) -> Gal
     caption = curves.level.fill_caption(
         "Bandwidth over message size, in the layout of the study's figure: log-log, one curve a "
         "variant, median over launches; bands are {level} rank intervals."
-        f"{overlap if len(curves.arms) > 1 else ''} All panels share their axes."
+        f"{overlap if len(curves.measured_arms) > 1 else ''} All panels share their axes."
         f"{study if published else ''}"
     )
-    drawings = _drawings(name, curves, curves.bandwidth, panels, ARMS)
-    times = _drawings(name, curves, curves.times, panels, ARMS)
+    drawings = _panel_drawings(name, curves, curves.bandwidth_intervals, panels, ARMS)
+    times = _panel_drawings(name, curves, curves.time_intervals, panels, ARMS)
     if published:
         points = [(arm, *point) for arm, curve in published.items() for point in curve]
-        drawings.append(_study(name, points, ARMS))
-        times.append(_study(name, [(arm, size, size / rate) for arm, size, rate in points], ARMS))
+        drawings.append(_published_drawing(name, points, ARMS))
+        times.append(
+            _published_drawing(name, [(arm, size, size / rate) for arm, size, rate in points], ARMS)
+        )
     x = display.size_scale(drawings)
     decades = display.decade_range([drawing.frame for drawing in times])
     y = Axis("Time of a message", Unit.US, *decades, is_log=True)
@@ -176,14 +180,16 @@ def bandwidth_gallery(name: str, curves: Curves, panels: Sequence[Panel]) -> Gal
 
 
 def ratio_gallery(
-    name: str, curves: Curves, panels: Sequence[Panel], margin: float
+    name: str, curves: NetPIPECurves, panels: Sequence[Panel], margin: float
 ) -> Gallery | None:
     """The ratios of the study's statements: a figure for each panel, for ping-pong also one of
     the study, all with the same axes; None if nothing is compared.
 
     A second view shows all ratios on a logarithmic axis.
     """
-    drawings = _drawings(name, curves, curves.statement_ratios, panels, _STATEMENT_ARMS)
+    drawings = _panel_drawings(
+        name, curves, curves.statement_ratio_intervals, panels, _ARM_BY_STATEMENT
+    )
     drawings = [drawing for drawing in drawings if len(drawing.frame)]
     if not drawings:
         return None
@@ -191,17 +197,17 @@ def ratio_gallery(
     if panels[0].is_pingpong:
         study = " “The study” is its own figure (2005), read off by eye."
         ratios = []
-        for statement in derived.STATEMENTS:
+        for statement in derived.PUBLISHED_STATEMENTS:
             base = dict(derived.published_curve(statement.base))
             for size, rate in derived.published_curve(statement.variant):
-                ratios.append((statement.short, size, rate / base[size]))
-        drawings.insert(2, _study(name, ratios, _STATEMENT_ARMS))
+                ratios.append((statement.short_title, size, rate / base[size]))
+        drawings.insert(2, _published_drawing(name, ratios, _ARM_BY_STATEMENT))
     highest = max(float(drawing.frame["median"].max()) for drawing in drawings)  # type: ignore[arg-type]
     x = display.size_scale(drawings)
     lowest, _ = display.decade_range([drawing.frame for drawing in drawings])
     title, top = "Ratio of bandwidths", min(2.0, max(1.25, 1.05 * highest))
     scales = {
-        "Near 1": Axis(title, Unit.RATIO, _NEAR, top, is_log=False),
+        "Near 1": Axis(title, Unit.RATIO, _MIN_RATIO_NEAR_1, top, is_log=False),
         "All": Axis(title, Unit.RATIO, lowest, 2.0, is_log=True),
     }
     rules, strip = (ReferenceLine(1.0),), (1 / (1 + margin), 1 + margin)
@@ -215,15 +221,19 @@ def ratio_gallery(
     caption = curves.level.fill_caption(
         "Ratios of bandwidth, paired within launches: 1 is no loss, and the shaded strip is “on "
         f"par”, within {units.percent_text(margin)} of 1; bands are {{level}} rank intervals over "
-        f"launches. A curve below {_NEAR:g} is marked ↓; “All” shows it, on a logarithmic axis."
-        f"{study}"
+        f"launches. A curve below {_MIN_RATIO_NEAR_1:g} is marked ↓; “All” shows it, on a "
+        f"logarithmic axis.{study}"
     )
     figures = display.drawing_figures(drawings, "Ratio of bandwidths over message size", views)
     return Gallery(caption, figures)
 
 
-def _drawings(
-    name: str, curves: Curves, frame: pl.DataFrame, panels: Sequence[Panel], arms: Mapping[str, Arm]
+def _panel_drawings(
+    name: str,
+    curves: NetPIPECurves,
+    frame: pl.DataFrame,
+    panels: Sequence[Panel],
+    arms: Mapping[str, Arm],
 ) -> list[Drawing]:
     def subtitle(panel: Panel) -> str:
         return f"{panel.environ}, {panel.launch_count_text}"
@@ -231,7 +241,9 @@ def _drawings(
     return display.panel_drawings(name, curves, display.curve_rows(frame), arms, panels, subtitle)
 
 
-def _study(name: str, points: Sequence[tuple[str, int, float]], arms: Mapping[str, Arm]) -> Drawing:
+def _published_drawing(
+    name: str, points: Sequence[tuple[str, int, float]], arms: Mapping[str, Arm]
+) -> Drawing:
     """The study's own curves, from (arm, bytes, value)."""
     columns = {"arm": pl.String, "x": pl.Int64, "median": pl.Float64}
     frame = pl.DataFrame(points, columns, orient="row").with_columns(

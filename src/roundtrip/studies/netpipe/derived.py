@@ -52,26 +52,26 @@ from roundtrip.studies.derivation import (
     ratios_within_launch,
     toolchain_speeds,
 )
-from roundtrip.studies.netpipe import ARMS, BASE, COMPARED_VARIANTS, HALF_ROUND_TRIP, PER_MESSAGE
+from roundtrip.studies.netpipe import ARMS, COMPARED_VARIANTS, HALF_ROUND_TRIP, PER_MESSAGE, RAW_MPI
 from roundtrip.studies.study import BLUE, BOOST, MPI, ORANGE, PURPLE, TEAL, Arm
 
 PUBLISHED_SIZES = (1, 10, 100, 1_000, 8_000, 12_000, 100_000, 1_000_000, 8_000_000)
-_FUNDAMENTAL = (1.4, 13.0, 115.0, 750.0, 2650.0, 2150.0, 3700.0, 4700.0, 4300.0)
-_DATATYPE = (1.4, 11.0, 48.0, 76.0, 82.0, 83.0, 100.0, 150.0, 160.0)
-_SERIALIZED = (0.019, 0.13, 0.7, 3.4, 8.2, 8.8, 10.5, 11.0)
+_FUNDAMENTAL_MBIT_PER_S = (1.4, 13.0, 115.0, 750.0, 2650.0, 2150.0, 3700.0, 4700.0, 4300.0)
+_DATATYPE_MBIT_PER_S = (1.4, 11.0, 48.0, 76.0, 82.0, 83.0, 100.0, 150.0, 160.0)
+_SERIALIZED_MBIT_PER_S = (0.019, 0.13, 0.7, 3.4, 8.2, 8.8, 10.5, 11.0)
 
 #: Mbit/s (2^20 bit/s) at PUBLISHED_SIZES; the serialized curve ends before the last size.
-PUBLISHED_MEGABITS = {
-    "mpi": _FUNDAMENTAL,
-    "boost": _FUNDAMENTAL,
-    "mpi-datatype": _DATATYPE,
-    "boost-datatype": _DATATYPE,
-    "boost-serialized": _SERIALIZED,
+PUBLISHED_MBIT_PER_S = {
+    "mpi": _FUNDAMENTAL_MBIT_PER_S,
+    "boost": _FUNDAMENTAL_MBIT_PER_S,
+    "mpi-datatype": _DATATYPE_MBIT_PER_S,
+    "boost-datatype": _DATATYPE_MBIT_PER_S,
+    "boost-serialized": _SERIALIZED_MBIT_PER_S,
 }
 
 
 @dataclass(frozen=True)
-class Statement:
+class PublishedStatement:
     """A finding of the study in its own words, and the ratio that tests it: `variant` over `base`.
 
     `expectation` is "on par", "slower" or "greatly slower".  `subject` and `base_title` name the
@@ -79,8 +79,8 @@ class Statement:
     overlapping curves are visible.
     """
 
-    words: str
-    short: str
+    quotation: str
+    short_title: str
     variant: str
     base: str
     expectation: str
@@ -89,8 +89,8 @@ class Statement:
     arm: Arm
 
 
-STATEMENTS = (
-    Statement(
+PUBLISHED_STATEMENTS = (
+    PublishedStatement(
         "Boost.MPI performs on par with MPI for fundamental types.",
         "Boost.MPI against MPI",
         "boost",
@@ -100,7 +100,7 @@ STATEMENTS = (
         "raw MPI",
         Arm("Boost.MPI / MPI", BLUE, 6.5, 5),
     ),
-    Statement(
+    PublishedStatement(
         "Boost.MPI performs on par with MPI for derived data types.",
         "Datatypes: Boost.MPI against MPI",
         "boost-datatype",
@@ -110,7 +110,7 @@ STATEMENTS = (
         "MPI's",
         Arm("Boost / MPI datatypes", ORANGE, 3.5, 4),
     ),
-    Statement(
+    PublishedStatement(
         "Overall performance for derived data types is significantly worse than for fundamental "
         "data types.",
         "MPI: datatypes against bytes",
@@ -121,7 +121,7 @@ STATEMENTS = (
         "MPI with bytes",
         Arm("MPI datatypes / bytes", TEAL, 1.4),
     ),
-    Statement(
+    PublishedStatement(
         "When forcing Boost.MPI to serialize characters individually, performance suffers greatly.",
         "Serialized against MPI",
         "boost-serialized",
@@ -136,7 +136,7 @@ STATEMENTS = (
 
 def published_curve(variant: str) -> list[tuple[int, float]]:
     """(bytes, MB/s) of one variant in the published figure; [] if it has no such curve."""
-    rates = (megabits * 2**20 / 8 / 1e6 for megabits in PUBLISHED_MEGABITS.get(variant, ()))
+    rates = (megabits * 2**20 / 8 / 1e6 for megabits in PUBLISHED_MBIT_PER_S.get(variant, ()))
     return list(zip(PUBLISHED_SIZES, rates, strict=False))
 
 
@@ -153,15 +153,15 @@ def published_rate(variant: str, size: int) -> float | None:
     return math.exp(np.interp(math.log(size), np.log(sizes), np.log(rates)))
 
 
-def published_ratio(statement: Statement, size: int) -> float | None:
+def published_ratio(statement: PublishedStatement, size: int) -> float | None:
     """The ratio of a statement in the published figure at `size`; None outside of its points."""
     rate, base = (published_rate(name, size) for name in (statement.variant, statement.base))
     return None if rate is None or base is None else rate / base
 
 
-REFERENCE_STUDY = "netpipe-reference"
+REFERENCE_STUDY_NAME = "netpipe-reference"
 
-_BANDWIDTH_SIZES = {
+_BYTES_BY_SIZE_NAME = {
     "1KiB": 1 << 10,
     "16KiB": 16 << 10,
     "64KiB": 64 << 10,
@@ -171,19 +171,19 @@ _BANDWIDTH_SIZES = {
 #: Perf variables of a ReFrame check and their units; ratios are at 64 KiB.
 PERF_VARIABLE_UNITS = {
     "latency_1B_us": "us",
-    **{f"bandwidth_{name}": "MB/s" for name in _BANDWIDTH_SIZES},
+    **{f"bandwidth_{name}": "MB/s" for name in _BYTES_BY_SIZE_NAME},
     "bandwidth_peak": "MB/s",
     "n_half": "B",
     **{f"ratio_{variant.replace('-', '_')}": "1" for variant in COMPARED_VARIANTS},
 }
 #: How the samples of a launch become one time.
-SECONDS = Summary("time of a message", ValueKind.COST, "the samples of a launch", MEDIAN)
-LEAST_SECONDS = Summary(
+TIME_SUMMARY = Summary("time of a message", ValueKind.COST, "the samples of a launch", MEDIAN)
+MIN_TIME_SUMMARY = Summary(
     "least time of a message", ValueKind.COST, "the samples of a launch", MINIMUM
 )
 
 
-def times(samples: pl.LazyFrame) -> pl.LazyFrame:
+def time_samples(samples: pl.LazyFrame) -> pl.LazyFrame:
     """Only rows of times: per message for streams, else half round trip; the same columns."""
     is_stream = pl.col("case").str.starts_with("stream/")
     metric = pl.when(is_stream).then(pl.lit(PER_MESSAGE)).otherwise(pl.lit(HALF_ROUND_TRIP))
@@ -191,17 +191,19 @@ def times(samples: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def launch_medians(samples: pl.LazyFrame, by: list[str]) -> pl.DataFrame:
-    """Median and minimum of `times` for each (`by`, case, variant, size).
+    """Median and minimum of `time_samples` for each (`by`, case, variant, size).
 
     `samples` has the columns of samples.csv and `by`.  Columns: `by`, case, variant, size_bytes,
-    seconds, least_seconds, bandwidth (MB/s); sorted.
+    seconds, min_seconds, bandwidth (MB/s); sorted.
     """
     keys = [*by, "case", "variant", "size_bytes"]
     messages = pl.when(pl.col("case").str.starts_with("bidirectional/")).then(2).otherwise(1)
     return (
-        times(samples)
+        time_samples(samples)
         .group_by(keys)
-        .agg(seconds=SECONDS.aggregate("value"), least_seconds=LEAST_SECONDS.aggregate("value"))
+        .agg(
+            seconds=TIME_SUMMARY.aggregate("value"), min_seconds=MIN_TIME_SUMMARY.aggregate("value")
+        )
         .with_columns(bandwidth=messages * pl.col("size_bytes") / pl.col("seconds") / 1e6)
         .sort(keys)
         .collect()
@@ -224,32 +226,36 @@ def half_performance_size(sizes: list[int], rates: list[float]) -> float:
 def perf_variables(samples: pl.DataFrame) -> dict[str, float]:
     """Figures of one launch (samples of one case), named as in PERF_VARIABLE_UNITS."""
     medians = launch_medians(samples.lazy(), [])
-    raw = medians.filter(variant=BASE)
+    raw = medians.filter(variant=RAW_MPI)
     seconds = dict(raw.select("size_bytes", "seconds").iter_rows())
     rates = dict(raw.select("size_bytes", "bandwidth").iter_rows())
     figures = {
-        f"bandwidth_{name}": rates[size] for name, size in _BANDWIDTH_SIZES.items() if size in rates
+        f"bandwidth_{name}": rates[size]
+        for name, size in _BYTES_BY_SIZE_NAME.items()
+        if size in rates
     }
     if 1 in seconds:
         figures["latency_1B_us"] = seconds[1] * 1e6
     if rates:
         figures["bandwidth_peak"] = max(rates.values())
         figures["n_half"] = half_performance_size(list(rates), list(rates.values()))
-    at_size = ratios_within_launch(medians, [], BASE).filter(size_bytes=_BANDWIDTH_SIZES["64KiB"])
+    at_size = ratios_within_launch(medians, [], RAW_MPI).filter(
+        size_bytes=_BYTES_BY_SIZE_NAME["64KiB"]
+    )
     for variant, ratio in at_size.select("variant", "ratio").iter_rows():
         figures[f"ratio_{variant.replace('-', '_')}"] = ratio
     return {name: value for name, value in figures.items() if math.isfinite(value)}
 
 
 #: Variants that are compared between toolchains, and the library that each depends on.
-_DEPENDENCIES = {BASE: MPI, "boost": BOOST, "boost-serialized": BOOST}
+_LIBRARY_BY_VARIANT = {RAW_MPI: MPI, "boost": BOOST, "boost-serialized": BOOST}
 
 
 def speeds(samples: pl.LazyFrame, sizes: Sequence[int]) -> pl.DataFrame:
     """Half round trip or time per message of each launch at the compared sizes: `SPEED_COLUMNS`."""
     rows = samples.filter(
         (pl.col("phase") == "measure")
-        & pl.col("variant").is_in(list(_DEPENDENCIES))
+        & pl.col("variant").is_in(list(_LIBRARY_BY_VARIANT))
         & pl.col("size_bytes").is_in(list(sizes))
     )
     mode = pl.col("case").str.split("/").list.first().replace("pingpong", "ping-pong")
@@ -257,7 +263,7 @@ def speeds(samples: pl.LazyFrame, sizes: Sequence[int]) -> pl.DataFrame:
     return toolchain_speeds(
         launch_medians(rows, ["launch"]),
         pl.concat_str(name, pl.lit(", "), mode),
-        depends_on=pl.col("variant").replace_strict(_DEPENDENCIES),
+        depends_on=pl.col("variant").replace_strict(_LIBRARY_BY_VARIANT),
         phase="measure",
         metric=None,
     )
@@ -265,7 +271,7 @@ def speeds(samples: pl.LazyFrame, sizes: Sequence[int]) -> pl.DataFrame:
 
 def headline_speeds(samples: pl.LazyFrame) -> pl.DataFrame:
     """Latency at 1 byte and peak bandwidth of raw MPI in ping-pong, by launch: `SPEED_COLUMNS`."""
-    is_raw = (pl.col("variant") == BASE) & pl.col("case").str.starts_with("pingpong/")
+    is_raw = (pl.col("variant") == RAW_MPI) & pl.col("case").str.starts_with("pingpong/")
     raw = launch_medians(samples.filter(is_raw & (pl.col("phase") == "measure")), ["launch"])
     peak = raw.filter(pl.col("bandwidth") == pl.col("bandwidth").max().over("launch", "case"))
     latencies = toolchain_speeds(
@@ -286,16 +292,18 @@ def headline_speeds(samples: pl.LazyFrame) -> pl.DataFrame:
 #: Facts about the section for the report's audit.
 AUDIT_FACTS = AuditFacts(
     summaries=(
-        SECONDS,
-        LEAST_SECONDS,
+        TIME_SUMMARY,
+        MIN_TIME_SUMMARY,
         Summary("latency", ValueKind.COST, "the samples of all launches", PERCENTILES),
         Summary("bandwidth of all sizes", ValueKind.RATE, "the sizes of a launch", TOTAL),
         Summary("bandwidth", ValueKind.RATE, "launches", OVER_LAUNCHES),
         Summary("time of a message", ValueKind.COST, "launches", OVER_LAUNCHES),
     ),
     ratios=(
-        AuditedRatio("bandwidths of two variants", SECONDS, PairingScope.LAUNCH, OVER_LAUNCHES),
-        AuditedRatio("NetPIPE 3.7.2 over ours", LEAST_SECONDS, PairingScope.UNPAIRED),
+        AuditedRatio(
+            "bandwidths of two variants", TIME_SUMMARY, PairingScope.LAUNCH, OVER_LAUNCHES
+        ),
+        AuditedRatio("NetPIPE 3.7.2 over ours", MIN_TIME_SUMMARY, PairingScope.UNPAIRED),
     ),
     latencies=(AuditedLatency("the time at 1 byte", {"size_bytes": 1, "phase": "measure"}),),
     clock="the sender reads its own clock, in a stream the receiver",

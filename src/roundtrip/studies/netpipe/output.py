@@ -62,7 +62,7 @@ def parse_output(file: Path, schedule: SizeSchedule | None = None) -> list[Outpu
     3 % of a shared-memory latency.
     """
     points: list[OutputPoint] = []
-    lines = [line for line in foreign.output_lines(file, "NetPIPE") if line.strip()]
+    lines = [line for line in foreign.read_output_lines(file, "NetPIPE") if line.strip()]
     sizes = (schedule or SizeSchedule()).sizes()
     for number, line in enumerate(lines, 1):
         point = _parse_line(line, file, number)
@@ -88,7 +88,7 @@ def _parse_line(line: str, file: Path, number: int) -> OutputPoint:
     return OutputPoint(size, time)
 
 
-def convert(
+def convert_output(
     file: Path,
     program: str,
     ranks: int,

@@ -46,46 +46,46 @@ from roundtrip.studies.findings import (
     worst_tone,
 )
 from roundtrip.studies.netpipe import ARMS, STUDY, Thresholds, tables
-from roundtrip.studies.netpipe.curves import Curves, Panel, bandwidth_gallery, ratio_gallery
+from roundtrip.studies.netpipe.curves import NetPIPECurves, Panel, bandwidth_gallery, ratio_gallery
 from roundtrip.studies.netpipe.derived import (
-    PUBLISHED_MEGABITS,
-    STATEMENTS,
-    Statement,
+    PUBLISHED_MBIT_PER_S,
+    PUBLISHED_STATEMENTS,
+    PublishedStatement,
     published_ratio,
 )
 from roundtrip.studies.study import Arm, Claim
 
 AGREES, DIFFERS = "agrees", "differs"
 #: Our result differs from the study only by a smaller loss.
-BETTER_OUTCOME = "differs, for the better"
+DIFFERS_FOR_THE_BETTER = "differs, for the better"
 #: A difference for the better is not red.
-_OUTCOME_TONES: dict[str, StatusColour] = {
+_TONE_BY_OUTCOME: dict[str, StatusColour] = {
     AGREES: "good",
     DIFFERS: "bad",
-    BETTER_OUTCOME: "good",
+    DIFFERS_FOR_THE_BETTER: "good",
     OPEN: "warn",
 }
-Finding = shared.Finding[Statement, Panel]
+Finding = shared.Finding[PublishedStatement, Panel]
 
 
-def findings(
+def statement_findings(
     panel: Panel, verdicts: Mapping[ArmClaim, ClaimVerdict], settings: Thresholds, levels: Levels
 ) -> list[Finding]:
-    """The four findings of one panel."""
+    """The finding on each of PUBLISHED_STATEMENTS in one panel."""
     results = []
-    for statement in STATEMENTS:
+    for statement in PUBLISHED_STATEMENTS:
         least = 0 if statement.expectation == "on par" else settings.many_bytes
         sizes = tuple(size for size in settings.compared_sizes if size >= least)
         pair = statement.variant, statement.base
         size_verdicts = shared.size_verdicts(verdicts, STUDY, panel, pair, sizes)
         claims = [claim for _, claim in size_verdicts]
-        outcome = _outcome_of(statement.expectation, claims, settings, levels)
+        outcome = _statement_outcome(statement.expectation, claims, settings, levels)
         results.append(
             Finding(
                 statement=statement,
                 panel=panel,
                 outcome=outcome,
-                outcome_tone=_OUTCOME_TONES[outcome],
+                outcome_tone=_TONE_BY_OUTCOME[outcome],
                 is_about_all_sizes=outcome == AGREES,
                 size_verdicts=size_verdicts,
                 compared_sizes=sizes,
@@ -94,7 +94,7 @@ def findings(
     return results
 
 
-def _outcome_of(
+def _statement_outcome(
     expectation: str, size_verdicts: Sequence[ClaimVerdict], settings: Thresholds, levels: Levels
 ) -> str:
     """Return "agrees" if every size shows `expectation`, "differs" if one shows the contrary."""
@@ -116,24 +116,24 @@ def _outcome_of(
         differs = any(claim.interval.is_above(bound) for claim in size_verdicts)
     if agrees or not differs:
         return AGREES if agrees else OPEN
-    return DIFFERS if expectation == "on par" and Verdict.SLOWER in verdicts else BETTER_OUTCOME
+    is_worse = expectation == "on par" and Verdict.SLOWER in verdicts
+    return DIFFERS if is_worse else DIFFERS_FOR_THE_BETTER
 
 
-def overall(all_findings: Sequence[Sequence[Finding]]) -> tuple[Answer, ...]:
+def overall_answers(all_findings: Sequence[Sequence[Finding]]) -> tuple[Answer, ...]:
     """One line for each statement over all panels; `all_findings` has four for each panel."""
     if not all_findings:
         text = "No ping-pong launch completed: the study's question stays open."
         return (Answer((text,), "warn"),)
     groups = [group for group in all_findings if any(finding.size_verdicts for finding in group)]
-    if not groups and labels.are_all_simulated(
-        group[0].panel.emulation_label for group in all_findings
-    ):
+    emulation_labels = [group[0].panel.emulation_label for group in all_findings]
+    if not groups and labels.are_all_simulated(emulation_labels):
         return (Answer((labels.ONLY_SIMULATED_NOTE,)),)
     if not groups:
         text = "Boost.MPI was not compared with raw MPI: no launch has both at a compared size."
         return (Answer((StrongText(text),), "warn"),)
     lines = [
-        (f"{_sentence(group)}.", cost_sentence_tone(_verdict_points(group)))
+        (f"{_statement_sentence(group)}.", cost_sentence_tone(_point_verdicts(group)))
         for group in zip(*groups, strict=True)
     ]
     if others := [group[0].panel.title for group in all_findings if group not in groups]:
@@ -143,19 +143,18 @@ def overall(all_findings: Sequence[Sequence[Finding]]) -> tuple[Answer, ...]:
 
 def panel_answer(findings: Sequence[Finding]) -> Answer:
     """The answer for one panel, from its four findings."""
-    lines = " ".join(f"{_sentence([finding])}." for finding in findings if finding.size_verdicts)
-    return make_answer(
-        findings[0].panel.title, f": {lines}", cost_sentence_tone(_verdict_points(findings))
-    )
+    lines = " ".join(f"{_statement_sentence([one])}." for one in findings if one.size_verdicts)
+    tone = cost_sentence_tone(_point_verdicts(findings))
+    return make_answer(findings[0].panel.title, f": {lines}", tone)
 
 
-def _sentence(findings: Sequence[Finding]) -> str:
+def _statement_sentence(findings: Sequence[Finding]) -> str:
     """A sentence on one statement in all panels, at every compared size, measured or not."""
     statement = findings[0].statement
-    return cost_sentence(statement.subject, statement.base_title, _verdict_points(findings))
+    return cost_sentence(statement.subject, statement.base_title, _point_verdicts(findings))
 
 
-def _verdict_points(findings: Sequence[Finding]) -> list[PointVerdict]:
+def _point_verdicts(findings: Sequence[Finding]) -> list[PointVerdict]:
     return [
         PointVerdict(finding.panel.title, size, dict(finding.size_verdicts).get(size))
         for finding in findings
@@ -176,8 +175,8 @@ def verdict_table(all_findings: Sequence[Sequence[Finding]]) -> Table:
         "whether we agree with the study.",
         ("Toolchain",),
         {
-            statement: Column(statement.short, base_name=ARMS[statement.base].title)
-            for statement in STATEMENTS
+            statement: Column(statement.short_title, base_name=ARMS[statement.base].title)
+            for statement in PUBLISHED_STATEMENTS
         },
         cells,
     )
@@ -196,24 +195,20 @@ _CONCLUSION_STATEMENT = (
 )
 
 
-def study_table(all_findings: Sequence[Sequence[Finding]]) -> Table:
+def statement_table(all_findings: Sequence[Sequence[Finding]]) -> Table:
     """The study's statements beside our findings; `all_findings` has four for each panel."""
     rows: list[tuple[str, InlineElement | RichText, Cell]] = []
     for group in zip(*all_findings, strict=True):
         statement = group[0].statement
         published = [published_ratio(statement, size) for size in group[0].compared_sizes]
         ratios = [ratio for ratio in published if ratio is not None]
-        number = (
-            f"{units.ratio_range_text(ratios)} times{display.describe_slowdown(ratios)}, "
-            "read off its figure"
-            if ratios
-            else units.NO_VALUE
-        )
-        rows.append((f"“{statement.words}”", number, _joint_cell(_sentence(group), group)))
+        number = units.NO_VALUE
+        if ratios:
+            slowdown = display.describe_slowdown(ratios)
+            number = f"{units.ratio_range_text(ratios)} times{slowdown}, read off its figure"
+        rows.append((f"“{statement.quotation}”", number, _findings_cell(group)))
     boost_types = [group[1] for group in all_findings]
-    rows.insert(
-        3, (_BOTTLENECK_STATEMENT, units.NO_VALUE, _joint_cell(_sentence(boost_types), boost_types))
-    )
+    rows.insert(3, (_BOTTLENECK_STATEMENT, units.NO_VALUE, _findings_cell(boost_types)))
     rows.append((_WORST_CASE_STATEMENT, units.NO_VALUE, _worst_case_cell(all_findings)))
     rows.append((_CONCLUSION_STATEMENT, units.NO_VALUE, _conclusion_cell(all_findings)))
     return display.statement_table(rows)
@@ -243,14 +238,15 @@ def _conclusion_cell(all_findings: Sequence[Sequence[Finding]]) -> Cell:
         return display.NOT_MEASURED_CELL
     times = units.ratio_range_text(ratios)
     words = f"Boost.MPI has {times} times the bandwidth of MPI, with both kinds of types"
-    severity = (AGREES, BETTER_OUTCOME, OPEN, DIFFERS)
+    severity = (AGREES, DIFFERS_FOR_THE_BETTER, OPEN, DIFFERS)
     outcomes = [max((one.outcome for one in pair), key=severity.index) for pair in pairs]
     return _outcome_cell(words, findings, [pair[0].panel.title for pair in pairs], outcomes)
 
 
-def _joint_cell(words: str, findings: Sequence[Finding]) -> Cell:
+def _findings_cell(findings: Sequence[Finding]) -> Cell:
     panels = [finding.panel.title for finding in findings]
-    return _outcome_cell(words, findings, panels, [finding.outcome for finding in findings])
+    outcomes = [finding.outcome for finding in findings]
+    return _outcome_cell(_statement_sentence(findings), findings, panels, outcomes)
 
 
 def _outcome_cell(
@@ -269,36 +265,34 @@ class Section:
 
     def __init__(self, data: BundleData) -> None:
         self._data = data
-        self._curves = Curves(data)
+        self._curves = NetPIPECurves(data)
         self._settings = data.analysis.study_thresholds(Thresholds)
         self._levels = data.analysis.statistics.for_study(STUDY.name)
 
-    def claims(self) -> Mapping[Claim, Sequence[float]]:
+    def ratios_by_claim(self) -> Mapping[Claim, Sequence[float]]:
         return ratios_by_arm_claim(STUDY, self._curves, self._settings.compared_sizes)
 
-    def part(self, verdicts: Mapping[Claim, ClaimVerdict]) -> ReportSection:
+    def report_section(self, verdicts: Mapping[Claim, ClaimVerdict]) -> ReportSection:
         curves = self._curves
-        verdicts_by_comparison = arm_claim_verdicts(verdicts, STUDY.name)
+        verdict_by_claim = arm_claim_verdicts(verdicts, STUDY.name)
         all_findings = [
-            findings(panel, verdicts_by_comparison, self._settings, self._levels)
+            statement_findings(panel, verdict_by_claim, self._settings, self._levels)
             for panel in curves.panels
             if panel.is_pingpong
         ]
-        groups = [
-            group for group in all_findings if any(finding.size_verdicts for finding in group)
-        ]
-        blocks: list[Block] = [Paragraph(_question(curves.arms))]
+        groups = [group for group in all_findings if any(one.size_verdicts for one in group)]
+        blocks: list[Block] = [Paragraph(_question_text(curves.measured_arms))]
         if groups:
             blocks += [
                 Heading(3, "What the study says, and what we find"),
-                study_table(groups),
-                Paragraph(_outcome_text(self._settings, self._levels.equivalence_margin)),
+                statement_table(groups),
+                Paragraph(_outcome_legend(self._settings, self._levels.equivalence_margin)),
                 *(
-                    tables.finding_table(curves, number, statement_findings)
-                    for number, statement_findings in enumerate(zip(*groups, strict=True), 1)
+                    tables.finding_table(curves, number, group)
+                    for number, group in enumerate(zip(*groups, strict=True), 1)
                 ),
             ]
-        blocks += tables.wan_tables(curves, curves.panels)
+        blocks += tables.wan_blocks(curves, curves.panels)
         picture = None
         margin = self._levels.equivalence_margin
         by_setting = groupby(curves.panels, key=lambda panel: panel.setting)
@@ -311,13 +305,13 @@ class Section:
             blocks += [
                 Heading(3, setting),
                 *galleries,
-                *self._tables(panels, verdicts_by_comparison),
+                *self._panel_tables(panels, verdict_by_claim),
             ]
         blocks += tables.reference_blocks(self._data, curves)
         blocks += [
             Heading(3, "How to read these numbers"),
-            BulletList((*_level_texts(curves.level), *((text,) for text in _READING))),
-            Paragraph(tables.buffers(curves.panels), is_note=True),
+            BulletList((*_level_texts(curves.level), *((text,) for text in _READING_NOTES))),
+            Paragraph(tables.describe_buffers(curves.panels), is_note=True),
         ]
         if names := ", ".join(curves.unknown_variants):
             text = ("Variants that are not the study's, kept in the bundle and not shown: ", names)
@@ -326,28 +320,25 @@ class Section:
             anchor="netpipe",
             title="NetPIPE: what does Boost.MPI cost over raw MPI?",
             blocks=tuple(blocks),
-            answers=() if len(curves.arms) == 1 else overall(all_findings),
+            answers=() if len(curves.measured_arms) == 1 else overall_answers(all_findings),
             panel_answers=tuple(map(panel_answer, groups)) if len(groups) > 1 else (),
             verdict_tables=(verdict_table(groups),) if groups else (),
             answer_gallery=picture,
         )
 
-    def _tables(
+    def _panel_tables(
         self, panels: Sequence[Panel], verdicts: Mapping[ArmClaim, ClaimVerdict]
     ) -> Iterator[Block]:
         curves = self._curves
-        ratio_panels = [
-            panel
-            for panel in panels
-            if not curves.panel_rows(curves.statement_ratios, panel).is_empty()
-        ]
+        ratios = curves.statement_ratio_intervals
+        ratio_panels = [panel for panel in panels if curves.panel_rows(ratios, panel).height]
         if ratio_panels:
-            yield tables.ratios(curves, ratio_panels, verdicts, self._settings.compared_sizes)
-        yield tables.rates(curves, panels)
+            yield tables.ratio_table(curves, ratio_panels, verdicts, self._settings.compared_sizes)
+        yield tables.rate_table(curves, panels)
         if panels[0].is_pingpong:
-            yield tables.latency(curves, panels)
-        yield tables.convergence(curves, panels)
-        if lines := tables.early_ends(curves, panels):
+            yield tables.latency_table(curves, panels)
+        yield tables.convergence_table(curves, panels)
+        if lines := tables.early_end_lines(curves, panels):
             yield CollapsibleBlocks("Curves that end early, and why", (text_items(*lines),))
 
 
@@ -363,7 +354,7 @@ def _level_texts(level: ConfidenceLevel) -> tuple[RichText, RichText]:
     return (interval, level, "."), (bandwidth, level, ": no interval.")
 
 
-def _outcome_text(settings: Thresholds, margin: float) -> RichText:
+def _outcome_legend(settings: Thresholds, margin: float) -> RichText:
     return (
         StrongText("agrees"),
         ": every compared size shows it, or every one of those measured, which are then named; ",
@@ -379,10 +370,10 @@ def _outcome_text(settings: Thresholds, margin: float) -> RichText:
     )
 
 
-def _question(arms: Mapping[str, Arm]) -> RichText:
+def _question_text(arms: Mapping[str, Arm]) -> RichText:
     """What the study ran, and which `arms` were measured here."""
     names = ", ".join(arm.title for arm in arms.values())
-    if set(arms) == set(PUBLISHED_MEGABITS):
+    if set(arms) == set(PUBLISHED_MBIT_PER_S):
         here = "the same five, on this machine, interleaved in random order inside each launch"
     elif len(arms) == 1:
         here = f"{names} alone, on this machine"
@@ -395,7 +386,7 @@ def _question(arms: Mapping[str, Arm]) -> RichText:
     )
 
 
-_READING = (
+_READING_NOTES = (
     "A ratio is formed within a launch, from its two medians, before anything is summarised "
     "over launches. So it is paired: a slow launch slows both sides of it.",
     "The study's figure labels its axis “MB/s”. Its 1.4 at 1 byte would then be a half round "

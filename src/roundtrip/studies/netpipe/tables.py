@@ -31,28 +31,30 @@ from roundtrip.stats.summaries import median_interval
 from roundtrip.stats.verdicts import ClaimVerdict, Verdict
 from roundtrip.studies import display
 from roundtrip.studies.findings import ArmClaim, Finding, arm_claim
-from roundtrip.studies.netpipe import ARMS, BASE, COMPARED_VARIANTS, STUDY, derived
-from roundtrip.studies.netpipe.curves import Curves, Panel
-from roundtrip.studies.netpipe.derived import Statement
+from roundtrip.studies.netpipe import ARMS, COMPARED_VARIANTS, RAW_MPI, STUDY, derived
+from roundtrip.studies.netpipe.curves import NetPIPECurves, Panel
+from roundtrip.studies.netpipe.derived import PublishedStatement
 from roundtrip.studies.panel import interval_in_row, percentiles
 
 
-def ratios(
-    curves: Curves,
+def ratio_table(
+    curves: NetPIPECurves,
     panels: Sequence[Panel],
     verdicts: Mapping[ArmClaim, ClaimVerdict],
     sizes: Sequence[int],
 ) -> Table:
     """Ratios of all variants to raw MPI at the compared sizes, below raw MPI's own values."""
-    rows, title = [], ARMS[BASE].title
+    rows, title = [], ARMS[RAW_MPI].title
     for panel in panels:
         launches = f"n\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}{panel.launch_count}"
         base = Cell((title, f" (base), {Unit.MB_S}, {launches}"), unit=Unit.MB_S)
-        point = curves, curves.bandwidth, panel, BASE
+        point = curves, curves.bandwidth_intervals, panel, RAW_MPI
         values = [display.point_cell(*point, size, Unit.MB_S) for size in sizes]
         rows.append((Cell(panel.title), base, *values))
         for variant in COMPARED_VARIANTS:
-            claims = [verdicts.get(arm_claim(STUDY, panel, variant, BASE, size)) for size in sizes]
+            claims = [
+                verdicts.get(arm_claim(STUDY, panel, variant, RAW_MPI, size)) for size in sizes
+            ]
             if any(claims):
                 cells = []
                 for size, claim in zip(sizes, claims, strict=True):
@@ -75,17 +77,15 @@ def ratios(
     )
 
 
-def rates(curves: Curves, panels: Sequence[Panel]) -> Table:
+def rate_table(curves: NetPIPECurves, panels: Sequence[Panel]) -> Table:
     """Peak bandwidth, n½, and the rate over all sizes that every launch measured."""
     rows = []
     for panel in panels:
         for variant, arm in ARMS.items():
-            medians = curves.panel_rows(curves.launch_values, panel, variant=variant).sort(
-                "size_bytes"
-            )
+            values = curves.panel_rows(curves.launch_values, panel, variant=variant)
             launches = [
                 dict(launch.select("size_bytes", "bandwidth").iter_rows())
-                for launch in medians.partition_by("launch")
+                for launch in values.sort("size_bytes").partition_by("launch")
             ]
             if not launches:
                 continue
@@ -136,7 +136,7 @@ def rates(curves: Curves, panels: Sequence[Panel]) -> Table:
 
 
 def finding_table(
-    curves: Curves, number: int, findings: Sequence[Finding[Statement, Panel]]
+    curves: NetPIPECurves, number: int, findings: Sequence[Finding[PublishedStatement, Panel]]
 ) -> Table:
     """A table of one finding of the study: its words, its numbers and ours."""
     statement, sizes = findings[0].statement, sorted(set(findings[0].compared_sizes))
@@ -156,15 +156,17 @@ def finding_table(
                 series = curves.point_series_key(panel, statement.variant, size)
                 ratios.append(display.verdict_cell(size_verdicts[size], series=series))
             else:
-                ratios.append(_nearest_ratio(curves, panel, statement, size))
+                ratios.append(_smaller_size_cell(curves, panel, statement, size))
         rows.append((Cell(panel.title), *ratios, Cell("", finding.tone, finding.verdict)))
-    caption = f"Finding {number}: “{statement.words}”: bandwidth of {variant} over {base}."
+    caption = f"Finding {number}: “{statement.quotation}”: bandwidth of {variant} over {base}."
     return display.size_table(caption, ("Toolchain",), sizes, rows, base, "Our finding")
 
 
-def _nearest_ratio(curves: Curves, panel: Panel, statement: Statement, size: int) -> Cell:
+def _smaller_size_cell(
+    curves: NetPIPECurves, panel: Panel, statement: PublishedStatement, size: int
+) -> Cell:
     """The ratio at the largest measured size below `size`, where no ratio was measured."""
-    rows = curves.panel_rows(curves.statement_ratios, panel, variant=statement.short)
+    rows = curves.panel_rows(curves.statement_ratio_intervals, panel, variant=statement.short_title)
     smaller_rows = rows.filter(pl.col("size_bytes") < size).sort("size_bytes")
     if smaller_rows.is_empty():
         return display.NOT_MEASURED_CELL
@@ -177,7 +179,7 @@ def _nearest_ratio(curves: Curves, panel: Panel, statement: Statement, size: int
 _LARGE_MESSAGE_BYTES = 65536
 
 
-def wan_tables(curves: Curves, panels: Sequence[Panel]) -> list[Block]:
+def wan_blocks(curves: NetPIPECurves, panels: Sequence[Panel]) -> list[Block]:
     """Latency and bandwidth by transport; [] without launches over an emulated WAN."""
     rtts = {
         panel: panel.rtt_ms for panel in panels if panel.is_pingpong and panel.rtt_ms is not None
@@ -192,19 +194,19 @@ def wan_tables(curves: Curves, panels: Sequence[Panel]) -> list[Block]:
         (
             f"Half-round-trip time at 1 byte, {Unit.US}, by the round-trip time of the EMULATED "
             "WAN. It cannot be shorter than half of that.",
-            *(curves.times, 1, Unit.US),
+            *(curves.time_intervals, 1, Unit.US),
         ),
         (
             f"Bandwidth at {units.size_text(_LARGE_MESSAGE_BYTES)}, {Unit.MB_S}, by the round-trip "
             "time of the EMULATED WAN. The nodes share this machine's processors: compare along a "
             "row, not with a real network.",
-            *(curves.bandwidth, _LARGE_MESSAGE_BYTES, Unit.MB_S),
+            *(curves.bandwidth_intervals, _LARGE_MESSAGE_BYTES, Unit.MB_S),
         ),
     ):
         cells = []
         for panel, rtt in rtts.items():
             where = f"; {settings[panel]}" if has_settings else ""
-            cell = display.point_cell(curves, frame, panel, BASE, size, unit)
+            cell = display.point_cell(curves, frame, panel, RAW_MPI, size, unit)
             row = (f"{panel.toolchain}, EMULATED WAN{where}",)
             cells.append((row, panel.environ, rtt, cell))
         cells.sort(key=itemgetter(0, 1, 2))
@@ -218,31 +220,31 @@ def wan_tables(curves: Curves, panels: Sequence[Panel]) -> list[Block]:
 
 
 _REFERENCE_SIZES = (1, 1 << 10, 64 << 10, 1 << 20, 8 << 20)
-_PLACE_COLUMNS = ["system", "partition", "environ"]
+_PARTITION_COLUMNS = ["system", "partition", "environ"]
 
 
-def reference_blocks(data: BundleData, curves: Curves) -> list[Block]:
+def reference_blocks(data: BundleData, curves: NetPIPECurves) -> list[Block]:
     """A table of NetPIPE 3.7.2 and our raw MPI by size; [] without launches of the former."""
-    launches = data.study_launches(derived.REFERENCE_STUDY)
+    launches = data.study_launches(derived.REFERENCE_STUDY_NAME)
     if launches.is_empty():
         return []
-    samples = data.samples.filter(pl.col("study") == derived.REFERENCE_STUDY)
-    columns = launches.select("launch", "case_id", *_PLACE_COLUMNS)
+    samples = data.samples.filter(pl.col("study") == derived.REFERENCE_STUDY_NAME)
+    columns = launches.select("launch", "case_id", *_PARTITION_COLUMNS)
     medians = derived.launch_medians(samples, ["launch"]).join(columns, on="launch")
     rows = []
     for panel in curves.panels:
         if panel.case != "pingpong/same" or panel.emulation_label:
             continue
-        place = (
-            curves.launches.filter(case_id=panel.key[0]).select(_PLACE_COLUMNS).row(0, named=True)
-        )
+        launch = curves.launches.filter(case_id=panel.key[0]).row(0, named=True)
+        partition = {name: launch[name] for name in _PARTITION_COLUMNS}
+        point = curves, curves.time_intervals, panel, RAW_MPI
         for size in _REFERENCE_SIZES:
-            reference = medians.filter(**place, size_bytes=size)
-            raw_mpi = curves.panel_rows(curves.launch_values, panel, variant=BASE, size_bytes=size)
-            if reference.is_empty() or raw_mpi.is_empty():
+            reference = medians.filter(**partition, size_bytes=size)
+            raw = curves.panel_rows(curves.launch_values, panel, variant=RAW_MPI, size_bytes=size)
+            if reference.is_empty() or raw.is_empty():
                 continue
             theirs = median_interval(reference["seconds"].to_list(), curves.level)
-            least = median_interval(raw_mpi["least_seconds"].to_list(), curves.level)
+            least = median_interval(raw["min_seconds"].to_list(), curves.level)
             series = data.series_medians.find_key(reference["case_id"].unique(), size)
             ratio = Quantity(value=theirs.median / least.median, unit=Unit.RATIO)
             rows.append(
@@ -250,7 +252,7 @@ def reference_blocks(data: BundleData, curves: Curves) -> list[Block]:
                     Cell(panel.title),
                     Cell(units.byte_size(size)),
                     display.interval_cell(theirs, Unit.US, 1e6, series=series),
-                    display.point_cell(curves, curves.times, panel, BASE, size, Unit.US),
+                    display.point_cell(*point, size, Unit.US),
                     display.interval_cell(least, Unit.US, 1e6),
                     Cell(ratio, series_key=series),
                 )
@@ -283,7 +285,7 @@ def reference_blocks(data: BundleData, curves: Curves) -> list[Block]:
 _TAIL_PERCENTS = (0, 50, 90, 99)
 
 
-def latency(curves: Curves, panels: Sequence[Panel]) -> Table:
+def latency_table(curves: NetPIPECurves, panels: Sequence[Panel]) -> Table:
     """Half-round-trip time at 1 byte: over launches, and its tails over samples."""
     samples = curves.samples.filter(pl.col("size_bytes") == 1)
     tails = percentiles(samples, [*curves.key_columns, "variant"], _TAIL_PERCENTS)
@@ -298,7 +300,7 @@ def latency(curves: Curves, panels: Sequence[Panel]) -> Table:
             rows.append(
                 (
                     *text_cells(panel.title, ARMS[variant].title),
-                    display.point_cell(curves, curves.times, panel, variant, 1, Unit.US),
+                    display.point_cell(curves, curves.time_intervals, panel, variant, 1, Unit.US),
                     *display.percentile_cells(tail, _TAIL_PERCENTS, 1e6),
                     Cell(units.count(tail["samples"])),
                     Cell(units.count_range(batch)) if batch else display.NO_VALUE_CELL,
@@ -320,7 +322,7 @@ def latency(curves: Curves, panels: Sequence[Panel]) -> Table:
     )
 
 
-def convergence(curves: Curves, panels: Sequence[Panel]) -> Table:
+def convergence_table(curves: NetPIPECurves, panels: Sequence[Panel]) -> Table:
     """Counts of the points of all launches by status, for each toolchain."""
     rows = []
     for panel in panels:
@@ -350,13 +352,13 @@ def convergence(curves: Curves, panels: Sequence[Panel]) -> Table:
 
 
 #: Reasons by status why sizes have no samples; `{}` is the smallest such size.
-_END_REASON_TEXTS = {
+_REASON_BY_STATUS = {
     "bounded": "not measured from {} on (bounded)",
     "budget": "not every size measured (budget), the smallest left out {}",
 }
 
 
-def early_ends(curves: Curves, panels: Sequence[Panel]) -> list[str]:
+def early_end_lines(curves: NetPIPECurves, panels: Sequence[Panel]) -> list[str]:
     """A line for each curve that has points without samples, with the reason."""
     lines: list[str] = []
     for panel in panels:
@@ -366,13 +368,13 @@ def early_ends(curves: Curves, panels: Sequence[Panel]) -> list[str]:
         )
         for variant, status, size, launches in ends.sort("variant", "status").iter_rows():
             title = ARMS[variant].title if variant in ARMS else variant
-            reason = _END_REASON_TEXTS.get(status, f"not measured ({status}), first {{}}")
+            reason = _REASON_BY_STATUS.get(status, f"not measured ({status}), first {{}}")
             count = f"{launches} of {panel.launch_count} launches"
             lines.append(f"{panel.title}, {title}: {reason.format(units.size_text(size))}, {count}")
     return lines
 
 
-def buffers(panels: Sequence[Panel]) -> RichText:
+def describe_buffers(panels: Sequence[Panel]) -> RichText:
     """The cases where send and receive share a buffer, which changes curves of large messages."""
     cases = sorted({panel.case for panel in panels})
     shared = ", ".join(case for case in cases if case.endswith("/same"))

@@ -41,7 +41,7 @@ from roundtrip.studies.npb.speedup import (
     transport_pairs,
 )
 
-OUTCOME_TONES: dict[str, StatusColour] = {
+TONE_BY_OUTCOME: dict[str, StatusColour] = {
     "holds": "good",
     "holds in part": "warn",
     "does not hold": "bad",
@@ -73,7 +73,7 @@ class Finding:
     @property
     def tone(self) -> StatusColour:
         """The tone of the verdict; a finding that was not measured everywhere is never green."""
-        return "warn" if self.coverage_suffix else OUTCOME_TONES[self.outcome]
+        return "warn" if self.coverage_suffix else TONE_BY_OUTCOME[self.outcome]
 
 
 def study_findings(
@@ -116,7 +116,7 @@ def _without_trials(verdicts: Verdicts) -> Verdicts:
     }
 
 
-def study_table(launches: Launches, findings: Sequence[Finding]) -> Table:
+def statement_table(launches: Launches, findings: Sequence[Finding]) -> Table:
     """Table of the study's statements: a row for each series that tests one."""
     note = launches.level.fill_caption(
         f" Everything that we find is over an {EMULATED}. Speed-up over one cluster with half of "
@@ -334,8 +334,8 @@ def answers_over_link(launches: Launches, all_findings: Sequence[Finding]) -> li
         group = [series for series in group if not series.shares_processors] or group
         if words := _link_words(launches, group):
             outcomes = [finding.outcome for finding in all_findings if finding.series in group]
-            worst = max(outcomes, key=list(OUTCOME_TONES).index, default="not measured")
-            answers.append(Answer((StrongText(name), words), OUTCOME_TONES[worst]))
+            worst = max(outcomes, key=list(TONE_BY_OUTCOME).index, default="not measured")
+            answers.append(Answer((StrongText(name), words), TONE_BY_OUTCOME[worst]))
     return answers
 
 

@@ -48,8 +48,8 @@ from roundtrip.studies.npb.findings import (
     answers_at_longest_rtt,
     answers_in_one_cluster,
     answers_over_link,
+    statement_table,
     study_findings,
-    study_table,
     without_shared_processors,
 )
 from roundtrip.studies.npb.simulated import simulated_part
@@ -277,10 +277,10 @@ class Section:
         simulated = data.study_launches(STUDY.name)["simulated"]
         self._is_simulated = bool(simulated.fill_null(False).all())
 
-    def claims(self) -> Mapping[Claim, Sequence[float]]:
+    def ratios_by_claim(self) -> Mapping[Claim, Sequence[float]]:
         return {} if self._is_simulated else claims(self._launches)
 
-    def part(self, verdicts: Mapping[Claim, ClaimVerdict]) -> ReportSection:
+    def report_section(self, verdicts: Mapping[Claim, ClaimVerdict]) -> ReportSection:
         if self._is_simulated:
             return simulated_part(self._data)
         launches = self._launches
@@ -295,7 +295,7 @@ class Section:
         rank_blocks: list[Block] = [Heading(3, "Speed-up over ranks"), *pictures[1:], rank_table]
         verdict_tables = []
         if results:
-            verdict_tables.append(study_table(launches, without_shared_processors(results)))
+            verdict_tables.append(statement_table(launches, without_shared_processors(results)))
         if sources:
             verdict_tables.append(scaling.source_verdict_table(launches, sources))
         blocks: list[Block] = [
@@ -317,7 +317,7 @@ class Section:
         if refusals := pairing_refusals(launches):
             reasons = text_items(*(f"{pair}: {reason}." for pair, reason in refusals))
             blocks += [Heading(3, "Not compared, and why"), reasons]
-        blocks += [Heading(3, "How to read NPB"), text_items(*_READING_NOTE)]
+        blocks += [Heading(3, "How to read NPB"), text_items(*_READING_NOTES)]
         if has_link:
             title = "NPB: how do two clusters on a slow link compute as one?"
             answers = answers_at_longest_rtt(speedups)
@@ -347,7 +347,7 @@ class Section:
             CollapsibleBlocks("Every pair at every delay", (pair_table,)),
         ]
         every_series = CollapsibleBlocks(
-            "The study's findings in every series", (study_table(launches, results),)
+            "The study's findings in every series", (statement_table(launches, results),)
         )
         has_others = len(results) > len(without_shared_processors(results))
         return [
@@ -374,7 +374,7 @@ _NO_UPSTREAM_TEXT: RichText = (
     "compare with them. They run where an environment names their folder (Spack's package npb, or "
     "npb_upstream in the extras of the site's environments).",
 )
-_READING_NOTE = (
+_READING_NOTES = (
     "A benchmark tolerates a delay if an iteration waits for few round trips, not if it sends "
     "few messages: messages under way at the same time share one wait.",
     "A processor of today does in a millisecond what took one of 2003 tens of them, so that "

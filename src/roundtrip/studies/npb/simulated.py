@@ -64,7 +64,7 @@ def simulated_part(data: BundleData) -> ReportSection:
             _point_table(curves, data.series_medians),
             *measured_blocks(curves),
             Heading(3, "How to read it"),
-            text_items(*_READING_NOTE),
+            text_items(*_READING_NOTES),
         ]
     if not launches.is_empty():
         blocks += [Heading(3, f"On many hosts, {SIMULATED}"), _rate_table(data, launches)]
@@ -276,7 +276,7 @@ _QUESTION_TEXT: RichText = (
     "computes between two messages, so on how fast it is, which the study's abstract does not say: "
     "here it is swept.",
 )
-_READING_NOTE = (
+_READING_NOTES = (
     "Each point is one simulation: the declared work and the messages of a verified launch, "
     "replayed on hosts of that speed. The network is that of the platform, which is chosen.",
     "A host speed counts the operations of the benchmark that runs, as the programs declare "

@@ -20,7 +20,7 @@ ARMS = {
     "alltoall": Arm("alltoall", RUST),
     "bcast": Arm("bcast", TEAL),
 }
-_AVERAGE_ROWS = ("phase", "average")
+_AVERAGE_FILTER = ("phase", "average")
 
 
 class Thresholds(Table):
@@ -45,12 +45,12 @@ class OSU(Study):
     thresholds = Thresholds
     spread_metrics = (
         SpreadMetric(
-            "latency at 8 B", Unit.US, (("case", "latency"), ("size_bytes", 8), _AVERAGE_ROWS)
+            "latency at 8 B", Unit.US, (("case", "latency"), ("size_bytes", 8), _AVERAGE_FILTER)
         ),
         SpreadMetric(
             "bw at 1 MiB",
             Unit.MB_S,
-            (("case", "bw"), ("size_bytes", 1 << 20), _AVERAGE_ROWS, ("metric", "bandwidth")),
+            (("case", "bw"), ("size_bytes", 1 << 20), _AVERAGE_FILTER, ("metric", "bandwidth")),
         ),
     )
 

@@ -34,7 +34,7 @@ from roundtrip.stats.summaries import Interval, median_interval, median_interval
 from roundtrip.studies import display
 from roundtrip.studies import panel as panels
 from roundtrip.studies.findings import OPEN
-from roundtrip.studies.netpipe import BASE
+from roundtrip.studies.netpipe import RAW_MPI
 from roundtrip.studies.netpipe import STUDY as NETPIPE
 from roundtrip.studies.netpipe.derived import launch_medians
 from roundtrip.studies.node_efficiency import NodeEfficiency
@@ -42,8 +42,8 @@ from roundtrip.studies.osu import ARMS, STUDY, Thresholds, derived
 from roundtrip.studies.panel import CaseRow, Panels, with_placement_and_label
 
 SETTING_COLUMNS = ["system", "partition", "environ", "placement"]
-#: The unit in which values of each metric are printed, and the factor that converts them to it.
-PRINTED_UNITS = {
+#: The unit in which values of a metric are printed, and the factor that converts to it.
+PRINTED_UNIT_BY_METRIC = {
     "half_round_trip_time": (Unit.US, 1e6),
     "operation_time": (Unit.US, 1e6),
     "bandwidth": (Unit.MB_S, 1.0),
@@ -57,7 +57,7 @@ class Panel(panels.Panel):
 
     setting_values: tuple[str, ...]
     ranks: int
-    versions: tuple[str, ...]
+    osu_versions: tuple[str, ...]
 
     @property
     def sort_key(self) -> tuple[Any, ...]:
@@ -65,7 +65,7 @@ class Panel(panels.Panel):
         return bool(self.emulation_label), self.ranks, self.key
 
 
-class OsuCurves(Panels[Panel]):
+class OSUCurves(Panels[Panel]):
     """Typical values of each launch (`derived.typical_values`)."""
 
     key_columns = ("panel",)
@@ -91,17 +91,21 @@ class OsuCurves(Panels[Panel]):
         keys = ["panel", "benchmark", "metric", "size_bytes"]
         return median_intervals(self.launch_values, keys, "value", self.level)
 
-    def point(self, panel: Panel, benchmark: str, metric: str, size: int) -> Interval | None:
+    def point_interval(
+        self, panel: Panel, benchmark: str, metric: str, size: int
+    ) -> Interval | None:
         """The interval of one point; None if it was not measured."""
         return self.interval_at(
             self.intervals, panel, benchmark=benchmark, metric=metric, size_bytes=size
         )
 
-    def cell(self, panel: Panel, benchmark: str, metric: str, size: int) -> Cell:
-        """The interval of one point, as `PRINTED_UNITS` says, with its series."""
+    def point_cell(self, panel: Panel, benchmark: str, metric: str, size: int) -> Cell:
+        """The interval of one point, as `PRINTED_UNIT_BY_METRIC` says, with its series."""
         point = panel, benchmark, metric, size
         return display.interval_cell(
-            self.point(*point), *PRINTED_UNITS[metric], series=self.series_key(*point)
+            self.point_interval(*point),
+            *PRINTED_UNIT_BY_METRIC[metric],
+            series=self.series_key(*point),
         )
 
     def series_key(self, panel: Panel, benchmark: str, metric: str, size: int) -> str:
@@ -131,7 +135,7 @@ class OsuCurves(Panels[Panel]):
             setting_clauses=(panels.describe_partition(row), row["environ"]),
             setting_values=tuple(row[name] for name in SETTING_COLUMNS),
             ranks=row["ranks"],
-            versions=tuple(row["versions"]),
+            osu_versions=tuple(row["versions"]),
         )
 
 
@@ -139,7 +143,7 @@ class OsuCurves(Panels[Panel]):
 EFFICIENCY_SIZES_BYTES = (8, 64 << 10)
 
 
-def node_efficiency(curves: OsuCurves) -> NodeEfficiency:
+def node_efficiency(curves: OSUCurves) -> NodeEfficiency:
     """Efficiency over nodes of each collective at EFFICIENCY_SIZES_BYTES, from launches on several
     nodes.
     """
@@ -157,11 +161,11 @@ def node_efficiency(curves: OsuCurves) -> NodeEfficiency:
         {n: f", {units.size_text(n)}" for n in EFFICIENCY_SIZES_BYTES}, default=""
     )
     times = values.with_columns(subject=pl.concat_str(benchmark, suffix))
-    return NodeEfficiency.from_launches(times, curves.launches, curves.level, ideal_time)
+    return NodeEfficiency.from_launches(times, curves.launches, curves.level, ideal_step_count)
 
 
-def ideal_time(subject: str, ranks: int) -> float:
-    """Steps on `ranks` ranks: one for each other rank in alltoall, otherwise a tree of messages."""
+def ideal_step_count(subject: str, ranks: int) -> float:
+    """Steps on `ranks` ranks, as an ideal time: ranks - 1 for alltoall, log2(ranks) for others."""
     return float(ranks - 1) if subject.startswith("alltoall") else math.log2(ranks)
 
 
@@ -182,10 +186,10 @@ FIGURE_GROUPS = {
 }
 
 
-def draw_gallery(curves: OsuCurves, name: str) -> Gallery | None:
+def draw_gallery(curves: OSUCurves, name: str) -> Gallery | None:
     """A figure of FIGURE_GROUPS for each panel with such values; None without any."""
     benchmarks, description = FIGURE_GROUPS[name]
-    unit, scale = PRINTED_UNITS[derived.BENCHMARKS[benchmarks[0]].metric]
+    unit, scale = PRINTED_UNIT_BY_METRIC[derived.BENCHMARKS[benchmarks[0]].metric]
     # A log scale shows no empty messages, and no values that OSU rounded to 0.
     frame = (
         display.curve_rows(curves.intervals, scale, "benchmark")
@@ -199,7 +203,7 @@ def draw_gallery(curves: OsuCurves, name: str) -> Gallery | None:
         return None
     arms = {benchmark: ARMS[benchmark] for benchmark in benchmarks}
     drawings = display.panel_drawings(
-        f"osu-{name}", curves, frame, arms, shown, lambda panel: ", ".join(panel.versions)
+        f"osu-{name}", curves, frame, arms, shown, lambda panel: ", ".join(panel.osu_versions)
     )
     axis = "Bandwidth" if unit is Unit.MB_S else "Time"
     caption = curves.level.fill_caption(
@@ -212,20 +216,20 @@ def draw_gallery(curves: OsuCurves, name: str) -> Gallery | None:
 
 
 AGREE, DISAGREE = "agree", "disagree"
-OUTCOME_TONES: dict[str, StatusColour] = {AGREE: "good", DISAGREE: "bad", OPEN: "warn"}
+TONE_BY_OUTCOME: dict[str, StatusColour] = {AGREE: "good", DISAGREE: "bad", OPEN: "warn"}
 
 
 @dataclass(frozen=True)
 class BenchmarkPair:
-    """An OSU benchmark and the case of NetPIPE that measures the same quantity, `metric`; `column`
-    has it in `netpipe.derived.launch_medians`.
+    """An OSU benchmark and the case of NetPIPE that measures the same quantity, `metric`;
+    `netpipe_column` has it in `netpipe.derived.launch_medians`.
     """
 
     benchmark: str
     metric: str
-    case: str
-    column: str
-    words: str
+    netpipe_case: str
+    netpipe_column: str
+    title: str
 
 
 NETPIPE_PAIRS = (
@@ -238,7 +242,7 @@ NETPIPE_PAIRS = (
 
 @dataclass(frozen=True)
 class NetPIPEComparison:
-    """OSU and NetPIPE at one size, in s for `latency`, in MB/s for `bw`; `series`: that of each."""
+    """OSU and NetPIPE at one size, in s or MB/s, with the key of the series of each."""
 
     panel: Panel
     pair: BenchmarkPair
@@ -246,20 +250,20 @@ class NetPIPEComparison:
     osu: Interval
     netpipe: Interval
     outcome: str
-    series: tuple[str, str] = ("", "")
+    series_keys: tuple[str, str] = ("", "")
 
     @property
     def ratio(self) -> float:
         return self.osu.median / self.netpipe.median
 
 
-def compare_with_netpipe(data: BundleData, curves: OsuCurves) -> list[NetPIPEComparison]:
+def compare_with_netpipe(data: BundleData, curves: OSUCurves) -> list[NetPIPEComparison]:
     """Every pair at every compared size that both programs measured in the same place."""
     settings = data.analysis.study_thresholds(Thresholds)
     launches = with_placement_and_label(data.study_launches(NETPIPE.name)).select(
         "launch", "case_id", *SETTING_COLUMNS, "emulation_label"
     )
-    samples = data.samples.filter(study=NETPIPE.name, phase="measure", variant=BASE)
+    samples = data.samples.filter(study=NETPIPE.name, phase="measure", variant=RAW_MPI)
     all_medians = launch_medians(samples, ["launch"]).join(launches, on="launch")
     comparisons = []
     for panel in curves.panels:
@@ -268,13 +272,13 @@ def compare_with_netpipe(data: BundleData, curves: OsuCurves) -> list[NetPIPECom
         setting = dict(zip(SETTING_COLUMNS, panel.setting_values, strict=True))
         medians = all_medians.filter(**setting, emulation_label=panel.emulation_label)
         for pair, size in product(NETPIPE_PAIRS, settings.compared_sizes):
-            rows = medians.filter(case=pair.case, size_bytes=size)
+            rows = medians.filter(case=pair.netpipe_case, size_bytes=size)
             point = panel, pair.benchmark, pair.metric, size
-            osu = curves.point(*point)
+            osu = curves.point_interval(*point)
             if rows.is_empty() or osu is None:
                 continue
-            netpipe = median_interval(rows[pair.column].to_list(), curves.level)
-            cases, names = rows["case_id"].unique(), {"case": pair.case, "variant": BASE}
+            netpipe = median_interval(rows[pair.netpipe_column].to_list(), curves.level)
+            cases, names = rows["case_id"].unique(), {"case": pair.netpipe_case, "variant": RAW_MPI}
             netpipe_series = data.series_medians.find_key(cases, size, **names, phase="measure")
             series = curves.series_key(*point), netpipe_series
             verdict = agreement_outcome(osu, netpipe, settings)
@@ -298,19 +302,7 @@ def comparison_blocks(
     """The cross-check; [] if NetPIPE was not measured in the same places."""
     if not comparisons:
         return []
-    rows = []
-    for one in comparisons:
-        unit, (osu_series, netpipe_series) = PRINTED_UNITS[one.pair.metric], one.series
-        rows.append(
-            (
-                *text_cells(one.panel.title, one.pair.words),
-                Cell(units.byte_size(one.size_bytes)),
-                display.interval_cell(one.osu, *unit, series=osu_series),
-                display.interval_cell(one.netpipe, *unit, series=netpipe_series),
-                Cell(Quantity(value=one.ratio, unit=Unit.RATIO), series_key=osu_series),
-                Cell("", OUTCOME_TONES[one.outcome], one.outcome),
-            )
-        )
+    rows = tuple(map(_comparison_row, comparisons))
     limit = units.percent_text(settings.disagreement)
     return [
         Heading(3, "Beside NetPIPE"),
@@ -338,7 +330,20 @@ def comparison_blocks(
                 Column("Ratio", "right", base_name="NetPIPE"),
                 Column("They"),
             ),
-            tuple(rows),
+            rows,
             (Unit.US, Unit.MB_S),
         ),
     ]
+
+
+def _comparison_row(comparison: NetPIPEComparison) -> tuple[Cell, ...]:
+    unit = PRINTED_UNIT_BY_METRIC[comparison.pair.metric]
+    osu_series, netpipe_series = comparison.series_keys
+    return (
+        *text_cells(comparison.panel.title, comparison.pair.title),
+        Cell(units.byte_size(comparison.size_bytes)),
+        display.interval_cell(comparison.osu, *unit, series=osu_series),
+        display.interval_cell(comparison.netpipe, *unit, series=netpipe_series),
+        Cell(Quantity(value=comparison.ratio, unit=Unit.RATIO), series_key=osu_series),
+        Cell("", TONE_BY_OUTCOME[comparison.outcome], comparison.outcome),
+    )

@@ -35,27 +35,33 @@ _SHORT_RUN_MESSAGES, _WARM_UP_MESSAGES = 20, 2
 class Benchmark:
     """A program ``osu_<name>``: its title, the metric of its values, and its family.
 
-    `family`: two-sided, one-sided, pairs or collective; `largest`: default largest message, bytes.
+    `family`: two-sided, one-sided, pairs or collective; `max_size_bytes`: default largest message,
+    bytes.
     """
 
     name: str
     title: str
     metric: str
     family: str
-    largest: int = 4 << 20
-    reduces: bool = False
+    max_size_bytes: int = 4 << 20
+    is_reduction: bool = False
 
     @property
     def is_collective(self) -> bool:
         """Whether it prints minimum and maximum over the ranks with the option -f."""
         return self.family == "collective"
 
-    def last_size(self, end: int) -> int:
-        """Return the largest size, bytes, of a run up to `end`, 0 for the program's default.
+    def last_size_bytes(self, max_bytes: int) -> int:
+        """Return the largest size, bytes, of a run up to `max_bytes`, 0 for the program's default.
 
-        Sizes double from line to line, so it may be less than `end`.  A barrier has size 0 only.
+        Sizes double from line to line, so it may be less than `max_bytes`.  A barrier has size 0
+        only.
         """
-        return 1 << (end.bit_length() - 1) if end and self.largest else self.largest
+        return (
+            1 << (max_bytes.bit_length() - 1)
+            if max_bytes and self.max_size_bytes
+            else self.max_size_bytes
+        )
 
 
 _ALL_BENCHMARKS = (
@@ -85,26 +91,26 @@ TWO_RANK_BENCHMARKS = tuple(
 )
 MANY_RANK_BENCHMARKS = tuple(b.name for b in _ALL_BENCHMARKS if b.family in ("pairs", "collective"))
 
-_SIZE_BY_NAME = {"8B": 8, "1KiB": 1 << 10, "64KiB": 64 << 10, "1MiB": 1 << 20}
+_BYTES_BY_SIZE_NAME = {"8B": 8, "1KiB": 1 << 10, "64KiB": 64 << 10, "1MiB": 1 << 20}
 #: Perf variables of a ReFrame check and their units: typical values.
 PERF_VARIABLE_UNITS = {
     "time": "us",
-    **{f"time_{name}": "us" for name in _SIZE_BY_NAME},
-    **{f"bandwidth_{name}": "MB/s" for name in _SIZE_BY_NAME},
+    **{f"time_{name}": "us" for name in _BYTES_BY_SIZE_NAME},
+    **{f"bandwidth_{name}": "MB/s" for name in _BYTES_BY_SIZE_NAME},
     "bandwidth_peak": "MB/s",
     "message_rate_8B": "1/s",
 }
 
 
 def measurement_options(
-    benchmark: Benchmark, help_text: str, largest: int, iterations: int
+    benchmark: Benchmark, help_text: str, max_bytes: int, iterations: int
 ) -> list[str]:
     """Options that `help_text` has, for a measurement; 0 is the program's default."""
     arguments = ["-f"] if benchmark.is_collective else []
-    if benchmark.reduces and "--type" in help_text:
+    if benchmark.is_reduction and "--type" in help_text:
         arguments += ["-T", "mpi_int"]  # 7.2 and 7.4 reduce bytes by default, others integers
-    if largest and benchmark.largest and " -m" in help_text:
-        arguments += ["-m", str(largest)]
+    if max_bytes and benchmark.max_size_bytes and " -m" in help_text:
+        arguments += ["-m", str(max_bytes)]
     if iterations and " -i" in help_text:
         arguments += ["-i", str(iterations)]
     if "--tail-lat" in help_text:
@@ -113,17 +119,17 @@ def measurement_options(
 
 
 def short_run_options(
-    benchmark: Benchmark, help_text: str, largest: int, iterations: int = 0
+    benchmark: Benchmark, help_text: str, max_bytes: int, iterations: int = 0
 ) -> list[str]:
     """Options for few messages of each size, as in simulation, where all take the same time."""
     arguments = measurement_options(
-        benchmark, help_text, largest, iterations or _SHORT_RUN_MESSAGES
+        benchmark, help_text, max_bytes, iterations or _SHORT_RUN_MESSAGES
     )
     return [*arguments, *(["-x", str(_WARM_UP_MESSAGES)] if " -x" in help_text else [])]
 
 
 def validation_options(
-    benchmark: Benchmark, help_text: str, largest: int, iterations: int = 0
+    benchmark: Benchmark, help_text: str, max_bytes: int, iterations: int = 0
 ) -> list[str] | None:
     """Options for validating the received data; None if the program cannot validate.
 
@@ -136,7 +142,7 @@ def validation_options(
         return None
     count = min(iterations or _SHORT_RUN_MESSAGES, _SHORT_RUN_MESSAGES)
     return [
-        *short_run_options(benchmark, help_text.replace("--tail-lat", ""), largest, count),
+        *short_run_options(benchmark, help_text.replace("--tail-lat", ""), max_bytes, count),
         "-c",
     ]
 
@@ -181,7 +187,7 @@ def perf_variables(samples: pl.DataFrame) -> dict[str, float]:
     figures = {}
     if list(times) == [0]:
         figures["time"] = times[0] * 1e6
-    for name, size in _SIZE_BY_NAME.items():
+    for name, size in _BYTES_BY_SIZE_NAME.items():
         if size in times:
             figures[f"time_{name}"] = times[size] * 1e6
         if size in rates:
@@ -217,17 +223,17 @@ def speeds(samples: pl.LazyFrame, sizes: Sequence[int]) -> pl.DataFrame:
     Without points at which a launch has a time below `_MIN_COMPARED_US`: its digits are too few.
     """
     is_resolved = (pl.col("unit") != "µs") | (pl.col("value") >= _MIN_COMPARED_US)
-    quotes = _quoted_values(typical_values(samples, ["launch"]))
+    quotes = _quoted_speeds(typical_values(samples, ["launch"]))
     return quotes.filter(is_resolved.all().over("what", "size_bytes"))
 
 
 def headline_speeds(samples: pl.LazyFrame) -> pl.DataFrame:
     """Latency, peak of the bandwidth one way, and the other quoted points: `SPEED_COLUMNS`."""
     values = typical_values(samples, ["launch"])
-    quotes = _quoted_values(values)
+    quotes = _quoted_speeds(values)
     is_latency = quotes["what"] == "OSU latency"
     peaks = values.filter(case="bw", metric="bandwidth").sort("value").unique("launch", keep="last")
-    peak = _named_speeds(
+    peak = _benchmark_speeds(
         peaks.sort("launch"),
         pl.lit("OSU bw, peak"),
         size_bytes=None,
@@ -236,15 +242,15 @@ def headline_speeds(samples: pl.LazyFrame) -> pl.DataFrame:
     return pl.concat([quotes.filter(is_latency), peak, quotes.filter(~is_latency)])
 
 
-def _quoted_values(values: pl.DataFrame) -> pl.DataFrame:
+def _quoted_speeds(values: pl.DataFrame) -> pl.DataFrame:
     schema = {"case": pl.String, "size_bytes": pl.Int64}
     quotes = pl.DataFrame(_QUOTED_POINTS, schema, orient="row")
     is_main = pl.col("metric").is_in(["half_round_trip_time", "operation_time", "bandwidth"])
     quoted_values = quotes.join(values, on=list(schema), maintain_order="left").filter(is_main)
-    return _named_speeds(quoted_values, pl.concat_str(pl.lit("OSU "), "case"))
+    return _benchmark_speeds(quoted_values, pl.concat_str(pl.lit("OSU "), "case"))
 
 
-def _named_speeds(values: pl.DataFrame, what: pl.Expr, **columns: None) -> pl.DataFrame:
+def _benchmark_speeds(values: pl.DataFrame, what: pl.Expr, **columns: None) -> pl.DataFrame:
     is_rate = pl.col("metric") == "bandwidth"
     return toolchain_speeds(
         values,
@@ -256,19 +262,19 @@ def _named_speeds(values: pl.DataFrame, what: pl.Expr, **columns: None) -> pl.Da
     )
 
 
-_LAUNCHES_SUMMARY = Summary("time of a benchmark", ValueKind.COST, "launches", OVER_LAUNCHES)
+_OVER_LAUNCHES_SUMMARY = Summary("time of a benchmark", ValueKind.COST, "launches", OVER_LAUNCHES)
 
 #: The programs report nothing about clock and caches.
 AUDIT_FACTS = AuditFacts(
     summaries=(
         *SUMMARY_BY_PHASE.values(),
         BANDWIDTH_SUMMARY,
-        _LAUNCHES_SUMMARY,
+        _OVER_LAUNCHES_SUMMARY,
         Summary("bandwidth", ValueKind.RATE, "launches", OVER_LAUNCHES),
     ),
     ratios=(
-        AuditedRatio("OSU over NetPIPE", _LAUNCHES_SUMMARY, PairingScope.UNPAIRED),
-        AuditedRatio("efficiency over nodes", _LAUNCHES_SUMMARY, PairingScope.UNPAIRED),
+        AuditedRatio("OSU over NetPIPE", _OVER_LAUNCHES_SUMMARY, PairingScope.UNPAIRED),
+        AuditedRatio("efficiency over nodes", _OVER_LAUNCHES_SUMMARY, PairingScope.UNPAIRED),
     ),
     latencies=(AuditedLatency("latency", {"case": "latency", "phase": "average"}),),
     build_columns=("mpi_library", "compiler", "compiler_flags"),

@@ -19,21 +19,22 @@ from roundtrip.studies.foreign import quote
 from roundtrip.studies.osu import STUDY
 from roundtrip.studies.osu.derived import BENCHMARKS, Benchmark
 
-_COLUMN_NAME = re.compile(
+_COLUMN_PATTERN = re.compile(
     r"(?P<size>Size)|(?P<sent>Transmit Size)|(?P<count>Iterations)|(?P<check>Validation)"
     r"|(?:(?P<of>Avg|Min|Max) )?(?P<time>Latency ?\(us\))"
     r"|(?:Bandwidth \()?(?P<rate>MB/s)\)?|(?P<messages>Messages/s)"
     r"|P(?P<part>\d+) Tail (?:(?P<tail_time>Lat\(us\))|(?P<tail_rate>BW\(MB/s\)))"
 )
-_STATISTIC_NAMES = {"Avg": "average", "Min": "minimum", "Max": "maximum", None: "average"}
-#: The kinds of columns with measured values, and the factors to s, MB/s and 1/s.
-_UNIT_FACTORS = {"time": 1e-6, "rate": 1.0, "messages": 1.0}
+_STATISTIC_BY_PREFIX = {"Avg": "average", "Min": "minimum", "Max": "maximum", None: "average"}
+#: Quantities of columns with measured values, and the factors to s, MB/s and 1/s.
+_FACTOR_BY_QUANTITY = {"time": 1e-6, "rate": 1.0, "messages": 1.0}
 
 
 _MAJOR_VERSIONS = range(5, 8)
-_TITLE_LINE = re.compile(r"# OSU (?P<title>MPI.*?) v(?P<version>(?P<major>\d+)\.\d\S*)$")
-_DEVICE_MPI = re.compile(r"^MPI(-\w+)? ")  # MPI-CUDA and similar; MPI_Put is a different name
-_NOTE_LINE = re.compile(r"# (?:(?P<key>[A-Z][\w ]*): (?P<value>\S+?)\.?|\[ .*\])$")
+_TITLE_PATTERN = re.compile(r"# OSU (?P<title>MPI.*?) v(?P<version>(?P<major>\d+)\.\d\S*)$")
+#: MPI, MPI-CUDA and similar; MPI_Put is a different name.
+_DEVICE_MPI_PATTERN = re.compile(r"^MPI(-\w+)? ")
+_NOTE_PATTERN = re.compile(r"# (?:(?P<key>[A-Z][\w ]*): (?P<value>\S+?)\.?|\[ .*\])$")
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,7 @@ class SizeRow:
 
 
 @dataclass(frozen=True)
-class OsuOutput:
+class OSUOutput:
     """A whole output; `notes` are its other comments, such as ``Datatype: MPI_CHAR``."""
 
     benchmark: Benchmark
@@ -61,62 +62,62 @@ class OsuOutput:
     rows: tuple[SizeRow, ...]
 
 
-def parse_output(file: Path, benchmark: str, largest: int = 0) -> OsuOutput:
+def parse_output(file: Path, benchmark: str, max_bytes: int = 0) -> OSUOutput:
     """The output of ``osu_<benchmark>``; UserError with file and line for anything else.
 
-    Sizes must double from line to line and reach `largest` bytes, so that a file that ends early or
-    lacks a line is refused.  No validation may have failed.
+    Sizes must double from line to line and reach `max_bytes` bytes, so that a file that ends early
+    or lacks a line is refused.  No validation may have failed.
     """
-    reader = _OutputReader(file, BENCHMARKS[benchmark])
-    for number, line in enumerate(foreign.output_lines(file, "OSU"), 1):
+    parser = _OutputParser(file, BENCHMARKS[benchmark])
+    for number, line in enumerate(foreign.read_output_lines(file, "OSU"), 1):
         if line.strip():
-            reader.take(line.rstrip(), number)
-    return reader.output(largest)
+            parser.parse_line(line.rstrip(), number)
+    return parser.complete_output(max_bytes)
 
 
 @dataclass
-class _OutputReader:
+class _OutputParser:
     file: Path
     benchmark: Benchmark
     version: str = ""
     title: str = ""
-    #: Kind (a group of `_COLUMN_NAME`) and statistic of each column.
+    #: Quantity (a group of `_COLUMN_PATTERN`) and statistic of each column.
     columns: list[tuple[str, str]] = field(default_factory=list)
     notes: dict[str, str] = field(default_factory=dict)
     rows: list[SizeRow] = field(default_factory=list)
     line_number: int = 0
 
-    def take(self, line: str, number: int) -> None:
+    def parse_line(self, line: str, number: int) -> None:
         self.line_number = number
         if not self.version or (line == self.title and not self.columns):
-            self._read_title(line)  # mbw_mr of 6.2 and 7.2: every rank prints it
+            self._parse_title(line)  # mbw_mr of 6.2 and 7.2: every rank prints it
         elif not line.startswith("#"):
-            self._read_row(line)
+            self._add_row(line)
         elif re.match(r"# (Size|Avg Latency)", line):
-            self._read_header(line)
-        elif (note := _NOTE_LINE.match(line)) and not self.rows:
+            self._parse_header(line)
+        elif (note := _NOTE_PATTERN.match(line)) and not self.rows:
             if note["key"]:
                 self.notes[note["key"]] = note["value"]
         else:
             fault = f"{quote(line)} is not a line of OSU's; right is: values, or a header"
             raise self._fault(fault)
 
-    def output(self, largest: int) -> OsuOutput:
+    def complete_output(self, max_bytes: int) -> OSUOutput:
         if not self.version:
             raise UserError("empty; right is the output of an OSU benchmark", self.file)
         if not self.rows:
             raise self._fault("ends before the first value: truncated")
         end = self.rows[-1].size_bytes
-        if end < largest:
-            raise self._fault(f"ends at {end} bytes, before {largest}: truncated")
-        return OsuOutput(self.benchmark, self.version, self.notes, tuple(self.rows))
+        if end < max_bytes:
+            raise self._fault(f"ends at {end} bytes, before {max_bytes}: truncated")
+        return OSUOutput(self.benchmark, self.version, self.notes, tuple(self.rows))
 
-    def _read_title(self, line: str) -> None:
-        match = _TITLE_LINE.match(line)
+    def _parse_title(self, line: str) -> None:
+        match = _TITLE_PATTERN.match(line)
         example = f"# OSU MPI {self.benchmark.title} v7.5"
         if match is None:
             raise self._fault(f"{quote(line)} is not a title of OSU's; right is: {example}")
-        title = _DEVICE_MPI.sub("", match["title"])
+        title = _DEVICE_MPI_PATTERN.sub("", match["title"])
         if int(match["major"]) not in _MAJOR_VERSIONS:
             raise self._fault(
                 f"version {match['version']} of OSU is not known here; right are "
@@ -126,18 +127,18 @@ class _OutputReader:
             raise self._fault(f"this is {quote(title)}; right is: {self.benchmark.title}")
         self.version, self.title = match["version"], line
 
-    def _read_header(self, line: str) -> None:
-        if unknown := _COLUMN_NAME.sub("", line[1:]).strip():
+    def _parse_header(self, line: str) -> None:
+        if unknown := _COLUMN_PATTERN.sub("", line[1:]).strip():
             raise self._fault(f"unknown column {quote(unknown)}")
         if self.rows:
             raise self._fault("a second header: the file holds the outputs of two programs")
         self.columns = []
-        for match in _COLUMN_NAME.finditer(line[1:]):
+        for match in _COLUMN_PATTERN.finditer(line[1:]):
             quantity = str(match.lastgroup).removeprefix("tail_")
-            statistic = f"p{match['part']}" if match["part"] else _STATISTIC_NAMES[match["of"]]
+            statistic = f"p{match['part']}" if match["part"] else _STATISTIC_BY_PREFIX[match["of"]]
             self.columns.append((quantity, statistic))
 
-    def _read_row(self, line: str) -> None:
+    def _add_row(self, line: str) -> None:
         if not self.columns:
             raise self._fault(f"{quote(line)} before the header; right is: # Size ...")
         cells = line.split()
@@ -159,13 +160,13 @@ class _OutputReader:
         texts: dict[str, str] = {}
         values: dict[tuple[str, str], float] = {}
         for (quantity, statistic), cell in zip(self.columns, cells, strict=True):
-            if quantity not in _UNIT_FACTORS:
+            if quantity not in _FACTOR_BY_QUANTITY:
                 texts[quantity] = cell
                 continue
             if (quantity == "time") == (self.benchmark.metric == "bandwidth"):
                 raise self._fault(f"a column that {self.benchmark.title!r} does not have")
             metric = "message_rate" if quantity == "messages" else self.benchmark.metric
-            values[statistic, metric] = foreign.parse_number(cell) * _UNIT_FACTORS[quantity]
+            values[statistic, metric] = foreign.parse_number(cell) * _FACTOR_BY_QUANTITY[quantity]
         check = texts.get("check")
         if check not in ("Pass", "Fail", None):
             raise self._fault(f"validation is {quote(check)}; right are: Pass, Fail")
@@ -177,8 +178,8 @@ class _OutputReader:
             foreign.parse_whole_number(texts["sent"]) if "sent" in texts else None,
         )
 
-    def _fault(self, reason: str) -> UserError:
-        return UserError(reason, self.file, self.line_number)
+    def _fault(self, message: str) -> UserError:
+        return UserError(message, self.file, self.line_number)
 
 
 #: Outputs in the folder of a launch: of the measurement, and of the validation run before it.
@@ -187,7 +188,7 @@ MEASUREMENT_FILE, VALIDATION_FILE = "osu.txt", "validation.txt"
 
 def convert_output(
     folder: Path,
-    output: OsuOutput,
+    output: OSUOutput,
     *,
     validated: bool,
     command: Sequence[str],

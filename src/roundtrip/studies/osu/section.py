@@ -38,10 +38,10 @@ from roundtrip.studies.osu.curves import (
     DISAGREE,
     FIGURE_GROUPS,
     NETPIPE_PAIRS,
-    OUTCOME_TONES,
+    TONE_BY_OUTCOME,
     BenchmarkPair,
     NetPIPEComparison,
-    OsuCurves,
+    OSUCurves,
     Panel,
     compare_with_netpipe,
     comparison_blocks,
@@ -53,7 +53,7 @@ from roundtrip.studies.study import Claim
 _TABLE_SIZES = (8, 1 << 10, 64 << 10, 1 << 20)
 
 
-def time_table(curves: OsuCurves) -> Table:
+def time_table(curves: OSUCurves) -> Table:
     """Latencies and times of collectives at a few sizes, µs; a barrier has no message."""
     rows, sizes = [], (0, *_TABLE_SIZES)
     for panel, benchmark in product(curves.panels, derived.BENCHMARKS.values()):
@@ -61,7 +61,7 @@ def time_table(curves: OsuCurves) -> Table:
         if benchmark.metric == "bandwidth" or intervals.is_empty():
             continue
         point = panel, benchmark.name, benchmark.metric
-        cells = (curves.cell(*point, size) for size in sizes)
+        cells = (curves.point_cell(*point, size) for size in sizes)
         rows.append((*text_cells(panel.title, benchmark.name), *cells))
     return display.size_table(
         curves.level.fill_caption(
@@ -75,7 +75,7 @@ def time_table(curves: OsuCurves) -> Table:
     )
 
 
-def rate_table(curves: OsuCurves) -> Table:
+def rate_table(curves: OSUCurves) -> Table:
     """Bandwidths at a few sizes, the peak, and messages per second."""
     rows = []
     for panel, benchmark in product(curves.panels, derived.BENCHMARKS):
@@ -84,9 +84,9 @@ def rate_table(curves: OsuCurves) -> Table:
         rows.append(
             (
                 *text_cells(panel.title, benchmark),
-                *(curves.cell(panel, benchmark, "bandwidth", size) for size in _TABLE_SIZES),
+                *(curves.point_cell(panel, benchmark, "bandwidth", size) for size in _TABLE_SIZES),
                 display.interval_cell(peak, Unit.MB_S, 1.0),
-                curves.cell(panel, benchmark, "message_rate", 8),
+                curves.point_cell(panel, benchmark, "message_rate", 8),
             )
         )
     return Table(
@@ -104,7 +104,7 @@ def rate_table(curves: OsuCurves) -> Table:
     )
 
 
-def validation_table(data: BundleData, curves: OsuCurves) -> Table:
+def validation_table(data: BundleData, curves: OSUCurves) -> Table:
     """The versions that ran, and whether the received data were compared with the sent data."""
     launches = curves.launches.join(
         curves.launch_values.select("launch", "benchmark", "phase").unique(["launch"]), on="launch"
@@ -121,7 +121,7 @@ def validation_table(data: BundleData, curves: OsuCurves) -> Table:
         words = "all compared" if count == group.height else share
         rows.append(
             (
-                *text_cells(panel.title, str(benchmark), ", ".join(panel.versions), statistic),
+                *text_cells(panel.title, str(benchmark), ", ".join(panel.osu_versions), statistic),
                 Cell(units.count(group.height)),
                 Cell(words) if count else Cell("not: the program cannot", "muted"),
             )
@@ -148,13 +148,13 @@ class Section:
 
     def __init__(self, data: BundleData) -> None:
         self._data = data
-        self._curves = OsuCurves(data)
+        self._curves = OSUCurves(data)
 
-    def claims(self) -> Mapping[Claim, Sequence[float]]:
+    def ratios_by_claim(self) -> Mapping[Claim, Sequence[float]]:
         """No claims: OSU and NetPIPE run in different launches, so no ratio is paired."""
         return {}
 
-    def part(self, verdicts: Mapping[Claim, ClaimVerdict]) -> ReportSection:
+    def report_section(self, verdicts: Mapping[Claim, ClaimVerdict]) -> ReportSection:
         curves = self._curves
         comparisons = compare_with_netpipe(self._data, curves)
         galleries = [
@@ -195,7 +195,7 @@ def _agreement_table(comparisons: Sequence[NetPIPEComparison], sizes: Sequence[i
         outcomes = {one.outcome for one in group}
         worst = next(outcome for outcome in _OUTCOMES_WORST_FIRST if outcome in outcomes)
         limits = coverage_suffix([one.size_bytes for one in group], sizes) if worst == AGREE else ""
-        tone = "warn" if limits else OUTCOME_TONES[worst]
+        tone = "warn" if limits else TONE_BY_OUTCOME[worst]
         ratios = [one.ratio for one in group]
         cells.append(
             ((panel.title,), pair, display.ratio_range_cell(ratios, tone, f"{worst}{limits}"))
@@ -203,26 +203,26 @@ def _agreement_table(comparisons: Sequence[NetPIPEComparison], sizes: Sequence[i
     return display.grid_table(
         "Does OSU agree with our NetPIPE? Ratios of the medians over the compared sizes.",
         ("Toolchain",),
-        {pair: Column(pair.words, base_name="NetPIPE") for pair in NETPIPE_PAIRS},
+        {pair: Column(pair.title, base_name="NetPIPE") for pair in NETPIPE_PAIRS},
         cells,
     )
 
 
 #: The latency in the answers: benchmark, metric and size in bytes.
-_LATENCY = ("latency", "half_round_trip_time", 8)
+_LATENCY_POINT = ("latency", "half_round_trip_time", 8)
 #: Collectives whose times are in the answers, with a size in bytes.
-_ANSWER_COLLECTIVES = (("allreduce", 8), ("barrier", 0))
+_COLLECTIVE_POINTS = (("allreduce", 8), ("barrier", 0))
 
 
 def overall_answers(
-    curves: OsuCurves, comparisons: Sequence[NetPIPEComparison]
+    curves: OSUCurves, comparisons: Sequence[NetPIPEComparison]
 ) -> tuple[Answer, ...]:
     """The range of latency and of peak bandwidth over all panels; then where NetPIPE agrees.
 
     Collectives only without latency and bandwidth, because their numbers of ranks differ.
     """
     clauses = []
-    points = (curves.point(panel, *_LATENCY) for panel in curves.panels)
+    points = (curves.point_interval(panel, *_LATENCY_POINT) for panel in curves.panels)
     if latencies := [latency.median for latency in points if latency]:
         clauses.append(f"latency {units.range_text(latencies, 1e6)} µs at {units.size_text(8)}")
     if peaks := [peak for panel in curves.panels if (peak := _peak_bandwidth(curves, panel, "bw"))]:
@@ -231,12 +231,12 @@ def overall_answers(
             f"{units.range_text([peak.median for peak in peaks])} MB/s"
         )
     if not clauses:
-        texts = (_collective_text(curves, *collective) for collective in _ANSWER_COLLECTIVES)
+        texts = (_collective_text(curves, *collective) for collective in _COLLECTIVE_POINTS)
         clauses += filter(None, texts)
     label_suffix = labels.partial_label_suffix(panel.emulation_label for panel in curves.panels)
     text = "; ".join(clauses) or "see below"
     values = Answer((f"{text[0].upper()}{text[1:]}{label_suffix}.",))
-    tone = _answer_tone(comparisons)
+    tone = _agreement_tone(comparisons)
     lines = (
         f"{line[0].upper()}{line[1:]}{label_suffix}." for line in _agreement_clauses(comparisons)
     )
@@ -244,32 +244,32 @@ def overall_answers(
 
 
 def panel_answer(
-    curves: OsuCurves, panel: Panel, comparisons: Sequence[NetPIPEComparison]
+    curves: OSUCurves, panel: Panel, comparisons: Sequence[NetPIPEComparison]
 ) -> Answer:
     """Latency, peak bandwidth, collectives and agreement with NetPIPE in one panel."""
     panel_comparisons = [comparison for comparison in comparisons if comparison.panel == panel]
     clauses = []
-    if latency := curves.point(panel, *_LATENCY):
+    if latency := curves.point_interval(panel, *_LATENCY_POINT):
         clauses.append(f"latency {_microseconds(latency)} at {units.size_text(8)}")
     if peak := _peak_bandwidth(curves, panel, "bw"):
         clauses.append(f"bandwidth one way up to {units.amount(peak.median, Unit.MB_S)}")
-    for name, size in _ANSWER_COLLECTIVES:
-        if value := curves.point(panel, name, "operation_time", size):
+    for name, size in _COLLECTIVE_POINTS:
+        if value := curves.point_interval(panel, name, "operation_time", size):
             clauses.append(f"{name} {_microseconds(value)}")
     clauses += _agreement_clauses(panel_comparisons)
     words = "; ".join(clauses) or "see below"
-    return Answer((StrongText(panel.title), f": {words}."), _answer_tone(panel_comparisons))
+    return Answer((StrongText(panel.title), f": {words}."), _agreement_tone(panel_comparisons))
 
 
 def _microseconds(seconds: Interval) -> Quantity:
     return units.amount(seconds.median * units.FACTOR_FROM_SECONDS[Unit.US], Unit.US)
 
 
-def _collective_text(curves: OsuCurves, name: str, size: int) -> str:
+def _collective_text(curves: OSUCurves, name: str, size: int) -> str:
     medians = {
         panel: value.median
         for panel in curves.panels
-        if (value := curves.point(panel, name, "operation_time", size))
+        if (value := curves.point_interval(panel, name, "operation_time", size))
     }
     if not medians:
         return ""
@@ -279,7 +279,7 @@ def _collective_text(curves: OsuCurves, name: str, size: int) -> str:
     return f"{name} {units.range_text([*medians.values()], 1e6)} µs on {ranks} ranks"
 
 
-def _peak_bandwidth(curves: OsuCurves, panel: Panel, benchmark: str) -> Interval | None:
+def _peak_bandwidth(curves: OSUCurves, panel: Panel, benchmark: str) -> Interval | None:
     """The peaks of the launches, in MB/s; None if bandwidth was not measured."""
     rates = curves.panel_rows(curves.launch_values, panel, benchmark=benchmark, metric="bandwidth")
     peaks = rates.group_by("launch").agg(pl.col("value").max())["value"].to_list()
@@ -287,7 +287,7 @@ def _peak_bandwidth(curves: OsuCurves, panel: Panel, benchmark: str) -> Interval
 
 
 _OUTCOMES_WORST_FIRST = (DISAGREE, OPEN, AGREE)
-_OTHER_OUTCOME_WORDS = {AGREE: "they agree at", OPEN: "open at"}
+_TEXT_BY_OUTCOME = {AGREE: "they agree at", OPEN: "open at"}
 
 
 def _agreement_clauses(comparisons: Sequence[NetPIPEComparison]) -> Iterator[str]:
@@ -311,8 +311,8 @@ def _agreement_clauses(comparisons: Sequence[NetPIPEComparison]) -> Iterator[str
         worst, *rest = places
         where = f"at {places[worst]}" if rest else "everywhere"
         ratios = units.range_text([item.ratio for item in group if item.outcome == worst], digits=2)
-        others = "".join(f"; {_OTHER_OUTCOME_WORDS[outcome]} {places[outcome]}" for outcome in rest)
-        benchmark, mode = pair.words.split(" / ")
+        others = "".join(f"; {_TEXT_BY_OUTCOME[outcome]} {places[outcome]}" for outcome in rest)
+        benchmark, mode = pair.title.split(" / ")
         verb = "disagrees" if worst == DISAGREE else "agrees"
         yield (
             f"{'open: whether ' if worst == OPEN else ''}OSU {benchmark} {verb} with the {mode} of "
@@ -320,6 +320,6 @@ def _agreement_clauses(comparisons: Sequence[NetPIPEComparison]) -> Iterator[str
         )
 
 
-def _answer_tone(comparisons: Sequence[NetPIPEComparison]) -> StatusColour:
+def _agreement_tone(comparisons: Sequence[NetPIPEComparison]) -> StatusColour:
     is_bad = any(comparison.outcome == DISAGREE for comparison in comparisons)
-    return OUTCOME_TONES[DISAGREE] if is_bad else "plain"
+    return TONE_BY_OUTCOME[DISAGREE] if is_bad else "plain"

@@ -49,22 +49,22 @@ NODE_PLACEMENTS = {
 }
 #: Default for the largest region size, bytes.
 MAX_REGION_BYTES = 16 << 20
-_PASS_ROWS = (("size_bytes", 10_000), ("metric", PASS_METRIC))
+_PASS_FILTER = (("size_bytes", 10_000), ("metric", PASS_METRIC))
 
 
-class _Passes(Record):
+class _PassCounts(Record):
     shared: SmallCount
     network: SmallCount
 
 
-class _Wait(Record):
+class _WaitPolicy(Record):
     spins: Count | None = None
     yields: Count | None = None
     network_yields_ms: Count | None = None
     then: str | None = None
 
 
-class _Skipped(Record):
+class _SkippedVariant(Record):
     variant: Text
     reason: Text
 
@@ -77,9 +77,9 @@ class RingRecord(Record):
     processors_per_node: Count | None = None
     pretended_nodes: list[Count | None] | None = None
     read: str | None = None
-    passes_per_lap: _Passes | None = None
-    wait: _Wait | None = None
-    skipped: list[_Skipped] = Field(default_factory=list)
+    passes_per_lap: _PassCounts | None = None
+    wait: _WaitPolicy | None = None
+    skipped: list[_SkippedVariant] = Field(default_factory=list)
 
 
 class Thresholds(Table):
@@ -124,8 +124,8 @@ class Ring(Study):
         "size: what a pass costs that need not copy."
     )
     spread_metrics = (
-        SpreadMetric("region, pass at 10 kB", Unit.US, (*_PASS_ROWS, ("variant", REGION))),
-        SpreadMetric("MPI, pass at 10 kB", Unit.US, (*_PASS_ROWS, ("variant", "mpi"))),
+        SpreadMetric("region, pass at 10 kB", Unit.US, (*_PASS_FILTER, ("variant", REGION))),
+        SpreadMetric("MPI, pass at 10 kB", Unit.US, (*_PASS_FILTER, ("variant", "mpi"))),
     )
 
     def planned_points(

@@ -42,24 +42,24 @@ from roundtrip.studies.ring import (
 from roundtrip.studies.study import GREY, PINK, Arm
 
 _LAUNCH_COLUMNS = ["launch", "case_id"]
-_PLACEMENT_TITLES = {
+_TITLE_BY_PLACEMENT = {
     **{name: title for name, (_, title) in NODE_PLACEMENTS.items()},
     "one-per-node": "2 ranks on 2 nodes",
     "hybrid": "3 ranks on 2 nodes",
 }
 
 #: Size at which single laps are shown, besides the smallest and the largest, bytes.
-LAP_SIZE = 1_000
-PERCENTILES = (1, 50, 90, 99)
+LAP_SIZE_BYTES = 1_000
+LAP_PERCENTILES = (1, 50, 90, 99)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Panel(panel.Panel):
-    """One toolchain in one placement; its times measure waiting if it is `oversubscribed`."""
+    """One toolchain in one placement; its times measure waiting if it is `is_oversubscribed`."""
 
     shared_passes: int
     network_passes: int
-    oversubscribed: bool = False
+    is_oversubscribed: bool = False
     hub_mbit_s: float | None = None
 
     @property
@@ -68,7 +68,7 @@ class Panel(panel.Panel):
         return self.key[1]
 
     @property
-    def in_one_node(self) -> bool:
+    def is_in_one_node(self) -> bool:
         """Whether every pass is a hand-over in memory."""
         return not self.network_passes
 
@@ -78,7 +78,7 @@ class Panel(panel.Panel):
 
     def variant_title(self, variant: str) -> str:
         """Displayed name of a transport: regions are passed by reference only inside nodes."""
-        if self.in_one_node or variant not in (REGION, REGION_UDP):
+        if self.is_in_one_node or variant not in (REGION, REGION_UDP):
             return ARMS[variant].title if variant in ARMS else variant
         carrier = "UDP" if variant == REGION_UDP else "MPI's messages"
         if self.shared_passes:
@@ -88,12 +88,12 @@ class Panel(panel.Panel):
     @property
     def sort_key(self) -> tuple[Any, ...]:
         """Sort key: oversubscribed last, measured first; by placement, toolchain and passes."""
-        placements = list(_PLACEMENT_TITLES.values())
+        placements = list(_TITLE_BY_PLACEMENT.values())
         position = next(
             (i for i, name in enumerate(placements) if self.placement_text.startswith(name)), 9
         )
         return (
-            self.oversubscribed,
+            self.is_oversubscribed,
             bool(self.emulation_label),
             position,
             self.toolchain,
@@ -102,7 +102,7 @@ class Panel(panel.Panel):
         )
 
 
-class Curves(Panels[Panel]):
+class RingCurves(Panels[Panel]):
     """Launch medians of a bundle; a series is one of times per pass."""
 
     def __init__(self, data: BundleData) -> None:
@@ -114,52 +114,54 @@ class Curves(Panels[Panel]):
         """Columns launch, case_id and those of `derived.launch_medians`; with the rows of
         `derived.best_two_sided_medians`.
         """
-        is_listed = pl.col("variant").is_in([*ARMS, *derived.READ_VARIANT_OF.values()])
+        is_listed = pl.col("variant").is_in([*ARMS, *derived.READ_VARIANT_BY_TRANSPORT.values()])
         medians = derived.launch_medians(self.samples.filter(is_listed), _LAUNCH_COLUMNS)
         return pl.concat([medians, derived.best_two_sided_medians(medians, _LAUNCH_COLUMNS)])
 
     @cached_property
-    def bandwidth(self) -> pl.DataFrame:
+    def bandwidth_intervals(self) -> pl.DataFrame:
         """Effective bandwidth, MB/s: columns of `column_intervals`."""
         return self.column_intervals("bandwidth")
 
     @cached_property
-    def laps(self) -> pl.DataFrame:
+    def lap_percentiles(self) -> pl.DataFrame:
         """The `percentiles` of single laps over all launches, seconds, by `key_columns`, variant
-        and size_bytes: the smallest and the largest of each transport, and LAP_SIZE.
+        and size_bytes: the smallest and the largest of each transport, and LAP_SIZE_BYTES.
         """
         size, transport = pl.col("size_bytes"), [*self.key_columns, "variant"]
         ends = [end.over(transport) for end in (size.min(), size.max())]
         laps = (
             self.samples.filter(pl.col("metric") == LAP_METRIC)
             .filter(pl.col("variant").is_in(list(ARMS)))
-            .filter((size == LAP_SIZE) | (size == ends[0]) | (size == ends[1]))
+            .filter((size == LAP_SIZE_BYTES) | (size == ends[0]) | (size == ends[1]))
         )
-        return panel.percentiles(laps, [*transport, "size_bytes"], PERCENTILES)
+        return panel.percentiles(laps, [*transport, "size_bytes"], LAP_PERCENTILES)
 
-    def ratio(self, panel: Panel, variant: str, base: str, size: int) -> Interval | None:
+    def bandwidth_ratio(self, panel: Panel, variant: str, base: str, size: int) -> Interval | None:
         """Ratio of effective bandwidths at one point; None if no launch measured both."""
         ratios = ratios_by_size(
             self.panel_rows(self.launch_values, panel, size_bytes=size), variant, base
         )
         return self.interval(ratios.get(size, []))
 
-    def gain(self, panel: Panel, variant: str) -> Interval | None:
+    def gain_over_mpi(self, panel: Panel, variant: str) -> Interval | None:
         """Ratio of a region's bandwidth to that of MPI's best two-sided call, at STUDY_SIZE."""
-        return self.ratio(panel, variant, derived.BEST_TWO_SIDED_VARIANT, derived.STUDY_BYTES)
+        return self.bandwidth_ratio(
+            panel, variant, derived.BEST_TWO_SIDED_VARIANT, derived.PUBLISHED_BYTES
+        )
 
-    def growth(self, panel: Panel, sizes: tuple[int, int]) -> Interval | None:
+    def bandwidth_growth(self, panel: Panel, sizes: tuple[int, int]) -> Interval | None:
         """Ratio of a region's bandwidths: at the second size (bytes) over the first."""
         first, second = sizes
-        launches = self.pass_times(panel, REGION).values()
+        launches = self.pass_seconds(panel, REGION).values()
         measured = [times for times in launches if first in times and second in times]
         return self.interval([second / first * t[first] / t[second] for t in measured])
 
     def bandwidth_at(self, panel: Panel, variant: str, size: int) -> Interval | None:
         """Interval of the effective bandwidth, MB/s, at one point; None if it was not measured."""
-        return self.interval_at(self.bandwidth, panel, variant=variant, size_bytes=size)
+        return self.interval_at(self.bandwidth_intervals, panel, variant=variant, size_bytes=size)
 
-    def pass_times(self, panel: Panel, variant: str) -> dict[str, dict[int, float]]:
+    def pass_seconds(self, panel: Panel, variant: str) -> dict[str, dict[int, float]]:
         """Seconds per pass of a transport, by launch and size in bytes."""
         medians = self.panel_rows(self.launch_values, panel, variant=variant).sort(
             "launch", "size_bytes"
@@ -167,9 +169,9 @@ class Curves(Panels[Panel]):
         points = medians.select("launch", "size_bytes", "seconds").rows_by_key("launch")
         return {launch: dict(times) for launch, times in points.items()}
 
-    def fixed_costs(self, panel: Panel, variant: str) -> dict[str, float]:
+    def fixed_cost_seconds(self, panel: Panel, variant: str) -> dict[str, float]:
         """Fixed cost of a transport by launch, seconds."""
-        launches = self.pass_times(panel, variant).items()
+        launches = self.pass_seconds(panel, variant).items()
         return {launch: median(times.values()) for launch, times in launches}
 
     def run_records_of(self, panel: Panel) -> list[tuple[str, dict[str, Any]]]:
@@ -182,7 +184,7 @@ class Curves(Panels[Panel]):
     def _panel(self, row: CaseRow) -> Panel:
         """A panel named by its placement and link, with the passes that its launches recorded."""
         link = panel.check_parameters(row).get("link")
-        title = str(_PLACEMENT_TITLES.get(row["placement"], row["placement"]))
+        title = str(_TITLE_BY_PLACEMENT.get(row["placement"], row["placement"]))
         if row["placement"] == "one-per-node" and (row["ranks"] or 2) > 2:
             title = f"{row['ranks']} ranks on {row['ranks']} nodes"
         if passes := self.run_records.get(row["launch"], {}).get("passes_per_lap"):
@@ -197,17 +199,17 @@ class Curves(Panels[Panel]):
             setting_clauses=(panel.describe_partition(row), row["environ"]),
             shared_passes=shared_passes,
             network_passes=network_passes,
-            oversubscribed=row["placement"] == OVERSUBSCRIBED_PLACEMENT,
+            is_oversubscribed=row["placement"] == OVERSUBSCRIBED_PLACEMENT,
             hub_mbit_s=setting_number(row["emulation"], "hub_mbit_s"),
         )
 
 
 #: Region sizes in bytes: one dominated by latency, one by bandwidth.
-EFFICIENCY_SIZES_BYTES = (LAP_SIZE, 1_000_000)
+EFFICIENCY_SIZES_BYTES = (LAP_SIZE_BYTES, 1_000_000)
 _EFFICIENCY_SUBJECTS = {"mpi": "A pass by MPI", REGION_UDP: "A pass by UDP"}
 
 
-def node_efficiency(curves: Curves) -> NodeEfficiency:
+def node_efficiency(curves: RingCurves) -> NodeEfficiency:
     """Efficiency of a pass at `EFFICIENCY_SIZES_BYTES` over the nodes, from two nodes on."""
     medians = curves.launch_values.filter(
         pl.col("variant").is_in(list(_EFFICIENCY_SUBJECTS))
@@ -240,10 +242,10 @@ _BANDWIDTH_CAPTION = (
 )
 
 
-_READ_REGION, _READ_MPI = (derived.READ_VARIANT_OF[name] for name in (REGION, "mpi"))
+_READ_REGION, _READ_MPI = (derived.READ_VARIANT_BY_TRANSPORT[name] for name in (REGION, "mpi"))
 _STUDY_CURVE, _LINK_CURVE = "study", "link"
 #: All curves; `_titled_arms` has the titles of transports.
-_CURVE_STYLES = {
+_ARM_BY_CURVE = {
     **ARMS,
     CACHE_LINE: replace(ARMS[CACHE_LINE], is_dashed=True),
     _READ_REGION: Arm("", ("#1b7837", "#8fd49a")),
@@ -252,14 +254,14 @@ _CURVE_STYLES = {
     _LINK_CURVE: Arm(LINK_BOUND_NAME, GREY, point_radius=0, is_upper_bound=True),
 }
 #: Curves in the figures at the top of the report.
-_TOP_FIGURE_ARMS = (
+_PASS_FIGURE_CURVES = (
     *(REGION, REGION_UDP, "mpi-shm", "mpi", "pvm", CACHE_LINE),
     *(_STUDY_CURVE, _LINK_CURVE),
 )
 #: Widths of curves that may lie on each other; narrow ones are drawn later.
 _WIDE_LINE, _MIDDLE_LINE, _NARROW_LINE = 8.0, 4.8, 1.6
 #: Curves of each figure of effective bandwidth, few enough to be distinguished, and their widths.
-_CURVE_FAMILIES = {
+_CURVE_WIDTHS_BY_FIGURE = {
     "what moves": {
         REGION: 2.0,
         REGION_UDP: 2.0,
@@ -283,10 +285,10 @@ _CURVE_FAMILIES = {
         _LINK_CURVE: 2.0,
     },
 }
-_SIZE_AXIS_NAME = "Region size"
+_SIZE_AXIS_LABEL = "Region size"
 
 
-def draw_passes(curves: Curves, panels: Sequence[Panel]) -> Gallery:
+def pass_gallery(curves: RingCurves, panels: Sequence[Panel]) -> Gallery:
     """Figures of the time per pass, one for each panel, all with the same axes."""
     times = display.curve_rows(curves.column_intervals("seconds", 1e6))
     drawings = [
@@ -294,7 +296,7 @@ def draw_passes(curves: Curves, panels: Sequence[Panel]) -> Gallery:
             f"ring-{number}",
             panel,
             _drawn_rows(curves.panel_rows(times, panel), panel, lambda size, rate: size / rate),
-            _titled_arms(panel, _TOP_FIGURE_ARMS),
+            _titled_arms(panel, _PASS_FIGURE_CURVES),
         )
         for number, panel in enumerate(panels, 1)
     ]
@@ -303,21 +305,21 @@ def draw_passes(curves: Curves, panels: Sequence[Panel]) -> Gallery:
         "Time of a pass over region size",
         "Time of a pass",
         Unit.US,
-        size_name=_SIZE_AXIS_NAME,
+        size_name=_SIZE_AXIS_LABEL,
     )
     return Gallery(curves.level.fill_caption(_TIME_CAPTION), figures)
 
 
-def draw_bandwidth(curves: Curves, panels: Sequence[Panel]) -> list[Gallery]:
+def bandwidth_galleries(curves: RingCurves, panels: Sequence[Panel]) -> list[Gallery]:
     """Figures of effective bandwidth: for each panel one a family of transports."""
-    rates = display.curve_rows(curves.bandwidth)
+    rates = display.curve_rows(curves.bandwidth_intervals)
     frames = {
         panel: _drawn_rows(curves.panel_rows(rates, panel), panel, lambda _, rate: rate)
         for panel in panels
     }
     physical_frames = []  # what moves or reads all bytes; all rows if nothing does
     for one, frame in frames.items():
-        by_reference = [REGION, REGION_UDP] if one.in_one_node else []
+        by_reference = [REGION, REGION_UDP] if one.is_in_one_node else []
         rows = frame.filter(~pl.col("arm").is_in([*by_reference, _STUDY_CURVE, CACHE_LINE]))
         physical_frames.append(frame if rows.is_empty() else rows)
     domain = display.decade_range([*frames.values()])[0], display.decade_range(physical_frames)[1]
@@ -333,7 +335,7 @@ def draw_bandwidth(curves: Curves, panels: Sequence[Panel]) -> list[Gallery]:
             f"{panel.launch_count_text}: {family}",
         )
         for number, (panel, frame) in enumerate(frames.items(), 1)
-        for index, (family, widths) in enumerate(_CURVE_FAMILIES.items(), 1)
+        for index, (family, widths) in enumerate(_CURVE_WIDTHS_BY_FIGURE.items(), 1)
     ]
     drawings = [
         drawing for drawing in drawings if {*drawing.visible_arms} - {_STUDY_CURVE, _LINK_CURVE}
@@ -344,7 +346,7 @@ def draw_bandwidth(curves: Curves, panels: Sequence[Panel]) -> list[Gallery]:
         "Effective bandwidth",
         Unit.MB_S,
         domain,
-        _SIZE_AXIS_NAME,
+        _SIZE_AXIS_LABEL,
     )
     caption = curves.level.fill_caption(_BANDWIDTH_CAPTION)
     by_panel = groupby(zip(drawings, figures, strict=True), key=lambda pair: pair[0].title)
@@ -360,11 +362,11 @@ def _drawn_rows(
     medians: pl.DataFrame, panel: Panel, value: Callable[[float, float], float]
 ) -> pl.DataFrame:
     """Rows of a panel, the study and the link; `value` maps (bytes, MB/s) to what is drawn."""
-    frame = medians.filter(pl.col("variant").is_in(list(_CURVE_STYLES)))
+    frame = medians.filter(pl.col("variant").is_in(list(_ARM_BY_CURVE)))
     frame = frame.select(*INTERVAL_COLUMNS, "n", "arm", "x")
     points: list[tuple[str, float, float]] = [
         (_STUDY_CURVE, size, rate)
-        for size, rate in derived.PUBLISHED_RATES.get(panel.case, {}).items()
+        for size, rate in derived.PUBLISHED_MB_PER_S.get(panel.case, {}).items()
     ]
     if panel.hub_mbit_s:
         ends = {float(x) for x in (frame["x"].min(), frame["x"].max())}  # type: ignore[arg-type]
@@ -375,11 +377,11 @@ def _drawn_rows(
 
 def _titled_arms(panel: Panel, names: Iterable[str]) -> dict[str, Arm]:
     """The curves of these names, with the titles that they have in the panel."""
-    titles = {name: arm.title for name, arm in _CURVE_STYLES.items()}
+    titles = {name: arm.title for name, arm in _ARM_BY_CURVE.items()}
     titles |= {name: panel.variant_title(name) for name in ARMS}
     titles[_READ_REGION] = f"{titles[REGION]}, all read"
     titles[_READ_MPI] = f"{titles['mpi']}, all read"
     if panel.shared_passes and panel.network_passes:  # the full titles do not fit
         titles[REGION] = "Region, MPI between nodes"
         titles[REGION_UDP] = "Region, UDP between nodes"
-    return {name: replace(_CURVE_STYLES[name], title=titles[name]) for name in names}
+    return {name: replace(_ARM_BY_CURVE[name], title=titles[name]) for name in names}

@@ -48,32 +48,32 @@ from roundtrip.studies.derivation import (
 from roundtrip.studies.ring import CACHE_LINE, LAP_METRIC, PASS_METRIC, REGION, REGION_UDP
 
 #: Variants in which the receiver reads every byte, by transport.
-READ_VARIANT_OF = {name: f"{name}-read" for name in (REGION, "mpi-shm", "mpi", "pvm")}
+READ_VARIANT_BY_TRANSPORT = {name: f"{name}-read" for name in (REGION, "mpi-shm", "mpi", "pvm")}
 #: MPI's two-sided calls, which the study calls MPI, and the variant of their fastest one.
 TWO_SIDED_VARIANTS, BEST_TWO_SIDED_VARIANT = ("mpi", "mpi-typed", "mpi-sync"), "best"
 #: Sizes at which the study gives its effective bandwidth in memory, and on 10BASE-T, bytes.
-STUDY_BYTES, HUB_BYTES = 10_000, 1_000
-_HEADLINE_BYTES = (10, 1_000, STUDY_BYTES, 1_000_000)
+PUBLISHED_BYTES, PUBLISHED_HUB_BYTES = 10_000, 1_000
+_HEADLINE_BYTES = (10, 1_000, PUBLISHED_BYTES, 1_000_000)
 
 #: Perf variables of a ReFrame check: unit, and the point whose time of a pass (us) or effective
 #: bandwidth (MB/s) they are; None: they are made from several points.
-_PERFORMANCE_VARIABLES: dict[str, tuple[str, tuple[str, int] | None]] = {
+_UNIT_AND_POINT_BY_PERF_VARIABLE: dict[str, tuple[str, tuple[str, int] | None]] = {
     "region_pass_10B": ("us", (REGION, 10)),
-    "region_pass_10kB": ("us", (REGION, STUDY_BYTES)),
+    "region_pass_10kB": ("us", (REGION, PUBLISHED_BYTES)),
     "region_pass_16MiB": ("us", (REGION, 16 << 20)),
     "region_flatness": ("1", None),
     "hand_over": ("us", None),
     "region_per_hand_over": ("1", None),
-    "region_bandwidth_10kB": ("MB/s", (REGION, STUDY_BYTES)),
-    "mpi_bandwidth_10kB": ("MB/s", (BEST_TWO_SIDED_VARIANT, STUDY_BYTES)),
+    "region_bandwidth_10kB": ("MB/s", (REGION, PUBLISHED_BYTES)),
+    "mpi_bandwidth_10kB": ("MB/s", (BEST_TWO_SIDED_VARIANT, PUBLISHED_BYTES)),
     "region_over_mpi_10kB": ("1", None),
     "mpi_pass_10B": ("us", ("mpi", 10)),
-    "pvm_bandwidth_10kB": ("MB/s", ("pvm", STUDY_BYTES)),
-    "region_udp_bandwidth_1kB": ("MB/s", (REGION_UDP, HUB_BYTES)),
-    "region_read_bandwidth_10kB": ("MB/s", (READ_VARIANT_OF[REGION], STUDY_BYTES)),
-    "mpi_read_bandwidth_10kB": ("MB/s", (READ_VARIANT_OF["mpi"], STUDY_BYTES)),
+    "pvm_bandwidth_10kB": ("MB/s", ("pvm", PUBLISHED_BYTES)),
+    "region_udp_bandwidth_1kB": ("MB/s", (REGION_UDP, PUBLISHED_HUB_BYTES)),
+    "region_read_bandwidth_10kB": ("MB/s", (READ_VARIANT_BY_TRANSPORT[REGION], PUBLISHED_BYTES)),
+    "mpi_read_bandwidth_10kB": ("MB/s", (READ_VARIANT_BY_TRANSPORT["mpi"], PUBLISHED_BYTES)),
 }
-PERF_VARIABLE_UNITS = {name: unit for name, (unit, _) in _PERFORMANCE_VARIABLES.items()}
+PERF_VARIABLE_UNITS = {name: unit for name, (unit, _) in _UNIT_AND_POINT_BY_PERF_VARIABLE.items()}
 POINT_COLUMNS = ["case", "variant", "size_bytes"]
 #: Summary of a launch's batches as one time per pass.
 TIME_SUMMARY = Summary("time of a pass", ValueKind.COST, "the batches of a launch", MEDIAN)
@@ -82,27 +82,27 @@ TIME_SUMMARY = Summary("time of a pass", ValueKind.COST, "the batches of a launc
 _PUBLISHED_SIZES = (10, 100, 1_000, 10_000)
 #: Effective bandwidths of the study, MB/s, by ranks on each node and size in bytes: two and three
 #: ranks on two processors, and 10BASE-T.
-PUBLISHED_RATES = {
+PUBLISHED_MB_PER_S = {
     "2": {size: size / 2.8 for size in _PUBLISHED_SIZES},
     "3": {size: size / 5.6 for size in _PUBLISHED_SIZES},
-    "1+1": {HUB_BYTES: 1.1},
+    "1+1": {PUBLISHED_HUB_BYTES: 1.1},
 }
 #: Fixed time per pass that the study gives for two processes in one machine, seconds.
 PUBLISHED_PASS_S = 2.8e-6
 
 
 @dataclass(frozen=True)
-class StudyReason:
+class PublishedReason:
     """A reason that the study gives, and the pairs (transport, base) that isolate it here."""
 
-    words: str
-    short: str
-    test: str
+    quotation: str
+    short_title: str
+    test_text: str
     pairs: tuple[tuple[str, str], ...]
 
 
-STATEMENTS = (
-    StudyReason(
+PUBLISHED_REASONS = (
+    PublishedReason(
         "Communication within MPI and PVM is based on moving the data from a user-specified buffer "
         "in the sender to a user-specified buffer in the receiver, even if the sender and receiver "
         "… share access to common memory.",
@@ -110,7 +110,7 @@ STATEMENTS = (
         "One copy through shared memory against a region by reference, both with the same waiting.",
         (("mpi-shm", REGION),),
     ),
-    StudyReason(
+    PublishedReason(
         "Hidden “control” or “housekeeping” messages … eat up bandwidth and latency in the "
         "network.",
         "Control messages cost",
@@ -118,7 +118,7 @@ STATEMENTS = (
         "may do without.",
         (("mpi-sync", "mpi"),),
     ),
-    StudyReason(
+    PublishedReason(
         "Communication within MPI and PVM includes processing of the data through a “type”, adding "
         "to the latency (or “overhead”) of communication.",
         "Type processing costs",
@@ -159,7 +159,7 @@ def best_two_sided_medians(medians: pl.DataFrame, by: list[str]) -> pl.DataFrame
     return fastest.with_columns(variant=pl.lit(BEST_TWO_SIDED_VARIANT))
 
 
-def crossover(seconds: Mapping[int, float], other_seconds: Mapping[int, float]) -> float:
+def crossover_bytes(seconds: Mapping[int, float], other_seconds: Mapping[int, float]) -> float:
     """The size (bytes) from which on `seconds`, by ascending size, stay below the others."""
     sizes = [size for size in seconds if size in other_seconds]
     gains = [math.log(other_seconds[size] / seconds[size]) for size in sizes]
@@ -195,7 +195,7 @@ def perf_variables(samples: pl.DataFrame) -> dict[str, float]:
         for variant, size, time in rows.select("variant", "size_bytes", "seconds").iter_rows()
     }
     figures: dict[str, float] = {}
-    for name, (unit, point) in _PERFORMANCE_VARIABLES.items():
+    for name, (unit, point) in _UNIT_AND_POINT_BY_PERF_VARIABLE.items():
         if point and (time := seconds.get(point)):
             figures[name] = time * 1e6 if unit == "us" else point[1] / time / 1e6
     region, floor = (

@@ -16,22 +16,22 @@ from roundtrip.stats.verdicts import ClaimVerdict, Verdict
 from roundtrip.studies import findings as shared
 from roundtrip.studies.findings import OPEN, ArmClaim, worst_tone
 from roundtrip.studies.ring import CACHE_LINE, REGION, REGION_UDP, STUDY, Thresholds, derived
-from roundtrip.studies.ring.curves import Curves, Panel
-from roundtrip.studies.ring.derived import STATEMENTS, StudyReason
+from roundtrip.studies.ring.curves import Panel, RingCurves
+from roundtrip.studies.ring.derived import PUBLISHED_REASONS, PublishedReason
 
 #: No red: if a reason of the study does not hold, something costs less than it did.
-OUTCOME_TONES: dict[str, StatusColour] = {
+TONE_BY_OUTCOME: dict[str, StatusColour] = {
     "holds": "good",
     "holds in part": "warn",
     OPEN: "warn",
     "does not hold": "plain",
 }
 #: Outcomes that cover every compared size.
-_OUTCOMES_EVERYWHERE = ("holds", "does not hold")
+_OUTCOMES_AT_ALL_SIZES = ("holds", "does not hold")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Finding(shared.Finding[StudyReason, Panel]):
+class Finding(shared.Finding[PublishedReason, Panel]):
     """Test of one reason of the study with one pair of transports in one panel."""
 
     variant: str
@@ -60,12 +60,12 @@ def reason_findings(
     """Return a finding for each pair of transports that was measured in the panel."""
     sizes = settings.compared_sizes
     results = []
-    for statement in STATEMENTS:
+    for statement in PUBLISHED_REASONS:
         for variant, base in statement.pairs:
             if size_verdicts := shared.size_verdicts(
                 verdicts, STUDY, panel, (variant, base), sizes
             ):
-                outcome = _outcome_of([verdict.verdict for _, verdict in size_verdicts])
+                outcome = _reason_outcome([verdict.verdict for _, verdict in size_verdicts])
                 results.append(
                     Finding(
                         statement=statement,
@@ -73,8 +73,8 @@ def reason_findings(
                         variant=variant,
                         base=base,
                         outcome=outcome,
-                        outcome_tone=OUTCOME_TONES[outcome],
-                        is_about_all_sizes=outcome in _OUTCOMES_EVERYWHERE,
+                        outcome_tone=TONE_BY_OUTCOME[outcome],
+                        is_about_all_sizes=outcome in _OUTCOMES_AT_ALL_SIZES,
                         size_verdicts=size_verdicts,
                         compared_sizes=sizes,
                     )
@@ -82,7 +82,7 @@ def reason_findings(
     return results
 
 
-def _outcome_of(verdicts: Sequence[Verdict]) -> str:
+def _reason_outcome(verdicts: Sequence[Verdict]) -> str:
     """Whether "it costs" holds at every measured size, at some, at none, or is undecided."""
     cost_count = sum(verdict is Verdict.SLOWER for verdict in verdicts)
     free_count = sum(verdict in (Verdict.ON_PAR, Verdict.FASTER) for verdict in verdicts)
@@ -94,18 +94,23 @@ def _outcome_of(verdicts: Sequence[Verdict]) -> str:
 
 
 def overall_answers(
-    curves: Curves, panels: Sequence[Panel], all_findings: Sequence[Finding], settings: Thresholds
+    curves: RingCurves,
+    panels: Sequence[Panel],
+    all_findings: Sequence[Finding],
+    settings: Thresholds,
 ) -> tuple[Answer, ...]:
     """Return short answers over all panels: cost of a pass in a node, gain over MPI, reasons."""
-    regular_panels = [panel for panel in panels if not panel.oversubscribed]
-    lines = list(_cost_lines(curves, regular_panels, settings))
-    if gains := [one.median for panel in regular_panels if (one := curves.gain(panel, REGION))]:
-        times, size = units.range_text(gains), units.size_text(derived.STUDY_BYTES)
+    regular_panels = [panel for panel in panels if not panel.is_oversubscribed]
+    lines = list(_cost_sentences(curves, regular_panels, settings))
+    if gains := [
+        one.median for panel in regular_panels if (one := curves.gain_over_mpi(panel, REGION))
+    ]:
+        times, size = units.range_text(gains), units.size_text(derived.PUBLISHED_BYTES)
         lines.append(
             f"A region has {times} times the bandwidth of the best two-sided MPI at {size}."
         )
-    oversubscribed_panels = [panel for panel in panels if panel.oversubscribed]
-    for line in _cost_lines(curves, oversubscribed_panels, settings):
+    oversubscribed_panels = [panel for panel in panels if panel.is_oversubscribed]
+    for line in _cost_sentences(curves, oversubscribed_panels, settings):
         lines.append(f"More ranks than processors: {line[0].lower()}{line[1:]}")
     costs = [Answer((line,)) for line in lines]
     if (
@@ -116,22 +121,24 @@ def overall_answers(
         return (Answer((labels.ONLY_SIMULATED_NOTE,)),)
     if not all_findings:
         return (*costs, Answer(("No reason of the study could be tested.",), "warn"))
-    regular_findings = [finding for finding in all_findings if not finding.panel.oversubscribed]
+    regular_findings = [finding for finding in all_findings if not finding.panel.is_oversubscribed]
     by_reason: dict[str, list[Finding]] = defaultdict(list)
     for finding in regular_findings or all_findings:
-        by_reason[finding.statement.short].append(finding)
+        by_reason[finding.statement.short_title].append(finding)
     return (*costs, *(line for group in by_reason.values() for line in _reason_answers(group)))
 
 
-def _cost_lines(curves: Curves, panels: Sequence[Panel], settings: Thresholds) -> Iterator[str]:
+def _cost_sentences(
+    curves: RingCurves, panels: Sequence[Panel], settings: Thresholds
+) -> Iterator[str]:
     """Line on a region's time per pass in a node; called flat only if it is in every panel."""
     costs = [
         cost
         for panel in panels
-        if panel.in_one_node and (cost := region_cost(curves, panel, settings))
+        if panel.is_in_one_node and (cost := region_cost(curves, panel, settings))
     ]
     if costs:
-        times = units.range_text([cost.seconds.median * 1e6 for cost in costs])
+        times = units.range_text([cost.fixed_seconds.median * 1e6 for cost in costs])
         is_flat = all(cost.is_flat_in_time for cost in costs)
         suffix = " whatever its size" if is_flat else " (median over its sizes)"
         yield f"In a node a region is passed in {times} µs{suffix}."
@@ -139,7 +146,7 @@ def _cost_lines(curves: Curves, panels: Sequence[Panel], settings: Thresholds) -
 
 def _reason_answers(group: Sequence[Finding]) -> Iterator[Answer]:
     """An answer on one reason for each outcome; if there are several, each names its pairs."""
-    name = group[0].statement.short
+    name = group[0].statement.short_title
     reason = f"“{name[0].lower()}{name[1:]}” (elepar's study, 2002)"
     pairs_by_outcome: dict[str, list[tuple[Finding, str]]] = defaultdict(list)
     for finding, pair in zip(group, pair_names(group), strict=True):
@@ -162,28 +169,28 @@ def pair_names(group: Sequence[Finding]) -> list[str]:
 
 
 def panel_answer(
-    curves: Curves, panel: Panel, all_findings: Sequence[Finding], settings: Thresholds
+    curves: RingCurves, panel: Panel, all_findings: Sequence[Finding], settings: Thresholds
 ) -> Answer:
     """The answer of `panel`; `all_findings` are the findings of all panels."""
     clauses, gains = [], []
-    size = units.size_text(derived.STUDY_BYTES)
-    if panel.in_one_node and (cost := region_cost(curves, panel, settings)):
+    size = units.size_text(derived.PUBLISHED_BYTES)
+    if panel.is_in_one_node and (cost := region_cost(curves, panel, settings)):
         clauses.append(_cost_clause(cost))
     for variant in (REGION, REGION_UDP):
-        if gain := curves.gain(panel, variant):
+        if gain := curves.gain_over_mpi(panel, variant):
             title = panel.variant_title(variant)
             gains.append(f"a {title[0].lower()}{title[1:]} has {units.interval_text(gain)}")
     if gains:
         base = "the effective bandwidth of the best two-sided MPI"
         clauses.append(f"{', '.join(gains)} times {base} at {size}")
-    read_region, read_mpi = (derived.READ_VARIANT_OF[name] for name in (REGION, "mpi"))
-    if read_gain := curves.ratio(panel, read_region, read_mpi, derived.STUDY_BYTES):
+    read_region, read_mpi = (derived.READ_VARIANT_BY_TRANSPORT[name] for name in (REGION, "mpi"))
+    if read_gain := curves.bandwidth_ratio(panel, read_region, read_mpi, derived.PUBLISHED_BYTES):
         clauses.append(
             f"with every byte read {units.interval_text(read_gain)} times MPI's at {size}"
         )
     panel_findings = [finding for finding in all_findings if finding.panel == panel]
     clauses += [
-        f"{finding.statement.short.lower()} ({finding.variant}): {finding.sentence}"
+        f"{finding.statement.short_title.lower()} ({finding.variant}): {finding.sentence}"
         for finding in panel_findings
     ] or ["no reason of the study could be tested"]
     tone = worst_tone(finding.tone for finding in panel_findings)
@@ -194,19 +201,21 @@ def panel_answer(
 class RegionCost:
     """Cost of a region's pass, and its flatness over sizes (bytes); `is_flat` None: open."""
 
-    seconds: Interval
+    fixed_seconds: Interval
     time_flatness: Interval
     hand_over_flatness: Interval | None
-    sizes: tuple[int, int]
+    size_range: tuple[int, int]
     is_flat: bool | None
     is_flat_in_time: bool
 
 
-def region_cost(curves: Curves, panel: Panel, settings: Thresholds) -> RegionCost | None:
+def region_cost(curves: RingCurves, panel: Panel, settings: Thresholds) -> RegionCost | None:
     """Cost of a region's pass in a panel; None if no region was passed there."""
-    times_by_launch, bare_times = (curves.pass_times(panel, name) for name in (REGION, CACHE_LINE))
+    times_by_launch, bare_times = (
+        curves.pass_seconds(panel, name) for name in (REGION, CACHE_LINE)
+    )
     launches = list(times_by_launch.values())
-    seconds = curves.interval([*curves.fixed_costs(panel, REGION).values()])
+    seconds = curves.interval([*curves.fixed_cost_seconds(panel, REGION).values()])
     time_flatness = curves.interval([derived.flatness(times.values()) for times in launches])
     if seconds is None or time_flatness is None:
         return None
@@ -218,18 +227,18 @@ def region_cost(curves: Curves, panel: Panel, settings: Thresholds) -> RegionCos
     )
     hand_over_flatness = curves.interval([one for one in in_hand_overs if one is not None])
     limit = 1 + settings.flat_within
-    is_flat = is_within(hand_over_flatness or time_flatness, limit)
-    is_flat_in_time = bool(is_flat and is_within(time_flatness, limit))
+    is_flat = is_within_limit(hand_over_flatness or time_flatness, limit)
+    is_flat_in_time = bool(is_flat and is_within_limit(time_flatness, limit))
     return RegionCost(seconds, time_flatness, hand_over_flatness, sizes, is_flat, is_flat_in_time)
 
 
 def _cost_clause(cost: RegionCost) -> str:
-    low, high = map(units.size_text, cost.sizes)
+    low, high = map(units.size_text, cost.size_range)
     flatness = cost.hand_over_flatness or cost.time_flatness
     unit = " in bare hand-overs" if cost.hand_over_flatness else ""
     suffix = " whatever its size" if cost.is_flat_in_time else ", the median over its sizes"
     time = Quantity.from_interval(
-        cost.seconds, Unit.US, units.FACTOR_FROM_SECONDS[Unit.US], prints_unit=True
+        cost.fixed_seconds, Unit.US, units.FACTOR_FROM_SECONDS[Unit.US], prints_unit=True
     )
     words = f"a region is passed in {time}{suffix} from {low} to {high}"
     if cost.is_flat and not cost.is_flat_in_time:
@@ -237,11 +246,11 @@ def _cost_clause(cost: RegionCost) -> str:
     return f"{words} (largest over smallest{unit} {units.interval_text(flatness)})"
 
 
-def is_within(interval: Interval, limit: float, *, is_least: bool = False) -> bool | None:
-    """Whether all of it is within `limit`, a minimum if `is_least`; None if that is open."""
+def is_within_limit(interval: Interval, limit: float, *, is_minimum: bool = False) -> bool | None:
+    """Whether all of it is within `limit`, a minimum if `is_minimum`; None if that is open."""
     if interval.low is None or interval.high is None:
         return None
     low, high = (
-        end >= limit if is_least else end <= limit for end in (interval.low, interval.high)
+        end >= limit if is_minimum else end <= limit for end in (interval.low, interval.high)
     )
     return low if low == high else None

@@ -29,16 +29,16 @@ from roundtrip.studies.findings import (
 )
 from roundtrip.studies.ring import ARMS, REGION, REGION_UDP, STUDY, Thresholds, derived, tables
 from roundtrip.studies.ring.curves import (
-    Curves,
     Panel,
-    draw_bandwidth,
-    draw_passes,
+    RingCurves,
+    bandwidth_galleries,
     node_efficiency,
+    pass_gallery,
 )
-from roundtrip.studies.ring.derived import StudyReason
+from roundtrip.studies.ring.derived import PublishedReason
 from roundtrip.studies.ring.findings import (
     Finding,
-    is_within,
+    is_within_limit,
     overall_answers,
     pair_names,
     panel_answer,
@@ -52,16 +52,19 @@ _NO_APPLICATION_CELL = Cell(
 )
 
 
-def study_table(
-    curves: Curves, panels: Sequence[Panel], all_findings: Sequence[Finding], settings: Thresholds
+def statement_table(
+    curves: RingCurves,
+    panels: Sequence[Panel],
+    all_findings: Sequence[Finding],
+    settings: Thresholds,
 ) -> Table:
     """Return the table of the study's three reasons, and of its other claims and figures."""
     reasons = [
-        (f"“{statement.words}”", units.NO_VALUE, _reason_cell(statement, all_findings))
-        for statement in derived.STATEMENTS
+        (f"“{reason.quotation}”", units.NO_VALUE, _reason_cell(reason, all_findings))
+        for reason in derived.PUBLISHED_REASONS
     ]
-    two_ranks = [panel for panel in panels if panel.in_one_node and not panel.oversubscribed]
-    three_ranks = [panel for panel in panels if panel.oversubscribed]
+    two_ranks = [panel for panel in panels if panel.is_in_one_node and not panel.is_oversubscribed]
+    three_ranks = [panel for panel in panels if panel.is_oversubscribed]
     two_nodes = [panel for panel in panels if panel.case == "1+1"]
     hybrid = [panel for panel in panels if panel.shared_passes and panel.network_passes]
     return display.statement_table(
@@ -105,20 +108,20 @@ def study_table(
             (
                 "“1.8 GB/sec and 3.7 GB/sec” for regions of 10000 bytes: two processes on two "
                 "processors",
-                f"inferred: 3.7 GB/s, a pass of {derived.STUDY_BYTES / 3.7e3:.1f} µs",
+                f"inferred: 3.7 GB/s, a pass of {derived.PUBLISHED_BYTES / 3.7e3:.1f} µs",
                 _bandwidth_cell(curves, two_ranks),
             ),
             (
                 "“1.8 GB/sec and 3.7 GB/sec” for regions of 10000 bytes: three processes on two "
                 "processors",
-                f"inferred: 1.8 GB/s, a pass of {derived.STUDY_BYTES / 1.8e3:.1f} µs",
+                f"inferred: 1.8 GB/s, a pass of {derived.PUBLISHED_BYTES / 1.8e3:.1f} µs",
                 _bandwidth_cell(curves, three_ranks),
             ),
             (
                 "“You will not see performance like that from PVM or MPI in any configuration, "
                 "even working through shared memory”",
                 units.NO_VALUE,
-                _gain_cell(curves, two_ranks, REGION, derived.STUDY_BYTES),
+                _gain_cell(curves, two_ranks, REGION, derived.PUBLISHED_BYTES),
             ),
             (
                 "“almost the entire bandwidth of the 10BaseT ethernet to the application, with "
@@ -129,7 +132,7 @@ def study_table(
             (
                 "“superior to PVM and MPI in similar circumstances”: regions by UDP",
                 units.NO_VALUE,
-                _gain_cell(curves, two_nodes, REGION_UDP, derived.HUB_BYTES),
+                _gain_cell(curves, two_nodes, REGION_UDP, derived.PUBLISHED_HUB_BYTES),
             ),
             (
                 "hybrid: “one traversal of the ring consists of two traversals of the ethernet "
@@ -145,11 +148,11 @@ def _microseconds(seconds: float) -> Quantity:
     return units.amount(seconds * 1e6, Unit.US, digits=2)
 
 
-def _constant_time_cell(curves: Curves, panels: Sequence[Panel], settings: Thresholds) -> Cell:
+def _constant_time_cell(curves: RingCurves, panels: Sequence[Panel], settings: Thresholds) -> Cell:
     costs = [cost for panel in panels if (cost := region_cost(curves, panel, settings))]
     if not costs:
         return display.NOT_MEASURED_CELL
-    times = units.range_text([cost.seconds.median * 1e6 for cost in costs])
+    times = units.range_text([cost.fixed_seconds.median * 1e6 for cost in costs])
     intervals = [cost.hand_over_flatness or cost.time_flatness for cost in costs]
     ends = [end for one in intervals for end in (one.low, one.high) if end is not None]
     unit = " in bare hand-overs" if any(cost.hand_over_flatness for cost in costs) else ""
@@ -157,95 +160,100 @@ def _constant_time_cell(curves: Curves, panels: Sequence[Panel], settings: Thres
         f", at the slowest size {units.range_text(ends)} times the fastest{unit}" if ends else ""
     )
     text = f"{times} µs{flatness}{_label_suffix(panels)}"
-    return _verdict_cell(text, [cost.is_flat for cost in costs], "constant", "not constant")
+    return _outcome_cell(text, [cost.is_flat for cost in costs], "constant", "not constant")
 
 
-def _linear_growth_cell(curves: Curves, panels: Sequence[Panel], settings: Thresholds) -> Cell:
+def _linear_growth_cell(curves: RingCurves, panels: Sequence[Panel], settings: Thresholds) -> Cell:
     """Growth of a region's bandwidth over its sizes: linear if the time is constant."""
     costs = [(panel, cost) for panel in panels if (cost := region_cost(curves, panel, settings))]
-    growths = [growth for panel, cost in costs if (growth := curves.growth(panel, cost.sizes))]
+    measured = (curves.bandwidth_growth(panel, cost.size_range) for panel, cost in costs)
+    growths = [growth for growth in measured if growth]
     if not growths:
         return display.NOT_MEASURED_CELL
-    low, high = costs[0][1].sizes
+    low, high = costs[0][1].size_range
     text = (
         f"{units.range_text([growth.median for growth in growths])} times from "
         f"{units.size_text(low)} to {units.size_text(high)}, where linear is "
         f"{units.number_text(high / low)} times"
         f"{_label_suffix(panels)}"
     )
-    return _verdict_cell(text, [cost.is_flat for _, cost in costs], "linear", "not linear")
+    return _outcome_cell(text, [cost.is_flat for _, cost in costs], "linear", "not linear")
 
 
-def _larger_bandwidth_cell(curves: Curves, panels: Sequence[Panel], settings: Thresholds) -> Cell:
+def _larger_bandwidth_cell(
+    curves: RingCurves, panels: Sequence[Panel], settings: Thresholds
+) -> Cell:
     costs = {panel: region_cost(curves, panel, settings) for panel in panels}
-    sizes = {panel: cost.sizes[1] for panel, cost in costs.items() if cost}
-    large = {panel: size for panel, size in sizes.items() if size > derived.STUDY_BYTES}
-    measured = (curves.growth(panel, (derived.STUDY_BYTES, size)) for panel, size in large.items())
+    sizes = {panel: cost.size_range[1] for panel, cost in costs.items() if cost}
+    large = {panel: size for panel, size in sizes.items() if size > derived.PUBLISHED_BYTES}
+    measured = (
+        curves.bandwidth_growth(panel, (derived.PUBLISHED_BYTES, size))
+        for panel, size in large.items()
+    )
     growths = [growth for growth in measured if growth]
     if not growths:
         return display.NOT_MEASURED_CELL
     text = (
         f"{units.range_text([growth.median for growth in growths])} times at "
         f"{' or '.join(dict.fromkeys(map(units.size_text, sizes.values())))} over "
-        f"{units.size_text(derived.STUDY_BYTES)}{_label_suffix(panels)}"
+        f"{units.size_text(derived.PUBLISHED_BYTES)}{_label_suffix(panels)}"
     )
-    outcomes = [is_within(growth, 1.0, is_least=True) for growth in growths]
-    return _verdict_cell(text, outcomes, "holds", "not everywhere")
+    outcomes = [is_within_limit(growth, 1.0, is_minimum=True) for growth in growths]
+    return _outcome_cell(text, outcomes, "holds", "not everywhere")
 
 
-def _reason_cell(statement: StudyReason, all_findings: Sequence[Finding]) -> Cell:
+def _reason_cell(reason: PublishedReason, all_findings: Sequence[Finding]) -> Cell:
     """Ratios of bandwidths of the pairs that test a reason, and whether it holds for each."""
-    findings_ = [finding for finding in all_findings if finding.statement == statement]
+    findings_ = [finding for finding in all_findings if finding.statement == reason]
     if not findings_:
         return display.NOT_MEASURED_CELL
     ratios = [ratio for finding in findings_ for ratio in finding.ratios]
-    text = (
-        f"{units.ratio_range_text(ratios)} times the bandwidth{display.describe_slowdown(ratios)}"
-    )
+    slowdown = display.describe_slowdown(ratios)
+    text = f"{units.ratio_range_text(ratios)} times the bandwidth{slowdown}"
     mark = _label_suffix([finding.panel for finding in findings_])
     verdicts = [finding.verdict for finding in findings_]
     verdict = describe_outcomes(pair_names(findings_), verdicts, "for")
     return Cell(f"{text}{mark}", worst_tone(finding.tone for finding in findings_), verdict)
 
 
-def _bandwidth_cell(curves: Curves, panels: Sequence[Panel]) -> Cell:
-    rates = [curves.bandwidth_at(panel, REGION, derived.STUDY_BYTES) for panel in panels]
+def _bandwidth_cell(curves: RingCurves, panels: Sequence[Panel]) -> Cell:
+    rates = [curves.bandwidth_at(panel, REGION, derived.PUBLISHED_BYTES) for panel in panels]
     if not any(rates):
         return display.NOT_MEASURED_CELL
     span = units.range_text([rate.median for rate in rates if rate], 1e-3)
     return Cell(f"{span} GB/s, effective: nothing is moved{_label_suffix(panels)}")
 
 
-def _gain_cell(curves: Curves, panels: Sequence[Panel], variant: str, size: int) -> Cell:
+def _gain_cell(curves: RingCurves, panels: Sequence[Panel], variant: str, size: int) -> Cell:
     """Bandwidth ratio of `variant` to MPI's best two-sided call, and to PVM where it ran."""
     words: list[str] = []
     outcomes: list[bool | None] = []
     for name, base in (("the best two-sided MPI", derived.BEST_TWO_SIDED_VARIANT), ("PVM", "pvm")):
-        ratios = (curves.ratio(panel, variant, base, size) for panel in panels)
+        ratios = (curves.bandwidth_ratio(panel, variant, base, size) for panel in panels)
         if gains := [ratio for ratio in ratios if ratio]:
             words.append(f"{units.range_text([gain.median for gain in gains])} times {name}")
-            outcomes += [is_within(gain, 1.0, is_least=True) for gain in gains]
+            outcomes += [is_within_limit(gain, 1.0, is_minimum=True) for gain in gains]
     if not words:
         return display.NOT_MEASURED_CELL
     text = f"{' and '.join(words)} at {units.size_text(size)}{_label_suffix(panels)}"
-    return _verdict_cell(text, outcomes, "holds", "not everywhere")
+    return _outcome_cell(text, outcomes, "holds", "not everywhere")
 
 
-def _goodput_cell(curves: Curves, panels: Sequence[Panel], settings: Thresholds) -> Cell:
+def _goodput_cell(curves: RingCurves, panels: Sequence[Panel], settings: Thresholds) -> Cell:
     shares, outcomes = [], []
     for panel in panels:
-        rate = curves.bandwidth_at(panel, REGION_UDP, derived.HUB_BYTES)
+        rate = curves.bandwidth_at(panel, REGION_UDP, derived.PUBLISHED_HUB_BYTES)
         if panel.hub_mbit_s and rate:
-            limit = derived.theoretical_goodput(panel.hub_mbit_s, derived.HUB_BYTES)
+            limit = derived.theoretical_goodput(panel.hub_mbit_s, derived.PUBLISHED_HUB_BYTES)
             shares.append(rate.median / limit)
-            outcomes.append(is_within(rate, settings.least_goodput * limit, is_least=True))
+            outcomes.append(is_within_limit(rate, settings.least_goodput * limit, is_minimum=True))
     if not shares:
         return display.NOT_MEASURED_CELL
     parts = " to ".join(
         dict.fromkeys(units.percent_text(end) for end in (min(shares), max(shares)))
     )
     text = f"{parts} of what the wire can carry, by UDP{_label_suffix(panels)}"
-    return _verdict_cell(text, outcomes, "holds", "less")
+    return _outcome_cell(text, outcomes, "holds", "less")
 
 
 def _lap_cell(panels: Sequence[Panel]) -> Cell:
@@ -261,15 +269,18 @@ def _label_suffix(panels: Sequence[Panel]) -> str:
     return labels.label_suffix(panel.emulation_label for panel in panels)
 
 
-def _verdict_cell(text: str, outcomes: Sequence[bool | None], yes: str, no: str) -> Cell:
-    """`yes` if every outcome is, `no` if one is not, as in `is_within`; else open."""
+def _outcome_cell(text: str, outcomes: Sequence[bool | None], if_true: str, if_false: str) -> Cell:
+    """`text`, with the verdict `if_true` if all are true, `if_false` if one is false, else open."""
     if all(outcomes):
-        return Cell(text, "good", yes)
-    return Cell(text, "warn", no if False in outcomes else OPEN)
+        return Cell(text, "good", if_true)
+    return Cell(text, "warn", if_false if False in outcomes else OPEN)
 
 
 def reason_table(
-    curves: Curves, statement: StudyReason, reason_findings: Sequence[Finding], settings: Thresholds
+    curves: RingCurves,
+    reason: PublishedReason,
+    reason_findings: Sequence[Finding],
+    settings: Thresholds,
 ) -> Table:
     """Return the table of one reason of the study: our ratios, and whether the reason holds."""
     rows = []
@@ -289,20 +300,20 @@ def reason_table(
         outcome = Cell("", finding.tone, finding.verdict)
         rows.append((Cell(finding.panel.title), Cell(pair), *ratios, outcome))
     return display.size_table(
-        f"“{statement.words}” {statement.test} Ratio of effective bandwidths: below 1 it costs.",
+        f"“{reason.quotation}” {reason.test_text} Ratio of effective bandwidths: below 1 it costs.",
         ("Toolchain and placement", "Pair"),
         settings.compared_sizes,
         rows,
-        last="The reason",
+        last_name="The reason",
     )
 
 
 def verdict_table(all_findings: Sequence[Finding]) -> Table:
     """Return the table of verdicts: a row for each panel, a column for each pair."""
     columns = {
-        pair: Column(f"{statement.short} ({' / '.join(pair)})", base_name=ARMS[pair[1]].title)
-        for statement in derived.STATEMENTS
-        for pair in statement.pairs
+        pair: Column(f"{reason.short_title} ({' / '.join(pair)})", base_name=ARMS[pair[1]].title)
+        for reason in derived.PUBLISHED_REASONS
+        for pair in reason.pairs
     }
     return display.grid_table(
         "Do the study's three reasons hold here? Ratios of effective bandwidth over the compared "
@@ -317,13 +328,13 @@ class Section:
     """Regions by reference against MPI and PVM, in a node, over a network, and mixed."""
 
     def __init__(self, data: BundleData) -> None:
-        self._curves = Curves(data)
+        self._curves = RingCurves(data)
         self._settings = data.analysis.study_thresholds(Thresholds)
 
-    def claims(self) -> Mapping[Claim, Sequence[float]]:
+    def ratios_by_claim(self) -> Mapping[Claim, Sequence[float]]:
         return ratios_by_arm_claim(STUDY, self._curves, self._settings.compared_sizes)
 
-    def part(self, verdicts: Mapping[Claim, ClaimVerdict]) -> ReportSection:
+    def report_section(self, verdicts: Mapping[Claim, ClaimVerdict]) -> ReportSection:
         curves, settings, panels = self._curves, self._settings, self._curves.panels
         ring_verdicts = arm_claim_verdicts(verdicts, STUDY.name)
         results = [
@@ -335,9 +346,9 @@ class Section:
         if measured := [
             panel for panel in panels if not labels.are_all_simulated([panel.emulation_label])
         ]:
-            blocks.append(study_table(curves, measured, results, settings))
-        blocks += [*draw_bandwidth(curves, panels), Heading(3, "What a pass costs")]
-        if node_panels := [panel for panel in panels if panel.in_one_node]:
+            blocks.append(statement_table(curves, measured, results, settings))
+        blocks += [*bandwidth_galleries(curves, panels), Heading(3, "What a pass costs")]
+        if node_panels := [panel for panel in panels if panel.is_in_one_node]:
             blocks.append(tables.region_cost_table(curves, node_panels, settings))
         if hubs := [panel for panel in panels if panel.hub_mbit_s and panel.case == "1+1"]:
             blocks.append(tables.goodput_table(curves, hubs, settings.least_goodput))
@@ -349,13 +360,13 @@ class Section:
             *node_efficiency(curves).blocks("ring-growth"),
             Heading(3, "The study's three reasons"),
         ]
-        for statement in derived.STATEMENTS:
-            group = [finding for finding in results if finding.statement == statement]
+        for reason in derived.PUBLISHED_REASONS:
+            group = [finding for finding in results if finding.statement == reason]
             if group:
-                blocks.append(reason_table(curves, statement, group, settings))
+                blocks.append(reason_table(curves, reason, group, settings))
         if skipped_table := tables.skipped_transport_table(curves, panels):
             blocks += [Heading(3, "What was left out"), skipped_table]
-        blocks += [Heading(3, "How to read the ring"), text_items(*_READING_NOTE)]
+        blocks += [Heading(3, "How to read the ring"), text_items(*_READING_NOTES)]
         return ReportSection(
             anchor="ring",
             title="Ring: what does passing a region cost when it need not be copied?",
@@ -363,7 +374,7 @@ class Section:
             answers=overall_answers(curves, panels, results, settings),
             panel_answers=tuple(panel_answer(curves, panel, results, settings) for panel in panels),
             verdict_tables=(verdict_table(results),) if results else (),
-            answer_gallery=draw_passes(curves, panels),
+            answer_gallery=pass_gallery(curves, panels),
         )
 
 
@@ -375,7 +386,7 @@ _QUESTION_TEXT: RichText = (
     "that MPI and PVM cannot do so, for three reasons. Here is the same ring on this machine, with "
     "MPI and PVM in the same launches, interleaved in random order.",
 )
-_READING_NOTE = (
+_READING_NOTES = (
     "One token goes round. Every rank counts each pass in the first bytes of the token, in "
     "place, and checks the count. Once for each size, every rank also checks and changes all "
     "bytes. So every pass touches the region. Another table shows what a pass costs when the "

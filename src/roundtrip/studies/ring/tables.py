@@ -29,34 +29,36 @@ from roundtrip.stats.summaries import Interval
 from roundtrip.studies import display
 from roundtrip.studies.findings import OPEN
 from roundtrip.studies.ring import ARMS, CACHE_LINE, REGION, REGION_UDP, Thresholds, derived
-from roundtrip.studies.ring.curves import LAP_SIZE, PERCENTILES, Curves, Panel
-from roundtrip.studies.ring.findings import is_within, region_cost
+from roundtrip.studies.ring.curves import LAP_PERCENTILES, LAP_SIZE_BYTES, Panel, RingCurves
+from roundtrip.studies.ring.findings import is_within_limit, region_cost
 
 _US_PER_S = 1e6
 
 
-def region_cost_table(curves: Curves, panels: Sequence[Panel], settings: Thresholds) -> Table:
+def region_cost_table(curves: RingCurves, panels: Sequence[Panel], settings: Thresholds) -> Table:
     """Table of a region's fixed cost and flatness, the bare hand-over, and the gain over MPI."""
     study = Cell(Quantity(value=derived.PUBLISHED_PASS_S * _US_PER_S, unit=Unit.US))
     rows = [(Cell("The study, 2 on 2 processors, 2002"), study, *[display.NO_VALUE_CELL] * 6)]
     flat = 1 + settings.flat_within
     for panel in panels:
-        costs, hand_overs = (curves.fixed_costs(panel, name) for name in (REGION, CACHE_LINE))
+        costs, hand_overs = (
+            curves.fixed_cost_seconds(panel, name) for name in (REGION, CACHE_LINE)
+        )
         cost = region_cost(curves, panel, settings)
         per_hand_over = [
             cost / hand_overs[name] for name, cost in costs.items() if name in hand_overs
         ]
-        gain = curves.gain(panel, REGION)
-        best = curves.bandwidth_at(panel, derived.BEST_TWO_SIDED_VARIANT, derived.STUDY_BYTES)
+        gain = curves.gain_over_mpi(panel, REGION)
+        best = curves.bandwidth_at(panel, derived.BEST_TWO_SIDED_VARIANT, derived.PUBLISHED_BYTES)
         cells = [
             display.interval_cell(curves.interval([*costs.values()]), Unit.US, _US_PER_S),
             display.interval_cell(curves.interval([*hand_overs.values()]), Unit.US, _US_PER_S),
-            limit_verdict(curves.interval(per_hand_over), settings.most_hand_overs, Unit.RATIO),
-            limit_verdict(cost.time_flatness if cost else None, flat),
-            limit_verdict(cost.hand_over_flatness if cost else None, flat),
+            limit_cell(curves.interval(per_hand_over), settings.most_hand_overs, Unit.RATIO),
+            limit_cell(cost.time_flatness if cost else None, flat),
+            limit_cell(cost.hand_over_flatness if cost else None, flat),
             replace(
-                limit_verdict(gain, settings.least_gain, Unit.RATIO, is_least=True),
-                series_key=curves.point_series_key(panel, REGION, derived.STUDY_BYTES),
+                limit_cell(gain, settings.least_gain, Unit.RATIO, is_minimum=True),
+                series_key=curves.point_series_key(panel, REGION, derived.PUBLISHED_BYTES),
             ),
             display.interval_cell(best, Unit.MB_S),
         ]
@@ -66,8 +68,8 @@ def region_cost_table(curves: Curves, panels: Sequence[Panel], settings: Thresho
             "A region's pass inside a node: median over its sizes, then over launches, {level} "
             f"interval. Expected: at most {settings.most_hand_overs:g} bare hand-overs of a cache "
             f"line, flat within {units.percent_text(settings.flat_within)} over all sizes, and at "
-            f"{units.size_text(derived.STUDY_BYTES)} at least {settings.least_gain:g} times the "
-            "effective bandwidth of MPI's best two-sided call. In hand-overs: each size's time "
+            f"{units.size_text(derived.PUBLISHED_BYTES)} at least {settings.least_gain:g} times "
+            "the effective bandwidth of MPI's best two-sided call. In hand-overs: each size's time "
             "over the bare hand-over measured along with it, so that it does not count if the "
             "ranks move to other processors between two sizes."
         ),
@@ -85,7 +87,7 @@ def region_cost_table(curves: Curves, panels: Sequence[Panel], settings: Thresho
     )
 
 
-def crossover_table(curves: Curves, panels: Sequence[Panel]) -> Table:
+def crossover_table(curves: RingCurves, panels: Sequence[Panel]) -> Table:
     """Table of sizes from which on a region is faster; each panel has a pass inside a node."""
     rows = [
         (
@@ -110,14 +112,14 @@ def crossover_table(curves: Curves, panels: Sequence[Panel]) -> Table:
     )
 
 
-def _crossover_cell(curves: Curves, panel: Panel, region: str, transport: str) -> Cell | None:
+def _crossover_cell(curves: RingCurves, panel: Panel, region: str, transport: str) -> Cell | None:
     """The crossover over the launches that measured both at some size; None without a launch."""
-    transport_times = curves.pass_times(panel, transport)
+    transport_times = curves.pass_seconds(panel, transport)
     crossings, largest_sizes = [], []
-    for launch, times in curves.pass_times(panel, region).items():
+    for launch, times in curves.pass_seconds(panel, region).items():
         other_times = transport_times.get(launch, {})
         if common_sizes := times.keys() & other_times.keys():
-            crossings.append(derived.crossover(times, other_times))
+            crossings.append(derived.crossover_bytes(times, other_times))
             largest_sizes.append(max(common_sizes))
     if not crossings:
         return None
@@ -143,30 +145,30 @@ def _with_launch_count(cell: Cell, panel: Panel, launches: int | None = None) ->
     return replace(cell, content=(*cell.content_tuple, *words))
 
 
-def limit_verdict(
-    interval: Interval | None, limit: float, unit: Unit = Unit.PURE_NUMBER, is_least: bool = False
+def limit_cell(
+    interval: Interval | None, limit: float, unit: Unit = Unit.PURE_NUMBER, is_minimum: bool = False
 ) -> Cell:
-    """Return the interval and whether all of it is within `limit` (a minimum if `is_least`)."""
+    """Return the interval and whether all of it is within `limit` (a minimum if `is_minimum`)."""
     if interval is None:
         return display.NO_VALUE_CELL
     value = Quantity.from_interval(interval, unit)
-    is_reached = is_within(interval, limit, is_least=is_least)
+    is_reached = is_within_limit(interval, limit, is_minimum=is_minimum)
     if is_reached is None:
         return Cell(value, "warn", OPEN)
     return Cell(value, "good", "reached") if is_reached else Cell(value, "bad", "not reached")
 
 
-_WIRE_CAPTION = "What the wire can carry"
+_WIRE_LIMIT_TITLE = "What the wire can carry"
 
 
-def goodput_table(curves: Curves, panels: Sequence[Panel], least_goodput: float) -> Table:
-    """Table of goodput on a hub, and its share of the theoretical, `least_goodput` by UDP."""
+def goodput_table(curves: RingCurves, panels: Sequence[Panel], min_goodput_share: float) -> Table:
+    """Table of goodput on a hub, and its share of the theoretical, `min_goodput_share` by UDP."""
     rows: list[tuple[Cell, ...]] = []
-    size = derived.HUB_BYTES
+    size = derived.PUBLISHED_HUB_BYTES
     for panel in panels:
         limit = derived.theoretical_goodput(panel.hub_mbit_s or 0.0, size)
-        limit_cell = Cell(Quantity(value=limit, unit=Unit.MB_S))
-        rows.append((*text_cells(panel.title, _WIRE_CAPTION), limit_cell, display.NO_VALUE_CELL))
+        wire_cell = Cell(Quantity(value=limit, unit=Unit.MB_S))
+        rows.append((*text_cells(panel.title, _WIRE_LIMIT_TITLE), wire_cell, display.NO_VALUE_CELL))
         for name in ARMS:
             rows_at_size = curves.panel_rows(
                 curves.launch_values, panel, variant=name, size_bytes=size
@@ -177,7 +179,7 @@ def goodput_table(curves: Curves, panels: Sequence[Panel], least_goodput: float)
             goodput_cell = display.interval_cell(curves.interval(rates), Unit.MB_S, series=series)
             share = curves.interval([rate / limit for rate in rates])
             share_cell = (
-                limit_verdict(share, least_goodput, Unit.RATIO, is_least=True)
+                limit_cell(share, min_goodput_share, Unit.RATIO, is_minimum=True)
                 if name == REGION_UDP
                 else display.interval_cell(share, Unit.RATIO)
             )
@@ -188,11 +190,11 @@ def goodput_table(curves: Curves, panels: Sequence[Panel], least_goodput: float)
         f"Goodput at {units.size_text(size)} on a hub, one token under way, as a share of what "
         f"Ethernet can carry: {size} bytes in one UDP datagram take "
         f"{size + derived.FRAME_OVERHEAD_BYTES} byte times. "
-        f"Expected of regions by UDP: at least {units.percent_text(least_goodput)}.",
+        f"Expected of regions by UDP: at least {units.percent_text(min_goodput_share)}.",
         (
             *text_columns("Toolchain and placement", "Transport"),
             Column("", "right", Unit.MB_S),
-            Column("Of the theoretical", "right", base_name=_WIRE_CAPTION),
+            Column("Of the theoretical", "right", base_name=_WIRE_LIMIT_TITLE),
         ),
         tuple(rows),
     )
@@ -206,7 +208,7 @@ _READ_VARIANTS_NOTE = (
 )
 
 
-def read_blocks(curves: Curves, panels: Sequence[Panel], sizes: Sequence[int]) -> list[Block]:
+def read_blocks(curves: RingCurves, panels: Sequence[Panel], sizes: Sequence[int]) -> list[Block]:
     """Return the blocks on passes with every byte read; [] if no launch has such arms."""
     rows = [row for panel in panels for row in _read_rows(curves, panel, sizes)]
     if not rows:
@@ -230,12 +232,14 @@ def read_blocks(curves: Curves, panels: Sequence[Panel], sizes: Sequence[int]) -
     ]
 
 
-def _read_rows(curves: Curves, panel: Panel, sizes: Sequence[int]) -> list[tuple[Cell, ...]]:
+def _read_rows(curves: RingCurves, panel: Panel, sizes: Sequence[int]) -> list[tuple[Cell, ...]]:
     variants = {*curves.panel_rows(curves.launch_values, panel)["variant"]}
-    read = {name: read for name, read in derived.READ_VARIANT_OF.items() if read in variants}
+    read = {
+        name: read for name, read in derived.READ_VARIANT_BY_TRANSPORT.items() if read in variants
+    }
     rows = []
     for name, variant in read.items():
-        point = curves, curves.bandwidth, panel, variant
+        point = curves, curves.bandwidth_intervals, panel, variant
         values = [display.point_cell(*point, size, Unit.MB_S) for size in sizes]
         rows.append(
             (Cell(panel.title), Cell((panel.variant_title(name), f", {Unit.MB_S}")), *values)
@@ -250,7 +254,7 @@ def _read_rows(curves: Curves, panel: Panel, sizes: Sequence[int]) -> list[tuple
             base = panel.variant_title(name)
             cells = []
             for size in sizes:
-                ratio = curves.ratio(panel, region, variant_of[name], size)
+                ratio = curves.bandwidth_ratio(panel, region, variant_of[name], size)
                 cell = display.interval_cell(
                     ratio, Unit.RATIO, fallback=display.NOT_MEASURED_CELL, base=base
                 )
@@ -260,19 +264,19 @@ def _read_rows(curves: Curves, panel: Panel, sizes: Sequence[int]) -> list[tuple
 
 
 #: Text for the last step of a wait, by its name in run.json.
-_WAIT_STEP_TEXTS = {
+_TEXT_BY_WAIT_STEP = {
     "futex": "sleeps in the kernel (futex)",
     "poll": "naps until something comes (poll)",
 }
 
 
-def lap_blocks(curves: Curves) -> list[Block]:
+def lap_blocks(curves: RingCurves) -> list[Block]:
     """Return the blocks on single laps: a note and a table of percentiles for each panel."""
     note = (
         "Time per pass of single laps: the time of a lap over its passes, reading the clock "
         "included. Percentiles are over the laps of all launches, at the smallest size, at "
-        f"{units.size_text(LAP_SIZE)}, and at the largest size of each transport; of 100 laps or "
-        "fewer, the slowest is the 99 %. All other times here are medians of batches: so many laps "
+        f"{units.size_text(LAP_SIZE_BYTES)}, and at the largest size of each transport; of 100 laps "
+        "or fewer, the slowest is the 99 %. All other times here are medians of batches: so many laps "
         "timed as one."
     )
     tables = [(panel.title, _percentile_table(curves, panel)) for panel in curves.panels]
@@ -282,10 +286,10 @@ def lap_blocks(curves: Curves) -> list[Block]:
     return [Heading(3, "Latency per pass"), Paragraph((note,)), *folds] if folds else []
 
 
-def _percentile_table(curves: Curves, panel: Panel) -> Table:
+def _percentile_table(curves: RingCurves, panel: Panel) -> Table:
     batches = curves.batch_sizes(panel)
     arms = list(ARMS)
-    laps = curves.panel_rows(curves.laps, panel).rows(named=True)
+    laps = curves.panel_rows(curves.lap_percentiles, panel).rows(named=True)
     rows = []
     for row in sorted(laps, key=lambda row: arms.index(row["variant"])):
         name, size = row["variant"], row["size_bytes"]
@@ -295,7 +299,7 @@ def _percentile_table(curves: Curves, panel: Panel) -> Table:
                 Cell(panel.variant_title(name)),
                 Cell(units.byte_size(size)),
                 Cell(units.count(row["samples"])),
-                *display.percentile_cells(row, PERCENTILES, 1e6 / panel.passes_per_lap),
+                *display.percentile_cells(row, LAP_PERCENTILES, 1e6 / panel.passes_per_lap),
                 Cell(units.count_range(batch)) if batch else display.NO_VALUE_CELL,
             )
         )
@@ -303,7 +307,7 @@ def _percentile_table(curves: Curves, panel: Panel) -> Table:
     waits = [details["wait"] for _, details in curves.run_records_of(panel)]
     policies = dict.fromkeys(_wait_policy_text(wait, panel) for wait in waits if wait)
     waiting = f"Whoever waits for a region {'; or '.join(policies)}." if policies else ""
-    percents = (f"{part} %" for part in PERCENTILES)
+    percents = (f"{part} %" for part in LAP_PERCENTILES)
     return Table(
         f"{panel.title}: {Unit.US} a pass; a lap is {lap}. {waiting}".strip(),
         (Column("Transport"), *number_columns("Size", "Laps", *percents, "Laps in a batch")),
@@ -313,15 +317,15 @@ def _percentile_table(curves: Curves, panel: Panel) -> Table:
 
 
 def _wait_policy_text(wait: dict[str, object], panel: Panel) -> str:
-    last_step = _WAIT_STEP_TEXTS.get(str(wait["then"]), wait["then"] or "")
-    if not panel.in_one_node:
+    last_step = _TEXT_BY_WAIT_STEP.get(str(wait["then"]), wait["then"] or "")
+    if not panel.is_in_one_node:
         duration = f"for {wait['network_yields_ms'] or 0} ms"
         return f"looks and gives up the processor in turn {duration}, then {last_step}"
     looks, yields = wait["spins"] or 0, wait["yields"] or 0
     return f"looks {looks} times, then gives up the processor {yields} times, then {last_step}"
 
 
-def skipped_transport_table(curves: Curves, panels: Sequence[Panel]) -> Table | None:
+def skipped_transport_table(curves: RingCurves, panels: Sequence[Panel]) -> Table | None:
     """Table of skipped transports by panel and reason; None if the bundle records none."""
     positions = {name: number for number, name in enumerate(ARMS)}
     rows = []
