@@ -2,8 +2,9 @@
 #
 # SPDX-License-Identifier: (Apache-2.0 OR MIT)
 
-from spack.package import *
 from spack_repo.builtin.build_systems.cmake import CMakePackage, generator
+
+from spack.package import *
 
 # The checkout of Roundtrip that holds this file: Spack fetches what is committed there.
 CHECKOUT = ancestor(__file__, 4)

@@ -4,8 +4,9 @@
 
 import re
 
-from spack.package import *
 from spack_repo.builtin.build_systems.makefile import MakefilePackage
+
+from spack.package import *
 
 
 class Netpipe(MakefilePackage):

@@ -2,9 +2,10 @@
 #
 # SPDX-License-Identifier: (Apache-2.0 OR MIT)
 
-from spack.package import *
 from spack_repo.builtin.build_systems.generic import Package
 from spack_repo.roundtrip.build_systems.workloads import CHECKOUT
+
+from spack.package import *
 
 
 class Roundtrip(Package):

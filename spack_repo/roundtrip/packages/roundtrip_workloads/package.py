@@ -2,8 +2,9 @@
 #
 # SPDX-License-Identifier: (Apache-2.0 OR MIT)
 
-from spack.package import *
 from spack_repo.roundtrip.build_systems.workloads import WorkloadsPackage
+
+from spack.package import *
 
 
 class RoundtripWorkloads(WorkloadsPackage):

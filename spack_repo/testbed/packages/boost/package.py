@@ -2,8 +2,9 @@
 #
 # SPDX-License-Identifier: (Apache-2.0 OR MIT)
 
-from spack.package import *
 from spack_repo.builtin.packages.boost.package import Boost as BuiltinBoost
+
+from spack.package import *
 
 
 class Boost(BuiltinBoost):

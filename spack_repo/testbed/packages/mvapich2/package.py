@@ -2,8 +2,9 @@
 #
 # SPDX-License-Identifier: (Apache-2.0 OR MIT)
 
-from spack.package import *
 from spack_repo.builtin.packages.mvapich2.package import Mvapich2 as BuiltinMvapich2
+
+from spack.package import *
 
 
 class Mvapich2(BuiltinMvapich2):

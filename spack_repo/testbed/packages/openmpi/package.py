@@ -2,8 +2,9 @@
 #
 # SPDX-License-Identifier: (Apache-2.0 OR MIT)
 
-from spack.package import *
 from spack_repo.builtin.packages.openmpi.package import Openmpi as BuiltinOpenmpi
+
+from spack.package import *
 
 
 class Openmpi(BuiltinOpenmpi):
