@@ -275,8 +275,9 @@ def lap_blocks(curves: RingCurves) -> list[Block]:
     note = (
         "Time per pass of single laps: the time of a lap over its passes, reading the clock "
         "included. Percentiles are over the laps of all launches, at the smallest size, at "
-        f"{units.size_text(LAP_SIZE_BYTES)}, and at the largest size of each transport; of 100 laps "
-        "or fewer, the slowest is the 99 %. All other times here are medians of batches: so many laps "
+        f"{units.size_text(LAP_SIZE_BYTES)}, and at the largest size of each transport; of 100 "
+        "laps or fewer, the slowest is the 99 %. All other times here are medians of batches: so "
+        "many laps "
         "timed as one."
     )
     tables = [(panel.title, _percentile_table(curves, panel)) for panel in curves.panels]
