@@ -31,7 +31,7 @@ from roundtrip.cli.setup import print_findings
 from roundtrip.errors import UserError, writing
 from roundtrip.model import Table
 from roundtrip.sites import software
-from roundtrip.sites.programs import digest
+from roundtrip.sites.programs import cached_sha256
 from roundtrip.sites.site import CheckVerdict, Finding, last_line
 from roundtrip.sites.toolchains.spec import has_apt
 from roundtrip.sites.toolchains.store import AptClient, BuildError
@@ -283,11 +283,11 @@ def _git(folder: Path, name: str, source: Git, clone: str | None, temporary: Pat
 def _held(folder: Path, sha256: str) -> Path | None:
     """The archive with this checksum in the mirror; a broken one does not count."""
     candidates = sorted(archive_path(folder, sha256, "").parent.glob(f"{sha256}*"))
-    return candidates[0] if candidates and digest(candidates[0]) == sha256 else None
+    return candidates[0] if candidates and cached_sha256(candidates[0]) == sha256 else None
 
 
 def _keep(folder: Path, name: str, archive: Path, sha256: str, origin: str) -> FillResult:
-    if (checksum := digest(archive)) != sha256:
+    if (checksum := cached_sha256(archive)) != sha256:
         reason = f"{origin} has sha256 {checksum}, and the recipe wants {sha256}"
         return FillResult(name, "fault", reason)
     # ``.tar.xz`` of ``mpich_4.0.2.orig.tar.xz``; none of a patch, as Spack does.

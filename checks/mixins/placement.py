@@ -66,12 +66,12 @@ class Placement(rfm.RegressionTestPlugin):
     def batch(self):
         """The scheduler whose jobs or steps have the ranks."""
         scheduler = self.current_partition.scheduler.registered_name
-        return schedulers.by_reframe(scheduler, self.job.launcher.registered_name)
+        return schedulers.scheduler_of_reframe_name(scheduler, self.job.launcher.registered_name)
 
     @property
     def steps(self):
         """Whether launches are steps of the job that runs ReFrame, not jobs."""
-        return step_scheduler(self.job.launcher).allocates
+        return step_scheduler(self.job.launcher).allocates_nodes
 
     @run_before("run")
     def set_launcher(self):
@@ -81,24 +81,26 @@ class Placement(rfm.RegressionTestPlugin):
         self.job.launcher = environment_launcher(self.job, extras)
         default = extras.get("launcher_options", [])
         options = extras.get(self.launcher_options_key, default)
-        known = schedulers.launcher_options(self.job.launcher.registered_name)
+        known = schedulers.options_of_launcher(self.job.launcher.registered_name)
         # Without its option, the partner of a failed rank waits until the time limit.
         self.job.launcher.options += [*options, *(known.fail_fast if known else ())]
         if self.steps:  # a step would take all nodes of the allocation
-            self.job.options += step_scheduler(self.job.launcher).count_options(self.num_hosts)
+            self.job.options += step_scheduler(self.job.launcher).node_count_options(self.num_hosts)
 
 
 def step_scheduler(launcher):
     """The scheduler of which launches by `launcher` are steps, in the job that runs ReFrame; the
     null object if they are no steps."""
-    return schedulers.by_reframe("", launcher.registered_name)
+    return schedulers.scheduler_of_reframe_name("", launcher.registered_name)
 
 
 def environment_launcher(job, extras):
     """The launcher that an environment's `extras` name; without one, the job's own."""
     key = extras.get("launcher")
     scheduler = step_scheduler(job.launcher)
-    if key and not (scheduler.allocates and key == scheduler.launcher):  # which starts the steps
+    if key and not (
+        scheduler.allocates_nodes and key == scheduler.launcher
+    ):  # which starts the steps
         return getlauncher(key)()
     return job.launcher
 

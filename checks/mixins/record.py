@@ -116,7 +116,7 @@ class Recorded(OnPairs, LeasedLink, Simulation):
     def program(self):
         """File and digest of the program at submission; third-party programs do not record them."""
         file = self.measured_program
-        return file and {"file": file, "sha256": programs.digest(pathlib.Path(file))}
+        return file and {"file": file, "sha256": programs.cached_sha256(pathlib.Path(file))}
 
     @property
     def promised_mpi(self):
@@ -142,13 +142,13 @@ class Recorded(OnPairs, LeasedLink, Simulation):
         has_own_libraries = modules or any(map(_LIBRARY_REPLACEMENT.search, words))
         if self.simulated or has_own_libraries or not self.measured_program:
             return None
-        library = programs.mpi_library(pathlib.Path(self.measured_program))
+        library = programs.find_linked_mpi(pathlib.Path(self.measured_program))
         return library and str(library)
 
     @property
     def linked_libraries(self):
         """The file of each shared library that the program links, by name."""
-        libraries = programs.libraries(pathlib.Path(self.measured_program))
+        libraries = programs.linked_libraries(pathlib.Path(self.measured_program))
         return {name: str(file) for name, file in libraries.items()}
 
     @property
@@ -157,8 +157,8 @@ class Recorded(OnPairs, LeasedLink, Simulation):
         part, environ = self.current_partition, self.current_environ
         places = (self.current_system.preload_environ, part.local_env, environ)
         variables = {name for place in places for name in place.env_vars}
-        variables |= programs.set_variables(self.site_script)
-        return {} if self.simulated else programs.tuning(variables)
+        variables |= programs.assigned_variables(self.site_script)
+        return {} if self.simulated else programs.mpi_tuning_settings(variables)
 
     @property
     def site_script(self):
@@ -168,7 +168,7 @@ class Recorded(OnPairs, LeasedLink, Simulation):
 
     @run_before("run")
     def note_the_allocation(self):
-        if self.batch.allocates and not self.simulated:
+        if self.batch.allocates_nodes and not self.simulated:
             print_own, print_others = self.batch.allocation_commands()
             allocation = f"{print_own} > {identity.ALLOCATION}"
             other_jobs = f"{print_others} >> {identity.ALLOCATION}"
@@ -194,9 +194,9 @@ class Recorded(OnPairs, LeasedLink, Simulation):
 
     def other_job(self, folder):
         """Return the fault that the launch ran in another job than its own; else ""."""
-        if self.simulated or self.steps or not self.batch.allocates:
+        if self.simulated or self.steps or not self.batch.allocates_nodes:
             return ""
-        allocation = identity.read_allocation(self.batch, folder)
+        allocation = identity.parse_allocation(self.batch, folder)
         return identity.job_mismatch(allocation, self.job.jobid)
 
     @sanity_function

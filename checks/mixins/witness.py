@@ -20,7 +20,7 @@ from .build import build_workload
 
 #: The name that the scheduler gives the node, in syntax of the shell; a dash without one.
 _NODE = "-"
-for _variable in filter(None, (item.node_variable for item in schedulers.ALL)):
+for _variable in filter(None, (item.node_variable for item in schedulers.SCHEDULERS)):
     _NODE = f"${{{_variable}:-{_NODE}}}"
 #: Prints to standard error, where no output is parsed: host, process, and that name of the node.
 #: The preloaded library (``workloads/witness``) prints the rest, unless the program is static.

@@ -34,7 +34,7 @@ class NetPIPEOnSockets(NetPIPE):
     def bind_to_sockets(self):
         launcher = self.job.launcher
         name = launcher.registered_name
-        known = launching.OPTIONS_BY_MPI_LAUNCHER.get(name) or schedulers.launcher_options(name)
+        known = launching.OPTIONS_BY_MPI_LAUNCHER.get(name) or schedulers.options_of_launcher(name)
         launcher.options = launching.replace_socket_options(known, self.placement, launcher.options)
         self.prerun_cmds += [f"grep -H . {_SOCKET_FILES} > sockets.txt"]
         self.keep_files += ["sockets.txt"]

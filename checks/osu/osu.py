@@ -75,7 +75,7 @@ class find_osu(OnSimulatedHosts, Listed, rfm.CompileOnlyRegressionTest):
             self.lay_out(1)
         extras = self.current_environ.extras
         job_launcher = environment_launcher(self.build_job, extras)
-        node_option = step_scheduler(job_launcher).count_options(1)
+        node_option = step_scheduler(job_launcher).node_count_options(1)
         job_launcher.options = [
             *job_launcher.options,
             *extras.get("launcher_options", []),

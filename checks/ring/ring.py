@@ -137,7 +137,7 @@ class RingNetwork(InterfaceOption, RingBase):
     @run_before("run")
     def spread_over_nodes(self):
         # A scheduler may place no 2+1 tasks by the number of each node: it gets that of the nodes.
-        options = self.batch.count_options(self.num_hosts)
+        options = self.batch.node_count_options(self.num_hosts)
         if self.placement == "hybrid" and options:
             self.num_tasks_per_node = None
             self.job.options += options

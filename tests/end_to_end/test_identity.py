@@ -67,7 +67,7 @@ def test_a_copy_of_the_mpi_by_ld_library_path_fails_every_launch(
     begin: Any, tmp_path: Path
 ) -> None:
     program = next(iter(built(begin, tmp_path)))
-    library = programs.mpi_library(program)
+    library = programs.find_linked_mpi(program)
     assert library is not None
     copy = tmp_path / "copy" / "libmpich.so.12"
     copy.parent.mkdir()

@@ -15,7 +15,7 @@ import pytest
 from support import programs
 from support.virtual import CHECKOUT, ENVIRON, Virtual, await_true, booted, lacking
 
-from roundtrip.sites.render import debian_pvm
+from roundtrip.sites.render import debian_pvm_features
 from roundtrip.sites.toolchains.spec import catalogue
 from roundtrip.studies.ring import derived as ring
 
@@ -27,7 +27,7 @@ SOME_LAPS_S = 3
 END_OF_ALL_S = 5
 #: In one machine.
 TOOLCHAIN = catalogue().smoke[0]
-VARIANTS = {"region", "mpi", *debian_pvm()}
+VARIANTS = {"region", "mpi", *debian_pvm_features()}
 PROCESSORS = 2
 WITHOUT_PVM = {"region", "region-udp", "mpi", "mpi-sync", "mpi-typed"}
 
@@ -52,7 +52,7 @@ def launches(cluster: Virtual) -> dict[str, Path]:
 @pytest.fixture(scope="module")
 def launches_with_pvm(cluster: Virtual) -> dict[str, Path]:
     """The same with PVM."""
-    if not debian_pvm():
+    if not debian_pvm_features():
         pytest.skip("PVM is not installed: packages pvm and pvm-dev")
     return dict(_run(cluster, "all", "(one-per-node|hybrid)", cases=3))
 

@@ -15,7 +15,7 @@ from roundtrip.measure import bundle_tables
 from roundtrip.measure.bundle_rows import CASES, NODES, PLACEMENT
 from roundtrip.measure.manifest import Manifest
 from roundtrip.sites import lock
-from roundtrip.sites.programming_environments import toolchains
+from roundtrip.sites.programming_environments import toolchains_in_lock
 
 LOCK = Path(__file__).parents[1] / "sites" / "data" / "environment" / "spack.lock"
 LISTED = {"env/spack.lock": {"sha256": "a" * 64, "bytes": 1}}
@@ -48,7 +48,7 @@ def test_each_environment_of_a_lock_file_has_its_hash_its_mpi_and_what_carries_d
     shutil.copyfile(LOCK, bundle / "env" / "spack.lock")
     facts = of(bundle, LISTED)
     assert facts["", "spack.lock"] == "a" * 12
-    for toolchain in toolchains(lock.read_lock(LOCK)):
+    for toolchain in toolchains_in_lock(lock.read_lock(LOCK)):
         assert facts[toolchain.name, "Spack hash"] == toolchain.root.hash[:12]
         mpi = toolchain.mpi
         assert facts[toolchain.name, mpi.name] == f"{mpi.version} ({mpi.hash[:7]})"

@@ -34,7 +34,7 @@ def test_a_resumed_run_records_what_differs_beside_the_first(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     snapshot = {"cpu": {"logical": 2}}
-    monkeypatch.setattr(machine, "machine_record", lambda: snapshot)
+    monkeypatch.setattr(machine, "collect_machine_record", lambda: snapshot)
     monkeypatch.setenv("SPACK_ENV", str(tmp_path))
     (tmp_path / "spack.lock").write_text("{}")
     (tmp_path / "toolchain.json").write_text('{"mpi": "4.1.4"}')
@@ -59,7 +59,7 @@ def test_a_resumed_run_records_what_differs_beside_the_first(
 
 
 def test_what_the_user_tunes_is_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(machine, "machine_record", lambda: {})
+    monkeypatch.setattr(machine, "collect_machine_record", lambda: {})
     monkeypatch.setenv("HOME", str(tmp_path))
     for name in ("OMPI_MCA_pml", "UCX_TLS", "FI_PROVIDER", "PSM2_DEVICES"):
         monkeypatch.setenv(name, "mine")

@@ -33,7 +33,7 @@ CASE = {
 }
 #: Of a launch whose transport nobody declares.
 PLAIN_CASE = {**CASE, "extras": {}}
-SLURM = schedulers.ALL[0]
+SLURM = schedulers.SCHEDULERS[0]
 JOB = Allocation(("a1", "a2"), "head", scheduler="Slurm")
 MOVED = 100_000_000
 

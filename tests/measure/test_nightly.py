@@ -255,7 +255,9 @@ def test_submitted_again_it_goes_on_with_the_same_night(night: Night) -> None:
     script = (CHECKOUT / "campaigns" / "nightly.sbatch").read_text()
     assert "#SBATCH --dependency" not in script, "it would wait for the night that is arranged"
     limit = re.search(r"#SBATCH --time=(\S+)", script)
-    assert limit and slurm.seconds(limit[1]) == slurm.NIGHT_S, "as `site new` and `site check` say"
+    assert limit and slurm.parse_time_limit_s(limit[1]) == slurm.NIGHT_TIME_LIMIT_S, (
+        "as `site new` and `site check` say"
+    )
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from roundtrip.measure.launches import scan
 from roundtrip.measure.records import Nodes
 from roundtrip.report import data
 from roundtrip.sites.schedulers.interface import Node
-from roundtrip.sites.schedulers.slurm.facts import parse_listing
+from roundtrip.sites.schedulers.slurm.facts import parse_nodes
 
 LISTING = """\
 n10|idle|(null)|none
@@ -45,7 +45,7 @@ def site(folder: Path, sinfo: str, **partition: object) -> Any:
 
 
 def test_each_node_once_by_its_number_with_the_reason_of_those_that_are_lost() -> None:
-    assert parse_listing(LISTING) == [
+    assert parse_nodes(LISTING) == [
         Node("n1", "allocated"),
         Node("n2", "drained", "bad cable | rail 2", ("ib",)),
         Node("n3", "idle", "not responding"),
@@ -59,7 +59,7 @@ def test_each_node_once_by_its_number_with_the_reason_of_those_that_are_lost() -
 
 def test_a_reason_may_have_several_lines() -> None:
     listing = "a line of no node\nn1|drained|ib|bad cable\n\n  see ticket 7\nn2|idle|ib|none\n"
-    assert parse_listing(listing) == [
+    assert parse_nodes(listing) == [
         Node("n1", "drained", "bad cable see ticket 7", ("ib",)),
         Node("n2", "idle", "", ("ib",)),
     ]
@@ -160,7 +160,7 @@ def test_only_slurm_lists_nodes(tmp_path: Path) -> None:
 
 
 def test_what_slurm_said_is_noted_as_the_collector_reads_it(tmp_path: Path) -> None:
-    round_robin.write_nodes({"p": parse_listing(LISTING)}, tmp_path)
+    round_robin.write_nodes({"p": parse_nodes(LISTING)}, tmp_path)
     record = records.read_record(tmp_path / "env" / "nodes.json", kind=Nodes)["partitions"]["p"]
     assert record["hosts"] == ["n1", "n9", "n10"]
     drained = {"host": "n2", "state": "drained", "reason": "bad cable | rail 2"}

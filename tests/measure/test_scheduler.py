@@ -108,7 +108,7 @@ LISTING = f"""\
 
 def wait(listing: str) -> str:
     """What is said of my job in a listing of squeue."""
-    job = slurm.parse_pending(listing, MINE)
+    job = slurm.parse_pending_job(listing, MINE)
     return describe_pending_job(job, "Slurm", NOW) if job else ""
 
 

@@ -85,7 +85,9 @@ def test_a_state_that_the_collector_takes_and_no_run_wrote_fails(tmp_path: Path)
 
 def test_jobs_are_marked_and_never_requeued_where_there_is_slurm() -> None:
     def options(kind: str, label: str) -> list[str]:
-        return schedulers.by_reframe(kind).job_options(scheduler.job_comment(label))
+        return schedulers.scheduler_of_reframe_name(kind).reframe_job_options(
+            scheduler.job_comment(label)
+        )
 
     (comment, _) = options("slurm", "nacht prüfung/b/c")
     assert comment == "--job-option=comment=roundtrip:nacht%20pr%C3%BCfung/b/c"

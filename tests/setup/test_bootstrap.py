@@ -14,15 +14,15 @@ from pathlib import Path
 import pytest
 from support.programs import script
 
-from roundtrip.sites.machine import listed_packages
+from roundtrip.sites.machine import packages_in_sections
 
 HERE = Path(__file__).parents[2] / "site-configs" / "local"
 APT = (HERE / "apt-packages.txt").read_text()
-TEST = listed_packages(APT, ("campaign", "test"))
-OPTIONAL = listed_packages(APT, ("test if offered",))
+TEST = packages_in_sections(APT, ("campaign", "test"))
+OPTIONAL = packages_in_sections(APT, ("test if offered",))
 ROOTLESS = Path("site-configs", "local", "rootless.lock")
 TEST_LOCK = Path("site-configs", "local", "test.lock")
-DNF = listed_packages((HERE / "dnf-packages.txt").read_text(), ("campaign",))
+DNF = packages_in_sections((HERE / "dnf-packages.txt").read_text(), ("campaign",))
 TOOLS = (
     *("awk", "cat", "cp", "date", "dirname", "env", "flock", "grep", "mkdir", "rm", "sh"),
     *("sha256sum", "tail", "touch", "tr", "true"),

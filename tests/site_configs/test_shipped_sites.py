@@ -203,7 +203,7 @@ def test_under_slurm_every_check_ends_a_launch_as_soon_as_a_rank_fails(
 def _install_only(environment: Path, names: set[str]) -> None:
     """Few toolchains, because ReFrame's listing takes its time for each."""
     lock = locks.read_lock(environment / "spack.lock")
-    for item in programming_environments.toolchains(lock):
+    for item in programming_environments.toolchains_in_lock(lock):
         if item.name not in names:
             Path(programming_environments.prefix_of_spec(item.root, lock)).rmdir()
 

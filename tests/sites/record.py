@@ -23,7 +23,7 @@ def main(file: Path) -> None:
         answers[" ".join(command)] = command_output(*command)
         return answers[" ".join(command)]
 
-    probe.gather_facts(ask, Path("/nonexistent"))
+    probe.collect_machine_facts(ask, Path("/nonexistent"))
     file.write_text(json.dumps(answers, indent=1) + "\n")
 
 

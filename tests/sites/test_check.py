@@ -198,7 +198,7 @@ def test_a_site_is_compared_with_the_slurm_at_hand(
         script(tools / program, f"cat <<'TEXT'\n{text}\nTEXT")
 
     def compared() -> list[Finding]:
-        return slurm_site.compare(site, slurm.gather_facts())
+        return slurm_site.check_site(site, slurm.collect_cluster())
 
     monkeypatch.setenv("PATH", f"{tools}:{os.environ['PATH']}")
     say("srun", "MPI plugin types are...\n\tnone\n\tpmi2")

@@ -18,7 +18,7 @@ QUIET = replace(
     virtual=False,
     governors=("performance",),
     turbo=False,
-    load=(0.0, 0.0, 0.0),
+    load_averages=(0.0, 0.0, 0.0),
 )
 GOOD = {"openmpi41-boost181": "good"}
 
@@ -76,8 +76,8 @@ def test_what_does_no_harm_is_ok(change: dict[str, object]) -> None:
 
 
 def test_a_shared_virtual_machine_is_named() -> None:
-    dedicated_finding = doctor.check_virtualisation(replace(QUIET, virtual=True, steal=0.0))
-    shared_finding = doctor.check_virtualisation(replace(QUIET, virtual=True, steal=0.05))
+    dedicated_finding = doctor.check_virtualisation(replace(QUIET, virtual=True, steal_share=0.0))
+    shared_finding = doctor.check_virtualisation(replace(QUIET, virtual=True, steal_share=0.05))
     assert "shared" not in dedicated_finding.advice
     assert "shared" in shared_finding.advice
     assert "5.00%" in shared_finding.detail

@@ -80,12 +80,24 @@ def test_why_not() -> None:
 
 
 def test_slurm_says_how_large_its_partitions_are() -> None:
-    assert slurm.partition_size(SLURM_CONF, "all") == {"nodes": 14, "cores": 8, "sockets": 1}
-    assert slurm.partition_size(SLURM_CONF, "thin") == {"nodes": 12, "cores": 32, "sockets": 2}
-    assert slurm.partition_size(SLURM_CONF, "absent") == {}
-    assert slurm.expand_hosts("a[08-11],b,c[1,3]") == ["a08", "a09", "a10", "a11", "b", "c1", "c3"]
+    assert slurm.parse_partition_size(SLURM_CONF, "all") == {"nodes": 14, "cores": 8, "sockets": 1}
+    assert slurm.parse_partition_size(SLURM_CONF, "thin") == {
+        "nodes": 12,
+        "cores": 32,
+        "sockets": 2,
+    }
+    assert slurm.parse_partition_size(SLURM_CONF, "absent") == {}
+    assert slurm.expand_host_list("a[08-11],b,c[1,3]") == [
+        "a08",
+        "a09",
+        "a10",
+        "a11",
+        "b",
+        "c1",
+        "c3",
+    ]
     with pytest.raises(UserError, match="is no list of nodes"):
-        slurm.expand_hosts("a[3-1]")
+        slurm.expand_host_list("a[3-1]")
 
 
 MPI, CORES, PLACE = "--mpi=pmix", "--cpu-bind=verbose,cores", "--distribution=block:"
@@ -109,11 +121,13 @@ HYDRA = ["-iface", "eth0", "-bind-to", "core", "-map-by"]
 def test_what_places_is_replaced_and_what_binds_stays(
     launcher: str, options: list[str], common: list[str], one_socket: str, two_sockets: str
 ) -> None:
-    known = launching.OPTIONS_BY_MPI_LAUNCHER.get(launcher) or schedulers.launcher_options(launcher)
+    known = launching.OPTIONS_BY_MPI_LAUNCHER.get(launcher) or schedulers.options_of_launcher(
+        launcher
+    )
     assert launching.replace_socket_options(known, "one-socket", options) == [*common, one_socket]
     assert launching.replace_socket_options(known, "two-sockets", options) == [*common, two_sockets]
 
 
 def test_the_options_of_an_unknown_launcher_stay() -> None:
-    assert schedulers.launcher_options("local") is None
+    assert schedulers.options_of_launcher("local") is None
     assert launching.replace_socket_options(None, "one-socket", ["x"]) == ["x"]

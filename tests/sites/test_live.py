@@ -17,7 +17,7 @@ from roundtrip.sites import launching, live, schedulers, trials
 from roundtrip.sites.live import SettingLine
 from roundtrip.sites.trials import TrialTarget
 
-SLURM = schedulers.ALL[0]
+SLURM = schedulers.SCHEDULERS[0]
 #: Of Open MPI 4.1.4 by srun on two nodes, with and without UCX; of MPICH 5.0.2 with UCX.
 OB1 = """\
 [a1:00081] mca: bml: Using self btl for send to [[29191,2673],0] on node a1
@@ -191,7 +191,7 @@ def test_every_way_to_start_an_mpi_is_one_that_srun_offers_or_its_own() -> None:
         ("mpiexec", "-bind-to", "core"),
     ]
     assert launching.launcher_commands("openmpi", SLURM, []) == [("mpirun", "--bind-to", "core")]
-    (own,) = launching.launcher_commands("mpich", schedulers.LOCAL, ["pmi2"])
+    (own,) = launching.launcher_commands("mpich", schedulers.NO_SCHEDULER, ["pmi2"])
     assert own[0] == "mpiexec"
 
 

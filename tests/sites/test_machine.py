@@ -33,11 +33,11 @@ def test_recorded_virtual_machine() -> None:
     assert host.clocksource == "tsc"
     assert host.thp == "madvise"
     assert host.distribution == "Debian GNU/Linux 12 (bookworm)"
-    assert host.load == (0.08, 0.30, 0.95)
+    assert host.load_averages == (0.08, 0.30, 0.95)
     assert CoreCache(level=1, kind="Data", size_kib=48, shared_by=1) in host.caches
     assert CoreCache(level=3, kind="Unified", size_kib=491520, shared_by=2) in host.caches
     assert dict(host.mitigations)["meltdown"] == "Not affected"
-    assert 0 < host.steal < 0.01
+    assert 0 < host.steal_share < 0.01
 
 
 def test_bare_metal_with_two_threads_a_core(tmp_path: Path) -> None:
@@ -69,7 +69,7 @@ def test_bare_metal_with_two_threads_a_core(tmp_path: Path) -> None:
     assert host.swap_used_kib == 30
     assert (host.numa_nodes, host.numa_balancing) == (2, True)
     assert not host.virtual
-    assert host.steal == 0.1
+    assert host.steal_share == 0.1
 
 
 def test_version_1_control_group(tmp_path: Path) -> None:
@@ -87,8 +87,8 @@ def test_a_kernel_that_says_nothing_is_one_processor_of_unknown_kind(tmp_path: P
 
 
 def test_list_format() -> None:
-    assert machine.parse_list("0-2,5,7-8\n") == [0, 1, 2, 5, 7, 8]
-    assert machine.parse_list("") == []
+    assert machine.parse_number_list("0-2,5,7-8\n") == [0, 1, 2, 5, 7, 8]
+    assert machine.parse_number_list("") == []
 
 
 def test_this_machine() -> None:
@@ -100,7 +100,7 @@ def test_this_machine() -> None:
 
 
 def test_snapshot_is_json_and_names_the_tools() -> None:
-    record = json.loads(json.dumps(machine.machine_record()))
+    record = json.loads(json.dumps(machine.collect_machine_record()))
     assert record["schema"] == 1
     assert record["cpu"]["logical"] >= 1
     assert record["microarchitecture"]
@@ -145,8 +145,12 @@ def test_fingerprint_changes_with_hardware_kernel_and_settings_not_by_the_minute
 
 def test_package_sections() -> None:
     listing = "# head\n[campaign]\nmpich\n  g++ # why\n\n[test]\nchromium\n"
-    assert machine.listed_packages(listing, ("campaign",)) == ["mpich", "g++"]
-    assert machine.listed_packages(listing, ("campaign", "test")) == ["mpich", "g++", "chromium"]
+    assert machine.packages_in_sections(listing, ("campaign",)) == ["mpich", "g++"]
+    assert machine.packages_in_sections(listing, ("campaign", "test")) == [
+        "mpich",
+        "g++",
+        "chromium",
+    ]
     assert "libopenmpi-dev" in machine.campaign_packages()
 
 
@@ -162,7 +166,7 @@ def test_package_sections() -> None:
     ],
 )
 def test_upstream_version(package: str, upstream: str) -> None:
-    assert machine.upstream(package) == upstream
+    assert machine.upstream_version(package) == upstream
 
 
 def test_installed_packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

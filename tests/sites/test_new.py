@@ -13,34 +13,34 @@ import pytest
 from roundtrip import tables
 from roundtrip.errors import UserError
 from roundtrip.sites import check, data, new, render, schedulers, software
-from roundtrip.sites.new import External
-from roundtrip.sites.probe import Facts, Library, Port
-from roundtrip.sites.schedulers.interface import Cluster, Partition
+from roundtrip.sites.new import SpackExternal
+from roundtrip.sites.probe import FabricPort, Library, MachineFacts
+from roundtrip.sites.schedulers.interface import Cluster, SchedulerPartition
 from roundtrip.sites.schedulers.slurm import site as slurm_site
 from roundtrip.sites.site import Site
 from roundtrip.sites.software import check_files
 
-CLUSTER = Facts(
-    cluster=Cluster(version="24.05.3", partitions=(Partition("batch", True, 64, 32),)),
-    ports=(Port("mlx5_2", 1, True, "InfiniBand"),),
+CLUSTER = MachineFacts(
+    cluster=Cluster(version="24.05.3", partitions=(SchedulerPartition("batch", True, 64, 32),)),
+    ports=(FabricPort("mlx5_2", 1, True, "InfiniBand"),),
     interfaces=(("eno1", False), ("ibs2", True)),
     target="x86_64_v3",
     libraries=(Library("slurm", "24.05.3"), Library("ucx", "1.16.0"), Library("gcc", "13.2.0")),
 )
-ROCE = Facts(
-    cluster=Cluster(partitions=(Partition("batch", True, 64, 32),)),
-    ports=(Port("mlx5_bond_0", 1, True, "Ethernet"),),
+ROCE = MachineFacts(
+    cluster=Cluster(partitions=(SchedulerPartition("batch", True, 64, 32),)),
+    ports=(FabricPort("mlx5_bond_0", 1, True, "Ethernet"),),
     interfaces=(("eth2", False),),
 )
-ETHERNET = Facts(
-    cluster=Cluster(partitions=(Partition("all", False, 4, 8),)),
+ETHERNET = MachineFacts(
+    cluster=Cluster(partitions=(SchedulerPartition("all", False, 4, 8),)),
     interfaces=(("eno2", False),),
     libraries=(Library("ucx", "1.16.0"),),
 )
 TCP = replace(ETHERNET, libraries=())
 
 
-def cluster(facts: Facts, **changes: Any) -> Facts:
+def cluster(facts: MachineFacts, **changes: Any) -> MachineFacts:
     """`facts` with changes of what the scheduler says."""
     return replace(facts, cluster=replace(facts.cluster, **changes))
 
@@ -56,7 +56,7 @@ def cluster(facts: Facts, **changes: Any) -> Facts:
     ids=["infiniband", "roce", "ethernet", "tcp"],
 )
 def test_a_cluster_gets_a_site_that_loads_and_is_sound(
-    checkout: Path, active: Path, facts: Facts, partitions: list[str], device: str
+    checkout: Path, active: Path, facts: MachineFacts, partitions: list[str], device: str
 ) -> None:
     folder = new.write_site("mine", facts, checkout)
     site = Site("mine", checkout)
@@ -145,7 +145,7 @@ def test_without_infiniband_mvapich2_is_not_offered(checkout: Path) -> None:
 
 
 def test_one_machine_gets_the_local_scheduler(checkout: Path) -> None:
-    new.write_site("mine", Facts(), checkout)
+    new.write_site("mine", MachineFacts(), checkout)
     assert list(Site("mine", checkout).partitions) == ["smp"]
 
 
@@ -167,7 +167,7 @@ def test_a_bad_name_is_refused(checkout: Path, name: str) -> None:
     [("23.11.1", "23-11-1-1"), ("22.05.8", "22-05-8-1"), ("24.05", "24-05-1")],
 )
 def test_slurms_version_in_spacks_spelling(version: str, spelling: str) -> None:
-    assert schedulers.ALL[0].spack_spec(version) == f"slurm@{spelling}"
+    assert schedulers.SCHEDULERS[0].spack_spec(version) == f"slurm@{spelling}"
 
 
 def packages_of(folder: Path) -> dict[str, Any]:
@@ -186,18 +186,18 @@ def test_pmix_has_the_series_of_slurms(
     assert site.pmix == expected
     assert packages_of(folder)["pmix"]["require"][0].startswith(f"@{expected} ")
     assert site.launch["openmpi"].variables["PMIX_MCA_gds"] == "hash"
-    assert slurm_site.pmix_mismatch(site, plugins) == []
-    (line,) = slurm_site.pmix_mismatch(site, ["pmix_v6"])
+    assert slurm_site.pmix_faults(site, plugins) == []
+    (line,) = slurm_site.pmix_faults(site, ["pmix_v6"])
     assert line == 'srun has PMIx of series 6: `pmix = "6"` in site.toml'
 
 
 def test_every_node_is_measured_once_and_each_kind_has_its_size(checkout: Path) -> None:
     """Slurm offers nodes under several names; `gpu` has nodes of its own."""
     partitions = (
-        Partition("debug", False, 2, 32, frozenset({"n1", "n2"})),
-        Partition("batch", True, 4, 32, frozenset({"n1", "n2", "n3", "n4"})),
-        Partition("gpu.new", False, 2, 64, frozenset({"g1", "g2"})),
-        Partition("login", False, 1, 8, frozenset({"l1"})),
+        SchedulerPartition("debug", False, 2, 32, frozenset({"n1", "n2"})),
+        SchedulerPartition("batch", True, 4, 32, frozenset({"n1", "n2", "n3", "n4"})),
+        SchedulerPartition("gpu.new", False, 2, 64, frozenset({"g1", "g2"})),
+        SchedulerPartition("login", False, 1, 8, frozenset({"l1"})),
     )
     new.write_site("mine", cluster(TCP, partitions=partitions), checkout)
     site_partitions = {item["name"]: item for item in rendered(checkout)}
@@ -214,7 +214,7 @@ def test_every_node_is_measured_once_and_each_kind_has_its_size(checkout: Path) 
 
 
 def rendered(checkout: Path, name: str = "mine") -> list[dict[str, Any]]:
-    (system,) = render.render(checkout / "site-configs" / name)["systems"]
+    (system,) = render.reframe_configuration(checkout / "site-configs" / name)["systems"]
     partitions: list[dict[str, Any]] = system["partitions"]
     return partitions
 
@@ -284,7 +284,7 @@ def test_a_prefix_compiles_and_starts_with_its_own_mpi(
         pytest.skip(f"no mpicxx.{name}: apt install {name}-bin or {name}")
     for variable in ("OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"):
         monkeypatch.setenv(variable, "1")
-    external = next(item for item in new.debian_externals(tmp_path) if item.name == name)
+    external = next(item for item in new.make_debian_externals(tmp_path) if item.name == name)
     prefix = Path(external.prefix)
     assert prefix.parent == tmp_path
     assert (prefix / "include" / "mpi.h").is_file()
@@ -300,24 +300,24 @@ def test_a_prefix_compiles_and_starts_with_its_own_mpi(
 CHECKOUT = Path(__file__).parents[2]
 TEMPLATE = software.definitions(CHECKOUT / "site-configs" / "spack" / "spack")
 MPIS = (
-    External("openmpi", "openmpi@=4.1.4 +fortran", "/p/openmpi"),
-    External("mpich", "mpich@=4.0.2 +fortran", "/p/mpich"),
+    SpackExternal("openmpi", "openmpi@=4.1.4 +fortran", "/p/openmpi"),
+    SpackExternal("mpich", "mpich@=4.0.2 +fortran", "/p/mpich"),
 )
 
 
-def write_part(folder: Path, externals: list[External]) -> dict[str, Any]:
+def write_part(folder: Path, externals: list[SpackExternal]) -> dict[str, Any]:
     """Write packages.yaml and definitions.yaml to `folder`; return the packages."""
-    (folder / "packages.yaml").write_text(new.external_packages(externals))
-    (folder / "definitions.yaml").write_text(new.external_definitions(externals, TEMPLATE))
+    (folder / "packages.yaml").write_text(new.external_packages_yaml(externals))
+    (folder / "definitions.yaml").write_text(new.external_definitions_yaml(externals, TEMPLATE))
     packages: dict[str, Any] = tables.load_yaml(folder / "packages.yaml")["packages"]
     return packages
 
 
 def test_externals_pair_each_boost_with_its_mpi(tmp_path: Path) -> None:
     boosts = [
-        External("boost", "boost@=1.81.0 +mpi +serialization ^openmpi@=4.1.4", "/p/b1"),
-        External("boost", "boost@=1.81.0 +mpi +serialization ^mpich@=4.0.2", "/p/b2"),
-        External("boost", "boost@=1.74.0 +mpi +serialization ^mpich@=4.0.2", "/p/b3"),
+        SpackExternal("boost", "boost@=1.81.0 +mpi +serialization ^openmpi@=4.1.4", "/p/b1"),
+        SpackExternal("boost", "boost@=1.81.0 +mpi +serialization ^mpich@=4.0.2", "/p/b2"),
+        SpackExternal("boost", "boost@=1.74.0 +mpi +serialization ^mpich@=4.0.2", "/p/b3"),
     ]
     packages = write_part(tmp_path, [*MPIS, *boosts])
     assert check_files(tmp_path, CHECKOUT / "spack.yaml")[0].verdict == "ok"

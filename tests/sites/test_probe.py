@@ -12,10 +12,10 @@ from support.programs import script
 
 from roundtrip.sites import probe, schedulers
 from roundtrip.sites.machine import read_host
-from roundtrip.sites.probe import Facts, Port
+from roundtrip.sites.probe import FabricPort, MachineFacts
 from roundtrip.sites.schedulers.slurm import facts as slurm
 
-SLURM = schedulers.ALL[0]
+SLURM = schedulers.SCHEDULERS[0]
 DATA = Path(__file__).parent / "data"
 HOST = read_host(DATA.parents[1] / "data" / "hosts" / "virtual-2-cores")
 #: Of the processor of this machine, nothing.
@@ -37,9 +37,9 @@ def cluster(*command: str) -> str | None:
 
 
 PORTS = (
-    Port("mlx5_0", 1, True, "InfiniBand"),
-    Port("mlx5_1", 1, False, "Ethernet"),
-    Port("mlx5_1", 2, True, "Ethernet"),
+    FabricPort("mlx5_0", 1, True, "InfiniBand"),
+    FabricPort("mlx5_1", 1, False, "Ethernet"),
+    FabricPort("mlx5_1", 2, True, "Ethernet"),
 )
 
 
@@ -61,17 +61,17 @@ def devices(folder: Path) -> Path:
 
 def test_a_cluster_is_read_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(probe, "read_host", lambda: HOST)
-    facts = probe.gather_facts(cluster, devices(tmp_path))
+    facts = probe.collect_machine_facts(cluster, devices(tmp_path))
     assert facts.cluster.version == "23.11.1"
     partition, *_ = facts.cluster.usable_partitions
     assert (partition.name, partition.nodes, partition.cores) == ("compute", 128, 48)
     assert [partition.name for partition in facts.cluster.distinct_partitions] == ["compute", "gpu"]
     assert facts.cluster.accounting is False
-    assert facts.cluster.pmi == ("none", "pmi2", "pmix", "pmix_v3", "pmix_v4")
+    assert facts.cluster.offered_pmis == ("none", "pmi2", "pmix", "pmix_v3", "pmix_v4")
     assert facts.cluster.binds_tasks is True
-    assert facts.port == Port("mlx5_0", 1, True, "InfiniBand")
-    assert facts.interface(infiniband=True) == "ib0"
-    assert facts.interface(infiniband=False) == "eno1"
+    assert facts.active_port == FabricPort("mlx5_0", 1, True, "InfiniBand")
+    assert facts.find_interface(infiniband=True) == "ib0"
+    assert facts.find_interface(infiniband=False) == "eno1"
     versions = {item.name: item.version for item in facts.libraries}
     assert versions == {"slurm": "23.11.1", "ucx": "1.17.0", "rdma-core": "47.1"}
     assert (facts.cpu, facts.sockets) == (HOST.cpu_model, HOST.sockets)
@@ -79,29 +79,29 @@ def test_a_cluster_is_read_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_machine_with_nothing_is_no_error(tmp_path: Path) -> None:
-    facts = probe.gather_facts(lambda *_: None, tmp_path)
-    assert replace(facts, **NO_PROCESSOR) == Facts()
+    facts = probe.collect_machine_facts(lambda *_: None, tmp_path)
+    assert replace(facts, **NO_PROCESSOR) == MachineFacts()
     assert facts.cluster.usable_partitions == []
-    assert facts.port is None
-    assert "not found" in facts.lines()[0]
+    assert facts.active_port is None
+    assert "not found" in facts.describe_lines()[0]
 
 
 def test_nodes_that_differ_count_by_the_smallest() -> None:
-    compute, gpu, debug = slurm.parse_sinfo(TEXTS["sinfo -h"])
+    compute, gpu, debug = slurm.parse_partitions(TEXTS["sinfo -h"])
     assert (compute.nodes, compute.cores) == (128, 48)
     assert gpu.cores == 32
-    assert not debug.default
+    assert not debug.is_default
 
 
 def test_every_port_is_found_and_those_down_are_marked(tmp_path: Path) -> None:
-    ports = probe.ports(devices(tmp_path) / "infiniband")
+    ports = probe.read_ports(devices(tmp_path) / "infiniband")
     assert ports == PORTS
-    assert Facts(ports=ports[1:]).port == ports[2]
+    assert MachineFacts(ports=ports[1:]).active_port == ports[2]
 
 
 def test_garbage_gives_nothing() -> None:
     for text in ("", "sinfo: error: Unable to contact slurm controller", "a|b|c|d", "hca"):
-        assert slurm.parse_sinfo(text) == ()
+        assert slurm.parse_partitions(text) == ()
 
 
 @pytest.mark.parametrize(
@@ -118,7 +118,7 @@ def test_the_target_is_what_the_processor_has(
     processor: str, target: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(archspec.cpu, "host", lambda: archspec.cpu.TARGETS[processor])
-    assert probe.gather_facts(lambda *_: None, tmp_path).target == target
+    assert probe.collect_machine_facts(lambda *_: None, tmp_path).target == target
 
 
 def test_a_library_without_headers_is_not_one_to_build_with(
@@ -133,7 +133,7 @@ def test_a_library_without_headers_is_not_one_to_build_with(
     header.touch()
 
     def found() -> dict[str, probe.Library]:
-        return {item.name: item for item in probe.find_libraries(cluster, SLURM, "23.11.1")}
+        return {item.name: item for item in probe.collect_libraries(cluster, SLURM, "23.11.1")}
 
     assert found()["slurm"].missing_file == "include/slurm/slurm.h"
     assert found()["slurm"].prefix == str(prefix)
@@ -155,8 +155,8 @@ def test_a_library_that_open_mpi_5_would_not_find_is_none_to_build_with(tmp_path
         answers = {"--modversion": "2.1.12\n", "--variable=prefix": f"{tmp_path}\n"}
         return answers.get(command[1]) if command[-1] == "libevent" else None
 
-    (library,) = probe.find_libraries(run, SLURM, None)
+    (library,) = probe.collect_libraries(run, SLURM, None)
     assert library.missing_file == "lib/libevent_core.so"
     (tmp_path / "lib/libevent_core.so").touch()
-    (library,) = probe.find_libraries(run, SLURM, None)
+    (library,) = probe.collect_libraries(run, SLURM, None)
     assert library.missing_file is None

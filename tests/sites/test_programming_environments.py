@@ -17,11 +17,11 @@ from roundtrip.errors import UserError
 from roundtrip.sites import launching, render, software
 from roundtrip.sites import lock as locks
 from roundtrip.sites.programming_environments import (
-    environments,
-    installed_names,
+    installed_environment_names,
     prefix_of_spec,
-    spack_pvm,
-    toolchains,
+    spack_environments,
+    spack_pvm_features,
+    toolchains_in_lock,
 )
 from roundtrip.sites.software import one_to_one
 
@@ -37,7 +37,7 @@ NAMES = {
 
 def test_each_root_of_the_workloads_is_one_toolchain() -> None:
     lock = locks.read_lock(LOCK)
-    all_toolchains = toolchains(lock)
+    all_toolchains = toolchains_in_lock(lock)
     assert {item.name for item in all_toolchains} == NAMES
     assert len({item.root.hash for item in all_toolchains}) == len(NAMES)
     for item in all_toolchains:
@@ -53,13 +53,13 @@ def test_two_specs_of_one_name_are_refused_with_the_odd_one(tmp_path: Path) -> N
     file = tmp_path / "spack.lock"
     file.write_text(json.dumps(content))
     with pytest.raises(UserError, match=r"'openmpi41-boost174' would be two .*twin000.*elsewhere"):
-        toolchains(locks.read_lock(file))
+        toolchains_in_lock(locks.read_lock(file))
 
 
 def test_prefixes_are_those_of_the_view_or_of_the_external() -> None:
     lock = locks.read_lock(LOCK)
     view = LOCK.parent / ".spack-view"
-    item = next(item for item in toolchains(lock) if item.name == "openmpi50-boost186")
+    item = next(item for item in toolchains_in_lock(lock) if item.name == "openmpi50-boost186")
     assert prefix_of_spec(item.mpi, lock) == f"{view}/openmpi-5.0.8-{item.mpi.hash[:7]}"
     workloads = f"roundtrip-workloads-main-{item.root.hash[:7]}"
     assert prefix_of_spec(item.root, lock) == f"{view}/{workloads}"
@@ -68,7 +68,7 @@ def test_prefixes_are_those_of_the_view_or_of_the_external() -> None:
 
 
 def test_environments_carry_their_spec_and_how_ranks_start(active: Path) -> None:
-    environs = {item["name"]: item for item in environments("infiniband", LAUNCH)}
+    environs = {item["name"]: item for item in spack_environments("infiniband", LAUNCH)}
     assert set(environs) == NAMES
     item = environs["mvapich2-23-boost181"]
     assert item["extras"]["launcher_options"] == ["--mpi=pmi2"]
@@ -99,21 +99,23 @@ def test_pvm_is_offered_if_the_workloads_of_every_toolchain_use_it(
     active: Path, count: int, features: list[str]
 ) -> None:
     use_pvm(active / "spack.lock", count)
-    assert spack_pvm() == features
-    (system,) = render.render(CHECKOUT / "site-configs" / "infiniband")["systems"]
+    assert spack_pvm_features() == features
+    (system,) = render.reframe_configuration(CHECKOUT / "site-configs" / "infiniband")["systems"]
     for partition in system["partitions"]:
         assert ("pvm" in partition.get("features", [])) == bool(features)
 
 
 def test_pvm_is_not_offered_without_an_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("SPACK_ENV", raising=False)
-    assert spack_pvm() == []
+    assert spack_pvm_features() == []
 
 
 def test_each_has_the_hashes_of_what_spack_built_for_it(active: Path) -> None:
     lock = locks.read_lock(active / "spack.lock")
-    specs = {item["name"]: item["extras"]["specs"] for item in environments("infiniband", LAUNCH)}
-    for item in toolchains(lock):
+    specs = {
+        item["name"]: item["extras"]["specs"] for item in spack_environments("infiniband", LAUNCH)
+    }
+    for item in toolchains_in_lock(lock):
         assert specs[item.name] == {
             "roundtrip-workloads": f"main/{item.root.hash}",
             item.mpi.name: f"{item.mpi.version}/{item.mpi.hash}",
@@ -123,9 +125,9 @@ def test_each_has_the_hashes_of_what_spack_built_for_it(active: Path) -> None:
 
 def test_osu_is_offered_once_for_each_mpi_or_how_to_get_it_is_said(active: Path) -> None:
     lock = locks.read_lock(active / "spack.lock")
-    suites = {item.name: item.suites["osu-micro-benchmarks"] for item in toolchains(lock)}
+    suites = {item.name: item.suites["osu-micro-benchmarks"] for item in toolchains_in_lock(lock)}
     shutil.rmtree(prefix_of_spec(suites["mpich43-boost186"], lock))
-    environs = {item["name"]: item for item in environments("infiniband", LAUNCH)}
+    environs = {item["name"]: item for item in spack_environments("infiniband", LAUNCH)}
     offers = {name for name, item in environs.items() if "osu" in item["features"]}
     assert offers == {"openmpi41-boost186", "openmpi50-boost186"} | {
         f"mvapich{version}-boost186" for version in ("2-23", "40")
@@ -139,7 +141,7 @@ def test_osu_is_offered_once_for_each_mpi_or_how_to_get_it_is_said(active: Path)
 
 def test_the_upstream_netpipe_is_the_reference_where_it_is_installed(active: Path) -> None:
     place = swap_osu_for_netpipe(active, "mpich43-boost186")
-    environs = environments("infiniband", LAUNCH)
+    environs = spack_environments("infiniband", LAUNCH)
     offers = [item for item in environs if "netpipe-reference" in item["features"]]
     assert [item["extras"]["netpipe_reference"] for item in offers] == [f"{place}/bin/NPmpi"]
     lacks = [item["extras"]["lacks"] for item in environs if item not in offers]
@@ -147,24 +149,24 @@ def test_the_upstream_netpipe_is_the_reference_where_it_is_installed(active: Pat
 
 
 def test_what_is_not_installed_is_no_offer(active: Path) -> None:
-    environs = environments("infiniband", LAUNCH)
-    assert set(installed_names(environs)) == NAMES
-    names = installed_names(environs, excluded_mpis=["mvapich2"])
+    environs = spack_environments("infiniband", LAUNCH)
+    assert set(installed_environment_names(environs)) == NAMES
+    names = installed_environment_names(environs, excluded_mpis=["mvapich2"])
     assert not any("mvapich2" in name for name in names)
     lock = locks.read_lock(active / "spack.lock")
-    toolchain = next(item for item in toolchains(lock) if item.name == "mpich43-boost186")
+    toolchain = next(item for item in toolchains_in_lock(lock) if item.name == "mpich43-boost186")
     shutil.rmtree(prefix_of_spec(toolchain.root, lock))
-    assert NAMES - set(installed_names(environs)) == {"mpich43-boost186"}
+    assert NAMES - set(installed_environment_names(environs)) == {"mpich43-boost186"}
 
 
 def test_an_mpi_that_the_site_cannot_start_is_an_error(active: Path) -> None:
     with pytest.raises(UserError, match=r"does not say how mpich@4\.3\.2 starts ranks"):
-        environments("x", {name: start for name, start in LAUNCH.items() if name != "mpich"})
+        spack_environments("x", {name: start for name, start in LAUNCH.items() if name != "mpich"})
 
 
 def test_the_one_to_one_check_names_the_odd_environment(active: Path) -> None:
     lock = locks.read_lock(active / "spack.lock")
-    environs = environments("infiniband", LAUNCH)
+    environs = spack_environments("infiniband", LAUNCH)
     environs[1]["extras"]["spec"] = environs[0]["extras"]["spec"]
     environs[2]["extras"]["spec"] = "f00dfeed"
     environs[3]["extras"].pop("spec")
@@ -178,15 +180,15 @@ def test_the_one_to_one_check_names_the_odd_environment(active: Path) -> None:
 def test_nothing_to_run_with_is_said_where_reframe_would_pass(
     active: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    environments("infiniband", LAUNCH)
+    spack_environments("infiniband", LAUNCH)
     assert capsys.readouterr().err == ""
     shutil.rmtree(active / ".spack-view")
-    environments("infiniband", LAUNCH)
+    spack_environments("infiniband", LAUNCH)
     lock = active / "spack.lock"
     reason = f"no toolchain of {lock} is installed: `spack install`"
     assert capsys.readouterr().err == f"site 'infiniband' can run no check: {reason}\n"
     monkeypatch.delenv("SPACK_ENV")
-    assert environments("infiniband", LAUNCH) == []
+    assert spack_environments("infiniband", LAUNCH) == []
     assert "no concretized Spack environment is active" in capsys.readouterr().err
 
 
@@ -204,9 +206,9 @@ def test_a_run_without_toolchains_is_refused_however_it_is_asked_for(
     monkeypatch.setattr("sys.argv", ["reframe", "-c", "checks", option])
     if runs:
         with pytest.raises(ConfigError, match="site 'infiniband' can run no check"):
-            environments("infiniband", LAUNCH)
+            spack_environments("infiniband", LAUNCH)
     else:
-        assert environments("infiniband", LAUNCH) == []
+        assert spack_environments("infiniband", LAUNCH) == []
 
 
 @pytest.fixture
@@ -245,12 +247,12 @@ def twice(active: Path) -> locks.SpackLock:
 
 
 def names(lock: locks.SpackLock, label: Sequence[str]) -> set[str]:
-    return {item.name for item in toolchains(lock, label) if item.boost.version == "1.86.0"}
+    return {item.name for item in toolchains_in_lock(lock, label) if item.boost.version == "1.86.0"}
 
 
 def test_without_a_label_a_second_build_is_refused_and_it_is_named(twice: locks.SpackLock) -> None:
     with pytest.raises(UserError, match=r"'mpich43-boost186' would be two .*`label` in site\.toml"):
-        toolchains(twice)
+        toolchains_in_lock(twice)
     (line,) = software.split_labels(twice, [])
     assert "netmod=ofi instead of ucx" in line
     assert line.endswith("or tell the two apart with `label` in site.toml")
@@ -273,9 +275,9 @@ def test_a_label_distinguishes_two_builds_of_a_series(
 ) -> None:
     toolchain_names = names(twice, label)
     assert mpich <= toolchain_names
-    assert len(toolchains(twice, label)) == 16
+    assert len(toolchains_in_lock(twice, label)) == 16
     assert software.split_labels(twice, label) == []
-    environs = environments("mine", LAUNCH, label=label)
+    environs = spack_environments("mine", LAUNCH, name_parts=label)
     assert len({item["name"] for item in environs}) == 16
     mpich_environs = [item for item in environs if item["name"] in mpich]
     assert len({item["cxx"] for item in mpich_environs}) == 2
@@ -283,17 +285,19 @@ def test_a_label_distinguishes_two_builds_of_a_series(
 
 
 def test_titles_carry_what_the_label_has(twice: locks.SpackLock) -> None:
-    titles = {item.name: item.title for item in toolchains(twice, ["netmod", "ucx", "compiler"])}
+    titles = {
+        item.name: item.title for item in toolchains_in_lock(twice, ["netmod", "ucx", "compiler"])
+    }
     title = "MPICH 4.3.2, Boost 1.86.0, netmod ofi, UCX 1.17.0, GCC 12.2.0"
     assert titles["mpich43-ofi-ucx117-boost186-gcc12"] == title
 
 
 def test_a_label_with_too_little_still_refuses(twice: locks.SpackLock) -> None:
     with pytest.raises(UserError, match="would be two concrete specs"):
-        toolchains(twice, ["patch"])
+        toolchains_in_lock(twice, ["patch"])
     assert "mpich@4.3.2 (mpich43p2) is 2 builds" in software.split_labels(twice, ["patch"])[0]
 
 
 def test_a_part_that_nothing_has_is_refused(twice: locks.SpackLock) -> None:
     with pytest.raises(UserError, match="'ucxx' is neither patch, compiler, a variant of an MPI"):
-        toolchains(twice, ["ucxx"])
+        toolchains_in_lock(twice, ["ucxx"])

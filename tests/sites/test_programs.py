@@ -15,8 +15,8 @@ from roundtrip.sites import programs
 
 
 def test_the_mpi_library_is_found_with_links_resolved(linked: Path) -> None:
-    assert programs.mpi_library(linked) == linked.parent / "lib" / "libmpi.so.40.1"
-    assert "libc.so.6" in programs.libraries(linked)
+    assert programs.find_linked_mpi(linked) == linked.parent / "lib" / "libmpi.so.40.1"
+    assert "libc.so.6" in programs.linked_libraries(linked)
 
 
 @pytest.mark.parametrize("variable", ["LD_LIBRARY_PATH", "LD_PRELOAD"])
@@ -32,14 +32,14 @@ def test_variables_of_the_user_do_not_count(
     )
     assert str(library_copy) in process.stdout, "the loader itself takes the copy"
     monkeypatch.setenv(variable, value)
-    assert programs.mpi_library(linked) == linked.parent / "lib" / "libmpi.so.40.1"
+    assert programs.find_linked_mpi(linked) == linked.parent / "lib" / "libmpi.so.40.1"
 
 
 def test_what_is_no_dynamic_program_links_nothing(tmp_path: Path) -> None:
     script = tmp_path / "script"
     script.write_text("#!/bin/sh\n")
-    assert programs.libraries(script) == {}
-    assert programs.mpi_library(tmp_path / "missing") is None
+    assert programs.linked_libraries(script) == {}
+    assert programs.find_linked_mpi(tmp_path / "missing") is None
 
 
 @pytest.mark.parametrize(
@@ -56,21 +56,21 @@ def test_which_library_is_that_of_mpi(
     names: tuple[str, ...], is_mpi: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     libraries = {name: Path("/lib", name) for name in names}
-    monkeypatch.setattr(programs, "libraries", lambda _: libraries)
-    assert (programs.mpi_library(Path("program")) == Path("/lib", names[0])) == is_mpi
+    monkeypatch.setattr(programs, "linked_libraries", lambda _: libraries)
+    assert (programs.find_linked_mpi(Path("program")) == Path("/lib", names[0])) == is_mpi
 
 
 def test_a_digest_follows_its_file(tmp_path: Path) -> None:
     file = tmp_path / "program"
     file.write_text("one")
-    first = programs.digest(file)
-    assert programs.digest(file) == first
+    first = programs.cached_sha256(file)
+    assert programs.cached_sha256(file) == first
     replacement = tmp_path / "other"
     replacement.write_text("two")
     os.utime(replacement, ns=(file.stat().st_atime_ns, file.stat().st_mtime_ns))
     replacement.replace(file)
-    assert programs.digest(file) not in (first, None)
-    assert programs.digest(tmp_path / "missing") is None
+    assert programs.cached_sha256(file) not in (first, None)
+    assert programs.cached_sha256(tmp_path / "missing") is None
 
 
 def test_variables_of_the_user_but_not_those_of_site_and_launcher(tmp_path: Path) -> None:
@@ -84,8 +84,8 @@ def test_variables_of_the_user_but_not_those_of_site_and_launcher(tmp_path: Path
         "HOME": "/home/me",
     }
     script = "# export NOT\nexport UCX_TLS=rc SBATCH_ACCOUNT=me\n"
-    site_variables = {"FI_PROVIDER"} | programs.set_variables(script)
-    settings = programs.tuning(site_variables, environ, tmp_path)
+    site_variables = {"FI_PROVIDER"} | programs.assigned_variables(script)
+    settings = programs.mpi_tuning_settings(site_variables, environ, tmp_path)
     assert settings == {"OMPI_MCA_btl_tcp_eager_limit": "64"}
 
 
@@ -93,13 +93,15 @@ def test_parameters_in_the_users_home(tmp_path: Path) -> None:
     file = tmp_path / ".openmpi" / "mca-params.conf"
     file.parent.mkdir()
     file.write_text("# nothing yet\n\n")
-    assert programs.tuning((), {}, tmp_path) == {}
+    assert programs.mpi_tuning_settings((), {}, tmp_path) == {}
     file.write_text("# mine\nbtl_tcp_sndbuf = 2048 # small\n  pml = ob1\n")
     parameters = "btl_tcp_sndbuf = 2048; pml = ob1"
-    assert programs.tuning((), {}, tmp_path) == {"~/.openmpi/mca-params.conf": parameters}
+    assert programs.mpi_tuning_settings((), {}, tmp_path) == {
+        "~/.openmpi/mca-params.conf": parameters
+    }
     file.unlink()
     file.mkdir()
-    assert programs.tuning((), {}, tmp_path) == {}, "MPI cannot read it either"
+    assert programs.mpi_tuning_settings((), {}, tmp_path) == {}, "MPI cannot read it either"
 
 
 @given(content=st.binary(max_size=5000), value=st.text(max_size=5000))
@@ -107,5 +109,5 @@ def test_whatever_they_hold_is_short(tmp_path_factory: object, content: bytes, v
     folder = tmp_path_factory.mktemp("home")  # type: ignore[attr-defined]
     (folder / ".pmix").mkdir()
     (folder / ".pmix" / "mca-params.conf").write_bytes(content)
-    tuning = programs.tuning((), {"UCX_LOG_FILE": value}, folder)
+    tuning = programs.mpi_tuning_settings((), {"UCX_LOG_FILE": value}, folder)
     assert all(len(text) <= 900 for text in tuning.values())

@@ -30,11 +30,11 @@ def sites(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def environments(folder: Path) -> dict[str, dict[str, Any]]:
-    return {item["name"]: item for item in render.render(folder)["environments"]}
+    return {item["name"]: item for item in render.reframe_configuration(folder)["environments"]}
 
 
 def partitions(folder: Path) -> dict[str, dict[str, Any]]:
-    (system,) = render.render(folder)["systems"]
+    (system,) = render.reframe_configuration(folder)["systems"]
     return {item["name"]: item for item in system["partitions"]}
 
 
@@ -89,7 +89,7 @@ def test_a_wrong_value_is_refused_with_what_would_be_right(
     assert old in text
     file.write_text(text.replace(old, new))
     with pytest.raises(UserError) as error:
-        render.render(sites / "virtual")
+        render.reframe_configuration(sites / "virtual")
     assert complaint in str(error.value)
 
 
@@ -97,7 +97,7 @@ def test_what_two_sites_share_stands_in_one_place(sites: Path) -> None:
     base = sites / "base" / "rdma.toml"
     base.write_text(base.read_text().replace("ulimit -S -l hard", "ulimit -l 1000000"))
     for name in ("infiniband", "roce"):
-        (system,) = render.render(sites / name)["systems"]
+        (system,) = render.reframe_configuration(sites / name)["systems"]
         for partition in system["partitions"]:
             assert partition["prepare_cmds"] == ["ulimit -l 1000000"]
 
@@ -144,7 +144,7 @@ def test_jobs_run_side_by_side_only_where_site_and_campaign_say_so(
 def environment(name: str) -> dict[str, Any]:
     known = catalogue()
     toolchain, boost = known.toolchains[name], known.boosts["boost181"]
-    return render.prebuilt_environment("local", "x", toolchain, {}, {}, boost)
+    return render.toolchain_environment("local", "x", toolchain, {}, {}, boost)
 
 
 @pytest.fixture
@@ -188,13 +188,13 @@ def test_reframe_does_not_run_where_nothing_is_built(
     store: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     environs = [environment("openmpi41-boost181")]
-    assert render.built_names(environs) == []
+    assert render.built_environment_names(environs) == []
     assert capsys.readouterr().err == (
         f"site 'local' can run no check: no toolchain in {store}: `make setup`\n"
     )
     monkeypatch.setattr("sys.argv", ["reframe", "-c", "checks", "--run"])
     with pytest.raises(ConfigError, match="can run no check"):
-        render.built_names(environs)
+        render.built_environment_names(environs)
     (store / "openmpi41-boost181").mkdir()
     (store / "openmpi41-boost181" / "toolchain.json").write_text("{}")
-    assert render.built_names(environs) == ["x"]
+    assert render.built_environment_names(environs) == ["x"]

@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from roundtrip.sites import software
-from roundtrip.sites.programming_environments import VIEW_FOLDER
+from roundtrip.sites.programming_environments import VIEW_FOLDER_NAME
 
 CHECKOUT = Path(__file__).parents[2]
 PARTS = sorted(path.parent for path in CHECKOUT.glob("site-configs/*/spack/definitions.yaml"))
@@ -113,7 +113,7 @@ def test_paths_in_the_environment_exist() -> None:
 
 def test_the_view_is_where_toolchains_look_for_it() -> None:
     view = environment()["view"]["toolchains"]
-    assert view["root"] == VIEW_FOLDER
+    assert view["root"] == VIEW_FOLDER_NAME
     assert set(MPIS) <= set(view["select"])
     assert view["exclude"] == ["boost"], "a link for each header takes longer than all else"
     # Two builds of one version must not share a prefix.

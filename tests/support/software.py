@@ -21,7 +21,7 @@ from roundtrip.studies.osu.derived import BENCHMARKS
 from support.programs import git, script
 
 LOCK = Path(__file__).parents[1] / "sites" / "data" / "environment" / "spack.lock"
-SLURM = schedulers.by_key("slurm")
+SLURM = schedulers.scheduler_of_key("slurm")
 #: What a command of Slurm says while its controller is away.
 LOST = "slurm_load_jobs error: Unable to contact slurm controller (connect failure)"
 #: How ReFrame asks accounting for the state of a job.
@@ -49,7 +49,9 @@ def active(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def swap_osu_for_netpipe(environment: Path, toolchain: str) -> str:
     """Let the MPI of a toolchain have NetPIPE 3.7.2 in place of OSU; the prefix of NetPIPE."""
     lock = locks.read_lock(environment / "spack.lock")
-    (item,) = (item for item in programming_environments.toolchains(lock) if item.name == toolchain)
+    (item,) = (
+        item for item in programming_environments.toolchains_in_lock(lock) if item.name == toolchain
+    )
     suite = item.suites[programming_environments.OSU_PACKAGE].hash
     content = json.loads(lock.file.read_text())
     content["concrete_specs"][suite] |= {

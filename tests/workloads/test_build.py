@@ -52,7 +52,7 @@ def programs(build: Path, *settings: str) -> dict[str, bool]:
 @pytest.mark.nightly
 def test_every_program_is_installed(tmp_path: Path) -> None:
     install_states = programs(tmp_path / "build")
-    pvm_programs = {"ring-pvm", "pvm-guard"} if render.debian_pvm() else set()
+    pvm_programs = {"ring-pvm", "pvm-guard"} if render.debian_pvm_features() else set()
     assert {"netpipe", "ddtbench", "npb", "ring", *pvm_programs} <= set(install_states)
     assert [name for name, is_installed in install_states.items() if not is_installed] == []
 

@@ -155,7 +155,7 @@ class Checks:
 
     def __post_init__(self) -> None:
         partition = self.site.partitions[self.case.item.case.partition]
-        self._scheduler = schedulers.scheduler_of(partition)
+        self._scheduler = schedulers.scheduler_of_partition(partition)
         self._wait = scheduler.make_scheduler_wait(
             self._scheduler, 60 * self.minutes, self.root.path
         )
@@ -229,9 +229,9 @@ class Checks:
         if completion.DISPLACED in statuses:
             return reasons[0]
         was_silent = self._wait.outage_s(start) is not None
-        if was_silent or any(map(self._scheduler.is_no_answer, reasons)):
+        if was_silent or any(map(self._scheduler.is_no_answer_message, reasons)):
             return f"{self._scheduler.title} did not answer"
-        return next(filter(self._scheduler.is_submit_limit, reasons), "")
+        return next(filter(self._scheduler.is_submit_limit_message, reasons), "")
 
     def _tree(self, arm: Hashable, item: ExpectedCase) -> RunTree:
         """The run tree of an arm, with the script that sets its variables."""

@@ -116,10 +116,10 @@ def _global_options(
 
         key = scheduler_commands
         if not key:  # the script of a night that an earlier version queued
-            key = schedulers.ALL[0].key
+            key = schedulers.SCHEDULERS[0].key
             common.warn(f"--slurm-commands is called --scheduler-commands {key} now")
-        if not (wrappers := schedulers.by_key(key).wrappers):
-            keys = " or ".join(item.key for item in schedulers.ALL if item.wrappers)
+        if not (wrappers := schedulers.scheduler_of_key(key).wrapper_folder):
+            keys = " or ".join(item.key for item in schedulers.SCHEDULERS if item.wrapper_folder)
             raise UserError(f"--scheduler-commands {key}: right is {keys}")
         typer.echo(wrappers)
         raise typer.Exit

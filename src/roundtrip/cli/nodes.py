@@ -128,7 +128,7 @@ def _lines(result: _Judged) -> list[str]:
 
 def _print_drain_commands(results: Sequence[_Judged], hosts: HostNames) -> None:
     """Print a command for each named node; on standard error, why other targets have none."""
-    scheduler = schedulers.here()
+    scheduler = schedulers.installed_scheduler()
     reasons: dict[str, list[str]] = {}
     for result in results:
         for target, fault in _reasons(result):
@@ -138,7 +138,8 @@ def _print_drain_commands(results: Sequence[_Judged], hosts: HostNames) -> None:
         if host is None:
             why = "it is no single node"
             if re.fullmatch(PSEUDONYM_PATTERN, target):
-                why = f"no host of this name is in `{scheduler.lister}` or in a run tree here"
+                command = scheduler.node_list_command
+                why = f"no host of this name is in `{command}` or in a run tree here"
             print(f"no command for {hosts.insert_names(target)}: {why}", file=sys.stderr)
             continue
         reason = f"roundtrip {'; '.join(faults)}"[:_MAX_REASON]

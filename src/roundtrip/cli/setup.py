@@ -256,8 +256,8 @@ def new(
     """
     if software not in ("spack", "toolchains"):
         raise UserError(f"--software is `spack` or `toolchains`, not '{software}'")
-    facts = probe.gather_facts()
-    for line in facts.lines():
+    facts = probe.collect_machine_facts()
+    for line in facts.describe_lines():
         typer.echo(line)
     folder = write_site(name, facts, paths.checkout(), partition or (), software)
     typer.echo(f"\nwrote {folder}: go through its README.md, then `roundtrip site check {name}`")
@@ -282,7 +282,7 @@ def lock(
         label = site.declaration.label if site.declaration else ()
     status = print_findings(one_build_per_mpi(lock_file, label))
     table = Table("environment", "concrete spec", "MPI", "Boost", box=None)
-    for item in programming_environments.toolchains(lock_file, label):
+    for item in programming_environments.toolchains_in_lock(lock_file, label):
         mpi = f"{item.mpi.name_version} {item.mpi.hash[:7]}"
         table.add_row(item.name, item.root.hash[:7], mpi, f"{item.boost.name_version}")
     common.show(table)

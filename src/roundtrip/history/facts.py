@@ -19,7 +19,7 @@ from roundtrip.measure.manifest import Manifest
 from roundtrip.measure.pseudonyms import PSEUDONYM_PATTERN
 from roundtrip.measure.run_record import NODE_WORDS
 from roundtrip.sites import lock as locks
-from roundtrip.sites.programming_environments import toolchains
+from roundtrip.sites.programming_environments import toolchains_in_lock
 
 #: Subject, name and value of a fact; the subject is an environment, a node, or "" for the site.
 Fact = tuple[str, str, str]
@@ -160,7 +160,7 @@ def _spack(bundle: Path, bundle_manifest: Manifest) -> Iterator[Fact]:
     yield "", "spack.lock", bundle_manifest.data["files"][_LOCK]["sha256"][:12]
     try:
         lock = locks.read_lock(bundle / _LOCK)
-        lock_toolchains = toolchains(lock)
+        lock_toolchains = toolchains_in_lock(lock)
     except UserError:
         return  # written by another Spack: only its digest is recorded
     for toolchain in lock_toolchains:

@@ -22,7 +22,7 @@ from roundtrip import files
 from roundtrip.errors import UserError, printable
 from roundtrip.measure import records
 from roundtrip.sites import schedulers
-from roundtrip.sites.schedulers.interface import DISPLACED_BY, FORGOTTEN, Scheduler
+from roundtrip.sites.schedulers.interface import JOB_FORGOTTEN, PHRASE_BY_DISPLACEMENT, Scheduler
 
 #: Errors of compilers, linkers and CMake.
 _BUILD_ERROR_PATTERN = re.compile(
@@ -172,13 +172,13 @@ _MPI_FAILURE_PATTERN = re.compile(
     re.MULTILINE,
 )
 _FAILED_RANK_PATTERNS = (
-    *(item.failed_rank for item in schedulers.ALL if item.failed_rank),
+    *(item.failed_rank_pattern for item in schedulers.SCHEDULERS if item.failed_rank_pattern),
     _MPI_FAILURE_PATTERN,
 )
 #: Lines that are no message of the failed rank: stack traces, and messages of the launcher.
 _NOISE_LINE_PATTERN = re.compile(
     r"\*\*\* |\[[^\]]+\] \[ *\d+\] |^ *\d+ +/|==== backtrace|Failing at address|Signal code"
-    + "".join(f"|{item.noise}" for item in schedulers.ALL if item.noise)
+    + "".join(f"|{item.noise_pattern}" for item in schedulers.SCHEDULERS if item.noise_pattern)
 )
 #: Lines, and blocks between rules, with messages of a partner or the launcher.
 _PARTNER_MESSAGE_PATTERN = re.compile(
@@ -220,7 +220,7 @@ def describe_first_failure(error: str) -> str:
 
 def failed_nodes(error: str, nodes: Sequence[str]) -> set[str]:
     """Return which of `nodes`, those of the launch in order, failed according to a scheduler."""
-    return set[str]().union(*(item.nodes_down(error, nodes) for item in schedulers.ALL))
+    return set[str]().union(*(item.nodes_down(error, nodes) for item in schedulers.SCHEDULERS))
 
 
 def _describe_last_line(lines: list[str]) -> str:
@@ -238,9 +238,9 @@ def displacement_reason(reason: str, error: str = "", forgotten_by: Scheduler | 
     scheduler whose controller no longer knew the job.
     """
     if forgotten_by:
-        return f"{forgotten_by.title}{FORGOTTEN}"
-    for item in schedulers.ALL:
-        if cause := item.displacement(reason, error):
+        return f"{forgotten_by.title}{JOB_FORGOTTEN}"
+    for item in schedulers.SCHEDULERS:
+        if cause := item.displacement_reason(reason, error):
             return f"{item.title}{cause}"
     return ""
 
@@ -252,12 +252,12 @@ def describe_displacements(reasons: Iterable[str]) -> str:
         return ""
     parts = [
         f"{count} {words}"
-        for cause, words in DISPLACED_BY.items()
+        for cause, words in PHRASE_BY_DISPLACEMENT.items()
         if (count := sum(cause in reason for reason in all_reasons))
     ]
     launches = "1 launch" if len(all_reasons) == 1 else f"{len(all_reasons)} launches"
     by_reason = f" ({', '.join(parts)})" if parts else ""
-    titles = (item.title for item in schedulers.ALL)
+    titles = (item.title for item in schedulers.SCHEDULERS)
     named = [title for title in titles if any(title in reason for reason in all_reasons)]
     who = " and ".join(named) or "The scheduler"
     return f"{who} displaced {launches}{by_reason}: repeated, and counted against no case"

@@ -22,7 +22,7 @@ TUNING = (
     *("PSM3_", "SHARP_", "SMPI_", "UCC_", "UCX_"),
 )
 #: Variables of schedulers that place and bind ranks; others name accounts, jobs and nodes.
-_OF_SCHEDULERS = frozenset(name for item in schedulers.ALL for name in item.public_variables)
+_OF_SCHEDULERS = frozenset(name for item in schedulers.SCHEDULERS for name in item.public_variables)
 #: Options of a scheduler that name an account, a person, a folder or nodes.
 WHO = r"--(?:account|chdir|comment|exclude|gid|mail-user|nodelist|qos|reservation|uid|wckey)"
 DIGEST = r"private-[0-9a-f]{12}"
@@ -70,7 +70,7 @@ _PRIVATE_PATTERNS = (
     ),
     re.compile(rf"{WHO}(?:=|\s+)(\S+)"),
     re.compile(r"(?<![\w-])-A\s+([A-Za-z][\w-]*)"),
-    *(item.nodes_in_command for item in schedulers.ALL if item.nodes_in_command),
+    *(item.node_list_pattern for item in schedulers.SCHEDULERS if item.node_list_pattern),
     re.compile(rf"\b(?:{_NAMED_THING_PATTERN})[\"']?\s*[=:]\s*[\"'(]?([\w.-]+)", re.IGNORECASE),
     re.compile(rf"\b(?:host|hostname){_HOST_WORD_PATTERN}", re.IGNORECASE),
     re.compile(

@@ -30,7 +30,9 @@ def record_environment(site: Site, plan: Matrix, folder: Path) -> None:
     resumed run is written as ``<file>.resumed-<n>``; no file is overwritten.
     """
     folder.mkdir(exist_ok=True)
-    _write(folder / "host.json", json.dumps(machine.machine_record(), indent=1, sort_keys=True))
+    _write(
+        folder / "host.json", json.dumps(machine.collect_machine_record(), indent=1, sort_keys=True)
+    )
     toolchains = {}
     for name in sorted({item.case.environ for item in plan.expected}):
         extras = site.toolchains[name].get("extras", {})
@@ -62,7 +64,7 @@ def find_tuning(site: Site) -> dict[str, str]:
     variables = {str(name) for place in places for name in dict(place.get("env_vars") or ())}
     file = site.folder / "environment"
     script = file.read_text(errors="replace") if file.is_file() else ""
-    return programs.tuning(variables | programs.set_variables(script))
+    return programs.mpi_tuning_settings(variables | programs.assigned_variables(script))
 
 
 def _write(file: Path, text: str) -> None:
@@ -82,7 +84,7 @@ def record_pins(tree: RunTree) -> None:
     pins = [
         {"what": kind, "file": str(file), "sha256": digest}
         for kind, file in _pinned_files(tree)
-        if (digest := programs.digest(file))
+        if (digest := programs.cached_sha256(file))
     ]
     tree.write_state(pins=pins)
 
@@ -92,7 +94,7 @@ def find_change(tree: RunTree) -> str:
     pins = tree.state.get("pins") or ()
     for pin in pins:
         file, old = Path(pin["file"]), pin["sha256"]
-        new = programs.digest(file)
+        new = programs.cached_sha256(file)
         if new != old:
             name = identity.describe_file(pin["file"])
             change = f"{identity.MISMATCH}{pin['what']} {name} has changed since the run began"
@@ -100,7 +102,7 @@ def find_change(tree: RunTree) -> str:
     pinned_files = {pin["file"] for pin in pins}
     executables = (Path(pin["file"]) for pin in pins if pin["what"] == "program")
     for program in executables:
-        for name, file in programs.libraries(program).items():
+        for name, file in programs.linked_libraries(program).items():
             if str(file) not in pinned_files:
                 change = f"{identity.MISMATCH}library {name} of program {program.name} is another"
                 return f"{change} file since the run began: {identity.describe_file(str(file))}"
@@ -110,7 +112,7 @@ def find_change(tree: RunTree) -> str:
 def require_unchanged(tree: RunTree, campaign: Path) -> None:
     """UserError if `campaign` or a pinned file has changed since the run began."""
     copy = tree.path / "campaign.toml"
-    if programs.digest(campaign) != programs.digest(copy):
+    if programs.cached_sha256(campaign) != programs.cached_sha256(copy):
         texts = (files.read_text(file).splitlines() for file in (copy, campaign))
         pairs = enumerate(zip_longest(*texts, fillvalue=""), 1)
         differences = ((line, pair) for line, pair in pairs if pair[0] != pair[1])
@@ -129,6 +131,8 @@ def _pinned_files(tree: RunTree) -> Iterator[tuple[str, Path]]:
     # A full disk leaves an empty list of a failed build.
     listings = (file for file in lists if file.stat().st_size)
     executables = {Path(program) for file in listings for program in files.read_json(file)}
-    libraries = {file for program in executables for file in programs.libraries(program).values()}
+    libraries = {
+        file for program in executables for file in programs.linked_libraries(program).values()
+    }
     yield from (("program", program) for program in sorted(executables))
     yield from (("library", library) for library in sorted(libraries))

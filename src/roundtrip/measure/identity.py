@@ -61,7 +61,7 @@ def read_allocation(scheduler: Scheduler, folder: Path, root: Path | None = None
     """Read the file that the job's script wrote; UserError if it cannot be read."""
     text = files.read_text_in_tree(folder / ALLOCATION, root)
     try:
-        return scheduler.read_allocation(text)
+        return scheduler.parse_allocation(text)
     except ValueError as error:
         raise UserError(str(error), folder / ALLOCATION) from None
 

@@ -122,8 +122,8 @@ def identity_fault(folder: Path) -> str:
 
 def _read_allocation(folder: Path, root: Path, case: dict[str, Any]) -> Allocation | None:
     """Return the allocation of a launch that ran in a job of a scheduler; None for any other."""
-    scheduler = schedulers.by_key(case.get("scheduler"))
-    if not scheduler.allocates or case["simulated"]:
+    scheduler = schedulers.scheduler_of_key(case.get("scheduler"))
+    if not scheduler.allocates_nodes or case["simulated"]:
         return None
     return identity.read_allocation(scheduler, folder, root)
 

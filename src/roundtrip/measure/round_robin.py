@@ -187,13 +187,14 @@ def collect_partition_nodes(site: Site, partition: str, wait_s: float = MAX_WAIT
     scheduler, it does not list them, or the options choose none."""
     config = site.partitions[partition]
     place = f"nodes of partition '{partition}' of site '{site.name}'"
-    scheduler = schedulers.scheduler_of(config)
-    if not scheduler.allocates:
-        why = f"its scheduler is '{config['scheduler']}', and only {schedulers.titles()} lists them"
+    scheduler = schedulers.scheduler_of_partition(config)
+    if not scheduler.allocates_nodes:
+        titles = schedulers.scheduler_titles()
+        why = f"its scheduler is '{config['scheduler']}', and only {titles} lists them"
         raise UserError(f"the {place} are not known: {why}")
     # There is no run yet that has a log.
-    environment = scheduler.patient_environment(site.environment, time.time() + wait_s, None)
-    return scheduler.nodes(config, place, environment)
+    environment = scheduler.retrying_environment(site.environment, time.time() + wait_s, None)
+    return scheduler.collect_nodes(config, place, environment)
 
 
 def write_nodes(nodes: Mapping[str, Sequence[Node]], run_dir: Path) -> None:
@@ -226,7 +227,9 @@ def collect_listed_nodes(
 ) -> dict[str, list[Node]]:
     """Return the nodes of each of `partitions` with a scheduler; {} if it does not list them."""
     names = [
-        name for name in partitions if schedulers.scheduler_of(site.partitions[name]).allocates
+        name
+        for name in partitions
+        if schedulers.scheduler_of_partition(site.partitions[name]).allocates_nodes
     ]
     try:
         return collect_nodes(site, names, wait_s)
@@ -275,8 +278,8 @@ def require_node_list(campaign: Campaign, site: Site, plan: Matrix) -> None:
     if not campaign.in_pairs:
         return
     for partition in sorted({item.case.partition for item in plan.expected}):
-        config, titles = site.partitions[partition], schedulers.titles()
-        if not schedulers.scheduler_of(config).allocates:
+        config, titles = site.partitions[partition], schedulers.scheduler_titles()
+        if not schedulers.scheduler_of_partition(config).allocates_nodes:
             raise UserError(
                 f'nodes = "all" asks {titles} which nodes there are, and the scheduler of '
                 f"{site.name}:{partition} is '{config['scheduler']}': "

@@ -141,7 +141,7 @@ class Runner:
 
     @cached_property
     def _scheduler(self) -> Scheduler:
-        return schedulers.of_site(self.site.partitions)
+        return schedulers.scheduler_of_site(self.site.partitions)
 
     @property
     def _no_answer_reason(self) -> str:
@@ -209,12 +209,12 @@ class Runner:
             elif self._scheduler_wait and launch.status == "failed":
                 error = error_tail(launch.folder) if launch.folder else ""
                 words = f"{launch.reason}\n{error}"
-                if self._scheduler.is_no_answer(words):
+                if self._scheduler.is_no_answer_message(words):
                     node_failed = "a node failed under the launch"
                     reasons[launch.key] = (
                         node_failed if launch.nodes_down else self._no_answer_reason
                     )
-                elif self._scheduler.is_submit_limit(words):
+                elif self._scheduler.is_submit_limit_message(words):
                     reasons[launch.key] = f"{self._scheduler.title} {_SUBMIT_LIMIT_REASON}"
         return reasons
 

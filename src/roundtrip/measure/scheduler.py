@@ -102,8 +102,8 @@ def nodes_down_by_folder(run_dir: Path) -> dict[str, tuple[str, ...]]:
 def unresponsive_scheduler(outages: Sequence[Outage]) -> Scheduler:
     """Return the scheduler whose commands had these outages; without one, the first known."""
     command = outages[0].command if outages else ""
-    owners = (item for item in schedulers.ALL if command in item.commands)
-    return next(owners, schedulers.ALL[0])
+    owners = (item for item in schedulers.SCHEDULERS if command in item.commands)
+    return next(owners, schedulers.SCHEDULERS[0])
 
 
 def merge_outages(outages: Sequence[Outage]) -> list[tuple[float, float]]:
@@ -132,7 +132,9 @@ def describe_outages(
     times = "once" if len(periods) == 1 else f"{len(periods)} times"
     away = "its accounting stayed away or lost a job"
     note = (
-        f"; {away}, so that {scheduler.fallback} said how jobs ended" if ended_by_fallback else ""
+        f"; {away}, so that {scheduler.accounting_fallback_command} said how jobs ended"
+        if ended_by_fallback
+        else ""
     )
     return f"{scheduler.title} did not answer {times}, {seconds:.0f} s in total{note}"
 
@@ -169,7 +171,7 @@ def describe_outage_record(content: object) -> str:
         return ""
     is_away = content.get("accounting_away") is True
     # A record of an earlier version names no scheduler: there was one only.
-    scheduler = schedulers.by_key(content.get("scheduler", schedulers.ALL[0].key))
+    scheduler = schedulers.scheduler_of_key(content.get("scheduler", schedulers.SCHEDULERS[0].key))
     return describe_outages([(0.0, float(s)) for s in seconds if s is not None], scheduler, is_away)
 
 
@@ -186,7 +188,7 @@ class SchedulerWait:
         """Return the variables `base` with a PATH whose scheduler commands wait for an answer, and
         log outages."""
         log = self.run_dir / LOG_FILE
-        return self.scheduler.patient_environment(base, self.deadline, log)
+        return self.scheduler.retrying_environment(base, self.deadline, log)
 
     def describe_outage(self) -> str:
         """Describe the current outage and its duration; "" while the scheduler answers."""
@@ -208,13 +210,17 @@ def make_scheduler_wait(
     scheduler: Scheduler, limit_s: float, run_dir: Path
 ) -> SchedulerWait | None:
     """Return the wait of a run that ends in `limit_s` seconds; None if no scheduler allocates."""
-    return SchedulerWait(scheduler, time.time() + limit_s, run_dir) if scheduler.allocates else None
+    return (
+        SchedulerWait(scheduler, time.time() + limit_s, run_dir)
+        if scheduler.allocates_nodes
+        else None
+    )
 
 
 def cancel_jobs(run_name: str, environment: Mapping[str, str], wait: SchedulerWait) -> list[str]:
     """Cancel the jobs of run `run_name` that are still queued, and return their ids. NoAnswerError
     if there is no answer before the deadline of `wait`; UserError if the scheduler refuses."""
-    return wait.scheduler.cancel(job_comment(run_name), wait.patient_environment(environment))
+    return wait.scheduler.cancel_jobs(job_comment(run_name), wait.patient_environment(environment))
 
 
 def cancel_jobs_and_wait(
@@ -249,7 +255,7 @@ class PendingJobs:
         """Ask the scheduler what the first job waits for; "" if none waits, or there is no
         answer."""
         if time.monotonic() - self._last_query_s >= self.min_interval_s:
-            job = self.scheduler.pending_job(self.comment, self.command_environment, 5.0)
+            job = self.scheduler.find_pending_job(self.comment, self.command_environment, 5.0)
             self._last_status = (
                 describe_pending_job(job, self.scheduler.title, time.time()) if job else ""
             )
@@ -328,5 +334,5 @@ class RoundPauses:
 
     def _query_maintenances(self) -> list[Maintenance]:
         """Ask the scheduler for maintenances that are not over; [] without an answer."""
-        listing = self.scheduler.maintenances(self.command_environment)
+        listing = self.scheduler.collect_maintenances(self.command_environment)
         return [item for item in listing if item.end > time.time()]

@@ -91,13 +91,13 @@ def launch_command(
     """Return ReFrame's command line that launches each of `cases`, a group of `group_by_command`,
     once; ReFrame writes below `folder`."""
     case, nodes = cases[0].case, cases[0].nodelist
-    manager = schedulers.scheduler_of(site.partitions[case.partition])
+    manager = schedulers.scheduler_of_partition(site.partitions[case.partition])
     node_options = manager.node_options(nodes) if nodes else []
     return [
         *_reframe_command(site, cases, folder),
         f"--exec-policy={'async' if _is_concurrent(site, cases) else 'serial'}",
         f"--session-extras=campaign={run_name}",
-        *manager.job_options(scheduler.job_comment(run_name)),
+        *manager.reframe_job_options(scheduler.job_comment(run_name)),
         *(f"--job-option={option}" for option in node_options),
         *(f"--setvar={case.check}.{key}={value}" for key, value in cases[0].variables),
         "--run",

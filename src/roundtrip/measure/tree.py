@@ -160,7 +160,7 @@ def create_tree(
         "site": site.name,
         "started": _utc_text(start),
         "git": asdict(git_revision(site.checkout)),
-        "job": schedulers.own_job(),
+        "job": schedulers.current_job_id(),
         "repeats": campaign.launches,
         "expected": [
             _expected_entry(item, item.launch_count(campaign.launches)) for item in matrix.expected

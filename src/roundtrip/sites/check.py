@@ -126,9 +126,13 @@ def check_site(site: Site, scripts_folder: Path | None = None) -> list[Finding]:
         _ = site.partitions
     except UserError as error:
         return [Finding("fault", "reframe.py", f"does not load: {error}")]
-    scheduler = schedulers.of_site(site.partitions)
-    cluster = scheduler.cluster()
-    findings = [*check_site_files(site), *check_partitions(site), *scheduler.check(site, cluster)]
+    scheduler = schedulers.scheduler_of_site(site.partitions)
+    cluster = scheduler.collect_cluster()
+    findings = [
+        *check_site_files(site),
+        *check_partitions(site),
+        *scheduler.check_site(site, cluster),
+    ]
     environment = site.checkout / "spack.yaml"
     if folder := site.spack:
         try:
@@ -169,7 +173,7 @@ def time_limit_faults(scripts: Iterable[JobScript], site: Site, cluster: Cluster
     faults = set()
     for script in scripts:
         partition = site.partitions[script.case.partition]
-        scheduler = schedulers.scheduler_of(partition)
-        if fault := scheduler.time_fault(script.text, partition, cluster):
+        scheduler = schedulers.scheduler_of_partition(partition)
+        if fault := scheduler.time_limit_fault(script.text, partition, cluster):
             faults.add(f"{script.case.check} {fault}")
     return sorted(faults)

@@ -102,7 +102,8 @@ class PartitionExtras(Table):
     assumed: dict[str, Any] | None = optional("what a simulation assumes, because no source has it")
 
 
-#: The extras of an environment, which `render` and `toolchains` fill in.
+#: The keys in the extras of a ReFrame environment, which modules `render` and
+#: `programming_environments` fill in.
 DESCRIPTION_BY_ENVIRONMENT_EXTRA = {
     "toolchain": "its title, on show",
     "mpi": "MPI family: `openmpi`, `mpich`, `mvapich`, `mvapich2`, `smpi`",

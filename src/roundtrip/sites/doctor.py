@@ -81,8 +81,8 @@ def _frequency_diagnoses(host: Host) -> Iterator[Diagnosis]:
     advice = "speed depends on temperature: echo 1 > .../cpu/intel_pstate/no_turbo"
     advice += " (or echo 0 > .../cpu/cpufreq/boost)"
     yield warning_or_ok(host.turbo is True, "turbo", detail, advice)
-    detail = f"load average {host.load[0]:.2f} over the last minute"
-    is_bad = host.load[0] > _MAX_LOAD_CORES
+    detail = f"load average {host.load_averages[0]:.2f} over the last minute"
+    is_bad = host.load_averages[0] > _MAX_LOAD_CORES
     yield warning_or_ok(is_bad, "load", detail, "stop other work, or wait until it is done")
 
 
@@ -91,9 +91,9 @@ def check_virtualisation(host: Host) -> Diagnosis:
     if not host.virtual:
         return Diagnosis("virtualisation", "ok", "container" if host.container else "none")
     detail = f"virtual machine{f' ({host.hypervisor})' if host.hypervisor else ''}"
-    detail += f", {host.steal:.2%} of its time since boot went to others"
+    detail += f", {host.steal_share:.2%} of its time since boot went to others"
     advice = "compare it with itself only"
-    if host.steal > _MAX_STEAL_SHARE:
+    if host.steal_share > _MAX_STEAL_SHARE:
         advice += "; its processors are shared: repeat at quieter times"
     return Diagnosis("virtualisation", "warn", detail, advice)
 

@@ -149,5 +149,7 @@ def launcher_commands(mpi: str, scheduler: Scheduler, pmis: Sequence[str]) -> li
     `scheduler` by each of its `pmis`, then the MPI's own program."""
     options, launcher = scheduler.launcher_options, launcher_of_mpi(mpi)
     names = [name for name in PMIS_BY_MPI.get(mpi, ()) if name in pmis]
-    commands = [(scheduler.launcher, f"{options.pmi}{name}") for name in names] if options else []
+    commands = (
+        [(scheduler.launcher, f"{options.pmi_prefix}{name}") for name in names] if options else []
+    )
     return [*commands, (launcher, *OPTIONS_BY_MPI_LAUNCHER[launcher].bind)]

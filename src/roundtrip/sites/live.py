@@ -77,8 +77,8 @@ def lines_for_launcher(family: str, launcher_command: tuple[str, ...]) -> list[S
     """Return the lines by which ranks of an MPI `family` start by the launcher with its options."""
     launcher, *options = launcher_command
     table = f"launch.{family}"
-    if scheduler_options := schedulers.launcher_options(launcher):
-        (pmi,) = (item.removeprefix(scheduler_options.pmi) for item in options)
+    if scheduler_options := schedulers.options_of_launcher(launcher):
+        (pmi,) = (item.removeprefix(scheduler_options.pmi_prefix) for item in options)
         lines = [SettingLine(table, "launcher", launcher), SettingLine(table, "pmi", pmi)]
         return [*lines, SettingLine(table, "options", [])]  # not those of another launcher
     return [SettingLine(table, "launcher", launcher), SettingLine(table, "options", options)]
@@ -124,7 +124,7 @@ class LiveCheckResult:
 def check_live(site: Site, announce: JobAnnouncer) -> LiveCheckResult:
     """Submit jobs: two ranks of each MPI by the site's launcher, if that fails by the others."""
     result = LiveCheckResult()
-    if accounting := schedulers.of_site(site.partitions).job_ends(site):
+    if accounting := schedulers.scheduler_of_site(site.partitions).check_job_results(site):
         detail, remedy = accounting
         if remedy:
             lines = [SettingLine("every_partition", "scheduler", remedy)]
@@ -196,11 +196,11 @@ def _trial_fault(site: Site, trial: Trial) -> str | None:
 def _other_launcher_commands(site: Site, target: TrialTarget) -> list[LauncherCommand]:
     """Return every launcher, with options, for the ranks of this MPI except the site's."""
     extras = site.toolchains[target.environ].get("extras", {})
-    scheduler = schedulers.scheduler_of(site.partitions[target.partition])
+    scheduler = schedulers.scheduler_of_partition(site.partitions[target.partition])
     launcher = extras.get("launcher") or scheduler.launcher
     site_command = {launcher, *extras.get("launcher_options", [])}
     commands = launching.launcher_commands(
-        str(extras.get("mpi")), scheduler, scheduler.cluster().pmi
+        str(extras.get("mpi")), scheduler, scheduler.collect_cluster().offered_pmis
     )
     return [command for command in commands if not set(command) <= site_command]
 
@@ -223,7 +223,7 @@ def _add_trial_findings(
         result.add_fault(subject, problem + suffix, lines)
     if trial.output is None:
         return
-    daemon = schedulers.scheduler_of(site.partitions[target.partition]).daemon
+    daemon = schedulers.scheduler_of_partition(site.partitions[target.partition]).node_daemon
     for fault in trials.node_faults(trial.output, extras, daemon):
         result.add_fault(subject, fault)
     if not problem:

@@ -23,20 +23,20 @@ from roundtrip import paths
 from roundtrip.errors import UserError
 
 
-def listed_packages(listing: str, purposes: Iterable[str]) -> list[str]:
-    """Names of the packages in the sections `purposes` of an ``apt-packages.txt``."""
+def packages_in_sections(listing: str, sections: Iterable[str]) -> list[str]:
+    """Names of the packages in the sections `sections` of an ``apt-packages.txt``."""
     section, names = "", []
     for line in listing.splitlines():
         word = line.split("#", 1)[0].strip()
         if header := re.fullmatch(r"\[(.+)\]", word):
             section = header[1]
-        elif word and section in purposes:
+        elif word and section in sections:
             names.append(word)
     return names
 
 
 #: Options that query the state, name and version of packages, by the program of the manager.
-_PACKAGE_QUERIES = {
+_QUERY_OPTIONS_BY_PROGRAM = {
     "dpkg-query": ("-W", "-f", "${db:Status-Status} ${Package} ${Version}\n"),
     "rpm": ("-q", "--qf", "installed %{NAME} %{VERSION}-%{RELEASE}\n"),
 }
@@ -44,9 +44,9 @@ _PACKAGE_QUERIES = {
 
 def installed_packages(names: Iterable[str]) -> dict[str, str] | None:
     """Return the versions of installed packages in `names`, by name; None without dpkg and rpm."""
-    for program, options in _PACKAGE_QUERIES.items():
-        if place := shutil.which(program):
-            return dict(_query_packages((place, *options, *names)))
+    for program, options in _QUERY_OPTIONS_BY_PROGRAM.items():
+        if program_path := shutil.which(program):
+            return dict(_query_packages((program_path, *options, *names)))
     return None
 
 
@@ -57,7 +57,7 @@ def _query_packages(query: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
     return tuple((w[1], w[2]) for w in lines if len(w) == 3 and w[0] == "installed")
 
 
-def upstream(version: str) -> str:
+def upstream_version(version: str) -> str:
     """Upstream's part of a version: 4.1.4 of 1:4.1.4+ds-3+b1, 4.2.1 of 4.3.0+really4.2.1-1."""
     return re.split(r"[-+~]", version.split(":", 1)[-1].split("+really")[-1])[0]
 
@@ -69,8 +69,8 @@ def distribution_name() -> str:
     return release.get("PLATFORM_ID", "").removeprefix("platform:") or name
 
 
-def distributor() -> str:
-    """Return ``Debian``, ``Ubuntu``, ``Rocky``, for the origin of a toolchain from packages."""
+def distributor_name() -> str:
+    """Return who made this distribution: ``Debian``, ``Ubuntu``, ``Rocky``; or "unknown"."""
     return _os_release().get("NAME", "unknown").split()[0]
 
 
@@ -98,8 +98,9 @@ class Host:
     `logical` counts the processors that are online, `usable` those that this process may use,
     `cores` the physical ones.  `quota` is the number of processors that the control group may use
     on average.  `microcode` is the revision of the first processor, `firmware` the version of the
-    BIOS.  `turbo` and `smt` are None if the kernel does not report them.  `steal` is the share of
-    steal in the time since boot, 0..1.  Memory is in KiB.
+    BIOS.  `turbo` and `smt` are None if the kernel does not report them.  `steal_share` is the
+    share of the time since boot that the hypervisor gave to others, 0..1.  `load_averages` are
+    those of the last 1, 5 and 15 minutes.
     """
 
     hostname: str
@@ -126,8 +127,8 @@ class Host:
     thp: str | None
     numa_balancing: bool | None
     mitigations: tuple[tuple[str, str], ...]
-    load: tuple[float, float, float]
-    steal: float
+    load_averages: tuple[float, float, float]
+    steal_share: float
     autogroup: bool | None = None
     microcode: str | None = None
     firmware: str | None = None
@@ -136,53 +137,58 @@ class Host:
 def read_host(root: Path = Path("/")) -> Host:
     """Facts of the machine whose /proc, /sys and /etc are below `root`."""
     cpu = root / "sys/devices/system/cpu"
-    cpuinfo = _text(root / "proc/cpuinfo") or ""
-    online = parse_list(_text(cpu / "online") or "") or [0]
-    cpu_list = _field_value(_text(root / "proc/self/status"), "Cpus_allowed_list")
-    models = (_field_value(cpuinfo, name) for name in ("model name", "Model", "CPU part"))
-    no_turbo = _read_switch(cpu / "intel_pstate/no_turbo")
-    release = _text(root / "etc/os-release")
-    huge_pages = _text(root / "sys/kernel/mm/transparent_hugepage/enabled")
-    memory = _meminfo(root)
-    cores = {_core_and_socket(cpu, n) for n in online}
+    cpuinfo = _read_stripped(root / "proc/cpuinfo") or ""
+    online = parse_number_list(_read_stripped(cpu / "online") or "") or [0]
+    cpu_list = _find_field(_read_stripped(root / "proc/self/status"), "Cpus_allowed_list")
+    models = (_find_field(cpuinfo, name) for name in ("model name", "Model", "CPU part"))
+    no_turbo = _read_kernel_switch(cpu / "intel_pstate/no_turbo")
+    release = _read_stripped(root / "etc/os-release")
+    huge_pages = _read_stripped(root / "sys/kernel/mm/transparent_hugepage/enabled")
+    memory = _read_meminfo_kib(root)
+    cores = {_socket_and_core(cpu, n) for n in online}
     return Host(
-        hostname=_text(root / "proc/sys/kernel/hostname") or "",
+        hostname=_read_stripped(root / "proc/sys/kernel/hostname") or "",
         cpu_model=" ".join(next(filter(None, models), "unknown").split()),
         logical=len(online),
-        usable=len(parse_list(cpu_list)) if cpu_list else len(online),
+        usable=len(parse_number_list(cpu_list)) if cpu_list else len(online),
         cores=len(cores),
         sockets=len({socket for socket, _ in cores}),
-        smt=_read_switch(cpu / "smt/active"),
-        quota=_cgroup_processors(root / "sys/fs/cgroup"),
+        smt=_read_kernel_switch(cpu / "smt/active"),
+        quota=_read_cgroup_processors(root / "sys/fs/cgroup"),
         caches=_read_caches(cpu / f"cpu{online[0]}/cache"),
-        numa_nodes=len(parse_list(_text(root / "sys/devices/system/node/online") or "0")),
+        numa_nodes=len(
+            parse_number_list(_read_stripped(root / "sys/devices/system/node/online") or "0")
+        ),
         memory_kib=memory.get("MemTotal", 0),
         swap_kib=memory.get("SwapTotal", 0),
         swap_used_kib=memory.get("SwapTotal", 0) - memory.get("SwapFree", 0),
-        kernel=_text(root / "proc/sys/kernel/osrelease") or "",
-        distribution=_search(r'^PRETTY_NAME="?(.*?)"?$', release) or "unknown",
+        kernel=_read_stripped(root / "proc/sys/kernel/osrelease") or "",
+        distribution=_find_group(r'^PRETTY_NAME="?(.*?)"?$', release) or "unknown",
         governors=_read_governors(cpu, online),
-        turbo=_read_switch(cpu / "cpufreq/boost") if no_turbo is None else not no_turbo,
-        clocksource=_text(root / "sys/devices/system/clocksource/clocksource0/current_clocksource"),
+        turbo=_read_kernel_switch(cpu / "cpufreq/boost") if no_turbo is None else not no_turbo,
+        clocksource=_read_stripped(
+            root / "sys/devices/system/clocksource/clocksource0/current_clocksource"
+        ),
         virtual=bool(re.search(r"^flags\s*:.*\bhypervisor\b", cpuinfo, re.MULTILINE))
         or (root / "sys/hypervisor/type").exists(),
-        hypervisor=_text(root / "sys/hypervisor/type")
-        or _text(root / "sys/class/dmi/id/sys_vendor"),
+        hypervisor=_read_stripped(root / "sys/hypervisor/type")
+        or _read_stripped(root / "sys/class/dmi/id/sys_vendor"),
         container=(root / ".dockerenv").exists() or (root / "run/systemd/container").exists(),
-        thp=_search(r"\[(\w+)\]", huge_pages),
-        numa_balancing=_read_switch(root / "proc/sys/kernel/numa_balancing"),
+        thp=_find_group(r"\[(\w+)\]", huge_pages),
+        numa_balancing=_read_kernel_switch(root / "proc/sys/kernel/numa_balancing"),
         mitigations=tuple(
-            (file.name, _text(file) or "") for file in sorted(cpu.glob("vulnerabilities/*"))
+            (file.name, _read_stripped(file) or "")
+            for file in sorted(cpu.glob("vulnerabilities/*"))
         ),
-        load=_load_averages(_text(root / "proc/loadavg") or ""),
-        steal=_steal_share(_text(root / "proc/stat") or ""),
-        autogroup=_read_switch(root / "proc/sys/kernel/sched_autogroup_enabled"),
-        microcode=_field_value(cpuinfo, "microcode"),
-        firmware=_text(root / "sys/class/dmi/id/bios_version"),
+        load_averages=_parse_load_averages(_read_stripped(root / "proc/loadavg") or ""),
+        steal_share=_parse_steal_share(_read_stripped(root / "proc/stat") or ""),
+        autogroup=_read_kernel_switch(root / "proc/sys/kernel/sched_autogroup_enabled"),
+        microcode=_find_field(cpuinfo, "microcode"),
+        firmware=_read_stripped(root / "sys/class/dmi/id/bios_version"),
     )
 
 
-def parse_list(text: str) -> list[int]:
+def parse_number_list(text: str) -> list[int]:
     """The kernel's list format: ``0-2,5`` -> [0, 1, 2, 5]."""
     numbers: list[int] = []
     for part in filter(None, text.strip().split(",")):
@@ -191,93 +197,97 @@ def parse_list(text: str) -> list[int]:
     return numbers
 
 
-def _text(file: Path) -> str | None:
-    """Stripped content, or None if it cannot be read (some files of /sys exist but refuse)."""
+def _read_stripped(file: Path) -> str | None:
+    """Return the stripped text of `file`; None if it cannot be read, as some files of /sys."""
     try:
         return file.read_text(errors="replace").strip()
     except OSError:
         return None
 
 
-def _read_switch(file: Path) -> bool | None:
-    """Whether a switch of the kernel is not 0; None if there is none."""
-    text = _text(file)
+def _read_kernel_switch(file: Path) -> bool | None:
+    """Return whether `file`, a switch of the kernel, is not 0; None if there is no such file."""
+    text = _read_stripped(file)
     return None if text is None else text != "0"
 
 
-def _search(pattern: str, text: str | None) -> str | None:
-    """The group of the first match; None without one."""
+def _find_group(pattern: str, text: str | None) -> str | None:
+    """Return the first group of the first match of `pattern` in `text`; None without a match."""
     match = re.search(pattern, text or "", re.MULTILINE)
     return match[1] if match else None
 
 
-def _field_value(text: str | None, name: str) -> str | None:
+def _find_field(text: str | None, name: str) -> str | None:
     """The value in the first line ``NAME: VALUE``, as in files of /proc."""
-    return _search(rf"^{name}\s*:\s*(\S.*)$", text)
+    return _find_group(rf"^{name}\s*:\s*(\S.*)$", text)
 
 
-def _core_and_socket(cpu: Path, number: int) -> tuple[str, str]:
+def _socket_and_core(cpu: Path, number: int) -> tuple[str, str]:
     folder = cpu / f"cpu{number}/topology"
-    socket = _text(folder / "physical_package_id") or "0"
-    return socket, _text(folder / "core_id") or str(number)
+    socket = _read_stripped(folder / "physical_package_id") or "0"
+    return socket, _read_stripped(folder / "core_id") or str(number)
 
 
 def _read_caches(folder: Path) -> tuple[CoreCache, ...]:
     caches = []
     for index in sorted(folder.glob("index*")):
-        size = re.fullmatch(r"(\d+)([KM])", _text(index / "size") or "")
+        size = re.fullmatch(r"(\d+)([KM])", _read_stripped(index / "size") or "")
         if size:
             caches.append(
                 CoreCache(
-                    level=int(_text(index / "level") or 0),
-                    kind=_text(index / "type") or "",
+                    level=int(_read_stripped(index / "level") or 0),
+                    kind=_read_stripped(index / "type") or "",
                     size_kib=int(size[1]) * (1024 if size[2] == "M" else 1),
-                    shared_by=len(parse_list(_text(index / "shared_cpu_list") or "")),
+                    shared_by=len(
+                        parse_number_list(_read_stripped(index / "shared_cpu_list") or "")
+                    ),
                 )
             )
     return tuple(caches)
 
 
-def _meminfo(root: Path) -> dict[str, int]:
-    lines = re.findall(r"^(\w+):\s+(\d+) kB$", _text(root / "proc/meminfo") or "", re.MULTILINE)
+def _read_meminfo_kib(root: Path) -> dict[str, int]:
+    lines = re.findall(
+        r"^(\w+):\s+(\d+) kB$", _read_stripped(root / "proc/meminfo") or "", re.MULTILINE
+    )
     return {name: int(value) for name, value in lines}
 
 
 def _read_governors(cpu: Path, online: list[int]) -> tuple[str, ...]:
-    names = {_text(cpu / f"cpu{n}/cpufreq/scaling_governor") for n in online}
+    names = {_read_stripped(cpu / f"cpu{n}/cpufreq/scaling_governor") for n in online}
     return tuple(sorted(governor for governor in names if governor))
 
 
-def _cgroup_processors(cgroup: Path) -> float | None:
+def _read_cgroup_processors(cgroup: Path) -> float | None:
     """Return the processors that this control group may use, by cgroup v2, else v1; None: all."""
-    limits = (_text(cgroup / "cpu.max") or "max").split()
+    limits = (_read_stripped(cgroup / "cpu.max") or "max").split()
     if limits[0] != "max":
         return int(limits[0]) / int(limits[1])
-    quota = _text(cgroup / "cpu/cpu.cfs_quota_us")
-    period = _text(cgroup / "cpu/cpu.cfs_period_us")
+    quota = _read_stripped(cgroup / "cpu/cpu.cfs_quota_us")
+    period = _read_stripped(cgroup / "cpu/cpu.cfs_period_us")
     return int(quota) / int(period) if quota and period and int(quota) > 0 else None
 
 
-def _load_averages(text: str) -> tuple[float, float, float]:
+def _parse_load_averages(text: str) -> tuple[float, float, float]:
     one, five, fifteen = ([float(word) for word in text.split()[:3]] + [0.0] * 3)[:3]
     return one, five, fifteen
 
 
-def _steal_share(stat: str) -> float:
+def _parse_steal_share(stat: str) -> float:
     """The share of steal in the first line, ``cpu user nice system idle ... steal``, in ticks."""
     ticks = [int(word) for word in stat.split("\n", 1)[0].split()[1:9]]
     return ticks[7] / sum(ticks) if len(ticks) == 8 and any(ticks) else 0.0
 
 
 #: Packages that apt-packages.txt does not list, but that affect measurements.
-_MORE_PACKAGES = (
+_UNLISTED_PACKAGES = (
     *("g++", "gcc-12", "libc6", "libopenmpi3", "libmpich12", "libfabric1", "libucx0"),
     "spack",
 )
 
 
 def host_record(host: Host) -> dict[str, Any]:
-    """The part of the record that follows from `host` alone, as JSON-ready data."""
+    """Return the facts of `host` as the record of a run has them, JSON-ready."""
     facts = asdict(host)
 
     def pick(*names: str) -> dict[str, Any]:
@@ -298,8 +308,8 @@ def host_record(host: Host) -> dict[str, Any]:
             "transparent_huge_pages": host.thp,
         },
         "system": pick(*system_names, "container"),
-        "load_average": host.load,
-        "steal_share": round(host.steal, 6),
+        "load_average": host.load_averages,
+        "steal_share": round(host.steal_share, 6),
         "fingerprint": machine_fingerprint(host),
     }
 
@@ -311,15 +321,26 @@ def machine_fingerprint(host: Host) -> str:
     the kernel keeps a little more or less of it at every boot.
     """
     settings = asdict(host)
-    for name in ("hostname", "usable", "quota", "swap_used_kib", "load", "steal", "autogroup"):
+    for name in (
+        "hostname",
+        "usable",
+        "quota",
+        "swap_used_kib",
+        "load_averages",
+        "steal_share",
+        "autogroup",
+    ):
         del settings[name]
     settings["memory_kib"] = round(host.memory_kib / 2**20)
     text = json.dumps(settings, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def machine_record(root: Path = Path("/")) -> dict[str, Any]:
-    """The whole record, as JSON-ready data; `root` is where /proc, /sys and /etc are."""
+def collect_machine_record(root: Path = Path("/")) -> dict[str, Any]:
+    """Return the record of this machine and its packages that every run keeps, JSON-ready.
+
+    `root` is where /proc, /sys and /etc are.
+    """
     from importlib import metadata  # slow to load, and not needed by other commands
 
     import archspec.cpu
@@ -333,7 +354,7 @@ def machine_record(root: Path = Path("/")) -> dict[str, Any]:
             "reframe": metadata.version("reframe-hpc"),
             "roundtrip": metadata.version("roundtrip"),
         },
-        "packages": installed_packages([*campaign_packages(), *_MORE_PACKAGES]) or {},
+        "packages": installed_packages([*campaign_packages(), *_UNLISTED_PACKAGES]) or {},
     }
 
 
@@ -344,4 +365,4 @@ def campaign_packages() -> list[str]:
         listing = paths.checkout() / "site-configs" / "local" / f"{manager}-packages.txt"
     except UserError:
         return []
-    return listed_packages(listing.read_text(), ("campaign",)) if listing.is_file() else []
+    return packages_in_sections(listing.read_text(), ("campaign",)) if listing.is_file() else []

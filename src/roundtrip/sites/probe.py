@@ -16,11 +16,11 @@ from pathlib import Path
 
 from roundtrip.sites import schedulers
 from roundtrip.sites.machine import read_host
-from roundtrip.sites.schedulers.interface import Cluster, Runner, Scheduler, command_output
+from roundtrip.sites.schedulers.interface import Cluster, CommandRunner, Scheduler, command_output
 
 #: The highest target by default, without AVX-512: it changes clocks, and few clusters have it in
 #: every node.
-USUAL_TARGET = "x86_64_v3"
+MAX_DEFAULT_TARGET = "x86_64_v3"
 
 
 @dataclass(frozen=True)
@@ -47,17 +47,22 @@ _LIBRARY_PACKAGES = {
 }
 
 
-def find_libraries(run: Runner, scheduler: Scheduler, version: str | None) -> list[Library]:
-    """Find, by `run`, the libraries that MPIs depend on, and that of the scheduler."""
+def collect_libraries(
+    run: CommandRunner, scheduler: Scheduler, version: str | None
+) -> list[Library]:
+    """Return the installed libraries that MPIs depend on, and that of the scheduler.
+
+    `run` runs commands; `version` is the scheduler's.
+    """
     libraries = []
     if version and scheduler.spack_package:
-        prefix = _program_prefix(scheduler.lister)
-        files = (scheduler.header, scheduler.library)
-        libraries.append(_make_library(scheduler.spack_package, version, prefix, *files))
+        prefix = _program_prefix(scheduler.node_list_command)
+        files = (scheduler.header_file, scheduler.library_file)
+        libraries.append(_probe_library(scheduler.spack_package, version, prefix, *files))
     ucx = rf"(?:Library version:|UCT version=)\s*{_VERSION_PATTERN}"
     if number := re.search(ucx, run("ucx_info", "-v") or ""):
         prefix = _program_prefix("ucx_info")
-        libraries.append(_make_library("ucx", number[1], prefix, "ucp/api/ucp.h", "libucp.so"))
+        libraries.append(_probe_library("ucx", number[1], prefix, "ucp/api/ucp.h", "libucp.so"))
     if number := re.search(_VERSION_PATTERN, run("gcc", "-dumpfullversion") or ""):
         libraries.append(Library("gcc", number[1], str(_program_prefix("gcc"))))
     rdma = run("rpm", "-q", "--qf", "%{VERSION}", "rdma-core") or run(
@@ -65,27 +70,30 @@ def find_libraries(run: Runner, scheduler: Scheduler, version: str | None) -> li
     )
     if rdma and (number := re.match(_VERSION_PATTERN, rdma)):
         files = ("infiniband/verbs.h", "libibverbs.so")
-        libraries.append(_make_library("rdma-core", number[1], Path("/usr"), *files))
+        libraries.append(_probe_library("rdma-core", number[1], Path("/usr"), *files))
     for name, (header, library) in _LIBRARY_PACKAGES.items():
         version = run("pkg-config", "--modversion", name)
-        place = run("pkg-config", "--variable=prefix", name)
-        if version and place and (number := re.match(_VERSION_PATTERN, version)):
-            prefix = Path(place.strip())
+        prefix_text = run("pkg-config", "--variable=prefix", name)
+        if version and prefix_text and (number := re.match(_VERSION_PATTERN, version)):
+            prefix = Path(prefix_text.strip())
             libraries.append(
-                _make_library(name, number[1], prefix, header, library, multiarch=False)
+                _probe_library(name, number[1], prefix, header, library, multiarch=False)
             )
     return libraries
 
 
 def _program_prefix(program: str) -> Path:
-    place = shutil.which(program)
-    return Path(place).parent.parent if place else Path("/usr")
+    path = shutil.which(program)
+    return Path(path).parent.parent if path else Path("/usr")
 
 
-def _make_library(
+def _probe_library(
     name: str, version: str, prefix: Path, header: str, library: str, multiarch: bool = True
 ) -> Library:
-    """Return a library; with `multiarch`, its file may be in an architecture's folder (Debian)."""
+    """Return a library, with its first file that `prefix` lacks, of `header` and `library`.
+
+    With `multiarch`, `library` may be in an architecture's folder, as in Debian.
+    """
     folders = ["lib*", *(["lib/*-linux-gnu*"] if multiarch else [])]
     missing_file = None
     if not (prefix / "include" / header).is_file():
@@ -96,7 +104,7 @@ def _make_library(
 
 
 @dataclass(frozen=True)
-class Port:
+class FabricPort:
     """A port of a host channel adapter.  `link_layer` is InfiniBand or Ethernet."""
 
     device: str
@@ -106,48 +114,51 @@ class Port:
 
 
 @dataclass(frozen=True)
-class Facts:
-    """Facts of a machine; None or empty if unknown."""
+class MachineFacts:
+    """Facts of a machine, None or empty if unknown: `target` in Spack's words, `cores` a socket.
+
+    `interfaces` are names of network interfaces, each with whether it is IPoIB.
+    """
 
     cpu: str | None = None
     target: str | None = None
     sockets: int | None = None
     cores: int | None = None
-    ports: tuple[Port, ...] = ()
+    ports: tuple[FabricPort, ...] = ()
     interfaces: tuple[tuple[str, bool], ...] = ()
     libraries: tuple[Library, ...] = ()
-    scheduler: Scheduler = schedulers.ALL[0]
+    scheduler: Scheduler = schedulers.SCHEDULERS[0]
     cluster: Cluster = field(default_factory=Cluster)
 
-    def library(self, name: str) -> Library | None:
+    def find_library(self, name: str) -> Library | None:
         """Return the installed library with Spack's `name`; None without one."""
         return next((item for item in self.libraries if item.name == name), None)
 
     @property
     def has_scheduler_library(self) -> bool:
         """Whether programs can be built with the scheduler's library, as far as is known."""
-        library = self.library(self.scheduler.spack_package)
+        library = self.find_library(self.scheduler.spack_package)
         return library is None or library.missing_file is None
 
     @property
-    def port(self) -> Port | None:
-        """An active port, InfiniBand before Ethernet."""
+    def active_port(self) -> FabricPort | None:
+        """The first active port, InfiniBand before Ethernet; None without one."""
         return min(
             (port for port in self.ports if port.active),
             key=lambda port: (port.link_layer != "InfiniBand", port.device, port.number),
             default=None,
         )
 
-    def interface(self, infiniband: bool) -> str | None:
-        """Return the first network interface that is IPoIB, or without `infiniband` is not."""
+    def find_interface(self, infiniband: bool) -> str | None:
+        """Return the first network interface that is IPoIB, or is not if `infiniband` is False."""
         return next((name for name, over_ib in self.interfaces if over_ib is infiniband), None)
 
-    def lines(self) -> list[str]:
-        """A line for each kind of fact, for people."""
+    def describe_lines(self) -> list[str]:
+        """Return lines for people: scheduler, PMI, processor, ports, interfaces, libraries."""
         default, cluster = "not found", self.cluster
         accounting = {True: "yes", False: "no", None: default}[cluster.accounting]
         partitions = ", ".join(
-            f"{p.name}{'*' if p.default else ''} ({p.nodes} nodes of {p.cores} cores)"
+            f"{p.name}{'*' if p.is_default else ''} ({p.nodes} nodes of {p.cores} cores)"
             for p in cluster.partitions
         )
         ports = ", ".join(
@@ -157,42 +168,45 @@ class Facts:
         return [
             f"{self.scheduler.title}: {cluster.version or default}; "
             f"partitions: {partitions or default}",
-            f"PMI offered by {self.scheduler.launcher}: {', '.join(cluster.pmi) or default}",
+            f"PMI offered by {self.scheduler.launcher}: "
+            f"{', '.join(cluster.offered_pmis) or default}",
             f"processor: {self.cpu or default}, {self.sockets or '?'} x {self.cores or '?'} cores, "
             f"target {self.target or default}",
             f"ports: {ports or default}",
             f"interfaces: {', '.join(name for name, _ in self.interfaces) or default}",
-            f"accounting ({self.scheduler.accounting}): {accounting}",
+            f"accounting ({self.scheduler.accounting_command}): {accounting}",
             "software: " + ("; ".join(map(str, self.libraries)) or default),
         ]
 
 
-def gather_facts(run: Runner = command_output, devices: Path = Path("/sys/class")) -> Facts:
+def collect_machine_facts(
+    run: CommandRunner = command_output, devices: Path = Path("/sys/class")
+) -> MachineFacts:
     """Probe this machine; `run(*command)` returns a command's output, or None if it fails."""
     import archspec.cpu
 
-    host, scheduler = read_host(), schedulers.here()
-    cluster = scheduler.cluster(run)
-    processor, limit = archspec.cpu.host(), archspec.cpu.TARGETS[USUAL_TARGET]
+    host, scheduler = read_host(), schedulers.installed_scheduler()
+    cluster = scheduler.collect_cluster(run)
+    processor, limit = archspec.cpu.host(), archspec.cpu.TARGETS[MAX_DEFAULT_TARGET]
     is_usual = processor.family == limit.family
     target = min(processor.generic, limit) if is_usual else processor.family
-    return Facts(
+    return MachineFacts(
         cpu=host.cpu_model,
         target=str(target.name),
         sockets=host.sockets,
         cores=host.cores // host.sockets,
-        ports=ports(devices / "infiniband"),
-        interfaces=interfaces(devices / "net"),
-        libraries=tuple(find_libraries(run, scheduler, cluster.version)),
+        ports=read_ports(devices / "infiniband"),
+        interfaces=read_interfaces(devices / "net"),
+        libraries=tuple(collect_libraries(run, scheduler, cluster.version)),
         scheduler=scheduler,
         cluster=cluster,
     )
 
 
-def ports(folder: Path) -> tuple[Port, ...]:
-    """Return the ports in `folder` (``/sys/class/infiniband``): InfiniBand, RDMA over Ethernet."""
+def read_ports(folder: Path) -> tuple[FabricPort, ...]:
+    """Return the ports of host channel adapters in `folder`, ``/sys/class/infiniband``."""
     return tuple(
-        Port(
+        FabricPort(
             device=port.parents[1].name,
             number=int(port.name),
             active=(port / "state").read_text().strip().endswith("ACTIVE"),
@@ -202,8 +216,8 @@ def ports(folder: Path) -> tuple[Port, ...]:
     )
 
 
-def interfaces(net: Path) -> tuple[tuple[str, bool], ...]:
-    """Network interfaces of real devices in ``/sys/class/net``, and whether each is IPoIB."""
+def read_interfaces(net: Path) -> tuple[tuple[str, bool], ...]:
+    """Return the interfaces of real devices in `net` (``/sys/class/net``): name, whether IPoIB."""
     infiniband = "32"  # ARPHRD_INFINIBAND of <linux/if_arp.h>
     return tuple(
         (folder.name, (folder / "type").read_text().strip() == infiniband)

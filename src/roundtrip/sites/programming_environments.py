@@ -1,6 +1,6 @@
 """ReFrame environments from a Spack lock file, each exactly one concrete spec, and their names.
 
-The configuration of a site calls `environments` while ReFrame loads it; Spack itself is not run.
+The configuration of a site calls `spack_environments` while ReFrame loads it; Spack is not run.
 Prefixes are those of the view of ``spack.yaml``, or of external installations.
 
 Two builds of one series need two names.  The ``label`` of a site lists what distinguishes them:
@@ -26,20 +26,20 @@ from roundtrip.sites.lock import ConcreteSpec, SpackLock
 WORKLOADS_PACKAGE = "roundtrip-workloads"
 OSU_PACKAGE, NPB_PACKAGE, NETPIPE_PACKAGE = "osu-micro-benchmarks", "npb", "netpipe"
 #: Package and feature: a partition has the feature if the workloads of every toolchain use it.
-PVM = "pvm"
+PVM_FEATURE = "pvm"
 #: Feature that a check requires: the package that provides it.
-_PACKAGE_FEATURES = {
+_PACKAGE_BY_FEATURE = {
     "osu": OSU_PACKAGE,
     "npb-upstream": NPB_PACKAGE,
     "netpipe-reference": NETPIPE_PACKAGE,
 }
 #: The view of spack.yaml, in the environment's folder.
-VIEW_FOLDER = ".spack-view"
+VIEW_FOLDER_NAME = ".spack-view"
 #: How ranks of an MPI start: environment variables, and extras (`launching.launcher_extras`).
 StartSettings = tuple[Mapping[str, str], Mapping[str, object]]
 PATCH_PART, COMPILER_PART = "patch", "compiler"
 #: ReFrame's option to run, abbreviated or joined with others: those before it take no value.
-_RUN_OPTION = re.compile(r"-[RVqv]*r.*|--run?")
+_RUN_OPTION_PATTERN = re.compile(r"-[RVqv]*r.*|--run?")
 _TITLE_BY_PACKAGE = {
     "openmpi": "Open MPI",
     "mpich": "MPICH",
@@ -52,10 +52,10 @@ _TITLE_BY_PACKAGE = {
 
 
 @dataclass(frozen=True)
-class Toolchain:
-    """One MPI with one Boost; `name` and `title` follow the site's ``label``.
+class SpackToolchain:
+    """One MPI with one Boost in a lock file; `name` and `title` follow the site's ``label``.
 
-    `suites` are the other roots that use this MPI, by package.
+    `root` is the spec of our workloads, `suites` are the other roots that use this MPI, by package.
     """
 
     name: str
@@ -73,18 +73,18 @@ def active_lock() -> Path | None:
     return file if file and file.is_file() else None
 
 
-def toolchains(lock: SpackLock, label: Sequence[str] = ()) -> list[Toolchain]:
+def toolchains_in_lock(lock: SpackLock, name_parts: Sequence[str] = ()) -> list[SpackToolchain]:
     """Return the toolchains of a lock file; UserError if two specs would get the same name.
 
-    `label` lists the parts of a name besides the series of MPI and Boost (`toolchain_name`).
+    `name_parts` lists the parts of a name besides the series of MPI and Boost (`toolchain_name`).
     """
-    require_label(lock, label)
+    require_known_name_parts(lock, name_parts)
     suites: dict[str, dict[str, ConcreteSpec]] = {}
     for root in lock.roots:
         spec, mpi = lock.specs[root.hash], lock.find_mpi(root.hash)
         if mpi and spec.name != WORKLOADS_PACKAGE:
             suites.setdefault(mpi.hash, {})[spec.name] = spec
-    by_name: dict[str, Toolchain] = {}
+    by_name: dict[str, SpackToolchain] = {}
     for root in lock.roots:
         spec = lock.specs[root.hash]
         if spec.name != WORKLOADS_PACKAGE:
@@ -93,7 +93,7 @@ def toolchains(lock: SpackLock, label: Sequence[str] = ()) -> list[Toolchain]:
         mpi, boost = lock.find_mpi(spec.hash), dependencies.get("boost")
         if mpi is None or boost is None:
             raise UserError(f"root '{root.spec}' lacks an MPI or a Boost", lock.file)
-        name = toolchain_name(spec, mpi, boost, lock, label)
+        name = toolchain_name(spec, mpi, boost, lock, name_parts)
         if name in by_name and by_name[name].root.hash != spec.hash:
             other_hash = by_name[name].root.hash
             raise UserError(
@@ -101,13 +101,13 @@ def toolchains(lock: SpackLock, label: Sequence[str] = ()) -> list[Toolchain]:
                 f"{spec.hash[:7]} (root '{root.spec}'): tell them apart with `label` in site.toml",
                 lock.file,
             )
-        title = toolchain_title(spec, mpi, boost, lock, label)
-        by_name[name] = Toolchain(name, title, spec, mpi, boost, suites.get(mpi.hash, {}))
+        title = toolchain_title(spec, mpi, boost, lock, name_parts)
+        by_name[name] = SpackToolchain(name, title, spec, mpi, boost, suites.get(mpi.hash, {}))
     return list(by_name.values())
 
 
-def workload_roots(lock: SpackLock) -> dict[str, str]:
-    """The abstract spec of each root that is a toolchain, by its hash."""
+def toolchain_spec_by_hash(lock: SpackLock) -> dict[str, str]:
+    """Return the abstract spec of each root that is a toolchain, by its concrete spec's hash."""
     roots = ((root.hash, root.spec) for root in lock.roots)
     return {hash_: spec for hash_, spec in roots if lock.specs[hash_].name == WORKLOADS_PACKAGE}
 
@@ -116,27 +116,30 @@ def prefix_of_spec(spec: ConcreteSpec, lock: SpackLock) -> str:
     """Return the prefix of `spec`: its own if external, else its folder in spack.yaml's view."""
     if spec.external is not None:
         return spec.external
-    return str(lock.file.parent / VIEW_FOLDER / f"{spec.name}-{spec.version}-{spec.hash[:7]}")
+    return str(lock.file.parent / VIEW_FOLDER_NAME / f"{spec.name}-{spec.version}-{spec.hash[:7]}")
 
 
 def warn_empty_site(system: str, reason: str) -> None:
-    """Warn on standard error; ConfigError if ReFrame is to run, since an empty run would pass."""
+    """Warn on standard error that a site has no toolchain.
+
+    ConfigError instead if this ReFrame is to run checks, since an empty run would pass.
+    """
     message = f"site '{system}' can run no check: {reason}"
-    if any(_RUN_OPTION.fullmatch(word) for word in sys.argv):
+    if any(_RUN_OPTION_PATTERN.fullmatch(word) for word in sys.argv):
         from reframe.core.exceptions import ConfigError  # already loaded inside ReFrame only
 
         raise ConfigError(message)
     print(message, file=sys.stderr)
 
 
-def environments(
-    system: str, starts: Mapping[str, StartSettings], label: Sequence[str] = ()
+def spack_environments(
+    system: str, starts: Mapping[str, StartSettings], name_parts: Sequence[str] = ()
 ) -> list[dict[str, Any]]:
     """Return ReFrame environments of `system` from the active Spack environment; [] without one.
 
-    `starts` has the start of each MPI, by package name; `label` is as in `toolchains`.  ReFrame
-    reports a run without any case as passed, so a line on standard error says what is missing.
-    UserError for a broken lock file, or one with an MPI that `starts` lacks.
+    `starts` says how ranks start, by the package of the MPI; `name_parts` as in
+    `toolchains_in_lock`.  ReFrame reports a run without any case as passed, so a line on standard
+    error says what is missing.  UserError for a broken lock file, or an MPI that `starts` lacks.
     """
     file = active_lock()
     if file is None:
@@ -144,30 +147,32 @@ def environments(
         warn_empty_site(system, reason)
         return []
     lock = locks.read_lock(file)
-    items = toolchains(lock, label)
+    items = toolchains_in_lock(lock, name_parts)
     # Programs that do not use Boost are measured with one Boost only, the last of each MPI.
     last = {item.mpi.hash: item.name for item in sorted(items, key=lambda item: item.name)}
     entries = [
         _reframe_environment(item, lock, system, starts, last[item.mpi.hash]) for item in items
     ]
-    if not installed_names(entries):
+    if not installed_environment_names(entries):
         warn_empty_site(system, f"no toolchain of {file} is installed: `spack install`")
     return entries
 
 
-def spack_pvm() -> list[str]:
+def spack_pvm_features() -> list[str]:
     """Return the feature ``pvm`` if all workloads in the active lock file use PVM; else []."""
     file = active_lock()
     lock = locks.read_lock(file) if file else None
-    roots = workload_roots(lock) if lock else []
-    with_pvm = [any(spec.name == PVM for spec in lock.closure(root)) for root in roots if lock]
-    return [PVM] if with_pvm and all(with_pvm) else []
+    roots = toolchain_spec_by_hash(lock) if lock else []
+    with_pvm = [
+        any(spec.name == PVM_FEATURE for spec in lock.closure(root)) for root in roots if lock
+    ]
+    return [PVM_FEATURE] if with_pvm and all(with_pvm) else []
 
 
-def installed_names(
+def installed_environment_names(
     entries: Iterable[Mapping[str, Any]], excluded_mpis: Sequence[str] = ()
 ) -> list[str]:
-    """Return the names of installed `entries` whose MPI is not in `excluded_mpis`."""
+    """Return the names of the installed ReFrame environments whose MPI is not excluded."""
     return [
         item["name"]
         for item in entries
@@ -177,42 +182,42 @@ def installed_names(
 
 
 def _reframe_environment(
-    item: Toolchain,
+    toolchain: SpackToolchain,
     lock: SpackLock,
     system: str,
     starts: Mapping[str, StartSettings],
     last_toolchain: str,
 ) -> dict[str, Any]:
-    if item.mpi.name not in starts:
+    if toolchain.mpi.name not in starts:
         raise UserError(
-            f"site '{system}' does not say how {item.mpi.name_version} starts ranks; "
+            f"site '{system}' does not say how {toolchain.mpi.name_version} starts ranks; "
             f"it knows: {', '.join(sorted(starts))}",
             lock.file,
         )
-    variables, start_extras = starts[item.mpi.name]
-    mpi, prefix = prefix_of_spec(item.mpi, lock), prefix_of_spec(item.root, lock)
-    suites = {name: prefix_of_spec(spec, lock) for name, spec in sorted(item.suites.items())}
-    suites = {name: place for name, place in suites.items() if Path(place).is_dir()}
-    is_last = item.name == last_toolchain
-    features = [feature for feature, package in _PACKAGE_FEATURES.items() if package in suites]
-    mpi_spec = f"^{item.mpi.name}@{item.mpi.version}"
+    variables, start_extras = starts[toolchain.mpi.name]
+    mpi, prefix = prefix_of_spec(toolchain.mpi, lock), prefix_of_spec(toolchain.root, lock)
+    suites = {name: prefix_of_spec(spec, lock) for name, spec in sorted(toolchain.suites.items())}
+    suites = {name: folder for name, folder in suites.items() if Path(folder).is_dir()}
+    is_last = toolchain.name == last_toolchain
+    features = [feature for feature, package in _PACKAGE_BY_FEATURE.items() if package in suites]
+    mpi_spec = f"^{toolchain.mpi.name}@{toolchain.mpi.version}"
     reason = f"it knows no Boost, {last_toolchain} is enough"
     return {
-        "name": item.name,
+        "name": toolchain.name,
         "cc": f"{mpi}/bin/mpicc",
         "cxx": f"{mpi}/bin/mpicxx",
         "ftn": f"{mpi}/bin/mpifort",
         "env_vars": [["PATH", f"{mpi}/bin:$PATH"], *map(list, variables.items())],
         "features": ["mpi", "boost", *(features if is_last else [])],
         "extras": {
-            "toolchain": item.title,
-            "mpi": item.mpi.name,
-            "mpi_version": item.mpi.version,
-            "boost_version": item.boost.version,
-            "spec": item.root.hash,
+            "toolchain": toolchain.title,
+            "mpi": toolchain.mpi.name,
+            "mpi_version": toolchain.mpi.version,
+            "boost_version": toolchain.boost.version,
+            "spec": toolchain.root.hash,
             "specs": {
                 spec.name: f"{spec.version}/{spec.hash}"
-                for spec in (item.root, item.mpi, item.boost)
+                for spec in (toolchain.root, toolchain.mpi, toolchain.boost)
             },
             "prefix": prefix,
             "programs": f"{prefix}/bin",
@@ -225,20 +230,20 @@ def _reframe_environment(
             else None,
             "lacks": {
                 feature: f"spack install {package} {mpi_spec}" if is_last else reason
-                for feature, package in _PACKAGE_FEATURES.items()
+                for feature, package in _PACKAGE_BY_FEATURE.items()
             },
-            "build": f"{system}-{item.name}-{item.root.hash[:7]}",
+            "build": f"{system}-{toolchain.name}-{toolchain.root.hash[:7]}",
             **start_extras,
         },
         "target_systems": [system],
     }
 
 
-def require_label(lock: SpackLock, parts: Sequence[str]) -> None:
-    """UserError for a part that names nothing in the lock file."""
+def require_known_name_parts(lock: SpackLock, name_parts: Sequence[str]) -> None:
+    """UserError if one of `name_parts` names nothing in the lock file."""
     names = {PATCH_PART, COMPILER_PART, *(spec.name for spec in lock.specs.values())}
     names |= {variant for mpi in lock.mpi_by_hash.values() for variant in mpi.parameters}
-    for part in parts:
+    for part in name_parts:
         if part not in names:
             raise UserError(
                 f"`label` in site.toml: '{part}' is neither {PATCH_PART}, {COMPILER_PART}, a "
@@ -247,18 +252,18 @@ def require_label(lock: SpackLock, parts: Sequence[str]) -> None:
             )
 
 
-def mpi_name(spec: ConcreteSpec, lock: SpackLock, parts: Sequence[str]) -> str:
+def mpi_name(spec: ConcreteSpec, lock: SpackLock, name_parts: Sequence[str]) -> str:
     """The name of an MPI, without dots: ``openmpi41``, or longer ``mpich43p2-ofi-ucx117``."""
-    patch = "p" + "p".join(_version_numbers(spec)[2:]) if PATCH_PART in parts else ""
+    patch = "p" + "p".join(_version_numbers(spec)[2:]) if PATCH_PART in name_parts else ""
     names = [series_name(spec) + patch]
-    for part in parts:
+    for part in name_parts:
         if part in (PATCH_PART, COMPILER_PART):
             continue
         if part in spec.parameters:
             value = spec.parameters[part]
             text = part if value is True else f"no-{part}" if value is False else spec.value(part)
             names.append(re.sub(r"[^A-Za-z0-9]+", "-", text).strip("-"))
-        elif dependency := _dependency(spec, lock, part):
+        elif dependency := _find_dependency(spec, lock, part):
             names.append(series_name(dependency))
     return "-".join(filter(None, names))
 
@@ -268,11 +273,11 @@ def toolchain_name(
     mpi: ConcreteSpec,
     boost: ConcreteSpec,
     lock: SpackLock,
-    parts: Sequence[str],
+    name_parts: Sequence[str],
 ) -> str:
-    """The name of a toolchain: ``openmpi41-boost186``, or longer: a compiler in `parts` is last."""
-    compiler = _compiler_spec(root, lock) if COMPILER_PART in parts else None
-    names = [mpi_name(mpi, lock, parts), series_name(boost)]
+    """The name of a toolchain: ``openmpi41-boost186``, or longer, the compiler last."""
+    compiler = _find_compiler(root, lock) if COMPILER_PART in name_parts else None
+    names = [mpi_name(mpi, lock, name_parts), series_name(boost)]
     return "-".join([*names, series_name(compiler, 1)] if compiler else names)
 
 
@@ -281,33 +286,33 @@ def toolchain_title(
     mpi: ConcreteSpec,
     boost: ConcreteSpec,
     lock: SpackLock,
-    parts: Sequence[str],
+    name_parts: Sequence[str],
 ) -> str:
     """The title of a toolchain: ``Open MPI 4.1.8, Boost 1.86.0, netmod ofi, UCX 1.17.0``."""
     titles = [_spec_title(mpi), f"Boost {boost.version}"]
-    for part in parts:
+    for part in name_parts:
         if part == COMPILER_PART:
-            dependency = _compiler_spec(root, lock)
+            dependency = _find_compiler(root, lock)
         elif part in mpi.parameters:
             titles.append(f"{part} {mpi.value(part)}")
             continue
         else:
-            dependency = _dependency(mpi, lock, part)
+            dependency = _find_dependency(mpi, lock, part)
         titles += [_spec_title(dependency)] if dependency else []
     return ", ".join(titles)
 
 
-def series_name(spec: ConcreteSpec, length: int = 2) -> str:
-    """``openmpi@5.0.8`` -> ``openmpi50``."""
-    number = "".join([*_version_numbers(spec), "0", "0"][:length])
+def series_name(spec: ConcreteSpec, number_count: int = 2) -> str:
+    """Return a package's name with the first numbers of its version: ``openmpi50`` of 5.0.8."""
+    number = "".join([*_version_numbers(spec), "0", "0"][:number_count])
     return f"{spec.name}{'-' if spec.name[-1].isdigit() else ''}{number}"
 
 
-def _dependency(spec: ConcreteSpec, lock: SpackLock, package: str) -> ConcreteSpec | None:
+def _find_dependency(spec: ConcreteSpec, lock: SpackLock, package: str) -> ConcreteSpec | None:
     return next((item for item in lock.closure(spec.hash) if item.name == package), None)
 
 
-def _compiler_spec(root: ConcreteSpec, lock: SpackLock) -> ConcreteSpec | None:
+def _find_compiler(root: ConcreteSpec, lock: SpackLock) -> ConcreteSpec | None:
     """Return the compiler of the C++ code of `root`, if the lock file has it."""
     hashes = [hash_ for _, hash_, virtuals in root.dependencies if "cxx" in virtuals]
     return lock.specs[hashes[0]] if hashes else None

@@ -16,20 +16,22 @@ from roundtrip import files
 #: Written by each fixture that builds or finds programs: a list of their paths.
 PROGRAMS_FILE = "programs.json"
 #: Variables by which a user replaces the libraries that a program links.
-_LIBRARY_VARIABLES = ("LD_LIBRARY_PATH", "LD_PRELOAD", "LD_AUDIT")
-_LINKED_LIBRARY = re.compile(r"^\s*(?P<name>\S+) => (?P<file>/.+) \(0x[0-9a-f]+\)$", re.MULTILINE)
+_LOADER_VARIABLES = ("LD_LIBRARY_PATH", "LD_PRELOAD", "LD_AUDIT")
+_LINKED_LIBRARY_PATTERN = re.compile(
+    r"^\s*(?P<name>\S+) => (?P<file>/.+) \(0x[0-9a-f]+\)$", re.MULTILINE
+)
 #: Name of the library with MPI's functions in C (Open MPI and MPICH, Debian's MPICH, Cray); a
 #: pattern for Python and `sed -E`.
 MPI_LIBRARY_PATTERN = "libmpi(ch)?(_[a-z]+_[0-9]+)?[.]so[.0-9]*"
 
 
-def digest(file: Path) -> str | None:
-    """Return the sha256 of a file, None if it cannot be read; cached until the file changes."""
-    return _cached_digest(file, files.stamp(file.resolve()))
+def cached_sha256(file: Path) -> str | None:
+    """Return the sha256 of a file, computed again if it changes; None if it cannot be read."""
+    return _sha256_at_stamp(file, files.stamp(file.resolve()))
 
 
 @cache
-def _cached_digest(file: Path, stamp: tuple[int, ...]) -> str | None:
+def _sha256_at_stamp(file: Path, stamp: tuple[int, ...]) -> str | None:
     try:
         with file.open("rb") as stream:
             return hashlib.file_digest(stream, "sha256").hexdigest()
@@ -37,13 +39,13 @@ def _cached_digest(file: Path, stamp: tuple[int, ...]) -> str | None:
         return None
 
 
-def libraries(program: Path) -> dict[str, Path]:
+def linked_libraries(program: Path) -> dict[str, Path]:
     """Return the file of each shared library that the program links, by name, links resolved.
 
     The dynamic loader finds them, without the user's variables that replace libraries.  Libraries
     that it does not find are left out; {} if the program is not dynamically linked.
     """
-    variables = {key: value for key, value in os.environ.items() if key not in _LIBRARY_VARIABLES}
+    variables = {key: value for key, value in os.environ.items() if key not in _LOADER_VARIABLES}
     try:
         process = subprocess.run(
             ["ldd", str(program)],
@@ -55,14 +57,16 @@ def libraries(program: Path) -> dict[str, Path]:
         )
     except (OSError, subprocess.TimeoutExpired):
         return {}
-    matches = _LINKED_LIBRARY.finditer(process.stdout)
+    matches = _LINKED_LIBRARY_PATTERN.finditer(process.stdout)
     return {match["name"]: Path(match["file"]).resolve() for match in matches}
 
 
-def mpi_library(program: Path) -> Path | None:
+def find_linked_mpi(program: Path) -> Path | None:
     """The file of the MPI library that the program links; None if it links none, or several."""
     matches = {
-        file for name, file in libraries(program).items() if re.fullmatch(MPI_LIBRARY_PATTERN, name)
+        file
+        for name, file in linked_libraries(program).items()
+        if re.fullmatch(MPI_LIBRARY_PATTERN, name)
     }
     return matches.pop() if len(matches) == 1 else None
 
@@ -73,33 +77,35 @@ _TUNING_PREFIXES = (
     *("PMIX_MCA_", "PRTE_MCA_", "PSM2_", "PSM3_", "UCC_", "UCX_"),
 )
 #: Variables that a launcher sets for the processes that it starts.
-_LAUNCHER_VARIABLE = re.compile(r"OMPI_MCA_(orte|ess|pmix|plm|prte|initial_wdir|shmem_RUNTIME)")
+_LAUNCHER_VARIABLE_PATTERN = re.compile(
+    r"OMPI_MCA_(orte|ess|pmix|plm|prte|initial_wdir|shmem_RUNTIME)"
+)
 #: Files below the user's home that Open MPI, PRRTE and PMIx read.
 _TUNING_FILES = tuple(f".{name}/mca-params.conf" for name in ("openmpi", "prte", "pmix"))
-_ASSIGNMENT = re.compile(r"\b([A-Za-z_]\w*)=")
+_ASSIGNMENT_PATTERN = re.compile(r"\b([A-Za-z_]\w*)=")
 _MAX_VALUE_LENGTH = 900
 
 
-def set_variables(script: str) -> set[str]:
-    """Names of the variables that a shell script sets."""
-    return set(_ASSIGNMENT.findall(script))
+def assigned_variables(script: str) -> set[str]:
+    """Return the names of the variables that the shell text `script` sets."""
+    return set(_ASSIGNMENT_PATTERN.findall(script))
 
 
-def tuning(
+def mpi_tuning_settings(
     site_variables: Collection[str],
     environ: Mapping[str, str] = os.environ,
     home: Path | None = None,
 ) -> dict[str, str]:
-    """Return the variables and files (``~/.openmpi/...``) that tune MPI, with their contents.
+    """Return the user's variables and files (``~/.openmpi/...``) that tune MPI, with their values.
 
-    Variables in `site_variables` and files that cannot be read (as by MPI) are left out.
+    Variables in `site_variables` and files that cannot be read are left out.
     """
     settings = {
         name: value[:_MAX_VALUE_LENGTH]
         for name, value in sorted(environ.items())
         if name.startswith(_TUNING_PREFIXES)
         and name not in site_variables
-        and not _LAUNCHER_VARIABLE.match(name)
+        and not _LAUNCHER_VARIABLE_PATTERN.match(name)
     }
     for name in _TUNING_FILES:
         try:

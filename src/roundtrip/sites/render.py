@@ -23,7 +23,7 @@ from roundtrip.sites.launching import SIMULATED_FEATURE
 from roundtrip.sites.toolchains.spec import Boost, Catalogue, Toolchain, catalogue
 
 
-def prebuilt_environment(
+def toolchain_environment(
     system: str,
     name: str,
     toolchain: Toolchain,
@@ -33,7 +33,7 @@ def prebuilt_environment(
     *,
     netpipe: bool = False,
 ) -> dict[str, Any]:
-    """Return environment `name` of `system` with `toolchain`, built or not.
+    """Return ReFrame's environment `name` of `system` with `toolchain`, built or not.
 
     The toolchain with the `last_boost` offers this MPI's NPB, OSU and NetPIPE, which do not use
     Boost.  `netpipe` offers Debian's NetPIPE if it is installed.  A launcher in `extras` is one of
@@ -49,14 +49,14 @@ def prebuilt_environment(
     compilers = f"CC={tools}/mpicc CXX={tools}/mpicxx"
     configure = " ".join([*mpi.kind.configure, "./configure"])
     make_osu = f"build it in its source: {configure} {compilers} --prefix={osu} && make -k install"
-    places = {"npb-upstream": npb, "osu": osu}
+    folder_by_feature = {"npb-upstream": npb, "osu": osu}
     reference = mpi.netpipe if netpipe else None
-    features = [key for key, place in places.items() if Path(place).is_dir()]
+    features = [key for key, folder in folder_by_feature.items() if Path(folder).is_dir()]
     if reference and shutil.which(reference):
         features.insert(0, "netpipe-reference")
-    kind = [SIMULATED_FEATURE] if mpi.kind.simulator else []
+    simulated_features = [SIMULATED_FEATURE] if mpi.kind.simulator else []
     launcher = extras.get("launcher")
-    own_launcher = launcher is not None and not schedulers.launcher_options(str(launcher))
+    own_launcher = launcher is not None and not schedulers.options_of_launcher(str(launcher))
     return {
         "name": name,
         "cc": f"{tools}/mpicc",
@@ -67,7 +67,7 @@ def prebuilt_environment(
             *([["PATH", f"{tools}:$PATH"]] if own_launcher else []),
             *map(list, variables.items()),
         ],
-        "features": ["mpi", "boost", *kind, *(features if is_last else [])],
+        "features": ["mpi", "boost", *simulated_features, *(features if is_last else [])],
         "extras": {
             "toolchain": f"{mpi.title}, Boost {toolchain.boost.series}",
             "mpi": mpi.family,
@@ -88,12 +88,12 @@ def prebuilt_environment(
     }
 
 
-def debian_pvm() -> list[str]:
+def debian_pvm_features() -> list[str]:
     """Return the feature ``pvm`` if Debian's PVM 3 and its header are installed here."""
     return ["pvm"] if shutil.which("pvmd") and Path("/usr/include/pvm3.h").exists() else []
 
 
-def built_names(environments: Sequence[Mapping[str, Any]]) -> list[str]:
+def built_environment_names(environments: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return the names of `environments` whose toolchain is built; warn if none is built."""
     names = [
         item["name"]
@@ -111,18 +111,18 @@ def built_names(environments: Sequence[Mapping[str, Any]]) -> list[str]:
 def configuration(file: str) -> dict[str, Any]:
     """Return ReFrame's ``site_configuration``; `file` is the site's ``reframe.py``.
 
-    ReFrame's ConfigError, one line with the place of the fault, if ``site.toml`` is invalid.
+    ReFrame's ConfigError, with file and line, if ``site.toml`` is invalid.
     """
     try:
-        return render(Path(file).resolve().parent)
+        return reframe_configuration(Path(file).resolve().parent)
     except UserError as error:
         from reframe.core.exceptions import ConfigError  # already loaded inside ReFrame only
 
         raise ConfigError(str(error)) from None
 
 
-def render(folder: Path) -> dict[str, Any]:
-    """ReFrame's configuration of the site in `folder`; UserError with the place of a fault."""
+def reframe_configuration(folder: Path) -> dict[str, Any]:
+    """Return ReFrame's configuration of the site in `folder`; UserError with file and line."""
     checkout = folder.parents[1]
     site = data.read_site_data(folder / data.SITE_FILE, checkout)
     environments = _declared_environments(folder.name, site, checkout)
@@ -143,13 +143,13 @@ def render(folder: Path) -> dict[str, Any]:
 
 
 def _declared_environments(name: str, site: SiteData, checkout: Path) -> list[dict[str, Any]]:
-    """All environments that the site declares, installed or not."""
+    """Return ReFrame's environments of the site `name`, installed or not."""
     if site.software == "none":
         tables = site.declared.items()
         return [{"name": key, **table, "target_systems": [name]} for key, table in tables]
     if site.software == "spack":
         starts = {mpi: _start_settings(launch, site) for mpi, launch in site.launch.items()}
-        return programming_environments.environments(name, starts, site.label)
+        return programming_environments.spack_environments(name, starts, site.label)
     versions = catalogue(checkout)
     if site.transport:
         return [_transport_environment(name, key, site, versions) for key in site.transport]
@@ -157,8 +157,13 @@ def _declared_environments(name: str, site: SiteData, checkout: Path) -> list[di
     families = {mpi.family for mpi in versions.mpis.values() if mpi.kind.simulator}
     is_simulated = not families.isdisjoint(site.launch)
     return [
-        prebuilt_environment(
-            name, item.name, item, *_start_of_own(site, item), versions.last_boost, netpipe=True
+        toolchain_environment(
+            name,
+            item.name,
+            item,
+            *_toolchain_start_settings(site, item),
+            versions.last_boost,
+            netpipe=True,
         )
         for item in versions.available_toolchains
         if item.mpi.kind.simulator == is_simulated
@@ -174,26 +179,26 @@ def _transport_environment(
         message = f"unknown MPI '{transport.mpi}' in transport '{key}'; there are: {legal}"
         raise UserError(message, f"site-configs/{system}/{data.SITE_FILE}")
     toolchain = Toolchain(versions.mpis[transport.mpi], versions.last_boost)
-    variables, extras = _start_of_own(site, toolchain)
+    variables, extras = _toolchain_start_settings(site, toolchain)
     variables |= transport.variables
     title = f"{toolchain.mpi.title} over {transport.over}"
     extras = {"toolchain": title, "transport": transport.over, **extras}
-    return prebuilt_environment(system, key, toolchain, variables, extras, toolchain.boost)
+    return toolchain_environment(system, key, toolchain, variables, extras, toolchain.boost)
 
 
 def _reframe_partition(
     partition: PartitionTable, site: SiteData, environments: list[dict[str, Any]]
 ) -> dict[str, Any]:
     alternatives = [name for key, name in partition.scheduler_if.items() if site.condition[key]]
-    extras = _completed_extras(partition)
+    extras = _extras_with_sizes(partition)
     account = partition.account if os.environ.get("ROUNDTRIP_ACCOUNT") else None
     # A campaign raises the number of jobs where launches share no node.
     limit = os.environ.get("ROUNDTRIP_SIDE_BY_SIDE", "")
     is_raised = partition.side_by_side and limit.isdecimal()
     if site.software == "spack":
-        detected = programming_environments.spack_pvm()
+        detected = programming_environments.spack_pvm_features()
     else:
-        detected = debian_pvm() if "pvm" in site.detect else []
+        detected = debian_pvm_features() if "pvm" in site.detect else []
     fields = {
         "name": partition.name,
         "descr": partition.description,
@@ -218,9 +223,8 @@ def _reframe_partition(
     return {key: value for key, value in fields.items() if value or key == "environs"}
 
 
-def _completed_extras(partition: PartitionTable) -> dict[str, Any]:
-    """Return the extras, completed by the sizes of this machine or of its partition in a file of
-    the scheduler."""
+def _extras_with_sizes(partition: PartitionTable) -> dict[str, Any]:
+    """Return the extras of `partition`, with sizes of this machine or from the scheduler's file."""
     extras = partition.extras.model_dump(exclude_none=True)
     if partition.side_by_side:
         extras["side_by_side"] = True
@@ -233,9 +237,9 @@ def _completed_extras(partition: PartitionTable) -> dict[str, Any]:
             extras[key] = getattr(machine.read_host(), key)
     file = Path(extras.pop("size_from", ""))
     if file.is_file():
-        scheduler = schedulers.by_reframe(partition.scheduler)
+        scheduler = schedulers.scheduler_of_reframe_name(partition.scheduler)
         text = file.read_text(errors="replace")
-        extras |= scheduler.partition_size(text, partition.name)
+        extras |= scheduler.parse_partition_size(text, partition.name)
     return extras
 
 
@@ -245,14 +249,17 @@ def _partition_environs(
     if partition.environs is not None:
         return list(partition.environs)
     if site.software == "spack":
-        return programming_environments.installed_names(environments, partition.without)
+        return programming_environments.installed_environment_names(environments, partition.without)
     conditions = {name: transport.unless for name, transport in site.transport.items()}
     exclusions = {name for name, key in conditions.items() if key and site.condition[key]}
-    return [name for name in built_names(environments) if name not in exclusions]
+    return [name for name in built_environment_names(environments) if name not in exclusions]
 
 
-def _start_of_own(site: SiteData, toolchain: Toolchain) -> tuple[dict[str, str], dict[str, object]]:
-    """As `_start_settings`, for a toolchain of ours; UserError if the site cannot start its MPI."""
+def _toolchain_start_settings(
+    site: SiteData, toolchain: Toolchain
+) -> tuple[dict[str, str], dict[str, object]]:
+    """As `_start_settings`, for a toolchain that Roundtrip builds; UserError if the site does not
+    say how its MPI starts ranks."""
     mpi = toolchain.mpi
     if mpi.family not in site.launch:
         legal = ", ".join(site.launch)
@@ -264,16 +271,18 @@ def _start_of_own(site: SiteData, toolchain: Toolchain) -> tuple[dict[str, str],
 def _start_settings(
     launch: LaunchTable, site: SiteData
 ) -> tuple[dict[str, str], dict[str, object]]:
-    """Return the variables and the extras by which ranks start."""
+    """Return the environment variables and the extras by which ranks of an MPI start."""
     root_variables = launch.variables_as_root if os.geteuid() == 0 else {}
     options = list(launch.options)
     # The launcher of the partitions starts the MPIs that name none.
     launchers = (
         [launch.launcher] if launch.launcher else [p.launcher for p in site.partition.values()]
     )
-    if scheduler_options := next(filter(None, map(schedulers.launcher_options, launchers)), None):
+    if scheduler_options := next(
+        filter(None, map(schedulers.options_of_launcher, launchers)), None
+    ):
         # `pmi` and `bind` are for the launcher of a scheduler only.
-        pmi = [f"{scheduler_options.pmi}{launch.pmi}"] if launch.pmi else []
+        pmi = [f"{scheduler_options.pmi_prefix}{launch.pmi}"] if launch.pmi else []
         options = [*pmi, *options, *site.bind]
     extras = launching.launcher_extras(launch.launcher, options)
     return {**launch.variables, **root_variables}, extras

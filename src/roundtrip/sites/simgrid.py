@@ -25,7 +25,7 @@ from xml.etree import ElementTree
 
 from roundtrip import files, paths
 from roundtrip.errors import UserError
-from roundtrip.sites.machine import parse_list
+from roundtrip.sites.machine import parse_number_list
 
 #: Files in the folder of a launch.
 PLATFORM_FILE, HOSTS_FILE = "platform.xml", "hosts.txt"
@@ -103,7 +103,11 @@ def read_platform(file: Path, host_flops: float, added_rtt_ms: float | None = No
 
 def _host_names(cluster: dict[str, str]) -> list[str]:
     """Names of the hosts of a `cluster`: ``radical`` is a list of numbers and of ranges."""
-    prefix, suffix, numbers = cluster["prefix"], cluster["suffix"], parse_list(cluster["radical"])
+    prefix, suffix, numbers = (
+        cluster["prefix"],
+        cluster["suffix"],
+        parse_number_list(cluster["radical"]),
+    )
     return [f"{prefix}{number}{suffix}" for number in numbers]
 
 

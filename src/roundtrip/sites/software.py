@@ -252,10 +252,14 @@ def check_pmix_lock(site: SiteData, lock: SpackLock) -> list[Finding]:
 
 def _pmix_starter(site: SiteData) -> str:
     """The title of the scheduler whose launcher starts an MPI by the site's PMIx; "" without."""
-    names = {name for item in schedulers.ALL for name in (item.launcher, *item.step_launchers)}
+    names = {
+        name for item in schedulers.SCHEDULERS for name in (item.launcher, *item.step_launchers)
+    }
     if site.pmix is None or not site.uses_pmix(names):
         return ""
-    return schedulers.of_names(item.scheduler for item in site.partition.values()).title
+    return schedulers.scheduler_of_reframe_names(
+        item.scheduler for item in site.partition.values()
+    ).title
 
 
 def one_build_per_mpi(lock: SpackLock, label: Sequence[str] = ()) -> list[Finding]:
@@ -278,7 +282,7 @@ def split_labels(lock: SpackLock, label: Sequence[str]) -> list[str]:
 
 def one_to_one(lock: SpackLock, environs: Sequence[Mapping[str, Any]]) -> list[Finding]:
     """Check that ReFrame environments and roots of the lock correspond one to one."""
-    roots = programming_environments.workload_roots(lock)
+    roots = programming_environments.toolchain_spec_by_hash(lock)
     faults = []
     owners: dict[str, str] = {}
     for environ in environs:

@@ -244,7 +244,7 @@ def _run_trial_cases(
             f"--report-file={report}",
             f"--system={site.name}:{partition}",
             f"--prgenv=^({'|'.join(environs)})$",
-            *schedulers.scheduler_of(site.partitions[partition]).job_options(),
+            *schedulers.scheduler_of_partition(site.partitions[partition]).reframe_job_options(),
         ]
         environment = {
             **site.environment,

@@ -43,7 +43,7 @@ SUBMISSION = "sbatch: error: Batch job submission failed:"
     ],
 )
 def test_what_says_that_nobody_answered(is_no_answer: bool, error: str) -> None:
-    assert SLURM.is_no_answer(f"the job failed:\n{error}\n") is is_no_answer
+    assert SLURM.is_no_answer_message(f"the job failed:\n{error}\n") is is_no_answer
 
 
 def test_a_command_waits_for_its_answer_and_says_so(fake: Any, tmp_path: Path) -> None:
@@ -179,4 +179,4 @@ def test_a_submission_without_a_word_and_without_a_job_fails_with_words(
     ],
 )
 def test_what_says_that_no_more_jobs_are_taken(words: str, limit: bool) -> None:
-    assert SLURM.is_submit_limit(words) is limit
+    assert SLURM.is_submit_limit_message(words) is limit

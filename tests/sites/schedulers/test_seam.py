@@ -60,14 +60,24 @@ def test_nothing_else_knows_a_command_an_option_or_a_variable_of_slurm() -> None
 
 
 def test_a_machine_without_a_scheduler_answers_everything() -> None:
-    local = schedulers.by_reframe("local")
-    assert local is schedulers.LOCAL and not local.allocates
-    assert local.job_options("a") == local.node_options(["n1"]) == local.count_options(2) == []
-    assert local.cancel("a", {}) == local.nodes({}, "nodes", {}) == local.node_names() == []
-    assert local.patient_environment({"PATH": "/bin"}, 0, None) == {"PATH": "/bin"}
-    assert local.displacement("", "x") == "" and local.nodes_down("x", ["n1"]) == set()
-    assert local.pending_job("a", {}, 1) is None and local.maintenances({}) == []
-    assert not local.is_no_answer("refused") and not local.is_submit_limit("limit")
+    local = schedulers.scheduler_of_reframe_name("local")
+    assert local is schedulers.NO_SCHEDULER and not local.allocates_nodes
+    assert (
+        local.reframe_job_options("a")
+        == local.node_options(["n1"])
+        == local.node_count_options(2)
+        == []
+    )
+    assert (
+        local.cancel_jobs("a", {})
+        == local.collect_nodes({}, "nodes", {})
+        == local.collect_node_names()
+        == []
+    )
+    assert local.retrying_environment({"PATH": "/bin"}, 0, None) == {"PATH": "/bin"}
+    assert local.displacement_reason("", "x") == "" and local.nodes_down("x", ["n1"]) == set()
+    assert local.find_pending_job("a", {}, 1) is None and local.collect_maintenances({}) == []
+    assert not local.is_no_answer_message("refused") and not local.is_submit_limit_message("limit")
 
 
 @pytest.mark.parametrize(
@@ -81,19 +91,19 @@ def test_a_machine_without_a_scheduler_answers_everything() -> None:
     ],
 )
 def test_what_reframe_names_leads_to_the_scheduler(scheduler: str, launcher: str, key: str) -> None:
-    found = schedulers.by_reframe(scheduler, launcher)
+    found = schedulers.scheduler_of_reframe_name(scheduler, launcher)
     assert found.key == key
-    assert schedulers.by_key(key) is found
+    assert schedulers.scheduler_of_key(key) is found
 
 
 class Other(Scheduler):
-    key, title, allocates = "other", "Other", True
+    key, title, allocates_nodes = "other", "Other", True
     reframe_schedulers = ("other",)
     commands = ("othersub",)
 
 
 def test_the_job_script_of_a_night_is_given_the_wrappers_by_the_old_option_too() -> None:
-    wrappers = f"{schedulers.by_key('slurm').wrappers}\n"
+    wrappers = f"{schedulers.scheduler_of_key('slurm').wrapper_folder}\n"
     result = CliRunner().invoke(app, ["--scheduler-commands", "slurm"])
     assert (result.stdout, result.stderr) == (wrappers, "")
     result = CliRunner().invoke(app, ["--slurm-commands"])
@@ -105,9 +115,12 @@ def test_the_job_script_of_a_night_is_given_the_wrappers_by_the_old_option_too()
 
 def test_a_site_has_the_scheduler_of_its_partitions(monkeypatch: pytest.MonkeyPatch) -> None:
     other = Other()
-    monkeypatch.setattr(schedulers, "ALL", (*schedulers.ALL, other))
-    assert schedulers.of_site({"a": {"scheduler": "local"}, "b": {"scheduler": "other"}}) is other
-    assert schedulers.of_site({"a": {"scheduler": "local"}}) is schedulers.LOCAL
+    monkeypatch.setattr(schedulers, "SCHEDULERS", (*schedulers.SCHEDULERS, other))
+    assert (
+        schedulers.scheduler_of_site({"a": {"scheduler": "local"}, "b": {"scheduler": "other"}})
+        is other
+    )
+    assert schedulers.scheduler_of_site({"a": {"scheduler": "local"}}) is schedulers.NO_SCHEDULER
     silences = [scheduler.Outage(0.0, 1.0, "othersub")]
     assert scheduler.unresponsive_scheduler(silences) is other
-    assert schedulers.titles() == "Slurm or Other"
+    assert schedulers.scheduler_titles() == "Slurm or Other"

@@ -17,8 +17,8 @@ import pytest
 
 from roundtrip.sites import new, probe
 from roundtrip.sites.check import JobScript, time_limit_faults
-from roundtrip.sites.probe import Facts
-from roundtrip.sites.schedulers.interface import Kind
+from roundtrip.sites.probe import MachineFacts
+from roundtrip.sites.schedulers.interface import NodeGroup
 from roundtrip.sites.schedulers.slurm import facts as slurm
 from roundtrip.sites.schedulers.slurm import site as slurm_site
 from roundtrip.sites.site import Case, Site
@@ -34,7 +34,7 @@ def said(name: str) -> dict[str, str | None]:
     return answers
 
 
-def facts(name: str, without: str = "", **replacements: str) -> Facts:
+def facts(name: str, without: str = "", **replacements: str) -> MachineFacts:
     """What the probe finds there; `without` commands that begin so, others with another answer."""
     answers = {**said(name), **replacements}
 
@@ -43,7 +43,9 @@ def facts(name: str, without: str = "", **replacements: str) -> Facts:
         return None if without and line.startswith(without) else answers.get(line)
 
     no_processor = dict.fromkeys(("cpu", "target", "sockets", "cores"))
-    return replace(probe.gather_facts(run, Path("/nonexistent")), libraries=(), **no_processor)  # type: ignore[arg-type]
+    return replace(
+        probe.collect_machine_facts(run, Path("/nonexistent")), libraries=(), **no_processor
+    )  # type: ignore[arg-type]
 
 
 @pytest.fixture(autouse=True)
@@ -59,7 +61,7 @@ def write_site(checkout: Path, name: str) -> Path:
 
 def faults(checkout: Path, name: str) -> list[str]:
     """The differences of site `mine` from the Slurm `name`."""
-    findings = slurm_site.compare_limits(Site("mine", checkout), facts(name).cluster)
+    findings = slurm_site.check_limits(Site("mine", checkout), facts(name).cluster)
     return [item.detail for item in findings if item.verdict == "fault"]
 
 
@@ -69,8 +71,8 @@ def test_who_has_no_name_has_no_accounts(monkeypatch: pytest.MonkeyPatch, error:
         raise error
 
     monkeypatch.setattr(getpass, "getuser", fail)
-    assert slurm.gather_facts(lambda *_: None).accounts == ()
-    assert slurm.gather_facts(lambda *_: "bench|root|normal").accounts == ()
+    assert slurm.collect_cluster(lambda *_: None).user_accounts == ()
+    assert slurm.collect_cluster(lambda *_: "bench|root|normal").user_accounts == ()
 
 
 @pytest.mark.parametrize("name", SLURMS)
@@ -90,24 +92,27 @@ def test_what_was_recorded_is_of_three_kinds() -> None:
     plain, tree, mixed = map(facts, SLURMS)
     assert tuple(item.cluster.accounting for item in (plain, tree, mixed)) == (False, True, False)
     assert (plain.cluster.binds_tasks, tree.cluster.binds_tasks) == (False, True)
-    assert (list(plain.cluster.switches), list(tree.cluster.switches)) == ([], ["leafA", "leafB"])
-    assert tree.cluster.switches["leafA"] == ("a1", "a2", "a3", "a4")
-    assert tree.cluster.qos == {"normal": None, "long": 12 * 3600, "whole": None}
-    assert tree.cluster.accounts == ("hpc", "root")
-    assert tree.cluster.limits["grid"].qos == ("whole", "normal")
-    assert not mixed.cluster.limit("broken").up
-    assert mixed.cluster.kinds["grid"] == (
-        Kind(2, 4, ("clusterA",), ""),
-        Kind(2, 4, ("clusterB",), ""),
-        Kind(2, 4, ("clusterB", "gpu"), "gpu:a100:2"),
-        Kind(2, 8, ("clusterA", "fat"), ""),
+    assert (list(plain.cluster.nodes_by_switch), list(tree.cluster.nodes_by_switch)) == (
+        [],
+        ["leafA", "leafB"],
+    )
+    assert tree.cluster.nodes_by_switch["leafA"] == ("a1", "a2", "a3", "a4")
+    assert tree.cluster.max_job_s_by_qos == {"normal": None, "long": 12 * 3600, "whole": None}
+    assert tree.cluster.user_accounts == ("hpc", "root")
+    assert tree.cluster.limits_by_partition["grid"].allowed_qos == ("whole", "normal")
+    assert not mixed.cluster.limits_of("broken").is_up
+    assert mixed.cluster.node_groups_by_partition["grid"] == (
+        NodeGroup(2, 4, ("clusterA",), ""),
+        NodeGroup(2, 4, ("clusterB",), ""),
+        NodeGroup(2, 4, ("clusterB", "gpu"), "gpu:a100:2"),
+        NodeGroup(2, 8, ("clusterA", "fat"), ""),
     ), "a drained node is of the same kind as an idle one"
 
 
 def test_a_partition_that_is_down_is_not_measured() -> None:
-    listing = said("mixed")["sinfo -h -o " + slurm.SINFO] or ""
+    listing = said("mixed")["sinfo -h -o " + slurm.PARTITION_FORMAT] or ""
     text = "".join(line + "\n" for line in listing.splitlines() if line.startswith("broken"))
-    site_facts = facts("mixed", **{"sinfo -h -o " + slurm.SINFO: text})
+    site_facts = facts("mixed", **{"sinfo -h -o " + slurm.PARTITION_FORMAT: text})
     assert [partition.name for partition in site_facts.cluster.partitions] == ["broken"]
     assert site_facts.cluster.distinct_partitions == []
 
@@ -115,8 +120,8 @@ def test_a_partition_that_is_down_is_not_measured() -> None:
 def test_where_slurm_says_little_the_site_is_written(checkout: Path) -> None:
     """Commands that a site forbids to its users: the rest is found."""
     site_facts = facts("tree", without="scontrol")
-    assert site_facts.cluster.limits == {}
-    assert site_facts.cluster.switches == {}
+    assert site_facts.cluster.limits_by_partition == {}
+    assert site_facts.cluster.nodes_by_switch == {}
     assert site_facts.cluster.accounting is None
     folder = new.write_site("mine", site_facts, checkout, software="toolchains")
     assert "SBATCH_TIMELIMIT=360" in (folder / "environment").read_text()
@@ -191,8 +196,8 @@ def test_a_job_script_asks_for_no_more_time_than_its_partition_allows(checkout: 
     assert time_limit_faults(scripts[:1], site, cluster) == []
     (fault,) = time_limit_faults(scripts, site, cluster)
     assert fault == "NetPIPE asks for 60 minutes of partition 'grid', which allows 60"
-    limits = {"grid": replace(cluster.limits["grid"], longest_s=None)}
-    assert time_limit_faults(scripts, site, replace(cluster, limits=limits)) == []
+    limits = {"grid": replace(cluster.limits_by_partition["grid"], max_job_s=None)}
+    assert time_limit_faults(scripts, site, replace(cluster, limits_by_partition=limits)) == []
 
 
 @pytest.mark.parametrize(
@@ -208,4 +213,4 @@ def test_a_job_script_asks_for_no_more_time_than_its_partition_allows(checkout: 
     ],
 )
 def test_slurm_writes_times_in_many_ways(text: str, seconds: int | None) -> None:
-    assert slurm.seconds(text) == seconds
+    assert slurm.parse_time_limit_s(text) == seconds

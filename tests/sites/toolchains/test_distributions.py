@@ -51,7 +51,7 @@ def test_it_offers_what_is_installed(distribution: str, monkeypatch: pytest.Monk
     manager = "dnf" if distribution.startswith("el") else "apt"
     listing = (LOCAL / f"{manager}-packages.txt").read_text()
     versions = packages(distribution)
-    assert set(machine.listed_packages(listing, ("campaign", "test"))) <= set(versions)
+    assert set(machine.packages_in_sections(listing, ("campaign", "test"))) <= set(versions)
     boosts = {toolchain.boost for toolchain in on(distribution, monkeypatch).available_toolchains}
     assert boosts
     for boost in boosts:
@@ -118,6 +118,6 @@ def test_a_mpi_that_does_not_work_there_is_not_offered(monkeypatch: pytest.Monke
 def test_the_release_of_a_distribution(monkeypatch: pytest.MonkeyPatch) -> None:
     release = {"ID": "ubuntu", "VERSION_ID": "24.04", "NAME": "Ubuntu"}
     monkeypatch.setattr(machine.platform, "freedesktop_os_release", lambda: release)
-    assert (machine.distribution_name(), machine.distributor()) == ("ubuntu24.04", "Ubuntu")
+    assert (machine.distribution_name(), machine.distributor_name()) == ("ubuntu24.04", "Ubuntu")
     release.update(ID="rocky", VERSION_ID="9.6", NAME="Rocky Linux", PLATFORM_ID="platform:el9")
-    assert (machine.distribution_name(), machine.distributor()) == ("el9", "Rocky")
+    assert (machine.distribution_name(), machine.distributor_name()) == ("el9", "Rocky")

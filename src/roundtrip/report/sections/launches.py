@@ -209,10 +209,8 @@ def _case_names(data: BundleData) -> dict[str, str]:
 
 def _scheduler_blocks(data: BundleData) -> Iterator[Block]:
     """The nodes that it had taken out of use, what it displaced, and when it did not answer."""
-    caption = (
-        f"Nodes that {schedulers.titles()} had taken out of use when the run began: nobody "
-        "measured them."
-    )
+    titles = schedulers.scheduler_titles()
+    caption = f"Nodes that {titles} had taken out of use when the run began: nobody measured them."
     table = nodes.excluded_nodes(data, caption)
     if table and _PAIRS_FILE not in data.env_records:  # else the section on nodes lists them
         yield table

@@ -191,7 +191,8 @@ def node_maps(
     switch_rows = tuple(
         text_cells(switch or "not known", ", ".join(members[switch])) for switch in sorted(members)
     )
-    source = f"As {schedulers.titles()} reported to the ranks{words.environ_mark(marks, marks)}."
+    titles = schedulers.scheduler_titles()
+    source = f"As {titles} reported to the ranks{words.environ_mark(marks, marks)}."
     table = Table(source, text_columns("Switch", "Nodes"), switch_rows)
     caption += " Nodes of one switch stand together."
     return Gallery((caption,), tuple(figures)), [

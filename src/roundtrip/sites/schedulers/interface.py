@@ -15,16 +15,17 @@ from typing import Any
 
 from roundtrip.sites.site import Finding, Site
 
-#: Runs a command; its output, or None if it is missing or fails.
-Runner = Callable[..., str | None]
-#: Why a scheduler displaced a launch, after its title; how many launches it did, in words.
-PREEMPTED = " preempted its job"
+#: Called as `run(*command)`; returns the output of the command, or None if it is missing or fails.
+CommandRunner = Callable[..., str | None]
+#: Why a scheduler displaced a launch: text that follows its title; for each the words after the
+#: number of launches.
+PREEMPTION = " preempted its job"
 MAINTENANCE = " kept its nodes for maintenance"
-FORGOTTEN = "'s controller lost its state: restarted, it does not know the job"
-DISPLACED_BY = {
-    PREEMPTED: "preempted",
+JOB_FORGOTTEN = "'s controller lost its state: restarted, it does not know the job"
+PHRASE_BY_DISPLACEMENT = {
+    PREEMPTION: "preempted",
     MAINTENANCE: "for a maintenance",
-    FORGOTTEN: "lost by a controller that restarted without its state",
+    JOB_FORGOTTEN: "lost by a controller that restarted without its state",
 }
 
 
@@ -54,8 +55,11 @@ class Node:
 
 @dataclass(frozen=True)
 class Allocation:
-    """The nodes of a job; the host of its submission, without domain and in lower case, and its
-    number, "" if unknown; other jobs on these nodes when the launch began or ended, or ""."""
+    """The nodes of a job, and its number, `job`; "" if unknown.
+
+    `submit_host` is where it was submitted, without domain and in lower case.  `other_jobs` is a
+    sentence about other jobs on these nodes when the launch began or ended, "" without any.
+    """
 
     nodes: tuple[str, ...]
     submit_host: str
@@ -86,11 +90,12 @@ class Maintenance:
 
 
 @dataclass(frozen=True)
-class Partition:
-    """A partition or queue: nodes (`hosts`), `cores` and `sockets` of each, 0 if unknown."""
+class SchedulerPartition:
+    """A partition or queue: number and names (`hosts`) of its nodes; `cores` and `sockets` of each,
+    0 if unknown."""
 
     name: str
-    default: bool
+    is_default: bool
     nodes: int
     cores: int
     hosts: frozenset[str] = frozenset()
@@ -98,7 +103,7 @@ class Partition:
 
 
 @dataclass(frozen=True)
-class Kind:
+class NodeGroup:
     """Identical nodes of a partition; `gres` as the scheduler writes it (``gpu:a100:2``), or ""."""
 
     nodes: int
@@ -112,54 +117,54 @@ class Kind:
 
 
 @dataclass(frozen=True)
-class Limits:
-    """Limits of a partition: longest job (None: any), allowed QOS and accounts (empty: all)."""
+class PartitionLimits:
+    """Limits of a partition: whether it starts jobs, its longest job (None: any), and the QOS and
+    accounts that may use it (empty: all)."""
 
-    up: bool = True
-    longest_s: int | None = None
-    qos: tuple[str, ...] = ()
-    accounts: tuple[str, ...] = ()
+    is_up: bool = True
+    max_job_s: int | None = None
+    allowed_qos: tuple[str, ...] = ()
+    allowed_accounts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Cluster:
     """What a scheduler says of its cluster, None or empty if unknown.
 
-    `pmi` has the PMIs that its launcher offers; `binds_tasks` is whether that binds ranks,
-    `accounting` whether the ends of jobs are kept.  `qos` has the longest job of each QOS, s, None
-    without a limit; `switches` the nodes of each leaf switch; `config` is the configuration, as the
-    scheduler prints it.
+    `offered_pmis` are those of its launcher, and `binds_tasks` is whether that binds ranks.
+    `accounting`: whether results of ended jobs are kept.  `max_job_s_by_qos`: None without a limit.
+    `nodes_by_switch`: leaf switches only.  `config_text` is what the scheduler prints.
     """
 
     version: str | None = None
-    partitions: tuple[Partition, ...] = ()
-    pmi: tuple[str, ...] = ()
+    partitions: tuple[SchedulerPartition, ...] = ()
+    offered_pmis: tuple[str, ...] = ()
     binds_tasks: bool | None = None
     accounting: bool | None = None
-    kinds: Mapping[str, tuple[Kind, ...]] = field(default_factory=dict)
-    limits: Mapping[str, Limits] = field(default_factory=dict)
-    qos: Mapping[str, int | None] = field(default_factory=dict)
-    accounts: tuple[str, ...] = ()
-    switches: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    config: str = ""
+    node_groups_by_partition: Mapping[str, tuple[NodeGroup, ...]] = field(default_factory=dict)
+    limits_by_partition: Mapping[str, PartitionLimits] = field(default_factory=dict)
+    max_job_s_by_qos: Mapping[str, int | None] = field(default_factory=dict)
+    user_accounts: tuple[str, ...] = ()
+    nodes_by_switch: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    config_text: str = ""
 
-    def limit(self, partition: str) -> Limits:
+    def limits_of(self, partition: str) -> PartitionLimits:
         """Return the limits of the partition; no limit if the scheduler reports none."""
-        return self.limits.get(partition, Limits())
+        return self.limits_by_partition.get(partition, PartitionLimits())
 
     @property
-    def usable_partitions(self) -> list[Partition]:
+    def usable_partitions(self) -> list[SchedulerPartition]:
         """The partitions that start jobs: the default one, then those with most nodes."""
-        usable = [item for item in self.partitions if self.limit(item.name).up]
-        return sorted(usable, key=lambda p: (not p.default, -p.nodes, p.name))
+        usable = [item for item in self.partitions if self.limits_of(item.name).is_up]
+        return sorted(usable, key=lambda p: (not p.is_default, -p.nodes, p.name))
 
     @property
-    def distinct_partitions(self) -> list[Partition]:
+    def distinct_partitions(self) -> list[SchedulerPartition]:
         """The first usable partition, and each other one with at least two nodes of its own.
 
         A scheduler often offers the same nodes in several partitions; they are measured only once.
         """
-        partitions: list[Partition] = []
+        partitions: list[SchedulerPartition] = []
         hosts: set[str] = set()
         for partition in self.usable_partitions:
             if not partitions or len(partition.hosts - hosts) > 1:
@@ -169,34 +174,34 @@ class Cluster:
 
 
 @dataclass(frozen=True)
-class SitePart:
-    """What of a new site follows from its scheduler.
+class NewSiteTexts:
+    """Texts for the files of a new site that follow from its scheduler.
 
-    `keys` and `tables` are text of site.toml, before and after the values of its fabric;
+    `keys_text` and `tables_text` are parts of site.toml, before and after the values of its fabric;
     `unknown_keys` and `unknown_values` what of them the user has to look up, `decisions` what to
-    decide.  `lines` are facts for people; `environment` is the text of the file of that name.
+    decide.  `fact_lines` are for people; `environment_text` is for the file ``environment``.
     """
 
-    keys: str = ""
+    keys_text: str = ""
     unknown_keys: Sequence[str] = ()
-    tables: str = ""
+    tables_text: str = ""
     unknown_values: Sequence[str] = ()
     decisions: Sequence[str] = ()
-    lines: Sequence[str] = ()
-    environment: str = ""
+    fact_lines: Sequence[str] = ()
+    environment_text: str = ""
 
 
 @dataclass(frozen=True)
 class LauncherOptions:
-    """Options by which a launcher binds each rank to a core, places two ranks of a node on one
-    socket or on two, and ends a launch as soon as a rank fails."""
+    """A launcher's options: to bind each rank to a core, to place two ranks of a node on one socket
+    or on two, and to end a launch as soon as a rank fails."""
 
     bind: Sequence[str]
     one_socket: Sequence[str]
     two_sockets: Sequence[str]
     fail_fast: Sequence[str] = ()
     #: The beginning of the option that chooses a PMI.
-    pmi: str = ""
+    pmi_prefix: str = ""
 
 
 class Scheduler:
@@ -205,7 +210,7 @@ class Scheduler:
     #: In case.json; for people.
     key, title = "", "the scheduler"
     #: Whether launches run in jobs with nodes of their own, and it lists its nodes.
-    allocates = False
+    allocates_nodes = False
     #: ReFrame's schedulers that submit to it, and its launchers whose launches are steps of the
     #: job that runs ReFrame.
     reframe_schedulers: tuple[str, ...] = ()
@@ -213,29 +218,29 @@ class Scheduler:
     #: ReFrame's launcher that starts ranks by the scheduler itself, and its options.
     launcher = ""
     launcher_options: LauncherOptions | None = None
-    #: Its commands; the folder of wrappers that run them again while it does not answer; the ones
-    #: that list nodes, that say how jobs ended, and that say it while that one does not.
+    #: Its commands; the folder of wrappers that run them again while it does not answer; the
+    #: commands that list nodes, that say how jobs ended, and that say it while that one does not.
     commands: tuple[str, ...] = ()
-    wrappers: Path | None = None
-    lister = accounting = fallback = ""
+    wrapper_folder: Path | None = None
+    node_list_command = accounting_command = accounting_fallback_command = ""
     #: The daemon that starts ranks.
-    daemon = "the scheduler"
+    node_daemon = "the scheduler"
     #: Its name in Spack, "" if no MPI is built with it, its header and its library.
-    spack_package = header = library = ""
+    spack_package = header_file = library_file = ""
     #: Variables that it sets: their prefix; the name of the node; those that place and bind ranks,
     #: which are public.
     variable_prefix = node_variable = ""
     public_variables: tuple[str, ...] = ()
     #: Matches the nodes, its group, in a command that submits.
-    nodes_in_command: re.Pattern[str] | None = None
-    #: Its launcher's message of a failed rank, with the groups `host`, `ranks` and `how`; the
-    #: beginnings of lines that are no message of a failed rank.
-    failed_rank: re.Pattern[str] | None = None
-    noise = ""
+    node_list_pattern: re.Pattern[str] | None = None
+    #: Matches its launcher's message of a failed rank, with the groups `host`, `ranks` and `how`;
+    #: the beginnings of lines on standard error that do not say why a program failed.
+    failed_rank_pattern: re.Pattern[str] | None = None
+    noise_pattern = ""
 
     # Jobs
 
-    def job_options(self, comment: str = "") -> list[str]:
+    def reframe_job_options(self, comment: str = "") -> list[str]:
         """Return ReFrame's options that mark each job with `comment` and forbid to requeue it."""
         return []
 
@@ -243,11 +248,11 @@ class Scheduler:
         """Return a job's options that choose its `nodes`, besides the partition's `access`."""
         return []
 
-    def count_options(self, nodes: int) -> list[str]:
-        """Return a job's options that choose the number of its nodes, whatever its tasks need."""
+    def node_count_options(self, nodes: int) -> list[str]:
+        """Return a job's options that request `nodes` nodes, whatever its tasks need."""
         return []
 
-    def patient_environment(
+    def retrying_environment(
         self, base: Mapping[str, str], deadline: float, log: Path | None
     ) -> dict[str, str]:
         """Return `base` with a PATH whose commands wait for an answer until `deadline`, Unix time.
@@ -256,53 +261,53 @@ class Scheduler:
         """
         return dict(base)
 
-    def is_no_answer(self, text: str) -> bool:
+    def is_no_answer_message(self, text: str) -> bool:
         """Whether `text` is what a command prints when the scheduler does not answer."""
         return False
 
-    def is_submit_limit(self, text: str) -> bool:
+    def is_submit_limit_message(self, text: str) -> bool:
         """Whether `text` says that a user or account may submit no more jobs now."""
         return False
 
-    def cancel(self, comment: str, environment: Mapping[str, str]) -> list[str]:
+    def cancel_jobs(self, comment: str, environment: Mapping[str, str]) -> list[str]:
         """Cancel the jobs with `comment`, and return their ids.
 
         NoAnswerError without an answer; UserError if it refuses for another reason.
         """
         return []
 
-    def pending_job(
+    def find_pending_job(
         self, comment: str, environment: Mapping[str, str], timeout_s: float
     ) -> PendingJob | None:
         """Return the first job with `comment` that waits; None without one or an answer."""
         return None
 
-    def maintenances(self, environment: Mapping[str, str]) -> list[Maintenance]:
+    def collect_maintenances(self, environment: Mapping[str, str]) -> list[Maintenance]:
         """Return the maintenances, sorted by end; none without an answer."""
         return []
 
     # Nodes
 
-    def nodes(
-        self, partition: Mapping[str, Any], place: str, environment: Mapping[str, str]
+    def collect_nodes(
+        self, partition: Mapping[str, Any], subject: str, environment: Mapping[str, str]
     ) -> list[Node]:
-        """Return the nodes that the options of ReFrame's `partition` choose, by name and number.
+        """Return the nodes that the options of ReFrame's `partition` choose, sorted by name.
 
-        UserError about the `place` if it does not list them, or the options choose none.
+        UserError about `subject`, as "nodes of partition 'ib'", if it lists or chooses none.
         """
         return []
 
-    def node_names(self) -> list[str]:
+    def collect_node_names(self) -> list[str]:
         """Return the names of all nodes; [] without an answer."""
         return []
 
     def drain_command(self, host: str, reason: str) -> list[str]:
-        """Return the words of the command by which an operator takes a node out of use."""
+        """Return the command, as arguments, by which an operator takes node `host` out of use."""
         return []
 
     # The job of a launch
 
-    def own_job(self) -> str | None:
+    def current_job_id(self) -> str | None:
         """Return the number of the job that runs this process; None outside of a job."""
         return None
 
@@ -311,56 +316,56 @@ class Scheduler:
         nodes."""
         return "true", "true"
 
-    def read_allocation(self, text: str) -> Allocation:
+    def parse_allocation(self, text: str) -> Allocation:
         """Parse what the commands printed; ValueError if it cannot be parsed."""
         return Allocation((), "")
 
-    def displacement(self, reason: str, error: str) -> str:
-        """Return why the scheduler ended a launch or never began it, a key of `DISPLACED_BY`; "" if
-        the launch itself failed.
+    def displacement_reason(self, reason: str, error: str) -> str:
+        """Return why the scheduler ended a launch or never began it, a key of
+        `PHRASE_BY_DISPLACEMENT`; "" if the launch itself failed.
 
         `reason` is ReFrame's reason, `error` the end of the job's standard error.
         """
         return ""
 
     def nodes_down(self, error: str, nodes: Sequence[str]) -> set[str]:
-        """Return which of `nodes`, the nodes of a launch in order, failed according to `error`."""
+        """Return which of `nodes`, those of a launch in order, failed by the standard `error`."""
         return set()
 
     # Sites
 
-    def cluster(self, run: Runner = command_output) -> Cluster:
+    def collect_cluster(self, run: CommandRunner = command_output) -> Cluster:
         """Query the cluster; `run(*command)` returns a command's output, or None if it fails."""
         return Cluster()
 
-    def check(self, site: Site, cluster: Cluster) -> list[Finding]:
+    def check_site(self, site: Site, cluster: Cluster) -> list[Finding]:
         """Compare what `site` asks with `cluster`, or say why that was not checked."""
         return [Finding("not checked", "scheduler", "the site names none")]
 
-    def time_fault(self, script: str, partition: Mapping[str, Any], cluster: Cluster) -> str:
-        """Return that a job's `script` asks for more time than ReFrame's `partition` allows, or
-        ""."""
+    def time_limit_fault(self, script: str, partition: Mapping[str, Any], cluster: Cluster) -> str:
+        """Return a sentence if a job's `script` asks for more time than ReFrame's `partition`
+        allows, else ""."""
         return ""
 
-    def job_ends(self, site: Site) -> tuple[str, str] | None:
-        """Return how ReFrame gets the result of jobs, for people, and, if it cannot, the one of
-        its schedulers that can, else ""; None if it needs nothing for it."""
+    def check_job_results(self, site: Site) -> tuple[str, str] | None:
+        """Return a sentence on how ReFrame gets the results of jobs, and, if it cannot, the ReFrame
+        scheduler that can, else ""; None if it needs nothing for it."""
         return None
 
-    def base(self, fabric: str) -> str:
-        """Return the base, in ``site-configs/base``, of a new site with this `fabric`."""
+    def base_of_fabric(self, fabric: str) -> str:
+        """Return the file of ``site-configs/base``, without ``.toml``, for a site of `fabric`."""
         return fabric
 
-    def site_part(
-        self, cluster: Cluster, partitions: Sequence[Partition], has_library: bool
-    ) -> SitePart:
-        """Return what follows for a new site on `partitions`, where programs can be built with the
-        scheduler's library or not."""
-        return SitePart()
+    def new_site_texts(
+        self, cluster: Cluster, partitions: Sequence[SchedulerPartition], has_library: bool
+    ) -> NewSiteTexts:
+        """Return texts for a new site on `partitions`; `has_library`: whether programs can be built
+        with the scheduler's library."""
+        return NewSiteTexts()
 
-    def partition_size(self, text: str, partition: str) -> dict[str, int]:
-        """Return ``nodes`` of a partition, and its smallest ``cores`` and ``sockets`` of a node, as
-        far as the `text` of a file gives them."""
+    def parse_partition_size(self, text: str, partition: str) -> dict[str, int]:
+        """Return the number of ``nodes`` of a partition, and the smallest ``cores`` and ``sockets``
+        of a node, as far as the `text` of the scheduler's configuration gives them."""
         return {}
 
     def pmix_series(self, pmis: Iterable[str]) -> str | None:
@@ -368,10 +373,11 @@ class Scheduler:
         unknown."""
         return None
 
-    def set_mpi_launchers(self, text: str, cluster: Cluster, has_library: bool) -> str:
-        """Return the `text` of a ``packages.yaml`` with each MPI built for what starts it."""
+    def replace_mpi_launchers(self, text: str, cluster: Cluster, has_library: bool) -> str:
+        """Return the `text` of a ``packages.yaml``, changed so that each MPI is built for the
+        program that starts it on `cluster`."""
         return text
 
     def spack_spec(self, version: str) -> str:
-        """Return its spec in Spack."""
+        """Return the Spack spec of this scheduler's `version`."""
         return f"{self.spack_package}@{version}"

@@ -21,7 +21,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from functools import partial
 from pathlib import Path
 
-from roundtrip.sites.machine import distributor
+from roundtrip.sites.machine import distributor_name
 from roundtrip.sites.toolchains.spec import (
     CC,
     CXX,
@@ -188,7 +188,7 @@ def take_debian_libraries(boost: Boost, archive: AptClient, place: Path) -> str:
         _set_rpath(place / "lib" / file, archive.log)
         (place / "lib" / f"libboost_{name}.so").symlink_to(file)
     shutil.rmtree(place / "deb")
-    return f"{distributor()} {names[1]} {debs[1].name.split('_')[1]}"
+    return f"{distributor_name()} {names[1]} {debs[1].name.split('_')[1]}"
 
 
 def compile_libraries(
@@ -335,7 +335,7 @@ def _make_toolchain(
         compile_libraries(
             plan, sources, place, log, lambda n, of: say(f"compiling Boost.MPI: {n} of {of} files")
         )
-        supplier = "a tar file's" if boost_tar() else f"{distributor()}'s"
+        supplier = "a tar file's" if boost_tar() else f"{distributor_name()}'s"
         origin, flags = f"built from {supplier} boost{boost.series} sources", list(FLAGS)
     say("self-test: two ranks")
     check_toolchain(plan, place, mpi, log)

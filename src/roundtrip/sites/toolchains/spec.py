@@ -212,7 +212,7 @@ def load_catalogue(file: Path) -> Catalogue:
 def _distribution_mpi(mpi: Mpi, versions: Mapping[str, str]) -> Mpi | None:
     """`mpi` as this machine's distribution has it, named by its series; None if it has none."""
     version = next((versions[name] for name in mpi.packages if name in versions), "")
-    numbers = machine.upstream(version).split(".")
+    numbers = machine.upstream_version(version).split(".")
     if numbers[0] not in mpi.kind.accepts:
         return None
     series = ".".join(numbers[:2])
@@ -308,7 +308,10 @@ def resolve_mpi(mpi: Mpi) -> ResolvedMpi:
             names = " or ".join(mpi.packages)
             raise UserError(f"{mpi.name} needs package {names}: run `make setup`, {SPACK_ROUTE}")
         release = versions[package]
-        version, origin = machine.upstream(release), f"{machine.distributor()} {package} {release}"
+        version, origin = (
+            machine.upstream_version(release),
+            f"{machine.distributor_name()} {package} {release}",
+        )
     elif mpi.unpacked:
         # Only the download shows the version of Debian's package; all are of this series.
         version, origin = mpi.series, f"Debian {mpi.unpacked[0]} {mpi.series}, unpacked"
@@ -361,7 +364,7 @@ def _boost_tar_key() -> dict[str, object]:
         return {}
     try:
         with tar_file.open("rb"):  # for the reason, where `digest` gives none
-            digest = programs.digest(tar_file)
+            digest = programs.cached_sha256(tar_file)
     except OSError as error:
         raise refusal(error, tar_file) from None
     if digest is None:

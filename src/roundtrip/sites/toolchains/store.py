@@ -117,7 +117,7 @@ def states(toolchains: Iterable[Toolchain], store: Store) -> dict[str, str]:
 #: Prefixes of variables of an outer MPI or batch job, which would change the tested MPI.
 _MPI_VARIABLE_PREFIXES = (
     *("OMPI_", "PMIX_", "PRTE_", "OPAL_", "PMI_", "MPICH_", "HYDRA_", "MPI_"),
-    *filter(None, (item.variable_prefix for item in schedulers.ALL)),
+    *filter(None, (item.variable_prefix for item in schedulers.SCHEDULERS)),
 )
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from roundtrip.errors import UserError
 from roundtrip.sites.schedulers.interface import (
     MAINTENANCE,
-    PREEMPTED,
+    PREEMPTION,
     Allocation,
     LauncherOptions,
     Maintenance,
@@ -23,25 +23,30 @@ from roundtrip.sites.schedulers.interface import (
     command_output,
 )
 from roundtrip.sites.schedulers.slurm import facts, site
-from roundtrip.sites.schedulers.slurm.facts import expand_hosts, scontrol_records
+from roundtrip.sites.schedulers.slurm.facts import expand_host_list, parse_scontrol_records
 
 #: sbatch's message and the limits on submitted jobs; a job that may never run has others.
-_LIMIT = re.compile(
+_SUBMIT_LIMIT_PATTERN = re.compile(
     r"job submit limit|(?:Assoc|QOS)\w*MaxSubmit\w*|(?:Assoc|QOS)GrpSubmit\w*|MaxJobCount"
 )
 #: Job, state, reason, expected start, submission time, comment, which may hold any character.
-_FORMAT = "%i|%T|%r|%S|%V|%k"
+_SQUEUE_FORMAT = "%i|%T|%r|%S|%V|%k"
 #: A line that the second of `allocation_commands` prints: job, user and nodes.
-_OTHER_JOB = re.compile(r"OTHER_JOB=(\d{1,18})\|(\d{1,10})\|(\S+)")
+_OTHER_JOB_PATTERN = re.compile(r"OTHER_JOB=(\d{1,18})\|(\d{1,10})\|(\S+)")
 #: Slurm's lists of nodes, and the size limit of a range of nodes.
-_RANGES = r"\d{1,9}(-\d{1,9})?"
-_HOSTS = re.compile(rf"([\w.-]{{1,255}}(\[{_RANGES}(,{_RANGES})*\])?(,|\Z)){{0,10000}}", re.ASCII)
-_MOST_NODES = 100_000
+_NUMBER_RANGE_PATTERN = r"\d{1,9}(-\d{1,9})?"
+_NODE_LIST_PATTERN = re.compile(
+    rf"([\w.-]{{1,255}}(\[{_NUMBER_RANGE_PATTERN}(,{_NUMBER_RANGE_PATTERN})*\])?(,|\Z)){{0,10000}}",
+    re.ASCII,
+)
+_MAX_RANGE_NODES = 100_000
 #: srun's messages that nodes are down, and that a node, by its number, lost its step.
-_NODE_DOWN = re.compile(r"^srun: error: Node failure on (\S+)$", re.MULTILINE)
-_STEP_GONE = re.compile(r"^srun: error: Aborting, .*missing step on node (\d{1,6})$", re.MULTILINE)
+_NODE_FAILURE_PATTERN = re.compile(r"^srun: error: Node failure on (\S+)$", re.MULTILINE)
+_MISSING_STEP_PATTERN = re.compile(
+    r"^srun: error: Aborting, .*missing step on node (\d{1,6})$", re.MULTILINE
+)
 #: slurmstepd's message in the standard error of a preempted job (slurmstepd/mgr.c).
-_PREEMPTION = re.compile(
+_PREEMPTION_PATTERN = re.compile(
     r"^slurmstepd\S*: error: \*\*\* (?:JOB|STEP) \S+ ON \S+ CANCELLED AT \S+ DUE TO PREEMPTION",
     re.MULTILINE,
 )
@@ -52,7 +57,7 @@ class Slurm(Scheduler):
 
     key = "slurm"
     title = "Slurm"
-    allocates = True
+    allocates_nodes = True
     reframe_schedulers = ("slurm", "squeue")
     step_launchers = ("srunalloc",)
     launcher = "srun"
@@ -61,12 +66,17 @@ class Slurm(Scheduler):
         one_socket=("--distribution=block:block",),
         two_sockets=("--distribution=block:cyclic",),
         fail_fast=("--kill-on-bad-exit=1",),
-        pmi="--mpi=",
+        pmi_prefix="--mpi=",
     )
     commands = ("sinfo", "squeue", "sacct", "scontrol", "scancel", "sbatch")
-    wrappers: Path = Path(__file__).parent / "commands"
-    lister, accounting, fallback, daemon = "sinfo", "sacct", "scontrol", "slurmd"
-    spack_package, header, library = "slurm", "slurm/slurm.h", "libslurm.so"
+    wrapper_folder: Path = Path(__file__).parent / "commands"
+    node_list_command, accounting_command, accounting_fallback_command, node_daemon = (
+        "sinfo",
+        "sacct",
+        "scontrol",
+        "slurmd",
+    )
+    spack_package, header_file, library_file = "slurm", "slurm/slurm.h", "libslurm.so"
     variable_prefix = "SLURM_"
     node_variable = "SLURMD_NODENAME"
     # Others name accounts, jobs and nodes.
@@ -75,25 +85,25 @@ class Slurm(Scheduler):
         *("SLURM_HINT", "SLURM_MEM_BIND", "SLURM_MPI_TYPE", "SLURM_OVERCOMMIT", "SLURM_OVERLAP"),
         *("SLURM_PMIX_DIRECT_CONN", "SLURM_THREADS_PER_CORE", "SLURM_WHOLE"),
     )
-    nodes_in_command = re.compile(
+    node_list_pattern = re.compile(
         r"\b(?:salloc|sbatch|srun)\s(?:[^\n;|&]*?\s)?-[wx]\s+([A-Za-z][\w.,\[\]-]*)"
     )
-    failed_rank = re.compile(
+    failed_rank_pattern = re.compile(
         r"^srun: error: (?P<host>\S+): tasks? (?P<ranks>[\d,-]+): (?P<how>[^\n]+)", re.MULTILINE
     )
-    noise = "^slurmstepd|^srun: "
+    noise_pattern = "^slurmstepd|^srun: "
 
-    cluster = staticmethod(facts.gather_facts)
-    nodes = staticmethod(facts.select_nodes)
-    partition_size = staticmethod(facts.partition_size)
+    collect_cluster = staticmethod(facts.collect_cluster)
+    collect_nodes = staticmethod(facts.collect_nodes)
+    parse_partition_size = staticmethod(facts.parse_partition_size)
     pmix_series = staticmethod(facts.pmix_series)
-    time_fault = staticmethod(site.time_fault)
-    job_ends = staticmethod(site.job_ends)
-    check = staticmethod(site.compare)
-    site_part = staticmethod(site.site_part)
-    set_mpi_launchers = staticmethod(site.set_mpi_launchers)
+    time_limit_fault = staticmethod(site.time_limit_fault)
+    check_job_results = staticmethod(site.check_job_results)
+    check_site = staticmethod(site.check_site)
+    new_site_texts = staticmethod(site.new_site_texts)
+    replace_mpi_launchers = staticmethod(site.replace_mpi_launchers)
 
-    def job_options(self, comment: str = "") -> list[str]:
+    def reframe_job_options(self, comment: str = "") -> list[str]:
         mark = [f"--job-option=comment={comment}"] if comment else []
         # Slurm may hold a requeued job for ever ("launch failed requeued held"), and ReFrame waits.
         return [*mark, "--job-option=--no-requeue"]
@@ -103,64 +113,66 @@ class Slurm(Scheduler):
         asks_one_switch = any("--switches" in option for option in access)
         return [f"--nodelist={','.join(nodes)}", *(["--switches=2"] if asks_one_switch else [])]
 
-    def count_options(self, nodes: int) -> list[str]:
+    def node_count_options(self, nodes: int) -> list[str]:
         # It comes after any --nodes that ReFrame adds, and the last option wins.
         return [f"--nodes={nodes}"]
 
-    def patient_environment(
+    def retrying_environment(
         self, base: Mapping[str, str], deadline: float, log: Path | None
     ) -> dict[str, str]:
         variables = {"ROUNDTRIP_SLURM_DEADLINE": str(int(deadline))}
         if log:
             variables["ROUNDTRIP_SLURM_LOG"] = str(log)
-        return {**base, "PATH": f"{self.wrappers}:{base['PATH']}", **variables}
+        return {**base, "PATH": f"{self.wrapper_folder}:{base['PATH']}", **variables}
 
-    def is_no_answer(self, text: str) -> bool:
-        return not subprocess.run([self.wrappers / "retry", text.replace("\0", "")]).returncode
+    def is_no_answer_message(self, text: str) -> bool:
+        return not subprocess.run(
+            [self.wrapper_folder / "retry", text.replace("\0", "")]
+        ).returncode
 
-    def is_submit_limit(self, text: str) -> bool:
-        return _LIMIT.search(text) is not None
+    def is_submit_limit_message(self, text: str) -> bool:
+        return _SUBMIT_LIMIT_PATTERN.search(text) is not None
 
-    def cancel(self, comment: str, environment: Mapping[str, str]) -> list[str]:
-        """Cancel as the interface says; UserError and NoAnswerError, too."""
+    def cancel_jobs(self, comment: str, environment: Mapping[str, str]) -> list[str]:
+        """As `Scheduler.cancel_jobs`."""
         if shutil.which("squeue", path=environment.get("PATH")) is None:
             return []
         query = ["squeue", "--noheader", f"--user={os.getuid()}", "--format=%i %k"]
         listing = subprocess.run(query, capture_output=True, text=True, env=environment)
-        self._require(listing, "cannot see which jobs there are")
+        self._require_success(listing, "cannot see which jobs there are")
         lines = (line.partition(" ") for line in listing.stdout.splitlines())
         jobs = [job for job, _, text in lines if text.strip() == comment]
         if jobs:
             command = ["scancel", *jobs]
             process = subprocess.run(command, capture_output=True, text=True, env=environment)
-            self._require(process, f"cannot cancel jobs {' '.join(jobs)}")
+            self._require_success(process, f"cannot cancel jobs {' '.join(jobs)}")
         return jobs
 
-    def _require(self, process: subprocess.CompletedProcess[str], problem: str) -> None:
+    def _require_success(self, process: subprocess.CompletedProcess[str], problem: str) -> None:
         if not process.returncode:
             return
         error = process.stderr.strip()
-        if self.is_no_answer(error):
+        if self.is_no_answer_message(error):
             raise NoAnswerError(error)
         raise UserError(f"{problem}: {error.splitlines()[-1] if error else 'no reason given'}")
 
-    def pending_job(
+    def find_pending_job(
         self, comment: str, environment: Mapping[str, str], timeout_s: float
     ) -> PendingJob | None:
-        command = ["squeue", "--noheader", "--me", "--states=PENDING", f"--format={_FORMAT}"]
-        return parse_pending(_query(command, environment, timeout_s), comment)
+        command = ["squeue", "--noheader", "--me", "--states=PENDING", f"--format={_SQUEUE_FORMAT}"]
+        return parse_pending_job(_command_output(command, environment, timeout_s), comment)
 
-    def maintenances(self, environment: Mapping[str, str]) -> list[Maintenance]:
+    def collect_maintenances(self, environment: Mapping[str, str]) -> list[Maintenance]:
         command = ["scontrol", "show", "reservation", "--oneliner"]
-        return parse_maintenances(_query(command, environment))
+        return parse_maintenances(_command_output(command, environment))
 
-    def node_names(self) -> list[str]:
+    def collect_node_names(self) -> list[str]:
         return (command_output("sinfo", "--noheader", "--Node", "--format=%N") or "").split()
 
     def drain_command(self, host: str, reason: str) -> list[str]:
         return ["scontrol", "update", f"NodeName={host}", "State=DRAIN", f"Reason={reason}"]
 
-    def own_job(self) -> str | None:
+    def current_job_id(self) -> str | None:
         return os.environ.get("SLURM_JOB_ID")
 
     def allocation_commands(self) -> tuple[str, str]:
@@ -171,29 +183,31 @@ class Slurm(Scheduler):
         )
         return own, others
 
-    def read_allocation(self, text: str) -> Allocation:
+    def parse_allocation(self, text: str) -> Allocation:
         lines = text.splitlines()
         variables = dict(line.split("=", 1) for line in lines if "=" in line)
         node_list = variables.get("SLURM_JOB_NODELIST", "")
-        nodes = expand_nodes(node_list)
+        nodes = parse_node_list(node_list)
         if nodes is None:
             raise ValueError(f"{node_list[:60]!r} is no list of nodes")
         submit_host = variables.get("SLURM_SUBMIT_HOST", "").split(".")[0].casefold()
         job = variables.get("SLURM_JOB_ID", "")
-        return Allocation(nodes, submit_host, job, _other_jobs(lines, nodes, variables), "Slurm")
+        return Allocation(
+            nodes, submit_host, job, _describe_other_jobs(lines, nodes, variables), "Slurm"
+        )
 
-    def displacement(self, reason: str, error: str) -> str:
-        if _PREEMPTION.search(error):
-            return PREEMPTED
+    def displacement_reason(self, reason: str, error: str) -> str:
+        if _PREEMPTION_PATTERN.search(error):
+            return PREEMPTION
         # The reason of a pending job, for which ReFrame cancels it.
         is_maintenance = re.search(r"ReqNodeNotAvail, ?Reserved for maintenance", reason)
         return MAINTENANCE if is_maintenance else ""
 
     def nodes_down(self, error: str, nodes: Sequence[str]) -> set[str]:
-        node_numbers = {int(number) for number in _STEP_GONE.findall(error)}
+        node_numbers = {int(number) for number in _MISSING_STEP_PATTERN.findall(error)}
         down_nodes = {node for number, node in enumerate(nodes) if number in node_numbers}
-        for node_list in _NODE_DOWN.findall(error):
-            down_nodes.update(expand_nodes(node_list) or ())
+        for node_list in _NODE_FAILURE_PATTERN.findall(error):
+            down_nodes.update(parse_node_list(node_list) or ())
         return down_nodes & {*nodes}
 
     def spack_spec(self, version: str) -> str:
@@ -203,10 +217,10 @@ class Slurm(Scheduler):
         return f"slurm@{number.replace('.', '-')}{'' if number.count('.') > 2 else '-1'}"
 
 
-def _query(
+def _command_output(
     command: Sequence[str], environment: Mapping[str, str], timeout_s: float | None = None
 ) -> str:
-    """What a command of Slurm prints, with times in seconds since 1970; "" without an answer."""
+    """Return what a command of Slurm prints, times as Unix time; "" if it is missing or late."""
     env = {**environment, "SLURM_TIME_FORMAT": "%s"}
     try:
         process = subprocess.run(
@@ -217,7 +231,7 @@ def _query(
     return process.stdout
 
 
-def parse_pending(listing: str, comment: str) -> PendingJob | None:
+def parse_pending_job(listing: str, comment: str) -> PendingJob | None:
     """Return the first job with `comment` that waits in squeue's output; None without one."""
     for line in listing.splitlines():
         fields = line.split("|", 5)
@@ -233,28 +247,30 @@ def parse_pending(listing: str, comment: str) -> PendingJob | None:
 def parse_maintenances(text: str) -> list[Maintenance]:
     """Parse ``scontrol show reservation``, whose times may be local: maintenances by end."""
     maintenances = []
-    for fields in scontrol_records(text):
+    for fields in parse_scontrol_records(text):
         if "MAINT" not in fields.get("Flags", "").split(","):
             continue
-        start, end = (_seconds(fields.get(key, "")) for key in ("StartTime", "EndTime"))
+        start, end = (_unix_time(fields.get(key, "")) for key in ("StartTime", "EndTime"))
         if start is not None and end is not None:
             name, nodes = fields.get("ReservationName", "?"), fields.get("Nodes", "nodes")
             maintenances.append(Maintenance(name, nodes, start, end))
     return sorted(maintenances, key=lambda maintenance: maintenance.end)
 
 
-def _seconds(text: str) -> float | None:
+def _unix_time(text: str) -> float | None:
     try:
         return float(text) if text.isdigit() else datetime.fromisoformat(text).timestamp()
     except ValueError:
         return None
 
 
-def _other_jobs(lines: Iterable[str], nodes: Sequence[str], variables: Mapping[str, str]) -> str:
-    """Describe the other jobs on `nodes` by squeue's `lines`; "" without one."""
-    jobs = [match.groups() for match in map(_OTHER_JOB.fullmatch, lines) if match]
+def _describe_other_jobs(
+    lines: Iterable[str], nodes: Sequence[str], variables: Mapping[str, str]
+) -> str:
+    """Return a sentence about the other jobs on `nodes` in squeue's `lines`; "" without one."""
+    jobs = [match.groups() for match in map(_OTHER_JOB_PATTERN.fullmatch, lines) if match]
     shared_nodes = {
-        (job, uid): {*nodes} & {*(expand_nodes(node_list) or ())}
+        (job, uid): {*nodes} & {*(parse_node_list(node_list) or ())}
         for job, uid, node_list in jobs
         if job != variables.get("SLURM_JOB_ID")
     }
@@ -269,12 +285,14 @@ def _other_jobs(lines: Iterable[str], nodes: Sequence[str], variables: Mapping[s
     return f"co-scheduled: Slurm ran job {job} of {user}{more} on {places} at the same time"
 
 
-def expand_nodes(node_list: str) -> tuple[str, ...] | None:
+def parse_node_list(node_list: str) -> tuple[str, ...] | None:
     """Return the nodes of Slurm's `node_list`; None if it is invalid."""
     spans = re.findall(r"(\d+)-(\d+)", node_list)
-    if not _HOSTS.fullmatch(node_list) or any(int(b) - int(a) > _MOST_NODES for a, b in spans):
+    if not _NODE_LIST_PATTERN.fullmatch(node_list) or any(
+        int(b) - int(a) > _MAX_RANGE_NODES for a, b in spans
+    ):
         return None
     try:
-        return tuple(expand_hosts(node_list))
+        return tuple(expand_host_list(node_list))
     except UserError:
         return None

@@ -14,30 +14,38 @@ from typing import Any
 
 from roundtrip.sites import data, launching
 from roundtrip.sites.data import SiteData
-from roundtrip.sites.schedulers.interface import Cluster, Partition, SitePart, command_output
+from roundtrip.sites.schedulers.interface import (
+    Cluster,
+    NewSiteTexts,
+    SchedulerPartition,
+    command_output,
+)
 from roundtrip.sites.schedulers.slurm import facts
-from roundtrip.sites.schedulers.slurm.facts import NIGHT_S
+from roundtrip.sites.schedulers.slurm.facts import NIGHT_TIME_LIMIT_S
 from roundtrip.sites.site import Finding, Site, last_line, summarise
 
 #: ReFrame's launchers that are srun.
-_LAUNCHERS = ("srun", "srunalloc")
-_TIME = re.compile(r"^#SBATCH --time=(\S+)$", re.MULTILINE)
+_SRUN_LAUNCHERS = ("srun", "srunalloc")
+_TIME_OPTION_PATTERN = re.compile(r"^#SBATCH --time=(\S+)$", re.MULTILINE)
 
 
-def compare_limits(site: Site, cluster: Cluster) -> list[Finding]:
-    """Compare features, limits, accounting, binding and the nightly job; unknown is no fault."""
+def check_limits(site: Site, cluster: Cluster) -> list[Finding]:
+    """Check what the site asks: features, limits, accounting, binding, nightly job.
+
+    What Slurm does not report is no fault.
+    """
     faults: list[str] = []
     for name, partition in site.partitions.items():
-        access = facts.access_options(partition.get("access", []))
+        access = facts.parse_access_options(partition.get("access", []))
         if "partition" in access:
-            faults += [f"partition '{name}': {fault}" for fault in _refused(access, cluster)]
+            faults += [f"partition '{name}': {fault}" for fault in _access_faults(access, cluster)]
     unaccounted = [
         f"partition '{name}': scheduler 'slurm' asks sacct, which answers nothing here: "
         'ReFrame would end without a result; `scheduler = "squeue"`'
         for name, partition in site.partitions.items()
         if partition["scheduler"] == "slurm" and cluster.accounting is False
     ]
-    plugin = facts.setting(cluster.config, "TaskPlugin")
+    plugin = facts.config_setting(cluster.config_text, "TaskPlugin")
     extras_by_name = {name: item.get("extras", {}) for name, item in site.toolchains.items()}
     unbound = [
         f"toolchain '{name}' is bound by srun, and TaskPlugin is {plugin}, without task/affinity"
@@ -51,15 +59,17 @@ def compare_limits(site: Site, cluster: Cluster) -> list[Finding]:
         *summarise("features, QOS and accounts", faults, "all that the site asks, Slurm has"),
         *summarise("accounting", unaccounted, "as the scheduler needs"),
         *summarise("task binding", unbound, "as asked"),
-        *summarise("nightly job", _nightly(site.environment, cluster), "Slurm would take it"),
+        *summarise(
+            "nightly job", _nightly_option_faults(site.environment, cluster), "Slurm would take it"
+        ),
     ]
 
 
-def _refused(access: Mapping[str, str], cluster: Cluster) -> list[str]:
+def _access_faults(access: Mapping[str, str], cluster: Cluster) -> list[str]:
     """Return a line for each request of a partition's access that Slurm lacks or would refuse."""
     name = access["partition"]
-    kinds, limits = cluster.kinds.get(name, ()), cluster.limit(name)
-    faults = [] if limits.up else [f"Slurm's '{name}' is not up: it starts no job"]
+    kinds, limits = cluster.node_groups_by_partition.get(name, ()), cluster.limits_of(name)
+    faults = [] if limits.is_up else [f"Slurm's '{name}' is not up: it starts no job"]
     features = {feature for kind in kinds for feature in kind.features}
     for feature in re.findall(r"[A-Za-z_][\w.-]*", access.get("constraint", "") if kinds else ""):
         if feature not in features:
@@ -69,8 +79,8 @@ def _refused(access: Mapping[str, str], cluster: Cluster) -> list[str]:
     if gres and kinds and not any(kind.gres.split(":")[0] == gres for kind in kinds):
         faults.append(f"no node of '{name}' has '{gres}'")
     for title, value, names, allowlist in (
-        ("QOS", access.get("qos"), tuple(cluster.qos), limits.qos),
-        ("account", access.get("account"), cluster.accounts, limits.accounts),
+        ("QOS", access.get("qos"), tuple(cluster.max_job_s_by_qos), limits.allowed_qos),
+        ("account", access.get("account"), cluster.user_accounts, limits.allowed_accounts),
     ):
         if value and names and value not in names:
             faults.append(f"there is no {title} '{value}' for you; there are: {', '.join(names)}")
@@ -79,20 +89,20 @@ def _refused(access: Mapping[str, str], cluster: Cluster) -> list[str]:
     return faults
 
 
-def _nightly(environment: Mapping[str, str], cluster: Cluster) -> list[str]:
+def _nightly_option_faults(environment: Mapping[str, str], cluster: Cluster) -> list[str]:
     """Return a line for each option of nightly.sbatch in `environment` that Slurm would refuse."""
     partition = environment.get("SBATCH_PARTITION")
-    if not partition or not cluster.limits:
+    if not partition or not cluster.limits_by_partition:
         return []
-    if partition not in cluster.limits:
-        choices = ", ".join(sorted(cluster.limits))
+    if partition not in cluster.limits_by_partition:
+        choices = ", ".join(sorted(cluster.limits_by_partition))
         return [f"SBATCH_PARTITION: there is no partition '{partition}'; there are: {choices}"]
     names = {"partition": "SBATCH_PARTITION", "qos": "SBATCH_QOS", "account": "SBATCH_ACCOUNT"}
     access = {key: environment[name] for key, name in names.items() if environment.get(name)}
-    faults = _refused(access, cluster)
-    limit_s = cluster.limits[partition].longest_s
+    faults = _access_faults(access, cluster)
+    limit_s = cluster.limits_by_partition[partition].max_job_s
     time_limit = environment.get("SBATCH_TIMELIMIT")
-    request_s = facts.seconds(time_limit) if time_limit else NIGHT_S
+    request_s = facts.parse_time_limit_s(time_limit) if time_limit else NIGHT_TIME_LIMIT_S
     if limit_s is not None and request_s is not None and request_s > limit_s:
         faults.append(
             f"SBATCH_TIMELIMIT: {request_s // 60} minutes, and '{partition}' allows {limit_s // 60}"
@@ -100,9 +110,11 @@ def _nightly(environment: Mapping[str, str], cluster: Cluster) -> list[str]:
     return faults
 
 
-def compare(site: Site, cluster: Cluster) -> list[Finding]:
-    """Compare partitions, sizes, PMI and limits with Slurm, or say why they were not checked."""
-    options = {key: facts.access_options(p.get("access", [])) for key, p in site.partitions.items()}
+def check_site(site: Site, cluster: Cluster) -> list[Finding]:
+    """As `Scheduler.check_site`: partitions, sizes, PMI and limits."""
+    options = {
+        key: facts.parse_access_options(p.get("access", [])) for key, p in site.partitions.items()
+    }
     slurm_names = {
         name: access["partition"] for name, access in options.items() if "partition" in access
     }
@@ -112,10 +124,12 @@ def compare(site: Site, cluster: Cluster) -> list[Finding]:
     names = ", ".join(sorted(set(slurm_names.values())))
     if not shutil.which("sinfo"):
         return [Finding("not checked", subject, f"no sinfo on this machine ({names})")]
-    process = subprocess.run(["sinfo", "-h", "-o", facts.SINFO], capture_output=True, text=True)
+    process = subprocess.run(
+        ["sinfo", "-h", "-o", facts.PARTITION_FORMAT], capture_output=True, text=True
+    )
     if process.returncode:
         return [Finding("not checked", subject, f"sinfo failed: {last_line(process.stderr)}")]
-    slurm_partitions = {item.name: item for item in facts.parse_sinfo(process.stdout)}
+    slurm_partitions = {item.name: item for item in facts.parse_partitions(process.stdout)}
     faults = [
         f"there is no partition '{name}'; there are: {', '.join(sorted(slurm_partitions))}"
         for name in sorted(set(slurm_names.values()) - set(slurm_partitions))
@@ -124,32 +138,32 @@ def compare(site: Site, cluster: Cluster) -> list[Finding]:
         line
         for name, slurm_name in slurm_names.items()
         if slurm_name in slurm_partitions
-        for line in _compare_size(
+        for line in _size_faults(
             name, site.partitions[name].get("extras", {}), slurm_partitions[slurm_name]
         )
     ]
     return [
         *summarise(subject, faults, names),
         *summarise("nodes, cores and sockets", sizes, "as sinfo has them, or fewer"),
-        *_compare_pmi(site),
-        *compare_limits(site, cluster),
+        *_check_pmi(site),
+        *check_limits(site, cluster),
     ]
 
 
-def _compare_size(name: str, extras: Mapping[str, Any], partition: Partition) -> list[str]:
+def _size_faults(name: str, extras: Mapping[str, Any], partition: SchedulerPartition) -> list[str]:
     """Return a line for each size that is missing or exceeds Slurm's; smaller sizes are legal."""
-    lines, place = [], f"partition '{name}'"
+    lines, subject = [], f"partition '{name}'"
     for quantity in ("nodes", "cores", "sockets"):
         count, site_count = getattr(partition, quantity), extras.get(quantity)
         if site_count is None and (count or quantity != "sockets"):
-            lines.append(f"{place} does not say how many {quantity}: sinfo has {count}")
+            lines.append(f"{subject} does not say how many {quantity}: sinfo has {count}")
         elif site_count is not None and count and site_count > count:
             suffix = "" if quantity == "nodes" else " a node"
-            lines.append(f"{place}: {site_count} {quantity}{suffix}, and sinfo has {count}")
+            lines.append(f"{subject}: {site_count} {quantity}{suffix}, and sinfo has {count}")
     return lines
 
 
-def _compare_pmi(site: Site) -> list[Finding]:
+def _check_pmi(site: Site) -> list[Finding]:
     """Check that srun offers every ``--mpi=`` of the toolchains."""
     subject = "PMI"
     starts = {
@@ -162,7 +176,7 @@ def _compare_pmi(site: Site) -> list[Finding]:
         return [Finding("not checked", subject, "no toolchain is started by srun with a PMI")]
     if not shutil.which("srun"):
         return [Finding("not checked", subject, "no srun on this machine")]
-    plugins = facts.parse_pmi(command_output("srun", "--mpi=list") or "")
+    plugins = facts.parse_pmi_plugins(command_output("srun", "--mpi=list") or "")
     if not plugins:
         return [Finding("not checked", subject, "`srun --mpi=list` names none")]
     faults = [
@@ -170,24 +184,24 @@ def _compare_pmi(site: Site) -> list[Finding]:
         for mpi, pmi in sorted(starts)
         if pmi not in plugins
     ]
-    faults += pmix_mismatch(site.declaration, plugins) if site.declaration else []
+    faults += pmix_faults(site.declaration, plugins) if site.declaration else []
     return summarise(subject, faults, ", ".join(sorted({pmi for _, pmi in starts})))
 
 
-def pmix_mismatch(site: SiteData, plugins: Iterable[str]) -> list[str]:
+def pmix_faults(site: SiteData, plugins: Iterable[str]) -> list[str]:
     """Return a line if the series of Slurm's newest PMIx differs from the site's."""
     series = facts.pmix_series(plugins)
-    if not site.uses_pmix(_LAUNCHERS) or series is None or series == site.pmix:
+    if not site.uses_pmix(_SRUN_LAUNCHERS) or series is None or series == site.pmix:
         return []
     return [f'srun has PMIx of series {series}: `pmix = "{series}"` in site.toml']
 
 
-def time_fault(script: str, partition: Mapping[str, Any], cluster: Cluster) -> str:
-    """Return that a job's `script` asks for more time than its partition allows, or ""."""
-    access = facts.access_options(partition.get("access", []))
-    limit_s = cluster.limit(access.get("partition", "")).longest_s
-    match = _TIME.search(script)
-    request_s = facts.seconds(match[1]) if match else None
+def time_limit_fault(script: str, partition: Mapping[str, Any], cluster: Cluster) -> str:
+    """As `Scheduler.time_limit_fault`."""
+    access = facts.parse_access_options(partition.get("access", []))
+    limit_s = cluster.limits_of(access.get("partition", "")).max_job_s
+    match = _TIME_OPTION_PATTERN.search(script)
+    request_s = facts.parse_time_limit_s(match[1]) if match else None
     if limit_s is None or request_s is None or request_s <= limit_s:
         return ""
     return (
@@ -196,8 +210,8 @@ def time_fault(script: str, partition: Mapping[str, Any], cluster: Cluster) -> s
     )
 
 
-def job_ends(site: Site) -> tuple[str, str]:
-    """How ReFrame gets the result of jobs: its scheduler `slurm` needs sacct."""
+def check_job_results(site: Site) -> tuple[str, str]:
+    """As `Scheduler.check_job_results`: ReFrame's scheduler `slurm` needs sacct."""
     uses_sacct = any(partition["scheduler"] == "slurm" for partition in site.partitions.values())
     sacct_works = command_output("sacct", "--noheader", "--allocations") is not None
     if uses_sacct and not sacct_works:
@@ -206,11 +220,13 @@ def job_ends(site: Site) -> tuple[str, str]:
     return "sacct answers" if sacct_works else "none, and the scheduler is `squeue`", ""
 
 
-def site_part(cluster: Cluster, partitions: Sequence[Partition], has_library: bool) -> SitePart:
-    """Return what follows for a site that measures on `partitions`, none without Slurm."""
+def new_site_texts(
+    cluster: Cluster, partitions: Sequence[SchedulerPartition], has_library: bool
+) -> NewSiteTexts:
+    """As `Scheduler.new_site_texts`; `partitions`: none without Slurm."""
     tables, unknown_sizes = _partition_tables(cluster, partitions)
     unknowns = [*unknown_sizes]
-    if not cluster.pmi:
+    if not cluster.offered_pmis:
         unknowns.append("`pmi` of each `[launch]`, and of each MPI in `spack/packages.yaml`")
     if cluster.binds_tasks is None:
         hint = "`scontrol show config`: TaskPlugin, task/affinity"
@@ -226,16 +242,16 @@ def site_part(cluster: Cluster, partitions: Sequence[Partition], has_library: bo
             tables += f'\n[launch.{mpi}]\npmi = "{pmi}" # srun has no {default_pmi}\n'
         starts.append(f"{mpi}: {f'{launcher}, {obstacle}' if obstacle else f'srun --mpi={pmi}'}")
     lines = [f"how ranks start: {'; '.join(starts)}"] if partitions else []
-    series = facts.pmix_series(cluster.pmi)
+    series = facts.pmix_series(cluster.offered_pmis)
     unknown_series = f"`pmix` in `{data.SITE_FILE}`: the series that Slurm was built with"
-    return SitePart(
-        keys=f'pmix = "{series}" # as `srun --mpi=list` says\n' if series else "",
+    return NewSiteTexts(
+        keys_text=f'pmix = "{series}" # as `srun --mpi=list` says\n' if series else "",
         unknown_keys=() if series else (unknown_series,),
-        tables=tables,
+        tables_text=tables,
         unknown_values=unknowns,
-        decisions=_decisions(cluster, partitions),
-        lines=(*lines, *_cluster_lines(cluster, partitions)),
-        environment=_nights_environment(cluster, partitions) if partitions else "",
+        decisions=_user_decisions(cluster, partitions),
+        fact_lines=(*lines, *_describe_cluster(cluster, partitions)),
+        environment_text=_nightly_environment_text(cluster, partitions) if partitions else "",
     )
 
 
@@ -246,12 +262,16 @@ def _pmi_or_obstacle(mpi: str, cluster: Cluster, has_library: bool) -> tuple[str
     if mpi == "mvapich2" and not has_library:  # its PMI is in these libraries
         return "", "Slurm's PMI library is not installed here"
     pmis = launching.PMIS_BY_MPI[mpi]
-    usable = [name for name in pmis if name in cluster.pmi or not cluster.pmi]
-    return (usable[0], "") if usable else ("", f"srun offers {', '.join(cluster.pmi)} only")
+    usable = [name for name in pmis if name in cluster.offered_pmis or not cluster.offered_pmis]
+    return (
+        (usable[0], "") if usable else ("", f"srun offers {', '.join(cluster.offered_pmis)} only")
+    )
 
 
-def _partition_tables(cluster: Cluster, partitions: Sequence[Partition]) -> tuple[str, list[str]]:
-    """Return the tables of site.toml that differ from those of its base, and unknown keys."""
+def _partition_tables(
+    cluster: Cluster, partitions: Sequence[SchedulerPartition]
+) -> tuple[str, list[str]]:
+    """Return the text of the tables of site.toml that differ from its base, and unknown keys."""
     text, unknowns = "", []
     if cluster.accounting is False:  # ReFrame's `slurm` fails without sacct
         text += "\n[every_partition]\n"
@@ -268,19 +288,19 @@ def _partition_tables(cluster: Cluster, partitions: Sequence[Partition]) -> tupl
     return text, unknowns
 
 
-def _nights_environment(cluster: Cluster, partitions: Sequence[Partition]) -> str:
+def _nightly_environment_text(cluster: Cluster, partitions: Sequence[SchedulerPartition]) -> str:
     """Return the site's file ``environment``: partition and time limit of nightly.sbatch.
 
     The nightly job should occupy no node of its launches: a partition without these nodes is
     preferred.
     """
 
-    def longest_s(partition: Partition) -> int:
-        limit_s = cluster.limit(partition.name).longest_s
-        return NIGHT_S if limit_s is None else limit_s
+    def longest_s(partition: SchedulerPartition) -> int:
+        limit_s = cluster.limits_of(partition.name).max_job_s
+        return NIGHT_TIME_LIMIT_S if limit_s is None else limit_s
 
     hosts = frozenset().union(*(partition.hosts for partition in partitions))
-    usable = [p for p in cluster.partitions if cluster.limit(p.name).up]
+    usable = [p for p in cluster.partitions if cluster.limits_of(p.name).is_up]
     candidates = [p for p in usable if p.hosts and not p.hosts & hosts]
     if candidates:
         night_partition = max(candidates, key=longest_s)
@@ -288,7 +308,7 @@ def _nights_environment(cluster: Cluster, partitions: Sequence[Partition]) -> st
     else:
         night_partition = partitions[0]
         reason = "its nodes are measured as well: the job of a night takes one core of them"
-    minutes = min(NIGHT_S, longest_s(night_partition)) // 60
+    minutes = min(NIGHT_TIME_LIMIT_S, longest_s(night_partition)) // 60
     text = (
         "# Sourced by `activate`: options of `sbatch campaigns/nightly.sbatch`.\n"
         f"export SBATCH_PARTITION={night_partition.name} # {reason}\n"
@@ -298,62 +318,66 @@ def _nights_environment(cluster: Cluster, partitions: Sequence[Partition]) -> st
         ("SBATCH_ACCOUNT", night_partition),
         ("ROUNDTRIP_ACCOUNT", partitions[0]),
     ):
-        allowlist = cluster.limit(partition.name).accounts
-        accounts = [name for name in cluster.accounts if not allowlist or name in allowlist]
-        if len(cluster.accounts) > 1 and accounts:
+        allowlist = cluster.limits_of(partition.name).allowed_accounts
+        accounts = [name for name in cluster.user_accounts if not allowlist or name in allowlist]
+        if len(cluster.user_accounts) > 1 and accounts:
             text += f"export {variable}={accounts[0]} # of: {', '.join(accounts)}\n"
     return text
 
 
-def _cluster_lines(cluster: Cluster, partitions: Sequence[Partition]) -> list[str]:
-    """A line for each fact of the cluster, for people."""
+def _describe_cluster(cluster: Cluster, partitions: Sequence[SchedulerPartition]) -> list[str]:
+    """Return a line for each fact of the cluster, for people."""
     lines = []
     for partition in partitions:
-        kinds = cluster.kinds.get(partition.name, ())
+        kinds = cluster.node_groups_by_partition.get(partition.name, ())
         if len(kinds) > 1 or any(kind.gres for kind in kinds):
             lines.append(f"nodes of `{partition.name}`: {'; '.join(map(str, kinds))}")
-    for name, limits in cluster.limits.items():
-        parts = [] if limits.up else ["does not start jobs, so left out"]
-        parts += [f"for QOS {', '.join(limits.qos)} only"] if limits.qos else []
-        parts += [f"for accounts {', '.join(limits.accounts)} only"] if limits.accounts else []
+    for name, limits in cluster.limits_by_partition.items():
+        parts = [] if limits.is_up else ["does not start jobs, so left out"]
+        parts += [f"for QOS {', '.join(limits.allowed_qos)} only"] if limits.allowed_qos else []
+        parts += (
+            [f"for accounts {', '.join(limits.allowed_accounts)} only"]
+            if limits.allowed_accounts
+            else []
+        )
         if parts:
             lines.append(f"partition `{name}`: {'; '.join(parts)}")
-    if cluster.qos:
+    if cluster.max_job_s_by_qos:
         names = ", ".join(
             f"{name} ({'no limit' if limit_s is None else f'{limit_s / 3600:g} h'})"
-            for name, limit_s in cluster.qos.items()
+            for name, limit_s in cluster.max_job_s_by_qos.items()
         )
-        lines.append(f"QOS: {names}; your accounts: {', '.join(cluster.accounts) or 'none'}")
-    if cluster.switches:
+        lines.append(f"QOS: {names}; your accounts: {', '.join(cluster.user_accounts) or 'none'}")
+    if cluster.nodes_by_switch:
         names = ", ".join(
-            f"{name} ({len(nodes)} nodes)" for name, nodes in cluster.switches.items()
+            f"{name} ({len(nodes)} nodes)" for name, nodes in cluster.nodes_by_switch.items()
         )
         lines.append(f"leaf switches: {names}")
-    if "enable" in facts.setting(cluster.config, "ScronParameters"):
+    if "enable" in facts.config_setting(cluster.config_text, "ScronParameters"):
         lines.append("scrontab is enabled: it starts the nights")
-    if facts.setting(cluster.config, "PreemptType") not in ("", "preempt/none"):
+    if facts.config_setting(cluster.config_text, "PreemptType") not in ("", "preempt/none"):
         lines.append("Slurm preempts jobs here: such a launch is repeated")
     return lines
 
 
-def _decisions(cluster: Cluster, partitions: Sequence[Partition]) -> list[str]:
+def _user_decisions(cluster: Cluster, partitions: Sequence[SchedulerPartition]) -> list[str]:
     """Return the settings of partitions that the user has to decide."""
     decisions = []
     for partition in partitions:
-        kinds = cluster.kinds.get(partition.name, ())
+        kinds = cluster.node_groups_by_partition.get(partition.name, ())
         if len({(kind.cores, kind.gres) for kind in kinds}) > 1:
             decisions.append(
                 f"nodes of partition `{partition.name}` differ, and a launch takes any: to measure "
                 'one kind, add `"--constraint=FEATURE"` to its `access`, and say its `nodes`'
             )
-        qos = cluster.limit(partition.name).qos
+        qos = cluster.limits_of(partition.name).allowed_qos
         if qos and "normal" not in qos:
             decisions.append(f"`access` of partition `{partition.name}`: `--qos=` one of {qos}")
     return decisions
 
 
-def set_mpi_launchers(text: str, cluster: Cluster, has_library: bool) -> str:
-    """The text of a ``packages.yaml`` with each MPI built for the program that starts it."""
+def replace_mpi_launchers(text: str, cluster: Cluster, has_library: bool) -> str:
+    """As `Scheduler.replace_mpi_launchers`."""
     mpich, _ = _pmi_or_obstacle("mpich", cluster, has_library)
     if mpich:
         text = text.replace(" pmi=pmi2", f" pmi={mpich}")
