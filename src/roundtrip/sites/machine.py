@@ -24,7 +24,7 @@ from roundtrip.errors import UserError
 
 
 def packages_in_sections(listing: str, sections: Iterable[str]) -> list[str]:
-    """Names of the packages in the sections `sections` of an ``apt-packages.txt``."""
+    """Return the packages that the text of an ``apt-packages.txt`` lists in `sections`."""
     section, names = "", []
     for line in listing.splitlines():
         word = line.split("#", 1)[0].strip()
