@@ -37,7 +37,7 @@ from roundtrip.report.data import BundleData
 from roundtrip.report.pages.series import SeriesMedians
 from roundtrip.report.plot import HeatMap, HeatMapCell
 from roundtrip.report.units import Unit
-from roundtrip.sites import schedulers
+from roundtrip.sites.schedulers import scheduler_titles
 from roundtrip.stats.nodes.failures import FlakyNode, Outcomes, find_flaky_nodes
 from roundtrip.stats.nodes.judge import NodeVerdicts
 from roundtrip.stats.summaries import MEDIAN, Summary, ValueKind
@@ -191,8 +191,7 @@ def node_maps(
     switch_rows = tuple(
         text_cells(switch or "not known", ", ".join(members[switch])) for switch in sorted(members)
     )
-    titles = schedulers.scheduler_titles()
-    source = f"As {titles} reported to the ranks{words.environ_mark(marks, marks)}."
+    source = f"As {scheduler_titles()} reported to the ranks{words.environ_mark(marks, marks)}."
     table = Table(source, text_columns("Switch", "Nodes"), switch_rows)
     caption += " Nodes of one switch stand together."
     return Gallery((caption,), tuple(figures)), [
