@@ -64,7 +64,7 @@ class NPBLaunch(Placement, Figures, Recorded, rfm.RunOnlyRegressionTest):
     def start(self, ranks):
         """Start `ranks` ranks; skip the case if the benchmark cannot run on them."""
         self.skip_if(
-            not npb.legal_ranks(self.benchmark, self.problem_class, ranks),
+            not npb.is_legal_rank_count(self.benchmark, self.problem_class, ranks),
             f"{self.benchmark} of class {self.problem_class} cannot run on {ranks} ranks",
         )
         self.num_tasks = ranks
@@ -226,7 +226,7 @@ class FittingRanks(Scale):
         legal = (
             count
             for count in range(max_ranks - max_ranks % nodes, 0, -nodes)
-            if npb.legal_ranks(self.benchmark, self.problem_class, count)
+            if npb.is_legal_rank_count(self.benchmark, self.problem_class, count)
         )
         return next(legal, 0)
 

@@ -61,7 +61,7 @@ def expected(plan: CheckPlan, toolchains: tuple[str, ...], partitions: int) -> l
     cases = []
     for combination in product(*values.values()):
         parameters = dict(zip(values, combination, strict=True))
-        if "ranks" in parameters and not npb.legal_ranks(
+        if "ranks" in parameters and not npb.is_legal_rank_count(
             parameters["benchmark"], parameters["problem_class"], int(parameters["ranks"])
         ):
             continue

@@ -123,8 +123,8 @@ def test_a_value_of_several_series_leads_nowhere(revision: Path) -> None:
 
 
 def test_a_cell_of_no_value_leads_nowhere() -> None:
-    assert display.interval_cell(None, Unit.US, series="0" * 12).linked_series_key == ""
-    assert display.verdict_cell(None, series="0" * 12).linked_series_key == ""
+    assert display.interval_cell(None, Unit.US, series_key="0" * 12).linked_series_key == ""
+    assert display.verdict_cell(None, series_key="0" * 12).linked_series_key == ""
 
 
 def test_toolchains_compared_lead_to_the_series_of_both_sides(revision: Path) -> None:

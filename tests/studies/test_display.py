@@ -144,7 +144,7 @@ FASTER = judge({"one": [2.0 + 0.01 * k for k in range(9)]}, analysis.default().s
 
 
 def test_a_verdict_has_its_own_words_or_those_of_the_study() -> None:
-    cell = display.verdict_cell(FASTER, series="key")
+    cell = display.verdict_cell(FASTER, series_key="key")
     assert cell.text.startswith("2.04 [") and cell.series_key == "key"
     assert (cell.verdict, cell.status_colour) == ("faster", "good")
     assert display.verdict_cell(FASTER, text="holds").verdict == "holds"

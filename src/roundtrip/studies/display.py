@@ -73,15 +73,15 @@ def interval_cell(
     unit: str,
     scale: float = 1.0,
     fallback: Cell = NO_VALUE_CELL,
-    base: str = "",
-    series: str = "",
-    kind: str = "",
+    base_name: str = "",
+    series_key: str = "",
+    emulation_label: str = "",
 ) -> Cell:
     """A cell with an interval times `scale`; `fallback` without one.  The rest as in `Quantity`."""
     if interval is None:
         return fallback
-    quantity = Quantity.from_interval(interval, unit, scale, base, series)
-    return Cell(replace(quantity, emulation_label=kind))
+    quantity = Quantity.from_interval(interval, unit, scale, base_name, series_key)
+    return Cell(replace(quantity, emulation_label=emulation_label))
 
 
 def point_cell(
@@ -97,25 +97,24 @@ def point_cell(
     """A cell with the interval of `frame` at one point of a panel, and the series of the point."""
     interval = panels.interval_at(frame, panel, variant=variant, size_bytes=size)
     series = panels.point_series_key(panel, variant, size)
-    return interval_cell(interval, unit, scale, fallback, series=series)
+    return interval_cell(interval, unit, scale, fallback, series_key=series)
 
 
 def percentile_cells(row: Mapping[str, float], percents: Iterable[int], scale: float) -> list[Cell]:
     """Cells, in µs, with the percentiles `percents` in a row of `panel.percentiles`."""
-    return [
-        Cell(Quantity(value=row[f"p{percent}"] * scale, unit=Unit.US, percentile=percent))
-        for percent in percents
-    ]
+    times = (Quantity(value=row[f"p{p}"] * scale, unit=Unit.US, percentile=p) for p in percents)
+    return [Cell(time) for time in times]
 
 
 def verdict_cell(
-    claim_verdict: ClaimVerdict | None, text: str = "", base: str = "", series: str = ""
+    claim_verdict: ClaimVerdict | None, text: str = "", base_name: str = "", series_key: str = ""
 ) -> Cell:
-    """A cell with a ratio, its interval, and its verdict or `text`; `series`: the numerator's."""
+    """A cell with a ratio, its interval, and its verdict or `text`.  `series_key`: as in `Cell`."""
     if claim_verdict is None:
         return NOT_MEASURED_CELL
     tone, text = TONE_BY_VERDICT[claim_verdict.verdict], text or describe_verdict(claim_verdict)
-    return Cell(Quantity.from_claim(claim_verdict.interval, base), tone, text, series_key=series)
+    ratio = Quantity.from_claim(claim_verdict.interval, base_name)
+    return Cell(ratio, tone, text, series_key=series_key)
 
 
 def describe_verdict(claim_verdict: ClaimVerdict) -> str:
@@ -165,8 +164,7 @@ def grid_table(
     table_rows = tuple(
         (*text_cells(*texts), *(row.get(key, missing) for key in columns)) for texts, row in rows
     )
-    all_columns = (*text_columns(*names), *columns.values())
-    return Table(caption, all_columns, table_rows, caption_units)
+    return Table(caption, (*text_columns(*names), *columns.values()), table_rows, caption_units)
 
 
 def size_table(
@@ -216,8 +214,8 @@ def interval_table(
 
     def cell(panel: Panel, arm: str, size: int) -> Cell:
         interval = panels.interval_at(panels.intervals, panel, variant=arm, size_bytes=size)
-        series = panels.point_series_key(panel, arm, size)
-        return interval_cell(interval, unit, scale, series=series, kind=panel.emulation_label)
+        series_key, label = panels.point_series_key(panel, arm, size), panel.emulation_label
+        return interval_cell(interval, unit, scale, series_key=series_key, emulation_label=label)
 
     rows: list[tuple[Cell, ...]] = []
     for panel in panels.panels:
@@ -358,8 +356,7 @@ def size_scale(drawings: Sequence[Drawing], name: str = SIZE_AXIS_LABEL) -> Axis
 
 def decade_range(frames: Sequence[pl.DataFrame], *reference_values: float) -> tuple[float, float]:
     """The powers of ten around all medians and bands, and around `reference_values`."""
-    columns = pl.col(*INTERVAL_COLUMNS).cast(pl.Float64)
-    values = pl.concat([frame.select(columns) for frame in frames])
+    values = pl.concat([frame.select(INTERVAL_COLUMNS).cast(pl.Float64) for frame in frames])
     low = min(*reference_values, values.min().min_horizontal().item(), math.inf)
     high = max(*reference_values, values.max().max_horizontal().item(), -math.inf)
     first = math.floor(math.log10(low))

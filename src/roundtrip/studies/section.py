@@ -150,7 +150,7 @@ class _MetricSection:
             name = f"{arm} against {base}{self._suffix}: {panel.title}"
             for size in self._sizes:
                 verdict = verdicts.get(self._arm_claim(panel, contrast, size))
-                cells.append(((name,), size, display.verdict_cell(verdict, base=base)))
+                cells.append(((name,), size, display.verdict_cell(verdict, base_name=base)))
         caption = (
             "Speed of one arm over that of the other, in the same launch: above 1, the first is "
             "faster."

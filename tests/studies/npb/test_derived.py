@@ -10,7 +10,7 @@ import pytest
 
 from roundtrip.errors import UserError
 from roundtrip.measure import samples
-from roundtrip.studies.npb import derived, legal_ranks
+from roundtrip.studies.npb import derived, is_legal_rank_count
 
 DATA = Path(__file__).parents[2] / "data" / "npb"
 
@@ -76,7 +76,7 @@ def test_a_launch_without_messages_has_none_in_its_summary() -> None:
 def test_legal_ranks_depend_on_the_class(
     benchmark: str, problem_class: str, ranks: list[int]
 ) -> None:
-    assert [n for n in range(-1, 41) if legal_ranks(benchmark, problem_class, n)] == ranks
+    assert [n for n in range(-1, 41) if is_legal_rank_count(benchmark, problem_class, n)] == ranks
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_legal_ranks_depend_on_the_class(
 def test_recorded_outputs_are_read(name: str, problem: str, ranks: int, rate: float) -> None:
     result = derived.parse_output(DATA / name)
     assert f"{result.benchmark} {result.problem_class}" == problem
-    assert (result.rate, result.verified) == (rate, True)
+    assert (result.mops, result.verified) == (rate, True)
     assert (result.total_processes, result.active_processes) == (ranks, ranks)
 
 

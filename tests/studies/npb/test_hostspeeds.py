@@ -131,9 +131,9 @@ def test_where_two_clusters_break_even_is_found_with_its_ratio(sweeps: Path) -> 
     assert curves.name == "LU A"
     assert curves.speedups(0.0) == pytest.approx(dict.fromkeys(MFLOPS, 2.0))
     assert curves.speedups(4.0)[100.0] == pytest.approx(10 / 5.4)
-    assert curves.speed_at(4.0, 1.0) == pytest.approx(EVEN)
-    assert curves.speed_at(0.0, 1.0) is None
-    assert curves.round_trips == pytest.approx(WAITED)
+    assert curves.mflops_at_speedup(4.0, 1.0) == pytest.approx(EVEN)
+    assert curves.mflops_at_speedup(0.0, 1.0) is None
+    assert curves.round_trips_waited == pytest.approx(WAITED)
     assert curves.compute_latency_ratio(EVEN) == pytest.approx(2.0)
 
 
@@ -150,8 +150,8 @@ def test_the_ratio_of_computing_is_of_what_ranks_declare(sweeps: Path) -> None:
 
 def test_a_speed_between_two_points_lies_on_the_logarithm() -> None:
     curves = BenchmarkCurves("MG", "A", {10.0: 2.0, 1000.0: 2.0}, {4.0: {10.0: 1.0, 1000.0: 4.0}})
-    assert curves.speed_at(4.0, 1.25) == pytest.approx(100.0)
-    assert curves.round_trips is None
+    assert curves.mflops_at_speedup(4.0, 1.25) == pytest.approx(100.0)
+    assert curves.round_trips_waited is None
 
 
 def test_the_report_shows_the_figure_with_the_studys_line_and_is_labelled(sweeps: Path) -> None:

@@ -58,7 +58,9 @@ def over_the_link() -> Bundle:
 def file(tmp_path: Path) -> Path:
     """The marks of `over_the_link`."""
     file = tmp_path / "marks.json"
-    file.write_text(json.dumps(marks.marks_from_bundle(bundle(over_the_link())).as_json()))
+    file.write_text(
+        json.dumps(marks.reference_night_from_bundle(bundle(over_the_link())).as_json())
+    )
     return file
 
 
@@ -69,7 +71,7 @@ def curves(benchmark: str, waits: float, mops: float) -> BenchmarkCurves:
         rtt: {speed: 50 / speed + waits * rtt / 1e3 for speed in SPEEDS} for rtt in (0.0, 2.0, 4.0)
     }
     fields = {"benchmark": benchmark, "class": "W", "toolchain": "Open MPI", "launches": 6}
-    emulated_marks = [
+    reference_speedups = [
         ReferenceSpeedup(
             **fields,
             **{"mops": mops, "ranks": ranks, "rtt_ms": rtt, "separated": ranks == 4},
@@ -78,14 +80,14 @@ def curves(benchmark: str, waits: float, mops: float) -> BenchmarkCurves:
         for ranks in (2, 4)
         for rtt in (0.0, 2.0, 4.0)
     ]
-    changes = {"alone": [ReferenceRate(**fields, mops=mops)], "emulated": emulated_marks}
+    changes = {"alone": [ReferenceRate(**fields, mops=mops)], "emulated": reference_speedups}
     return BenchmarkCurves(
         benchmark, "W", one_cluster, two_clusters, 1.6e9, (ORIGIN.model_copy(update=changes),)
     )
 
 
 def test_marks_are_the_reports_speed_ups_above_the_rate_of_one_rank() -> None:
-    bundle_marks = marks.marks_from_bundle(bundle(over_the_link()))
+    bundle_marks = marks.reference_night_from_bundle(bundle(over_the_link()))
     assert bundle_marks.processor == "Some Processor"
     (rank_mark,) = bundle_marks.alone
     assert rank_mark.mops == pytest.approx(1000.0, rel=0.01)
@@ -108,7 +110,7 @@ def test_the_command_prints_a_file_of_marks_or_one_line_of_what_is_wrong(
     assert marks.main(["some/bundle"]) == 0
     file = tmp_path / "marks.json"
     file.write_text(capsys.readouterr().out)
-    assert sweep.read_marks(file, "CG", "W").alone
+    assert sweep.read_reference_night(file, "CG", "W").alone
 
 
 def test_what_campaigns_name_has_the_benchmarks_that_they_sweep() -> None:
@@ -119,7 +121,7 @@ def test_what_campaigns_name_has_the_benchmarks_that_they_sweep() -> None:
             for name in check.get("variables", {}).get("marks", []):
                 count += 1
                 for benchmark in check["parameters"].get("benchmark", ["CG", "LU", "MG"]):
-                    file_marks = sweep.read_marks(CHECKOUT / name, benchmark, "W")
+                    file_marks = sweep.read_reference_night(CHECKOUT / name, benchmark, "W")
                     assert file_marks.alone
                     assert {mark.rtt_ms for mark in file_marks.emulated} == {0.0, 1.0, 2.0, 4.0}
     assert count
@@ -129,14 +131,14 @@ def test_only_what_was_measured_is_marked() -> None:
     data = bundle(over_the_link())
     launches = data.launches.with_columns(simulated=pl.lit(True))
     with pytest.raises(UserError, match="only what was measured is marked"):
-        marks.marks_from_bundle(replace(data, launches=launches))
+        marks.reference_night_from_bundle(replace(data, launches=launches))
 
 
 def test_a_launch_keeps_what_is_of_its_benchmark_with_its_origin(file: Path) -> None:
-    cg_marks = sweep.read_marks(file, "CG", "W")
+    cg_marks = sweep.read_reference_night(file, "CG", "W")
     assert [mark.rtt_ms for mark in cg_marks.emulated] == [0.0, 4.0]
-    assert cg_marks.origin == ORIGIN.origin
-    mg_marks = sweep.read_marks(file, "MG", "W")
+    assert cg_marks.origin_text == ORIGIN.origin_text
+    mg_marks = sweep.read_reference_night(file, "MG", "W")
     assert not mg_marks.emulated
     assert not mg_marks.alone
 
@@ -154,7 +156,7 @@ def test_what_is_no_file_of_marks_is_refused_with_its_place(
 ) -> None:
     file.write_text(json.dumps({**json.loads(file.read_text()), **change}))
     with pytest.raises(UserError, match=f"marks.json: no file of marks: {place}"):
-        sweep.read_marks(file, "CG", "W")
+        sweep.read_reference_night(file, "CG", "W")
 
 
 def test_the_figure_marks_them_and_says_that_they_were_measured() -> None:
@@ -181,7 +183,7 @@ def test_the_figure_marks_them_and_says_that_they_were_measured() -> None:
 
 
 def test_tables_name_the_origin_and_say_of_each_row_what_it_is() -> None:
-    blocks = marks.measured_blocks([curves("CG", 100, 500.0), curves("MG", 100, 1000.0)])
+    blocks = marks.reference_blocks([curves("CG", 100, 500.0), curves("MG", 100, 1000.0)])
     tables = [block for block in blocks if isinstance(block, Table)]
     processors, speedups = tables
     assert all("measured; parts SIMULATED" in row[0].text for row in processors.rows)
@@ -189,26 +191,29 @@ def test_tables_name_the_origin_and_say_of_each_row_what_it_is() -> None:
     assert len(speedups.rows) == 12
     assert [row[-1].text for row in speedups.rows[:6]] == ["rates"] * 3 + ["separated times"] * 3
     text = str([block for block in blocks if isinstance(block, BulletList)])
-    assert ORIGIN.origin in text
+    assert ORIGIN.origin_text in text
     assert "SIMULATED" in text
 
 
 def test_a_number_found_at_the_same_part_of_two_rates_is_explained_by_the_rates() -> None:
     """The numbers of two benchmarks that are alike are found at two speeds, for they differ."""
-    text = marks.proportions_text([curves("CG", 100, 100.0), curves("MG", 100, 100.0)], ORIGIN)
+    text = marks.describe_proportions([curves("CG", 100, 100.0), curves("MG", 100, 100.0)], ORIGIN)
     assert "CG W 1.13 at" in text
     assert "MG W 1.24 at" in text
     assert "does not give all of them" in text
     slow_curves = curves("CG", 100, 1.0), curves("MG", 100, 1.0)
     cg, mg = (
-        curve.speed_at(4.0, study) for curve, study in zip(slow_curves, (1.13, 1.24), strict=True)
+        curve.mflops_at_speedup(4.0, study)
+        for curve, study in zip(slow_curves, (1.13, 1.24), strict=True)
     )
     assert cg
     assert mg
     rate_curves = [curves("CG", 100, cg * 9), curves("MG", 100, mg * 9)]
-    assert "proportions gives all of them" in marks.proportions_text(rate_curves, ORIGIN)
-    assert marks.proportions_text(rate_curves[:1], ORIGIN) == ""
-    assert marks.measured_blocks([replace(curve, marks=()) for curve in rate_curves]) == []
+    assert "proportions gives all of them" in marks.describe_proportions(rate_curves, ORIGIN)
+    assert marks.describe_proportions(rate_curves[:1], ORIGIN) == ""
+    assert (
+        marks.reference_blocks([replace(curve, reference_nights=()) for curve in rate_curves]) == []
+    )
 
 
 def test_the_largest_class_counts_and_the_classes_of_a_benchmark_are_neighbours() -> None:
@@ -216,7 +221,7 @@ def test_the_largest_class_counts_and_the_classes_of_a_benchmark_are_neighbours(
     a_curves = [replace(curve, problem_class="A") for curve in w_curves]
     sorted_curves = sorted([*a_curves, *w_curves], key=lambda curve: curve.sort_key)
     assert [curve.name for curve in sorted_curves] == ["CG W", "CG A", "MG W", "MG A"]
-    sentence = marks.proportions_text(sorted_curves, ORIGIN)
+    sentence = marks.describe_proportions(sorted_curves, ORIGIN)
     assert "CG A 1.13 at" in sentence
     assert "MG A 1.24 at" in sentence
     assert "CG W" not in sentence

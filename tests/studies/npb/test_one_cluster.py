@@ -17,8 +17,8 @@ from roundtrip.report import publish
 from roundtrip.report.blocks import Report, plain_text
 from roundtrip.report.build import build
 from roundtrip.report.painter import drawing
-from roundtrip.studies.npb import SOURCES
-from roundtrip.studies.npb.speedup import verdicts_on
+from roundtrip.studies.npb import SOURCE_CONTRAST
+from roundtrip.studies.npb.speedup import verdicts_of_contrast
 from roundtrip.studies.section import find_section
 
 
@@ -178,7 +178,11 @@ def test_over_the_link_npb_itself_shows_what_the_delay_adds() -> None:
     assert all(cells[2].text.startswith("10.0") for cells in waits)
     assert {cells[3].verdict for cells in table(section, "Our programs beside").rows} == {"faster"}
     claims = find_section(studies.get("npb"), builder.data()).ratios_by_claim()
-    assert {claim.rtt for claim in verdicts_on(SOURCES, claims)} == {None, 0.0, 4.0}
+    assert {claim.rtt_ms for claim in verdicts_of_contrast(SOURCE_CONTRAST, claims)} == {
+        None,
+        0.0,
+        4.0,
+    }
 
 
 def test_what_shares_processors_or_is_implausible_stands_apart() -> None:

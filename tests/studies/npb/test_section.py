@@ -21,13 +21,13 @@ from roundtrip.report.data import BundleData
 from roundtrip.report.pages import series
 from roundtrip.report.painter import drawing
 from roundtrip.studies.npb import TCP, UDP
-from roundtrip.studies.npb.data import Launches
+from roundtrip.studies.npb.data import NPBLaunches
 from roundtrip.studies.npb.derived import (
-    DIFFERENCES_NOT_CRITICAL,
+    NOT_CRITICAL_STATEMENT,
     SCALING_STATEMENTS,
-    UDP_MOSTLY_BETTER,
+    UDP_BETTER_STATEMENT,
 )
-from roundtrip.studies.npb.scaling import rows_as_lines
+from roundtrip.studies.npb.scaling import rows_and_arms
 from roundtrip.studies.section import find_section
 from roundtrip.studies.study import BLUE
 
@@ -59,8 +59,8 @@ def test_round_trips_and_break_even_follow_from_the_times(section: ReportSection
 
 #: The study's findings by their words.
 NAMES = {
-    UDP_MOSTLY_BETTER: "UDP",
-    DIFFERENCES_NOT_CRITICAL: "critical",
+    UDP_BETTER_STATEMENT: "UDP",
+    NOT_CRITICAL_STATEMENT: "critical",
     **{statement: kernel for kernel, statement in SCALING_STATEMENTS.items()},
 }
 
@@ -104,7 +104,7 @@ def test_partial_evidence_is_named() -> None:
         builder.add("CG", 2, 3.0, environ=environ, placement="one-per-node", status=status)
     (verdicts,) = part(builder.data()).verdict_tables
     rows = {cells[0].text: cells for cells in verdicts.rows}
-    for name in (UDP_MOSTLY_BETTER, DIFFERENCES_NOT_CRITICAL):
+    for name in (UDP_BETTER_STATEMENT, NOT_CRITICAL_STATEMENT):
         cell = rows[name][2]
         assert ", 6 of 7 comparisons: " in cell.text
         assert (cell.verdict, cell.status_colour) == (
@@ -337,7 +337,7 @@ def test_a_line_is_dashed_where_ranks_share_processors() -> None:
         {"name": "Ours", "colour": BLUE, "shared": True, "x": 4},
         {"name": "NPB 3.4", "colour": BLUE, "shared": True, "x": 4},
     ]
-    points, arms = rows_as_lines(rows)
+    points, arms = rows_and_arms(rows)
     titles = ["Ours", "Ours, fewer processors", "NPB 3.4"]
     assert [(row["arm"], row["x"]) for row in points] == list(zip(titles, (1, 4, 4), strict=True))
     assert [arms[title].is_dashed for title in titles] == [False, True, True]
@@ -347,7 +347,7 @@ def roles(environ: str, toolchains: object) -> set[str | None]:
     builder = make.Bundle(rounds=3)
     builder.add("CG", 2, 4.0, environ=environ, toolchain="MPICH", placement="one-per-node")
     data = replace(builder.data(), env_records={"toolchains.json": toolchains})
-    return {series.role for series in Launches(data).link_series}
+    return {series.transport_role for series in NPBLaunches(data).link_series}
 
 
 def declared(environ: str, transport: str) -> dict[str, object]:

@@ -57,7 +57,7 @@ def datatype_claim(panel: Panel, app: str, size: int, base: str = MANUAL) -> Arm
 
 
 def advice_cell(verdict: ClaimVerdict | None, series: str, says_slowdown: bool = False) -> Cell:
-    """The gain with its interval and the advice; `series` as in `Cell`.
+    """The gain with its interval and the advice; `series_key` as in `Cell`.
 
     `says_slowdown`: it also says how many times slower datatypes are.
     """
@@ -66,7 +66,7 @@ def advice_cell(verdict: ClaimVerdict | None, series: str, says_slowdown: bool =
         words, gain = ADVICE_BY_VERDICT[verdict.verdict], verdict.interval.median
         if says_slowdown and gain < display.MAX_RATIO_AS_FACTOR:
             words += f" (datatypes {units.speed_ratio_text(gain, gain)})"
-    return display.verdict_cell(verdict, words, series=series)
+    return display.verdict_cell(verdict, words, series_key=series)
 
 
 def verdict_table(data: DDTBenchData, panels: Sequence[Panel], verdicts: Verdicts) -> Table:
@@ -102,7 +102,7 @@ def overhead_table(data: DDTBenchData, panel: Panel, verdicts: Verdicts) -> Tabl
         rows.append(
             (
                 *_app_cells(app, size),
-                display.interval_cell(trip.get(REFERENCE), Unit.US, 1e6, series=origin),
+                display.interval_cell(trip.get(REFERENCE), Unit.US, 1e6, series_key=origin),
                 display.interval_cell(trip.get(MANUAL), Unit.US, 1e6),
                 display.interval_cell(trip.get(MANUAL_TUNED), Unit.US, 1e6),
                 *_overhead_cells(costs.get((app, size), {})),
@@ -166,7 +166,7 @@ def creation_table(data: DDTBenchData, panel: Panel) -> Table | None:
         cells = [*_app_cells(app, size)]
         for phase in derived.CREATION_EPOCHS:
             key = data.series_key(panel, app, size, DDT, phase)
-            cells.append(display.interval_cell(by_phase.get(phase), Unit.US, 1e6, series=key))
+            cells.append(display.interval_cell(by_phase.get(phase), Unit.US, 1e6, series_key=key))
         rows.append(tuple(cells))
     if not rows:
         return None

@@ -63,7 +63,7 @@ def ratio_table(
                         q = f"q\N{NO-BREAK SPACE}{units.number_text(claim.q, 2)}"
                         words = f"{display.describe_verdict(claim)}, {q}"
                     series = curves.point_series_key(panel, variant, size)
-                    cells.append(display.verdict_cell(claim, words, series=series))
+                    cells.append(display.verdict_cell(claim, words, series_key=series))
                 rows.append((*text_cells(panel.title, ARMS[variant].title), *cells))
     return display.size_table(
         curves.level.fill_caption(
@@ -154,7 +154,7 @@ def finding_table(
         for size in sizes:
             if size in size_verdicts:
                 series = curves.point_series_key(panel, statement.variant, size)
-                ratios.append(display.verdict_cell(size_verdicts[size], series=series))
+                ratios.append(display.verdict_cell(size_verdicts[size], series_key=series))
             else:
                 ratios.append(_smaller_size_cell(curves, panel, statement, size))
         rows.append((Cell(panel.title), *ratios, Cell("", finding.tone, finding.verdict)))
@@ -251,7 +251,7 @@ def reference_blocks(data: BundleData, curves: NetPIPECurves) -> list[Block]:
                 (
                     Cell(panel.title),
                     Cell(units.byte_size(size)),
-                    display.interval_cell(theirs, Unit.US, 1e6, series=series),
+                    display.interval_cell(theirs, Unit.US, 1e6, series_key=series),
                     display.point_cell(*point, size, Unit.US),
                     display.interval_cell(least, Unit.US, 1e6),
                     Cell(ratio, series_key=series),

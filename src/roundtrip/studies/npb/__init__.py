@@ -48,7 +48,7 @@ PUBLISHED_RTT_MS = 4.0
 PUBLISHED_SPEEDUPS = {"CG": 1.13, "MG": 1.24, "LU": 2.0}
 BENCHMARKS_WITH_INFERRED_SPEEDUP = frozenset({"LU"})
 #: Placements in which the ranks of a cluster share memory.
-MEMORY_PLACEMENTS = ("shared-memory", "node-per-cluster")
+SHARED_MEMORY_PLACEMENTS = ("shared-memory", "node-per-cluster")
 
 #: Grid points in one direction, for benchmarks whose number of ranks they limit.
 _GRID_POINTS = {
@@ -59,14 +59,14 @@ _GRID_POINTS = {
 }
 _MAX_RANKS = 256
 #: Scale of one cluster by the scale of both: a cluster has half of the nodes.
-_HALF_SCALES = {
+_ONE_CLUSTER_SCALE_BY_SCALE = {
     "nodes_2": "node",
     **{f"nodes_{2 * count}": f"nodes_{count}" for count in (2, 4, 8)},
     "all": "all",
 }
 
 
-def legal_ranks(benchmark: str, problem_class: str, ranks: int) -> bool:
+def is_legal_rank_count(benchmark: str, problem_class: str, ranks: int) -> bool:
     """Whether our program accepts this number of ranks for a benchmark and class."""
     points = _GRID_POINTS.get(benchmark, {}).get(problem_class, _MAX_RANKS)
     if ranks < 1:
@@ -81,19 +81,23 @@ def legal_ranks(benchmark: str, problem_class: str, ranks: int) -> bool:
     return True
 
 
-def base_ranks(benchmark: str, problem_class: str, ranks: int) -> int:
-    """Ranks of one cluster, the base of `ranks` on two: half, or as many if half is illegal."""
+def base_rank_count(benchmark: str, problem_class: str, ranks: int) -> int:
+    """Ranks of one cluster in the base of `ranks` on two: half, or as many if half is illegal."""
     half = ranks // 2
-    return half if legal_ranks(benchmark, problem_class, half) else ranks
+    return half if is_legal_rank_count(benchmark, problem_class, half) else ranks
 
 
 def shares_memory(placement: str, ranks: int, clusters: int) -> bool:
     """Whether the ranks of a cluster share memory, which takes more ranks than `clusters`."""
-    return placement in MEMORY_PLACEMENTS and ranks > clusters
+    return placement in SHARED_MEMORY_PLACEMENTS and ranks > clusters
 
 
 class Thresholds(Table):
-    """Limits from which a finding of the WAN study holds: see analysis.toml."""
+    """Limits of the findings over the emulated WAN, as fractions.
+
+    `published_within`: how far below the published speed-up one still holds;
+    `critical_difference`: the difference of two transports from which it is critical.
+    """
 
     published_within: Limit
     critical_difference: Limit
@@ -130,7 +134,10 @@ class ReferenceSpeedup(ReferenceRate):
 
 
 class ReferenceNight(Record):
-    """Values that a night of another campaign measured, drawn beside simulated values."""
+    """Rates and speed-ups that a night of another campaign measured, drawn beside simulated ones.
+
+    `alone`: of one rank; `emulated`: of two clusters over an emulated link.
+    """
 
     campaign: Label
     site: Label
@@ -141,16 +148,16 @@ class ReferenceNight(Record):
     emulated: Annotated[list[ReferenceSpeedup], Field(max_length=1000)]
 
     @property
-    def origin(self) -> str:
+    def origin_text(self) -> str:
         """``wan-marks on virtual, 2026-11-22T14:11:20Z, bundle 5e5e5e5e``."""
         return f"{self.campaign} on {self.site}, {self.started}, bundle {self.digest[:8]}"
 
     def as_json(self) -> dict[str, Any]:
-        """The night as it is written to files of marks and run.json."""
+        """The night as a JSON object, for files of `--marks` and run.json."""
         return self.model_dump(by_alias=True, exclude_none=True)
 
 
-class _Choice(Record):
+class _ProgramChoice(Record):
     of: Text
     chosen: Text
     seconds: dict[str, Amount]
@@ -163,16 +170,16 @@ class _Verification(Record):
     values: list[float | None] = Field(default_factory=list)
 
 
-class _Memory(Record):
+class _MemoryUse(Record):
     expected_bytes: float = 0.0
     most_bytes: float = 0.0
 
 
 class NPBRecord(Record):
-    """The study's entries in run.json: chosen variants, verification, memory.
+    """Entries of the NPB workload in run.json: chosen program variants, verification, memory.
 
     Of a sweep over host speeds, `declared` are the operations that the ranks of one cluster
-    declared as their work, and `marks` it was given to be drawn beside it (`marks.py`).
+    declared as their work, and `marks` the reference nights that it was given (`marks.py`).
     """
 
     benchmark: str | None = None
@@ -181,43 +188,45 @@ class NPBRecord(Record):
     seconds: float | None = None
     mops: float | None = None
     verified: bool | None = None
-    choices: list[_Choice] = Field(default_factory=list)
+    choices: list[_ProgramChoice] = Field(default_factory=list)
     verification: _Verification | None = None
     declared: float | None = None
     marks: Annotated[list[ReferenceNight], Field(max_length=100)] = Field(default_factory=list)
-    memory: _Memory | None = None
+    memory: _MemoryUse | None = None
 
 
-class Place(NamedTuple):
-    """Benchmark, class and link of a comparison of rates; `rtt` (ms) is None in one cluster."""
+class RateSetting(NamedTuple):
+    """Benchmark, class and link of a ratio of rates; `rtt_ms` is None in one cluster."""
 
     benchmark: str
     problem_class: str
-    rtt: float | None
+    rtt_ms: float | None
 
 
-def published_words(benchmark: str) -> str:
-    """The study's speed-up as text, with a note if it is inferred."""
+def describe_published_speedup(benchmark: str) -> str:
+    """``1.13``: the published speed-up, with a note if it is inferred."""
     note = ", inferred from its words" if benchmark in BENCHMARKS_WITH_INFERRED_SPEEDUP else ""
     return f"{PUBLISHED_SPEEDUPS[benchmark]:.2f}{note}"
 
 
-def _has_published_speedup(place: Place) -> bool:
-    """Whether the study has a speed-up of the benchmark at this RTT, and the class is no trial."""
-    in_study = place.benchmark in PUBLISHED_SPEEDUPS and place.rtt == PUBLISHED_RTT_MS
-    return in_study and place.problem_class not in TRIAL_CLASSES
+def _has_published_speedup(setting: RateSetting) -> bool:
+    """Whether a speed-up is published for the benchmark and RTT, and the class is no trial."""
+    in_study = setting.benchmark in PUBLISHED_SPEEDUPS and setting.rtt_ms == PUBLISHED_RTT_MS
+    return in_study and setting.problem_class not in TRIAL_CLASSES
 
 
-def _is_in_one_cluster(place: Place) -> bool:
-    return place.rtt is None and place.problem_class not in TRIAL_CLASSES
+def _is_in_one_cluster(setting: RateSetting) -> bool:
+    return setting.rtt_ms is None and setting.problem_class not in TRIAL_CLASSES
 
 
 #: Contrasts: two clusters over one, one transport over another, our program over NPB's own.
-SPEEDUP = Contrast(
+SPEEDUP_CONTRAST = Contrast(
     TWO_CLUSTERS, ONE_CLUSTER, "speed-up of two clusters over one", _has_published_speedup
 )
-TRANSPORTS = Contrast(TRANSPORT, TRANSPORT)
-SOURCES = Contrast(NATIVE, UPSTREAM, "rate of our program over NPB 3.4's", _is_in_one_cluster)
+TRANSPORT_CONTRAST = Contrast(TRANSPORT, TRANSPORT)
+SOURCE_CONTRAST = Contrast(
+    NATIVE, UPSTREAM, "rate of our program over NPB 3.4's", _is_in_one_cluster
+)
 
 
 class NPB(Study):
@@ -231,7 +240,7 @@ class NPB(Study):
     metrics = ("rate", "time", "messages")
     thresholds = Thresholds
     run_record = NPBRecord
-    contrasts = (SPEEDUP, TRANSPORTS, SOURCES)
+    contrasts = (SPEEDUP_CONTRAST, TRANSPORT_CONTRAST, SOURCE_CONTRAST)
     primary_description = (
         "Speed-up of two clusters over one at a round-trip time of 4 ms, of CG, MG, LU, as the "
         "study has it; and our programs against those of NPB 3.4; both of class A and above."
@@ -245,17 +254,23 @@ class NPB(Study):
         """Return speed-ups with a base, and our program against NPB's own in one cluster."""
         cluster_cases = [other for other in cases if "wan_rtt" not in other.parameters]
         parameters = case.parameters
-        rtt = float(parameters["wan_rtt"]) if "wan_rtt" in parameters else None
-        place = Place(parameters.get("benchmark", ""), parameters.get("problem_class", ""), rtt)
-        if rtt is None:
-            pair = (NATIVE, UPSTREAM) if _has_upstream(case, cluster_cases) else ()
+        rtt_ms = float(parameters["wan_rtt"]) if "wan_rtt" in parameters else None
+        setting = RateSetting(
+            parameters.get("benchmark", ""), parameters.get("problem_class", ""), rtt_ms
+        )
+        if rtt_ms is None:
+            pair = (NATIVE, UPSTREAM) if _has_upstream_case(case, cluster_cases) else ()
         else:
-            pair = (SPEEDUP.arm, SPEEDUP.base) if _has_base(case, cluster_cases) else ()
-        return [PlannedPoints(pair, place)]
+            pair = (
+                (SPEEDUP_CONTRAST.arm, SPEEDUP_CONTRAST.base)
+                if _has_base_case(case, cluster_cases)
+                else ()
+            )
+        return [PlannedPoints(pair, setting)]
 
 
-def _has_upstream(case: PlannedCase, cases: Sequence[PlannedCase]) -> bool:
-    """Whether `case` runs our program, and NPB's own program runs in the same place."""
+def _has_upstream_case(case: PlannedCase, cases: Sequence[PlannedCase]) -> bool:
+    """Whether `case` runs our program, and a case with the same parameters NPB's own."""
     if case.parameters.get("source", NATIVE) != NATIVE:
         return False
     twin = case.system_partition, case.environ, {**case.parameters, "source": UPSTREAM}
@@ -264,17 +279,17 @@ def _has_upstream(case: PlannedCase, cases: Sequence[PlannedCase]) -> bool:
     )
 
 
-def _has_base(case: PlannedCase, cluster_cases: Sequence[PlannedCase]) -> bool:
-    """Whether one cluster runs the problem on `base_ranks`."""
+def _has_base_case(case: PlannedCase, cluster_cases: Sequence[PlannedCase]) -> bool:
+    """Whether a case of one cluster runs the problem on `base_rank_count` ranks."""
     parameters = case.parameters
     candidates = [
         other.parameters for other in cluster_cases if _problem_key(other) == _problem_key(case)
     ]
     if "scale" in parameters:  # the partition determines the number of ranks
-        half = (_HALF_SCALES.get(parameters["scale"]), parameters.get("placement"))
+        half = (_ONE_CLUSTER_SCALE_BY_SCALE.get(parameters["scale"]), parameters.get("placement"))
         return any((other.get("scale"), other.get("placement")) == half for other in candidates)
     ranks = int(parameters["ranks"])
-    base = base_ranks(parameters["benchmark"], parameters["problem_class"], ranks)
+    base = base_rank_count(parameters["benchmark"], parameters["problem_class"], ranks)
     in_memory = shares_memory(parameters.get("placement", ""), ranks, 2)
     return any(
         other.get("ranks") == str(base)

@@ -23,23 +23,25 @@ from roundtrip.stats.summaries import Interval, median_interval
 from roundtrip.stats.verdicts import Pairing, RoundLaunch, pair_by_round
 from roundtrip.studies import display
 from roundtrip.studies.npb import (
-    MEMORY_PLACEMENTS,
     MIXED,
     NATIVE,
+    SHARED_MEMORY_PLACEMENTS,
     STUDY,
     TCP,
     UDP,
     UPSTREAM,
-    base_ranks,
+    base_rank_count,
     derived,
     shares_memory,
 )
 
 #: Label of every row, table and figure of results over the link.
-EMULATED = "emulated WAN"
+EMULATED_WAN = "emulated WAN"
 _UNIT_BY_FIGURE = {"rate": Unit.MOPS, "time": Unit.S}
-#: The study's benchmarks first.
-_DISPLAY_ORDER = dict(zip(("CG", "MG", "LU", "FT", "IS", "EP", "BT", "SP"), range(8), strict=True))
+#: The benchmarks of the published study first.
+_POSITION_BY_BENCHMARK = dict(
+    zip(("CG", "MG", "LU", "FT", "IS", "EP", "BT", "SP"), range(8), strict=True)
+)
 
 
 @dataclass(frozen=True)
@@ -62,54 +64,61 @@ class Series:
     @property
     def sort_key(self) -> tuple[object, ...]:
         """Sort key of the display order: by benchmark, then by all fields."""
-        return _DISPLAY_ORDER.get(self.benchmark, len(_DISPLAY_ORDER)), astuple(self)
+        return _POSITION_BY_BENCHMARK.get(self.benchmark, len(_POSITION_BY_BENCHMARK)), astuple(
+            self
+        )
 
     @property
-    def name(self) -> str:
+    def problem_name(self) -> str:
         """``CG A``."""
         return f"{self.benchmark} {self.problem_class}"
 
     @property
-    def program(self) -> str:
+    def program_name(self) -> str:
         """``CG A``, or ``CG A, NPB 3.4`` for NPB's own program."""
-        return f"{self.name}{self._source_words}"
+        return f"{self.problem_name}{self._source_suffix}"
 
     @property
-    def case(self) -> str:
+    def problem_and_ranks(self) -> str:
         """``CG.A on 2 ranks``."""
         return f"{self.benchmark}.{self.problem_class} on {units.plural(self.ranks, 'rank')}"
 
     @property
     def as_planned(self) -> Series:
-        """The series reduced to the fields that are known of a launch that never ran."""
+        """The series without the fields that are unknown of a launch that never ran."""
         return replace(self, shares_processors=False, toolchain="", has_real_nodes=True)
 
     @property
-    def in_memory(self) -> bool:
+    def uses_shared_memory(self) -> bool:
+        """Whether the ranks of a cluster share memory."""
         return shares_memory(self.placement, self.ranks, 2 if self.spans_clusters else 1)
 
     @property
-    def role(self) -> str | None:
-        """The library of the study that the transport (``UDP``, ``UCX on TCP``) stands for."""
+    def transport_role(self) -> str | None:
+        """UDP, MIXED or TCP: the published library for which the transport stands; None if for
+        none.
+        """
         if self.spans_clusters and self.transport_name == "UDP":
             return UDP
         if self.spans_clusters and self.transport_name.endswith("TCP"):
-            return MIXED if self.placement in MEMORY_PLACEMENTS else TCP
+            return MIXED if self.placement in SHARED_MEMORY_PLACEMENTS else TCP
         return None
 
     @property
-    def transport(self) -> str:
-        """Text: toolchain, memory inside clusters if ranks use it, and NPB 3.4 if it is NPB's."""
-        memory = ", in memory inside" if self.in_memory and self.spans_clusters else ""
-        return f"{self.toolchain}{memory}{self._source_words}"
+    def transport_title(self) -> str:
+        """Toolchain, shared memory if ranks use it inside clusters, and NPB 3.4 if it is NPB's
+        program.
+        """
+        memory = ", in memory inside" if self.uses_shared_memory and self.spans_clusters else ""
+        return f"{self.toolchain}{memory}{self._source_suffix}"
 
     @property
-    def _source_words(self) -> str:
+    def _source_suffix(self) -> str:
         return ", NPB 3.4" if self.source == UPSTREAM else ""
 
     @property
-    def setup_text(self) -> str:
-        """Text: number and placement of the ranks."""
+    def ranks_and_placement(self) -> str:
+        """``2 + 2 ranks``: number and placement of the ranks."""
         place = units.plural(self.ranks, "rank")
         if self.spans_clusters and self.ranks != 1:
             place = f"{self.ranks // 2} + {self.ranks // 2} ranks"
@@ -120,18 +129,18 @@ class Series:
         return f"{place}, fewer processors" if self.shares_processors else place
 
     @property
-    def label(self) -> str:
-        label = f"{self.name}, {self.transport}, {self.setup_text}"
-        return f"{label}, {EMULATED}" if self.spans_clusters else label
+    def title(self) -> str:
+        label = f"{self.problem_name}, {self.transport_title}, {self.ranks_and_placement}"
+        return f"{label}, {EMULATED_WAN}" if self.spans_clusters else label
 
 
-Figures = dict[str, float]
+LaunchFigures = dict[str, float]
 #: Figures of launches at one RTT, by launch.
-FiguresByLaunch = dict[str, Figures]
+FiguresByLaunch = dict[str, LaunchFigures]
 
 
-class Launches:
-    """All NPB launches of a bundle; intervals are over rounds, at `level`."""
+class NPBLaunches:
+    """All NPB launches of a bundle, as figures by series and RTT; intervals are at `level`."""
 
     def __init__(self, data: BundleData) -> None:
         self.level = ConfidenceLevel(data.analysis.statistics.confidence_level)
@@ -148,7 +157,7 @@ class Launches:
         self._samples = data.samples.filter(pl.col("study") == STUDY.name)
 
     @cached_property
-    def _figures(self) -> FiguresByLaunch:
+    def _figures_by_launch(self) -> FiguresByLaunch:
         """rate, time, compute, communication, iterations, least and most of each launch.
 
         least and most: seconds in MPI of the rank with the least and of the rank with the most;
@@ -159,7 +168,7 @@ class Launches:
         is_time = pl.col("metric") == "time"
         value, phase = pl.col("value"), pl.col("phase")
         is_rank_time = is_time & (phase == "rank communication")
-        nan, statistic = pl.lit(float("nan")), derived.PARTS_SUMMARY.statistic
+        nan, statistic = pl.lit(float("nan")), derived.OVER_ITERATIONS_SUMMARY.statistic
         figures = self._samples.group_by("launch").agg(
             pl.col("case").first(),
             rate=value.filter((pl.col("metric") == "rate") & (phase == "total")).first(),
@@ -186,70 +195,86 @@ class Launches:
         return {row.pop("launch"): row for row in frame.collect().iter_rows(named=True)}
 
     @cached_property
-    def points(self) -> dict[Series, dict[float | None, FiguresByLaunch]]:
+    def figures_by_point(self) -> dict[Series, dict[float | None, FiguresByLaunch]]:
         """Figures by series, RTT in ms (None inside a cluster) and launch."""
         points: dict[Series, dict[float | None, FiguresByLaunch]] = {}
         for row in self._rows:
-            if row["status"] == "passed" and row["launch"] in self._figures:
-                series, rtt = self._series(row)
+            if row["status"] == "passed" and row["launch"] in self._figures_by_launch:
+                series, rtt = self._series_and_rtt(row)
                 rounds = points.setdefault(series, {}).setdefault(rtt, {})
-                rounds[row["launch"]] = self._figures[row["launch"]]
+                rounds[row["launch"]] = self._figures_by_launch[row["launch"]]
         return {
             series: dict(sorted(points[series].items(), key=lambda item: item[0] or 0.0))
             for series in sorted(points, key=lambda series: series.sort_key)
         }
 
-    def rounds(self, series: Series, rtt: float | None) -> FiguresByLaunch:
+    def figures_at(self, series: Series, rtt: float | None) -> FiguresByLaunch:
         """Figures of the launches at one RTT in ms (None inside a cluster); {} without launches."""
-        return self.points.get(series, {}).get(rtt, {})
+        return self.figures_by_point.get(series, {}).get(rtt, {})
 
     @cached_property
     def missing_points(self) -> list[tuple[Series, float | None]]:
         """Series and RTT of launches that failed or are missing; skipped cases have a table."""
-        return [self._series(row) for row in self._rows if row["status"] in ("failed", "missing")]
+        return [
+            self._series_and_rtt(row)
+            for row in self._rows
+            if row["status"] in ("failed", "missing")
+        ]
 
-    def value(self, series: Series, rtt: float | None, figure: str) -> Cell:
+    def figure_cell(self, series: Series, rtt: float | None, figure: str) -> Cell:
         """Cell of `figure`, rate or time, over launches, with its series in the history."""
-        rounds = self.rounds(series, rtt).values()
+        rounds = self.figures_at(series, rtt).values()
         values = [figures[figure] for figures in rounds if math.isfinite(figures[figure])]
-        return self.cell(
-            values, _UNIT_BY_FIGURE[figure], series=self.series_key(series, rtt, figure)
+        return self.interval_cell(
+            values, _UNIT_BY_FIGURE[figure], series_key=self.series_key(series, rtt, figure)
         )
 
-    def cell(self, values: Sequence[float], unit: Unit, base: str = "", series: str = "") -> Cell:
-        """Cell of median and interval of `values`; `base` and `series` as in `Quantity`."""
-        return display.interval_cell(self.interval(values), unit, base=base, series=series)
+    def interval_cell(
+        self, values: Sequence[float], unit: Unit, base_name: str = "", series_key: str = ""
+    ) -> Cell:
+        """Cell of median and interval of `values`; the rest as in `Quantity`."""
+        return display.interval_cell(
+            self.interval(values), unit, base_name=base_name, series_key=series_key
+        )
 
     def series_key(self, series: Series, rtt: float | None, figure: str = "rate") -> str:
-        """Key of the series of `figure`, rate or time, in the history, as in `Cell.series`."""
-        cases = {self._case_ids[launch] for launch in self.rounds(series, rtt)}
+        """Key of the series of `figure`, rate or time, in the history, as in `Cell.series_key`."""
+        cases = {self._case_ids[launch] for launch in self.figures_at(series, rtt)}
         return self._origins.find_key(cases, 0, metric=figure, phase="total")
 
     @cached_property
     def _messages(self) -> pl.DataFrame:
         return self._samples.filter(pl.col("metric") == "messages").collect()
 
-    def messages(self, series: Series) -> tuple[pl.DataFrame, float]:
-        """Columns of `derived.messages`, and the iterations, of a launch: all send the same."""
-        launch, figures = next(iter(next(iter(self.points[series].values())).items()))
+    def messages_and_iterations(self, series: Series) -> tuple[pl.DataFrame, float]:
+        """`derived.messages` and the number of iterations of one launch: all launches send the
+        same.
+        """
+        launch, figures = next(iter(next(iter(self.figures_by_point[series].values())).items()))
         samples = self._messages.filter(pl.col("launch") == launch)
         return derived.messages(samples), figures["iterations"]
 
-    def histories(self, series: Series) -> list[str]:
+    def verification_histories(self, series: Series) -> list[str]:
         """Verification history in the record of each launch; "not measured" without one."""
-        launches = [launch for rounds in self.points[series].values() for launch in rounds]
+        launches = [
+            launch for rounds in self.figures_by_point[series].values() for launch in rounds
+        ]
         records = [self._details.get(launch, {}).get("verification") or {} for launch in launches]
         return [str(record.get("history") or "not measured") for record in records]
 
     @property
     def link_series(self) -> list[Series]:
         """Series with half of the ranks in each cluster."""
-        return [series for series in self.points if series.spans_clusters]
+        return [series for series in self.figures_by_point if series.spans_clusters]
 
     @property
     def planned_link_points(self) -> set[tuple[Series, float]]:
         """Series as planned and RTT in ms of all launches over the link, completed or not."""
-        points = [(series, rtt) for series in self.points for rtt in self.points[series]]
+        points = [
+            (series, rtt)
+            for series in self.figures_by_point
+            for rtt in self.figures_by_point[series]
+        ]
         return {
             (series.as_planned, rtt)
             for series, rtt in (*points, *self.missing_points)
@@ -258,43 +283,44 @@ class Launches:
 
     @property
     def cluster_series(self) -> list[Series]:
-        return [series for series in self.points if not series.spans_clusters]
+        """Series in one machine or cluster."""
+        return [series for series in self.figures_by_point if not series.spans_clusters]
 
-    def fewest_ranks_base(self, series: Series) -> Series:
-        """The same benchmark in the same place on the fewest ranks: the base of its speed-up."""
+    def min_ranks_base(self, series: Series) -> Series:
+        """The series of the same program on the fewest ranks of the same partition: its base."""
         candidates = [
             other
             for other in self.cluster_series
-            if (other.name, other.environ, other.source, other.partition)
-            == (series.name, series.environ, series.source, series.partition)
+            if (other.problem_name, other.environ, other.source, other.partition)
+            == (series.problem_name, series.environ, series.source, series.partition)
             and (other.ranks == 1 or other.placement == series.placement)
         ]
         return min(candidates, key=lambda other: (other.ranks, other.sort_key))
 
     def ideal_speedup(self, series: Series) -> float:
-        """The number of ranks over that of `fewest_ranks_base`."""
-        return series.ranks / self.fewest_ranks_base(series).ranks
+        """Number of ranks over that of `min_ranks_base`."""
+        return series.ranks / self.min_ranks_base(series).ranks
 
-    def base_of(self, series: Series) -> Series | None:
-        """Base of `series` in one cluster, on `base_ranks`; None if it did not run."""
-        ranks = base_ranks(series.benchmark, series.problem_class, series.ranks)
+    def one_cluster_base(self, series: Series) -> Series | None:
+        """Base of `series` in one cluster, on `base_rank_count`; None if it did not run."""
+        ranks = base_rank_count(series.benchmark, series.problem_class, series.ranks)
         candidates = (
             other
             for other in self.cluster_series
-            if (other.name, other.environ, other.source, other.ranks)
-            == (series.name, series.environ, series.source, ranks)
-            and (ranks == 1 or other.in_memory == series.in_memory)
+            if (other.problem_name, other.environ, other.source, other.ranks)
+            == (series.problem_name, series.environ, series.source, ranks)
+            and (ranks == 1 or other.uses_shared_memory == series.uses_shared_memory)
         )
         return next(candidates, None)
 
-    def pairs(
+    def paired_figures(
         self, first: FiguresByLaunch, second: FiguresByLaunch
-    ) -> list[tuple[Figures, Figures]]:
-        """Figures of pairs of launches of the same round, which are close in time."""
-        pairing = self.pairing(first, second)
+    ) -> list[tuple[LaunchFigures, LaunchFigures]]:
+        """Figures of pairs of launches of the same round, so close in time."""
+        pairing = self.round_pairing(first, second)
         return [(first[one], second[other]) for one, other in pairing.pairs]
 
-    def pairing(self, first: Iterable[str], second: Iterable[str]) -> Pairing:
+    def round_pairing(self, first: Iterable[str], second: Iterable[str]) -> Pairing:
         """Pairs of launches of the same round, or the reason why none can be compared."""
         one, other = ([self._round_launches[name] for name in names] for names in (first, second))
         return pair_by_round(one, other)
@@ -317,7 +343,7 @@ class Launches:
         """Median and interval of `values`; None without values."""
         return median_interval(values, self.level) if values else None
 
-    def _series(self, row: Mapping[str, Any]) -> tuple[Series, float | None]:
+    def _series_and_rtt(self, row: Mapping[str, Any]) -> tuple[Series, float | None]:
         """Series and round-trip time (ms; None inside a cluster) of a row of cases.parquet.
 
         A launch that never ran is known only by the name of its case.
@@ -326,7 +352,7 @@ class Launches:
         rtt = emulation.get("wan_rtt_ms", parameters.get("wan_rtt"))
         ranks, environ = parameters.get("ranks", ""), str(row["environ"] or "")
         transport = self._transports.get(environ)
-        if not transport:  # a bundle older than `extras.transport`
+        if not transport:  # a bundle older than `extras.transport_title`
             words = set(environ.split("-"))
             transport = "UDP" if "udp" in words else "TCP" if {"tcp", "ucx"} & words else ""
         series = Series(

@@ -62,19 +62,19 @@ from roundtrip.studies.derivation import AuditedRatio, AuditFacts, PairingScope,
 from roundtrip.studies.npb import STUDY, UPSTREAM
 
 #: Findings of the study in its words, those on speed-ups by benchmark.
-UDP_MOSTLY_BETTER = (
+UDP_BETTER_STATEMENT = (
     "“UDP-encapsulated MPICH-SCore most often performs better than other implementations”"
 )
-DIFFERENCES_NOT_CRITICAL = "“the differences are not critical for the benchmarks”"
-_SCALABILITY_TEXT = (
+NOT_CRITICAL_STATEMENT = "“the differences are not critical for the benchmarks”"
+_CG_AND_MG_STATEMENT = (
     "“The CG and MG benchmarks show the scalability of 1.13 and 1.24 times with 4 millisecond "
     "round-trip latency, respectively”"
 )
 SCALING_STATEMENTS = {
     "LU": "“The performance of the LU benchmark scales up linearly with under 4 millisecond "
     "round-trip latency”",
-    "CG": f"{_SCALABILITY_TEXT}: CG",
-    "MG": f"{_SCALABILITY_TEXT}: MG",
+    "CG": f"{_CG_AND_MG_STATEMENT}: CG",
+    "MG": f"{_CG_AND_MG_STATEMENT}: MG",
 }
 
 
@@ -91,13 +91,13 @@ PERF_VARIABLE_UNITS = {
 
 #: Summaries that the program computes, and the sum over the iterations of a launch.
 RATE_SUMMARY = Summary("rate", ValueKind.RATE, "the timed section of a launch", TOTAL)
-RANK_MEANS_SUMMARY = Summary(
+OVER_RANKS_SUMMARY = Summary(
     "compute and communication of an iteration", ValueKind.COST, "ranks", MEAN
 )
-PARTS_SUMMARY = Summary(
+OVER_ITERATIONS_SUMMARY = Summary(
     "compute and communication", ValueKind.COST, "the iterations of a launch", SUM
 )
-#: Summary that `speedup.round_trips` computes.
+#: Summary that `speedup.round_trips_waited` computes.
 ROUND_TRIPS_SUMMARY = Summary(
     "time of an iteration over round-trip time", ValueKind.COST, "launches", MEDIAN_SLOPE
 )
@@ -141,23 +141,23 @@ def speeds(samples: pl.LazyFrame, sizes: Sequence[int]) -> pl.DataFrame:
     )
 
 
-_RATE_OVER_LAUNCHES = Summary("rate", ValueKind.RATE, "launches", OVER_LAUNCHES)
+_RATE_OVER_LAUNCHES_SUMMARY = Summary("rate", ValueKind.RATE, "launches", OVER_LAUNCHES)
 
 #: Facts about the section for the report's audit.
 AUDIT_FACTS = AuditFacts(
     summaries=(
         RATE_SUMMARY,
-        RANK_MEANS_SUMMARY,
-        PARTS_SUMMARY,
+        OVER_RANKS_SUMMARY,
+        OVER_ITERATIONS_SUMMARY,
         ROUND_TRIPS_SUMMARY,
-        _RATE_OVER_LAUNCHES,
+        _RATE_OVER_LAUNCHES_SUMMARY,
         Summary("time", ValueKind.COST, "launches", OVER_LAUNCHES),
     ),
     ratios=(
         AuditedRatio(
             "rates, or times on own processors", RATE_SUMMARY, PairingScope.ROUND, OVER_LAUNCHES
         ),
-        AuditedRatio("efficiency over nodes", _RATE_OVER_LAUNCHES, PairingScope.UNPAIRED),
+        AuditedRatio("efficiency over nodes", _RATE_OVER_LAUNCHES_SUMMARY, PairingScope.UNPAIRED),
     ),
     latencies=(),
     no_latencies_reason="times whole computations, not latencies",
@@ -180,7 +180,7 @@ class NPBResult:
     seconds: float
     total_processes: int
     active_processes: int
-    rate: float
+    mops: float
     verified: bool
     version: str
     #: How our program's iterations compare with the recorded ones; None for NPB's own programs.
@@ -198,14 +198,14 @@ def parse_output(file: Path) -> NPBResult:
     try:
         return NPBResult(
             benchmark=name[1],
-            problem_class=_block_field(block, "Class"),
-            iterations=foreign.parse_whole_number(_block_field(block, "Iterations")),
-            seconds=foreign.parse_number(_block_field(block, "Time in seconds")),
-            total_processes=foreign.parse_whole_number(_block_field(block, "Total processes")),
-            active_processes=foreign.parse_whole_number(_block_field(block, "Active processes")),
-            rate=foreign.parse_number(_block_field(block, "Mop/s total")),
-            verified=_block_field(block, "Verification") == "SUCCESSFUL",
-            version=_block_field(block, "Version"),
+            problem_class=_result_value(block, "Class"),
+            iterations=foreign.parse_whole_number(_result_value(block, "Iterations")),
+            seconds=foreign.parse_number(_result_value(block, "Time in seconds")),
+            total_processes=foreign.parse_whole_number(_result_value(block, "Total processes")),
+            active_processes=foreign.parse_whole_number(_result_value(block, "Active processes")),
+            mops=foreign.parse_number(_result_value(block, "Mop/s total")),
+            verified=_result_value(block, "Verification") == "SUCCESSFUL",
+            version=_result_value(block, "Version"),
             history=history[1] if history else None,
         )
     except (KeyError, ValueError) as error:
@@ -243,13 +243,13 @@ def convert_output(
         **rank_entries,
         "points": [foreign.point_entry(case, UPSTREAM, 0, **fields)],
     }
-    row = (STUDY.name, case, UPSTREAM, 0, "total", 0, "rate", result.rate, "Mop/s")
+    row = (STUDY.name, case, UPSTREAM, 0, "total", 0, "rate", result.mops, "Mop/s")
     foreign.write_launch(output, record, [row])
     return result
 
 
-def _block_field(block: str, label: str) -> str:
-    match = re.search(rf"^ {re.escape(label)}\s*=\s*(\S+)\s*$", block, re.MULTILINE)
+def _result_value(block: str, key: str) -> str:
+    match = re.search(rf"^ {re.escape(key)}\s*=\s*(\S+)\s*$", block, re.MULTILINE)
     if match is None:
-        raise KeyError(label)
+        raise KeyError(key)
     return match[1]

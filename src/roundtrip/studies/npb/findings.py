@@ -30,9 +30,9 @@ from roundtrip.studies.npb import (
     UPSTREAM,
     Thresholds,
     derived,
-    published_words,
+    describe_published_speedup,
 )
-from roundtrip.studies.npb.data import EMULATED, Launches, Series
+from roundtrip.studies.npb.data import EMULATED_WAN, NPBLaunches, Series
 from roundtrip.studies.npb.speedup import (
     SeriesClaim,
     Verdicts,
@@ -52,16 +52,16 @@ TONE_BY_OUTCOME: dict[str, StatusColour] = {
 
 @dataclass(frozen=True)
 class Finding:
-    """Test of one finding of the study: where, the evidence, and whether the finding holds.
+    """Test of one published statement: the setting, the measured result, and whether it holds.
 
-    `number`: the study's speed-up in words.  `coverage_suffix`: text with the number of comparisons
-    that were made, if the outcome covers all of them and some were not made; else "".
+    `published_number`: the published speed-up as text.  `coverage_suffix`: text with the number of
+    comparisons that were made, if the outcome covers all of them and some were not made; else "".
     """
 
     statement: str
-    where: str
-    evidence: str | Quantity = ""
-    number: str = units.NO_VALUE
+    setting_text: str
+    measured_result: str | Quantity = ""
+    published_number: str = units.NO_VALUE
     outcome: str = "not measured"
     series: Series | None = None
     coverage_suffix: str = ""
@@ -76,18 +76,20 @@ class Finding:
         return "warn" if self.coverage_suffix else TONE_BY_OUTCOME[self.outcome]
 
 
-def study_findings(
-    speedups: Verdicts, transports: Verdicts, launches: Launches, settings: Thresholds
+def statement_findings(
+    speedups: Verdicts, transports: Verdicts, launches: NPBLaunches, settings: Thresholds
 ) -> list[Finding]:
-    """All five findings of the study; "not measured" without class A or above."""
+    """The findings on all five published statements; "not measured" without class A or above."""
     transports = _without_trials(transports)
-    udp_verdicts = [verdict for claim, verdict in transports.items() if claim.series.role == UDP]
+    udp_verdicts = [
+        verdict for claim, verdict in transports.items() if claim.series.transport_role == UDP
+    ]
     planned: dict[float, list[Series]] = defaultdict(list)  # launched, completed or not
     for series, rtt in launches.planned_link_points:
         if series.problem_class not in TRIAL_CLASSES:
             planned[rtt].append(series)
     pairs = [pair for all_series in planned.values() for pair in transport_pairs(all_series)]
-    udp_count = sum(UDP in (one.role, other.role) for one, other in pairs)
+    udp_count = sum(UDP in (one.transport_role, other.transport_role) for one, other in pairs)
     results = [
         _udp_finding(udp_verdicts, udp_count),
         _not_critical_finding(list(transports.values()), len(pairs), settings),
@@ -100,10 +102,12 @@ def study_findings(
         series_results = [
             _scaling_finding(statement, number, claim, verdict, target)
             for claim, verdict in _without_trials(speedups).items()
-            if (claim.series.benchmark, claim.rtt) == (benchmark, PUBLISHED_RTT_MS)
+            if (claim.series.benchmark, claim.rtt_ms) == (benchmark, PUBLISHED_RTT_MS)
         ]
         results += series_results or [
-            Finding(statement, f"no {benchmark} of class A or above {place}", number=number)
+            Finding(
+                statement, f"no {benchmark} of class A or above {place}", published_number=number
+            )
         ]
     return results
 
@@ -116,18 +120,22 @@ def _without_trials(verdicts: Verdicts) -> Verdicts:
     }
 
 
-def statement_table(launches: Launches, findings: Sequence[Finding]) -> Table:
-    """Table of the study's statements: a row for each series that tests one."""
+def statement_table(launches: NPBLaunches, findings: Sequence[Finding]) -> Table:
+    """Table of the published statements: a row for each series that tests one."""
     note = launches.level.fill_caption(
-        f" Everything that we find is over an {EMULATED}. Speed-up over one cluster with half of "
-        "the ranks, {level} interval over rounds."
+        f" Everything that we find is over an {EMULATED_WAN}. Speed-up over one cluster with half "
+        "of the ranks, {level} interval over rounds."
     )
     rows = []
     for one in findings:
-        words: RichText = (one.where, ": ", one.evidence) if one.evidence else (one.where,)
-        if isinstance(one.evidence, Quantity):
-            words = (*words, display.describe_slowdown([one.evidence.value]))
-        rows.append((one.statement, one.number, Cell(words, one.tone, one.verdict)))
+        words: RichText = (
+            (one.setting_text, ": ", one.measured_result)
+            if one.measured_result
+            else (one.setting_text,)
+        )
+        if isinstance(one.measured_result, Quantity):
+            words = (*words, display.describe_slowdown([one.measured_result.value]))
+        rows.append((one.statement, one.published_number, Cell(words, one.tone, one.verdict)))
     return display.statement_table(rows, note)
 
 
@@ -150,7 +158,7 @@ def _coverage_suffix(count: int, total: int) -> str:
 
 
 def _udp_finding(verdicts: Sequence[ClaimVerdict], total: int) -> Finding:
-    statement = derived.UDP_MOSTLY_BETTER
+    statement = derived.UDP_BETTER_STATEMENT
     if not verdicts:
         lack = "UDP and another transport did not run the same kernel of class A or above"
         return Finding(statement, lack)
@@ -172,7 +180,7 @@ def _udp_finding(verdicts: Sequence[ClaimVerdict], total: int) -> Finding:
 def _not_critical_finding(
     verdicts: Sequence[ClaimVerdict], total: int, settings: Thresholds
 ) -> Finding:
-    statement = derived.DIFFERENCES_NOT_CRITICAL
+    statement = derived.NOT_CRITICAL_STATEMENT
     if not verdicts:
         return Finding(statement, "no two transports ran the same kernel of class A or above")
     margin = 1 + settings.critical_difference
@@ -201,42 +209,44 @@ def _scaling_finding(
         outcome = "holds in part"
     else:
         outcome = "does not hold" if interval.is_below(max(1, target)) else OPEN
-    ratio = Quantity.from_claim(interval, claim.base.label)
-    return Finding(statement, claim.series.label, ratio, number, outcome, claim.series)
+    ratio = Quantity.from_claim(interval, claim.base.title)
+    return Finding(statement, claim.series.title, ratio, number, outcome, claim.series)
 
 
-_VERDICT_WORDS = {
+_TEXT_BY_VERDICT = {
     verdict: str(verdict)
     for verdict in (Verdict.FASTER, Verdict.SLOWER, Verdict.ON_PAR, Verdict.CANNOT_TELL)
 }
 
 
 def answers_at_longest_rtt(speedups: Verdicts) -> list[Answer]:
-    """One answer: benchmarks that gain from a second cluster at the longest RTT."""
+    """One answer: which benchmarks gain from a second cluster at the longest RTT."""
     claims = [claim for claim in speedups if claim.series.source == NATIVE] or list(speedups)
     if not claims:
         return []
-    rtt = max(claim.rtt or 0.0 for claim in claims)
-    claims = [claim for claim in claims if claim.rtt == rtt]
-    unshared = {claim.series.name for claim in claims if not claim.series.shares_processors}
+    rtt = max(claim.rtt_ms or 0.0 for claim in claims)
+    claims = [claim for claim in claims if claim.rtt_ms == rtt]
+    unshared = {claim.series.problem_name for claim in claims if not claim.series.shares_processors}
     outcomes: dict[str, list[SubjectVerdict]] = defaultdict(list)
     medians: dict[str, list[float]] = defaultdict(list)
     for claim in claims:
         series, verdict = claim.series, speedups[claim]
-        if series.shares_processors and series.name in unshared:
+        if series.shares_processors and series.problem_name in unshared:
             continue
         is_same_size = claim.base.ranks == series.ranks
-        name = f"{series.name} (as many ranks in one)" if is_same_size else series.name
-        where = series.ranks, series.setup_text
-        outcomes[name].append(SubjectVerdict(series.transport, where, verdict.verdict))
+        name = (
+            f"{series.problem_name} (as many ranks in one)" if is_same_size else series.problem_name
+        )
+        where = series.ranks, series.ranks_and_placement
+        outcomes[name].append(SubjectVerdict(series.transport_title, where, verdict.verdict))
         medians[name].append(verdict.interval.median)
-    groups: dict[str, list[str]] = {words: [] for words in _VERDICT_WORDS.values()}
+    groups: dict[str, list[str]] = {words: [] for words in _TEXT_BY_VERDICT.values()}
     for name in outcomes:
-        words = describe_joint_verdict(outcomes[name], _VERDICT_WORDS, "transport")
+        words = describe_joint_verdict(outcomes[name], _TEXT_BY_VERDICT, "transport")
         times = units.range_text([1 / median for median in medians[name]], digits=2)
         groups.setdefault(words, []).append(f"{name} ({times} times as long)")
     clauses = [f"{words} in {', '.join(names)}" for words, names in groups.items() if names]
-    subject = f"Two clusters (twice the ranks) against one, {EMULATED} of {rtt:g} ms"
+    subject = f"Two clusters (twice the ranks) against one, {EMULATED_WAN} of {rtt:g} ms"
     text = f"{subject}: {'; '.join(clauses)}."
     tone = worst_tone(
         display.TONE_BY_VERDICT[one.verdict] for group in outcomes.values() for one in group
@@ -245,10 +255,10 @@ def answers_at_longest_rtt(speedups: Verdicts) -> list[Answer]:
 
 
 #: Largest ratio of a speed-up to the ideal one that the number of ranks can explain.
-_MAX_IDEAL_RATIO = 1.25
+_MAX_RATIO_TO_IDEAL = 1.25
 
 
-def answers_in_one_cluster(launches: Launches, sources: Verdicts) -> list[Answer]:
+def answers_in_one_cluster(launches: NPBLaunches, sources: Verdicts) -> list[Answer]:
     """Answers on scaling over ranks, and on our programs against NPB's own."""
     answers = []
     speedups = {
@@ -259,7 +269,7 @@ def answers_in_one_cluster(launches: Launches, sources: Verdicts) -> list[Answer
     outliers = [
         series
         for series, speedup in speedups.items()
-        if speedup > _MAX_IDEAL_RATIO * launches.ideal_speedup(series)
+        if speedup > _MAX_RATIO_TO_IDEAL * launches.ideal_speedup(series)
     ]
     subjects = {False: "Speed-up", True: "Where ranks share processors: speed-up"}
     for is_shared, subject in subjects.items():
@@ -276,13 +286,14 @@ def answers_in_one_cluster(launches: Launches, sources: Verdicts) -> list[Answer
             answers.append(Answer((text,)))
     if outliers:
         clauses = (
-            f"{series.name} on {series.setup_text}: {units.pure_number(speedups[series])} times"
+            f"{series.problem_name} on {series.ranks_and_placement}: "
+            f"{units.pure_number(speedups[series])} times"
             for series in outliers
         )
         text = f"Implausible, more than the ranks explain: {'; '.join(sorted(clauses))}."
         answers.append(Answer((text,), "warn"))
     if not speedups:
-        names = list(dict.fromkeys(series.name for series in launches.cluster_series))
+        names = list(dict.fromkeys(series.problem_name for series in launches.cluster_series))
         answers.append(Answer((f"{', '.join(names)} ran and verified; see the rates below.",)))
     return [*answers, *_source_answers(sources)]
 
@@ -290,11 +301,11 @@ def answers_in_one_cluster(launches: Launches, sources: Verdicts) -> list[Answer
 def _source_answers(sources: Verdicts) -> list[Answer]:
     """An answer on our programs against NPB's own in one cluster; [] without both."""
     verdict_by_series = {
-        claim.series: sources[claim].verdict for claim in sources if claim.rtt is None
+        claim.series: sources[claim].verdict for claim in sources if claim.rtt_ms is None
     }
     name_by_series = _distinct_names(list(verdict_by_series))
     clauses = []
-    for verdict, words in _VERDICT_WORDS.items():
+    for verdict, words in _TEXT_BY_VERDICT.items():
         if names := [
             name_by_series[series]
             for series in verdict_by_series
@@ -311,10 +322,12 @@ def _distinct_names(all_series: Sequence[Series]) -> dict[Series, str]:
     """``CG A on 4 ranks``; if several series are that, each with what distinguishes it."""
     series_by_name: dict[str, list[Series]] = defaultdict(list)
     for series in all_series:
-        series_by_name[f"{series.name} on {units.plural(series.ranks, 'rank')}"].append(series)
+        series_by_name[f"{series.problem_name} on {units.plural(series.ranks, 'rank')}"].append(
+            series
+        )
     names: dict[Series, str] = {}
     for name, group in series_by_name.items():
-        texts = {series: series.label for series in group}
+        texts = {series: series.title for series in group}
         if len(set(texts.values())) < len(group):
             texts = {one: f"{text}, {one.environ}, {one.partition}" for one, text in texts.items()}
         rest = labels.title_differences(set(texts.values()))
@@ -322,29 +335,31 @@ def _distinct_names(all_series: Sequence[Series]) -> dict[Series, str]:
     return names
 
 
-def answers_over_link(launches: Launches, all_findings: Sequence[Finding]) -> list[Answer]:
+def answers_over_link(launches: NPBLaunches, all_findings: Sequence[Finding]) -> list[Answer]:
     """An answer for each benchmark that was measured over the emulated link.
 
     Series whose ranks do not share processors are preferred.
     """
     answers = []
-    for name in dict.fromkeys(series.name for series in launches.link_series):
-        group = [series for series in launches.link_series if series.name == name]
+    for name in dict.fromkeys(series.problem_name for series in launches.link_series):
+        group = [series for series in launches.link_series if series.problem_name == name]
         group = [series for series in group if series.source == NATIVE] or group
         group = [series for series in group if not series.shares_processors] or group
-        if words := _link_words(launches, group):
+        if words := _link_text(launches, group):
             outcomes = [finding.outcome for finding in all_findings if finding.series in group]
             worst = max(outcomes, key=list(TONE_BY_OUTCOME).index, default="not measured")
             answers.append(Answer((StrongText(name), words), TONE_BY_OUTCOME[worst]))
     return answers
 
 
-def _link_words(launches: Launches, group: Sequence[Series]) -> str:
+def _link_text(launches: NPBLaunches, group: Sequence[Series]) -> str:
     """Text on the speed-ups at the shortest and the longest RTT; "" without any."""
-    rtts = sorted({rtt for series in group for rtt in launches.points[series] if rtt is not None})
+    rtts = sorted(
+        {rtt for series in group for rtt in launches.figures_by_point[series] if rtt is not None}
+    )
     ends = list(dict.fromkeys((rtts[0], rtts[-1])))
-    base = launches.base_of(group[0])
-    comparison = f"as fast as one with {base.setup_text} " if base else ""
+    base = launches.one_cluster_base(group[0])
+    comparison = f"as fast as one with {base.ranks_and_placement} " if base else ""
     speedups: list[str] = []
     waits: list[str] = []
     for rtt in ends:
@@ -354,7 +369,7 @@ def _link_words(launches: Launches, group: Sequence[Series]) -> str:
         shares = [
             figures["communication"] / (figures["compute"] + figures["communication"])
             for series in group
-            for figures in launches.rounds(series, rtt).values()
+            for figures in launches.figures_at(series, rtt).values()
             if figures["compute"]
         ]
         if shares:
@@ -362,8 +377,8 @@ def _link_words(launches: Launches, group: Sequence[Series]) -> str:
     if not speedups:
         return ""
     text = (
-        f", {group[0].setup_text} in two clusters on an {EMULATED}: {', '.join(speedups)} "
-        f"({units.plural(len(group), 'transport')})."
+        f", {group[0].ranks_and_placement} in two clusters on an {EMULATED_WAN}: "
+        f"{', '.join(speedups)} ({units.plural(len(group), 'transport')})."
     )
     if waits:
         text += f" In MPI, waiting included: {', '.join(waits)} of a rank's time."
@@ -371,11 +386,11 @@ def _link_words(launches: Launches, group: Sequence[Series]) -> str:
     if times := _speedup_range(launches, upstream, ends[-1]):
         text += f" NPB 3.4's own program: {times} times at {ends[-1]:g} ms."
     if group[0].benchmark in PUBLISHED_SPEEDUPS:
-        text += f" The study in 2003: {published_words(group[0].benchmark)}, at 4 ms."
+        text += f" The study in 2003: {describe_published_speedup(group[0].benchmark)}, at 4 ms."
     return text
 
 
-def _speedup_range(launches: Launches, group: Sequence[Series], rtt: float) -> str:
+def _speedup_range(launches: NPBLaunches, group: Sequence[Series], rtt: float) -> str:
     """The range of the claimed speed-ups of the series that were measured; "" without any."""
     speedups = [launches.interval(claimed_speedups(launches, series, rtt)) for series in group]
     medians = [speedup.median for speedup in speedups if speedup]

@@ -1,13 +1,13 @@
-"""Values measured elsewhere that the report marks beside a sweep over host speeds.
+"""Reference nights: measured rates and speed-ups that are drawn beside a sweep over host speeds.
 
     python -m roundtrip.studies.npb.marks reports/wan-marks/SITE/DATE/r1/bundle > marks.json
 
-writes a file of marks from the bundle of a measured campaign, with its origin.  Rates are those
-of one rank alone with our own programs, speed-ups those that the report of that bundle shows.  A
-speed-up without the rate of one rank by the same toolchain is left out.
+writes the reference night of a bundle as JSON, with its origin.  Rates are those of one rank alone
+with our own programs, speed-ups those that the report of that bundle shows.  A speed-up without the
+rate of one rank by the same toolchain is left out.
 
 The file is given to the sweep, which copies what is of its benchmark and class into its run.json:
-so a report still follows from its bundle alone.  No claim joins a mark with anything simulated.
+so a report still follows from its bundle alone.  No claim joins them with anything simulated.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ from roundtrip.studies.npb import (
     ReferenceNight,
     ReferenceRate,
     ReferenceSpeedup,
-    published_words,
+    describe_published_speedup,
 )
-from roundtrip.studies.npb.data import Launches, Series
+from roundtrip.studies.npb.data import NPBLaunches, Series
 from roundtrip.studies.npb.speedup import claimed_speedups, measured_speedups
 from roundtrip.studies.npb.sweep import SIMULATED, BenchmarkCurves
 
@@ -57,67 +57,67 @@ from roundtrip.studies.npb.sweep import SIMULATED, BenchmarkCurves
 EMULATED = "EMULATED"
 
 
-def marks_from_bundle(bundle: BundleData) -> ReferenceNight:
-    """The marks of a bundle.
+def reference_night_from_bundle(bundle: BundleData) -> ReferenceNight:
+    """The rates of one rank in the launches of a bundle, and its claimed speed-ups over the link.
 
-    UserError if it was simulated, or has no rate of one rank, or several processors.
+    UserError if they were simulated, or have no rate of one rank, or several processors.
     """
     rows = bundle.study_launches(STUDY.name)
     if rows["simulated"].fill_null(False).any():
         raise UserError("it was simulated: only what was measured is marked", bundle.folder)
-    launches = Launches(bundle)
-    alone_marks: dict[tuple[str, str], ReferenceRate] = {}
+    launches = NPBLaunches(bundle)
+    rate_by_series: dict[tuple[str, str], ReferenceRate] = {}
     for series in launches.cluster_series:
         if series.ranks == 1 and series.source == NATIVE:
-            rates = [figures["rate"] for figures in launches.rounds(series, None).values()]
-            alone_marks[series.name, series.environ] = ReferenceRate(
-                **_series_fields(series), launches=len(rates), mops=_round_number(median(rates))
+            rates = [figures["rate"] for figures in launches.figures_at(series, None).values()]
+            rate_by_series[series.problem_name, series.environ] = ReferenceRate(
+                **_reference_fields(series), launches=len(rates), mops=_six_digits(median(rates))
             )
-    if not alone_marks:
+    if not rate_by_series:
         raise UserError("it has no launch of NPB on one rank: how fast is one?", bundle.folder)
-    emulated_marks: list[ReferenceSpeedup] = []
+    speedups: list[ReferenceSpeedup] = []
     for series in launches.link_series:
-        alone = alone_marks.get((series.name, series.environ))
+        alone = rate_by_series.get((series.problem_name, series.environ))
         if alone and series.source == NATIVE:
-            emulated_marks += _reference_speedups(launches, series, alone.mops)
+            speedups += _reference_speedups(launches, series, alone.mops)
     manifest = bundle.manifest.data
     return ReferenceNight(
         **{name: str(manifest[name]) for name in ("campaign", "site", "started")},
         digest=bundle.manifest.digest,
         processor=_processor_name(bundle, rows["launch"].to_list()),
-        alone=list(alone_marks.values()),
-        emulated=emulated_marks,
+        alone=list(rate_by_series.values()),
+        emulated=speedups,
     )
 
 
 def _reference_speedups(
-    launches: Launches, series: Series, mops: float
+    launches: NPBLaunches, series: Series, mops: float
 ) -> Iterator[ReferenceSpeedup]:
-    """Speed-ups of `series` at each RTT with a claimed one, for one rank that does `mops`."""
-    for rtt in launches.points[series]:
+    """Claimed speed-ups of `series` at each RTT, with the rate of one rank [Mop/s]."""
+    for rtt in launches.figures_by_point[series]:
         ratios = claimed_speedups(launches, series, rtt)
         if interval := launches.interval(ratios):
             yield ReferenceSpeedup(
-                **_series_fields(series),
+                **_reference_fields(series),
                 ranks=series.ranks,
                 rtt_ms=rtt or 0.0,
                 mops=mops,
-                speedup=_round_number(interval.median),
-                low=None if interval.low is None else _round_number(interval.low),
-                high=None if interval.high is None else _round_number(interval.high),
+                speedup=_six_digits(interval.median),
+                low=None if interval.low is None else _six_digits(interval.low),
+                high=None if interval.high is None else _six_digits(interval.high),
                 separated=ratios != measured_speedups(launches, series, rtt),
                 launches=len(ratios),
             )
 
 
-def _series_fields(series: Series) -> dict[str, Any]:
+def _reference_fields(series: Series) -> dict[str, Any]:
     fields = {"benchmark": series.benchmark, "class": series.problem_class}
     return {**fields, "toolchain": series.toolchain}
 
 
-def _processor_name(bundle: BundleData, names: list[str]) -> str:
-    """Name in the records of nodes, else of the campaign's host; UserError if there are several."""
-    nodes = bundle.node_facts.filter(pl.col("launch").is_in(names))
+def _processor_name(bundle: BundleData, launches: list[str]) -> str:
+    """Name of the processor of these launches, else of the host; UserError if they are several."""
+    nodes = bundle.node_facts.filter(pl.col("launch").is_in(launches))
     processors = set(filter(None, nodes["processor"]))
     if len(processors) > 1:
         text = ", ".join(sorted(processors))
@@ -129,53 +129,59 @@ def _processor_name(bundle: BundleData, names: list[str]) -> str:
     return str(name or "a processor that the bundle does not name")
 
 
-def _round_number(value: float) -> float:
+def _six_digits(value: float) -> float:
     return float(f"{value:.6g}")
 
 
-def value_cell(value: float | None, unit: Unit, series: str = "") -> Cell:
+def value_cell(value: float | None, unit: Unit, series_key: str = "") -> Cell:
     """Cell of a value without an interval; empty for None and 0."""
     return (
-        Cell(Quantity(value=value, unit=unit, series_key=series))
+        Cell(Quantity(value=value, unit=unit, series_key=series_key))
         if value
         else display.NO_VALUE_CELL
     )
 
 
-_MAX_EQUAL_RATIO = 1.1  # largest ratio of parts of one processor's rates that count as equal
+_MAX_RATIO_OF_EQUAL_PARTS = (
+    1.1  # largest ratio of parts of one processor's rates that count as equal
+)
 
 
-def measured_blocks(curves: Sequence[BenchmarkCurves]) -> list[Block]:
-    """Blocks of measured marks: origins, rates of one rank and speed-ups; [] without marks."""
-    origins = list({origin.origin: origin for curve in curves for origin in curve.marks}.values())
+def reference_blocks(curves: Sequence[BenchmarkCurves]) -> list[Block]:
+    """Blocks on reference nights: origins, rates of one rank and speed-ups; [] without a night."""
+    origins = list(
+        {
+            origin.origin_text: origin for curve in curves for origin in curve.reference_nights
+        }.values()
+    )
     if not origins:
         return []
     blocks: list[Block] = [
         Heading(3, "Beside it, measured"),
-        Paragraph(_MEASURED_MARKS_NOTE),
-        text_items(*(f"{origin.processor}: {origin.origin}." for origin in origins)),
+        Paragraph(_REFERENCE_NOTE),
+        text_items(*(f"{origin.processor}: {origin.origin_text}." for origin in origins)),
     ]
-    if any(curve.rank_marks for curve in curves):
-        lines = [text for origin in origins if (text := proportions_text(curves, origin))]
-        blocks += [_processor_rate_table(curves), *([text_items(*lines)] if lines else [])]
-    if any(curve.emulated_marks for curve in curves):
-        blocks.append(_emulated_speedup_table(curves))
+    if any(curve.reference_rates for curve in curves):
+        lines = [text for origin in origins if (text := describe_proportions(curves, origin))]
+        blocks += [_reference_rate_table(curves), *([text_items(*lines)] if lines else [])]
+    if any(curve.reference_speedups for curve in curves):
+        blocks.append(_reference_speedup_table(curves))
     return blocks
 
 
-def _processor_rate_table(curves: Sequence[BenchmarkCurves]) -> Table:
-    """Table of the measured rates of one rank, and of simulated speeds as parts of them."""
+def _reference_rate_table(curves: Sequence[BenchmarkCurves]) -> Table:
+    """Table of measured rates of one rank, and of simulated host speeds as fractions of them."""
     rows = [
         (
             Cell(f"{curve.name} on {origin.processor} (measured; parts {SIMULATED})"),
-            Cell(mark.toolchain),
-            value_cell(mark.mops, Unit.MOPS),
-            Cell(units.count(mark.launches)),
-            value_cell((curve.even_speed or 0.0) / mark.mops, Unit.FRACTION),
-            value_cell((curve.matching_mflops or 0.0) / mark.mops, Unit.FRACTION),
+            Cell(reference.toolchain),
+            value_cell(reference.mops, Unit.MOPS),
+            Cell(units.count(reference.launches)),
+            value_cell((curve.break_even_mflops or 0.0) / reference.mops, Unit.FRACTION),
+            value_cell((curve.published_speedup_mflops or 0.0) / reference.mops, Unit.FRACTION),
         )
         for curve in curves
-        for origin, mark in curve.rank_marks
+        for origin, reference in curve.reference_rates
     ]
     return Table(
         "Measured: the rate of one rank alone, which is a different host speed for each benchmark "
@@ -190,27 +196,27 @@ def _processor_rate_table(curves: Sequence[BenchmarkCurves]) -> Table:
     )
 
 
-def _emulated_speedup_table(curves: Sequence[BenchmarkCurves]) -> Table:
-    """Table of all emulated speed-ups, with points that the figure leaves out."""
+def _reference_speedup_table(curves: Sequence[BenchmarkCurves]) -> Table:
+    """Table of all reference speed-ups, with points that the figure leaves out."""
     rows = []
     for curve in curves:
-        for mark in curve.emulated_marks:
+        for reference in curve.reference_speedups:
             speedup = Quantity(
-                value=mark.speedup,
+                value=reference.speedup,
                 unit=Unit.PURE_NUMBER,
-                low=mark.low,
-                high=mark.high,
-                n=mark.launches,
+                low=reference.low,
+                high=reference.high,
+                n=reference.launches,
             )
-            setting = f"{mark.ranks_per_cluster} ranks, +{mark.rtt_ms:g} ms"
+            setting = f"{reference.ranks_per_cluster} ranks, +{reference.rtt_ms:g} ms"
             name = f"{curve.name}, {setting} ({EMULATED}, measured)"
             rows.append(
                 (
-                    *text_cells(name, mark.toolchain),
-                    value_cell(mark.mops, Unit.MOPS),
+                    *text_cells(name, reference.toolchain),
+                    value_cell(reference.mops, Unit.MOPS),
                     Cell(speedup),
-                    Cell(units.count(mark.launches)),
-                    Cell("separated times" if mark.separated else "rates"),
+                    Cell(units.count(reference.launches)),
+                    Cell("separated times" if reference.separated else "rates"),
                 )
             )
     return Table(
@@ -227,28 +233,35 @@ def _emulated_speedup_table(curves: Sequence[BenchmarkCurves]) -> Table:
     )
 
 
-def proportions_text(curves: Sequence[BenchmarkCurves], origin: ReferenceNight) -> str:
-    """Text on the spread of the study's numbers as speeds and as parts of one processor's rates.
+def describe_proportions(curves: Sequence[BenchmarkCurves], origin: ReferenceNight) -> str:
+    """Text on the spread of the published speed-ups as speeds and as parts of a processor's rates.
 
-    "" if fewer than two numbers are found in the largest class.
+    "" if fewer than two of them are found in the largest class.
     """
     largest = max((curve.problem_class for curve in curves), key=CLASSES.index, default="")
     matches = []
     for curve in curves:
-        marks = [mark for source, mark in curve.rank_marks if source.origin == origin.origin]
-        if marks and curve.matching_mflops and curve.problem_class == largest:
-            matches.append((curve, curve.matching_mflops, marks[0].mops))
+        rates = [
+            reference
+            for source, reference in curve.reference_rates
+            if source.origin_text == origin.origin_text
+        ]
+        if rates and curve.published_speedup_mflops and curve.problem_class == largest:
+            matches.append((curve, curve.published_speedup_mflops, rates[0].mops))
     if len(matches) < 2:
         return ""
     speeds = [speed for _, speed, _ in matches]
     parts = [speed / mops for _, speed, mops in matches]
     details = "; ".join(
-        f"{curve.name} {published_words(curve.benchmark)} at {units.amount(speed, Unit.MFLOPS)}, "
-        f"{units.percent_text(speed / mops)} of {units.amount(mops, Unit.MOPS)}"
+        f"{curve.name} {describe_published_speedup(curve.benchmark)} at "
+        f"{units.amount(speed, Unit.MFLOPS)}, {units.percent_text(speed / mops)} of "
+        f"{units.amount(mops, Unit.MOPS)}"
         for curve, speed, mops in matches
     )
     speed_gap, part_gap = max(speeds) / min(speeds), max(parts) / min(parts)
-    words = "gives all of them" if part_gap < _MAX_EQUAL_RATIO else "does not give all of them"
+    words = (
+        "gives all of them" if part_gap < _MAX_RATIO_OF_EQUAL_PARTS else "does not give all of them"
+    )
     return (
         f"The study's numbers ({SIMULATED}): {details}. As host speeds they lie a factor "
         f"{units.pure_number(speed_gap, 2)} apart, as parts of what one rank of {origin.processor} "
@@ -258,7 +271,7 @@ def proportions_text(curves: Sequence[BenchmarkCurves], origin: ReferenceNight) 
     )
 
 
-_MEASURED_MARKS_NOTE: RichText = (
+_REFERENCE_NOTE: RichText = (
     "What follows was measured in other campaigns, by real programs, and copied into this bundle "
     "with its origin. It is drawn beside the simulation for orientation: nothing is claimed of one "
     "from the other.",
@@ -271,7 +284,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("bundle", type=Path, help="of a measured campaign")
     options = parser.parse_args(arguments)
     try:
-        print(json.dumps(marks_from_bundle(data.read_bundle(options.bundle)).as_json(), indent=1))
+        print(
+            json.dumps(
+                reference_night_from_bundle(data.read_bundle(options.bundle)).as_json(), indent=1
+            )
+        )
     except UserError as error:
         print(f"marks: {error}", file=sys.stderr)
         return 2

@@ -43,9 +43,9 @@ from roundtrip.studies.npb import (
     STUDY,
     TRANSPORT,
     TRIAL_CLASSES,
-    published_words,
+    describe_published_speedup,
 )
-from roundtrip.studies.npb.data import EMULATED, Launches, Series
+from roundtrip.studies.npb.data import EMULATED_WAN, NPBLaunches, Series
 from roundtrip.studies.npb.speedup import (
     SeriesClaim,
     Verdicts,
@@ -54,19 +54,19 @@ from roundtrip.studies.npb.speedup import (
 )
 from roundtrip.studies.study import GREY, PINK, Arm, Colour
 
-Rows = list[dict[str, Any]]
+DrawingRows = list[dict[str, Any]]
 
 
-def _row(
-    name: str, colour: Colour, series: Series, x: float, value: Interval, **more: object
+def _line_point(
+    name: str, colour: Colour, series: Series, x: float, value: Interval, **extra_columns: object
 ) -> dict[str, Any]:
-    """A row of `rows_as_lines`: the point at `x` of the line of that name."""
+    """A row of `rows_and_arms`: the point at `x` of the line of that name."""
     point = {"x": x, "median": value.median, "low": value.low, "high": value.high}
     line = {"name": name, "colour": colour, "shared": series.shares_processors}
-    return {**line, **point, "n": value.n or None, **more}
+    return {**line, **point, "n": value.n or None, **extra_columns}
 
 
-def rows_as_lines(rows: Sequence[dict[str, Any]]) -> tuple[Rows, dict[str, Arm]]:
+def rows_and_arms(rows: Sequence[dict[str, Any]]) -> tuple[DrawingRows, dict[str, Arm]]:
     """Return the rows with the added key arm, and the arms by title.
 
     A row has the keys name, colour and shared: whether its ranks share processors.  Rows of one
@@ -83,27 +83,11 @@ def rows_as_lines(rows: Sequence[dict[str, Any]]) -> tuple[Rows, dict[str, Arm]]
     return arm_rows, dict(sorted(arms.items()))
 
 
-def link_gallery(launches: Launches) -> Gallery | None:
+def link_gallery(launches: NPBLaunches) -> Gallery | None:
     """Figures of each benchmark and class with the same axes, the study's benchmarks first; None
     without speed-ups over the link.
     """
-    # If several environments stand for the same library, their names must differ.
-    counts = Counter((one.program, one.ranks, one.role) for one in launches.link_series)
-    rows_by_program: dict[str, Rows] = defaultdict(list)
-    for series in sorted(
-        launches.link_series, key=lambda series: series.benchmark not in PUBLISHED_SPEEDUPS
-    ):
-        arm = ARMS[series.role or TRANSPORT]
-        is_named = series.role and counts[series.program, series.ranks, series.role] == 1
-        half = series.ranks // 2
-        name = f"{arm.title if is_named else series.transport}, {half} + {half}"
-        base = launches.base_of(series)
-        scales = base is not None and base.ranks < series.ranks
-        rows = rows_by_program[series.program]
-        for rtt in launches.points[series]:
-            if speedup := launches.interval(claimed_speedups(launches, series, rtt)):
-                rows.append(_row(name, arm.colour, series, rtt or 0.0, speedup, scales=scales))
-    panels = [(program, rows) for program, rows in rows_by_program.items() if rows]
+    panels = [(program, rows) for program, rows in _link_rows(launches).items() if rows]
     if not panels:
         return None
     drawings = [
@@ -125,39 +109,65 @@ def link_gallery(launches: Launches) -> Gallery | None:
         )
 
     caption = launches.level.fill_caption(
-        f"Speed-up over one cluster against the round-trip time of the link, {EMULATED}: median "
-        "over rounds, bars are {level} rank intervals, cut off where they leave the axes. "
+        f"Speed-up over one cluster against the round-trip time of the link, {EMULATED_WAN}: "
+        "median over rounds, bars are {level} rank intervals, cut off where they leave the axes. "
         "Dashed lines: ranks share processors, so that compute time is taken as on processors of "
         "their own, unless the base shares them as well. Diamonds: the study in 2003, 16 + 16 "
         "hosts, at 4 ms. Grey rules: 1, no gain over one cluster; 2, the most that twice the "
         "ranks can give."
     )
-    subject = f"Speed-up over one cluster against round-trip time, {EMULATED}"
+    subject = f"Speed-up over one cluster against round-trip time, {EMULATED_WAN}"
     return Gallery(caption, display.drawing_figures(drawings, subject, views))
 
 
-def _link_drawing(number: int, name: str, rows: Rows, level: ConfidenceLevel) -> Drawing:
-    rows, arms = rows_as_lines(rows)
+def _link_rows(launches: NPBLaunches) -> dict[str, DrawingRows]:
+    """A point of each speed-up over the link, by program."""
+    # If several environments stand for the same library, their names must differ.
+    counts = Counter(
+        (series.program_name, series.ranks, series.transport_role)
+        for series in launches.link_series
+    )
+    rows_by_program: dict[str, DrawingRows] = defaultdict(list)
+    for series in sorted(
+        launches.link_series, key=lambda series: series.benchmark not in PUBLISHED_SPEEDUPS
+    ):
+        role = series.transport_role
+        arm = ARMS[role or TRANSPORT]
+        is_named = role and counts[series.program_name, series.ranks, role] == 1
+        half = series.ranks // 2
+        name = f"{arm.title if is_named else series.transport_title}, {half} + {half}"
+        base = launches.one_cluster_base(series)
+        scales = base is not None and base.ranks < series.ranks
+        rows = rows_by_program[series.program_name]
+        for rtt in launches.figures_by_point[series]:
+            if speedup := launches.interval(claimed_speedups(launches, series, rtt)):
+                point = name, arm.colour, series, rtt or 0.0, speedup
+                rows.append(_line_point(*point, scales=scales))
+    return rows_by_program
+
+
+def _link_drawing(number: int, name: str, rows: DrawingRows, level: ConfidenceLevel) -> Drawing:
+    rows, arms = rows_and_arms(rows)
     note = "" if all(row["scales"] for row in rows) else ", over as many ranks in one"
     has_intervals = all(row["low"] is not None for row in rows)
     intervals = f"{level} intervals" if has_intervals else "too few launches for intervals"
     benchmark = name.split(" ")[0]
-    study_speedup = PUBLISHED_SPEEDUPS.get(benchmark)
-    if study_speedup is not None:
-        study = f"The study, 2003: {published_words(benchmark)}"
+    published_speedup = PUBLISHED_SPEEDUPS.get(benchmark)
+    if published_speedup is not None:
+        study = f"The study, 2003: {describe_published_speedup(benchmark)}"
         arms[study] = Arm(study, PINK, line_width=0, point_radius=5, shape=DIAMOND)
-        rows.append({"arm": study, "x": PUBLISHED_RTT_MS, "median": study_speedup})
+        rows.append({"arm": study, "x": PUBLISHED_RTT_MS, "median": published_speedup})
     frame = pl.DataFrame(rows, infer_schema_length=None)
-    return Drawing(f"npb-{number}", name, f"{EMULATED}{note}, {intervals}", frame, arms)
+    return Drawing(f"npb-{number}", name, f"{EMULATED_WAN}{note}, {intervals}", frame, arms)
 
 
-def node_efficiency(data: BundleData, launches: Launches) -> NodeEfficiency:
+def node_efficiency(data: BundleData, launches: NPBLaunches) -> NodeEfficiency:
     """Efficiency of each benchmark and class in one machine or cluster over its nodes."""
     times = [
-        (launch, series.program, series.ranks / figures["rate"])
+        (launch, series.program_name, series.ranks / figures["rate"])
         for series in launches.cluster_series
         if series.placement == ALL_CORES
-        for launch, figures in launches.rounds(series, None).items()
+        for launch, figures in launches.figures_at(series, None).items()
     ]
     schema = {"launch": pl.String, "subject": pl.String, "value": pl.Float64}
     values = pl.DataFrame(times, schema=schema, orient="row")
@@ -165,17 +175,17 @@ def node_efficiency(data: BundleData, launches: Launches) -> NodeEfficiency:
     return NodeEfficiency.from_launches(values, rows, launches.level, min_nodes=1)
 
 
-def rank_speedup_table(launches: Launches) -> Table:
+def rank_speedup_table(launches: NPBLaunches) -> Table:
     """Table of speed-ups over ranks: a row for each series on more than the fewest ranks."""
     rows = []
     for series in launches.cluster_series:
         if speedup := speedup_over_ranks(launches, series):
-            base = launches.fewest_ranks_base(series)
-            ratio = Quantity.from_interval(speedup, Unit.RATIO, base_name=base.label)
+            base = launches.min_ranks_base(series)
+            ratio = Quantity.from_interval(speedup, Unit.RATIO, base_name=base.title)
             rows.append(
                 (
-                    Cell(series.label),
-                    Cell(base.setup_text),
+                    Cell(series.title),
+                    Cell(base.ranks_and_placement),
                     Cell(ratio, series_key=launches.series_key(series, None)),
                     Cell(_efficiency_quantity(series, base, speedup)),
                 )
@@ -194,17 +204,17 @@ def rank_speedup_table(launches: Launches) -> Table:
     )
 
 
-def rank_gallery(launches: Launches) -> Gallery | None:
+def rank_gallery(launches: NPBLaunches) -> Gallery | None:
     """A figure of each benchmark and class that ran on several numbers of ranks; None without."""
-    rows_by_name: dict[str, Rows] = defaultdict(list)
+    rows_by_name: dict[str, DrawingRows] = defaultdict(list)
     for series in launches.cluster_series:
         if speedup := speedup_over_ranks(launches, series):
-            rows_by_name[series.name] += _rank_rows(launches, series, speedup)
+            rows_by_name[series.problem_name] += _rank_points(launches, series, speedup)
     drawings = []
     columns = ["arm", "x", "ideal", "median", "low", "high", "n"]
     subtitle = "over the fewest ranks in the same place"
     for number, (name, name_rows) in enumerate(rows_by_name.items(), 1):
-        rows, arms = rows_as_lines(name_rows)
+        rows, arms = rows_and_arms(name_rows)
         frame = pl.DataFrame(rows, infer_schema_length=None).select(columns)
         frame = frame.unique(maintain_order=True)
         drawings.append(Drawing(f"npb-scaling-{number}", name, subtitle, frame, arms))
@@ -230,20 +240,24 @@ def rank_gallery(launches: Launches) -> Gallery | None:
     return Gallery(caption, figures) if figures else None
 
 
-def _rank_rows(launches: Launches, series: Series, speedup: Interval) -> Rows:
+def _rank_points(launches: NPBLaunches, series: Series, speedup: Interval) -> DrawingRows:
     """The point of `series`, and the first point of its line: 1 on the fewest ranks."""
     peers = [
-        other for other in launches.cluster_series if other.name == series.name and other.ranks > 1
+        other
+        for other in launches.cluster_series
+        if other.problem_name == series.problem_name and other.ranks > 1
     ]
     name, colour = ARMS[series.source].title, ARMS[series.source].colour
     if len({peer.toolchain for peer in peers}) > 1:
         name += f", {series.toolchain}"
     if len({peer.placement for peer in peers}) > 1:
         name += f", {series.placement}"
-    start, ranks = Interval(1.0, None, None, 0), launches.fewest_ranks_base(series).ranks
+    start, ranks = Interval(1.0, None, None, 0), launches.min_ranks_base(series).ranks
     return [
-        _row(name, colour, series, series.ranks, speedup, ideal=launches.ideal_speedup(series)),
-        _row(name, colour, series, ranks, start, ideal=1.0),
+        _line_point(
+            name, colour, series, series.ranks, speedup, ideal=launches.ideal_speedup(series)
+        ),
+        _line_point(name, colour, series, ranks, start, ideal=1.0),
     ]
 
 
@@ -251,33 +265,33 @@ def _efficiency_quantity(series: Series, base: Series, speedup: Interval) -> Qua
     return units.percentage(speedup.median * base.ranks / series.ranks)
 
 
-def scaling_answers(launches: Launches, verdicts: Verdicts) -> list[Answer]:
+def scaling_answers(launches: NPBLaunches, verdicts: Verdicts) -> list[Answer]:
     """An answer for each benchmark, class and toolchain; trial classes only if no other ran."""
     natives = [series for series in launches.cluster_series if series.source == NATIVE]
     non_trials = [series for series in natives if series.problem_class not in TRIAL_CLASSES]
     groups: dict[tuple[str, str], list[Series]] = defaultdict(list)
     for series in non_trials or natives:
-        groups[series.name, series.toolchain].append(series)
+        groups[series.problem_name, series.toolchain].append(series)
     return [_toolchain_answer(launches, verdicts, group) for group in groups.values()]
 
 
-def _toolchain_answer(launches: Launches, verdicts: Verdicts, group: Sequence[Series]) -> Answer:
+def _toolchain_answer(launches: NPBLaunches, verdicts: Verdicts, group: Sequence[Series]) -> Answer:
     words = []
     for series in group:
-        rates = [figures["rate"] for figures in launches.rounds(series, None).values()]
-        rate_words = f"{units.amount(median(rates), Unit.MOPS)} on {series.setup_text}"
+        rates = [figures["rate"] for figures in launches.figures_at(series, None).values()]
+        rate_words = f"{units.amount(median(rates), Unit.MOPS)} on {series.ranks_and_placement}"
         if speedup := speedup_over_ranks(launches, series):
-            base = launches.fewest_ranks_base(series)
+            base = launches.min_ranks_base(series)
             rate_words += (
-                f" ({units.pure_number(speedup.median)} times {base.setup_text}, efficiency "
-                f"{_efficiency_quantity(series, base, speedup)})"
+                f" ({units.pure_number(speedup.median)} times {base.ranks_and_placement}, "
+                f"efficiency {_efficiency_quantity(series, base, speedup)})"
             )
         words.append(rate_words)
     text = f", {group[0].toolchain}: {', '.join(words)}."
     group_verdicts = [
         verdict
         for claim, verdict in verdicts.items()
-        if claim.series in group and claim.rtt is None
+        if claim.series in group and claim.rtt_ms is None
     ]
     ratios = [verdict.interval.median for verdict in group_verdicts]
     kinds = list(dict.fromkeys(str(verdict.verdict) for verdict in group_verdicts))
@@ -286,22 +300,22 @@ def _toolchain_answer(launches: Launches, verdicts: Verdicts, group: Sequence[Se
         text += f" Over NPB 3.4: {times} times its rate ({', '.join(kinds)})."
     is_below = any(ratio < 1 for ratio in ratios)
     tone: StatusColour = "bad" if "slower" in kinds else "warn" if is_below else "plain"
-    return Answer((StrongText(group[0].name), text), tone)
+    return Answer((StrongText(group[0].problem_name), text), tone)
 
 
-def source_verdict_table(launches: Launches, verdicts: Verdicts) -> Table:
+def source_verdict_table(launches: NPBLaunches, verdicts: Verdicts) -> Table:
     """Table of ratios to NPB 3.4: rows by benchmark, class and place, columns by ranks."""
 
     def place_first(claim: SeriesClaim) -> tuple[object, ...]:
-        rtt = -1.0 if claim.rtt is None else claim.rtt
+        rtt = -1.0 if claim.rtt_ms is None else claim.rtt_ms
         return replace(claim.series, ranks=0).sort_key, rtt, claim.series.ranks
 
     ranks = sorted({claim.series.ranks for claim in verdicts})
     cells = []
     for claim in sorted(verdicts, key=place_first):
         series, verdict = claim.series, verdicts[claim]
-        cell = display.verdict_cell(verdict, series=launches.series_key(series, claim.rtt))
-        cells.append(((series.name, _source_place(claim)), series.ranks, cell))
+        cell = display.verdict_cell(verdict, series_key=launches.series_key(series, claim.rtt_ms))
+        cells.append(((series.problem_name, _source_setting(claim)), series.ranks, cell))
     return display.grid_table(
         launches.level.fill_caption(
             "Our programs against NPB 3.4: ratio of Mop/s in the same round, median and "
@@ -317,14 +331,16 @@ def source_verdict_table(launches: Launches, verdicts: Verdicts) -> Table:
     )
 
 
-def source_rate_table(launches: Launches, verdicts: Verdicts) -> Table:
+def source_rate_table(launches: NPBLaunches, verdicts: Verdicts) -> Table:
     """Table of the rates of our programs and of NPB 3.4's, with their ratios."""
     rows = []
     for claim, verdict in verdicts.items():
-        rates = [launches.value(side, claim.rtt, "rate") for side in (claim.series, claim.base)]
-        link = "" if claim.rtt is None else f" {claim.rtt:g} ms"
-        ratio = display.verdict_cell(verdict, series=rates[0].linked_series_key)
-        rows.append((Cell(f"{claim.series.label}{link}"), *rates, ratio))
+        rates = [
+            launches.figure_cell(side, claim.rtt_ms, "rate") for side in (claim.series, claim.base)
+        ]
+        link = "" if claim.rtt_ms is None else f" {claim.rtt_ms:g} ms"
+        ratio = display.verdict_cell(verdict, series_key=rates[0].linked_series_key)
+        rows.append((Cell(f"{claim.series.title}{link}"), *rates, ratio))
     return Table(
         "Our programs beside those of NPB 3.4 in the same place: Mop/s by NPB's own formula, and "
         "the ratio in the same round.",
@@ -339,19 +355,20 @@ def source_rate_table(launches: Launches, verdicts: Verdicts) -> Table:
 
 
 def source_warnings(verdicts: Verdicts) -> Iterator[str]:
-    """Yield a line for each case with a median ratio to NPB 3.4 below 1, over the link or not."""
-    places = {_source_place(claim) for claim in verdicts}
+    """Yield a line for each claim with a median ratio to NPB 3.4 below 1, over the link or not."""
+    settings = {_source_setting(claim) for claim in verdicts}
     for claim, verdict in verdicts.items():
         if verdict.interval.median >= 1:
             continue
-        place = f", {_source_place(claim)}" if len(places) > 1 else ""
+        suffix = f", {_source_setting(claim)}" if len(settings) > 1 else ""
         doubt = "" if verdict.verdict == "slower" else f" ({verdict.verdict})"
         ratio = units.interval_text(verdict.interval)
-        yield f"slower than official NPB 3.4: {claim.series.case}{place}, {ratio}{doubt}"
+        subject = f"{claim.series.problem_and_ranks}{suffix}"
+        yield f"slower than official NPB 3.4: {subject}, {ratio}{doubt}"
 
 
-def _source_place(claim: SeriesClaim) -> str:
+def _source_setting(claim: SeriesClaim) -> str:
     series = claim.series
     placement = series.placement if series.ranks > 1 else ""
     place = f"{series.toolchain}, {placement}" if placement else series.toolchain
-    return place if claim.rtt is None else f"{place}, {EMULATED} {claim.rtt:g} ms"
+    return place if claim.rtt_ms is None else f"{place}, {EMULATED_WAN} {claim.rtt_ms:g} ms"

@@ -35,51 +35,51 @@ from roundtrip.stats.verdicts import ClaimVerdict
 from roundtrip.studies import display
 from roundtrip.studies.npb import (
     NATIVE,
-    SOURCES,
-    SPEEDUP,
+    SOURCE_CONTRAST,
+    SPEEDUP_CONTRAST,
     STUDY,
-    TRANSPORTS,
+    TRANSPORT_CONTRAST,
     Thresholds,
     scaling,
 )
-from roundtrip.studies.npb.data import EMULATED, Launches, Series
+from roundtrip.studies.npb.data import EMULATED_WAN, NPBLaunches, Series
 from roundtrip.studies.npb.findings import (
     Finding,
     answers_at_longest_rtt,
     answers_in_one_cluster,
     answers_over_link,
+    statement_findings,
     statement_table,
-    study_findings,
     without_shared_processors,
 )
-from roundtrip.studies.npb.simulated import simulated_part
+from roundtrip.studies.npb.simulated import simulated_section
 from roundtrip.studies.npb.speedup import (
     Verdicts,
-    claims,
     measured_speedups,
     modelled_speedups,
-    pairing_refusals,
+    ratios_by_claim,
     speedup_table,
     tolerance_table,
     transport_table,
-    verdicts_on,
+    unpaired_reasons,
+    verdicts_of_contrast,
 )
 from roundtrip.studies.study import Claim
 
 
-def cluster_time_table(launches: Launches) -> Table:
+def cluster_time_table(launches: NPBLaunches) -> Table:
     """Table of times of every series in one machine or cluster: the bases of the speed-ups."""
     rows = []
     for series in launches.cluster_series:
-        rounds = list(launches.points[series][None].values())
+        rounds = list(launches.figures_by_point[series][None].values())
         place = series.partition + (", ranks share processors" if series.shares_processors else "")
-        time = launches.value(series, None, "time")
+        time = launches.figure_cell(series, None, "time")
         rate, *parts = _time_cells(launches, series, None)
         rank_rates = [figures["rate"] / series.ranks for figures in rounds]
         per_process = replace(
-            launches.cell(rank_rates, Unit.MOPS), series_key=rate.linked_series_key
+            launches.interval_cell(rank_rates, Unit.MOPS), series_key=rate.linked_series_key
         )
-        rows.append((Cell(series.label), Cell(place), time, rate, per_process, *parts))
+        rows.append((Cell(series.title), Cell(place), time, rate, per_process, *parts))
     return Table(
         launches.level.fill_caption(
             "In one machine or cluster. Rate by NPB's formula, of all processes and of each; "
@@ -100,31 +100,33 @@ def cluster_time_table(launches: Launches) -> Table:
     )
 
 
-def link_time_table(launches: Launches) -> Table:
+def link_time_table(launches: NPBLaunches) -> Table:
     """Table of compute, communication and both speed-ups of every series over the link and RTT."""
     rows = []
     for series in launches.link_series:
-        base = launches.base_of(series)
-        base_label = base.label if base else ""
-        rounds_by_rtt = launches.points[series]
+        base = launches.one_cluster_base(series)
+        base_label = base.title if base else ""
+        rounds_by_rtt = launches.figures_by_point[series]
         min_rtt = next(iter(rounds_by_rtt))
         for rtt, rounds in rounds_by_rtt.items():
-            pairs = launches.pairs(rounds, rounds_by_rtt[min_rtt]) if rtt != min_rtt else []
+            pairs = (
+                launches.paired_figures(rounds, rounds_by_rtt[min_rtt]) if rtt != min_rtt else []
+            )
             added_s = [slow["time"] - fast["time"] for slow, fast in pairs]
             measured = measured_speedups(launches, series, rtt)
             separated = modelled_speedups(launches, series, rtt)
-            measured_cell = launches.cell(measured, Unit.RATIO, base_label)
+            measured_cell = launches.interval_cell(measured, Unit.RATIO, base_label)
             rows.append(
                 (
-                    Cell(f"{series.label} {rtt:g} ms"),
+                    Cell(f"{series.title} {rtt:g} ms"),
                     *_time_cells(launches, series, rtt),
-                    launches.cell(list(filter(math.isfinite, added_s)), Unit.S),
+                    launches.interval_cell(list(filter(math.isfinite, added_s)), Unit.S),
                     replace(measured_cell, series_key=launches.series_key(series, rtt)),
-                    launches.cell(separated, Unit.RATIO, base_label),
+                    launches.interval_cell(separated, Unit.RATIO, base_label),
                 )
             )
     return Table(
-        f"Compute and communication apart, {EMULATED}. Communication is all time inside MPI, "
+        f"Compute and communication apart, {EMULATED_WAN}. Communication is all time inside MPI, "
         "waiting included. Added by the delay: time beyond that at the smallest delay; it is "
         "known of the programs of NPB 3.4 too. Speed-up as measured, and as it would be if each "
         "rank had its own processor: (C1 + M1) / (C1 n1 / n2 + M2), with the compute time C and "
@@ -140,17 +142,17 @@ def link_time_table(launches: Launches) -> Table:
     )
 
 
-def message_table(launches: Launches) -> Table:
+def message_table(launches: NPBLaunches) -> Table:
     """Table of messages of one iteration by pattern, all ranks together."""
     natives: dict[tuple[str, int], Series] = {}
-    for series in launches.points:
+    for series in launches.figures_by_point:
         if series.source == NATIVE:
-            natives.setdefault((series.name, series.ranks), series)
+            natives.setdefault((series.problem_name, series.ranks), series)
     rows = []
     for series in natives.values():
-        counts, iterations = launches.messages(series)
-        label_suffix = f", counted on an {EMULATED}" if series.spans_clusters else ""
-        name = f"{series.name}, {units.plural(series.ranks, 'rank')}{label_suffix}"
+        counts, iterations = launches.messages_and_iterations(series)
+        label_suffix = f", counted on an {EMULATED_WAN}" if series.spans_clusters else ""
+        name = f"{series.problem_name}, {units.plural(series.ranks, 'rank')}{label_suffix}"
         for (pattern,), rows_of_pattern in counts.group_by("pattern", maintain_order=True):
             sizes = _message_cells(rows_of_pattern, max(iterations, 1))
             rows.append((Cell(name), Cell(str(pattern)), *sizes))
@@ -175,14 +177,14 @@ _TIME_COLUMNS = (
 )
 
 
-def _time_cells(launches: Launches, series: Series, rtt: float | None) -> tuple[Cell, ...]:
+def _time_cells(launches: NPBLaunches, series: Series, rtt: float | None) -> tuple[Cell, ...]:
     """Cells of _TIME_COLUMNS; NPB's own programs report only the rate."""
-    rate = launches.value(series, rtt, "rate")
-    rounds = list(launches.points[series][rtt].values())
+    rate = launches.figure_cell(series, rtt, "rate")
+    rounds = list(launches.figures_by_point[series][rtt].values())
     if not all(figures["compute"] for figures in rounds):
         return rate, *[display.NOT_MEASURED_CELL] * 3
     means = (
-        launches.cell([figures[part] for figures in rounds], Unit.S)
+        launches.interval_cell([figures[part] for figures in rounds], Unit.S)
         for part in ("compute", "communication")
     )
     by_rank = [figures for figures in rounds if math.isfinite(figures["least"])]
@@ -208,11 +210,11 @@ def _message_cells(counts: pl.DataFrame, iterations: float) -> tuple[Cell, ...]:
     )
 
 
-def verification_table(launches: Launches) -> Table:
+def verification_table(launches: NPBLaunches) -> Table:
     """Table of verification: a row for each benchmark, class and source, over all places."""
     histories: dict[str, list[str]] = defaultdict(list)
-    for series in launches.points:
-        histories[series.program] += launches.histories(series)
+    for series in launches.figures_by_point:
+        histories[series.program_name] += launches.verification_histories(series)
     rows = []
     for program, texts in histories.items():
         total, agreed = len(texts), texts.count("agrees")
@@ -234,7 +236,7 @@ def verification_table(launches: Launches) -> Table:
     )
 
 
-def _library_table() -> Table:
+def _published_library_table() -> Table:
     """Table of the study's libraries, their substitutes, and the reasons."""
     return Table(
         "What stands for the study's libraries. Theirs were of one family; where ours are all one "
@@ -266,29 +268,29 @@ def _library_table() -> Table:
 class Section:
     """The report on eight benchmarks in a cluster, and over an emulated WAN.
 
-    If all launches are simulated, `simulated_part` without claims: a simulation gives the same
+    If all launches are simulated, `simulated_section` without claims: a simulation gives the same
     values each time.
     """
 
     def __init__(self, data: BundleData) -> None:
         self._data = data
-        self._launches = Launches(data)
+        self._launches = NPBLaunches(data)
         self._settings = data.analysis.study_thresholds(Thresholds)
         simulated = data.study_launches(STUDY.name)["simulated"]
         self._is_simulated = bool(simulated.fill_null(False).all())
 
     def ratios_by_claim(self) -> Mapping[Claim, Sequence[float]]:
-        return {} if self._is_simulated else claims(self._launches)
+        return {} if self._is_simulated else ratios_by_claim(self._launches)
 
     def report_section(self, verdicts: Mapping[Claim, ClaimVerdict]) -> ReportSection:
         if self._is_simulated:
-            return simulated_part(self._data)
+            return simulated_section(self._data)
         launches = self._launches
         has_link = bool(launches.link_series)
-        contrasts = SPEEDUP, TRANSPORTS, SOURCES
-        speedups, transports, sources = (verdicts_on(one, verdicts) for one in contrasts)
+        contrasts = SPEEDUP_CONTRAST, TRANSPORT_CONTRAST, SOURCE_CONTRAST
+        speedups, transports, sources = (verdicts_of_contrast(one, verdicts) for one in contrasts)
         settings = self._settings
-        results = study_findings(speedups, transports, launches, settings) if has_link else []
+        results = statement_findings(speedups, transports, launches, settings) if has_link else []
         galleries = scaling.link_gallery(launches), scaling.rank_gallery(launches)
         pictures = [gallery for gallery in galleries if gallery]
         rank_table = scaling.rank_speedup_table(launches)
@@ -314,7 +316,7 @@ class Section:
             if sources
             else Paragraph(_NO_UPSTREAM_TEXT, is_note=True),
         ]
-        if refusals := pairing_refusals(launches):
+        if refusals := unpaired_reasons(launches):
             reasons = text_items(*(f"{pair}: {reason}." for pair, reason in refusals))
             blocks += [Heading(3, "Not compared, and why"), reasons]
         blocks += [Heading(3, "How to read NPB"), text_items(*_READING_NOTES)]
@@ -351,8 +353,8 @@ class Section:
         )
         has_others = len(results) > len(without_shared_processors(results))
         return [
-            _library_table(),
-            Heading(3, f"Speed-up over one cluster, {EMULATED}"),
+            _published_library_table(),
+            Heading(3, f"Speed-up over one cluster, {EMULATED_WAN}"),
             speedup_table(launches, speedups),
             *([every_series] if has_others else []),
             Heading(3, "Why: what an iteration waits for"),

@@ -29,40 +29,40 @@ from roundtrip.report.plot import CIRCLE, DIAMOND, SQUARE, TRIANGLE, Axis, Refer
 from roundtrip.report.units import Quantity, Unit
 from roundtrip.studies import display
 from roundtrip.studies.display import Drawing
-from roundtrip.studies.npb import PUBLISHED_SPEEDUPS, STUDY, published_words
-from roundtrip.studies.npb.marks import EMULATED, measured_blocks, value_cell
+from roundtrip.studies.npb import PUBLISHED_SPEEDUPS, STUDY, describe_published_speedup
+from roundtrip.studies.npb.marks import EMULATED, reference_blocks, value_cell
 from roundtrip.studies.npb.sweep import (
     CHECK_NAME,
     ONE_CLUSTER_VARIANT,
     SIMULATED,
     BenchmarkCurves,
-    case_at,
+    point_case,
     read_curves,
     two_clusters_variant,
 )
 from roundtrip.studies.study import GREY, PINK, Arm, palette
 
-_BASE_NAME = "One cluster"
+_ONE_CLUSTER_TITLE = "One cluster"
 _MARK_SHAPES = (SQUARE, TRIANGLE, DIAMOND)
 
 
-def simulated_part(data: BundleData) -> ReportSection:
+def simulated_section(data: BundleData) -> ReportSection:
     """Sweeps over host speeds, and rates of the benchmarks on many simulated hosts."""
     curves = read_curves(data)
     launches = data.study_launches(STUDY.name).filter(pl.col("check") != CHECK_NAME)
     blocks: list[Block] = [Paragraph(_QUESTION_TEXT)]
     picture = None
     if curves:
-        has_marks = any(curve.marks for curve in curves)
+        has_marks = any(curve.reference_nights for curve in curves)
         caption: RichText = (
-            (*_FIGURE_CAPTION, " ", *_MARKS_CAPTION) if has_marks else _FIGURE_CAPTION
+            (*_FIGURE_CAPTION, " ", *_REFERENCE_CAPTION) if has_marks else _FIGURE_CAPTION
         )
         picture = Gallery(caption, speedup_figures(curves))
         blocks += [
             Heading(3, f"Two clusters over one, {SIMULATED}"),
             _break_even_table(curves),
             _point_table(curves, data.series_medians),
-            *measured_blocks(curves),
+            *reference_blocks(curves),
             Heading(3, "How to read it"),
             text_items(*_READING_NOTES),
         ]
@@ -72,7 +72,7 @@ def simulated_part(data: BundleData) -> ReportSection:
         anchor="npb",
         title=f"NPB, {SIMULATED}: how fast may hosts be for a second cluster to pay?",
         blocks=tuple(blocks),
-        answers=tuple(map(_curve_answer, curves)),
+        answers=tuple(map(_break_even_answer, curves)),
         answer_gallery=picture,
     )
 
@@ -84,10 +84,10 @@ def speedup_figures(curves: Sequence[BenchmarkCurves]) -> tuple[Figure, ...]:
         *(
             value
             for curve in curves
-            for rtt in curve.rtts
+            for rtt in curve.rtts_ms
             for value in curve.speedups(rtt).values()
         ),
-        *(mark.speedup for curve in curves for mark in curve.emulated_marks),
+        *(reference.speedup for curve in curves for reference in curve.reference_speedups),
     )
     drawings = [_drawing(number, curve, top) for number, curve in enumerate(curves, 1)]
     values = pl.concat([drawing.frame.select("x", "median") for drawing in drawings])
@@ -108,10 +108,10 @@ def speedup_figures(curves: Sequence[BenchmarkCurves]) -> tuple[Figure, ...]:
 
 
 def _drawing(number: int, curve: BenchmarkCurves, top: float) -> Drawing:
-    lines = list(_lines(curve, top))
+    lines = list(_arms_with_points(curve, top))
     rows = [(arm.title, x, y, None, None, n) for arm, points in lines for x, y, n in points]
     numbers = dict.fromkeys(("x", "median", "low", "high"), pl.Float64)
-    processors = dict.fromkeys(origin.processor for origin in curve.marks)
+    processors = dict.fromkeys(origin.processor for origin in curve.reference_nights)
     return Drawing(
         f"npb-simulated-{number}",
         f"{curve.name} ({SIMULATED})",
@@ -121,50 +121,53 @@ def _drawing(number: int, curve: BenchmarkCurves, top: float) -> Drawing:
     )
 
 
-def _lines(
+def _arms_with_points(
     curve: BenchmarkCurves, top: float
 ) -> Iterator[tuple[Arm, list[tuple[float, float, int | None]]]]:
-    """Lines with their points: host speed, speed-up, and number of values if it is measured.
+    """Lines with their points (Mflop/s of a host, speed-up, number of values if it is measured).
 
-    First the simulated lines, then the study's number, rates of one rank and emulated speed-ups.
+    First the simulated lines, then the published speed-up, reference rates and reference speed-ups.
     """
-    colours = palette(f"+{rtt:g} ms" for rtt in curve.rtts)
-    for rtt, (title, colour) in zip(curve.rtts, colours.items(), strict=True):
+    colours = palette(f"+{rtt:g} ms" for rtt in curve.rtts_ms)
+    for rtt, (title, colour) in zip(curve.rtts_ms, colours.items(), strict=True):
         arm = Arm(title, colour, point_radius=3.1, shape=CIRCLE)
         yield arm, [(speed, value, 1) for speed, value in curve.speedups(rtt).items()]
-    if study_speedup := PUBLISHED_SPEEDUPS.get(curve.benchmark):
-        study = f"The study, 4 ms: {published_words(curve.benchmark)}"
+    if published_speedup := PUBLISHED_SPEEDUPS.get(curve.benchmark):
+        study = f"The study, 4 ms: {describe_published_speedup(curve.benchmark)}"
         arm = Arm(study, PINK, is_dashed=True, point_radius=0)
         ends = min(curve.one_cluster_s), max(curve.one_cluster_s)
-        yield arm, [(speed, study_speedup, None) for speed in ends]
-    for _, mark in curve.rank_marks:
-        title = f"One rank, measured: {units.amount(mark.mops, Unit.MOPS)}"
+        yield arm, [(speed, published_speedup, None) for speed in ends]
+    for _, rate in curve.reference_rates:
+        title = f"One rank, measured: {units.amount(rate.mops, Unit.MOPS)}"
         arm = Arm(title, GREY, is_dashed=True, point_radius=0)
-        yield arm, [(mark.mops, end, None) for end in (top / 1000, top)]
-    delays = {mark.rtt_ms for mark in curve.emulated_marks}
-    ranks = sorted({mark.ranks for mark in curve.emulated_marks})
-    for mark in curve.emulated_marks:
-        if mark.rtt_ms in (min(delays), max(delays)):
-            delay = f"+{mark.rtt_ms:g} ms"
-            title = f"{EMULATED} {mark.ranks_per_cluster}, {delay}"
-            shape = _MARK_SHAPES[ranks.index(mark.ranks) % len(_MARK_SHAPES)]
+        yield arm, [(rate.mops, end, None) for end in (top / 1000, top)]
+    delays = {reference.rtt_ms for reference in curve.reference_speedups}
+    ranks = sorted({reference.ranks for reference in curve.reference_speedups})
+    for reference in curve.reference_speedups:
+        if reference.rtt_ms in (min(delays), max(delays)):
+            delay = f"+{reference.rtt_ms:g} ms"
+            title = f"{EMULATED} {reference.ranks_per_cluster}, {delay}"
+            shape = _MARK_SHAPES[ranks.index(reference.ranks) % len(_MARK_SHAPES)]
             arm = Arm(title, colours.get(delay, GREY), line_width=0, point_radius=4.2, shape=shape)
-            yield arm, [(mark.mops, mark.speedup, mark.launches)]
+            yield arm, [(reference.mops, reference.speedup, reference.launches)]
 
 
 def _break_even_table(curves: Sequence[BenchmarkCurves]) -> Table:
-    """Table of host speeds of break-even and of the study's number at the longest delay, and of the
-    ratios of computing to latency there."""
+    """Table of the host speeds of break-even and of the published speed-up at the longest delay,
+    with the ratios of computing to latency there.
+    """
     rows = [
         (
             Cell(f"{curve.name} ({SIMULATED})"),
-            _rtt_cell(curve.rtts[-1]),
-            value_cell(curve.even_speed, Unit.MFLOPS),
-            value_cell(curve.study_speedup, Unit.PURE_NUMBER),
-            value_cell(curve.matching_mflops, Unit.MFLOPS),
-            value_cell(curve.round_trips, Unit.PURE_NUMBER),
-            value_cell(curve.compute_latency_ratio(curve.even_speed), Unit.PURE_NUMBER),
-            value_cell(curve.compute_latency_ratio(curve.matching_mflops), Unit.PURE_NUMBER),
+            _rtt_cell(curve.rtts_ms[-1]),
+            value_cell(curve.break_even_mflops, Unit.MFLOPS),
+            value_cell(curve.published_speedup, Unit.PURE_NUMBER),
+            value_cell(curve.published_speedup_mflops, Unit.MFLOPS),
+            value_cell(curve.round_trips_waited, Unit.PURE_NUMBER),
+            value_cell(curve.compute_latency_ratio(curve.break_even_mflops), Unit.PURE_NUMBER),
+            value_cell(
+                curve.compute_latency_ratio(curve.published_speedup_mflops), Unit.PURE_NUMBER
+            ),
         )
         for curve in curves
     ]
@@ -190,14 +193,17 @@ def _break_even_table(curves: Sequence[BenchmarkCurves]) -> Table:
 
 def _point_table(curves: Sequence[BenchmarkCurves], origins: SeriesMedians) -> Table:
     """Table of speed-ups: a row for each benchmark and host speed, a column for each delay."""
-    rtts = sorted({rtt for curve in curves for rtt in curve.rtts})
+    rtts = sorted({rtt for curve in curves for rtt in curve.rtts_ms})
     rows = []
     for curve in curves:
         for speed, one_cluster_s in sorted(curve.one_cluster_s.items()):
-            names = {"case": case_at(curve.benchmark, curve.problem_class, speed), "metric": "time"}
+            names = {
+                "case": point_case(curve.benchmark, curve.problem_class, speed),
+                "metric": "time",
+            }
             key = origins.find_key([curve.case_id], 0, variant=ONE_CLUSTER_VARIANT, **names)
             name = f"{curve.name}, hosts of {speed:g} Mflop/s ({SIMULATED})"
-            cells = [Cell(name), value_cell(one_cluster_s, Unit.S, series=key)]
+            cells = [Cell(name), value_cell(one_cluster_s, Unit.S, series_key=key)]
             for rtt in rtts:
                 key = origins.find_key(
                     [curve.case_id], 0, variant=two_clusters_variant(rtt), **names
@@ -211,15 +217,15 @@ def _point_table(curves: Sequence[BenchmarkCurves], origins: SeriesMedians) -> T
         "between them is longer.",
         (
             Column("Benchmark"),
-            Column(_BASE_NAME, "right", Unit.S),
-            *(Column(f"+{rtt:g} ms", "right", base_name=_BASE_NAME) for rtt in rtts),
+            Column(_ONE_CLUSTER_TITLE, "right", Unit.S),
+            *(Column(f"+{rtt:g} ms", "right", base_name=_ONE_CLUSTER_TITLE) for rtt in rtts),
         ),
         tuple(rows),
     )
 
 
 def _rtt_cell(rtt_ms: float) -> Cell:
-    """A number that was chosen, not measured: with all its digits."""
+    """A round-trip time with all its digits, because it was chosen, not measured."""
     digits = len(f"{rtt_ms:g}".replace(".", "").lstrip("0"))
     return Cell(Quantity(value=rtt_ms, unit=Unit.MS, digits=digits))
 
@@ -231,7 +237,7 @@ def _rate_table(data: BundleData, launches: pl.DataFrame) -> Table:
     rows = []
     for case_id, launch, ranks in cases.select("case_id", "launch", "ranks").iter_rows():
         key = data.series_medians.find_key([case_id], 0, metric="rate", phase="total")
-        rate = value_cell(rates.get(launch), Unit.MOPS, series=key)
+        rate = value_cell(rates.get(launch), Unit.MOPS, series_key=key)
         rows.append((Cell(f"{case_id} ({SIMULATED})"), Cell(units.count(ranks)), rate))
     return Table(
         f"{SIMULATED}: rate by NPB's formula, verified as NPB has it.",
@@ -240,10 +246,10 @@ def _rate_table(data: BundleData, launches: pl.DataFrame) -> Table:
     )
 
 
-def _curve_answer(curve: BenchmarkCurves) -> Answer:
-    max_rtt = curve.rtts[-1]
+def _break_even_answer(curve: BenchmarkCurves) -> Answer:
+    max_rtt = curve.rtts_ms[-1]
     speedups = curve.speedups(max_rtt)
-    if speed := curve.even_speed:
+    if speed := curve.break_even_mflops:
         most = units.amount(speed, Unit.MFLOPS)
         words = f"two clusters beat one up to {most} a host at +{max_rtt:g} ms"
     else:
@@ -262,7 +268,7 @@ _FIGURE_CAPTION: RichText = (
     "benchmarks: it counts the operations of each by NPB's formula, and the same processor does "
     "many times more of one kind in a second than of another.",
 )
-_MARKS_CAPTION: RichText = (
+_REFERENCE_CAPTION: RichText = (
     "Not simulated but measured, and marked: a dashed upright rule is how fast one rank of a real "
     f"processor is at this benchmark and class; squares and triangles are {EMULATED}, speed-ups "
     "over an emulated link at the shortest and the longest delay, with as many ranks as their name "

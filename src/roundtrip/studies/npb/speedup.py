@@ -21,35 +21,35 @@ from roundtrip.studies import display
 from roundtrip.studies.npb import (
     NATIVE,
     PUBLISHED_SPEEDUPS,
-    SOURCES,
-    SPEEDUP,
+    SOURCE_CONTRAST,
+    SPEEDUP_CONTRAST,
     STUDY,
-    TRANSPORTS,
+    TRANSPORT_CONTRAST,
     UDP,
     UPSTREAM,
-    Place,
+    RateSetting,
     Thresholds,
 )
-from roundtrip.studies.npb.data import EMULATED, Figures, Launches, Series
+from roundtrip.studies.npb.data import EMULATED_WAN, LaunchFigures, NPBLaunches, Series
 from roundtrip.studies.study import Claim, Contrast
 
 
 @dataclass(frozen=True)
 class SeriesClaim:
-    """A claim of `contrast` on `series` over `base`; `rtt` in ms, None in one cluster.
+    """A claim of `contrast` on `series` over `base`; `rtt_ms` is None in one cluster.
 
     A speed-up is from separated times if ranks share processors, and its base is in one cluster.
-    All other bases are at the same `rtt`.
+    All other bases are at the same `rtt_ms`.
     """
 
     contrast: Contrast
     series: Series
     base: Series
-    rtt: float | None
+    rtt_ms: float | None
 
     @property
     def family(self) -> Family:
-        place = Place(self.series.benchmark, self.series.problem_class, self.rtt)
+        place = RateSetting(self.series.benchmark, self.series.problem_class, self.rtt_ms)
         return self.contrast.family(place)
 
     @property
@@ -60,8 +60,8 @@ class SeriesClaim:
 Verdicts = dict[SeriesClaim, ClaimVerdict]
 
 
-def verdicts_on(contrast: Contrast, verdicts: Mapping[Claim, ClaimVerdict]) -> Verdicts:
-    """The verdicts on the claims of one contrast, in the order of `claims`."""
+def verdicts_of_contrast(contrast: Contrast, verdicts: Mapping[Claim, ClaimVerdict]) -> Verdicts:
+    """The verdicts on the claims of one contrast, in the order of `ratios_by_claim`."""
     return {
         claim: verdict
         for claim, verdict in verdicts.items()
@@ -69,15 +69,15 @@ def verdicts_on(contrast: Contrast, verdicts: Mapping[Claim, ClaimVerdict]) -> V
     }
 
 
-def claims(launches: Launches) -> dict[Claim, Sequence[float]]:
+def ratios_by_claim(launches: NPBLaunches) -> dict[Claim, Sequence[float]]:
     """All claims of the section that have ratios, with one ratio for each round.
 
     Those of a contrast are in the order of series and RTT.
     """
     ratios_by_claim: dict[Claim, Sequence[float]] = {}
     for claim in _possible_claims(launches):
-        series, rtt = claim.series, claim.rtt
-        if claim.contrast == SPEEDUP:
+        series, rtt = claim.series, claim.rtt_ms
+        if claim.contrast == SPEEDUP_CONTRAST:
             ratios = claimed_speedups(launches, series, rtt)
         else:
             ratios = _rate_ratios(launches, series, rtt, claim.base, rtt)
@@ -86,40 +86,40 @@ def claims(launches: Launches) -> dict[Claim, Sequence[float]]:
     return ratios_by_claim
 
 
-def pairing_refusals(launches: Launches) -> list[tuple[str, str]]:
-    """(pair, reason) of each pair that has values but cannot be paired by round."""
+def unpaired_reasons(launches: NPBLaunches) -> list[tuple[str, str]]:
+    """(names of two series, reason) where both have values that cannot be paired by round."""
     pairs = []
     for claim in _possible_claims(launches):
-        base_rtt = None if claim.contrast == SPEEDUP else claim.rtt
-        pairs.append((claim.series, claim.rtt, claim.base, base_rtt))
+        base_rtt = None if claim.contrast == SPEEDUP_CONTRAST else claim.rtt_ms
+        pairs.append((claim.series, claim.rtt_ms, claim.base, base_rtt))
     for series in launches.cluster_series:
-        if (base := launches.fewest_ranks_base(series)) != series:
+        if (base := launches.min_ranks_base(series)) != series:
             pairs.append((series, None, base, None))
     refusals = []
     for series, rtt, base, base_rtt in pairs:
-        sides = launches.rounds(series, rtt), launches.rounds(base, base_rtt)
-        reason = launches.pairing(*sides).refusal
+        sides = launches.figures_at(series, rtt), launches.figures_at(base, base_rtt)
+        reason = launches.round_pairing(*sides).refusal
         if all(sides) and reason:
             delay = "" if rtt is None else f" at {rtt:g} ms"
-            refusals.append((f"{series.label}{delay}, over {base.label}", reason))
+            refusals.append((f"{series.title}{delay}, over {base.title}", reason))
     return refusals
 
 
-def _possible_claims(launches: Launches) -> list[SeriesClaim]:
+def _possible_claims(launches: NPBLaunches) -> list[SeriesClaim]:
     """The claims of all pairs of series, whether their launches share a round or not."""
-    bases = [(series, launches.base_of(series)) for series in launches.link_series]
-    natives = [series for series in launches.points if series.source == NATIVE]
+    bases = [(series, launches.one_cluster_base(series)) for series in launches.link_series]
+    natives = [series for series in launches.figures_by_point if series.source == NATIVE]
     upstreams = [replace(series, source=UPSTREAM) for series in natives]
     sources = zip(natives, upstreams, strict=True)
     pairs = [
-        *((SPEEDUP, series, base) for series, base in bases if base),
-        *((TRANSPORTS, *pair) for pair in transport_pairs(launches.link_series)),
-        *((SOURCES, *pair) for pair in sources if pair[1] in launches.points),
+        *((SPEEDUP_CONTRAST, series, base) for series, base in bases if base),
+        *((TRANSPORT_CONTRAST, *pair) for pair in transport_pairs(launches.link_series)),
+        *((SOURCE_CONTRAST, *pair) for pair in sources if pair[1] in launches.figures_by_point),
     ]
     return [
         SeriesClaim(contrast, series, base, rtt)
         for contrast, series, base in pairs
-        for rtt in launches.points[series]
+        for rtt in launches.figures_by_point[series]
     ]
 
 
@@ -127,36 +127,38 @@ def transport_pairs(all_series: Iterable[Series]) -> list[tuple[Series, Series]]
     """All pairs of transports over the link with the same problem and program; UDP is first."""
     pairs = []
     for one, other in combinations(all_series, 2):
-        if (one.program, one.ranks) == (other.program, other.ranks):
-            first, second = sorted((one, other), key=lambda series: series.role != UDP)
+        if (one.program_name, one.ranks) == (other.program_name, other.ranks):
+            first, second = sorted((one, other), key=lambda series: series.transport_role != UDP)
             pairs.append((first, second))
     return pairs
 
 
-def claimed_speedups(launches: Launches, series: Series, rtt: float | None) -> list[float]:
-    """Speed-ups that are claimed: measured if both or neither share processors, else separated."""
-    formula = measured_speedups if _is_rate_ratio(launches, series) else modelled_speedups
+def claimed_speedups(launches: NPBLaunches, series: Series, rtt: float | None) -> list[float]:
+    """Speed-ups that are claimed: measured if both or neither share processors, else modelled."""
+    formula = measured_speedups if _is_measured_claim(launches, series) else modelled_speedups
     return formula(launches, series, rtt)
 
 
-def _is_rate_ratio(launches: Launches, series: Series) -> bool:
-    """Whether the claimed speed-up is a ratio of measured rates."""
-    base = launches.base_of(series)
+def _is_measured_claim(launches: NPBLaunches, series: Series) -> bool:
+    """Whether `claimed_speedups` are ratios of measured rates, not modelled."""
+    base = launches.one_cluster_base(series)
     return base is None or base.shares_processors == series.shares_processors
 
 
-def measured_speedups(launches: Launches, series: Series, rtt: float | None) -> list[float]:
-    """Speed-ups as ratios of rates, one for each round; empty without a base."""
-    base = launches.base_of(series)
+def measured_speedups(launches: NPBLaunches, series: Series, rtt: float | None) -> list[float]:
+    """Ratios of measured rates to those of `one_cluster_base`, for each round; [] without it."""
+    base = launches.one_cluster_base(series)
     return _rate_ratios(launches, series, rtt, base, None) if base else []
 
 
-def modelled_speedups(launches: Launches, series: Series, rtt: float | None) -> list[float]:
-    """Speed-up on processors of their own, one for each round; empty without separated times."""
-    base = launches.base_of(series)
+def modelled_speedups(launches: NPBLaunches, series: Series, rtt: float | None) -> list[float]:
+    """Speed-ups if each rank had its own processor, for each round; [] if times are not split."""
+    base = launches.one_cluster_base(series)
     if base is None or series.source != NATIVE or base.shares_processors:
         return []
-    pairs = launches.pairs(launches.rounds(base, None), launches.rounds(series, rtt))
+    pairs = launches.paired_figures(
+        launches.figures_at(base, None), launches.figures_at(series, rtt)
+    )
     return [
         (one["compute"] + one["communication"])
         / (one["compute"] * base.ranks / series.ranks + two["communication"])
@@ -165,33 +167,33 @@ def modelled_speedups(launches: Launches, series: Series, rtt: float | None) -> 
     ]
 
 
-def speedup_over_ranks(launches: Launches, series: Series) -> Interval | None:
-    """Rate over that on the fewest ranks in the same place; None on the fewest ranks."""
-    base = launches.fewest_ranks_base(series)
+def speedup_over_ranks(launches: NPBLaunches, series: Series) -> Interval | None:
+    """Rate over that of `min_ranks_base`; None for that base itself."""
+    base = launches.min_ranks_base(series)
     if base == series:
         return None
     return launches.interval(_rate_ratios(launches, series, None, base, None))
 
 
 def _rate_ratios(
-    launches: Launches, series: Series, rtt: float | None, base: Series, base_rtt: float | None
+    launches: NPBLaunches, series: Series, rtt: float | None, base: Series, base_rtt: float | None
 ) -> list[float]:
-    first, second = launches.rounds(series, rtt), launches.rounds(base, base_rtt)
-    pairing = launches.pairing(first, second)
+    first, second = launches.figures_at(series, rtt), launches.figures_at(base, base_rtt)
+    pairing = launches.round_pairing(first, second)
     ratios = [first[one]["rate"] / second[other]["rate"] for one, other in pairing.pairs]
     if launches.is_abba and series.environ != base.environ:
         return double_round_ratios(dict(zip(pairing.round_numbers, ratios, strict=True)))
     return ratios
 
 
-def round_trips(launches: Launches, series: Series) -> Interval | None:
+def round_trips_waited(launches: NPBLaunches, series: Series) -> Interval | None:
     """Round trips waited for in an iteration; None unless several RTTs were measured.
 
     The interval needs enough launches at each RTT.
     """
     rtts: list[float] = []
     iteration_s: list[float] = []
-    for rtt, rounds in launches.points[series].items():
+    for rtt, rounds in launches.figures_by_point[series].items():
         for figures in rounds.values():
             # Of NPB's own programs, only the time of the whole section is known.
             seconds = figures["compute"] + figures["communication"] or figures["time"]
@@ -207,20 +209,21 @@ def round_trips(launches: Launches, series: Series) -> Interval | None:
     return Interval(float(fit.slope), low, high, len(rtts), level)
 
 
-def rtt_of_speedup(launches: Launches, series: Series, speedup: float) -> float | None:
+def rtt_s_of_speedup(launches: NPBLaunches, series: Series, speedup: float) -> float | None:
     """RTT in seconds at which the speed-up falls to `speedup`; None if it is unknown, or never.
 
-    It follows from medians and `round_trips`, and is 0 if the speed-up is less without a delay.
+    It follows from medians and `round_trips_waited`, and is 0 if the speed-up is less without a
+    delay.
     """
-    base, trips = launches.base_of(series), round_trips(launches, series)
+    base, trips = launches.one_cluster_base(series), round_trips_waited(launches, series)
     is_known = series.source == NATIVE or not series.shares_processors
     if base is None or trips is None or base.shares_processors or not is_known:
         return None
     if trips.median <= 0:
         return None
-    min_rtt, rounds = next(iter(launches.points[series].items()))
-    one_cluster_s = _median_split([*launches.rounds(base, None).values()])
-    two_clusters_s = _median_split([*rounds.values()])
+    min_rtt, rounds = next(iter(launches.figures_by_point[series].items()))
+    one_cluster_s = _median_times([*launches.figures_at(base, None).values()])
+    two_clusters_s = _median_times([*rounds.values()])
     seconds = sum(two_clusters_s)
     if series.shares_processors:
         seconds = one_cluster_s[0] * base.ranks / series.ranks + two_clusters_s[1]
@@ -230,8 +233,8 @@ def rtt_of_speedup(launches: Launches, series: Series, speedup: float) -> float 
     return max(0.0, lead_s / (trips.median * iterations))
 
 
-def _median_split(rounds: Sequence[Figures]) -> tuple[float, float]:
-    """Median compute and communication time, s; for NPB's own programs all time is the first."""
+def _median_times(rounds: Sequence[LaunchFigures]) -> tuple[float, float]:
+    """Median compute and communication time [s]; of NPB's own programs all time is the first."""
     if not all(figures["compute"] for figures in rounds):
         return median(figures["time"] for figures in rounds), 0.0
     parts = ("compute", "communication")
@@ -239,7 +242,7 @@ def _median_split(rounds: Sequence[Figures]) -> tuple[float, float]:
     return compute, communication
 
 
-def speedup_table(launches: Launches, verdicts: Verdicts) -> Table:
+def speedup_table(launches: NPBLaunches, verdicts: Verdicts) -> Table:
     """Table of speed-ups: a row for each series over the link, a column for each RTT."""
     rtts = sorted({rtt for _, rtt in launches.planned_link_points})
     link_series = launches.link_series
@@ -251,14 +254,14 @@ def speedup_table(launches: Launches, verdicts: Verdicts) -> Table:
     }
     rows = []
     for series in sorted([*link_series, *lost.values()], key=lambda series: series.sort_key):
-        base = launches.base_of(series)
-        base_cell = display.NO_VALUE_CELL if base is None else Cell(base.setup_text)
+        base = launches.one_cluster_base(series)
+        base_cell = display.NO_VALUE_CELL if base is None else Cell(base.ranks_and_placement)
         by_rtt = [_speedup_cell(launches, verdicts, series, base, rtt) for rtt in rtts]
-        rows.append((Cell(series.label), base_cell, *by_rtt))
+        rows.append((Cell(series.title), base_cell, *by_rtt))
     return Table(
         launches.level.fill_caption(
-            f"Speed-up over one cluster, {EMULATED}: rate on both clusters over the rate on one "
-            "in the same round, median and {level} interval over rounds. “On fewer "
+            f"Speed-up over one cluster, {EMULATED_WAN}: rate on both clusters over the rate on "
+            "one in the same round, median and {level} interval over rounds. “On fewer "
             "processors”: ranks share processors, so that the compute time is taken as on "
             "processors of their own; a lower bound."
         ),
@@ -270,28 +273,30 @@ def speedup_table(launches: Launches, verdicts: Verdicts) -> Table:
     )
 
 
-def tolerance_table(launches: Launches) -> Table:
+def tolerance_table(launches: NPBLaunches) -> Table:
     """Table of messages sent and round trips waited for in an iteration, and RTTs that follow."""
     rows = []
     for series in launches.link_series:
-        counts, iterations = launches.messages(series)
+        counts, iterations = launches.messages_and_iterations(series)
         messages = int(counts["messages"].sum()) / iterations / series.ranks if iterations else 0.0
         messages_cell = Cell(units.pure_number(messages)) if messages else display.NO_VALUE_CELL
-        study_speedup = PUBLISHED_SPEEDUPS.get(series.benchmark)
+        published_speedup = PUBLISHED_SPEEDUPS.get(series.benchmark)
         rows.append(
             (
-                Cell(series.label),
+                Cell(series.title),
                 messages_cell if series.source == NATIVE else display.NOT_MEASURED_CELL,
-                display.interval_cell(round_trips(launches, series), Unit.PURE_NUMBER),
-                _rtt_cell(rtt_of_speedup(launches, series, 1.0)),
-                _rtt_cell(study_speedup and rtt_of_speedup(launches, series, study_speedup)),
+                display.interval_cell(round_trips_waited(launches, series), Unit.PURE_NUMBER),
+                _rtt_cell(rtt_s_of_speedup(launches, series, 1.0)),
+                _rtt_cell(
+                    published_speedup and rtt_s_of_speedup(launches, series, published_speedup)
+                ),
             )
         )
     return Table(
-        f"What an iteration waits for, {EMULATED}: the messages that a rank sends (our counters), "
-        "and by how many round-trip times the iteration grows with the round-trip time (Sen's "
-        "slope). From this follow the delay at which two clusters are no faster than one, and the "
-        "delay at which they have the study's speed-up.",
+        f"What an iteration waits for, {EMULATED_WAN}: the messages that a rank sends (our "
+        "counters), and by how many round-trip times the iteration grows with the round-trip time "
+        "(Sen's slope). From this follow the delay at which two clusters are no faster than one, "
+        "and the delay at which they have the study's speed-up.",
         (
             Column("Benchmark and transport"),
             *number_columns("Messages of a rank", "Round trips waited for", "No gain at RTT"),
@@ -301,41 +306,44 @@ def tolerance_table(launches: Launches) -> Table:
     )
 
 
-def transport_table(launches: Launches, verdicts: Verdicts, settings: Thresholds) -> Table:
+def transport_table(launches: NPBLaunches, verdicts: Verdicts, settings: Thresholds) -> Table:
     """Table of ratios and verdicts of each pair of transports at each RTT."""
     rows = []
     for claim, verdict in verdicts.items():
-        series, base, link = claim.series, claim.base, f"{claim.rtt:g} ms"
+        series, base, link = claim.series, claim.base, f"{claim.rtt_ms:g} ms"
         names = text_cells(
-            f"{series.name}, {series.setup_text}, {EMULATED} {link}",
-            f"{series.transport} / {base.transport}",
+            f"{series.problem_name}, {series.ranks_and_placement}, {EMULATED_WAN} {link}",
+            f"{series.transport_title} / {base.transport_title}",
         )
-        key = launches.series_key(series, claim.rtt)
+        key = launches.series_key(series, claim.rtt_ms)
         rows.append(
-            (*names, display.verdict_cell(verdict, base=f"{base.label} {link}", series=key))
+            (
+                *names,
+                display.verdict_cell(verdict, base_name=f"{base.title} {link}", series_key=key),
+            )
         )
     return Table(
-        f"Transports against each other, {EMULATED}: ratio of rates in the same round; above 1 the "
-        f"first is faster. More than {units.percent_text(settings.critical_difference)} counts as "
-        "critical.",
+        f"Transports against each other, {EMULATED_WAN}: ratio of rates in the same round; above 1 "
+        f"the first is faster. More than {units.percent_text(settings.critical_difference)} counts "
+        "as critical.",
         (Column("Benchmark and link"), Column("Transports"), Column("Ratio", "right")),
         tuple(rows),
     )
 
 
 def _speedup_cell(
-    launches: Launches, verdicts: Verdicts, series: Series, base: Series | None, rtt: float
+    launches: NPBLaunches, verdicts: Verdicts, series: Series, base: Series | None, rtt: float
 ) -> Cell:
-    rounds = launches.rounds(series, rtt)
+    rounds = launches.figures_at(series, rtt)
     if not rounds:
         is_lost = (series.as_planned, rtt) in launches.planned_link_points
         return Cell("no launch completed", "bad") if is_lost else display.NOT_MEASURED_CELL
     if base is None:
         return Cell("no base in one cluster", "muted")
-    if verdict := verdicts.get(SeriesClaim(SPEEDUP, series, base, rtt)):
-        origin = launches.series_key(series, rtt) if _is_rate_ratio(launches, series) else ""
-        return display.verdict_cell(verdict, base=base.label, series=origin)
-    pairing = launches.pairing(rounds, launches.rounds(base, None))
+    if verdict := verdicts.get(SeriesClaim(SPEEDUP_CONTRAST, series, base, rtt)):
+        origin = launches.series_key(series, rtt) if _is_measured_claim(launches, series) else ""
+        return display.verdict_cell(verdict, base_name=base.title, series_key=origin)
+    pairing = launches.round_pairing(rounds, launches.figures_at(base, None))
     reason = "not in the same rounds" if pairing.refusal else "compute not measured"
     return Cell(reason, "muted")
 

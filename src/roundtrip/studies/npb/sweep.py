@@ -4,10 +4,10 @@
 
 runs a sweep; `read_curves` reads the sweeps of a bundle.
 
-Both are recorded once and replayed at each point (`roundtrip.sites.simgrid`), and every point is
-a simulation with a file of its own in ``points/``.  samples.csv has a row for each point: its case
-is ``<benchmark>/<class>/<Mflop/s of a host>``, its variant `ONE_CLUSTER_VARIANT` or
-`two_clusters_variant(rtt_ms)`.  Files of what was measured elsewhere (`marks`) are copied into
+Both are recorded once and replayed at each point (`roundtrip.sites.simgrid`), and every point is a
+simulation with a file of its own in ``points/``.  samples.csv has a row for each point: its case is
+``<benchmark>/<class>/<Mflop/s of a host>``, its variant `ONE_CLUSTER_VARIANT` or
+`two_clusters_variant(rtt_ms)`.  Reference nights, which were measured elsewhere, are copied into
 run.json, and into no row.
 
 Speed-up
@@ -62,22 +62,22 @@ from roundtrip.studies.npb import (
 SIMULATED = "SIMULATED"
 CHECK_NAME = "NPBHostSpeeds"
 ONE_CLUSTER_VARIANT = "one cluster"
-#: Ranks of one cluster and of both, as in the study.
+#: Ranks of one cluster and of both, as published.
 CLUSTER_RANKS = (16, 32)
-_RECORDING_FLOPS = 1e9  # flop/s; a trace does not depend on it
+_RECORDING_FLOP_PER_S = 1e9  # flop/s; a trace does not depend on it
 _FLOPS_PER_MFLOP = 1e6
-_WORKER_COUNT = 2
+_MAX_PARALLEL_SIMULATIONS = 2
 #: Fields of the recorded launch that run.json repeats.
-_LAUNCH_FIELDS = ("mpi", "boost", "compiler", "clock", "timing", "hosts", "placement", "version")
+_COPIED_ENTRIES = ("mpi", "boost", "compiler", "clock", "timing", "hosts", "placement", "version")
 
 
 def two_clusters_variant(rtt_ms: float) -> str:
-    """The variant of both clusters, with a round trip longer by `rtt_ms`."""
+    """``two clusters, +4 ms``: the variant in samples.csv with a round trip longer by `rtt_ms`."""
     return f"two clusters, +{rtt_ms:g} ms"
 
 
-def case_at(benchmark: str, problem_class: str, mflops: float) -> str:
-    """The case of a point at a host speed."""
+def point_case(benchmark: str, problem_class: str, mflops: float) -> str:
+    """``CG/A/100``: the case in samples.csv of the points at a host speed [Mflop/s]."""
     return f"{benchmark}/{problem_class}/{mflops:g}"
 
 
@@ -95,7 +95,7 @@ class SweepPoint:
 
     @property
     def case(self) -> str:
-        return case_at(self.benchmark, self.problem_class, self.host_flops / _FLOPS_PER_MFLOP)
+        return point_case(self.benchmark, self.problem_class, self.host_flops / _FLOPS_PER_MFLOP)
 
     @property
     def variant(self) -> str:
@@ -105,16 +105,16 @@ class SweepPoint:
 
 @dataclass(frozen=True)
 class Sweep:
-    """Settings of a sweep: host speeds in Mflop/s, added round-trip times in ms."""
+    """Settings of a sweep over host speeds [Mflop/s] and added round-trip times [ms]."""
 
     program: Path
     platform: Path
     benchmark: str
     problem_class: str
     mflops: tuple[float, ...]
-    rtts: tuple[float, ...]
+    rtts_ms: tuple[float, ...]
     seed: int
-    marks: tuple[Path, ...] = ()
+    reference_files: tuple[Path, ...] = ()
 
     def record_trace(self, ranks: int, folder: Path) -> tuple[Trace, dict[str, Any]]:
         """Record a trace on `ranks` hosts in `folder`; return it and run.json of its launch.
@@ -123,16 +123,16 @@ class Sweep:
         """
         problem = f"--benchmark={self.benchmark}", f"--class={self.problem_class}"
         command: list[str | Path] = [self.program, *problem, f"--seed={self.seed}"]
-        platform = simgrid.read_platform(self.platform, _RECORDING_FLOPS, 0.0)
+        platform = simgrid.read_platform(self.platform, _RECORDING_FLOP_PER_S, 0.0)
         trace = record(command, ranks, platform, folder)
         launch = files.read_json(folder / RUN_FILE)
         if launch[STUDY.name]["verified"] is not True:
             raise UserError(f"{self.benchmark} on {ranks} ranks was not verified")
         return trace, launch
 
-    def points(self, one_cluster: Trace, two_clusters: Trace) -> Iterator[SweepPoint]:
-        """Simulate one cluster at each host speed, and two at each host speed and delay."""
-        delays = [(one_cluster, None), *((two_clusters, rtt) for rtt in self.rtts)]
+    def simulate_points(self, one_cluster: Trace, two_clusters: Trace) -> Iterator[SweepPoint]:
+        """Simulate one cluster at each host speed, and two at each host speed and added RTT."""
+        delays = [(one_cluster, None), *((two_clusters, rtt) for rtt in self.rtts_ms)]
         settings = [(trace, rtt, mflops) for trace, rtt in delays for mflops in self.mflops]
 
         def simulate(setting: tuple[Trace, float | None, float]) -> SweepPoint:
@@ -142,38 +142,38 @@ class Sweep:
             names = self.benchmark, self.problem_class, trace.ranks, flops, rtt, platform.sha256
             return SweepPoint(*names, replay_trace(trace, platform))
 
-        with ThreadPoolExecutor(_WORKER_COUNT) as pool:
+        with ThreadPoolExecutor(_MAX_PARALLEL_SIMULATIONS) as pool:
             yield from pool.map(simulate, settings)
 
 
-def read_marks(file: Path, benchmark: str, problem_class: str) -> ReferenceNight:
-    """Read the marks of a benchmark and class from `file`; without marks its origin is kept.
+def read_reference_night(file: Path, benchmark: str, problem_class: str) -> ReferenceNight:
+    """Read what a reference night measured of a benchmark and class; its origin if it is nothing.
 
-    UserError if it is not a file of marks.
+    UserError if `file` holds no reference night.
     """
     content = files.read_json(file)
     if fault := model.fault(ReferenceNight, content):
         raise UserError(f"no file of marks: {fault.where or 'the file'}: {fault.why}", file)
-    marks = ReferenceNight.model_validate(content)
+    night = ReferenceNight.model_validate(content)
     problem = benchmark, problem_class
-    alone = [mark for mark in marks.alone if (mark.benchmark, mark.class_) == problem]
-    emulated = [mark for mark in marks.emulated if (mark.benchmark, mark.class_) == problem]
-    return marks.model_copy(update={"alone": alone, "emulated": emulated})
+    alone = [rate for rate in night.alone if (rate.benchmark, rate.class_) == problem]
+    emulated = [item for item in night.emulated if (item.benchmark, item.class_) == problem]
+    return night.model_copy(update={"alone": alone, "emulated": emulated})
 
 
 def run_sweep(sweep: Sweep, output: Path) -> None:
     """Simulate every point; write run.json, samples.csv and points/ beside `output`."""
     problem = sweep.benchmark, sweep.problem_class
-    origins = [read_marks(file, *problem).as_json() for file in sweep.marks]
+    nights = [read_reference_night(file, *problem).as_json() for file in sweep.reference_files]
     folder = output.with_name("points")
     folder.mkdir()
     with tempfile.TemporaryDirectory() as scratch:
-        with ThreadPoolExecutor(_WORKER_COUNT) as pool:
+        with ThreadPoolExecutor(_MAX_PARALLEL_SIMULATIONS) as pool:
             folders = [Path(scratch, f"{ranks}") for ranks in CLUSTER_RANKS]
             recordings = list(pool.map(sweep.record_trace, CLUSTER_RANKS, folders))
         operations = recordings[0][0].operations()
         points = []
-        for point in sweep.points(*(trace for trace, _ in recordings)):
+        for point in sweep.simulate_points(*(trace for trace, _ in recordings)):
             name = f"{point.case} {point.variant}".replace("/", "-").replace(" ", "-")
             text = json.dumps({**asdict(point), "simulated": True}, indent=1)
             (folder / f"{name}.json").write_text(f"{text}\n")
@@ -188,7 +188,7 @@ def run_sweep(sweep: Sweep, output: Path) -> None:
         "platform_sha256": hashlib.sha256(sweep.platform.read_bytes()).hexdigest(),
     }
     record = {
-        **{name: launch[name] for name in _LAUNCH_FIELDS if name in launch},
+        **{name: launch[name] for name in _COPIED_ENTRIES if name in launch},
         "simulated": simulated,
         "workload": "npb-sweep",
         "command": [str(sweep.program), f"--benchmark={sweep.benchmark}"],
@@ -205,7 +205,7 @@ def run_sweep(sweep: Sweep, output: Path) -> None:
             )
             for point in points
         ],
-        STUDY.name: {**details, "declared": operations, "marks": origins},
+        STUDY.name: {**details, "declared": operations, "marks": nights},
     }
     output.write_text(
         "".join(f"{point.case} {point.variant}: {point.seconds!r} s\n" for point in points)
@@ -227,7 +227,7 @@ class BenchmarkCurves:
     """Times of a benchmark in seconds by host speed in Mflop/s, on two clusters by RTT in ms first.
 
     `operations` of the timed section are declared by the ranks of one cluster, in bundles without
-    them counted by NPB's formula; 0 if neither is known.  `marks` were measured elsewhere.
+    them counted by NPB's formula; 0 if neither is known.  `reference_nights`: measured elsewhere.
     """
 
     benchmark: str
@@ -235,7 +235,7 @@ class BenchmarkCurves:
     one_cluster_s: Mapping[float, float]
     two_clusters_s: Mapping[float, Mapping[float, float]]
     operations: float = 0.0
-    marks: tuple[ReferenceNight, ...] = ()
+    reference_nights: tuple[ReferenceNight, ...] = ()
     case_id: str = ""
 
     @property
@@ -249,16 +249,16 @@ class BenchmarkCurves:
         return self.benchmark, CLASSES.index(self.problem_class)
 
     @property
-    def rank_marks(self) -> list[tuple[ReferenceNight, ReferenceRate]]:
-        return [(origin, mark) for origin in self.marks for mark in origin.alone]
+    def reference_rates(self) -> list[tuple[ReferenceNight, ReferenceRate]]:
+        return [(night, rate) for night in self.reference_nights for rate in night.alone]
 
     @property
-    def emulated_marks(self) -> list[ReferenceSpeedup]:
-        marks = [mark for origin in self.marks for mark in origin.emulated]
-        return sorted(marks, key=lambda mark: (mark.ranks, mark.rtt_ms, mark.toolchain))
+    def reference_speedups(self) -> list[ReferenceSpeedup]:
+        speedups = [speedup for night in self.reference_nights for speedup in night.emulated]
+        return sorted(speedups, key=lambda item: (item.ranks, item.rtt_ms, item.toolchain))
 
     @property
-    def rtts(self) -> list[float]:
+    def rtts_ms(self) -> list[float]:
         """Round-trip times, ms, ascending."""
         return sorted(self.two_clusters_s)
 
@@ -271,49 +271,51 @@ class BenchmarkCurves:
             if speed in seconds
         }
 
-    def speed_at(self, rtt: float, speedup: float) -> float | None:
+    def mflops_at_speedup(self, rtt_ms: float, speedup: float) -> float | None:
         """Host speed, Mflop/s, where the speed-up falls below `speedup`; None if it never does."""
-        for (speed, high), (next_speed, low) in pairwise(self.speedups(rtt).items()):
+        for (speed, high), (next_speed, low) in pairwise(self.speedups(rtt_ms).items()):
             if high >= speedup > low:
                 part = (high - speedup) / (high - low)
                 return speed * math.exp(part * math.log(next_speed / speed))
         return None
 
     @property
-    def even_speed(self) -> float | None:
+    def break_even_mflops(self) -> float | None:
         """Host speed, Mflop/s, up to which two clusters beat one at the longest round trip."""
-        return self.speed_at(self.rtts[-1], 1.0)
+        return self.mflops_at_speedup(self.rtts_ms[-1], 1.0)
 
     @property
-    def study_speedup(self) -> float | None:
-        """The study's speed-up at the longest round-trip time; None if it has none there."""
-        return PUBLISHED_SPEEDUPS.get(self.benchmark) if self.rtts[-1] == PUBLISHED_RTT_MS else None
+    def published_speedup(self) -> float | None:
+        """The published speed-up at the longest round-trip time; None if there is none."""
+        is_published = self.rtts_ms[-1] == PUBLISHED_RTT_MS
+        return PUBLISHED_SPEEDUPS.get(self.benchmark) if is_published else None
 
     @property
-    def matching_mflops(self) -> float | None:
-        """Host speed, Mflop/s, of `study_speedup`; None if it is not found."""
-        return self.speed_at(self.rtts[-1], self.study_speedup) if self.study_speedup else None
+    def published_speedup_mflops(self) -> float | None:
+        """Host speed, Mflop/s, of `published_speedup`; None if it is not found."""
+        speedup = self.published_speedup
+        return self.mflops_at_speedup(self.rtts_ms[-1], speedup) if speedup else None
 
     @property
-    def round_trips(self) -> float | None:
+    def round_trips_waited(self) -> float | None:
         """Round trips waited for at the fastest host; None if there is only one round-trip time."""
-        min_rtt, max_rtt = self.rtts[0], self.rtts[-1]
+        min_rtt, max_rtt = self.rtts_ms[0], self.rtts_ms[-1]
         if min_rtt == max_rtt:
             return None
         speed = max(self.one_cluster_s)
         added_s = self.two_clusters_s[max_rtt][speed] - self.two_clusters_s[min_rtt][speed]
         return added_s / (max_rtt - min_rtt) * 1e3
 
-    def compute_latency_ratio(self, speed: float | None) -> float | None:
-        """Ratio of computing to latency at the longest round trip and any `speed` in Mflop/s.
+    def compute_latency_ratio(self, mflops: float | None) -> float | None:
+        """Ratio of computing to latency at the longest round trip and the host speed `mflops`.
 
         The round trips waited for are taken at the fastest host, which computes least.
         """
-        round_trips = self.round_trips
-        if not speed or not round_trips or round_trips <= 0 or not self.operations:
+        trips = self.round_trips_waited
+        if not mflops or not trips or trips <= 0 or not self.operations:
             return None
-        compute_s = self.operations / CLUSTER_RANKS[0] / (speed * _FLOPS_PER_MFLOP)
-        return compute_s / (round_trips * self.rtts[-1] / 1e3)
+        compute_s = self.operations / CLUSTER_RANKS[0] / (mflops * _FLOPS_PER_MFLOP)
+        return compute_s / (trips * self.rtts_ms[-1] / 1e3)
 
 
 def read_curves(data: BundleData) -> tuple[BenchmarkCurves, ...]:
@@ -345,10 +347,9 @@ def read_curves(data: BundleData) -> tuple[BenchmarkCurves, ...]:
         if one_cluster_s and two_clusters_s:
             record = records.get(launch) or {}
             operations = float(record.get("declared") or record.get("operations") or 0.0)
-            marks = tuple(map(ReferenceNight.model_validate, record.get("marks") or ()))
-            points_s = one_cluster_s, two_clusters_s
-            curve = BenchmarkCurves(benchmark, problem_class, *points_s, operations, marks, case_id)
-            curves.append(curve)
+            nights = tuple(map(ReferenceNight.model_validate, record.get("marks") or ()))
+            problem, points_s = (benchmark, problem_class), (one_cluster_s, two_clusters_s)
+            curves.append(BenchmarkCurves(*problem, *points_s, operations, nights, case_id))
     return tuple(sorted(curves, key=lambda curve: curve.sort_key))
 
 
@@ -360,14 +361,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--benchmark", required=True)
     parser.add_argument("--class", dest="problem_class", default="S")
     parser.add_argument("--mflops", type=_parse_numbers, default=(10.0, 100.0, 1000.0, 10000.0))
-    parser.add_argument("--rtts", type=_parse_numbers, default=(0.0, 4.0), help="ms")
+    parser.add_argument(
+        "--rtts", dest="rtts_ms", type=_parse_numbers, default=(0.0, 4.0), help="ms"
+    )
     marks_help = "files made by roundtrip.studies.npb.marks, with commas"
-    parser.add_argument("--marks", default="", help=marks_help)
+    parser.add_argument("--marks", dest="reference_files", default="", help=marks_help)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--samples", type=Path, default=Path("samples.csv"))
     options = vars(parser.parse_args(arguments))
     output = options.pop("samples").with_name("sweep.txt")
-    options["marks"] = tuple(Path(name) for name in options["marks"].split(",") if name)
+    names = options["reference_files"].split(",")
+    options["reference_files"] = tuple(Path(name) for name in names if name)
     try:
         run_sweep(Sweep(**options), output)
     except UserError as error:

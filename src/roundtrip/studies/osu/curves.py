@@ -105,11 +105,11 @@ class OSUCurves(Panels[Panel]):
         return display.interval_cell(
             self.point_interval(*point),
             *PRINTED_UNIT_BY_METRIC[metric],
-            series=self.series_key(*point),
+            series_key=self.series_key(*point),
         )
 
     def series_key(self, panel: Panel, benchmark: str, metric: str, size: int) -> str:
-        """The series of one point, as `Cell.series`; "" if launches gave different statistics."""
+        """The series key of one point, as in `Cell`; "" if launches gave different statistics."""
         rows = self.panel_rows(
             self.launch_values, panel, benchmark=benchmark, metric=metric, size_bytes=size
         )
@@ -342,8 +342,8 @@ def _comparison_row(comparison: NetPIPEComparison) -> tuple[Cell, ...]:
     return (
         *text_cells(comparison.panel.title, comparison.pair.title),
         Cell(units.byte_size(comparison.size_bytes)),
-        display.interval_cell(comparison.osu, *unit, series=osu_series),
-        display.interval_cell(comparison.netpipe, *unit, series=netpipe_series),
+        display.interval_cell(comparison.osu, *unit, series_key=osu_series),
+        display.interval_cell(comparison.netpipe, *unit, series_key=netpipe_series),
         Cell(Quantity(value=comparison.ratio, unit=Unit.RATIO), series_key=osu_series),
         Cell("", TONE_BY_OUTCOME[comparison.outcome], comparison.outcome),
     )

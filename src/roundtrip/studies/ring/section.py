@@ -103,7 +103,7 @@ def statement_table(
                 "“even higher for larger regions”: effective bandwidth, two processes on two "
                 "processors",
                 units.NO_VALUE,
-                _larger_bandwidth_cell(curves, two_ranks, settings),
+                _large_region_cell(curves, two_ranks, settings),
             ),
             (
                 "“1.8 GB/sec and 3.7 GB/sec” for regions of 10000 bytes: two processes on two "
@@ -180,16 +180,12 @@ def _linear_growth_cell(curves: RingCurves, panels: Sequence[Panel], settings: T
     return _outcome_cell(text, [cost.is_flat for _, cost in costs], "linear", "not linear")
 
 
-def _larger_bandwidth_cell(
-    curves: RingCurves, panels: Sequence[Panel], settings: Thresholds
-) -> Cell:
+def _large_region_cell(curves: RingCurves, panels: Sequence[Panel], settings: Thresholds) -> Cell:
     costs = {panel: region_cost(curves, panel, settings) for panel in panels}
     sizes = {panel: cost.size_range[1] for panel, cost in costs.items() if cost}
-    large = {panel: size for panel, size in sizes.items() if size > derived.PUBLISHED_BYTES}
-    measured = (
-        curves.bandwidth_growth(panel, (derived.PUBLISHED_BYTES, size))
-        for panel, size in large.items()
-    )
+    first = derived.PUBLISHED_BYTES
+    large = {panel: size for panel, size in sizes.items() if size > first}
+    measured = (curves.bandwidth_growth(panel, (first, size)) for panel, size in large.items())
     growths = [growth for growth in measured if growth]
     if not growths:
         return display.NOT_MEASURED_CELL
@@ -289,8 +285,8 @@ def reason_table(
         ratios = [
             display.verdict_cell(
                 size_verdicts.get(size),
-                base=finding.panel.variant_title(finding.base),
-                series=curves.point_series_key(finding.panel, finding.variant, size),
+                base_name=finding.panel.variant_title(finding.base),
+                series_key=curves.point_series_key(finding.panel, finding.variant, size),
             )
             for size in settings.compared_sizes
         ]

@@ -176,7 +176,9 @@ def goodput_table(curves: RingCurves, panels: Sequence[Panel], min_goodput_share
             if not (rates := rows_at_size["bandwidth"].to_list()):
                 continue
             series = curves.point_series_key(panel, name, size)
-            goodput_cell = display.interval_cell(curves.interval(rates), Unit.MB_S, series=series)
+            goodput_cell = display.interval_cell(
+                curves.interval(rates), Unit.MB_S, series_key=series
+            )
             share = curves.interval([rate / limit for rate in rates])
             share_cell = (
                 limit_cell(share, min_goodput_share, Unit.RATIO, is_minimum=True)
@@ -256,7 +258,7 @@ def _read_rows(curves: RingCurves, panel: Panel, sizes: Sequence[int]) -> list[t
             for size in sizes:
                 ratio = curves.bandwidth_ratio(panel, region, variant_of[name], size)
                 cell = display.interval_cell(
-                    ratio, Unit.RATIO, fallback=display.NOT_MEASURED_CELL, base=base
+                    ratio, Unit.RATIO, fallback=display.NOT_MEASURED_CELL, base_name=base
                 )
                 cells.append(replace(cell, series_key=curves.point_series_key(panel, region, size)))
             rows.append((Cell(panel.title), Cell(f"Region over {base}{suffix}"), *cells))
@@ -277,8 +279,7 @@ def lap_blocks(curves: RingCurves) -> list[Block]:
         "included. Percentiles are over the laps of all launches, at the smallest size, at "
         f"{units.size_text(LAP_SIZE_BYTES)}, and at the largest size of each transport; of 100 "
         "laps or fewer, the slowest is the 99 %. All other times here are medians of batches: so "
-        "many laps "
-        "timed as one."
+        "many laps timed as one."
     )
     tables = [(panel.title, _percentile_table(curves, panel)) for panel in curves.panels]
     folds = [
