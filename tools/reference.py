@@ -15,9 +15,9 @@ from roundtrip.sites import data
 
 #: The tables of a bundle by the names of their files, without `.parquet`.
 TABLES: Mapping[str, type[columns.Row]] = {
-    "samples": bundle_rows.Sample,
-    "medians": bundle_rows.Median,
-    **bundle_rows.ROWS,
+    "samples": bundle_rows.SampleRow,
+    "medians": bundle_rows.MedianRow,
+    **bundle_rows.ROW_BY_TABLE,
     "history/nights": night_rows.Night,
     "history/notes": night_rows.Note,
     "history/accepted": night_rows.Acceptance,
@@ -66,7 +66,7 @@ def lines() -> Iterator[str]:
         yield from ("", f"### `{name}.parquet`", "")
         yield f"A row: {_words(row)}"
         yield ""
-        yield from columns.guide(row)
+        yield from columns.render_columns(row)
 
 
 def _section(
@@ -114,13 +114,16 @@ def _limits() -> Iterator[str]:
     yield from ("", "## Limits of files that are read", "")
     yield "Files that others may have written are decoded in a process of its own:"
     yield from ("", "| limit | a file may take | and for each MiB of it |", "|---|---|---|")
-    memory = f"{reader.MEMORY >> 20} MiB, at most {reader.MOST_MEMORY >> 30} GiB"
-    yield f"| memory | {memory} | {reader.MEMORY_PER_BYTE} MiB |"
-    seconds = f"{reader.SECONDS_PER_BYTE * 2**20:.2f} s"
-    yield f"| processor time | {reader.SECONDS + 1} s | {seconds} |"
-    yield f"| rows | {reader.ROWS:,} | {reader.ROWS_PER_BYTE << 20:,} |"
+    memory = f"{reader.BASE_MEMORY_BYTES >> 20} MiB, at most {reader.MAX_MEMORY_BYTES >> 30} GiB"
+    yield f"| memory | {memory} | {reader.MEMORY_PER_FILE_BYTE} MiB |"
+    seconds = f"{reader.PROCESSOR_S_PER_BYTE * 2**20:.2f} s"
+    yield f"| processor time | {reader.BASE_PROCESSOR_S + 1} s | {seconds} |"
+    yield f"| rows | {reader.BASE_ROWS:,} | {reader.ROWS_PER_BYTE << 20:,} |"
     yield ""
-    yield f"`{reader.FACTOR}=4` raises them by that factor. JSON, TOML and YAML: 16 MiB and 64"
+    yield (
+        f"`{reader.FACTOR_VARIABLE}=4` raises them by that factor. JSON, TOML and YAML: 16 MiB "
+        "and 64"
+    )
     yield "levels; records of a launch 8 MiB, reports of a session 24 MiB, `samples.csv` 128 MiB."
 
 

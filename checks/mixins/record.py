@@ -170,12 +170,12 @@ class Recorded(OnPairs, LeasedLink, Simulation):
     def note_the_allocation(self):
         if self.batch.allocates_nodes and not self.simulated:
             print_own, print_others = self.batch.allocation_commands()
-            allocation = f"{print_own} > {identity.ALLOCATION}"
-            other_jobs = f"{print_others} >> {identity.ALLOCATION}"
+            allocation = f"{print_own} > {identity.ALLOCATION_FILE}"
+            other_jobs = f"{print_others} >> {identity.ALLOCATION_FILE}"
             self.prerun_cmds = [allocation, other_jobs, *self.prerun_cmds]
             # The exit status of the job stays that of the launch.
             self.postrun_cmds = [*self.postrun_cmds, f"status=$?; {other_jobs}; (exit $status)"]
-            self.keep_files = [*self.keep_files, identity.ALLOCATION]
+            self.keep_files = [*self.keep_files, identity.ALLOCATION_FILE]
 
     @run_before("sanity", always_last=True)
     def require_the_identity(self):
@@ -186,7 +186,7 @@ class Recorded(OnPairs, LeasedLink, Simulation):
         from roundtrip.measure import launch  # listing checks must not load this
 
         try:
-            fault = launch.identity_fault(folder) or self.other_job(folder)
+            fault = launch.folder_mismatch_reason(folder) or self.other_job(folder)
         except UserError as error:
             raise SanityError(str(error).replace(f"{folder}/", "")) from None
         if fault:

@@ -36,14 +36,14 @@ class LeasedLink(rfm.RegressionTestPlugin):
         if not self.lease:
             return
         try:
-            self.link = records.read_link(pathlib.Path(self.stagedir))
+            self.link = records.read_link_record(pathlib.Path(self.stagedir))
         except UserError as error:
             raise SanityError(str(error)) from None
         if not self.link:
             raise SanityError("the launch left no record of its link")
         from roundtrip.measure import launch  # listing checks must not load this
 
-        if fault := launch.link_fault(self.link):
+        if fault := launch.link_failure_reason(self.link):
             raise SanityError(fault)
 
 
@@ -101,7 +101,7 @@ class EmulatedWan(rfm.RegressionTestPlugin):
         """Assert that pings over the link, before and after, explain the time."""
         from roundtrip.measure import launch  # listing checks must not load this
 
-        slowest = launch.longest_one_way_ms(self.link)
+        slowest = launch.max_one_way_ms(self.link)
         return slowest is None or sn.assert_le(
             half_round_trip_s,
             slowest / 1e3,

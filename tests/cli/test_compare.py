@@ -238,7 +238,7 @@ def test_in_abba_a_resumed_run_goes_on_with_its_design(
     second_result = played(OPENMPI, MPICH, "--resume", "--format", "json")
     assert second_result.exit_code == 1, second_result.output
     rounds: dict[int, list[str]] = {}
-    for launch in sorted(scan(newest_tree(tmp_path)), key=lambda launch: int(launch.round)):
+    for launch in sorted(scan(newest_tree(tmp_path)), key=lambda launch: int(launch.session)):
         assert launch.campaign_round is not None
         rounds.setdefault(launch.campaign_round, []).append(str(launch.environ))
     full_rounds = {number: sides for number, sides in rounds.items() if len(sides) == 2}

@@ -304,7 +304,7 @@ Tree = Callable[..., Any]
 
 def watch(run: Any, **options: Any) -> tuple[Watch, list[str]]:
     for session in sorted(run.path.glob("rounds/*")):
-        records.write_round(session, int(session.name))
+        records.write_round_number(session, int(session.name))
     file = run.path / "campaign.toml"
     file.write_text("sequential = true\n" + file.read_text())
     messages: list[str] = []

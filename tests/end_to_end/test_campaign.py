@@ -113,9 +113,9 @@ def test_a_campaign_ends_with_a_report(campaign: Path, environment: dict[str, st
     assert "Boost.MPI (Serialized)" in page.read_text()
     assert list(passed(tree(environment)).values()) == [3]
     launch = scan(tree(environment))[0]
-    assert launch.run["ranks"] == 2
+    assert launch.run_record["ranks"] == 2
     series = catalogue().toolchains[TOOLCHAIN].mpi.series
-    assert f"Open MPI v{series}" in launch.run["mpi"]["library"]
+    assert f"Open MPI v{series}" in launch.run_record["mpi"]["library"]
     bundle = page.parent / "bundle"
     verification = finish(start(environment, "report", page.parent, "--verify"))
     assert verification.returncode == 0, verification.stderr

@@ -164,7 +164,7 @@ def test_a_changed_eager_limit_is_found_and_confirmed(cluster: Virtual) -> None:
     assert "Launched again" in (revision / "report.md").read_text()
     assert "sign test" in (revision / "report.html").read_text()
 
-    (tree,) = (cluster.share / "runs/eager/virtual").glob(f"*/{records.CONFIRMATION}")
+    (tree,) = (cluster.share / "runs/eager/virtual").glob(f"*/{records.CONFIRMATION_FOLDER}")
     assert len(scan(tree)) == 2 * launches, "each round has the case and its control"
     assert len(scan(tree.parent)) == 4, "and none of them is one of the night's own"
     bundle = revision / "bundle"

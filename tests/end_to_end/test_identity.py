@@ -96,7 +96,9 @@ def built(begin: Any, tmp_path: Path) -> list[Path]:
     assert status == 0, error
     (tree,) = trees(tmp_path)
     launches = scan(tree)
-    assert {launch.run["identity"][0]["library"] for launch in launches} == {"MPICH Version: 4.0.2"}
+    assert {launch.run_record["identity"][0]["library"] for launch in launches} == {
+        "MPICH Version: 4.0.2"
+    }
     files = pinned(tree)
     shutil.rmtree(tree)
     return files

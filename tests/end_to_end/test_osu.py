@@ -101,8 +101,8 @@ def test_good_bad_and_absent_benchmarks_are_distinguished(tmp_path: Path) -> Non
         for launch in scan(state.parent)
     }
     assert launches["latency"].status == "passed"
-    assert launches["latency"].run["version"] == "5.9"
-    assert all(point["verified"] for point in launches["latency"].run["points"])
+    assert launches["latency"].run_record["version"] == "5.9"
+    assert all(point["verified"] for point in launches["latency"].run_record["points"])
     assert "osu.txt:1: version 9.0 of OSU is not known here" in launches["bw"].reason
     assert "validation.txt:9: validation failed at 16 bytes" in launches["allreduce"].reason
     assert "has no program osu_get_bw: install it whole" in launches["get_bw"].reason
@@ -131,7 +131,7 @@ def test_programs_built_for_a_simulator_are_started_by_it(tmp_path: Path) -> Non
     assert process.returncode == 0, process.stderr
     launches = list(scan(state.parent))
     assert [(launch.status, launch.reason) for launch in launches] == [("passed", "")] * 2
-    run_json = launches[0].run
+    run_json = launches[0].run_record
     assert run_json["hosts"] == [f"odin{rank}" for rank in range(4)]
     assert run_json["command"][1:] == ["-f", "-i", "20", "-z", "-x", "2"]
     assert run_json["simulated"]["platform"] == "odin"

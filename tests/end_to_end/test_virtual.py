@@ -61,8 +61,8 @@ def test_a_night_is_submitted_run_and_reported(cluster: Virtual) -> None:
     counts = Counter(launch.case_id for launch in launches if launch.status == "passed")
     assert sorted(counts.values()) == [2, 2]
     for launch in launches:
-        if launch.case["check"] == "NetPIPEWan":
-            assert shortest_half_round_trip_s(launch.run) >= RTT_S / 2
+        if launch.case_record["check"] == "NetPIPEWan":
+            assert shortest_half_round_trip_s(launch.run_record) >= RTT_S / 2
     (page,) = (cluster.share / "reports").glob("night/virtual/*/r1/report.html")
     assert f"report: {page}" in output
     assert "EMULATED WAN: RTT 2 ms" in page.read_text()

@@ -106,7 +106,9 @@ class Launch:
 
     def marks(self) -> list[str]:
         """What is said of it, but of what a busy machine does: load, switches, waiting."""
-        reasons = disturbance.reasons(self.record(), analysis.default().disturbance, None)
+        reasons = disturbance.disturbance_reasons(
+            self.record(), analysis.default().disturbance, None
+        )
         return [reason for reason in reasons if reason.startswith(KINDS)]
 
 
@@ -131,7 +133,7 @@ class ThirdParty(Launch):
         ]
         assert nodes[0] == nodes[1]
         assert all(name in node for node in run["nodes"] for name in traffic)
-        reasons = disturbance.reasons(run, analysis.default().disturbance, None)
+        reasons = disturbance.disturbance_reasons(run, analysis.default().disturbance, None)
         return [reason for reason in reasons if reason.startswith(KINDS)]
 
 

@@ -142,7 +142,7 @@ def test_a_launch_that_slurm_suspends_says_so(cluster: Virtual) -> None:
     assert trial.oracle.tree
     (launch,) = scan(trial.oracle.tree)
     assert launch.status == "passed"
-    assert any(reason.startswith("suspended: ") for reason in launch.disturbances)
+    assert any(reason.startswith("suspended: ") for reason in launch.disturbance_reasons)
     assert "suspended: " in trial.log
 
 

@@ -96,7 +96,7 @@ def _fault(mpi: str, agent: Path, netpipe: Path, case: dict[str, Any]) -> str:
     run = {"workload": "netpipe-reference", "ranks": 2, **Witnessed.rank_entries(check)}
     rows = (folder / "np.out").read_text().splitlines()
     moved_bytes = sum(int(row.split()[0]) for row in rows)
-    return identity.fault({"simulated": False, **case}, run, None, moved_bytes)
+    return identity.mismatch_reason({"simulated": False, **case}, run, None, moved_bytes)
 
 
 def test_tcp_where_infiniband_was_requested(agent: Path, netpipe: Path) -> None:

@@ -85,7 +85,7 @@ def check_of(
                 (copy / manifest.FILE_NAME).unlink()
                 manifest.write_unsigned(copy, {k: facts[k] for k in facts if k != "files"})
             if _apart.get():
-                reader.require(copy)
+                reader.require_decodable_bundle(copy)
             bundle_data = data.read_bundle(copy)
             bundle_data.samples.collect()
             then(bundle_data)

@@ -20,14 +20,14 @@ from roundtrip.history import imported_nights, importer, perflog
 from roundtrip.history.imported_nights import LOGGED_VALUES, VALUES, ParsedFile
 from roundtrip.history.importer import select_comparable
 from roundtrip.measure import samples
-from roundtrip.measure.disclosure import Disclosure
+from roundtrip.measure.disclosure import Redactor
 from roundtrip.measure.pseudonyms import Pseudonyms
 from roundtrip.studies.netpipe import output as netpipe_output
 from roundtrip.studies.npb import derived as npb_derived
 from roundtrip.studies.osu import output as osu_output
 
 _DATA = Path(__file__).parents[1] / "data" / "reframe"
-_NAMES = Disclosure(Pseudonyms(["nid001"], b"k" * 32))
+_NAMES = Redactor(Pseudonyms(["nid001"], b"k" * 32))
 
 
 def log(content: bytes, seed: bytes, folder: Path) -> bool:

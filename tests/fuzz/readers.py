@@ -19,12 +19,12 @@ from fuzz.mutate import written
 from roundtrip import files
 from roundtrip.errors import UserError
 from roundtrip.measure import analysis, campaign_file, disturbance, launch, records, samples
-from roundtrip.measure.bundle_rows import ALL
+from roundtrip.measure.bundle_rows import SCHEMA_BY_TABLE
 from roundtrip.measure.completion import SessionReport
-from roundtrip.measure.disclosure import Disclosure
+from roundtrip.measure.disclosure import Redactor
 from roundtrip.measure.launch import Launch
 from roundtrip.measure.pseudonyms import Pseudonyms
-from roundtrip.measure.public_files import Environment
+from roundtrip.measure.public_files import EnvironmentFiles
 from roundtrip.sites import lock
 
 DATA = Path(__file__).parents[1] / "data"
@@ -56,21 +56,23 @@ def _recorded(pattern: str, folder: Path = DATA) -> Callable[[], list[bytes]]:
 def _samples(content: bytes, seed: bytes, folder: Path) -> bool:
     file = Path("samples.csv")
     result = samples.parse(content, file)
-    _, body, line, _ = samples._head(content, file)
+    _, body, line, _ = samples._parse_head(content, file)
     if body is not None:
-        slow_frame, problems = samples._slow(body, line, file)
+        slow_frame, problems = samples._parse_lines(body, line, file)
         assert result.frame.equals(slow_frame), "the fast and the slow reader differ"
-        assert problems or samples._fast(body) is not None or b'"' in body, "the fast one refuses"
+        assert problems or samples._parse_fast(body) is not None or b'"' in body, (
+            "the fast one refuses"
+        )
     seed_rows = {row for row in seed.split(b"\n") if row.startswith(b"netpipe,")}
     count = sum(row in seed_rows for row in (body or b"").split(b"\n")[:-1])
     assert result.frame.height >= count, "a good row was lost"
     seed_result = samples.parse(seed, file)
-    seal = samples.seal(seed, seed_result.frame)
-    is_proven = not result.problems and not samples.seal_fault(
+    seal = samples.make_seal(seed, seed_result.frame)
+    is_proven = not result.faults and not samples.seal_mismatch(
         files.sha256(content), result.frame, seal
     )
     assert is_proven == (content == seed), "a bad row was kept, or a good file refused"
-    return not result.problems
+    return not result.faults
 
 
 def _record(name: str) -> Check:
@@ -84,8 +86,17 @@ def _record(name: str) -> Check:
         }
         launch_records[name] = record
         case, run = launch_records["case.json"], launch_records["run.json"]
-        launch.require_fits(
-            Launch("a/b/c", records.case_id(case), "passed", "", "a", "b", case=case, run=run)
+        launch.require_column_types(
+            Launch(
+                "a/b/c",
+                records.case_id(case),
+                "passed",
+                "",
+                "a",
+                "b",
+                case_record=case,
+                run_record=run,
+            )
         )
         return True
 
@@ -119,11 +130,11 @@ def _environment(content: bytes, seed: bytes, folder: Path) -> bool:
     (folder / "env").mkdir(exist_ok=True)
     file = written(content, folder / "env" / "host.json")
     machine = files.read_object_in_tree(file, folder)
-    cores = disturbance.processors({"hosts": ["thunderbolt.example.org"]}, machine)
-    environment = Environment.read(folder)
-    names = Disclosure(Pseudonyms(environment.hosts(), b"key"), environment.words())
+    cores = disturbance.processor_count({"hosts": ["thunderbolt.example.org"]}, machine)
+    environment = EnvironmentFiles.read(folder)
+    names = Redactor(Pseudonyms(environment.host_names(), b"key"), environment.private_words())
     shutil.rmtree(folder / "written", ignore_errors=True)
-    environment.write(folder / "written", names)
+    environment.write_public_parts(folder / "written", names)
     return cores is not None
 
 
@@ -143,9 +154,9 @@ def _of_nights(name: str) -> tuple[Callable[[], list[bytes]], Check]:
 def _link(content: bytes, seed: bytes, folder: Path) -> bool:
     """Whether it is the record of a link; its fault is one line."""
     (folder / records.LINK_FILE).write_bytes(content)
-    record = records.read_link(folder)
+    record = records.read_link_record(folder)
     assert record is not None
-    assert "\n" not in launch.link_fault(record)
+    assert "\n" not in launch.link_failure_reason(record)
     return True
 
 
@@ -183,7 +194,7 @@ READERS = {
     ),
     **{
         name: Reader(bundles.seeds(name), bundles.check_of(name, forged=True))
-        for name in map("{}.parquet".format, ALL)
+        for name in map("{}.parquet".format, SCHEMA_BY_TABLE)
     },
     **{name: Reader(*_of_nights(name)) for name in bundles.NIGHT_TABLES},
     "details": Reader(_recorded(_DETAILS, _RING), bundles.check_of(_DETAILS, True, lambda: _RING)),

@@ -12,7 +12,7 @@ import pytest
 
 from roundtrip.history import facts
 from roundtrip.measure import bundle_tables
-from roundtrip.measure.bundle_rows import CASES, NODES, PLACEMENT
+from roundtrip.measure.bundle_rows import CASES_SCHEMA, NODES_SCHEMA, PLACEMENT_SCHEMA
 from roundtrip.measure.manifest import Manifest
 from roundtrip.sites import lock
 from roundtrip.sites.programming_environments import toolchains_in_lock
@@ -30,11 +30,11 @@ def bundle(tmp_path: Path) -> Path:
 def of(bundle: Path, files: dict[str, Any] | None = None) -> dict[tuple[str, str], str]:
     """Facts of a bundle without launches, by subject and name."""
     listing = _listing(**(files or {}))
-    fact_rows = facts.bundle_facts(bundle, listing, pl.DataFrame(schema=CASES), _PLACED)
+    fact_rows = facts.bundle_facts(bundle, listing, pl.DataFrame(schema=CASES_SCHEMA), _PLACED)
     return {(subject, name): value for subject, name, value in fact_rows}
 
 
-_PLACED = pl.DataFrame(schema={name: PLACEMENT[name] for name in ("launch", "rank", "cpus")})
+_PLACED = pl.DataFrame(schema={name: PLACEMENT_SCHEMA[name] for name in ("launch", "rank", "cpus")})
 
 
 def _listing(*names: str, **files: Any) -> Manifest:
@@ -94,8 +94,10 @@ def test_what_the_kernels_of_nodes_said_is_of_the_nodes(bundle: Path) -> None:
         {"launch": "3", "host": "node-0000000b", "microcode": "0x2"},
         {"launch": "1", "host": "node1", "kernel": "6.1"},
     ]
-    bundle_tables.write_frame(bundle_tables.frame(rows, NODES), bundle / "nodes.parquet")
-    rest = pl.DataFrame(schema=CASES)
+    bundle_tables.write_frame(
+        bundle_tables.make_frame(rows, NODES_SCHEMA), bundle / "nodes.parquet"
+    )
+    rest = pl.DataFrame(schema=CASES_SCHEMA)
     launches = pl.DataFrame({"launch": ["1", "2"]}).join(rest, on="launch", how="left")
     fact_rows = facts.bundle_facts(bundle, _listing("nodes.parquet"), launches, _PLACED)
     assert [fact for fact in fact_rows if fact[0].startswith("node")] == [

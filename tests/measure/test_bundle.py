@@ -16,7 +16,7 @@ from support.synthetic import Tree, pseudonym
 
 from roundtrip.errors import UserError
 from roundtrip.measure import bundle, manifest
-from roundtrip.measure.disclosure import DIGEST
+from roundtrip.measure.disclosure import DIGEST_PATTERN
 
 
 def files(folder: Path) -> dict[str, bytes]:
@@ -91,7 +91,7 @@ def test_host_names_are_pseudonyms_everywhere(make_tree: Maker) -> None:
     assert f"job error: on {host}; last words: {host}: Killed" in text
     site = json.loads((built / "env" / "site-config.json").read_text())
     assert site["partitions"][0]["name"] == "smp"
-    assert re.fullmatch(DIGEST, site["hostnames"])
+    assert re.fullmatch(DIGEST_PATTERN, site["hostnames"])
 
 
 def test_nothing_is_an_error(tree: Tree) -> None:

@@ -19,17 +19,17 @@ from roundtrip.errors import UserError
 from roundtrip.history import facts
 from roundtrip.measure import bundle, bundle_tables, launches, manifest, records, samples
 from roundtrip.measure.bundle_rows import (
-    ALL,
-    DETAIL_ROWS,
-    DETAILS,
-    MEDIANS,
-    PLACEMENT,
-    POINTS,
-    TIMING,
-    TITLES,
-    Case,
+    DETAIL_ROW_BY_STUDY,
+    MEDIANS_SCHEMA,
+    PLACEMENT_SCHEMA,
+    POINTS_SCHEMA,
+    RECORD_BY_STUDY,
+    SCHEMA_BY_TABLE,
+    SIMULATION_TITLES,
+    TIMING_COLUMNS,
+    LaunchRow,
 )
-from roundtrip.measure.columns import cells, columns, setting_rows, value
+from roundtrip.measure.columns import columns, decode_row, encode_row, setting_rows
 from roundtrip.report import data
 from roundtrip.report.build import build
 from roundtrip.report.labels import simulated_notice as notice
@@ -41,9 +41,13 @@ LAUNCH = f"001/{ENVIRON}/NetPIPE_ping"
 def test_every_table_has_its_columns_and_none_has_json(make_tree: Maker) -> None:
     extras = {"emulated": {"wan_rtt_ms": 2, "nodes": "namespaces"}}
     bundle_path = bundle.build(make_tree(launches=2, environs=(ENVIRON,), extras=extras).path)
-    assert {file.stem for file in bundle_path.glob("*.parquet")} == {*ALL, "samples", "medians"}
+    assert {file.stem for file in bundle_path.glob("*.parquet")} == {
+        *SCHEMA_BY_TABLE,
+        "samples",
+        "medians",
+    }
     assert json.loads((bundle_path / "manifest.json").read_text())["schema"] == 2
-    for name, schema in ALL.items():
+    for name, schema in SCHEMA_BY_TABLE.items():
         frame = pl.read_parquet(bundle_path / f"{name}.parquet")
         assert dict(frame.schema) == schema, name
         assert frame.height, name
@@ -73,7 +77,7 @@ def test_ranks_clock_and_load_stand_in_columns(bundle_path: Path) -> None:
 def test_how_a_launch_took_its_times_stands_in_columns(two_launches: Tree) -> None:
     first, second = sorted(two_launches.path.rglob("run.json"))
     edit(first, timing={"clock": "one rank", "synchronisation": "message", "cache": "flushed"})
-    timing = data.read_bundle(bundle.build(two_launches.path)).launches.select(*TIMING)
+    timing = data.read_bundle(bundle.build(two_launches.path)).launches.select(*TIMING_COLUMNS)
     assert timing.rows() == [("one rank", "message", None, "flushed"), (None, None, None, None)]
     edit(second, timing={"clock": "the moon"})
     with pytest.raises(UserError, match="timing.clock"):
@@ -81,9 +85,9 @@ def test_how_a_launch_took_its_times_stands_in_columns(two_launches: Tree) -> No
 
 
 def test_a_bundle_from_before_timing_is_read(bundle_path: Path) -> None:
-    old_bundle = rewritten(bundle_path, lambda cases: cases.drop(*TIMING))
+    old_bundle = rewritten(bundle_path, lambda cases: cases.drop(*TIMING_COLUMNS))
     assert data.read_bundle(old_bundle).launches["timing_clock"].to_list() == [None]
-    assert bundle_tables.read_table(old_bundle / "cases.parquet", Case, ["launch"]).height == 1
+    assert bundle_tables.read_table(old_bundle / "cases.parquet", LaunchRow, ["launch"]).height == 1
 
 
 def test_parameters_are_rows_of_launches_that_never_were_too(make_tree: Maker) -> None:
@@ -128,7 +132,7 @@ def of_ring(tree: Any, record: dict[str, Any]) -> None:
     text = rows.read_text().replace("netpipe,", "ring,")
     csv = text.replace("half_round_trip_time", "time_per_pass").encode()
     rows.write_bytes(csv)
-    seal = samples.seal(csv, samples.parse(csv, rows).frame)
+    seal = samples.make_seal(csv, samples.parse(csv, rows).frame)
     edit(file, samples=seal, ring=record, npb={"not": "its"})
 
 
@@ -139,7 +143,7 @@ def test_what_a_workload_says_of_its_launch_is_a_row_of_its_studys_table(tree: T
     bundle_path = bundle.build(tree.path)
     assert [file.name for file in (bundle_path / "details").iterdir()] == ["ring.parquet"]
     frame = pl.read_parquet(bundle_path / "details" / "ring.parquet")
-    assert dict(frame.schema) == columns(DETAIL_ROWS["ring"])
+    assert dict(frame.schema) == columns(DETAIL_ROW_BY_STUDY["ring"])
     (row,) = frame.iter_rows(named=True)
     assert (row["launch"], row["wait"], row["passes_per_lap"]) == (LAUNCH, wait, None)
     assert row["skipped"] == [{"variant": "mpi-rma", "reason": f"no windows on {pseudonym()}"}]
@@ -155,17 +159,17 @@ def test_details_of_before_a_field_are_read_with_nulls(tree: Tree) -> None:
     rewritten(bundle_path, lambda frame: frame.select(names), "details/ring")
     (row,) = data.read_bundle(bundle_path).workload_records("ring").values()
     wait = {"spins": None, "yields": None, "network_yields_ms": None, "then": "poll"}
-    assert row == {**dict.fromkeys(columns(DETAILS["ring"])), "tokens": 1, "wait": wait}
+    assert row == {**dict.fromkeys(columns(RECORD_BY_STUDY["ring"])), "tokens": 1, "wait": wait}
 
 
-@pytest.mark.parametrize("study", DETAILS)
+@pytest.mark.parametrize("study", RECORD_BY_STUDY)
 def test_a_record_comes_back_from_its_row_as_it_was(study: str) -> None:
-    record = DETAILS[study]
+    record = RECORD_BY_STUDY[study]
     assert "launch" not in columns(record)
     example = _example(model.json_schema(record))
     assert model.fault(record, example) is None
-    row = pl.DataFrame([cells(record, example)], schema=columns(record))
-    assert value(record, row.row(0, named=True)) == example
+    row = pl.DataFrame([encode_row(record, example)], schema=columns(record))
+    assert decode_row(record, row.row(0, named=True)) == example
 
 
 def test_a_record_that_fits_no_column_says_so() -> None:
@@ -209,7 +213,7 @@ def test_points_are_a_typed_table(two_launches: Tree) -> None:
     (file,) = two_launches.path.glob("rounds/001/output/*/*/*/*/run.json")
     point_records = json.loads(file.read_text())["points"]
     points = data.read_bundle(bundle.build(two_launches.path)).points
-    assert dict(points.schema) == POINTS
+    assert dict(points.schema) == POINTS_SCHEMA
     for name in ("case", "variant", "size_bytes", "samples", "status", "batch", "median_s"):
         assert points[name].to_list() == [point[name] for point in point_records]
     assert points["verified"].to_list() == [point["verified"] for point in point_records]
@@ -237,7 +241,7 @@ KEYS = ("launch", "case", "variant", "size_bytes", "phase", "metric")
 def test_each_launch_and_series_has_the_median_of_its_samples(make_tree: Maker) -> None:
     bundle_path = bundle.build(make_tree(launches=2, samples=9, sizes=[1, 64]).path)
     medians = pl.read_parquet(bundle_path / "medians.parquet")
-    assert dict(medians.schema) == MEDIANS
+    assert dict(medians.schema) == MEDIANS_SCHEMA
     sample_rows = pl.read_parquet(bundle_path / "samples.parquet")
     assert medians.height == 2 * 2 * 5 * 2 == sample_rows.select(KEYS).n_unique()
     rank = lower_rank(9, 0.95)
@@ -300,10 +304,10 @@ def test_what_simulated_a_launch_stands_in_columns_and_in_the_facts_of_a_night(
     simulate(tree.path, case=case, run={"simulated": SIMULATED})
     bundle_path = bundle.build(tree.path)
     launch_rows = data.read_bundle(bundle_path).launches
-    assert launch_rows.select(*TITLES).row(0) == tuple(SIMULATED.values())
+    assert launch_rows.select(*SIMULATION_TITLES).row(0) == tuple(SIMULATED.values())
     bundle_manifest = manifest.verify(bundle_path)
     night_facts = facts.bundle_facts(
-        bundle_path, bundle_manifest, launch_rows, pl.DataFrame(schema=PLACEMENT)
+        bundle_path, bundle_manifest, launch_rows, pl.DataFrame(schema=PLACEMENT_SCHEMA)
     )
     assert (ENVIRON, "simulated: platform", "grid-1ms") in night_facts
     assert (ENVIRON, "simulated: host speed, flop/s", "200000000.0") in night_facts
@@ -359,9 +363,9 @@ def test_a_launch_at_many_host_speeds_has_none_of_its_own(tree: Tree) -> None:
 def test_a_bundle_from_before_simulation_is_read_and_one_with_half_of_it_is_not(
     bundle_path: Path,
 ) -> None:
-    old_bundle = rewritten(bundle_path, lambda cases: cases.drop(*TITLES))
+    old_bundle = rewritten(bundle_path, lambda cases: cases.drop(*SIMULATION_TITLES))
     assert data.read_bundle(old_bundle).launches["simulated_simgrid"].to_list() == [None]
-    cases = bundle_tables.read_table(old_bundle / "cases.parquet", Case, [*facts.COLUMNS])
+    cases = bundle_tables.read_table(old_bundle / "cases.parquet", LaunchRow, [*facts.COLUMNS])
     assert cases["simulated_host_flops"].to_list() == [None]
     forged_bundle = rewritten(old_bundle, lambda cases: cases.with_columns(simulated=pl.lit(True)))
     with pytest.raises(UserError, match="simulated_simgrid"):

@@ -48,13 +48,13 @@ def test_reads_what_is_declared(tmp_path: Path) -> None:
     assert check.partitions is None
     assert check.parameters == {"mode": ("pingpong",)}
     assert check.variables == {"budget": "4", "targets": "x,y"}
-    assert not campaign.in_pairs
+    assert not campaign.is_round_robin
 
 
 def test_a_campaign_may_run_on_all_nodes(tmp_path: Path) -> None:
     text = having('nodes = "all"\nrounds_a_night = 3')
     campaign = campaign_file.load_campaign(write(tmp_path, text))
-    assert campaign.in_pairs
+    assert campaign.is_round_robin
     assert (campaign.rounds_a_night, campaign.nodes_line) == (3, 2)
 
 

@@ -36,7 +36,7 @@ def night(stage: Callable[..., Any]) -> Runner:
 
 
 def again(night: Runner) -> Counter[str]:
-    folder = night.tree.path / records.CONFIRMATION
+    folder = night.tree.path / records.CONFIRMATION_FOLDER
     return Counter(launch.case_id for launch in scan(folder)) if folder.exists() else Counter()
 
 
@@ -50,14 +50,14 @@ def test_launches_that_confirm_are_no_part_of_the_night(night: Runner, tmp_path:
     assert record == {"schema": 1, "launches": 4, "why_not": ""}
     bundle_after = bundle.build(night.tree.path, tmp_path)
     assert manifest.verify(bundle_after).digest != manifest.verify(bundle_before).digest
-    manifest.verify(bundle_after / records.CONFIRMATION)
+    manifest.verify(bundle_after / records.CONFIRMATION_FOLDER)
     for name in ("samples.parquet", "medians.parquet", "cases.parquet"):
         assert (bundle_after / name).read_bytes() == (bundle_before / name).read_bytes()
 
 
 def test_each_round_launches_the_worse_and_the_controls_once(night: Runner) -> None:
     runner.launch_confirmation(night, {ONE, OTHER}, 3)
-    launches = scan(night.tree.path / records.CONFIRMATION)
+    launches = scan(night.tree.path / records.CONFIRMATION_FOLDER)
     assert Counter(launch.campaign_round for launch in launches) == {1: 2, 2: 2, 3: 2}
 
 
@@ -76,7 +76,7 @@ def test_without_the_time_for_a_round_it_says_so(
     night._launch_times_s = [launch_s]
     reason = runner.launch_confirmation(night, {ONE, OTHER}, 4)
     assert reason.startswith("no time was left: a round takes ")
-    assert not (night.tree.path / records.CONFIRMATION).exists()
+    assert not (night.tree.path / records.CONFIRMATION_FOLDER).exists()
     record = json.loads((night.tree.path / "env" / records.CONFIRMATION_FILE).read_text())
     assert record["why_not"] == reason
 

@@ -23,16 +23,16 @@ from roundtrip.files import parse_toml
 from roundtrip.history import facts
 from roundtrip.history.annotations import load
 from roundtrip.measure import analysis, bundle, manifest, pseudonyms, public_files
-from roundtrip.measure.disclosure import DIGEST, TUNING, Disclosure, withhold_private
+from roundtrip.measure.disclosure import DIGEST_PATTERN, TUNING_PREFIXES, Redactor, withhold_private
 from roundtrip.measure.pseudonyms import Pseudonyms
-from roundtrip.measure.public_files import WITHHELD, Environment
+from roundtrip.measure.public_files import WITHHELD_FILE, EnvironmentFiles
 from roundtrip.report import data, public, publish
 from roundtrip.report.build import Correction
 from roundtrip.report.pages.write import write_pages
 
 CAMPAIGNS = Path(__file__).parents[2] / "campaigns"
 LOCK = Path(__file__).parents[1] / "sites" / "data" / "environment" / "spack.lock"
-NAMES = Disclosure(Pseudonyms(["open", "nid7.acme.org"], b"k" * 16), ["proj-quantum", "alice"])
+NAMES = Redactor(Pseudonyms(["open", "nid7.acme.org"], b"k" * 16), ["proj-quantum", "alice"])
 
 #: Where each secret is planted, and the secret.
 SECRETS = {
@@ -195,15 +195,16 @@ def test_what_explains_a_change_stays(planted: Tree) -> None:
     bundle_data = data.read_bundle(bundle_path)
     row = bundle_data.launches.filter(pl.col("status") == "passed").row(0, named=True)
     assert row["mpi_library"] == "Open MPI v4.1.4, package: Open MPI Distribution"
-    flags = rf"-O3 -I{DIGEST} -L/usr/lib -isystem{DIGEST} -L{DIGEST} -I{DIGEST}"
+    digest = DIGEST_PATTERN
+    flags = rf"-O3 -I{digest} -L/usr/lib -isystem{digest} -L{digest} -I{digest}"
     assert re.fullmatch(flags, row["compiler_flags"])
     values = {(subject, name): value for subject, name, value in known(bundle_path)}
     assert values[ENVIRON, "variable UCX_TLS"] == "self,sm"
     for name in ("PATH", "SITE_SWITCH"):
-        assert re.fullmatch(DIGEST, values[ENVIRON, f"variable {name}"])
+        assert re.fullmatch(DIGEST_PATTERN, values[ENVIRON, f"variable {name}"])
     assert values["", "variable UCX_NET_DEVICES of partition smp"] == "mlx5_0:1"
-    assert re.fullmatch(DIGEST, values["", "access of partition smp"])
-    note = json.loads((bundle_path / "env" / WITHHELD).read_text())
+    assert re.fullmatch(DIGEST_PATTERN, values["", "access of partition smp"])
+    note = json.loads((bundle_path / "env" / WITHHELD_FILE).read_text())
     assert set(note["looked_like_credentials"]) >= {
         "site-config.json partitions env_vars GITHUB_TOKEN",
         f"toolchains.json {ENVIRON} reframe env_vars OMPI_MCA_orte_aws_key",
@@ -214,7 +215,7 @@ def test_what_explains_a_change_stays(planted: Tree) -> None:
 def test_a_number_of_a_private_variable_stays_in_other_texts() -> None:
     variables = [["SITE_LIMIT", "1048576"], ["SITE_PROJECT", "Falcon-9"], ["SITE_MODE", "private"]]
     toolchains = {ENVIRON: {"reframe": {"env_vars": variables}}}
-    words = Environment({"toolchains.json": json.dumps(toolchains)}).words()
+    words = EnvironmentFiles({"toolchains.json": json.dumps(toolchains)}).private_words()
     assert set(words) - {""} == {"Falcon-9"}
 
 
@@ -237,7 +238,7 @@ def test_a_private_value_that_changes_shows_by_its_digest(planted: Tree) -> None
 def test_the_guide_names_what_stands_with_its_value() -> None:
     guide = (CAMPAIGNS.parent / "docs" / "bundle.md").read_text()
     section = guide.partition("## What stays at the site")[2].partition("\n## ")[0]
-    assert set(re.findall(r"`([A-Z_0-9]+_)`", section)) == set(TUNING)
+    assert set(re.findall(r"`([A-Z_0-9]+_)`", section)) == set(TUNING_PREFIXES)
 
 
 @pytest.mark.parametrize(
@@ -257,9 +258,9 @@ def test_the_guide_names_what_stands_with_its_value() -> None:
     ],
 )
 def test_variables(name: str, value: str, is_open: bool) -> None:
-    fact = NAMES.variable(name, value, "x")
+    fact = NAMES.redact_variable(name, value, "x")
     assert fact[0] == name
-    assert fact[1] == value if is_open else re.fullmatch(DIGEST, fact[1])
+    assert fact[1] == value if is_open else re.fullmatch(DIGEST_PATTERN, fact[1])
 
 
 @pytest.mark.parametrize(
@@ -280,54 +281,55 @@ def test_variables(name: str, value: str, is_open: bool) -> None:
     ],
 )
 def test_what_is_not_private_stays(text: str) -> None:
-    assert NAMES.text(text) == text
+    assert NAMES.redact_text(text) == text
 
 
 def test_what_the_package_ships_stays() -> None:
     text = analysis.default_toml()
-    assert public_files.public_thresholds(text, NAMES) == text
+    assert public_files.public_thresholds_toml(text, NAMES) == text
     for file in CAMPAIGNS.glob("*.toml"):
-        public_text = public_files.public_campaign(file.read_text(), NAMES)
+        public_text = public_files.public_campaign_toml(file.read_text(), NAMES)
         assert parse_toml(public_text) == parse_toml(file.read_text())
         assert "#" not in public_text
 
 
 @pytest.mark.parametrize("title", ["[/b] Nachtprüfung", "latency /bandwidth", "(A)/B", "24/7"])
 def test_a_slash_before_a_word_of_a_title_begins_no_path(title: str) -> None:
-    public_text = public_files.public_campaign(f"title = {json.dumps(title)}\n", NAMES)
+    public_text = public_files.public_campaign_toml(f"title = {json.dumps(title)}\n", NAMES)
     assert parse_toml(public_text) == {"title": title}
 
 
 def test_what_is_private_in_a_title_does_not_leave() -> None:
     title = "for alice of proj-quantum on nid7.acme.org: /home/alice, password=hunter22"
-    public_text = public_files.public_campaign(f"title = {json.dumps(title)}\n", NAMES)
+    public_text = public_files.public_campaign_toml(f"title = {json.dumps(title)}\n", NAMES)
     public_title = parse_toml(public_text)["title"]
-    pattern = rf"for {DIGEST} of {DIGEST} on \S+: {DIGEST}, password={DIGEST}"
+    digest = DIGEST_PATTERN
+    pattern = rf"for {digest} of {digest} on \S+: {digest}, password={digest}"
     assert re.fullmatch(pattern, public_title)
-    assert "nid7" not in public_title and "/home" not in NAMES.text("[/home]")
+    assert "nid7" not in public_title and "/home" not in NAMES.redact_text("[/home]")
 
 
 def test_comments_of_a_site_stay_with_it() -> None:
     text = 'a = 1.0 # ask alice\n"b # c" = 2 # hush\n# more\n'
-    assert public_files.public_thresholds(text, NAMES) == 'a = 1.0\n"b # c" = 2\n\n'
-    assert public_files.public_campaign("not = [toml", NAMES) == ""
+    assert public_files.public_thresholds_toml(text, NAMES) == 'a = 1.0\n"b # c" = 2\n\n'
+    assert public_files.public_campaign_toml("not = [toml", NAMES) == ""
 
 
 @settings(max_examples=40)
 @given(st.dictionaries(st.text(max_size=9), st.lists(st.text(max_size=9) | st.booleans())))
 def test_a_campaign_is_the_same_toml(variables: dict[str, Any]) -> None:
-    names = Disclosure(Pseudonyms((), b""))
+    names = Redactor(Pseudonyms((), b""))
     toml_value = public_files._toml_value(variables)
     assert parse_toml(f"x = {toml_value}") == {"x": variables}
-    assert isinstance(names.fields(variables), dict)
+    assert isinstance(names.redact_json(variables), dict)
 
 
 @settings(max_examples=60)
 @given(st.text(max_size=60))
 @example("0@/0")
 def test_to_look_twice_changes_nothing(text: str) -> None:
-    public_text = NAMES.text(text)
-    assert NAMES.text(public_text) == public_text
+    public_text = NAMES.redact_text(text)
+    assert NAMES.redact_text(public_text) == public_text
 
 
 def test_what_people_write_for_everybody() -> None:
@@ -337,7 +339,7 @@ def test_what_people_write_for_everybody() -> None:
 def test_pseudonyms_in_fields() -> None:
     pseudonym = NAMES.pseudonym("open")
     ranks = [{"host": "open", "library": "open"}]
-    assert NAMES.fields({"ranks": ranks, "hosts": ["open"], "reason": "on open"}) == {
+    assert NAMES.redact_json({"ranks": ranks, "hosts": ["open"], "reason": "on open"}) == {
         "ranks": [{"host": pseudonym, "library": "open"}],
         "hosts": [pseudonym],
         "reason": f"on {pseudonym}",
@@ -356,7 +358,10 @@ def test_a_file_in_env_that_is_no_json_stays(tree: Tree) -> None:
 
 def test_the_name_of_a_library_stays_behind_its_path() -> None:
     text = "rank 1 runs /projects/alice/openmpi/lib/libmpi.so.40.30, not /home/alice/x"
-    assert re.fullmatch(rf"rank 1 runs {DIGEST}/libmpi\.so\.40\.30, not {DIGEST}", NAMES.text(text))
+    assert re.fullmatch(
+        rf"rank 1 runs {DIGEST_PATTERN}/libmpi\.so\.40\.30, not {DIGEST_PATTERN}",
+        NAMES.redact_text(text),
+    )
 
 
 @pytest.mark.parametrize(

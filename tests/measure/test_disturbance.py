@@ -48,7 +48,7 @@ def reasons(
 ) -> tuple[str, ...]:
     places = PLACEMENT if placement is None else placement
     run = {"ranks": 2, "elapsed_s": 10.0, "placement": places, "disturbance": {**QUIET, **facts}}
-    return disturbance.reasons(run, LIMITS, cores)
+    return disturbance.disturbance_reasons(run, LIMITS, cores)
 
 
 def test_a_quiet_launch_is_not() -> None:
@@ -88,7 +88,7 @@ def test_what_is_not_recorded_is_not_judged() -> None:
     assert reasons(cores=None, load_average_start=[99, 99, 99]) == ()
     assert reasons(load_average_start=None, steal_s=None, core_migrations=None) == ()
     run = {"ranks": 2, "elapsed_s": None, "disturbance": None}
-    assert disturbance.reasons(run, LIMITS, 2) == ()
+    assert disturbance.disturbance_reasons(run, LIMITS, 2) == ()
 
 
 def test_a_signal_disturbs_only_if_it_ended_a_stop() -> None:
@@ -152,8 +152,8 @@ def test_emulated_nodes_share_the_processors_of_their_machine() -> None:
     placement = [{"rank": rank, "host": f"a{rank}", "cpus": [0]} for rank in (0, 1)]
     facts = {"disturbance": {**QUIET, "waited_s": [4.0, 4.0]}}
     run = {"ranks": 2, "elapsed_s": 10.0, "placement": placement, **facts}
-    assert len(disturbance.reasons(run, LIMITS, 2)) == 1
-    assert disturbance.reasons(run, LIMITS, 2, one_machine=True) == ()
+    assert len(disturbance.disturbance_reasons(run, LIMITS, 2)) == 1
+    assert disturbance.disturbance_reasons(run, LIMITS, 2, is_one_machine=True) == ()
 
 
 def crowded(*cpus: list[int], logical: int | None = 4, one_machine: bool = False) -> str:
@@ -163,7 +163,7 @@ def crowded(*cpus: list[int], logical: int | None = 4, one_machine: bool = False
     ]
     nodes = [{"host": host, "logical": logical} for host in ("a0", "a1")]
     run = {"ranks": len(cpus), "elapsed_s": 1.0, "placement": placement, "nodes": nodes}
-    return "; ".join(disturbance.reasons(run, LIMITS, 2, one_machine))
+    return "; ".join(disturbance.disturbance_reasons(run, LIMITS, 2, one_machine))
 
 
 def test_two_ranks_on_one_processor_where_each_could_have_its_own() -> None:
@@ -193,7 +193,7 @@ def test_a_clock_that_was_compared_badly_is_not_judged() -> None:
 def test_recorded_launches_say_what_was_done_to_them(name: str, expected: str) -> None:
     run = json.loads((RECORDED / f"{name}.json").read_text())
     limits = analysis.default().disturbance
-    messages = disturbance.reasons(run, limits, 2)
+    messages = disturbance.disturbance_reasons(run, limits, 2)
     assert any(reason.startswith(expected) for reason in messages)
     kinds = ("throttled", "suspended", "the clock")
     other_kinds = tuple(kind for kind in kinds if not expected.startswith(kind))
@@ -230,10 +230,10 @@ FACTS = st.fixed_dictionaries(
 @given(facts=FACTS, ranks=st.integers(0, 4))
 @example(facts={"duration_s": [1e-86], "waited_s": [1e11]}, ranks=1)
 def test_whatever_a_record_may_hold_is_judged(facts: dict[str, Any], ranks: int) -> None:
-    assert model.fault(run_record.Disturbance, facts) is None
+    assert model.fault(run_record.DisturbanceRecord, facts) is None
     placement = [{"rank": rank, "host": "vm", "cpus": [rank % 2]} for rank in range(ranks)]
     run = {"ranks": 2, "elapsed_s": 1.0, "placement": placement, "disturbance": facts}
-    for reason in disturbance.reasons(run, LIMITS, 2):
+    for reason in disturbance.disturbance_reasons(run, LIMITS, 2):
         assert reason.isprintable() and len(reason) < 200
 
 
@@ -249,8 +249,10 @@ def test_whatever_a_record_may_hold_is_judged(facts: dict[str, Any], ranks: int)
     ],
 )
 def test_a_host_has_as_many_processors_as_it_can_have(data: Any, cores: int | None) -> None:
-    assert disturbance.processors({"hosts": ["vm"]}, {"hostname": "vm", **data}) == cores
-    assert disturbance.processors({"hosts": ["vm"]}, data) is None, "it does not say of which host"
+    assert disturbance.processor_count({"hosts": ["vm"]}, {"hostname": "vm", **data}) == cores
+    assert disturbance.processor_count({"hosts": ["vm"]}, data) is None, (
+        "it does not say of which host"
+    )
 
 
 @pytest.mark.parametrize(
@@ -269,4 +271,4 @@ def test_the_processors_are_those_of_the_node_of_rank_0(
     hosts: list[str], nodes: list[dict[str, Any]] | None, cores: int | None
 ) -> None:
     machine = {"hostname": "login", "cpu": {"logical": 4}}
-    assert disturbance.processors({"hosts": hosts, "nodes": nodes}, machine) == cores
+    assert disturbance.processor_count({"hosts": hosts, "nodes": nodes}, machine) == cores

@@ -95,7 +95,7 @@ def begun(stage: Stages, program: Path) -> Callable[..., Any]:
         )
         fixture.mkdir(parents=True)
         (fixture / "programs.json").write_text(json.dumps([str(program)]))
-        environment.record_pins(campaign.tree)
+        environment.record_pinned_digests(campaign.tree)
         return campaign
 
     return begin
@@ -106,7 +106,7 @@ def test_a_run_that_nothing_changed_goes_on(begun: Any, tmp_path: Path) -> None:
     assert [pin["what"] for pin in tree.state["pins"]] == ["campaign", "program"]
     environment.require_unchanged(tree, tmp_path / "night.toml")
     first_pins = tree.state["pins"]
-    environment.record_pins(tree)
+    environment.record_pinned_digests(tree)
     assert tree.state["pins"] == first_pins
 
 
@@ -117,7 +117,7 @@ def test_a_build_that_a_full_disk_ended_pins_nothing(begun: Any) -> None:
     (folder / "programs.json").touch()
     first_pins = tree.state["pins"]
     tree.write_state(pins=[])
-    environment.record_pins(tree)
+    environment.record_pinned_digests(tree)
     assert tree.state["pins"] == first_pins
 
 
@@ -174,13 +174,13 @@ def test_a_link_that_leads_to_another_library_is_a_change(
 ) -> None:
     linked.replace(program)
     tree = begun().tree
-    assert environment.find_change(tree) == ""
+    assert environment.describe_change(tree) == ""
     library = tmp_path / "lib" / "libmpi.so.40.1"
     other = shutil.copy(library, tmp_path / "libmpi.so.40.2")
     (link,) = (file for file in library.parent.iterdir() if file.is_symlink())
     link.unlink()
     link.symlink_to(other)
-    change = environment.find_change(tree)
+    change = environment.describe_change(tree)
     assert change.startswith(f"mismatch: library {link.name} of program netpipe is another file")
     assert "libmpi.so.40.2" in change
 
@@ -191,7 +191,7 @@ def test_a_program_that_is_as_before_lets_the_run_go_on(begun: Any, program: Pat
     campaign.run()
     assert campaign.passed() == {}
     program.write_text("as it was built")
-    environment.record_pins(campaign.tree)
+    environment.record_pinned_digests(campaign.tree)
     campaign.run()
     assert campaign.tree.state["stopped"] is None
     assert RunOutcome.from_tree(campaign.tree).is_complete
@@ -200,7 +200,7 @@ def test_a_program_that_is_as_before_lets_the_run_go_on(begun: Any, program: Pat
 def test_a_missing_program_is_a_change(begun: Any, program: Path) -> None:
     tree = begun().tree
     program.unlink()
-    assert environment.find_change(tree).endswith(" then, unreadable now")
+    assert environment.describe_change(tree).endswith(" then, unreadable now")
 
 
 def test_a_changed_campaign_fails_with_its_line(begun: Any, tmp_path: Path) -> None:
@@ -222,7 +222,7 @@ def test_a_changed_lock_file_is_found_and_the_first_is_kept(
     tree = stage(lambda *_: None).tree
     here, plan = site(tmp_path), Matrix((), ())
     environment.record_environment(here, plan, tree.path / "env")
-    environment.record_pins(tree)
+    environment.record_pinned_digests(tree)
     lock.write_text('{"second": 2}')
     message = r"lock file spack\.lock \S+ has changed since the run began"
     with pytest.raises(UserError, match=message):
@@ -234,5 +234,5 @@ def test_a_changed_lock_file_is_found_and_the_first_is_kept(
 
 def test_a_run_from_before_pins_goes_on(stage: Stages, tmp_path: Path) -> None:
     tree = stage(lambda *_: None).tree
-    assert environment.find_change(tree) == ""
+    assert environment.describe_change(tree) == ""
     environment.require_unchanged(tree, tmp_path / "night.toml")

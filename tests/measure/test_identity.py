@@ -16,7 +16,7 @@ from support.synthetic import Tree
 
 from roundtrip.errors import UserError
 from roundtrip.measure import bundle, identity
-from roundtrip.measure.disclosure import DIGEST
+from roundtrip.measure.disclosure import DIGEST_PATTERN
 from roundtrip.measure.launches import scan
 from roundtrip.report import data
 from roundtrip.report.sections import launches
@@ -51,7 +51,7 @@ def run(*ranks: dict[str, Any], **changes: Any) -> dict[str, Any]:
 
 
 def judge(record: dict[str, Any], case: Any = CASE, job: Any = JOB, moved: int = MOVED) -> str:
-    return identity.fault(case, record, job, moved)
+    return identity.mismatch_reason(case, record, job, moved)
 
 
 def with_nodes(**changes: Any) -> dict[str, Any]:
@@ -251,7 +251,7 @@ def test_what_others_wrote_is_one_printable_line() -> None:
 )
 def test_the_allocation_of_a_job(tmp_path: Path, nodelist: str, nodes: tuple[str, ...]) -> None:
     text = f"SLURM_JOB_ID=7\nSLURM_JOB_NODELIST={nodelist}\nSLURM_SUBMIT_HOST=Head.example.org\n"
-    (tmp_path / identity.ALLOCATION).write_text(text)
+    (tmp_path / identity.ALLOCATION_FILE).write_text(text)
     allocation = identity.read_allocation(SLURM, tmp_path)
     assert allocation == Allocation(nodes, "head", "7", scheduler="Slurm")
     for job in ("7", None):
@@ -279,7 +279,7 @@ def test_other_jobs_on_the_nodes_of_a_launch_are_named(
 ) -> None:
     text = "SLURM_JOB_ID=7\nSLURM_JOB_UID=1000\nSLURM_JOB_NODELIST=a[1-2]\n"
     lines = "".join(f"OTHER_JOB={job}\n" for job in other_jobs)
-    (tmp_path / identity.ALLOCATION).write_text(text + lines)
+    (tmp_path / identity.ALLOCATION_FILE).write_text(text + lines)
     expected = f"co-scheduled: Slurm ran {jobs} at the same time" if jobs else ""
     assert identity.read_allocation(SLURM, tmp_path).other_jobs == expected
 
@@ -288,7 +288,7 @@ def test_other_jobs_on_the_nodes_of_a_launch_are_named(
     "nodelist", ["a[1-", "a[1-99999999]", "a[x]", "a b", "a[[1]]", "[1-2", "a[1-2]b", "-,", "a,,b"]
 )
 def test_what_is_no_list_of_nodes_fails(tmp_path: Path, nodelist: str) -> None:
-    (tmp_path / identity.ALLOCATION).write_text(f"SLURM_JOB_NODELIST={nodelist}\n")
+    (tmp_path / identity.ALLOCATION_FILE).write_text(f"SLURM_JOB_NODELIST={nodelist}\n")
     with pytest.raises(UserError, match="is no list of nodes"):
         identity.read_allocation(SLURM, tmp_path)
 
@@ -296,7 +296,7 @@ def test_what_is_no_list_of_nodes_fails(tmp_path: Path, nodelist: str) -> None:
 @given(st.binary(max_size=200))
 def test_any_allocation_is_read_or_refused(tmp_path_factory: Any, content: bytes) -> None:
     folder = tmp_path_factory.mktemp("allocation")
-    (folder / identity.ALLOCATION).write_bytes(b"SLURM_JOB_NODELIST=" + content)
+    (folder / identity.ALLOCATION_FILE).write_bytes(b"SLURM_JOB_NODELIST=" + content)
     with contextlib.suppress(UserError):
         assert all(isinstance(node, str) for node in identity.read_allocation(SLURM, folder).nodes)
 
@@ -395,7 +395,7 @@ def allocate(tree: Tree, *texts: str) -> None:
     for number, text in enumerate(texts, 1):
         folder = tree.folder(number, ENVIRON)
         edit(folder / "case.json", scheduler="slurm")
-        (folder / identity.ALLOCATION).write_text(text)
+        (folder / identity.ALLOCATION_FILE).write_text(text)
 
 
 def test_a_launch_beside_another_job_is_disturbed_and_says_by_which(tree: Tree) -> None:
@@ -428,7 +428,7 @@ def test_the_report_says_so_first_and_no_folder_leaves(make_tree: Maker) -> None
         for answer in launches.answers(bundle_data)
     ]
     beginning = f"Mismatch: environment {ENVIRON}: file of the MPI library was {LIBRARY}"
-    other_library = re.compile(rf"{DIGEST}/libmpi\.so\.40\.")
+    other_library = re.compile(rf"{DIGEST_PATTERN}/libmpi\.so\.40\.")
     assert any(line.startswith(beginning) and other_library.search(line) for line in lines), lines
     assert "jdoe" not in str(bundle_data.launches.to_dicts())
     assert set(bundle_data.launches["mpi_build"].drop_nulls()) == {RANK["build"]}

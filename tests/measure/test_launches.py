@@ -30,9 +30,9 @@ def test_all_launches_of_a_good_run_passed(make_tree: Maker) -> None:
     assert {launch.status for launch in launches} == {"passed"}
     assert launches[0].id == "001/mpich40-boost181/NetPIPE_ping"
     assert launches[0].case_id == tree.case_id("mpich40-boost181")
-    assert launches[0].case["study"] == "netpipe"
-    assert launches[0].run["ranks"] == 2
-    assert not any(launch.disturbances for launch in launches)
+    assert launches[0].case_record["study"] == "netpipe"
+    assert launches[0].run_record["ranks"] == 2
+    assert not any(launch.disturbance_reasons for launch in launches)
 
 
 def test_session_1000_is_after_999(tree: Tree) -> None:
@@ -40,7 +40,7 @@ def test_session_1000_is_after_999(tree: Tree) -> None:
     rounds = tree.path / "rounds"
     (rounds / "001").rename(rounds / "999")
     shutil.copytree(rounds / "999", rounds / "1000")
-    statuses = [(launch.round, launch.status) for launch in scan(tree.path)]
+    statuses = [(launch.session, launch.status) for launch in scan(tree.path)]
     assert statuses == [("999", "passed"), ("1000", "failed")]
 
 
@@ -50,8 +50,8 @@ def test_an_empty_run_has_none(tmp_path: Path) -> None:
 
 def test_a_disturbed_launch_passes_and_says_why(make_tree: Maker) -> None:
     launches = scan(make_tree(launches=5, environs=(ENVIRON,)).path)
-    assert [bool(launch.disturbances) for launch in launches] == [False] * 4 + [True]
-    assert "load average 4.4 at the start, on 2 cores" in launches[4].disturbances
+    assert [bool(launch.disturbance_reasons) for launch in launches] == [False] * 4 + [True]
+    assert "load average 4.4 at the start, on 2 cores" in launches[4].disturbance_reasons
 
 
 def test_a_launch_of_4_of_20_sizes_is_partial_and_has_not_passed(make_tree: Maker) -> None:
@@ -243,4 +243,4 @@ def test_the_load_of_a_node_is_judged_by_its_own_processors(
         run["nodes"][0]["logical"] = logical
         run["disturbance"]["load_average_start"] = [14.2]
     (launch,) = scan(tree.path)
-    assert any("load average" in why for why in launch.disturbances) == is_disturbed
+    assert any("load average" in why for why in launch.disturbance_reasons) == is_disturbed

@@ -259,9 +259,9 @@ def test_unreadable_words_are_named(checks: list[str], variables: list[str]) -> 
 
 def test_the_file_reads_back_as_requested(tmp_path: Path) -> None:
     odd_plan = CheckPlan("Odd", 0, parameters={"p": ('a"b\\', "c")}, variables={"v": "1,2"})
-    content = campaign_file.campaign_text(("one", "other"), (*DECLARED, odd_plan), 1.5, ["smp"])
+    content = campaign_file.ab_campaign_toml(("one", "other"), (*DECLARED, odd_plan), 1.5, ["smp"])
     pair_campaign = campaign_file.load_campaign(
-        campaign_file.write_campaign(tmp_path, ("one", "other"), content)
+        campaign_file.write_ab_campaign(tmp_path, ("one", "other"), content)
     )
     assert pair_campaign.name == "ab-one-other"
     assert (pair_campaign.launches, pair_campaign.time_limit_minutes) == (

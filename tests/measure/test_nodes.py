@@ -17,7 +17,7 @@ from support.synthetic import Tree, pseudonym
 from roundtrip.errors import UserError
 from roundtrip.measure import bundle, bundle_tables, manifest, records, round_robin, scheduler
 from roundtrip.measure.launches import scan
-from roundtrip.measure.records import Nodes
+from roundtrip.measure.records import NodesRecord
 from roundtrip.report import data
 from roundtrip.sites.schedulers.interface import Node
 from roundtrip.sites.schedulers.slurm.facts import parse_nodes
@@ -161,7 +161,9 @@ def test_only_slurm_lists_nodes(tmp_path: Path) -> None:
 
 def test_what_slurm_said_is_noted_as_the_collector_reads_it(tmp_path: Path) -> None:
     round_robin.write_nodes({"p": parse_nodes(LISTING)}, tmp_path)
-    record = records.read_record(tmp_path / "env" / "nodes.json", kind=Nodes)["partitions"]["p"]
+    record = records.read_record(tmp_path / "env" / "nodes.json", kind=NodesRecord)["partitions"][
+        "p"
+    ]
     assert record["hosts"] == ["n1", "n9", "n10"]
     drained = {"host": "n2", "state": "drained", "reason": "bad cable | rail 2"}
     assert record["not_measured"][0] == drained
@@ -171,7 +173,7 @@ def test_what_slurm_said_is_noted_as_the_collector_reads_it(tmp_path: Path) -> N
 def test_all_pairs_are_launches_of_one_case() -> None:
     place = ("virtual", "grid", "tcp")
     first, second = (
-        records.named_case_id(f"NetPIPE %placement=one-per-node %pair={number}", *place)
+        records.case_id_of_test(f"NetPIPE %placement=one-per-node %pair={number}", *place)
         for number in (0, 13)
     )
     assert first == second == "NetPIPE/placement=one-per-node@virtual:grid+tcp"

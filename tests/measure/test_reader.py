@@ -24,7 +24,7 @@ from roundtrip import files
 from roundtrip.errors import UserError
 from roundtrip.history import importer, published
 from roundtrip.measure import bundle, manifest, reader, samples
-from roundtrip.measure.reader import Limits, Reader
+from roundtrip.measure.reader import ReaderProcess, ReadingLimits
 
 CHECKOUT = Path(__file__).parents[2]
 HEAD = b"job_completion_time|info|job_nodelist|perf_var|perf_value|perf_unit\n"
@@ -62,16 +62,16 @@ def task(folder: Path, monkeypatch: pytest.MonkeyPatch, body: str) -> str:
 def test_each_limit_is_named(
     table: Path, monkeypatch: pytest.MonkeyPatch, body: str, reason: str
 ) -> None:
-    monkeypatch.setattr(reader, "SECONDS", 0)
+    monkeypatch.setattr(reader, "BASE_PROCESSOR_S", 0)
     if "sleep" in body:
         monkeypatch.setattr(reader, "_ANSWER_TIMEOUT_S", 0.5)
         monkeypatch.setattr(reader, "_EXIT_TIMEOUT_S", 0.1)
     hostile_task = task(table.parent, monkeypatch, body)
-    with Reader() as file_reader:
+    with ReaderProcess() as file_reader:
         with pytest.raises(UserError, match=f"^{table}: [^\n]*{reason}[^\n]*$"):
-            list(file_reader.run(hostile_task, [table]))
+            list(file_reader.run_task(hostile_task, [table]))
         monkeypatch.setattr(reader, "_ANSWER_TIMEOUT_S", 60.0)
-        file_reader.require([table])  # the next file has a process of its own
+        file_reader.require_decodable([table])  # the next file has a process of its own
 
 
 def test_a_table_that_makes_polars_panic_is_named(
@@ -79,56 +79,58 @@ def test_a_table_that_makes_polars_panic_is_named(
 ) -> None:
     body = "import polars; raise polars.exceptions.PanicException"
     hostile_task = task(table.parent, monkeypatch, body)
-    with Reader() as file_reader, pytest.raises(UserError, match="its decoder failed"):
-        list(file_reader.run(hostile_task, [table]))
+    with ReaderProcess() as file_reader, pytest.raises(UserError, match="its decoder failed"):
+        list(file_reader.run_task(hostile_task, [table]))
 
 
 def test_what_its_reader_can_say_is_left_to_it(table: Path) -> None:
     table.write_text("no table at all")
-    reader.require(table.parent)
+    reader.require_decodable_bundle(table.parent)
     shutil.rmtree(table.parent)
-    reader.require(table.parent)
+    reader.require_decodable_bundle(table.parent)
 
 
 def test_rows_count_over_all_tables_that_are_read_together(
     table: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reader, "ROWS", 1000)
+    monkeypatch.setattr(reader, "BASE_ROWS", 1000)
     monkeypatch.setattr(reader, "ROWS_PER_BYTE", 0)
     second_table = table.with_name("points.parquet")
     for file, rows in ((table, 600), (second_table, 400)):
         pl.select(a=pl.repeat("x", rows)).write_parquet(file)
-    reader.require(table.parent)
+    reader.require_decodable_bundle(table.parent)
     pl.select(a=pl.repeat("x", 401)).write_parquet(second_table)
     complaint = f"^{second_table}: 1001 rows; right are at most 1000; if it is a"
     with pytest.raises(UserError, match=complaint):
-        reader.require(table.parent)
+        reader.require_decodable_bundle(table.parent)
 
 
 def test_a_small_table_that_unpacks_to_much_is_refused(
     table: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reader, "MEMORY", 110 << 20)
+    monkeypatch.setattr(reader, "BASE_MEMORY_BYTES", 110 << 20)
     pl.DataFrame({"a": ["x" * (120 << 20)]}).write_parquet(table)
     assert table.stat().st_size < 1 << 20
     with pytest.raises(UserError, match=r"cases.parquet: reading it takes more than 11\d MiB"):
-        reader.require(table.parent)
+        reader.require_decodable_bundle(table.parent)
 
 
 def test_limits_grow_with_what_a_file_really_holds(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert Limits.for_size(1 << 20).memory == reader.MEMORY + (32 << 20)
-    assert Limits.for_size(1 << 40).memory == reader.MOST_MEMORY
+    assert ReadingLimits.for_size(1 << 20).memory_bytes == reader.BASE_MEMORY_BYTES + (32 << 20)
+    assert ReadingLimits.for_size(1 << 40).memory_bytes == reader.MAX_MEMORY_BYTES
     (tmp_path / "holes").touch()
     os.truncate(tmp_path / "holes", 1 << 33)
-    assert reader._size(tmp_path / "holes") == 0
-    monkeypatch.setenv(reader.FACTOR, "2.5")
-    assert Limits.for_size(0).rows == int(2.5 * reader.ROWS)
+    assert reader._disk_bytes(tmp_path / "holes") == 0
+    monkeypatch.setenv(reader.FACTOR_VARIABLE, "2.5")
+    assert ReadingLimits.for_size(0).rows == int(2.5 * reader.BASE_ROWS)
     for factor in ("0.5", "x", "nan", "1e9"):
-        monkeypatch.setenv(reader.FACTOR, factor)
-        with pytest.raises(UserError, match=f"{reader.FACTOR}='{factor}': right is a number"):
-            Limits.for_size(0)
+        monkeypatch.setenv(reader.FACTOR_VARIABLE, factor)
+        with pytest.raises(
+            UserError, match=f"{reader.FACTOR_VARIABLE}='{factor}': right is a number"
+        ):
+            ReadingLimits.for_size(0)
 
 
 def test_a_large_samples_file_is_read_as_a_small_one(
@@ -139,11 +141,11 @@ def test_a_large_samples_file_is_read_as_a_small_one(
     for content in (file.read_bytes(), file.read_bytes() + b"netpipe,\n"):
         direct_samples = samples.parse(content, file)
         with monkeypatch.context() as patch:
-            patch.setattr(samples, "_SMALL", 10)
+            patch.setattr(samples, "_MAX_UNLIMITED_BYTES", 10)
             limited_samples = samples.parse_limited(content, file)
         assert limited_samples.frame.equals(direct_samples.frame)
         assert limited_samples.metadata == direct_samples.metadata
-        assert [*map(str, limited_samples.problems)] == [*map(str, direct_samples.problems)]
+        assert [*map(str, limited_samples.faults)] == [*map(str, direct_samples.faults)]
 
 
 def test_a_cache_that_unpacks_to_much_is_made_anew(
@@ -151,11 +153,11 @@ def test_a_cache_that_unpacks_to_much_is_made_anew(
 ) -> None:
     published.save_cache(tmp_path, published.Cache(stamps={"one": "two"}))
     assert published.load_cache(tmp_path).stamps == {"one": "two"}
-    monkeypatch.setattr(reader, "MEMORY", 150 << 20)
+    monkeypatch.setattr(reader, "BASE_MEMORY_BYTES", 150 << 20)
     with zipfile.ZipFile(tmp_path / published.CACHE_FILE, "a", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("more.parquet", bytes(200 << 20))
     with pytest.raises(UserError, match=r"history.zip: reading it takes more than 15\d MiB"):
-        reader.require_tables([tmp_path / published.CACHE_FILE])
+        reader.require_decodable_tables([tmp_path / published.CACHE_FILE])
     assert not published.load_cache(tmp_path).stamps
 
 
@@ -268,7 +270,7 @@ def test_a_decoder_that_stands_still_below_a_limit_of_the_user_is_ended(tmp_path
 
 @pytest.mark.nightly
 def test_a_small_file_with_as_many_rows_as_are_right_takes_little(tmp_path: Path) -> None:
-    _table(tmp_path / "tree", "points", reader.ROWS)
+    _table(tmp_path / "tree", "points", reader.BASE_ROWS)
     (file,) = tmp_path.glob("**/points.parquet")
     assert file.stat().st_size < 1 << 20
     _, _, peak_kb, seconds = _measured(["report", str(file.parent)], tmp_path)

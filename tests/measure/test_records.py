@@ -24,8 +24,8 @@ def launch_folder(tree: Tree) -> Path:
 def test_a_case_id_has_its_parameters_sorted() -> None:
     name = "NetPIPE %placement=shared-memory %mode=pingpong"
     expected = "NetPIPE/mode=pingpong,placement=shared-memory@local:smp+openmpi41-boost181"
-    assert records.named_case_id(name, "local", "smp", "openmpi41-boost181") == expected
-    assert records.named_case_id("Ring", "a", "b", "c") == "Ring/@a:b+c"
+    assert records.case_id_of_test(name, "local", "smp", "openmpi41-boost181") == expected
+    assert records.case_id_of_test("Ring", "a", "b", "c") == "Ring/@a:b+c"
 
 
 @pytest.mark.parametrize(
@@ -83,18 +83,18 @@ def test_what_is_not_a_record(launch_folder: Path, content: bytes, complaint: st
 
 
 def test_the_round_that_was_written_is_read(tmp_path: Path) -> None:
-    assert records.read_round(tmp_path) is None
-    records.write_round(tmp_path, 7)
-    assert records.read_round(tmp_path) == 7
+    assert records.read_round_number(tmp_path) is None
+    records.write_round_number(tmp_path, 7)
+    assert records.read_round_number(tmp_path) == 7
 
 
 @pytest.mark.parametrize("number", [0, -1, 1 << 40, True, 1.0, "1", [1], None])
 def test_what_is_no_number_of_a_round_is_none(tmp_path: Path, number: Any) -> None:
-    records.write_round(tmp_path, 1)
+    records.write_round_number(tmp_path, 1)
     (file,) = tmp_path.iterdir()
     for data in ({"round": number}, number):
         file.write_text(json.dumps(data))
-        assert records.read_round(tmp_path) is None
+        assert records.read_round_number(tmp_path) is None
 
 
 _SETTINGS = {
@@ -139,7 +139,7 @@ def record(**after: Any) -> dict[str, Any]:
     ],
 )
 def test_what_happened_to_the_link_is_the_reason(after: dict[str, Any], reason: str) -> None:
-    assert launch.link_fault(record(**after)) == reason
+    assert launch.link_failure_reason(record(**after)) == reason
 
 
 SLOW = {**_status(), "rtt_ms": 4.0}
@@ -159,7 +159,7 @@ SLOW = {**_status(), "rtt_ms": 4.0}
 def test_a_link_may_be_wrong_from_the_start_die_or_be_taken_away(
     changes: dict[str, Any], fault: str
 ) -> None:
-    assert launch.link_fault(record() | changes) == fault
+    assert launch.link_failure_reason(record() | changes) == fault
 
 
 def test_drops_are_no_fault_where_loss_or_rate_is_declared() -> None:
@@ -167,21 +167,21 @@ def test_drops_are_no_fault_where_loss_or_rate_is_declared() -> None:
         lease = record(dropped=3)
         for settings in (lease["asked"], lease["before"], lease["after"]):
             settings.update(declaration)
-        assert launch.link_fault(lease) == ""
+        assert launch.link_failure_reason(lease) == ""
 
 
 def test_a_latency_has_an_upper_bound_from_the_links_own_ping() -> None:
     lease = record()
-    assert launch.longest_one_way_ms(lease) == pytest.approx(1.0)
-    assert launch.longest_one_way_ms(lease) < 2.079, "RTT 0 ms: 2079 us is not explained"  # type: ignore[operator]
+    assert launch.max_one_way_ms(lease) == pytest.approx(1.0)
+    assert launch.max_one_way_ms(lease) < 2.079, "RTT 0 ms: 2079 us is not explained"  # type: ignore[operator]
     slow_lease = copy.deepcopy(lease)
     slow_lease["after"]["self_test"]["p50_ms"] = 0.5  # a busy machine
-    assert launch.longest_one_way_ms(slow_lease) == pytest.approx(5.0)
+    assert launch.max_one_way_ms(slow_lease) == pytest.approx(5.0)
     for settings in (lease["asked"], lease["before"]["self_test"], lease["after"]["self_test"]):
         settings |= {"rtt_ms": 4.0, "asked_ms": 4.0, "p50_ms": 4.04}
-    assert launch.longest_one_way_ms(lease) == pytest.approx(3.0)
+    assert launch.max_one_way_ms(lease) == pytest.approx(3.0)
     lease["after"], lease["before"]["self_test"] = None, None
-    assert launch.longest_one_way_ms(lease) is None
+    assert launch.max_one_way_ms(lease) is None
 
 
 def test_a_launch_over_a_touched_link_is_failed_with_the_reason(
@@ -199,7 +199,7 @@ def test_a_launch_over_a_touched_link_is_failed_with_the_reason(
 
 
 def test_a_record_that_is_none_is_one_line(tmp_path: Any) -> None:
-    assert records.read_link(tmp_path) is None
+    assert records.read_link_record(tmp_path) is None
     (tmp_path / records.LINK_FILE).write_text("[" * 100000)
     with pytest.raises(UserError, match="link.json"):
-        records.read_link(tmp_path)
+        records.read_link_record(tmp_path)

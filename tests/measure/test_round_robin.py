@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from roundtrip.errors import UserError
 from roundtrip.measure import bundle, round_robin
 from roundtrip.measure.campaign_file import Campaign
-from roundtrip.measure.disclosure import Disclosure
+from roundtrip.measure.disclosure import Redactor
 from roundtrip.measure.matrix import ExpectedCase, Matrix
 from roundtrip.measure.pseudonyms import Pseudonyms
 from roundtrip.measure.tree import RunTree
@@ -226,7 +226,7 @@ def test_any_campaign_lists_the_nodes_that_slurm_has_taken_out(
     tree = tmp_path / "tree"
     tree.mkdir()
     night.write(tree)
-    names = Disclosure(Pseudonyms(("c",), b"key"))
+    names = Redactor(Pseudonyms(("c",), b"key"))
     (node,) = bundle.nodes_not_measured(tree, names)["nodes_not_measured"]
     assert (node["state"], node["reason"]) == ("drained", "bad DIMM")
     resumed_night = round_robin.arrange_night(plain_campaign, site(), PLAN, tmp_path, RunTree(tree))

@@ -166,5 +166,5 @@ def test_the_sessions_of_a_round_say_so_and_a_resumed_run_counts_on(
     campaign.run()
     campaign.launches = 3
     campaign.run()
-    rounds = {launch.round: launch.campaign_round for launch in scan(campaign.tree.path)}
+    rounds = {launch.session: launch.campaign_round for launch in scan(campaign.tree.path)}
     assert rounds == {"001": 1, "002": 1, "003": 2, "004": 2, "005": 3, "006": 3}

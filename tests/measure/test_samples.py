@@ -17,7 +17,7 @@ from support.synthetic import Tree
 from roundtrip import files
 from roundtrip.history import night_rows
 from roundtrip.measure import bundle, bundle_rows, samples
-from roundtrip.measure.bundle_rows import MEDIANS, SAMPLES
+from roundtrip.measure.bundle_rows import MEDIANS_SCHEMA, SAMPLES_SCHEMA
 from roundtrip.measure.launches import scan
 from roundtrip.measure.run_record import Seal
 from roundtrip.model import json_schema
@@ -26,7 +26,7 @@ from roundtrip.report.sections import launches
 from roundtrip.studies.netpipe import output as netpipe_output
 
 GOOD = b"netpipe,pingpong/same,mpi,1,measure,0,half_round_trip_time,2.5e-07,s"
-HEAD = b"# schema: 1\n" + samples.HEADER.encode() + b"\n"
+HEAD = b"# schema: 1\n" + samples.CSV_HEADER.encode() + b"\n"
 
 
 def read(tmp_path: Path, content: bytes) -> samples.Samples:
@@ -40,13 +40,13 @@ def with_value(value: bytes) -> bytes:
 
 def test_a_good_file(tmp_path: Path) -> None:
     result = read(tmp_path, b'# schema: 1\n# who: "me"\n' + HEAD[12:] + GOOD + b"\n")
-    assert result.problems == ()
+    assert result.faults == ()
     assert result.metadata == {"schema": 1, "who": "me"}
     assert result.frame.row(0) == (
         *("netpipe", "pingpong/same", "mpi", 1, "measure", 0),
         *("half_round_trip_time", 2.5e-07, "s"),
     )
-    assert dict(result.frame.schema) == samples.SCHEMA
+    assert dict(result.frame.schema) == samples.CSV_SCHEMA
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_a_good_file(tmp_path: Path) -> None:
     [
         (GOOD.replace(b"mpi", b"m\0i"), "a NUL byte"),
         (GOOD.replace(b"mpi", b"m\xe9i"), "byte 0xe9 is not UTF-8"),
-        (samples.HEADER.encode(), "a second header"),
+        (samples.CSV_HEADER.encode(), "a second header"),
         (GOOD[:-1] + b"us", "unit 'us'; right is 's'"),
         (GOOD + b",more", "10 columns instead of 9"),
         (GOOD[:-2], "8 columns instead of 9"),
@@ -88,16 +88,16 @@ def test_a_good_file(tmp_path: Path) -> None:
 def test_one_bad_row_among_good_ones(tmp_path: Path, bad_row: bytes, reason: str) -> None:
     result = read(tmp_path, HEAD + GOOD + b"\n" + bad_row + b"\n" + GOOD + b"\n")
     assert result.frame.height == 2
-    assert [problem.line for problem in result.problems] == [4]
-    assert result.problems[0].message.startswith(reason)
-    assert str(result.problems[0]).startswith(f"{tmp_path}/samples.csv:4: ")
+    assert [problem.line for problem in result.faults] == [4]
+    assert result.faults[0].message.startswith(reason)
+    assert str(result.faults[0]).startswith(f"{tmp_path}/samples.csv:4: ")
 
 
 def test_a_truncated_file_loses_its_last_line(tmp_path: Path) -> None:
     result = read(tmp_path, HEAD + GOOD + b"\n" + with_value(b"2.5")[:-2])
     assert result.frame.height == 1
-    assert result.problems[0].message == "the last line has no end: truncated"
-    assert result.problems[0].line == 4
+    assert result.faults[0].message == "the last line has no end: truncated"
+    assert result.faults[0].line == 4
 
 
 @pytest.mark.parametrize(
@@ -116,13 +116,13 @@ def test_a_truncated_file_loses_its_last_line(tmp_path: Path) -> None:
     ],
 )
 def test_a_file_that_is_wrong_as_a_whole(tmp_path: Path, content: bytes, reason: str) -> None:
-    assert read(tmp_path, content).problems[0].message.startswith(reason)
+    assert read(tmp_path, content).faults[0].message.startswith(reason)
 
 
 def test_windows_line_ends_and_quotes_are_read(tmp_path: Path) -> None:
     quoted_row = GOOD.replace(b"pingpong/same", b'"ping,pong"')
     result = read(tmp_path, HEAD.replace(b"\n", b"\r\n") + GOOD + b"\r\n" + quoted_row + b"\r\n")
-    assert result.problems == ()
+    assert result.faults == ()
     assert result.frame["case"].to_list() == ["pingpong/same", "ping,pong"]
 
 
@@ -144,8 +144,8 @@ def test_the_fast_and_the_slow_path_agree(
         f"{study},{case},mpi,{size},measure,{rep},time_per_message,{value!r},s\n"
         for study, case, size, rep, value in sample_rows
     ).encode()
-    fast_frame = samples._fast(body)
-    slow_frame, problems = samples._slow(body, 1, Path("f"))
+    fast_frame = samples._parse_fast(body)
+    slow_frame, problems = samples._parse_lines(body, 1, Path("f"))
     assert problems == []
     assert fast_frame is not None
     assert fast_frame.equals(slow_frame)
@@ -184,8 +184,8 @@ def bodies(draw: st.DrawFn) -> bytes:
 @example(b"netpipe\r" + GOOD.removeprefix(b"netpipe") + b"\n")
 @given(bodies())
 def test_the_fast_and_the_slow_path_accept_the_same_language(body: bytes) -> None:
-    fast_frame = samples._fast(body)
-    slow_frame, problems = samples._slow(body, 1, Path("f"))
+    fast_frame = samples._parse_fast(body)
+    slow_frame, problems = samples._parse_lines(body, 1, Path("f"))
     assert (fast_frame is not None) == (not problems)
     if fast_frame is not None:
         assert fast_frame.equals(slow_frame)
@@ -313,13 +313,13 @@ def test_foreign_launches_are_sealed(tmp_path: Path) -> None:
     csv = (tmp_path / "samples.csv").read_bytes()
     seal = json.loads((tmp_path / "run.json").read_text())["samples"]
     assert samples.is_full_seal(seal)
-    assert samples.seal_fault(files.sha256(csv), samples.parse(csv, file).frame, seal) == ""
+    assert samples.seal_mismatch(files.sha256(csv), samples.parse(csv, file).frame, seal) == ""
 
 
 def test_the_key_of_a_series_is_declared_once() -> None:
-    key = list(bundle_rows.SERIES)
-    assert [name for name in SAMPLES if name in key] == key
-    assert {*key} < {*MEDIANS}
+    key = list(bundle_rows.SERIES_COLUMNS)
+    assert [name for name in SAMPLES_SCHEMA if name in key] == key
+    assert {*key} < {*MEDIANS_SCHEMA}
     assert [*night_rows.SERIES] == ["case_id", "study", *key, "unit"]
     counts = json_schema(Seal)["properties"]["counts"]["items"]["properties"]
     assert [*counts] == [*key, "samples"]

@@ -219,6 +219,6 @@ def test_a_toolchain_that_was_given_up_leaves_the_other_one() -> None:
 def test_the_seed_is_in_the_campaign_that_a_resumed_run_reads(tmp_path: Path) -> None:
     plans = (CheckPlan("Ping", 0),)
     for seed in (None, 0, 4294967295):
-        content = campaign_file.campaign_text(("a", "b"), plans, 1.0, abba_seed=seed)
-        file = campaign_file.write_campaign(tmp_path, ("a", "b"), content)
+        content = campaign_file.ab_campaign_toml(("a", "b"), plans, 1.0, abba_seed=seed)
+        file = campaign_file.write_ab_campaign(tmp_path, ("a", "b"), content)
         assert campaign_file.load_campaign(file).abba_seed == seed

@@ -28,7 +28,7 @@ def outcomes(tree: Tree) -> list[tuple[str, str]]:
     """Status and reason of the launches of the second round, after both have been scanned."""
     launches = scan(tree.path)
     assert launches[0].status == "passed"
-    return [(launch.status, launch.reason) for launch in launches if launch.round == "002"]
+    return [(launch.status, launch.reason) for launch in launches if launch.session == "002"]
 
 
 @pytest.mark.parametrize("name", ["case.json", "run.json", "samples.csv"])
@@ -208,14 +208,14 @@ def test_one_bad_launch_leaves_the_others(
 def test_the_fence_holds_whatever_comes(
     tree: Tree, monkeypatch: pytest.MonkeyPatch, error: BaseException
 ) -> None:
-    judge = launches.disturbance.reasons
+    judge = launches.disturbance.disturbance_reasons
 
     def fail_once(run: Any, *arguments: Any) -> tuple[str, ...]:
         if run["seed"] == 2:
             raise error
         return judge(run, *arguments)
 
-    monkeypatch.setattr(launches.disturbance, "reasons", fail_once)
+    monkeypatch.setattr(launches.disturbance, "disturbance_reasons", fail_once)
     good_launch, bad_launch = scan(tree.path)
     assert (good_launch.status, bad_launch.status) == ("passed", "failed")
     assert bad_launch.reason.startswith(f"cannot be used: {type(error).__name__}")

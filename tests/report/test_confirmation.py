@@ -65,7 +65,7 @@ def launched(revision: Path, change: Any, launches: int = 9, node: str = NODE) -
     bundle_facts = {k: v for k, v in facts.items() if k not in ("schema", "files")}
     writer = Nights(revision, SERIES, launches=launches, samples=2, seed=9, change=change)
     writer.nodes = lambda _: node
-    writer.bundle(revision / "bundle" / records.CONFIRMATION, NIGHTS - 1, bundle_facts)
+    writer.bundle(revision / "bundle" / records.CONFIRMATION_FOLDER, NIGHTS - 1, bundle_facts)
     return redigested(revision)
 
 
@@ -219,7 +219,7 @@ def test_the_page_of_all_nights_says_it(revision: Path) -> None:
 
 def test_launches_that_cannot_be_read_keep_no_page_from_being_written(revision: Path) -> None:
     launched(revision, slower(3.0, 3, 7))
-    (revision / "bundle" / records.CONFIRMATION / "cases.parquet").write_bytes(b"no table")
+    (revision / "bundle" / records.CONFIRMATION_FOLDER / "cases.parquet").write_bytes(b"no table")
     text = page(redigested(revision))
     assert "Not read: " in text and "Launched again" not in text
     assert str(revision.parents[3]) not in text
@@ -239,7 +239,7 @@ def test_the_command_says_it_to_programs(revision: Path) -> None:
 
 def test_launches_that_no_collector_wrote_cost_the_night_nothing(revision: Path) -> None:
     launched(revision, slower(3.0, 3, 7))
-    (revision / "bundle" / records.CONFIRMATION / "cases.parquet").write_bytes(b"no table")
+    (revision / "bundle" / records.CONFIRMATION_FOLDER / "cases.parquet").write_bytes(b"no table")
     output, error = ask(redigested(revision))
     assert "2 worse last night" in output and "Launched again" not in output
     assert error.startswith("warning: ") and error.count("\n") == 1

@@ -143,7 +143,7 @@ def test_a_table_of_too_many_rows_is_not_read(
     forgery: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rows = pl.read_parquet(forgery / "points.parquet").height
-    monkeypatch.setattr(bundle_tables, "_MOST_ROWS", rows - 1)
+    monkeypatch.setattr(bundle_tables, "_MAX_ROWS", rows - 1)
     with pytest.raises(UserError, match=rf"points.parquet: {rows} rows; right are at most"):
         data.read_bundle(forgery)
 

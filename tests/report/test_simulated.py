@@ -107,7 +107,7 @@ def _change_a_digit(file: Path) -> None:
     content = ("\n".join([*lines[:-1], ",".join(fields)]) + "\n").encode()
     file.write_bytes(content)
     run = json.loads(file.with_name("run.json").read_text())
-    run["samples"] = samples.seal(content, samples.parse(content, file).frame)
+    run["samples"] = samples.make_seal(content, samples.parse(content, file).frame)
     file.with_name("run.json").write_text(json.dumps(run))
 
 

@@ -143,8 +143,8 @@ def test_the_rounds_are_those_of_the_campaign_not_the_sessions(tree: Any) -> Non
     """Two sessions a round, one a toolchain."""
     move(tree, MPICH, by=10)
     for number in range(1, 11):
-        records.write_round(tree.path / "rounds" / f"{number:03d}", number)
-        records.write_round(tree.path / "rounds" / f"{number + 10:03d}", number)
+        records.write_round_number(tree.path / "rounds" / f"{number:03d}", number)
+        records.write_round_number(tree.path / "rounds" / f"{number + 10:03d}", number)
     part, verdicts = judged(tree)
     assert {verdict.interval.n for verdict in verdicts.values()} == {10}
     assert not refusals(part)

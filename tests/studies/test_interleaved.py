@@ -175,7 +175,7 @@ MEASURED = Measured("C", {"put": 10, "send": 40})
 def test_a_second_metric_has_figures_and_speeds_beside_those_of_the_first() -> None:
     data, study = two_metrics(bundle([MEASURED])), TwoMetrics()
     launch = data.samples.filter(pl.col("launch") == pl.col("launch").min()).collect()
-    figures = derivation.perf_variables(study, launch.select(*samples.SCHEMA))
+    figures = derivation.perf_variables(study, launch.select(*samples.CSV_SCHEMA))
     assert figures == {
         "put_us": (pytest.approx(10.0), "us"),
         "send_us": (pytest.approx(40.0), "us"),
@@ -251,7 +251,7 @@ def test_a_number_without_a_unit_is_shown_without_one() -> None:
     assert table.rows[0][1].quantities[0].unit == Unit.PURE_NUMBER
     assert printable(str(part.panel_answers[1].text[1])).startswith(": Put 7.00 [7.00, 7.00], ")
     (launch, *_) = data.samples.collect().partition_by("launch")
-    figures = derivation.perf_variables(Counted(), launch.select(*samples.SCHEMA))
+    figures = derivation.perf_variables(Counted(), launch.select(*samples.CSV_SCHEMA))
     assert figures["send_messages_1"] == (7.0, "1")
     speeds = derivation.speeds(Counted(), data.samples, (0,)).filter(metric="messages")
     assert set(speeds["unit"]) == {Unit.PURE_NUMBER}

@@ -16,7 +16,7 @@ from support.measured import sample_frame
 from roundtrip import studies
 from roundtrip.measure import analysis, samples
 from roundtrip.measure.columns import setting_texts
-from roundtrip.measure.run_record import DETAILS
+from roundtrip.measure.run_record import RECORD_BY_STUDY
 from roundtrip.report import data
 from roundtrip.report.sections.spread import launch_figures
 from roundtrip.stats.verdicts import Family
@@ -63,7 +63,7 @@ class Undeclared(Study):
 
 
 def test_all_but_name_title_and_question_has_a_default() -> None:
-    study, empty_frame = Undeclared(), pl.DataFrame(schema=samples.SCHEMA)
+    study, empty_frame = Undeclared(), pl.DataFrame(schema=samples.CSV_SCHEMA)
     case = PlannedCase("a case", study.name, "Check", "local:smp", "any")
     assert derivation.perf_variables(study, empty_frame) == {}
     assert derivation.speeds(study, empty_frame.lazy(), (0,)).is_empty()
@@ -182,7 +182,7 @@ def test_no_shared_code_knows_a_study_by_its_name(package: str) -> None:
 def test_every_study_has_its_thresholds_and_its_record_where_it_says_so() -> None:
     tables = analysis.default().study_tables
     assert set(tables) == {study.thresholds for study in studies.load() if study.thresholds}
-    assert set(DETAILS) == {study.name for study in studies.load() if study.run_record}
+    assert set(RECORD_BY_STUDY) == {study.name for study in studies.load() if study.run_record}
 
 
 def test_no_number_is_formed_by_a_mean_that_the_audit_does_not_know() -> None:

@@ -8,8 +8,8 @@ from typing import Any
 import polars as pl
 
 from roundtrip.measure import analysis
-from roundtrip.measure.bundle_rows import TIMING
-from roundtrip.measure.columns import SETTINGS_CELL
+from roundtrip.measure.bundle_rows import TIMING_COLUMNS
+from roundtrip.measure.columns import SETTINGS_DTYPE
 from roundtrip.report.audit.subject import Chapter, Subject
 from roundtrip.report.blocks import (
     Block,
@@ -144,7 +144,7 @@ def launches(count: int = 9, **columns: Any) -> pl.DataFrame:
             **{"mpi_library": "MPI 1", "compiler": "GNU 12", "warmup_discarded": 10, "taken": 20},
             **{"simulated": False, "emulation": None, "reason": "", "campaign_round": number},
             "started": f"2026-11-21T07:{number:02d}:{int((number % 2 == 0) != (case == 'one'))}0Z",
-            **dict.fromkeys(TIMING),
+            **dict.fromkeys(TIMING_COLUMNS),
             **columns,
         }
         for number in range(1, count + 1)
@@ -152,8 +152,8 @@ def launches(count: int = 9, **columns: Any) -> pl.DataFrame:
     ]
     kinds = {
         **dict.fromkeys(("warmup_discarded", "taken", "campaign_round"), pl.Int64),
-        **dict.fromkeys(("compiler", *TIMING), pl.String),
-        "emulation": SETTINGS_CELL,
+        **dict.fromkeys(("compiler", *TIMING_COLUMNS), pl.String),
+        "emulation": SETTINGS_DTYPE,
     }
     return pl.DataFrame(rows, schema_overrides=kinds)
 

@@ -13,7 +13,7 @@ import polars as pl
 
 from roundtrip.files import sha256
 from roundtrip.measure import bundle, bundle_tables, manifest
-from roundtrip.measure.bundle_rows import CASES
+from roundtrip.measure.bundle_rows import CASES_SCHEMA
 from roundtrip.measure.store import digest_by_path, facts_json
 from roundtrip.report.data import BundleData, read_bundle
 from support.synthetic import Tree
@@ -47,7 +47,9 @@ def set_of(name: str, value: Any) -> Callable[[pl.DataFrame], pl.DataFrame]:
 def with_medians(data: BundleData) -> BundleData:
     """The same, with the launch medians of its samples, as `report.data.read` has them."""
     level = data.analysis.statistics.confidence_level
-    dtypes = {name: CASES[name] for name in CASES if name not in data.launches.columns}
+    dtypes = {
+        name: CASES_SCHEMA[name] for name in CASES_SCHEMA if name not in data.launches.columns
+    }
     nulls = [pl.lit(None, dtype).alias(name) for name, dtype in dtypes.items()]
     launches = data.launches.with_columns(nulls)
     return replace(data, launch_medians=bundle_tables.launch_medians(data.samples, launches, level))

@@ -55,7 +55,7 @@ def leave(
     file = folder / "samples.csv"
     file.write_bytes(content)
     if passed:
-        seal = samples.seal(content, samples.parse(content, file).frame)
+        seal = samples.make_seal(content, samples.parse(content, file).frame)
         disturbance = {**RUN["disturbance"], "steal_s": steal_s}
         run = {**RUN, "disturbance": disturbance, "points": [POINT], "samples": seal}
         (folder / "run.json").write_text(json.dumps(run).replace(HOST, "node"))

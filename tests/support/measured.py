@@ -11,8 +11,13 @@ import polars as pl
 
 from roundtrip import studies
 from roundtrip.measure import analysis, samples
-from roundtrip.measure.bundle_rows import CASES, LABELS, PLACEMENT, POINTS
-from roundtrip.measure.columns import SETTINGS_CELL, setting_rows
+from roundtrip.measure.bundle_rows import (
+    CASES_SCHEMA,
+    LAUNCH_COLUMNS,
+    PLACEMENT_SCHEMA,
+    POINTS_SCHEMA,
+)
+from roundtrip.measure.columns import SETTINGS_DTYPE, setting_rows
 from roundtrip.report.blocks import ReportSection, Table
 from roundtrip.report.data import BundleData
 from roundtrip.stats.verdicts import judge
@@ -55,7 +60,7 @@ def launch_row(launch: str, case_id: str, study: str = STUDY, **changes: Any) ->
 
 def sample_frame(rows: Sequence[tuple[Any, ...]]) -> pl.DataFrame:
     """Samples of several launches: launch, case_id and the columns of samples.csv."""
-    return pl.DataFrame(rows, schema={**LABELS, **samples.SCHEMA}, orient="row")
+    return pl.DataFrame(rows, schema={**LAUNCH_COLUMNS, **samples.CSV_SCHEMA}, orient="row")
 
 
 def launch_samples(
@@ -71,7 +76,7 @@ def launch_samples(
         for (variant, size), samples_of_point in values.items()
         for rep, value in enumerate(samples_of_point)
     ]
-    return pl.DataFrame(rows, schema=samples.SCHEMA, orient="row")
+    return pl.DataFrame(rows, schema=samples.CSV_SCHEMA, orient="row")
 
 
 def data_of(
@@ -81,11 +86,11 @@ def data_of(
     **more: Any,
 ) -> BundleData:
     """The data of a bundle with these launches and samples, and nothing else but `more`."""
-    columns = {**CASES, "parameters": SETTINGS_CELL, "emulation": SETTINGS_CELL}
+    columns = {**CASES_SCHEMA, "parameters": SETTINGS_DTYPE, "emulation": SETTINGS_DTYPE}
     launch_rows = [{**dict.fromkeys(columns), **launch} for launch in launches]
     tables = {
-        "points": pl.DataFrame(schema=POINTS),
-        "placement": pl.DataFrame(schema=PLACEMENT),
+        "points": pl.DataFrame(schema=POINTS_SCHEMA),
+        "placement": pl.DataFrame(schema=PLACEMENT_SCHEMA),
         "records_by_study": details or {},
         **more,
     }

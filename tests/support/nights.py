@@ -18,7 +18,7 @@ import numpy as np
 import polars as pl
 
 from roundtrip.measure import analysis, bundle_tables, manifest, samples
-from roundtrip.measure.bundle_rows import LABELS
+from roundtrip.measure.bundle_rows import LAUNCH_COLUMNS
 
 CAMPAIGN, SITE, ENVIRON = "synthetic", "local", "openmpi41-boost181"
 NODE = "node-0c1aa61a"
@@ -138,7 +138,7 @@ class Nights:
         )
         assert rows.height == count * series.height
         launch = pl.col("case_id").str.slice(15, 2) + "/" + pl.col("n").cast(pl.String)
-        schema = {**LABELS, **samples.SCHEMA}
+        schema = {**LAUNCH_COLUMNS, **samples.CSV_SCHEMA}
         return (
             rows.with_columns(
                 value=pl.Series(sample_values.ravel()),

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from roundtrip.measure import samples
-from roundtrip.measure.bundle_rows import LABELS
+from roundtrip.measure.bundle_rows import LAUNCH_COLUMNS
 from support.nights import FACTS, RECORD, published, started, write_bundle
 
 CAMPAIGN, SITE, ENVIRON = "pairs", "local", "openmpi41-boost181"
@@ -143,7 +143,7 @@ class Pairs:
             **{"case": "pingpong/same", "variant": "mpi", "phase": "measure"},
             **{"metric": "half_round_trip_time", "unit": "s"},
         }
-        schema = {**LABELS, **samples.SCHEMA}
+        schema = {**LAUNCH_COLUMNS, **samples.CSV_SCHEMA}
         rows = frame.with_columns(**{name: pl.lit(text) for name, text in texts.items()})
         return rows.select(*schema).cast(pl.Schema(schema))
 

@@ -9,9 +9,9 @@ import numpy as np
 import polars as pl
 
 from roundtrip.measure import bundle_tables
-from roundtrip.measure.bundle_rows import DETAIL_ROWS, POINTS
-from roundtrip.measure.columns import cells, columns, setting_rows
-from roundtrip.measure.run_record import DETAILS
+from roundtrip.measure.bundle_rows import DETAIL_ROW_BY_STUDY, POINTS_SCHEMA
+from roundtrip.measure.columns import columns, encode_row, setting_rows
+from roundtrip.measure.run_record import RECORD_BY_STUDY
 from roundtrip.report.blocks import ReportSection, plain_text
 from roundtrip.report.data import BundleData
 from support.measured import data_of, launch_row
@@ -74,7 +74,7 @@ def ring_data(
         )
         for launch in range(launches)
     ]
-    row = cells(DETAILS["ring"], details or {})
+    row = encode_row(RECORD_BY_STUDY["ring"], details or {})
     detail_rows = [{**row, "launch": case["launch"]} for case in cases] if details else []
     point_rows = [
         {"launch": case["launch"], "case_id": "Ring@x", "study": "ring", **point}
@@ -84,8 +84,10 @@ def ring_data(
     return data_of(
         cases,
         rows,
-        points=pl.DataFrame(point_rows, schema=POINTS),
-        details={"ring": bundle_tables.frame(detail_rows, columns(DETAIL_ROWS["ring"]))},
+        points=pl.DataFrame(point_rows, schema=POINTS_SCHEMA),
+        details={
+            "ring": bundle_tables.make_frame(detail_rows, columns(DETAIL_ROW_BY_STUDY["ring"]))
+        },
     )
 
 

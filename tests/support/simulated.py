@@ -41,7 +41,7 @@ def simulate(tree: Path, **changes: Any) -> None:
         (folder / "samples.csv").write_bytes(content)
         run = json.loads((folder / "run.json").read_text())
         frame = samples.parse(content, folder / "samples.csv").frame
-        facts = {"simulated": {**BY, **changes}, "samples": samples.seal(content, frame)}
+        facts = {"simulated": {**BY, **changes}, "samples": samples.make_seal(content, frame)}
         (folder / "run.json").write_text(json.dumps({**run, **facts}))
 
 

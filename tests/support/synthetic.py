@@ -210,7 +210,7 @@ class Tree:
                 "involuntary_context_switches": [12, 2300 if is_disturbed else 9],
             },
             "points": points,
-            "samples": samples.seal((folder / "samples.csv").read_bytes(), frame),
+            "samples": samples.make_seal((folder / "samples.csv").read_bytes(), frame),
             **changes,
         }
         (folder / "run.json").write_text(json.dumps(run))

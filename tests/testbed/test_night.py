@@ -19,7 +19,7 @@ def test_its_campaign_is_one_over_all_nodes(tmp_path: Path) -> None:
     file = tmp_path / "pairs.toml"
     file.write_text(night.CAMPAIGN.format(**vars(night.parse_arguments([]))))
     campaign = campaign_file.load_campaign(file)
-    assert campaign.in_pairs
+    assert campaign.is_round_robin
     assert campaign.rounds_a_night == 4
     assert campaign.checks[0].partitions == ("clusterA", "clusterB")
 

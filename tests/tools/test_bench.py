@@ -90,7 +90,7 @@ def read(make_tree: Maker) -> Callable[..., data.BundleData]:
             launches=launches, steady=True, environs=(OPENMPI, MPICH), sizes=[1, 1024, 65536]
         )
         for number in range(1, launches + 1):
-            records.write_round(tree.path / "rounds" / f"{number:03d}", number)
+            records.write_round_number(tree.path / "rounds" / f"{number:03d}", number)
         return data.read_bundle(bundle.build(tree.path))
 
     return make

@@ -59,7 +59,7 @@ def overhead() -> Iterator[str]:
                 jobs += test["time_run"] or 0.0
     if not jobs:
         raise UserError("the newest run of smoke has no launches", tree)
-    workload_s = sum(launch.run["elapsed_s"] for launch in launches)
+    workload_s = sum(launch.run_record["elapsed_s"] for launch in launches)
     yield (
         f"{len(launches)} launches: {wall:.1f} s of sessions without builds, {jobs:.1f} s of jobs "
         f"({workload_s:.1f} s inside the workload); ratio {wall / jobs:.3f}"
@@ -75,7 +75,7 @@ def reporting() -> Iterator[str]:
     with tempfile.TemporaryDirectory() as folder:
         tree = Path(folder) / "run"
         _generate("synthetic.py", tree, SAMPLES_PER_POINT)
-        samples = sum(launch.run["samples"]["rows"] for launch in scan(tree))
+        samples = sum(launch.run_record["samples"]["rows"] for launch in scan(tree))
         start = time.monotonic()
         bundle_folder = bundle.build(tree)
         collect_s = time.monotonic() - start

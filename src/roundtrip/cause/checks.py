@@ -35,9 +35,9 @@ from roundtrip.measure import (
     session,
     tree,
 )
-from roundtrip.measure.bundle_rows import SERIES
+from roundtrip.measure.bundle_rows import SERIES_COLUMNS
 from roundtrip.measure.campaign_file import Campaign
-from roundtrip.measure.launch import SAMPLES, Launch
+from roundtrip.measure.launch import SAMPLES_FILE, Launch
 from roundtrip.measure.launches import scan
 from roundtrip.measure.matrix import ExpectedCase, Matrix
 from roundtrip.measure.progress import TerminalProgress
@@ -135,8 +135,8 @@ def build(
         newest = max(root.path.glob("builds/*/session.json"), key=lambda file: file.parent.name)
         if json.loads(newest.read_text())["exit_status"]:
             raise UserError("the toolchain no longer builds it; see console.log", newest.parent)
-        environment.record_pins(root)
-        if reason := environment.find_change(root):
+        environment.record_pinned_digests(root)
+        if reason := environment.describe_change(root):
             raise UserError(f"{reason}; start a new search")
     return root
 
@@ -193,8 +193,8 @@ class Checks:
         folders = (launch.folder for launch in launches if launch.status == "passed")
         if not (folder := next(filter(None, folders), None)):
             raise UserError(launches[0].reason if launches else "ReFrame left no launch")
-        frame = samples.parse((folder / SAMPLES).read_bytes(), folder / SAMPLES).frame
-        series_rows = frame.filter(*(pl.col(name) == series.names[name] for name in SERIES))
+        frame = samples.parse((folder / SAMPLES_FILE).read_bytes(), folder / SAMPLES_FILE).frame
+        series_rows = frame.filter(*(pl.col(name) == series.names[name] for name in SERIES_COLUMNS))
         if series_rows.is_empty():
             raise UserError("the launch has no sample of the series")
         value = float(series_rows["value"].median())  # type: ignore[arg-type]
@@ -217,7 +217,7 @@ class Checks:
                 lambda kind, name: None,
                 self._wait,
             )
-            return [launch for launch in scan(arm_tree.path) if launch.round == folder.name]
+            return [launch for launch in scan(arm_tree.path) if launch.session == folder.name]
 
     def _hindrance(self, launches: Sequence[Launch], start: float) -> str:
         """Why the scheduler prevented the launches of a session that began at `start`, Unix time;

@@ -20,7 +20,7 @@ from roundtrip.history import annotations as remarks
 from roundtrip.history import ledger, published
 from roundtrip.history.facts import LAUNCHER_OPTIONS
 from roundtrip.measure import analysis, reader, store
-from roundtrip.measure.disclosure import DIGEST
+from roundtrip.measure.disclosure import DIGEST_PATTERN
 from roundtrip.measure.pseudonyms import PSEUDONYM_PATTERN
 from roundtrip.report import data, nights
 from roundtrip.report.nights import Line
@@ -33,7 +33,9 @@ _VARIABLE = re.compile(
     r"variable (?P<own>\w+)|(?P<partition>[A-Z_]\w*) of partition .+|(?P<user>\w+) of the user"
 )
 #: Matches a value that is known only by its digest, and so cannot be set.
-_DIGEST = re.compile(rf"\.\.\. \([0-9a-f]{{12}}\)$|^sha256:|withheld|(?:^| ){DIGEST}(?: |$)")
+_DIGEST = re.compile(
+    rf"\.\.\. \([0-9a-f]{{12}}\)$|^sha256:|withheld|(?:^| ){DIGEST_PATTERN}(?: |$)"
+)
 _NODES = re.compile(rf"{PSEUDONYM_PATTERN}(?:, {PSEUDONYM_PATTERN})*")
 #: A fact that changes with any other setting of the site, and one that changes with the launcher's
 #: options, or with a variable that binds ranks.
@@ -228,7 +230,7 @@ def launch_s(step: SeriesStep, site: str, reports: Path) -> float:
     revisions = published.current_revisions(store.site_folder(reports, step.campaign, site))[0]
     if not revisions:
         return 0.0
-    reader.require(revisions[-1].bundle)
+    reader.require_decodable_bundle(revisions[-1].bundle)
     launches = data.read_bundle(revisions[-1].bundle).launches
     case_launches = launches.filter(pl.col("case_id") == step.line.series.names["case_id"])
     duration = case_launches["elapsed_s"].median()

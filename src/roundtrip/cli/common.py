@@ -100,7 +100,7 @@ def minutes(length: str, option: str = "--budget") -> float:
 
     value = campaign_file.parse_minutes(length)
     if value is None:
-        raise UserError(f"{option} {length}: {campaign_file.DURATION}")
+        raise UserError(f"{option} {length}: {campaign_file.DURATION_FORM}")
     return value
 
 

@@ -201,9 +201,11 @@ def ab(
         source = campaign_file.find_campaign(campaign, checkout / "campaigns")
         plans = campaign_file.select_checks(source.checks, checks or (), variables or ())
         seed = secrets.randbits(32) if order is Order.ABBA else None
-        content = campaign_file.campaign_text((base, new), plans, minutes, partitions or (), seed)
+        content = campaign_file.ab_campaign_toml(
+            (base, new), plans, minutes, partitions or (), seed
+        )
     declaration = campaign_file.load_campaign(
-        campaign_file.write_campaign(scratch, (base, new), content)
+        campaign_file.write_ab_campaign(scratch, (base, new), content)
     )
     declaration = replace(declaration, time_limit_minutes=minutes)
     try:
@@ -254,7 +256,7 @@ def _launch(
         with TerminalProgress(declaration.title, common.console) as progress:
             try:
                 session.build_programs(here, plan.expected, run_tree, progress)
-                environment.record_pins(run_tree)
+                environment.record_pinned_digests(run_tree)
                 runner = Runner(declaration, here, run_tree, plan.expected, progress)
                 runner.should_stop = watch.should_stop
                 is_over = not runner.run()
@@ -281,7 +283,7 @@ def _launch(
 
 def _newest_run(base: str, new: str, site: str) -> tree.RunTree:
     """The newest run of the two toolchains on `site`, ended or not; UserError if there is none."""
-    folder = paths.runs() / campaign_file.campaign_name(base, new) / site
+    folder = paths.runs() / campaign_file.ab_campaign_name(base, new) / site
     state_files = sorted(folder.glob("*/state.json"))
     if not state_files:
         raise UserError(f"no run of {base} against {new} on site '{site}' to resume", folder)

@@ -82,7 +82,7 @@ def run(
     thresholds = analysis.load_for_site(site)
     round_robin.require_node_list(declaration, here, plan)
     # Pairs of nodes are compared with each other, and make no claim of a study.
-    claim_matrix = matrix.Matrix((), ()) if declaration.in_pairs else plan
+    claim_matrix = matrix.Matrix((), ()) if declaration.is_round_robin else plan
     outlook = assess_claims(declaration, claim_matrix, thresholds)
     if dry_run:
         arrangement = round_robin.arrange_night(declaration, here, plan, paths.runs(), None, 0)
@@ -126,7 +126,7 @@ def run(
             try:
                 environment.record_environment(here, plan, run_tree.path / "env")
                 session.build_programs(here, plan.expected, run_tree, progress)
-                environment.record_pins(run_tree)
+                environment.record_pinned_digests(run_tree)
                 runner = Runner(declaration, here, run_tree, arrangement.launch_items, progress)
                 in_time = runner.run()
                 if report and declaration.confirm_minutes:

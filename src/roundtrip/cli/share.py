@@ -55,7 +55,7 @@ def report(
     if verify and store.file_path(source, store.FACTS_FILE).is_file():
         if supersedes:
             raise UserError("--verify of a published report corrects none: leave --supersedes out")
-        reader.require(store.bundle_folder(source))
+        reader.require_decodable_bundle(store.bundle_folder(source))
         revision = source
     else:
         reports = output or paths.reports()
@@ -119,7 +119,7 @@ def _revision_of(source: Path, reports: Path, supersedes: str | None, reason: st
     from roundtrip.report.build import Correction
 
     if bundle_path := store.find_bundle(source):
-        reader.require(bundle_path)
+        reader.require_decodable_bundle(bundle_path)
     elif (source / "state.json").is_file():
         bundle_path = bundle.build(source, tell=warn)
     else:

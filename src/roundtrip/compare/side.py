@@ -21,9 +21,9 @@ import polars as pl
 from roundtrip.errors import UserError, writing
 from roundtrip.history.facts import lookup
 from roundtrip.measure import bundle, store
-from roundtrip.measure.bundle_rows import NODE_FACTS, TITLES
+from roundtrip.measure.bundle_rows import NODE_FACT_COLUMNS, SIMULATION_TITLES
 from roundtrip.measure.columns import setting_texts
-from roundtrip.measure.reader import Reader
+from roundtrip.measure.reader import ReaderProcess
 from roundtrip.report import data, labels
 from roundtrip.report.data import BundleData
 from roundtrip.report.sections.provenance import leaves, revision
@@ -184,7 +184,7 @@ class Sources:
 
     reports: Path
     scratch: Path
-    decoder: Reader
+    decoder: ReaderProcess
     _data_by_folder: dict[Path, BundleData] = field(default_factory=dict)
 
     def side(self, spec: str, extra_selection: Mapping[str, str] | None = None) -> Side:
@@ -204,7 +204,7 @@ class Sources:
                 with writing(self.scratch):
                     bundle_path = bundle.build(folder, target)
             else:
-                self.decoder.require(sorted(folder.rglob("*.parquet")))
+                self.decoder.require_decodable(sorted(folder.rglob("*.parquet")))
                 bundle_path = folder
             self._data_by_folder[folder] = data.read_bundle(bundle_path)
         return self._data_by_folder[folder]
@@ -247,7 +247,10 @@ def parse_spec(spec: str) -> tuple[str, dict[str, str]]:
 @contextmanager
 def open_sources(reports: Path) -> Iterator[Sources]:
     """Sources with a scratch folder that exists until the end of the block."""
-    with tempfile.TemporaryDirectory(prefix="roundtrip-compare-") as folder, Reader() as decoder:
+    with (
+        tempfile.TemporaryDirectory(prefix="roundtrip-compare-") as folder,
+        ReaderProcess() as decoder,
+    ):
         yield Sources(reports, Path(folder), decoder)
 
 
@@ -308,12 +311,12 @@ def _facts(side: Side, cases: Sequence[SideCase]) -> Iterator[tuple[str, str]]:
     is_compared = pl.col("launch").is_in([row["launch"] for row in rows])
     yield "nodes", _joined("+".join(sorted(row["hosts"] or ())) for row in rows)
     yield "ranks", _joined(str(row["ranks"]) for row in rows)
-    for column, title in TITLES.items():
+    for column, title in SIMULATION_TITLES.items():
         if values := [str(row[column]) for row in rows if row[column] is not None]:
             yield title, _joined(values)
     nodes = side.data.node_facts.filter(is_compared)
     if not nodes.is_empty():
-        for column in NODE_FACTS:
+        for column in NODE_FACT_COLUMNS:
             yield f"{column} of the nodes", _joined(nodes[column].drop_nulls())
         adapters = nodes["adapters"].drop_nulls()
         yield "adapters of the nodes", _joined(name for names in adapters for name in names)

@@ -14,10 +14,10 @@ import polars as pl
 from roundtrip import files
 from roundtrip.errors import UserError, printable
 from roundtrip.measure import bundle_tables, manifest
-from roundtrip.measure.bundle_rows import TITLES, Emulation, NodeRow
+from roundtrip.measure.bundle_rows import SIMULATION_TITLES, EmulationRow, NodeRow
 from roundtrip.measure.manifest import Manifest
 from roundtrip.measure.pseudonyms import PSEUDONYM_PATTERN
-from roundtrip.measure.run_record import NODE_WORDS
+from roundtrip.measure.run_record import NODE_FACT_TITLES
 from roundtrip.sites import lock as locks
 from roundtrip.sites.programming_environments import toolchains_in_lock
 
@@ -77,7 +77,7 @@ _LAUNCHED = {
     "compiler_flags": "compiler flags",
 }
 #: Columns of cases.parquet that contain facts.
-COLUMNS = (*_LAUNCHED, "emulated", "simulated", *TITLES)
+COLUMNS = (*_LAUNCHED, "emulated", "simulated", *SIMULATION_TITLES)
 _EMULATION = manifest.table_file("emulation")
 #: Packages of a Spack environment that move data, or bind ranks.
 _CARRIERS = ("ucx", "libfabric", "rdma-core", "psm2", "pmix", "openpmix", "prrte", "hwloc", "gcc")
@@ -201,10 +201,10 @@ def _nodes(bundle: Path, bundle_manifest: Manifest, launches: pl.DataFrame) -> I
     passed_launches = set(launches["launch"])
     records: dict[tuple[str, str], set[str]] = {}
     for launch, host, *cells in bundle_tables.read_table(
-        bundle / _NODES, NodeRow, ["launch", "host", *NODE_WORDS]
+        bundle / _NODES, NodeRow, ["launch", "host", *NODE_FACT_TITLES]
     ).iter_rows():
         if launch in passed_launches and re.fullmatch(PSEUDONYM_PATTERN, host or ""):
-            for name, cell in zip(NODE_WORDS.values(), cells, strict=True):
+            for name, cell in zip(NODE_FACT_TITLES.values(), cells, strict=True):
                 value = "; ".join(cell) if isinstance(cell, list) else cell
                 records.setdefault((host, name), set()).add(value or "")
     for (host, name), values in records.items():
@@ -217,7 +217,7 @@ def _emulation_facts(
     """Yield, by environment and emulated property (nodes, wan_rtt_ms), all its values."""
     if _EMULATION not in bundle_manifest.data["files"] or not launches["emulated"].any():
         return
-    table = bundle_tables.read_table(bundle / _EMULATION, Emulation, ["launch", "name", "value"])
+    table = bundle_tables.read_table(bundle / _EMULATION, EmulationRow, ["launch", "name", "value"])
     emulations = launches.select("launch", "environ").join(table, on="launch")
     rows = emulations.select("environ", "name", "value").drop_nulls().unique().sort(pl.all())
     for (environ, name), group in rows.group_by("environ", "name", maintain_order=True):
@@ -230,7 +230,7 @@ def _simulation_facts(launches: pl.DataFrame) -> Iterator[Fact]:
     for environ in simulated_launches["environ"].unique():
         rows = simulated_launches.filter(environ=environ)
         yield str(environ), "simulated", "yes"
-        for name, title in TITLES.items():
+        for name, title in SIMULATION_TITLES.items():
             if values := rows[name].drop_nulls().unique().sort().to_list():
                 yield str(environ), title, "; ".join(map(_value_text, values))
 

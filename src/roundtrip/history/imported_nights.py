@@ -23,8 +23,8 @@ from roundtrip import files
 from roundtrip.errors import UserError
 from roundtrip.history import night_rows
 from roundtrip.measure import bundle_tables, reader, store
-from roundtrip.measure.columns import Row, Rule, columns
-from roundtrip.measure.samples import LEAST_VALUE, MOST_VALUE
+from roundtrip.measure.columns import CellRule, Row, columns
+from roundtrip.measure.samples import MAX_VALUE, MIN_VALUE
 from roundtrip.model import json_schema
 from roundtrip.stats.summaries import median_intervals
 
@@ -65,7 +65,7 @@ class Value(Row):
     """
 
     extra_rules = (
-        Rule(
+        CellRule(
             "time",
             pl.col("time").is_not_null() | pl.col("session").is_not_null(),
             "the time of a value, nor is that of its session",
@@ -83,7 +83,7 @@ class Value(Row):
     facts: str
     metric: str
     unit: str
-    value: Annotated[float, Field(ge=LEAST_VALUE, le=MOST_VALUE)]
+    value: Annotated[float, Field(ge=MIN_VALUE, le=MAX_VALUE)]
     lower_is_better: bool
     digest: str
 
@@ -177,7 +177,7 @@ def read_imports(site: Path, level: float) -> tuple[pl.DataFrame, pl.DataFrame]:
     for path in folders:
         require_whole(path)
     tables = [store.file_path(path, _VALUES) for path in folders]
-    reader.require_tables(tables)
+    reader.require_decodable_tables(tables)
     frames = form_nights(pl.concat([read_values(table) for table in tables]), level)
     for row, frame in ((night_rows.Night, frames[0]), (night_rows.Fact, frames[1])):
         bundle_tables.require_rows(frame, row, store.imports_folder(site))
@@ -200,7 +200,7 @@ def require_whole(path: Path) -> dict[str, Any]:
 
 def read_values(file: Path) -> pl.DataFrame:
     """Return the table of an import, columns `VALUES`; UserError for a broken or other table."""
-    with bundle_tables.decoding(file):
+    with bundle_tables.parquet_errors(file):
         table = pl.read_parquet(file)
     if dict(table.schema) != VALUES:
         raise UserError("not a table of imported values: its columns differ", file)

@@ -31,10 +31,10 @@ from roundtrip.errors import UserError, printable, refusal
 from roundtrip.history import imported_nights, perflog, reframe_reports
 from roundtrip.history.imported_nights import LOGGED_VALUES, VALUES, ParsedFile, Reject
 from roundtrip.measure import pseudonyms, records, store
-from roundtrip.measure.disclosure import Disclosure
+from roundtrip.measure.disclosure import Redactor
 from roundtrip.measure.pseudonyms import Pseudonyms
-from roundtrip.measure.reader import Limits, Reader, pack, unpack
-from roundtrip.measure.samples import LEAST_VALUE, MOST_VALUE
+from roundtrip.measure.reader import ReaderProcess, ReadingLimits, pack_answer, unpack_answer
+from roundtrip.measure.samples import MAX_VALUE, MIN_VALUE
 
 #: Size limit of a file, compressed and uncompressed, bytes.
 _MOST = 1 << 30
@@ -63,12 +63,12 @@ def read_sources(places: Iterable[Path], zone: datetime.tzinfo) -> Iterator[Sour
     A file that cannot be read, or reaches a limit of `collect.reader`, has a reject and no values.
     """
     digests, errors = set(), list[OSError]()
-    with Reader() as reader:
+    with ReaderProcess() as reader:
         for file, name, is_asked in _files(places, errors):
             is_ours = is_asked or bool(_LOG.fullmatch(file.name))
             try:
-                answers = reader.run(_TASK, [file], str(zone), "ours" if is_ours else "")
-                head, rows = unpack(*answers)
+                answers = reader.run_task(_TASK, [file], str(zone), "ours" if is_ours else "")
+                head, rows = unpack_answer(*answers)
             except UserError as error:
                 yield Source(file, name, "", 0, ParsedFile(rejects=[Reject(0, error.message)]))
                 continue
@@ -84,7 +84,7 @@ def read_sources(places: Iterable[Path], zone: datetime.tzinfo) -> Iterator[Sour
 
 
 def answer(
-    limits: Limits, names: Sequence[str], content: bytes, zone: str, is_ours: str
+    limits: ReadingLimits, names: Sequence[str], content: bytes, zone: str, is_ours: str
 ) -> Iterator[bytes]:
     """Yield the packed content of each file; runs in the process of the reader.
 
@@ -100,7 +100,7 @@ def answer(
         limits.require_rows(result.rows.height)
         rejects = [(reject.line, reject.reason) for reject in result.rejects]
         head = {"digest": digest, "size": len(data), "is_used": is_used}
-        yield pack({**head, "empty": result.empty_rows, "aside": rejects}, result.rows)
+        yield pack_answer({**head, "empty": result.empty_rows, "aside": rejects}, result.rows)
 
 
 def parse(content: bytes, zone: datetime.tzinfo) -> ParsedFile:
@@ -219,11 +219,11 @@ def bring(root: Path, campaign: str, site: str, places: Iterable[Path], options:
         return Import(None, len(sources), 0, 0, empty_rows, messages)
     node_lists = {*values["hosts"], *_DISTRIBUTED.findall("\n".join(values["name"].unique()))}
     hosts = {host for node_list in node_lists for host in _hosts(node_list)}
-    names = Disclosure(Pseudonyms(hosts, pseudonyms.ensure_site_key(site)))
+    names = Redactor(Pseudonyms(hosts, pseudonyms.ensure_site_key(site)))
     stored_values = imported_nights.without_repeats(stored_rows(values, names))
     # Stored messages contain nothing private, because they may be published.
     lines = [
-        names.text(f"{UserError(fault.reason, source.name, fault.line)}")
+        names.redact_text(f"{UserError(fault.reason, source.name, fault.line)}")
         for source, fault in rejects
     ]
     facts = {"campaign": campaign, "site": site, **_source(sources, options)}
@@ -256,11 +256,13 @@ def _hosts(node_list: str) -> list[str]:
     return names if len(names) <= _MOST_NODES else []
 
 
-def stored_rows(values: pl.DataFrame, names: Disclosure) -> pl.DataFrame:
+def stored_rows(values: pl.DataFrame, names: Redactor) -> pl.DataFrame:
     """Return rows with columns `VALUES`: our case ids, and pseudonyms for hosts."""
     case_key = ["name", "system", "partition", "environ"]
     cases = values.select(case_key).unique(maintain_order=True)
-    ids = [records.named_case_id(names.text(name), *rest) for name, *rest in cases.iter_rows()]
+    ids = [
+        records.case_id_of_test(names.redact_text(name), *rest) for name, *rest in cases.iter_rows()
+    ]
     cases = cases.with_columns(
         pl.Series("case_id", ids, pl.String),
         pl.Series("case", [case_id.split("/", 1)[0] for case_id in ids], pl.String),
@@ -270,7 +272,7 @@ def stored_rows(values: pl.DataFrame, names: Disclosure) -> pl.DataFrame:
         for node_list in values["hosts"].unique()
     }
     texts = {
-        column: {text: names.text(text) for text in values[column].unique()}
+        column: {text: names.redact_text(text) for text in values[column].unique()}
         for column in ("modules", "facts")
     }
     return (
@@ -310,7 +312,7 @@ def select_comparable(
     kinds = kinds.with_columns(pl.Series("lower_is_better", directions, pl.Boolean))
     rows = rows.join(kinds, on=keys, how="left", nulls_equal=True, maintain_order="left")
     is_known = pl.col("lower_is_better").is_not_null()
-    is_positive = pl.col("value").is_between(LEAST_VALUE, MOST_VALUE)
+    is_positive = pl.col("value").is_between(MIN_VALUE, MAX_VALUE)
     rejects = _rejects(rows.filter(~is_known)) + _rejects(rows.filter(is_known, ~is_positive))
     return rows.filter(is_known, is_positive), rejects
 
@@ -337,7 +339,7 @@ def _rejects(rows: pl.DataFrame) -> list[tuple[int, Reject]]:
     )
     rejects = []
     for source, metric, unit, line, count, is_unknown in groups.iter_rows():
-        reason = f"not from {LEAST_VALUE:g} to {MOST_VALUE:g}, and nights are compared by ratios"
+        reason = f"not from {MIN_VALUE:g} to {MAX_VALUE:g}, and nights are compared by ratios"
         if is_unknown:
             reason = (
                 f"the unit {unit!r} does not tell which direction is better: say "

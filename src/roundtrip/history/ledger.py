@@ -223,11 +223,11 @@ def _read_revisions(
 
 def _undecodable(revisions: Iterable[Revision]) -> Iterator[tuple[Path, str]]:
     """Yield revisions with tables that reach a limit or crash their decoder, and the error."""
-    with reader.Reader() as decoder:
+    with reader.ReaderProcess() as decoder:
         for revision in revisions:
             tables = [revision.bundle / manifest.table_file(name) for name in _TABLES]
             try:
-                decoder.require([file for file in tables if file.is_file()])
+                decoder.require_decodable([file for file in tables if file.is_file()])
             except UserError as error:
                 yield revision.path, published.without_folder(revision.path, error)
 

@@ -16,8 +16,16 @@ from roundtrip.history.facts import Fact
 from roundtrip.history.night_rows import NIGHTS, PAIRS, PROVENANCE, SERIES
 from roundtrip.history.published import Revision
 from roundtrip.measure import analysis, bundle_tables, manifest, signature, store
-from roundtrip.measure.bundle_rows import CASES, LABELS, MEDIANS, Case, Median, PlaceRow, Sample
-from roundtrip.measure.bundle_rows import SERIES as SAMPLE_SERIES
+from roundtrip.measure.bundle_rows import (
+    CASES_SCHEMA,
+    LAUNCH_COLUMNS,
+    MEDIANS_SCHEMA,
+    LaunchRow,
+    MedianRow,
+    PlacementRow,
+    SampleRow,
+)
+from roundtrip.measure.bundle_rows import SERIES_COLUMNS as SAMPLE_SERIES
 from roundtrip.measure.columns import rules
 from roundtrip.measure.pseudonyms import PSEUDONYM_PATTERN
 from roundtrip.measure.signature import Signature
@@ -29,8 +37,8 @@ ALL_DISTURBED = "disturbed"
 _DERIVED = ["night", "study", "unit"]
 _GROUP = ["digest", *(name for name in SERIES if name not in _DERIVED), "nodes"]
 _KEYS = ["digest", "launch", *SAMPLE_SERIES]
-_NEEDED = (*LABELS, "environ", "disturbed")
-_TEXTS = [*(name for name in SAMPLE_SERIES if MEDIANS[name] == pl.String), "unit", "nodes"]
+_NEEDED = (*LAUNCH_COLUMNS, "environ", "disturbed")
+_TEXTS = [*(name for name in SAMPLE_SERIES if MEDIANS_SCHEMA[name] == pl.String), "unit", "nodes"]
 _TIME = re.compile(TIME)
 _BAD = "medians that no collector wrote"
 _ROWS: Mapping[str, Any] = {
@@ -39,7 +47,10 @@ _ROWS: Mapping[str, Any] = {
     "launch": pl.String,
     **SERIES,
     "nodes": pl.String,
-    **{name: MEDIANS[name] for name in ("campaign_round", "samples", "median", "low", "high")},
+    **{
+        name: MEDIANS_SCHEMA[name]
+        for name in ("campaign_round", "samples", "median", "low", "high")
+    },
     "disturbed": pl.Boolean,
 }
 
@@ -155,9 +166,9 @@ def _tables(
         columns = [*_NEEDED, "status", *facts.COLUMNS]
         cases, placement = (bundle / manifest.table_file(name) for name in ("cases", "placement"))
         return (
-            bundle_tables.read_table(cases, Case, columns),
-            bundle_tables.read_table(placement, PlaceRow, names),
-            bundle_tables.read_table(bundle / bundle_tables.MEDIANS_FILE, Median),
+            bundle_tables.read_table(cases, LaunchRow, columns),
+            bundle_tables.read_table(placement, PlacementRow, names),
+            bundle_tables.read_table(bundle / bundle_tables.MEDIANS_FILE, MedianRow),
         )
     frames = bundle_tables.read_tables(bundle).frames
     level = analysis.load(bundle / analysis.FILE_NAME).statistics.confidence_level
@@ -170,10 +181,10 @@ def _pairs(bundle: Path, bundle_manifest: manifest.Manifest) -> tuple[list[str],
     if nodes.PLAN not in bundle_manifest.data["files"]:
         return [], pl.DataFrame(schema=PAIRS)
     frames = bundle_tables.read_tables(bundle).frames
-    rows = bundle_tables.scan_table(bundle / manifest.table_file("samples"), Sample)
+    rows = bundle_tables.scan_table(bundle / manifest.table_file("samples"), SampleRow)
     settings = analysis.load(bundle / analysis.FILE_NAME).nodes
     launches = nodes.paired_launches(frames["parameters"])
-    with bundle_tables.decoding(bundle / manifest.table_file("samples")):
+    with bundle_tables.parquet_errors(bundle / manifest.table_file("samples")):
         return launches, nodes.measure_pairs(rows, frames, settings, bundle_manifest)
 
 
@@ -185,13 +196,15 @@ def join_nights(
     A night with a fault has no rows.  `level` is that of the intervals over launches.
     """
     row_frames = [pl.DataFrame(schema=_ROWS)]
-    launch_frames = [pl.DataFrame(schema={"digest": pl.String, **{n: CASES[n] for n in LABELS}})]
+    launch_frames = [
+        pl.DataFrame(schema={"digest": pl.String, **{n: CASES_SCHEMA[n] for n in LAUNCH_COLUMNS}})
+    ]
     for night in nights:
         label = pl.lit(night.revision.digest).alias("digest")
         labelled = night.medians.with_columns(label, night=pl.lit(night.started))
         flags = night.launches.select("launch", "disturbed")
         row_frames.append(labelled.join(flags, on="launch", how="left").select(*_ROWS))
-        launch_frames.append(night.launches.select(label, *LABELS))
+        launch_frames.append(night.launches.select(label, *LAUNCH_COLUMNS))
     rows, launches = to_categories(pl.concat(row_frames)), pl.concat(launch_frames)
     faults = {
         night.revision.digest: "it has no medians"
@@ -217,13 +230,13 @@ def _faults(rows: pl.DataFrame, launches: pl.DataFrame) -> Iterator[tuple[str, s
     The texts of `rows` are categories.
     """
     texts = to_strings(rows.select(_TEXTS).unique())  # few: matching all takes long
-    for rule in rules(Median):
+    for rule in rules(MedianRow):
         candidates = texts if rule.column in _TEXTS else rows
         if not candidates.select(rule.violation.any()).item():
             continue
         for digest in to_strings(rows).filter(rule.violation)["digest"].unique():
             yield digest, f"{_BAD}: {rule.column} is not {rule.requirement}"
-    labels = to_strings(rows.select("digest", *LABELS).unique())
+    labels = to_strings(rows.select("digest", *LAUNCH_COLUMNS).unique())
     for digest in labels.join(launches, on=labels.columns, how="anti")["digest"].unique():
         yield digest, f"{_BAD}: of no launch that passed"
     if rows.select(_KEYS).hash_rows().is_duplicated().any():  # a quick check first

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from roundtrip.measure import bundle_rows
-from roundtrip.measure.bundle_rows import INTERVAL, NodeSet
+from roundtrip.measure.bundle_rows import INTERVAL_RULE, NodeSet
 from roundtrip.measure.columns import Row, Schema, columns
 from roundtrip.model import Amount, Count, Host, Sha256, Text, Time, column, newer_column, optional
 
@@ -24,7 +24,7 @@ class Night(Row):
     if all were disturbed, it is over these.
     """
 
-    extra_rules = (INTERVAL,)
+    extra_rules = (INTERVAL_RULE,)
 
     night: Time = column("start of the run, UTC, ISO 8601")
     digest: Sha256 = column(
@@ -127,4 +127,6 @@ class Fact(Row):
 NIGHTS, PAIRS, NOTES = columns(Night), columns(Pair), columns(Note)
 ACCEPTANCES, LEFT_OUT, PROVENANCE = columns(Acceptance), columns(LeftOut), columns(Fact)
 #: Columns that identify a series of a campaign on a site.
-SERIES: Schema = {name: NIGHTS[name] for name in ("case_id", "study", *bundle_rows.SERIES, "unit")}
+SERIES: Schema = {
+    name: NIGHTS[name] for name in ("case_id", "study", *bundle_rows.SERIES_COLUMNS, "unit")
+}

@@ -20,7 +20,7 @@ from roundtrip.history import published
 from roundtrip.history.nodes import BANDWIDTH, FAILURE, LATENCY, PLAN, TAIL
 from roundtrip.measure import bundle_tables, manifest, reader
 from roundtrip.measure.analysis import DisturbanceLimits
-from roundtrip.measure.bundle_rows import Case, DisturbanceRow, PlaceRow
+from roundtrip.measure.bundle_rows import DisturbanceRow, LaunchRow, PlacementRow
 from roundtrip.measure.manifest import Manifest
 from roundtrip.stats.settings import NodeSettings
 
@@ -131,9 +131,9 @@ def absent_nodes(bundle: Path, bundle_manifest: Manifest, pairs: pl.DataFrame) -
     `pairs`: columns `PAIRS`, of all nights.
     """
     cases = bundle / manifest.table_file("cases")
-    reader.require_tables([cases])
+    reader.require_decodable_tables([cases])
     columns = ["launch", "status", "reason", "hosts", "nodes_down"]
-    launches = bundle_tables.read_table(cases, Case, columns)
+    launches = bundle_tables.read_table(cases, LaunchRow, columns)
     reasons = dict.fromkeys(_planned_nodes(bundle), (MISSING, "no launch on it was made"))
     down_launches = launches.drop_nulls(["hosts", "nodes_down"])
     down = down_launches.select("hosts", pl.col("nodes_down").list.join(", ")).rows()
@@ -253,8 +253,10 @@ def newest_facts(
         with contextlib.suppress(UserError):
             bundle, bundle_manifest = revision.bundle, manifest.verify(revision.bundle)
             tables = [bundle / manifest.table_file(n) for n in ("placement", "disturbance")]
-            reader.require_tables(tables)
-            placement = bundle_tables.read_table(tables[0], PlaceRow, ["launch", "rank", "host"])
+            reader.require_decodable_tables(tables)
+            placement = bundle_tables.read_table(
+                tables[0], PlacementRow, ["launch", "rank", "host"]
+            )
             times = ["clock_rate", "clock_rate_error", "throttled_s", "duration_s"]
             names = ["launch", "rank", *times]
             disturbance = bundle_tables.read_table(tables[1], DisturbanceRow, names)

@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 
 from roundtrip.history.night_rows import NIGHTS, PAIRS
-from roundtrip.measure.bundle_rows import SERIES
+from roundtrip.measure.bundle_rows import SERIES_COLUMNS
 from roundtrip.measure.manifest import Manifest
 from roundtrip.sites.launching import SOCKET_PLACEMENTS
 from roundtrip.stats.nodes.failures import Outcomes
@@ -40,7 +40,7 @@ _GROUP = ["study", "place", "environ", "is_alone"]
 #: Columns of a measure of launches.
 _ROW = ("launch", *_GROUP, "measure", "excess", "level", "unit")
 #: The key of a series without the phase: all measured values are of one.
-_SERIES = [name for name in SERIES if name != "phase"]
+_SERIES = [name for name in SERIES_COLUMNS if name != "phase"]
 LOWER_IS_BETTER = {name: metric.lower_is_better for name, metric in METRICS.items()}
 #: The `case_id` of the series of nodes, by place and environment.
 CASE_ID = "nodes@{}+{}"

@@ -183,7 +183,7 @@ def load_cache(site: Path) -> Cache:
         return Cache()
     try:
         with zipfile.ZipFile(file) as archive:
-            limit = reader.Limits.for_size(file.stat().st_size).memory
+            limit = reader.ReadingLimits.for_size(file.stat().st_size).memory_bytes
             if sum(member.file_size for member in archive.infolist()) > limit:
                 return Cache()
             parts = {name: archive.read(name) for name in (_INDEX, *_CACHED)}

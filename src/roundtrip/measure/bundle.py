@@ -25,19 +25,19 @@ from roundtrip.measure import (
     samples,
     signature,
 )
-from roundtrip.measure.bundle_rows import SERIES
-from roundtrip.measure.disclosure import Disclosure
-from roundtrip.measure.launch import SAMPLES, Launch, launch_records
+from roundtrip.measure.bundle_rows import SERIES_COLUMNS
+from roundtrip.measure.disclosure import Redactor
+from roundtrip.measure.launch import SAMPLES_FILE, Launch, launch_records
 from roundtrip.measure.launches import scan
 from roundtrip.measure.pseudonyms import Pseudonyms, host_names
 from roundtrip.measure.public_files import (
-    WITHHELD,
-    Environment,
-    public_campaign,
-    public_thresholds,
+    WITHHELD_FILE,
+    EnvironmentFiles,
+    public_campaign_toml,
+    public_thresholds_toml,
 )
 
-_TOOLS = ("roundtrip", "polars", "numpy", "scipy", "jinja2")
+_RECORDED_TOOLS = ("roundtrip", "polars", "numpy", "scipy", "jinja2")
 
 
 def build(
@@ -52,19 +52,19 @@ def build(
     if folder.is_symlink():
         raise UserError("a symbolic link: bundles are not written through one", folder)
     thresholds = analysis.load_for_run(run_dir)
-    launches = _scan(run_dir, thresholds)
-    inner_tree, confirmation = run_dir / records.CONFIRMATION, list[Launch]()
+    launches = _scan_reportable(run_dir, thresholds)
+    inner_tree, confirmation = run_dir / records.CONFIRMATION_FOLDER, list[Launch]()
     if not inner_tree.is_symlink() and (inner_tree / "state.json").is_file():
         with contextlib.suppress(UserError):  # none of its launches completed
-            confirmation = _scan(inner_tree, thresholds)
+            confirmation = _scan_reportable(inner_tree, thresholds)
     with writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
         with files.draft(folder) as partial:
             if confirmation:
-                inner = partial / records.CONFIRMATION
+                inner = partial / records.CONFIRMATION_FOLDER
                 inner.mkdir()
-                _write(inner_tree, confirmation, thresholds, inner)
-            unsigned_manifest = _write(run_dir, launches, thresholds, partial)
+                _write_bundle(inner_tree, confirmation, thresholds, inner)
+            unsigned_manifest = _write_bundle(run_dir, launches, thresholds, partial)
             signed_manifest = signature.sign(partial, unsigned_manifest, tell)
             final = folder / signed_manifest.digest[:16]
             if final.exists():
@@ -78,9 +78,9 @@ def build(
             return final
 
 
-def _scan(run_dir: Path, thresholds: analysis.AnalysisSettings) -> list[Launch]:
+def _scan_reportable(run_dir: Path, thresholds: analysis.AnalysisSettings) -> list[Launch]:
     """Return the launches of a run tree; UserError if it is invalid, or no launch completed."""
-    reader.require_objects(run_dir)
+    reader.require_decodable_json(run_dir)
     records.read_record(run_dir / "state.json")
     launches = scan(run_dir, thresholds)
     if not any(item.status == "passed" for item in launches):
@@ -91,71 +91,75 @@ def _scan(run_dir: Path, thresholds: analysis.AnalysisSettings) -> list[Launch]:
     return launches
 
 
-def _write(
+def _write_bundle(
     run_dir: Path, launches: Sequence[Launch], thresholds: analysis.AnalysisSettings, folder: Path
 ) -> manifest.Manifest:
     """Write the bundle of a tree to an empty folder."""
     state = records.read_record(run_dir / "state.json")
     passed = sorted((item for item in launches if item.status == "passed"), key=attrgetter("id"))
-    environment = Environment.read(run_dir)
+    environment = EnvironmentFiles.read(run_dir)
     campaign = files.read_text_in_tree(run_dir / "campaign.toml")
-    contents = [content for launch in launches for content in (launch.case, launch.run)]
+    contents = [
+        content for launch in launches for content in (launch.case_record, launch.run_record)
+    ]
     job_nodes = (node for launch in launches for node in launch.nodes)
-    hosts = [*environment.hosts(), *host_names(contents), *job_nodes]
-    names = Disclosure(
-        Pseudonyms(hosts, pseudonyms.ensure_site_key(state["site"])), environment.words()
+    hosts = [*environment.host_names(), *host_names(contents), *job_nodes]
+    redactor = Redactor(
+        Pseudonyms(hosts, pseudonyms.ensure_site_key(state["site"])), environment.private_words()
     )
-    rows = _samples(passed, run_dir, names)
-    tables = bundle_tables.make_tables(launch_records(launches, state, names))
+    rows = _read_samples(passed, run_dir, redactor)
+    tables = bundle_tables.make_tables(launch_records(launches, state, redactor))
     level = thresholds.statistics.confidence_level
     medians = bundle_tables.launch_medians(rows.lazy(), tables.frames["cases"], level)
     bundle_tables.write_tables(tables, rows, medians, folder)
-    limits = public_thresholds(thresholds.toml_text, names)
+    limits = public_thresholds_toml(thresholds.toml_text, redactor)
     (folder / analysis.FILE_NAME).write_bytes(limits.encode())
-    (folder / "campaign.toml").write_bytes(public_campaign(campaign, names).encode())
-    environment.write(folder / "env", names)
+    (folder / "campaign.toml").write_bytes(public_campaign_toml(campaign, redactor).encode())
+    environment.write_public_parts(folder / "env", redactor)
     git = state.get("git") or {}
-    commit, finished = names.fields([git.get("commit"), state.get("finished")], "state.json")
+    commit, finished = redactor.redact_json(
+        [git.get("commit"), state.get("finished")], "state.json"
+    )
     facts = {
         **{key: state[key] for key in ("campaign", "site", "started")},
         "finished": finished,
         "git": {"commit": commit, "dirty": git.get("dirty")},
-        "tools": {name: metadata.version(name) for name in _TOOLS},
-        **nodes_not_measured(run_dir, names),
+        "tools": {name: metadata.version(name) for name in _RECORDED_TOOLS},
+        **nodes_not_measured(run_dir, redactor),
     }
-    if names.credential_places:
-        note = {"schema": 1, "looked_like_credentials": sorted(names.credential_places)}
-        (folder / "env" / WITHHELD).write_text(json.dumps(note, indent=1) + "\n")
+    if redactor.credential_fields:
+        note = {"schema": 1, "looked_like_credentials": sorted(redactor.credential_fields)}
+        (folder / "env" / WITHHELD_FILE).write_text(json.dumps(note, indent=1) + "\n")
     return manifest.write_unsigned(folder, facts)
 
 
-def _samples(launches: Sequence[Launch], root: Path, names: Disclosure) -> pl.DataFrame:
+def _read_samples(launches: Sequence[Launch], root: Path, redactor: Redactor) -> pl.DataFrame:
     frames = []
     for launch in launches:
         assert launch.folder is not None  # noqa: S101  a passed launch has one
-        file = launch.folder / SAMPLES
+        file = launch.folder / SAMPLES_FILE
         content = files.read_in_tree(file, root, files.MOST_SAMPLES)
-        if files.sha256(content) != launch.digest:
+        if files.sha256(content) != launch.samples_sha256:
             raise UserError("was changed while it was collected; try again", file)
         rows = samples.parse_limited(content, file).frame
-        frame = rows.sort("study", *SERIES, "rep", maintain_order=True)
-        case_id = pl.lit(names.redact(launch.case_id)).alias("case_id")
+        frame = rows.sort("study", *SERIES_COLUMNS, "rep", maintain_order=True)
+        case_id = pl.lit(redactor.redact_private_parts(launch.case_id)).alias("case_id")
         frames.append(frame.select(pl.lit(launch.id).alias("launch"), case_id, pl.all()))
     return pl.concat(frames, rechunk=True)
 
 
-def nodes_not_measured(run_dir: Path, names: Disclosure) -> dict[str, Any]:
+def nodes_not_measured(run_dir: Path, redactor: Redactor) -> dict[str, Any]:
     """The manifest's entry ``nodes_not_measured``: node (a pseudonym), state and reason of each; {}
     if the run did not ask the scheduler.  UserError for a file that cannot be read."""
     file = run_dir / records.NODES_FILE
     if not file.exists():
         return {}
-    partitions = records.read_record(file, run_dir, records.Nodes)["partitions"]
+    partitions = records.read_record(file, run_dir, records.NodesRecord)["partitions"]
     nodes = {
         node["host"]: {
-            "node": names.pseudonym(node["host"]),
-            "state": names.redact(node["state"]),
-            "reason": names.text(node["reason"]),
+            "node": redactor.pseudonym(node["host"]),
+            "state": redactor.redact_private_parts(node["state"]),
+            "reason": redactor.redact_text(node["reason"]),
         }
         for partition in partitions.values()
         for node in partition["not_measured"]

@@ -14,55 +14,59 @@ from typing import Annotated, Literal, cast, get_args
 import polars as pl
 from pydantic import Field, create_model
 
-from roundtrip.measure.columns import Row, Rule, Schema, columns, key_columns
+from roundtrip.measure.columns import CellRule, Row, Schema, columns, key_columns
 from roundtrip.measure.run_record import (
-    DETAILS,
-    Cache,
-    Clock,
+    RECORD_BY_STUDY,
+    CacheState,
+    ClockRanks,
+    HostSpeed,
     NodeFacts,
-    OverRanks,
-    Place,
     PointFacts,
     RankDisturbance,
-    Simulation,
-    Speed,
+    RankPlacement,
+    SimulationRecord,
     Synchronisation,
-    Timing,
+    TimedRanks,
+    TimingRecord,
 )
 from roundtrip.model import Amount, Count, Host, Label, Sha256, Text, column, newer_column, optional
 from roundtrip.studies.derivation import METRICS
 
 Status = Literal["passed", "partial", "failed", "displaced", "missing", "skipped"]
 STATUSES: tuple[str, ...] = get_args(Status)
-_MOST_RANKS = 2**31
-_Number = Annotated[int, Field(ge=1, le=_MOST_RANKS)]
-_Launches = Annotated[int, Field(ge=0, le=_MOST_RANKS)]
-_Samples = Annotated[Count, Field(ge=1)]
-_Loads = list[Amount | None]
-_Build = Annotated[str, Field(pattern=r"^(gnu:[0-9a-f]{1,128}|sha256:[0-9a-f]{64})$")]
-_Cell = Annotated[str, Field(max_length=20_000)]
+_MAX_RANKS = 2**31
+_PositiveCount = Annotated[int, Field(ge=1, le=_MAX_RANKS)]
+_LaunchCount = Annotated[int, Field(ge=0, le=_MAX_RANKS)]
+_SampleCount = Annotated[Count, Field(ge=1)]
+_LoadAverages = list[Amount | None]
+_BuildId = Annotated[str, Field(pattern=r"^(gnu:[0-9a-f]{1,128}|sha256:[0-9a-f]{64})$")]
+_ParameterText = Annotated[str, Field(max_length=20_000)]
 NodeSet = Annotated[str, Field(max_length=100_000)]
 
-SIMULATION = {f"simulated_{name}": field for name, field in Simulation.model_fields.items()}
+SIMULATION_FIELDS = {
+    f"simulated_{name}": field for name, field in SimulationRecord.model_fields.items()
+}
 #: Displayed names of the columns about a launch's simulation.
-TITLES = {name: f"simulated: {field.title}" for name, field in SIMULATION.items()}
-NODE_FACTS = tuple(name for name in NodeFacts.model_fields if name not in ("host", "adapters"))
-TIMING = tuple(f"timing_{name}" for name in Timing.model_fields)
+SIMULATION_TITLES = {name: f"simulated: {field.title}" for name, field in SIMULATION_FIELDS.items()}
+NODE_FACT_COLUMNS = tuple(
+    name for name in NodeFacts.model_fields if name not in ("host", "adapters")
+)
+TIMING_COLUMNS = tuple(f"timing_{name}" for name in TimingRecord.model_fields)
 
 
-def _simulation_rule(name: str, is_required: bool) -> Rule:
+def _simulation_rule(name: str, is_required: bool) -> CellRule:
     """Rule: only simulated launches that passed have a cell, and all of them if it is required."""
     is_simulated = (pl.col("simulated") & (pl.col("status") == "passed")).fill_null(False)
     cell = pl.col(name)
     condition = cell.is_not_null() == is_simulated if is_required else cell.is_null() | is_simulated
-    return Rule(name, condition, "what `simulated` says")
+    return CellRule(name, condition, "what `simulated` says")
 
 
-class Case(Row):
+class LaunchRow(Row):
     """A launch; those that failed, are missing or were skipped included."""
 
     extra_rules = tuple(
-        _simulation_rule(name, field.is_required()) for name, field in SIMULATION.items()
+        _simulation_rule(name, field.is_required()) for name, field in SIMULATION_FIELDS.items()
     )
 
     launch: str = column("the launch; `missing/N` and `skipped/N` never were")
@@ -79,11 +83,13 @@ class Case(Row):
     )
     reason: str | None = optional("why it is not `passed`")
     round: str | None = optional("the session that launched it")
-    campaign_round: _Number | None = optional("the round of the campaign, from 1", "count")
-    wanted: _Launches | None = optional("launches that the campaign asks for of this case", "count")
+    campaign_round: _PositiveCount | None = optional("the round of the campaign, from 1", "count")
+    wanted: _LaunchCount | None = optional(
+        "launches that the campaign asks for of this case", "count"
+    )
     started: str | None = optional("start, UTC, ISO 8601")
     elapsed_s: Amount | None = optional("how long the program ran", "s")
-    ranks: _Number | None = optional("ranks", "count")
+    ranks: _PositiveCount | None = optional("ranks", "count")
     hosts: list[Host] | None = optional("pseudonyms of its hosts")
     nodes_down: list[Host] | None = newer_column(
         "of a launch that failed: those that Slurm took for down, or that had lost its step"
@@ -99,24 +105,24 @@ class Case(Row):
     )
     disturbed_why: str | None = optional("what did")
     steal_s: Amount | None = optional("CPU time stolen by the hypervisor, over all hosts", "s")
-    load_average_start: _Loads | None = optional(
+    load_average_start: _LoadAverages | None = optional(
         "load of the first rank's host over 1, 5 and 15 minutes, before", "processes"
     )
-    load_average_end: _Loads | None = optional("the same, after", "processes")
+    load_average_end: _LoadAverages | None = optional("the same, after", "processes")
     warmup_discarded: Count | None = optional(
         "operations that were measured as warm-up and discarded", "count"
     )
     clock: str | None = optional("the clock")
     clock_resolution_s: Amount | None = optional("its step", "s")
     clock_overhead_s: Amount | None = optional("what a reading costs", "s")
-    timing_clock: Clock | None = newer_column("whose clock is read: `one rank`, `each rank`")
+    timing_clock: ClockRanks | None = newer_column("whose clock is read: `one rank`, `each rank`")
     timing_synchronisation: Synchronisation | None = newer_column(
         "what ranks wait for before a sample: `barrier`, `message`, `none`"
     )
-    timing_over_ranks: OverRanks | None = newer_column(
+    timing_over_ranks: TimedRanks | None = newer_column(
         "whose time is the sample: `one rank`, `maximum`"
     )
-    timing_cache: Cache | None = newer_column(
+    timing_cache: CacheState | None = newer_column(
         "the caches before a sample: `warm`, `flushed`; `several`, here and above, if samples "
         "differ"
     )
@@ -126,9 +132,9 @@ class Case(Row):
     )
     simulated_platform: Label | None = newer_column("the simulated platform")
     simulated_platform_sha256: Sha256 | None = newer_column("sha256 of the platform's file")
-    simulated_host_flops: Speed | None = newer_column("speed of one of its hosts", "flop/s")
+    simulated_host_flops: HostSpeed | None = newer_column("speed of one of its hosts", "flop/s")
     mpi_library: str | None = optional("what the MPI library says of itself")
-    mpi_build: _Build | None = newer_column(
+    mpi_build: _BuildId | None = newer_column(
         "the loaded MPI library: `gnu:` and its build id, or `sha256:` and its digest"
     )
     boost: str | None = optional("version of Boost")
@@ -136,7 +142,7 @@ class Case(Row):
     compiler_flags: str | None = optional("its flags")
 
 
-class _OfLaunch(Row):
+class _LaunchColumns(Row):
     """What a row of another table says of the launch that it belongs to."""
 
     launch: str = column("the launch")
@@ -144,7 +150,7 @@ class _OfLaunch(Row):
     study: str = column("its study")
 
 
-class PointRow(PointFacts, _OfLaunch):
+class PointRow(PointFacts, _LaunchColumns):
     """A point of a launch that passed: a variant at a size."""
 
     finding_call: str | None = optional("a legal call that the MPI library refused")
@@ -152,7 +158,7 @@ class PointRow(PointFacts, _OfLaunch):
     finding_consequence: str | None = optional("what was measured instead")
 
 
-class Sample(Row):
+class SampleRow(Row):
     """A sample of a launch that passed."""
 
     launch: str = column("the launch: `<session>/<environment>/<folder of the job>`")
@@ -168,20 +174,20 @@ class Sample(Row):
     unit: Label = column("its unit")
 
 
-class Parameter(Row):
+class ParameterRow(Row):
     """A parameter of a launch's check."""
 
     launch: str = column("the launch")
     name: Text = column("the parameter")
-    value: _Cell = column("its value")
+    value: _ParameterText = column("its value")
     number: float | None = optional("its value, if it is a number", "of the parameter")
 
 
-class Emulation(Parameter):
+class EmulationRow(ParameterRow):
     """A fact of what was emulated for a launch."""
 
     extra_rules = (
-        Rule(
+        CellRule(
             "number",
             ~pl.col("name").is_in(["wan_rtt_ms", "hub_mbit_s"])
             | pl.col("number").is_between(0, 1e15).fill_null(False),
@@ -195,28 +201,28 @@ class Emulation(Parameter):
     number: float | None = optional("its value, if it is a number", "of the fact")
 
 
-class _LaunchRow(Row):
+class _LaunchReference(Row):
     launch: str = column("the launch")
 
 
-class PlaceRow(Place, _LaunchRow):
+class PlacementRow(RankPlacement, _LaunchReference):
     """A rank of a launch, and where it is."""
 
 
-class NodeRow(NodeFacts, _LaunchRow):
+class NodeRow(NodeFacts, _LaunchReference):
     """A node of a launch, by the pseudonym of its host."""
 
 
-class _Rank(_LaunchRow):
+class _RankReference(_LaunchReference):
     rank: Count = column("the rank, from 0", "count")
 
 
-class DisturbanceRow(RankDisturbance, _Rank):
+class DisturbanceRow(RankDisturbance, _RankReference):
     """A rank of a launch, and what disturbed it."""
 
 
 #: Rule for rows with columns median, low and high.
-INTERVAL = Rule(
+INTERVAL_RULE = CellRule(
     "low",
     (pl.col("low").is_null() & pl.col("high").is_null())
     | pl.col("median").is_between("low", "high"),
@@ -224,7 +230,7 @@ INTERVAL = Rule(
 )
 
 
-class Median(Row):
+class MedianRow(Row):
     """A launch that passed, and a series of it.
 
     The median of the launch's samples has its rank interval within the launch, null with fewer
@@ -232,8 +238,8 @@ class Median(Row):
     """
 
     extra_rules = (
-        INTERVAL,
-        Rule(
+        INTERVAL_RULE,
+        CellRule(
             "unit",
             pl.col("metric").replace_strict(
                 {name: definition.unit for name, definition in METRICS.items()}, default=None
@@ -244,7 +250,7 @@ class Median(Row):
     )
 
     launch: str = column("the launch")
-    campaign_round: _Number | None = optional("the round of the campaign, from 1", "count")
+    campaign_round: _PositiveCount | None = optional("the round of the campaign, from 1", "count")
     case_id: str = column("its case")
     study: str = column("its study")
     case: Label = column("what was measured, as in the samples")
@@ -254,7 +260,7 @@ class Median(Row):
     metric: str = column("the quantity")
     unit: str = column("its unit")
     nodes: NodeSet = column("pseudonyms of the launch's hosts, sorted and joined by `+`")
-    samples: _Samples = column("samples; those of warm-up are no samples", "count")
+    samples: _SampleCount = column("samples; those of warm-up are no samples", "count")
     median: Amount = column("their median", "of the row")
     low: Amount | None = optional(
         "lower end of its rank interval within the launch; none with fewer than 6 samples at 95 %",
@@ -264,30 +270,38 @@ class Median(Row):
 
 
 #: Rows of all tables except the samples, the medians and the details, by name.
-ROWS: Mapping[str, type[Row]] = {
-    "cases": Case,
+ROW_BY_TABLE: Mapping[str, type[Row]] = {
+    "cases": LaunchRow,
     "points": PointRow,
-    "parameters": Parameter,
-    "emulation": Emulation,
-    "placement": PlaceRow,
+    "parameters": ParameterRow,
+    "emulation": EmulationRow,
+    "placement": PlacementRow,
     "nodes": NodeRow,
     "disturbance": DisturbanceRow,
 }
 #: Tables that a bundle may lack.
 OPTIONAL_TABLES = ("nodes",)
 #: Rows, one per launch, of studies whose workload records details of its own.
-DETAIL_ROWS: Mapping[str, type[Row]] = {
-    study: create_model(f"{study} row", __base__=(cast(type[Row], record), _LaunchRow))
-    for study, record in DETAILS.items()
+DETAIL_ROW_BY_STUDY: Mapping[str, type[Row]] = {
+    study: create_model(f"{study} row", __base__=(cast(type[Row], record), _LaunchReference))
+    for study, record in RECORD_BY_STUDY.items()
 }
-ALL: Mapping[str, Schema] = {name: columns(row) for name, row in ROWS.items()}
-CASES, POINTS, SETTINGS = ALL["cases"], ALL["points"], ALL["parameters"]
-PLACEMENT, NODES, DISTURBANCE = ALL["placement"], ALL["nodes"], ALL["disturbance"]
-SAMPLES, MEDIANS = columns(Sample), columns(Median)
+SCHEMA_BY_TABLE: Mapping[str, Schema] = {name: columns(row) for name, row in ROW_BY_TABLE.items()}
+CASES_SCHEMA, POINTS_SCHEMA, SETTINGS_SCHEMA = (
+    SCHEMA_BY_TABLE["cases"],
+    SCHEMA_BY_TABLE["points"],
+    SCHEMA_BY_TABLE["parameters"],
+)
+PLACEMENT_SCHEMA, NODES_SCHEMA, DISTURBANCE_SCHEMA = (
+    SCHEMA_BY_TABLE["placement"],
+    SCHEMA_BY_TABLE["nodes"],
+    SCHEMA_BY_TABLE["disturbance"],
+)
+SAMPLES_SCHEMA, MEDIANS_SCHEMA = columns(SampleRow), columns(MedianRow)
 #: Columns that identify a series of samples in a launch; the metric determines the unit.
-SERIES = key_columns(Sample)
+SERIES_COLUMNS = key_columns(SampleRow)
 #: Columns of a launch that rows of other tables repeat.
-LABELS: Schema = {name: CASES[name] for name in _OfLaunch.model_fields}
+LAUNCH_COLUMNS: Schema = {name: CASES_SCHEMA[name] for name in _LaunchColumns.model_fields}
 
 
 @dataclass(frozen=True)

@@ -22,31 +22,31 @@ from roundtrip import model
 from roundtrip.errors import UserError, printable
 from roundtrip.measure import manifest, samples
 from roundtrip.measure.bundle_rows import (
-    ALL,
-    DETAIL_ROWS,
-    LABELS,
-    MEDIANS,
+    DETAIL_ROW_BY_STUDY,
+    LAUNCH_COLUMNS,
+    MEDIANS_SCHEMA,
     OPTIONAL_TABLES,
-    ROWS,
-    SERIES,
-    Median,
-    Sample,
+    ROW_BY_TABLE,
+    SCHEMA_BY_TABLE,
+    SERIES_COLUMNS,
+    MedianRow,
+    SampleRow,
     Tables,
 )
 from roundtrip.measure.columns import (
     Row,
     Schema,
-    cells,
     columns,
+    decode_row,
+    encode_row,
     newer_columns,
     rules,
     setting_rows,
-    value,
 )
-from roundtrip.measure.run_record import DETAILS, RankDisturbance
+from roundtrip.measure.run_record import RECORD_BY_STUDY, RankDisturbance
 
 #: Row limit of a table that is read as a whole; campaigns have far fewer rows.
-_MOST_ROWS = 1 << 22
+_MAX_ROWS = 1 << 22
 
 
 def write_tables(
@@ -76,11 +76,11 @@ def read_tables(bundle: Path) -> Tables:
             name: read_table(file, row)
             if (file := bundle / manifest.table_file(name)).exists() or name not in OPTIONAL_TABLES
             else pl.DataFrame(schema=columns(row))
-            for name, row in ROWS.items()
+            for name, row in ROW_BY_TABLE.items()
         },
         {
             study: read_table(file, row, missing=columns(row))
-            for study, row in DETAIL_ROWS.items()
+            for study, row in DETAIL_ROW_BY_STUDY.items()
             if (file := bundle / manifest.table_file(f"details/{study}")).exists()
         },
     )
@@ -89,7 +89,7 @@ def read_tables(bundle: Path) -> Tables:
 
 
 @contextmanager
-def decoding(file: Path) -> Iterator[Path]:
+def parquet_errors(file: Path) -> Iterator[Path]:
     """Turn every error of the parquet decoder of `file`, panics included, into a UserError."""
     if not file.is_file():
         raise UserError("missing", file)
@@ -126,16 +126,16 @@ def read_table(
 ) -> pl.DataFrame:
     """Return all rows of `file`, a table of rows `row`, with all columns or `names`; UserError for
     another table.  Those of `missing`, as in `scan_table`, may be null instead."""
-    with decoding(file):
-        table = scan_table(file, row, missing).head(_MOST_ROWS + 1)
+    with parquet_errors(file):
+        table = scan_table(file, row, missing).head(_MAX_ROWS + 1)
         frame = table.select(*(names or columns(row))).collect()
-        if frame.height > _MOST_ROWS:
-            raise UserError(f"{frame.height} rows; right are at most {_MOST_ROWS}", file)
+        if frame.height > _MAX_ROWS:
+            raise UserError(f"{frame.height} rows; right are at most {_MAX_ROWS}", file)
         return frame
 
 
 #: Columns that are never null for a launch that passed.
-_PASSED = (
+_REQUIRED_IF_PASSED = (
     *("check", "system", "partition", "environ", "toolchain", "started"),
     *("ranks", "hosts", "emulated", "disturbed", "simulated"),
 )
@@ -146,42 +146,44 @@ def require_tables(tables: Tables, file: Callable[[str], Path]) -> None:
     ``cases`` or ``details/<study>``, for messages."""
     launches = tables.frames["cases"]
     passed_launches = launches.filter(pl.col("status") == "passed")
-    for name in _PASSED:
+    for name in _REQUIRED_IF_PASSED:
         if passed_launches[name].null_count():
             raise UserError(f"{name} is empty where it cannot be", file("cases"))
     if passed_launches.is_empty():
         raise UserError("no launch completed: nothing to report", file("cases"))
-    _require_once(launches, ["launch"], "a launch has two rows", file("cases"))
+    _require_unique(launches, ["launch"], "a launch has two rows", file("cases"))
     for name, frame in tables.frames.items():
-        require_rows(frame, ROWS[name], file(name))
+        require_rows(frame, ROW_BY_TABLE[name], file(name))
     launch_ids = launches.select("launch")
     for name in ("parameters", "emulation", "placement", "nodes", "disturbance"):
         require_launches(tables.frames[name], launch_ids, "no launch of cases.parquet", file(name))
     _require_passed(tables.frames["points"], launches, file("points"))
     for name in ("parameters", "emulation"):
         frame, fault = tables.frames[name], "a name has two rows for one launch"
-        _require_once(frame, ["launch", "name"], fault, file(name))
+        _require_unique(frame, ["launch", "name"], fault, file(name))
     if {*launches.filter("emulated")["launch"]} != {*tables.frames["emulation"]["launch"]}:
         raise UserError("emulated is not as emulation.parquet has it", file("cases"))
     for study, frame in tables.details.items():
         details_file = file(f"details/{study}")
         study_launches = launches.filter(pl.col("study") == study).select("launch")
         require_launches(frame, study_launches, f"no launch of {study}", details_file)
-        _require_once(frame, ["launch"], "a launch has two rows", details_file)
+        _require_unique(frame, ["launch"], "a launch has two rows", details_file)
         for row in frame.iter_rows(named=True):
-            if problem := model.fault(DETAILS[study], value(DETAILS[study], row)):
+            if problem := model.fault(
+                RECORD_BY_STUDY[study], decode_row(RECORD_BY_STUDY[study], row)
+            ):
                 raise UserError(f"{problem.where or 'a row'}: {problem.why}", details_file)
 
 
 def require_samples(rows: pl.LazyFrame, launches: pl.DataFrame, file: Path) -> None:
     """UserError for invalid samples, or samples without a launch that passed."""
-    _require_passed(rows.select(*LABELS).unique().sort("launch").collect(), launches, file)
+    _require_passed(rows.select(*LAUNCH_COLUMNS).unique().sort("launch").collect(), launches, file)
     is_complete = pl.all_horizontal(pl.all().is_not_null().all())
     if not rows.select(is_complete & samples.all_rows_valid()).collect().item():
         raise UserError("rows that no launch can have measured: units, numbers or blanks", file)
 
 
-def _require_once(frame: pl.DataFrame, keys: Sequence[str], fault: str, file: Path) -> None:
+def _require_unique(frame: pl.DataFrame, keys: Sequence[str], fault: str, file: Path) -> None:
     if frame.select(keys).is_duplicated().any():
         raise UserError(fault, file)
 
@@ -207,12 +209,12 @@ def require_launches(rows: pl.DataFrame, launches: pl.DataFrame, reason: str, fi
 
 
 def _require_passed(rows: pl.DataFrame, launches: pl.DataFrame, file: Path) -> None:
-    passed_launches = launches.filter(pl.col("status") == "passed").select(*LABELS)
+    passed_launches = launches.filter(pl.col("status") == "passed").select(*LAUNCH_COLUMNS)
     require_launches(rows, passed_launches, "no launch that passed", file)
 
 
 Record = Mapping[str, Any]
-_RANK = tuple(RankDisturbance.model_fields)
+_RANK_COLUMNS = tuple(RankDisturbance.model_fields)
 
 
 def make_tables(records: Iterable[Record]) -> Tables:
@@ -222,36 +224,42 @@ def make_tables(records: Iterable[Record]) -> Tables:
     `emulated`, `clock`, `timing`, `simulation` (`simulated` of run.json), `disturbance`,
     `placement`, `nodes`, `points` and `details`.  An error of polars if a value fits no column.
     """
-    rows: dict[str, list[Record]] = {name: [] for name in ALL}
+    rows: dict[str, list[Record]] = {name: [] for name in SCHEMA_BY_TABLE}
     details: defaultdict[str, list[Record]] = defaultdict(list)
     for record in sorted(records, key=itemgetter("case_id", "launch")):
-        labels = {name: record[name] for name in LABELS}
+        labels = {name: record[name] for name in LAUNCH_COLUMNS}
         launch_rows = {
-            "cases": [_case(record)],
-            "points": _points(record),
+            "cases": [_launch_row(record)],
+            "points": _point_rows(record),
             "parameters": setting_rows(record.get("parameters") or {}),
             "emulation": setting_rows(record.get("emulated") or {}),
             "placement": record.get("placement") or (),
             "nodes": record.get("nodes") or (),
-            "disturbance": _ranks(record),
+            "disturbance": _disturbance_rows(record),
         }
         for table, table_rows in launch_rows.items():
             rows[table] += [{**row, **labels} for row in table_rows]
-        if record["study"] in DETAILS and (detail := record.get("details")):
-            row = {**cells(DETAILS[record["study"]], detail), "launch": record["launch"]}
+        if record["study"] in RECORD_BY_STUDY and (detail := record.get("details")):
+            row = {
+                **encode_row(RECORD_BY_STUDY[record["study"]], detail),
+                "launch": record["launch"],
+            }
             details[record["study"]].append(row)
     return Tables(
-        {name: frame(rows[name], schema) for name, schema in ALL.items()},
-        {study: frame(rows, columns(DETAIL_ROWS[study])) for study, rows in details.items()},
+        {name: make_frame(rows[name], schema) for name, schema in SCHEMA_BY_TABLE.items()},
+        {
+            study: make_frame(rows, columns(DETAIL_ROW_BY_STUDY[study]))
+            for study, rows in details.items()
+        },
     )
 
 
-def frame(rows: Sequence[Record], schema: Schema) -> pl.DataFrame:
+def make_frame(rows: Sequence[Record], schema: Schema) -> pl.DataFrame:
     """Return a table with columns `schema` from rows that may lack columns, or have more."""
     return pl.DataFrame([{name: row.get(name) for name in schema} for row in rows], schema=schema)
 
 
-def _case(record: Record) -> Record:
+def _launch_row(record: Record) -> Record:
     clock, disturbance = record.get("clock") or {}, record.get("disturbance") or {}
     return {
         **record,
@@ -276,21 +284,21 @@ def _floats(values: Sequence[float | None] | None) -> list[float | None] | None:
     return [None if number is None else float(number) for number in values]
 
 
-def _points(record: Record) -> Iterator[Record]:
+def _point_rows(record: Record) -> Iterator[Record]:
     for point in (record.get("points") or ()) if record["status"] == "passed" else ():
         yield {**point, **_prefixed("finding", point.get("finding"))}
 
 
-def _ranks(record: Record) -> Iterator[Record]:
+def _disturbance_rows(record: Record) -> Iterator[Record]:
     disturbance = record.get("disturbance") or {}
-    columns = [disturbance.get(name) or [] for name in _RANK]
+    columns = [disturbance.get(name) or [] for name in _RANK_COLUMNS]
     for rank, values in enumerate(zip_longest(*columns)):
-        yield {"rank": rank, **dict(zip(_RANK, values, strict=True))}
+        yield {"rank": rank, **dict(zip(_RANK_COLUMNS, values, strict=True))}
 
 
 MEDIANS_FILE = manifest.table_file("medians")
 #: Columns that identify a row of the medians; they determine `case_id` and unit.
-_KEYS = ["launch", *SERIES]
+_MEDIAN_KEYS = ["launch", *SERIES_COLUMNS]
 
 
 def launch_medians(rows: pl.LazyFrame, launches: pl.DataFrame, level: float) -> pl.DataFrame:
@@ -303,33 +311,35 @@ def launch_medians(rows: pl.LazyFrame, launches: pl.DataFrame, level: float) -> 
 
     units = rows.select("metric", "unit").unique("metric").collect()
     hosts = pl.col("hosts").list.unique().list.sort().list.join("+")
-    launch_columns = launches.select(*LABELS, "campaign_round", nodes=hosts)
-    medians = median_intervals(rows.select(*_KEYS, "value").collect(), _KEYS, "value", level)
+    launch_columns = launches.select(*LAUNCH_COLUMNS, "campaign_round", nodes=hosts)
+    medians = median_intervals(
+        rows.select(*_MEDIAN_KEYS, "value").collect(), _MEDIAN_KEYS, "value", level
+    )
     medians = medians.rename({"n": "samples"}).join(launch_columns, on="launch")
-    return medians.join(units, on="metric").select(*MEDIANS).sort("case_id", *_KEYS)
+    return medians.join(units, on="metric").select(*MEDIANS_SCHEMA).sort("case_id", *_MEDIAN_KEYS)
 
 
 def read_medians(bundle: Path, launches: pl.DataFrame, level: float) -> pl.DataFrame:
     """Return the launch medians of a verified bundle, columns `MEDIANS`, from the samples if an
     older bundle lacks the table.  UserError for an invalid table."""
-    if (medians := stored_medians(bundle, launches)) is not None:
+    if (medians := read_stored_medians(bundle, launches)) is not None:
         return medians
-    with decoding(bundle / manifest.table_file("samples")) as file:
-        rows = scan_table(file, Sample)
+    with parquet_errors(bundle / manifest.table_file("samples")) as file:
+        rows = scan_table(file, SampleRow)
         require_samples(rows, launches, file)
         return launch_medians(rows, launches, level)
 
 
-def stored_medians(bundle: Path, launches: pl.DataFrame) -> pl.DataFrame | None:
+def read_stored_medians(bundle: Path, launches: pl.DataFrame) -> pl.DataFrame | None:
     """Return the table of a verified bundle, columns `MEDIANS`; None without one.  UserError for an
     invalid table; it is not compared with the samples."""
     file = bundle / MEDIANS_FILE
     if not file.exists():
         return None
-    medians = read_table(file, Median)
-    require_rows(medians, Median, file)
-    _require_passed(medians.select(*LABELS), launches, file)
-    _require_once(medians, _KEYS, "a series has two rows for one launch", file)
+    medians = read_table(file, MedianRow)
+    require_rows(medians, MedianRow, file)
+    _require_passed(medians.select(*LAUNCH_COLUMNS), launches, file)
+    _require_unique(medians, _MEDIAN_KEYS, "a series has two rows for one launch", file)
     return medians
 
 

@@ -23,12 +23,12 @@ from roundtrip.tables import KeyLines, TextList
 
 #: Maximum number of rounds of `roundtrip ab`, for any budget.
 MAX_AB_ROUNDS = 200
-_ASSIGNMENT = re.compile(r"(?P<key>\w+)=(?P<value>.+)")
+_ASSIGNMENT_PATTERN = re.compile(r"(?P<key>\w+)=(?P<value>.+)")
 _DURATION_PATTERN = re.compile(
     r"(?:(?P<h>\d+(?:\.\d+)?)h)?(?:(?P<m>\d+(?:\.\d+)?)m)?(?:(?P<s>\d+)s)?"
 )
 #: The form of a text that `parse_minutes` reads.
-DURATION = "a time such as 90s, 20m or 1h30m, at most a week"
+DURATION_FORM = "a time such as 90s, 20m or 1h30m, at most a week"
 
 
 _NameTuple = Annotated[TextList, Field(min_length=1)]
@@ -40,7 +40,7 @@ def _require_scalar(value: object) -> object:
     return value
 
 
-def _require_flat(value: object) -> object:
+def _require_scalar_or_list(value: object) -> object:
     for item in value if isinstance(value, list) else (value,):
         _require_scalar(item)
     return value
@@ -67,7 +67,7 @@ class CheckTable(Table):
         default_factory=dict,
         description='as `{ mode = ["pingpong"] }`; all values of a parameter that is not named',
     )
-    variables: dict[str, Annotated[Any, AfterValidator(_require_flat)]] = Field(
+    variables: dict[str, Annotated[Any, AfterValidator(_require_scalar_or_list)]] = Field(
         default_factory=dict,
         description="variables of the check, as with `reframe -S`: `{ budget = 4 }`",
     )
@@ -158,7 +158,7 @@ class Campaign:
     warnings: tuple[str, ...] = ()
 
     @property
-    def in_pairs(self) -> bool:
+    def is_round_robin(self) -> bool:
         """Whether launches run on pairs of all nodes, and on each single node."""
         return self.nodes_line is not None
 
@@ -189,7 +189,7 @@ def load_campaign(file: Path) -> Campaign:
     if not campaign.check:
         raise UserError("no [[check]] table: a campaign must run something", file)
     checks = tuple(
-        _check_plan(table, ("check", number), key_lines, file)
+        _make_check_plan(table, ("check", number), key_lines, file)
         for number, table in enumerate(campaign.check)
     )
     confirm_minutes = _minutes_of_key("confirm", campaign.confirm, key_lines, file)
@@ -241,7 +241,7 @@ def _minutes_of_key(key: str, text: str | None, key_lines: KeyLines, file: Path)
     """Return the time `text` of `key` in minutes; None for None, UserError for an illegal time."""
     minutes = parse_minutes(text) if text is not None else None
     if text is not None and minutes is None:
-        raise tables.fault(f"{key}: {DURATION}, not {text!r:.60}", (key,), key_lines, file)
+        raise tables.fault(f"{key}: {DURATION_FORM}, not {text!r:.60}", (key,), key_lines, file)
     return minutes
 
 
@@ -265,7 +265,7 @@ def _require_key_combinations(campaign: CampaignTable, key_lines: KeyLines, file
             raise fault(key, 'not for nodes = "all": a pair is launched again in a later night')
 
 
-def _check_plan(
+def _make_check_plan(
     table: CheckTable, path: tables.KeyPath, key_lines: KeyLines, file: Path
 ) -> CheckPlan:
     if not table.name:
@@ -294,7 +294,7 @@ def _option_text(value: object) -> str:
     return ",".join(map(_option_text, value)) if isinstance(value, list) else str(value)
 
 
-def campaign_name(base: str, new: str) -> str:
+def ab_campaign_name(base: str, new: str) -> str:
     """The name of the campaign of ``roundtrip ab``, and of the folder of its runs."""
     return f"ab-{base}-{new}"
 
@@ -323,14 +323,14 @@ def select_checks(
 def _parse_assignments(items: Iterable[str], option: str) -> dict[str, tuple[str, ...]]:
     values: dict[str, tuple[str, ...]] = {}
     for item in items:
-        match = _ASSIGNMENT.fullmatch(item.strip())
+        match = _ASSIGNMENT_PATTERN.fullmatch(item.strip())
         if not match:
             raise UserError(f"{option}: '{item}' is not of the form name=value")
         values[match["key"]] = (*values.get(match["key"], ()), match["value"])
     return values
 
 
-def campaign_text(
+def ab_campaign_toml(
     toolchains: tuple[str, str],
     plans: Sequence[CheckPlan],
     minutes: float,
@@ -358,8 +358,8 @@ def campaign_text(
     return "\n".join(lines) + "\n"
 
 
-def write_campaign(folder: Path, toolchains: tuple[str, str], content: str) -> Path:
+def write_ab_campaign(folder: Path, toolchains: tuple[str, str], content: str) -> Path:
     """Write the campaign that compares both toolchains into `folder`; return its file."""
-    file = folder / f"{campaign_name(*toolchains)}.toml"
+    file = folder / f"{ab_campaign_name(*toolchains)}.toml"
     file.write_text(content, encoding="utf-8")
     return file

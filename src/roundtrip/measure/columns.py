@@ -20,7 +20,7 @@ from roundtrip.model import TIME, WORDS, Record, json_schema
 #: The columns of a table with their polars types.
 Schema = dict[str, Any]
 #: Polars type and displayed name of each JSON Schema type.
-_TYPES: Mapping[str, tuple[Any, str]] = {
+_COLUMN_TYPES: Mapping[str, tuple[Any, str]] = {
     "string": (pl.String, "text"),
     "integer": (pl.Int64, "integer"),
     "number": (pl.Float64, "number"),
@@ -29,7 +29,7 @@ _TYPES: Mapping[str, tuple[Any, str]] = {
 
 
 @dataclass(frozen=True)
-class Rule:
+class CellRule:
     """`condition` is true of each valid cell of `column`, which may be null if it is `nullable`;
     `requirement` describes a valid cell in words."""
 
@@ -50,7 +50,7 @@ class Row(Record):
     """A row of a table: a field is a column, and what may be None may be null; `extra_rules` are
     rules that the types of single columns do not say."""
 
-    extra_rules: ClassVar[tuple[Rule, ...]] = ()
+    extra_rules: ClassVar[tuple[CellRule, ...]] = ()
 
 
 @cache
@@ -70,36 +70,36 @@ def key_columns(model: type[Record]) -> tuple[str, ...]:
 
 
 @cache
-def rules(model: type[Row]) -> tuple[Rule, ...]:
+def rules(model: type[Row]) -> tuple[CellRule, ...]:
     """Return the rules for the cells of a table of rows `model`."""
     column_rules = []
     for name, schema in _properties(model).items():
-        condition, requirement = _condition(_bare(schema), pl.col(name))
-        column_rules.append(Rule(name, condition, requirement, nullable=_is_nullable(schema)))
+        condition, requirement = _cell_condition(_non_null_schema(schema), pl.col(name))
+        column_rules.append(CellRule(name, condition, requirement, nullable=_is_nullable(schema)))
     return (*column_rules, *model.extra_rules)
 
 
-def guide(model: type[Record]) -> Iterator[str]:
+def render_columns(model: type[Record]) -> Iterator[str]:
     """The lines of a table's documentation: a row of Markdown for each column."""
     yield "| column | type | unit | what it says |"
     yield "|---|---|---|---|"
     for name, schema in _properties(model).items():
-        bare, unit = _bare(schema), schema.get("unit", "")
-        _, kind = _TYPES.get(bare["type"], (None, ""))
+        bare, unit = _non_null_schema(schema), schema.get("unit", "")
+        _, kind = _COLUMN_TYPES.get(bare["type"], (None, ""))
         if bare["type"] == "array":
-            kind = f"list of {_TYPES[_bare(bare['items'])['type']][1]}"
+            kind = f"list of {_COLUMN_TYPES[_non_null_schema(bare['items'])['type']][1]}"
         yield f"| `{name}` | {kind} | {unit + ' ' if unit else ''}| {schema['description']} |"
 
 
-def cells(model: type[Record], value: Mapping[str, Any]) -> dict[str, Any]:
+def encode_row(model: type[Record], value: Mapping[str, Any]) -> dict[str, Any]:
     """The cells of a row for the object `value`; entries that are no column are left out."""
-    row: dict[str, Any] = _cell(json_schema(model), value)
+    row: dict[str, Any] = _encode_cell(json_schema(model), value)
     return row
 
 
-def value(model: type[Record], row: Mapping[str, Any]) -> dict[str, Any]:
+def decode_row(model: type[Record], row: Mapping[str, Any]) -> dict[str, Any]:
     """Return the object of a row's cells, without nulls: the inverse of `cells`."""
-    value: dict[str, Any] = _value(json_schema(model), row)
+    value: dict[str, Any] = _decode_cell(json_schema(model), row)
     return value
 
 
@@ -112,7 +112,7 @@ def _is_nullable(schema: Mapping[str, Any]) -> bool:
     return {"type": "null"} in schema.get("anyOf", ())
 
 
-def _bare(schema: Mapping[str, Any]) -> Mapping[str, Any]:
+def _non_null_schema(schema: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the schema without null; TypeError if several types remain."""
     if "anyOf" in schema:
         kinds = [option for option in schema["anyOf"] if option != {"type": "null"}]
@@ -123,7 +123,7 @@ def _bare(schema: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _dtype(schema: Mapping[str, Any]) -> Any:
-    schema = _bare(schema)
+    schema = _non_null_schema(schema)
     match schema["type"]:
         case "string" if schema.get("format") == "date-time":
             return pl.Datetime("us")
@@ -135,10 +135,10 @@ def _dtype(schema: Mapping[str, Any]) -> Any:
             value_type = _dtype(schema["additionalProperties"])
             return pl.List(pl.Struct({"name": pl.String, "value": value_type}))
         case kind:
-            return _TYPES[kind][0]
+            return _COLUMN_TYPES[kind][0]
 
 
-def _condition(schema: Mapping[str, Any], cell: pl.Expr) -> tuple[pl.Expr, str]:
+def _cell_condition(schema: Mapping[str, Any], cell: pl.Expr) -> tuple[pl.Expr, str]:
     """Return the condition for a cell that is not null, and the requirement in words."""
     low = schema.get("exclusiveMinimum", schema.get("minimum"))
     match schema["type"]:
@@ -146,7 +146,7 @@ def _condition(schema: Mapping[str, Any], cell: pl.Expr) -> tuple[pl.Expr, str]:
             return cell.is_in(schema["enum"]), f"one of {', '.join(schema['enum'])}"
         case "array":
             items, item = schema["items"], pl.element()
-            condition, requirement = _condition(_bare(items), item)
+            condition, requirement = _cell_condition(_non_null_schema(items), item)
             good = item.is_null() | condition if _is_nullable(items) else condition
             return cell.list.eval(good.fill_null(False)).list.all(), f"a list, each {requirement}"
         case "string":
@@ -173,48 +173,52 @@ def _text_condition(schema: Mapping[str, Any], cell: pl.Expr) -> tuple[pl.Expr, 
     return condition, requirement
 
 
-def _cell(schema: Mapping[str, Any], value: Any) -> Any:
-    schema = _bare(schema)
+def _encode_cell(schema: Mapping[str, Any], value: Any) -> Any:
+    schema = _non_null_schema(schema)
     match schema["type"]:
         case _ if value is None:
             return None
         case "array":
-            return [_cell(schema["items"], item) for item in value]
+            return [_encode_cell(schema["items"], item) for item in value]
         case "object" if "properties" in schema:
-            return {n: _cell(field, value.get(n)) for n, field in schema["properties"].items()}
+            return {
+                n: _encode_cell(field, value.get(n)) for n, field in schema["properties"].items()
+            }
         case "object":
             kind, items = schema["additionalProperties"], sorted(value.items())
-            return [{"name": name, "value": _cell(kind, item)} for name, item in items]
+            return [{"name": name, "value": _encode_cell(kind, item)} for name, item in items]
         case "number":
             return float(value)
     return value
 
 
-def _value(schema: Mapping[str, Any], cell: Any) -> Any:
-    schema = _bare(schema)
+def _decode_cell(schema: Mapping[str, Any], cell: Any) -> Any:
+    schema = _non_null_schema(schema)
     match schema["type"]:
         case _ if cell is None:
             return None
         case "array":
-            return [_value(schema["items"], item) for item in cell]
+            return [_decode_cell(schema["items"], item) for item in cell]
         case "object" if "properties" in schema:
-            values = {name: _value(item, cell[name]) for name, item in schema["properties"].items()}
+            values = {
+                name: _decode_cell(item, cell[name]) for name, item in schema["properties"].items()
+            }
             return {name: item for name, item in values.items() if item is not None}
         case "object":
             value_schema = schema["additionalProperties"]
-            return {entry["name"]: _value(value_schema, entry["value"]) for entry in cell}
+            return {entry["name"]: _decode_cell(value_schema, entry["value"]) for entry in cell}
     return cell
 
 
 #: Type of a cell of `settings_by_launch`.
-SETTINGS_CELL = pl.List(pl.Struct({"name": pl.String, "value": pl.String, "number": pl.Float64}))
-_NUMBER = re.compile(r"[+-]?\d{1,300}(\.\d{0,300})?([eE][+-]?\d{1,3})?", re.ASCII)
+SETTINGS_DTYPE = pl.List(pl.Struct({"name": pl.String, "value": pl.String, "number": pl.Float64}))
+_NUMBER_PATTERN = re.compile(r"[+-]?\d{1,300}(\.\d{0,300})?([eE][+-]?\d{1,3})?", re.ASCII)
 
 
 def setting_rows(facts: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return rows of name, value (as text) and number (None without one), sorted by name."""
     return [
-        {"name": name, "value": str(value), "number": _number(value)}
+        {"name": name, "value": str(value), "number": _parse_number(value)}
         for name, value in sorted(facts.items())
     ]
 
@@ -235,9 +239,9 @@ def setting_number(settings: Sequence[Mapping[str, Any]] | None, name: str) -> f
     return next((setting["number"] for setting in settings or () if setting["name"] == name), None)
 
 
-def _number(value: Any) -> float | None:
+def _parse_number(value: Any) -> float | None:
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
-    if isinstance(value, str) and not _NUMBER.fullmatch(value):
+    if isinstance(value, str) and not _NUMBER_PATTERN.fullmatch(value):
         return None
     return float(value) if math.isfinite(float(value)) else None

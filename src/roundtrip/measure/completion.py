@@ -79,7 +79,7 @@ class ReportedTest:
         exit_code, seconds = entry.get("job_exitcode"), entry.get("time_total")
         return ReportedTest(
             name=name,
-            case_id=records.named_case_id(name, *place),
+            case_id=records.case_id_of_test(name, *place),
             environ=place[2],
             folder_name=PurePosixPath(text("stagedir")).name,
             hash=text("hashcode"),

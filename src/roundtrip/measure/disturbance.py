@@ -1,4 +1,4 @@
-"""Finds disturbances of a launch, and launches that measured only a part of their sizes."""
+"""Finds why a launch counts as disturbed, or as partial, from its run.json."""
 
 from __future__ import annotations
 
@@ -15,23 +15,26 @@ _MIN_STOP_S = 0.05
 #: Two clocks that a rank reads one after the other differ by less than this.
 _MIN_CLOCK_STEP_S = 0.01
 #: A rank that polls for messages sleeps less often than this.
-_MAX_BUSY_SLEEPS_PER_S = 20.0
+_MAX_POLLING_SLEEPS_PER_S = 20.0
 
 
-def reasons(
-    run: Mapping[str, Any], limits: DisturbanceLimits, cores: int | None, one_machine: bool = False
+def disturbance_reasons(
+    run: Mapping[str, Any],
+    limits: DisturbanceLimits,
+    cores: int | None,
+    is_one_machine: bool = False,
 ) -> tuple[str, ...]:
-    """Return why the launch with this run.json counts as disturbed; () if it does not.
+    """Return all reasons why the launch with this run.json counts as disturbed; () if it does not.
 
     `cores` is the number of processors of rank 0's node; None, if unknown, skips the load average.
-    `one_machine` says that one machine emulates the nodes.  Unrecorded facts are skipped as well.
+    `is_one_machine`: one machine emulates all nodes.  Unrecorded facts are skipped as well.
     """
     facts = run.get("disturbance") or {}
     placement = run.get("placement") or []
-    if one_machine:
-        placement = [{**place, "host": ""} for place in placement]
+    if is_one_machine:
+        placement = [{**entry, "host": ""} for entry in placement]
     throttle_reasons = tuple(_throttle_reasons(facts, placement, limits))
-    tracers = [(rank, values) for rank, values in _by_rank(facts, "tracer") if values[0]]
+    tracers = [(rank, values) for rank, values in _values_by_rank(facts, "tracer") if values[0]]
     return (
         *_machine_reasons(facts, run, limits, cores),
         *throttle_reasons,
@@ -47,23 +50,25 @@ def reasons(
     )
 
 
-def processors(run: Mapping[str, Any], record: Mapping[str, Any]) -> int | None:
-    """Number of online processors of rank 0's node in this run.json; None if unknown.  `record` is
-    host.json of the machine that submits, which need not be this node."""
+def processor_count(run: Mapping[str, Any], host_record: Mapping[str, Any]) -> int | None:
+    """Return the number of online processors of rank 0's node in this run.json; None if unknown.
+    `host_record` is env/host.json, of the machine that submits; it counts if it is that node."""
     host = next(iter(run.get("hosts") or ()), "")
     for node in run.get("nodes") or ():
         if node["host"] == host and node.get("logical"):
             return int(node["logical"])
-    name, cpu = record.get("hostname"), record.get("cpu")
-    if not isinstance(name, str) or identity.short_name(name) != identity.short_name(host):
+    name, cpu = host_record.get("hostname"), host_record.get("cpu")
+    if not isinstance(name, str) or identity.short_host_name(name) != identity.short_host_name(
+        host
+    ):
         return None
     logical = cpu.get("logical") if isinstance(cpu, dict) else None
     return logical if isinstance(logical, int) and logical > 0 else None
 
 
 def partial_reason(run: Mapping[str, Any], limits: DisturbanceLimits) -> str:
-    """Return why the launch with this run.json is partial; "" if it measured the coarse grid of its
-    sizes, which its programs measure first."""
+    """Return why the launch with this run.json is partial; "" if it measured enough of the coarse
+    grid of message sizes, which programs measure first."""
     coverage = run.get("coverage") or {}
     sizes, grid = coverage.get("measured", 0), coverage.get("wanted", 0)
     if sizes >= limits.sizes_fraction * grid:
@@ -80,13 +85,13 @@ def _machine_reasons(
         fraction = steal / (elapsed * run["ranks"])
         if fraction > limits.steal_fraction:
             yield f"{100 * fraction:.1f} % of CPU time stolen by the hypervisor"
-        rate = _largest(facts.get("involuntary_context_switches")) / elapsed
+        rate = _max_recorded(facts.get("involuntary_context_switches")) / elapsed
         if rate > limits.involuntary_context_switches_per_s:
             yield f"{rate:.0f} involuntary context switches per second"
-    moves = _largest(facts.get("core_migrations"))
+    moves = _max_recorded(facts.get("core_migrations"))
     if moves > limits.core_migrations:
         yield f"a rank moved between cores {moves:.0f} times"
-    load = _largest((facts.get("load_average_start") or [])[:1])
+    load = _max_recorded((facts.get("load_average_start") or [])[:1])
     if cores is not None and load > cores + limits.load_above_cores:
         yield f"load average {load:.1f} at the start, on {cores} cores"
 
@@ -94,11 +99,12 @@ def _machine_reasons(
 def _throttle_reasons(
     facts: Mapping[str, Any], placement: Sequence[Mapping[str, Any]], limits: DisturbanceLimits
 ) -> Iterator[str]:
-    """Yield the reason if a CPU limit stopped ranks; ranks of a host may share its cgroup."""
-    ranks_on = Counter(place["host"] for place in placement)
-    hosts = {place["rank"]: place["host"] for place in placement}
+    """Yield the reason if the CPU limit of a cgroup, which ranks of a host may share, stopped
+    ranks."""
+    ranks_on = Counter(entry["host"] for entry in placement)
+    hosts = {entry["rank"]: entry["host"] for entry in placement}
     worst, words = 0.0, ""
-    for rank, (throttled_s, duration_s) in _by_rank(facts, "throttled_s", "duration_s"):
+    for rank, (throttled_s, duration_s) in _values_by_rank(facts, "throttled_s", "duration_s"):
         ranks = max(1, ranks_on[hosts.get(rank, "")])
         fraction = throttled_s / (duration_s * ranks) if duration_s > 0 else 0.0
         if fraction > max(worst, limits.throttled_fraction):
@@ -112,7 +118,7 @@ def _throttle_reasons(
 
 
 def _stop_reasons(facts: Mapping[str, Any], limits: DisturbanceLimits) -> Iterator[str]:
-    for rank, (suspended_s,) in _by_rank(facts, "suspended_s"):
+    for rank, (suspended_s,) in _values_by_rank(facts, "suspended_s"):
         if suspended_s > limits.stop_s:
             yield f"suspended: the machine of rank {rank} slept for {suspended_s:.1f} s"
             break
@@ -128,7 +134,9 @@ def _stop_reasons(facts: Mapping[str, Any], limits: DisturbanceLimits) -> Iterat
     if signalled_ranks:
         yield from _worst_sentence(signalled_ranks)
         return  # others only waited for these
-    stops = [(s, rank) for rank, (s,) in _by_rank(facts, "longest_stop_s") if s > limits.stop_s]
+    stops = [
+        (s, rank) for rank, (s,) in _values_by_rank(facts, "longest_stop_s") if s > limits.stop_s
+    ]
     if stops:
         longest_s, rank = max(stops)
         yield (
@@ -144,16 +152,16 @@ def _starvation_reasons(
 
     Ranks that share processors wait for each other, which is no disturbance.
     """
-    if not placement or not all(place.get("cpus") for place in placement):
+    if not placement or not all(entry.get("cpus") for entry in placement):
         return
-    sharers = Counter((place["host"], cpu) for place in placement for cpu in place["cpus"])
-    for place in placement:
-        own_share = math.fsum(1 / sharers[place["host"], cpu] for cpu in place["cpus"])
+    sharers = Counter((entry["host"], cpu) for entry in placement for cpu in entry["cpus"])
+    for entry in placement:
+        own_share = math.fsum(1 / sharers[entry["host"], cpu] for cpu in entry["cpus"])
         if own_share <= 1 - 1e-9:
             return
     fraction, rank = max(_waiting_shares(facts), default=(0.0, 0))
     if fraction > limits.waited_fraction:
-        cpus: list[int] = next((place["cpus"] for place in placement if place["rank"] == rank), [])
+        cpus: list[int] = next((entry["cpus"] for entry in placement if entry["rank"] == rank), [])
         location = f"processor {cpus[0]}" if len(cpus) == 1 else "its processors"
         yield (
             f"starved: rank {rank} waited for a processor in {100 * fraction:.0f} % of the time, "
@@ -162,19 +170,20 @@ def _starvation_reasons(
 
 
 def _waiting_shares(facts: Mapping[str, Any]) -> Iterator[tuple[float, int]]:
-    """Yield the share of its time that each rank was ready and had no processor, and the rank.
+    """Yield (share, rank): of each rank's time, the share in which it was ready without a
+    processor.
 
     Where the kernel does not record that, it is wall time less CPU time; 0 if the rank blocks in
     its MPI.
     """
-    times = _by_rank(facts, "duration_s", "cpu_s", "voluntary_context_switches")
+    times = _values_by_rank(facts, "duration_s", "cpu_s", "voluntary_context_switches")
     waits = {
         rank: max(0.0, duration_s - cpu_s)
         for rank, (duration_s, cpu_s, sleeps) in times
-        if sleeps < _MAX_BUSY_SLEEPS_PER_S * duration_s
+        if sleeps < _MAX_POLLING_SLEEPS_PER_S * duration_s
     }
-    waits |= {rank: waited_s for rank, (waited_s,) in _by_rank(facts, "waited_s")}
-    for rank, (duration_s,) in _by_rank(facts, "duration_s"):
+    waits |= {rank: waited_s for rank, (waited_s,) in _values_by_rank(facts, "waited_s")}
+    for rank, (duration_s,) in _values_by_rank(facts, "duration_s"):
         if duration_s > 0:
             yield min(1.0, waits.get(rank, 0.0) / duration_s), rank
 
@@ -182,7 +191,7 @@ def _waiting_shares(facts: Mapping[str, Any]) -> Iterator[tuple[float, int]]:
 def _clock_reasons(facts: Mapping[str, Any], limits: DisturbanceLimits) -> Iterator[str]:
     yield from _worst_sentence(
         (deviation, f"the clock of rank {rank} runs {rate:.4g} times as fast as that of rank 0")
-        for rank, (rate, error) in _by_rank(facts, "clock_rate", "clock_rate_error")
+        for rank, (rate, error) in _values_by_rank(facts, "clock_rate", "clock_rate_error")
         if (deviation := abs(rate - 1) - error) > limits.clock_rate
     )
     yield from _worst_sentence(
@@ -191,10 +200,10 @@ def _clock_reasons(facts: Mapping[str, Any], limits: DisturbanceLimits) -> Itera
             f"the clock of rank {rank} went {step_s:+.3g} s away from that of its kernel in "
             f"{duration_s:.1f} s",
         )
-        for rank, (step_s, duration_s) in _by_rank(facts, "clock_step_s", "duration_s")
+        for rank, (step_s, duration_s) in _values_by_rank(facts, "clock_step_s", "duration_s")
         if abs(step_s) > _MIN_CLOCK_STEP_S + limits.clock_rate * duration_s
     )
-    for rank, (step_s, duration_s) in _by_rank(facts, "utc_step_s", "duration_s"):
+    for rank, (step_s, duration_s) in _values_by_rank(facts, "utc_step_s", "duration_s"):
         if abs(step_s) > _MIN_CLOCK_STEP_S + limits.clock_rate * duration_s:
             yield f"somebody set the wall clock of rank {rank} by {step_s:+.3g} s"
             break
@@ -205,32 +214,33 @@ def _crowding_reasons(
 ) -> Iterator[str]:
     """Yield the reason if ranks share a processor although the node has one for each rank."""
     counts = [node["logical"] for node in run.get("nodes") or () if node.get("logical")]
-    ranks_on = Counter(place["host"] for place in placement)
+    ranks_on = Counter(entry["host"] for entry in placement)
     ranks_by_cpu: dict[tuple[str, int], int] = {}
-    for place in placement:
-        if len(place.get("cpus") or ()) != 1 or min(counts, default=0) < ranks_on[place["host"]]:
+    for entry in placement:
+        if len(entry.get("cpus") or ()) != 1 or min(counts, default=0) < ranks_on[entry["host"]]:
             continue
-        cpu = (place["host"], place["cpus"][0])
-        other = ranks_by_cpu.setdefault(cpu, place["rank"])
-        if other != place["rank"]:
-            yield f"crowded: ranks {other} and {place['rank']} are bound to processor {cpu[1]}"
+        cpu = (entry["host"], entry["cpus"][0])
+        other = ranks_by_cpu.setdefault(cpu, entry["rank"])
+        if other != entry["rank"]:
+            yield f"crowded: ranks {other} and {entry['rank']} are bound to processor {cpu[1]}"
             break
 
 
 def _worst_sentence(sentences: Iterable[tuple[float, str]]) -> Iterator[str]:
-    """Yield the sentence with the largest number, and how many more ranks have one: a sentence for
-    each rank of a large launch would be too long for a bundle."""
+    """Yield the sentence with the largest number, and how many more there are; nothing for none."""
     if ranked := sorted(sentences):
         yield ranked[-1][1] + (f" (and {len(ranked) - 1} more)" if len(ranked) > 1 else "")
 
 
-def _by_rank(facts: Mapping[str, Any], *names: str) -> Iterator[tuple[int, tuple[float, ...]]]:
-    """Yield each rank that has all of these facts, with their values."""
+def _values_by_rank(
+    facts: Mapping[str, Any], *names: str
+) -> Iterator[tuple[int, tuple[float, ...]]]:
+    """Yield (rank, values) for each rank for which all facts `names` are recorded."""
     columns = [facts.get(name) or () for name in names]
     for rank, values in enumerate(zip(*columns, strict=False)):
         if None not in values:
             yield rank, values
 
 
-def _largest(values: Sequence[float | None] | None) -> float:
+def _max_recorded(values: Sequence[float | None] | None) -> float:
     return max((value for value in values or () if value is not None), default=0.0)

@@ -1,7 +1,7 @@
-"""Records the environment of a run, and finds changes since the run began.
+"""Records the environment of a run, and finds what changed since the run began.
 
 Host, toolchains, site and versions go into the folder ``env``; digests of campaign, spack.lock,
-programs and their shared libraries go into `pins` of state.json.
+programs and their shared libraries go into `pins` of state.json: these files are pinned.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from roundtrip.sites.site import Site
 
 
 def record_environment(site: Site, plan: Matrix, folder: Path) -> None:
-    """Write ``host.json``, ``toolchains.json``, ``tools.json``, ``site-config.json`` to `folder`.
+    """Write the environment of a run into `folder`, the ``env`` of its tree.
 
-    The last one is ReFrame's configuration of the site.  ``spack.lock`` is copied from an active
-    Spack environment.  ``tuning.json`` has the MPI settings of the user, if any.  What differs in a
-    resumed run is written as ``<file>.resumed-<n>``; no file is overwritten.
+    ``host.json``, ``toolchains.json``, ``tools.json`` (versions), ``site-config.json`` (ReFrame's
+    configuration), ``spack.lock`` of an active Spack environment, and ``tuning.json``, the user's
+    MPI settings, if any.  What differs in a resumed run becomes ``<file>.resumed-<n>``.
     """
     folder.mkdir(exist_ok=True)
-    _write(
+    _write_new_version(
         folder / "host.json", json.dumps(machine.collect_machine_record(), indent=1, sort_keys=True)
     )
     toolchains = {}
@@ -41,33 +41,35 @@ def record_environment(site: Site, plan: Matrix, folder: Path) -> None:
             "reframe": site.toolchains[name],
             "installed": files.read_json(file) if file.is_file() else None,
         }
-    _write(folder / "toolchains.json", json.dumps(toolchains, indent=1))
+    _write_new_version(folder / "toolchains.json", json.dumps(toolchains, indent=1))
     tools = ("roundtrip", "reframe-hpc", "polars", "scipy")
     versions = {name: metadata.version(name) for name in tools}
-    _write(folder / "tools.json", json.dumps(versions, indent=1))
-    _write(folder / "site-config.json", json.dumps(site.system, indent=1))
+    _write_new_version(folder / "tools.json", json.dumps(versions, indent=1))
+    _write_new_version(folder / "site-config.json", json.dumps(site.system, indent=1))
     if lock := active_lock():
-        _write(folder / "spack.lock", lock.read_text(encoding="utf-8"))
-    if settings := find_tuning(site):
-        _write(folder / "tuning.json", json.dumps({"variables": [*settings.items()]}, indent=1))
+        _write_new_version(folder / "spack.lock", lock.read_text(encoding="utf-8"))
+    if settings := user_tuning(site):
+        _write_new_version(
+            folder / "tuning.json", json.dumps({"variables": [*settings.items()]}, indent=1)
+        )
 
 
 def tuning_warnings(site: Site) -> Iterator[str]:
-    """Yield a line for each MPI setting of the user that neither site nor toolchain sets."""
-    for name, value in find_tuning(site).items():
+    """Yield a warning for each MPI variable of the user that neither site nor toolchain sets."""
+    for name, value in user_tuning(site).items():
         yield f"{name} tunes MPI, and neither site nor toolchain sets it: {value[:80]}"
 
 
-def find_tuning(site: Site) -> dict[str, str]:
-    """Return the user's MPI settings that neither the site nor a toolchain sets, by name."""
-    places = [site.system, *site.partitions.values(), *site.toolchains.values()]
-    variables = {str(name) for place in places for name in dict(place.get("env_vars") or ())}
+def user_tuning(site: Site) -> dict[str, str]:
+    """Return the user's MPI variables, and values, that neither the site nor a toolchain sets."""
+    tables = [site.system, *site.partitions.values(), *site.toolchains.values()]
+    variables = {str(name) for table in tables for name in dict(table.get("env_vars") or ())}
     file = site.folder / "environment"
     script = file.read_text(errors="replace") if file.is_file() else ""
     return programs.mpi_tuning_settings(variables | programs.assigned_variables(script))
 
 
-def _write(file: Path, text: str) -> None:
+def _write_new_version(file: Path, text: str) -> None:
     if file.exists():
         if file.read_text() == text:
             return
@@ -76,8 +78,9 @@ def _write(file: Path, text: str) -> None:
     file.write_text(text)
 
 
-def record_pins(tree: RunTree) -> None:
-    """Record the digests after all builds; a resumed run keeps its digests."""
+def record_pinned_digests(tree: RunTree) -> None:
+    """Write the sha256 of the pinned files to state.json, after all builds; a resumed run keeps
+    its."""
     if tree.state.get("pins"):
         tree.write_state(stopped=None)
         return
@@ -89,28 +92,33 @@ def record_pins(tree: RunTree) -> None:
     tree.write_state(pins=pins)
 
 
-def find_change(tree: RunTree) -> str:
-    """Return the first change since the run began, in one line; "" without one."""
+def describe_change(tree: RunTree) -> str:
+    """Describe the first change of a pinned file since the run began, in one line; "" without
+    one."""
     pins = tree.state.get("pins") or ()
     for pin in pins:
         file, old = Path(pin["file"]), pin["sha256"]
         new = programs.cached_sha256(file)
         if new != old:
             name = identity.describe_file(pin["file"])
-            change = f"{identity.MISMATCH}{pin['what']} {name} has changed since the run began"
+            change = (
+                f"{identity.MISMATCH_PREFIX}{pin['what']} {name} has changed since the run began"
+            )
             return f"{change}: sha256 {old[:12]} then, {new[:12] if new else 'unreadable'} now"
     pinned_files = {pin["file"] for pin in pins}
     executables = (Path(pin["file"]) for pin in pins if pin["what"] == "program")
     for program in executables:
         for name, file in programs.linked_libraries(program).items():
             if str(file) not in pinned_files:
-                change = f"{identity.MISMATCH}library {name} of program {program.name} is another"
+                change = (
+                    f"{identity.MISMATCH_PREFIX}library {name} of program {program.name} is another"
+                )
                 return f"{change} file since the run began: {identity.describe_file(str(file))}"
     return ""
 
 
 def require_unchanged(tree: RunTree, campaign: Path) -> None:
-    """UserError if `campaign` or a pinned file has changed since the run began."""
+    """UserError if the file `campaign` or a pinned file has changed since the run began."""
     copy = tree.path / "campaign.toml"
     if programs.cached_sha256(campaign) != programs.cached_sha256(copy):
         texts = (files.read_text(file).splitlines() for file in (copy, campaign))
@@ -119,7 +127,7 @@ def require_unchanged(tree: RunTree, campaign: Path) -> None:
         line, (old, new) = next(differences, (1, ("", "")))  # if only line ends differ
         why = f"line was {old!r} when this run began, and is {new!r}; start a new run"
         raise UserError(why, campaign, line)
-    if change := find_change(tree):
+    if change := describe_change(tree):
         raise UserError(f"{change}; start a new run", tree.path / "state.json")
 
 

@@ -1,7 +1,8 @@
 """Checks program, MPI library and nodes of a launch: ranks against each other, the toolchain, the
 nodes that the scheduler allocated, and earlier launches.
 
-A fault begins with `MISMATCH` and names both sides.  Unrecorded facts are not checked.
+A mismatch is a text that begins with `MISMATCH_PREFIX` and names both sides; "" is none.
+Unrecorded facts are not checked.
 """
 
 from __future__ import annotations
@@ -13,15 +14,15 @@ from typing import Any
 
 from roundtrip import files
 from roundtrip.errors import UserError, printable
-from roundtrip.measure.run_record import NODE_WORDS
+from roundtrip.measure.run_record import NODE_FACT_TITLES
 from roundtrip.sites.schedulers.interface import Allocation, Scheduler
 from roundtrip.sites.toolchains.spec import is_version
 
-MISMATCH = "mismatch: "
+MISMATCH_PREFIX = "mismatch: "
 #: The file in which the script of a job records its allocation.
-ALLOCATION = "allocation.txt"
-#: Facts of a rank, in words; they are equal for all ranks of a launch.
-_RANK_FACT_NAMES = {
+ALLOCATION_FILE = "allocation.txt"
+#: Facts of a rank, as phrases; they are equal for all ranks of a launch.
+_RANK_FACT_PHRASES = {
     "library": "runs",
     "standard": "has an MPI of standard",
     "device": "has an MPI of device",
@@ -30,13 +31,13 @@ _RANK_FACT_NAMES = {
     "program_sha256": "runs a program of sha256",
 }
 #: Facts of a node from its kernel, in words; they are constant within a run.
-_NODE_FACT_NAMES = {
-    **NODE_WORDS,
+_NODE_FACT_TITLES = {
+    **NODE_FACT_TITLES,
     "logical": "number of processors online",
     "huge_pages": "transparent huge pages",
 }
 #: Facts of a rank's MPI library, in words; they are constant within a run, too.
-_LIBRARY_FACT_NAMES = {
+_LIBRARY_FACT_TITLES = {
     "library": "MPI library",
     "build": "build of the MPI library",
     "file": "file of the MPI library",
@@ -52,48 +53,51 @@ _MIN_TRANSPORT_SHARE = 1 / 20
 _MAX_TCP_BYTES = 100_000
 _MAX_TCP_SHARE = 1 / 2
 #: Length limits of a value in a message, characters: a sentence, a word (a path, a digest).
-_LONGEST, _LONGEST_WORD = 80, 200
+_MAX_SENTENCE_LENGTH, _MAX_WORD_LENGTH = 80, 200
 
 Record = Mapping[str, Any]
 
 
 def read_allocation(scheduler: Scheduler, folder: Path, root: Path | None = None) -> Allocation:
-    """Read the file that the job's script wrote; UserError if it cannot be read."""
-    text = files.read_text_in_tree(folder / ALLOCATION, root)
+    """Read the allocation that the job's script wrote into the launch's `folder`; UserError if it
+    cannot."""
+    text = files.read_text_in_tree(folder / ALLOCATION_FILE, root)
     try:
         return scheduler.parse_allocation(text)
     except ValueError as error:
-        raise UserError(str(error), folder / ALLOCATION) from None
+        raise UserError(str(error), folder / ALLOCATION_FILE) from None
 
 
 def job_mismatch(allocation: Allocation, submitted_job: str | None) -> str:
-    """Return a fault if the launch did not run in job `submitted_job`; "" if it did."""
+    """Return the mismatch of a launch that did not run in the job `submitted_job`; "" if it did."""
     if not submitted_job or allocation.job == submitted_job:
         return ""
     outside = f"outside of any job of {allocation.scheduler}"
-    place = f"in job {allocation.job}" if allocation.job else outside
-    return MISMATCH + printable(f"ran {place}, but job {submitted_job} was submitted")
+    location = f"in job {allocation.job}" if allocation.job else outside
+    return MISMATCH_PREFIX + printable(f"ran {location}, but job {submitted_job} was submitted")
 
 
-def fault(case: Record, run: Record, allocation: Allocation | None, moved_bytes: int) -> str:
-    """Return why this is not the requested launch, in one line; "" if no check fails.
-    `moved_bytes` is the sum of the sizes of its samples, which it moved at least."""
+def mismatch_reason(
+    case: Record, run: Record, allocation: Allocation | None, moved_bytes: int
+) -> str:
+    """Return the first mismatch of a launch with these case.json and run.json; "" without one.
+    `moved_bytes` is the sum of the sizes of its samples: it moved at least these."""
     ranks: Sequence[Record] = run.get("identity") or ()
     problem = (
-        _rank_fault(ranks)
-        or _clock_fault(run)
-        or _toolchain_fault(case, ranks)
-        or _library_fault(case, ranks)
-        or _argument_fault(case, run, ranks)
-        or (_place_fault(run, ranks, allocation) if allocation else "")
-        or ("" if case["simulated"] else _tcp_fault(case, run, moved_bytes))
-        or ("" if case["simulated"] else _memory_fault(run, moved_bytes))
+        _rank_mismatch(ranks)
+        or _clock_mismatch(run)
+        or _toolchain_mismatch(case, ranks)
+        or _library_mismatch(case, ranks)
+        or _argument_mismatch(case, run, ranks)
+        or (_node_mismatch(run, ranks, allocation) if allocation else "")
+        or ("" if case["simulated"] else _tcp_mismatch(case, run, moved_bytes))
+        or ("" if case["simulated"] else _shared_memory_mismatch(run, moved_bytes))
     )
-    return MISMATCH + printable(problem) if problem else ""
+    return MISMATCH_PREFIX + printable(problem) if problem else ""
 
 
-def facts(case: Record, run: Record) -> Iterator[tuple[tuple[str, str], Any]]:
-    """Yield known facts that must not change within a run: (subject, name in words) and value."""
+def constant_facts(case: Record, run: Record) -> Iterator[tuple[tuple[str, str], Any]]:
+    """Yield facts of a launch that must not change within a run: (subject, name) and value."""
     if case["simulated"]:
         return
     environ = f"environment {case['environ']}"
@@ -105,11 +109,11 @@ def facts(case: Record, run: Record) -> Iterator[tuple[tuple[str, str], Any]]:
     if (tuning := case.get("tuning")) is not None:
         variables = "; ".join(f"{name}={value}" for name, value in tuning.items())
         yield (environ, "tuning by the user"), variables or "none"
-    for name, words in _LIBRARY_FACT_NAMES.items():
+    for name, words in _LIBRARY_FACT_TITLES.items():
         if rank.get(name):
             yield (environ, words), rank[name]
     for node in run.get("nodes") or ():
-        for name, words in _NODE_FACT_NAMES.items():
+        for name, words in _NODE_FACT_TITLES.items():
             if node.get(name) is not None:
                 yield (f"node {node['host']}", words), node[name]
         for name, state in (node.get("interfaces") or {}).items():
@@ -117,81 +121,85 @@ def facts(case: Record, run: Record) -> Iterator[tuple[tuple[str, str], Any]]:
 
 
 def preload_reason(case: Record, run: Record) -> str:
-    """Describe code that a user's variable preloads and the site does not declare; "" if none."""
+    """Return which code the user's LD_PRELOAD adds that the site does not declare; "" if none."""
     for rank in run.get("identity") or () if case.get("links") else ():
         if rank.get("preload"):
-            preload = _printed(rank["preload"])
-            return f"preloaded: {_rank_text(rank)} runs with {preload}, not of the site"
+            preload = _printable_value(rank["preload"])
+            return f"preloaded: {_describe_rank(rank)} runs with {preload}, not of the site"
     return ""
 
 
 def describe_file(file: str) -> str:
-    """Return the name of a file, which is public, and its path, which stays at the site."""
+    """Return ``name (path)`` of a file: the path in brackets stays at the site."""
     return f"{Path(file).name} ({file})"
 
 
-def change(subject: tuple[str, str], before: Any, since: str, now: Any) -> str:
-    """Return the fault that a fact changed since the launch, or the time, `since`."""
+def fact_change_reason(subject: tuple[str, str], before: Any, since: str, now: Any) -> str:
+    """Return the mismatch of a fact (subject, name) that changed since the launch or time
+    `since`."""
     owner, fact = subject
-    return MISMATCH + printable(
-        f"{owner}: {fact} was {_printed(before)} {since}, and is {_printed(now)}"
+    return MISMATCH_PREFIX + printable(
+        f"{owner}: {fact} was {_printable_value(before)} {since}, and is {_printable_value(now)}"
     )
 
 
-def _rank_fault(ranks: Sequence[Record]) -> str:
+def _rank_mismatch(ranks: Sequence[Record]) -> str:
     for other in ranks[1:]:
-        for name, words in _RANK_FACT_NAMES.items():
+        for name, words in _RANK_FACT_PHRASES.items():
             first, second = ranks[0].get(name), other.get(name)
             if first != second:
-                one = f"{_rank_text(ranks[0])} {_printed(first)}"
-                return f"{_rank_text(other)} {words} {_printed(second)}, {one}"
+                one = f"{_describe_rank(ranks[0])} {_printable_value(first)}"
+                return f"{_describe_rank(other)} {words} {_printable_value(second)}, {one}"
     return ""
 
 
-def _clock_fault(run: Record) -> str:
-    """Return the fault of two nodes with different clock sources; "" without one."""
+def _clock_mismatch(run: Record) -> str:
+    """Return the mismatch of two nodes with different clock sources; "" without one."""
     nodes = [node for node in run.get("nodes") or () if node.get("clock_source")]
     for other in nodes[1:]:
         first, second = nodes[0]["clock_source"], other["clock_source"]
         if first != second:
             return (
-                f"node {other['host']} has clock source {_printed(second)}, "
-                f"node {nodes[0]['host']} {_printed(first)}"
+                f"node {other['host']} has clock source {_printable_value(second)}, "
+                f"node {nodes[0]['host']} {_printable_value(first)}"
             )
     return ""
 
 
-def _toolchain_fault(case: Record, ranks: Sequence[Record]) -> str:
+def _toolchain_mismatch(case: Record, ranks: Sequence[Record]) -> str:
     mpi = case.get("mpi") or {}
     for rank in ranks if mpi else ():
         library = rank.get("library")
         if library and not is_version(library, mpi["says"], mpi["version"]):
             promise = f"toolchain {case['environ']} is {mpi['family']} {mpi['version']}"
-            return f"{_rank_text(rank)} runs {_printed(library)}, but {promise}"
+            return f"{_describe_rank(rank)} runs {_printable_value(library)}, but {promise}"
     return ""
 
 
-def _library_fault(case: Record, ranks: Sequence[Record]) -> str:
+def _library_mismatch(case: Record, ranks: Sequence[Record]) -> str:
     links, libraries = case.get("links") or "", case.get("libraries") or {}
     for rank in ranks if links else ():
         if rank.get("file") and rank["file"] != links:
-            return _describe_library(rank, rank["file"], links, "LD_LIBRARY_PATH or LD_PRELOAD")
+            return _library_mismatch_text(
+                rank, rank["file"], links, "LD_LIBRARY_PATH or LD_PRELOAD"
+            )
     for rank in ranks if links else ():
         for name, file in (rank.get("libraries") or {}).items():
             library = libraries.get(name, file)
             if Path(file).parent != Path(library).parent:  # versions may differ between nodes
-                return _describe_library(rank, file, library, "LD_LIBRARY_PATH")
+                return _library_mismatch_text(rank, file, library, "LD_LIBRARY_PATH")
     return ""
 
 
-def _describe_library(rank: Record, file: str, library: str, cause: str) -> str:
-    path, target = describe_file(_printed(file)), describe_file(_printed(library))
-    loaded = f"{_rank_text(rank)} loaded {path}"
+def _library_mismatch_text(rank: Record, file: str, library: str, cause: str) -> str:
+    path, target = describe_file(_printable_value(file)), describe_file(_printable_value(library))
+    loaded = f"{_describe_rank(rank)} loaded {path}"
     return f"{loaded}, but the program links {target}: {cause} brings another"
 
 
-def _argument_fault(case: Record, run: Record, ranks: Sequence[Record]) -> str:
-    """Return how the arguments of a program of ours differ from those of the check."""
+def _argument_mismatch(case: Record, run: Record, ranks: Sequence[Record]) -> str:
+    """Return how the arguments of one of our workloads differ from those of the check; "" if
+    equal."""
     arguments, command = case.get("arguments"), run.get("command")
     is_ours = any(rank.get("program_sha256") for rank in ranks)
     if not is_ours or case["simulated"] or arguments is None or not command:
@@ -201,12 +209,18 @@ def _argument_fault(case: Record, run: Record, ranks: Sequence[Record]) -> str:
         return ""
     surplus = " ".join(word for word in program_arguments if word not in arguments)
     lack = " ".join(word for word in arguments if word not in program_arguments)
-    how = f"with {_printed(surplus)}" if surplus else "without some arguments, or in another order"
-    return f"the program ran {how}; the check asked for {_printed(lack) if lack else 'less'}"
+    how = (
+        f"with {_printable_value(surplus)}"
+        if surplus
+        else "without some arguments, or in another order"
+    )
+    return (
+        f"the program ran {how}; the check asked for {_printable_value(lack) if lack else 'less'}"
+    )
 
 
-def _place_fault(run: Record, ranks: Sequence[Record], allocation: Allocation) -> str:
-    """Return the fault of a rank on no node of the job.
+def _node_mismatch(run: Record, ranks: Sequence[Record], allocation: Allocation) -> str:
+    """Return the mismatch of a rank on a host outside of the job; "" if all are inside.
 
     The name of a host may differ from the scheduler's name of the node.  Launchers pass variables
     on, so a name of the scheduler that several hosts report identifies none of them.
@@ -216,9 +230,9 @@ def _place_fault(run: Record, ranks: Sequence[Record], allocation: Allocation) -
     for host, name in hosts.items():
         if not allocation.nodes:
             return f"ran on {host}, outside of any job of {allocation.scheduler}"
-        if short_name(host) in map(short_name, allocation.nodes):
+        if short_host_name(host) in map(short_host_name, allocation.nodes):
             continue
-        is_login = short_name(host) == allocation.submit_host
+        is_login = short_host_name(host) == allocation.submit_host
         if name in allocation.nodes and name_counts[name] == 1 and not is_login:
             continue
         stranger = f"which {allocation.scheduler} did not allocate"
@@ -230,8 +244,8 @@ def _place_fault(run: Record, ranks: Sequence[Record], allocation: Allocation) -
     return ""
 
 
-def _tcp_fault(case: Record, run: Record, moved_bytes: int) -> str:
-    """Return the fault of a launch that sent by TCP what RDMA should have sent."""
+def _tcp_mismatch(case: Record, run: Record, moved_bytes: int) -> str:
+    """Return the mismatch of a launch that sent by TCP what RDMA should have sent."""
     nodes = [node for node in run.get("nodes") or () if node.get("tcp_bytes")]
     extras = case.get("extras") or {}
     if not nodes or extras.get("transport") not in _RDMA_TRANSPORTS:
@@ -246,8 +260,8 @@ def _tcp_fault(case: Record, run: Record, moved_bytes: int) -> str:
     )
 
 
-def _memory_fault(run: Record, moved_bytes: int) -> str:
-    """Return the fault of a launch, one rank per node, whose data stayed in shared memory.
+def _shared_memory_mismatch(run: Record, moved_bytes: int) -> str:
+    """Return the mismatch of a launch, one rank per node, whose data stayed in shared memory.
 
     Between nodes that share a kernel and have no adapter, only an interface of the kernel or memory
     can carry data.  `moved_bytes` may be fewer than moved: a third-party program prints means.
@@ -269,17 +283,17 @@ def _memory_fault(run: Record, moved_bytes: int) -> str:
     )
 
 
-def _rank_text(rank: Record) -> str:
+def _describe_rank(rank: Record) -> str:
     return f"rank {rank['ranks'][0]} on {rank['host']}"
 
 
-def _printed(value: Any) -> str:
+def _printable_value(value: Any) -> str:
     if value is None:
         return "unknown"
     text = "; ".join(map(str, value)) if isinstance(value, list) else str(value)
-    return repr(text[:_LONGEST]) if " " in text else text[:_LONGEST_WORD]
+    return repr(text[:_MAX_SENTENCE_LENGTH]) if " " in text else text[:_MAX_WORD_LENGTH]
 
 
-def short_name(host: str) -> str:
+def short_host_name(host: str) -> str:
     """Return the name of a host without its domain, in lower case."""
     return host.split(".")[0].casefold()

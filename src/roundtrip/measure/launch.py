@@ -13,14 +13,14 @@ from typing import Any, Literal
 from roundtrip import files
 from roundtrip.errors import UserError
 from roundtrip.measure import bundle_tables, identity, records, samples
-from roundtrip.measure.disclosure import Disclosure
+from roundtrip.measure.disclosure import Redactor
 from roundtrip.measure.pseudonyms import Pseudonyms
 from roundtrip.sites import schedulers
 from roundtrip.sites.schedulers.interface import Allocation
 
 Status = Literal["passed", "partial", "failed", "displaced", "skipped"]
-SAMPLES = "samples.csv"
-_LAUNCH_FILES = ("case.json", "run.json", SAMPLES, records.LINK_FILE, identity.ALLOCATION)
+SAMPLES_FILE = "samples.csv"
+_LAUNCH_FILES = ("case.json", "run.json", SAMPLES_FILE, records.LINK_FILE, identity.ALLOCATION_FILE)
 
 
 @dataclass(frozen=True)
@@ -39,46 +39,50 @@ class Launch:
     case_id: str
     status: Status
     reason: str
-    round: str
+    session: str
     environ: str
     folder: Path | None = None
-    case: dict[str, Any] = field(default_factory=dict)
-    run: dict[str, Any] = field(default_factory=dict)
+    case_record: dict[str, Any] = field(default_factory=dict)
+    run_record: dict[str, Any] = field(default_factory=dict)
     nodes: tuple[str, ...] = ()
     nodes_down: tuple[str, ...] = ()
-    disturbances: tuple[str, ...] = ()
-    digest: str = ""
-    rows_digest: str = ""
+    disturbance_reasons: tuple[str, ...] = ()
+    samples_sha256: str = ""
+    rows_sha256: str = ""
     campaign_round: int | None = None
 
     @property
-    def key(self) -> tuple[str, tuple[str, ...]]:
+    def launch_key(self) -> tuple[str, tuple[str, ...]]:
         """The case, and the nodes that the launch requested; () if the scheduler chose them."""
-        return self.case_id, tuple(self.case.get("hosts", ()))
+        return self.case_id, tuple(self.case_record.get("hosts", ()))
 
 
 @dataclass(frozen=True)
-class Contents:
+class LaunchContents:
     """Content of a folder: case.json and run.json (empty if bad), nodes of the job, other jobs on
     them in words or "", digests of samples.csv and of its rows, the first fault or ""."""
 
-    case: dict[str, Any]
-    run: dict[str, Any]
+    case_record: dict[str, Any]
+    run_record: dict[str, Any]
     nodes: tuple[str, ...]
     other_jobs: str
-    digest: str
-    rows_digest: str
-    fault: str
+    samples_sha256: str
+    rows_sha256: str
+    failure_reason: str
 
 
-def contents(root: Path, folder: Path) -> Contents:
+def read_contents(root: Path, folder: Path) -> LaunchContents:
     """The content of the folder of a launch in the run tree `root`; it is cached, because a
     campaign scans its tree again after each round."""
-    return _read_contents(root, folder, tuple(files.stamp(folder / name) for name in _LAUNCH_FILES))
+    return _read_contents_cached(
+        root, folder, tuple(files.stamp(folder / name) for name in _LAUNCH_FILES)
+    )
 
 
 @cache
-def _read_contents(root: Path, folder: Path, stamps: tuple[tuple[int, ...], ...]) -> Contents:
+def _read_contents_cached(
+    root: Path, folder: Path, stamps: tuple[tuple[int, ...], ...]
+) -> LaunchContents:
     case: dict[str, Any] = {}
     run: dict[str, Any] = {}
     nodes: tuple[str, ...] = ()
@@ -88,19 +92,19 @@ def _read_contents(root: Path, folder: Path, stamps: tuple[tuple[int, ...], ...]
         allocation = _read_allocation(folder, root, case)
         nodes, other_jobs = (allocation.nodes, allocation.other_jobs) if allocation else ((), "")
         run = records.read_record(folder / "run.json", root)
-        content = files.read_in_tree(folder / SAMPLES, root, files.MOST_SAMPLES)
+        content = files.read_in_tree(folder / SAMPLES_FILE, root, files.MOST_SAMPLES)
         # The head says when the file was written.
         rows = b"".join(line for line in content.splitlines(True) if not line.startswith(b"#"))
         digest, rows_digest = files.sha256(content), files.sha256(rows)
-        sample_file = samples.parse_limited(content, folder / SAMPLES)
-        fault = _first_fault(case, run, sample_file, digest)
-        if not fault and (link_record := records.read_link(folder, root)):
-            fault = link_fault(link_record)
-        fault = fault or identity.fault(case, run, allocation, sample_file.moved_bytes)
+        sample_file = samples.parse_limited(content, folder / SAMPLES_FILE)
+        fault = _content_failure_reason(case, run, sample_file, digest)
+        if not fault and (link_record := records.read_link_record(folder, root)):
+            fault = link_failure_reason(link_record)
+        fault = fault or identity.mismatch_reason(case, run, allocation, sample_file.moved_bytes)
     except UserError as error:
         fault = str(error)
     fault = fault.replace(f"{folder}/", "")
-    return Contents(case, run, nodes, other_jobs, digest, rows_digest, fault)
+    return LaunchContents(case, run, nodes, other_jobs, digest, rows_digest, fault)
 
 
 def error_tail(folder: Path, root: Path | None = None, max_bytes: int = 4096) -> str:
@@ -112,12 +116,12 @@ def error_tail(folder: Path, root: Path | None = None, max_bytes: int = 4096) ->
     return end.decode("utf-8", errors="replace")
 
 
-def identity_fault(folder: Path) -> str:
+def folder_mismatch_reason(folder: Path) -> str:
     """Return how program or nodes of the launch in `folder` differ from the request; "" if they do
     not.  UserError if its files cannot be read."""
     case, run = records.read_record(folder / "case.json"), records.read_record(folder / "run.json")
-    moved_bytes = samples.read(folder / SAMPLES).moved_bytes
-    return identity.fault(case, run, _read_allocation(folder, folder, case), moved_bytes)
+    moved_bytes = samples.read(folder / SAMPLES_FILE).moved_bytes
+    return identity.mismatch_reason(case, run, _read_allocation(folder, folder, case), moved_bytes)
 
 
 def _read_allocation(folder: Path, root: Path, case: dict[str, Any]) -> Allocation | None:
@@ -128,7 +132,7 @@ def _read_allocation(folder: Path, root: Path, case: dict[str, Any]) -> Allocati
     return identity.read_allocation(scheduler, folder, root)
 
 
-def _first_fault(
+def _content_failure_reason(
     case: dict[str, Any], run: dict[str, Any], sample_file: samples.Samples, digest: str
 ) -> str:
     if not run["complete"]:
@@ -139,7 +143,7 @@ def _first_fault(
         return "case.json says that it is simulated, but run.json names no simulator"
     if run.get("simulated") and not case["simulated"]:
         return "run.json names a simulator, but case.json says that it is not simulated"
-    is_blank = [problem.message for problem in sample_file.problems] == [samples.NO_ROW]
+    is_blank = [problem.message for problem in sample_file.faults] == [samples.NO_ROW_MESSAGE]
     if is_blank and {point["status"] for point in run["points"]} == {"budget"}:
         budget, disturbance = run.get("budget_s"), run.get("disturbance") or {}
         seconds = f" of {budget:g} s" if isinstance(budget, int | float) else ""
@@ -147,20 +151,20 @@ def _first_fault(
         load = f", at a load average of {max(loads):.1f}" if loads else ""
         spent = f"its budget{seconds} was spent before anything was measured"
         return f"{spent}{load}: give it a larger one"
-    if sample_file.problems:
-        rest = len(sample_file.problems) - 1
-        return str(sample_file.problems[0]) + (f" (and {rest} more)" if rest else "")
+    if sample_file.faults:
+        rest = len(sample_file.faults) - 1
+        return str(sample_file.faults[0]) + (f" (and {rest} more)" if rest else "")
     studies = sample_file.frame["study"].unique().to_list()
     if studies != [case["study"]]:
         return f"samples.csv is of study {', '.join(sorted(studies))}, not {case['study']}"
-    return samples.seal_fault(digest, sample_file.frame, run["samples"])
+    return samples.seal_mismatch(digest, sample_file.frame, run["samples"])
 
 
 #: Mean lateness of frames at which a launch fails, µs.
-LATENESS_US = 500.0
+MAX_LATENESS_US = 500.0
 #: A program may see so many times the link's own delay, or so many ms if that is more.
 _MAX_SLOWDOWN, _SLACK_MS = 10.0, 1.0
-_SETTING_NAMES = {
+_SETTING_FORMATS = {
     "rtt_ms": "RTT {:g} ms",
     "rate_bit_s": "{:g} bit/s",
     "loss": "loss {:g}",
@@ -170,7 +174,7 @@ _SETTING_NAMES = {
 }
 
 
-def link_fault(record: dict[str, Any]) -> str:
+def link_failure_reason(record: dict[str, Any]) -> str:
     """Return why a launch over this link is not valid; "" if it is."""
     settings, before, after = record["asked"], record["before"], record["after"]
     if after is None:
@@ -193,10 +197,12 @@ def link_fault(record: dict[str, Any]) -> str:
     if drops and not settings["loss"] and not settings["rate_bit_s"]:
         return f"{drops} frames dropped by the link, which was to lose none"
     lateness = max((d.get("late_us_mean") or 0.0 for d in directions), default=0.0)
-    return f"the link was late by {lateness:.0f} us on average" if lateness >= LATENESS_US else ""
+    return (
+        f"the link was late by {lateness:.0f} us on average" if lateness >= MAX_LATENESS_US else ""
+    )
 
 
-def longest_one_way_ms(record: dict[str, Any]) -> float | None:
+def max_one_way_ms(record: dict[str, Any]) -> float | None:
     """Return the longest plausible half of the fastest round trip, ms; None if unknown.
 
     It is half the requested RTT, plus ample time according to the link's own pings.
@@ -211,7 +217,7 @@ def longest_one_way_ms(record: dict[str, Any]) -> float | None:
 def _setting_differences(settings: dict[str, Any], status: dict[str, Any]) -> list[str]:
     return [
         f"{form.format(settings[name])} asked, {form.format(status[name])} found"
-        for name, form in _SETTING_NAMES.items()
+        for name, form in _SETTING_FORMATS.items()
         if settings[name] != status[name]
     ]
 
@@ -221,7 +227,7 @@ _CASE_ID_PATTERN = re.compile(
     r"@(?P<system>[^:@]+):(?P<partition>[^+@]+)\+(?P<environ>[^@]+)$"
 )
 #: Columns with our own names and numbers, or with pseudonyms from `_launch_record`.
-_CHECKED_COLUMNS = (
+_PUBLIC_COLUMNS = (
     *("launch", "study", "status", "round", "hosts", "nodes_down"),
     *("placement", "nodes", "started"),
 )
@@ -231,17 +237,19 @@ _COPIED_COLUMNS = (
     "warmup_discarded",
 )
 #: Columns that identify the case; bare names of hosts in them are not replaced.
-_IDENTITY_COLUMNS = {"case_id", "check", "system", "partition", "environ"}
+_CASE_ID_COLUMNS = {"case_id", "check", "system", "partition", "environ"}
 
 
 def launch_records(
-    launches: Sequence[Launch], state: dict[str, Any], names: Disclosure
+    launches: Sequence[Launch], state: dict[str, Any], redactor: Redactor
 ) -> list[dict[str, Any]]:
     """Return the records for `bundle_tables.make_tables`, without private texts: the scanned
     launches, then the missing launches and the skipped cases of `state`."""
-    studies = {launch.case_id: launch.case["study"] for launch in launches if launch.case}
+    studies = {
+        launch.case_id: launch.case_record["study"] for launch in launches if launch.case_record
+    }
     by_check = {case_id.split("/")[0]: study for case_id, study in studies.items()}
-    rows = [_launch_record(launch, by_check, names) for launch in launches]
+    rows = [_launch_record(launch, by_check, redactor) for launch in launches]
     rows += _missing_records(launches, state, by_check)
     for number, entry in enumerate(state["skipped"], 1):
         row = {**_case_columns(entry["case"], by_check), "launch": f"skipped/{number:04d}"}
@@ -250,31 +258,31 @@ def launch_records(
     public_rows = []
     for row in rows:
         row["wanted"] = launch_counts.get(row["case_id"])
-        cells = {name: row[name] for name in _CHECKED_COLUMNS if name in row}
-        for name in _IDENTITY_COLUMNS & row.keys():
-            cells[name] = names.redact(row[name], f"cases.parquet {name}")
+        cells = {name: row[name] for name in _PUBLIC_COLUMNS if name in row}
+        for name in _CASE_ID_COLUMNS & row.keys():
+            cells[name] = redactor.redact_private_parts(row[name], f"cases.parquet {name}")
         texts = {name: value for name, value in row.items() if name not in cells}
-        public_rows.append({**names.fields(texts, "cases.parquet"), **cells})
+        public_rows.append({**redactor.redact_json(texts, "cases.parquet"), **cells})
     return public_rows
 
 
-def require_fits(launch: Launch) -> None:
+def require_column_types(launch: Launch) -> None:
     """Raise an exception if a value of the launch does not fit its column."""
-    bundle_tables.make_tables([_launch_record(launch, {}, Disclosure(Pseudonyms((), b"")))])
+    bundle_tables.make_tables([_launch_record(launch, {}, Redactor(Pseudonyms((), b"")))])
 
 
-def _launch_record(launch: Launch, by_check: dict[str, str], names: Disclosure) -> dict[str, Any]:
-    case, run = launch.case, launch.run
+def _launch_record(launch: Launch, by_check: dict[str, str], redactor: Redactor) -> dict[str, Any]:
+    case, run = launch.case_record, launch.run_record
     row = {
         "launch": launch.id,
         **_case_columns(launch.case_id, by_check),
         "status": launch.status,
         "reason": launch.reason,
-        "round": launch.round,
+        "round": launch.session,
         "campaign_round": launch.campaign_round,
-        "disturbed": bool(launch.disturbances),
-        "disturbed_why": "; ".join(launch.disturbances),
-        "nodes_down": [names.pseudonym(node) for node in launch.nodes_down] or None,
+        "disturbed": bool(launch.disturbance_reasons),
+        "disturbed_why": "; ".join(launch.disturbance_reasons),
+        "nodes_down": [redactor.pseudonym(node) for node in launch.nodes_down] or None,
     }
     if case:
         toolchain = case.get("extras", {}).get("toolchain")
@@ -283,7 +291,7 @@ def _launch_record(launch: Launch, by_check: dict[str, str], names: Disclosure) 
             "parameters": case["parameters"],
             "emulated": case["emulated"],
             "simulated": case["simulated"],
-            "hosts": [names.pseudonym(host) for host in case.get("hosts", ())] or None,
+            "hosts": [redactor.pseudonym(host) for host in case.get("hosts", ())] or None,
         }
     if run:
         compiler = run.get("compiler") or {}
@@ -293,14 +301,15 @@ def _launch_record(launch: Launch, by_check: dict[str, str], names: Disclosure) 
             "started": run["start_time"],
             "sealed": samples.is_full_seal(run["samples"]),
             "taken": run["samples"]["rows"],
-            "hosts": [names.pseudonym(host) for host in run["hosts"]],
-            "mpi_library": names.mpi_library((run.get("mpi") or {}).get("library") or "") or None,
+            "hosts": [redactor.pseudonym(host) for host in run["hosts"]],
+            "mpi_library": redactor.redact_mpi_library((run.get("mpi") or {}).get("library") or "")
+            or None,
             "mpi_build": next((rank.get("build") for rank in run.get("identity") or ()), None),
             "compiler": " ".join(str(part) for part in version if part) or None,
             "compiler_flags": compiler.get("flags"),
-            "placement": names.fields(run.get("placement")),
+            "placement": redactor.redact_json(run.get("placement")),
             # The kernel of a simulated launch is that of the machine that simulates it.
-            "nodes": None if case["simulated"] else names.fields(run.get("nodes")),
+            "nodes": None if case["simulated"] else redactor.redact_json(run.get("nodes")),
             "simulation": run.get("simulated") if launch.status == "passed" else None,
             "details": run.get(case["study"]),  # entries of this study's workload only
         }

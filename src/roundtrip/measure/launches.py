@@ -54,21 +54,21 @@ def scan(run_dir: Path, limits: analysis.AnalysisSettings | None = None) -> list
     sessions = files.folders_in_tree(run_dir / "rounds", 1)
     for folder, refusal in sorted(sessions, key=lambda session: _session_order(session[0].name)):
         if refusal:
-            launches.append(_unknown_launch(folder, folder.name, refusal))
+            launches.append(_unreadable_launch(folder, folder.name, refusal))
             continue
-        number = records.read_round(folder, run_dir)
+        number = records.read_round_number(folder, run_dir)
         report = SessionReport.read(folder / "report.json", run_dir)
         session = _SessionFolder(folder, run_dir, report, limits.disturbance, machine, *losses)
         launches += [replace(item, campaign_round=number) for item in session.launches()]
-    predecessors = _Predecessors(_pinned_programs(run_dir))
-    return [_failed(item, predecessors.fault(item)) for item in launches]
+    predecessors = _EarlierLaunches(_pinned_programs(run_dir))
+    return [_apply_failure(item, predecessors.failure_reason(item)) for item in launches]
 
 
-def _failed(item: Launch, reason: str) -> Launch:
+def _apply_failure(item: Launch, reason: str) -> Launch:
     """Return the launch, failed if there is a reason."""
     if not reason:
         return item
-    return replace(item, status="failed", reason=reason, disturbances=(), digest="")
+    return replace(item, status="failed", reason=reason, disturbance_reasons=(), samples_sha256="")
 
 
 def _session_order(session: str) -> tuple[bool, int, str]:
@@ -78,28 +78,34 @@ def _session_order(session: str) -> tuple[bool, int, str]:
 
 
 @dataclass
-class _Predecessors:
+class _EarlierLaunches:
     """Earlier launches, with which a launch must agree; `facts` are constant within a run."""
 
     facts: _KnownFacts
-    digests: dict[str, str] = field(default_factory=dict)
-    simulated: dict[str, Launch] = field(default_factory=dict)
+    launch_by_digest: dict[str, str] = field(default_factory=dict)
+    simulated_by_case: dict[str, Launch] = field(default_factory=dict)
 
-    def fault(self, item: Launch) -> str:
+    def failure_reason(self, item: Launch) -> str:
         """Return how the launch copies or contradicts earlier ones; "" if it does not."""
-        original = self.digests.setdefault(item.digest, item.id) if item.digest else item.id
+        original = (
+            self.launch_by_digest.setdefault(item.samples_sha256, item.id)
+            if item.samples_sha256
+            else item.id
+        )
         if original != item.id:
             return f"samples.csv: the very samples of launch {original}: a copy"
         if item.status != "passed":
             return ""
-        if item.case["simulated"]:
-            first = self.simulated.setdefault(item.case_id, item)
-            if item.rows_digest != first.rows_digest:
+        if item.case_record["simulated"]:
+            first = self.simulated_by_case.setdefault(item.case_id, item)
+            if item.rows_sha256 != first.rows_sha256:
                 return f"simulated, and its samples are not those of launch {first.id}"
-        for subject, now in dict(identity.facts(item.case, item.run)).items():
+        for subject, now in dict(
+            identity.constant_facts(item.case_record, item.run_record)
+        ).items():
             before, since = self.facts.setdefault(subject, (now, f"in launch {item.id}"))
             if now != before:
-                return identity.change(subject, before, since, now)
+                return identity.fact_change_reason(subject, before, since, now)
         return ""
 
 
@@ -116,7 +122,7 @@ def _pinned_programs(run_dir: Path) -> _KnownFacts:
     }
 
 
-def _unknown_launch(
+def _unreadable_launch(
     folder: Path, session: str, reason: str, test: ReportedTest | None = None
 ) -> Launch:
     """Return a failed launch with a known folder only, and ReFrame's entry `test`, if any."""
@@ -138,11 +144,11 @@ class _SessionFolder:
     report: SessionReport
     limits: analysis.DisturbanceLimits
     #: host.json
-    machine: Mapping[str, Any]
+    host_record: Mapping[str, Any]
     scheduler: Scheduler
     #: Folders below `root` of jobs that it lost; nodes that went down, by folder.
-    lost_jobs: frozenset[str]
-    down_nodes: Mapping[str, tuple[str, ...]]
+    lost_job_folders: frozenset[str]
+    down_nodes_by_folder: Mapping[str, tuple[str, ...]]
 
     def launches(self) -> Iterator[Launch]:
         """The launches; all failed if a pinned file changed while they ran."""
@@ -152,10 +158,10 @@ class _SessionFolder:
                 change = printable(files.read_text_in_tree(file, self.root)) or CHANGE_FILE
             except UserError as error:
                 change = printable(error.message)
-        for item in self._launches():
-            yield _failed(item, change if item.status in ("passed", "partial") else "")
+        for item in self._scan_folders():
+            yield _apply_failure(item, change if item.status in ("passed", "partial") else "")
 
-    def _launches(self) -> Iterator[Launch]:
+    def _scan_folders(self) -> Iterator[Launch]:
         seen: set[tuple[str, str]] = set()
         for part in ("output", "stage"):
             # Below it are ReFrame's folders: <system>/<partition>/<toolchain>/<launch>.
@@ -167,8 +173,8 @@ class _SessionFolder:
                 elif key not in seen and files.stamp(folder / "case.json"):
                     seen.add(key)
                     try:
-                        item = self._launch(folder, is_output=part == "output")
-                        launch.require_fits(item)
+                        item = self._read_launch(folder, is_output=part == "output")
+                        launch.require_column_types(item)
                     except (Exception, pl.exceptions.PanicException) as error:
                         why = printable((str(error).splitlines() or [""])[0])[:160]
                         reason = f"cannot be used: {type(error).__name__}: {why}"
@@ -180,58 +186,58 @@ class _SessionFolder:
 
     def _refused_launch(self, folder: Path, reason: str) -> Launch:
         test = self.report.find_test(folder.parent.name, folder.name)
-        return _unknown_launch(folder, self.folder.name, reason, test)
+        return _unreadable_launch(folder, self.folder.name, reason, test)
 
-    def _launch(self, folder: Path, is_output: bool) -> Launch:
+    def _read_launch(self, folder: Path, is_output: bool) -> Launch:
         environ, round_ = folder.parent.name, self.folder.name
-        contents = launch.contents(self.root, folder)
+        contents = launch.read_contents(self.root, folder)
         test = self.report.find_test(environ, folder.name)
-        case, run, nodes = contents.case, contents.run, contents.nodes
+        case, run, nodes = contents.case_record, contents.run_record, contents.nodes
         if case:
             case_id = records.case_id(case)
         else:
             case_id = test.case_id if test else _unknown_case_id(folder.name, environ)
         launch_id = f"{round_}/{environ}/{folder.name}"
         item = Launch(launch_id, case_id, "failed", "", round_, environ, folder, case, run, nodes)
-        if is_output and not contents.fault and (test is None or test.result == "pass"):
+        if is_output and not contents.failure_reason and (test is None or test.result == "pass"):
             return self._completed_launch(item, contents)
         reason = test.failure_reason(self.report) if test else ""
         if not reason and not self.report.is_readable and not is_output:
             reason = "interrupted: the ReFrame session was killed before this launch ended"
         # Much, because a trace of each rank follows the first failure.
         error = launch.error_tail(folder, self.root, 1 << 16)
-        is_lost = str(folder.relative_to(self.root)) in self.lost_jobs
+        is_lost = str(folder.relative_to(self.root)) in self.lost_job_folders
         forgotten_by = self.scheduler if is_lost else None
         if not is_output and (why := completion.displacement_reason(reason, error, forgotten_by)):
             return replace(item, status="displaced", reason=why)
         first_failure, down_nodes = completion.describe_first_failure(error), set[str]()
         if not is_output:
             job_nodes = nodes or case.get("hosts", ())
-            listed_nodes = self.down_nodes.get(str(folder.relative_to(self.root)), ())
+            listed_nodes = self.down_nodes_by_folder.get(str(folder.relative_to(self.root)), ())
             down_nodes = {*listed_nodes} & {*job_nodes} | completion.failed_nodes(error, job_nodes)
         if down_nodes:  # the surviving ranks blame each other
             names = ", node ".join(sorted(down_nodes))
             who = self.scheduler.title
             first_failure = f"node {names} failed ({who}: down, or its step gone)"
-        parts = (reason or contents.fault or "left unfinished", first_failure)
+        parts = (reason or contents.failure_reason or "left unfinished", first_failure)
         words = "; ".join(filter(None, parts))
         return replace(item, reason=words, nodes_down=tuple(sorted(down_nodes)))
 
-    def _completed_launch(self, item: Launch, contents: launch.Contents) -> Launch:
+    def _completed_launch(self, item: Launch, contents: launch.LaunchContents) -> Launch:
         """Return the launch as passed or partial, with its disturbances."""
-        case, run = contents.case, contents.run
-        digest, rows_digest = contents.digest, contents.rows_digest
-        passed = replace(item, status="passed", digest=digest, rows_digest=rows_digest)
+        case, run = contents.case_record, contents.run_record
+        digest, rows_digest = contents.samples_sha256, contents.rows_sha256
+        passed = replace(item, status="passed", samples_sha256=digest, rows_sha256=rows_digest)
         if case["simulated"]:  # nothing disturbs it, and a repetition measures no more
             return passed
         one_machine = bool((case["emulated"] or {}).get("nodes"))
-        cores = disturbance.processors(run, self.machine)
-        reasons = disturbance.reasons(run, self.limits, cores, one_machine)
+        cores = disturbance.processor_count(run, self.host_record)
+        reasons = disturbance.disturbance_reasons(run, self.limits, cores, one_machine)
         all_reasons = (contents.other_jobs, identity.preload_reason(case, run), *reasons)
         disturbances = tuple(filter(None, all_reasons))
         if lack := disturbance.partial_reason(run, self.limits):
             return replace(item, status="partial", reason="; ".join((lack, *disturbances)))
-        return replace(passed, disturbances=disturbances)
+        return replace(passed, disturbance_reasons=disturbances)
 
     def _launch_without_folder(self, test: ReportedTest) -> Launch:
         reason = (

@@ -100,7 +100,7 @@ def build_matrix(campaign: Campaign, site: Site) -> Matrix:
                 raise campaign.fault(f"case {case.id} is declared twice", plan)
             if case.id in cases:
                 nodes = _node_count(test)
-                if campaign.in_pairs and nodes not in (1, 2):
+                if campaign.is_round_robin and nodes not in (1, 2):
                     why = 'runs on other than one or two nodes: nodes = "all" is for these'
                     raise campaign.fault(f"check '{plan.name}' {why}", plan)
                 features = site.toolchains[environ].get("features", [])

@@ -173,7 +173,7 @@ class RunOutcome:
                 passed_by_case=Counter(
                     item.case_id for item in launches if item.status == "passed"
                 ),
-                disturbed_count=sum(bool(item.disturbances) for item in launches),
+                disturbed_count=sum(bool(item.disturbance_reasons) for item in launches),
                 partial_count=sum(item.status == "partial" for item in launches),
             ),
             failure_reasons=_reasons_with_status(launches, "failed"),
@@ -183,7 +183,9 @@ class RunOutcome:
             displacement_note=completion.describe_displacements(
                 i.reason for i in launches if i.status == completion.DISPLACED
             ),
-            disturbance_reasons=tuple(i.disturbances for i in launches if i.disturbances),
+            disturbance_reasons=tuple(
+                i.disturbance_reasons for i in launches if i.disturbance_reasons
+            ),
             self_skip_reasons=_reasons_with_status(launches, "skipped"),
         )
 

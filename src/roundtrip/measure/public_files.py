@@ -1,4 +1,4 @@
-"""The public part of a run's files for its bundle: ``env/``, its campaign and its thresholds.
+"""Writes the public parts of a run's files into its bundle: ``env/``, campaign and thresholds.
 
 A file of ``env/`` that is not in `_RULE_BY_FILE` stays in the run tree, and so does a field that
 its rule does not name.  One digest replaces all such fields of an object, so that a change is
@@ -19,76 +19,83 @@ from roundtrip import files
 from roundtrip.errors import UserError
 from roundtrip.measure import analysis
 from roundtrip.measure.campaign_file import KEY_BY_FORMER_NAME, CampaignTable, CheckTable
-from roundtrip.measure.disclosure import WHO, Disclosure, is_tuning
+from roundtrip.measure.disclosure import PRIVATE_OPTION_PATTERN, Redactor, is_public_variable
 from roundtrip.measure.pseudonyms import host_names
 from roundtrip.model import Table
 
-#: The file in ``env/`` of a bundle with the places of values that looked like credentials.
-WITHHELD = "withheld.json"
+#: The file in ``env/`` of a bundle that lists the fields with values that looked like credentials.
+WITHHELD_FILE = "withheld.json"
 #: The key of the digest of all fields that a rule does not name.
-_REST_KEY = "withheld"
-#: A function that returns the public part of data at a place.
-Rule = Callable[[Disclosure, Any, str], Any]
+_WITHHELD_KEY = "withheld"
+#: A function (redactor, data, path of the field for messages) that returns the public part of data.
+FieldRule = Callable[[Redactor, Any, str], Any]
 
 
-def _publish_host(names: Disclosure, data: Any, place: str) -> Any:
-    return names.fields({"hosts": data}, place)["hosts"]
+def _publish_host(redactor: Redactor, data: Any, field_path: str) -> Any:
+    return redactor.redact_json({"hosts": data}, field_path)["hosts"]
 
 
-def _publish_digest(names: Disclosure, data: Any, place: str) -> Any:
-    """Return a digest of the data; record the place if they contain a credential."""
+def _publish_digest(redactor: Redactor, data: Any, field_path: str) -> Any:
+    """Return a digest of the data; add `field_path` to `credential_fields` if they hold a
+    credential."""
     if data in (None, "", []):
         return data
     text = data if isinstance(data, str) else json.dumps(data, sort_keys=True, ensure_ascii=False)
-    names.redact(text, place)
-    return names.digest(text)
+    redactor.redact_private_parts(text, field_path)
+    return redactor.digest(text)
 
 
-def _publish_variables(names: Disclosure, data: Any, place: str) -> Any:
+def _publish_variables(redactor: Redactor, data: Any, field_path: str) -> Any:
     pairs: Any = list(data.items()) if isinstance(data, dict) else data
     if not isinstance(pairs, list):
-        return _publish_digest(names, data, place)
+        return _publish_digest(redactor, data, field_path)
     return [
-        names.variable(str(pair[0]), pair[1], place)
+        redactor.redact_variable(str(pair[0]), pair[1], field_path)
         if isinstance(pair, list | tuple) and len(pair) == 2
-        else _publish_digest(names, pair, place)
+        else _publish_digest(redactor, pair, field_path)
         for pair in pairs
     ]
 
 
-def _apply_to_each(rule: Rule) -> Rule:
+def _apply_to_each(rule: FieldRule) -> FieldRule:
     """Return the rule that applies `rule` to each item of a list or of an object with any keys."""
 
-    def apply(names: Disclosure, data: Any, place: str) -> Any:
+    def apply(redactor: Redactor, data: Any, field_path: str) -> Any:
         if isinstance(data, list):
-            return [rule(names, item, place) for item in data]
+            return [rule(redactor, item, field_path) for item in data]
         if not isinstance(data, dict):
-            return _publish_digest(names, data, place)
+            return _publish_digest(redactor, data, field_path)
         return {
-            names.redact(key, place): rule(names, value, f"{place} {names.redact(key)}")
+            redactor.redact_private_parts(key, field_path): rule(
+                redactor, value, f"{field_path} {redactor.redact_private_parts(key)}"
+            )
             for key, value in data.items()
         }
 
     return apply
 
 
-def _allow_fields(names: str = "", **rules: Rule) -> Rule:
+def _allow_fields(kept: str = "", **rules: FieldRule) -> FieldRule:
     """Return the rule that keeps some fields, and one digest of all others.
 
-    `names`: fields to keep, with blanks between; `rules`: rules of further fields.
+    `kept`: fields to keep, with blanks between; `rules`: further fields, each with its own rule.
     """
-    shape: dict[str, Rule] = {**dict.fromkeys(names.split(), Disclosure.fields), **rules}
+    shape: dict[str, FieldRule] = {**dict.fromkeys(kept.split(), Redactor.redact_json), **rules}
 
-    def apply(disclosure: Disclosure, data: Any, place: str) -> Any:
+    def apply(redactor: Redactor, data: Any, field_path: str) -> Any:
         if not isinstance(data, dict):
-            return _publish_digest(disclosure, data, place)
+            return _publish_digest(redactor, data, field_path)
         fields = {
-            key: shape[key](disclosure, value, f"{place} {key}")
+            key: shape[key](redactor, value, f"{field_path} {key}")
             for key, value in data.items()
             if key in shape
         }
-        rest = {key: value for key, value in data.items() if key not in (*shape, _REST_KEY)}
-        return {**fields, _REST_KEY: _publish_digest(disclosure, rest, place)} if rest else fields
+        rest = {key: value for key, value in data.items() if key not in (*shape, _WITHHELD_KEY)}
+        return (
+            {**fields, _WITHHELD_KEY: _publish_digest(redactor, rest, field_path)}
+            if rest
+            else fields
+        )
 
     return apply
 
@@ -158,7 +165,7 @@ _PAIRS_RULE = _allow_fields(
         )
     ),
 )
-_LOCK_RULE = _allow_fields(
+_SPACK_LOCK_RULE = _allow_fields(
     "_meta",
     spack=_allow_fields("version type commit"),
     roots=_apply_to_each(_allow_fields("hash spec")),
@@ -172,12 +179,12 @@ _LOCK_RULE = _allow_fields(
         )
     ),
 )
-_RULE_BY_FILE: Mapping[str, Rule] = {
+_RULE_BY_FILE: Mapping[str, FieldRule] = {
     "host.json": _HOST_RULE,
     "toolchains.json": _apply_to_each(
         _allow_fields(reframe=_ENVIRONMENT_RULE, installed=_INSTALLED_RULE)
     ),
-    "tools.json": Disclosure.fields,
+    "tools.json": Redactor.redact_json,
     "site-config.json": _SITE_RULE,
     "nodes.json": _NODES_RULE,
     "pairs.json": _PAIRS_RULE,
@@ -185,20 +192,21 @@ _RULE_BY_FILE: Mapping[str, Rule] = {
         "accounting_away scheduler", silences=_apply_to_each(_allow_fields("start seconds"))
     ),
     "confirmation.json": _allow_fields("schema launches why_not"),
-    "spack.lock": _LOCK_RULE,
+    "spack.lock": _SPACK_LOCK_RULE,
     "tuning.json": _allow_fields(variables=_publish_variables),
 }
 
 
 @dataclass(frozen=True)
-class Environment:
-    """The texts of the files of ``env/`` by name, and the owner of the run tree, "" if unknown."""
+class EnvironmentFiles:
+    """The texts of the files in a run's ``env/``, and the owner of its tree; "" if root or
+    unknown."""
 
-    texts: dict[str, str]
-    owner: str = ""
+    text_by_file: dict[str, str]
+    run_owner: str = ""
 
     @staticmethod
-    def read(run_dir: Path) -> Environment:
+    def read(run_dir: Path) -> EnvironmentFiles:
         """Read the regular files in ``env/`` itself; UserError if one of them cannot be read."""
         folder = run_dir / "env"
         if folder.is_symlink():
@@ -213,36 +221,41 @@ class Environment:
                 texts[file.name] = content.decode("utf-8", errors="replace")
         with contextlib.suppress(OSError, KeyError):
             owner = run_dir.owner()
-        return Environment(texts, "" if owner == "root" else owner)
+        return EnvironmentFiles(texts, "" if owner == "root" else owner)
 
-    def hosts(self) -> Iterator[str]:
-        """Yield the names in fields of host names."""
-        for text in self.texts.values():
+    def host_names(self) -> Iterator[str]:
+        """Yield the host names in all files."""
+        for text in self.text_by_file.values():
             yield from host_names(_parse_json_or_none(text))
 
-    def words(self) -> Iterator[str]:
-        """Yield words of private fields, which no text may contain: accounts, users, values."""
-        yield self.owner
-        for name, text in self.texts.items():
-            if (data := _parse_json_or_none(text)) is not None and _rule_of(name):
+    def private_words(self) -> Iterator[str]:
+        """Yield words of private fields (accounts, users, values), which no text of a bundle may
+        hold."""
+        yield self.run_owner
+        for name, text in self.text_by_file.items():
+            if (data := _parse_json_or_none(text)) is not None and _find_rule(name):
                 yield from _private_words(data, "")
 
-    def write(self, folder: Path, names: Disclosure) -> None:
+    def write_public_parts(self, folder: Path, redactor: Redactor) -> None:
         """Write the public parts of the files to a new folder."""
         folder.mkdir()
-        for name, text in self.texts.items():
-            rule, data = _rule_of(name), _parse_json_or_none(text)
+        for name, text in self.text_by_file.items():
+            rule, data = _find_rule(name), _parse_json_or_none(text)
             if rule and data is not None:
-                content = json.dumps(rule(names, data, name), indent=1, ensure_ascii=False) + "\n"
+                content = (
+                    json.dumps(rule(redactor, data, name), indent=1, ensure_ascii=False) + "\n"
+                )
                 (folder / name).write_bytes(content.encode())
 
 
-def _rule_of(name: str) -> Rule | None:
+def _find_rule(name: str) -> FieldRule | None:
     return _RULE_BY_FILE.get(name.split(".resumed-")[0])  # a record of a resumed run that differs
 
 
 #: These options of a scheduler, and their short forms.
-_PRIVATE_OPTION = re.compile(rf"(?:{WHO}[= ]|-[ADwxq][= ]?)[\"']?([^\s\"']+)")
+_PRIVATE_ARGUMENT_PATTERN = re.compile(
+    rf"(?:{PRIVATE_OPTION_PATTERN}[= ]|-[ADwxq][= ]?)[\"']?([^\s\"']+)"
+)
 
 
 def _private_words(data: Any, key: str) -> Iterator[str]:
@@ -255,11 +268,11 @@ def _private_words(data: Any, key: str) -> Iterator[str]:
                 name, value = str(pair[0]), pair[1]
                 # A number such as 1048576 stands in other texts as a size or a count.
                 is_common = re.fullmatch(r"[a-z]+|[\d.]+", value)
-                if not is_tuning(name) and len(value) >= 6 and not is_common:
+                if not is_public_variable(name) and len(value) >= 6 and not is_common:
                     yield value
     elif isinstance(data, list) and key in ("access", "sched_options", "across", "resources"):
         options = (" ".join(item) if isinstance(item, list) else str(item) for item in data)
-        for argument in _PRIVATE_OPTION.findall(" ".join(options)):
+        for argument in _PRIVATE_ARGUMENT_PATTERN.findall(" ".join(options)):
             yield from argument.split(",")
     elif isinstance(data, list):
         for item in data:
@@ -267,34 +280,36 @@ def _private_words(data: Any, key: str) -> Iterator[str]:
 
 
 def _parse_json_or_none(text: str) -> Any:
-    """The data of a text that is JSON, else None."""
+    """Parse a text; None if it is no JSON."""
     try:
         return files.parse_json(text)
     except UserError:
         return None
 
 
-_BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
+_BARE_KEY_PATTERN = re.compile(r"[A-Za-z0-9_-]+")
 #: The code of a line of TOML, and its comment.
 _CODE_AND_COMMENT_PATTERN = re.compile(r"""((?:[^#"']|"(?:\\.|[^"\\])*"|'[^']*')*)(#.*)?""")
 
 
-def public_campaign(text: str, names: Disclosure) -> str:
-    """Return the text of a campaign's file with only its known keys; "" if it is no TOML."""
+def public_campaign_toml(text: str, redactor: Redactor) -> str:
+    """Return the public part of a campaign's TOML: its known keys, redacted; "" if it is no
+    TOML."""
     try:
         data = files.parse_toml(text)
     except UserError:
         return ""
-    lines = _toml_lines(data, CampaignTable, names)
+    lines = _toml_lines(data, CampaignTable, redactor)
     checks = data.get("check")
     for check in checks if isinstance(checks, list) else ():
         if isinstance(check, dict):
-            lines += ["", "[[check]]", *_toml_lines(check, CheckTable, names)]
+            lines += ["", "[[check]]", *_toml_lines(check, CheckTable, redactor)]
     return "\n".join([*lines, ""])
 
 
-def public_thresholds(text: str, names: Disclosure) -> str:
-    """Return the text of an analysis.toml with only the comments of the package's own file."""
+def public_thresholds_toml(text: str, redactor: Redactor) -> str:
+    """Return the public part of an analysis.toml: all keys, and the comments of the default
+    file."""
     matches = map(_CODE_AND_COMMENT_PATTERN.fullmatch, analysis.default_toml().splitlines())
     package_comments = {match[2] for match in matches if match}
     lines = []
@@ -302,17 +317,19 @@ def public_thresholds(text: str, names: Disclosure) -> str:
         match = _CODE_AND_COMMENT_PATTERN.fullmatch(line)
         code, comment = (match[1], match[2] or "") if match else (line, "")
         line = (code + (comment if comment in package_comments else "")).rstrip()
-        lines.append(names.redact(line, analysis.FILE_NAME))
+        lines.append(redactor.redact_private_parts(line, analysis.FILE_NAME))
     return "\n".join([*lines, ""])
 
 
-def _toml_lines(data: Mapping[str, Any], table: type[Table], names: Disclosure) -> list[str]:
+def _toml_lines(data: Mapping[str, Any], table: type[Table], redactor: Redactor) -> list[str]:
     lines = []
     for key in [*table.model_fields, *KEY_BY_FORMER_NAME]:
         if key not in data or key == "check":
             continue
         is_title = key == "title" and isinstance(data[key], str)
-        value = (names.title if is_title else names.fields)(data[key], f"campaign.toml {key}")
+        value = (redactor.redact_title if is_title else redactor.redact_json)(
+            data[key], f"campaign.toml {key}"
+        )
         lines.append(f"{key} = {_toml_value(value)}")
     return lines
 
@@ -320,15 +337,17 @@ def _toml_lines(data: Mapping[str, Any], table: type[Table], names: Disclosure) 
 def _toml_value(value: Any) -> str:
     """Return `value` as TOML, with JSON's syntax where both agree."""
     if isinstance(value, dict):
-        keys = {key: key if _BARE_KEY.fullmatch(key) else _toml_key(key) for key in value}
+        keys = {
+            key: key if _BARE_KEY_PATTERN.fullmatch(key) else _toml_string(key) for key in value
+        }
         pairs = ", ".join(f"{keys[key]} = {_toml_value(item)}" for key, item in value.items())
         return f"{{ {pairs} }}" if pairs else "{}"
     if isinstance(value, list):
         return f"[{', '.join(map(_toml_value, value))}]"
     if isinstance(value, bool | int | float):
         return json.dumps(value)
-    return _toml_key(str(value))
+    return _toml_string(str(value))
 
 
-def _toml_key(text: str) -> str:
+def _toml_string(text: str) -> str:
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -37,22 +37,22 @@ if TYPE_CHECKING:
 
 #: Limits for a file of 0 bytes, and their increase per byte.  Measured data hardly compresses, so
 #: only a malicious file needs far more than this per byte.
-MEMORY, MEMORY_PER_BYTE, MOST_MEMORY = 640 << 20, 32, 4 << 30
+BASE_MEMORY_BYTES, MEMORY_PER_FILE_BYTE, MAX_MEMORY_BYTES = 640 << 20, 32, 4 << 30
 #: Memory per byte of JSON; Python needs 3 for what workloads and ReFrame write, 21 for ``[],[],``.
-JSON_PER_BYTE = 6
-SECONDS, SECONDS_PER_BYTE = 6, 0.25e-6
-ROWS, ROWS_PER_BYTE = 1 << 19, 1
+MEMORY_PER_JSON_BYTE = 6
+BASE_PROCESSOR_S, PROCESSOR_S_PER_BYTE = 6, 0.25e-6
+BASE_ROWS, ROWS_PER_BYTE = 1 << 19, 1
 #: Variable with a factor of all limits, for a site with larger files.
-FACTOR = "ROUNDTRIP_READER_FACTOR"
+FACTOR_VARIABLE = "ROUNDTRIP_READER_FACTOR"
 #: Timeout of an answer, seconds, in case a file system hangs.
 _ANSWER_TIMEOUT_S = 180.0
 #: A decoder that gets no more memory may deadlock: seconds without processor time, and its share of
 #: the limit of memory, from which on it counts as such.
-_STALL_S, _STALL_SHARE = 2.0, 0.9
+_STALL_S, _STALL_MEMORY_SHARE = 2.0, 0.9
 #: Timeout of the end of the process after its last job, seconds.
 _EXIT_TIMEOUT_S = 1.0
 _TABLES_TASK = "roundtrip.measure.reader:decode_tables"
-_OBJECTS_TASK = "roundtrip.measure.reader:decode_objects"
+_JSON_TASK = "roundtrip.measure.reader:decode_json_files"
 #: The JSON files of a run tree, and the total size up to which any take little memory and time.
 _JSON_GLOBS = (
     "*",
@@ -60,30 +60,35 @@ _JSON_GLOBS = (
     "rounds/*/*",
     *(f"rounds/*/{p}/*/*/*/*/*" for p in ("output", "stage")),
 )
-_MAX_UNLIMITED_JSON = 1 << 22
+_MAX_UNLIMITED_JSON_BYTES = 1 << 22
 _ANSWER_MARK, _ERROR_MARK, _END_MARK = b"+", b"-", b"."
 _LENGTH_BYTES = 8
 
 
 @dataclass(frozen=True)
-class Limits:
+class ReadingLimits:
     """Limits of reading some files: bytes of memory, processor seconds, rows."""
 
-    memory: int
-    seconds: int
+    memory_bytes: int
+    processor_s: int
     rows: int
 
     @staticmethod
-    def for_size(size: int, memory_per_byte: int = MEMORY_PER_BYTE) -> Limits:
+    def for_size(size: int, memory_per_byte: int = MEMORY_PER_FILE_BYTE) -> ReadingLimits:
         """Return the limits for files of `size` bytes in total; UserError for an invalid factor."""
-        text, factor = os.environ.get(FACTOR, "1"), 0.0
+        text, factor = os.environ.get(FACTOR_VARIABLE, "1"), 0.0
         with contextlib.suppress(ValueError):
             factor = float(text)
         if not 1 <= factor <= 1000:
-            raise UserError(f"{FACTOR}={text!r}: right is a number from 1 to 1000")
-        memory = int(factor * min(MEMORY + memory_per_byte * size, MOST_MEMORY))
-        seconds, rows = SECONDS + SECONDS_PER_BYTE * size, ROWS + ROWS_PER_BYTE * size
-        return Limits(min(memory, _data_limit()), int(factor * seconds) + 1, int(factor * rows))
+            raise UserError(f"{FACTOR_VARIABLE}={text!r}: right is a number from 1 to 1000")
+        memory = int(factor * min(BASE_MEMORY_BYTES + memory_per_byte * size, MAX_MEMORY_BYTES))
+        seconds, rows = (
+            BASE_PROCESSOR_S + PROCESSOR_S_PER_BYTE * size,
+            BASE_ROWS + ROWS_PER_BYTE * size,
+        )
+        return ReadingLimits(
+            min(memory, _data_limit_bytes()), int(factor * seconds) + 1, int(factor * rows)
+        )
 
     def require_rows(self, rows: int) -> None:
         """UserError for more rows than the limit."""
@@ -91,49 +96,49 @@ class Limits:
             raise UserError(f"{rows} rows; right are at most {self.rows}; {_factor_advice()}")
 
 
-def require(bundle: Path) -> None:
+def require_decodable_bundle(bundle: Path) -> None:
     """UserError for a table in the folder `bundle` that reaches a limit or kills its decoder;
     limits apply to all tables together.  The reader of a table reports its other faults."""
-    require_tables(sorted(bundle.rglob("*.parquet")))
+    require_decodable_tables(sorted(bundle.rglob("*.parquet")))
 
 
-def require_tables(files: Sequence[Path]) -> None:
+def require_decodable_tables(files: Sequence[Path]) -> None:
     """As `require`, for parquet files, or zip files of them, that are read together."""
-    with Reader() as reader:
-        reader.require(files)
+    with ReaderProcess() as reader:
+        reader.require_decodable(files)
 
 
-def require_objects(tree: Path) -> None:
+def require_decodable_json(tree: Path) -> None:
     """As `require_tables`, for all JSON files of a run tree."""
     found = [file for name in _JSON_GLOBS for file in sorted(tree.glob(f"{name}.json"))]
     found = [file for file in found if not file.is_symlink()]  # its reader reports it
-    if sum(map(_size, found)) > _MAX_UNLIMITED_JSON:
-        with Reader() as reader:
-            for _ in reader.run(_OBJECTS_TASK, found, str(tree)):
+    if sum(map(_disk_bytes, found)) > _MAX_UNLIMITED_JSON_BYTES:
+        with ReaderProcess() as reader:
+            for _ in reader.run_task(_JSON_TASK, found, str(tree)):
                 pass
 
 
-class Reader:
+class ReaderProcess:
     """A subprocess that reads files, or sets of files, one after the other; it starts at the first,
     and restarts after one that killed it."""
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
         self._errors: IO[bytes] | None = None
-        self._memory = MOST_MEMORY
+        self._memory = MAX_MEMORY_BYTES
 
-    def __enter__(self) -> Reader:
+    def __enter__(self) -> ReaderProcess:
         return self
 
     def __exit__(self, *_: object) -> None:
         self._end_process()
 
-    def require(self, files: Sequence[Path]) -> None:
+    def require_decodable(self, files: Sequence[Path]) -> None:
         """UserError unless these tables can be decoded together within the limits."""
-        for _ in self.run(_TABLES_TASK, files) if files else ():
+        for _ in self.run_task(_TABLES_TASK, files) if files else ():
             pass
 
-    def run(
+    def run_task(
         self, task: str, files: Sequence[Path], *arguments: str, content: bytes = b""
     ) -> Iterator[bytes]:
         """Yield the answers of the function `task`, ``module:name``, one for each of `files`.
@@ -141,16 +146,21 @@ class Reader:
         `task` gets the limits, the files, `content` and `arguments`.  UserError, with the file
         whose answer is missing, if `task` raises it, reaches a limit, or the process dies.
         """
-        per_byte = JSON_PER_BYTE if task == _OBJECTS_TASK else MEMORY_PER_BYTE
-        limits = Limits.for_size(len(content) or sum(map(_size, files)), per_byte)
+        per_byte = MEMORY_PER_JSON_BYTE if task == _JSON_TASK else MEMORY_PER_FILE_BYTE
+        limits = ReadingLimits.for_size(len(content) or sum(map(_disk_bytes, files)), per_byte)
         stream = self._start_process()
-        job = [task, [limits.memory, limits.seconds, limits.rows], list(map(str, files)), arguments]
+        job = [
+            task,
+            [limits.memory_bytes, limits.processor_s, limits.rows],
+            list(map(str, files)),
+            arguments,
+        ]
         number = 0
         try:
             for part in (json.dumps(job).encode("utf-8", "surrogateescape"), content):
                 stream.write(len(part).to_bytes(_LENGTH_BYTES, "big") + part)
             stream.flush()
-            self._memory = limits.memory
+            self._memory = limits.memory_bytes
             while (kind := self._receive(1)) != _END_MARK:
                 answer = self._receive(int.from_bytes(self._receive(_LENGTH_BYTES), "big"))
                 if kind == _ERROR_MARK:
@@ -160,7 +170,7 @@ class Reader:
                 number += 1
             self._receive(_LENGTH_BYTES)
         except (BrokenPipeError, EOFError, MemoryError, TimeoutError) as error:
-            raise UserError(self._failure_reason(error, limits), files[number]) from None
+            raise UserError(self._end_and_explain(error, limits), files[number]) from None
 
     def _start_process(self) -> IO[bytes]:
         if self._process is None:
@@ -186,7 +196,7 @@ class Reader:
             if not select.select([stream], [], [], _STALL_S / 4)[0]:
                 now, before = time.monotonic(), used
                 used, data = _process_usage(self._process.pid)
-                if used != before or data < _STALL_SHARE * self._memory:
+                if used != before or data < _STALL_MEMORY_SHARE * self._memory:
                     stall = now
                 if now - stall > _STALL_S:
                     raise MemoryError
@@ -200,7 +210,7 @@ class Reader:
             count -= len(part)
         return b"".join(parts)
 
-    def _failure_reason(self, error: Exception, limits: Limits) -> str:
+    def _end_and_explain(self, error: Exception, limits: ReadingLimits) -> str:
         """End the process, and return why it did not answer."""
         status, words = self._end_process()
         if isinstance(error, TimeoutError):
@@ -208,7 +218,7 @@ class Reader:
         if isinstance(error, MemoryError) or b"MemoryError" in words:
             return _memory_message(limits)
         if status == -signal.SIGXCPU:
-            why = f"reading it takes more than {limits.seconds} s of processor time"
+            why = f"reading it takes more than {limits.processor_s} s of processor time"
             return f"{why}; {_factor_advice()}"
         if b"memory allocation of" in words or status == -signal.SIGKILL:
             return _memory_message(limits)
@@ -246,14 +256,14 @@ def _process_usage(process: int) -> tuple[int, int]:
     return sum(map(int, ticks)), pages * resource.getpagesize()
 
 
-def pack(head: Mapping[str, Any], frame: pl.DataFrame) -> bytes:
+def pack_answer(head: Mapping[str, Any], frame: pl.DataFrame) -> bytes:
     """Encode an answer: a JSON object and a table."""
     text, buffer = json.dumps(head).encode(), io.BytesIO()
     frame.write_ipc(buffer)
     return len(text).to_bytes(_LENGTH_BYTES, "big") + text + buffer.getvalue()
 
 
-def unpack(answer: bytes) -> tuple[dict[str, Any], pl.DataFrame]:
+def unpack_answer(answer: bytes) -> tuple[dict[str, Any], pl.DataFrame]:
     """Decode what `pack` encoded: the JSON object, and the table with its own columns."""
     import polars as pl  # slow, and unnecessary for commands that read no table
 
@@ -261,7 +271,7 @@ def unpack(answer: bytes) -> tuple[dict[str, Any], pl.DataFrame]:
     return json.loads(answer[_LENGTH_BYTES:start]), pl.read_ipc(io.BytesIO(answer[start:]))
 
 
-def _size(file: Path) -> int:
+def _disk_bytes(file: Path) -> int:
     """Return the bytes of a file on disk, without holes, which must not raise limits."""
     try:
         status = file.stat()
@@ -270,19 +280,23 @@ def _size(file: Path) -> int:
     return min(status.st_size, 512 * status.st_blocks)
 
 
-def _data_limit() -> int:
+def _data_limit_bytes() -> int:
     """The user's limit of a process's data, bytes; no process can raise it."""
     hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
     return sys.maxsize if hard == resource.RLIM_INFINITY else hard
 
 
-def _memory_message(limits: Limits) -> str:
-    advice = "`ulimit -d` allows no more" if limits.memory == _data_limit() else _factor_advice()
-    return f"reading it takes more than {limits.memory >> 20} MiB of memory; {advice}"
+def _memory_message(limits: ReadingLimits) -> str:
+    advice = (
+        "`ulimit -d` allows no more"
+        if limits.memory_bytes == _data_limit_bytes()
+        else _factor_advice()
+    )
+    return f"reading it takes more than {limits.memory_bytes >> 20} MiB of memory; {advice}"
 
 
 def _factor_advice() -> str:
-    return f"if it is a good file, set {FACTOR}=2 or more"
+    return f"if it is a good file, set {FACTOR_VARIABLE}=2 or more"
 
 
 def die_with_parent(signal_number: int) -> None:
@@ -301,7 +315,7 @@ def serve_reader() -> None:
     while head := sys.stdin.buffer.read(_LENGTH_BYTES):
         task, numbers, files, arguments = json.loads(_read_message(head))
         content = _read_message(sys.stdin.buffer.read(_LENGTH_BYTES))
-        limits = Limits(*numbers)
+        limits = ReadingLimits(*numbers)
         _set_limits(limits)
         module, _, name = task.partition(":")
         answers = getattr(importlib.import_module(module), name)(limits, files, content, *arguments)
@@ -315,7 +329,7 @@ def serve_reader() -> None:
         except (OSError, pl.exceptions.PanicException):
             # Where an allocation fails, too.  `ru_maxrss` has the parent's peak of memory, too.
             peak = re.search(r"VmHWM:\s*(\d+) kB", Path("/proc/self/status").read_text())
-            is_full = peak is not None and 2 * 1024 * int(peak[1]) > limits.memory
+            is_full = peak is not None and 2 * 1024 * int(peak[1]) > limits.memory_bytes
             words = _memory_message(limits) if is_full else "its decoder failed"
             _send_answer(output, _ERROR_MARK, words.encode())
         else:
@@ -332,19 +346,19 @@ def _send_answer(output: IO[bytes], kind: bytes, content: bytes) -> None:
     output.flush()
 
 
-def _set_limits(limits: Limits) -> None:
+def _set_limits(limits: ReadingLimits) -> None:
     """Set the limits of this process, at most to the user's hard limits."""
     resource.setrlimit(
-        resource.RLIMIT_DATA, (limits.memory, resource.getrlimit(resource.RLIMIT_DATA)[1])
+        resource.RLIMIT_DATA, (limits.memory_bytes, resource.getrlimit(resource.RLIMIT_DATA)[1])
     )
     usage = resource.getrusage(resource.RUSAGE_SELF)
-    seconds = int(usage.ru_utime + usage.ru_stime) + limits.seconds
+    seconds = int(usage.ru_utime + usage.ru_stime) + limits.processor_s
     hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
     soft = seconds if hard == resource.RLIM_INFINITY else min(seconds, hard)
     resource.setrlimit(resource.RLIMIT_CPU, (soft, hard))
 
 
-def decode_tables(limits: Limits, files: Sequence[str], content: bytes) -> Iterator[bytes]:
+def decode_tables(limits: ReadingLimits, files: Sequence[str], content: bytes) -> Iterator[bytes]:
     """Decode tables, and keep all in memory to the end, as the caller does."""
     import polars as pl
 
@@ -356,7 +370,7 @@ def decode_tables(limits: Limits, files: Sequence[str], content: bytes) -> Itera
             if file.endswith(".zip"):
                 with zipfile.ZipFile(file) as archive:
                     members = archive.infolist()
-                    if sum(member.file_size for member in members) > limits.memory:
+                    if sum(member.file_size for member in members) > limits.memory_bytes:
                         raise MemoryError
                     tables = (item for item in members if item.filename.endswith(".parquet"))
                     sources = [io.BytesIO(archive.read(item)) for item in tables]
@@ -369,8 +383,8 @@ def decode_tables(limits: Limits, files: Sequence[str], content: bytes) -> Itera
         yield b""
 
 
-def decode_objects(
-    limits: Limits, names: Sequence[str], content: bytes, root: str
+def decode_json_files(
+    limits: ReadingLimits, names: Sequence[str], content: bytes, root: str
 ) -> Iterator[bytes]:
     """Parse JSON files in the tree `root`, and keep all in memory, as the caller does."""
     gc.disable()  # there are no cycles in JSON, and searching for them takes most of the time

@@ -16,7 +16,7 @@ from pydantic_core import PydanticCustomError
 
 from roundtrip import files, model
 from roundtrip.errors import UserError
-from roundtrip.measure.run_record import Run, Texts
+from roundtrip.measure.run_record import RunRecord, TextByName
 from roundtrip.model import (
     Amount,
     Count,
@@ -52,7 +52,7 @@ class _Emulated(Record):
     hub_mbit_s: Amount = 0.0
 
 
-class _Family(Record):
+class _MpiFamily(Record):
     family: Label
     version: Label
     says: Label
@@ -79,49 +79,49 @@ class CaseRecord(Record):
     num_tasks: Annotated[int, Field(ge=1)] = 1
     extras: dict[str, Any] = Field(default_factory=dict)
     hosts: list[Host] = Field(default_factory=list)
-    mpi: _Family | None = None
+    mpi: _MpiFamily | None = None
     links: str | None = None
-    libraries: Texts | None = None
+    libraries: TextByName | None = None
     arguments: list[str] | None = None
-    tuning: Texts | None = None
+    tuning: TextByName | None = None
     program: _Program | None = None
     scheduler: Label = ""
 
 
-class _Expected(Record):
+class _ExpectedEntry(Record):
     case: Text
     launches: SmallCount
 
 
-class _Skipped(Record):
+class _SkippedEntry(Record):
     case: Text
     reason: Text
 
 
-class _Pin(Record):
+class _PinnedFile(Record):
     what: Label
     file: Text
     sha256: Sha256
 
 
-class _Git(Record):
+class _GitState(Record):
     commit: str | None = None
     dirty: bool | None = None
 
 
-class State(Record):
+class StateRecord(Record):
     """state.json: the launches that a run must produce, and its progress."""
 
     schema_: Literal[1] = Field(alias="schema")
     campaign: Name
     site: Name
     started: Time
-    expected: list[_Expected]
-    skipped: list[_Skipped]
-    git: _Git | None = None
+    expected: list[_ExpectedEntry]
+    skipped: list[_SkippedEntry]
+    git: _GitState | None = None
     finished: str | None = None
     stopped: str | None = None
-    pins: list[_Pin] = Field(default_factory=list)
+    pins: list[_PinnedFile] = Field(default_factory=list)
 
 
 class _LinkSettings(Record):
@@ -133,13 +133,13 @@ class _LinkSettings(Record):
     up: bool
 
 
-class _SelfTest(Record):
+class _LinkSelfTest(Record):
     asked_ms: float
     received: Count
     p50_ms: float | None
 
 
-class _Direction(Record):
+class _LinkDirection(Record):
     name: Text
     cut: Count = 0
     dropped: Count = 0
@@ -149,12 +149,12 @@ class _Direction(Record):
 class _LinkStatus(_LinkSettings):
     started_ns: int
     changes: Count
-    directions: list[_Direction]
-    self_test: _SelfTest | None
+    directions: list[_LinkDirection]
+    self_test: _LinkSelfTest | None
     send_errors: Count = 0
 
 
-class Link(Record):
+class LinkRecord(Record):
     """link.json: an emulated link before and after a launch."""
 
     schema_: Literal[1] = Field(alias="schema")
@@ -166,9 +166,9 @@ class Link(Record):
 
 
 _MODEL_BY_FILE: dict[str, type[Record]] = {
-    "run.json": Run,
+    "run.json": RunRecord,
     "case.json": CaseRecord,
-    "state.json": State,
+    "state.json": StateRecord,
 }
 
 
@@ -178,19 +178,21 @@ def read_record(
     """Return the object in `file`, checked against the model `kind`, by default that of its name;
     UserError with file and line if it does not fit.  `root` is as in `files.read_in_tree`."""
     text = files.read_text_in_tree(file, root)
-    return validate(files.parse_json(text, file), kind or _MODEL_BY_FILE[file.name], file, text)
+    return validate_record(
+        files.parse_json(text, file), kind or _MODEL_BY_FILE[file.name], file, text
+    )
 
 
-def read_link(folder: Path, root: Path | None = None) -> dict[str, Any] | None:
+def read_link_record(folder: Path, root: Path | None = None) -> dict[str, Any] | None:
     """Return the record of the launch in `folder`, None if no link was leased; UserError if bad.
 
     `root` is as in `read_record`.
     """
     file = folder / LINK_FILE
-    return read_record(file, root, Link) if files.stamp(file) else None
+    return read_record(file, root, LinkRecord) if files.stamp(file) else None
 
 
-def validate(data: Any, kind: type[Record], file: Path, text: str = "") -> dict[str, Any]:
+def validate_record(data: Any, kind: type[Record], file: Path, text: str = "") -> dict[str, Any]:
     """Return `data` of `file`; UserError, with the line in `text`, if it is no `kind`."""
     if fault := model.fault(kind, data):
         keys = [part for part in fault.path if isinstance(part, str)]
@@ -203,10 +205,10 @@ def validate(data: Any, kind: type[Record], file: Path, text: str = "") -> dict[
 
 def case_id(case: dict[str, Any]) -> str:
     """``<check>/<k=v,k=v sorted>@<system>:<partition>+<environ>``."""
-    return named_case_id(case["display_name"], case["system"], case["partition"], case["environ"])
+    return case_id_of_test(case["display_name"], case["system"], case["partition"], case["environ"])
 
 
-def named_case_id(display_name: str, system: str, partition: str, environ: str) -> str:
+def case_id_of_test(display_name: str, system: str, partition: str, environ: str) -> str:
     """As `case_id`, from ReFrame's display name ``<check> %<k>=<v> %<k>=<v>``, without the
     parameter ``pair``, because all pairs of nodes are launches of one case."""
     check, *values = display_name.split(" %")
@@ -216,19 +218,19 @@ def named_case_id(display_name: str, system: str, partition: str, environ: str) 
 
 #: The folder, in a run tree and in its bundle, of launches that confirm worse results: a tree, or
 #: a bundle, of its own.  They are no part of the night's values.
-CONFIRMATION = "confirmation"
+CONFIRMATION_FOLDER = "confirmation"
 #: The file in ``env/`` with the planned number of these launches, or why there are none.
 CONFIRMATION_FILE = "confirmation.json"
 _ROUND_FILE = "round.json"
 _MAX_ROUNDS = 2**31
 
 
-def write_round(session: Path, number: int) -> None:
+def write_round_number(session: Path, number: int) -> None:
     """Mark the folder of a session as part of round `number`."""
     (session / _ROUND_FILE).write_text(json.dumps({"round": number}) + "\n")
 
 
-def read_round(session: Path, root: Path | None = None) -> int | None:
+def read_round_number(session: Path, root: Path | None = None) -> int | None:
     """The round of a session in the run tree `root`; None if there is no valid number."""
     number = files.read_object_in_tree(session / _ROUND_FILE, root).get("round")
     is_valid = isinstance(number, int) and not isinstance(number, bool) and 0 < number < _MAX_ROUNDS
@@ -239,19 +241,19 @@ def read_round(session: Path, root: Path | None = None) -> int | None:
 NODES_FILE = Path("env", "nodes.json")
 
 
-class _NotMeasured(Record):
+class _UnmeasuredHost(Record):
     host: Host
     state: Label
     reason: Text
 
 
-class _Partition(Record):
+class _PartitionNodes(Record):
     hosts: list[Host]
-    not_measured: list[_NotMeasured]
+    not_measured: list[_UnmeasuredHost]
 
 
-class Nodes(Record):
+class NodesRecord(Record):
     """env/nodes.json: by partition, what the scheduler said of its nodes before the launches."""
 
     schema_: Literal[1] = Field(alias="schema")
-    partitions: dict[str, _Partition]
+    partitions: dict[str, _PartitionNodes]

@@ -275,7 +275,7 @@ class CampaignNight:
 
 def require_node_list(campaign: Campaign, site: Site, plan: Matrix) -> None:
     """UserError for a campaign on all nodes of a partition whose scheduler lists none."""
-    if not campaign.in_pairs:
+    if not campaign.is_round_robin:
         return
     for partition in sorted({item.case.partition for item in plan.expected}):
         config, titles = site.partitions[partition], schedulers.scheduler_titles()
@@ -304,7 +304,7 @@ def arrange_night(
     partition are up.  For any other campaign, the night has the nodes if it lists them.
     """
     partitions = {item.case.partition for item in plan.expected}
-    if not campaign.in_pairs:
+    if not campaign.is_round_robin:
         node_lists = {} if resumed_run else collect_listed_nodes(site, partitions, wait_s)
         return CampaignNight(plan, nodes=node_lists)
     if resumed_run:

@@ -29,23 +29,23 @@ from roundtrip.model import (
 #: The words of ``workloads/core/timing_facts.cpp``: ranks whose clock is read; synchronisation
 #: before a sample; ranks whose time is the sample; state of the caches before a sample.
 #: "several": it differs between samples of the launch.
-Clock = Literal["one rank", "each rank", "several"]
+ClockRanks = Literal["one rank", "each rank", "several"]
 Synchronisation = Literal["barrier", "message", "none", "several"]
-OverRanks = Literal["one rank", "maximum", "several"]
-Cache = Literal["warm", "flushed", "several"]
-Speed = Annotated[float, Field(gt=0, le=MOST_AMOUNT)]
+TimedRanks = Literal["one rank", "maximum", "several"]
+CacheState = Literal["warm", "flushed", "several"]
+HostSpeed = Annotated[float, Field(gt=0, le=MOST_AMOUNT)]
 
 
-class Timing(Record):
+class TimingRecord(Record):
     """The timing method of a launch: its clock, and the statistic over ranks."""
 
-    clock: Clock | None = None
+    clock: ClockRanks | None = None
     synchronisation: Synchronisation | None = None
-    over_ranks: OverRanks | None = None
-    cache: Cache | None = None
+    over_ranks: TimedRanks | None = None
+    cache: CacheState | None = None
 
 
-class Simulation(Record):
+class SimulationRecord(Record):
     """The simulator of a launch, from ``workloads/core/simulation.cpp``; titles are for people.
 
     A launch that simulates hosts of many speeds has none of its own.
@@ -54,10 +54,10 @@ class Simulation(Record):
     simgrid: Label = Field(title="version of SimGrid")
     platform: Label = Field(title="platform")
     platform_sha256: Sha256 = Field(title="sha256 of the platform")
-    host_flops: Speed | None = Field(default=None, title="host speed, flop/s")
+    host_flops: HostSpeed | None = Field(default=None, title="host speed, flop/s")
 
 
-class Place(Record):
+class RankPlacement(Record):
     """The placement of a rank: its host, and the processors that it may use."""
 
     rank: Count = column("the rank, from 0", "count")
@@ -72,7 +72,7 @@ class Place(Record):
 
 
 #: Texts by name.
-Texts = Annotated[dict[str, Text], Field(max_length=10_000)]
+TextByName = Annotated[dict[str, Text], Field(max_length=10_000)]
 _Adapters = Annotated[list[Text], Field(max_length=100)]
 
 
@@ -97,19 +97,19 @@ class NodeFacts(Record):
 
 
 #: Displayed names of these facts, without the host.
-NODE_WORDS = {
+NODE_FACT_TITLES = {
     **{name: name.replace("_", " ") for name in NodeFacts.model_fields if name != "host"},
     "smt": "SMT",
 }
 
 
-class Node(NodeFacts):
+class NodeRecord(NodeFacts):
     """A node of a launch."""
 
     boot: str | None = None
     logical: Count | None = None
     huge_pages: Text | None = None
-    interfaces: Texts | None = None
+    interfaces: TextByName | None = None
     sent_bytes: dict[str, Count] | None = None
     tcp_bytes: Count | None = None
 
@@ -156,7 +156,7 @@ class RankDisturbance(Record):
     )
 
 
-class _Host(Record):
+class _HostDisturbance(Record):
     load_average_start: list[Amount | None] | None = None
     load_average_end: list[Amount | None] | None = None
     utc_step_s: list[Signed | None] | None = None
@@ -165,8 +165,8 @@ class _Host(Record):
 
 
 #: A list for each of the columns, with one value per rank.
-Disturbance: Any = model.extend_model(
-    _Host,
+DisturbanceRecord: Any = model.extend_model(
+    _HostDisturbance,
     {
         name: (list[field.annotation] | None, None)  # type: ignore[name-defined]
         for name, field in RankDisturbance.model_fields.items()
@@ -174,7 +174,7 @@ Disturbance: Any = model.extend_model(
 )
 
 
-class _Identity(Record):
+class _HostSoftware(Record):
     """The software of the ranks of one host, see `workloads/core/identity.hpp`."""
 
     host: Host
@@ -186,7 +186,7 @@ class _Identity(Record):
     build: str | None = None
     program_sha256: str | None = None
     preload: str | None = None
-    libraries: Texts | None = None
+    libraries: TextByName | None = None
     slurm_node: Host | None = None
 
 
@@ -211,7 +211,7 @@ class PointFacts(Record):
     parameters: str | None = optional("parameters of the point, for people")
 
 
-class Finding(Record):
+class RefusedCall(Record):
     """A legal call that the MPI library refused, its error, and the measurement in its place."""
 
     call: str
@@ -219,13 +219,13 @@ class Finding(Record):
     consequence: str
 
 
-class Point(PointFacts):
+class PointRecord(PointFacts):
     """An entry of ``points``."""
 
-    finding: Finding | None = None
+    finding: RefusedCall | None = None
 
 
-class _Series(Record):
+class _SeriesCount(Record):
     case: Label
     variant: Label
     size_bytes: Count
@@ -239,10 +239,10 @@ class Seal(Record):
 
     rows: Count
     sha256: Sha256 = ""
-    counts: list[_Series] = Field(default_factory=list)
+    counts: list[_SeriesCount] = Field(default_factory=list)
 
 
-class _Mpi(Record):
+class _MpiLibrary(Record):
     library: str | None = None
     standard: str | None = None
 
@@ -258,41 +258,41 @@ class _ClockFacts(Record):
     overhead_s: Amount | None = None
 
 
-class _Coverage(Record):
+class _SizeCoverage(Record):
     measured: Count
     wanted: Count
 
 
-class _Run(Record):
+class _CommonRunRecord(Record):
     schema_: Literal[1] = Field(alias="schema")
     workload: Label
     ranks: Annotated[Count, Field(ge=1)]
     hosts: list[Host]
     start_time: Text
-    points: list[Point]
+    points: list[PointRecord]
     samples: Seal
     complete: bool
-    mpi: _Mpi | None = None
+    mpi: _MpiLibrary | None = None
     boost: str | None = None
     compiler: _Compiler | None = None
     clock: _ClockFacts | None = None
     command: list[str] | None = None
-    timing: Timing | None = None
-    simulated: Simulation | None = None
-    placement: list[Place] | None = None
-    identity: list[_Identity] | None = None
-    nodes: list[Node] | None = None
+    timing: TimingRecord | None = None
+    simulated: SimulationRecord | None = None
+    placement: list[RankPlacement] | None = None
+    identity: list[_HostSoftware] | None = None
+    nodes: list[NodeRecord] | None = None
     warmup_discarded: Count | None = None
     elapsed_s: Amount | None = None
-    coverage: _Coverage | None = None
+    coverage: _SizeCoverage | None = None
 
 
 #: Models of the entries of only one study's workload, by study; ``details/`` of a bundle.
-DETAILS = {study.name: study.run_record for study in studies.load() if study.run_record}
-Run = model.extend_model(
-    _Run,
+RECORD_BY_STUDY = {study.name: study.run_record for study in studies.load() if study.run_record}
+RunRecord = model.extend_model(
+    _CommonRunRecord,
     {
-        "disturbance": (Disturbance | None, None),
-        **{name: (record, None) for name, record in DETAILS.items()},
+        "disturbance": (DisturbanceRecord | None, None),
+        **{name: (record, None) for name, record in RECORD_BY_STUDY.items()},
     },
 )

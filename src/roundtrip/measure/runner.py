@@ -120,7 +120,7 @@ class Runner:
     def _record_change(self) -> bool:
         """Whether a file in `pins` has changed since the run began; if so, write it to
         state.json."""
-        if change := environment.find_change(self.tree):
+        if change := environment.describe_change(self.tree):
             self.tree.write_state(stopped=change)
         return bool(change)
 
@@ -202,20 +202,20 @@ class Runner:
         """Return, by key of launch, why the scheduler prevented it, for launches of one session."""
         reasons = {}
         for launch in scan(self.tree.path):
-            if launch.round != session_name:
+            if launch.session != session_name:
                 continue
             if launch.status == completion.DISPLACED:
-                reasons[launch.key] = launch.reason
+                reasons[launch.launch_key] = launch.reason
             elif self._scheduler_wait and launch.status == "failed":
                 error = error_tail(launch.folder) if launch.folder else ""
                 words = f"{launch.reason}\n{error}"
                 if self._scheduler.is_no_answer_message(words):
                     node_failed = "a node failed under the launch"
-                    reasons[launch.key] = (
+                    reasons[launch.launch_key] = (
                         node_failed if launch.nodes_down else self._no_answer_reason
                     )
                 elif self._scheduler.is_submit_limit_message(words):
-                    reasons[launch.key] = f"{self._scheduler.title} {_SUBMIT_LIMIT_REASON}"
+                    reasons[launch.launch_key] = f"{self._scheduler.title} {_SUBMIT_LIMIT_REASON}"
         return reasons
 
     def _on_event(self, event: str, test_name: str) -> None:
@@ -230,8 +230,8 @@ class Runner:
         launch."""
         launches = [launch for launch in scan(self.tree.path) if launch.status == "passed"]
         return (
-            Counter(launch.key for launch in launches),
-            Counter(launch.key for launch in launches if not launch.disturbances),
+            Counter(launch.launch_key for launch in launches),
+            Counter(launch.launch_key for launch in launches if not launch.disturbance_reasons),
         )
 
     def _incomplete_cases(self) -> list[ExpectedCase]:
@@ -276,7 +276,7 @@ def launch_confirmation(runner: Runner, cases: Collection[str], launches: int) -
     if reason:
         return reason
     items = list(_items_on_same_nodes(runner, items))
-    inner = tree.make_inner_tree(runner.tree, records.CONFIRMATION, items, launches)
+    inner = tree.make_inner_tree(runner.tree, records.CONFIRMATION_FOLDER, items, launches)
     title = f"{runner.campaign.title}: launching again what was worse"
     campaign = replace(
         runner.campaign, title=title, launches=launches, time_limit_minutes=budget_s / 60
@@ -297,8 +297,8 @@ def _items_on_same_nodes(runner: Runner, items: Sequence[ExpectedCase]) -> Itera
         host_names[partition] = {name.partition(".")[0]: name for name in up_names}
     host_counts: defaultdict[str, Counter[frozenset[str]]] = defaultdict(Counter)
     for launch in scan(runner.tree.path):
-        if launch.status == "passed" and not launch.disturbances:
-            hosts = frozenset(host.partition(".")[0] for host in launch.run["hosts"])
+        if launch.status == "passed" and not launch.disturbance_reasons:
+            hosts = frozenset(host.partition(".")[0] for host in launch.run_record["hosts"])
             host_counts[launch.case_id][hosts] += 1
     for item in items:
         names, counts = host_names[item.case.partition], host_counts[item.case.id]

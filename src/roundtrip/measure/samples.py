@@ -1,12 +1,11 @@
-"""Reads samples.csv: all good rows, a list of ``file:line: reason``, and its seal.
+"""Reads samples.csv: its valid rows, its faults (``file:line: reason``), and its seal.
 
-A clean file takes a fast path (polars).  If the fast path finds a fault, the file is read again
-line by line, to locate all faults and keep all good rows.  Both paths use the same patterns for a
-good row.
+A file without a fault is parsed by polars. Any other is parsed again line by line, to locate all
+faults and keep all valid rows. Both parsers use the same patterns.
 
-The seal, `samples` in run.json, shows whether these are the rows that the workload wrote: ``rows``;
-``sha256`` of the file; ``counts``, the number of samples of each series.  Older launches have only
-``rows``.
+The seal, the entry `samples` of run.json, shows whether these are the rows that the workload wrote:
+``rows``; ``sha256`` of the file; ``counts``, the number of samples of each series. Older launches
+have only ``rows``.
 """
 
 from __future__ import annotations
@@ -24,93 +23,102 @@ import polars as pl
 
 from roundtrip import files
 from roundtrip.errors import UserError
-from roundtrip.measure.bundle_rows import SAMPLES, SERIES
-from roundtrip.measure.reader import Limits, Reader, pack, unpack
+from roundtrip.measure.bundle_rows import SAMPLES_SCHEMA, SERIES_COLUMNS
+from roundtrip.measure.reader import ReaderProcess, ReadingLimits, pack_answer, unpack_answer
 from roundtrip.model import CHARACTER, MOST_AMOUNT, MOST_COUNT
 from roundtrip.studies.derivation import METRICS, metrics_by_study
 
 #: Columns of the file: those of samples.parquet, without the launch and its case.
-SCHEMA = {name: kind for name, kind in SAMPLES.items() if name not in ("launch", "case_id")}
-HEADER = ",".join(SCHEMA)
+CSV_SCHEMA = {
+    name: kind for name, kind in SAMPLES_SCHEMA.items() if name not in ("launch", "case_id")
+}
+CSV_HEADER = ",".join(CSV_SCHEMA)
 #: Patterns of cells, with the same meaning in polars and Python.
-_PATTERNS = {
+_CELL_PATTERNS = {
     "text": f"{CHARACTER}{{1,200}}",
     "count": r"0|[1-9][0-9]{0,17}",
     "value": r"[0-9]{1,25}(\.[0-9]{1,25})?([eE][+-]?[0-9]{1,3})?",
 }
-_KINDS = {pl.String: "text", pl.Int64: "count", pl.Float64: "value"}
-#: Limits of all values except 0.
-LEAST_VALUE, MOST_VALUE = 1e-15, MOST_AMOUNT
-#: The fault of a file without a good row.
-NO_ROW = "no good row"
+_CELL_KIND_BY_DTYPE = {pl.String: "text", pl.Int64: "count", pl.Float64: "value"}
+#: Limits of a value that is not 0.
+MIN_VALUE, MAX_VALUE = 1e-15, MOST_AMOUNT
+#: The fault of a file without a valid row.
+NO_ROW_MESSAGE = "no good row"
 #: Size up to which any content takes little memory and time, bytes.
-_SMALL = 1 << 20
+_MAX_UNLIMITED_BYTES = 1 << 20
 
 
 @dataclass(frozen=True)
 class Samples:
-    """Good rows (columns of SCHEMA, times in seconds), ``# key: JSON`` metadata, and faults."""
+    """A parsed samples.csv: valid rows (columns `CSV_SCHEMA`), ``# key: JSON`` lines, and
+    faults."""
 
     frame: pl.DataFrame
     metadata: dict[str, Any] = field(default_factory=dict)
-    problems: tuple[UserError, ...] = ()
+    faults: tuple[UserError, ...] = ()
 
     @property
     def moved_bytes(self) -> int:
-        """The sum of the sizes of all samples."""
+        """The sum of the message sizes of all samples, bytes."""
         return int(self.frame["size_bytes"].sum())
 
 
 def parse(content: bytes, file: Path) -> Samples:
-    """Parse the content of one samples.csv; raise nothing: faults are in `problems`."""
-    metadata, body, first_line, problems = _head(content, file)
+    """Parse the content of a samples.csv; it never raises: faults, with line, are in `faults`."""
+    metadata, body, first_line, faults = _parse_head(content, file)
     if body is None:
-        return Samples(pl.DataFrame(schema=SCHEMA), metadata, tuple(problems))
-    frame = _fast(body)
+        return Samples(pl.DataFrame(schema=CSV_SCHEMA), metadata, tuple(faults))
+    frame = _parse_fast(body)
     if frame is None:
-        frame, row_problems = _slow(body, first_line, file)
-        problems += row_problems
+        frame, row_faults = _parse_lines(body, first_line, file)
+        faults += row_faults
     if frame.is_empty():
-        problems.append(UserError(NO_ROW, file))
-    return Samples(frame, metadata, tuple(problems))
+        faults.append(UserError(NO_ROW_MESSAGE, file))
+    return Samples(frame, metadata, tuple(faults))
 
 
 def read(file: Path) -> Samples:
-    """Read one samples.csv; UserError if it is not a regular file that can be read."""
+    """Read a samples.csv; UserError if it cannot be read, or reaches a limit of `reader`."""
     return parse_limited(files.read_in_tree(file, max_bytes=files.MOST_SAMPLES), file)
 
 
 def parse_limited(content: bytes, file: Path) -> Samples:
-    """As `parse`, for a large content in another process; UserError if that reaches a limit."""
-    if len(content) <= _SMALL:
+    """As `parse`, for a large content in another process; UserError if it reaches a limit."""
+    if len(content) <= _MAX_UNLIMITED_BYTES:
         return parse(content, file)
-    with Reader() as reader:
-        (answer,) = reader.run("roundtrip.measure.samples:answer", [file], content=content)
-    head, frame = unpack(answer)
-    problems = tuple(UserError(reason, file, line) for reason, line in head["problems"])
-    return Samples(frame, head["metadata"], problems)
+    with ReaderProcess() as reader:
+        (answer,) = reader.run_task(
+            "roundtrip.measure.samples:parse_in_reader", [file], content=content
+        )
+    head, frame = unpack_answer(answer)
+    faults = tuple(UserError(reason, file, line) for reason, line in head["problems"])
+    return Samples(frame, head["metadata"], faults)
 
 
-def answer(limits: Limits, names: Sequence[str], content: bytes) -> Iterator[bytes]:
-    """Yield the packed `Samples` for `parse_limited`; runs in the process of the reader."""
+def parse_in_reader(limits: ReadingLimits, names: Sequence[str], content: bytes) -> Iterator[bytes]:
+    """Yield the packed `Samples` of one file: the task of `ReaderProcess` for `parse_limited`."""
     samples = parse(content, Path(names[0]))
     limits.require_rows(samples.frame.height)
-    problems = [(problem.message, problem.line) for problem in samples.problems]
-    yield pack({"metadata": samples.metadata, "problems": problems}, samples.frame)
+    faults = [(fault.message, fault.line) for fault in samples.faults]
+    yield pack_answer({"metadata": samples.metadata, "problems": faults}, samples.frame)
 
 
 def read_rows(file: str | Path) -> pl.DataFrame:
-    """The rows of a samples.csv, with the columns of SCHEMA; UserError with its first fault."""
+    """Read the rows of a samples.csv, columns `CSV_SCHEMA`; UserError with its first fault, if
+    any."""
     samples = read(Path(file))
-    if samples.problems:
-        raise samples.problems[0]
+    if samples.faults:
+        raise samples.faults[0]
     return samples.frame
 
 
-def _head(content: bytes, file: Path) -> tuple[dict[str, Any], bytes | None, int, list[UserError]]:
-    """Return metadata, the rows (None without a header), their first line number, problems."""
+def _parse_head(
+    content: bytes, file: Path
+) -> tuple[dict[str, Any], bytes | None, int, list[UserError]]:
+    """Return the metadata, the bytes after the header (None without one), their first line number
+    and the faults before them."""
     metadata: dict[str, Any] = {}
-    problems: list[UserError] = []
+    faults: list[UserError] = []
     if not content.strip():
         return metadata, None, 1, [UserError("empty file", file)]
     start, number = 0, 1
@@ -121,24 +129,24 @@ def _head(content: bytes, file: Path) -> tuple[dict[str, Any], bytes | None, int
             key, value = line[1:].decode("utf-8").split(":", 1)
             metadata[key.strip()] = files.parse_json(value)
         except (ValueError, UserError):
-            problems.append(UserError("not metadata; right is: # key: JSON value", file, number))
+            faults.append(UserError("not metadata; right is: # key: JSON value", file, number))
         if end < 0:
-            problems.append(UserError("ends before the header: truncated", file, number))
-            return metadata, None, number, problems
+            faults.append(UserError("ends before the header: truncated", file, number))
+            return metadata, None, number, faults
         start, number = end + 1, number + 1
     end = content.find(b"\n", start)
     header = content[start : end if end >= 0 else len(content)].removesuffix(b"\r")
-    if header != HEADER.encode():
-        problems.append(UserError(f"no header; right is: {HEADER}", file, number))
-        return metadata, None, number, problems
+    if header != CSV_HEADER.encode():
+        faults.append(UserError(f"no header; right is: {CSV_HEADER}", file, number))
+        return metadata, None, number, faults
     body = content[end + 1 :] if end >= 0 else b""
-    return metadata, body, number + 1, problems
+    return metadata, body, number + 1, faults
 
 
-def _fast(body: bytes) -> pl.DataFrame | None:
-    """Return all rows if every row is good and none is quoted, else None."""
+def _parse_fast(body: bytes) -> pl.DataFrame | None:
+    """Parse rows by polars; None if a row is not valid, or quoted."""
     if not body:
-        return pl.DataFrame(schema=SCHEMA)
+        return pl.DataFrame(schema=CSV_SCHEMA)
     body = body.replace(b"\r\n", b"\n")
     # polars strips a carriage return at the end of a field
     if (
@@ -150,30 +158,34 @@ def _fast(body: bytes) -> pl.DataFrame | None:
         return None
     try:
         body.decode("utf-8")  # polars accepts some invalid bytes
-        schema = dict.fromkeys(SCHEMA, pl.String)
+        schema = dict.fromkeys(CSV_SCHEMA, pl.String)
         texts = pl.read_csv(io.BytesIO(body), has_header=False, schema=schema, quote_char=None)
     except (pl.exceptions.PolarsError, UnicodeDecodeError):
         return None
     if texts.height != body.count(b"\n"):
         return None
     format_checks = [
-        pl.col(name).str.contains(f"^(?:{_PATTERNS[_KINDS[kind]]})$").fill_null(False).all()
-        for name, kind in SCHEMA.items()
+        pl.col(name)
+        .str.contains(f"^(?:{_CELL_PATTERNS[_CELL_KIND_BY_DTYPE[kind]]})$")
+        .fill_null(False)
+        .all()
+        for name, kind in CSV_SCHEMA.items()
     ]
     if not texts.select(pl.all_horizontal(format_checks)).item():
         return None
     frame = texts.with_columns(
-        pl.col(name).cast(kind) for name, kind in SCHEMA.items() if kind != pl.String
+        pl.col(name).cast(kind) for name, kind in CSV_SCHEMA.items() if kind != pl.String
     )
     return frame if frame.select(all_rows_valid()).item() else None
 
 
 def all_rows_valid() -> pl.Expr:
-    """Whether units and numbers of every row are what `METRICS` and the limits allow."""
+    """Return the expression whether units and numbers of all rows are those that `METRICS`
+    allows."""
     metric, value = pl.col("metric"), pl.col("value")
     units = {name: definition.unit for name, definition in METRICS.items()}
     zero_is_good = [name for name, definition in METRICS.items() if definition.may_be_zero]
-    is_positive = value.is_between(LEAST_VALUE, MOST_VALUE)
+    is_positive = value.is_between(MIN_VALUE, MAX_VALUE)
     mismatches = [
         (pl.col("study") == name) & ~metric.is_in(metrics)
         for name, metrics in metrics_by_study().items()
@@ -187,38 +199,38 @@ def all_rows_valid() -> pl.Expr:
     )
 
 
-def _slow(body: bytes, first_line: int, file: Path) -> tuple[pl.DataFrame, list[UserError]]:
+def _parse_lines(body: bytes, first_line: int, file: Path) -> tuple[pl.DataFrame, list[UserError]]:
     rows: list[list[Any]] = []
-    problems: list[UserError] = []
+    faults: list[UserError] = []
     lines = body.split(b"\n")
     remainder = lines.pop()
     for number, line in enumerate(lines, first_line):
         try:
-            rows.append(_row(line.removesuffix(b"\r")))
+            rows.append(_parse_row(line.removesuffix(b"\r")))
         except (ValueError, csv.Error) as error:
-            problems.append(UserError(str(error), file, number))
+            faults.append(UserError(str(error), file, number))
     if remainder:
         end = first_line + len(lines)
-        problems.append(UserError("the last line has no end: truncated", file, end))
-    return pl.DataFrame(rows, schema=SCHEMA, orient="row"), problems
+        faults.append(UserError("the last line has no end: truncated", file, end))
+    return pl.DataFrame(rows, schema=CSV_SCHEMA, orient="row"), faults
 
 
-def _row(line: bytes) -> list[Any]:
-    """The values of one line; ValueError with the reason if it is not a good row."""
+def _parse_row(line: bytes) -> list[Any]:
+    """Parse one line into cells; ValueError with the reason if it is not a valid row."""
     if b"\0" in line:
         raise ValueError("a NUL byte")
     try:
         text = line.decode("utf-8")
     except UnicodeDecodeError as error:
         raise ValueError(f"byte 0x{line[error.start]:02x} is not UTF-8") from None
-    if text == HEADER:
+    if text == CSV_HEADER:
         raise ValueError("a second header")
     columns = next(csv.reader([text], strict=True)) if '"' in text else text.split(",")
-    if len(columns) != len(SCHEMA):
-        raise ValueError(f"{len(columns)} columns instead of {len(SCHEMA)}")
-    row: dict[str, Any] = dict(zip(SCHEMA, columns, strict=True))
-    for name, kind in SCHEMA.items():
-        row[name] = _typed(name, row[name], _KINDS[kind])
+    if len(columns) != len(CSV_SCHEMA):
+        raise ValueError(f"{len(columns)} columns instead of {len(CSV_SCHEMA)}")
+    row: dict[str, Any] = dict(zip(CSV_SCHEMA, columns, strict=True))
+    for name, kind in CSV_SCHEMA.items():
+        row[name] = _parse_cell(name, row[name], _CELL_KIND_BY_DTYPE[kind])
     metric = METRICS.get(row["metric"])
     if metric is None:
         raise ValueError(f"unknown metric {row['metric'][:40]!r}; known are: {', '.join(METRICS)}")
@@ -229,13 +241,13 @@ def _row(line: bytes) -> list[Any]:
     if row["unit"] != metric.unit:
         raise ValueError(f"unit {row['unit'][:20]!r}; right is {metric.unit!r}")
     zero_is_good = metric.may_be_zero and row["value"] == 0
-    if not (LEAST_VALUE <= row["value"] <= MOST_VALUE or zero_is_good):
+    if not (MIN_VALUE <= row["value"] <= MAX_VALUE or zero_is_good):
         raise ValueError(f"value {columns[7][:40]!r} is not a positive number")
     return list(row.values())
 
 
-def _typed(name: str, text: str, kind: str) -> Any:
-    match = re.fullmatch(_PATTERNS[kind], text)
+def _parse_cell(name: str, text: str, kind: str) -> Any:
+    match = re.fullmatch(_CELL_PATTERNS[kind], text)
     if kind == "text" and not match:
         why = "is not printable text of up to 200 characters" if text else "is empty"
         raise ValueError(f"{name} {why}")
@@ -246,35 +258,35 @@ def _typed(name: str, text: str, kind: str) -> Any:
     return {"text": str, "count": int, "value": float}[kind](text)
 
 
-def seal(content: bytes, frame: pl.DataFrame) -> dict[str, Any]:
-    """The seal of a samples.csv with this content and these rows."""
-    counts = frame.group_by(SERIES, maintain_order=True).agg(samples=pl.len())
+def make_seal(content: bytes, frame: pl.DataFrame) -> dict[str, Any]:
+    """Return the seal (`samples` of run.json) of a samples.csv with this content and these rows."""
+    counts = frame.group_by(SERIES_COLUMNS, maintain_order=True).agg(samples=pl.len())
     return {"rows": frame.height, "sha256": files.sha256(content), "counts": counts.to_dicts()}
 
 
 def is_full_seal(run_seal: dict[str, Any]) -> bool:
-    """Whether `samples` of a run.json is a full seal, and not only the number of rows."""
+    """Whether `samples` of a run.json has digest and counts, and not only the number of rows."""
     return "sha256" in run_seal and "counts" in run_seal
 
 
-def seal_fault(file_digest: str, frame: pl.DataFrame, run_seal: dict[str, Any]) -> str:
-    """Return how the rows differ from the seal `run_seal`; "" if they do not.  `file_digest` is the
-    digest of the file, `frame` has its rows, with the columns of samples.csv."""
+def seal_mismatch(file_digest: str, frame: pl.DataFrame, run_seal: dict[str, Any]) -> str:
+    """Return how a samples.csv with this sha256 and these rows differs from `run_seal`, the seal in
+    run.json; "" if it does not."""
     if frame.height != run_seal["rows"]:
         return f"samples.csv has {frame.height} rows, run.json says {run_seal['rows']}"
-    series_counts = frame.group_by(SERIES, maintain_order=True).agg(
+    series_counts = frame.group_by(SERIES_COLUMNS, maintain_order=True).agg(
         samples=pl.len(), in_order=(pl.col("rep") == pl.int_range(pl.len())).all()
     )
     if "counts" in run_seal:
-        file_counts = _by_series(series_counts.to_dicts())
-        seal_counts = _by_series(run_seal["counts"])
+        file_counts = _counts_by_series(series_counts.to_dicts())
+        seal_counts = _counts_by_series(run_seal["counts"])
         for series in {**file_counts, **seal_counts}:
             if (count := file_counts.get(series, 0)) != (seal_count := seal_counts.get(series, 0)):
-                amount = f"{count} samples of {_series_words(series)}"
+                amount = f"{count} samples of {_describe_series(series)}"
                 return f"samples.csv has {amount}, run.json says {seal_count}"
     for row in series_counts.filter(~pl.col("in_order")).head(1).to_dicts():
-        series = tuple(row[name] for name in SERIES)
-        return f"samples.csv: rep of {_series_words(series)} does not count 0, 1, 2, ..."
+        series = tuple(row[name] for name in SERIES_COLUMNS)
+        return f"samples.csv: rep of {_describe_series(series)} does not count 0, 1, 2, ..."
     if file_digest != run_seal.get("sha256", file_digest):
         return (
             "samples.csv is not the file that the workload wrote: "
@@ -283,10 +295,10 @@ def seal_fault(file_digest: str, frame: pl.DataFrame, run_seal: dict[str, Any]) 
     return ""
 
 
-def _by_series(counts: list[dict[str, Any]]) -> dict[tuple[Any, ...], int]:
-    return {tuple(item[name] for name in SERIES): item["samples"] for item in counts}
+def _counts_by_series(counts: list[dict[str, Any]]) -> dict[tuple[Any, ...], int]:
+    return {tuple(item[name] for name in SERIES_COLUMNS): item["samples"] for item in counts}
 
 
-def _series_words(series: tuple[Any, ...]) -> str:
-    items = zip(SERIES, series, strict=True)
+def _describe_series(series: tuple[Any, ...]) -> str:
+    items = zip(SERIES_COLUMNS, series, strict=True)
     return " ".join(f"{value} B" if name == "size_bytes" else str(value) for name, value in items)

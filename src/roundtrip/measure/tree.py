@@ -115,14 +115,16 @@ class RunTree:
 
     def next_round(self) -> int:
         """The number of the next round, from 1."""
-        rounds = (records.read_round(folder) or 0 for folder in self._numbered_folders("rounds"))
+        rounds = (
+            records.read_round_number(folder) or 0 for folder in self._numbered_folders("rounds")
+        )
         return 1 + max(rounds, default=0)
 
     def make_session_folder(self, round_number: int) -> Path:
         """Make a new folder ``rounds/NNN`` for a session, and write the number of its round into
         it."""
         folder = self._make_numbered_folder("rounds")
-        records.write_round(folder, round_number)
+        records.write_round_number(folder, round_number)
         return folder
 
     def make_build_folder(self) -> Path:
@@ -170,7 +172,7 @@ def create_tree(
         "report": "wanted" if report else None,
         "night": night,
     }
-    if fault := model.fault(records.State, state):
+    if fault := model.fault(records.StateRecord, state):
         raise UserError(f"the collector would refuse {fault}", campaign.file)
     path = runs / campaign.name / site.name / start.strftime("%Y%m%dT%H%M%SZ")
     try:

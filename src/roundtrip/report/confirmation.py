@@ -19,7 +19,7 @@ import polars as pl
 from roundtrip import files
 from roundtrip.history import published
 from roundtrip.measure import reader, records
-from roundtrip.measure.bundle_rows import MEDIANS
+from roundtrip.measure.bundle_rows import MEDIANS_SCHEMA
 from roundtrip.report import data, units
 from roundtrip.report.blocks import (
     Block,
@@ -183,7 +183,7 @@ def read_site_confirmation(site: Path, verdicts: NightVerdicts) -> ConfirmationR
     digests = {line.series.points[-1].digest for line in worse_lines}
     for revision in published.current_revisions(site)[0] if digests else ():
         if revision.digest in digests:
-            reader.require(revision.bundle)
+            reader.require_decodable_bundle(revision.bundle)
             return read_confirmation(data.read_bundle(revision.bundle), verdicts)
     return NO_CONFIRMATION
 
@@ -220,7 +220,7 @@ def read_confirmation(night_data: BundleData, night_verdicts: NightVerdicts) -> 
 
 def _repeated_medians(night_data: BundleData) -> tuple[pl.DataFrame, str]:
     """The medians of undisturbed repeated launches, and the reason if none were made."""
-    folder = night_data.folder / records.CONFIRMATION
+    folder = night_data.folder / records.CONFIRMATION_FOLDER
     if folder.is_dir():
         repeats = data.read_bundle(folder)
         launches = repeats.launches.filter(~pl.col("disturbed"))
@@ -229,7 +229,7 @@ def _repeated_medians(night_data: BundleData) -> tuple[pl.DataFrame, str]:
         records.CONFIRMATION_FILE, {"why_not": "the night ended before"}
     )
     reason = record.get("why_not") if isinstance(record, dict) else None
-    return pl.DataFrame(schema=MEDIANS), str(reason or "no launch of them ended well")
+    return pl.DataFrame(schema=MEDIANS_SCHEMA), str(reason or "no launch of them ended well")
 
 
 def _sign_test(line: Line, night: str, medians: pl.DataFrame) -> tuple[SignTest, int]:

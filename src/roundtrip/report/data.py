@@ -16,7 +16,12 @@ from roundtrip.history import ledger, nodes
 from roundtrip.history.ledger import Ledger
 from roundtrip.history.night_rows import PAIRS
 from roundtrip.measure import analysis, bundle_tables, manifest
-from roundtrip.measure.bundle_rows import DISTURBANCE, MEDIANS, NODES, Sample
+from roundtrip.measure.bundle_rows import (
+    DISTURBANCE_SCHEMA,
+    MEDIANS_SCHEMA,
+    NODES_SCHEMA,
+    SampleRow,
+)
 from roundtrip.measure.columns import settings_by_launch
 from roundtrip.report.pages.series import SeriesMedians
 from roundtrip.stats import sequential, verdicts
@@ -53,9 +58,13 @@ class BundleData:
     campaign_text: str
     env_records: dict[str, Any]
     past_nights: Ledger = field(default_factory=Ledger)
-    launch_medians: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=MEDIANS))
-    node_facts: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=NODES))
-    disturbance: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=DISTURBANCE))
+    launch_medians: pl.DataFrame = field(
+        default_factory=lambda: pl.DataFrame(schema=MEDIANS_SCHEMA)
+    )
+    node_facts: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=NODES_SCHEMA))
+    disturbance: pl.DataFrame = field(
+        default_factory=lambda: pl.DataFrame(schema=DISTURBANCE_SCHEMA)
+    )
     node_pairs: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=PAIRS))
 
     @property
@@ -137,15 +146,15 @@ def read_bundle(bundle: Path) -> BundleData:
     for name in ("parameters", "emulation"):
         lists = settings_by_launch(tables.frames[name], name)
         launches = launches.join(lists, on="launch", how="left", maintain_order="left")
-    with bundle_tables.decoding(bundle / manifest.table_file("samples")) as file:
-        samples = bundle_tables.scan_table(file, Sample)
+    with bundle_tables.parquet_errors(bundle / manifest.table_file("samples")) as file:
+        samples = bundle_tables.scan_table(file, SampleRow)
         # This decodes every page once, so that no later reader can fail on one.
         rows = samples.collect().lazy()
         bundle_tables.require_samples(rows, launches, file)
     thresholds = analysis.load(bundle / analysis.FILE_NAME)
     level = thresholds.statistics.confidence_level
     launch_medians = bundle_tables.launch_medians(rows, launches, level)
-    if (bundle_medians := bundle_tables.stored_medians(bundle, launches)) is not None:
+    if (bundle_medians := bundle_tables.read_stored_medians(bundle, launches)) is not None:
         bundle_tables.require_medians(bundle_medians, launch_medians, bundle)
     is_apart = ~pl.col("launch").is_in(nodes.paired_launches(tables.frames["parameters"]))
     environment: dict[str, Any] = {}

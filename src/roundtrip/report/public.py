@@ -169,7 +169,7 @@ def refusal(source: Path, public: Path) -> str:
             imported_nights.require_whole(source)
         else:
             bundle_manifest, _, _ = _require_publishable(source)
-            reader.require(store.bundle_folder(source))
+            reader.require_decodable_bundle(store.bundle_folder(source))
             publish.require_once(publish.site_folder(bundle_manifest, public), bundle_manifest)
     except UserError as error:
         return str(error)
@@ -216,7 +216,7 @@ def _copy_report(source: Path, public: Path) -> CopyResult:
             raise UserError(reason, source)
         if source.name not in names:
             publish.require_once(site, bundle_manifest)
-            reader.require(store.bundle_folder(source))
+            reader.require_decodable_bundle(store.bundle_folder(source))
             if changed_paths := publish.verify(source):
                 reason = "differs when rebuilt: edited, or by another version of Roundtrip"
                 remedy = "`roundtrip report` with --supersedes makes it anew"

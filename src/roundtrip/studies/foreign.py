@@ -85,20 +85,20 @@ def write_launch(
     text = io.StringIO()
     text.writelines(f"# {key.lower()}: {json.dumps(value)}\n" for key, value in head.items())
     table = csv.writer(text, lineterminator="\n")
-    table.writerow(samples.SCHEMA)
+    table.writerow(samples.CSV_SCHEMA)
     table.writerows(rows)
     content = text.getvalue().encode()
     file = output.with_name("samples.csv")
     result = samples.parse(content, file)
-    if result.problems:
-        raise UserError(f"cannot be kept as samples: {result.problems[0].message}", output)
+    if result.faults:
+        raise UserError(f"cannot be kept as samples: {result.faults[0].message}", output)
     file.write_bytes(content)
     run = {
         "schema": 1,
         "start_time": time,
         **_DEFAULT_RUN_ENTRIES,
         **record,
-        "samples": samples.seal(content, result.frame),
+        "samples": samples.make_seal(content, result.frame),
         "complete": True,
     }
     output.with_name("run.json").write_text(json.dumps(run, indent=1) + "\n", encoding="utf-8")

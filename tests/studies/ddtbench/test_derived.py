@@ -24,7 +24,7 @@ def frame(methods: dict[str, Epochs], case: str = "NAS_LU_x/original") -> pl.Dat
         for phase, values in epochs.items()
         for rep, value in enumerate(values)
     ]
-    return pl.DataFrame(rows, schema=samples.SCHEMA, orient="row")
+    return pl.DataFrame(rows, schema=samples.CSV_SCHEMA, orient="row")
 
 
 def figures(methods: dict[str, Epochs], variant: str) -> dict[str, float]:
@@ -110,11 +110,11 @@ def test_an_epoch_may_take_no_time_on_a_coarse_clock(tmp_path: Path) -> None:
     file = tmp_path / "samples.csv"
     line = "ddtbench,NAS_LU_x/original,manual,480,{},0,epoch_time,{},s\n"
     phases = line.format("pack", 0) + line.format("communication", 2e-7) + line.format("unpack", 0)
-    file.write_text(f"# schema: 1\n{samples.HEADER}\n{phases}")
+    file.write_text(f"# schema: 1\n{samples.CSV_HEADER}\n{phases}")
     assert ddtbench.perf_variables(samples.read_rows(file))["round_trip_manual"] == pytest.approx(
         0.2
     )
-    file.write_text(f"# schema: 1\n{samples.HEADER}\n{line.format('pack', -1)}")
+    file.write_text(f"# schema: 1\n{samples.CSV_HEADER}\n{line.format('pack', -1)}")
     with pytest.raises(UserError, match="value '-1' is not a positive number"):
         ddtbench.perf_variables(samples.read_rows(file))
 

@@ -14,7 +14,7 @@ from support.bundles import with_medians
 from support.measured import data_of, launch_row, part
 
 from roundtrip.history.night_rows import SERIES
-from roundtrip.measure.bundle_rows import POINTS
+from roundtrip.measure.bundle_rows import POINTS_SCHEMA
 from roundtrip.report.blocks import Cell, ReportSection, Table
 from roundtrip.report.data import BundleData
 from roundtrip.report.pages import series
@@ -66,7 +66,7 @@ def ddt_data(
             point = {"launch": name, "case_id": case_id, "study": "ddtbench", **FINDING}
             place = {"case": "WRF_x_vec/same", "variant": "mpi_pack_ddt", "finding_error": error}
             points.append({**point, **place})
-    return data_of(cases, rows, points=pl.DataFrame(points, schema=POINTS))
+    return data_of(cases, rows, points=pl.DataFrame(points, schema=POINTS_SCHEMA))
 
 
 def _rows(app: str, truth: Any, rng: np.random.Generator) -> list[tuple[Any, ...]]:

@@ -102,7 +102,7 @@ def test_a_bad_file_is_one_line(tmp_path: Path) -> None:
     file = tmp_path / "samples.csv"
     with pytest.raises(UserError, match="missing"):
         derived.perf_variables(samples.read_rows(file))
-    file.write_text(f"{samples.HEADER}\nx\n")
+    file.write_text(f"{samples.CSV_HEADER}\nx\n")
     with pytest.raises(UserError, match=r"samples\.csv:2: 1 columns"):
         derived.perf_variables(samples.read_rows(file))
 

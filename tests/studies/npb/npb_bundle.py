@@ -9,7 +9,7 @@ from typing import Any
 from support.measured import data_of, launch_row
 
 from roundtrip.measure import bundle_tables
-from roundtrip.measure.bundle_rows import DETAIL_ROWS
+from roundtrip.measure.bundle_rows import DETAIL_ROW_BY_STUDY
 from roundtrip.measure.columns import columns, setting_rows
 from roundtrip.report.blocks import Cell, Table
 from roundtrip.report.data import BundleData
@@ -106,7 +106,9 @@ class Bundle:
 
     def data(self) -> BundleData:
         """As the report reads it."""
-        details = {"npb": bundle_tables.frame(self.details, columns(DETAIL_ROWS["npb"]))}
+        details = {
+            "npb": bundle_tables.make_frame(self.details, columns(DETAIL_ROW_BY_STUDY["npb"]))
+        }
         return data_of(self.cases, self.rows, details=details)
 
 

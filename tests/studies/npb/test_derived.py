@@ -18,7 +18,7 @@ DATA = Path(__file__).parents[2] / "data" / "npb"
 def frame(rows: list[tuple[int, str, int, str, float, str]]) -> pl.DataFrame:
     """Rows of (size_bytes, phase, rep, metric, value, unit)."""
     sample_rows = [("npb", "CG/S", "native", *row) for row in rows]
-    return pl.DataFrame(sample_rows, schema=samples.SCHEMA, orient="row")
+    return pl.DataFrame(sample_rows, schema=samples.CSV_SCHEMA, orient="row")
 
 
 LAUNCH = [
@@ -109,7 +109,7 @@ def test_an_upstream_launch_becomes_one_of_ours(tmp_path: Path) -> None:
     identity = [{"host": "n1", "ranks": [0], "slurm_node": None, "file": "/lib/libmpi.so"}]
     derived.convert_output(output, "cg.A.x", hosts=["n1"], identity=identity)
     sample_file = samples.read(tmp_path / "samples.csv")
-    assert sample_file.problems == ()
+    assert sample_file.faults == ()
     assert derived.perf_variables(sample_file.frame) == {"rate": 241.03}
     assert derived.parse_output(output).iterations == 15
     record = json.loads((tmp_path / "run.json").read_text())

@@ -97,7 +97,7 @@ def sweeps(tmp_path: Path, make_tree: Callable[..., Any]) -> Path:
         content = f"# launch: {number}\n{file.read_text()}".encode()
         file.write_bytes(content)
         run = json.loads((folder / "run.json").read_text())
-        run["samples"] = samples.seal(content, samples.parse(content, file).frame)
+        run["samples"] = samples.make_seal(content, samples.parse(content, file).frame)
         (folder / "run.json").write_text(json.dumps(run))
     return tree
 
@@ -125,7 +125,9 @@ def test_what_was_not_verified_is_not_swept(tmp_path: Path) -> None:
 
 
 def test_where_two_clusters_break_even_is_found_with_its_ratio(sweeps: Path) -> None:
-    npb_launches = [launch for launch in launches.scan(sweeps) if launch.case["study"] == "npb"]
+    npb_launches = [
+        launch for launch in launches.scan(sweeps) if launch.case_record["study"] == "npb"
+    ]
     assert [launch.status for launch in npb_launches] == ["passed", "passed"]
     (curves,) = read_curves(data.read_bundle(bundle.build(sweeps)))
     assert curves.name == "LU A"

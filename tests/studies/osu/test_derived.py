@@ -72,7 +72,7 @@ def frame(rows: list[tuple[int, str, str, float, str]]) -> pl.DataFrame:
         ("osu", "x", "osu-7.4", size, statistic, 0, *measured)
         for size, statistic, *measured in rows
     ]
-    return pl.DataFrame(sample_rows, schema=samples.SCHEMA, orient="row")
+    return pl.DataFrame(sample_rows, schema=samples.CSV_SCHEMA, orient="row")
 
 
 def test_the_median_is_typical_and_the_mean_where_there_is_none() -> None:

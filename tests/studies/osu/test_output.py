@@ -139,7 +139,7 @@ def test_convert_writes_a_launch_that_the_scanner_reads(tmp_path: Path) -> None:
     )
     run = records.read_record(tmp_path / "run.json")
     sample_file = samples.read(tmp_path / "samples.csv")
-    assert sample_file.problems == ()
+    assert sample_file.faults == ()
     assert sample_file.metadata["datatype"] == "MPI_CHAR"
     assert run["samples"]["rows"] == sample_file.frame.height == 5 * len(output.rows)
     assert json.dumps(run["hosts"]) == '["n1"]'

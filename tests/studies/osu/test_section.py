@@ -14,7 +14,7 @@ from support.measured import data_of, launch_row, part, table
 from roundtrip import studies
 from roundtrip.history.night_rows import SERIES
 from roundtrip.measure import analysis
-from roundtrip.measure.bundle_rows import POINTS
+from roundtrip.measure.bundle_rows import POINTS_SCHEMA
 from roundtrip.measure.columns import setting_rows
 from roundtrip.report.blocks import ReportSection
 from roundtrip.report.data import BundleData
@@ -67,7 +67,7 @@ def osu_data(
         points.append({"launch": name, "verified": benchmark != "barrier"})
         emulation = setting_rows(emulated if emulated and study == "osu" else {})
         cases.append(launch_row(name, f"{study}/{benchmark}", study, emulation=emulation))
-    return data_of(cases, rows, points=pl.DataFrame(points, schema=POINTS))
+    return data_of(cases, rows, points=pl.DataFrame(points, schema=POINTS_SCHEMA))
 
 
 @pytest.fixture(scope="module")

@@ -317,7 +317,7 @@ def _summarize(site_history: History, source: Source, page: str) -> Summary:
         if not (report := site_history.reports.get(night)):
             raise UserError("the night has no report", source.site)
         bundle = store.bundle_folder(store.linked_revision(source.site, report))
-        reader.require(bundle)
+        reader.require_decodable_bundle(bundle)
         return data.read_bundle(bundle)
 
     verdicts: Counter[Verdict] = Counter()

@@ -59,7 +59,7 @@ _MAX_MISMATCHES = 3
 _NUMBER_PATTERN = re.compile(r"[+-]?\d+(\.\d+)?")
 #: The part of a mismatch that differs between alike ones.
 _SIDE_PATTERN = re.compile(rf"rank \d+|{PSEUDONYM_PATTERN}|,")
-_MISMATCH_PATTERN = re.compile(rf"{identity.MISMATCH}.*?(?=; last words: |$)")
+_MISMATCH_PATTERN = re.compile(rf"{identity.MISMATCH_PREFIX}.*?(?=; last words: |$)")
 QUESTION = "Did every launch complete?"
 _STATUS_TONES: dict[str, StatusColour] = {
     "partial": "bad",
@@ -157,7 +157,7 @@ def _mismatch_answers(data: BundleData) -> Iterator[Answer]:
     reasons = data.launches["reason"].drop_nulls()
     groups: dict[tuple[str, ...], list[str]] = defaultdict(list)
     for match in filter(None, map(_MISMATCH_PATTERN.search, reasons)):
-        mismatch = match[0].removeprefix(identity.MISMATCH)
+        mismatch = match[0].removeprefix(identity.MISMATCH_PREFIX)
         groups[tuple(sorted(_SIDE_PATTERN.sub("", mismatch).split()))].append(mismatch)
     for first, *others in list(groups.values())[:_MAX_MISMATCHES]:
         nodes = [set(re.findall(PSEUDONYM_PATTERN, mismatch)) for mismatch in (first, *others)]

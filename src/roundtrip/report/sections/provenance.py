@@ -8,9 +8,9 @@ from typing import Any
 import polars as pl
 
 from roundtrip.measure import signature, store
-from roundtrip.measure.bundle_rows import NODE_FACTS
-from roundtrip.measure.public_files import WITHHELD
-from roundtrip.measure.run_record import NODE_WORDS
+from roundtrip.measure.bundle_rows import NODE_FACT_COLUMNS
+from roundtrip.measure.public_files import WITHHELD_FILE
+from roundtrip.measure.run_record import NODE_FACT_TITLES
 from roundtrip.report import units
 from roundtrip.report.blocks import (
     Block,
@@ -57,7 +57,7 @@ def part(data: BundleData) -> ReportSection:
         CollapsibleBlocks("Files of the bundle, with checksums", (_files(data),)),
     ]
     title = "Provenance: what this was measured with"
-    note = data.env_records.get(WITHHELD)
+    note = data.env_records.get(WITHHELD_FILE)
     places = note.get("looked_like_credentials") if isinstance(note, dict) else None
     warnings = []
     if isinstance(places, list) and places:
@@ -136,11 +136,15 @@ def _plain(value: Any) -> str:
 
 
 def _nodes(data: BundleData) -> list[Block]:
-    nodes = data.node_facts.select("host", *NODE_WORDS).unique().sort("host", *NODE_FACTS)
+    nodes = (
+        data.node_facts.select("host", *NODE_FACT_TITLES).unique().sort("host", *NODE_FACT_COLUMNS)
+    )
     if nodes.is_empty():
         return []
     rows = tuple(text_cells(host, *map(_plain, facts)) for host, *facts in nodes.iter_rows())
-    columns = text_columns("Node", *(words[0].upper() + words[1:] for words in NODE_WORDS.values()))
+    columns = text_columns(
+        "Node", *(words[0].upper() + words[1:] for words in NODE_FACT_TITLES.values())
+    )
     caption = (
         "Nodes as the launches found them, each by the pseudonym of its host; firmware: its BIOS."
     )
