@@ -60,7 +60,7 @@ class DDTBench(Placement, Figures, Recorded, rfm.RunOnlyRegressionTest):
         self.executable_opts += [
             f"--apps={self.app}",
             f"--sizes={self.sizes}",
-            f"--buffers={self.buffer_state}",
+            f"--buffers={self.buffers}",
             f"--budget={self.budget:g}",
             f"--precision={self.precision:g}",
         ]
