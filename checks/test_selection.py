@@ -60,9 +60,9 @@ def _restrict_parameter_to_texts(raw_param, texts):
     )
 
 
-def _restrict_parameter(raw_param, choose):
+def _restrict_parameter(raw_param, select):
     return parameter(
         inherit_params=True,
-        filter_params=lambda values: tuple(choose(values)),
+        filter_params=lambda values: tuple(select(values)),
         fmt=raw_param.format,
     )

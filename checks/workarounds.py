@@ -35,15 +35,15 @@ class _SteadyClock:
         return _EPOCH_OF_MONOTONIC + time.monotonic()
 
 
-class _WholeScript:
-    """`osext` as the local scheduler sees it."""
+class _UnsplitScriptPath:
+    """Stands for the module `osext` in the local scheduler: a script's path is not split."""
 
     def __getattr__(self, name):
         return getattr(osext, name)
 
     @staticmethod
     def run_command_async(script, **options):
-        """Start `script`, a path."""
+        """Start the script at the path `script`, which may have blanks."""
         return osext.run_command_async([script], **options)
 
 
@@ -61,6 +61,6 @@ def _patch_module(module, name, substitute):
 
 for _module in (local, policies):
     _patch_module(_module, "time", _SteadyClock())
-_patch_module(local, "osext", _WholeScript())
+_patch_module(local, "osext", _UnsplitScriptPath())
 for _module in (fields, variables):
     _patch_module(_module, "user_deprecation_warning", _warn_unless_suppressed)

@@ -16,16 +16,16 @@ class Smpirun(JobLauncher):
     """SimGrid's SMPI: all ranks in one process, on the platform that the check writes beside it."""
 
     def command(self, job):
-        """The command without its options, which begin with those of the site."""
-        where = ["-platform", "platform.xml", "-hostfile", "hosts.txt"]
-        logged = ["--log=root.thres:critical", "--log=smpi_pmpi.thres:warning"]  # of MPI_Abort
-        return ["smpirun", "-np", str(job.num_tasks), *where, *logged]
+        """The words of the command, without the launcher's options, which ReFrame appends."""
+        platform_options = ["-platform", "platform.xml", "-hostfile", "hosts.txt"]
+        log_options = ["--log=root.thres:critical", "--log=smpi_pmpi.thres:warning"]  # of MPI_Abort
+        return ["smpirun", "-np", str(job.num_tasks), *platform_options, *log_options]
 
 
 with contextlib.suppress(ReframeError):  # this process has read it before, and keeps launchers
     register_launcher("smpirun")(Smpirun)
 
-_runs = os.environ.get("ROUNDTRIP_RUNS", "runs")
+_runs_folder = os.environ.get("ROUNDTRIP_RUNS", "runs")
 
 site_configuration = {
     "general": [
@@ -43,7 +43,7 @@ site_configuration = {
         {
             "enable": True,
             "backend": "sqlite",
-            "sqlite_db_file": os.environ.get("RFM_SQLITE_DB_FILE", f"{_runs}/results.db"),
+            "sqlite_db_file": os.environ.get("RFM_SQLITE_DB_FILE", f"{_runs_folder}/results.db"),
         }
     ],
     "logging": [
@@ -51,7 +51,7 @@ site_configuration = {
             "handlers": [
                 {
                     "type": "file",
-                    "name": f"{_runs}/reframe.log",
+                    "name": f"{_runs_folder}/reframe.log",
                     "level": "debug2",
                     "format": "[%(asctime)s] %(levelname)s: %(check_info)s: %(message)s",
                     "append": False,

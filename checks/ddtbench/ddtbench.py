@@ -11,10 +11,10 @@ from reframe.core.builtins import fixture, parameter, run_before, variable
 
 from roundtrip.studies import ddtbench
 
-from ..mixins.amounts import BUDGET, PRECISION, choice
 from ..mixins.build import build_workload
 from ..mixins.placement import Placement
-from ..mixins.record import Figures, Recorded
+from ..mixins.record import PerfVariables, Recorded
+from ..mixins.variable_types import BUDGET_TYPE, PRECISION_TYPE, choice_type
 from ..test_selection import simple_test
 
 
@@ -23,7 +23,7 @@ class build_ddtbench(build_workload):
 
 
 @simple_test
-class DDTBench(Placement, Figures, Recorded, rfm.RunOnlyRegressionTest):
+class DDTBench(Placement, PerfVariables, Recorded, rfm.RunOnlyRegressionTest):
     """One micro-app by all methods, interleaved in each launch.
 
     A legal call that the MPI refuses does not fail the check: the workload first tries each call
@@ -34,7 +34,7 @@ class DDTBench(Placement, Figures, Recorded, rfm.RunOnlyRegressionTest):
     study = "ddtbench"
     descr = "DDTBench: MPI datatypes against packing by hand and MPI_Pack"
     valid_prog_environs = ["+mpi +boost"]
-    why_not_simulated = "SMPI charges no time for packing"
+    not_simulated_reason = "SMPI charges no time for packing"
     num_tasks = 2
     sourcesdir = None
     build = fixture(build_ddtbench, scope="environment")
@@ -45,14 +45,14 @@ class DDTBench(Placement, Figures, Recorded, rfm.RunOnlyRegressionTest):
     sizes = parameter(["all", "largest"], type=str, loggable=True)
     #: States of memory between exchanges, of original, same, cold; see the workload's --help.
     buffers = variable(
-        choice(*ddtbench.BUFFER_STATES, several=True),
+        choice_type(*ddtbench.BUFFER_STATES, several=True),
         value=ddtbench.DEFAULT_BUFFER_STATES,
         loggable=True,
     )
     #: Seconds a launch may measure.
-    budget = variable(BUDGET, value=10.0, loggable=True)
+    budget = variable(BUDGET_TYPE, value=10.0, loggable=True)
     #: Relative half-width of the median's confidence interval to reach at each point, in percent.
-    precision = variable(PRECISION, value=2.0, loggable=True)
+    precision = variable(PRECISION_TYPE, value=2.0, loggable=True)
 
     @run_before("run")
     def set_command(self):

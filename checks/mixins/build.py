@@ -14,18 +14,21 @@ from roundtrip.sites.launching import SIMULATED_FEATURE
 CHECKOUT = pathlib.Path(__file__).resolve().parents[2]
 
 
-class Listed(rfm.RegressionTestPlugin):
-    """Writes a list of the fixture's programs (`program_paths`), for a campaign that pins them."""
+class ProgramList(rfm.RegressionTestPlugin):
+    """Keeps a JSON list of the programs that a fixture has built or found (`program_paths`).
+
+    A campaign compares their digests from round to round.
+    """
 
     @run_before("sanity")
-    def list_programs(self):
+    def write_program_list(self):
         (pathlib.Path(self.stagedir) / programs.PROGRAMS_FILE).write_text(
             json.dumps(self.program_paths)
         )
         self.keep_files = [*self.keep_files, programs.PROGRAMS_FILE]
 
 
-class build_workload(Listed, rfm.CompileOnlyRegressionTest):
+class build_workload(ProgramList, rfm.CompileOnlyRegressionTest):
     """Builds one program of ``workloads/`` by CMake, with the environment's MPI and Boost.
 
     A study derives a class of its own that names the program.
@@ -47,8 +50,8 @@ class build_workload(Listed, rfm.CompileOnlyRegressionTest):
     @run_before("compile")
     def configure(self):
         partition, environ = self.current_partition, self.current_environ
-        self.installed = environ.extras.get("programs")
-        if self.installed:
+        self.installed_folder = environ.extras.get("programs")
+        if self.installed_folder:
             self.build_system = "CustomBuild"
             self.build_system.commands = [f"test -x {shlex.quote(self.program)}"]
             return
@@ -77,7 +80,7 @@ class build_workload(Listed, rfm.CompileOnlyRegressionTest):
         self.build_system.max_concurrency = 2
 
     @sanity_function
-    def program_is_built(self):
+    def assert_program_exists(self):
         return sn.assert_true(
             sn.path_isfile(self.program), msg=f"there is no program {self.program}"
         )
@@ -89,10 +92,10 @@ class build_workload(Listed, rfm.CompileOnlyRegressionTest):
     @property
     def program(self):
         """Absolute path of the built program."""
-        return self.path_of(self.workload)
+        return self.program_path(self.workload)
 
-    def path_of(self, name):
+    def program_path(self, name):
         """Absolute path of a program of this workload."""
-        if self.installed:
-            return str(pathlib.Path(self.installed) / name)
+        if self.installed_folder:
+            return str(pathlib.Path(self.installed_folder) / name)
         return str(self.build_folder / self.workload / name)

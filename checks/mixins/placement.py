@@ -27,7 +27,7 @@ from roundtrip.sites.launching import (
 )
 
 _PAIR_ROUND = json.loads(os.environ.get("ROUNDTRIP_PAIRS", "null"))
-_printed_lines = set()
+_printed_skip_lines = set()
 
 
 class Placement(rfm.RegressionTestPlugin):
@@ -47,15 +47,15 @@ class Placement(rfm.RegressionTestPlugin):
     #: Options in shell syntax that replace the environment's ``launcher_options``.
     launcher_options = variable(str, type(None), value=None)
 
-    def need(self, *features):
-        """Run only on partitions that offer all `features`."""
+    def set_required_features(self, *features):
+        """Let the test run only on partitions that offer all `features`; add them to `needs`."""
         self.needs = [*self.needs, *features]
         self.valid_systems = [" ".join(f"+{name}" for name in features)]
         _print_skip_reason(self)
 
     @run_after("init")
-    def place_ranks(self):
-        self.need(self.placement)
+    def set_placement(self):
+        self.set_required_features(self.placement)
         self.num_tasks_per_node = self.num_tasks if self.placement == "shared-memory" else 1
 
     @property
@@ -63,14 +63,14 @@ class Placement(rfm.RegressionTestPlugin):
         return self.num_tasks // self.num_tasks_per_node
 
     @property
-    def batch(self):
-        """The scheduler whose jobs or steps have the ranks."""
+    def launch_scheduler(self):
+        """The scheduler that starts the launch, as a job or as a step of a job."""
         scheduler = self.current_partition.scheduler.registered_name
         return schedulers.scheduler_of_reframe_name(scheduler, self.job.launcher.registered_name)
 
     @property
-    def steps(self):
-        """Whether launches are steps of the job that runs ReFrame, not jobs."""
+    def launches_are_steps(self):
+        """Whether a launch is a step of the job that runs ReFrame, not a job of its own."""
         return step_scheduler(self.job.launcher).allocates_nodes
 
     @run_before("run")
@@ -84,18 +84,23 @@ class Placement(rfm.RegressionTestPlugin):
         known = schedulers.options_of_launcher(self.job.launcher.registered_name)
         # Without its option, the partner of a failed rank waits until the time limit.
         self.job.launcher.options += [*options, *(known.fail_fast if known else ())]
-        if self.steps:  # a step would take all nodes of the allocation
+        if self.launches_are_steps:  # a step would take all nodes of the allocation
             self.job.options += step_scheduler(self.job.launcher).node_count_options(self.num_hosts)
 
 
 def step_scheduler(launcher):
-    """The scheduler of which launches by `launcher` are steps, in the job that runs ReFrame; the
-    null object if they are no steps."""
+    """The scheduler that starts launches by `launcher` as steps of the job that runs ReFrame.
+
+    The null scheduler, which allocates no nodes, if they are jobs of their own.
+    """
     return schedulers.scheduler_of_reframe_name("", launcher.registered_name)
 
 
 def environment_launcher(job, extras):
-    """The launcher that an environment's `extras` name; without one, the job's own."""
+    """The launcher that the extras of an environment name; without one, that of the job.
+
+    A launcher that starts steps keeps the options that the site gave it.
+    """
     key = extras.get("launcher")
     scheduler = step_scheduler(job.launcher)
     if key and not (
@@ -114,20 +119,24 @@ def _print_skip_reason(test):
         return
     check = type(test).__name__.split("_")[0]
     for partition in runtime.runtime().system.partitions:
-        gaps = [_missing_feature(test, partition, environ) for environ in partition.environs]
+        gaps = [
+            _describe_missing_feature(test, partition, environ) for environ in partition.environs
+        ]
         if gaps and all(gaps):
             line = f"skipped on {partition.name}: tests of {check} {gaps[0]}"
-            if line not in _printed_lines:
-                _printed_lines.add(line)
+            if line not in _printed_skip_lines:
+                _printed_skip_lines.add(line)
                 print(line)
 
 
-def _missing_feature(test, partition, environ):
-    """Return the first feature that is missing, with the reason if it is a size, or why the test is
-    not simulated; None if nothing is missing."""
+def _describe_missing_feature(test, partition, environ):
+    """Return why the test cannot run there, as the end of a sentence; None if it can.
+
+    The reason is the first missing feature, or why the test is not simulated.
+    """
     features = {*partition.features, *environ.features}
-    if SIMULATED_FEATURE in features and test.why_not_simulated:
-        return f"are not simulated: {test.why_not_simulated}"
+    if SIMULATED_FEATURE in features and test.not_simulated_reason:
+        return f"are not simulated: {test.not_simulated_reason}"
     for feature in test.needs:
         if feature not in features:
             reason = launching.describe_shortage(feature, partition.extras)
@@ -136,7 +145,10 @@ def _missing_feature(test, partition, environ):
 
 
 class OnPairs(rfm.RegressionTestPlugin):
-    """A launch for each pair, or each single node, that a campaign names, with mixin Placement."""
+    """Makes a launch for each pair of nodes, or single node, that a campaign names.
+
+    Needs the mixin Placement.
+    """
 
     if _PAIR_ROUND:
         #: The number of the pair in its round, because a test's name must not have names of nodes.
@@ -149,7 +161,7 @@ class OnPairs(rfm.RegressionTestPlugin):
 
     @property
     def pair_facts(self):
-        """The facts of the round for case.json."""
+        """The round of pairs and its number in the night, for case.json; {} without pairs."""
         return (
             {key: _PAIR_ROUND[key] for key in ("pair_round", "pair_night_round")}
             if _PAIR_ROUND
@@ -157,16 +169,16 @@ class OnPairs(rfm.RegressionTestPlugin):
         )
 
     @run_before("run")
-    def go_to_the_pair(self):
+    def set_pair_nodes(self):
         if self.pair_hosts:
             access = self.current_partition.access
-            self.job.options += self.batch.node_options(self.pair_hosts, access)
+            self.job.options += self.launch_scheduler.node_options(self.pair_hosts, access)
 
 
 class Scale(rfm.RegressionTestPlugin):
     """Turns the parameter `scale` into nodes and ranks a node, once the partition is known.
 
-    A check with the mixin Placement calls `need_the_scale` after init.  It may override
+    A check with the mixin Placement calls `set_scale_features` after init.  It may override
     `legal_rank_count` to use fewer ranks than fit on the nodes.
     """
 
@@ -176,15 +188,17 @@ class Scale(rfm.RegressionTestPlugin):
     #: A number of several nodes is a multiple of this.
     node_multiple = 1
 
-    def need_the_scale(self, multi_node_feature=ONE_PER_NODE):
+    def set_scale_features(self, multi_node_feature=ONE_PER_NODE):
         self.skip_if(
             self.scale == "node" and self.placement != ALL_CORES, "one rank is on one node anyway"
         )
-        self.need(*features_for_scale(self.scale, self.placement, multi_node_feature))
+        self.set_required_features(
+            *features_for_scale(self.scale, self.placement, multi_node_feature)
+        )
         self.num_tasks = 2  # until the partition is known
 
     @run_after("setup")
-    def fill_the_partition(self):
+    def set_scale_ranks(self):
         nodes, ranks_per_node = nodes_and_ranks_per_node(
             self.scale, self.placement, self.current_partition.extras
         )

@@ -21,16 +21,16 @@ from .placement import OnPairs
 from .simulation import Simulation
 from .wan import LeasedLink
 
-_catalogue = functools.cache(spec.catalogue)
+_toolchain_catalogue = functools.cache(spec.catalogue)
 CHECKOUT = pathlib.Path(__file__).resolve().parents[2]
 #: Variables and commands by which a site itself replaces the libraries that a program links.
-_LIBRARY_REPLACEMENT = re.compile(
+_LIBRARY_REPLACEMENT_PATTERN = re.compile(
     r"LD_LIBRARY_PATH|LD_PRELOAD|\b(module|ml|source|spack)\s|^\s*\.\s"
 )
 
 
 class Recorded(OnPairs, LeasedLink, Simulation):
-    """Keeps samples.csv, run.json and case.json; a launch without the end marker fails.
+    """Keeps samples.csv, run.json and case.json of a launch; fails it without the end marker.
 
     The check sets `study` and `num_tasks`, and has the mixin Placement.  The emulation on
     a partition is in its extras (``emulated``, a mapping).  A launch has exclusive nodes.
@@ -56,7 +56,7 @@ class Recorded(OnPairs, LeasedLink, Simulation):
         raise SkipTestError(msg)
 
     @run_after("init")
-    def name_settable(self):
+    def list_settable_variables(self):
         mixins = [
             base for base in type(self).__mro__ if base.__module__.startswith(f"{__package__}.")
         ]
@@ -64,17 +64,17 @@ class Recorded(OnPairs, LeasedLink, Simulation):
         self.settable = sorted(set(type(self).var_space).difference(exclusions))
 
     @run_after("init")
-    def keep_samples(self):
+    def set_kept_files(self):
         self.exclusive_access = True
         self.keep_files = ["samples.csv", "run.json", "case.json"]
         self.executable_opts += ["--samples", "samples.csv"]
 
     @run_before("run")
-    def stop_after_build(self):
+    def skip_after_build(self):
         self.skip_if(self.build_only, "built; not launched, as build_only says")
 
     @run_before("run", always_last=True)
-    def describe_case(self):
+    def write_case(self):
         part, environ = self.current_partition, self.current_environ
         parameters = {name: getattr(self, name) for name in type(self).param_space.params}
         parameters.pop("pair", None)  # redundant: `hosts` has it
@@ -93,13 +93,13 @@ class Recorded(OnPairs, LeasedLink, Simulation):
             "extras": {**part.extras, **environ.extras},
             "num_tasks": self.num_tasks,
             "num_nodes": self.num_hosts,
-            "mpi": self.promised_mpi,
+            "mpi": self.declared_mpi,
             "links": self.linked_mpi,
             "libraries": self.linked_mpi and self.linked_libraries,
             "arguments": shlex.split(" ".join(self.executable_opts)),
             "tuning": self.tuning,
-            "program": self.program,
-            "scheduler": self.batch.key or part.scheduler.registered_name,
+            "program": self.program_identity,
+            "scheduler": self.launch_scheduler.key or part.scheduler.registered_name,
             "emulated": {**part.extras.get("emulated", {}), **self.emulation} or None,
             "simulated": self.simulated,
         }
@@ -113,16 +113,22 @@ class Recorded(OnPairs, LeasedLink, Simulation):
         return self.build.program if hasattr(self, "build") else None
 
     @property
-    def program(self):
-        """File and digest of the program at submission; third-party programs do not record them."""
+    def program_identity(self):
+        """`file` and `sha256` of the measured program at submission; None if it is unknown.
+
+        Third-party programs do not record them themselves.
+        """
         file = self.measured_program
         return file and {"file": file, "sha256": programs.cached_sha256(pathlib.Path(file))}
 
     @property
-    def promised_mpi(self):
-        """Family, version, and begin of the self-description of the MPI; None if unknown."""
+    def declared_mpi(self):
+        """`family` and `version` of the toolchain's MPI, and how its version text begins (`says`).
+
+        None if the environment does not declare them.
+        """
         extras = self.current_environ.extras
-        family = _catalogue(CHECKOUT).families.get(extras.get("mpi"))
+        family = _toolchain_catalogue(CHECKOUT).families.get(extras.get("mpi"))
         if family is None or not extras.get("mpi_version"):
             return None
         return {"family": extras["mpi"], "version": extras["mpi_version"], "says": family.answers}
@@ -132,14 +138,16 @@ class Recorded(OnPairs, LeasedLink, Simulation):
         """The file of the MPI library that the program links; None if it is unknown, e.g. on a site
         that sets the loader's path itself."""
         part, environ = self.current_partition, self.current_environ
-        places = (part.local_env, environ)
-        words = [
+        environments = (part.local_env, environ)
+        shell_lines_and_names = [
             *self.site_script.splitlines(),
-            *(command for place in (part, environ) for command in place.prepare_cmds),
-            *(name for place in places for name in place.env_vars),
+            *(command for environment in (part, environ) for command in environment.prepare_cmds),
+            *(name for environment in environments for name in environment.env_vars),
         ]
-        modules = [name for place in places for name in place.modules]
-        has_own_libraries = modules or any(map(_LIBRARY_REPLACEMENT.search, words))
+        modules = [name for environment in environments for name in environment.modules]
+        has_own_libraries = modules or any(
+            map(_LIBRARY_REPLACEMENT_PATTERN.search, shell_lines_and_names)
+        )
         if self.simulated or has_own_libraries or not self.measured_program:
             return None
         library = programs.find_linked_mpi(pathlib.Path(self.measured_program))
@@ -155,8 +163,8 @@ class Recorded(OnPairs, LeasedLink, Simulation):
     def tuning(self):
         """The user's MPI settings in this launch, which neither site nor toolchain sets."""
         part, environ = self.current_partition, self.current_environ
-        places = (self.current_system.preload_environ, part.local_env, environ)
-        variables = {name for place in places for name in place.env_vars}
+        environments = (self.current_system.preload_environ, part.local_env, environ)
+        variables = {name for environment in environments for name in environment.env_vars}
         variables |= programs.assigned_variables(self.site_script)
         return {} if self.simulated else programs.mpi_tuning_settings(variables)
 
@@ -167,9 +175,9 @@ class Recorded(OnPairs, LeasedLink, Simulation):
         return file.read_text(errors="replace") if file.is_file() else ""
 
     @run_before("run")
-    def note_the_allocation(self):
-        if self.batch.allocates_nodes and not self.simulated:
-            print_own, print_others = self.batch.allocation_commands()
+    def set_allocation_commands(self):
+        if self.launch_scheduler.allocates_nodes and not self.simulated:
+            print_own, print_others = self.launch_scheduler.allocation_commands()
             allocation = f"{print_own} > {identity.ALLOCATION_FILE}"
             other_jobs = f"{print_others} >> {identity.ALLOCATION_FILE}"
             self.prerun_cmds = [allocation, other_jobs, *self.prerun_cmds]
@@ -178,29 +186,32 @@ class Recorded(OnPairs, LeasedLink, Simulation):
             self.keep_files = [*self.keep_files, identity.ALLOCATION_FILE]
 
     @run_before("sanity", always_last=True)
-    def require_the_identity(self):
-        """Fail a launch with a wrong identity; without run.json, the sanity function fails it."""
+    def assert_identity(self):
+        """Fail a launch whose ranks, nodes, MPI or program are not those declared.
+
+        Without run.json it does nothing: then the sanity function fails the launch.
+        """
         folder = pathlib.Path(self.stagedir)
         if not (folder / "run.json").is_file():
             return
         from roundtrip.measure import launch  # listing checks must not load this
 
         try:
-            fault = launch.folder_mismatch_reason(folder) or self.other_job(folder)
+            fault = launch.folder_mismatch_reason(folder) or self.other_job_fault(folder)
         except UserError as error:
             raise SanityError(str(error).replace(f"{folder}/", "")) from None
         if fault:
             raise SanityError(fault)
 
-    def other_job(self, folder):
-        """Return the fault that the launch ran in another job than its own; else ""."""
-        if self.simulated or self.steps or not self.batch.allocates_nodes:
+    def other_job_fault(self, folder):
+        """Return the fault that the launch ran in another job than ReFrame submitted; else ""."""
+        if self.simulated or self.launches_are_steps or not self.launch_scheduler.allocates_nodes:
             return ""
-        allocation = identity.parse_allocation(self.batch, folder)
+        allocation = identity.parse_allocation(self.launch_scheduler, folder)
         return identity.job_mismatch(allocation, self.job.jobid)
 
     @sanity_function
-    def launch_is_whole(self):
+    def assert_launch_complete(self):
         marker = r"^ROUNDTRIP COMPLETE ranks=(?P<ranks>\d+) hosts=(?P<hosts>\d+)$"
         ranks = sn.extractsingle(marker, self.stdout, "ranks", int)
         hosts = sn.extractsingle(marker, self.stdout, "hosts", int)
@@ -213,8 +224,8 @@ class Recorded(OnPairs, LeasedLink, Simulation):
         )
 
 
-class Figures(rfm.RegressionTestPlugin):
-    """Lets the check's `study` summarise samples.csv of the launch."""
+class PerfVariables(rfm.RegressionTestPlugin):
+    """Sets ReFrame's performance variables: what the check's `study` makes of samples.csv."""
 
     @run_before("performance")
     def set_perf_variables(self):

@@ -24,22 +24,22 @@ class OnSimulatedHosts(rfm.RegressionTestPlugin):
         return SIMULATED_FEATURE in self.current_environ.features
 
     @property
-    def simulation(self):
+    def simulation_settings(self):
         """The partition's description of the simulation, which a check may change."""
         return dict(self.current_partition.extras["simulated"])
 
     @property
     def platform_file(self):
-        """The platform's file, with placeholders."""
+        """The template of the platform's XML file."""
         name = self.current_partition.extras["simulated"]["platform"]
         return _SITES_FOLDER / self.current_system.name / "platforms" / f"{name}.xml"
 
-    def lay_out(self, ranks):
-        """Write the platform, with a host for each of `ranks` ranks, into the stage folder.
+    def write_platform(self, ranks):
+        """Write the platform to the stage folder, with a host for each rank, and return it.
 
-        UserError if it has fewer hosts.
+        UserError if it has fewer hosts than `ranks`.
         """
-        simulation = self.simulation
+        simulation = self.simulation_settings
         platform = simgrid.read_platform(
             self.platform_file, simulation["host_flops"], simulation.get("added_rtt_ms")
         )
@@ -48,24 +48,24 @@ class OnSimulatedHosts(rfm.RegressionTestPlugin):
 
 
 class Simulation(OnSimulatedHosts):
-    """Acts on partitions that describe a simulation in their extras (``simulated``)."""
+    """Prepares launches on partitions whose extras describe a simulation (``simulated``)."""
 
     #: Why a simulation of the check is meaningless, and therefore skipped; "" if it is not.
-    why_not_simulated = variable(str, value="")
+    not_simulated_reason = variable(str, value="")
 
     @run_after("init", always_last=True)
-    def run_where_it_tells_something(self):
-        if self.why_not_simulated:
+    def exclude_simulated_environs(self):
+        if self.not_simulated_reason:
             self.valid_prog_environs = [
                 f"{environ} -{SIMULATED_FEATURE}" for environ in self.valid_prog_environs
             ]
 
     @run_before("run", always_last=True)
-    def lay_out_the_platform(self):
+    def set_up_simulation(self):
         if not self.simulated:
             return
         try:
-            self.simulated_platform = self.lay_out(self.num_tasks)
+            self.simulated_platform = self.write_platform(self.num_tasks)
         except UserError as error:
             self.skip(str(error))
         self.env_vars.update(self.simulated_platform.variables)
@@ -75,7 +75,7 @@ class Simulation(OnSimulatedHosts):
         self.keep_files = [*self.keep_files, simgrid.PLATFORM_FILE, simgrid.HOSTS_FILE]
 
     @property
-    def simulated_by(self):
+    def simulation_record(self):
         """`simulated` of run.json, for a program that does not write it; None if not simulated."""
         if not self.simulated:
             return None
@@ -83,7 +83,7 @@ class Simulation(OnSimulatedHosts):
         return {"simgrid": version, **self.simulated_platform.facts}
 
     @run_before("sanity")
-    def require_that_the_simulation_went_well(self):
+    def assert_simulation_succeeded(self):
         if self.simulated:
             stderr_text = pathlib.Path(self.stagedir, str(self.stderr)).read_text(errors="replace")
             if fault := simgrid.simulation_fault(stderr_text):

@@ -13,37 +13,38 @@ from roundtrip.measure import records
 
 
 class LeasedLink(rfm.RegressionTestPlugin):
-    """Starts the launch under ``lease``, a command in the extras of a partition with such a link.
+    """Runs the launch under the command that the partition's extras name (``lease``).
 
-    The launch fails if the link changes: link.json keeps its state before and after.
+    The command keeps others from changing the link, and writes its state before and after to
+    link.json.  The launch fails if the two differ.
     """
 
     #: Options of the lease that change the link from the site's settings.
     link_options = ()
 
     @run_before("run", always_last=True)
-    def lease_the_link(self):
-        self.lease = self.current_partition.extras.get("lease")
-        if self.lease:
+    def set_lease_command(self):
+        self.lease_command = self.current_partition.extras.get("lease")
+        if self.lease_command:
             holder = f"--for={shlex.quote(self.display_name)}"
             record = f"--record={records.LINK_FILE}"
-            self.job.launcher.modifier = self.lease
+            self.job.launcher.modifier = self.lease_command
             self.job.launcher.modifier_options = [*self.link_options, record, holder, "--"]
             self.keep_files = [*self.keep_files, records.LINK_FILE]
 
     @run_before("sanity")
-    def require_declared_link(self):
-        if not self.lease:
+    def assert_declared_link(self):
+        if not self.lease_command:
             return
         try:
-            self.link = records.read_link_record(pathlib.Path(self.stagedir))
+            self.link_record = records.read_link_record(pathlib.Path(self.stagedir))
         except UserError as error:
             raise SanityError(str(error)) from None
-        if not self.link:
+        if not self.link_record:
             raise SanityError("the launch left no record of its link")
         from roundtrip.measure import launch  # listing checks must not load this
 
-        if fault := launch.link_failure_reason(self.link):
+        if fault := launch.link_failure_reason(self.link_record):
             raise SanityError(fault)
 
 
@@ -53,16 +54,16 @@ class EmulatedWan(rfm.RegressionTestPlugin):
     A partition has the feature `wan`, and in its extras the command that leases the link
     (``lease``) and the scheduler options for nodes on both sides of it (``across``; ``{nodes}`` in
     them stands for the number of nodes on each side).
-    The check's sanity function must call `crossed_the_link`.
+    The check's sanity function must call `assert_link_used`.
     """
 
     #: Round-trip time added to the link, ms.
     wan_rtt = parameter([0.0, 1.0, 2.0, 4.0], fmt=lambda ms: f"{ms:g}", loggable=True)
 
     @run_after("init", always_last=True)
-    def need_a_wan(self):
+    def set_wan_features(self):
         self.needs = []
-        self.need("wan")
+        self.set_required_features("wan")
 
     @property
     def emulation(self):
@@ -73,17 +74,17 @@ class EmulatedWan(rfm.RegressionTestPlugin):
         return [f"--rtt={self.wan_rtt:g}ms"]
 
     @run_before("run")
-    def cross_the_link(self):
+    def set_nodes_across_link(self):
         across = self.current_partition.extras["across"]
         self.job.options += [option.format(nodes=self.num_hosts // 2) for option in across]
 
     @deferrable
-    def crossed_the_link(self, half_round_trip_s):
-        """Assert that the link was set as declared, and that the time is at least its delay."""
+    def assert_link_used(self, half_round_trip_s):
+        """Assert that the link had the declared delay, and that the time, s, is no shorter."""
         return sn.all(
             [
                 sn.assert_eq(
-                    self.link["asked"]["rtt_ms"],
+                    self.link_record["asked"]["rtt_ms"],
                     float(self.wan_rtt),
                     msg="the link was asked for an RTT of {0} ms instead of {1}",
                 ),
@@ -97,11 +98,11 @@ class EmulatedWan(rfm.RegressionTestPlugin):
         )
 
     @deferrable
-    def explained_by_the_link(self, half_round_trip_s):
-        """Assert that pings over the link, before and after, explain the time."""
+    def assert_link_explains_time(self, half_round_trip_s):
+        """Assert that the time, s, is no longer than pings over the link before and after allow."""
         from roundtrip.measure import launch  # listing checks must not load this
 
-        slowest = launch.max_one_way_ms(self.link)
+        slowest = launch.max_one_way_ms(self.link_record)
         return slowest is None or sn.assert_le(
             half_round_trip_s,
             slowest / 1e3,

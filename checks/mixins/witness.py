@@ -1,4 +1,4 @@
-"""Software, processors and disturbances of the ranks of a third-party program, as each prints.
+"""What each rank of a third-party program prints of its host, software and disturbances.
 
 The scheduler's list of nodes is only the allocation, and some schedulers give none: only the launch
 knows the real nodes of ranks.  Simulated ranks are no processes: SimGrid prints their hosts.
@@ -19,17 +19,17 @@ from roundtrip.sites import schedulers
 from .build import build_workload
 
 #: The name that the scheduler gives the node, in syntax of the shell; a dash without one.
-_NODE = "-"
+_NODE_NAME_EXPRESSION = "-"
 for _variable in filter(None, (item.node_variable for item in schedulers.SCHEDULERS)):
-    _NODE = f"${{{_variable}:-{_NODE}}}"
+    _NODE_NAME_EXPRESSION = f"${{{_variable}:-{_NODE_NAME_EXPRESSION}}}"
 #: Prints to standard error, where no output is parsed: host, process, and that name of the node.
 #: The preloaded library (``workloads/witness``) prints the rest, unless the program is static.
 _WRAPPER_SCRIPT = (
-    f'echo "ROUNDTRIP RANK ON $(uname -n) $$ {_NODE}" >&2; '
+    f'echo "ROUNDTRIP RANK ON $(uname -n) $$ {_NODE_NAME_EXPRESSION}" >&2; '
     'witness=$1; shift; LD_PRELOAD="$witness${LD_PRELOAD:+:$LD_PRELOAD}" exec "$@"'
 )
 #: A line may follow an unfinished one of another rank.
-_RANK_LINE = re.compile(
+_RANK_LINE_PATTERN = re.compile(
     r"(?:ROUNDTRIP RANK ON|^.*\[smpi/INFO\] \[rank (?P<process>\d+)\] ->) (?P<host>\S+)"
     r"(?: (?P<pid>\d+) (?P<facts>.*))?$",
     re.MULTILINE,
@@ -39,10 +39,10 @@ _SIMULATOR_OPTIONS = ("-map", "--log=smpi.thres:info")
 
 
 def _rank_facts(check):
-    """Return what the ranks of a launch printed, in their order: `host` and other facts of each."""
+    """Return the facts that each rank printed, such as `host`, as dicts in order of ranks."""
     text = pathlib.Path(check.stagedir, str(check.stderr)).read_text(errors="replace")
     ranks = {}
-    for line in _RANK_LINE.finditer(text):
+    for line in _RANK_LINE_PATTERN.finditer(text):
         facts = ranks.setdefault((line["host"], line["pid"] or line["process"]), {})
         facts["host"] = line["host"]
         if (line["facts"] or "").startswith("{"):
@@ -55,8 +55,8 @@ def _rank_facts(check):
     return sorted(found, key=lambda rank: rank["rank"]) if is_numbered else found
 
 
-def _rank_disturbance(ranks):
-    """Return `disturbance` of run.json; None unless every rank has told its own."""
+def _disturbance_entry(ranks):
+    """Return the entry `disturbance` of run.json; None unless every rank printed its part."""
     rows = [rank.get("disturbance") for rank in ranks]
     if not rows or None in rows:
         return None
@@ -70,8 +70,8 @@ def _rank_disturbance(ranks):
     }
 
 
-def _node_facts(ranks):
-    """Return `nodes` of run.json: what the first rank of each host says of it, and what it sent."""
+def _node_entries(ranks):
+    """Return the entry `nodes` of run.json: facts and traffic of each host, by its first rank."""
     hosts = {}
     for rank in ranks:
         if "node" in rank:
@@ -81,23 +81,26 @@ def _node_facts(ranks):
 
 
 class build_witness(build_workload):
-    """The library that each rank loads beside its own."""
+    """Builds the library that each rank preloads, which prints facts of the rank."""
 
     workload = "witness"
     valid_prog_environs = ["+mpi"]
 
     @property
     def program(self):
-        return self.path_of("witness.so")
+        return self.program_path("witness.so")
 
 
 class Witnessed(rfm.RegressionTestPlugin):
-    """Needs `num_tasks`, `num_hosts` (mixin Placement) and `simulated` (mixin Simulation)."""
+    """Lets each rank of a third-party program print its host and other facts, for run.json.
+
+    Needs the mixins Placement and Simulation.
+    """
 
     witness = fixture(build_witness, scope="environment")
 
     def wrap_executable(self):
-        """Let each rank print what it is, and run `executable` with its options."""
+        """Make `executable` a script that prints facts of the rank, then runs the program."""
         if self.simulated:
             self.executable_opts = []
             self.job.launcher.options = [*self.job.launcher.options, *_SIMULATOR_OPTIONS]
@@ -112,7 +115,7 @@ class Witnessed(rfm.RegressionTestPlugin):
         Ranks of a static program name only their hosts.
         """
         ranks = _rank_facts(self)
-        disturbance = _rank_disturbance(ranks)
+        disturbance = _disturbance_entry(ranks)
         return {
             "hosts": list(dict.fromkeys(rank["host"] for rank in ranks)),
             "identity": [
@@ -130,12 +133,12 @@ class Witnessed(rfm.RegressionTestPlugin):
                 for number, rank in enumerate(ranks)
                 if "cpus" in rank
             ],
-            "nodes": _node_facts(ranks),
+            "nodes": _node_entries(ranks),
             "disturbance": disturbance,
             "elapsed_s": disturbance and max(disturbance["duration_s"]),
         }
 
-    def ranks_are_complete(self):
+    def assert_ranks_complete(self):
         """Assert that `num_tasks` ranks ran on `num_hosts` nodes."""
         hosts = [rank["host"] for rank in _rank_facts(self)]
         return sn.all(

@@ -10,10 +10,16 @@ from reframe.core.builtins import fixture, parameter, run_before, variable
 
 from roundtrip.studies import netpipe
 
-from ..mixins.amounts import BUDGET, LARGEST_BYTES, PRECISION, amount, choice
 from ..mixins.build import build_workload
 from ..mixins.placement import Placement
-from ..mixins.record import Figures, Recorded
+from ..mixins.record import PerfVariables, Recorded
+from ..mixins.variable_types import (
+    BUDGET_TYPE,
+    MESSAGE_BYTES_TYPE,
+    PRECISION_TYPE,
+    choice_type,
+    number_type,
+)
 from ..test_selection import simple_test
 
 
@@ -22,7 +28,7 @@ class build_netpipe(build_workload):
 
 
 @simple_test
-class NetPIPE(Placement, Figures, Recorded, rfm.RunOnlyRegressionTest):
+class NetPIPE(Placement, PerfVariables, Recorded, rfm.RunOnlyRegressionTest):
     """Bandwidth and latency over message size, all variants interleaved in each launch."""
 
     study = "netpipe"
@@ -37,15 +43,17 @@ class NetPIPE(Placement, Figures, Recorded, rfm.RunOnlyRegressionTest):
     #: `pingpong`: half round trip; `stream`: one way; `bidirectional`: both ends send at once.
     mode = parameter(["pingpong", "stream", "bidirectional"], type=str, loggable=True)
     #: `same`: one buffer, warm in cache; `no-cache`: each message from memory not touched lately.
-    buffers = variable(choice("same", "no-cache"), value=netpipe.DEFAULT_BUFFERS, loggable=True)
+    buffers = variable(
+        choice_type("same", "no-cache"), value=netpipe.DEFAULT_BUFFERS, loggable=True
+    )
     #: Seconds a launch may measure.
-    budget = variable(BUDGET, value=60.0, loggable=True)
+    budget = variable(BUDGET_TYPE, value=60.0, loggable=True)
     #: Relative half-width of the median's confidence interval to reach at each point, in percent.
-    precision = variable(PRECISION, value=2.0, loggable=True)
+    precision = variable(PRECISION_TYPE, value=2.0, loggable=True)
     #: Largest message, bytes.
-    end = variable(LARGEST_BYTES, value=netpipe.DEFAULT_LARGEST_BYTES, loggable=True)
+    end = variable(MESSAGE_BYTES_TYPE, value=netpipe.DEFAULT_LARGEST_BYTES, loggable=True)
     #: NetPIPE's perturbation of each size, bytes; 0 measures the centre sizes only.
-    perturbation = variable(amount(int, 0, 1024), value=3, loggable=True)
+    perturbation = variable(number_type(int, 0, 1024), value=3, loggable=True)
 
     @run_before("run")
     def set_command(self):

@@ -8,9 +8,9 @@ import reframe as rfm
 import reframe.utility.sanity as sn
 from reframe.core.builtins import run_before, sanity_function, variable
 
-from ..mixins.amounts import LARGEST_BYTES, amount
 from ..mixins.placement import Placement
 from ..mixins.record import Recorded
+from ..mixins.variable_types import MESSAGE_BYTES_TYPE, number_type
 from ..mixins.witness import Witnessed
 from ..test_selection import simple_test
 
@@ -29,9 +29,9 @@ class NetPIPEReference(Placement, Witnessed, Recorded, rfm.RunOnlyRegressionTest
     time_limit = "10m"
 
     #: Largest message, bytes (NetPIPE's option -u).
-    end = variable(LARGEST_BYTES, value=8 << 20, loggable=True)
+    end = variable(MESSAGE_BYTES_TYPE, value=8 << 20, loggable=True)
     #: NetPIPE's option -p, bytes.
-    perturbation = variable(amount(int, 0, 1024), value=3, loggable=True)
+    perturbation = variable(number_type(int, 0, 1024), value=3, loggable=True)
 
     @property
     def measured_program(self):
@@ -41,9 +41,9 @@ class NetPIPEReference(Placement, Witnessed, Recorded, rfm.RunOnlyRegressionTest
     def set_command(self):
         self.executable = shlex.quote(self.current_environ.extras["netpipe_reference"])
         self.wrap_executable()
-        self.executable_opts += ["-o", "np.out", *self.schedule().options()]
+        self.executable_opts += ["-o", "np.out", *self.size_schedule().options()]
 
-    def schedule(self):
+    def size_schedule(self):
         from roundtrip.studies.netpipe.output import SizeSchedule
 
         return SizeSchedule(end=self.end, perturbation=self.perturbation)
@@ -57,18 +57,18 @@ class NetPIPEReference(Placement, Witnessed, Recorded, rfm.RunOnlyRegressionTest
             stage / "np.out",
             self.current_environ.extras["netpipe_reference"],
             self.num_tasks,
-            self.schedule(),
+            self.size_schedule(),
             **self.rank_entries(),
         )
 
     @sanity_function
-    def reached_the_end(self):
+    def assert_sizes_complete(self):
         last = sn.assert_ge(
             max((point.size_bytes for point in self.points), default=0),
-            max(self.schedule().sizes()),
+            max(self.size_schedule().sizes()),
             msg="stopped at {0} bytes, before {1}",
         )
-        return sn.all([last, self.ranks_are_complete()])
+        return sn.all([last, self.assert_ranks_complete()])
 
     @run_before("performance")
     def set_perf_variables(self):

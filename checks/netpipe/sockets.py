@@ -18,7 +18,7 @@ _SOCKET_FILES = "/sys/devices/system/cpu/cpu[0-9]*/topology/physical_package_id"
 
 @simple_test
 class NetPIPEOnSockets(NetPIPE):
-    """Two ranks, each bound to a core; the launch fails if they are on other sockets."""
+    """Two ranks, each bound to a core; the launch fails if their sockets are not as requested."""
 
     descr = "NetPIPE between two cores of a node: of one socket, and of two"
 
@@ -26,8 +26,8 @@ class NetPIPEOnSockets(NetPIPE):
     placement = parameter(SOCKET_PLACEMENTS, type=str, loggable=True)
 
     @run_after("init")
-    def place_ranks(self):
-        self.need("shared-memory", "sockets_2")
+    def set_placement(self):
+        self.set_required_features("shared-memory", "sockets_2")
         self.num_tasks_per_node = 2
 
     @run_before("run")
@@ -40,24 +40,27 @@ class NetPIPEOnSockets(NetPIPE):
         self.keep_files += ["sockets.txt"]
 
     @sanity_function
-    def launch_is_whole_and_placed(self):
+    def assert_sockets(self):
         count = {"one-socket": 1, "two-sockets": 2}[self.placement]
         message = "the ranks are on {0} sockets instead of {1}: see sockets.txt and run.json"
-        return sn.all([self.launch_is_whole(), sn.assert_eq(self.sockets(), count, msg=message)])
+        return sn.all(
+            [self.assert_launch_complete(), sn.assert_eq(self.socket_count(), count, msg=message)]
+        )
 
     @sn.deferrable
-    def sockets(self):
-        """Return the number of sockets of the ranks; 0 if one of them may run on several."""
+    def socket_count(self):
+        """Return on how many sockets the two ranks are; 0 if one of them may run on several."""
         folder = pathlib.Path(self.stagedir)
         socket_of_cpu = dict(
-            map(_processor_and_socket, (folder / "sockets.txt").read_text().splitlines())
+            map(_parse_socket_line, (folder / "sockets.txt").read_text().splitlines())
         )
-        places = json.loads((folder / "run.json").read_text())["placement"]
-        sockets = [{socket_of_cpu[cpu] for cpu in place["cpus"]} for place in places]
-        return len(set.union(*sockets)) if all(len(one) == 1 for one in sockets) else 0
+        ranks = json.loads((folder / "run.json").read_text())["placement"]
+        socket_sets = [{socket_of_cpu[cpu] for cpu in rank["cpus"]} for rank in ranks]
+        is_bound = all(len(sockets) == 1 for sockets in socket_sets)
+        return len(set.union(*socket_sets)) if is_bound else 0
 
 
-def _processor_and_socket(line):
-    """Return number and socket of a processor."""
+def _parse_socket_line(line):
+    """Return (processor, socket), both as numbers, of a line of sockets.txt."""
     path, _, socket = line.rpartition(":")
     return int(path.split("/cpu")[2].split("/")[0]), int(socket)

@@ -19,19 +19,19 @@ class NetPIPEWan(EmulatedWan, NetPIPE):
     mode = parameter(["pingpong"], type=str, loggable=True)
 
     @sanity_function
-    def link_is_whole(self):
-        half_trip_s = self.shortest_time()
+    def assert_launch_over_link(self):
+        half_trip_s = self.min_half_round_trip_s()
         return sn.all(
             [
-                self.launch_is_whole(),
-                self.crossed_the_link(half_trip_s),
-                self.explained_by_the_link(half_trip_s),
+                self.assert_launch_complete(),
+                self.assert_link_used(half_trip_s),
+                self.assert_link_explains_time(half_trip_s),
             ]
         )
 
     @deferrable
-    def shortest_time(self):
-        """Return the smallest half-round-trip time, s: one pass is undisturbed on any machine."""
+    def min_half_round_trip_s(self):
+        """Return the smallest half-round-trip time of all samples, s: the least disturbed one."""
         from roundtrip.measure import samples
 
         return samples.read_rows(pathlib.Path(self.stagedir) / "samples.csv")["value"].min()

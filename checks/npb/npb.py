@@ -31,10 +31,10 @@ from roundtrip.sites.launching import ALL_CORES
 from roundtrip.studies import npb
 from roundtrip.studies.npb import derived
 
-from ..mixins.amounts import TIME_LIMIT_S
 from ..mixins.build import build_workload
 from ..mixins.placement import Placement, Scale
-from ..mixins.record import Figures, Recorded
+from ..mixins.record import PerfVariables, Recorded
+from ..mixins.variable_types import TIME_LIMIT_TYPE
 from ..mixins.wan import EmulatedWan
 from ..mixins.witness import Witnessed
 from ..test_selection import simple_test
@@ -43,26 +43,26 @@ NATIVE_ENVIRONS, UPSTREAM_ENVIRONS = "+mpi +boost", "+mpi +boost +npb-upstream"
 
 
 class build_npb(build_workload):
-    """All eight benchmarks: one program."""
+    """Builds our program, which has all eight benchmarks."""
 
     workload = "npb"
 
 
-class NPBLaunch(Placement, Figures, Recorded, rfm.RunOnlyRegressionTest):
+class NPBLaunch(Placement, PerfVariables, Recorded, rfm.RunOnlyRegressionTest):
     """Starts our program.  Derived classes have the parameters `benchmark` and `problem_class`."""
 
     study = npb.STUDY.name
     sourcesdir = None
     build = fixture(build_npb, scope="environment")
     #: Time limit of a launch, s.
-    limit = variable(TIME_LIMIT_S, value=1800, loggable=True)
+    limit = variable(TIME_LIMIT_TYPE, value=1800, loggable=True)
 
     @run_after("init")
-    def limit_the_time(self):
+    def set_time_limit(self):
         self.time_limit = f"{self.limit}s"
 
-    def start(self, ranks):
-        """Start `ranks` ranks; skip the case if the benchmark cannot run on them."""
+    def set_ranks(self, ranks):
+        """Set the number of ranks; skip the case if the benchmark cannot run on so many."""
         self.skip_if(
             not npb.is_legal_rank_count(self.benchmark, self.problem_class, ranks),
             f"{self.benchmark} of class {self.problem_class} cannot run on {ranks} ranks",
@@ -129,7 +129,7 @@ class NPBBase(Witnessed, NPBLaunch):
             raise SanityError(str(error)) from None
 
     @sanity_function
-    def verified(self):
+    def assert_verified(self):
         checks = [
             sn.assert_true(self.result.verified, msg="verification failed"),
             sn.assert_false(
@@ -141,7 +141,7 @@ class NPBBase(Witnessed, NPBLaunch):
             ),
         ]
         is_native = self.source == npb.NATIVE
-        ranks = self.launch_is_whole() if is_native else self.ranks_are_complete()
+        ranks = self.assert_launch_complete() if is_native else self.assert_ranks_complete()
         return sn.all([*checks, ranks])
 
 
@@ -155,18 +155,18 @@ class NPB(NPBBase):
     ranks = parameter([1, 2, 4, 16], type=int, loggable=True)
 
     @run_after("init")
-    def place_ranks(self):
-        self.start(self.ranks)
+    def set_placement(self):
+        self.set_ranks(self.ranks)
         self.skip_if(
             self.placement == "one-per-node" and self.ranks == 1, "one rank is on one node anyway"
         )
         self.num_tasks_per_node = self.ranks if self.placement == "shared-memory" else 1
-        self.need(
+        self.set_required_features(
             self.placement, *launching.features_for_ranks(self.ranks, self.num_tasks_per_node)
         )
 
 
-class AcrossTheWan(EmulatedWan, NPBBase):
+class NPBWanBase(EmulatedWan, NPBBase):
     """One benchmark with half of the ranks in each cluster.  Derived classes set their number."""
 
     #: Round-trip time added to the link, ms, as in the study.
@@ -177,18 +177,18 @@ class AcrossTheWan(EmulatedWan, NPBBase):
         return {**NPBBase.emulation.fget(self), "wan_rtt_ms": self.wan_rtt}
 
     @sanity_function
-    def link_is_whole(self):
-        return sn.all([self.verified(), self.crossed_the_link(self.time_per_iteration())])
+    def assert_launch_over_link(self):
+        return sn.all([self.assert_verified(), self.assert_link_used(self.iteration_time_s())])
 
     @deferrable
-    def time_per_iteration(self):
-        """Return seconds an iteration, each of which needs data from the other cluster."""
+    def iteration_time_s(self):
+        """Return the time of an iteration, s; each needs data from the other cluster."""
         rounding = 0.005  # NPB prints two decimals
         return (self.result.seconds + rounding) / max(self.result.iterations, 1)
 
 
 @simple_test
-class NPBWan(AcrossTheWan):
+class NPBWan(NPBWanBase):
     """One benchmark on two clusters, on a fixed number of ranks."""
 
     descr = "NAS Parallel Benchmarks over an emulated WAN"
@@ -202,8 +202,8 @@ class NPBWan(AcrossTheWan):
     placement = parameter(["one-per-node", "node-per-cluster"], type=str, loggable=True)
 
     @run_after("init")
-    def place_ranks(self):
-        self.start(self.ranks)
+    def set_placement(self):
+        self.set_ranks(self.ranks)
         in_memory = self.placement == "node-per-cluster"
         self.skip_if(
             in_memory and self.ranks == 2, "with one rank a cluster each is on a node anyway"
@@ -211,12 +211,14 @@ class NPBWan(AcrossTheWan):
         self.num_tasks_per_node = self.ranks // 2 if in_memory else 1
 
     @run_after("init", always_last=True)
-    def need_a_wan(self):
+    def set_wan_features(self):
         # Half of the nodes are in each cluster.
-        self.need("wan", *launching.features_for_ranks(self.ranks, self.num_tasks_per_node))
+        self.set_required_features(
+            "wan", *launching.features_for_ranks(self.ranks, self.num_tasks_per_node)
+        )
 
 
-class FittingRanks(Scale):
+class LegalRanksAtScale(Scale):
     """Starts the largest legal number of ranks that is the same on all nodes.
 
     A benchmark may not run on all cores, such as on 24 if it needs a power of two.
@@ -232,7 +234,7 @@ class FittingRanks(Scale):
 
 
 @simple_test
-class NPBAtScale(FittingRanks, NPBBase):
+class NPBAtScale(LegalRanksAtScale, NPBBase):
     """One benchmark on all nodes of a scale; check NPB runs on fixed numbers of ranks."""
 
     descr = "NAS Parallel Benchmarks on all ranks that the partition has room for"
@@ -243,12 +245,12 @@ class NPBAtScale(FittingRanks, NPBBase):
     placement = parameter([ALL_CORES], type=str, loggable=True)
 
     @run_after("init")
-    def place_ranks(self):
-        self.need_the_scale()
+    def set_placement(self):
+        self.set_scale_features()
 
 
 @simple_test
-class NPBWanAtScale(FittingRanks, AcrossTheWan):
+class NPBWanAtScale(LegalRanksAtScale, NPBWanBase):
     """One benchmark on full nodes, half in each cluster; the study had 16 ranks in each."""
 
     descr = "NAS Parallel Benchmarks over an emulated WAN, on all ranks that there is room for"
@@ -259,9 +261,9 @@ class NPBWanAtScale(FittingRanks, AcrossTheWan):
     node_multiple = 2  # equal numbers in both clusters
 
     @run_after("init")
-    def place_ranks(self):
+    def set_placement(self):
         self.skip_if(self.scale in ("pair", "node"), "it takes a node in each cluster: see NPBWan")
 
     @run_after("init", always_last=True)
-    def need_a_wan(self):
-        self.need_the_scale("wan")
+    def set_wan_features(self):
+        self.set_scale_features("wan")

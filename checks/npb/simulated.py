@@ -17,7 +17,7 @@ from roundtrip.sites import launching
 from roundtrip.sites.launching import SIMULATED_FEATURE
 from roundtrip.studies import npb
 
-from ..mixins.amounts import amount
+from ..mixins.variable_types import number_type
 from ..test_selection import simple_test
 from .npb import NATIVE_ENVIRONS, NPBBase, NPBLaunch
 
@@ -39,20 +39,22 @@ class NPBSimulated(NPBBase):
     placement = parameter(["one-per-node"], type=str, loggable=True)
 
     @run_after("init")
-    def place_ranks(self):
-        self.start(self.ranks)
+    def set_placement(self):
+        self.set_ranks(self.ranks)
         self.num_tasks_per_node = 1
-        self.need(self.placement, *launching.features_for_ranks(self.ranks, 1))
+        self.set_required_features(self.placement, *launching.features_for_ranks(self.ranks, 1))
 
     @run_after("init", always_last=True)
-    def need_simulated_hosts(self):
+    def set_simulator_features(self):
         self.valid_prog_environs = [_SIMULATOR_ENVIRONS]
         self.needs = [*self.needs, SIMULATED_FEATURE]
 
 
 @simple_test
 class NPBHostSpeeds(NPBLaunch):
-    """One cluster of 16 hosts, and two of them: each recorded once and replayed at every point.
+    """A benchmark on one cluster of 16 hosts and on two, over a range of host speeds.
+
+    Each is recorded once, and its record is replayed at every speed and round-trip time.
 
     A launch has a simulation for each speed of a host on one cluster, and for each speed and each
     round-trip time on two clusters; ``points/`` keeps a file of each.
@@ -69,19 +71,21 @@ class NPBHostSpeeds(NPBLaunch):
     placement = parameter(["one-per-node"], type=str, loggable=True)
     #: Speeds of a host, Mflop/s.
     mflops = variable(
-        typ.List[amount(float, 0.001, 1e9)],
+        typ.List[number_type(float, 0.001, 1e9)],
         value=[10.0, 30.0, 100.0, 300.0, 1000.0, 3000.0, 10000.0],
         loggable=True,
     )
     #: Added round-trip times between the clusters, ms, as in the study.
-    rtts = variable(typ.List[amount(float, 0, 60000)], value=[0.0, 1.0, 2.0, 4.0], loggable=True)
+    rtts = variable(
+        typ.List[number_type(float, 0, 60000)], value=[0.0, 1.0, 2.0, 4.0], loggable=True
+    )
     #: Files of results from elsewhere, drawn for comparison; paths from the checkout's root on.
     marks = variable(typ.List[str], value=[], loggable=True)
 
     @run_after("init")
-    def choose_ranks(self):
-        self.start(self.num_tasks)
-        self.need(self.placement, "two-clusters")
+    def set_cluster_features(self):
+        self.set_ranks(self.num_tasks)
+        self.set_required_features(self.placement, "two-clusters")
         self.needs = [*self.needs, SIMULATED_FEATURE]
         self.keep_files = [*self.keep_files, "points"]
 
@@ -103,12 +107,12 @@ class NPBHostSpeeds(NPBLaunch):
             self.executable_opts.append(f"--marks={shlex.quote(files)}")
 
     @sanity_function
-    def every_point_is_there(self):
+    def assert_points_complete(self):
         points = len(self.mflops) * (1 + len(self.rtts))
         count = sn.count(sn.extractall(r"^npb,", "samples.csv"))
         return sn.all(
             [
-                self.launch_is_whole(),
+                self.assert_launch_complete(),
                 sn.assert_eq(count, points, msg="it has {0} points instead of {1}"),
             ]
         )

@@ -25,20 +25,20 @@ from roundtrip.sites.launching import ALL_CORES, ONE_PER_NODE
 from roundtrip.studies.osu import derived as osu
 from roundtrip.studies.osu import output as osu_output
 
-from ..mixins.amounts import TIME_LIMIT_S, amount
-from ..mixins.build import Listed
+from ..mixins.build import ProgramList
 from ..mixins.placement import Placement, Scale, environment_launcher, step_scheduler
-from ..mixins.record import Figures, Recorded
+from ..mixins.record import PerfVariables, Recorded
 from ..mixins.simulation import OnSimulatedHosts
+from ..mixins.variable_types import TIME_LIMIT_TYPE, number_type
 from ..mixins.witness import Witnessed
 from ..test_selection import simple_test
 
 #: The line about ``-h`` in the help of every version.
-_HELP_LINE = re.compile(r"^\s*-h\b", re.MULTILINE)
+_HELP_LINE_PATTERN = re.compile(r"^\s*-h\b", re.MULTILINE)
 
 
-class find_osu(OnSimulatedHosts, Listed, rfm.CompileOnlyRegressionTest):
-    """Searches the prefix in the environment's extras (``osu_prefix``).
+class find_osu(OnSimulatedHosts, ProgramList, rfm.CompileOnlyRegressionTest):
+    """Finds the programs below the prefix in the environment's extras (``osu_prefix``).
 
     Folders and options differ by version: ``<benchmark>.help`` in the stage folder has the options
     of each program.  A launch of one rank prints it, where launches run: a program built for
@@ -52,13 +52,13 @@ class find_osu(OnSimulatedHosts, Listed, rfm.CompileOnlyRegressionTest):
     build_locally = False
 
     @run_before("compile")
-    def ask_programs(self):
+    def set_help_commands(self):
         prefix = pathlib.Path(self.current_environ.extras["osu_prefix"])
         paths = {path.name: path for path in sorted(prefix.rglob("osu_*")) if path.is_file()}
         self.programs = {
             name: str(paths[f"osu_{name}"]) for name in osu.BENCHMARKS if f"osu_{name}" in paths
         }
-        start = self.one_rank_command()
+        start = self.prepare_one_rank_command()
         # Some versions end their help with status 1, and some print it on standard error.
         self.build_system.commands = [
             f"timeout 60 {start} {shlex.quote(program)} -h > {name}.help 2>&1 || true"
@@ -69,10 +69,10 @@ class find_osu(OnSimulatedHosts, Listed, rfm.CompileOnlyRegressionTest):
     def program_paths(self):
         return sorted(self.programs.values())
 
-    def one_rank_command(self):
-        """Return the command that starts one rank; for a simulation, write its platform first."""
+    def prepare_one_rank_command(self):
+        """Return the shell command that starts one rank; write the platform if it is simulated."""
         if self.simulated:
-            self.lay_out(1)
+            self.write_platform(1)
         extras = self.current_environ.extras
         job_launcher = environment_launcher(self.build_job, extras)
         node_option = step_scheduler(job_launcher).node_count_options(1)
@@ -84,25 +84,25 @@ class find_osu(OnSimulatedHosts, Listed, rfm.CompileOnlyRegressionTest):
         return job_launcher.run_command(self.build_job)
 
     @sanity_function
-    def helps_are_complete(self):
+    def assert_help_complete(self):
         prefix = self.current_environ.extras["osu_prefix"]
         if not self.programs:
             raise SanityError(f"there is no OSU benchmark below {prefix}")
         for name in self.programs:
-            text = self.help_of(name)
-            if not _HELP_LINE.search(text):
+            text = self.help_text(name)
+            if not _HELP_LINE_PATTERN.search(text):
                 first_line = (text.strip().splitlines() or ["nothing"])[0]
                 raise SanityError(f"osu_{name} -h prints no options, but: {first_line}")
         return True
 
-    def help_of(self, name):
+    def help_text(self, name):
         """Return the help text of ``osu_<name>``; empty in a dry run, which runs no program."""
         if self.is_dry_run():
             return ""
         return (pathlib.Path(self.stagedir) / f"{name}.help").read_text(errors="replace")
 
 
-class OSUBase(Placement, Figures, Witnessed, Recorded, rfm.RunOnlyRegressionTest):
+class OSUBase(Placement, PerfVariables, Witnessed, Recorded, rfm.RunOnlyRegressionTest):
     """One benchmark over all sizes.  Derived classes set `benchmark`, and `num_tasks` in the body.
 
     If the version can, a short run before the measured one validates all received data.
@@ -115,17 +115,17 @@ class OSUBase(Placement, Figures, Witnessed, Recorded, rfm.RunOnlyRegressionTest
     suite = fixture(find_osu, scope="environment")
 
     #: Largest message, bytes; 0: the program's default (4 MiB; 1 MiB for collectives).
-    end = variable(amount(int, 0, 2**31 - 1), value=0, loggable=True)
+    end = variable(number_type(int, 0, 2**31 - 1), value=0, loggable=True)
     #: Messages or operations for each size; 0: the program's default, fewer for large sizes, or 20
     #: for every size in a simulation, where all take the same time.
-    iterations = variable(amount(int, 0, 10**9), value=0, loggable=True)
+    iterations = variable(number_type(int, 0, 10**9), value=0, loggable=True)
     #: Time limit of a launch, s.
-    limit = variable(TIME_LIMIT_S, value=900, loggable=True)
+    limit = variable(TIME_LIMIT_TYPE, value=900, loggable=True)
     #: How to make a missing feature available, unless the site says it.
     remedies = variable(typ.Dict[str, str], value={"osu": "spack install osu-micro-benchmarks"})
 
     @run_after("init")
-    def keep_output(self):
+    def set_output_files(self):
         self.executable_opts = []
         self.keep_files = [
             *self.keep_files,
@@ -144,7 +144,7 @@ class OSUBase(Placement, Figures, Witnessed, Recorded, rfm.RunOnlyRegressionTest
         if program is None:
             prefix = self.current_environ.extras["osu_prefix"]
             raise SanityError(f"{prefix} has no program osu_{self.benchmark}: install it whole")
-        kind, text = osu.BENCHMARKS[self.benchmark], self.suite.help_of(self.benchmark)
+        kind, text = osu.BENCHMARKS[self.benchmark], self.suite.help_text(self.benchmark)
         self.executable = executable = shlex.quote(program)
         make_options = osu.short_run_options if self.simulated else osu.measurement_options
         options = make_options(kind, text, self.end, self.iterations)
@@ -162,7 +162,7 @@ class OSUBase(Placement, Figures, Witnessed, Recorded, rfm.RunOnlyRegressionTest
 
     @run_before("sanity")
     def convert_output(self):
-        """A fault in an output fails the launch; the message names file and line."""
+        """Write samples.csv and run.json; SanityError names file and line of a faulty output."""
         stage = pathlib.Path(self.stagedir)
         # A program without -m ignores `end`; its curve is then longer.
         expected = self.benchmark, osu.BENCHMARKS[self.benchmark].last_size_bytes(self.end)
@@ -178,13 +178,13 @@ class OSUBase(Placement, Figures, Witnessed, Recorded, rfm.RunOnlyRegressionTest
             validated=bool(self.validation),
             command=self.command,
             ranks=self.num_tasks,
-            simulated=self.simulated_by,
+            simulated=self.simulation_record,
             **self.rank_entries(),
         )
 
     @sanity_function
-    def reached_the_end(self):
-        return self.ranks_are_complete()
+    def assert_launch_complete(self):
+        return self.assert_ranks_complete()
 
 
 @simple_test
@@ -210,10 +210,10 @@ class OSUGroup(OSUBase):
     ranks = parameter([2, 4, 8, 16], type=int, loggable=True)
 
     @run_after("init")
-    def place_ranks(self):
+    def set_placement(self):
         self.num_tasks = self.ranks
         self.num_tasks_per_node = self.ranks if self.placement == "shared-memory" else 1
-        self.need(
+        self.set_required_features(
             self.placement, *launching.features_for_ranks(self.ranks, self.num_tasks_per_node)
         )
 
@@ -231,8 +231,8 @@ class OSUAtScale(Scale, OSUBase):
     node_multiple = 2  # pairs take an even number of ranks
 
     @run_after("init")
-    def place_ranks(self):
-        self.need_the_scale()
+    def set_placement(self):
+        self.set_scale_features()
 
     def legal_rank_count(self, nodes, max_ranks):
         return max_ranks - max_ranks % 2 if nodes == 1 else max_ranks

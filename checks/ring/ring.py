@@ -12,34 +12,34 @@ from reframe.core.builtins import fixture, parameter, run_after, run_before, var
 from roundtrip.sites.launching import ONE_PER_NODE
 from roundtrip.studies import ring
 
-from ..mixins.amounts import BUDGET, PRECISION, amount
 from ..mixins.build import build_workload
 from ..mixins.placement import Placement, Scale
-from ..mixins.record import Figures, Recorded
+from ..mixins.record import PerfVariables, Recorded
+from ..mixins.variable_types import BUDGET_TYPE, PRECISION_TYPE, number_type
 from ..test_selection import simple_test
 
 
 class build_ring(build_workload):
-    """The ring with all transports of MPI, and if PVM is installed, also one with PVM's."""
+    """Builds the ring with MPI's transports, and with PVM's too if PVM is installed."""
 
     workload = "ring"
 
     @run_before("compile")
-    def build_both(self):
-        if not self.installed:
+    def set_build_targets(self):
+        if not self.installed_folder:
             self.build_system.build_opts = ["ring/all"]
 
-    def program_of(self, with_pvm):
+    def ring_program_path(self, with_pvm):
         """Absolute path of the program with or without PVM's transports."""
-        return self.path_of("ring-pvm" if with_pvm else "ring")
+        return self.program_path("ring-pvm" if with_pvm else "ring")
 
     @property
     def program_paths(self):
-        candidates = map(self.program_of, (False, True))
+        candidates = map(self.ring_program_path, (False, True))
         return [program for program in candidates if pathlib.Path(program).exists()]
 
 
-class RingBase(Placement, Figures, Recorded, rfm.RunOnlyRegressionTest):
+class RingBase(Placement, PerfVariables, Recorded, rfm.RunOnlyRegressionTest):
     """One token round a ring of ranks, by all transports, interleaved in each launch."""
 
     #: `all`: every transport of the partition, PVM if it has the feature `pvm`; `mpi`: without PVM.
@@ -51,16 +51,16 @@ class RingBase(Placement, Figures, Recorded, rfm.RunOnlyRegressionTest):
     build = fixture(build_ring, scope="environment")
 
     #: Seconds a launch may measure.
-    budget = variable(BUDGET, value=30.0, loggable=True)
+    budget = variable(BUDGET_TYPE, value=30.0, loggable=True)
     #: Relative half-width of the median's confidence interval to reach at each point, in percent.
-    precision = variable(PRECISION, value=2.0, loggable=True)
+    precision = variable(PRECISION_TYPE, value=2.0, loggable=True)
     #: Largest region, bytes.
-    end = variable(amount(int, 10, 2**31 - 1), value=ring.MAX_REGION_BYTES, loggable=True)
+    end = variable(number_type(int, 10, 2**31 - 1), value=ring.MAX_REGION_BYTES, loggable=True)
 
     @property
     def measured_program(self):
         with_pvm = self.transport == "all" and "pvm" in self.current_partition.features
-        return self.build.program_of(with_pvm)
+        return self.build.ring_program_path(with_pvm)
 
     @run_before("run")
     def set_command(self):
@@ -78,13 +78,13 @@ class Ring(RingBase):
     """The ring with all ranks in one node."""
 
     descr = "Ring in a node: regions by reference, by MPI, by PVM"
-    why_not_simulated = "its ranks wait in memory without calling MPI, and one runs at a time"
+    not_simulated_reason = "its ranks wait in memory without calling MPI, and one runs at a time"
 
     #: `shared-memory`: two ranks, a processor each; `oversubscribed`: three ranks on two.
     placement = parameter(list(ring.NODE_PLACEMENTS), type=str, loggable=True)
 
     @run_after("init")
-    def place_ranks(self):
+    def set_placement(self):
         self.num_tasks, _ = ring.NODE_PLACEMENTS[self.placement]
         self.num_tasks_per_node = self.num_tasks
         self.needs = [self.placement]
@@ -98,7 +98,7 @@ class InterfaceOption(rfm.RegressionTestPlugin):
     """Options of a ring over a network, on two nodes or on many."""
 
     @run_before("run")
-    def name_the_network(self):
+    def set_interface_option(self):
         if interface := self.current_partition.extras.get("interface"):
             self.executable_opts += [f"--interface={interface}"]
 
@@ -119,7 +119,7 @@ class RingNetwork(InterfaceOption, RingBase):
     link = parameter(["fast", "hub"], type=str, loggable=True)
 
     @run_after("init")
-    def place_ranks(self):
+    def set_placement(self):
         self.num_tasks, self.num_tasks_per_node = {
             "one-per-node": (2, 1),
             "hybrid": (3, 2),
@@ -135,9 +135,9 @@ class RingNetwork(InterfaceOption, RingBase):
         return 2
 
     @run_before("run")
-    def spread_over_nodes(self):
+    def set_node_count(self):
         # A scheduler may place no 2+1 tasks by the number of each node: it gets that of the nodes.
-        options = self.batch.node_count_options(self.num_hosts)
+        options = self.launch_scheduler.node_count_options(self.num_hosts)
         if self.placement == "hybrid" and options:
             self.num_tasks_per_node = None
             self.job.options += options
@@ -154,6 +154,6 @@ class RingAtScale(Scale, InterfaceOption, RingBase):
     placement = parameter([ONE_PER_NODE], type=str, loggable=True)
 
     @run_after("init")
-    def place_ranks(self):
+    def set_placement(self):
         self.skip_if(self.scale == "pair", "it takes two nodes: see nodes_2, and RingNetwork")
-        self.need_the_scale()
+        self.set_scale_features()

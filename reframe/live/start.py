@@ -1,9 +1,9 @@
-"""What a partition's nodes are, and two ranks of a toolchain, each of which says what it sees.
+"""Two nodes of a partition and two ranks of a toolchain, each of which prints what it finds there.
 
 ReFrame checks outside ``checks/``, for ``roundtrip site check --live``.
 
-``ROUNDTRIP_STARTS`` says how they start, in JSON: a list of ``[launcher, option...]``; an empty
-one means as the site says.
+``ROUNDTRIP_STARTS`` has the ways to start the ranks, in JSON: a list of ``[launcher, option...]``;
+an empty one stands for the launcher of the site.
 """
 
 import json
@@ -16,9 +16,9 @@ import reframe.utility.sanity as sn
 from reframe.core.backends import getlauncher
 from reframe.core.builtins import fixture, parameter, run_before, sanity_function
 
-STARTS = [tuple(one) for one in json.loads(os.environ.get("ROUNDTRIP_STARTS", "[[]]"))]
-#: Lets each MPI tell which transport it takes.
-TELL = {
+LAUNCHERS = [tuple(command) for command in json.loads(os.environ.get("ROUNDTRIP_STARTS", "[[]]"))]
+#: Variables with which each MPI logs the transport that it uses.
+TRANSPORT_LOG_VARIABLES = {
     "UCX_LOG_LEVEL": "info",
     "OMPI_MCA_pml_base_verbose": "10",
     "OMPI_MCA_bml_base_verbose": "10",
@@ -28,8 +28,8 @@ TELL = {
 }
 
 
-#: A line of JSON a node.
-SURVEY = (
+#: Prints a line of JSON with the name and the network interfaces of the node.
+NODE_LINE_SCRIPT = (
     'printf \'\\nROUNDTRIP NODE {"host": "%s", "interfaces": "%s"}\\n\' '
     '"$(uname -n)" "$(cd /sys/class/net && echo *)"'
 )
@@ -37,7 +37,7 @@ SURVEY = (
 
 @rfm.simple_test
 class Nodes(rfm.RunOnlyRegressionTest):
-    """Two nodes of the partition, asked without any MPI."""
+    """Prints a line for each of two nodes of the partition, without any MPI."""
 
     valid_systems = ["*"]
     valid_prog_environs = ["*"]
@@ -47,17 +47,17 @@ class Nodes(rfm.RunOnlyRegressionTest):
     executable = "sh"
 
     @run_before("run")
-    def ask(self):
+    def set_command(self):
         self.num_tasks_per_node = 1 if self.current_partition.extras.get("nodes", 1) > 1 else 2
-        self.executable_opts = ["-c", shlex.quote(SURVEY)]
+        self.executable_opts = ["-c", shlex.quote(NODE_LINE_SCRIPT)]
 
     @sanity_function
-    def spoke(self):
+    def assert_line_printed(self):
         return sn.assert_found("ROUNDTRIP NODE", self.stdout)
 
 
 class build_rank(rfm.CompileOnlyRegressionTest):
-    """rank.cpp, with the compiler of the toolchain."""
+    """Builds rank.cpp with the compiler of the toolchain."""
 
     valid_systems = ["*"]
     valid_prog_environs = ["+mpi"]
@@ -67,35 +67,35 @@ class build_rank(rfm.CompileOnlyRegressionTest):
     build_locally = True
 
     @run_before("compile")
-    def standard(self):
+    def set_flags(self):
         self.build_system.cxxflags = ["-std=c++20", "-O1"]
         self.build_system.ldflags = ["-ldl"]
         self.executable = "./rank"
 
     @sanity_function
-    def built(self):
+    def assert_built(self):
         return sn.path_exists(f"{self.stagedir}/rank")
 
 
 @rfm.simple_test
 class Start(rfm.RunOnlyRegressionTest):
-    """On two nodes where the partition has them, else two ranks in one."""
+    """Starts two ranks, on two nodes if the partition has so many, in each way of LAUNCHERS."""
 
     valid_systems = ["*"]
     valid_prog_environs = ["+mpi"]
     sourcesdir = None
     num_tasks = 2
     time_limit = "2m"
-    start = parameter(STARTS, fmt=lambda how: "-".join(how) or "site")
+    start = parameter(LAUNCHERS, fmt=lambda how: "-".join(how) or "site")
     binary = fixture(build_rank, scope="environment")
 
     @run_before("run")
-    def launch(self):
+    def set_command(self):
         extras = self.current_environ.extras
         self.num_tasks_per_node = 1 if self.current_partition.extras.get("nodes", 1) > 1 else 2
         self.executable = str(pathlib.Path(self.binary.stagedir) / "rank")
         programs = pathlib.Path(self.current_environ.cxx).parent  # the MPI's own launcher first
-        self.env_vars = {**TELL, "PATH": f"{programs}:$PATH"}
+        self.env_vars = {**TRANSPORT_LOG_VARIABLES, "PATH": f"{programs}:$PATH"}
         launcher = self.start[0] if self.start else extras.get("launcher")
         if launcher:
             self.job.launcher = getlauncher(launcher)()
@@ -103,5 +103,5 @@ class Start(rfm.RunOnlyRegressionTest):
         self.job.launcher.options += options
 
     @sanity_function
-    def spoke(self):
+    def assert_line_printed(self):
         return sn.assert_found("ROUNDTRIP SEES", self.stdout)

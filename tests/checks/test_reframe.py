@@ -61,7 +61,7 @@ def test_a_step_of_a_job_of_many_ranks_has_one_rank(
     job = Job.create(getscheduler("local")(), getlauncher(partition)(), name="asks")
     environment = SimpleNamespace(extras=extras)
     check = SimpleNamespace(simulated=False, current_environ=environment, build_job=job)
-    assert find_osu.one_rank_command(check) == command
+    assert find_osu.prepare_one_rank_command(check) == command
 
 
 def test_a_script_is_one_word(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

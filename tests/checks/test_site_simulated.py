@@ -117,7 +117,7 @@ def launched(folder: Path, time_limit: float | None) -> SimpleNamespace:
     """A launch of four ranks on `odin`, its hook run."""
     check = SimpleNamespace(
         simulated=True,
-        simulation={"platform": "odin", "host_flops": 1e9},
+        simulation_settings={"platform": "odin", "host_flops": 1e9},
         platform_file=PLATFORMS / "odin.xml",
         current_environ=SimpleNamespace(extras={"mpi_version": "3.32"}),
         stagedir=folder,
@@ -126,8 +126,8 @@ def launched(folder: Path, time_limit: float | None) -> SimpleNamespace:
         keep_files=[],
         time_limit=time_limit,
     )
-    check.lay_out = lambda ranks: Simulation.lay_out(check, ranks)
-    Simulation.lay_out_the_platform(check)
+    check.write_platform = lambda ranks: Simulation.write_platform(check, ranks)
+    Simulation.set_up_simulation(check)
     return check
 
 
@@ -141,7 +141,7 @@ def test_a_budget_of_simulated_time_limits_no_real_time(
 def test_what_simulated_a_program_of_others_is_recorded(tmp_path: Path) -> None:
     check = launched(tmp_path, None)
     assert (tmp_path / simgrid.HOSTS_FILE).read_text().split() == [f"odin{n}" for n in range(4)]
-    record = Simulation.simulated_by.fget(check)
+    record = Simulation.simulation_record.fget(check)
     assert record == {
         "simgrid": "3.32",
         "platform": check.env_vars[simgrid.NAME_VARIABLE],
@@ -149,4 +149,4 @@ def test_what_simulated_a_program_of_others_is_recorded(tmp_path: Path) -> None:
         "host_flops": json.loads(check.env_vars[simgrid.FLOPS_VARIABLE]),
     }
     check.simulated = False
-    assert Simulation.simulated_by.fget(check) is None
+    assert Simulation.simulation_record.fget(check) is None

@@ -23,12 +23,14 @@ def test_netpipe_reaches_its_last_size(end: int, last: int) -> None:
     points = [OutputPoint(size, 1e-6) for size in SizeSchedule(end=end).sizes()]
     assert points[-1].size_bytes == last
     launch = SimpleNamespace(
-        points=points, schedule=lambda: SizeSchedule(end=end), ranks_are_complete=lambda: True
+        points=points,
+        size_schedule=lambda: SizeSchedule(end=end),
+        assert_ranks_complete=lambda: True,
     )
-    assert NetPIPEReference.reached_the_end(launch).evaluate()
+    assert NetPIPEReference.assert_sizes_complete(launch).evaluate()
     launch.points = points[:-1]
     with pytest.raises(SanityError, match="stopped at|wrote no point"):
-        NetPIPEReference.reached_the_end(launch).evaluate()
+        NetPIPEReference.assert_sizes_complete(launch).evaluate()
 
 
 @pytest.mark.parametrize("last", [524288, 262144])
@@ -41,7 +43,7 @@ def test_osu_reaches_its_last_size(
     (tmp_path / osu_output.MEASUREMENT_FILE).write_text(LATENCY + "".join(lines))
     launch = SimpleNamespace(
         **{"end": 1000000, "benchmark": "latency", "stagedir": tmp_path, "validation": None},
-        **{"command": [], "num_tasks": 2, "simulated_by": None},
+        **{"command": [], "num_tasks": 2, "simulation_record": None},
         rank_entries=lambda: {"hosts": ["a"], "identity": []},
     )
     if last == 524288:
@@ -72,4 +74,4 @@ def test_a_rank_is_on_the_socket_of_all_its_processors(
     placement = [{"rank": rank, "host": "n1", "cpus": cpus[rank]} for rank in range(2)]
     (tmp_path / "run.json").write_text(json.dumps({"placement": placement}))
     launch = SimpleNamespace(stagedir=str(tmp_path))
-    assert NetPIPEOnSockets.sockets(launch).evaluate() == sockets
+    assert NetPIPEOnSockets.socket_count(launch).evaluate() == sockets

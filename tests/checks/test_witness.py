@@ -76,7 +76,7 @@ def test_the_simulator_says_where_it_put_each_rank(tmp_path: Path) -> None:
         tmp_path, f"[0.000000] [smpi_config/INFO] You did not set\n{stderr_text}", 2, 2
     )
     assert hosts(launch_check) == ["odin0", "odin1"]
-    assert Witnessed.ranks_are_complete(launch_check).evaluate()
+    assert Witnessed.assert_ranks_complete(launch_check).evaluate()
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def test_ranks_and_nodes_are_counted_where_they_ran(
     tmp_path: Path, hosts: list[str], fault: str | None
 ) -> None:
     stderr_text = "".join(line(host, pid, "-") for pid, host in enumerate(hosts))
-    outcome = Witnessed.ranks_are_complete(launched(tmp_path, stderr_text, 2, 2))
+    outcome = Witnessed.assert_ranks_complete(launched(tmp_path, stderr_text, 2, 2))
     if fault is None:
         assert outcome.evaluate()
         return
@@ -144,7 +144,7 @@ def test_the_lines_of_a_rank_become_entries_of_the_launch(tmp_path: Path) -> Non
 def test_a_rank_that_is_killed_or_static_still_has_a_node(tmp_path: Path) -> None:
     stderr_text = line("n1", 7, BEGIN)[:60] + "\n" + line("n1", 7, "a1") + line("n2", 7, "-")
     launch_check = launched(tmp_path, stderr_text, 2, 2)
-    assert Witnessed.ranks_are_complete(launch_check).evaluate()
+    assert Witnessed.assert_ranks_complete(launch_check).evaluate()
     assert Witnessed.rank_entries(launch_check) == {
         "hosts": ["n1", "n2"],
         "identity": [
@@ -165,7 +165,7 @@ class Launch(SimpleNamespace):
 
     wrap_executable = Witnessed.wrap_executable
     rank_entries = Witnessed.rank_entries
-    ranks_are_complete = Witnessed.ranks_are_complete
+    assert_ranks_complete = Witnessed.assert_ranks_complete
 
     def run(self) -> None:
         command = " ".join([self.executable, *self.executable_opts])
@@ -197,15 +197,15 @@ def launch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Launch:
 
 def test_netpipe_itself_records_where_and_with_what_it_ran(launch: Launch) -> None:
     launch.current_environ = SimpleNamespace(extras={"netpipe_reference": "np"})
-    launch.schedule = SizeSchedule
+    launch.size_schedule = SizeSchedule
     NetPIPEReference.set_command(launch)
     launch.run()
     NetPIPEReference.convert_output(launch)
-    assert NetPIPEReference.reached_the_end(launch).evaluate()
+    assert NetPIPEReference.assert_sizes_complete(launch).evaluate()
     expect_record(launch, "np")
     launch.lose_a_rank()
     with pytest.raises(SanityError, match="ran with 1 ranks instead of 2"):
-        NetPIPEReference.reached_the_end(launch).evaluate()
+        NetPIPEReference.assert_sizes_complete(launch).evaluate()
 
 
 def test_npb_itself_records_where_and_with_what_it_ran(launch: Launch) -> None:
@@ -214,12 +214,12 @@ def test_npb_itself_records_where_and_with_what_it_ran(launch: Launch) -> None:
     NPBBase.set_command(launch)
     launch.run()
     NPBBase.read_output(launch)
-    assert NPBBase.verified(launch).evaluate()
+    assert NPBBase.assert_verified(launch).evaluate()
     expect_record(launch, program)
     assert "read input" in (launch.stagedir / "err").read_text().splitlines()
     launch.lose_a_rank()
     with pytest.raises(SanityError, match="ran with 1 ranks instead of 2"):
-        NPBBase.verified(launch).evaluate()
+        NPBBase.assert_verified(launch).evaluate()
 
 
 def expect_record(launch: Launch, program: str) -> None:

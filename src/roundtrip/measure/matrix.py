@@ -275,7 +275,7 @@ def _skip_reason(test: _TestDescription, site: Site, partition: str, environ: st
         return f"toolchain '{environ}' is not installed on partition '{partition}'"
     toolchain = site.toolchains[environ]
     features = {*config.get("features", []), *toolchain.get("features", [])}
-    if launching.SIMULATED_FEATURE in features and (reason := test.get("why_not_simulated")):
+    if launching.SIMULATED_FEATURE in features and (reason := test.get("not_simulated_reason")):
         return f"it is not simulated: {reason}"
     remedies = {**test.get("remedies", {}), **toolchain.get("extras", {}).get("lacks", {})}
     for feature in test.get("needs", []):

@@ -4,7 +4,11 @@ import math
 
 
 class _LimitedType(type):
-    """A metaclass of variable types: `isinstance` asks `holds`, a call converts text by `kind`."""
+    """A metaclass of types that ReFrame checks values against.
+
+    `isinstance` calls the type's `holds`; a call of the type converts a text by `kind`, and raises
+    TypeError for an illegal value.
+    """
 
     def __instancecheck__(cls, value):
         return cls.holds(value)
@@ -15,11 +19,11 @@ class _LimitedType(type):
         except ValueError:
             value = None
         if not isinstance(value, cls):
-            raise TypeError(f"right is {cls.words}")
+            raise TypeError(f"right is {cls.description}")
         return value
 
 
-def amount(kind, minimum, maximum):
+def number_type(kind, minimum, maximum):
     """The type of a number of `kind`, int or float, from `minimum` to `maximum`."""
 
     def holds(value):
@@ -28,12 +32,14 @@ def amount(kind, minimum, maximum):
         return is_number and math.isfinite(value) and minimum <= value <= maximum
 
     name = "a number" if kind is float else "a whole number"
-    words = f"{name} from {minimum:.12g} to {maximum:.12g}"
-    return _LimitedType("amount", (), {"kind": kind, "words": words, "holds": staticmethod(holds)})
+    description = f"{name} from {minimum:.12g} to {maximum:.12g}"
+    return _LimitedType(
+        "amount", (), {"kind": kind, "description": description, "holds": staticmethod(holds)}
+    )
 
 
-def choice(*legal, several=False):
-    """The type of a text that is one of `legal`; or several of them, with commas."""
+def choice_type(*legal, several=False):
+    """The type of a text that is one of `legal`; with `several`, a list of them, with commas."""
 
     def holds(value):
         if not isinstance(value, str):
@@ -41,15 +47,17 @@ def choice(*legal, several=False):
         parts = value.split(",") if several else [value]
         return set(parts) <= set(legal) and len(set(parts)) == len(parts)
 
-    words = f"{'some' if several else 'one'} of: {', '.join(legal)}"
-    return _LimitedType("choice", (), {"kind": str, "words": words, "holds": staticmethod(holds)})
+    description = f"{'some' if several else 'one'} of: {', '.join(legal)}"
+    return _LimitedType(
+        "choice", (), {"kind": str, "description": description, "holds": staticmethod(holds)}
+    )
 
 
 #: Seconds that a launch may measure; a week at most.
-BUDGET = amount(float, 0.001, 604800)
+BUDGET_TYPE = number_type(float, 0.001, 604800)
 #: Relative half-width of an interval, percent.
-PRECISION = amount(float, 0.001, 100)
+PRECISION_TYPE = number_type(float, 0.001, 100)
 #: Bytes of the largest message; its count is a C `int`.
-LARGEST_BYTES = amount(int, 1, 2**31 - 1)
+MESSAGE_BYTES_TYPE = number_type(int, 1, 2**31 - 1)
 #: Seconds after which a job is ended.
-TIME_LIMIT_S = amount(int, 1, 604800)
+TIME_LIMIT_TYPE = number_type(int, 1, 604800)
