@@ -29,7 +29,7 @@ _DESTINATION_BY_TEMPLATE_FOLDER = {
 
 @cache
 def load() -> tuple[Study, ...]:
-    """All studies, one for each package beside this file with a `STUDY`, by `order` and name."""
+    """The `STUDY` of each package in this folder that has one, sorted by `order` and name."""
     packages = (
         importlib.import_module(f"{__name__}.{module.name}")
         for module in pkgutil.iter_modules(__path__)

@@ -1,7 +1,7 @@
 """Metrics, ratios within launches and speeds of toolchains that studies derive from samples.
 
-Also the facts that the audit of a report needs and cannot read from the report.  What a study does
-not derive in a module ``derived`` of its own follows from its arms and metrics.
+Also the facts about a study that the audit of a report needs.  What a study does not derive in a
+module ``derived`` of its own follows from its arms and metrics.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from roundtrip.studies.study import MPI, Study
 
 @dataclass(frozen=True)
 class Metric:
-    """A metric: unit of its raw values, whether less is better, and whether 0 is a legal value."""
+    """A metric: unit of its samples, whether less is better, and whether a sample may be 0."""
 
     unit: str
     lower_is_better: bool
@@ -64,7 +64,7 @@ class PairingScope(StrEnum):
 
 @dataclass(frozen=True)
 class AuditedRatio:
-    """A ratio of two values of `quantity`, each formed by `summary`.
+    """A ratio that a section shows, of two values of `quantity`, each formed by `summary`.
 
     `statistic` summarises the ratios of several launches or rounds; None if there is one ratio.
     `geometric_reason`: why a geometric mean is necessary; "" for other statistics.
@@ -87,10 +87,11 @@ class AuditedLatency:
 
 @dataclass(frozen=True)
 class AuditFacts:
-    """Facts about a section for the audit of the report.
+    """What the audit of the report must know of a study.
 
-    `latencies`: None if unknown; empty if the section has no latencies, for `no_latencies_reason`.
-    `clock`, `synchronisation`, `over_ranks`, `cache`: a clause each for the reader; "" if unknown.
+    `latencies`: those whose tails matter; None if unknown, () for `no_latencies_reason`.
+    `clock`, `synchronisation`, `over_ranks`, `cache`: a clause each on how times are taken, how
+    ranks start together, how times of ranks become one, what is in cache; "" if unknown.
     `build_columns`: columns of cases.parquet that describe the build of its programs.
     `threshold_tables`: tables of analysis.toml with its thresholds, besides statistics and
     disturbance.
@@ -163,7 +164,7 @@ def ratios_by_size(
 def toolchain_speeds(
     values: pl.DataFrame, what: pl.Expr, **columns: pl.Expr | str | None
 ) -> pl.DataFrame:
-    """Rows with `SPEED_COLUMNS` of `values`, a row for each launch and value.
+    """`values`, a row for each launch and value, with the columns `SPEED_COLUMNS`.
 
     `what` names the value.  `columns` sets other columns of SPEED_COLUMNS: an expression, a text
     for every row, or None for null.  By default a value is a time in µs, from column `seconds`, and
@@ -191,7 +192,7 @@ LAUNCH_SUMMARY = Summary("value of an arm", ValueKind.COST, "the samples of a la
 
 
 def launch_medians(samples: pl.LazyFrame, metric: str, by: list[str]) -> pl.DataFrame:
-    """Medians of the measured samples of one metric: columns `by` and value, sorted by `by`."""
+    """Medians of the samples of one metric in phase "measure": columns `by` and value, sorted."""
     measurements = samples.filter(phase="measure", metric=metric)
     return measurements.group_by(by).agg(LAUNCH_SUMMARY.aggregate("value")).sort(by).collect()
 
@@ -211,12 +212,12 @@ def describe_metric(metric: str) -> str:
 
 
 def metric_suffix(study: Study, metric: str) -> str:
-    """What names a metric after an arm: ``, bandwidth``; "" for the study's first."""
+    """``, bandwidth``: names the metric after the title of an arm; "" for the study's first."""
     return "" if metric == study.metrics[0] else f", {describe_metric(metric).lower()}"
 
 
 def study_module_attribute(study: Study, submodule: str, name: str) -> Any:
-    """Attribute `name` of a module beside the declaration; None without that module or name."""
+    """Attribute `name` of module `submodule` in the study's package; None without either."""
     path = f"{type(study).__module__}.{submodule}"
     try:
         module = importlib.import_module(path)
@@ -228,8 +229,7 @@ def study_module_attribute(study: Study, submodule: str, name: str) -> Any:
 
 
 def perf_variables(study: Study, samples: pl.DataFrame) -> dict[str, tuple[float, str]]:
-    """The figures of one launch by name, each a finite number and its unit: ReFrame's performance
-    variables.
+    """ReFrame's performance variables of one launch by name: (finite number, unit).
 
     `samples` has the columns of samples.csv, of one case; figures not measured are absent.  By
     default the median of each arm at the smallest and at the largest size: ``put_8B_us``.
@@ -277,7 +277,7 @@ def speeds(study: Study, samples: pl.LazyFrame, sizes: Sequence[int]) -> pl.Data
 
 
 def headline_speeds(study: Study, samples: pl.LazyFrame, sizes: Sequence[int]) -> pl.DataFrame:
-    """The few most important values: `SPEED_COLUMNS`; by default those of `speeds`."""
+    """The few values that represent a toolchain: `SPEED_COLUMNS`; by default those of `speeds`."""
     form = study_module_attribute(study, "derived", "headline_speeds")
     values: pl.DataFrame = form(samples) if form else speeds(study, samples, sizes)
     return values
@@ -305,7 +305,7 @@ def _default_speeds(
 
 
 def audit_facts(study: Study) -> AuditFacts:
-    """The facts about its section that the report's audit needs; absent facts are unknown.
+    """The facts about the study's section for the audit of the report; absent facts are unknown.
 
     By default medians, and ratios within launches if the study contrasts arms.
     """

@@ -80,7 +80,8 @@ def ratios_by_arm_claim(
 ) -> dict[Claim, Sequence[float]]:
     """Ratios within launches for each declared contrast of `study` and panel, at `sizes` (bytes).
 
-    `panels.launch_values` has the columns launch, case_id, case, variant, size_bytes and `time`.
+    `panels.launch_values` has the columns launch, case_id, case, variant, size_bytes and
+    `time_column`.
     `contrasts`: by default all of the study.
     """
     ratios_by_claim: dict[Claim, Sequence[float]] = {}
@@ -97,7 +98,7 @@ def ratios_by_arm_claim(
 def arm_claim_verdicts(
     verdicts: Mapping[Claim, ClaimVerdict], study: str
 ) -> dict[ArmClaim, ClaimVerdict]:
-    """The verdicts on the comparisons of one study."""
+    """The verdicts on the claims on arms of one study."""
     return {
         key: verdict
         for key, verdict in verdicts.items()
@@ -170,7 +171,7 @@ def size_verdicts(
     pair: tuple[str, str],
     sizes: Sequence[int],
 ) -> SizeVerdicts:
-    """(size, verdict) of each claim on the `pair` (arm, base) that has a verdict."""
+    """(size in bytes, verdict) of each claim on the `pair` (arm, base) that has a verdict."""
     keys = {size: arm_claim(study, panel, *pair, size) for size in sizes}
     return tuple((size, verdicts[key]) for size, key in keys.items() if key in verdicts)
 
@@ -182,7 +183,7 @@ def worst_tone(tones: Iterable[StatusColour]) -> StatusColour:
 
 @dataclass(frozen=True)
 class PointVerdict:
-    """The verdict at `size` (bytes) in the panel of that label; None if no launch measured it."""
+    """The verdict at `size` (bytes) in the panel with that title; None if it was not measured."""
 
     panel_title: str
     size: int
@@ -313,13 +314,13 @@ def describe_joint_verdict(
 
 
 def missing_launches_suffix(verdicts: Iterable[ClaimVerdict]) -> str:
-    """``: about 11 more launches``, the largest known need of a verdict; "" if none is known."""
+    """``: about 11 more launches``, the most that a verdict is known to need; "" if unknown."""
     needs = [need for verdict in verdicts if (need := verdict.missing_launches) is not None]
     return f": about {units.plural(max(needs), 'more launch')}" if needs else ""
 
 
 def _where_suffix(points: Sequence[PointVerdict], all_points: Sequence[PointVerdict]) -> str:
-    """The sizes and panels where a verdict holds; each is omitted if it holds at all of them.
+    """`` at 1 B on MPICH 4.0``: where a verdict holds; sizes or panels are omitted if at all.
 
     If sizes differ between many panels, comparisons are counted, to keep the line short.
     """
@@ -358,7 +359,7 @@ def names_or_count(names: Sequence[str], count: int) -> str:
 
 
 def describe_outcomes(names: Sequence[str], outcomes: Sequence[str], preposition: str) -> str:
-    """The common outcome, or ``agrees on MPICH 4.0; differs on Open MPI 4.1``."""
+    """The common outcome, or ``agrees on MPICH 4.0; differs on Open MPI 4.1`` by name."""
     names_by_outcome: dict[str, list[str]] = defaultdict(list)
     for name, outcome in zip(names, outcomes, strict=True):
         names_by_outcome[outcome].append(name)
@@ -371,7 +372,7 @@ def describe_outcomes(names: Sequence[str], outcomes: Sequence[str], preposition
 
 
 def describe_sizes(sizes: list[int], all_sizes: list[int], range_length: int = 3) -> str:
-    """``1 B to 64 KiB``; sizes with gaps, or fewer than `range_length`, are listed."""
+    """``1 B to 64 KiB``; sizes [bytes] with gaps, or fewer than `range_length`, are listed."""
     first = all_sizes.index(sizes[0])
     if len(sizes) >= range_length and all_sizes[first : first + len(sizes)] == sizes:
         return f"{units.size_text(sizes[0])} to {units.size_text(sizes[-1])}"

@@ -35,7 +35,9 @@ _WHOLE_NUMBER_PATTERN = re.compile(r"[0-9]{1,15}")
 
 
 def read_output_lines(file: Path, program: str) -> list[str]:
-    """The lines of an output; UserError if it is not ASCII or its last line has no newline."""
+    """The lines of the output of `program`; UserError if not ASCII, or without a newline at its
+    end.
+    """
     try:
         text = files.read_in_tree(file).decode("ascii")
     except UnicodeDecodeError as error:

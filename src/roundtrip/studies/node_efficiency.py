@@ -80,7 +80,7 @@ class NodeEfficiency:
         """Efficiencies from `values` (columns launch, subject, value) on at least `min_nodes`
         nodes.
 
-        `launches`: the launches of the study, from `Data.study_launches`; those without hosts or
+        `launches`: those of the study, from `BundleData.study_launches`; those without hosts or
         ranks are left out.  A line is a toolchain and a placement, and a partition if there are
         several.  By default the ideal time does not depend on the number of ranks.
         """

@@ -262,7 +262,7 @@ def interval_in_row(row: CaseRow, level: float) -> Interval:
 
 
 def percentiles(samples: pl.LazyFrame, by: list[str], percents: Iterable[int]) -> pl.DataFrame:
-    """Percentiles of samples, each a value that was measured: columns `by`, samples (their number),
+    """Percentiles of samples, each a measured value: columns `by`, samples (their number),
     and p<percent> for each of `percents`; sorted by `by`.
     """
     value = pl.col("value")

@@ -40,10 +40,10 @@ from roundtrip.studies.study import Claim, Contrast, Study
 
 
 class Section(Protocol):
-    """What the report needs from a study, or from a comparison of several."""
+    """What the report needs from a study, or from the comparison of toolchains."""
 
     def ratios_by_claim(self) -> Mapping[Claim, Sequence[float]]:
-        """The ratios to judge by claim, one for each launch."""
+        """The ratios to be judged, by claim: one for each launch, or round."""
 
     def report_section(self, verdicts: Mapping[Claim, ClaimVerdict]) -> ReportSection:
         """The study's part of the report, with the verdicts on its claims."""
@@ -60,7 +60,7 @@ def find_section(study: Study, data: BundleData) -> Section | None:
 
 
 class InterleavedSection:
-    """The part of the report: each metric of the study, in the order in which it declares them."""
+    """The section of a study without a `Section` of its own: each of its metrics, in order."""
 
     def __init__(self, study: Study, data: BundleData) -> None:
         self._study = study
@@ -97,7 +97,7 @@ class InterleavedSection:
 
 
 class _MetricSection:
-    """The arms of a study that have one metric, in each panel, and their contrasts."""
+    """One metric of a study: its arms in each panel, and their contrasts."""
 
     def __init__(self, study: Study, data: BundleData, metric: str) -> None:
         self._study = study
@@ -118,7 +118,7 @@ class _MetricSection:
 
     @property
     def is_measured(self) -> bool:
-        """Whether a launch has a value."""
+        """Whether a launch has a value of the metric."""
         return bool(self._panels.panels)
 
     def blocks(self, verdicts: Mapping[ArmClaim, ClaimVerdict]) -> Iterator[Block]:
@@ -133,14 +133,14 @@ class _MetricSection:
             yield self._verdict_table(verdicts)
 
     def answers(self, verdicts: Mapping[ArmClaim, ClaimVerdict]) -> list[Answer]:
-        """A sentence on each contrast in all panels."""
+        """An answer for each contrast: a sentence on all panels."""
         panels = self._panels.panels
         return [
             Answer((f"{self._cost_sentence(one, panels, verdicts)}.",)) for one in self._contrasts
         ]
 
     def panel_answers(self, verdicts: Mapping[ArmClaim, ClaimVerdict]) -> list[Answer]:
-        """The values and the sentences of each panel."""
+        """An answer for each panel: values, and a sentence on each contrast."""
         return [self._panel_answer(panel, verdicts) for panel in self._panels.panels]
 
     def _verdict_table(self, verdicts: Mapping[ArmClaim, ClaimVerdict]) -> Table:
@@ -163,7 +163,7 @@ class _MetricSection:
         )
 
     def _with_metric_name(self, text: str) -> str:
-        """The text, after the metric unless it is the study's first."""
+        """``Bandwidth: <text>``; the text alone if the metric is the study's first."""
         return f"{self._quantity}: {text[0].lower()}{text[1:]}" if self._suffix else text
 
     def _cost_sentence(
@@ -201,7 +201,7 @@ class _MetricSection:
         return make_answer(f"{panel.title}{self._suffix}", text, tone)
 
     def gallery(self) -> Gallery:
-        """A figure for each panel."""
+        """A figure of the metric for each panel."""
         frame = display.curve_rows(self._panels.intervals, self._scale)
         panels, name = self._panels, self._study.name
         name += f"-{panels.metric.replace('_', '-')}" if self._suffix else ""

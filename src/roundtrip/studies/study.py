@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from roundtrip.stats.verdicts import Family
 
 
+#: Colours of a curve on a light page and on a dark page, as CSS has them.
 Colour = tuple[str, str]
 
 BLUE: Colour = ("#0b4f94", "#a9d3fb")
@@ -55,12 +56,12 @@ class Arm:
 
 
 def palette(names: Iterable[str]) -> dict[str, Colour]:
-    """A colour for each name, in order; the seventh name has the colour of the first again."""
+    """Colours by name, in order; the seventh name has the colour of the first again."""
     return {name: _PALETTE[number % len(_PALETTE)] for number, name in enumerate(names)}
 
 
-#: A place in the results that is known before any launch: for arms that share a launch, the last
-#: value of a panel's key, such as the case in samples.csv.
+#: What distinguishes claims of a contrast and is known before any launch: for arms that share a
+#: launch, the last value of a panel's key, such as the case in samples.csv.
 Setting = Any
 #: What a value depends on besides the machine.  Two toolchains that differ only in Boost are
 #: compared only by values that depend on Boost.
@@ -81,9 +82,9 @@ def never_primary(setting: Setting) -> bool:
 class Contrast:
     """A claimed ratio of rates, `arm` over `base`, the same in the plan and in the report.
 
-    `description` names it in the plan.  `is_primary` returns whether it is a primary claim at a
-    place; plan and report both call it, and nothing else decides the family of a claim.  `metric`:
-    the metric whose rates are compared; "" for the study's first.
+    `description` names it in the plan.  `is_primary` returns whether it is a primary claim in a
+    setting; plan and report both call it, and nothing else decides the family of a claim.
+    `metric`: the metric whose rates are compared; "" for the study's first.
     """
 
     arm: str
@@ -93,7 +94,7 @@ class Contrast:
     metric: str = ""
 
     def family(self, setting: Setting) -> Family:
-        """The family in which the claim at `setting` is corrected."""
+        """The family in which the claim in `setting` is corrected for false discoveries."""
         from roundtrip.stats.verdicts import Family
 
         return Family.PRIMARY if self.is_primary(setting) else Family.SECONDARY
@@ -101,7 +102,7 @@ class Contrast:
 
 @dataclass(frozen=True)
 class PlannedPoints:
-    """The points that launches of a case will measure: `arms` at `sizes` (bytes) in one place.
+    """The points that launches of a case will measure: `arms` at `sizes` (bytes) in one setting.
 
     Cases with the same `panel`, unless it is None, are shown together and share their claims.
     """
@@ -114,7 +115,9 @@ class PlannedPoints:
 
 @dataclass(frozen=True)
 class PlannedCase:
-    """A case that a campaign will launch; `variables` are the variables that the campaign sets."""
+    """A case that a campaign will launch; `variables` are those of the check that the campaign
+    sets.
+    """
 
     id: str
     study: str
@@ -125,7 +128,7 @@ class PlannedCase:
     variables: Mapping[str, str] = field(default_factory=dict)
 
     def numeric_variable(self, variable: str, default: float) -> float:
-        """A variable as a number; `default` if it is not set, or is not a number."""
+        """The value of a variable of the check; `default` if it is not set, or is not a number."""
         try:
             return float(self.variables.get(variable, default))
         except ValueError:
@@ -143,7 +146,7 @@ class PlannedClaims:
 
 @dataclass(frozen=True)
 class SpreadMetric:
-    """A figure by which launches are compared: its name, its unit, and its rows of samples.csv.
+    """A figure that shows how launches differ: its name, its unit, and its rows of samples.csv.
 
     `row_filter` selects the rows by column and value; each metric among them is a figure of its
     own, if its values have the unit or are times and the unit is one of time.  If the samples are
@@ -204,12 +207,13 @@ class Study:
     equivalence_margin: ClassVar[float | None] = None
     #: A sentence for the report on its primary claims; "" if it has none.
     primary_description: ClassVar[str] = ""
-    #: Cases with these parameters are compared by its own section, not between toolchains.
+    #: Parameters of cases that its own section compares, so that no claim is made between
+    #: toolchains.
     uncompared_parameters: ClassVar[frozenset[str]] = frozenset()
 
     def __init_subclass__(cls) -> None:
         """ValueError if a contrast names an arm or a metric that the class does not declare, or is
-        primary at some places, which only a class with its own `planned_points` knows before a
+        primary in some settings, which only a class with its own `planned_points` knows before a
         launch.
         """
         names = {name for contrast in cls.contrasts for name in (contrast.arm, contrast.base)}
@@ -238,11 +242,11 @@ class Study:
 
     @property
     def is_interleaved(self) -> bool:
-        """Whether its figures and its section can follow from its arms."""
+        """Whether it declares arms and metrics, from which figures and a section follow."""
         return bool(self.arms and self.metrics)
 
     def contrast(self, arm: str, base: str) -> Contrast:
-        """The contrast of two arms that names no metric; KeyError if there is none."""
+        """The contrast of `arm` over `base` that names no metric; KeyError if there is none."""
         return {(one.arm, one.base): one for one in self.contrasts if not one.metric}[arm, base]
 
     def contrasts_of(self, metric: str) -> tuple[Contrast, ...]:

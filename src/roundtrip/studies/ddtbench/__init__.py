@@ -30,7 +30,7 @@ ARMS = {
 }
 #: Methods that pack: all except the reference.
 PACKING_METHODS = (MANUAL, MANUAL_TUNED, DDT, PACK_DDT)
-#: Micro-apps in the study's order.
+#: Micro-apps in the published order.
 MICRO_APPS = (
     "WRF_y_vec",
     "WRF_x_vec",
@@ -49,16 +49,16 @@ MICRO_APPS = (
     "SPECFEM3D_mt",
     "FFT",
 )
-#: The micro-app for which the study prints numbers.
+#: The micro-app for which numbers are published.
 PUBLISHED_APP = "NAS_LU_x"
-#: States of memory between exchanges, described; the first is the study's.
+#: Texts on the states of memory between exchanges; the first is that of the publication.
 BUFFER_STATES = {
     "original": "memory as the study leaves it",
     "same": "all memory in the same state for every method",
     "cold": "out of cache",
 }
 ORIGINAL_BUFFER_STATE = next(iter(BUFFER_STATES))
-#: The states that a launch measures by default.
+#: The states that a launch measures by default, with commas.
 DEFAULT_BUFFER_STATES = "original,same"
 
 
@@ -96,7 +96,7 @@ class DDTBench(Study):
     def planned_points(
         self, case: PlannedCase, cases: Sequence[PlannedCase], sizes: tuple[int, ...]
     ) -> Sequence[PlannedPoints]:
-        """All methods of its micro-app at the largest message, in each state of memory."""
+        """All methods of the case's micro-app at the largest message, in each state of memory."""
         app, placement = (case.parameters.get(name) for name in ("app", "placement"))
         panel = (case.system_partition, case.environ, app, placement)
         states = case.variables.get("buffers", DEFAULT_BUFFER_STATES).split(",") if app else ()

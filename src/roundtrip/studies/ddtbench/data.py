@@ -1,6 +1,6 @@
 """Data and figures of the DDTBench section; a panel is a toolchain, placement and memory state.
 
-The figures of each panel: packing overhead, as in the study, and the epochs of a round trip.
+The figures of each panel: packing overhead, as published, and the epochs of a round trip.
 """
 
 from __future__ import annotations
@@ -56,12 +56,12 @@ class Panel(panel.Panel):
 
     @property
     def sort_key(self) -> tuple[Any, ...]:
-        """Sort key of panels: the study's own state of memory first."""
+        """Sort key of panels: the published state of memory first."""
         return list(BUFFER_STATES).index(self.buffer_state), self.emulation_label, self.title
 
 
 class DDTBenchData(Panels[Panel]):
-    """The panels of a bundle, and the figures of its launches."""
+    """The DDTBench launches of a bundle by panel, and their figures."""
 
     key_columns = ("panel", "buffers")
 
@@ -73,7 +73,7 @@ class DDTBenchData(Panels[Panel]):
 
     @cached_property
     def launch_values(self) -> pl.DataFrame:
-        """The columns of `derived.launch_figures`, by launch, case_id and panel."""
+        """`derived.launch_figures`, with columns launch, case_id and panel."""
         return derived.launch_figures(self.samples, _LAUNCH_COLUMNS)
 
     @cached_property
@@ -100,8 +100,8 @@ class DDTBenchData(Panels[Panel]):
         return median_intervals(self.launch_values, _POINT_COLUMNS, "round_trip", self.level)
 
     def largest_message_rows(self, frame: pl.DataFrame, panel: Panel) -> pl.DataFrame:
-        """The rows of `panel` with each micro-app's largest message, in the study's order; all
-        columns of `frame`, which needs app, size_bytes and variant.
+        """The rows of `panel` with each micro-app's largest message, in the published order;
+        all columns of `frame`, which needs app, size_bytes and variant.
         """
         rows = derived.largest_message_rows(self.panel_rows(frame, panel), ["app"])
         numbers = dict(zip(MICRO_APPS, range(len(MICRO_APPS)), strict=True))
@@ -183,8 +183,8 @@ _PUBLISHED_ROW_NAME = f"{PUBLISHED_APP}, study 2012"
 
 
 def overhead_gallery(data: DDTBenchData, panels: Sequence[Panel]) -> Gallery:
-    """One figure for each panel, with the study's own example: a view of packing by hand and of
-    datatypes, and a view of all methods.
+    """A figure for each panel, with the published values of `PUBLISHED_APP`: a view of packing by
+    hand and of datatypes, and a view of all methods.
     """
     caption = data.level.fill_caption(
         "Packing overhead in % of the round trip for each micro-app's largest message, as in the "
@@ -273,7 +273,7 @@ def _panel_subtitle(panel: Panel) -> str:
 def _method_curves(
     frame: pl.DataFrame, apps: Sequence[str], methods: Collection[str]
 ) -> tuple[Curve, ...]:
-    """A curve for each method, a row for each app; columns app, arm, median, low, high and n."""
+    """A curve for each of `methods`, a row for each app; `frame` as in `Drawing`, with app."""
     numbers = {app: number for number, app in enumerate(apps)}
     rows = frame.with_columns(row=pl.col("app").replace_strict(numbers))
     return tuple(

@@ -1,4 +1,4 @@
-"""The DDTBench study: values derived from the samples, and values that the study published.
+"""The DDTBench study: values derived from the samples, and published values.
 
 T. Schneider, R. Gerstenberger, T. Hoefler, Micro-Applications for Communication Data Access
 Patterns and MPI Datatypes, EuroMPI 2012.  Rank 0 takes all times, epoch by epoch; rank 1 unpacks
@@ -22,7 +22,7 @@ By hand
 Creating datatypes
     is timed twice in each outer iteration: `ddt_create_overhead` after other methods, so that the
     MPI library's code may be out of cache, and `ddt_create_again` right after the types were freed,
-    as in the study's loop, which repeats a single method.
+    as in the published loop, which repeats a single method.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from roundtrip.studies.derivation import (
 EPOCH_METRIC = "epoch_time"
 #: Epochs that make and free datatypes or buffers: after other methods, and again right after that.
 CREATION_EPOCHS = ("ddt_create_overhead", "ddt_create_again", "ddt_free_overhead", "ddt_free_again")
-#: Overhead that the study reports for NAS_LU_x, by hand and with datatypes.
+#: Published overheads of NAS_LU_x as fractions, by hand and with datatypes.
 PUBLISHED_NAS_LU_X_OVERHEADS = (0.40, 0.15)
 
 #: Perf variables of a ReFrame check and their units, at the largest message.
@@ -124,7 +124,7 @@ def creation_medians(samples: pl.LazyFrame, by: list[str]) -> pl.DataFrame:
 
 
 def datatype_gains(figures: pl.DataFrame, by: list[str], base: str = MANUAL) -> pl.DataFrame:
-    """Round trip by hand over that with datatypes, for the same `by`.
+    """Gains: round trip by hand over that with datatypes, for the same `by`.
 
     `base` is MANUAL or MANUAL_TUNED.  Return the datatype rows of `figures`, with a column ratio.
     """
@@ -133,7 +133,7 @@ def datatype_gains(figures: pl.DataFrame, by: list[str], base: str = MANUAL) -> 
 
 
 def largest_message_rows(figures: pl.DataFrame, by: list[str]) -> pl.DataFrame:
-    """The rows with the largest message for the same `by`."""
+    """The rows with the largest size_bytes of those with the same `by`."""
     return figures.filter(pl.col("size_bytes") == pl.col("size_bytes").max().over(by))
 
 

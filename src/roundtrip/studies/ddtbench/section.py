@@ -1,4 +1,4 @@
-"""The DDTBench section: the study of datatypes against packing by hand, repeated.
+"""The DDTBench section: the published comparison of datatypes and packing by hand, repeated.
 
 The answers name the micro-apps for which datatypes are faster.
 """
@@ -42,7 +42,7 @@ from roundtrip.studies.study import Claim
 
 
 def overall_answers(panels: Sequence[Panel], verdicts: Verdicts) -> tuple[Answer, ...]:
-    """The advice for each micro-app, over all panels: one answer for each kind of advice."""
+    """The advice for each micro-app, over all panels: one answer for each different advice."""
     outcomes: dict[str, list[SubjectVerdict]] = {}
     ratios: dict[str, list[float]] = {}
     for panel in panels:
@@ -84,9 +84,11 @@ def _advice_clauses(
     return clauses
 
 
-def _gain_text(words: str, ratios: Sequence[float]) -> str:
-    """`` (3.4 to 3.5 times as fast)``: the range of the ratios; "" if they are on par."""
-    if words == ADVICE_BY_VERDICT[Verdict.ON_PAR]:
+def _gain_text(advice: str, ratios: Sequence[float]) -> str:
+    """`` (3.4 to 3.5 times as fast)``: the range of the ratios; "" if the advice is "no
+    difference".
+    """
+    if advice == ADVICE_BY_VERDICT[Verdict.ON_PAR]:
         return ""
     speed = units.speed_ratio_text(min(ratios), max(ratios))
     return f" ({speed}{' with datatypes' if speed.endswith('slower') else ''})"

@@ -1,6 +1,6 @@
 """The tables of the DDTBench section: overheads, verdicts, making datatypes.
 
-Also the study's statements and its own numbers beside our findings, and its micro-apps.
+Also published statements and numbers beside our findings, and the published table of micro-apps.
 """
 
 from __future__ import annotations
@@ -52,14 +52,14 @@ ADVICE_BY_VERDICT: dict[Verdict, str] = {
 
 
 def datatype_claim(panel: Panel, app: str, size: int, base: str = MANUAL) -> ArmClaim:
-    """Datatypes against packing by hand: a claim of the report."""
+    """The claim on datatypes against packing by hand, for a micro-app at one size [bytes]."""
     return ArmClaim(STUDY.name, panel.key, STUDY.contrast(DDT, base), size, app)
 
 
 def advice_cell(verdict: ClaimVerdict | None, series: str, says_slowdown: bool = False) -> Cell:
-    """The gain with its interval and the advice; `series_key` as in `Cell`.
+    """The gain with its interval and the advice; `series` is a key as in `Cell.series_key`.
 
-    `says_slowdown`: it also says how many times slower datatypes are.
+    `says_slowdown`: the advice also says how many times slower datatypes are.
     """
     words = ""
     if verdict and verdict.verdict is not Verdict.CANNOT_TELL:
@@ -146,7 +146,7 @@ def _overhead_cells(
 
 
 def all_sizes_table(data: DDTBenchData, panel: Panel) -> Table:
-    """Overhead of each method at every message size."""
+    """Table of the overhead [%] of each method at every message size."""
     costs = _intervals_by_app(data.panel_rows(data.overhead_intervals, panel), data.level)
     points = sorted(costs, key=lambda point: (MICRO_APPS.index(point[0]), point[1]))
     return Table(
@@ -187,7 +187,7 @@ def creation_table(data: DDTBenchData, panel: Panel) -> Table | None:
 
 
 def refused_call_table(refused_calls: pl.DataFrame) -> Table:
-    """`DDTBenchData.refused_calls`: the legal calls that an MPI library refused."""
+    """Table of the legal calls that an MPI library refused, `DDTBenchData.refused_calls`."""
     return Table(
         "Calls that the MPI standard allows and that a library refused.",
         text_columns("Toolchain", "Library", "Call", "What it said", "Concerned", "What was done"),
@@ -195,7 +195,7 @@ def refused_call_table(refused_calls: pl.DataFrame) -> Table:
     )
 
 
-#: Whether the study's finding holds, by our verdict.
+#: Whether the published finding holds, by our verdict.
 _OUTCOME_CELL_BY_VERDICT = {
     Verdict.FASTER: Cell("", "good", "holds"),
     Verdict.SLOWER: Cell("", "bad", "does not hold"),
@@ -205,7 +205,7 @@ _OUTCOME_CELL_BY_VERDICT = {
 
 
 def nas_lu_x_table(data: DDTBenchData, panels: Sequence[Panel], verdicts: Verdicts) -> Table:
-    """The study's overheads of NAS_LU_x beside ours."""
+    """The published overheads of NAS_LU_x beside ours."""
     percentages = (100 * part for part in derived.PUBLISHED_NAS_LU_X_OVERHEADS)
     rows = [
         (
@@ -254,7 +254,7 @@ def _intervals_by_app(
     return intervals
 
 
-#: The study's own table: class of applications, access pattern, micro-apps.
+#: The published table: class of applications, access pattern, micro-apps.
 _PUBLISHED_APPLICATIONS = (
     (
         "Atmospheric science",
@@ -286,7 +286,7 @@ _APP_PREFIXES_NOT_IN_FIGURE = ("FFT", "NAS_MG_", "WRF_x_vec", "WRF_y_vec", "LAMM
 
 
 def application_table() -> Table:
-    """The study's table of micro-apps."""
+    """The published table of micro-apps: class of applications and access pattern."""
     return Table(
         "The study's micro-apps: class of applications and access pattern. Its figure of packing "
         "costs has those that the script in its archive draws; its text names two of the values.",
@@ -302,7 +302,7 @@ def application_table() -> Table:
 
 
 def statement_table(data: DDTBenchData, panels: Sequence[Panel], verdicts: Verdicts) -> Table:
-    """The study's claims and figures, beside our findings."""
+    """The published statements and numbers, beside our findings."""
     by_hand, types = (units.percent_text(part) for part in derived.PUBLISHED_NAS_LU_X_OVERHEADS)
     suffix = label_suffix(panel.emulation_label for panel in panels)
     return display.statement_table(
@@ -338,7 +338,7 @@ def statement_table(data: DDTBenchData, panels: Sequence[Panel], verdicts: Verdi
 def _reduction_cell(
     data: DDTBenchData, panels: Sequence[Panel], verdicts: Verdicts, suffix: str
 ) -> Cell:
-    """Overheads of the study's example in each panel, and the micro-apps that gain."""
+    """Overheads of `PUBLISHED_APP` in each panel, and the micro-apps that gain from datatypes."""
     clauses = []
     for panel in panels:
         example = data.largest_message_rows(data.overhead_intervals, panel).filter(
@@ -362,7 +362,7 @@ def _reduction_cell(
 
 
 def _mpi_gap_clauses(data: DDTBenchData, panels: Sequence[Panel]) -> Iterator[str]:
-    """Round trips with datatypes of other MPIs over Open MPI's in the same place."""
+    """Clauses on round trips with datatypes of other MPIs over Open MPI's in the same placement."""
     times = {}
     for panel in panels:
         rows = data.largest_message_rows(data.round_trip_intervals, panel).filter(variant=DDT)

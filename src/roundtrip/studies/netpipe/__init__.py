@@ -42,7 +42,7 @@ _RAW_MPI_FILTER = (("variant", RAW_MPI), ("phase", "measure"))
 class Thresholds(Table):
     """Sizes [bytes] at which variants are compared, and the ratio below which a loss is great.
 
-    `many_bytes`: from here on, what the study says of datatypes and of serializing is tested.
+    `many_bytes`: from this size on, published statements on datatypes and serializing are tested.
     """
 
     compared_sizes: Sizes
@@ -51,7 +51,7 @@ class Thresholds(Table):
 
 
 def is_pingpong(case: str) -> bool:
-    """Whether the case of samples.csv is a ping-pong, as the study's measurements were."""
+    """Whether the case of samples.csv is a ping-pong, as the published measurements were."""
     return case.startswith("pingpong/")
 
 
@@ -89,7 +89,7 @@ class NetPIPE(Study):
     def planned_points(
         self, case: PlannedCase, cases: Sequence[PlannedCase], sizes: tuple[int, ...]
     ) -> Sequence[PlannedPoints]:
-        """The variants of the case's set in its mode, up to its largest message."""
+        """The variants and sizes that launches of `case` measure, up to its largest message."""
         arms = VARIANT_SETS.get(case.parameters.get("variants", ""), [])
         where = f"{case.parameters.get('mode')}/{case.variables.get('buffers', DEFAULT_BUFFERS)}"
         end = case.numeric_variable("end", DEFAULT_LARGEST_BYTES)

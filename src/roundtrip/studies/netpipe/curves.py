@@ -1,6 +1,6 @@
 """The curves of the NetPIPE section: one panel for each toolchain and setting, and its figures.
 
-The figures have the layout of the study's: log-log, one curve for each variant.
+The figures have the layout of the published one: log-log, one curve for each variant.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _TEXT_BY_BUFFERS = {
 
 @dataclass(frozen=True, kw_only=True)
 class Panel(panel.Panel):
-    """One toolchain in one setting; panels of one `setting` are shown together."""
+    """One toolchain in one setting; panels with the same text `setting` are shown together."""
 
     environ: str
     setting: str
@@ -59,7 +59,7 @@ class Panel(panel.Panel):
 
 
 class NetPIPECurves(Panels[Panel]):
-    """The launch medians of a bundle; a series is one of times, which give the bandwidths too."""
+    """The NetPIPE launches of a bundle by panel: medians and intervals over the message size."""
 
     def __init__(self, data: BundleData) -> None:
         super().__init__(data, STUDY.name)
@@ -68,8 +68,8 @@ class NetPIPECurves(Panels[Panel]):
 
     @cached_property
     def all_launch_medians(self) -> pl.DataFrame:
-        """`derived.launch_medians` of all variants, known to the study or not, with columns launch
-        and case_id.
+        """`derived.launch_medians` of all variants, declared by the study or not, with columns
+        launch and case_id.
         """
         return derived.launch_medians(self.samples, _LAUNCH_COLUMNS)
 
@@ -87,7 +87,7 @@ class NetPIPECurves(Panels[Panel]):
 
     @property
     def unknown_variants(self) -> list[str]:
-        """Variants of the samples that the study does not have."""
+        """Variants in the samples that the study does not declare."""
         return sorted(set(self.all_launch_medians["variant"]) - set(ARMS))
 
     @cached_property
@@ -102,7 +102,7 @@ class NetPIPECurves(Panels[Panel]):
 
     @cached_property
     def statement_ratio_intervals(self) -> pl.DataFrame:
-        """Ratios of the study's statements, whose short names are variants: columns of
+        """Ratios of the published statements, whose short titles are variants: columns of
         `column_intervals`.
         """
         ratios = [
@@ -134,12 +134,12 @@ class NetPIPECurves(Panels[Panel]):
 _ARM_BY_STATEMENT = {
     statement.short_title: statement.arm for statement in derived.PUBLISHED_STATEMENTS
 }
-#: The least ratio in the first view of ratios, which shows what differs by a few percent.
+#: Smallest ratio in the first view of ratios, which shows what differs by a few percent.
 _MIN_RATIO_NEAR_1 = 0.75
 
 
 def bandwidth_gallery(name: str, curves: NetPIPECurves, panels: Sequence[Panel]) -> Gallery:
-    """A figure for each panel, for ping-pong also the study's own, with a view of the time."""
+    """A figure for each panel, for ping-pong also the published one, with a view of the time."""
     published = {
         variant: curve
         for variant in curves.measured_arms
@@ -182,8 +182,8 @@ def bandwidth_gallery(name: str, curves: NetPIPECurves, panels: Sequence[Panel])
 def ratio_gallery(
     name: str, curves: NetPIPECurves, panels: Sequence[Panel], margin: float
 ) -> Gallery | None:
-    """The ratios of the study's statements: a figure for each panel, for ping-pong also one of
-    the study, all with the same axes; None if nothing is compared.
+    """The ratios of the published statements: a figure for each panel, for ping-pong also one of
+    published ratios, all with the same axes; None if nothing is compared.
 
     A second view shows all ratios on a logarithmic axis.
     """
@@ -244,7 +244,7 @@ def _panel_drawings(
 def _published_drawing(
     name: str, points: Sequence[tuple[str, int, float]], arms: Mapping[str, Arm]
 ) -> Drawing:
-    """The study's own curves, from (arm, bytes, value)."""
+    """A drawing of published curves, from (arm, bytes, value)."""
     columns = {"arm": pl.String, "x": pl.Int64, "median": pl.Float64}
     frame = pl.DataFrame(points, columns, orient="row").with_columns(
         low=pl.lit(None, pl.Float64), high=pl.lit(None, pl.Float64)

@@ -1,4 +1,4 @@
-"""NetPIPE and the Boost.MPI study: values derived from samples, and values that it published.
+"""NetPIPE: values derived from samples, and values that the Boost.MPI study published.
 
 Launch median
     median over the batches of one launch, for each case, variant and size: seconds.
@@ -72,7 +72,7 @@ PUBLISHED_MBIT_PER_S = {
 
 @dataclass(frozen=True)
 class PublishedStatement:
-    """A finding of the study in its own words, and the ratio that tests it: `variant` over `base`.
+    """A published finding in its own words, and the ratio that tests it: `variant` over `base`.
 
     `expectation` is "on par", "slower" or "greatly slower".  `subject` and `base_title` name the
     two sides of the ratio in an answer.  `arm` is the curve of the ratio; widths differ, so that
@@ -184,7 +184,7 @@ MIN_TIME_SUMMARY = Summary(
 
 
 def time_samples(samples: pl.LazyFrame) -> pl.LazyFrame:
-    """Only rows of times: per message for streams, else half round trip; the same columns."""
+    """The rows with times: per message for streams, otherwise half a round trip; all columns."""
     is_stream = pl.col("case").str.starts_with("stream/")
     metric = pl.when(is_stream).then(pl.lit(PER_MESSAGE)).otherwise(pl.lit(HALF_ROUND_TRIP))
     return samples.filter(pl.col("metric") == metric)
@@ -211,7 +211,7 @@ def launch_medians(samples: pl.LazyFrame, by: list[str]) -> pl.DataFrame:
 
 
 def half_performance_size(sizes: list[int], rates: list[float]) -> float:
-    """n1/2 in bytes, of a curve in ascending sizes; NaN if it starts above half of its peak."""
+    """n1/2 [bytes] of a curve of rates in ascending sizes; NaN if it starts above half its peak."""
     half = max(rates) / 2
     points = list(zip(sizes, rates, strict=True))
     if points[0][1] >= half:

@@ -22,7 +22,7 @@ _LINE_PATTERN = re.compile(
 
 @dataclass(frozen=True)
 class OutputPoint:
-    """One line: message size, bytes, and half-round-trip time (minimum of three trials), s."""
+    """A line of NetPIPE: message size, and half-round-trip time (minimum of three trials)."""
 
     size_bytes: int
     seconds: float
@@ -30,7 +30,7 @@ class OutputPoint:
 
 @dataclass(frozen=True)
 class SizeSchedule:
-    """The sizes of NetPIPE by its options -l, -u and -p, bytes; `end` bounds the centre."""
+    """The sizes [bytes] that NetPIPE measures with options -l, -u and -p."""
 
     start: int = 1
     end: int = 8 << 20
@@ -41,8 +41,9 @@ class SizeSchedule:
         return ["-l", str(self.start), "-u", str(self.end), "-p", str(self.perturbation)]
 
     def sizes(self) -> Iterator[int]:
-        """Powers of two times the start, and one and a half times these, in order.  Once the steps
-        are wide enough, also each of them minus and plus the perturbation."""
+        """`start` times powers of two and 1.5 times these, up to `end`, ascending; once the steps
+        are wide enough, also each of them minus and plus `perturbation`.
+        """
         centre, increment, steps = self.start, max(1, self.start // 2), int(self.start > 1)
         while centre <= self.end:
             if steps > 2 and steps % 2:

@@ -1,6 +1,6 @@
-"""The NetPIPE section: the Boost.MPI study, repeated.
+"""The NetPIPE section: the Boost.MPI study of 2005, repeated.
 
-Figures and tables, with the study's four findings tested with our numbers.
+Figures and tables, with the four published statements tested with our numbers.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ from roundtrip.studies.netpipe.derived import (
 from roundtrip.studies.study import Arm, Claim
 
 AGREES, DIFFERS = "agrees", "differs"
-#: Our result differs from the study only by a smaller loss.
+#: Our result differs from the published one only by a smaller loss.
 DIFFERS_FOR_THE_BETTER = "differs, for the better"
 #: A difference for the better is not red.
 _TONE_BY_OUTCOME: dict[str, StatusColour] = {
@@ -163,7 +163,7 @@ def _point_verdicts(findings: Sequence[Finding]) -> list[PointVerdict]:
 
 
 def verdict_table(all_findings: Sequence[Sequence[Finding]]) -> Table:
-    """A row for each toolchain and setting, and a column for each finding of the study."""
+    """A row for each toolchain and setting, and a column for each published statement."""
     has_settings = len({group[0].panel.setting for group in all_findings}) > 1
     cells = []
     for finding in (finding for group in all_findings for finding in group):
@@ -196,7 +196,7 @@ _CONCLUSION_STATEMENT = (
 
 
 def statement_table(all_findings: Sequence[Sequence[Finding]]) -> Table:
-    """The study's statements beside our findings; `all_findings` has four for each panel."""
+    """The published statements beside our findings; `all_findings` has four for each panel."""
     rows: list[tuple[str, InlineElement | RichText, Cell]] = []
     for group in zip(*all_findings, strict=True):
         statement = group[0].statement
@@ -343,7 +343,7 @@ class Section:
 
 
 def _level_texts(level: ConfidenceLevel) -> tuple[RichText, RichText]:
-    """What an interval is, and how many launches it needs at `level`."""
+    """Texts on what an interval is, and how many launches it needs at `level`."""
     bandwidth = (
         "Bandwidth is message bytes over half-round-trip time, in MB/s (10⁶ bytes/s). Each launch "
         "gives its median; the curve is the median over launches, the band its exact rank "
@@ -371,7 +371,7 @@ def _outcome_legend(settings: Thresholds, margin: float) -> RichText:
 
 
 def _question_text(arms: Mapping[str, Arm]) -> RichText:
-    """What the study ran, and which `arms` were measured here."""
+    """Text on what the publication measured, and which `arms` were measured here."""
     names = ", ".join(arm.title for arm in arms.values())
     if set(arms) == set(PUBLISHED_MBIT_PER_S):
         here = "the same five, on this machine, interleaved in random order inside each launch"

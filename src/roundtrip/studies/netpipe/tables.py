@@ -43,7 +43,7 @@ def ratio_table(
     verdicts: Mapping[ArmClaim, ClaimVerdict],
     sizes: Sequence[int],
 ) -> Table:
-    """Ratios of all variants to raw MPI at the compared sizes, below raw MPI's own values."""
+    """Ratios of all variants to raw MPI at the compared sizes, below the bandwidths of raw MPI."""
     rows, title = [], ARMS[RAW_MPI].title
     for panel in panels:
         launches = f"n\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}{panel.launch_count}"
@@ -138,7 +138,7 @@ def rate_table(curves: NetPIPECurves, panels: Sequence[Panel]) -> Table:
 def finding_table(
     curves: NetPIPECurves, number: int, findings: Sequence[Finding[PublishedStatement, Panel]]
 ) -> Table:
-    """A table of one finding of the study: its words, its numbers and ours."""
+    """A table of one published statement: its words, its numbers and ours."""
     statement, sizes = findings[0].statement, sorted(set(findings[0].compared_sizes))
     variant, base = ARMS[statement.variant].title, ARMS[statement.base].title
     study = []
@@ -375,7 +375,7 @@ def early_end_lines(curves: NetPIPECurves, panels: Sequence[Panel]) -> list[str]
 
 
 def describe_buffers(panels: Sequence[Panel]) -> RichText:
-    """The cases where send and receive share a buffer, which changes curves of large messages."""
+    """Text on the cases where send and receive share a buffer, as large messages depend on it."""
     cases = sorted({panel.case for panel in panels})
     shared = ", ".join(case for case in cases if case.endswith("/same"))
     others = ", ".join(case for case in cases if not case.endswith("/same"))

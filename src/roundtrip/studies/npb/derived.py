@@ -1,4 +1,4 @@
-"""The NAS Parallel Benchmarks: their output, quantities derived from samples, the study's findings.
+"""The NAS Parallel Benchmarks: their output, quantities derived from samples, published findings.
 
 The result block that our programs print is that of NPB 3.4.1: label, `=`, value.  Its time has only
 two decimals, so rates are taken from `Mop/s total`.
@@ -61,7 +61,7 @@ from roundtrip.studies import foreign
 from roundtrip.studies.derivation import AuditedRatio, AuditFacts, PairingScope, toolchain_speeds
 from roundtrip.studies.npb import STUDY, UPSTREAM
 
-#: Findings of the study in its words, those on speed-ups by benchmark.
+#: Published findings in their own words, those on speed-ups by benchmark.
 UDP_BETTER_STATEMENT = (
     "“UDP-encapsulated MPICH-SCore most often performs better than other implementations”"
 )

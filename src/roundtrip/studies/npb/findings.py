@@ -1,4 +1,4 @@
-"""Tests of the study's findings with our measurements, and the answers of the section."""
+"""Tests of the published statements with our measurements, and the answers of the section."""
 
 from __future__ import annotations
 
@@ -201,7 +201,7 @@ def _not_critical_finding(
 def _scaling_finding(
     statement: str, number: str, claim: SeriesClaim, verdict: ClaimVerdict, target: float
 ) -> Finding:
-    """Test of a speed-up at 4 ms; "in part": two clusters gain, but less than in the study."""
+    """Test of a speed-up at 4 ms; "in part": two clusters gain, but less than `target`."""
     interval = verdict.interval
     if interval.within(target, math.inf):
         outcome = "holds"

@@ -84,8 +84,8 @@ def rows_and_arms(rows: Sequence[dict[str, Any]]) -> tuple[DrawingRows, dict[str
 
 
 def link_gallery(launches: NPBLaunches) -> Gallery | None:
-    """Figures of each benchmark and class with the same axes, the study's benchmarks first; None
-    without speed-ups over the link.
+    """Figures of each benchmark and class with the same axes, those with published speed-ups first;
+    None without speed-ups over the link.
     """
     panels = [(program, rows) for program, rows in _link_rows(launches).items() if rows]
     if not panels:

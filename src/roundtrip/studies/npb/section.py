@@ -237,7 +237,7 @@ def verification_table(launches: NPBLaunches) -> Table:
 
 
 def _published_library_table() -> Table:
-    """Table of the study's libraries, their substitutes, and the reasons."""
+    """Table of the libraries of the publication, what stands for them here, and why."""
     return Table(
         "What stands for the study's libraries. Theirs were of one family; where ours are all one "
         "MPI library, they differ only in the transport.",

@@ -24,7 +24,7 @@ _AVERAGE_FILTER = ("phase", "average")
 
 
 class Thresholds(Table):
-    """Sizes [bytes] at which OSU and NetPIPE are compared, and the relative limit of agreement."""
+    """Sizes [bytes] at which OSU and NetPIPE are compared; from which fraction on they disagree."""
 
     compared_sizes: Sizes
     disagreement: Limit

@@ -66,7 +66,7 @@ class Panel(panels.Panel):
 
 
 class OSUCurves(Panels[Panel]):
-    """Typical values of each launch (`derived.typical_values`)."""
+    """The OSU launches of a bundle by panel: typical values, and intervals over message size."""
 
     key_columns = ("panel",)
 
@@ -100,7 +100,7 @@ class OSUCurves(Panels[Panel]):
         )
 
     def point_cell(self, panel: Panel, benchmark: str, metric: str, size: int) -> Cell:
-        """The interval of one point, as `PRINTED_UNIT_BY_METRIC` says, with its series."""
+        """The interval of one point in its printed unit, with the key of its series."""
         point = panel, benchmark, metric, size
         return display.interval_cell(
             self.point_interval(*point),
@@ -139,7 +139,7 @@ class OSUCurves(Panels[Panel]):
         )
 
 
-#: Bytes per rank: a size where ranks mostly wait, and a size where they move data.
+#: Sizes per rank: one at which ranks mostly wait, and one at which they move data.
 EFFICIENCY_SIZES_BYTES = (8, 64 << 10)
 
 
@@ -187,7 +187,7 @@ FIGURE_GROUPS = {
 
 
 def draw_gallery(curves: OSUCurves, name: str) -> Gallery | None:
-    """A figure of FIGURE_GROUPS for each panel with such values; None without any."""
+    """A figure of the benchmarks of `FIGURE_GROUPS[name]` for each panel; None without values."""
     benchmarks, description = FIGURE_GROUPS[name]
     unit, scale = PRINTED_UNIT_BY_METRIC[derived.BENCHMARKS[benchmarks[0]].metric]
     # A log scale shows no empty messages, and no values that OSU rounded to 0.
@@ -258,7 +258,7 @@ class NetPIPEComparison:
 
 
 def compare_with_netpipe(data: BundleData, curves: OSUCurves) -> list[NetPIPEComparison]:
-    """Every pair at every compared size that both programs measured in the same place."""
+    """Every pair at every compared size that both programs measured in the same setting."""
     settings = data.analysis.study_thresholds(Thresholds)
     launches = with_placement_and_label(data.study_launches(NETPIPE.name)).select(
         "launch", "case_id", *SETTING_COLUMNS, "emulation_label"
@@ -287,7 +287,9 @@ def compare_with_netpipe(data: BundleData, curves: OSUCurves) -> list[NetPIPECom
 
 
 def agreement_outcome(osu: Interval, netpipe: Interval, settings: Thresholds) -> str:
-    """DISAGREE if the nearest ends exceed the limit, AGREE if the farthest do not, else OPEN."""
+    """DISAGREE if the nearest ends of the intervals are beyond the limit, AGREE if the farthest are
+    within, else OPEN.
+    """
     if osu.low is None or osu.high is None or netpipe.low is None or netpipe.high is None:
         return OPEN
     limit = 1 + settings.disagreement
@@ -299,7 +301,7 @@ def agreement_outcome(osu: Interval, netpipe: Interval, settings: Thresholds) ->
 def comparison_blocks(
     comparisons: list[NetPIPEComparison], settings: Thresholds, level: ConfidenceLevel
 ) -> list[Block]:
-    """The cross-check; [] if NetPIPE was not measured in the same places."""
+    """Blocks on OSU beside NetPIPE; [] if NetPIPE was not measured in the same settings."""
     if not comparisons:
         return []
     rows = tuple(map(_comparison_row, comparisons))

@@ -35,8 +35,8 @@ _SHORT_RUN_MESSAGES, _WARM_UP_MESSAGES = 20, 2
 class Benchmark:
     """A program ``osu_<name>``: its title, the metric of its values, and its family.
 
-    `family`: two-sided, one-sided, pairs or collective; `max_size_bytes`: default largest message,
-    bytes.
+    `family`: two-sided, one-sided, pairs or collective; `is_reduction`: it reduces numbers;
+    `max_size_bytes`: default largest message, bytes.
     """
 
     name: str
@@ -48,7 +48,7 @@ class Benchmark:
 
     @property
     def is_collective(self) -> bool:
-        """Whether it prints minimum and maximum over the ranks with the option -f."""
+        """Whether it is a collective, which prints minimum and maximum over the ranks with -f."""
         return self.family == "collective"
 
     def last_size_bytes(self, max_bytes: int) -> int:
@@ -105,7 +105,7 @@ PERF_VARIABLE_UNITS = {
 def measurement_options(
     benchmark: Benchmark, help_text: str, max_bytes: int, iterations: int
 ) -> list[str]:
-    """Options that `help_text` has, for a measurement; 0 is the program's default."""
+    """Options of a measurement, if `help_text` lists them; 0: the program's default."""
     arguments = ["-f"] if benchmark.is_collective else []
     if benchmark.is_reduction and "--type" in help_text:
         arguments += ["-T", "mpi_int"]  # 7.2 and 7.4 reduce bytes by default, others integers
@@ -121,7 +121,7 @@ def measurement_options(
 def short_run_options(
     benchmark: Benchmark, help_text: str, max_bytes: int, iterations: int = 0
 ) -> list[str]:
-    """Options for few messages of each size, as in simulation, where all take the same time."""
+    """Options of a run with few messages of each size, as in simulation, where all are alike."""
     arguments = measurement_options(
         benchmark, help_text, max_bytes, iterations or _SHORT_RUN_MESSAGES
     )
@@ -131,7 +131,7 @@ def short_run_options(
 def validation_options(
     benchmark: Benchmark, help_text: str, max_bytes: int, iterations: int = 0
 ) -> list[str] | None:
-    """Options for validating the received data; None if the program cannot validate.
+    """Options of a run that validates received data; None if the program cannot validate.
 
     The run has 20 messages of each size, or `iterations` if they are fewer and not 0.
 
@@ -161,7 +161,7 @@ BANDWIDTH_SUMMARY = Summary("bandwidth", ValueKind.RATE, "the windows of a progr
 
 
 def typical_values(samples: pl.LazyFrame, by: list[str]) -> pl.DataFrame:
-    """One value for each (`by`, case, variant, metric, size): the median if there, else the mean.
+    """One value for each (`by`, case, variant, metric, size): the median if printed, else the mean.
 
     Columns: these keys, `phase` (p50 or average), and value in the metric's unit.
     """

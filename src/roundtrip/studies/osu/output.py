@@ -54,7 +54,7 @@ class SizeRow:
 
 @dataclass(frozen=True)
 class OSUOutput:
-    """A whole output; `notes` are its other comments, such as ``Datatype: MPI_CHAR``."""
+    """What an OSU program printed; `notes` are comments, such as ``Datatype: MPI_CHAR``, by key."""
 
     benchmark: Benchmark
     version: str
@@ -199,9 +199,9 @@ def convert_output(
 ) -> None:
     """Write ``samples.csv`` and ``run.json`` into `folder`, as one of our workloads would.
 
-    `validated`: whether a validation run of the same program passed just before.  The others are
-    what the output does not contain: `hosts` by their own names; `simulated`, the simulator; and
-    `rank_entries`, entries of run.json: what the ranks are, and what disturbed them.
+    `validated`: whether a validation run of the same program passed just before.  `command`,
+    `ranks`, `hosts`, `simulated` (the simulator) and `rank_entries` are entries of run.json that
+    the output does not contain.
     """
     variant, benchmark = f"osu-{output.version}", output.benchmark.name
     points = [

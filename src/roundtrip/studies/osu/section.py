@@ -54,7 +54,7 @@ _TABLE_SIZES = (8, 1 << 10, 64 << 10, 1 << 20)
 
 
 def time_table(curves: OSUCurves) -> Table:
-    """Latencies and times of collectives at a few sizes, µs; a barrier has no message."""
+    """Table of latencies and times of collectives at a few sizes, µs; a barrier has no message."""
     rows, sizes = [], (0, *_TABLE_SIZES)
     for panel, benchmark in product(curves.panels, derived.BENCHMARKS.values()):
         intervals = curves.panel_rows(curves.intervals, panel, benchmark=benchmark.name)
@@ -76,7 +76,7 @@ def time_table(curves: OSUCurves) -> Table:
 
 
 def rate_table(curves: OSUCurves) -> Table:
-    """Bandwidths at a few sizes, the peak, and messages per second."""
+    """Table of bandwidths at a few sizes, peaks, and messages per second."""
     rows = []
     for panel, benchmark in product(curves.panels, derived.BENCHMARKS):
         if not (peak := _peak_bandwidth(curves, panel, benchmark)):
@@ -105,7 +105,7 @@ def rate_table(curves: OSUCurves) -> Table:
 
 
 def validation_table(data: BundleData, curves: OSUCurves) -> Table:
-    """The versions that ran, and whether the received data were compared with the sent data."""
+    """Table of the versions that ran, and of launches whose received data were validated."""
     launches = curves.launches.join(
         curves.launch_values.select("launch", "benchmark", "phase").unique(["launch"]), on="launch"
     )
@@ -217,7 +217,8 @@ _COLLECTIVE_POINTS = (("allreduce", 8), ("barrier", 0))
 def overall_answers(
     curves: OSUCurves, comparisons: Sequence[NetPIPEComparison]
 ) -> tuple[Answer, ...]:
-    """The range of latency and of peak bandwidth over all panels; then where NetPIPE agrees.
+    """Answers on the ranges of latency and peak bandwidth over all panels, and agreement with
+    NetPIPE.
 
     Collectives only without latency and bandwidth, because their numbers of ranks differ.
     """
@@ -246,7 +247,7 @@ def overall_answers(
 def panel_answer(
     curves: OSUCurves, panel: Panel, comparisons: Sequence[NetPIPEComparison]
 ) -> Answer:
-    """Latency, peak bandwidth, collectives and agreement with NetPIPE in one panel."""
+    """Answer on latency, peak bandwidth, collectives and agreement with NetPIPE in one panel."""
     panel_comparisons = [comparison for comparison in comparisons if comparison.panel == panel]
     clauses = []
     if latency := curves.point_interval(panel, *_LATENCY_POINT):
@@ -280,7 +281,7 @@ def _collective_text(curves: OSUCurves, name: str, size: int) -> str:
 
 
 def _peak_bandwidth(curves: OSUCurves, panel: Panel, benchmark: str) -> Interval | None:
-    """The peaks of the launches, in MB/s; None if bandwidth was not measured."""
+    """Interval over launches of the peak bandwidth, MB/s; None if it was not measured."""
     rates = curves.panel_rows(curves.launch_values, panel, benchmark=benchmark, metric="bandwidth")
     peaks = rates.group_by("launch").agg(pl.col("value").max())["value"].to_list()
     return median_interval(peaks, curves.level) if peaks else None
@@ -291,7 +292,7 @@ _TEXT_BY_OUTCOME = {AGREE: "they agree at", OPEN: "open at"}
 
 
 def _agreement_clauses(comparisons: Sequence[NetPIPEComparison]) -> Iterator[str]:
-    """Yield for each pair where OSU and NetPIPE agree or not: the worst panel at each size."""
+    """Yield a clause for each pair on the sizes at which OSU and NetPIPE agree in all panels."""
     for pair in dict.fromkeys(comparison.pair for comparison in comparisons):
         group = [comparison for comparison in comparisons if comparison.pair == pair]
         worst_at = {

@@ -70,7 +70,7 @@ class _SkippedVariant(Record):
 
 
 class RingRecord(Record):
-    """The study's entries in run.json: passes of a lap, way of waiting, skipped transports."""
+    """Entries of the ring workload in run.json: passes of a lap, waiting, skipped transports."""
 
     tokens: Count | None = None
     ranks_on_nodes: str | None = None
@@ -131,7 +131,7 @@ class Ring(Study):
     def planned_points(
         self, case: PlannedCase, cases: Sequence[PlannedCase], sizes: tuple[int, ...]
     ) -> Sequence[PlannedPoints]:
-        """Return all transports in one node; none over a network, where no claim is primary."""
+        """All transports at `sizes` in one node; [] over a network, where no claim is primary."""
         placement = case.parameters.get("placement", "")
         if placement not in NODE_PLACEMENTS:
             return []

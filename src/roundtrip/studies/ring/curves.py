@@ -55,7 +55,10 @@ LAP_PERCENTILES = (1, 50, 90, 99)
 
 @dataclass(frozen=True, kw_only=True)
 class Panel(panel.Panel):
-    """One toolchain in one placement; its times measure waiting if it is `is_oversubscribed`."""
+    """One toolchain in one placement; `is_oversubscribed`: more ranks than processors.
+
+    `shared_passes` and `network_passes`: passes of a lap in memory and between nodes.
+    """
 
     shared_passes: int
     network_passes: int
@@ -77,7 +80,7 @@ class Panel(panel.Panel):
         return self.shared_passes + self.network_passes
 
     def variant_title(self, variant: str) -> str:
-        """Displayed name of a transport: regions are passed by reference only inside nodes."""
+        """Title of a transport in this panel: regions are passed by reference only inside nodes."""
         if self.is_in_one_node or variant not in (REGION, REGION_UDP):
             return ARMS[variant].title if variant in ARMS else variant
         carrier = "UDP" if variant == REGION_UDP else "MPI's messages"
@@ -103,7 +106,7 @@ class Panel(panel.Panel):
 
 
 class RingCurves(Panels[Panel]):
-    """Launch medians of a bundle; a series is one of times per pass."""
+    """The ring launches of a bundle by panel: medians and intervals over the region size."""
 
     def __init__(self, data: BundleData) -> None:
         super().__init__(data, STUDY.name)
@@ -138,20 +141,20 @@ class RingCurves(Panels[Panel]):
         return panel.percentiles(laps, [*transport, "size_bytes"], LAP_PERCENTILES)
 
     def bandwidth_ratio(self, panel: Panel, variant: str, base: str, size: int) -> Interval | None:
-        """Ratio of effective bandwidths at one point; None if no launch measured both."""
+        """Interval of a ratio of effective bandwidths at one point; None if no launch has both."""
         ratios = ratios_by_size(
             self.panel_rows(self.launch_values, panel, size_bytes=size), variant, base
         )
         return self.interval(ratios.get(size, []))
 
     def gain_over_mpi(self, panel: Panel, variant: str) -> Interval | None:
-        """Ratio of a region's bandwidth to that of MPI's best two-sided call, at STUDY_SIZE."""
+        """Interval of a region's bandwidth over MPI's best two-sided call, at PUBLISHED_BYTES."""
         return self.bandwidth_ratio(
             panel, variant, derived.BEST_TWO_SIDED_VARIANT, derived.PUBLISHED_BYTES
         )
 
     def bandwidth_growth(self, panel: Panel, sizes: tuple[int, int]) -> Interval | None:
-        """Ratio of a region's bandwidths: at the second size (bytes) over the first."""
+        """Interval of a region's bandwidth at the second size (bytes) over that at the first."""
         first, second = sizes
         launches = self.pass_seconds(panel, REGION).values()
         measured = [times for times in launches if first in times and second in times]
@@ -311,7 +314,7 @@ def pass_gallery(curves: RingCurves, panels: Sequence[Panel]) -> Gallery:
 
 
 def bandwidth_galleries(curves: RingCurves, panels: Sequence[Panel]) -> list[Gallery]:
-    """Figures of effective bandwidth: for each panel one a family of transports."""
+    """A gallery for each panel: a figure of effective bandwidth for each family of transports."""
     rates = display.curve_rows(curves.bandwidth_intervals)
     frames = {
         panel: _drawn_rows(curves.panel_rows(rates, panel), panel, lambda _, rate: rate)
@@ -361,7 +364,7 @@ def bandwidth_galleries(curves: RingCurves, panels: Sequence[Panel]) -> list[Gal
 def _drawn_rows(
     medians: pl.DataFrame, panel: Panel, value: Callable[[float, float], float]
 ) -> pl.DataFrame:
-    """Rows of a panel, the study and the link; `value` maps (bytes, MB/s) to what is drawn."""
+    """Rows of a panel, published and of the link; `value` maps (bytes, MB/s) to what is drawn."""
     frame = medians.filter(pl.col("variant").is_in(list(_ARM_BY_CURVE)))
     frame = frame.select(*INTERVAL_COLUMNS, "n", "arm", "x")
     points: list[tuple[str, float, float]] = [

@@ -1,4 +1,4 @@
-"""The ring study: quantities derived from the samples, and results that the study published.
+"""The ring study: quantities derived from the samples, and published results.
 
 Time per pass
     median over a launch's batches of laps, seconds, for each case, transport and size.  One token
@@ -49,9 +49,9 @@ from roundtrip.studies.ring import CACHE_LINE, LAP_METRIC, PASS_METRIC, REGION, 
 
 #: Variants in which the receiver reads every byte, by transport.
 READ_VARIANT_BY_TRANSPORT = {name: f"{name}-read" for name in (REGION, "mpi-shm", "mpi", "pvm")}
-#: MPI's two-sided calls, which the study calls MPI, and the variant of their fastest one.
+#: MPI's two-sided calls, which the publication calls MPI, and the variant of the fastest one.
 TWO_SIDED_VARIANTS, BEST_TWO_SIDED_VARIANT = ("mpi", "mpi-typed", "mpi-sync"), "best"
-#: Sizes at which the study gives its effective bandwidth in memory, and on 10BASE-T, bytes.
+#: Sizes of which effective bandwidths in memory, and on 10BASE-T, are published, bytes.
 PUBLISHED_BYTES, PUBLISHED_HUB_BYTES = 10_000, 1_000
 _HEADLINE_BYTES = (10, 1_000, PUBLISHED_BYTES, 1_000_000)
 
@@ -80,20 +80,20 @@ TIME_SUMMARY = Summary("time of a pass", ValueKind.COST, "the batches of a launc
 
 
 _PUBLISHED_SIZES = (10, 100, 1_000, 10_000)
-#: Effective bandwidths of the study, MB/s, by ranks on each node and size in bytes: two and three
+#: Published effective bandwidths, MB/s, by ranks on each node and size in bytes: two and three
 #: ranks on two processors, and 10BASE-T.
 PUBLISHED_MB_PER_S = {
     "2": {size: size / 2.8 for size in _PUBLISHED_SIZES},
     "3": {size: size / 5.6 for size in _PUBLISHED_SIZES},
     "1+1": {PUBLISHED_HUB_BYTES: 1.1},
 }
-#: Fixed time per pass that the study gives for two processes in one machine, seconds.
+#: Published fixed time per pass of two processes in one machine, seconds.
 PUBLISHED_PASS_S = 2.8e-6
 
 
 @dataclass(frozen=True)
 class PublishedReason:
-    """A reason that the study gives, and the pairs (transport, base) that isolate it here."""
+    """A published reason why messages cost, and pairs (transport, base) that isolate it here."""
 
     quotation: str
     short_title: str
@@ -160,7 +160,7 @@ def best_two_sided_medians(medians: pl.DataFrame, by: list[str]) -> pl.DataFrame
 
 
 def crossover_bytes(seconds: Mapping[int, float], other_seconds: Mapping[int, float]) -> float:
-    """The size (bytes) from which on `seconds`, by ascending size, stay below the others."""
+    """Size (bytes) from which on `seconds` stay below `other_seconds`, both by ascending size."""
     sizes = [size for size in seconds if size in other_seconds]
     gains = [math.log(other_seconds[size] / seconds[size]) for size in sizes]
     if not gains or gains[-1] <= 0:
@@ -173,7 +173,7 @@ def crossover_bytes(seconds: Mapping[int, float], other_seconds: Mapping[int, fl
 
 
 def flatness(seconds: Collection[float]) -> float:
-    """Ratio of the largest time to the smallest."""
+    """Ratio of the largest time to the smallest, over sizes."""
     return max(seconds) / min(seconds)
 
 

@@ -1,4 +1,4 @@
-"""Tests of the study's three reasons with our measurements, and the answers of the section."""
+"""Tests of the three published reasons with our measurements, and the answers of the section."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _OUTCOMES_AT_ALL_SIZES = ("holds", "does not hold")
 
 @dataclass(frozen=True, kw_only=True)
 class Finding(shared.Finding[PublishedReason, Panel]):
-    """Test of one reason of the study with one pair of transports in one panel."""
+    """Test of one published reason with one pair of transports in one panel."""
 
     variant: str
     base: str
@@ -83,7 +83,7 @@ def reason_findings(
 
 
 def _reason_outcome(verdicts: Sequence[Verdict]) -> str:
-    """Whether "it costs" holds at every measured size, at some, at none, or is undecided."""
+    """The outcome of "it costs": holds at every measured size, at some, at none, or is open."""
     cost_count = sum(verdict is Verdict.SLOWER for verdict in verdicts)
     free_count = sum(verdict in (Verdict.ON_PAR, Verdict.FASTER) for verdict in verdicts)
     if cost_count == len(verdicts):
@@ -199,7 +199,10 @@ def panel_answer(
 
 @dataclass(frozen=True)
 class RegionCost:
-    """Cost of a region's pass, and its flatness over sizes (bytes); `is_flat` None: open."""
+    """Fixed cost of a region's pass, and its flatness over `size_range` (bytes).
+
+    `is_flat`: in hand-overs if they were measured, else in time; None if that is open.
+    """
 
     fixed_seconds: Interval
     time_flatness: Interval
@@ -247,7 +250,7 @@ def _cost_clause(cost: RegionCost) -> str:
 
 
 def is_within_limit(interval: Interval, limit: float, *, is_minimum: bool = False) -> bool | None:
-    """Whether all of it is within `limit`, a minimum if `is_minimum`; None if that is open."""
+    """Whether the whole interval is within `limit`, a minimum if `is_minimum`; None if open."""
     if interval.low is None or interval.high is None:
         return None
     low, high = (

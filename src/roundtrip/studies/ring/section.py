@@ -58,7 +58,7 @@ def statement_table(
     all_findings: Sequence[Finding],
     settings: Thresholds,
 ) -> Table:
-    """Return the table of the study's three reasons, and of its other claims and figures."""
+    """The table of the three published reasons, and of other published statements and numbers."""
     reasons = [
         (f"“{reason.quotation}”", units.NO_VALUE, _reason_cell(reason, all_findings))
         for reason in derived.PUBLISHED_REASONS
@@ -278,7 +278,7 @@ def reason_table(
     reason_findings: Sequence[Finding],
     settings: Thresholds,
 ) -> Table:
-    """Return the table of one reason of the study: our ratios, and whether the reason holds."""
+    """The table of one published reason: our ratios, and whether the reason holds."""
     rows = []
     for finding in reason_findings:
         size_verdicts = dict(finding.size_verdicts)
@@ -305,7 +305,7 @@ def reason_table(
 
 
 def verdict_table(all_findings: Sequence[Finding]) -> Table:
-    """Return the table of verdicts: a row for each panel, a column for each pair."""
+    """The table of verdicts: a row for each panel, a column for each pair of transports."""
     columns = {
         pair: Column(f"{reason.short_title} ({' / '.join(pair)})", base_name=ARMS[pair[1]].title)
         for reason in derived.PUBLISHED_REASONS
