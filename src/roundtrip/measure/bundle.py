@@ -1,4 +1,4 @@
-"""Builds the bundle of a campaign run: all its data, content-addressed, deterministic."""
+"""Builds the bundle of a campaign run: all its public data, in a folder named by its digest."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _RECORDED_TOOLS = ("roundtrip", "polars", "numpy", "scipy", "jinja2")
 def build(
     run_dir: Path, bundles: Path | None = None, tell: Callable[[str], None] = lambda _: None
 ) -> Path:
-    """Build the bundle of `run_dir` as ``<bundles>/<first 16 digits of its digest>/``, and sign it.
+    """Write and sign the bundle of a run; return ``<bundles>/<first 16 digits of its digest>``.
 
     `bundles` is ``run_dir/bundles`` by default; `tell` gets the reason if it is not signed.
     UserError if `run_dir` is not the tree of a campaign run, or if none of its launches completed.
@@ -79,7 +79,7 @@ def build(
 
 
 def _scan_reportable(run_dir: Path, thresholds: analysis.AnalysisSettings) -> list[Launch]:
-    """Return the launches of a run tree; UserError if it is invalid, or no launch completed."""
+    """Return all launches of a run tree; UserError if it is invalid, or no launch completed."""
     reader.require_decodable_json(run_dir)
     records.read_record(run_dir / "state.json")
     launches = scan(run_dir, thresholds)
@@ -94,7 +94,7 @@ def _scan_reportable(run_dir: Path, thresholds: analysis.AnalysisSettings) -> li
 def _write_bundle(
     run_dir: Path, launches: Sequence[Launch], thresholds: analysis.AnalysisSettings, folder: Path
 ) -> manifest.Manifest:
-    """Write the bundle of a tree to an empty folder."""
+    """Write the unsigned bundle of a run tree to an empty folder; return its manifest."""
     state = records.read_record(run_dir / "state.json")
     passed = sorted((item for item in launches if item.status == "passed"), key=attrgetter("id"))
     environment = EnvironmentFiles.read(run_dir)
@@ -149,8 +149,8 @@ def _read_samples(launches: Sequence[Launch], root: Path, redactor: Redactor) ->
 
 
 def nodes_not_measured(run_dir: Path, redactor: Redactor) -> dict[str, Any]:
-    """The manifest's entry ``nodes_not_measured``: node (a pseudonym), state and reason of each; {}
-    if the run did not ask the scheduler.  UserError for a file that cannot be read."""
+    """Return the manifest's entry ``nodes_not_measured``: pseudonym, state and reason of each node
+    that was not up; {} if the run has no list of nodes.  UserError for an invalid list."""
     file = run_dir / records.NODES_FILE
     if not file.exists():
         return {}

@@ -55,7 +55,8 @@ TIMING_COLUMNS = tuple(f"timing_{name}" for name in TimingRecord.model_fields)
 
 
 def _simulation_rule(name: str, is_required: bool) -> CellRule:
-    """Rule: only simulated launches that passed have a cell, and all of them if it is required."""
+    """Return the rule that only simulated launches that passed have a value in column `name`, and
+    all of them if it is required."""
     is_simulated = (pl.col("simulated") & (pl.col("status") == "passed")).fill_null(False)
     cell = pl.col(name)
     condition = cell.is_not_null() == is_simulated if is_required else cell.is_null() | is_simulated
@@ -63,7 +64,7 @@ def _simulation_rule(name: str, is_required: bool) -> CellRule:
 
 
 class LaunchRow(Row):
-    """A launch; those that failed, are missing or were skipped included."""
+    """A launch, even if it failed, is missing or was skipped."""
 
     extra_rules = tuple(
         _simulation_rule(name, field.is_required()) for name, field in SIMULATION_FIELDS.items()
@@ -143,7 +144,7 @@ class LaunchRow(Row):
 
 
 class _LaunchColumns(Row):
-    """What a row of another table says of the launch that it belongs to."""
+    """The columns that rows of other tables repeat of their launch."""
 
     launch: str = column("the launch")
     case_id: str = column("its case")
@@ -151,7 +152,7 @@ class _LaunchColumns(Row):
 
 
 class PointRow(PointFacts, _LaunchColumns):
-    """A point of a launch that passed: a variant at a size."""
+    """A point (variant at a size) of a launch that passed."""
 
     finding_call: str | None = optional("a legal call that the MPI library refused")
     finding_error: str | None = optional("its error")
@@ -184,7 +185,7 @@ class ParameterRow(Row):
 
 
 class EmulationRow(ParameterRow):
-    """A fact of what was emulated for a launch."""
+    """A property of what was emulated for a launch."""
 
     extra_rules = (
         CellRule(
@@ -202,15 +203,17 @@ class EmulationRow(ParameterRow):
 
 
 class _LaunchReference(Row):
+    """The column that joins a table to cases.parquet."""
+
     launch: str = column("the launch")
 
 
 class PlacementRow(RankPlacement, _LaunchReference):
-    """A rank of a launch, and where it is."""
+    """Host and processors of a rank of a launch."""
 
 
 class NodeRow(NodeFacts, _LaunchReference):
-    """A node of a launch, by the pseudonym of its host."""
+    """Facts of a node of a launch."""
 
 
 class _RankReference(_LaunchReference):
@@ -218,7 +221,7 @@ class _RankReference(_LaunchReference):
 
 
 class DisturbanceRow(RankDisturbance, _RankReference):
-    """A rank of a launch, and what disturbed it."""
+    """Counters of what may disturb a rank of a launch."""
 
 
 #: Rule for rows with columns median, low and high.
@@ -231,10 +234,9 @@ INTERVAL_RULE = CellRule(
 
 
 class MedianRow(Row):
-    """A launch that passed, and a series of it.
+    """The median of a series of samples in a launch that passed.
 
-    The median of the launch's samples has its rank interval within the launch, null with fewer
-    than 6 samples.
+    Its rank interval within the launch is null with fewer than 6 samples.
     """
 
     extra_rules = (
@@ -269,7 +271,7 @@ class MedianRow(Row):
     high: Amount | None = optional("its upper end", "of the row")
 
 
-#: Rows of all tables except the samples, the medians and the details, by name.
+#: Row of each table except samples, medians and details.
 ROW_BY_TABLE: Mapping[str, type[Row]] = {
     "cases": LaunchRow,
     "points": PointRow,
@@ -281,7 +283,7 @@ ROW_BY_TABLE: Mapping[str, type[Row]] = {
 }
 #: Tables that a bundle may lack.
 OPTIONAL_TABLES = ("nodes",)
-#: Rows, one per launch, of studies whose workload records details of its own.
+#: Row of ``details/<study>.parquet``, one per launch, if the study's workload records details.
 DETAIL_ROW_BY_STUDY: Mapping[str, type[Row]] = {
     study: create_model(f"{study} row", __base__=(cast(type[Row], record), _LaunchReference))
     for study, record in RECORD_BY_STUDY.items()
@@ -308,7 +310,7 @@ LAUNCH_COLUMNS: Schema = {name: CASES_SCHEMA[name] for name in _LaunchColumns.mo
 class Tables:
     """All tables of a bundle except samples and medians; rows are in the order of `cases`.
 
-    `frames` has the tables of `ROWS`, `details` those of `DETAIL_ROWS` that the bundle contains.
+    `frames` has the tables of `ROW_BY_TABLE` by name, `details` the bundle's ``details/`` by study.
     """
 
     frames: Mapping[str, pl.DataFrame]

@@ -52,7 +52,7 @@ _MAX_ROWS = 1 << 22
 def write_tables(
     tables: Tables, samples: pl.DataFrame, medians: pl.DataFrame, bundle: Path
 ) -> None:
-    """Write all tables of a bundle into its folder."""
+    """Write all tables of a bundle into its folder `bundle`."""
     details = {f"details/{study}": frame for study, frame in tables.details.items()}
     frames = {**tables.frames, **details, "samples": samples, "medians": medians}
     for name, frame in frames.items():
@@ -60,7 +60,7 @@ def write_tables(
 
 
 def write_frame(frame: pl.DataFrame, file: Path) -> None:
-    """Write parquet with fixed settings, through memory, so that a full disk raises OSError."""
+    """Write a parquet file with fixed settings; OSError if the disk is full."""
     buffer = io.BytesIO()
     frame.write_parquet(
         buffer, compression="zstd", compression_level=3, row_group_size=1 << 18, statistics=True
@@ -70,7 +70,7 @@ def write_frame(frame: pl.DataFrame, file: Path) -> None:
 
 
 def read_tables(bundle: Path) -> Tables:
-    """Return the checked tables of a verified bundle; UserError for an invalid table."""
+    """Read and check the tables of a verified bundle; UserError for an invalid table."""
     tables = Tables(
         {
             name: read_table(file, row)
@@ -79,7 +79,7 @@ def read_tables(bundle: Path) -> Tables:
             for name, row in ROW_BY_TABLE.items()
         },
         {
-            study: read_table(file, row, missing=columns(row))
+            study: read_table(file, row, optional_columns=columns(row))
             for study, row in DETAIL_ROW_BY_STUDY.items()
             if (file := bundle / manifest.table_file(f"details/{study}")).exists()
         },
@@ -90,7 +90,7 @@ def read_tables(bundle: Path) -> Tables:
 
 @contextmanager
 def parquet_errors(file: Path) -> Iterator[Path]:
-    """Turn every error of the parquet decoder of `file`, panics included, into a UserError."""
+    """Context manager that turns errors of the parquet decoder, panics included, into UserError."""
     if not file.is_file():
         raise UserError("missing", file)
     try:
@@ -103,13 +103,16 @@ def parquet_errors(file: Path) -> Iterator[Path]:
         raise UserError(f"not a parquet file: {why[:160]}", file) from None
 
 
-def scan_table(file: Path, row: type[Row], missing: Collection[str] | None = None) -> pl.LazyFrame:
-    """Scan a table of rows `row`; UserError, or SchemaError on collection, for another table.  The
-    columns `missing`, by default the newer columns, may be missing."""
+def scan_table(
+    file: Path, row: type[Row], optional_columns: Collection[str] | None = None
+) -> pl.LazyFrame:
+    """Scan a parquet file of rows `row`, lazily.  `optional_columns`, by default those newer than
+    the table, may be missing: they are null.  UserError, or SchemaError on collection, for other
+    columns."""
     schema = columns(row)
     names = {*pl.scan_parquet(file).collect_schema().names()}
-    optional_columns = newer_columns(row) if missing is None else missing
-    lacking = schema.keys() - {*names, *optional_columns}
+    optional = newer_columns(row) if optional_columns is None else optional_columns
+    lacking = schema.keys() - {*names, *optional}
     faults = {"missing": lacking, "unexpected": names - schema.keys()}
     if words := [f"{kind} columns: {', '.join(sorted(n))}" for kind, n in faults.items() if n]:
         raise UserError(printable("; ".join(words))[:300], file)
@@ -122,12 +125,12 @@ def read_table(
     file: Path,
     row: type[Row],
     names: Sequence[str] | None = None,
-    missing: Collection[str] | None = None,
+    optional_columns: Collection[str] | None = None,
 ) -> pl.DataFrame:
-    """Return all rows of `file`, a table of rows `row`, with all columns or `names`; UserError for
-    another table.  Those of `missing`, as in `scan_table`, may be null instead."""
+    """Read a parquet file of rows `row`, with all columns or only `names`; UserError for other
+    columns.  `optional_columns` is as in `scan_table`."""
     with parquet_errors(file):
-        table = scan_table(file, row, missing).head(_MAX_ROWS + 1)
+        table = scan_table(file, row, optional_columns).head(_MAX_ROWS + 1)
         frame = table.select(*(names or columns(row))).collect()
         if frame.height > _MAX_ROWS:
             raise UserError(f"{frame.height} rows; right are at most {_MAX_ROWS}", file)
@@ -142,8 +145,8 @@ _REQUIRED_IF_PASSED = (
 
 
 def require_tables(tables: Tables, file: Callable[[str], Path]) -> None:
-    """UserError for the first value that no launch can have; `file` returns the file of a table,
-    ``cases`` or ``details/<study>``, for messages."""
+    """UserError for the first value in `tables` that no launch can have; `file` returns the path of
+    a table, such as ``cases`` or ``details/<study>``, for the message."""
     launches = tables.frames["cases"]
     passed_launches = launches.filter(pl.col("status") == "passed")
     for name in _REQUIRED_IF_PASSED:
@@ -176,7 +179,7 @@ def require_tables(tables: Tables, file: Callable[[str], Path]) -> None:
 
 
 def require_samples(rows: pl.LazyFrame, launches: pl.DataFrame, file: Path) -> None:
-    """UserError for invalid samples, or samples without a launch that passed."""
+    """UserError for invalid sample `rows`, or rows of no launch in `launches` that passed."""
     _require_passed(rows.select(*LAUNCH_COLUMNS).unique().sort("launch").collect(), launches, file)
     is_complete = pl.all_horizontal(pl.all().is_not_null().all())
     if not rows.select(is_complete & samples.all_rows_valid()).collect().item():
@@ -189,7 +192,7 @@ def _require_unique(frame: pl.DataFrame, keys: Sequence[str], fault: str, file: 
 
 
 def require_rows(frame: pl.DataFrame, row: type[Row], file: Path) -> None:
-    """UserError for the first cell of `frame` that breaks a rule of `row`."""
+    """UserError for the first cell of `frame` that breaks a rule of the model `row`."""
     tests = {str(number): rule.violation.any() for number, rule in enumerate(rules(row))}
     for rule, is_broken in zip(rules(row), frame.select(**tests).row(0), strict=True):
         if is_broken:
@@ -201,7 +204,8 @@ def require_rows(frame: pl.DataFrame, row: type[Row], file: Path) -> None:
 
 
 def require_launches(rows: pl.DataFrame, launches: pl.DataFrame, reason: str, file: Path) -> None:
-    """UserError unless each row matches one of `launches` in all columns of `launches`."""
+    """UserError unless each row equals one of `launches` in all columns of `launches`; the message
+    says that its launch is `reason`, such as "no launch that passed"."""
     unknown_rows = rows.join(launches, on=launches.columns, how="anti", nulls_equal=True)
     if not unknown_rows.is_empty():
         name = printable(str(unknown_rows["launch"][0])[:200])
@@ -220,7 +224,7 @@ _RANK_COLUMNS = tuple(RankDisturbance.model_fields)
 def make_tables(records: Iterable[Record]) -> Tables:
     """Return the tables of a run, sorted by case and launch, from one record per launch.
 
-    A record has the known plain columns of `CASES`, and the known entries of `parameters`,
+    A record has columns of `CASES_SCHEMA`, as far as they are known, and the entries `parameters`,
     `emulated`, `clock`, `timing`, `simulation` (`simulated` of run.json), `disturbance`,
     `placement`, `nodes`, `points` and `details`.  An error of polars if a value fits no column.
     """
@@ -255,7 +259,8 @@ def make_tables(records: Iterable[Record]) -> Tables:
 
 
 def make_frame(rows: Sequence[Record], schema: Schema) -> pl.DataFrame:
-    """Return a table with columns `schema` from rows that may lack columns, or have more."""
+    """Return a table with the columns `schema`; a row may lack columns (null) or have others
+    (lost)."""
     return pl.DataFrame([{name: row.get(name) for name in schema} for row in rows], schema=schema)
 
 
@@ -302,10 +307,11 @@ _MEDIAN_KEYS = ["launch", *SERIES_COLUMNS]
 
 
 def launch_medians(rows: pl.LazyFrame, launches: pl.DataFrame, level: float) -> pl.DataFrame:
-    """Return the launch medians of `rows`, columns `MEDIANS`, sorted by case, launch and series.
+    """Return the median of each series in each launch, columns `MEDIANS_SCHEMA`, sorted by case,
+    launch and series.
 
     `rows` has the columns of samples.parquet, `launches` those of cases.parquet; `level` is the
-    level of the rank intervals within a launch, which are null with too few samples.
+    confidence level of the rank intervals, which are null with too few samples.
     """
     from roundtrip.stats.summaries import median_intervals  # scipy, which sanity checks do not need
 
@@ -320,8 +326,8 @@ def launch_medians(rows: pl.LazyFrame, launches: pl.DataFrame, level: float) -> 
 
 
 def read_medians(bundle: Path, launches: pl.DataFrame, level: float) -> pl.DataFrame:
-    """Return the launch medians of a verified bundle, columns `MEDIANS`, from the samples if an
-    older bundle lacks the table.  UserError for an invalid table."""
+    """Read the launch medians of a verified bundle, columns `MEDIANS_SCHEMA`; an older bundle lacks
+    them, and they are computed from its samples.  UserError for an invalid table."""
     if (medians := read_stored_medians(bundle, launches)) is not None:
         return medians
     with parquet_errors(bundle / manifest.table_file("samples")) as file:
@@ -331,8 +337,8 @@ def read_medians(bundle: Path, launches: pl.DataFrame, level: float) -> pl.DataF
 
 
 def read_stored_medians(bundle: Path, launches: pl.DataFrame) -> pl.DataFrame | None:
-    """Return the table of a verified bundle, columns `MEDIANS`; None without one.  UserError for an
-    invalid table; it is not compared with the samples."""
+    """Read medians.parquet of a verified bundle, columns `MEDIANS_SCHEMA`; None without the file.
+    UserError for an invalid table; it is not compared with the samples."""
     file = bundle / MEDIANS_FILE
     if not file.exists():
         return None
@@ -344,8 +350,8 @@ def read_stored_medians(bundle: Path, launches: pl.DataFrame) -> pl.DataFrame | 
 
 
 def require_medians(medians: pl.DataFrame, derived_medians: pl.DataFrame, bundle: Path) -> None:
-    """UserError unless the launch medians of a bundle are those derived from its samples; both have
-    the columns `MEDIANS` in the order of `launch_medians`."""
+    """UserError unless the stored `medians` of a bundle equal `derived_medians`, which
+    `launch_medians` computed from its samples."""
     try:
         # Versions of polars differ in the mean of two samples.
         assert_frame_equal(medians, derived_medians, rel_tol=1e-12, abs_tol=0)

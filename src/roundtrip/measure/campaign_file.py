@@ -1,4 +1,4 @@
-"""A campaign as declared: which checks, with which parameters, how many launches.
+"""Reads and writes campaign files: which checks, with which parameters, how many launches.
 
 The keys of its file are those of `CampaignTable`, which docs/reference.md lists.
 """
@@ -125,7 +125,8 @@ class CampaignTable(Table):
 
 @dataclass(frozen=True)
 class CheckPlan:
-    """A ``[[check]]`` table, which starts at `line`; None stands for all possible values."""
+    """A check that a campaign declares, its ``[[check]]`` table at `line`; None: all that the site
+    has."""
 
     name: str
     line: int
@@ -137,9 +138,11 @@ class CheckPlan:
 
 @dataclass(frozen=True)
 class Campaign:
-    """A campaign file, validated as far as that is possible without a site; `launches_line` and
-    `nodes_line` are the lines of the keys ``launches`` and ``nodes``, None without one; `warnings`
-    are about former names of keys."""
+    """A campaign file, validated as far as that is possible without a site.
+
+    `launches_line` and `nodes_line` are the lines of the keys ``launches`` and ``nodes``, None
+    without the key; `warnings` are about former names of keys.
+    """
 
     name: str
     file: Path
@@ -159,16 +162,17 @@ class Campaign:
 
     @property
     def is_round_robin(self) -> bool:
-        """Whether launches run on pairs of all nodes, and on each single node."""
+        """Whether ``nodes = "all"``: launches run on pairs of all nodes, and on each single
+        node."""
         return self.nodes_line is not None
 
     def fault(self, message: str, plan: CheckPlan) -> UserError:
-        """Return a UserError about the table of `plan`."""
+        """Return a UserError with `message` at the line of the ``[[check]]`` table of `plan`."""
         return UserError(message, self.file, plan.line)
 
 
 def find_campaign(name: str, folder: Path) -> Campaign:
-    """Read campaign `name`, which is a name in `folder` or a path to a TOML file; UserError as in
+    """Read the campaign `name`: a name in `folder`, or a path to a TOML file.  UserError as in
     `load_campaign`, or if there is no such file."""
     path = Path(name) if name.endswith(".toml") else folder / f"{name}.toml"
     if not path.is_file():
@@ -230,7 +234,8 @@ def _rename_former_keys(data: dict[str, Any], key_lines: KeyLines, file: Path) -
 
 
 def parse_minutes(text: str) -> float | None:
-    """``90s``, ``20m``, ``1h30m`` in minutes; None for another form, 0, or more than a week."""
+    """Parse ``90s``, ``20m``, ``1h30m`` to minutes; None for another form, 0, or more than a
+    week."""
     match = _DURATION_PATTERN.fullmatch(text.strip())
     hours, minutes, seconds = (float(part or 0) for part in match.groups()) if match else (0, 0, 0)
     total = 60 * hours + minutes + seconds / 60
@@ -238,7 +243,7 @@ def parse_minutes(text: str) -> float | None:
 
 
 def _minutes_of_key(key: str, text: str | None, key_lines: KeyLines, file: Path) -> float | None:
-    """Return the time `text` of `key` in minutes; None for None, UserError for an illegal time."""
+    """Parse the duration `text` of `key` to minutes; None for None, UserError for another form."""
     minutes = parse_minutes(text) if text is not None else None
     if text is not None and minutes is None:
         raise tables.fault(f"{key}: {DURATION_FORM}, not {text!r:.60}", (key,), key_lines, file)
@@ -246,7 +251,7 @@ def _minutes_of_key(key: str, text: str | None, key_lines: KeyLines, file: Path)
 
 
 def _require_key_combinations(campaign: CampaignTable, key_lines: KeyLines, file: Path) -> None:
-    """UserError for a key without a key that it requires, or with a key that excludes it."""
+    """UserError for a key without another that it needs, or beside one that excludes it."""
 
     def fault(key: str, reason: str) -> UserError:
         return tables.fault(f"{key} is {reason}", (key,), key_lines, file)
@@ -290,23 +295,23 @@ def _make_check_plan(
 
 
 def _option_text(value: object) -> str:
-    """A TOML value as ReFrame writes it in names and reads it on its command line."""
+    """Return a TOML value as ReFrame writes it in test names and reads it on its command line."""
     return ",".join(map(_option_text, value)) if isinstance(value, list) else str(value)
 
 
 def ab_campaign_name(base: str, new: str) -> str:
-    """The name of the campaign of ``roundtrip ab``, and of the folder of its runs."""
+    """Return the name of the campaign by which ``roundtrip ab`` compares two toolchains."""
     return f"ab-{base}-{new}"
 
 
 def select_checks(
     campaign_plans: Sequence[CheckPlan], specs: Sequence[str], variables: Sequence[str]
 ) -> tuple[CheckPlan, ...]:
-    """The checks that ``roundtrip ab`` launches: `campaign_plans`, or those of `specs`.
+    """Return the checks that ``roundtrip ab`` launches: those of `specs`, else `campaign_plans`.
 
     A spec is ``NAME`` or ``NAME:parameter=value,...``; a parameter is repeated for several values,
-    and others keep the campaign's values.  `variables` are ``variable=value``, set for all checks;
-    the value may be a list with commas.  UserError for a text of another form.
+    and parameters that are not named keep the campaign's values.  `variables` are
+    ``variable=value``, set for all checks; a list has commas.  UserError for another form.
     """
     plans = []
     for spec in specs:
@@ -337,7 +342,8 @@ def ab_campaign_toml(
     partitions: Sequence[str] = (),
     abba_seed: int | None = None,
 ) -> str:
-    """Return the campaign of ``roundtrip ab`` as TOML; `load_campaign` reads the same checks."""
+    """Return the TOML of the campaign by which ``roundtrip ab`` compares `toolchains` in at most
+    `minutes`, without building."""
     base, new = toolchains
     lines = [
         f"title = {json.dumps(f'{new} against {base}')}",
@@ -349,8 +355,8 @@ def ab_campaign_toml(
     for plan in plans:
         lines += ["", "[[check]]", f"name = {json.dumps(plan.name)}"]
         lines.append(f"toolchains = {json.dumps(list(toolchains))}")
-        if places := list(partitions) or list(plan.partitions or ()):
-            lines.append(f"partitions = {json.dumps(places)}")
+        if names := list(partitions) or list(plan.partitions or ()):
+            lines.append(f"partitions = {json.dumps(names)}")
         parameters = {key: list(values) for key, values in plan.parameters.items()}
         for name, table in (("parameters", parameters), ("variables", plan.variables)):
             pairs = (f"{json.dumps(key)} = {json.dumps(value)}" for key, value in table.items())
@@ -359,7 +365,8 @@ def ab_campaign_toml(
 
 
 def write_ab_campaign(folder: Path, toolchains: tuple[str, str], content: str) -> Path:
-    """Write the campaign that compares both toolchains into `folder`; return its file."""
+    """Write `content`, the campaign that compares both toolchains, into `folder`; return its
+    path."""
     file = folder / f"{ab_campaign_name(*toolchains)}.toml"
     file.write_text(content, encoding="utf-8")
     return file

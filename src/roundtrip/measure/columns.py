@@ -1,4 +1,4 @@
-"""Derives from the model of a row the columns of its table, their rules, and the row's cells.
+"""Derives columns, rules and cells of a table from the pydantic model of its rows.
 
 An object becomes a struct, a list a list, and a map a list of name and value.  Settings are such a
 map with values of any type: parameters of a check, facts of a launch's emulation.
@@ -30,8 +30,8 @@ _COLUMN_TYPES: Mapping[str, tuple[Any, str]] = {
 
 @dataclass(frozen=True)
 class CellRule:
-    """`condition` is true of each valid cell of `column`, which may be null if it is `nullable`;
-    `requirement` describes a valid cell in words."""
+    """A rule for the cells of a `column`: `condition` is true for each valid cell, `requirement`
+    describes it in words; null is valid if `nullable`."""
 
     column: str
     condition: pl.Expr
@@ -40,38 +40,38 @@ class CellRule:
 
     @property
     def violation(self) -> pl.Expr:
-        """Whether a row breaks the rule."""
+        """Return the polars expression whether a row breaks the rule."""
         is_null = pl.col(self.column).is_null()
         is_good = is_null | self.condition if self.nullable else self.condition
         return ~is_good.fill_null(False)
 
 
 class Row(Record):
-    """A row of a table: a field is a column, and what may be None may be null; `extra_rules` are
-    rules that the types of single columns do not say."""
+    """Base of the models of rows: each field is a column, null if it may be None.  `extra_rules`
+    are rules beyond the types of the fields."""
 
     extra_rules: ClassVar[tuple[CellRule, ...]] = ()
 
 
 @cache
 def columns(model: type[Record]) -> Schema:
-    """Return the columns of a table of rows `model`."""
+    """Return the columns, with polars types, of a table whose rows are of class `model`."""
     return {name: _dtype(schema) for name, schema in _properties(model).items()}
 
 
 def newer_columns(model: type[Record]) -> frozenset[str]:
-    """The columns that an older bundle lacks."""
+    """Return the columns of `model` that older bundles lack."""
     return frozenset(n for n, schema in _properties(model).items() if schema.get("later"))
 
 
 def key_columns(model: type[Record]) -> tuple[str, ...]:
-    """The columns that identify the series of a row, in the order of the table."""
+    """Return the columns of `model` that identify the series of a row, in the table's order."""
     return tuple(name for name, schema in _properties(model).items() if schema.get("key"))
 
 
 @cache
 def rules(model: type[Row]) -> tuple[CellRule, ...]:
-    """Return the rules for the cells of a table of rows `model`."""
+    """Return the rules for the cells of rows of class `model`."""
     column_rules = []
     for name, schema in _properties(model).items():
         condition, requirement = _cell_condition(_non_null_schema(schema), pl.col(name))
@@ -80,7 +80,7 @@ def rules(model: type[Row]) -> tuple[CellRule, ...]:
 
 
 def render_columns(model: type[Record]) -> Iterator[str]:
-    """The lines of a table's documentation: a row of Markdown for each column."""
+    """Yield the lines of a Markdown table that describes the columns of `model`."""
     yield "| column | type | unit | what it says |"
     yield "|---|---|---|---|"
     for name, schema in _properties(model).items():
@@ -91,14 +91,15 @@ def render_columns(model: type[Record]) -> Iterator[str]:
         yield f"| `{name}` | {kind} | {unit + ' ' if unit else ''}| {schema['description']} |"
 
 
-def encode_row(model: type[Record], value: Mapping[str, Any]) -> dict[str, Any]:
-    """The cells of a row for the object `value`; entries that are no column are left out."""
-    row: dict[str, Any] = _encode_cell(json_schema(model), value)
+def encode_row(model: type[Record], record: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the cells of a row, by column, for `record`; entries that are no column are left
+    out."""
+    row: dict[str, Any] = _encode_cell(json_schema(model), record)
     return row
 
 
 def decode_row(model: type[Record], row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the object of a row's cells, without nulls: the inverse of `cells`."""
+    """Return the record for a row's cells, without nulls: the inverse of `encode_row`."""
     value: dict[str, Any] = _decode_cell(json_schema(model), row)
     return value
 
@@ -113,7 +114,7 @@ def _is_nullable(schema: Mapping[str, Any]) -> bool:
 
 
 def _non_null_schema(schema: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the schema without null; TypeError if several types remain."""
+    """Return a JSON Schema of a nullable type without null; TypeError if several types remain."""
     if "anyOf" in schema:
         kinds = [option for option in schema["anyOf"] if option != {"type": "null"}]
         schema = kinds[0] if len(kinds) == 1 else schema
@@ -139,7 +140,7 @@ def _dtype(schema: Mapping[str, Any]) -> Any:
 
 
 def _cell_condition(schema: Mapping[str, Any], cell: pl.Expr) -> tuple[pl.Expr, str]:
-    """Return the condition for a cell that is not null, and the requirement in words."""
+    """Return condition and requirement, as in `CellRule`, for a cell that is not null."""
     low = schema.get("exclusiveMinimum", schema.get("minimum"))
     match schema["type"]:
         case _ if "enum" in schema:
@@ -216,7 +217,7 @@ _NUMBER_PATTERN = re.compile(r"[+-]?\d{1,300}(\.\d{0,300})?([eE][+-]?\d{1,3})?",
 
 
 def setting_rows(facts: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return rows of name, value (as text) and number (None without one), sorted by name."""
+    """Return a row for each of `facts`, sorted: name, value (text), number (None if it is none)."""
     return [
         {"name": name, "value": str(value), "number": _parse_number(value)}
         for name, value in sorted(facts.items())
@@ -224,18 +225,18 @@ def setting_rows(facts: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def settings_by_launch(settings: pl.DataFrame, name: str) -> pl.DataFrame:
-    """Return columns launch and `name`, a list of structs, for each launch with settings."""
+    """Return a row for each launch with settings: launch, and column `name` with their list."""
     cells = pl.struct("name", "value", "number").alias(name)
     return settings.group_by("launch", maintain_order=True).agg(cells)
 
 
 def setting_texts(settings: Sequence[Mapping[str, Any]] | None) -> dict[str, str]:
-    """The settings of a launch by name, from its cell of `settings_by_launch`; {} from None."""
+    """Return value by name of the settings in a cell of `settings_by_launch`; {} from None."""
     return {setting["name"]: setting["value"] for setting in settings or ()}
 
 
 def setting_number(settings: Sequence[Mapping[str, Any]] | None, name: str) -> float | None:
-    """Return the number of the setting `name`; None if there is none."""
+    """Return the number of the setting `name` in such a cell; None without one."""
     return next((setting["number"] for setting in settings or () if setting["name"] == name), None)
 
 

@@ -1,4 +1,4 @@
-"""Finds which launches completed, and why the others did not.
+"""Counts completed launches, and finds why launches or builds did not complete.
 
 The reasons come from ReFrame's run report and from the launcher's standard error.  A failing rank
 ends silently or writes why.  Its healthy partner then reports a lost connection and is killed, so
@@ -31,7 +31,7 @@ _BUILD_ERROR_PATTERN = re.compile(
 
 
 def _first_line(text: str) -> str:
-    """Return the first line of a text, printable, because it may come from a job's output.
+    """Return the first line of a text, made printable, because it may come from a job's output.
 
     If it is ReFrame's message of a failed command, append the last line of the command's output.
     """
@@ -53,7 +53,8 @@ _STREAM_SEPARATOR_PATTERN = re.compile(r"--- std(out|err) ---")
 
 @dataclass(frozen=True)
 class ReportedTest:
-    """One entry of a run report; `folder` is the name of its stage folder, "" before set-up."""
+    """A test as ReFrame's report has it; `folder_name` is that of its stage folder, "" before
+    set-up."""
 
     name: str
     case_id: str
@@ -69,18 +70,18 @@ class ReportedTest:
 
     @staticmethod
     def from_entry(entry: dict[str, Any]) -> ReportedTest:
-        """Parse an entry of a report's ``testcases``; a missing text is "" or "unknown"."""
+        """Parse an entry of ``testcases`` in report.json; a missing text is "" or "unknown"."""
 
         def text(key: str, default: str = "") -> str:
             return _first_line(str(entry.get(key) or default))
 
         name = text("display_name") or text("name", "unknown")
-        place = [text(key, "unknown") for key in ("system", "partition", "environ")]
+        target = [text(key, "unknown") for key in ("system", "partition", "environ")]
         exit_code, seconds = entry.get("job_exitcode"), entry.get("time_total")
         return ReportedTest(
             name=name,
-            case_id=records.case_id_of_test(name, *place),
-            environ=place[2],
+            case_id=records.case_id_of_test(name, *target),
+            environ=target[2],
             folder_name=PurePosixPath(text("stagedir")).name,
             hash=text("hashcode"),
             result=text("result"),
@@ -92,7 +93,8 @@ class ReportedTest:
         )
 
     def failure_reason(self, report: SessionReport) -> str:
-        """Why the test did not pass, in one line; "" if it passed."""
+        """Return why the test did not pass, in one line; "" if it passed.  `report` has its
+        fixtures."""
         if self.result == "pass":
             return ""
         if self.result == "fail_deps":
@@ -114,14 +116,15 @@ class ReportedTest:
 
 @dataclass(frozen=True)
 class SessionReport:
-    """A run report; `is_complete` is False if it cannot be read, because the session was killed."""
+    """ReFrame's report of a session; `is_readable` is False, and it is empty, if there is none: the
+    session was killed."""
 
     tests: tuple[ReportedTest, ...]
     is_readable: bool
 
     @staticmethod
     def read(file: Path, root: Path | None = None) -> SessionReport:
-        """Read a report.json of the run tree `root`; a broken one counts as absent."""
+        """Read a report.json in the run tree `root`; it never raises."""
         try:
             # Not `files.parse_json`: it refuses lone surrogates, which ReFrame's texts may contain.
             data = json.loads(files.read_in_tree(file, root, files.MOST_REPORT))
@@ -135,19 +138,21 @@ class SessionReport:
 
     @property
     def build_s(self) -> float:
-        """Total time of the fixtures, which build the programs of launches, seconds."""
+        """Total duration of the builds, s."""
         return sum(test.duration_s for test in self.tests if test.is_fixture)
 
-    def find_test(self, environ: str, folder: str) -> ReportedTest | None:
-        """The last entry of toolchain `environ` and stage folder `folder`; None without one."""
+    def find_test(self, environ: str, folder_name: str) -> ReportedTest | None:
+        """Return the last test with this toolchain and name of its stage folder; None without
+        one."""
         matches = (
-            t for t in reversed(self.tests) if (t.environ, t.folder_name) == (environ, folder)
+            t for t in reversed(self.tests) if (t.environ, t.folder_name) == (environ, folder_name)
         )
         return next(matches, None)
 
 
 def _test_with_build_error(test: ReportedTest, folder: Path, root: Path | None) -> ReportedTest:
-    """Return `test`, with the first error of its output if it is a build that failed."""
+    """Return `test`; if it is a failed build, its reason gets the first error of the build's
+    output."""
     if not (test.is_fixture and test.fail_phase == "compile" and test.result == "fail"):
         return test
     for file in sorted(folder.glob(f"stage/*/*/*/{glob.escape(test.folder_name)}/rfm_build.*")):
@@ -175,7 +180,7 @@ _FAILED_RANK_PATTERNS = (
     *(item.failed_rank_pattern for item in schedulers.SCHEDULERS if item.failed_rank_pattern),
     _MPI_FAILURE_PATTERN,
 )
-#: Lines that are no message of the failed rank: stack traces, and messages of the launcher.
+#: Lines of stack traces and of the launcher, which are no message of the failed rank.
 _NOISE_LINE_PATTERN = re.compile(
     r"\*\*\* |\[[^\]]+\] \[ *\d+\] |^ *\d+ +/|==== backtrace|Failing at address|Signal code"
     + "".join(f"|{item.noise_pattern}" for item in schedulers.SCHEDULERS if item.noise_pattern)
@@ -186,15 +191,16 @@ _PARTNER_MESSAGE_PATTERN = re.compile(
     r"|detected that one or more processes exited",
     re.IGNORECASE,
 )
-#: Beginning of the first line of our own wrapper of each rank, which is no error message.
+#: Beginning of the line that our wrapper of each rank prints first; it is no error message.
 _RANK_WRAPPER_PREFIX = "ROUNDTRIP RANK ON "
 _SEPARATOR_LINE_PATTERN = re.compile(r"^[-=]{20,}$", re.MULTILINE)
 _MAX_MESSAGE_LENGTH = 160
 
 
 def describe_first_failure(error: str) -> str:
-    """Return ``rank 1 on n7 failed first: Segmentation fault; last words: ...`` of an `error`; only
-    the last words if it names no rank, "" if it is empty."""
+    """Describe which rank failed first, by a launcher's standard error: ``rank 1 on n7 failed
+    first: Segmentation fault; last words: ...``; only the last line if it names no rank, "" if
+    empty."""
     matches = (pattern.search(error) for pattern in _FAILED_RANK_PATTERNS)
     match = min(filter(None, matches), key=lambda match: match.start(), default=None)
     if match is None:
@@ -219,7 +225,8 @@ def describe_first_failure(error: str) -> str:
 
 
 def failed_nodes(error: str, nodes: Sequence[str]) -> set[str]:
-    """Return which of `nodes`, those of the launch in order, failed according to a scheduler."""
+    """Return which of `nodes`, in the order of the launch, failed by a scheduler's messages in
+    `error`."""
     return set[str]().union(*(item.nodes_down(error, nodes) for item in schedulers.SCHEDULERS))
 
 
@@ -231,22 +238,24 @@ def _describe_last_line(lines: list[str]) -> str:
 DISPLACED = "displaced"
 
 
-def displacement_reason(reason: str, error: str = "", forgotten_by: Scheduler | None = None) -> str:
+def displacement_reason(
+    reframe_reason: str, error: str = "", forgotten_by: Scheduler | None = None
+) -> str:
     """Return why a launch that did not complete was displaced; "" if it failed.
 
-    `reason` is ReFrame's, `error` the end of the job's standard error; `forgotten_by` is the
-    scheduler whose controller no longer knew the job.
+    `reframe_reason` is ReFrame's, `error` the end of the job's standard error; `forgotten_by` is
+    the scheduler whose controller no longer knew the job.
     """
     if forgotten_by:
         return f"{forgotten_by.title}{JOB_FORGOTTEN}"
     for item in schedulers.SCHEDULERS:
-        if cause := item.displacement_reason(reason, error):
+        if cause := item.displacement_reason(reframe_reason, error):
             return f"{item.title}{cause}"
     return ""
 
 
 def describe_displacements(reasons: Iterable[str]) -> str:
-    """Describe how many launches were displaced, by reason; "" if none was."""
+    """Describe how many launches were displaced, by their `reasons`; "" if there are none."""
     all_reasons = list(reasons)
     if not all_reasons:
         return ""
@@ -265,8 +274,8 @@ def describe_displacements(reasons: Iterable[str]) -> str:
 
 @dataclass(frozen=True)
 class LaunchCounts:
-    """Numbers of target, passed and disturbed passed launches, by case, which gets more launches
-    than its target if some were disturbed."""
+    """Numbers of launches that a campaign wanted and got.  A case may pass more often than its
+    target: disturbed launches are repeated."""
 
     target_by_case: Mapping[str, int]
     passed_by_case: Mapping[str, int]
@@ -276,12 +285,12 @@ class LaunchCounts:
 
     @property
     def target_count(self) -> int:
-        """Target launches of all cases."""
+        """Number of wanted launches of all cases."""
         return sum(self.target_by_case.values())
 
     @property
     def completed_count(self) -> int:
-        """Target launches that completed; an extra launch counts for no other case."""
+        """Number of wanted launches that passed: of each case, at most its target."""
         return sum(
             min(self.passed_by_case.get(case, 0), count)
             for case, count in self.target_by_case.items()
@@ -289,12 +298,12 @@ class LaunchCounts:
 
     @property
     def surplus_count(self) -> int:
-        """Passed launches beyond the targets."""
+        """Number of passed launches beyond the targets of their cases."""
         return sum(self.passed_by_case.values()) - self.completed_count
 
     @property
     def missing_by_case(self) -> dict[str, int]:
-        """Number of launches that each incomplete case lacks."""
+        """Number of launches that a case lacks, for each case that lacks any."""
         lacks = {
             case: count - self.passed_by_case.get(case, 0)
             for case, count in self.target_by_case.items()
@@ -302,7 +311,7 @@ class LaunchCounts:
         return {case: count for case, count in lacks.items() if count > 0}
 
     def describe(self) -> str:
-        """Return ``16 of 16 launches completed; 5 of 18 disturbed, 2 made again``."""
+        """Describe the counts: ``16 of 16 launches completed; 5 of 18 disturbed, 2 made again``."""
         total = sum(self.passed_by_case.values())
         disturbed = f"; {self.disturbed_count} of {total} disturbed" if self.disturbed_count else ""
         again = (
@@ -318,8 +327,8 @@ class LaunchCounts:
 
 
 def count_launches(rows: Iterable[tuple[str, str, int | None, bool | None]]) -> LaunchCounts:
-    """Return the counts of (case, status, target launches, is disturbed), rows of cases.parquet;
-    the target in an older bundle, which has none, is the sum of passed and missing launches."""
+    """Count rows of cases.parquet: (case id, status, target of the case, is disturbed).  A target
+    None, in older bundles, is the number of passed and missing launches."""
     launch_counts: dict[str, int] = {}
     cases: defaultdict[str, Counter[str]] = defaultdict(Counter)
     disturbed = 0

@@ -144,7 +144,7 @@ class Redactor:
         self._replace_cached = functools.lru_cache(1 << 16)(self._replace_private_parts)
 
     def redact_text(self, text: str, field_path: str = "") -> str:
-        """Return `text` with pseudonyms for hosts and digests for private parts. `field_path` is
+        """Return `text` with pseudonyms for hosts and digests for private parts.  `field_path` is
         added to `credential_fields` if it holds a credential."""
         return self.redact_private_parts(self._replace_host_names(text), field_path)
 

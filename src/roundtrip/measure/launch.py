@@ -1,4 +1,4 @@
-"""A launch: the content of its folder, and its record for the tables of a bundle."""
+"""Reads the folder of a launch, and makes the records of launches for the tables of a bundle."""
 
 from __future__ import annotations
 
@@ -25,14 +25,13 @@ _LAUNCH_FILES = ("case.json", "run.json", SAMPLES_FILE, records.LINK_FILE, ident
 
 @dataclass(frozen=True)
 class Launch:
-    """One job.  `id` is ``<round>/<environ>/<folder name>``; `folder` is None if it has none.
+    """A launch of a run, whatever came of it; `reason` says why it did not pass.
 
-    `case` and `run` are the contents of case.json and run.json, empty if they cannot be read.
-    `nodes` are the scheduler's allocation.  `disturbances` are the reasons to doubt its timings; a
-    disturbed launch is kept.  `digest` is the sha256 of samples.csv, "" if the launch failed,
-    `rows_digest` that of its rows only.  `nodes_down` are the nodes that the scheduler blames
-    for its failure.  `round` is the folder of its session, `campaign_round` the round of that
-    session, None if it is not recorded.
+    `id` is ``<session>/<environ>/<folder name>``; `session` is its folder in ``rounds/``,
+    `campaign_round` the number of its round, None if unknown.  `case_record` and `run_record` are
+    case.json and run.json, {} if they cannot be read.  `nodes` are those that the scheduler
+    allocated, `nodes_down` those of them that failed.  `samples_sha256` is that of samples.csv, ""
+    if the launch failed, `rows_sha256` that without its ``#`` lines.
     """
 
     id: str
@@ -53,14 +52,15 @@ class Launch:
 
     @property
     def launch_key(self) -> tuple[str, tuple[str, ...]]:
-        """The case, and the nodes that the launch requested; () if the scheduler chose them."""
+        """The case id, and the nodes that the launch requested; () if the scheduler chose them."""
         return self.case_id, tuple(self.case_record.get("hosts", ()))
 
 
 @dataclass(frozen=True)
 class LaunchContents:
-    """Content of a folder: case.json and run.json (empty if bad), nodes of the job, other jobs on
-    them in words or "", digests of samples.csv and of its rows, the first fault or ""."""
+    """What the folder of a launch contains, as in `Launch`; `other_jobs` is a sentence about other
+    jobs on its nodes, or ""; `failure_reason` is why the content is not that of a completed
+    launch."""
 
     case_record: dict[str, Any]
     run_record: dict[str, Any]
@@ -72,8 +72,8 @@ class LaunchContents:
 
 
 def read_contents(root: Path, folder: Path) -> LaunchContents:
-    """The content of the folder of a launch in the run tree `root`; it is cached, because a
-    campaign scans its tree again after each round."""
+    """Read the folder of a launch in the run tree `root`; cached while the files do not change.  It
+    does not raise UserError: `failure_reason` says what is wrong."""
     return _read_contents_cached(
         root, folder, tuple(files.stamp(folder / name) for name in _LAUNCH_FILES)
     )
@@ -108,7 +108,8 @@ def _read_contents_cached(
 
 
 def error_tail(folder: Path, root: Path | None = None, max_bytes: int = 4096) -> str:
-    """The end of the standard error of the job in `folder`; "" if it cannot be read."""
+    """Return the last `max_bytes` of the standard error of the launch in `folder`; "" if
+    unreadable."""
     try:
         end = files.read_tail_in_tree(folder / "rfm_job.err", root, max_bytes)
     except UserError:
@@ -117,15 +118,15 @@ def error_tail(folder: Path, root: Path | None = None, max_bytes: int = 4096) ->
 
 
 def folder_mismatch_reason(folder: Path) -> str:
-    """Return how program or nodes of the launch in `folder` differ from the request; "" if they do
-    not.  UserError if its files cannot be read."""
+    """Return the mismatch, as in `identity.mismatch_reason`, of the launch in `folder`; "" without
+    one. UserError if its files cannot be read."""
     case, run = records.read_record(folder / "case.json"), records.read_record(folder / "run.json")
     moved_bytes = samples.read(folder / SAMPLES_FILE).moved_bytes
     return identity.mismatch_reason(case, run, _read_allocation(folder, folder, case), moved_bytes)
 
 
 def _read_allocation(folder: Path, root: Path, case: dict[str, Any]) -> Allocation | None:
-    """Return the allocation of a launch that ran in a job of a scheduler; None for any other."""
+    """Read the allocation of a launch that a scheduler ran; None for any other launch."""
     scheduler = schedulers.scheduler_of_key(case.get("scheduler"))
     if not scheduler.allocates_nodes or case["simulated"]:
         return None
@@ -175,7 +176,7 @@ _SETTING_FORMATS = {
 
 
 def link_failure_reason(record: dict[str, Any]) -> str:
-    """Return why a launch over this link is not valid; "" if it is."""
+    """Return why a launch over the emulated link in this link.json is not valid; "" if it is."""
     settings, before, after = record["asked"], record["before"], record["after"]
     if after is None:
         return "the link did not answer when the launch ended"
@@ -203,9 +204,9 @@ def link_failure_reason(record: dict[str, Any]) -> str:
 
 
 def max_one_way_ms(record: dict[str, Any]) -> float | None:
-    """Return the longest plausible half of the fastest round trip, ms; None if unknown.
+    """Return the limit for half of a launch's fastest round trip over a link, ms; None if unknown.
 
-    It is half the requested RTT, plus ample time according to the link's own pings.
+    It is half the requested RTT, plus ample time according to the pings in this link.json.
     """
     tests = [record["before"]["self_test"], (record["after"] or {}).get("self_test")]
     excesses = [t["p50_ms"] - t["asked_ms"] for t in tests if t and t["p50_ms"] is not None]
@@ -226,7 +227,7 @@ _CASE_ID_PATTERN = re.compile(
     r"^(?P<check>[^/]+)/(?P<parameters>.*)"
     r"@(?P<system>[^:@]+):(?P<partition>[^+@]+)\+(?P<environ>[^@]+)$"
 )
-#: Columns with our own names and numbers, or with pseudonyms from `_launch_record`.
+#: Columns that need no redaction: our own names and numbers, or pseudonyms.
 _PUBLIC_COLUMNS = (
     *("launch", "study", "status", "round", "hosts", "nodes_down"),
     *("placement", "nodes", "started"),
@@ -243,16 +244,16 @@ _CASE_ID_COLUMNS = {"case_id", "check", "system", "partition", "environ"}
 def launch_records(
     launches: Sequence[Launch], state: dict[str, Any], redactor: Redactor
 ) -> list[dict[str, Any]]:
-    """Return the records for `bundle_tables.make_tables`, without private texts: the scanned
-    launches, then the missing launches and the skipped cases of `state`."""
+    """Return redacted records for `bundle_tables.make_tables`: of `launches`, then of the missing
+    launches and the skipped cases of `state`, the state.json."""
     studies = {
         launch.case_id: launch.case_record["study"] for launch in launches if launch.case_record
     }
-    by_check = {case_id.split("/")[0]: study for case_id, study in studies.items()}
-    rows = [_launch_record(launch, by_check, redactor) for launch in launches]
-    rows += _missing_records(launches, state, by_check)
+    study_by_check = {case_id.split("/")[0]: study for case_id, study in studies.items()}
+    rows = [_launch_record(launch, study_by_check, redactor) for launch in launches]
+    rows += _missing_records(launches, state, study_by_check)
     for number, entry in enumerate(state["skipped"], 1):
-        row = {**_case_columns(entry["case"], by_check), "launch": f"skipped/{number:04d}"}
+        row = {**_case_columns(entry["case"], study_by_check), "launch": f"skipped/{number:04d}"}
         rows.append({**row, "status": "skipped", "reason": entry["reason"]})
     launch_counts = {entry["case"]: entry["launches"] for entry in state["expected"]}
     public_rows = []
@@ -267,15 +268,17 @@ def launch_records(
 
 
 def require_column_types(launch: Launch) -> None:
-    """Raise an exception if a value of the launch does not fit its column."""
+    """Raise an exception (of any kind) if a value of the launch does not fit its column."""
     bundle_tables.make_tables([_launch_record(launch, {}, Redactor(Pseudonyms((), b"")))])
 
 
-def _launch_record(launch: Launch, by_check: dict[str, str], redactor: Redactor) -> dict[str, Any]:
+def _launch_record(
+    launch: Launch, study_by_check: dict[str, str], redactor: Redactor
+) -> dict[str, Any]:
     case, run = launch.case_record, launch.run_record
     row = {
         "launch": launch.id,
-        **_case_columns(launch.case_id, by_check),
+        **_case_columns(launch.case_id, study_by_check),
         "status": launch.status,
         "reason": launch.reason,
         "round": launch.session,
@@ -317,7 +320,7 @@ def _launch_record(launch: Launch, by_check: dict[str, str], redactor: Redactor)
 
 
 def _missing_records(
-    launches: Sequence[Launch], state: dict[str, Any], by_check: dict[str, str]
+    launches: Sequence[Launch], state: dict[str, Any], study_by_check: dict[str, str]
 ) -> list[dict[str, Any]]:
     counts = Counter((launch.case_id, launch.status) for launch in launches)
     skip_reasons = {item.case_id: item.reason for item in launches if item.status == "skipped"}
@@ -333,13 +336,13 @@ def _missing_records(
         why += f"; skipped itself: {skip_reasons[case]}" if case in skip_reasons else ""
         for number in range(passed, target):
             reason = f"launch {number + 1} of {target}: {why}{stop}"
-            row = {"launch": f"missing/{len(rows) + 1:04d}", **_case_columns(case, by_check)}
+            row = {"launch": f"missing/{len(rows) + 1:04d}", **_case_columns(case, study_by_check)}
             rows.append({**row, "status": "missing", "reason": reason})
     return rows
 
 
-def _case_columns(case_id: str, by_check: dict[str, str]) -> dict[str, Any]:
-    """The columns that follow from a case id."""
+def _case_columns(case_id: str, study_by_check: dict[str, str]) -> dict[str, Any]:
+    """Return the columns that follow from a case id; `study_by_check` has the study."""
     match = _CASE_ID_PATTERN.match(case_id)
     if not match:
         return {"case_id": case_id, "study": "", "check": case_id, "simulated": False}
@@ -347,7 +350,7 @@ def _case_columns(case_id: str, by_check: dict[str, str]) -> dict[str, Any]:
     pairs = (item.split("=", 1) for item in groups.pop("parameters").split(",") if "=" in item)
     return {
         "case_id": case_id,
-        "study": by_check.get(groups["check"], ""),
+        "study": study_by_check.get(groups["check"], ""),
         **groups,
         "toolchain": groups["environ"],
         "parameters": dict(pairs),

@@ -1,4 +1,4 @@
-"""Scans a run tree for all launches that completed, and the reasons why others failed.
+"""Scans a run tree for all its launches: which completed, and why others did not.
 
 A launch passed if its folder below ``rounds/*/output`` holds a valid case.json, a complete run.json
 and exactly the samples of its seal; it is partial if it measured too few of its sizes.  All others
@@ -39,12 +39,13 @@ _KnownFacts = dict[tuple[str, str], tuple[Any, str]]
 
 
 def scan(run_dir: Path, limits: analysis.AnalysisSettings | None = None) -> list[Launch]:
-    """Return all launches of a run tree, in the order of its sessions.
+    """Read all launches of a run tree, in the order of its sessions, whatever came of them.
 
-    `limits`, by default the run's, define disturbed launches.  UserError if the run's are damaged.
+    `limits`, by default the run's own analysis.toml, say which launches are disturbed; UserError
+    if that file is invalid.
     """
     limits = limits or analysis.load_for_run(run_dir)
-    machine = files.read_object_in_tree(run_dir / "env" / "host.json", run_dir)
+    host_record = files.read_object_in_tree(run_dir / "env" / "host.json", run_dir)
     launches: list[Launch] = []
     losses = (
         scheduler.unresponsive_scheduler(scheduler.read_outages(run_dir)),
@@ -58,35 +59,35 @@ def scan(run_dir: Path, limits: analysis.AnalysisSettings | None = None) -> list
             continue
         number = records.read_round_number(folder, run_dir)
         report = SessionReport.read(folder / "report.json", run_dir)
-        session = _SessionFolder(folder, run_dir, report, limits.disturbance, machine, *losses)
+        session = _SessionFolder(folder, run_dir, report, limits.disturbance, host_record, *losses)
         launches += [replace(item, campaign_round=number) for item in session.launches()]
     predecessors = _EarlierLaunches(_pinned_programs(run_dir))
     return [_apply_failure(item, predecessors.failure_reason(item)) for item in launches]
 
 
 def _apply_failure(item: Launch, reason: str) -> Launch:
-    """Return the launch, failed if there is a reason."""
+    """Return the launch as failed for `reason`, or unchanged if that is ""."""
     if not reason:
         return item
     return replace(item, status="failed", reason=reason, disturbance_reasons=(), samples_sha256="")
 
 
 def _session_order(session: str) -> tuple[bool, int, str]:
-    """Sort key: by number, 999 before 1000; other names last."""
+    """Return the sort key of a session's folder name: by number, other names last."""
     is_number = session.isdecimal()
     return not is_number, int(session) if is_number else 0, session
 
 
 @dataclass
 class _EarlierLaunches:
-    """Earlier launches, with which a launch must agree; `facts` are constant within a run."""
+    """Earlier launches of the run, with which a launch must agree."""
 
     facts: _KnownFacts
     launch_by_digest: dict[str, str] = field(default_factory=dict)
     simulated_by_case: dict[str, Launch] = field(default_factory=dict)
 
     def failure_reason(self, item: Launch) -> str:
-        """Return how the launch copies or contradicts earlier ones; "" if it does not."""
+        """Return how the launch copies or contradicts earlier ones, else "", and remember it."""
         original = (
             self.launch_by_digest.setdefault(item.samples_sha256, item.id)
             if item.samples_sha256
@@ -110,7 +111,7 @@ class _EarlierLaunches:
 
 
 def _pinned_programs(run_dir: Path) -> _KnownFacts:
-    """Return the programs with which the run began; {} if state.json does not record them."""
+    """Return the programs in `pins` of state.json, as facts; {} without them."""
     try:
         pins = records.read_record(run_dir / "state.json").get("pins", [])
     except UserError:
@@ -125,7 +126,7 @@ def _pinned_programs(run_dir: Path) -> _KnownFacts:
 def _unreadable_launch(
     folder: Path, session: str, reason: str, test: ReportedTest | None = None
 ) -> Launch:
-    """Return a failed launch with a known folder only, and ReFrame's entry `test`, if any."""
+    """Return a failed launch of which only `folder`, and ReFrame's `test`, if any, are known."""
     environ, name, round_ = map(printable, (folder.parent.name, folder.name, session))
     case_id = test.case_id if test else _unknown_case_id(name, environ)
     return Launch(f"{round_}/{environ}/{name}", case_id, "failed", reason, round_, environ)
@@ -137,21 +138,22 @@ def _unknown_case_id(name: str, environ: str) -> str:
 
 @dataclass(frozen=True)
 class _SessionFolder:
-    """One folder of ``rounds/``: ReFrame's launches in it, and its report."""
+    """The folder of a session in ``rounds/``, with ReFrame's report."""
 
     folder: Path
     root: Path
     report: SessionReport
     limits: analysis.DisturbanceLimits
-    #: host.json
+    #: env/host.json.
     host_record: Mapping[str, Any]
     scheduler: Scheduler
-    #: Folders below `root` of jobs that it lost; nodes that went down, by folder.
+    #: Folders, relative to `root`, of jobs that the scheduler lost; nodes that went down, by
+    #: folder.
     lost_job_folders: frozenset[str]
     down_nodes_by_folder: Mapping[str, tuple[str, ...]]
 
     def launches(self) -> Iterator[Launch]:
-        """The launches; all failed if a pinned file changed while they ran."""
+        """Yield the launches of the session; all failed if a pinned file changed while they ran."""
         file, change = self.folder / CHANGE_FILE, ""
         if files.stamp(file):
             try:
@@ -163,9 +165,9 @@ class _SessionFolder:
 
     def _scan_folders(self) -> Iterator[Launch]:
         seen: set[tuple[str, str]] = set()
-        for part in ("output", "stage"):
+        for subfolder in ("output", "stage"):
             # Below it are ReFrame's folders: <system>/<partition>/<toolchain>/<launch>.
-            for folder, refusal in files.folders_in_tree(self.folder / part, 4):
+            for folder, refusal in files.folders_in_tree(self.folder / subfolder, 4):
                 key = (folder.parent.name, folder.name)
                 if refusal:
                     seen.add(key)
@@ -173,7 +175,7 @@ class _SessionFolder:
                 elif key not in seen and files.stamp(folder / "case.json"):
                     seen.add(key)
                     try:
-                        item = self._read_launch(folder, is_output=part == "output")
+                        item = self._read_launch(folder, is_in_output=subfolder == "output")
                         launch.require_column_types(item)
                     except (Exception, pl.exceptions.PanicException) as error:
                         why = printable((str(error).splitlines() or [""])[0])[:160]
@@ -188,7 +190,7 @@ class _SessionFolder:
         test = self.report.find_test(folder.parent.name, folder.name)
         return _unreadable_launch(folder, self.folder.name, reason, test)
 
-    def _read_launch(self, folder: Path, is_output: bool) -> Launch:
+    def _read_launch(self, folder: Path, is_in_output: bool) -> Launch:
         environ, round_ = folder.parent.name, self.folder.name
         contents = launch.read_contents(self.root, folder)
         test = self.report.find_test(environ, folder.name)
@@ -199,19 +201,21 @@ class _SessionFolder:
             case_id = test.case_id if test else _unknown_case_id(folder.name, environ)
         launch_id = f"{round_}/{environ}/{folder.name}"
         item = Launch(launch_id, case_id, "failed", "", round_, environ, folder, case, run, nodes)
-        if is_output and not contents.failure_reason and (test is None or test.result == "pass"):
+        if is_in_output and not contents.failure_reason and (test is None or test.result == "pass"):
             return self._completed_launch(item, contents)
         reason = test.failure_reason(self.report) if test else ""
-        if not reason and not self.report.is_readable and not is_output:
+        if not reason and not self.report.is_readable and not is_in_output:
             reason = "interrupted: the ReFrame session was killed before this launch ended"
         # Much, because a trace of each rank follows the first failure.
         error = launch.error_tail(folder, self.root, 1 << 16)
         is_lost = str(folder.relative_to(self.root)) in self.lost_job_folders
         forgotten_by = self.scheduler if is_lost else None
-        if not is_output and (why := completion.displacement_reason(reason, error, forgotten_by)):
+        if not is_in_output and (
+            why := completion.displacement_reason(reason, error, forgotten_by)
+        ):
             return replace(item, status="displaced", reason=why)
         first_failure, down_nodes = completion.describe_first_failure(error), set[str]()
-        if not is_output:
+        if not is_in_output:
             job_nodes = nodes or case.get("hosts", ())
             listed_nodes = self.down_nodes_by_folder.get(str(folder.relative_to(self.root)), ())
             down_nodes = {*listed_nodes} & {*job_nodes} | completion.failed_nodes(error, job_nodes)
@@ -224,7 +228,7 @@ class _SessionFolder:
         return replace(item, reason=words, nodes_down=tuple(sorted(down_nodes)))
 
     def _completed_launch(self, item: Launch, contents: launch.LaunchContents) -> Launch:
-        """Return the launch as passed or partial, with its disturbances."""
+        """Return the launch as passed or partial, with the reasons why it is disturbed."""
         case, run = contents.case_record, contents.run_record
         digest, rows_digest = contents.samples_sha256, contents.rows_sha256
         passed = replace(item, status="passed", samples_sha256=digest, rows_sha256=rows_digest)

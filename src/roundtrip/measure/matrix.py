@@ -1,4 +1,5 @@
-"""The matrix of a campaign on a site: which cases must complete, which cannot run, and why."""
+"""Builds the matrix of a campaign on a site: which cases must complete, which cannot run, and
+why."""
 
 from __future__ import annotations
 
@@ -20,8 +21,8 @@ _TestDescription = dict[str, Any]
 
 @dataclass(frozen=True)
 class NodePair:
-    """Two nodes, or a single node, of a round of a round robin; `pair_round` counts from 0 over the
-    whole round robin, `pair_night_round` from 1 in a night."""
+    """The two nodes, or single node, of a launch in a pair round; `pair_round` numbers the rounds
+    of the whole round robin from 0, `pair_night_round` those of a night from 1."""
 
     pair_round: int
     pair_night_round: int
@@ -30,7 +31,7 @@ class NodePair:
 
 @dataclass(frozen=True)
 class SkippedCase:
-    """A case that the campaign declares and that cannot run on this site."""
+    """A case that the campaign declares and the site cannot run, and why."""
 
     case_id: str
     reason: str
@@ -38,11 +39,11 @@ class SkippedCase:
 
 @dataclass(frozen=True)
 class ExpectedCase:
-    """A case that must complete, with the file and the study of its check, and its variables.
+    """A case that must complete, with the file and the study of its check.
 
-    `simulated`: its values come from a simulator.  `nodes` is the number of nodes of a launch, 0 if
-    the partition or the check decides it.  `pairs` are the nodes of its launches in turn,
-    `nodelist` the nodes of every launch; () leaves the choice to the scheduler.
+    `variables` are set in the check.  `simulated`: its values come from a simulator.  `node_count`
+    is that of a launch, 0 if the partition or the check decides it.  `pairs` are the nodes of its
+    launches, each in turn, `nodelist` the nodes of every launch; () if the scheduler chooses.
     """
 
     case: Case
@@ -56,24 +57,24 @@ class ExpectedCase:
 
     @property
     def launch_key(self) -> tuple[str, tuple[str, ...]]:
-        """Key of a launch: the case, and the nodes if it has exactly one node pair."""
+        """The case id, and the nodes if there is exactly one node pair, else ()."""
         return self.case.id, self.pairs[0].hosts if len(self.pairs) == 1 else ()
 
     def launch_count(self, per_pair: int) -> int:
-        """The launches of the case, `per_pair` for each of its node pairs."""
+        """Return the number of launches of the case: `per_pair` for each node pair, or in all."""
         return per_pair * max(1, len(self.pairs))
 
 
 @dataclass(frozen=True)
 class Matrix:
-    """The cases to run and the cases to skip; no case is in both, or twice in one."""
+    """The cases to run and those to skip; no case is in both, or twice in one."""
 
     expected: tuple[ExpectedCase, ...]
     skipped: tuple[SkippedCase, ...]
 
 
 def build_matrix(campaign: Campaign, site: Site) -> Matrix:
-    """Return the declared combinations: cases that ReFrame lists on the site, and skipped cases.
+    """Return all declared cases: those that ReFrame lists on the site, and those to skip.
 
     UserError for a check, parameter, variable, partition or toolchain that does not exist, for a
     check without a test of its declared values, for a case that is declared twice, and for a
@@ -127,8 +128,8 @@ def build_matrix(campaign: Campaign, site: Site) -> Matrix:
 
 
 def checks_to_load(campaign: Campaign, site: Site) -> tuple[list[str], TestSelection]:
-    """The files of the checks of a campaign, the only ones that ReFrame loads, and their tests;
-    UserError for an unknown check."""
+    """Return the files of a campaign's checks, for ReFrame to load, and the tests to create in
+    them; UserError for an unknown check."""
     checks = site.checks
     products: dict[str, list[Mapping[str, Sequence[str]]]] = defaultdict(list)
     for plan in campaign.checks:
@@ -140,7 +141,7 @@ def checks_to_load(campaign: Campaign, site: Site) -> tuple[list[str], TestSelec
 
 
 def _has_tests(plan: CheckPlan, tests: list[_TestDescription]) -> bool:
-    """Whether every parameter value in `plan` is that of a test."""
+    """Whether each parameter value in `plan` is one of some test of its check."""
     parameter_sets = [_parameters(test) for test in tests if test["@class"] == plan.name]
     return bool(parameter_sets) and all(
         {*values} <= {test.get(key) for test in parameter_sets}
@@ -151,7 +152,7 @@ def _has_tests(plan: CheckPlan, tests: list[_TestDescription]) -> bool:
 def _selected_tests(
     plan: CheckPlan, tests: list[_TestDescription], campaign: Campaign
 ) -> list[_TestDescription]:
-    """The parametrized tests that `plan` selects; UserError if there is none."""
+    """Return the tests with parameters that `plan` selects; UserError if there is none."""
     check_tests = [test for test in tests if test["@class"] == plan.name]
     settable = check_tests[0].get("settable", check_tests[0])
     for variable in plan.variables:
@@ -182,8 +183,8 @@ def _selected_tests(
 def _untested_cases(
     plan: CheckPlan, plan_tests: list[_TestDescription], site: Site
 ) -> Iterator[Case]:
-    """Yield a case, without hash, for each combination of declared values that has no test; its
-    parameters are the declared ones only."""
+    """Yield a case, with only the declared parameters and without hash, for each combination of
+    declared values that has no test."""
     keys = sorted(plan.parameters)
     tested = {tuple(_parameters(test)[key] for key in keys) for test in plan_tests}
     for values in product(*(plan.parameters[key] for key in keys)):
@@ -198,8 +199,7 @@ def _partitions_and_toolchains(plan: CheckPlan, site: Site) -> Iterator[tuple[st
 
 
 def _require_variable_values(campaign: Campaign, site: Site, tests: list[_TestDescription]) -> None:
-    """UserError for a value that ReFrame refuses for a variable of a check; ReFrame runs once for
-    all checks, and again for each value only if it refuses one."""
+    """Run ReFrame to try the variables of all checks; UserError for a value that it refuses."""
     test_by_check = {test["@class"]: test for test in tests}
     counts: Counter[str] = Counter()
     batches: dict[int, list[CheckPlan]] = defaultdict(list)  # each has a check once
@@ -228,7 +228,8 @@ def _require_variable_values(campaign: Campaign, site: Site, tests: list[_TestDe
 def _try_variables(
     batch: Sequence[CheckPlan], site: Site, test_by_check: Mapping[str, _TestDescription]
 ) -> None:
-    """Let ReFrame set the variables of `batch`, in one test a check; UserError if it refuses."""
+    """Run ReFrame with the variables of `batch`, one test per check; UserError if it refuses
+    one."""
     tests = [test_by_check[plan.name] for plan in batch]
     files = sorted({str(test["@file"]) for test in tests})
     selection = {
@@ -256,7 +257,7 @@ def _test_combinations(
 
 
 def _parameters(test: _TestDescription) -> dict[str, str]:
-    """The parameters of a test, sorted by name."""
+    """Return the parameters of a test by name, sorted."""
     items = (item.partition("=") for item in test["display_name"].split(" %")[1:])
     return dict(sorted((key, value) for key, _, value in items))
 
@@ -292,8 +293,8 @@ def _skip_reason(test: _TestDescription, site: Site, partition: str, environ: st
 
 
 def shared_matrix(plan: Matrix, campaign: Campaign) -> Matrix:
-    """Return the matrix of the cases that both toolchains can run; others are skipped with reason.
-    UserError if there is none, or for a simulated case."""
+    """Return `plan` with only the cases that both of its toolchains can run; the others are
+    skipped. UserError if there is none, or for a simulated case."""
     if simulation := next((item for item in plan.expected if item.simulated), None):
         raise UserError(
             f"site '{simulation.case.system}' simulates: it gives the same values each time, so "

@@ -1,4 +1,4 @@
-"""The claims that a campaign can make, assessed before its run, and the outcome of the run."""
+"""Which claims a campaign can make, before its run; what came of the launches, after it."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ from roundtrip.studies.study import PlannedCase, PlannedClaims
 
 @dataclass(frozen=True)
 class ClaimOutlook:
-    """The possible claims of a campaign: primary claims, and toolchains that share a case; none if
-    it is `simulated`, because it gives the same values each time."""
+    """The claims that a campaign can make: its primary claims, and `toolchains` that share a case;
+    none if it is `simulated`, because each launch gives the same values."""
 
     campaign: Campaign
     claims: tuple[PlannedClaims, ...]
@@ -44,7 +44,7 @@ class ClaimOutlook:
 
     @property
     def reach(self) -> Reach:
-        """Whether the launches of the campaign are enough for verdicts on its primary claims."""
+        """Whether the declared launches are enough for verdicts on the primary claims."""
         return reach(self.campaign.launches, self.claim_count, self.levels)
 
     @property
@@ -55,7 +55,7 @@ class ClaimOutlook:
         return f"{minimum}{suffix} are enough"
 
     def require_enough_launches(self) -> None:
-        """UserError if the launches cannot support any primary claim, whatever the difference."""
+        """UserError if the declared launches are too few for a verdict on any primary claim."""
         if self.claim_count and self.reach is Reach.UNDERPOWERED:
             raise UserError(
                 f"launches = {self.campaign.launches} is too few for a verdict on any of the "
@@ -67,7 +67,8 @@ class ClaimOutlook:
             )
 
     def warning(self) -> str | None:
-        """Return the effect of too few launches; None if each claim can get a verdict by itself."""
+        """Describe the effect of too few launches; None if each claim can get a verdict by
+        itself."""
         if not self.claim_count or self.reach is Reach.ALONE:
             return None
         count = self.campaign.launches
@@ -84,7 +85,8 @@ class ClaimOutlook:
         )
 
     def lines(self) -> Iterator[str]:
-        """Yield what ``--dry-run`` says: the planned claims, and whether the launches suffice."""
+        """Yield the lines of ``--dry-run`` about planned claims, and whether the launches
+        suffice."""
         for claim in self.claims:
             yield f"claim {claim.count} x {claim.case}: {claim.description}"
         if len(self.toolchains) > 1:
@@ -109,7 +111,8 @@ class ClaimOutlook:
 def assess_claims(
     campaign: Campaign, plan: Matrix, settings: analysis.AnalysisSettings
 ) -> ClaimOutlook:
-    """Return the claims that launches of `plan` will support, with the thresholds `settings`."""
+    """Return the claims that the campaign can make with the cases of `plan`, by these
+    thresholds."""
     cases = [
         PlannedCase(
             id=item.case.id,
@@ -137,7 +140,7 @@ def assess_claims(
 def primary_claims(
     cases: Sequence[PlannedCase], settings: analysis.AnalysisSettings
 ) -> Iterator[PlannedClaims]:
-    """The primary claims that launches of `cases` will support, study by study."""
+    """Yield the primary claims of each study that launches of `cases` can support."""
     for study in studies.load():
         study_cases = [case for case in cases if case.study == study.name]
         yield from study.primary_claims(study_cases, settings.compared_sizes(study))
@@ -145,12 +148,12 @@ def primary_claims(
 
 @dataclass(frozen=True)
 class RunOutcome:
-    """Numbers of planned and passed launches, and why others failed or are partial.
+    """What came of a run: counts of launches, and a reason for each that failed, was partial or
+    skipped itself.
 
-    `outage_note` has the duration of the scheduler's outages, `displacement_note` the number of
-    launches it displaced; each is "" if there were none.  `disturbances` has a tuple of reasons for
-    each disturbed launch.  `skipped` counts cases that cannot run on the site, `self_skips` has the
-    launches that skipped themselves.
+    `skipped_count` is the number of cases that the site cannot run.  `outage_note` and
+    `displacement_note` describe outages of the scheduler and displaced launches, "" without any.
+    `disturbance_reasons` has the reasons of each disturbed launch.
     """
 
     counts: LaunchCounts
@@ -164,7 +167,7 @@ class RunOutcome:
 
     @staticmethod
     def from_tree(tree: RunTree) -> RunOutcome:
-        """Count the launches of `tree`."""
+        """Scan the launches of `tree`, and return their outcome."""
         state = tree.state
         launches = scan(tree.path)
         return RunOutcome(
@@ -200,7 +203,7 @@ class RunOutcome:
         return 0 < sum(self.counts.passed_by_case.values()) == self.counts.disturbed_count
 
     def lines(self) -> Iterator[str]:
-        """The outcome in lines for people, the worst last."""
+        """Yield lines for people that describe the outcome, the worst last."""
         cases = len(self.counts.target_by_case)
         yield f"{cases} case{'s' if cases != 1 else ''}: {self.counts.describe()}"
         if self.skipped_count:

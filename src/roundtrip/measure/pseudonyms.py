@@ -127,7 +127,7 @@ def site_key_file(site: str) -> Path:
 
 
 def site_hmac(site: str, *parts: bytes) -> str:
-    """Return the HMAC-SHA256 of `parts` with the key of `site`, hex; "" without a key. It proves
+    """Return the HMAC-SHA256 of `parts` with the key of `site`, hex; "" without a key.  It proves
     that the writer of a file derived from the bundles could read the key."""
     try:
         key = ensure_site_key(site)

@@ -64,7 +64,7 @@ class Runner:
         """Run rounds until every case has its launches or failed too often; False if the time
         limit, or the wait for the scheduler, ended first.
 
-        The run ends if a file in the `pins` of state.json has changed. A round does not begin if,
+        The run ends if a file in the `pins` of state.json has changed.  A round does not begin if,
         by the median duration of earlier rounds, it would exceed the time limit.
         """
         limit_s = 60 * self.campaign.time_limit_minutes
@@ -152,11 +152,11 @@ class Runner:
         return f"{self.campaign.name}/{self.site.name}/{self.tree.path.name}"
 
     def _run_round(self, items: Sequence[ExpectedCase]) -> tuple[float, str]:
-        """Launch each case once. Return the duration without outages, s, and why nothing
+        """Launch each case once.  Return the duration without outages, s, and why nothing
         completed.
 
         The reason is the most frequent one if the scheduler prevented every launch, "" if a launch
-        completed or failed by itself. A launch that it prevented does not count against its case.
+        completed or failed by itself.  A launch that it prevented does not count against its case.
         """
         old_counts, _ = self._count_passed()
         number = self.tree.next_round()

@@ -1,10 +1,10 @@
 """Reads samples.csv: its valid rows, its faults (``file:line: reason``), and its seal.
 
-A file without a fault is parsed by polars. Any other is parsed again line by line, to locate all
-faults and keep all valid rows. Both parsers use the same patterns.
+A file without a fault is parsed by polars.  Any other is parsed again line by line, to locate all
+faults and keep all valid rows.  Both parsers use the same patterns.
 
 The seal, the entry `samples` of run.json, shows whether these are the rows that the workload wrote:
-``rows``; ``sha256`` of the file; ``counts``, the number of samples of each series. Older launches
+``rows``; ``sha256`` of the file; ``counts``, the number of samples of each series.  Older launches
 have only ``rows``.
 """
 

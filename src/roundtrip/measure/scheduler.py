@@ -178,7 +178,7 @@ def describe_outage_record(content: object) -> str:
 @dataclass(frozen=True)
 class SchedulerWait:
     """How long a run waits for a scheduler that does not answer: until `deadline`, seconds since
-    1970. Outages are logged in `run_dir`."""
+    1970.  Outages are logged in `run_dir`."""
 
     scheduler: Scheduler
     deadline: float
@@ -218,7 +218,7 @@ def make_scheduler_wait(
 
 
 def cancel_jobs(run_name: str, environment: Mapping[str, str], wait: SchedulerWait) -> list[str]:
-    """Cancel the jobs of run `run_name` that are still queued, and return their ids. NoAnswerError
+    """Cancel the jobs of run `run_name` that are still queued, and return their ids.  NoAnswerError
     if there is no answer before the deadline of `wait`; UserError if the scheduler refuses."""
     return wait.scheduler.cancel_jobs(job_comment(run_name), wait.patient_environment(environment))
 

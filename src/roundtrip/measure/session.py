@@ -272,7 +272,7 @@ def _prepare_child() -> None:
 def build_programs(
     site: Site, expected: Iterable[ExpectedCase], tree: RunTree, progress: TerminalProgress
 ) -> None:
-    """Let ReFrame build all programs that the cases `expected` need, without launching them. A
+    """Let ReFrame build all programs that the cases `expected` need, without launching them.  A
     failed build is only shown: its launches will fail with the reason."""
     groups = group_builds(expected)
     watch = _BuildProgress(sum(len(group) for group in groups), progress)
@@ -292,7 +292,7 @@ def build_programs(
 
 def group_builds(expected: Iterable[ExpectedCase]) -> list[list[ExpectedCase]]:
     """Return the cases whose builds are all that `expected` needs: one for each partition, check
-    and toolchain. Each list is for one call of ReFrame."""
+    and toolchain.  Each list is for one call of ReFrame."""
     representatives: dict[tuple[str, str, str], ExpectedCase] = {}
     for item in expected:
         representatives.setdefault((item.case.partition, item.case.check, item.case.environ), item)

@@ -170,7 +170,7 @@ def is_search_bundle(bundle: Path) -> bool:
 
 
 def folder_stamp(folder: Path) -> str:
-    """A digest of names, modes, sizes and times of all files below `folder`; "" without it. It
+    """A digest of names, modes, sizes and times of all files below `folder`; "" without it.  It
     shows changes without reading the files."""
     if not folder.is_dir():
         return ""
@@ -245,7 +245,7 @@ def copy_bundle(source: Path, draft: Path, bundle_manifest: Manifest) -> Path:
 
 def add_revision(draft: Path, night: Path, identity: Mapping[str, Any]) -> Path:
     """Write report.json with `identity` into a draft, and rename it to the next revision of a
-    night; return its path. The caller holds the lock of the site's folder."""
+    night; return its path.  The caller holds the lock of the site's folder."""
     facts = {**identity, "files": digest_by_path(draft)}
     (draft / FACTS_FILE).write_text(facts_json(facts), encoding="utf-8")
     numbers = [revision_number(path.name) or 0 for path in revisions(night)]
