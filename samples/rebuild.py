@@ -42,10 +42,10 @@ def nights() -> str:
     provenance = pl.read_parquet(NIGHTS / "provenance.parquet")
     settings = analysis.default().history
     judged = detection.histories(measured, settings)
-    page = history.History(
+    page = history.HistoryPage(
         "sixty-nights", "emulated-pair", measured, provenance, judged, settings, notices=(NOTICE,)
     )
-    return history.render(page)
+    return history.render_page(page)
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ from roundtrip.cli import app, cause  # noqa: F401  blame registers itself
 from roundtrip.errors import UserError
 from roundtrip.history import ledger
 from roundtrip.measure import pseudonyms, round_robin
-from roundtrip.report.pages.series import NODE_SET, Change
+from roundtrip.report.pages.series import NODE_SET_FACT, FactChange
 from roundtrip.sites.schedulers.interface import Node
 
 SAMPLE = paths.checkout() / "samples" / "sixty-nights"
@@ -96,23 +96,25 @@ def test_the_command_says_what_it_would_launch(nights: Path) -> None:
 def test_facts_are_split_by_what_can_be_set_from_here() -> None:
     switches, others = steps.split(
         [
-            Change("openmpi41", "variable OMPI_MCA_btl", "not set", "tcp,self"),
-            Change("", "UCX_TLS of partition batch", "all", "not set"),
-            Change("", "access of partition batch", "a", "b"),
-            Change("", "kernel", "6.1.0-20", "6.1.0-21"),
-            Change("openmpi41", "MPI version", "4.1.4", "4.1.6"),
-            Change("openmpi41", "variable LONG", "x", "y... (0123456789ab)"),
-            Change("openmpi41", "variable MINE", "not set", "private-0123456789ab"),
-            Change("", "site configuration", "aa", "bb"),
-            Change("", NODE_SET, "node-0000000a, node-0000000b", "node-0000000a, node-0000000c"),
-            Change("openmpi41", "launcher options", "--bind-to core", "not set"),
-            Change("openmpi41", "binding", "0: 0; 1: 1", "0: any; 1: any"),
+            FactChange("openmpi41", "variable OMPI_MCA_btl", "not set", "tcp,self"),
+            FactChange("", "UCX_TLS of partition batch", "all", "not set"),
+            FactChange("", "access of partition batch", "a", "b"),
+            FactChange("", "kernel", "6.1.0-20", "6.1.0-21"),
+            FactChange("openmpi41", "MPI version", "4.1.4", "4.1.6"),
+            FactChange("openmpi41", "variable LONG", "x", "y... (0123456789ab)"),
+            FactChange("openmpi41", "variable MINE", "not set", "private-0123456789ab"),
+            FactChange("", "site configuration", "aa", "bb"),
+            FactChange(
+                "", NODE_SET_FACT, "node-0000000a, node-0000000b", "node-0000000a, node-0000000c"
+            ),
+            FactChange("openmpi41", "launcher options", "--bind-to core", "not set"),
+            FactChange("openmpi41", "binding", "0: 0; 1: 1", "0: any; 1: any"),
         ]
     )
     assert switches == (
         Switch("OMPI_MCA_btl", None, "tcp,self"),
         Switch("UCX_TLS", "all", None),
-        Switch(NODE_SET, "node-0000000a, node-0000000b", "node-0000000a, node-0000000c"),
+        Switch(NODE_SET_FACT, "node-0000000a, node-0000000b", "node-0000000a, node-0000000c"),
         Switch("launcher options", "--bind-to core", None),
     )
     assert [name.partition(":")[0] for name, _ in others] == [
@@ -126,23 +128,23 @@ def test_facts_are_split_by_what_can_be_set_from_here() -> None:
 @pytest.mark.parametrize(
     ("change", "is_named"),
     [
-        (Change("a", "variable SLURM_CPU_BIND", "cores", "none"), False),
-        (Change("a", "variable UCX_TLS", "all", "tcp"), True),
-        (Change("a", "launcher options", "--rankfile private-0123456789ab", "-n 2"), True),
+        (FactChange("a", "variable SLURM_CPU_BIND", "cores", "none"), False),
+        (FactChange("a", "variable UCX_TLS", "all", "tcp"), True),
+        (FactChange("a", "launcher options", "--rankfile private-0123456789ab", "-n 2"), True),
     ],
 )
 def test_a_binding_is_named_unless_it_follows_from_what_can_be_set(
-    change: Change, is_named: bool
+    change: FactChange, is_named: bool
 ) -> None:
-    _, others = steps.split([change, Change("a", "binding", "0: 0; 1: 1", "0: any; 1: any")])
+    _, others = steps.split([change, FactChange("a", "binding", "0: 0; 1: 1", "0: any; 1: any")])
     assert ("binding" in {name.split()[0] for name, _ in others}) is is_named
 
 
 def test_a_toolchain_of_before_stands_for_what_installing_it_would_test() -> None:
     changes = [
-        Change("new", "MPI version", "4.1.4", "4.1.6"),
-        Change("", "kernel", "6.1.0-20", "6.1.0-21"),
-        Change("new", "Spack hash", "abc", "def"),
+        FactChange("new", "MPI version", "4.1.4", "4.1.6"),
+        FactChange("", "kernel", "6.1.0-20", "6.1.0-21"),
+        FactChange("new", "Spack hash", "abc", "def"),
     ]
     switches, others = steps.split(changes)
     line = SimpleNamespace(series=SimpleNamespace(names={"case_id": "NetPIPE/a=b@s:p+new"}))
@@ -170,7 +172,7 @@ def test_a_set_of_nodes_is_switched_only_where_all_of_them_are_in_use(
     site, case = SimpleNamespace(name="s"), SimpleNamespace(partition="p")
     item = SimpleNamespace(case=case, nodes=2)
     good, down = "node-0000000a, node-0000000b", "node-0000000b, node-0000000c"
-    switch = Switch(NODE_SET, good, down)
+    switch = Switch(NODE_SET_FACT, good, down)
     hosts = checks.find_hosts(site, item, [switch])  # type: ignore[arg-type]
     assert hosts == {good: ("n1.x", "n2")}
     assert checks.arm_script([switch], frozenset()) == ""
@@ -178,7 +180,9 @@ def test_a_set_of_nodes_is_switched_only_where_all_of_them_are_in_use(
 
 def test_facts_that_contradict_each_other_are_refused() -> None:
     with pytest.raises(UserError, match="contradict each other: A 1 → 2, and A 1 → 3"):
-        steps.split([Change("x", "variable A", "1", "2"), Change("", "A of partition p", "1", "3")])
+        steps.split(
+            [FactChange("x", "variable A", "1", "2"), FactChange("", "A of partition p", "1", "3")]
+        )
 
 
 def test_the_script_of_an_arm_sets_each_variable_to_its_value() -> None:

@@ -28,7 +28,7 @@ from roundtrip.measure import environment, matrix, session, tree
 from roundtrip.measure.matrix import ExpectedCase, Matrix
 from roundtrip.report import publish
 from roundtrip.report.pages import write
-from roundtrip.report.pages.series import Change
+from roundtrip.report.pages.series import FactChange
 from roundtrip.sites.site import Case
 
 COMMITS, SLOW = 8, 6
@@ -84,7 +84,7 @@ def test_the_slow_commit_is_found_and_its_report_verified(
     slow = commits[SLOW][:12]
     assert re.search(rf"The first slow version is {slow}: it takes 1\.(1[89]|2[01])", result.output)
     page = Path(result.output.split("report: ")[1].splitlines()[0])
-    assert publish.verify(page.parent) == []
+    assert publish.verify_revision(page.parent) == []
     text = page.read_text()
     assert "The first slow version is" in text and slow in text and "The probes" in text
     site = page.parents[2]
@@ -201,12 +201,12 @@ def test_the_cause_is_named_and_its_report_verified(played: Callable[..., Result
     assert "Cannot be switched from here" in result.output and "kernel" in result.output
     assert "to accept it: roundtrip history local --accept" in result.output
     page = Path(result.output.split("report: ")[1].splitlines()[0])
-    assert publish.verify(page.parent) == []
+    assert publish.verify_revision(page.parent) == []
     assert CAUSE.name in page.read_text()
 
 
 #: What `OLD` stands for: a fact that nothing but another toolchain can switch.
-OTHER_MPI = steps.split([Change(NAME, "MPI library", "MPICH 4.0", "Open MPI 4.1")])[1]
+OTHER_MPI = steps.split([FactChange(NAME, "MPI library", "MPICH 4.0", "Open MPI 4.1")])[1]
 
 
 @pytest.mark.nightly

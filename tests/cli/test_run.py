@@ -162,7 +162,7 @@ def test_the_first_dozen_of_series_is_named(
     }
     relaunch = SimpleNamespace(sentence="Launched again.", skip_reason="", series=all_series)
     monkeypatch.setattr(data, "read", lambda bundle: None)
-    monkeypatch.setattr(history, "judge_nights", lambda data: None)
+    monkeypatch.setattr(history, "judge_bundle_nights", lambda data: None)
     monkeypatch.setattr(confirmation, "read_confirmation", lambda data, verdicts: relaunch)
     keys = run._print_confirmation(runner.tree.path, Path("revision"))
     assert keys == {str(number) for number in range(series)}

@@ -16,7 +16,7 @@ from roundtrip.measure import bundle, bundle_rows
 from roundtrip.measure.columns import setting_rows
 from roundtrip.report import data, labels
 from roundtrip.report.blocks import Block, CollapsibleBlocks, ReportSection, Table
-from roundtrip.report.build import build
+from roundtrip.report.build import build_report
 from roundtrip.stats.verdicts import Family, Verdict
 
 CHECKOUT = Path(__file__).parents[2]
@@ -74,7 +74,7 @@ def parts(make_tree: Callable[..., Any]) -> list[ReportSection]:
     """A report of NetPIPE, with too few launches for some verdicts, and the ring's part."""
     tree = make_tree(launches=9, samples=8)
     return [
-        *build(data.read_bundle(bundle.build(tree.path))).sections,
+        *build_report(data.read_bundle(bundle.build(tree.path))).sections,
         part(ring.ring_data(ring.TRUTH)),
     ]
 
@@ -127,7 +127,7 @@ def test_headings_and_outcomes_that_the_code_names_are_explained() -> None:
 
 
 def _named(tree: ast.Module) -> Iterator[str]:
-    """Literal headings of columns, and the outcomes that have a tone."""
+    """Literal headings of columns, and the outcomes that have a colour."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Column":
             if node.args and isinstance(node.args[0], ast.Constant):
@@ -135,7 +135,7 @@ def _named(tree: ast.Module) -> Iterator[str]:
         elif (
             isinstance(node, ast.AnnAssign)
             and isinstance(node.value, ast.Dict)
-            and getattr(node.target, "id", "").endswith("TONES")
+            and ast.unparse(node.annotation).endswith("StatusColour]")
         ):
             keys = node.value.keys
             yield from (str(key.value) for key in keys if isinstance(key, ast.Constant))

@@ -123,7 +123,7 @@ def night_bundle() -> Path:
 
 def show_nights(night_data: data.BundleData) -> None:
     """Draws what the nights show: whatever the readers took must have its place on the page."""
-    part = history.part(night_data)
-    renderers.html(
+    part = history.build_section(night_data)
+    renderers.render_html(
         Report("", (), (), (part,), history_series_keys=night_data.past_series_medians.keys)
     )

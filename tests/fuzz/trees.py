@@ -13,7 +13,7 @@ from roundtrip import files
 from roundtrip.errors import UserError
 from roundtrip.measure import bundle
 from roundtrip.measure.launches import scan
-from roundtrip.report.build import build
+from roundtrip.report.build import build_report
 from roundtrip.report.data import read_bundle
 
 
@@ -52,7 +52,7 @@ def _collected(run: Path, launches: list[Path], touched_paths: set[Path], random
         assert "\n" not in str(error)
         return False
     if random.random() < 0.02:
-        build(read_bundle(bundle_path))
+        build_report(read_bundle(bundle_path))
     return True
 
 

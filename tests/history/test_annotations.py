@@ -18,7 +18,7 @@ from roundtrip.history import ledger
 from roundtrip.history.annotations import Annotation
 from roundtrip.measure import manifest
 from roundtrip.report import data, renderers
-from roundtrip.report.build import build
+from roundtrip.report.build import build_report
 from roundtrip.report.sections import history
 
 RECORDED = Path(__file__).parents[1] / "data" / "reframe" / "4.10.4-default"
@@ -193,7 +193,7 @@ def test_what_is_said_of_nights_goes_into_a_bundle_and_its_report(tmp_path: Path
         notes = ledger.read_attached(copy, manifest.verify(copy)).notes.rows()
         expected = [("2026-01-02T01:00:00Z", "a <b> switch"), ("2026-01-03T01:00:00Z", "tonight")]
         assert notes == expected[: len(site_annotations)]
-    page = renderers.html(build(data.read_bundle(copy)))
+    page = renderers.render_html(build_report(data.read_bundle(copy)))
     assert "Annotations of these nights" in page and "2026-01-02: a &lt;b&gt; switch" in page
     table = copy / "history" / "notes.parquet"
     pl.DataFrame({"night": ["x"], "text": ["y"]}).write_parquet(table)
@@ -210,7 +210,7 @@ def test_a_night_that_is_left_out_before_it_is_reported_is_not_judged(tmp_path: 
     site_ledger = ledger.read_ledger(tmp_path, CAMPAIGN, SITE)
     text = "- {from: 2026-01-03, text: cooling, kind: maintenance, leave_out: true}"
     ledger.attach(bundle, manifest.verify(bundle), site_ledger, load(tmp_path, text))
-    lines = history.judge_nights(data.read_bundle(bundle)).lines
+    lines = history.judge_bundle_nights(data.read_bundle(bundle)).judged_series
     points = [point for line in lines for point in line.series.points]
     assert {point.night[:10]: point.left_out for point in points} == {
         "2026-01-01": "",

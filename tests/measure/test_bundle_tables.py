@@ -31,7 +31,7 @@ from roundtrip.measure.bundle_rows import (
 )
 from roundtrip.measure.columns import columns, decode_row, encode_row, setting_rows
 from roundtrip.report import data
-from roundtrip.report.build import build
+from roundtrip.report.build import build_report
 from roundtrip.report.labels import simulated_notice as notice
 from roundtrip.stats.summaries import lower_rank
 
@@ -205,7 +205,7 @@ def test_a_bundle_from_before_a_table_is_read_without_it(make_tree: Maker) -> No
     )
     bundle_data = data.read_bundle(bundle_path)
     assert bundle_data.node_facts.is_empty()
-    assert build(bundle_data).sections
+    assert build_report(bundle_data).sections
 
 
 def test_points_are_a_typed_table(two_launches: Tree) -> None:

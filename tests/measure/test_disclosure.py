@@ -170,12 +170,12 @@ def test_no_planted_secret_is_in_any_published_byte(
     bundle_path = bundle.build(planted.path)
     assert load(notes)[0].text == "ask [withheld]"
     Nights(reports).night(1, campaign="synthetic", site="local", started="2026-11-20T01:00:00Z")
-    first = publish.publish(bundle_path, reports, annotations=lambda _: load(notes))
+    first = publish.publish(bundle_path, reports, annotations_of_site=lambda _: load(notes))
     assert (first / "bundle" / "history" / "notes.parquet").is_file()
     correction = Correction("r1", f"see {SECRETS['reason of a correction']}")
     second = publish.publish(bundle_path, reports, correction)
     for revision in (first, second):
-        public.copy(revision, public_folder)
+        public.copy_to_public(revision, public_folder)
     monkeypatch.setattr(paths, "checkout", lambda: tmp_path)  # pages read its annotations
     for folder in (reports, public_folder):
         write_pages(folder)

@@ -425,7 +425,7 @@ def test_the_report_says_so_first_and_no_folder_leaves(make_tree: Maker) -> None
     bundle_data = data.read_bundle(bundle.build(tree.path))
     lines = [
         "".join(getattr(part, "text", part) for part in answer.text)
-        for answer in launches.answers(bundle_data)
+        for answer in launches.completion_answers(bundle_data)
     ]
     beginning = f"Mismatch: environment {ENVIRON}: file of the MPI library was {LIBRARY}"
     other_library = re.compile(rf"{DIGEST_PATTERN}/libmpi\.so\.40\.")

@@ -22,7 +22,7 @@ from roundtrip.measure.matrix import ExpectedCase, Matrix
 from roundtrip.measure.outcome import RunOutcome
 from roundtrip.measure.tree import RunTree
 from roundtrip.report import data
-from roundtrip.report.build import build
+from roundtrip.report.build import build_report
 from roundtrip.sites.site import Case
 from roundtrip.stats.planning import Reach
 from roundtrip.studies import ddtbench, npb
@@ -223,7 +223,7 @@ def test_terminal_and_report_show_the_same_count(
     tree = make_tree(launches=6, environs=(ENVIRON,))
     with content(tree.path / "state.json") as state:
         state["expected"][0]["launches"] = target
-    report = build(data.read_bundle(bundle.build(tree.path)))
+    report = build_report(data.read_bundle(bundle.build(tree.path)))
     assert dict(report.title_facts)["Launches"] == summary
     assert next(RunOutcome.from_tree(RunTree(tree.path)).lines()) == f"1 case: {summary}"
 

@@ -282,12 +282,12 @@ def test_what_an_unsealed_launch_shows_even_so(tree: Tree, name: str) -> None:
 def test_an_unsealed_launch_is_read_and_the_report_says_so(two_launches: Tree) -> None:
     sealed_data = data.read_bundle(bundle.build(two_launches.path))
     assert sealed_data.launches["sealed"].to_list() == [True, True]
-    assert "not sealed" not in repr(launches.part(sealed_data))
+    assert "not sealed" not in repr(launches.build_section(sealed_data))
     unseal(two_launches.folder(2, ENVIRON))
     mixed_data = data.read_bundle(bundle.build(two_launches.path))
     assert mixed_data.launches["status"].to_list() == ["passed", "passed"]
     assert mixed_data.launches["sealed"].to_list() == [True, False]
-    assert "1 launch of 2 is not sealed" in repr(launches.part(mixed_data))
+    assert "1 launch of 2 is not sealed" in repr(launches.build_section(mixed_data))
 
 
 def test_a_forged_digest_is_no_text(tree: Tree) -> None:

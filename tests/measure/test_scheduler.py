@@ -23,7 +23,7 @@ from roundtrip.measure.launches import scan
 from roundtrip.measure.outcome import RunOutcome
 from roundtrip.measure.scheduler import PendingJobs, describe_pending_job
 from roundtrip.report import data, renderers
-from roundtrip.report.build import build
+from roundtrip.report.build import build_report
 from roundtrip.sites.schedulers import slurm
 from roundtrip.sites.schedulers.interface import Maintenance
 from roundtrip.sites.schedulers.slurm import parse_maintenances
@@ -155,7 +155,7 @@ def recorded(tree: Tree, log: str) -> tuple[Any, str]:
     (tree.path / scheduler.LOG_FILE).write_text(log)
     scheduler.write_outages(tree.path)
     bundle_path = bundle.build(tree.path)
-    report = renderers.markdown(build(data.read_bundle(bundle_path)))
+    report = renderers.render_markdown(build_report(data.read_bundle(bundle_path)))
     return json.loads((bundle_path / "env" / "scheduler.json").read_text()), report
 
 

@@ -42,8 +42,8 @@ from support.bundles import RECORDED, read_tree
 from roundtrip import studies
 from roundtrip.report import build, data
 from roundtrip.report.audit import section
-from roundtrip.report.audit.section import RULES, Scope
-from roundtrip.report.audit.subject import Chapter, Outcome, Subject
+from roundtrip.report.audit.section import RULES, RuleScope
+from roundtrip.report.audit.subject import AuditedSection, AuditSubject, RuleOutcome
 from roundtrip.report.blocks import Cell, Column, ReportSection, Table
 from roundtrip.report.pages.series import SeriesMedians
 from roundtrip.report.plot import LINK_BOUND_NAME, Axis, Plot
@@ -62,11 +62,11 @@ from roundtrip.studies.derivation import AuditedRatio, AuditFacts, PairingScope
 Maker = Callable[..., Any]
 
 
-def held(number: int, subject: Subject) -> Outcome:
-    return RULES[number - 1].check(subject)
+def held(number: int, subject: AuditSubject) -> RuleOutcome:
+    return RULES[number - 1].audit_subject(subject)
 
 
-def broken() -> Iterator[tuple[int, Subject]]:
+def broken() -> Iterator[tuple[int, AuditSubject]]:
     """(rule, a subject that breaks it)."""
     yield 1, showing(table(ratio(), columns=(Column("Arm"), Column("Ring / tree"))))  # no base
     yield 1, showing(table(ratio("Tree")))  # whose value is nowhere
@@ -98,8 +98,8 @@ def broken() -> Iterator[tuple[int, Subject]]:
     yield 8, replace(SOUND, samples=samples(launches(), 1))
     yield 8, showing(table(measured(), time(3.0)))
     yield 9, of_launches(compiler=None)
-    yield 9, replace(SOUND, environment={})
-    yield 9, replace(SOUND, placed_launches=["one/1"])
+    yield 9, replace(SOUND, env_records={})
+    yield 9, replace(SOUND, launches_with_placement=["one/1"])
     yield 10, replace(SOUND, points=points({"clock_resolution_s": 1e-6}))
     yield 10, replace(SOUND, points=points({"clock_overhead_s": 1e-6}))
     yield 10, replace(SOUND, points=points({}, dict.fromkeys(CLOCK)))
@@ -125,10 +125,10 @@ def broken() -> Iterator[tuple[int, Subject]]:
     yield 19, replace(SOUND, verdicts=judged(q=judged()[Claim(1)].p / 2))
     lax_analysis = replace(SETTINGS, statistics=LEVELS.model_copy(update={"minimum_effect": 0.0}))
     yield 20, replace(SOUND, analysis=lax_analysis)
-    yield 20, replace(SOUND, printed_files={})
-    yield 21, replace(SOUND, printed_files={})
+    yield 20, replace(SOUND, section_title_by_text={})
+    yield 21, replace(SOUND, section_title_by_text={})
     edited_text = SETTINGS.toml_text.replace("minimum_effect = ", "minimum_effect = 0.1  #")
-    yield 21, replace(SOUND, printed_files={edited_text: "“Provenance”"})
+    yield 21, replace(SOUND, section_title_by_text={edited_text: "“Provenance”"})
     other_analysis = replace(SETTINGS, statistics=LEVELS.model_copy(update={"minimum_effect": 0.2}))
     yield 21, replace(SOUND, analysis=other_analysis)
     yield 22, showing(table(measured(value=2.1)))
@@ -140,7 +140,7 @@ def broken() -> Iterator[tuple[int, Subject]]:
     yield 22, showing(table(ratio("Tree", high=None)))
 
 
-def unknown() -> Iterator[tuple[int, Subject, str]]:
+def unknown() -> Iterator[tuple[int, AuditSubject, str]]:
     """(rule, a subject without the facts, what it says is missing)."""
     no_launches = launches().clear()
     yield 2, replace(SOUND, launches=no_launches, lost_launches=no_launches), "launches"
@@ -211,12 +211,12 @@ def test_no_rule_passes_on_no_facts() -> None:
     )
     bare_subject = replace(
         SOUND,
-        chapter=None,
+        section=None,
         launches=bare_launches,
         points=points().clear(),
         verdicts={},
-        environment={},
-        printed_files={},
+        env_records={},
+        section_title_by_text={},
     )
     # That launches completed, and how many, is a fact.
     results = {number: held(number, bare_subject).result for number in range(1, len(RULES) + 1)}
@@ -228,8 +228,10 @@ def test_a_diagnostic_lets_normal_theory_pass() -> None:
     assert held(6, with_facts(summaries=(summary,))).result == "fail", "it is not shown"
     columns = (Column("Arm"), Column("Spread", "right", Unit.US), Column("Normal, p", "right"))
     spread_table = table(time(0.1), Cell(pure_number(0.4)), columns=columns)
-    chapter = replace(showing(spread_table).chapter, facts=replace(FACTS, summaries=(summary,)))  # type: ignore[type-var]
-    assert held(6, replace(SOUND, chapter=chapter)).result == "pass"
+    chapter = replace(
+        showing(spread_table).section, audit_facts=replace(FACTS, summaries=(summary,))
+    )  # type: ignore[type-var]
+    assert held(6, replace(SOUND, section=chapter)).result == "pass"
 
 
 def test_published_values_need_no_spread() -> None:
@@ -263,9 +265,9 @@ def test_what_launches_say_of_their_timing_goes_before_what_the_section_declares
 def test_the_time_of_a_whole_batch_is_not_taken_for_that_of_one_event() -> None:
     batch_subject = replace(SOUND, points=points({"batch": 1000, "clock_overhead_s": 1e-7}))
     assert held(10, batch_subject).result == "pass"
-    assert SOUND.chapter
-    chapter = replace(SOUND.chapter, facts=replace(FACTS, median_is_of_batch=True))
-    assert held(10, replace(batch_subject, chapter=chapter)).result == "fail"
+    assert SOUND.section
+    chapter = replace(SOUND.section, audit_facts=replace(FACTS, median_is_of_batch=True))
+    assert held(10, replace(batch_subject, section=chapter)).result == "fail"
 
 
 def test_a_name_that_looks_like_a_number_is_none() -> None:
@@ -338,9 +340,9 @@ def test_what_a_figure_draws_is_what_its_views_say() -> None:
 
 def test_each_sentence_is_about_one_section_and_rests_on_its_facts(make_tree: Maker) -> None:
     bundle_data = read_tree(make_tree(launches=6, environs=("openmpi41-boost181",)))
-    chapter = Chapter(part(table()), FACTS, study_named("thing", "A thing"), tuple(judged()))
-    bare_chapter = Chapter(part(), AuditFacts(), study_named("another", "Another"), ())
-    texts = rows(section.part(bundle_data, judged(), [chapter, bare_chapter], []))
+    chapter = AuditedSection(part(table()), FACTS, study_named("thing", "A thing"), tuple(judged()))
+    bare_chapter = AuditedSection(part(), AuditFacts(), study_named("another", "Another"), ())
+    texts = rows(section.build_section(bundle_data, judged(), [chapter, bare_chapter], []))
     assert {row[0] for row in texts} == {f"C{number}" for number in range(1, len(RULES) + 1)}
     outcomes = {(row[0], row[2]): (row[3], row[4]) for row in texts}
     assert outcomes["C3", "A thing"] == ("pass", str(TIME))
@@ -352,13 +354,15 @@ def test_each_sentence_is_about_one_section_and_rests_on_its_facts(make_tree: Ma
     other_studies = {row[2] for row in texts} - {"A thing", "Another", "The campaign"}
     assert other_studies == {bundle_data.launches["study"][0]}
     assert {row[0] for row in texts if row[2] in other_studies} == {
-        f"C{number}" for number, rule in enumerate(RULES, 1) if rule.scope is Scope.LAUNCHES
+        f"C{number}"
+        for number, rule in enumerate(RULES, 1)
+        if rule.scope is RuleScope.STUDY_LAUNCHES
     }
 
 
 def test_what_older_bundles_lack_is_a_missing_fact() -> None:
     bundle_data = data.read_bundle(RECORDED / "ring")
-    texts = rows(section.part(bundle_data, {}, [], []))
+    texts = rows(section.build_section(bundle_data, {}, [], []))
     outcomes = {row[2]: row[3:] for row in texts if row[0] == "C15"}
     missing_fact = ["not applicable", "missing fact: how many samples each launch took"]
     assert outcomes == dict.fromkeys(bundle_data.launches["study"], missing_fact)
@@ -370,7 +374,7 @@ def test_a_bad_campaign_fails(make_tree: Maker) -> None:
     clock = {"name": "gettimeofday", "resolution_s": 1e-5, "overhead_s": 1e-5}
     tree.amend("run.json", compiler=None, placement=None, warmup_discarded=None, clock=clock)
     bundle_data = read_tree(tree)
-    report = build.build(bundle_data)
+    report = build.build_report(bundle_data)
     texts = rows(report.sections[-1])
     study = studies.get(bundle_data.launches["study"][0])
     results = {row[0]: row[3] for row in texts if row[2] == study.title}
@@ -385,7 +389,7 @@ def test_a_bad_campaign_fails(make_tree: Maker) -> None:
 
 
 def test_a_report_of_an_older_bundle_prints_the_thresholds_that_came_later() -> None:
-    report = build.build(data.read_bundle(RECORDED / "ring"))
+    report = build.build_report(data.read_bundle(RECORDED / "ring"))
     outcomes = [row[3:] for row in rows(report.sections[-1]) if row[0] == "C21"]
     assert {result for result, _ in outcomes} == {"pass"}
     assert any("least_goodput" in evidence for _, evidence in outcomes)

@@ -19,7 +19,7 @@ from support.virtual import await_true
 
 from roundtrip.measure import bundle, store
 from roundtrip.report import data, plot, publish, renderers
-from roundtrip.report.build import build
+from roundtrip.report.build import build_report
 from roundtrip.report.units import Unit
 
 Maker = Callable[..., Any]
@@ -40,7 +40,7 @@ def revision(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @needs_chromium
 def test_the_script_runs_under_the_policy_of_the_page(revision: Path, tmp_path: Path) -> None:
     page = revision / store.PAGE_FILE
-    names = [figure.name for figure in build(data.read_bundle(revision / "bundle")).figures]
+    names = [figure.name for figure in build_report(data.read_bundle(revision / "bundle")).figures]
     name = next(name for name in names if "bandwidth" in name)
     forged_page = tmp_path / "refused.html"
     forged_page.write_text(page.read_text().replace("sha256-", "sha256-A"))
@@ -117,7 +117,9 @@ def test_values_of_figures_are_data_and_no_markup() -> None:
 
 
 def test_one_script_of_our_own_and_no_other(make_tree: Maker) -> None:
-    page = renderers.html(build(data.read_bundle(bundle.build(make_tree(launches=6).path))))
+    page = renderers.render_html(
+        build_report(data.read_bundle(bundle.build(make_tree(launches=6).path)))
+    )
     kinds = re.findall(r"<script([^>]*)>", page)
     assert kinds.count("") == 1 and set(kinds) == {"", ' type="application/json"'}
     text = re.search(r"<script>(.*?)</script>", page, re.DOTALL)[1]  # type: ignore[index]

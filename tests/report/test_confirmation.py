@@ -19,7 +19,7 @@ from support.nights import CAMPAIGN, NODE, SITE, Nights
 from roundtrip.history import ledger
 from roundtrip.measure import manifest, records, store
 from roundtrip.report import confirmation, data, renderers
-from roundtrip.report.build import build
+from roundtrip.report.build import build_report
 from roundtrip.report.confirmation import ConfirmationResult
 from roundtrip.report.pages import write
 from roundtrip.report.sections import history
@@ -83,7 +83,7 @@ def alone(revision: Path) -> Path:
 
 
 def said(night_data: data.BundleData) -> ConfirmationResult:
-    return confirmation.read_confirmation(night_data, history.judge_nights(night_data))
+    return confirmation.read_confirmation(night_data, history.judge_bundle_nights(night_data))
 
 
 @pytest.mark.parametrize(
@@ -101,29 +101,29 @@ def said(night_data: data.BundleData) -> ConfirmationResult:
 )
 def test_what_is_said_of_a_series(revision: Path, change: Any, launches: int, words: str) -> None:
     result = said(read(launched(revision, change, launches)))
-    assert [repeat.sentence for repeat in result.series.values()] == [words, words]
-    for repeat in result.series.values():
+    assert [repeat.sentence for repeat in result.repeated_by_series_key.values()] == [words, words]
+    for repeat in result.repeated_by_series_key.values():
         assert repeat.control and repeat.control.judgement.verdict is Verdict.UNCHANGED
-        assert str(repeat.control.series.names["case_id"]).startswith(CASES[1])
+        assert str(repeat.control.series.identity["case_id"]).startswith(CASES[1])
     assert result.sentence == f"Launched again: {words.partition(':')[0]} (2 series)."
 
 
 def test_launches_on_other_nodes_than_those_of_the_night_are_named(revision: Path) -> None:
     result = said(read(launched(revision, slower(3.0, 3, 7), node="node-ffffffff")))
-    for repeat in result.series.values():
+    for repeat in result.repeated_by_series_key.values():
         assert repeat.sentence.endswith("of the control; 18 on other nodes than the night's")
-        assert (result.record(repeat.line) or {})["on_other_nodes"] == 18
+        assert (result.to_json_object(repeat.worse_series) or {})["on_other_nodes"] == 18
 
 
 def test_launches_that_confirm_do_not_move_the_value_of_the_night(revision: Path) -> None:
     old_data = read(revision)
-    old_lines = history.judge_nights(old_data).lines
+    old_lines = history.judge_bundle_nights(old_data).judged_series
     alone(revision)
     new_data = read(launched(revision, slower(3.0)))
     assert new_data.launch_medians.equals(old_data.launch_medians) and new_data.launches.equals(
         old_data.launches
     )
-    assert [line.history for line in history.judge_nights(new_data).lines] == [
+    assert [line.history for line in history.judge_bundle_nights(new_data).judged_series] == [
         line.history for line in old_lines
     ]
     night_rows = ledger.read_ledger(alone(revision).parents[3], CAMPAIGN, SITE).nights
@@ -131,8 +131,8 @@ def test_launches_that_confirm_do_not_move_the_value_of_the_night(revision: Path
 
 
 def test_the_report_says_it_at_its_top_and_in_its_section(revision: Path) -> None:
-    report = build(read(launched(revision, slower(3.0, 3, 7))))
-    page, text = renderers.html(report), renderers.markdown(report)
+    report = build_report(read(launched(revision, slower(3.0, 3, 7))))
+    page, text = renderers.render_html(report), renderers.render_markdown(report)
     for form in (page, text):
         assert "Launched again: confirmed (2 series)." in form
         assert "sign test" in form
@@ -155,39 +155,48 @@ def test_a_night_that_launched_nothing_again_says_why(
         (revision / "bundle" / "env" / records.CONFIRMATION_FILE).write_text(json.dumps(note))
     night_data = read(redigested(revision))
     assert said(night_data).sentence == words
-    assert words in renderers.markdown(build(night_data))
+    assert words in renderers.render_markdown(build_report(night_data))
 
 
 def test_a_campaign_that_does_not_ask_says_nothing(revision: Path) -> None:
     (revision / "bundle" / "campaign.toml").write_text('title = "t"\n')
     night_data = read(redigested(revision))
     assert said(night_data) == ConfirmationResult({})
-    assert "aunched again" not in renderers.markdown(build(night_data))
+    assert "aunched again" not in renderers.render_markdown(build_report(night_data))
 
 
 def test_where_no_case_is_calm_the_control_is_of_the_same_launch(tmp_path: Path) -> None:
     writer = Nights(tmp_path, 8, launches=2, samples=2, change=slower(3.0, 3))
     night_data = read(writer.write(NIGHTS)[-1])
-    ((worse, control),) = confirmation.pairs(history.judge_nights(night_data))
-    assert control and control.series.names["case_id"] == worse.series.names["case_id"]
-    assert control.series.names["variant"] == worse.series.names["variant"]
+    ((worse, control),) = confirmation.worse_series_with_controls(
+        history.judge_bundle_nights(night_data)
+    )
+    assert control and control.series.identity["case_id"] == worse.series.identity["case_id"]
+    assert control.series.identity["variant"] == worse.series.identity["variant"]
 
 
 def test_where_all_changed_there_is_no_control(tmp_path: Path) -> None:
     writer = Nights(tmp_path, 3, launches=2, samples=2, change=slower(3.0))
     night_data = read(writer.write(NIGHTS)[-1])
-    pairs = confirmation.pairs(history.judge_nights(night_data))
+    pairs = confirmation.worse_series_with_controls(history.judge_bundle_nights(night_data))
     assert [control for _, control in pairs] == [None] * 3
 
 
 def test_the_controls_do_not_hang_on_the_order_of_series(revision: Path) -> None:
-    night_verdicts = history.judge_nights(read(revision))
-    expected = {line.label: control for line, control in confirmation.pairs(night_verdicts)}
-    assert len(confirmation.cases(night_verdicts)) == 2
+    night_verdicts = history.judge_bundle_nights(read(revision))
+    expected = {
+        line.full_title: control
+        for line, control in confirmation.worse_series_with_controls(night_verdicts)
+    }
+    assert len(confirmation.cases_to_relaunch(night_verdicts)) == 2
     for seed in range(5):
-        lines = random.Random(seed).sample(night_verdicts.lines, len(night_verdicts.lines))
-        pairs = confirmation.pairs(replace(night_verdicts, lines=tuple(lines)))
-        assert {line.label: control for line, control in pairs} == expected
+        lines = random.Random(seed).sample(
+            night_verdicts.judged_series, len(night_verdicts.judged_series)
+        )
+        pairs = confirmation.worse_series_with_controls(
+            replace(night_verdicts, judged_series=tuple(lines))
+        )
+        assert {line.full_title: control for line, control in pairs} == expected
 
 
 def ask(revision: Path, *arguments: str) -> tuple[str, str]:

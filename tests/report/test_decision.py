@@ -15,7 +15,7 @@ from roundtrip.measure import analysis, outcome
 from roundtrip.report import build, units
 from roundtrip.report.blocks import BulletList, Report, ReportSection, Table, plain_text
 from roundtrip.report.data import BundleData
-from roundtrip.report.speeds import ToolchainComparison, Toolchains
+from roundtrip.report.speeds import ComparedToolchains, ToolchainComparison
 from roundtrip.stats import sequential, verdicts
 from roundtrip.stats.summaries import Interval, median_interval
 from roundtrip.stats.verdicts import ClaimVerdict, Family, Verdict
@@ -35,7 +35,7 @@ def judged(
 
 def why(tree: Any) -> str | None:
     bundle_data = read_tree(tree)
-    return build.undecided_reason(bundle_data, build.judge_report(bundle_data))
+    return build.undecided_reason(bundle_data, build.judge_report_claims(bundle_data))
 
 
 @pytest.mark.parametrize(
@@ -51,13 +51,13 @@ def why(tree: Any) -> str | None:
 def test_the_advice_counts_the_launches_that_were_made(
     values: int, launches_needed: int | None, launches: int, advice: str
 ) -> None:
-    assert build.launches_advice([judged(values, launches_needed)], launches) == advice
+    assert build.describe_launches_needed([judged(values, launches_needed)], launches) == advice
 
 
 def test_the_claim_that_lacks_most_decides() -> None:
     claims = [judged(14, None), judged(7, 11), judged(10, 14)]
-    assert build.launches_needed(claims, 14) == 22
-    assert build.launches_needed([judged(14, None)], 14) is None
+    assert build.launches_needed_per_case(claims, 14) == 22
+    assert build.launches_needed_per_case([judged(14, None)], 14) is None
 
 
 def test_a_run_with_a_verdict_decides(make_tree: Maker) -> None:
@@ -69,7 +69,7 @@ def test_a_run_of_few_launches_does_not_and_says_so_on_its_page(make_tree: Maker
     reason = why(tree)
     assert reason is not None
     assert reason.startswith("none of 20 claims has a verdict: a case had at most 3 launches, ")
-    report = build.build(read_tree(tree))
+    report = build.build_report(read_tree(tree))
     assert f"{reason}." in [word for notice in report.notices for word in notice]
 
 
@@ -107,7 +107,8 @@ def test_the_campaign_says_which_test(
 ) -> None:
     bundle_data = read(is_sequential)
     claims: dict[ToolchainComparison, list[float]] = {
-        key: comparison.ratios for key, comparison in Toolchains(bundle_data).comparisons.items()
+        key: comparison.ratios
+        for key, comparison in ComparedToolchains(bundle_data).comparisons.items()
     }
     assert bundle_data.is_sequential is is_sequential
     assert claims
@@ -117,7 +118,7 @@ def test_the_campaign_says_which_test(
 
 
 def test_the_report_says_so_and_keeps_its_own_rules(read: Callable[[bool], BundleData]) -> None:
-    report = build.build(read(True))
+    report = build.build_report(read(True))
     assert "Sequential: " in {getattr(notice[0], "text", "") for notice in report.notices}
     (claims_part,) = [part for part in report.sections if part.anchor == "claims"]
     (table,) = [block for block in claims_part.blocks if isinstance(block, Table)]
@@ -127,7 +128,7 @@ def test_the_report_says_so_and_keeps_its_own_rules(read: Callable[[bool], Bundl
     text = str(audit.blocks)
     assert "are not those of Benjamini-Hochberg" not in text
     assert "do not follow from interval and q" not in text
-    plain_report = build.build(read(False))
+    plain_report = build.build_report(read(False))
     assert "Sequential: " not in {getattr(notice[0], "text", "") for notice in plain_report.notices}
 
 
@@ -136,7 +137,7 @@ def test_a_claim_is_held_to_the_margin_of_its_study(
     read: Callable[[bool], BundleData], is_sequential: bool
 ) -> None:
     bundle_data = read(is_sequential)
-    key, *_ = Toolchains(bundle_data).comparisons
+    key, *_ = ComparedToolchains(bundle_data).comparisons
     claims = {key: 5 * [0.9, 1.1, 0.95, 1.06, 0.97, 1.02]}
     levels = bundle_data.analysis.statistics
     own_levels = levels.model_copy(update={"equivalence_margins": ((key.setting.study, 0.5),)})
@@ -192,7 +193,7 @@ def test_the_primary_claims_are_those_that_were_planned(make_tree: Maker) -> Non
 
 
 def test_families_are_shown_with_their_numbers(make_tree: Maker) -> None:
-    report = build.build(read_tree(make_tree(launches=9, environs=(ENVIRON,))))
+    report = build.build_report(read_tree(make_tree(launches=9, environs=(ENVIRON,))))
     assert dict(report.provenance_facts)["Claims tested"] == "4 primary, 16 secondary"
     rows = family_rows(report)
     assert rows["Primary"][:4] == ["4", "9", "8", "any one"]
@@ -204,13 +205,15 @@ def test_families_are_shown_with_their_numbers(make_tree: Maker) -> None:
 
 def test_a_bundle_cut_to_six_launches_says_that_they_are_too_few(make_tree: Maker) -> None:
     """Serializing is tens of times slower in every launch: no "open" without the reason."""
-    full_report = build.build(
+    full_report = build.build_report(
         read_tree(make_tree("whole", launches=9, environs=(ENVIRON,), samples=12))
     )
     assert any("slower" in cell for cell in cells(full_report))
     assert "Too few launches" not in notices(full_report)
 
-    report = build.build(read_tree(make_tree("cut", launches=6, environs=(ENVIRON,), samples=12)))
+    report = build.build_report(
+        read_tree(make_tree("cut", launches=6, environs=(ENVIRON,), samples=12))
+    )
     undecided_cells = [cell for cell in cells(report) if "cannot reach the level" in cell]
     assert undecided_cells
     known_ranges, words = zip(*(cell.split(", ", 1) for cell in undecided_cells), strict=True)
@@ -223,7 +226,7 @@ def test_a_bundle_cut_to_six_launches_says_that_they_are_too_few(make_tree: Make
 def test_few_primary_claims_are_decided_whatever_secondary_ones_need(make_tree: Maker) -> None:
     """Eight launches, four primary claims: a cost of 60 ns in 310 ns is decided at 1 byte."""
     tree = make_tree(launches=8, environs=("openmpi50-boost181",), samples=20)
-    report = build.build(read_tree(tree))
+    report = build.build_report(read_tree(tree))
     (answer, *_) = part(report, "netpipe").answers
     text = plain_text(answer.text)
     assert text.startswith("Boost.MPI costs ") and f" at {units.size_text(1)}, " in text
@@ -233,7 +236,7 @@ def test_few_primary_claims_are_decided_whatever_secondary_ones_need(make_tree: 
 def test_without_an_interval_the_cell_has_the_number_needed(
     make_tree: Maker, launches: int
 ) -> None:
-    report = build.build(read_tree(make_tree(launches=launches, environs=(ENVIRON,))))
+    report = build.build_report(read_tree(make_tree(launches=launches, environs=(ENVIRON,))))
     verdict = f"open: {launches} launches give no interval; 10 would"
     assert verdict in cells(report)
     assert family_rows(report)["Primary"][3] == "none"

@@ -16,7 +16,7 @@ from roundtrip.measure.columns import setting_rows
 from roundtrip.report import data, labels, units
 from roundtrip.report.blocks import Table, plain_text
 from roundtrip.report.sections import headline
-from roundtrip.report.speeds import Value, median_quantity
+from roundtrip.report.speeds import LaunchValue, median_quantity
 from roundtrip.report.units import Quantity
 from roundtrip.studies import derivation
 
@@ -136,7 +136,7 @@ def test_rows_name_where_they_differ_and_what_waits_for_processors() -> None:
 
 
 def test_a_number_without_unit_prints_none() -> None:
-    ratio = median_quantity([Value(1.5, "")], "ratio", 0.95)
+    ratio = median_quantity([LaunchValue(1.5, "")], "ratio", 0.95)
     assert isinstance(ratio, Quantity) and not ratio.prints_unit
 
 

@@ -14,7 +14,7 @@ from support.browser import CHROMIUM, WHY_SKIPPED, Browser
 
 from roundtrip.history.night_rows import PROVENANCE
 from roundtrip.report.pages import history
-from roundtrip.report.pages.history import History
+from roundtrip.report.pages.history import HistoryPage
 from roundtrip.report.pages.series import split_series
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason=WHY_SKIPPED)
@@ -24,16 +24,18 @@ OPEN = "document.querySelector('.nights-of.open')"
 
 
 @pytest.fixture(scope="module")
-def year() -> History:
+def year() -> HistoryPage:
     full_history = years.make(500, 365)
     links = {years.night(n): f"{years.night(n)[:10]}/r1/report.html" for n in range(365)}
-    return replace(full_history, reports=links, notes=[(years.night(200), "new switch")])
+    return replace(
+        full_history, report_link_by_night=links, night_notes=[(years.night(200), "new switch")]
+    )
 
 
 @pytest.fixture(scope="module")
-def file(year: History, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def file(year: HistoryPage, tmp_path_factory: pytest.TempPathFactory) -> Path:
     page = tmp_path_factory.mktemp("pages") / "history.html"
-    page.write_text(history.render(year), encoding="utf-8")
+    page.write_text(history.render_page(year), encoding="utf-8")
     return page
 
 
@@ -124,7 +126,7 @@ def test_a_link_to_a_series_of_a_superseded_revision_says_so(page: Browser) -> N
 
 
 def test_a_series_shows_every_night_with_the_numbers_of_the_ledger(
-    page: Browser, year: History
+    page: Browser, year: HistoryPage
 ) -> None:
     key = opened(page, "improved")
     page.run("document.querySelector('.nights-of.open details:last-of-type summary').click()")
@@ -155,7 +157,7 @@ def drawn(page: Browser, name: str) -> int:
 
 
 def test_the_figure_has_points_intervals_steps_facts_and_notes(
-    page: Browser, year: History
+    page: Browser, year: HistoryPage
 ) -> None:
     key = opened(page, "regressed")
     points = next(series for series in split_series(year.nights) if series.key == key).points
@@ -296,7 +298,7 @@ def test_a_step_names_nodes_that_are_new_and_what_changed_on_them(
         provenance=pl.DataFrame(rows, schema=PROVENANCE, orient="row"),
     )
     page = tmp_path / "history.html"
-    page.write_text(history.render(moved_history), encoding="utf-8")
+    page.write_text(history.render_page(moved_history), encoding="utf-8")
     running.open(page.as_uri())
     for verdict, cause in (
         ("regressed", "kernel: 6.1 → 6.2 on 2 nodes"),

@@ -13,10 +13,10 @@ import polars as pl
 import pytest
 from support import years
 
-from roundtrip.report.nights import judgement
+from roundtrip.report.nights import judge_series
 from roundtrip.report.pages import chart, history
-from roundtrip.report.pages.answers import figure_lines, night_pairs
-from roundtrip.report.pages.history import History
+from roundtrip.report.pages.answers import night_pairs, series_with_figures
+from roundtrip.report.pages.history import HistoryPage
 from roundtrip.report.pages.series import HistorySeries, display_unit, series_key, split_series
 from roundtrip.report.units import NO_VALUE, Quantity
 from roundtrip.stats.nights.verdicts import (
@@ -33,13 +33,13 @@ STEP = Step(79, 1.08, 1.07, 1.09, 8.6, 4.3, 11)
 
 
 @pytest.fixture(scope="module")
-def generated() -> History:
+def generated() -> HistoryPage:
     return years.make(40, 90)
 
 
 @pytest.fixture(scope="module")
-def page(generated: History) -> str:
-    return history.render(generated)
+def page(generated: HistoryPage) -> str:
+    return history.render_page(generated)
 
 
 def rows(page: str) -> list[str]:
@@ -57,13 +57,13 @@ def data(page: str) -> dict[str, Any]:
     return content
 
 
-def test_the_same_history_gives_the_same_bytes_in_any_order(generated: History) -> None:
+def test_the_same_history_gives_the_same_bytes_in_any_order(generated: HistoryPage) -> None:
     shuffled_history = replace(
         generated,
         nights=generated.nights.sample(fraction=1.0, shuffle=True, seed=3),
         provenance=generated.provenance.sample(fraction=1.0, shuffle=True, seed=4),
     )
-    assert history.render(shuffled_history) == history.render(generated)
+    assert history.render_page(shuffled_history) == history.render_page(generated)
 
 
 def test_every_series_is_a_row_and_what_changed_comes_first(page: str) -> None:
@@ -96,53 +96,61 @@ def test_the_answer_counts_series_and_names_the_night_and_the_cause(page: str) -
     assert "28 of 40 series are unchanged. Half of them would have shown a step of 3.1" in text
 
 
-def young(generated: History, *nights: str) -> History:
+def young(generated: HistoryPage, *nights: str) -> HistoryPage:
     """The first nights of a history, of which no series can be judged yet."""
     first_nights = generated.nights.filter(pl.col("night").is_in(nights))
     histories = {
         names: SeriesHistory(len(nights), reason="too few") for names in generated.series_histories
     }
-    return replace(generated, nights=first_nights, series_histories=histories, notes=(), reports={})
+    return replace(
+        generated,
+        nights=first_nights,
+        series_histories=histories,
+        night_notes=(),
+        report_link_by_night={},
+    )
 
 
-def test_one_night_is_a_table_of_its_values_without_columns_for_another(generated: History) -> None:
-    page = history.render(young(generated, years.night(0)))
+def test_one_night_is_a_table_of_its_values_without_columns_for_another(
+    generated: HistoryPage,
+) -> None:
+    page = history.render_page(young(generated, years.night(0)))
     assert "The values of the first night" in page
     assert "Night before" not in page and "Distance" not in page
     assert page.count("<tr data-key=") == 40
-    second_page = history.render(young(generated, years.night(0), years.night(1)))
+    second_page = history.render_page(young(generated, years.night(0), years.night(1)))
     assert "Last night beside the night before" in second_page and "Distance" in second_page
 
 
-def test_two_sets_of_nodes_in_one_night_are_no_two_nights(generated: History) -> None:
+def test_two_sets_of_nodes_in_one_night_are_no_two_nights(generated: HistoryPage) -> None:
     single_set = young(generated, years.night(0))
     other_rows = single_set.nights.with_columns(
         nodes=pl.lit("elsewhere"), median=3 * pl.col("median")
     )
     both_sets = replace(single_set, nights=pl.concat([single_set.nights, other_rows]))
     for pair in night_pairs(both_sets.verdicts):
-        points = pair.line.series.points
-        assert len(points) == 2 and not pair.before and not pair.ratio
+        points = pair.judged.series.points
+        assert len(points) == 2 and not pair.night_before_value and not pair.ratio
         if all(point.left_out for point in points):
-            assert pair.newest == NO_VALUE
+            assert pair.last_night_value == NO_VALUE
             continue
-        assert isinstance(pair.newest, Quantity)
+        assert isinstance(pair.last_night_value, Quantity)
         median = next(point.median for point in points if point.nodes == "elsewhere")
-        assert pair.newest.value == pytest.approx(shown(median, pair.line.series))
+        assert pair.last_night_value.value == pytest.approx(shown(median, pair.judged.series))
 
 
 def test_last_night_is_the_newest_of_the_site_and_what_is_left_out_is_no_value_of_it(
-    generated: History,
+    generated: HistoryPage,
 ) -> None:
     """One series lacks the last night, of another it is left out: neither has an older value."""
-    names = [night_series.names for night_series in split_series(generated.nights)][:2]
+    names = [night_series.identity for night_series in split_series(generated.nights)][:2]
     is_one, is_other = (
         pl.all_horizontal(pl.col(name) == value for name, value in one.items()) for one in names
     )
     is_last = pl.col("night") == years.night(89)
     reasons = pl.when(is_other & is_last).then(pl.lit("disturbed")).otherwise(pl.lit(""))
     nights = generated.nights.filter(~(is_one & is_last)).with_columns(left_out=reasons)
-    page = history.render(replace(generated, nights=nights))
+    page = history.render_page(replace(generated, nights=nights))
     keys = [series_key(one) for one in names]
     for key in keys:
         row = re.search(rf'<tr data-key="{key}".*?</tr>', page, re.S)
@@ -150,31 +158,33 @@ def test_last_night_is_the_newest_of_the_site_and_what_is_left_out_is_no_value_o
     young_history = young(
         replace(generated, nights=nights), *(years.night(number) for number in (87, 88, 89))
     )
-    pairs = {pair.line.series.key: pair for pair in night_pairs(young_history.verdicts)}
+    pairs = {pair.judged.series.key: pair for pair in night_pairs(young_history.verdicts)}
     for key in keys:
         pair = pairs[key]
-        before = next(p.median for p in pair.line.series.points if p.night == years.night(88))
-        assert isinstance(pair.before, Quantity)
-        assert pair.before.value == pytest.approx(shown(before, pair.line.series))
-        assert (pair.newest, pair.ratio, pair.distance) == (NO_VALUE, NO_VALUE, "")
+        before = next(p.median for p in pair.judged.series.points if p.night == years.night(88))
+        assert isinstance(pair.night_before_value, Quantity)
+        assert pair.night_before_value.value == pytest.approx(shown(before, pair.judged.series))
+        assert (pair.last_night_value, pair.ratio, pair.distance) == (NO_VALUE, NO_VALUE, "")
 
 
-def test_figures_stay_where_the_table_of_two_nights_leaves_values_out(generated: History) -> None:
+def test_figures_stay_where_the_table_of_two_nights_leaves_values_out(
+    generated: HistoryPage,
+) -> None:
     first_nights = young(generated, years.night(0), years.night(1))
     kept = replace(first_nights, nights=first_nights.nights.with_columns(left_out=pl.lit("")))
-    assert not figure_lines(kept.verdicts)
+    assert not series_with_figures(kept.verdicts)
     left_out = first_nights.nights.with_columns(left_out=pl.lit("disturbed"))
     one = first_nights.nights["case_id"].first(), first_nights.nights["size_bytes"].first()
-    lines = figure_lines(replace(first_nights, nights=left_out).verdicts)
-    assert len(lines) == len(kept.verdicts.lines)
+    lines = series_with_figures(replace(first_nights, nights=left_out).verdicts)
+    assert len(lines) == len(kept.verdicts.judged_series)
     is_one = (pl.col("case_id") == one[0]) & (pl.col("size_bytes") == one[1])
     some = kept.nights.with_columns(
         left_out=pl.when(is_one).then(pl.lit("disturbed")).otherwise(pl.lit(""))
     )
-    assert 0 < len(figure_lines(replace(first_nights, nights=some).verdicts)) < len(lines)
+    assert 0 < len(series_with_figures(replace(first_nights, nights=some).verdicts)) < len(lines)
 
 
-def test_the_level_before_a_step_is_the_one_its_ratio_is_over(generated: History) -> None:
+def test_the_level_before_a_step_is_the_one_its_ratio_is_over(generated: HistoryPage) -> None:
     """After two steps, nights of the level before the first are not in it."""
     steps = (replace(STEP, night=30), STEP)
     ends = (0, 30, 79, 90)
@@ -185,7 +195,7 @@ def test_the_level_before_a_step_is_the_one_its_ratio_is_over(generated: History
     )
     stepped = SeriesHistory(90, steps, segments)
     histories = dict.fromkeys(generated.series_histories, stepped)
-    line = replace(generated, series_histories=histories).verdicts.lines[0]
+    line = replace(generated, series_histories=histories).verdicts.judged_series[0]
     assert isinstance(line.level_before, Quantity)
     assert line.level_before.value == pytest.approx(shown(2e-6, line.series))
 
@@ -204,18 +214,18 @@ def test_only_our_script_may_run(page: str) -> None:
     assert not re.search(r"https?://(?!www\.w3\.org)", page)
 
 
-def test_what_others_wrote_stays_text(generated: History) -> None:
+def test_what_others_wrote_stays_text(generated: HistoryPage) -> None:
     nights = generated.nights.with_columns(
         variant=pl.lit(HOSTILE), case_id=pl.col("case_id") + pl.lit(HOSTILE), nodes=pl.lit(HOSTILE)
     )
     histories = {
-        tuple(night_series.names.values()): SeriesHistory(90, reason=HOSTILE)
+        tuple(night_series.identity.values()): SeriesHistory(90, reason=HOSTILE)
         for night_series in split_series(nights)
     }
     notes = [(years.night(3), HOSTILE)]
     facts = generated.provenance.with_columns(value=pl.col("value") + pl.lit(HOSTILE))
-    page = history.render(
-        History(
+    page = history.render_page(
+        HistoryPage(
             "c" + HOSTILE,
             HOSTILE,
             nights,
@@ -232,12 +242,12 @@ def test_what_others_wrote_stays_text(generated: History) -> None:
 
 
 def test_a_year_of_a_series_takes_less_than_thirty_kilobytes() -> None:
-    assert len(history.render(years.make(40, 365)).encode()) < 40 * 30_000 + 100_000
+    assert len(history.render_page(years.make(40, 365)).encode()) < 40 * 30_000 + 100_000
 
 
 def test_nights_stand_at_even_distances() -> None:
     verdicts = years.make(2, 20).verdicts
-    drawing = str(chart.draw_views(verdicts.lines[0], verdicts, [])[0])
+    drawing = str(chart.draw_views(verdicts.judged_series[0], verdicts, [])[0])
     frame = re.search(r'data-frame="([^"]+)"', drawing)
     assert frame
     left, _, right, _ = map(float, frame[1].split())
@@ -249,9 +259,11 @@ def test_nights_stand_at_even_distances() -> None:
         assert night == pytest.approx(round(night), abs=0.01)
 
 
-def test_a_link_to_each_report_and_a_night_without_one(generated: History) -> None:
-    linked_history = replace(generated, reports={years.night(89): "2026-03-31/r1/report.html"})
-    page = history.render(linked_history)
+def test_a_link_to_each_report_and_a_night_without_one(generated: HistoryPage) -> None:
+    linked_history = replace(
+        generated, report_link_by_night={years.night(89): "2026-03-31/r1/report.html"}
+    )
+    page = history.render_page(linked_history)
     assert page.count('<a href="2026-03-31/r1/report.html">2026-03-31</a>') == 2
     assert '<th scope="row">2026-03-30</th>' in page
 
@@ -267,46 +279,48 @@ def test_a_link_to_each_report_and_a_night_without_one(generated: History) -> No
     ],
 )
 def test_verdicts(series: SeriesHistory, verdict: Verdict) -> None:
-    assert judgement(series, lower_is_better=True).verdict is verdict
+    assert judge_series(series, lower_is_better=True).verdict is verdict
 
 
 def test_news_comes_before_an_old_step_with_more_evidence() -> None:
-    old = judgement(
+    old = judge_series(
         SeriesHistory(90, (replace(STEP, evidence=99.0, nights=40),)), lower_is_better=True
     )
-    new = judgement(SeriesHistory(90, (STEP,)), lower_is_better=True)
-    assert new.is_news > old.is_news
-    assert new.rank < old.rank
+    new = judge_series(SeriesHistory(90, (STEP,)), lower_is_better=True)
+    assert new.is_recent > old.is_recent
+    assert new.sort_key < old.sort_key
 
 
 def test_higher_may_be_better() -> None:
-    assert judgement(SeriesHistory(90, (STEP,)), lower_is_better=False).verdict is Verdict.IMPROVED
+    assert (
+        judge_series(SeriesHistory(90, (STEP,)), lower_is_better=False).verdict is Verdict.IMPROVED
+    )
 
 
 def test_a_last_night_that_stands_out_comes_before_the_quiet_ones() -> None:
-    loud = judgement(
+    loud = judge_series(
         SeriesHistory(90, newest_night=NewestNight(1.2, 0.9, 1.1, is_outside=True)),
         lower_is_better=True,
     )
-    quiet = judgement(
+    quiet = judge_series(
         SeriesHistory(90, newest_night=NewestNight(1.0, 0.9, 1.1, is_outside=False)),
         lower_is_better=True,
     )
-    assert loud.ratio == "1.200 last night"
-    assert quiet.ratio == ""
-    assert loud.rank < quiet.rank
+    assert loud.ratio_text == "1.200 last night"
+    assert quiet.ratio_text == ""
+    assert loud.sort_key < quiet.sort_key
 
 
-def moved(generated: History, nodes: str, since: int) -> History:
+def moved(generated: HistoryPage, nodes: str, since: int) -> HistoryPage:
     """All series on `nodes` from the night `since` on, counted from 0, and before on two others."""
     is_new = pl.col("night") >= years.night(since)
     column = pl.when(is_new).then(pl.lit(nodes)).otherwise(pl.lit("node-000000aa+node-000000bb"))
     return replace(generated, nights=generated.nights.with_columns(nodes=column))
 
 
-def test_a_step_with_other_nodes_names_them(generated: History) -> None:
+def test_a_step_with_other_nodes_names_them(generated: HistoryPage) -> None:
     """The steps of those that improved are at night 74, counted from 1."""
-    page = history.render(moved(generated, "node-000000aa+node-000000cc", 73))
+    page = history.render_page(moved(generated, "node-000000aa+node-000000cc", 73))
     row = next(row for row in rows(page) if " improved " in f" {row} ")
     difference = "node set: node-000000aa, node-000000bb → node-000000aa, node-000000cc"
     assert row.split("night 74, ")[1].removeprefix("2026-03-15 ").startswith(difference)
@@ -316,11 +330,11 @@ def test_a_step_with_other_nodes_names_them(generated: History) -> None:
     assert "UCX" in regressed_row and "node set" not in regressed_row
 
 
-def test_nights_that_a_series_lacks_keep_their_place(generated: History) -> None:
+def test_nights_that_a_series_lacks_keep_their_place(generated: HistoryPage) -> None:
     first = next(split_series(generated.nights))
-    mask = pl.all_horizontal(pl.col(name) == value for name, value in first.names.items())
+    mask = pl.all_horizontal(pl.col(name) == value for name, value in first.identity.items())
     gap = generated.nights.filter(~(mask & pl.col("night").is_in([years.night(4), years.night(5)])))
-    records = data(history.render(replace(generated, nights=gap)))["series"]
+    records = data(history.render_page(replace(generated, nights=gap)))["series"]
     record = next(record for record in records if record["key"] == first.key)
     assert record["night"] == [0, 4, 6, 84]
 
@@ -328,7 +342,7 @@ def test_nights_that_a_series_lacks_keep_their_place(generated: History) -> None
 def test_the_page_names_the_level_and_the_nights_of_the_settings() -> None:
     generated = years.make(20)
     settings = {"confidence_level": 0.9, "sight_nights": 20, "sight_power": 0.8}
-    page = history.render(
+    page = history.render_page(
         replace(generated, settings=generated.settings.model_copy(update=settings))
     ).replace("\u00a0", " ")
     assert "its 90 % interval" in page

@@ -21,12 +21,12 @@ from roundtrip.history.night_rows import PROVENANCE
 from roundtrip.measure import manifest
 from roundtrip.report import data, renderers
 from roundtrip.report.blocks import plain_text
-from roundtrip.report.build import build
+from roundtrip.report.build import build_report
 from roundtrip.report.pages import series
 from roundtrip.report.pages.answers import report_answers
 from roundtrip.report.pages.series import (
     Calendar,
-    Change,
+    FactChange,
     HistorySeries,
     SeriesPoint,
     display_unit,
@@ -74,21 +74,21 @@ def texts(answers: Any) -> list[str]:
 
 
 def test_a_first_night_has_one_plain_line(tmp_path: Path) -> None:
-    part = history.part(judged(tmp_path, 1))
+    part = history.build_section(judged(tmp_path, 1))
     (answer,) = texts(part.answers)
     assert answer.startswith("Nothing to compare with yet")
     assert part.verdict_tables == () and len(part.blocks) == 1
 
 
 def test_nothing_changed_is_said_with_what_would_have_been_seen(tmp_path: Path) -> None:
-    answers = texts(history.part(judged(tmp_path, 30)).answers)
+    answers = texts(history.build_section(judged(tmp_path, 30)).answers)
     assert len(answers) == 1
     assert answers[0].startswith("Nothing changed against 29 nights: of 8 series, 0 changed lately")
     assert "would have shown a step of" in answers[0]
 
 
 def test_too_few_nights_are_not_called_unchanged(tmp_path: Path) -> None:
-    (answer,) = texts(history.part(judged(tmp_path, 2)).answers)
+    (answer,) = texts(history.build_section(judged(tmp_path, 2)).answers)
     assert answer.startswith(
         "Not judged yet: every series has 2 of the 12 nights that a verdict needs. "
     )
@@ -115,7 +115,7 @@ UPGRADES = (
 
 
 def test_of_two_nights_a_changed_mpi_and_a_changed_processor_are_named(tmp_path: Path) -> None:
-    (answer,) = texts(history.part(judged(tmp_path, 2, record=upgraded(1))).answers)
+    (answer,) = texts(history.build_section(judged(tmp_path, 2, record=upgraded(1))).answers)
     changes = answer.partition("What changed since the night before: ")[2]
     assert set(changes.removesuffix(".").split("; ")) == set(UPGRADES)
 
@@ -127,7 +127,7 @@ def test_a_changed_mpi_and_a_changed_processor_are_named_though_no_series_steppe
         return {"packages": {"libucx0": "1.14" if number >= 19 else "1.13"}}
 
     bundle_data = judged(tmp_path, 20, record=upgraded(19), host=host)
-    changes, rest = texts(history.part(bundle_data).answers)
+    changes, rest = texts(history.build_section(bundle_data).answers)
     beginning, *others = changes.split("; ")
     first = beginning.removeprefix("What changed since the night before: ")
     assert {first, *others} == {*UPGRADES, "and 1 other fact."}
@@ -135,12 +135,14 @@ def test_a_changed_mpi_and_a_changed_processor_are_named_though_no_series_steppe
 
 
 def test_one_mpi_of_many_toolchains_is_named_once(changed: data.BundleData) -> None:
-    verdicts = history.judge_nights(changed)
+    verdicts = history.judge_bundle_nights(changed)
     names = [f"openmpi50-boost1{number}" for number in range(70, 75)]
-    changes = [Change(name, "MPI version", "5.0.3", "5.0.5") for name in names]
+    changes = [FactChange(name, "MPI version", "5.0.3", "5.0.5") for name in names]
     night = verdicts.calendar.nights[-1]
     texts_by_count = {
-        count: texts(report_answers(replace(verdicts, night_changes={night: changes[:count]})))[-2]
+        count: texts(report_answers(replace(verdicts, changes_by_night={night: changes[:count]})))[
+            -2
+        ]
         for count in (2, 5)
     }
     beginning = "What changed since the night before: MPI version"
@@ -151,18 +153,20 @@ def test_one_mpi_of_many_toolchains_is_named_once(changed: data.BundleData) -> N
 
 
 def test_an_mpi_that_changed_earlier_is_no_news(tmp_path: Path) -> None:
-    (answer,) = texts(history.part(judged(tmp_path, 20, record=upgraded(18))).answers)
+    (answer,) = texts(history.build_section(judged(tmp_path, 20, record=upgraded(18))).answers)
     assert answer.startswith("Nothing changed against 19 nights")
 
 
 def test_a_step_is_named_with_its_night_and_what_changed(changed: data.BundleData) -> None:
-    worse, slower, rest = texts(history.part(changed).answers)
+    worse, slower, rest = texts(history.build_section(changed).answers)
     assert worse.startswith("Worse last night: ")
     assert slower.startswith("Regressed: mpi, 1 B; half round trip time; NetPIPE")
     assert "takes 8" in slower and "% longer since 2026-02-0" in slower
     assert slower.endswith(", when package libucx0 changed from 1.13 to 1.14.")
     assert "Nothing else changed against 45 nights: of 8 series, 1 changed lately" in rest
-    (table,) = [table for table in history.part(changed).tables if "level changed" in table.caption]
+    (table,) = [
+        table for table in history.build_section(changed).tables if "level changed" in table.caption
+    ]
     row = [plain(cell.text) for cell in table.rows[0]]
     assert row[1] == "regressed, new" and row[2].endswith(" µs")
     low, high = (float(end) for end in row[3].split("[")[1].strip("]").split(", "))
@@ -173,34 +177,36 @@ def test_a_step_is_named_with_its_night_and_what_changed(changed: data.BundleDat
 def test_a_row_leads_to_all_nights_of_its_series(changed: data.BundleData) -> None:
     rows = [
         row
-        for table in history.part(changed).tables
+        for table in history.build_section(changed).tables
         for row in table.rows
         if row[0].linked_series_key
     ]
     keys = {series.key for series in split_series(changed.past_nights.nights)}
     assert rows
     assert {row[0].linked_series_key for row in rows} <= keys
-    report, cell = build(changed), rows[0][0]
+    report, cell = build_report(changed), rows[0][0]
     assert report.history_link(cell) == f"../../history.html#series={cell.series_key}"
-    assert f'<a href="{report.history_link(cell)}">{cell.text}</a>' in renderers.html(report)
+    assert f'<a href="{report.history_link(cell)}">{cell.text}</a>' in renderers.render_html(report)
 
 
 def test_a_night_that_stands_alone_is_named(changed: data.BundleData) -> None:
-    text = plain(renderers.markdown(build(changed)))
+    text = plain(renderers.render_markdown(build_report(changed)))
     assert (
         "Outside of what the nights before predict" in text
         and "times the level of its series" in text
     )
     (table,) = [
-        table for table in history.part(changed).tables if table.caption.startswith("This night")
+        table
+        for table in history.build_section(changed).tables
+        if table.caption.startswith("This night")
     ]
-    assert {row[0].linked_series_key for row in table.rows} <= build(
+    assert {row[0].linked_series_key for row in table.rows} <= build_report(
         changed
     ).history_series_keys - {""}
 
 
 def test_the_audit_finds_no_fault_with_it(changed: data.BundleData) -> None:
-    text = plain(renderers.markdown(build(changed)))
+    text = plain(renderers.render_markdown(build_report(changed)))
     audit = text.split("22 rules", 1)[-1]
     faults = [
         line for line in audit.splitlines() if "| fail" in line and history.SECTION_TITLE in line
@@ -210,7 +216,7 @@ def test_the_audit_finds_no_fault_with_it(changed: data.BundleData) -> None:
 
 def test_what_was_left_out_is_said(tmp_path: Path) -> None:
     bundle_data = judged(tmp_path, 34, disturbed=lambda number: number in (3, 4))
-    text = plain(renderers.markdown(build(bundle_data)))
+    text = plain(renderers.render_markdown(build_report(bundle_data)))
     assert "16 values of single nights: disturbed." in text
 
 
@@ -222,7 +228,7 @@ def test_emulated_series_say_so(changed: data.BundleData) -> None:
         changed.past_nights.nights, pl.concat([changed.past_nights.provenance, emulated_facts])
     )
     bundle_data = replace(changed, past_nights=site_ledger)
-    slower = texts(history.part(bundle_data).answers)[-2]
+    slower = texts(history.build_section(bundle_data).answers)[-2]
     assert "openmpi41-boost181 (EMULATED NODES) takes 8" in slower
 
 
@@ -235,9 +241,11 @@ def test_a_step_names_the_kernel_of_the_nodes_that_changed_there(tmp_path: Path)
     bundle_data = judged(
         tmp_path, 46, change=change, nodes=lambda _: "+".join(names), kernel=kernel
     )
-    slower = texts(history.part(bundle_data).answers)[-2]
+    slower = texts(history.build_section(bundle_data).answers)[-2]
     assert slower.endswith(", when kernel changed from 5.14.0-427 to 5.14.0-503 on 3 nodes.")
-    assert "kernel: 5.14.0-427 → 5.14.0-503 on 3 nodes" in renderers.markdown(build(bundle_data))
+    assert "kernel: 5.14.0-427 → 5.14.0-503 on 3 nodes" in renderers.render_markdown(
+        build_report(bundle_data)
+    )
 
 
 @pytest.mark.nightly
@@ -258,7 +266,8 @@ def test_an_accepted_level_is_no_regression_and_the_annotation_is_named(tmp_path
     ledger.attach(plain_copy, manifest.verify(plain_copy), site_ledger)
     ledger.attach(bundle, manifest.verify(bundle), site_ledger, (acceptance,))
     before, after = (
-        renderers.html(build(data.read_bundle(folder))) for folder in (plain_copy, bundle)
+        renderers.render_html(build_report(data.read_bundle(folder)))
+        for folder in (plain_copy, bundle)
     )
     assert "Regressed:" in before and "Accepted levels" not in before
     assert "Regressed:" not in after
@@ -269,7 +278,7 @@ def test_a_series_without_a_value_last_night_has_none_in_the_table(tmp_path: Pat
     bundle_data = judged(tmp_path, 3, disturbed=lambda number: number == 2)
     (table,) = [
         table
-        for table in history.part(bundle_data).tables
+        for table in history.build_section(bundle_data).tables
         if table.caption.startswith("The two newest nights")
     ]
     for row in table.rows:
@@ -316,7 +325,7 @@ def test_nodes_that_changed_alike_are_one_change_of_so_many_nodes() -> None:
     assert series.changes_of_series([change], {nodes[3]}) == []
     assert series.merge_changes(
         [series_change, *series.changes_of_series([change], {nodes[0]})]
-    ) == [series.Change("", "kernel", "a", "b", (nodes[0], nodes[1]))]
+    ) == [series.FactChange("", "kernel", "a", "b", (nodes[0], nodes[1]))]
 
 
 def test_of_a_large_set_only_the_nodes_that_differ_are_named() -> None:
@@ -337,7 +346,9 @@ def test_of_a_large_set_only_the_nodes_that_differ_are_named() -> None:
 
 
 def test_a_change_of_another_node_or_toolchain_is_not_of_this_series() -> None:
-    changes = [series.Change(subject, "x", "1", "2") for subject in ("", "node1", "node2", "gcc")]
+    changes = [
+        series.FactChange(subject, "x", "1", "2") for subject in ("", "node1", "node2", "gcc")
+    ]
     assert [change.subject for change in series.changes_of_series(changes, {"node1", "gcc"})] == [
         "",
         "node1",
@@ -364,7 +375,7 @@ def test_a_series_keeps_its_key_and_shares_it_with_no_other() -> None:
     assert [night_series.key for night_series in split_series(years.make(40, 5).nights)] == [
         night_series.key for night_series in all_series
     ]
-    assert all(series_key(night_series.names) == night_series.key for night_series in all_series)
+    assert all(series_key(night_series.identity) == night_series.key for night_series in all_series)
 
 
 def test_times_are_printed_in_a_unit_that_fits() -> None:

@@ -26,20 +26,20 @@ ENVIRON = "openmpi41-boost181"
 
 
 def words(bundle_data: BundleData) -> list[str]:
-    return [plain_text(answer.text) for answer in launches.answers(bundle_data)]
+    return [plain_text(answer.text) for answer in launches.completion_answers(bundle_data)]
 
 
 def test_each_fault_has_a_line_and_health_has_one(make_tree: Callable[..., Any]) -> None:
     tree = make_tree(launches=6, environs=(ENVIRON,))
     tree.amend("run.json", disturbance={})
-    (answer,) = launches.answers(read_tree(tree))
+    (answer,) = launches.completion_answers(read_tree(tree))
     assert plain_text(answer.text) == "Yes, all 6 completed; none was disturbed."
     assert answer.status_colour == "good"
     tree.fail(6, ENVIRON, fail_reason="killed")
     bundle_data = read_tree(tree)
     sentences = ["No: 5 of 6 completed; none was disturbed.", "Failed: 1 attempt at a launch."]
     assert words(bundle_data) == sentences
-    assert {answer.status_colour for answer in launches.answers(bundle_data)} == {"bad"}
+    assert {answer.status_colour for answer in launches.completion_answers(bundle_data)} == {"bad"}
 
 
 def test_a_partial_launch_is_counted_apart(make_tree: Callable[..., Any]) -> None:
@@ -139,7 +139,7 @@ def test_a_displaced_launch_is_counted_apart_and_is_no_failure(make_tree: Maker)
     tree = make_tree(launches=3, environs=(ENVIRON,))
     stage = tree.fail(2, ENVIRON, fail_reason="sanity error: no end marker")
     (stage / "rfm_job.err").write_text(PREEMPTED)
-    lines = list(texts(launches.part(read_tree(tree))))
+    lines = list(texts(launches.build_section(read_tree(tree))))
     sentence = "Slurm displaced 1 launch (1 preempted): repeated, and counted against no case."
     assert sentence in lines
     (counts,) = [
@@ -153,19 +153,19 @@ def test_nodes_that_slurm_had_taken_out_are_listed_with_its_reason(make_tree: Ma
     tree = make_tree(launches=1, environs=(ENVIRON,))
     (tree.path / "env" / "nodes.json").write_text(json.dumps(NODES))
     bundle_data = read_tree(tree)
-    (row,) = [line for line in texts(launches.part(bundle_data)) if "bad DIMM" in line]
+    (row,) = [line for line in texts(launches.build_section(bundle_data)) if "bad DIMM" in line]
     node, state, reason = row.split(" | ")
     assert node.startswith("node-")
     assert (state, reason) == ("drained", "bad DIMM")
     bundle_data.env_records["pairs.json"] = {}  # the section on nodes lists them then
-    assert not any("bad DIMM" in line for line in texts(launches.part(bundle_data)))
+    assert not any("bad DIMM" in line for line in texts(launches.build_section(bundle_data)))
 
 
 def test_launches_of_emulated_nodes_say_so_where_they_are_listed(make_tree: Maker) -> None:
     extras = {"emulated": {"nodes": "namespaces of one machine"}}
     tree = make_tree(launches=5, environs=(ENVIRON,), extras=extras)
     tree.fail(2, ENVIRON, fail_reason="killed")
-    lines = texts(launches.part(read_tree(tree)))
+    lines = texts(launches.build_section(read_tree(tree)))
     rows = [line for line in lines if ENVIRON in line and " | " in line]
     causes = [line for line in rows if "killed" in line or "missing" in line or "load" in line]
     assert len(causes) >= 3, "one failed, one missing, one disturbed"
@@ -182,7 +182,7 @@ def rows(section_part: ReportSection) -> list[list[str]]:
 def test_spreads_and_a_better_plan_are_shown(make_tree: Maker) -> None:
     """Launches of the tree are bimodal by 2.5; samples in them have 3 % of noise."""
     tree = make_tree(launches=20, samples=40, environs=("openmpi41-boost181",))
-    section_part = launches.part(read_tree(tree))
+    section_part = launches.build_section(read_tree(tree))
     latency = next(row for row in rows(section_part) if "1 B" in row[2])
     in_launch, between_launches = (
         float(text.rstrip("% \N{NO-BREAK SPACE}")) for text in latency[4:6]
@@ -198,5 +198,7 @@ def test_spreads_and_a_better_plan_are_shown(make_tree: Maker) -> None:
 
 
 def test_too_few_launches_get_no_advice(make_tree: Maker) -> None:
-    section_part = launches.part(read_tree(make_tree(launches=6, environs=("openmpi41-boost181",))))
+    section_part = launches.build_section(
+        read_tree(make_tree(launches=6, environs=("openmpi41-boost181",)))
+    )
     assert {row[7] for row in rows(section_part)} == {"\N{EN DASH}"}

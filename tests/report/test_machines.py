@@ -20,9 +20,9 @@ from roundtrip.measure import analysis
 from roundtrip.report import data
 from roundtrip.report.data import BundleData
 from roundtrip.report.pages import machines, write
-from roundtrip.report.pages.history import History
-from roundtrip.report.pages.machines import Value
-from roundtrip.report.pages.write import CampaignSite, Summary
+from roundtrip.report.pages.history import HistoryPage
+from roundtrip.report.pages.machines import HeadlineValue
+from roundtrip.report.pages.write import CampaignSite, HistorySummary
 from roundtrip.studies import derivation
 from roundtrip.studies.study import Study
 
@@ -45,8 +45,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def history(site: Path) -> History:
-    site_history = write.read_history(write.read_source(site))
+def history(site: Path) -> HistoryPage:
+    site_history = write.read_history(write.read_history_source(site))
     assert site_history
     return site_history
 
@@ -56,16 +56,16 @@ def newest(site: Path) -> BundleData:
     return data.read_bundle(site / f"2026-11-{len(PROCESSORS):02d}" / "r1" / "bundle")
 
 
-def found(history: History, read: BundleData) -> list[Value]:
-    return list(machines.values(history, analysis.default(), lambda _: read))
+def found(history: HistoryPage, read: BundleData) -> list[HeadlineValue]:
+    return list(machines.headline_values(history, analysis.default(), lambda _: read))
 
 
 def test_a_value_is_the_median_over_the_launches_of_the_newest_night(
-    history: History, newest: BundleData
+    history: HistoryPage, newest: BundleData
 ) -> None:
     latency = found(history, newest)[0]
-    assert latency.what == f"Half-round-trip latency at 1{chr(0xA0)}B"
-    assert (latency.site, latency.campaign, latency.where) == (
+    assert latency.quantity_name == f"Half-round-trip latency at 1{chr(0xA0)}B"
+    assert (latency.site, latency.campaign, latency.setting) == (
         *("local", "synthetic"),
         "pingpong, in one node, local:smp",
     )
@@ -81,9 +81,9 @@ def test_a_value_is_the_median_over_the_launches_of_the_newest_night(
 
 
 def test_a_peak_is_the_median_of_the_peaks_of_launches(
-    history: History, newest: BundleData
+    history: HistoryPage, newest: BundleData
 ) -> None:
-    peak = next(value for value in found(history, newest) if value.what.startswith("Peak"))
+    peak = next(value for value in found(history, newest) if value.quantity_name.startswith("Peak"))
     is_series = pl.col("case_id").str.ends_with(f"+{peak.toolchain}")
     rows = newest.launch_medians.filter(is_series, variant="mpi", phase="measure")
     rates = rows.with_columns(rate=pl.col("size_bytes") / pl.col("median") / 1e6)
@@ -95,36 +95,38 @@ def test_a_peak_is_the_median_of_the_peaks_of_launches(
     assert quantity.series_key == ""
 
 
-def test_a_trend_has_no_night_on_another_processor(history: History, newest: BundleData) -> None:
+def test_a_trend_has_no_night_on_another_processor(
+    history: HistoryPage, newest: BundleData
+) -> None:
     for value in found(history, newest):
         assert value.machine == "local, Xeon"
-        assert [level is None for level in value.levels] == [True, False, False, False]
-        *past_levels, level = value.levels[1:]
-        assert value.change == pytest.approx(level / median(past_levels))
+        assert [level is None for level in value.level_by_night] == [True, False, False, False]
+        *past_levels, level = value.level_by_night[1:]
+        assert value.trend_ratio == pytest.approx(level / median(past_levels))
     nowhere = replace(history, provenance=history.provenance.clear())
     for value in found(nowhere, newest):
-        assert value.machine == "local" and None not in value.levels
+        assert value.machine == "local" and None not in value.level_by_night
 
 
 def test_a_night_that_was_disturbed_or_left_out_is_not_the_newest(
-    history: History, newest: BundleData
+    history: HistoryPage, newest: BundleData
 ) -> None:
     last = max(history.nights["night"])
     left_out = pl.when(night=last).then(pl.lit("disturbed")).otherwise(pl.lit(""))
     nights = history.nights.with_columns(left_out=left_out)
     for value in found(replace(history, nights=nights), newest):
-        assert value.night[:10] == "2026-11-03" and value.levels[-1] is None
+        assert value.night[:10] == "2026-11-03" and value.level_by_night[-1] is None
 
 
-def test_a_night_that_cannot_be_read_has_no_values(history: History) -> None:
+def test_a_night_that_cannot_be_read_has_no_values(history: HistoryPage) -> None:
     def fail(night: str) -> BundleData:
         raise UserError("damaged")
 
-    assert list(machines.values(history, analysis.default(), fail)) == []
+    assert list(machines.headline_values(history, analysis.default(), fail)) == []
 
 
 def test_what_only_the_report_of_the_night_has_is_there_without_a_trend(
-    history: History, newest: BundleData, monkeypatch: pytest.MonkeyPatch
+    history: HistoryPage, newest: BundleData, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     headline = derivation.headline_speeds
 
@@ -135,16 +137,18 @@ def test_what_only_the_report_of_the_night_has_is_there_without_a_trend(
 
     monkeypatch.setattr(derivation, "headline", chosen)
     values = found(history, newest)
-    assert values and all(value.what.startswith("latency of the night") for value in values)
-    assert all(value.change is None and value.trend == "" for value in values)
+    assert values and all(
+        value.quantity_name.startswith("latency of the night") for value in values
+    )
+    assert all(value.trend_ratio is None and value.trend == "" for value in values)
 
 
-def test_what_is_simulated_says_so(history: History, newest: BundleData) -> None:
+def test_what_is_simulated_says_so(history: HistoryPage, newest: BundleData) -> None:
     environ = found(history, newest)[0].toolchain
     fact = {"subject": environ, "name": "simulated by"}
     row = history.provenance[0].with_columns(**{n: pl.lit(text) for n, text in fact.items()})
     simulated = replace(history, provenance=pl.concat([history.provenance, row]))
-    marks = {value.toolchain: value.mark for value in found(simulated, newest)}
+    marks = {value.toolchain: value.emulation_label for value in found(simulated, newest)}
     assert [mark.startswith("SIMULATED") for mark in marks.values()] == [
         name == environ for name in marks
     ]
@@ -152,7 +156,7 @@ def test_what_is_simulated_says_so(history: History, newest: BundleData) -> None
 
 @pytest.fixture
 def page(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, history: History, newest: BundleData
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, history: HistoryPage, newest: BundleData
 ) -> Path:
     """The index of two campaigns on two sites, one of them on two machines."""
     values = found(history, newest)
@@ -162,10 +166,10 @@ def page(
         ("nightly", "thor"): {"site": "thor"},
     }
 
-    def summary(reports: Path, shelf: CampaignSite) -> Summary:
+    def summary(reports: Path, shelf: CampaignSite) -> HistorySummary:
         names = {"campaign": shelf.campaign, **places[shelf.campaign, shelf.site]}
         copies = tuple(value.model_copy(update=names) for value in values)
-        return Summary(page="a", nights=1, values=copies)
+        return HistorySummary(page_sha256="a", nights=1, headline_values=copies)
 
     shelves = [CampaignSite(*place, (("2026-01-01", ("a",)),)) for place in places]
     monkeypatch.setattr(write, "read_campaign_sites", lambda _: iter(shelves))

@@ -66,7 +66,7 @@ def test_a_report_is_rebuilt_from_the_nights_in_its_bundle(tmp_path: Path) -> No
     times = ("2026-11-20T07:00:00Z", "2026-11-21T07:00:00Z")
     first, second = (publish.publish(bundle_of(tmp_path, time), tmp_path / "out") for time in times)
     for revision in (first, second):
-        assert publish.verify(revision) == []
+        assert publish.verify_revision(revision) == []
     bundle_data = data.read_bundle(second / "bundle")
     assert bundle_data.past_nights.nights["digest"].unique().to_list() == [
         manifest.verify(first / "bundle").digest
@@ -118,7 +118,7 @@ def test_a_tree_where_a_second_run_is_r2_stays_as_it_is(tmp_path: Path) -> None:
     second.rename(old_revision)
     second.parent.rmdir()
     assert [publish.publish(run, tmp_path) for run in runs] == [first, old_revision]
-    assert publish.verify(old_revision) == []
+    assert publish.verify_revision(old_revision) == []
     site_ledger = ledger.read_ledger(tmp_path, "synthetic", "local")
     assert site_ledger.nights["night"].n_unique() == 2 and site_ledger.warnings == ()
 
@@ -147,7 +147,7 @@ def test_a_left_out_revision_is_reported(tmp_path: Path) -> None:
     (first / "bundle" / "cases.parquet").write_bytes(b"")
     messages: list[str] = []
     second = publish.publish(
-        bundle_of(tmp_path, "2026-11-21T07:00:00Z"), tmp_path, tell=messages.append
+        bundle_of(tmp_path, "2026-11-21T07:00:00Z"), tmp_path, print_line=messages.append
     )
     assert started(second) == []
     assert messages == [

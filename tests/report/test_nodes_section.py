@@ -27,9 +27,9 @@ from roundtrip.report.blocks import (
     Table,
     plain_text,
 )
-from roundtrip.report.build import build
+from roundtrip.report.build import build_report
 from roundtrip.report.pages.series import split_series
-from roundtrip.report.painter import drawing
+from roundtrip.report.painter import first_svg_file
 from roundtrip.report.plot import HeatMap, heat_map_json
 from roundtrip.report.sections import nodes
 from roundtrip.report.units import printable
@@ -44,7 +44,7 @@ def report(folder: Path, nights: int = 2, first: int = 0, **options: Any) -> Rep
     bundle = [writer.night(number) for number in range(first, nights)][-1] / "bundle"
     site_ledger = ledger.read_ledger(folder, CAMPAIGN, SITE)
     ledger.attach(bundle, manifest.verify(bundle), site_ledger)
-    return build(data.read_bundle(bundle))
+    return build_report(data.read_bundle(bundle))
 
 
 def part(night_report: Report) -> ReportSection:
@@ -82,7 +82,7 @@ def test_the_sick_node_comes_first_and_each_answer_is_short(sick: Report) -> Non
     assert first.startswith(f"{pseudonym(3)} is sick: latency ")
     assert "partners, two nights" in first
     assert last == f"Not measured: {GONE['node']} (drained)."
-    assert sick.top_sections[0].question == nodes.QUESTION
+    assert sick.top_sections[0].question == nodes.SECTION_QUESTION
     assert all(len(text) <= 140 for text in (first, last))
 
 
@@ -98,7 +98,7 @@ def test_its_evidence_and_its_nights_are_listed(sick: Report) -> None:
 def test_effects_lead_to_the_nights_of_their_node_and_measure(tmp_path: Path) -> None:
     night_report = report(tmp_path / "reports", slow={3: 100e-6}, alone=True)
     night_rows = ledger.read_ledger(tmp_path / "reports", CAMPAIGN, SITE).nights
-    names_by_key = {series.key: series.names for series in split_series(night_rows)}
+    names_by_key = {series.key: series.identity for series in split_series(night_rows)}
     for row in evidence_table(night_report).rows:
         names = names_by_key[row[3].linked_series_key]
         place = "inside a node" if row[1].text.endswith("inside the node") else "between nodes"
@@ -123,7 +123,7 @@ def test_every_pair_that_met_has_a_cell_on_both_sides(sick: Report) -> None:
     assert len(places) == 2 * 8 * 8 and all((b, a) in places for a, b in places)
     effects = [effect for row, _, _, effect, _ in heat["cells"] if row == 3]
     assert min(effects) > 80
-    assert drawing(latency).startswith("<svg") and pseudonym(3) in drawing(latency)
+    assert first_svg_file(latency).startswith("<svg") and pseudonym(3) in first_svg_file(latency)
     cores = next(figure for figure in part(sick).figures if figure.name.startswith("cores-"))
     assert values(cores)["names"] == ["0", "1", "2", "3", "4"]
 
@@ -133,7 +133,7 @@ def test_no_rule_of_the_audit_is_broken_and_text_is_escaped(sick: Report) -> Non
     (table,) = (block for block in audit.blocks if isinstance(block, Table))
     failures = [[cell.text for cell in row] for row in table.rows if row[3].text == "fail"]
     assert [row for row in failures if row[2] == nodes.TITLE] == []
-    page = renderers.html(sick)
+    page = renderers.render_html(sick)
     assert "bad &lt;cable&gt;" in page and "bad <cable>" not in page
 
 
@@ -179,7 +179,9 @@ def test_every_value_of_emulated_nodes_says_so(
         facts={"nodes_not_measured": [GONE]},
         emulated=EMULATED,
     )
-    rows = unlabelled_rows(renderers.html(night_report), renderers.markdown(night_report))
+    rows = unlabelled_rows(
+        renderers.render_html(night_report), renderers.render_markdown(night_report)
+    )
     assert [row for row in rows if nodes.TITLE in row] == []
     assert all(
         "EMULATED NODES" in text
@@ -187,19 +189,21 @@ def test_every_value_of_emulated_nodes_says_so(
         if not text.startswith("Not meas")
     )
     assert len(part(night_report).figures) > 2
-    assert all("EMULATED NODES" in drawing(figure) for figure in part(night_report).figures)
+    assert all("EMULATED NODES" in first_svg_file(figure) for figure in part(night_report).figures)
 
 
 def test_values_over_nights_of_which_one_was_emulated_say_so(tmp_path: Path) -> None:
     Pairs(tmp_path, slow={3: 100e-6}, emulated=EMULATED).night(0)
     night_report = report(tmp_path, nights=2, first=1, slow={3: 100e-6})
-    rows = unlabelled_rows(renderers.html(night_report), renderers.markdown(night_report))
+    rows = unlabelled_rows(
+        renderers.render_html(night_report), renderers.render_markdown(night_report)
+    )
     assert [row for row in rows if nodes.TITLE in row] == []
 
 
 def test_measured_nodes_have_no_label(sick: Report) -> None:
     assert not any("EMULATED" in text for text in answers(sick))
-    rows = unlabelled_rows(renderers.html(sick), renderers.markdown(sick))
+    rows = unlabelled_rows(renderers.render_html(sick), renderers.render_markdown(sick))
     assert any(nodes.TITLE in row for row in rows), "the checker looks at this part"
 
 
@@ -210,7 +214,7 @@ def names(table: Table) -> list[str]:
 @pytest.mark.skipif(not CHROMIUM, reason=WHY_SKIPPED)
 def test_a_reader_walks_the_map_by_keys_and_by_pointer(sick: Report, tmp_path: Path) -> None:
     page = tmp_path / "report.html"
-    page.write_text(renderers.html(sick))
+    page.write_text(renderers.render_html(sick))
     with browser(tmp_path / "profile") as session:
         session.size(1200)
         session.open(page.as_uri())
@@ -264,7 +268,7 @@ def test_an_interval_that_holds_no_effect_is_said_not_to_name() -> None:
         assert (
             "not the interval, names it" in words.describe_outlier(outlier, verdicts)
         ) is holds_zero
-        assert words.interval_holds_zero(outlier.evidence[0]) is holds_zero
+        assert words.interval_includes_zero(outlier.evidence[0]) is holds_zero
 
 
 @pytest.mark.parametrize(
@@ -273,4 +277,4 @@ def test_an_interval_that_holds_no_effect_is_said_not_to_name() -> None:
 )
 def test_a_level_has_its_unit_or_says_what_it_is(level: float, unit: str, text: str) -> None:
     name = MeasureName("netpipe", "smp", "openmpi", "latency", False, level, unit)
-    assert printable(nodes._usual_level_text(name)) == text
+    assert printable(words.describe_usual_level(name)) == text

@@ -13,7 +13,7 @@ from support.bundles import RECORDED
 from roundtrip.history import ledger
 from roundtrip.report import publish, renderers, units
 from roundtrip.report.blocks import Table
-from roundtrip.report.build import build
+from roundtrip.report.build import build_report
 from roundtrip.report.data import read_bundle
 from roundtrip.report.pages import write
 from roundtrip.report.pages.series import HistorySeries, SeriesMedians, split_series
@@ -55,7 +55,7 @@ def test_the_sections_of_other_studies_lead_there_too(name: str, tmp_path: Path)
 
 def test_ratios_and_figures_of_one_series_lead_to_it(tmp_path: Path) -> None:
     """Of the ring study's reasons, of regions that are read, and of disturbed launches."""
-    report = build(read_bundle(RECORDED / "ring"))
+    report = build_report(read_bundle(RECORDED / "ring"))
     for words, first in (
         ("Ratio of effective bandwidths: below 1 it costs", 2),
         ("when every byte is read, and the ratio of a region", 2),
@@ -82,7 +82,7 @@ def test_a_number_is_the_value_of_the_series_that_it_leads_to(revision: Path) ->
     reports = revision.parents[3]
     nights = ledger.read_ledger(reports, "synthetic", "local").nights
     series_by_key = {series.key: series for series in split_series(nights)}
-    report = build(read_bundle(revision / "bundle"))
+    report = build_report(read_bundle(revision / "bundle"))
     (latency,) = [
         table for table in report.table_by_file_name.values() if table.caption.startswith("Latency")
     ]
@@ -96,7 +96,7 @@ def test_a_number_is_the_value_of_the_series_that_it_leads_to(revision: Path) ->
 def _median(series: HistorySeries, revision: Path) -> float:
     """Over all launches of the night, disturbed ones included, as reports have it."""
     medians = read_bundle(revision / "bundle").launch_medians
-    names = {name: value for name, value in series.names.items() if name != "unit"}
+    names = {name: value for name, value in series.identity.items() if name != "unit"}
     series_medians = medians.filter(*(pl.col(name) == value for name, value in names.items()))
     median = series_medians["median"].median()
     assert isinstance(median, float)
@@ -107,9 +107,9 @@ def test_without_a_history_page_nothing_leads_there(revision: Path) -> None:
     """A bundle without medians has no night, and its site perhaps no page."""
     data = read_bundle(revision / "bundle")
     empty_data = replace(data, launch_medians=data.launch_medians.clear())
-    report = build(empty_data)
-    assert "history.html" not in renderers.html(report)
-    assert "history.html" not in renderers.markdown(report)
+    report = build_report(empty_data)
+    assert "history.html" not in renderers.render_html(report)
+    assert "history.html" not in renderers.render_markdown(report)
 
 
 def test_a_value_of_several_series_leads_nowhere(revision: Path) -> None:
@@ -131,7 +131,7 @@ def test_toolchains_compared_lead_to_the_series_of_both_sides(revision: Path) ->
     """Ratios and winners to that of the one that stands above its base, or won."""
     nights = ledger.read_ledger(revision.parents[3], "synthetic", "local").nights
     series_by_key = {series.key: series for series in split_series(nights)}
-    report = build(read_bundle(revision / "bundle"))
+    report = build_report(read_bundle(revision / "bundle"))
     (part,) = [part for part in report.sections if part.anchor == "toolchains"]
     (table,) = [block for block in part.blocks if isinstance(block, Table)]
     for row in table.rows:
@@ -140,8 +140,8 @@ def test_toolchains_compared_lead_to_the_series_of_both_sides(revision: Path) ->
             *reversed(_ENVIRONS),
             numerator.environ,
         ]
-        variant_size = numerator.names["variant"], numerator.names["size_bytes"]
-        assert (base.names["variant"], base.names["size_bytes"]) == variant_size
+        variant_size = numerator.identity["variant"], numerator.identity["size_bytes"]
+        assert (base.identity["variant"], base.identity["size_bytes"]) == variant_size
         label = f"{ARMS[variant_size[0]].title}, ping-pong, {units.size_text(variant_size[1])}, µs"
         assert row[1].text == label
     (winners,) = part.verdict_tables
@@ -149,6 +149,6 @@ def test_toolchains_compared_lead_to_the_series_of_both_sides(revision: Path) ->
     assert wins
     assert {series_by_key[cell.linked_series_key].environ for cell in wins} == {_ENVIRONS[0]}
     part_report = replace(report, sections=(part,))
-    link_keys = _LINK.findall(renderers.html(part_report))
-    assert link_keys == _LINK.findall(renderers.markdown(part_report))
+    link_keys = _LINK.findall(renderers.render_html(part_report))
+    assert link_keys == _LINK.findall(renderers.render_markdown(part_report))
     assert len(link_keys) == 3 * len(table.rows) + 2 * len(wins)  # winners stand at the top as well

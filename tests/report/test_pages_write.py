@@ -167,7 +167,7 @@ def test_a_report_is_published_with_its_pages_and_verifies_beside_them(
     revision = next(reports.glob(f"{SITE}/*/r1"))
     index, page = reports / "index.html", reports / SITE / "history.html"
     assert links(index) == {page, revision / "report.html"}
-    assert publish.verify(revision) == []
+    assert publish.verify_revision(revision) == []
     assert links(revision / "report.html") >= {index, page}
 
 
@@ -205,7 +205,7 @@ def test_pages_that_cannot_be_written_are_a_warning_and_no_loss(
 def test_one_night_more_redraws_only_the_history_that_it_is_of(
     night: Night, reports: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(write.machines, "values", lambda *_: iter(()))
+    monkeypatch.setattr(write.machines, "headline_values", lambda *_: iter(()))
     night(1)
     shutil.copytree(reports / SITE, reports / "other" / "local")
     for facts in (reports / "other").rglob("manifest.json"):
@@ -218,13 +218,13 @@ def test_one_night_more_redraws_only_the_history_that_it_is_of(
         report.write_text(json.dumps(record))
     write_pages(reports)
     campaigns: list[str] = []
-    render = write.history.render
+    render = write.history.render_page
 
     def note(site_history: Any) -> str:
         campaigns.append(site_history.campaign)
         return render(site_history)
 
-    monkeypatch.setattr(write.history, "render", note)
+    monkeypatch.setattr(write.history, "render_page", note)
     write_pages(reports)
     assert campaigns == []
     night(2)

@@ -43,7 +43,7 @@ def view(*points: CurvePoint, **changes: object) -> View:
 
 
 def drawing(panel: View, title: str = "Title", alt: str = "alt") -> str:
-    return painter.drawing(Figure("one", alt, Plot(title, "subtitle", (panel,))))
+    return painter.first_svg_file(Figure("one", alt, Plot(title, "subtitle", (panel,))))
 
 
 def on_page(panel: View) -> str:
@@ -189,7 +189,7 @@ def test_hostile_words_are_text(is_map: bool) -> None:
     if is_map:
         cells = (HeatMapCell(0, 1, HOSTILE, 5.0, 3),)
         heat = HeatMap(HOSTILE, HOSTILE, "", (HOSTILE, "b"), frozenset(), cells)
-        text = painter.drawing(Figure("one", HOSTILE, heat))
+        text = painter.first_svg_file(Figure("one", HOSTILE, heat))
     else:
         curve = Curve(HOSTILE, COLOUR, ((1, 5.0, None, None, 1),))
         x = Axis(HOSTILE, Unit.PURE_NUMBER, 1, 2, True)
@@ -207,7 +207,7 @@ def test_ticks_lie_on_the_axis_and_there_are_some(
     low: float, factor: float, is_log: bool, count: float
 ) -> None:
     scale = Axis("Time", Unit.US, low, low * factor, is_log)
-    ticks = svg.ticks(scale, count)
+    ticks = svg.axis_ticks(scale, count)
     assert 1 <= len(ticks) <= 3 * count + 4
     assert list(ticks) == sorted(set(ticks))
     assert all(-1e-6 <= scale.relative_position(value) <= 1 + 1e-6 for value in ticks)
@@ -215,15 +215,15 @@ def test_ticks_lie_on_the_axis_and_there_are_some(
 
 
 def test_ticks_of_bytes_are_powers_of_two_and_others_read_well() -> None:
-    sizes = svg.ticks(SIZES, 5)
+    sizes = svg.axis_ticks(SIZES, 5)
     assert [svg.tick_label(tick, SIZES) for tick in sizes] == [
         "1\xa0B", "32\xa0B", "1\xa0KiB", "32\xa0KiB", "1\xa0MiB",
     ]  # fmt: skip
     percent = Axis("Overhead", Unit.PERCENT, -120, 310, False)
-    labels = [svg.tick_label(tick, percent) for tick in svg.ticks(percent, 5)]
+    labels = [svg.tick_label(tick, percent) for tick in svg.axis_ticks(percent, 5)]
     assert labels == ["\N{MINUS SIGN}100", "0", "100", "200", "300"]
     nodes = Axis("Nodes", Unit.PURE_NUMBER, 2, 24, True, ticks=(2, 8, 24))
-    assert svg.ticks(nodes, 5) == (2, 8, 24)
+    assert svg.axis_ticks(nodes, 5) == (2, 8, 24)
     assert svg.tick_label(12345.0, percent) == "12\u202f345"
     assert svg.tick_label(0.25, percent) == "0.25"
 
@@ -242,7 +242,7 @@ def test_a_map_has_a_cell_for_each_value_and_says_what_colours_mean() -> None:
     )
     heat = HeatMap("Latency", "sub", "latency", ("a", "b"), frozenset({"b"}), cells)
     figure = Figure("one", "alt", heat)
-    text = painter.drawing(figure)
+    text = painter.first_svg_file(figure)
     assert len(re.findall("data-at=", text)) == 2
     assert "* b" in text and "worse than usual (%)" in text
     root = parsed(painter.page_drawings(figure)[0])

@@ -67,7 +67,7 @@ def test_a_report_is_copied_once_with_an_index(revision: Path, tmp_path: Path) -
     assert signer.state == "signed" and signer.key.endswith(" (roundtrip local)")
     line = f"published: {target} (signed by {signer.key})"
     assert (status, lines) == (0, [line, f"index: {destination}/index.html"])
-    assert publish.verify(target) == []
+    assert publish.verify_revision(target) == []
     assert "2026-11-21/r1/report.html" in (destination / "index.html").read_text()
     status, lines, _ = run(tmp_path / "reports", revision / "report.html", "--to", destination)
     assert (status, lines[0]) == (0, f"already there: {target} (signed by {signer.key})")
@@ -143,7 +143,7 @@ def test_a_copy_that_fails_leaves_nothing_half(
 
     monkeypatch.setattr(shutil, "copyfile", full)
     with pytest.raises(UserError, match="No space left"):
-        public.copy(revision, tmp_path / "public")
+        public.copy_to_public(revision, tmp_path / "public")
     site = tmp_path / "public" / "synthetic" / "local"
     assert [path.name for path in site.iterdir()] == [".lock"]
 

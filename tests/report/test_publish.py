@@ -59,7 +59,7 @@ def test_a_run_that_is_collected_again_with_other_launches_is_corrected(
     assert (first / "report.html").read_bytes() == page_bytes
     assert "supersedes r1" in (second / "report.md").read_text()
     assert publish.publish(bundle.build(tree.path), tmp_path) == second
-    assert publish.verify(second) == []
+    assert publish.verify_revision(second) == []
 
 
 def test_a_correction_says_what_it_supersedes_and_why(tree: Any, tmp_path: Path) -> None:
@@ -73,17 +73,17 @@ def test_a_correction_says_what_it_supersedes_and_why(tree: Any, tmp_path: Path)
     for name in ("report.html", "report.md"):
         text = (correction / name).read_text()
         assert "supersedes r1" in text and "wrong axis" in text
-    assert publish.verify(correction) == []
+    assert publish.verify_revision(correction) == []
 
 
 def test_a_report_is_rebuilt_byte_for_byte(tree: Any, tmp_path: Path) -> None:
     revision = publish.publish(bundle.build(tree.path), tmp_path)
-    assert publish.verify(revision) == []
+    assert publish.verify_revision(revision) == []
     page = revision / "report.html"
     page.write_text(page.read_text().replace("The answer", "The Answer"))
     (revision / "figures" / "more.svg").write_text("<svg/>")
     (revision / "report.md").unlink()
-    assert publish.verify(revision) == ["figures/more.svg", "report.html", "report.md"]
+    assert publish.verify_revision(revision) == ["figures/more.svg", "report.html", "report.md"]
 
 
 def test_every_byte_of_a_revision_is_verified(tree: Any, tmp_path: Path) -> None:
@@ -96,10 +96,10 @@ def test_every_byte_of_a_revision_is_verified(tree: Any, tmp_path: Path) -> None
     (revision / "empty").mkdir()
     os.mkfifo(revision / "fifo")
     wrong_files = ["empty", "fifo", "figures/link.svg", "folder", "report.json"]
-    assert publish.verify(revision) == wrong_files
+    assert publish.verify_revision(revision) == wrong_files
     (revision / "bundle" / "more").symlink_to("/etc")
     with pytest.raises(UserError, match="more is not in the manifest"):
-        publish.verify(revision)
+        publish.verify_revision(revision)
 
 
 def test_publishing_over_a_damaged_revision_says_so(tree: Any, tmp_path: Path) -> None:
@@ -126,7 +126,7 @@ def test_a_revision_from_before_the_digests_of_its_files(tree: Any, tmp_path: Pa
     facts = json.loads((revision / "report.json").read_text())
     del facts["files"]
     (revision / "report.json").write_text(json.dumps(facts, indent=1, sort_keys=True) + "\n")
-    assert publish.verify(revision) == []
+    assert publish.verify_revision(revision) == []
     assert publish.publish(bundle_path, tmp_path) == revision
 
 
@@ -215,7 +215,7 @@ def test_only_the_store_knows_the_names_of_a_revision(
     revision = publish.publish(bundle.build(tree.write().path), tmp_path / "reports")
     names = {path.name for path in revision.iterdir()}
     assert {"data", "facts.json", "index.htm"} < names and "bundle" not in names
-    assert publish.verify(revision) == []
+    assert publish.verify_revision(revision) == []
     site = revision.parents[1]
     nights = ledger.read_ledger(tmp_path / "reports", "synthetic", "local")
     assert nights.warnings == () and nights.nights["night"].n_unique() == 1
@@ -227,7 +227,7 @@ def test_only_the_store_knows_the_names_of_a_revision(
     assert side.run == "local/synthetic/2026-11-21/r1"
     facts = json.loads((revision / "facts.json").read_text())
     assert facts["digest"] == side.data.manifest.digest
-    assert public.find_revisions([tmp_path / "reports"]) == store.all_revisions(site)
+    assert public.list_revisions([tmp_path / "reports"]) == store.all_revisions(site)
 
 
 CHECKOUT = Path(__file__).parents[2]

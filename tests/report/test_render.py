@@ -26,7 +26,7 @@ from roundtrip.report.blocks import (
     plain_text,
     text_cells,
 )
-from roundtrip.report.build import build
+from roundtrip.report.build import build_report
 from roundtrip.report.drawing import Drawing
 from roundtrip.report.pages import series
 from roundtrip.report.plot import Axis, Curve, Plot, View
@@ -52,7 +52,7 @@ def hostile(make_tree: Maker) -> Any:
         run.write_text(run.read_text().replace("Open MPI v4.1.4", escaped_name))
     (tree.path / "campaign.toml").write_text(f"title = '{HOSTILE}'\n")
     (tree.path / "env" / "host.json").write_text('{"cpu": {"<b>": "<img onerror=x>"}}')
-    return build(data.read_bundle(bundle.build(tree.path)))
+    return build_report(data.read_bundle(bundle.build(tree.path)))
 
 
 class _Tags(HTMLParser):
@@ -75,7 +75,7 @@ def parsed(page: str) -> _Tags:
 
 
 def test_hostile_names_are_text_in_html(hostile: Any) -> None:
-    page = renderers.html(hostile)
+    page = renderers.render_html(hostile)
     parser = parsed(page)
     names = {tag for tag, _ in parser.tags}
     assert not names & {"img", "iframe", "object", "b-", "embed", "base", "form"}
@@ -87,7 +87,7 @@ def test_hostile_names_are_text_in_html(hostile: Any) -> None:
 
 
 def test_hostile_names_are_text_in_markdown(hostile: Any) -> None:
-    text = renderers.markdown(hostile)
+    text = renderers.render_markdown(hostile)
     prose = re.sub(r"```.*?```", "", text, flags=re.DOTALL)
     assert not re.search(r"(?<!\\)<(?!br)", prose)
     assert not re.search(rf"(?<!\\)\]\((?!figures/|{_NIGHTS}\))", prose)
@@ -99,11 +99,11 @@ def test_hostile_names_are_text_in_markdown(hostile: Any) -> None:
 
 
 def test_the_page_asks_the_network_for_nothing(hostile: Any) -> None:
-    page = renderers.html(hostile)
+    page = renderers.render_html(hostile)
     parser = parsed(page)
     for tag, attributes in parser.tags:
         # A link that a reader may choose; nothing is asked for when the page opens.
-        files = ("figures/", "tables/", *(file for file, _ in renderers.FILES))
+        files = ("figures/", "tables/", *(file for file, _ in renderers.LISTED_FILES))
         prefixes = ("#", "data:,", *((series.INDEX, series.HISTORY, *files) if tag == "a" else ()))
         for name in ("src", "href", "xlink:href", "srcset", "action", "data"):
             value = attributes.get(name)
@@ -113,21 +113,21 @@ def test_the_page_asks_the_network_for_nothing(hostile: Any) -> None:
 
 
 def test_identifiers_in_the_page_are_unique(hostile: Any) -> None:
-    parser = parsed(renderers.html(hostile))
+    parser = parsed(renderers.render_html(hostile))
     identifiers = [attributes["id"] for _, attributes in parser.tags if "id" in attributes]
     assert len(identifiers) == len(set(identifiers))
 
 
 def test_every_cell_is_in_both_renderings(make_tree: Maker) -> None:
-    report = build(data.read_bundle(bundle.build(make_tree(launches=6).path)))
-    page, twin = parsed(renderers.html(report)), renderers.markdown(report)
+    report = build_report(data.read_bundle(bundle.build(make_tree(launches=6).path)))
+    page, twin = parsed(renderers.render_html(report)), renderers.render_markdown(report)
     cells = [
         cell for table in report.table_by_file_name.values() for row in table.rows for cell in row
     ]
     assert len(cells) > 200
     for cell in cells:
         assert cell.text in page.text
-        assert renderers.escape(cell.text) in twin
+        assert renderers.escape_markdown(cell.text) in twin
 
 
 @pytest.mark.parametrize(("expected", "is_missing"), [(2, False), (3, True)])
@@ -139,7 +139,7 @@ def test_only_a_launch_that_never_came_back_makes_a_report_incomplete(
     state = json.loads((tree.path / "state.json").read_text())
     state["expected"][0]["launches"] = expected
     (tree.path / "state.json").write_text(json.dumps(state))
-    text = renderers.markdown(build(data.read_bundle(bundle.build(tree.path))))
+    text = renderers.render_markdown(build_report(data.read_bundle(bundle.build(tree.path))))
     assert "1 attempt at a launch" in text
     assert f"2 of {expected} launches completed" in text
     assert ("No: 2 of 3 completed; none was disturbed." in text.replace("*", "")) == is_missing
@@ -179,7 +179,7 @@ def test_many_figures_and_rows_are_folded_and_none_is_left_out() -> None:
         cells = tuple(text_cells(f"row {n}") for n in range(rows))
         table = Table("Rows. More.", (Column("Name"),), cells)
         parts = (ReportSection("a", "A", (Gallery(("Figures.",), panels), table)),)
-        return parsed(renderers.html(Report("Title", (), (), parts)))
+        return parsed(renderers.render_html(Report("Title", (), (), parts)))
 
     small_page, large_page = page(32, 200), page(33, 201)
     for parser, count, rows in ((small_page, 32, 200), (large_page, 33, 201)):
@@ -199,7 +199,7 @@ def test_a_table_whose_row_lacks_a_cell_cannot_be_made() -> None:
 
 def test_every_file_of_the_bundle_is_listed_with_its_digest(make_tree: Maker) -> None:
     night_data = data.read_bundle(bundle.build(make_tree(launches=2, environs=(ENVIRON,)).path))
-    text = renderers.markdown(build(night_data))
+    text = renderers.render_markdown(build_report(night_data))
     for name, entry in night_data.manifest.data["files"].items():
         assert name.replace("_", r"\_") in text and entry["sha256"] in text
 
@@ -210,7 +210,7 @@ _SHORT = 220
 
 @pytest.fixture
 def report(make_tree: Callable[..., Any]) -> Report:
-    return build(data.read_bundle(bundle.build(make_tree(launches=8, steady=True).path)))
+    return build_report(data.read_bundle(bundle.build(make_tree(launches=8, steady=True).path)))
 
 
 def test_questions_come_first_in_order_and_their_answers_are_short(report: Report) -> None:
@@ -225,7 +225,7 @@ def test_questions_come_first_in_order_and_their_answers_are_short(report: Repor
     for part in report.top_sections:
         for answer in part.answers:
             assert len(plain_text(answer.text)) <= _SHORT
-    page, twin = renderers.html(report), renderers.markdown(report)
+    page, twin = renderers.render_html(report), renderers.render_markdown(report)
     for text in (page, twin):
         places = [text.index(question) for question in questions]
         assert places == sorted(places)
@@ -233,7 +233,7 @@ def test_questions_come_first_in_order_and_their_answers_are_short(report: Repor
 
 
 def test_every_section_is_folded_listed_and_reached_by_its_link(report: Report) -> None:
-    page = renderers.html(report)
+    page = renderers.render_html(report)
     for part in report.sections:
         pattern = (
             r'<details class="part">\s*<summary><h2>[^<]*</h2></summary>\s*'
@@ -248,7 +248,7 @@ def test_every_section_is_folded_listed_and_reached_by_its_link(report: Report) 
 
 
 def test_the_first_question_has_its_picture_at_the_top_and_once(report: Report) -> None:
-    page, twin = renderers.html(report), renderers.markdown(report)
+    page, twin = renderers.render_html(report), renderers.render_markdown(report)
     top = page[page.index('id="answer"') : page.index("<nav")]
     picture = report.sections[0].answer_gallery
     assert picture and {figure.name for figure in picture.figures} <= {
@@ -280,7 +280,7 @@ def test_of_many_figures_the_first_four_stand_at_the_top(report: Report) -> None
     assert part.answer_gallery
     figures = tuple(replace(part.answer_gallery.figures[0], name=f"many-{n}") for n in range(6))
     changed_part = replace(part, answer_gallery=replace(part.answer_gallery, figures=figures))
-    page = renderers.html(replace(report, sections=(changed_part, *report.sections[1:])))
+    page = renderers.render_html(replace(report, sections=(changed_part, *report.sections[1:])))
     top = page[page.index('id="answer"') : page.index("<nav")]
     head, rest = top.split("<details>")
     assert "2 more figures; each is" in rest

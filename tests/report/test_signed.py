@@ -77,7 +77,7 @@ def unsigned(revision: Path, **changes: Any) -> Path:
         (revision / name).unlink()
     for name in ("figures", "tables"):
         shutil.rmtree(revision / name)
-    publish.write(bundle_path, revision)
+    publish.write_revision(bundle_path, revision)
     return redone(revision)
 
 
@@ -94,7 +94,7 @@ def test_a_night_says_who_signed_it_and_names_the_one_before(reports: Path) -> N
         assert signer.state == "signed" and signer.key.startswith("SHA256:")
         page = (night(reports, day) / "report.html").read_text()
         assert signer.key in page and "unsigned" not in page
-        assert publish.verify(night(reports, day)) == []
+        assert publish.verify_revision(night(reports, day)) == []
     assert second.measurement_digest not in (second.digest, first.measurement_digest)
     site_ledger = read(reports)
     assert site_ledger.warnings == site_ledger.remarks == ()
@@ -128,7 +128,7 @@ def test_an_edited_page_whose_digest_was_redone_is_refused(reports: Path, tmp_pa
     page = night(reports, 1) / "report.html"
     page.write_text(page.read_text().replace("</body>", "<script>alert(1)</script></body>"))
     with pytest.raises(UserError, match=r"report\.html \(and 1 more\) differs when rebuilt"):
-        public.copy(redone(night(reports, 1)), tmp_path / "public")
+        public.copy_to_public(redone(night(reports, 1)), tmp_path / "public")
     assert not list((tmp_path / "public").rglob("report.html"))
 
 
@@ -139,8 +139,8 @@ def test_forged_samples_and_medians_are_refused(reports: Path, tmp_path: Path) -
         pl.read_parquet(file).with_columns(pl.col(columns) * 1.5).write_parquet(file)
     listed_anew(revision)
     for refuse in (
-        lambda: public.copy(revision, tmp_path / "public"),
-        lambda: publish.verify(revision),
+        lambda: public.copy_to_public(revision, tmp_path / "public"),
+        lambda: publish.verify_revision(revision),
     ):
         with pytest.raises(UserError, match="changed since it was signed"):
             refuse()
@@ -152,7 +152,7 @@ def test_forged_samples_and_medians_are_refused(reports: Path, tmp_path: Path) -
 def test_a_signature_that_was_taken_away_is_missed(reports: Path) -> None:
     (night(reports, 2) / "bundle" / manifest.SIGNATURE_FILE).unlink()
     with pytest.raises(UserError, match=r"manifest\.json\.sig: missing"):
-        publish.verify(redone(night(reports, 2)))
+        publish.verify_revision(redone(night(reports, 2)))
     bundle_path = night(reports, 1) / "bundle"
     manifest.write_unsigned(bundle_path, json.loads((bundle_path / "manifest.json").read_text()))
     (bundle_path / manifest.SIGNATURE_FILE).write_text("")
@@ -186,7 +186,7 @@ def test_a_history_page_that_somebody_else_wrote_is_written_anew(tmp_path: Path)
     page = tmp_path / CAMPAIGN / SITE / "history.html"
     page_bytes = page.read_bytes()
     page.write_bytes(page_bytes + b"<script></script>")
-    state = page.parent / write.STATE
+    state = page.parent / write.STATE_FILE
     record = json.loads(state.read_text())
     state.write_text(json.dumps({**record, "page": sha256(page.read_bytes())}))
     write_pages(tmp_path)
@@ -198,12 +198,12 @@ def test_a_manifest_of_another_site_and_year_is_not_this_night(reports: Path) ->
     signer = manifest.verify(revision / "bundle").data["signer"]
     listed_anew(revision, site="elsewhere", started="2019-11-21T07:00:00Z", signer=signer)
     with pytest.raises(UserError, match="changed since it was signed"):
-        publish.verify(revision)
+        publish.verify_revision(revision)
     why = "its bundle is of elsewhere, but it lies in the folder of lo"
     with pytest.raises(UserError, match=why):
-        publish.verify(unsigned(revision))
+        publish.verify_revision(unsigned(revision))
     with pytest.raises(UserError, match="its bundle is of 2019-11-21"):
-        publish.verify(unsigned(revision, site="local"))
+        publish.verify_revision(unsigned(revision, site="local"))
 
 
 def test_one_bundle_with_several_dates_is_one_night(reports: Path, tmp_path: Path) -> None:
@@ -218,10 +218,10 @@ def test_one_bundle_with_several_dates_is_one_night(reports: Path, tmp_path: Pat
     assert all(
         f"those of {night(reports, 1)}: one run" in warning for warning in site_ledger.warnings
     )
-    public.copy(night(reports, 1), tmp_path / "public")
+    public.copy_to_public(night(reports, 1), tmp_path / "public")
     why = "its samples are those of .*2026-11-21/r1: one run is one night"
     for put in (
-        lambda: public.copy(night(reports, 3), tmp_path / "public"),
+        lambda: public.copy_to_public(night(reports, 3), tmp_path / "public"),
         lambda: publish.publish(night(reports, 3) / "bundle", tmp_path / "public"),
     ):
         with pytest.raises(UserError, match=why):
@@ -247,7 +247,7 @@ def test_a_foreign_key_says_so_until_the_site_lists_it(
     signer = signature.check_signature(revision / "bundle", bundle_manifest)
     assert signer.state == "foreign" and signer.sentence.endswith("no key that the site lists")
     messages: list[str] = []
-    copy = publish.publish(revision / "bundle", tmp_path / "mine", tell=messages.append)
+    copy = publish.publish(revision / "bundle", tmp_path / "mine", print_line=messages.append)
     assert messages == [f"{signer.sentence}: no nights before it are put into its report"]
     assert manifest.verify(copy / "bundle") == bundle_manifest
     folder = tmp_path / "checkout" / "site-configs" / "local"
@@ -310,7 +310,7 @@ def test_the_key_of_a_variable_is_taken_or_missed(
 
 def test_a_preview_names_each_field_and_what_is_new(reports: Path, tmp_path: Path) -> None:
     destination = tmp_path / "public"
-    public.copy(night(reports, 1), destination)
+    public.copy_to_public(night(reports, 1), destination)
     command = ["publish", night(reports, 2), "--to", destination, "--preview"]
     status, text, _ = roundtrip(*command)
     assert status == 0, text
@@ -319,7 +319,7 @@ def test_a_preview_names_each_field_and_what_is_new(reports: Path, tmp_path: Pat
     assert "\n  changed  manifest.json started = 2026-11-22T07" in text
     assert " cases.parquet boost = 1.81.0\n" in text
     assert len(store.night_folders(destination / "synthetic" / "local")) == 1
-    names = {field.name for field in public.fields(night(reports, 2), destination)}
+    names = {field.name for field in public.disclosed_fields(night(reports, 2), destination)}
     assert {"env/host.json cpu model", "samples.parquet value", "campaign.toml launches"} <= names
     page = night(reports, 2) / "report.html"
     page.write_text("")

@@ -14,7 +14,7 @@ from support.simulated import simulate, unlabelled
 from roundtrip.measure import bundle, launches, samples
 from roundtrip.report import data, labels, publish, renderers
 from roundtrip.report.blocks import Report, Table, flatten_blocks
-from roundtrip.report.build import build
+from roundtrip.report.build import build_report
 
 ENVIRONS = ("openmpi41-boost181", "mpich40-boost181")
 Maker = Callable[..., Any]
@@ -29,7 +29,7 @@ def tree(make_tree: Maker) -> Path:
 
 @pytest.fixture
 def report(tree: Path) -> Report:
-    return build(data.read_bundle(bundle.build(tree)))
+    return build_report(data.read_bundle(bundle.build(tree)))
 
 
 def test_the_top_says_by_what_and_that_two_runs_were_identical(tree: Path) -> None:
@@ -70,14 +70,14 @@ def test_every_row_and_every_figure_says_so(report: Report) -> None:
     assert part.figures
     for figure in part.figures:
         assert "SIMULATED" in str(figure) or "The study" in figure.alt_text
-    assert "SIMULATED" in renderers.markdown(report)
+    assert "SIMULATED" in renderers.render_markdown(report)
 
 
 def test_no_row_figure_or_table_of_a_report_leaves_it_out(tree: Path, tmp_path: Path) -> None:
     folder = tmp_path / "report"
     bundle_path = bundle.build(tree)
     folder.mkdir()
-    publish.write(bundle_path, folder)
+    publish.write_revision(bundle_path, folder)
     bundle_path.rename(folder / "bundle")
     assert unlabelled(folder) == []
     page, figure = folder / "report.html", next((folder / "figures").glob("*ratio*.svg"))

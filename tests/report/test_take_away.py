@@ -40,7 +40,7 @@ CUT = (
 def drawing(name: str, *names: str) -> str:
     curve = Curve(name, ("#0b4f94", "#a9d3fb"), ((1, 10.0, 9.0, 12.0, 9), (64, 1e5, None, None, 3)))
     view = View("Bandwidth", SIZES, RATES, (curve,), width=900.0)
-    return painter.drawing(Figure("one", "alt", Plot(f"Title {name}", "", (view,))))
+    return painter.first_svg_file(Figure("one", "alt", Plot(f"Title {name}", "", (view,))))
 
 
 def root(svg_text: str) -> ElementTree.Element:
@@ -48,8 +48,8 @@ def root(svg_text: str) -> ElementTree.Element:
 
 
 def test_a_figure_is_as_wide_as_a_column_and_embeds_its_font() -> None:
-    content = pdf.from_svg(drawing("MPI"))
-    assert content.startswith(b"%PDF") and content == pdf.from_svg(drawing("MPI"))
+    content = pdf.pdf_from_svg(drawing("MPI"))
+    assert content.startswith(b"%PDF") and content == pdf.pdf_from_svg(drawing("MPI"))
     _, _, width, height = map(float, root(drawing("MPI")).attrib["viewBox"].split())
     (box,) = re.findall(rb"/MediaBox \[ 0 0 252 ([\d.]+) \]", content)
     assert float(box) == pytest.approx(252 * height / width, abs=0.1)
@@ -59,31 +59,31 @@ def test_a_figure_is_as_wide_as_a_column_and_embeds_its_font() -> None:
 
 
 def test_a_variable_of_builders_does_not_date_a_figure(monkeypatch: pytest.MonkeyPatch) -> None:
-    content = pdf.from_svg(drawing("MPI"))
+    content = pdf.pdf_from_svg(drawing("MPI"))
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1")
-    assert pdf.from_svg(drawing("MPI")) == content
+    assert pdf.pdf_from_svg(drawing("MPI")) == content
 
 
 def test_letters_of_a_figure_in_a_column_are_seven_points_high() -> None:
     width = float(root(drawing("MPI")).attrib["viewBox"].split()[2])
-    assert 13 * pdf.COLUMN / width > 7
+    assert 13 * pdf.COLUMN_WIDTH_PT / width > 7
 
 
 def test_what_leaves_the_frame_of_a_figure_is_clipped() -> None:
-    assert re.search(rb" re W\*? n", pdf.from_svg(drawing("MPI")))
+    assert re.search(rb" re W\*? n", pdf.pdf_from_svg(drawing("MPI")))
 
 
 def test_an_arrow_is_drawn_and_a_character_without_a_letter_is_replaced() -> None:
     svg_text = drawing("\N{SNOWMAN}")  # its last point lies above the axis
     assert "\N{SNOWMAN} ↑" in svg_text
-    assert b"(? )" in pdf.from_svg(svg_text)
+    assert b"(? )" in pdf.pdf_from_svg(svg_text)
 
 
 @pytest.mark.parametrize(("weight", "is_bold"), [("400", False), ("600", True)])
 def test_bold_letters_have_an_outline(weight: str, is_bold: bool) -> None:
     text = f'<text x="1" y="9" font-size="9" font-weight="{weight}">A</text>'
     svg_text = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 90 20">{text}</svg>'
-    assert (b" 2 Tr " in pdf.from_svg(svg_text)) is is_bold
+    assert (b" 2 Tr " in pdf.pdf_from_svg(svg_text)) is is_bold
 
 
 def test_numbers_of_a_table_have_interval_unit_and_verdict_in_columns() -> None:
@@ -93,7 +93,7 @@ def test_numbers_of_a_table_have_interval_unit_and_verdict_in_columns() -> None:
         (Cell("size"), Cell(Quantity(value=65536, unit=Unit.BYTE_SIZE))),
         (Cell("=1+1"), Cell("none")),
     )
-    text = renderers.csv_text(Table("A", (Column("What"), Column("MPI", "right")), rows))
+    text = renderers.render_csv(Table("A", (Column("What"), Column("MPI", "right")), rows))
     assert list(csv.reader(io.StringIO(text))) == [
         ["What", "MPI", "MPI: unit", "MPI: low", "MPI: high", "MPI: n", "MPI: verdict"],
         ["latency", "0.333333", "µs", "0.25", "0.5", "9", "faster"],
@@ -103,7 +103,7 @@ def test_numbers_of_a_table_have_interval_unit_and_verdict_in_columns() -> None:
 
 
 def test_a_table_without_rows_is_its_headings() -> None:
-    assert renderers.csv_text(Table("A", (Column("What"), Column("n")), ())) == "What,n\n"
+    assert renderers.render_csv(Table("A", (Column("What"), Column("n")), ())) == "What,n\n"
 
 
 def report(answers: tuple[Answer, ...]) -> Report:
@@ -114,13 +114,13 @@ def report(answers: tuple[Answer, ...]) -> Report:
 
 
 def test_a_summary_says_what_to_know_and_the_answer() -> None:
-    assert renderers.summary(report((make_answer("Yes: ", "faster"),))).splitlines() == [
+    assert renderers.render_summary(report((make_answer("Yes: ", "faster"),))).splitlines() == [
         *("**Title**", "", "- Site: local", "- \\<Note\\>", "- **Yes:** faster")
     ]
 
 
 def test_a_summary_has_ten_lines_at_most() -> None:
-    lines = renderers.summary(
+    lines = renderers.render_summary(
         report(tuple(make_answer(f"{n}", "") for n in range(20)))
     ).splitlines()
     assert len([line for line in lines if line]) == 10

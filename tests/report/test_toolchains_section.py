@@ -16,9 +16,14 @@ from support.bundles import read_tree
 from roundtrip.measure import records
 from roundtrip.report import speeds
 from roundtrip.report.blocks import BulletList, ReportSection, Table, plain_text
-from roundtrip.report.build import build
+from roundtrip.report.build import build_report
 from roundtrip.report.sections import toolchains
-from roundtrip.report.sections.races import race_answers, race_tables, races, top_tables
+from roundtrip.report.sections.rankings import (
+    rank_toolchains,
+    ranking_answers,
+    ranking_tables,
+    top_ranking_tables,
+)
 from roundtrip.report.speeds import Setting, ToolchainComparison
 from roundtrip.report.units import printable
 from roundtrip.stats.summaries import Interval
@@ -38,7 +43,7 @@ def tree(make_tree: Maker) -> Any:
 
 def judged(tree: Any) -> tuple[ReportSection, Mapping[Claim, ClaimVerdict]]:
     bundle_data = read_tree(tree)
-    section = toolchains.section(bundle_data)
+    section = toolchains.toolchains_section(bundle_data)
     assert section is not None
     claims = section.ratios_by_claim()
     verdicts = judge(claims, bundle_data.analysis.statistics, family=lambda claim: claim.family)
@@ -46,7 +51,7 @@ def judged(tree: Any) -> tuple[ReportSection, Mapping[Claim, ClaimVerdict]]:
 
 
 def pairs(verdicts: Mapping[Claim, ClaimVerdict]) -> set[tuple[str, str]]:
-    return {(c.one, c.other) for c in verdicts if isinstance(c, ToolchainComparison)}
+    return {(c.environ, c.base_environ) for c in verdicts if isinstance(c, ToolchainComparison)}
 
 
 def rows(part: ReportSection) -> dict[str, list[str]]:
@@ -163,7 +168,7 @@ def test_what_depends_on_the_difference_is_compared(
     tree.amend(f"{MPICH}/*/run.json", **change)
     _, verdicts = judged(tree)
     comparisons = [claim for claim in verdicts if isinstance(claim, ToolchainComparison)]
-    assert {comparison.what for comparison in comparisons} == quantities
+    assert {comparison.quantity for comparison in comparisons} == quantities
 
 
 def test_toolchains_with_another_between_them_are_not_compared(make_tree: Maker) -> None:
@@ -177,11 +182,11 @@ def test_toolchains_with_another_between_them_are_not_compared(make_tree: Maker)
 
 def test_one_toolchain_is_compared_with_none(make_tree: Maker) -> None:
     bundle_data = read_tree(make_tree(launches=6, environs=(OPENMPI,)))
-    section = toolchains.section(bundle_data)
+    section = toolchains.toolchains_section(bundle_data)
     assert section and not section.ratios_by_claim()
     (answer,) = section.report_section({}).answers
     assert answer.text == (f"Only {bundle_data.launches['toolchain'][0]} was measured.",)
-    parts = {part.anchor: part for part in build(bundle_data).sections}
+    parts = {part.anchor: part for part in build_report(bundle_data).sections}
     alone, *values = parts["toolchains"].answers
     assert alone == answer
     latency, peak = (plain_text(value.text) for value in values)
@@ -221,7 +226,7 @@ def compared(software: dict[str, tuple[str, str]]) -> set[tuple[str, str]]:
 
 
 def test_a_few_toolchains_are_compared_each_with_each() -> None:
-    small_matrix = matrix(speeds.MOST_ENVIRONS, 1)
+    small_matrix = matrix(speeds.MAX_ENVIRONS_FOR_ALL_PAIRS, 1)
     assert len(compared(small_matrix)) == 32 * 31 // 2
     assert len(compared(matrix(8, 4))) == 4 * (8 * 7 // 2) + 8 * (4 * 3 // 2)
 
@@ -247,8 +252,8 @@ def test_of_many_none_is_left_out_and_the_claims_grow_no_faster_than_they(
 def test_the_page_counts_the_compared_pairs(
     make_tree: Maker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(speeds, "MOST_ENVIRONS", 2)
-    monkeypatch.setattr(toolchains, "MOST_ENVIRONS", 2)
+    monkeypatch.setattr(speeds, "MAX_ENVIRONS_FOR_ALL_PAIRS", 2)
+    monkeypatch.setattr(toolchains, "MAX_ENVIRONS_FOR_ALL_PAIRS", 2)
     part, verdicts = judged(make_tree(launches=6, steady=True, environs=(OPENMPI, MPICH, THIRD)))
     assert "3 toolchains have 3 pairs, of which " in refusals(part)
     assert f"of which {len(pairs(verdicts))} are asked" in refusals(part)
@@ -259,7 +264,7 @@ def test_many_pairs_are_one_answer_that_counts_them(
     tree: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert len(judged(tree)[0].panel_answers) == 1
-    monkeypatch.setattr(toolchains, "_MOST_ANSWERS", 0)
+    monkeypatch.setattr(toolchains, "_MAX_ANSWERS", 0)
     [answer] = judged(tree)[0].panel_answers
     assert answer.text[-1] == "1 pairs of toolchains are compared below, by round."
 
@@ -285,7 +290,7 @@ def raced(
 
 
 def cell(*pairs: tuple[str, Verdict, float]) -> tuple[str, str]:
-    (table,) = race_tables(races(raced(*pairs), {}), TITLES)
+    (table,) = ranking_tables(rank_toolchains(raced(*pairs), {}), TITLES)
     (row,) = table.rows
     assert [label.text for label in row[:2]] == ["MPI", "Boost 1.81"]
     return row[2].text, printable(row[2].verdict)
@@ -315,36 +320,38 @@ def test_the_winner(pairs: list[tuple[str, Verdict, float]], expected: tuple[str
 def test_of_many_that_none_is_faster_than_a_few_are_named() -> None:
     verdicts = raced(*((f"{one}{other}", FASTER, 1.3) for one in "abcdefgh" for other in "z"))
     titles = {name: f"MPI {name}, Boost 1.81" for name in "abcdefghz"}
-    (table,) = race_tables(races(verdicts, {}), titles)
+    (table,) = ranking_tables(rank_toolchains(verdicts, {}), titles)
     winners = " or ".join(f"MPI {name}" for name in "abcdef")
     assert table.rows[0][2].text == f"{winners} or 2 more"
 
 
 def test_races_that_no_comparison_joins_are_rows_of_their_own() -> None:
-    two_races = races(raced(("ab", FASTER, 1.3), ("cd", UNKNOWN, 1.0)), {})
+    two_races = rank_toolchains(raced(("ab", FASTER, 1.3), ("cd", UNKNOWN, 1.0)), {})
     assert [race.toolchains for race in two_races] == [("a", "b"), ("c", "d")]
-    assert [answer.text for answer in race_answers(two_races, TITLES)] == [
+    assert [answer.text for answer in ranking_answers(two_races, TITLES)] == [
         ("MPI a is fastest in 1 of 2 comparisons: 30\N{NO-BREAK SPACE}% faster.",),
         ("Which is fastest is undecided in 1 of 2 comparisons.",),
     ]
-    (answer,) = race_answers(races(raced(("ab", UNKNOWN, 1.0), ("cd", UNKNOWN, 1.0)), {}), TITLES)
+    (answer,) = ranking_answers(
+        rank_toolchains(raced(("ab", UNKNOWN, 1.0), ("cd", UNKNOWN, 1.0)), {}), TITLES
+    )
     assert answer.text == ("No toolchain is shown to be fastest: every comparison is open.",)
-    assert race_answers([], TITLES) == ()
+    assert ranking_answers([], TITLES) == ()
 
 
 def test_only_so_many_rows_stand_at_the_top_and_the_others_are_counted() -> None:
     verdicts = {
         k: v for n in range(20) for k, v in raced(("ab", ON_PAR, 1.0), what=f"w{n}").items()
     }
-    (table,) = top_tables(races(verdicts, {}), TITLES)
+    (table,) = top_ranking_tables(rank_toolchains(verdicts, {}), TITLES)
     assert len(table.rows) == 8 and table.caption.endswith(" 12 more below.")
-    (full_table,) = race_tables(races(verdicts, {}), TITLES)
+    (full_table,) = ranking_tables(rank_toolchains(verdicts, {}), TITLES)
     assert len(full_table.rows) == 20
 
 
 def test_values_without_a_size_have_a_column() -> None:
     verdicts = {**raced(("ab", ON_PAR, 1.0), size=None), **raced(("ab", FASTER, 2.0), size=8)}
-    (table,) = race_tables(races(verdicts, {}), TITLES)
+    (table,) = ranking_tables(rank_toolchains(verdicts, {}), TITLES)
     assert [printable(column.name) for column in table.columns[2:]] == ["All", "8 B"]
 
 
@@ -360,7 +367,7 @@ def test_rows_name_where_they_differ_and_a_size_of_their_own() -> None:
             ("ab", ON_PAR, 1.0), size=size, what=f"{app}, datatypes", setting=setting
         ).items()
     }
-    (table,) = race_tables(races(verdicts, {}), TITLES)
+    (table,) = ranking_tables(rank_toolchains(verdicts, {}), TITLES)
     assert [column.name for column in table.columns] == ["What", "With", "Fastest"]
     assert [printable(row[0].text) for row in table.rows] == [
         "FFT, datatypes, ranks 2 at 8 B",
@@ -368,12 +375,14 @@ def test_rows_name_where_they_differ_and_a_size_of_their_own() -> None:
     ]
 
 
-WAN = replace(SETTING, parameters="mode pingpong, wan_rtt 2", kind="EMULATED WAN: RTT 2 ms")
+WAN = replace(
+    SETTING, parameters="mode pingpong, wan_rtt 2", emulation_label="EMULATED WAN: RTT 2 ms"
+)
 
 
 def front(*parts: Any) -> list[str]:
     verdicts = {key: verdict for part in parts for key, verdict in part.items()}
-    answers = race_answers(races(verdicts, {}), TITLES)
+    answers = ranking_answers(rank_toolchains(verdicts, {}), TITLES)
     return [printable(plain_text(answer.text)) for answer in answers]
 
 

@@ -44,7 +44,7 @@ def rebuilt(rebuild: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> Pa
 
 
 def test_every_file_is_rebuilt_byte_for_byte(rebuilt: Path) -> None:
-    differences = publish.differences(
+    differences = publish.differing_paths(
         store.digest_by_path(rebuilt), store.digest_by_path(SAMPLES / "reports")
     )
     assert differences == [], "run: python samples/rebuild.py"

@@ -10,7 +10,7 @@ from support.measured import METRIC, STUDY, Measured, bundle
 
 from roundtrip.measure import analysis
 from roundtrip.report import units
-from roundtrip.report.painter import drawing as drawing_of
+from roundtrip.report.painter import first_svg_file as drawing_of
 from roundtrip.report.plot import CIRCLE, SQUARE
 from roundtrip.report.units import Unit
 from roundtrip.stats.verdicts import judge

@@ -18,7 +18,7 @@ from roundtrip.measure import analysis, samples
 from roundtrip.measure.columns import setting_texts
 from roundtrip.measure.run_record import RECORD_BY_STUDY
 from roundtrip.report import data
-from roundtrip.report.sections.spread import launch_figures
+from roundtrip.report.sections.spread import launch_spread_values
 from roundtrip.stats.verdicts import Family
 from roundtrip.studies import derivation
 from roundtrip.studies.derivation import METRICS, AuditFacts, metrics_by_study
@@ -219,7 +219,7 @@ def test_the_figure_of_a_launch_is_the_median_of_its_own_rows_in_their_order() -
         (*key, "mpi-read", 10_000, "measure", 0, "time_per_pass", 9e-6, "s"),
         ("1", "c", "netpipe", "p", "mpi", 1 << 20, "measure", 0, "half_round_trip_time", 1e-4, "s"),
     ]
-    figures = launch_figures(sample_frame(rows).lazy())
+    figures = launch_spread_values(sample_frame(rows).lazy())
     rows_by_name = {f"{row['name']}, {row['unit']}": row for row in figures.to_dicts()}
     assert rows_by_name["MPI, pass at 10 kB, µs"]["median"] == 2.0
     assert rows_by_name["MPI, pass at 10 kB, µs"]["samples"] == [1.0, 2.0, 4.0]
@@ -230,14 +230,14 @@ def test_the_figure_of_a_launch_is_the_median_of_its_own_rows_in_their_order() -
 def test_two_metrics_are_two_figures() -> None:
     key = ("1", "c", "netpipe", "pingpong/same", "mpi", 1, "measure", 0)
     rows = [(*key, "half_round_trip_time", 1e-6, "s"), (*key, "time_per_message", 5e-6, "s")]
-    figures = launch_figures(sample_frame(rows).lazy())
+    figures = launch_spread_values(sample_frame(rows).lazy())
     assert figures.sort("metric")["median"].to_list() == [1.0, 5.0]
 
 
 def test_a_metric_that_never_has_the_unit_is_no_figure() -> None:
     key = ("1", "c", "netpipe", "pingpong/same", "mpi", 1, "measure", 0)
     rows = [(*key, "half_round_trip_time", 1e-6, "s"), (*key, "bandwidth", 5.0, "MB/s")]
-    figures = launch_figures(sample_frame(rows).lazy())
+    figures = launch_spread_values(sample_frame(rows).lazy())
     assert figures["metric"].to_list() == ["half_round_trip_time"]
 
 

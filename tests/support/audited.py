@@ -10,7 +10,7 @@ import polars as pl
 from roundtrip.measure import analysis
 from roundtrip.measure.bundle_rows import TIMING_COLUMNS
 from roundtrip.measure.columns import SETTINGS_DTYPE
-from roundtrip.report.audit.subject import Chapter, Subject
+from roundtrip.report.audit.subject import AuditedSection, AuditSubject
 from roundtrip.report.blocks import (
     Block,
     Cell,
@@ -183,33 +183,33 @@ def study_named(study: str, words: str) -> Study:
 
 SETTINGS = analysis.default()
 PRINTED = {SETTINGS.toml_text: "“Provenance”"}
-SOUND = Subject(
+SOUND = AuditSubject(
     title="A thing",
-    chapter=Chapter(
+    section=AuditedSection(
         part(table(), gallery(figure(limit()))), FACTS, study_named("thing", "A thing"), ()
     ),
     launches=launches(),
     lost_launches=launches().head(1).with_columns(reason=pl.lit("the node went down")),
     points=points(),
-    placed_launches=frozenset(launches()["launch"]),
+    launches_with_placement=frozenset(launches()["launch"]),
     samples=samples(launches()),
     verdicts=judged(),
     analysis=SETTINGS,
-    environment={"host.json": {"cpu": {}}},
-    printed_files=PRINTED,
-    origins=ORIGINS,
+    env_records={"host.json": {"cpu": {}}},
+    section_title_by_text=PRINTED,
+    series_medians=ORIGINS,
 )
 
 
-def with_facts(**changes: Any) -> Subject:
-    assert SOUND.chapter
-    return replace(SOUND, chapter=replace(SOUND.chapter, facts=replace(FACTS, **changes)))
+def with_facts(**changes: Any) -> AuditSubject:
+    assert SOUND.section
+    return replace(SOUND, section=replace(SOUND.section, audit_facts=replace(FACTS, **changes)))
 
 
-def showing(*blocks: Block, **changes: Any) -> Subject:
-    assert SOUND.chapter
-    return replace(SOUND, chapter=replace(SOUND.chapter, part=part(*blocks)), **changes)
+def showing(*blocks: Block, **changes: Any) -> AuditSubject:
+    assert SOUND.section
+    return replace(SOUND, section=replace(SOUND.section, section=part(*blocks)), **changes)
 
 
-def of_launches(**changes: Any) -> Subject:
+def of_launches(**changes: Any) -> AuditSubject:
     return replace(SOUND, launches=launches(**changes))

@@ -40,7 +40,7 @@ def night(index: int) -> str:
     return (START + timedelta(days=index)).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def make(series: int = 20, nights: int = 90, seed: int = 1) -> history.History:
+def make(series: int = 20, nights: int = 90, seed: int = 1) -> history.HistoryPage:
     """A history: every tenth series regresses, the next improves, the next drifts, one spikes."""
     rng = np.random.default_rng(seed)
     truths = [_plant(number, nights) for number in range(series)]
@@ -48,10 +48,10 @@ def make(series: int = 20, nights: int = 90, seed: int = 1) -> history.History:
     frames = [_points(names[n], truths[n], nights, rng) for n in range(series)]
     frame = pl.concat(frames)
     histories = {
-        tuple(entry.names.values()): _history(truths[names.index(entry.names)], nights)
+        tuple(entry.identity.values()): _history(truths[names.index(entry.identity)], nights)
         for entry in split_series(frame)
     }
-    return history.History(
+    return history.HistoryPage(
         "nightly", "odin", frame, _provenance(nights), histories, analysis.default().history
     )
 

@@ -83,7 +83,7 @@ def count(run_data: BundleData, draw: Draw, reports: int = REPORTS) -> tuple[int
     bad_reports = claims = false_claims = 0
     for _ in range(reports):
         report = replace(run_data, launches=draw(run_data.launches, rng), samples=samples)
-        section = toolchains.section(report)
+        section = toolchains.toolchains_section(report)
         verdicts = judge(section.ratios_by_claim(), levels) if section else {}
         if not verdicts:
             raise UserError("two toolchains that share no case and no round: not an A/A run")

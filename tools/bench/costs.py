@@ -116,7 +116,7 @@ def history(count: int = NIGHTS, series: int = SERIES) -> Iterator[str]:
         night_s, records = _spent(lambda: ledger.read_ledger(reports, CAMPAIGN, SITE))
         settings = analysis.default().history
         detection_s, verdicts = _spent(
-            lambda: nights.judge(records.nights, records.provenance, settings)
+            lambda: nights.judge_all_series(records.nights, records.provenance, settings)
         )
         drawing_s, text = _spent(lambda: _page(records, verdicts))
         opening = _opening(text, reports / "history.html")
@@ -130,10 +130,12 @@ def history(count: int = NIGHTS, series: int = SERIES) -> Iterator[str]:
 
 
 def _page(records: ledger.Ledger, verdicts: nights.NightVerdicts) -> str:
-    series = {tuple(line.series.names.values()): line.history for line in verdicts.lines}
+    series = {tuple(line.series.identity.values()): line.history for line in verdicts.judged_series}
     assert len(series) == sum(1 for _ in split_series(records.nights))  # noqa: S101
-    return page.render(
-        page.History(CAMPAIGN, SITE, records.nights, records.provenance, series, verdicts.settings)
+    return page.render_page(
+        page.HistoryPage(
+            CAMPAIGN, SITE, records.nights, records.provenance, series, verdicts.settings
+        )
     )
 
 

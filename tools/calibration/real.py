@@ -198,7 +198,7 @@ def _panel(
     margin = max(0.08 * (high - low), 1e-3)
     part = np.clip((values - low + margin) / (high - low + 2 * margin), 0, 1)
     xs, ys = np.arange(values.size) * _WIDTH / values.size, _HEAD + _HEIGHT * (1 - part)
-    yield svg.text(_short(name), 0, 14, class_="ink", fill=INK)
+    yield svg.text_element(_short(name), 0, 14, class_="ink", fill=INK)
     dots = "".join(
         f"M{coordinate_text(x)},{coordinate_text(y)}h0" for x, y in zip(xs, ys, strict=True)
     )
@@ -220,9 +220,9 @@ def _panel(
             colour, element("path", {"fill": "none", "stroke-width": 1.6, "d": ticks})
         )
         words = f"{detector}: {len(places)}"
-        yield svg.text(words, _WIDTH + 6, top + _LANE - 1, font_size=11)
+        yield svg.text_element(words, _WIDTH + 6, top + _LANE - 1, font_size=11)
     spans = f"spans {np.exp(high - low):.2f} times"
-    yield svg.text(spans, _WIDTH + 6, _HEAD + 10, font_size=11)
+    yield svg.text_element(spans, _WIDTH + 6, _HEAD + 10, font_size=11)
 
 
 def _short(name: str) -> str:

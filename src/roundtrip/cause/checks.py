@@ -42,7 +42,7 @@ from roundtrip.measure.launches import scan
 from roundtrip.measure.matrix import ExpectedCase, Matrix
 from roundtrip.measure.progress import TerminalProgress
 from roundtrip.measure.tree import RunTree
-from roundtrip.report.pages.series import NODE_SET
+from roundtrip.report.pages.series import NODE_SET_FACT
 from roundtrip.sites import schedulers
 from roundtrip.sites.schedulers.interface import NoAnswerError, Scheduler
 from roundtrip.sites.site import Site
@@ -71,7 +71,7 @@ def prepare_case(
 ) -> StepCase:
     """The case of a step; UserError if the campaign does not launch it here, or simulates it, or no
     switch is left."""
-    case = str(step.line.series.names["case_id"])
+    case = str(step.line.series.identity["case_id"])
     item = _find_case(matrix.build_matrix(declaration, here), case)
     if item is None:
         raise UserError(f"campaign '{step.campaign}' launches no {case} here any more")
@@ -79,7 +79,7 @@ def prepare_case(
         raise UserError(f"site '{here.name}' simulates: it gives the same values each time")
     hosts = find_hosts(here, item, step.switches)
     values = {switch.variable: (switch.old, switch.new) for switch in step.switches}
-    if not hosts.keys() >= {*values.get(NODE_SET, ())}:
+    if not hosts.keys() >= {*values.get(NODE_SET_FACT, ())}:
         tell("the nodes of before and those of now are not all in use: they are not switched")
         step = steps.without_nodes(step)
     if not step.switches:
@@ -179,8 +179,8 @@ class Checks:
         if LAUNCHER_OPTIONS in values:
             settings.append(("launcher_options", values[LAUNCHER_OPTIONS]))
         item = replace(item, variables=(*item.variables, *settings))
-        if NODE_SET in values:
-            item = replace(item, nodelist=case.hosts[values[NODE_SET]])
+        if NODE_SET_FACT in values:
+            item = replace(item, nodelist=case.hosts[values[NODE_SET_FACT]])
         end = time.monotonic() + (60 * self.minutes if limit_s is None else limit_s)
         pauses = scheduler.RoundPauses(self._scheduler, end, self.tell, self.site.environment)
         while True:
@@ -194,7 +194,9 @@ class Checks:
         if not (folder := next(filter(None, folders), None)):
             raise UserError(launches[0].reason if launches else "ReFrame left no launch")
         frame = samples.parse((folder / SAMPLES_FILE).read_bytes(), folder / SAMPLES_FILE).frame
-        series_rows = frame.filter(*(pl.col(name) == series.names[name] for name in SERIES_COLUMNS))
+        series_rows = frame.filter(
+            *(pl.col(name) == series.identity[name] for name in SERIES_COLUMNS)
+        )
         if series_rows.is_empty():
             raise UserError("the launch has no sample of the series")
         value = float(series_rows["value"].median())  # type: ignore[arg-type]
@@ -246,7 +248,7 @@ class Checks:
 
 def arm_script(switches: Sequence[Switch], arm: Hashable) -> str:
     """Shell commands that set each variable to its value in an arm, or unset it."""
-    others = (NODE_SET, TOOLCHAIN, LAUNCHER_OPTIONS)
+    others = (NODE_SET_FACT, TOOLCHAIN, LAUNCHER_OPTIONS)
     values = {item.variable: item.value(arm) for item in switches if item.variable not in others}
     return "".join(
         f"unset {name}\n" if value is None else f"export {name}={shlex.quote(value)}\n"
@@ -264,7 +266,7 @@ def find_hosts(
     node_sets = [
         side
         for switch in switches
-        if switch.variable == NODE_SET
+        if switch.variable == NODE_SET_FACT
         for side in (switch.old, switch.new)
         if side
     ]

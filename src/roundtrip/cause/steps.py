@@ -23,8 +23,8 @@ from roundtrip.measure import analysis, reader, store
 from roundtrip.measure.disclosure import DIGEST_PATTERN
 from roundtrip.measure.pseudonyms import PSEUDONYM_PATTERN
 from roundtrip.report import data, nights
-from roundtrip.report.nights import Line
-from roundtrip.report.pages.series import NODE_SET, NOT_SET, Change
+from roundtrip.report.nights import JudgedSeries
+from roundtrip.report.pages.series import NODE_SET_FACT, NOT_RECORDED_VALUE, FactChange
 from roundtrip.stats.nights.verdicts import Verdict
 from roundtrip.stats.summaries import robust_sd
 
@@ -52,7 +52,7 @@ _TESTS = {
     "kernel|microcode|firmware|clock source|mitigation|distribution": (
         "boot one node with the old one, and compare it with the others: roundtrip nodes"
     ),
-    NODE_SET: "launch when the nodes of before are in use: roundtrip blame, roundtrip nodes",
+    NODE_SET_FACT: "launch when the nodes of before are in use: roundtrip blame, roundtrip nodes",
     "checkout|tool ": "check the old commit out, and run the campaign from there",
     f"launcher|{_BINDING}": (
         "launch once more with the old options of the launcher, and compare: roundtrip compare"
@@ -80,7 +80,9 @@ class Switch:
     @property
     def name(self) -> str:
         """``OMPI_MCA_btl_tcp_eager_limit not set → 4096``."""
-        old, new = (NOT_SET if value is None else value for value in (self.old, self.new))
+        old, new = (
+            NOT_RECORDED_VALUE if value is None else value for value in (self.old, self.new)
+        )
         return f"{self.variable} {old} \N{RIGHTWARDS ARROW} {new}"
 
 
@@ -89,7 +91,7 @@ class SeriesStep:
     """A step at `night` in a series of `campaign`; `log_ratio` of times, positive if slower."""
 
     campaign: str
-    line: Line
+    line: JudgedSeries
     night: str
     log_ratio: float
     noise: float
@@ -98,7 +100,7 @@ class SeriesStep:
 
     @property
     def label(self) -> str:
-        return printable(" ".join(self.line.label.split()))
+        return printable(" ".join(self.line.full_title.split()))
 
     @property
     def title(self) -> str:
@@ -107,9 +109,9 @@ class SeriesStep:
 
 def without_nodes(step: SeriesStep) -> SeriesStep:
     """The step without the switch of node sets, which becomes a fact that cannot be switched."""
-    switches = tuple(switch for switch in step.switches if switch.variable != NODE_SET)
-    test = _test(Change("", NODE_SET, "", ""))
-    others = [(switch.name, test) for switch in step.switches if switch.variable == NODE_SET]
+    switches = tuple(switch for switch in step.switches if switch.variable != NODE_SET_FACT)
+    test = _test(FactChange("", NODE_SET_FACT, "", ""))
+    others = [(switch.name, test) for switch in step.switches if switch.variable == NODE_SET_FACT]
     return replace(step, switches=switches, others=(*step.others, *others))
 
 
@@ -119,7 +121,7 @@ def with_toolchain(step: SeriesStep, old: str) -> SeriesStep:
     The switch replaces all facts whose test is to install the old one.  UserError if there are
     none, or if `old` is the toolchain of the series.
     """
-    new = str(step.line.series.names["case_id"]).rpartition("+")[2]
+    new = str(step.line.series.identity["case_id"]).rpartition("+")[2]
     others = tuple(fact for fact in step.others if fact[1] != _INSTALL)
     if old == new or others == step.others:
         reason = "it is the one of this series" if old == new else f"nothing of {new} differs"
@@ -157,9 +159,9 @@ def find(site: str, series: str, night: str, campaign: str | None, reports: Path
         if (series_steps := _steps(line, calendar))
     ]
     if not candidates:
-        raise UserError(f"no step in {printable(lines[0][1].label)}: nothing to explain")
+        raise UserError(f"no step in {printable(lines[0][1].full_title)}: nothing to explain")
     if len(candidates) > 1:
-        labels = "; ".join(printable(line.label) for _, line, _ in candidates[:_MAX_LABELS])
+        labels = "; ".join(printable(line.full_title) for _, line, _ in candidates[:_MAX_LABELS])
         raise UserError(
             f"{len(candidates)} series with a step have {series!r} in their name: {labels}"
         )
@@ -204,18 +206,18 @@ def largest_unexplained(
 
 
 #: First night of a step, its ratio, and the facts that changed.
-_Step = tuple[str, float, Sequence[Change]]
+_Step = tuple[str, float, Sequence[FactChange]]
 
 
-def _steps(line: Line, calendar: Sequence[str]) -> list[_Step]:
+def _steps(line: JudgedSeries, calendar: Sequence[str]) -> list[_Step]:
     """The change points of a series, and the last night if it was worse."""
-    pairs = zip(line.history.steps, line.causes, strict=True)
+    pairs = zip(line.history.steps, line.changes_by_step, strict=True)
     steps: list[_Step] = [(calendar[point.night], point.ratio, causes) for point, causes in pairs]
     newest = line.judgement.newest_night
     return [*steps, (calendar[-1], newest.ratio, line.changes)] if newest else steps
 
 
-def _series_step(campaign: str, line: Line, step: _Step) -> SeriesStep:
+def _series_step(campaign: str, line: JudgedSeries, step: _Step) -> SeriesStep:
     night, ratio, changes = step
     size = math.log(ratio) if line.series.lower_is_better else -math.log(ratio)
     switches, others = split(changes)
@@ -232,14 +234,14 @@ def launch_s(step: SeriesStep, site: str, reports: Path) -> float:
         return 0.0
     reader.require_decodable_bundle(revisions[-1].bundle)
     launches = data.read_bundle(revisions[-1].bundle).launches
-    case_launches = launches.filter(pl.col("case_id") == step.line.series.names["case_id"])
+    case_launches = launches.filter(pl.col("case_id") == step.line.series.identity["case_id"])
     duration = case_launches["elapsed_s"].median()
     return float(duration) if isinstance(duration, float) else 0.0
 
 
 def _lines(
     site: str, series: str, campaign: str | None, reports: Path
-) -> Iterator[tuple[str, Line, Sequence[str]]]:
+) -> Iterator[tuple[str, JudgedSeries, Sequence[str]]]:
     notes = remarks.load_site(site)
     settings = analysis.load_for_site(site).history
     for folder in store.site_folders(reports, campaign or None, site):
@@ -247,19 +249,23 @@ def _lines(
         site_ledger = ledger.read_ledger(reports, name, site, notes)
         if site_ledger.nights.is_empty():
             continue
-        verdicts = nights.judge(site_ledger.nights, site_ledger.provenance, settings, notes)
-        for line in verdicts.lines:
-            if series.casefold() in " ".join(line.label.split()).casefold():
+        verdicts = nights.judge_all_series(
+            site_ledger.nights, site_ledger.provenance, settings, notes
+        )
+        for line in verdicts.judged_series:
+            if series.casefold() in " ".join(line.full_title.split()).casefold():
                 yield name, line, verdicts.calendar.nights
 
 
-def split(changes: Sequence[Change]) -> tuple[tuple[Switch, ...], tuple[tuple[str, str], ...]]:
+def split(changes: Sequence[FactChange]) -> tuple[tuple[Switch, ...], tuple[tuple[str, str], ...]]:
     """Split changes into switches, and other facts with tests; UserError if they contradict."""
     switches: dict[str, Switch] = {}
     others: list[tuple[str, str]] = []
     for change in changes:
-        if change.name == NODE_SET and all(map(_NODES.fullmatch, (change.before, change.after))):
-            switches[NODE_SET] = Switch(NODE_SET, change.before, change.after)
+        if change.name == NODE_SET_FACT and all(
+            map(_NODES.fullmatch, (change.before, change.after))
+        ):
+            switches[NODE_SET_FACT] = Switch(NODE_SET_FACT, change.before, change.after)
             continue
         match = _VARIABLE.fullmatch(change.name)
         is_settable = match or change.name == LAUNCHER_OPTIONS
@@ -267,7 +273,10 @@ def split(changes: Sequence[Change]) -> tuple[tuple[Switch, ...], tuple[tuple[st
             others.append((printable(str(change)), _test(change)))
             continue
         name = next(filter(None, match.groups())) if match else LAUNCHER_OPTIONS
-        old, new = (None if value == NOT_SET else value for value in (change.before, change.after))
+        old, new = (
+            None if value == NOT_RECORDED_VALUE else value
+            for value in (change.before, change.after)
+        )
         switch = Switch(name, old, new)
         if switches.setdefault(name, switch) != switch:
             raise UserError(
@@ -280,7 +289,7 @@ def split(changes: Sequence[Change]) -> tuple[tuple[Switch, ...], tuple[tuple[st
     return tuple(switches.values()), tuple(others)
 
 
-def _test(change: Change) -> str:
+def _test(change: FactChange) -> str:
     name = change.name.casefold()
     tests = (test for words, test in _TESTS.items() if re.search(words, name))
     return next(tests, _DEFAULT_TEST)

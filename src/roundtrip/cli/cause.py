@@ -277,6 +277,6 @@ def _publish(search_journal: Journal) -> None:
     with writing(search_journal.folder), files.draft(search_journal.folder) as bundle:
         commit = tree.git_revision(paths.checkout()).commit
         page.make_bundle(search_journal.folder, bundle, journal.now(), commit)
-        revision = publish.publish(bundle, paths.reports(), tell=say)
+        revision = publish.publish(bundle, paths.reports(), print_line=say)
     typer.echo(f"report: {store.file_path(revision, store.PAGE_FILE)}")
     write_pages(paths.reports())

@@ -24,7 +24,7 @@ from roundtrip.report import units
 
 if TYPE_CHECKING:
     from roundtrip.report.confirmation import ConfirmationResult
-    from roundtrip.report.nights import Line, NightVerdicts
+    from roundtrip.report.nights import JudgedSeries, NightVerdicts
 
 _COLUMNS = ("verdict", "series", "ratio", "since", "what differed then; remarks", "would have seen")
 #: Verdicts that only ``--all`` shows.
@@ -46,7 +46,7 @@ class _Judged:
 
     campaign: str
     verdicts: NightVerdicts
-    lines: list[Line]
+    lines: list[JudgedSeries]
     relaunch: ConfirmationResult
     signatures: list[str]
 
@@ -117,7 +117,7 @@ def _judge(reports: Path, campaign: str, site: str, series: str, since: str) -> 
     if ledger.nights.is_empty():
         return None
     settings = analysis.load_for_site(site).history
-    verdicts = nights.judge(ledger.nights, ledger.provenance, settings, notes, since)
+    verdicts = nights.judge_all_series(ledger.nights, ledger.provenance, settings, notes, since)
     relaunch = confirmation.NO_CONFIRMATION
     try:
         folder = store.site_folder(reports, campaign, site)
@@ -137,29 +137,29 @@ def _accept(site: str, text: str, reason: str, results: Sequence[_Judged]) -> No
     if not any(lines.values()):
         raise UserError(f"no series has {text!r} in its name")
     newest = max(item.verdicts.calendar.nights[-1] for item in results if lines[item.campaign])
-    labels = [line.label for campaign_lines in lines.values() for line in campaign_lines]
+    labels = [line.full_title for campaign_lines in lines.values() for line in campaign_lines]
     globs = ["*"] if text == _ALL else sorted({*map(escape, labels)})
     file = annotations.accept(site, globs, newest, reason)
     print(f"accepted up to {newest}: {len(labels)} series, in {file}")
 
 
-def _lines(verdicts: NightVerdicts, series: str) -> list[Line]:
+def _lines(verdicts: NightVerdicts, series: str) -> list[JudgedSeries]:
     pattern = series.casefold()
-    return [line for line in verdicts.lines if pattern in _label(line).casefold()]
+    return [line for line in verdicts.judged_series if pattern in _label(line).casefold()]
 
 
-def _label(line: Line) -> str:
-    return printable(" ".join(line.label.split()))
+def _label(line: JudgedSeries) -> str:
+    return printable(" ".join(line.full_title.split()))
 
 
 def _print(site: str, result: _Judged, everything: bool, hosts: HostNames) -> None:
     """Print a summary line, then what the series to show did, with host names from `hosts`."""
     verdicts, lines, relaunch = result.verdicts, result.lines, result.relaunch
     first, last = verdicts.calendar.nights[0], verdicts.calendar.nights[-1]
-    counts = ", ".join(f"{n} {verdict}" for verdict, n in verdicts.counts.items() if n)
+    counts = ", ".join(f"{n} {verdict}" for verdict, n in verdicts.count_by_verdict.items() if n)
     number = len(verdicts.calendar.nights)
     nights = f"{number} night{'s' * (number > 1)}, {first[:10]} to {last[:10]}"
-    print(f"{result.campaign} on {site}: {nights}; {len(verdicts.lines)} series: {counts}")
+    print(f"{result.campaign} on {site}: {nights}; {len(verdicts.judged_series)} series: {counts}")
     if relaunch.sentence:
         print(f"  {hosts.insert_names(printable(relaunch.sentence))}")
     if all(line.judgement.verdict == "too few nights" for line in lines):
@@ -178,8 +178,8 @@ def _print_changes(result: _Judged, everything: bool, hosts: HostNames) -> None:
         for line in lines
         if everything
         or line.judgement.verdict not in _QUIET_VERDICTS
-        or line.judgement.ratio
-        or line.revisions
+        or line.judgement.ratio_text
+        or line.revision_sentences
     ]
     table = Table(*_COLUMNS, box=None)
     for line in visible_lines:
@@ -193,12 +193,12 @@ def _print_changes(result: _Judged, everything: bool, hosts: HostNames) -> None:
     )
     for reason, count in sorted(reasons.items()) if not everything else ():
         print(f"  {count} series have too few nights: {reason}")
-    for line in [line for line in lines if line.is_small][:_MAX_SMALL]:
+    for line in [line for line in lines if line.has_negligible_step][:_MAX_SMALL]:
         step = line.history.steps[-1]
-        since = verdicts.calendar.label(verdicts.calendar.nights[step.night])
+        since = verdicts.calendar.date_text(verdicts.calendar.nights[step.night])
         size = f"{units.ratio_to_level(step.ratio)} since {since}, less than the least effect"
         print(f"  no alarm: {hosts.insert_names(_label(line))}: {size}")
-    if (rest := sum(line.is_small for line in lines) - _MAX_SMALL) > 0:
+    if (rest := sum(line.has_negligible_step for line in lines) - _MAX_SMALL) > 0:
         print(f"  no alarm: {rest} more series that changed by less than the least effect")
 
 
@@ -208,47 +208,56 @@ def _print_pairs(result: _Judged, everything: bool, hosts: HostNames) -> None:
 
     print(f"  {printable(answers.too_few_nights_sentence(result.verdicts))}")
     keys = {line.series.key for line in result.lines}
-    pairs = [pair for pair in answers.night_pairs(result.verdicts) if pair.line.series.key in keys]
+    pairs = [
+        pair for pair in answers.night_pairs(result.verdicts) if pair.judged.series.key in keys
+    ]
     limit = len(pairs) if everything else _MAX_PAIRS
     table = Table("series", "night before", "last night", "ratio", "distance", box=None)
     for pair in pairs[:limit]:
-        label = hosts.insert_names(_label(pair.line))
-        table.add_row(label, *map(str, (pair.before, pair.newest, pair.ratio, pair.distance)))
+        label = hosts.insert_names(_label(pair.judged))
+        table.add_row(
+            label,
+            *map(str, (pair.night_before_value, pair.last_night_value, pair.ratio, pair.distance)),
+        )
     common.show(table)
     if len(pairs) > limit:
         print(f"  and {len(pairs) - limit} series that differ less (--all)")
     if any(pair.distance for pair in pairs):
-        print(f"  {answers.DISTANCE}")
+        print(f"  {answers.DISTANCE_NOTE}")
 
 
-def _cells(line: Line, result: _Judged) -> tuple[str, ...]:
+def _cells(line: JudgedSeries, result: _Judged) -> tuple[str, ...]:
     judgement, verdicts = line.judgement, result.verdicts
-    since = verdicts.calendar.label(line.night) if line.night else ""
+    since = verdicts.calendar.date_text(line.step_night) if line.step_night else ""
     sensitivity = ""
     if judgement.detectable_step is not None:
-        sensitivity = f"{units.percent_text(judgement.detectable_step)} {verdicts.sight}"
-    is_marked = judgement.is_news and judgement.newest_night is None  # the last night is always new
+        sensitivity = (
+            f"{units.percent_text(judgement.detectable_step)} {verdicts.detection_period_text}"
+        )
+    is_marked = (
+        judgement.is_recent and judgement.newest_night is None
+    )  # the last night is always new
     verdict = f"{judgement.verdict} (new)" if is_marked else str(judgement.verdict)
     remarks = (
         line.changes_text or judgement.reason,
-        *line.revisions,
-        result.relaunch.describe_line(line),
+        *line.revision_sentences,
+        result.relaunch.describe_series(line),
     )
     reason = "; ".join(printable(remark) for remark in remarks if remark)
-    return verdict, _label(line), judgement.ratio, since, reason, sensitivity
+    return verdict, _label(line), judgement.ratio_text, since, reason, sensitivity
 
 
-def _series_json(result: _Judged, line: Line) -> dict[str, Any]:
+def _series_json(result: _Judged, line: JudgedSeries) -> dict[str, Any]:
     judgement, step, history = line.judgement, line.judgement.step, line.history
     nights, accepted = result.verdicts.calendar.nights, line.acceptance
     return {
         "campaign": result.campaign,
         "nights": len(nights),
-        **line.series.names,
-        "mark": line.mark,
+        **line.series.identity,
+        "mark": line.emulation_label,
         "verdict": str(judgement.verdict),
-        "is_news": judgement.is_news,
-        "since": line.night,
+        "is_news": judgement.is_recent,
+        "since": line.step_night,
         "ratio": step.ratio if step else None,
         "interval": [step.low, step.high] if step else None,
         "drift_a_year": history.drift.yearly_ratio if history.drift else None,
@@ -271,10 +280,10 @@ def _series_json(result: _Judged, line: Line) -> dict[str, Any]:
             }
             for revision in history.revisions
         ],
-        "revised": list(line.revisions),
+        "revised": list(line.revision_sentences),
         "minimum_effect": history.least_effect,
         "accepted": {"up_to": accepted.last, "reason": accepted.text} if accepted else None,
-        "confirmation": result.relaunch.record(line),
+        "confirmation": result.relaunch.to_json_object(line),
         "why": judgement.reason,
     }
 

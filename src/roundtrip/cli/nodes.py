@@ -104,7 +104,7 @@ def _lines(result: _Judged) -> list[str]:
     from roundtrip.report import nodes as words
 
     node_verdicts, marks = result.node_verdicts, result.marks
-    mark = words.environ_mark(marks, marks)
+    mark = words.environ_label_suffix(marks, marks)
     lines = [
         f"The clock of {clock.node}{mark} {words.describe_clock_rate(clock)}"
         for clock in result.clocks
@@ -112,13 +112,13 @@ def _lines(result: _Judged) -> list[str]:
     for outlier in node_verdicts.outliers:
         slow_processor = result.slow_processors.get(outlier.name)
         description = words.describe_outlier(outlier, node_verdicts, slow_processor)
-        lines.append(f"{words.title(outlier, marks)}: {description}.")
+        lines.append(f"{words.outlier_title(outlier, marks)}: {description}.")
     for suspect in result.suspects:
         description = words.describe_flaky(suspect, "failed")
         lines.append(f"{words.flaky_title(suspect, mark)}: {description}")
     lines = lines or [words.describe_healthy(node_verdicts, marks)]
     if node_verdicts.unjudged_nodes and node_verdicts.outliers:
-        lines.append(words.describe_too_few(node_verdicts.unjudged_nodes))
+        lines.append(words.describe_unjudged(node_verdicts.unjudged_nodes))
     for absence in result.absences:
         night = f"was not measured in the night of {absence.night[:10]}"
         last = f"last on {absence.last[:10]}" if absence.last else "nor in any night before"
@@ -252,7 +252,9 @@ def _outlier_json(result: _Judged, outlier: Outlier) -> dict[str, Any]:
     for evidence in outlier.evidence:
         name, test = words.measure_name(evidence), evidence.unit_effect
         ends = (test.low, test.high)
-        low, high = (None if end is None else words.percent(end, name.measure) for end in ends)
+        low, high = (
+            None if end is None else words.effect_percent(end, name.measure) for end in ends
+        )
         measures.append(
             {
                 "measure": name.measure,
@@ -260,7 +262,7 @@ def _outlier_json(result: _Judged, outlier: Outlier) -> dict[str, Any]:
                 "partition": name.place,
                 "environ": name.environ,
                 "label": result.marks.get(name.environ, ""),
-                "percent": words.percent(test.effect, name.measure),
+                "percent": words.effect_percent(test.effect, name.measure),
                 "low": low,
                 "high": high,
                 "launches": test.launches,

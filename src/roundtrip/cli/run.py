@@ -181,7 +181,7 @@ def _confirm(night: Runner, levels: Levels) -> None:
     from roundtrip.measure import bundle, manifest, runner
     from roundtrip.measure.outcome import RunOutcome
     from roundtrip.report import confirmation, data, units
-    from roundtrip.report.sections.history import judge_nights
+    from roundtrip.report.sections.history import judge_bundle_nights
     from roundtrip.stats.planning import recommended_launches
 
     if not RunOutcome.from_tree(night.tree).counts.passed_by_case:
@@ -194,8 +194,11 @@ def _confirm(night: Runner, levels: Levels) -> None:
             notes = annotations.load_site(site)
             site_ledger = ledger.read_ledger(paths.reports(), campaign, site, notes)
             ledger.attach(bundle_path, facts, site_ledger, notes)
-            verdicts = judge_nights(data.read_bundle(bundle_path))
-        worse, cases = len(confirmation.pairs(verdicts)), confirmation.cases(verdicts)
+            verdicts = judge_bundle_nights(data.read_bundle(bundle_path))
+        worse, cases = (
+            len(confirmation.worse_series_with_controls(verdicts)),
+            confirmation.cases_to_relaunch(verdicts),
+        )
         if not worse:
             return
         series, count = units.plural(worse, "series", "series"), units.plural(len(cases), "case")
@@ -215,15 +218,15 @@ def _print_confirmation(run_dir: Path, revision: Path) -> frozenset[str]:
     if not (run_dir / "env" / records.CONFIRMATION_FILE).is_file():
         return frozenset()
     night = data.read_bundle(store.bundle_folder(revision))
-    relaunch = confirmation.read_confirmation(night, history.judge_nights(night))
+    relaunch = confirmation.read_confirmation(night, history.judge_bundle_nights(night))
     say(relaunch.sentence)
-    results = [] if relaunch.skip_reason else list(relaunch.series.values())
+    results = [] if relaunch.skip_reason else list(relaunch.repeated_by_series_key.values())
     for result in results[:_MOST]:
-        say(f"{result.sentence}: {result.line.label}")
+        say(f"{result.sentence}: {result.worse_series.full_title}")
     if len(results) > _MOST:
         say(f"and {units.plural(len(results) - _MOST, 'series', 'series')} more, in the report")
     confirmed = (result for result in results if result.verdict is Confirmation.CONFIRMED)
-    return frozenset(result.line.series.key for result in confirmed)
+    return frozenset(result.worse_series.series.key for result in confirmed)
 
 
 def _is_decided(revision: Path, declaration: campaign_file.Campaign) -> bool:
@@ -231,7 +234,7 @@ def _is_decided(revision: Path, declaration: campaign_file.Campaign) -> bool:
     from roundtrip.report import build, data
 
     report_data = data.read_bundle(store.bundle_folder(revision))
-    if not (reason := build.undecided_reason(report_data, build.judge_report(report_data))):
+    if not (reason := build.undecided_reason(report_data, build.judge_report_claims(report_data))):
         return True
     say(f"measured, but nothing can be decided: {reason}")
     if not declaration.allow_undecided:

@@ -64,7 +64,7 @@ def report(
     if verify:
         from roundtrip.report import publish  # as below
 
-        differences = publish.verify(revision)
+        differences = publish.verify_revision(revision)
         for name in differences:
             print(f"{store.file_path(revision, name)}: differs when rebuilt", file=sys.stderr)
         if differences:
@@ -109,7 +109,7 @@ def write_pages(reports: Path) -> bool:
 def _print_warnings(revision: Path) -> None:
     from roundtrip.report import publish  # as below
 
-    for warning in publish.warnings(revision):
+    for warning in publish.read_warnings(revision):
         warn(warning)
 
 
@@ -175,19 +175,19 @@ def publish_reports(
     from roundtrip.report import public  # takes a second, which other commands need not spend
     from roundtrip.report.pages.write import INDEX
 
-    revisions, refusals = public.find_revisions(places), 0
+    revisions, refusals = public.list_revisions(places), 0
     if preview:
         raise typer.Exit(int(_preview(revisions, to)))
     with writing(to):
         to.mkdir(parents=True, exist_ok=True)
     for source in revisions:
         try:
-            copy = public.copy(source, to)
+            copy = public.copy_to_public(source, to)
         except UserError as error:
             print(f"refused: {error}", file=sys.stderr)
             refusals += 1
             continue
-        status = "already there" if copy.existed else "published"
+        status = "already there" if copy.existed_before else "published"
         typer.echo(f"{status}: {copy.path}{f' ({copy.signer})' if copy.signer else ''}")
     if write_pages(to):
         typer.echo(f"index: {store.file_path(to, INDEX)}")
@@ -201,8 +201,8 @@ def _preview(revisions: Sequence[Path], to: Path) -> bool:
     is_refused = False
     for source in revisions:
         try:
-            reason = public.refusal(source, to)
-            fields = [] if reason else public.fields(source, to)
+            reason = public.copy_refusal(source, to)
+            fields = [] if reason else public.disclosed_fields(source, to)
         except UserError as error:
             reason, fields = str(error), []
         if reason:
@@ -215,7 +215,7 @@ def _preview(revisions: Sequence[Path], to: Path) -> bool:
             f"{source}: {len(fields)} fields, {new_count} new, {changed_count} with new values"
         )
         for field in sorted(fields, key=lambda field: (not field.is_new, not field.new_values)):
-            typer.echo(f"  {field.line}")
+            typer.echo(f"  {field.terminal_line}")
     return is_refused
 
 

@@ -19,7 +19,7 @@ from roundtrip.errors import UserError
 from roundtrip.measure import bundle
 from roundtrip.measure.launches import scan
 from roundtrip.report import data, speeds
-from roundtrip.report.speeds import Point, Values
+from roundtrip.report.speeds import SpeedPoint, ValuesByLaunch
 from roundtrip.report.units import MEASURED_LABEL, printable
 from roundtrip.stats.sequential import rounds_to_come
 from roundtrip.stats.settings import Levels
@@ -112,7 +112,7 @@ def compare(base: Side, new: Side, fail_on: float | None = None) -> Comparison:
         levels = levels.model_copy(update={"minimum_effect": fail_on, **margins})
     pairs, refusals = _match(base, new)
     values = [
-        speeds.speeds_of_launches(
+        speeds.launch_speeds(
             side.data, [name for pair in pairs for name in pair[number].launch_names]
         )
         for number, side in enumerate((base, new))
@@ -183,7 +183,7 @@ def _require_distinct(base: Side, new: Side) -> None:
             )
 
 
-def _points(pair: Pair, values: Sequence[Values]) -> list[Point]:
+def _points(pair: Pair, values: Sequence[ValuesByLaunch]) -> list[SpeedPoint]:
     """The points that both sides measured and that depend on what differs between them, sorted."""
     depends_on = speeds.differing_factors(*((case.mpi, case.boost) for case in pair))
     base_points, new_points = (
@@ -195,7 +195,7 @@ def _points(pair: Pair, values: Sequence[Values]) -> list[Point]:
 
 
 def _round_ratios(
-    pairing: Pairing, point: Point, values: Sequence[Values], is_abba: bool
+    pairing: Pairing, point: SpeedPoint, values: Sequence[ValuesByLaunch], is_abba: bool
 ) -> list[float]:
     """Speed of the new side over the base, one for each round (ABBA: two rounds) with both."""
     ratios = {}
@@ -209,11 +209,13 @@ def _round_ratios(
     return double_round_ratios(ratios) if is_abba else list(ratios.values())
 
 
-def _speed(base: float, new: float, point: Point) -> float:
+def _speed(base: float, new: float, point: SpeedPoint) -> float:
     return base / new if point.lower_is_better else new / base
 
 
-def _row_without_claim(series: Series, values: Sequence[Values], levels: Levels, why: str) -> Row:
+def _row_without_claim(
+    series: Series, values: Sequence[ValuesByLaunch], levels: Levels, why: str
+) -> Row:
     intervals = []
     for case, side_values in zip((series.base, series.new), values, strict=True):
         points = (side_values.get(name, {}).get(series.point) for name in case.launch_names)

@@ -199,7 +199,7 @@ def as_markdown(comparison: Comparison, all_facts: bool = False) -> str:
     """A summary, regressed series, and the rest folded; `all_facts`: not only differing facts."""
     from roundtrip.report import renderers  # loads the template library
 
-    lines = renderers.markdown_lines(tuple(_markdown_blocks(comparison, all_facts)))
+    lines = renderers.render_blocks_markdown(tuple(_markdown_blocks(comparison, all_facts)))
     return "\n".join(map(printable, lines)) + "\n"
 
 

@@ -11,7 +11,7 @@ from enum import StrEnum
 from roundtrip.compare.side import Fact, Pair, Side, SideCase
 from roundtrip.report import units
 from roundtrip.report.blocks import Cell, Column, StatusColour
-from roundtrip.report.speeds import Point
+from roundtrip.report.speeds import SpeedPoint
 from roundtrip.report.units import Quantity
 from roundtrip.stats.sequential import FORECAST_ROUNDS
 from roundtrip.stats.settings import Levels
@@ -44,7 +44,7 @@ class Series:
 
     base: SideCase
     new: SideCase
-    point: Point
+    point: SpeedPoint
 
     @property
     def family(self) -> Family:

@@ -26,7 +26,7 @@ from roundtrip.measure.columns import setting_texts
 from roundtrip.measure.reader import ReaderProcess
 from roundtrip.report import data, labels
 from roundtrip.report.data import BundleData
-from roundtrip.report.sections.provenance import leaves, revision
+from roundtrip.report.sections.provenance import describe_revision, named_leaves
 
 #: The keys of a selector.  A value of `mpi` is words of what the MPI library says of itself, such
 #: as `Open MPI v4.1`; of `boost` and `spack`, the beginning of a version and of a Spack hash.
@@ -321,10 +321,10 @@ def _facts(side: Side, cases: Sequence[SideCase]) -> Iterator[tuple[str, str]]:
         adapters = nodes["adapters"].drop_nulls()
         yield "adapters of the nodes", _joined(name for names in adapters for name in names)
     yield "binding", _joined(_bindings(side.data.placement.filter(is_compared)))
-    yield "Roundtrip revision", revision(side.data)
+    yield "Roundtrip revision", describe_revision(side.data)
     yield from _toolchain_facts(side, {case.toolchain for case in cases})
     host = side.data.env_records.get("host.json")
-    for name, value in leaves(host if isinstance(host, dict) else {}):
+    for name, value in named_leaves(host if isinstance(host, dict) else {}):
         if not name.startswith(_VOLATILE_FACTS):
             yield name, value
 
@@ -341,7 +341,7 @@ def _toolchain_facts(side: Side, environs: set[str]) -> Iterator[tuple[str, str]
     toolchains = _toolchains(side.data)
     values_by_name: dict[str, list[str]] = {}
     for environ in sorted(environs):
-        for name, value in leaves(toolchains.get(environ, {})):
+        for name, value in named_leaves(toolchains.get(environ, {})):
             if name.startswith(_LAUNCHER_FACTS) or (
                 name.startswith("installed ") and not name.endswith((" schema", " name"))
             ):

@@ -16,7 +16,7 @@ from roundtrip.errors import printable
 from roundtrip.measure import disclosure
 from roundtrip.report import labels, units
 from roundtrip.report.audit import section as audit
-from roundtrip.report.audit.subject import Chapter
+from roundtrip.report.audit.subject import AuditedSection
 from roundtrip.report.blocks import (
     BulletList,
     Cell,
@@ -50,7 +50,7 @@ ABBA_NOTE = (
     "the two toolchains were launched in the order AB BA or BA AB, by one coin for two rounds: "
     "their ratios are means over two rounds, which are one value of n."
 )
-_FAMILY_COLUMNS = {
+_DESCRIPTION_BY_FAMILY = {
     Family.PRIMARY: "the question of each study, and what launches are planned for",
     Family.SECONDARY: "whatever else a study compares inside its launches",
     Family.TOOLCHAINS: "one toolchain against another, by round; see Toolchains compared",
@@ -62,12 +62,12 @@ _FAMILIES_NOTE: RichText = (
 )
 
 
-def launches_made(data: BundleData) -> int:
+def max_launches_per_case(data: BundleData) -> int:
     """The largest number of passed launches of any case."""
     return max(data.completed_launches.group_by("case_id").len()["len"], default=0)
 
 
-def launches_needed(verdicts: Iterable[ClaimVerdict], launch_count: int) -> int | None:
+def launches_needed_per_case(verdicts: Iterable[ClaimVerdict], launch_count: int) -> int | None:
     """The launches of each case that every underpowered claim needs; None if none is underpowered.
 
     A claim with values in a share of the `launch_count` launches has them in that share of more.
@@ -80,9 +80,9 @@ def launches_needed(verdicts: Iterable[ClaimVerdict], launch_count: int) -> int 
     return max(counts, default=None)
 
 
-def launches_advice(verdicts: Iterable[ClaimVerdict], launch_count: int) -> str:
+def describe_launches_needed(verdicts: Iterable[ClaimVerdict], launch_count: int) -> str:
     """How many launches a case had at most and needs; "" if more would not help."""
-    if (minimum := launches_needed(verdicts, launch_count)) is None:
+    if (minimum := launches_needed_per_case(verdicts, launch_count)) is None:
         return ""
     return f"a case had at most {units.plural(launch_count, 'launch')}, {minimum} would do"
 
@@ -101,13 +101,17 @@ def undecided_reason(data: BundleData, verdicts: Mapping[Claim, ClaimVerdict]) -
     if data.is_sequential:  # it ended when its claims had verdicts or its time was over
         return None
     if not data.node_pairs.is_empty():
-        return None if nodes.can_detect(data) else "nodes have too few launches yet to be compared"
+        return (
+            None
+            if nodes.can_detect_sick_node(data)
+            else "nodes have too few launches yet to be compared"
+        )
     if not verdicts:
         return NO_CLAIM_REASON
     if any(verdict.verdict is not Verdict.CANNOT_TELL for verdict in verdicts.values()):
         return None
     reason = f"none of {units.plural(len(verdicts), 'claim')} has a verdict"
-    if hint := launches_advice(verdicts.values(), launches_made(data)):
+    if hint := describe_launches_needed(verdicts.values(), max_launches_per_case(data)):
         return f"{reason}: {hint}"
     return (
         f"{reason}, and too few launches are not the reason: they scatter more than what is to be "
@@ -115,14 +119,16 @@ def undecided_reason(data: BundleData, verdicts: Mapping[Claim, ClaimVerdict]) -
     )
 
 
-def families_part(data: BundleData, verdicts: Mapping[Claim, ClaimVerdict]) -> ReportSection | None:
+def families_section(
+    data: BundleData, verdicts: Mapping[Claim, ClaimVerdict]
+) -> ReportSection | None:
     """The part on families: a row for each, and which claims are primary; None without claims."""
     if not verdicts:
         return None
     families = {claim.family for claim in verdicts}
     study_names = set(data.completed_launches["study"])
     items: list[RichText] = [
-        (StrongText(f), f": {_FAMILY_COLUMNS[f]}.") for f in Family if f in families
+        (StrongText(f), f": {_DESCRIPTION_BY_FAMILY[f]}.") for f in Family if f in families
     ]
     items += [
         (f"Primary of study {study.name}: {study.primary_description}",)
@@ -144,8 +150,10 @@ def _family_table(data: BundleData, verdicts: Mapping[Claim, ClaimVerdict]) -> T
     numbers = ["Claims", "Launches", "Fewest for any one", "Needed at once"]
     rows = []
     for family in Family:
-        if members := [verdict for claim, verdict in verdicts.items() if claim.family is family]:
-            rows.append(_family_row(family, members, levels))
+        if family_verdicts := [
+            verdict for claim, verdict in verdicts.items() if claim.family is family
+        ]:
+            rows.append(_family_row(family, family_verdicts, levels))
     if data.is_sequential:
         caption = (
             "The run went on until its claims were decided, so no number of launches was planned."
@@ -156,12 +164,12 @@ def _family_table(data: BundleData, verdicts: Mapping[Claim, ClaimVerdict]) -> T
 
 
 def _family_row(
-    family: Family, members: Sequence[ClaimVerdict], levels: Levels
+    family: Family, family_verdicts: Sequence[ClaimVerdict], levels: Levels
 ) -> tuple[Cell, ...]:
-    count = len(members)
-    launch_counts = [member.interval.n for member in members]
+    count = len(family_verdicts)
+    launch_counts = [member.interval.n for member in family_verdicts]
     joint_count = joint_claims_needed(min(launch_counts), count, levels)
-    verdicts = Counter(member.verdict for member in members)
+    verdicts = Counter(member.verdict for member in family_verdicts)
     need: InlineElement | RichText = "none" if joint_count is None else "any one"
     if joint_count and joint_count > 1:
         need = (units.count(joint_count), " at once")
@@ -183,34 +191,34 @@ class Correction:
     supersedes: str
     reason: str
 
-    def for_everybody(self) -> Correction:
+    def without_private_words(self) -> Correction:
         """A copy of the correction, with private words withheld from the reason."""
         return replace(self, reason=disclosure.withhold_private(printable(self.reason)))
 
 
-def build(data: BundleData, correction: Correction | None = None) -> Report:
+def build_report(data: BundleData, correction: Correction | None = None) -> Report:
     """Judge the claims of all studies together, and make the report; `correction` is its note."""
     sections = list(_sections_of_report(data))
-    verdicts = judge_report(data, sections)
+    verdicts = judge_report_claims(data, sections)
     headlines = {
         study.name: values
         for section in sections
         if (study := section.study) and (values := headline.study_headline(data, study))
     }
-    chapters = [section.chapter(verdicts, headlines) for section in sections]
-    parts = [chapter.part for chapter in chapters]
-    if families := families_part(data, verdicts):
+    chapters = [section.audited_section(verdicts, headlines) for section in sections]
+    parts = [chapter.section for chapter in chapters]
+    if families := families_section(data, verdicts):
         parts.append(families)
-    if nodes_part := nodes.part(data):
-        chapters.append(Chapter(nodes_part, nodes.AUDIT_FACTS))
+    if nodes_part := nodes.build_section(data):
+        chapters.append(AuditedSection(nodes_part, nodes.AUDIT_FACTS))
         parts.append(nodes_part)
-    history_part = history.part(data)
-    chapters.append(Chapter(history_part, history.facts(data)))
+    history_part = history.build_section(data)
+    chapters.append(AuditedSection(history_part, history.audit_facts(data)))
     parts.append(history_part)
-    launches_part = launches.part(data)
-    chapters.append(Chapter(launches_part, launches.facts(launches_part)))
-    parts += [launches_part, provenance.part(data)]
-    parts.append(audit.part(data, verdicts, chapters, parts))
+    launches_part = launches.build_section(data)
+    chapters.append(AuditedSection(launches_part, launches.audit_facts(launches_part)))
+    parts += [launches_part, provenance.build_section(data)]
+    parts.append(audit.build_section(data, verdicts, chapters, parts))
     warnings = [(StrongText("Warning: "), warning) for part in parts for warning in part.warnings]
     return Report(
         title=data.title,
@@ -223,29 +231,29 @@ def build(data: BundleData, correction: Correction | None = None) -> Report:
 
 
 @dataclass(frozen=True)
-class _ClaimSection:
+class _SectionWithClaims:
     """A section with its claims; `study`: None for the comparison of toolchains."""
 
     section: Section
     claims: Mapping[Claim, Sequence[float]]
     study: Study | None = None
 
-    def chapter(
+    def audited_section(
         self, verdicts: Mapping[Claim, ClaimVerdict], headlines: Mapping[str, Headline]
-    ) -> Chapter:
+    ) -> AuditedSection:
         part, study, claims = self.section.report_section(verdicts), self.study, tuple(self.claims)
         if study is None:
-            values = headline.value_answers(list(headlines.values()))
+            values = headline.headline_answers(list(headlines.values()))
             part = replace(part, answers=(*part.answers, *values))
-            return Chapter(part, toolchains.AUDIT_FACTS, None, claims)
+            return AuditedSection(part, toolchains.AUDIT_FACTS, None, claims)
         part = replace(part, question=part.question or study.question)
         if study.name in headlines:
             part = replace(part, summary_tables=(headlines[study.name].table, *part.summary_tables))
-        return Chapter(part, derivation.audit_facts(study), study, claims)
+        return AuditedSection(part, derivation.audit_facts(study), study, claims)
 
 
-def judge_report(
-    data: BundleData, sections: Iterable[_ClaimSection] | None = None
+def judge_report_claims(
+    data: BundleData, sections: Iterable[_SectionWithClaims] | None = None
 ) -> dict[Claim, ClaimVerdict]:
     """The verdicts on all claims of a report, judged together; `sections`: if known."""
     sections = _sections_of_report(data) if sections is None else sections
@@ -253,13 +261,15 @@ def judge_report(
     return judge_claims(data, claims)
 
 
-def _sections_of_report(data: BundleData) -> Iterator[_ClaimSection]:
+def _sections_of_report(data: BundleData) -> Iterator[_SectionWithClaims]:
     is_measured = labels.simulated_launches(data).is_empty()
     for study in studies.load():
         if section := find_section(study, data):
-            yield _ClaimSection(section, section.ratios_by_claim() if is_measured else {}, study)
-    if is_measured and (comparison := toolchains.section(data)):
-        yield _ClaimSection(comparison, comparison.ratios_by_claim())
+            yield _SectionWithClaims(
+                section, section.ratios_by_claim() if is_measured else {}, study
+            )
+    if is_measured and (comparison := toolchains.toolchains_section(data)):
+        yield _SectionWithClaims(comparison, comparison.ratios_by_claim())
 
 
 def _title_facts(data: BundleData) -> tuple[tuple[str, str], ...]:
@@ -284,7 +294,7 @@ def _provenance_facts(
     tested = ", ".join(f"{counts[family]} {family}" for family in Family if counts[family])
     return (
         ("Claims tested", tested or "none"),
-        ("Revision", provenance.revision(data)),
+        ("Revision", provenance.describe_revision(data)),
         ("Bundle", data.manifest.digest[:16]),
     )
 
@@ -303,7 +313,7 @@ def _notices(
     if reason and reason != NO_CLAIM_REASON:
         yield (StrongText("Measured, but nothing can be decided: "), f"{reason}.")
     if count := sum(verdict.launches_needed is not None for verdict in verdicts.values()):
-        advice = launches_advice(verdicts.values(), launches_made(data))
+        advice = describe_launches_needed(verdicts.values(), max_launches_per_case(data))
         yield (
             StrongText("Too few launches: "),
             f"{units.plural(count, 'claim')} of {len(verdicts)} cannot be decided, however large "

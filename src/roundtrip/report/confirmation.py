@@ -34,15 +34,15 @@ from roundtrip.report.blocks import (
     text_columns,
 )
 from roundtrip.report.data import BundleData
-from roundtrip.report.nights import Line, NightVerdicts
+from roundtrip.report.nights import JudgedSeries, NightVerdicts
 from roundtrip.stats.nights.verdicts import Confirmation, SignTest, Verdict, judge_repetitions
 
-_CONFIRMATION_TONES: dict[Confirmation, StatusColour] = {
+_COLOUR_BY_CONFIRMATION: dict[Confirmation, StatusColour] = {
     Confirmation.CONFIRMED: "bad",
     Confirmation.MACHINE: "warn",
     Confirmation.NOT_CONFIRMED: "good",
 }
-_RULE_SENTENCE = (
+_METHOD_NOTE = (
     "These cases were launched again in what was left of the night, on the same nodes where the "
     "scheduler had them in use, in rounds with unchanged series of the same study and toolchain, "
     "the controls. A launch counts if it is worse than what the nights before predict of one "
@@ -59,24 +59,24 @@ class RepeatedSeries:
     `launches_elsewhere`: launches of both that ran on other nodes than the night's.
     """
 
-    line: Line
-    control: Line | None
-    test: SignTest
+    worse_series: JudgedSeries
+    control: JudgedSeries | None
+    sign_test: SignTest
     control_test: SignTest | None
     verdict: Confirmation
-    launches_elsewhere: int = 0
+    launches_on_other_nodes: int = 0
 
     @property
     def sentence(self) -> str:
         """``confirmed: 9 of 9 launches, 0 of 9 of the control``, and the count on other nodes."""
-        if not self.test.launches:
+        if not self.sign_test.launches:
             return str(self.verdict)
         control = (
             f"{self.control_test} of the control" if self.control_test else "without a control"
         )
-        sentence = f"{self.verdict}: {self.test} launches, {control}"
-        if self.launches_elsewhere:
-            sentence += f"; {self.launches_elsewhere} on other nodes than the night's"
+        sentence = f"{self.verdict}: {self.sign_test} launches, {control}"
+        if self.launches_on_other_nodes:
+            sentence += f"; {self.launches_on_other_nodes} on other nodes than the night's"
         return sentence
 
 
@@ -84,17 +84,17 @@ class RepeatedSeries:
 class ConfirmationResult:
     """All series that were worse, by key; `skip_reason`: why none was launched again."""
 
-    series: Mapping[str, RepeatedSeries]
+    repeated_by_series_key: Mapping[str, RepeatedSeries]
     skip_reason: str = ""
 
     @property
     def sentence(self) -> str:
         """One sentence on all series; "" if there are none."""
-        if not self.series:
+        if not self.repeated_by_series_key:
             return ""
         if self.skip_reason:
             return f"Not launched again: {self.skip_reason}."
-        verdicts = [repeat.verdict for repeat in self.series.values()]
+        verdicts = [repeat.verdict for repeat in self.repeated_by_series_key.values()]
         counts = [
             f"{verdict} ({units.plural(n, 'series')})"
             for verdict in Confirmation
@@ -102,27 +102,29 @@ class ConfirmationResult:
         ]
         return f"Launched again: {', '.join(counts)}."
 
-    def describe_line(self, line: Line) -> str:
+    def describe_series(self, judged: JudgedSeries) -> str:
         """The sentence on the series of `line`; "" if it was no candidate for a repetition."""
-        repeat = self.series.get(line.series.key)
+        repeat = self.repeated_by_series_key.get(judged.series.key)
         if repeat is None:
             return ""
         if self.skip_reason:
             return f"{Confirmation.NOT_LAUNCHED}: {self.skip_reason}"
         return repeat.sentence
 
-    def record(self, line: Line) -> dict[str, Any] | None:
+    def to_json_object(self, judged: JudgedSeries) -> dict[str, Any] | None:
         """The result for the series of `line` as a JSON object; None if it was no candidate."""
-        repeat = self.series.get(line.series.key)
+        repeat = self.repeated_by_series_key.get(judged.series.key)
         if repeat is None:
             return None
         control_test = asdict(repeat.control_test) if repeat.control_test else {}
         return {
             "verdict": str(repeat.verdict),
             "why_not": self.skip_reason,
-            **asdict(repeat.test),
-            "on_other_nodes": repeat.launches_elsewhere,
-            "control": {"series": repeat.control.label, **control_test} if repeat.control else None,
+            **asdict(repeat.sign_test),
+            "on_other_nodes": repeat.launches_on_other_nodes,
+            "control": {"series": repeat.control.full_title, **control_test}
+            if repeat.control
+            else None,
         }
 
 
@@ -130,9 +132,9 @@ class ConfirmationResult:
 NO_CONFIRMATION = ConfirmationResult({})
 
 
-def pairs(
+def worse_series_with_controls(
     verdicts: NightVerdicts, launched_cases: Collection[str] | None = None
-) -> list[tuple[Line, Line | None]]:
+) -> list[tuple[JudgedSeries, JudgedSeries | None]]:
     """Every series that was worse last night, each with its control or None.
 
     A control is an unchanged series of the same study and toolchain, of `launched_cases` if given.
@@ -140,26 +142,28 @@ def pairs(
     the most similar series is chosen.
     """
     worse_lines = verdicts.with_verdict(Verdict.WORSE_LAST_NIGHT)
-    worse_cases = {line.series.names["case_id"] for line in worse_lines}
-    groups: dict[tuple[Any, str], list[Line]] = defaultdict(list)
-    for line in verdicts.with_verdict(Verdict.UNCHANGED):
-        newest, names = line.history.newest_night, line.series.names
+    worse_cases = {judged.series.identity["case_id"] for judged in worse_lines}
+    groups: dict[tuple[Any, str], list[JudgedSeries]] = defaultdict(list)
+    for judged in verdicts.with_verdict(Verdict.UNCHANGED):
+        newest, names = judged.history.newest_night, judged.series.identity
         is_launched = launched_cases is None or names["case_id"] in launched_cases
         if is_launched and newest is not None and not newest.is_outside:
-            groups[names["study"], line.series.environ].append(line)
+            groups[names["study"], judged.series.environ].append(judged)
     line_pairs = []
-    for line in worse_lines:
-        peers = groups[line.series.names["study"], line.series.environ]
-        distance = partial(_control_sort_key, line, worse_cases)
-        line_pairs.append((line, min(peers, key=distance, default=None)))
+    for judged in worse_lines:
+        peers = groups[judged.series.identity["study"], judged.series.environ]
+        distance = partial(_control_sort_key, judged, worse_cases)
+        line_pairs.append((judged, min(peers, key=distance, default=None)))
     return line_pairs
 
 
-def _control_sort_key(line: Line, worse_cases: set[Any], peer: Line) -> tuple[Any, ...]:
+def _control_sort_key(
+    judged: JudgedSeries, worse_cases: set[Any], peer: JudgedSeries
+) -> tuple[Any, ...]:
     def partition(names: Mapping[str, Any]) -> str:
         return str(names["case_id"]).rpartition("@")[2].partition("+")[0]
 
-    names, peer_names = line.series.names, peer.series.names
+    names, peer_names = judged.series.identity, peer.series.identity
     case = str(peer_names["case_id"])
     size, peer_size = (math.log2(1 + (n["size_bytes"] or 0)) for n in (names, peer_names))
     return (
@@ -168,19 +172,24 @@ def _control_sort_key(line: Line, worse_cases: set[Any], peer: Line) -> tuple[An
         case,
         *(names[name] != peer_names[name] for name in ("phase", "metric", "variant")),
         abs(size - peer_size),
-        peer.label,
+        peer.full_title,
     )
 
 
-def cases(verdicts: NightVerdicts) -> set[str]:
+def cases_to_relaunch(verdicts: NightVerdicts) -> set[str]:
     """The cases to launch again: those of `pairs`, controls included."""
-    return {str(line.series.names["case_id"]) for pair in pairs(verdicts) for line in pair if line}
+    return {
+        str(judged.series.identity["case_id"])
+        for pair in worse_series_with_controls(verdicts)
+        for judged in pair
+        if judged
+    }
 
 
 def read_site_confirmation(site: Path, verdicts: NightVerdicts) -> ConfirmationResult:
     """That of the newest night among a site's reports; UserError if its bundle cannot be read."""
     worse_lines = verdicts.with_verdict(Verdict.WORSE_LAST_NIGHT)
-    digests = {line.series.points[-1].digest for line in worse_lines}
+    digests = {judged.series.points[-1].digest for judged in worse_lines}
     for revision in published.current_revisions(site)[0] if digests else ():
         if revision.digest in digests:
             reader.require_decodable_bundle(revision.bundle)
@@ -198,20 +207,20 @@ def read_confirmation(night_data: BundleData, night_verdicts: NightVerdicts) -> 
     if declaration is None or not night_verdicts.with_verdict(Verdict.WORSE_LAST_NIGHT):
         return NO_CONFIRMATION
     medians, reason = _repeated_medians(night_data)
-    line_pairs = pairs(night_verdicts, set(medians["case_id"]))
+    line_pairs = worse_series_with_controls(night_verdicts, set(medians["case_id"]))
     night = night_verdicts.calendar.nights[-1]
     repeats, tests, control_tests = [], [], []
-    for line, control in line_pairs:
-        test, away = _sign_test(line, night, medians)
+    for judged, control in line_pairs:
+        test, away = _sign_test(judged, night, medians)
         control_test, control_away = _sign_test(control, night, medians) if control else (None, 0)
-        repeats.append((line, control, away + control_away))
+        repeats.append((judged, control, away + control_away))
         tests.append(test)
         control_tests.append(control_test)
     level = night_data.analysis.statistics.false_discovery_level
     verdicts = judge_repetitions(tests, control_tests, level)
     series = {
-        line.series.key: RepeatedSeries(line, control, test, control_test, verdict, away)
-        for (line, control, away), test, control_test, verdict in zip(
+        judged.series.key: RepeatedSeries(judged, control, test, control_test, verdict, away)
+        for (judged, control, away), test, control_test, verdict in zip(
             repeats, tests, control_tests, verdicts, strict=True
         )
     }
@@ -232,39 +241,39 @@ def _repeated_medians(night_data: BundleData) -> tuple[pl.DataFrame, str]:
     return pl.DataFrame(schema=MEDIANS_SCHEMA), str(reason or "no launch of them ended well")
 
 
-def _sign_test(line: Line, night: str, medians: pl.DataFrame) -> tuple[SignTest, int]:
+def _sign_test(judged: JudgedSeries, night: str, medians: pl.DataFrame) -> tuple[SignTest, int]:
     """The sign test of the repeated launches, and how many ran on other nodes than the night's."""
-    newest = line.history.newest_night
+    newest = judged.history.newest_night
     assert newest is not None  # noqa: S101  of those that have one
-    points = [point for point in line.series.points if point.night == night]
+    points = [point for point in judged.series.points if point.night == night]
     value = min(points, key=lambda point: (point.left_out != "", -point.launches, point.nodes))
-    filters = [pl.col(name).eq_missing(entry) for name, entry in line.series.names.items()]
+    filters = [pl.col(name).eq_missing(entry) for name, entry in judged.series.identity.items()]
     launches = medians.filter(*filters)
     ratios = launches["median"] / (value.median / newest.ratio)
-    is_worse = ratios > newest.high if line.series.lower_is_better else ratios < newest.low
+    is_worse = ratios > newest.high if judged.series.lower_is_better else ratios < newest.low
     is_away = launches["nodes"] != value.nodes if value.nodes else pl.Series([False])
     return SignTest(int(is_worse.sum()), launches.height), int(is_away.sum())
 
 
 def confirmation_blocks(result: ConfirmationResult) -> Iterator[Block]:
     """A table with a row for each series that was worse last night; nothing without such series."""
-    if not result.series:
+    if not result.repeated_by_series_key:
         return
     yield Heading(3, "Launched again")
     if result.skip_reason:
         yield Paragraph((result.sentence,))
         return
-    yield Paragraph((_RULE_SENTENCE,), is_note=True)
+    yield Paragraph((_METHOD_NOTE,), is_note=True)
     rows = tuple(
         (
-            Cell(repeat.line.label, series_key=repeat.line.series.key),
-            Cell(str(repeat.verdict), _CONFIRMATION_TONES.get(repeat.verdict, "plain")),
-            _test_cell(repeat.test),
-            Cell(repeat.control.label if repeat.control else "every series changed"),
-            _test_cell(repeat.control_test) if repeat.control_test else Cell(""),
-            Cell(units.count(repeat.launches_elsewhere)),
+            Cell(repeat.worse_series.full_title, series_key=repeat.worse_series.series.key),
+            Cell(str(repeat.verdict), _COLOUR_BY_CONFIRMATION.get(repeat.verdict, "plain")),
+            _sign_test_cell(repeat.sign_test),
+            Cell(repeat.control.full_title if repeat.control else "every series changed"),
+            _sign_test_cell(repeat.control_test) if repeat.control_test else Cell(""),
+            Cell(units.count(repeat.launches_on_other_nodes)),
         )
-        for repeat in result.series.values()
+        for repeat in result.repeated_by_series_key.values()
     )
     caption = "Launches that are worse than predicted, of those made again and not disturbed."
     columns = (
@@ -276,5 +285,5 @@ def confirmation_blocks(result: ConfirmationResult) -> Iterator[Block]:
     yield fold_if_long(f"{len(rows)} series", Table(caption, columns, rows))
 
 
-def _test_cell(test: SignTest) -> Cell:
+def _sign_test_cell(test: SignTest) -> Cell:
     return Cell((units.count(test.beyond), f" of {test.launches}"))

@@ -28,7 +28,7 @@ from roundtrip.report.svg import NAME_HEIGHT, SIGN_WIDTH, Frame, Position, coord
 #: Colours of a light page, for programs without CSS variables; `figure.css` has the others.
 INK, MUTED, GRID, STRIP, PAPER = "#1c2430", "#5b6675", "#dfe3e9", "#e7f4ec", "#ffffff"
 #: Colour (of a light page) and line style of each kind of event.
-EVENT_STYLES: dict[str, tuple[str, dict[str, object]]] = {
+STYLE_BY_EVENT_KIND: dict[str, tuple[str, dict[str, object]]] = {
     CHANGE: ("#0b4f94", {"stroke-width": 2}),
     NOTE: ("#1d6b43", {"stroke-width": 1.5, "stroke-dasharray": "1 3"}),
     STEP: ("#0b4f94", {"stroke-dasharray": "4 3"}),
@@ -36,12 +36,14 @@ EVENT_STYLES: dict[str, tuple[str, dict[str, object]]] = {
 _CHANGE_TICK, _FAR_Y = 7.0, 2000.0  # length of the mark of a change; a y below every frame
 _MIN_PATH_POINTS = 40  # from this number on, points are drawn as one path
 _MAX_MARKED_POINTS = 12  # at most this many points of a line are marked
-_MIN_LONE_POINT = 2.5  # least half-width of a point without a line
-_RULE_EXTENSION = 9.0  # rules extend beyond the frame, by widths of it, for readers who zoom out
+_MIN_UNJOINED_POINT_RADIUS = 2.5  # least half-width of a point without a line
+_REFERENCE_LINE_OVERHANG = (
+    9.0  # rules extend beyond the frame, by widths of it, for readers who zoom out
+)
 _DASH_PATTERN = "6 4"
-_LINE_GAP = 16  # distance between two lines of words
-_SMALL_MARGIN = 4.0  # margin of a small drawing
-_MIN_ROW_POINT = 4.0  # least half-width of a point in a row
+_TEXT_LINE_HEIGHT = 16  # distance between two lines of words
+_THUMBNAIL_MARGIN = 4.0  # margin of a small drawing
+_MIN_ROW_POINT_RADIUS = 4.0  # least half-width of a point in a row
 
 
 def colour_group(
@@ -57,18 +59,18 @@ class Drawing(Frame):
     """The content of a frame, from back to front."""
 
     #: Extra width of a page-coloured line behind each line, which keeps crossing lines visible.
-    casing: ClassVar[float] = 1.2
+    casing_width: ClassVar[float] = 1.2
 
     def elements(self) -> Iterator[Markup]:
         """All elements, from back to front."""
         yield element("g", {"class": "frame"}, *self._axes())
         if self.view.row_names:
-            yield element("g", {"class": "rows"}, *self._rows())
-        area = svg.rect(self.left, self.top, self.right - self.left, self.bottom - self.top)
+            yield element("g", {"class": "rows"}, *self._row_names())
+        area = svg.rect_element(self.left, self.top, self.right - self.left, self.bottom - self.top)
         clip = f"clip-{self.name}"
         yield element("clipPath", {"id": clip}, area)
         yield element("g", {"class": "marks", "clip-path": f"url(#{clip})"}, *self.marks())
-        names = self._legend() if self.view.row_names else self._ends()
+        names = self._legend() if self.view.row_names else self._names_at_curve_ends()
         yield element("g", {"class": "names"}, *names)
 
     def _axes(self) -> Iterator[Markup]:
@@ -78,31 +80,33 @@ class Drawing(Frame):
             ends = svg.path_data(((x1, y1), (x2, y2)))
             return element("path", {"class": kind, "stroke": stroke, "d": ends})
 
-        for value in svg.ticks(view.x_axis, view.width / 72):
+        for value in svg.axis_ticks(view.x_axis, view.width / 72):
             x = self.x_of(value)
             yield line(x, self.top, x, self.bottom, "grid", GRID)
             words = svg.tick_label(value, view.x_axis)
             label_x = max(x, svg.text_width(words) / 2) if view.y_axis else x
-            yield svg.text(words, label_x, self.bottom + 19, text_anchor="middle")
+            yield svg.text_element(words, label_x, self.bottom + 19, text_anchor="middle")
         middle = (self.left + self.right) / 2
         ink = {"class_": "ink", "fill": INK}
-        yield svg.text(view.x_axis.title, middle, self.bottom + 39, text_anchor="middle", **ink)
+        yield svg.text_element(
+            view.x_axis.title, middle, self.bottom + 39, text_anchor="middle", **ink
+        )
         if view.y_axis:
             for value in self.y_ticks:
                 y = self.y_of(value)
                 yield line(self.left, y, self.right, y, "grid", GRID)
                 label = svg.tick_label(value, view.y_axis)
-                yield svg.text(label, self.left - 8, y + 4.5, text_anchor="end")
-            yield svg.text(view.y_axis.title, 0, 13, **ink)
+                yield svg.text_element(label, self.left - 8, y + 4.5, text_anchor="end")
+            yield svg.text_element(view.y_axis.title, 0, 13, **ink)
         yield line(self.left, self.top, self.left, self.bottom, "axis", MUTED)
         yield line(self.left, self.bottom, self.right, self.bottom, "axis", MUTED)
 
-    def _rows(self) -> Iterator[Markup]:
+    def _row_names(self) -> Iterator[Markup]:
         head = {"font_weight": 600, "class_": "ink", "fill": INK}
         for row, name in enumerate(self.view.row_names):
             bold = head if row in self.view.header_rows else {}
             y = self.row_middle(row) + 4.5
-            yield svg.text(name, self.left - 8, y, text_anchor="end", **bold)
+            yield svg.text_element(name, self.left - 8, y, text_anchor="end", **bold)
         for row in sorted(self.view.bracketed_rows):
             x, ends = self.left - 5, (self.row_middle(row - 1) - 6, self.row_middle(row) + 6)
             paint = {"class": "axis", "stroke": MUTED, "stroke-width": 2}
@@ -113,25 +117,25 @@ class Drawing(Frame):
         view = self.view
         axis = view.x_axis if view.row_names else view.y_axis
         if view.shaded_range and axis:
-            one, other = map(self._rule_ends, view.shaded_range)
+            one, other = map(self._reference_line_ends, view.shaded_range)
             corners = svg.path_data((*one, *reversed(other)))
             yield element("path", {"class": "strip", "fill": STRIP, "d": f"{corners}Z"})
         for rule in view.reference_lines:
             if axis and axis.can_show(rule.value):
-                ends = svg.path_data(self._rule_ends(rule.value))
+                ends = svg.path_data(self._reference_line_ends(rule.value))
                 yield element("path", {"class": "rule", "stroke": MUTED, "d": ends})
         if view.is_stacked:
             yield from self._stacked_bars()
             return
         if view.events:
             yield element("g", {"class": "events"}, *self._events())
-        for kind in (self._interval_marks, self._line):
+        for kind in (self._interval_marks, self._line_and_points):
             for index, curve in enumerate(view.curves):
                 if shapes := list(kind(curve)):
                     yield self._curve_group(index, curve, *shapes)
         if view.row_names:
             for index, curve in enumerate(view.curves):
-                if shapes := list(self._values_beyond(curve)):
+                if shapes := list(self._out_of_axis_values(curve)):
                     yield self._curve_group(index, curve, *shapes)
 
     def _events(self) -> Iterator[Markup]:
@@ -144,7 +148,7 @@ class Drawing(Frame):
             ]
             if places:
                 ends = "".join(svg.path_data(((x, self.top), (x, low))) for x in places)
-                colour, dash = EVENT_STYLES[kind]
+                colour, dash = STYLE_BY_EVENT_KIND[kind]
                 paint = {"class": kind, "stroke": colour, "fill": "none", "d": ends}
                 yield element("path", paint | dash)
         for event in sorted(self.view.events, key=lambda event: event.position):
@@ -155,14 +159,14 @@ class Drawing(Frame):
             line = 1 - line if (x - text_width - 8 if is_left else x) < right else 0
             x, right = (x - 8, x) if is_left else (x, x + text_width + 8)
             anchor = {"text_anchor": "end"} if is_left else {}
-            y = self.top + 12 + _LINE_GAP * line
-            yield svg.text(event.text, x, y, class_="ink", fill=INK, **anchor)
+            y = self.top + 12 + _TEXT_LINE_HEIGHT * line
+            yield svg.text_element(event.text, x, y, class_="ink", fill=INK, **anchor)
 
-    def _rule_ends(self, value: float) -> tuple[Position, Position]:
+    def _reference_line_ends(self, value: float) -> tuple[Position, Position]:
         if self.view.row_names:
             x = self.x_of(value)
             return (x, self.top), (x, self.bottom)
-        y, overhang = self.y_of(value), _RULE_EXTENSION * (self.right - self.left)
+        y, overhang = self.y_of(value), _REFERENCE_LINE_OVERHANG * (self.right - self.left)
         return (self.left - overhang, y), (self.right + overhang, y)
 
     def _curve_group(self, index: int, curve: Curve, *shapes: Markup) -> Markup:
@@ -187,7 +191,7 @@ class Drawing(Frame):
             fill = {"class": "band", "stroke": "none", "fill-opacity": ".22"}
             yield element("path", {**fill, "d": outlines})
 
-    def _line(self, curve: Curve) -> Iterator[Markup]:
+    def _line_and_points(self, curve: Curve) -> Iterator[Markup]:
         spots = [self.locate(curve, place, value) for place, value, *_ in curve.points]
         runs = [list(filter(None, run)) for is_shown, run in groupby(spots, bool) if is_shown]
         places = [spot for run in runs for spot in run]
@@ -197,8 +201,8 @@ class Drawing(Frame):
                 {"stroke-dasharray": _DASH_PATTERN} if curve.is_dashed or curve.bound_name else {}
             )
             attributes = {"fill": "none", **dash, "d": "".join(map(svg.path_data, runs))}
-            if self.casing:
-                width = curve.line_width + self.casing
+            if self.casing_width:
+                width = curve.line_width + self.casing_width
                 edge = {"class": "casing", "stroke": PAPER, "stroke-width": width}
                 yield element("path", {**edge, **attributes})
             yield element("path", {"class": "line", "stroke-width": curve.line_width, **attributes})
@@ -209,33 +213,37 @@ class Drawing(Frame):
             ]
             shape = {"class": "level", "fill": "none", "d": "".join(map(svg.path_data, ends))}
             yield element("path", {**shape, "stroke-width": 1.5, "stroke-opacity": ".7"})
-        yield from self._points(curve, places, is_line)
+        yield from self._point_shapes(curve, places, is_line)
 
-    def _points(self, curve: Curve, places: list[Position], is_line: bool) -> Iterator[Markup]:
+    def _point_shapes(
+        self, curve: Curve, positions: list[Position], is_line: bool
+    ) -> Iterator[Markup]:
         """The points of a curve; many points without a line form one path of dots or squares.
 
         Only some points of a line are marked, different ones for each curve, so that overlapping
         curves stay visible.
         """
-        if not (size := self._point_size(curve, is_line)):
+        if not (size := self._point_radius(curve, is_line)):
             return
         if is_line:
-            step = -(-len(places) // _MAX_MARKED_POINTS)
-            places = places[self.order[curve.name] * step // len(self.order) :: step]
-        if len(places) < _MIN_PATH_POINTS:
-            yield from (svg.dot(curve.point_shape, x, y, size) for x, y in places)
+            step = -(-len(positions) // _MAX_MARKED_POINTS)
+            positions = positions[self.order[curve.name] * step // len(self.order) :: step]
+        if len(positions) < _MIN_PATH_POINTS:
+            yield from (svg.point_element(curve.point_shape, x, y, size) for x, y in positions)
             return
         cap = "round" if curve.point_shape == CIRCLE else "square"
-        dots = "".join(f"M{coordinate_text(x)},{coordinate_text(y)}h0" for x, y in places)
+        dots = "".join(f"M{coordinate_text(x)},{coordinate_text(y)}h0" for x, y in positions)
         paint = {"class": "dots", "fill": "none", "stroke-linecap": cap}
         yield element("path", {**paint, "stroke-width": coordinate_text(2 * size), "d": dots})
 
-    def _point_size(self, curve: Curve, is_line: bool) -> float:
+    def _point_radius(self, curve: Curve, is_line: bool) -> float:
         if self.view.row_names:
-            return max(curve.point_radius, _MIN_ROW_POINT)
-        return curve.point_radius if is_line else max(curve.point_radius, _MIN_LONE_POINT)
+            return max(curve.point_radius, _MIN_ROW_POINT_RADIUS)
+        return (
+            curve.point_radius if is_line else max(curve.point_radius, _MIN_UNJOINED_POINT_RADIUS)
+        )
 
-    def _values_beyond(self, curve: Curve) -> Iterator[Markup]:
+    def _out_of_axis_values(self, curve: Curve) -> Iterator[Markup]:
         """A triangle and a number at the end of the axis for each value beyond it."""
         for row, value, *_ in curve.points:
             spot = self.locate(curve, row, value)
@@ -244,9 +252,11 @@ class Drawing(Frame):
             is_low = self.view.x_axis.relative_position(value) < 0
             x, side = (self.left, 1) if is_low else (self.right, -1)
             shape = TRIANGLE_LEFT if is_low else TRIANGLE_RIGHT
-            yield svg.dot(shape, x + 6 * side, spot[1], _MIN_ROW_POINT)
+            yield svg.point_element(shape, x + 6 * side, spot[1], _MIN_ROW_POINT_RADIUS)
             words, anchor = str(units.pure_number(value)), "start" if is_low else "end"
-            yield svg.text(words, x + 14 * side, spot[1] + 4.5, text_anchor=anchor, stroke="none")
+            yield svg.text_element(
+                words, x + 14 * side, spot[1] + 4.5, text_anchor=anchor, stroke="none"
+            )
 
     def _stacked_bars(self) -> Iterator[Markup]:
         """Stacked bars, from the axis on, and in front of them the interval of each whole bar."""
@@ -270,7 +280,7 @@ class Drawing(Frame):
                 stroke = {"class": "whole", "stroke": INK, "stroke-width": 1.5}
                 yield element("path", {**stroke, "d": bars})
 
-    def _legend_sign(self, index: int, curve: Curve) -> Markup:
+    def _legend_symbol(self, index: int, curve: Curve) -> Markup:
         """The sign before the name of a curve: a piece of its line, with a point on it."""
         shapes = []
         if curve.line_width and not self.view.row_names:
@@ -281,11 +291,11 @@ class Drawing(Frame):
         if self.view.is_stacked:
             shapes.append(element("path", {"stroke": "none", "d": "M2,-5L14,-5L14,5L2,5Z"}))
         elif curve.point_radius:
-            size = self._point_size(curve, bool(curve.line_width))
-            shapes.append(svg.dot(curve.point_shape, 8, 0, size))
+            size = self._point_radius(curve, bool(curve.line_width))
+            shapes.append(svg.point_element(curve.point_shape, 8, 0, size))
         return self._curve_group(index, curve, *shapes)
 
-    def _ends(self) -> Iterator[Markup]:
+    def _names_at_curve_ends(self) -> Iterator[Markup]:
         """Names of the curves, right of their last points, spaced out and tied to them by lines.
 
         An arrow marks a curve that leaves the axis there.
@@ -299,7 +309,7 @@ class Drawing(Frame):
                 y = min(max(y, self.top), self.bottom)
                 ends[index] = (curve, x - self.right, y, arrow)
         heights = {index: end[2] for index, end in ends.items()}
-        label_ys = svg.space_out(heights, _LINE_GAP, self.top + 2, self.bottom - 2)
+        label_ys = svg.space_out(heights, _TEXT_LINE_HEIGHT, self.top + 2, self.bottom - 2)
         for index, (curve, x, y, arrow) in ends.items():
             label_y = label_ys[index]
             line = svg.path_data(((x + 3 - SIGN_WIDTH, y - label_y), (-2.0, 0.0)))
@@ -316,18 +326,18 @@ class Drawing(Frame):
             "data-curve": index,
             "transform": f"translate({coordinate_text(x)},{coordinate_text(y)})",
         }
-        words = svg.text(f"{curve.name}{arrow}", NAME_HEIGHT, 4.5, class_="ink", fill=INK)
-        return element("g", attributes, *before, self._legend_sign(index, curve), words)
+        words = svg.text_element(f"{curve.name}{arrow}", NAME_HEIGHT, 4.5, class_="ink", fill=INK)
+        return element("g", attributes, *before, self._legend_symbol(index, curve), words)
 
     def _legend(self) -> Iterator[Markup]:
         for index, (x, y) in enumerate(self.legend):
             yield self._curve_label(index, self.view.curves[index], "", x, y)
 
 
-class SmallDrawing(Drawing):
+class ThumbnailDrawing(Drawing):
     """Only the marks of a view, all of them inside `size` (width, height)."""
 
-    casing: ClassVar[float] = 0.0
+    casing_width: ClassVar[float] = 0.0
 
     def __init__(self, view: View, size: tuple[float, float]) -> None:
         self.width, self.height = size
@@ -335,8 +345,8 @@ class SmallDrawing(Drawing):
 
     def lay_out(self) -> None:
         """Set the edges: a margin on all sides, and no space for words."""
-        self.left = self.top = _SMALL_MARGIN
-        self.right, self.bottom = self.width - _SMALL_MARGIN, self.height - _SMALL_MARGIN
+        self.left = self.top = _THUMBNAIL_MARGIN
+        self.right, self.bottom = self.width - _THUMBNAIL_MARGIN, self.height - _THUMBNAIL_MARGIN
 
     def x_of(self, value: float) -> float:
         """As in `Frame`, limited to the drawing area."""

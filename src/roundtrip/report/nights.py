@@ -17,7 +17,7 @@ from roundtrip.report import labels, units
 from roundtrip.report.blocks import StatusColour
 from roundtrip.report.pages.series import (
     Calendar,
-    Change,
+    FactChange,
     HistorySeries,
     changes_by_night,
     changes_of_series,
@@ -30,7 +30,7 @@ from roundtrip.report.units import Quantity
 from roundtrip.stats.nights.verdicts import NewestNight, SeriesHistory, Step, Verdict
 from roundtrip.stats.settings import NightSettings
 
-TONES: dict[Verdict, StatusColour] = {
+COLOUR_BY_VERDICT: dict[Verdict, StatusColour] = {
     Verdict.WORSE_LAST_NIGHT: "bad",
     Verdict.REGRESSED: "bad",
     Verdict.FLAPPING: "bad",
@@ -45,7 +45,7 @@ TONES: dict[Verdict, StatusColour] = {
 
 
 @dataclass(frozen=True)
-class Judgement:
+class SeriesJudgement:
     """The verdict on one series, and the step that it rests on, if any.
 
     `newest_night`: set if the verdict rests on it.  `is_news`: whether only the newest nights, or a
@@ -57,21 +57,21 @@ class Judgement:
     verdict: Verdict
     step: Step | None = None
     newest_night: NewestNight | None = None
-    is_news: bool = False
+    is_recent: bool = False
     is_alarm: bool = False
-    ratio: str = ""
+    ratio_text: str = ""
     evidence: float = 0.0
     detectable_step: float | None = None
     reason: str = ""
 
     @property
-    def rank(self) -> tuple[int, bool, float]:
-        return (list(Verdict).index(self.verdict), not self.is_news, -self.evidence)
+    def sort_key(self) -> tuple[int, bool, float]:
+        return (list(Verdict).index(self.verdict), not self.is_recent, -self.evidence)
 
 
-def judgement(
+def judge_series(
     history: SeriesHistory, *, lower_is_better: bool, accepted_night: int = -1, since: int = 0
-) -> Judgement:
+) -> SeriesJudgement:
     """The verdict on a series in words and numbers.
 
     A step counts as long as the newest nights belong to it, not only while it is news: a regression
@@ -83,49 +83,46 @@ def judgement(
         lower_is_better=lower_is_better, accepted_night=accepted_night
     )
     is_alarm = any(step.night >= since for step in standing_steps)
-    base = Judgement(verdict, is_alarm=is_alarm, detectable_step=history.detectable_step)
+    base = SeriesJudgement(verdict, is_alarm=is_alarm, detectable_step=history.detectable_step)
     newest = history.newest_night
     if verdict is Verdict.WORSE_LAST_NIGHT and newest:
         distance = max(newest.ratio / newest.high, newest.low / newest.ratio)
         text = f"{units.ratio_to_level(newest.ratio)} last night"
-        alarm = replace(base, newest_night=newest, is_news=True, is_alarm=True)
-        return replace(alarm, ratio=text, evidence=distance, reason=history.reason)
+        alarm = replace(base, newest_night=newest, is_recent=True, is_alarm=True)
+        return replace(alarm, ratio_text=text, evidence=distance, reason=history.reason)
     step = history.newest_step(accepted_night)
     if verdict in (Verdict.REGRESSED, Verdict.IMPROVED, Verdict.RECOVERED) and step:
         is_news = history.is_news(step) and step.night >= since
-        ratio = str(units.ratio_to_level(step.ratio, step.low, step.high))
+        text = str(units.ratio_to_level(step.ratio, step.low, step.high))
         evidence = abs(step.evidence) / step.threshold
-        return replace(base, step=step, is_news=is_news, ratio=ratio, evidence=evidence)
+        return replace(base, step=step, is_recent=is_news, ratio_text=text, evidence=evidence)
     flaps = history.worse_flapping(lower_is_better=lower_is_better)
     if verdict is Verdict.FLAPPING and flaps:
-        text = (
-            f"{units.ratio_to_level(flaps.ratio)} in {units.percent_text(flaps.share)} of "
-            f"{flaps.nights} nights, {units.percent_text(flaps.share_before)} before"
-        )
-        return replace(base, is_news=True, is_alarm=True, ratio=text, evidence=flaps.share)
+        share, before = map(units.percent_text, (flaps.share, flaps.share_before))
+        ratio = units.ratio_to_level(flaps.ratio)
+        text = f"{ratio} in {share} of {flaps.nights} nights, {before} before"
+        return replace(base, is_recent=True, is_alarm=True, ratio_text=text, evidence=flaps.share)
     modes = history.worse_mode(lower_is_better=lower_is_better, accepted_night=accepted_night)
     if verdict in (Verdict.FLAPPING, Verdict.IMPROVED) and modes:
-        text = (
-            f"worse mode ({units.ratio_to_level(modes.ratio)}) in "
-            f"{units.percent_text(modes.after)} of {modes.nights} nights, "
-            f"{units.percent_text(modes.before)} before"
-        )
+        after, before = map(units.percent_text, (modes.after, modes.before))
+        mode = f"worse mode ({units.ratio_to_level(modes.ratio)})"
+        text = f"{mode} in {after} of {modes.nights} nights, {before} before"
         is_news, is_worse = modes.nights <= history.news_nights, verdict is Verdict.FLAPPING
-        alarm = replace(base, is_news=is_news, is_alarm=is_worse or is_alarm)
-        return replace(alarm, ratio=text, evidence=modes.after)
+        alarm = replace(base, is_recent=is_news, is_alarm=is_worse or is_alarm)
+        return replace(alarm, ratio_text=text, evidence=modes.after)
     if verdict is Verdict.DRIFTING and history.drift:
         drift, yearly_ratio = history.drift, history.drift.yearly_ratio
-        ratio = f"{units.ratio_to_level(yearly_ratio, drift.low, drift.high)} a year"
+        text = f"{units.ratio_to_level(yearly_ratio, drift.low, drift.high)} a year"
         distance = max(yearly_ratio, 1 / yearly_ratio) if yearly_ratio > 0 else 0.0
-        return replace(base, ratio=ratio, evidence=distance)
+        return replace(base, ratio_text=text, evidence=distance)
     if newest and newest.is_outside:
-        ratio = f"{units.ratio_to_level(newest.ratio)} last night"
-        return replace(base, ratio=ratio, evidence=1.0, reason=history.reason)
+        text = f"{units.ratio_to_level(newest.ratio)} last night"
+        return replace(base, ratio_text=text, evidence=1.0, reason=history.reason)
     return replace(base, reason=history.reason)
 
 
 @dataclass(frozen=True)
-class Line:
+class JudgedSeries:
     """One series and its verdict; its step began on `night`.
 
     `change_night`: the night near the step at which something changed.  `changes`: the changes near
@@ -136,34 +133,34 @@ class Line:
 
     series: HistorySeries
     history: SeriesHistory
-    judgement: Judgement
-    night: str | None
+    judgement: SeriesJudgement
+    step_night: str | None
     change_night: str | None
-    changes: tuple[Change, ...]
-    causes: tuple[tuple[Change, ...], ...] = ()
-    mark: str = ""
+    changes: tuple[FactChange, ...]
+    changes_by_step: tuple[tuple[FactChange, ...], ...] = ()
+    emulation_label: str = ""
     acceptance: Annotation | None = None
-    revisions: tuple[str, ...] = ()
+    revision_sentences: tuple[str, ...] = ()
 
     @property
-    def label(self) -> str:
+    def full_title(self) -> str:
         """``mpi, 1 B; half round trip time; pingpong, smp, openmpi41``, then `mark` in brackets."""
-        return _series_label(self.series, self.mark)
+        return _full_title(self.series, self.emulation_label)
 
     @property
-    def position(self) -> tuple[Any, ...]:
+    def sort_key(self) -> tuple[Any, ...]:
         """Sort key: the worst first, then study and variant, small messages before large ones."""
-        study, variant, size = map(self.series.names.get, ("study", "variant", "size_bytes"))
-        return (*self.judgement.rank, str(study), str(variant), size or 0, self.label)
+        study, variant, size = map(self.series.identity.get, ("study", "variant", "size_bytes"))
+        return (*self.judgement.sort_key, str(study), str(variant), size or 0, self.full_title)
 
     @property
-    def is_small(self) -> bool:
+    def has_negligible_step(self) -> bool:
         """Whether its newest change point is below the least effect, or its interval includes 1."""
         steps = self.history.steps
         return bool(steps) and not steps[-1].is_effect(self.history.least_effect)
 
     @property
-    def comes_and_goes(self) -> bool:
+    def is_intermittent(self) -> bool:
         """Whether its verdict rests on the share of odd nights, or of the worse of two modes."""
         judgement = self.judgement
         return judgement.verdict in (Verdict.FLAPPING, Verdict.IMPROVED) and judgement.step is None
@@ -171,7 +168,7 @@ class Line:
     @property
     def changes_text(self) -> str:
         """Changes in provenance near the step or, if last night is worse, of last night, or ""."""
-        if self.night is None and self.judgement.verdict is not Verdict.WORSE_LAST_NIGHT:
+        if self.step_night is None and self.judgement.verdict is not Verdict.WORSE_LAST_NIGHT:
             return ""
         return describe_changes(self.changes)
 
@@ -197,25 +194,25 @@ class NightVerdicts:
     """
 
     calendar: Calendar
-    lines: tuple[Line, ...]
-    night_changes: Mapping[str, Sequence[Change]]
+    judged_series: tuple[JudgedSeries, ...]
+    changes_by_night: Mapping[str, Sequence[FactChange]]
     settings: NightSettings
 
-    def with_verdict(self, verdict: Verdict) -> list[Line]:
+    def with_verdict(self, verdict: Verdict) -> list[JudgedSeries]:
         """The lines with this verdict."""
-        return [line for line in self.lines if line.judgement.verdict is verdict]
+        return [judged for judged in self.judged_series if judged.judgement.verdict is verdict]
 
     @property
-    def sight(self) -> str:
+    def detection_period_text(self) -> str:
         """``within 10 nights``: the time in which a series shows its `detectable_step`."""
         return f"within {units.plural(self.settings.sight_nights, 'night')}"
 
     @property
-    def counts(self) -> Mapping[Verdict, int]:
+    def count_by_verdict(self) -> Mapping[Verdict, int]:
         return {verdict: len(self.with_verdict(verdict)) for verdict in Verdict}
 
 
-def judge(
+def judge_all_series(
     nights: pl.DataFrame,
     provenance: pl.DataFrame,
     settings: NightSettings,
@@ -233,51 +230,51 @@ def judge(
     calendar = Calendar(nights["night"].unique().sort().to_list())
     night_changes = changes_by_night(provenance, calendar.nights)
     marks = labels.history_labels_by_environ(provenance)
-    lines: list[Line] = []
+    lines: list[JudgedSeries] = []
     for series in split_series(nights):
-        history = histories[tuple(series.names[name] for name in SERIES)]
+        history = histories[tuple(series.identity[name] for name in SERIES)]
         mark = marks.get(series.environ, "")
-        names = _series_label(series, mark), str(series.names["case_id"])
+        names = _full_title(series, mark), str(series.identity["case_id"])
         acceptance = max(
             (annotation for annotation in acceptances if annotation.accepts(*names)),
             key=lambda annotation: annotation.last,
             default=None,
         )
         accepted_night = calendar.count_before(acceptance.last) - 1 if acceptance else -1
-        verdict = judgement(
+        verdict = judge_series(
             history,
             lower_is_better=series.lower_is_better,
             accepted_night=accepted_night,
-            since=calendar.count_before(since, inclusive=False),
+            since=calendar.count_before(since, is_inclusive=False),
         )
         step_causes = {
             step: _nearest_changes(series, calendar.nights[step.night], calendar, night_changes)
             for step in dict.fromkeys((*history.steps, *([verdict.step] if verdict.step else [])))
         }
-        night, near, changes = None, None, tuple[Change, ...]()
+        night, near, changes = None, None, tuple[FactChange, ...]()
         if verdict.step:
             night, (near, changes) = calendar.nights[verdict.step.night], step_causes[verdict.step]
         elif verdict.verdict is Verdict.WORSE_LAST_NIGHT:
             last = calendar.nights[-1]
-            changes = tuple(changes_of_series(night_changes.get(last, ()), fact_subjects(series)))
+            subjects = series_fact_subjects(series)
+            changes = tuple(changes_of_series(night_changes.get(last, ()), subjects))
             if node_change := node_set_changes(series.points).get(last):
                 changes = (*changes, node_change)
         causes = tuple(step_causes[step][1] for step in history.steps)
-        revisions = tuple(_revisions(history, calendar, series.lower_is_better, accepted_night))
+        texts = tuple(_revision_texts(history, calendar, series.lower_is_better, accepted_night))
         facts = night, near, changes, causes
-        lines.append(Line(series, history, verdict, *facts, mark, acceptance, revisions))
-
-    lines.sort(key=attrgetter("position"))
+        lines.append(JudgedSeries(series, history, verdict, *facts, mark, acceptance, texts))
+    lines.sort(key=attrgetter("sort_key"))
     return NightVerdicts(calendar, tuple(lines), night_changes, settings)
 
 
-def _revisions(
+def _revision_texts(
     history: SeriesHistory, calendar: Calendar, lower_is_better: bool, accepted_night: int
 ) -> Iterator[str]:
     """Sentences: ``change point moved from night 41 (2026-02-10) to night 40 (2026-02-09)``."""
 
     def at(night: int) -> str:
-        return f"night {night + 1} ({calendar.label(calendar.nights[night])})"
+        return f"night {night + 1} ({calendar.date_text(calendar.nights[night])})"
 
     for revision in history.revisions:
         old_night = revision.old_step.night
@@ -295,27 +292,29 @@ def _revisions(
             yield f"worse on {at(night)}, {ratio}, and back last night: an incident"
 
 
-def fact_subjects(series: HistorySeries) -> frozenset[str]:
+def series_fact_subjects(series: HistorySeries) -> frozenset[str]:
     """The subjects of facts that concern a series: its toolchain and its nodes."""
     nodes = "+".join({point.nodes for point in series.points}).split("+")
     return frozenset((series.environ, *nodes))
 
 
-def _series_label(series: HistorySeries, mark: str) -> str:
-    return f"{series.title}; {series.place}" + (f" ({mark})" if mark else "")
+def _full_title(series: HistorySeries, emulation_label: str) -> str:
+    return f"{series.title}; {series.subtitle}" + (
+        f" ({emulation_label})" if emulation_label else ""
+    )
 
 
 def _nearest_changes(
     series: HistorySeries,
     night: str,
     calendar: Calendar,
-    night_changes: Mapping[str, Sequence[Change]],
-) -> tuple[str | None, tuple[Change, ...]]:
+    night_changes: Mapping[str, Sequence[FactChange]],
+) -> tuple[str | None, tuple[FactChange, ...]]:
     """The night near a step at which something of the series changed, and the changes.
 
     Facts choose that night before nodes, which may change every night.
     """
-    series_subjects = fact_subjects(series)
+    series_subjects = series_fact_subjects(series)
     facts = {
         neighbour: changes
         for neighbour in calendar.neighbours(night)

@@ -15,9 +15,21 @@ from roundtrip.stats.nodes.judge import Evidence, NodeVerdicts, Outlier, Unjudge
 from roundtrip.stats.nodes.launches import UnitKind
 
 #: From this factor on, an effect is printed as a factor, not in percent.
-_MIN_FACTOR = 3.0
-_MEASURE_NAMES = {LATENCY: "latency", BANDWIDTH: "bandwidth", TAIL: "tail of short messages"}
-_NUMBERS = ["no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]
+_MIN_PRINTED_FACTOR = 3.0
+_TEXT_BY_MEASURE = {LATENCY: "latency", BANDWIDTH: "bandwidth", TAIL: "tail of short messages"}
+_NUMBER_WORDS = [
+    "no",
+    "one",
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+]
 
 
 def measure_name(evidence: Evidence) -> MeasureName:
@@ -26,49 +38,56 @@ def measure_name(evidence: Evidence) -> MeasureName:
     return evidence.measure
 
 
-def effect(log: float, measure: str) -> RichText:
+def effect_content(log_effect: float, measure: str) -> RichText:
     """An effect, given as a logarithm: ``+38 %``, large as ``41 times``; of bandwidth ``-40 %``."""
-    if measure != BANDWIDTH and math.exp(log) >= _MIN_FACTOR:
-        return units.pure_number(math.exp(log)), " times"
-    part = percent(log, measure)
-    quantity = Quantity(value=part, unit=Unit.PERCENT, decimals=0, is_signed=True)
+    if measure != BANDWIDTH and math.exp(log_effect) >= _MIN_PRINTED_FACTOR:
+        return units.pure_number(math.exp(log_effect)), " times"
+    percent = effect_percent(log_effect, measure)
+    quantity = Quantity(value=percent, unit=Unit.PERCENT, decimals=0, is_signed=True)
     return quantity, f"\N{NO-BREAK SPACE}{Unit.PERCENT}"
 
 
-def size(log: float, measure: str) -> str:
+def describe_effect(log_effect: float, measure: str) -> str:
     """The text of `effect`."""
-    return plain_text(effect(log, measure))
+    return plain_text(effect_content(log_effect, measure))
 
 
-def percent(log: float, measure: str) -> float:
+def effect_percent(log_effect: float, measure: str) -> float:
     """Percent from the usual value; `log`: natural logarithm of the effect, above 0 is worse.
 
     The result is negative for a bandwidth that is worse.
     """
-    return 100 * math.expm1(-log if measure == BANDWIDTH else log)
+    return 100 * math.expm1(-log_effect if measure == BANDWIDTH else log_effect)
 
 
-def amount(value: float, unit: str, digits: int = 3) -> Quantity:
+def measured_amount(value: float, unit: str, digits: int = 3) -> Quantity:
     """A value that prints its unit; seconds become microseconds."""
     if unit == Unit.S:
         return units.amount(value * units.FACTOR_FROM_SECONDS[Unit.US], Unit.US, digits)
     return units.amount(value, unit, digits)
 
 
-def interval(evidence: Evidence) -> str:
+def describe_usual_level(name: MeasureName) -> str:
+    """``4.1 µs``: the usual value of a measure; of a tail ``mean over median 1.2``."""
+    if name.unit == "1":
+        return f"mean over median {units.pure_number(name.level)}"
+    return str(measured_amount(name.level, name.unit))
+
+
+def effect_interval_text(evidence: Evidence) -> str:
     """`` [31, 45]``, the interval of the effect in the unit of `size`; "" without one."""
     test, measure = evidence.unit_effect, measure_name(evidence).measure
     if test.low is None or test.high is None:
         return ""
-    if measure != BANDWIDTH and math.exp(test.effect) >= _MIN_FACTOR:
+    if measure != BANDWIDTH and math.exp(test.effect) >= _MIN_PRINTED_FACTOR:
         low, high = math.exp(test.low), math.exp(test.high)
         return f" {Quantity(value=low, unit=Unit.RATIO, low=low, high=high).interval_text}"
-    low, high = sorted(percent(end, measure) for end in (test.low, test.high))
+    low, high = sorted(effect_percent(end, measure) for end in (test.low, test.high))
     quantity = Quantity(value=low, unit=Unit.PERCENT, low=low, high=high, decimals=0)
     return f" {quantity.interval_text}"
 
 
-def interval_holds_zero(evidence: Evidence) -> bool:
+def interval_includes_zero(evidence: Evidence) -> bool:
     """Whether the interval of the median includes 0: some launches saw no effect, most did.
 
     The evidence still names a unit by `q`, which all its launches determine together.
@@ -76,7 +95,7 @@ def interval_holds_zero(evidence: Evidence) -> bool:
     return evidence.unit_effect.low is not None and evidence.unit_effect.low <= 0
 
 
-def chance(q: float) -> Quantity | str:
+def q_quantity(q: float) -> Quantity | str:
     """A q-value (chance of a false discovery) with six decimals."""
     return "below 0.000001" if q < 1e-6 else Quantity(value=q, unit=Unit.PURE_NUMBER, decimals=6)
 
@@ -97,9 +116,9 @@ def describe_outlier(
     rest = ""
     if other_count := len(measures) - 1:
         rest = f"; and {units.plural(other_count, 'other measure')}"
-    if interval_holds_zero(first):
-        rest += f"; q {chance(first.q)}, not the interval, names it"
-    effect_text = f"{describe_measure(name)} {size(test.effect, name.measure)}{interval(first)}"
+    if interval_includes_zero(first):
+        rest += f"; q {q_quantity(first.q)}, not the interval, names it"
+    effect_text = describe_effect(test.effect, name.measure) + effect_interval_text(first)
     all_partners = verdicts.sensitivities[first.measure].node_count - len(outlier.members)
     if outlier.kind is UnitKind.LINK or name.is_alone:
         partners = f", {units.plural(test.launches, 'launch')}"
@@ -119,7 +138,7 @@ def describe_slow_processor(processor: SlowProcessor) -> str:
         )
         return f"its processor is slow: {limit} ({count})"
     effects = ", ".join(
-        f"{_MEASURE_NAMES[measure]} {size(effect, measure)}"
+        f"{_TEXT_BY_MEASURE[measure]} {describe_effect(effect, measure)}"
         for measure, effect in processor.effects
     )
     state = "stands still at times" if processor.pauses else "is slow"
@@ -127,11 +146,11 @@ def describe_slow_processor(processor: SlowProcessor) -> str:
     return f"its processor {state}: {detail} ({count})"
 
 
-def flaky_title(flaky_node: FlakyNode, mark: str, verdict: str = "is flaky") -> str:
+def flaky_title(flaky_node: FlakyNode, label_suffix: str, verdict: str = "is flaky") -> str:
     """``node-1a2b is flaky (EMULATED NODES)``, or ``One of node-1a2b and node-3c4d is flaky``."""
     if len(flaky_node.names) > 1:
-        return f"One of {' and '.join(flaky_node.names)} {verdict}{mark}"
-    return f"{flaky_node.names[0]} {verdict}{mark}"
+        return f"One of {' and '.join(flaky_node.names)} {verdict}{label_suffix}"
+    return f"{flaky_node.names[0]} {verdict}{label_suffix}"
 
 
 def describe_flaky(flaky_node: FlakyNode, verb: str) -> str:
@@ -148,16 +167,16 @@ def describe_flaky(flaky_node: FlakyNode, verb: str) -> str:
 def describe_clock_rate(clock: OddClock) -> str:
     """``runs 1.3 times as fast as those of 2 other nodes: its times are wrong.``"""
     rate = f"{math.exp(clock.excess):.4g}"
-    return f"runs {rate} times as fast as {_other_clocks(clock)}: its times are wrong."
+    return f"runs {rate} times as fast as {_describe_other_clocks(clock)}: its times are wrong."
 
 
 def describe_wall_clock(clock: OddClock) -> str:
     """``is 120 s ahead of those of 2 other nodes: its logs are misdated.``"""
     offset = f"{abs(clock.excess):.3g} s {'ahead of' if clock.excess > 0 else 'behind'}"
-    return f"is {offset} {_other_clocks(clock)}: its logs are misdated."
+    return f"is {offset} {_describe_other_clocks(clock)}: its logs are misdated."
 
 
-def _other_clocks(clock: OddClock) -> str:
+def _describe_other_clocks(clock: OddClock) -> str:
     if clock.other:
         return f"that of {clock.other}; of two alone nobody knows which is right"
     pronoun = "those" if clock.partners > 1 else "that"
@@ -166,59 +185,65 @@ def _other_clocks(clock: OddClock) -> str:
 
 def describe_measure(name: MeasureName) -> str:
     """``latency``, ``tail of short messages``, ``bandwidth inside the node``."""
-    return f"{_MEASURE_NAMES[name.measure]}{' inside the node' if name.is_alone else ''}"
+    return f"{_TEXT_BY_MEASURE[name.measure]}{' inside the node' if name.is_alone else ''}"
 
 
-def describe_place(name: MeasureName, marks: Mapping[str, str]) -> str:
+def describe_partition(name: MeasureName, labels_by_environ: Mapping[str, str]) -> str:
     """``partition cluster, openmpi41-boost181 (EMULATED NODES)``; `marks`: by environment."""
-    return f"{name.place}, {name.environ}{environ_mark([name.environ], marks)}"
+    return f"{name.place}, {name.environ}{environ_label_suffix([name.environ], labels_by_environ)}"
 
 
-def environ_mark(environs: Iterable[str], marks: Mapping[str, str]) -> str:
+def environ_label_suffix(environs: Iterable[str], labels_by_environ: Mapping[str, str]) -> str:
     """`` (EMULATED NODES)``: the marks of these environments; "" for real hardware."""
-    kinds = sorted({marks[environ] for environ in environs if marks.get(environ)})
-    return f" ({'; '.join(kinds)})" if kinds else ""
+    labels = sorted(
+        {labels_by_environ[environ] for environ in environs if labels_by_environ.get(environ)}
+    )
+    return f" ({'; '.join(labels)})" if labels else ""
 
 
-def title(outlier: Outlier, marks: Mapping[str, str]) -> str:
+def outlier_title(outlier: Outlier, labels_by_environ: Mapping[str, str]) -> str:
     """``node-1a2b is sick (EMULATED NODES)``; `marks`: by environment."""
-    mark = environ_mark((measure_name(evidence).environ for evidence in outlier.evidence), marks)
+    label_suffix = environ_label_suffix(
+        (measure_name(evidence).environ for evidence in outlier.evidence), labels_by_environ
+    )
     if outlier.kind is UnitKind.LINK:
-        return f"The link {outlier.name} is sick{mark}"
+        return f"The link {outlier.name} is sick{label_suffix}"
     if outlier.kind is UnitKind.SWITCH:
-        return f"{outlier.name} is sick, with {count_in_words(len(outlier.members), 'node')}{mark}"
-    return f"{outlier.name} is sick{mark}"
+        count = count_in_words(len(outlier.members), "node")
+        return f"{outlier.name} is sick, with {count}{label_suffix}"
+    return f"{outlier.name} is sick{label_suffix}"
 
 
-def describe_healthy(verdicts: NodeVerdicts, marks: Mapping[str, str]) -> str:
+def describe_healthy(verdicts: NodeVerdicts, labels_by_environ: Mapping[str, str]) -> str:
     """``No node stands out of 32; latency +100 µs, bandwidth -40 % would have been seen``.
 
     If the launches can show no effect: how many more rounds are needed.  `marks`: by environment.
     """
     names = [name for name in verdicts.sensitivities if isinstance(name, MeasureName)]
-    mark = environ_mark((name.environ for name in names), marks)
+    label_suffix = environ_label_suffix((name.environ for name in names), labels_by_environ)
     effect_texts: dict[str, str] = {}
     for name in names:
         if (detectable_effect := verdicts.sensitivities[name].detectable_effect) is not None:
             measure = describe_measure(name)
-            effect_text = f"{measure} {size(detectable_effect, name.measure)}"
+            effect_text = f"{measure} {describe_effect(detectable_effect, name.measure)}"
             if name.measure == LATENCY:
                 excess = math.expm1(detectable_effect) * name.level
-                effect_text = f"latency +{amount(excess, Unit.S, 2)}"
+                effect_text = f"latency +{measured_amount(excess, Unit.S, 2)}"
             effect_texts.setdefault(measure, effect_text)
     if effect_texts:
         effects = ", ".join(
-            effect_texts[key] for key in sorted(effect_texts, key=_letter_order)[:2]
+            effect_texts[key] for key in sorted(effect_texts, key=_measure_sort_key)[:2]
         )
-        return f"No node stands out of {len(verdicts.nodes)}{mark}; {effects} would have been seen."
+        sentence = f"No node stands out of {len(verdicts.nodes)}{label_suffix}"
+        return f"{sentence}; {effects} would have been seen."
     need = "too few nodes were measured"
     if sensitivities := verdicts.sensitivities.values():
         rounds = min(sensitivity.extra_rounds for sensitivity in sensitivities)
         need = f"needs {units.plural(max(1, rounds), 'more round')}"
-    return f"Cannot judge {units.plural(len(verdicts.nodes), 'node')}{mark}: {need}."
+    return f"Cannot judge {units.plural(len(verdicts.nodes), 'node')}{label_suffix}: {need}."
 
 
-def describe_too_few(nodes: tuple[UnjudgedNode, ...]) -> str:
+def describe_unjudged(nodes: tuple[UnjudgedNode, ...]) -> str:
     """``Cannot judge 3 nodes: needs 2 more rounds``."""
     rounds = max(node.extra_rounds for node in nodes)
     count = units.plural(len(nodes), "node")
@@ -227,9 +252,9 @@ def describe_too_few(nodes: tuple[UnjudgedNode, ...]) -> str:
 
 def count_in_words(count: int, noun: str) -> str:
     """``two nights``: a small number in words."""
-    number = _NUMBERS[count] if count < len(_NUMBERS) else str(count)
+    number = _NUMBER_WORDS[count] if count < len(_NUMBER_WORDS) else str(count)
     return f"{number} {noun}{'s' * (count != 1)}"
 
 
-def _letter_order(words: str) -> int:
-    return {"latency": 0, "bandwidth": 1}.get(words, 2 if words.startswith("tail") else 3)
+def _measure_sort_key(measure: str) -> int:
+    return {"latency": 0, "bandwidth": 1}.get(measure, 2 if measure.startswith("tail") else 3)

@@ -17,7 +17,7 @@ from markupsafe import Markup
 
 from roundtrip.report import plot, svg
 from roundtrip.report.blocks import Figure
-from roundtrip.report.drawing import INK, MUTED, PAPER, Drawing, SmallDrawing
+from roundtrip.report.drawing import INK, MUTED, PAPER, Drawing, ThumbnailDrawing
 from roundtrip.report.plot import HeatMap, Plot, View
 from roundtrip.report.svg import TEXT_SIZE, TITLE_SIZE, coordinate_text, element
 
@@ -28,24 +28,24 @@ _SHADE_COLOURS = (("#3a6fb0", "#f1f2f4", "#b3261e"), ("#6ea4e6", "#252c36", "#ff
 #: The effect, in percent, from which the colour is darkest; shades from usual to there.
 _DARKEST_PERCENT, _SHADE_COUNT = 100.0, 10
 _LEGEND_WIDTH, _LEGEND_TEXT = 200, "worse than usual (%)"
-_NON_WORD = re.compile(r"[^a-z0-9]+")
+_NON_WORD_PATTERN = re.compile(r"[^a-z0-9]+")
 #: Width of a file in its units, for letters of 7 points in a column, and least width of its plot.
 _COLUMN_WIDTH, _MIN_WIDTH = 440.0, 180.0
 
 
-def stems(figure: Figure) -> list[str]:
+def file_stems(figure: Figure) -> list[str]:
     """The file name of each view, without suffix; the first is the name of the figure."""
     views = figure.plot.views[1:] if figure.plot else ()
-    words = (_NON_WORD.sub("-", view.name.lower()).strip("-") for view in views)
+    words = (_NON_WORD_PATTERN.sub("-", view.name.lower()).strip("-") for view in views)
     return [figure.name, *(f"{figure.name}-{word}" for word in words)]
 
 
-def files(figure: Figure) -> Iterator[str]:
+def svg_files(figure: Figure) -> Iterator[str]:
     """The SVG file of each view, for a column of text."""
     content = figure.content
     heading = content.title, content.subtitle
     if not isinstance(content, Plot):
-        size, marks = _map_size(content), _map_marks(content)
+        size, marks = _heat_map_size(content), _heat_map_elements(content)
         yield svg_document(figure.alt_text, content.description, heading, *size, marks)
         return
     for index, view in enumerate(content.views):
@@ -57,16 +57,16 @@ def files(figure: Figure) -> Iterator[str]:
         )
 
 
-def drawing(figure: Figure) -> str:
+def first_svg_file(figure: Figure) -> str:
     """The SVG file of a figure's first view."""
-    return next(files(figure))
+    return next(svg_files(figure))
 
 
 def page_drawings(figure: Figure) -> list[Markup]:
     """The SVG of each view as part of a page, on which the name of the figure is unique."""
     content = figure.content
     if not isinstance(content, Plot):
-        width, height = _map_size(content)
+        width, height = _heat_map_size(content)
         attributes = {
             "class": "figure heat",
             "role": "img",
@@ -74,7 +74,7 @@ def page_drawings(figure: Figure) -> list[Markup]:
             "viewBox": f"0 0 {coordinate_text(width)} {coordinate_text(height)}",
             "style": f"max-width:{round(1.2 * width)}px",
         }
-        return [element("svg", attributes, *_map_marks(content))]
+        return [element("svg", attributes, *_heat_map_elements(content))]
     drawings = []
     for index, view in enumerate(content.views):
         frame = Drawing(f"{figure.name}-{index}", view)
@@ -91,7 +91,7 @@ def page_drawings(figure: Figure) -> list[Markup]:
     return drawings
 
 
-def values(figure: Figure) -> Markup:
+def values_json(figure: Figure) -> Markup:
     """The values of the figure for the page's script: the content of a JSON <script>."""
     content = figure.content
     if isinstance(content, Plot):
@@ -114,7 +114,7 @@ def svg_document(
     for line, size in titles:
         top += size + 5
         bold = {"font_weight": 600, "class_": "ink", "fill": INK} if size == TITLE_SIZE else {}
-        words.append(svg.text(line, 4, top, font_size=size, **bold))
+        words.append(svg.text_element(line, 4, top, font_size=size, **bold))
     outer_width, outer_height = round(width + 8), round(height + top + 10)
     attributes = {
         "xmlns": "http://www.w3.org/2000/svg",
@@ -143,7 +143,7 @@ def svg_document(
 
 def thumbnail(view: View, size: tuple[float, float]) -> Markup:
     """An SVG of only the marks of a view, of `size` (width, height)."""
-    frame = SmallDrawing(view, size)
+    frame = ThumbnailDrawing(view, size)
     attributes = {"class": "figure small", "viewBox": frame.view_box, "aria-hidden": "true"}
     return element("svg", attributes, *frame.marks())
 
@@ -155,50 +155,54 @@ def _svg_style() -> Markup:
     return Markup(text)  # noqa: S704  ours, from a file of the package
 
 
-def _names_width(heat: HeatMap) -> float:
+def _name_column_width(heat_map: HeatMap) -> float:
     """The space for the names beside and below the cells."""
-    return max((svg.text_width(name, _FONT_SIZE) for name in heat.display_names), default=0.0) + 8
+    return (
+        max((svg.text_width(name, _FONT_SIZE) for name in heat_map.display_names), default=0.0) + 8
+    )
 
 
-def _map_size(heat: HeatMap) -> tuple[float, float]:
-    side = _CELL_SIZE * len(heat.item_names) + _names_width(heat)
+def _heat_map_size(heat_map: HeatMap) -> tuple[float, float]:
+    side = _CELL_SIZE * len(heat_map.item_names) + _name_column_width(heat_map)
     return max(side + 4, _LEGEND_WIDTH + 14 + svg.text_width(_LEGEND_TEXT) + 4), side + 52
 
 
-def _map_marks(heat: HeatMap) -> Iterator[Markup]:
-    left, foot = _names_width(heat), _CELL_SIZE * len(heat.item_names)
-    for index, name in enumerate(heat.display_names):
+def _heat_map_elements(heat_map: HeatMap) -> Iterator[Markup]:
+    left, foot = _name_column_width(heat_map), _CELL_SIZE * len(heat_map.item_names)
+    for index, name in enumerate(heat_map.display_names):
         middle = _CELL_SIZE * (index + 0.5) + 4
-        is_marked = heat.item_names[index] in heat.highlighted_names
+        is_marked = heat_map.item_names[index] in heat_map.highlighted_names
         kind = {"class_": "sick", "font_weight": 600} if is_marked else {}
         attributes = {**kind, "font_size": _FONT_SIZE, "text_anchor": "end"}
-        yield svg.text(name, left - 5, middle, **attributes)
+        yield svg.text_element(name, left - 5, middle, **attributes)
         x, y = left + middle, foot + 6.0
         rotation = f"rotate(-90 {coordinate_text(x)} {coordinate_text(y)})"
-        yield svg.text(name, x, y, transform=rotation, **attributes)
+        yield svg.text_element(name, x, y, transform=rotation, **attributes)
     squares: dict[int, list[Markup]] = defaultdict(list)
-    for cell in heat.cells:
+    for cell in heat_map.cells:
         shade = round(_SHADE_COUNT * max(-1.0, min(1.0, cell.effect_percent / _DARKEST_PERCENT)))
         place = {"data-at": f"{cell.row} {cell.column}"}
         x, y = left + _CELL_SIZE * cell.column, _CELL_SIZE * cell.row
-        squares[shade].append(svg.rect(x, y, _CELL_SIZE - 1, _CELL_SIZE - 1, place))
+        squares[shade].append(svg.rect_element(x, y, _CELL_SIZE - 1, _CELL_SIZE - 1, place))
     for shade in sorted(squares):
         yield _shade_group(shade, *squares[shade])
-    yield from _legend(foot + left + 14)
+    yield from _heat_map_legend(foot + left + 14)
 
 
-def _legend(top: float) -> Iterator[Markup]:
+def _heat_map_legend(top: float) -> Iterator[Markup]:
     step = _LEGEND_WIDTH / (2 * _SHADE_COUNT + 1)
     for index, shade in enumerate(range(-_SHADE_COUNT, _SHADE_COUNT + 1)):
-        yield _shade_group(shade, svg.rect(4 + step * index, top, step + 0.3, 10))
+        yield _shade_group(shade, svg.rect_element(4 + step * index, top, step + 0.3, 10))
     ends = (
         (f"\N{MINUS SIGN}{_DARKEST_PERCENT:g}", "start"),
         ("0", "middle"),
         (f"{_DARKEST_PERCENT:g}", "end"),
     )
     for end, (words, anchor) in enumerate(ends):
-        yield svg.text(words, 4 + _LEGEND_WIDTH * end / 2, top + 25, text_anchor=anchor, fill=MUTED)
-    yield svg.text(_LEGEND_TEXT, _LEGEND_WIDTH + 14, top + 9.5, class_="ink", fill=INK)
+        yield svg.text_element(
+            words, 4 + _LEGEND_WIDTH * end / 2, top + 25, text_anchor=anchor, fill=MUTED
+        )
+    yield svg.text_element(_LEGEND_TEXT, _LEGEND_WIDTH + 14, top + 9.5, class_="ink", fill=INK)
 
 
 def _shade_group(shade: int, *shapes: Markup) -> Markup:

@@ -22,30 +22,30 @@ from reportlab.pdfgen.pathobject import PDFPathObject
 from roundtrip.report.svg import COLUMN_WIDTH_IN
 
 #: The width of a column in points.
-COLUMN = 72 * COLUMN_WIDTH_IN
+COLUMN_WIDTH_PT = 72 * COLUMN_WIDTH_IN
 _SVG_NAMESPACE = "{http://www.w3.org/2000/svg}"
 _FONT_NAME = "Vera"  # a font of reportlab
 #: Characters that the font lacks: special blanks become plain ones, and arrows are drawn.
-_BLANK_TRANSLATION = {0x202F: " ", 0x2009: " "}
-_ARROW_DIRECTIONS = {"↑": 1, "↓": -1}
+_SPACE_TRANSLATION = {0x202F: " ", 0x2009: " "}
+_DIRECTION_BY_ARROW = {"↑": 1, "↓": -1}
 #: In font sizes: the width of an arrow, of its line, and of the outline of bold letters.
 _ARROW_WIDTH, _ARROW_LINE, _BOLD_STROKE = 0.6, 0.08, 0.045
 #: Text rendering modes of PDF: filled, and filled with an outline.
 _FILL_MODE, _OUTLINE_MODE = 0, 2
 _INHERITED_ATTRIBUTES = ("fill", "stroke", "stroke-width", "font-size", "font-weight")
-_PATH_STEP = re.compile("([MLhZ])([^MLhZ]*)")
+_PATH_COMMAND_PATTERN = re.compile("([MLhZ])([^MLhZ]*)")
 #: ``translate(x,y)`` or ``rotate(angle x y)``.
-_TRANSFORM = re.compile(r"(?:translate|rotate)\(([^)]*)\)")
-_PATH_OPERATORS = {"M": "m", "L": "l"}
-_LINE_CAPS = {"butt": 0, "round": 1, "square": 2}
+_TRANSFORM_PATTERN = re.compile(r"(?:translate|rotate)\(([^)]*)\)")
+_PDF_OPERATOR_BY_COMMAND = {"M": "m", "L": "l"}
+_PDF_CODE_BY_LINE_CAP = {"butt": 0, "round": 1, "square": 2}
 _SvgAttributes = Mapping[str, str]
 
 
-def from_svg(text: str) -> bytes:
+def pdf_from_svg(text: str) -> bytes:
     """The PDF of an SVG file of `painter.files`."""
     root = ElementTree.fromstring(text)  # noqa: S314  our own drawing
     _, _, width, height = map(float, root.attrib["viewBox"].split())
-    scale = COLUMN / width
+    scale = COLUMN_WIDTH_PT / width
     out = io.BytesIO()
     canvas = _empty_canvas(out, scale * height)
     canvas.setTitle(root.findtext(f"{_SVG_NAMESPACE}title") or "")
@@ -61,7 +61,7 @@ def _empty_canvas(out: io.BytesIO, height: float) -> Canvas:
     """An empty page, without the date that SOURCE_DATE_EPOCH sets even if `invariant`."""
     epoch = os.environ.pop("SOURCE_DATE_EPOCH", None)
     try:
-        return Canvas(out, pagesize=(COLUMN, height), invariant=1, pageCompression=0)
+        return Canvas(out, pagesize=(COLUMN_WIDTH_PT, height), invariant=1, pageCompression=0)
     finally:
         if epoch is not None:
             os.environ["SOURCE_DATE_EPOCH"] = epoch
@@ -87,7 +87,7 @@ class _Page:
         own = {name: attributes[name] for name in _INHERITED_ATTRIBUTES if name in attributes}
         paint = {**inherited, **own}
         self.canvas.saveState()
-        for words in _TRANSFORM.findall(attributes.get("transform", "")):
+        for words in _TRANSFORM_PATTERN.findall(attributes.get("transform", "")):
             *angle, x, y = map(float, re.split("[ ,]+", words))
             self.canvas.translate(x, y)
             if angle:
@@ -111,7 +111,7 @@ class _Page:
             case "path":
                 self._paint_path(self._svg_path(attributes["d"]), attributes, paint)
             case "text":
-                self._write(node.text or "", attributes, paint)
+                self._draw_text(node.text or "", attributes, paint)
         self.canvas.restoreState()
 
     def _rect_path(self, attributes: _SvgAttributes) -> PDFPathObject:
@@ -119,17 +119,17 @@ class _Page:
         path.rect(*(float(attributes.get(name, "0")) for name in ("x", "y", "width", "height")))
         return path
 
-    def _svg_path(self, words: str) -> PDFPathObject:
+    def _svg_path(self, path_data: str) -> PDFPathObject:
         # Numbers are copied as text: formatting each would take most of reportlab's time.
         code, x, y = ["n"], "0", "0"
-        for step, place in _PATH_STEP.findall(words):
+        for step, place in _PATH_COMMAND_PATTERN.findall(path_data):
             if step == "Z":
                 code.append("h")
             elif step == "h":  # a dot: PDF draws no square for a line without a length
                 code.append(f"{float(x) + 0.01:.2f} {y} l")
             else:
                 x, y = place.split(",")
-                code.append(f"{x} {y} {_PATH_OPERATORS[step]}")
+                code.append(f"{x} {y} {_PDF_OPERATOR_BY_COMMAND[step]}")
         return PDFPathObject(code)
 
     def _paint_path(
@@ -143,16 +143,16 @@ class _Page:
             canvas.setStrokeColor(HexColor(stroke))
             canvas.setStrokeAlpha(float(attributes.get("stroke-opacity", "1")))
             canvas.setLineWidth(float(paint["stroke-width"]))
-            canvas.setLineCap(_LINE_CAPS[attributes.get("stroke-linecap", "butt")])
+            canvas.setLineCap(_PDF_CODE_BY_LINE_CAP[attributes.get("stroke-linecap", "butt")])
             canvas.setDash(list(map(float, attributes.get("stroke-dasharray", "").split())))
         canvas.drawPath(path, fill=int(fill != "none"), stroke=int(stroke != "none"))
 
-    def _write(self, words: str, attributes: _SvgAttributes, paint: _SvgAttributes) -> None:
+    def _draw_text(self, text: str, attributes: _SvgAttributes, paint: _SvgAttributes) -> None:
         size, canvas, font = float(paint["font-size"]), self.canvas, self.font
         mode = _OUTLINE_MODE if paint.get("font-weight") == "600" else _FILL_MODE
-        pieces = list(_split_at_arrows(words.translate(_BLANK_TRANSLATION), font))
+        pieces = list(_split_at_arrows(text.translate(_SPACE_TRANSLATION), font))
         widths = [
-            _ARROW_WIDTH * size if piece in _ARROW_DIRECTIONS else font.stringWidth(piece, size)
+            _ARROW_WIDTH * size if piece in _DIRECTION_BY_ARROW else font.stringWidth(piece, size)
             for piece in pieces
         ]
         anchor = attributes.get("text-anchor", "start")
@@ -164,8 +164,8 @@ class _Page:
         canvas.setLineWidth(_BOLD_STROKE * size)
         canvas.setFont(_FONT_NAME, size)
         for piece, width in zip(pieces, widths, strict=True):
-            if piece in _ARROW_DIRECTIONS:
-                self._draw_arrow(x, size, _ARROW_DIRECTIONS[piece])
+            if piece in _DIRECTION_BY_ARROW:
+                self._draw_arrow(x, size, _DIRECTION_BY_ARROW[piece])
             else:
                 canvas.drawString(x, 0, piece, mode=mode)
             x += width
@@ -180,10 +180,10 @@ class _Page:
         self.canvas.drawPath(self._svg_path(lines), fill=0, stroke=1)
 
 
-def _split_at_arrows(words: str, font: TTFont) -> Iterator[str]:
+def _split_at_arrows(text: str, font: TTFont) -> Iterator[str]:
     """The text, split at arrows; characters that the font lacks become ``?``."""
-    for piece in re.split(f"([{''.join(_ARROW_DIRECTIONS)}])", words):
-        if piece in _ARROW_DIRECTIONS:
+    for piece in re.split(f"([{''.join(_DIRECTION_BY_ARROW)}])", text):
+        if piece in _DIRECTION_BY_ARROW:
             yield piece
         elif piece:
             yield "".join(c if ord(c) in font.face.charToGlyph else "?" for c in piece)

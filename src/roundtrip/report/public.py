@@ -25,13 +25,13 @@ from roundtrip.model import is_name
 from roundtrip.report import publish
 
 #: Keys that are only identifiers, such as Spack hashes, form one field.
-_NUMBERED = re.compile(r"[0-9a-z]{32}")
+_HASH_PATTERN = re.compile(r"[0-9a-z]{32}")
 _SHOWN, _LONGEST = 4, 70
-_CLEAN = "commit the changes (or `git stash` them), and run the campaign again"
+_COMMIT_HINT = "commit the changes (or `git stash` them), and run the campaign again"
 
 
 @dataclass(frozen=True)
-class Field:
+class DisclosedField:
     """One field; `values`: all its values, sorted; `new_values`: those not published before.
 
     `is_new`: whether the field itself was not published before.
@@ -43,7 +43,7 @@ class Field:
     is_new: bool
 
     @property
-    def line(self) -> str:
+    def terminal_line(self) -> str:
         """A terminal line: whether the field is new, its name, some values, new ones first."""
         kind = "new" if self.is_new else "changed" if self.new_values else ""
         values = list(dict.fromkeys([*self.new_values, *self.values]))
@@ -55,19 +55,19 @@ class Field:
         return printable(f"{kind:8} {self.name} = {' | '.join(excerpts)}{more}")
 
 
-def fields(folder: Path, public: Path) -> list[Field]:
+def disclosed_fields(folder: Path, public: Path) -> list[DisclosedField]:
     """All fields of a revision or import, against the newest revision of its site in `public`.
 
     UserError for a file that cannot be read.
     """
     new_values = dict(_field_values(folder))
-    facts, old_values = publish.listing(folder), dict[str, set[str]]()
+    facts, old_values = publish.read_unverified_manifest(folder), dict[str, set[str]]()
     if "campaign" in facts and "site" in facts:
         site = store.site_folder(public, str(facts["campaign"]), str(facts["site"]))
         for newest in store.all_revisions(site)[-1:]:
             old_values = dict(_field_values(newest))
     return [
-        Field(
+        DisclosedField(
             name,
             tuple(sorted(values)),
             tuple(sorted(values - old_values.get(name, set()))),
@@ -84,7 +84,7 @@ def _field_values(folder: Path) -> Iterator[tuple[str, set[str]]]:
         if not file.is_file():
             continue
         if file.suffix == ".parquet":
-            yield from _columns(name, file)
+            yield from _table_column_values(name, file)
         elif file.suffix in (".json", ".lock", ".toml"):
             text, is_toml = files.read_text(file), file.suffix == ".toml"
             data = files.parse_toml(text, file) if is_toml else files.parse_json(text, file)
@@ -98,7 +98,7 @@ def _field_values(folder: Path) -> Iterator[tuple[str, set[str]]]:
             yield name, set(files.read_text(file).splitlines())
 
 
-def _columns(name: str, file: Path) -> Iterator[tuple[str, set[str]]]:
+def _table_column_values(file_name: str, file: Path) -> Iterator[tuple[str, set[str]]]:
     try:
         table = pl.read_parquet(file)
     except (OSError, pl.exceptions.PolarsError) as error:
@@ -109,7 +109,7 @@ def _columns(name: str, file: Path) -> Iterator[tuple[str, set[str]]]:
             values = [item for items in values for item in items]
         is_number = bool(values) and not any(isinstance(value, bool | str) for value in values)
         yield (
-            f"{name} {column.name}",
+            f"{file_name} {column.name}",
             {"numbers"} if is_number else {str(value) for value in values},
         )
 
@@ -117,7 +117,7 @@ def _columns(name: str, file: Path) -> Iterator[tuple[str, set[str]]]:
 def _flatten(data: Any, path: str) -> Iterator[tuple[str, str]]:
     if isinstance(data, Mapping):
         for key, value in data.items():
-            yield from _flatten(value, f"{path} {'*' if _NUMBERED.fullmatch(key) else key}")
+            yield from _flatten(value, f"{path} {'*' if _HASH_PATTERN.fullmatch(key) else key}")
     elif isinstance(data, list):
         has_pairs = bool(data) and all(isinstance(item, list) and len(item) == 2 for item in data)
         for item in data:
@@ -131,16 +131,16 @@ class CopyResult:
     """The path of a copied report or import, whether it existed before, and who signed a report."""
 
     path: Path
-    existed: bool
+    existed_before: bool
     signer: str = ""
 
 
-def find_revisions(places: Iterable[Path]) -> list[Path]:
+def list_revisions(paths: Iterable[Path]) -> list[Path]:
     """The revisions and imports at or below `places`, the older first; UserError without any."""
     revisions: set[Path] = set()
-    for place in places:
-        if not (matches := store.revisions_and_imports(place)):
-            raise UserError("neither a published report nor a folder of some", place)
+    for path in paths:
+        if not (matches := store.revisions_and_imports(path)):
+            raise UserError("neither a published report nor a folder of some", path)
         revisions |= matches
     return sorted(
         revisions,
@@ -148,7 +148,7 @@ def find_revisions(places: Iterable[Path]) -> list[Path]:
     )
 
 
-def copy(source: Path, public: Path) -> CopyResult:
+def copy_to_public(source: Path, public: Path) -> CopyResult:
     """Copy a revision or an import into the tree `public`.
 
     A report is rebuilt first.  UserError, without any change, if the rebuilt report differs, if
@@ -162,7 +162,7 @@ def copy(source: Path, public: Path) -> CopyResult:
     )
 
 
-def refusal(source: Path, public: Path) -> str:
+def copy_refusal(source: Path, public: Path) -> str:
     """The text of the UserError that `copy` raises before it rebuilds; "" if there is none."""
     try:
         if store.is_import_folder(source):
@@ -170,7 +170,9 @@ def refusal(source: Path, public: Path) -> str:
         else:
             bundle_manifest, _, _ = _require_publishable(source)
             reader.require_decodable_bundle(store.bundle_folder(source))
-            publish.require_once(publish.site_folder(bundle_manifest, public), bundle_manifest)
+            publish.require_unpublished(
+                publish.site_folder(bundle_manifest, public), bundle_manifest
+            )
     except UserError as error:
         return str(error)
     return ""
@@ -195,7 +197,7 @@ def _require_publishable(source: Path) -> tuple[Manifest, Mapping[str, Any], str
         raise UserError(reason, source)
     git = bundle_manifest.data["git"]
     if git.get("dirty"):
-        reason = f"measured with uncommitted changes, so nobody could repeat it: {_CLEAN}"
+        reason = f"measured with uncommitted changes, so nobody could repeat it: {_COMMIT_HINT}"
         raise UserError(reason, source)
     if not git.get("commit") or git.get("dirty") is None:
         reason = "does not say of which commit of Roundtrip it is: run the campaign in a git clone"
@@ -215,14 +217,14 @@ def _copy_report(source: Path, public: Path) -> CopyResult:
             reason = f"it supersedes {predecessor}, which is not published: publish both"
             raise UserError(reason, source)
         if source.name not in names:
-            publish.require_once(site, bundle_manifest)
+            publish.require_unpublished(site, bundle_manifest)
             reader.require_decodable_bundle(store.bundle_folder(source))
-            if changed_paths := publish.verify(source):
+            if changed_paths := publish.verify_revision(source):
                 reason = "differs when rebuilt: edited, or by another version of Roundtrip"
                 remedy = "`roundtrip report` with --supersedes makes it anew"
                 paths = publish.describe_paths(changed_paths)
                 raise UserError(f"{paths} {reason}; {remedy}", source)
-        digests = publish.with_facts(facts["files"], facts)
+        digests = publish.add_facts_digest(facts["files"], facts)
         return CopyResult(*store.add_copy(source, night, digests), signer)
 
 

@@ -23,14 +23,14 @@ from roundtrip.history.annotations import Annotation
 from roundtrip.measure import manifest, signature, store
 from roundtrip.measure.manifest import Manifest
 from roundtrip.report import data, painter, pdf, renderers
-from roundtrip.report.build import Correction, build
+from roundtrip.report.build import Correction, build_report
 
-_DATE = re.compile(r"(\d{4}-\d\d-\d\d)T")
-_AGAIN = "the run was collected again, with other launches or by another version"
-Tell = Callable[[str], None]
+_DATE_PATTERN = re.compile(r"(\d{4}-\d\d-\d\d)T")
+_COLLECTED_AGAIN_REASON = "the run was collected again, with other launches or by another version"
+PrintLine = Callable[[str], None]
 
 
-def identity(bundle_manifest: Manifest, correction: Correction | None) -> dict[str, Any]:
+def revision_identity(bundle_manifest: Manifest, correction: Correction | None) -> dict[str, Any]:
     """The identity of a revision: its bundle and its correction.
 
     `measurement`: the digest of the bundle without the nights before it, if it holds some.
@@ -45,7 +45,7 @@ def identity(bundle_manifest: Manifest, correction: Correction | None) -> dict[s
     }
 
 
-def bundle_contents(revision: Path, bundle_manifest: Manifest) -> dict[str, str]:
+def bundle_digest_by_path(revision: Path, bundle_manifest: Manifest) -> dict[str, str]:
     """`store.digest_by_path` of the copy of a bundle in its revision, from its manifest.
 
     A signature is hashed as it is: only the signer can make it again.
@@ -58,9 +58,15 @@ def bundle_contents(revision: Path, bundle_manifest: Manifest) -> dict[str, str]
     return {store.bundle_file_path(name): digest for name, digest in digests.items()}
 
 
-def differences(one: Mapping[str, str], other: Mapping[str, str]) -> list[str]:
+def differing_paths(
+    digest_by_path: Mapping[str, str], other_digest_by_path: Mapping[str, str]
+) -> list[str]:
     """Sorted paths that only one has, or whose content differs."""
-    return sorted(name for name in {*one, *other} if one.get(name) != other.get(name))
+    return sorted(
+        name
+        for name in {*digest_by_path, *other_digest_by_path}
+        if digest_by_path.get(name) != other_digest_by_path.get(name)
+    )
 
 
 def damaged_paths(revision: Path, facts: Mapping[str, Any]) -> list[str]:
@@ -72,10 +78,10 @@ def damaged_paths(revision: Path, facts: Mapping[str, Any]) -> list[str]:
     if not isinstance(facts.get("files"), dict):
         manifest.verify(store.bundle_folder(revision))
         return []
-    return differences(store.digest_by_path(revision), with_facts(facts["files"], facts))
+    return differing_paths(store.digest_by_path(revision), add_facts_digest(facts["files"], facts))
 
 
-def with_facts(digests: Mapping[str, str], facts: Mapping[str, Any]) -> dict[str, str]:
+def add_facts_digest(digests: Mapping[str, str], facts: Mapping[str, Any]) -> dict[str, str]:
     """`store.digest_by_path` of a revision: `digests` of its other files, and of its `facts`."""
     return {**digests, store.FACTS_FILE: files.sha256(store.facts_json(facts).encode())}
 
@@ -93,7 +99,7 @@ def night_folder(folder: Path, bundle_manifest: Manifest, is_correction: bool) -
     UserError if the start of the bundle is not a time.
     """
     start = bundle_manifest.data["started"]
-    date = _DATE.match(start)
+    date = _DATE_PATTERN.match(start)
     if not date:
         raise UserError(f"manifest: started {start!r} is not a UTC time")
     for night in store.night_folders(folder):
@@ -103,13 +109,13 @@ def night_folder(folder: Path, bundle_manifest: Manifest, is_correction: bool) -
             measurement = published.measurement(store.read_facts(path))
             if (
                 bundle_manifest.measurement_digest == measurement
-                or listing(path).get("started") == start
+                or read_unverified_manifest(path).get("started") == start
             ):
                 return night
     return store.night_folder(folder, date[1], is_free=not is_correction)
 
 
-def require_place(revision: Path, bundle_manifest: Manifest) -> None:
+def require_matching_folder(revision: Path, bundle_manifest: Manifest) -> None:
     """Raise UserError if a night's folder is of another campaign, site or date than its bundle."""
     facts = bundle_manifest.data
     names = facts["campaign"], facts["site"], facts["started"][:10]
@@ -121,17 +127,17 @@ def require_place(revision: Path, bundle_manifest: Manifest) -> None:
             raise UserError(reason, revision)
 
 
-def require_once(folder: Path, bundle_manifest: Manifest) -> None:
+def require_unpublished(folder: Path, bundle_manifest: Manifest) -> None:
     """Raise UserError if the samples of a bundle are published as another night in `folder`."""
     for path in store.all_revisions(folder):
-        content = listing(path)
+        content = read_unverified_manifest(path)
         is_same = manifest.run_digests(content) == bundle_manifest.run_digests != ""
         if is_same and content.get("started") != bundle_manifest.data["started"]:
             reason = f"its samples are those of {path}: one run is one night, whatever its date"
             raise UserError(reason)
 
 
-def listing(revision: Path) -> dict[str, Any]:
+def read_unverified_manifest(revision: Path) -> dict[str, Any]:
     """The manifest of a revision's bundle, unverified; empty if it cannot be read."""
     try:
         content = files.read_json(store.bundle_folder(revision) / manifest.FILE_NAME)
@@ -144,8 +150,8 @@ def publish(
     bundle: Path,
     reports: Path,
     correction: Correction | None = None,
-    tell: Tell = lambda _: None,
-    annotations: Callable[[str], Sequence[Annotation]] = lambda _: (),
+    print_line: PrintLine = lambda _: None,
+    annotations_of_site: Callable[[str], Sequence[Annotation]] = lambda _: (),
 ) -> Path:
     """Return the revision folder of `bundle`: an existing one if its run was published, else a new.
 
@@ -159,33 +165,35 @@ def publish(
     bundle_manifest = manifest.verify(bundle)
     signature_state = signature.check_signature(bundle, bundle_manifest)
     site = site_folder(bundle_manifest, reports)
-    correction = correction and correction.for_everybody()
+    correction = correction and correction.without_private_words()
     with store.hold_folder(site):
         night = night_folder(site, bundle_manifest, correction is not None)
         if revision := _existing_revision(night, bundle_manifest, correction):
             return revision
-        require_once(site, bundle_manifest)
+        require_unpublished(site, bundle_manifest)
         names = [path.name for path in store.revisions(night) if path.is_dir()]
         if correction and correction.supersedes not in names:
             raise UserError(f"there is no revision {correction.supersedes} to supersede", night)
-        note = correction or (Correction(names[-1], _AGAIN) if names else None)
+        note = correction or (Correction(names[-1], _COLLECTED_AGAIN_REASON) if names else None)
         with files.draft(site) as draft:
             bundle_copy = store.copy_bundle(bundle, draft, bundle_manifest)
             copy_manifest, is_unsigned = bundle_manifest, signature_state == signature.UNSIGNED
             # A bundle of another signer stays unchanged: only that signer can sign it again.
             if not is_unsigned and not signature.names_own_key(bundle_manifest):
-                tell(f"{signature_state.sentence}: no nights before it are put into its report")
+                print_line(
+                    f"{signature_state.sentence}: no nights before it are put into its report"
+                )
             elif not ledger.has_history(bundle_manifest):
                 _, campaign, site_name = store.split_site_folder(site)
-                notes = annotations(site_name)
+                notes = annotations_of_site(site_name)
                 site_ledger = ledger.read_ledger(reports, campaign, site_name, notes)
                 for warning in (*site_ledger.warnings, *site_ledger.remarks):
-                    tell(warning)
+                    print_line(warning)
                 copy_manifest = ledger.attach(bundle_copy, bundle_manifest, site_ledger, notes)
                 if copy_manifest != bundle_manifest and not is_unsigned:
-                    copy_manifest = signature.sign(bundle_copy, copy_manifest, tell)
-            write(bundle_copy, draft, note)
-            return store.add_revision(draft, night, identity(copy_manifest, note))
+                    copy_manifest = signature.sign(bundle_copy, copy_manifest, print_line)
+            write_revision(bundle_copy, draft, note)
+            return store.add_revision(draft, night, revision_identity(copy_manifest, note))
 
 
 def _existing_revision(
@@ -234,41 +242,41 @@ def _is_damaged_copy(path: Path, bundle_manifest: Manifest) -> bool:
         return False
 
 
-def write(bundle: Path, folder: Path, correction: Correction | None = None) -> None:
+def write_revision(bundle: Path, folder: Path, correction: Correction | None = None) -> None:
     """Write the page of `bundle` to `folder`, with its Markdown, warnings, figures and tables."""
     report = (
         page.report(bundle)
         if store.is_search_bundle(bundle)
-        else build(data.read_bundle(bundle), correction)
+        else build_report(data.read_bundle(bundle), correction)
     )
     texts = {
-        store.PAGE_FILE: renderers.html(report),
-        store.MARKDOWN_FILE: renderers.markdown(report),
-        store.SUMMARY_FILE: renderers.summary(report),
+        store.PAGE_FILE: renderers.render_html(report),
+        store.MARKDOWN_FILE: renderers.render_markdown(report),
+        store.SUMMARY_FILE: renderers.render_summary(report),
     }
     if report.warnings:
         texts[store.WARNINGS_FILE] = "".join(
-            f"{_one_line(warning)}\n" for warning in report.warnings
+            f"{_printable_line(warning)}\n" for warning in report.warnings
         )
     for name, table in report.table_by_file_name.items():
-        texts[f"tables/{name}"] = renderers.csv_text(table)
+        texts[f"tables/{name}"] = renderers.render_csv(table)
     (folder / "figures").mkdir()
     (folder / "tables").mkdir()
     for figure in report.figures:
-        for stem, text in zip(painter.stems(figure), painter.files(figure), strict=True):
+        for stem, text in zip(painter.file_stems(figure), painter.svg_files(figure), strict=True):
             texts[f"figures/{stem}.svg"] = text
-            (folder / "figures" / f"{stem}.pdf").write_bytes(pdf.from_svg(text))
+            (folder / "figures" / f"{stem}.pdf").write_bytes(pdf.pdf_from_svg(text))
     for name, text in texts.items():
         (folder / name).write_text(text, encoding="utf-8")
 
 
-def warnings(path: Path) -> list[str]:
+def read_warnings(path: Path) -> list[str]:
     """The warnings of this revision, one line each."""
     file = store.file_path(path, store.WARNINGS_FILE)
     return file.read_text(encoding="utf-8").splitlines() if file.is_file() else []
 
 
-def verify(path: Path) -> list[str]:
+def verify_revision(path: Path) -> list[str]:
     """Rebuild a published revision from its own bundle; return the paths that differ.
 
     Everything in the revision is compared, including links and files that do not belong to it.
@@ -280,22 +288,24 @@ def verify(path: Path) -> list[str]:
         raise UserError("not a published report", store.file_path(path, store.FACTS_FILE))
     bundle_manifest = manifest.verify(store.bundle_folder(path))
     signature.check_signature(store.bundle_folder(path), bundle_manifest)
-    require_place(path, bundle_manifest)
+    require_matching_folder(path, bundle_manifest)
     if bundle_manifest.digest != facts.get("digest"):
         return [store.bundle_file_path(manifest.FILE_NAME)]
     note = facts.get("supersedes")
     correction = Correction(note, str(facts.get("reason"))) if isinstance(note, str) else None
     with writing(Path(tempfile.gettempdir())), tempfile.TemporaryDirectory() as folder:
         new_revision = Path(folder)
-        write(store.bundle_folder(path), new_revision, correction)
-        new_digests = store.digest_by_path(new_revision) | bundle_contents(path, bundle_manifest)
-    new_facts = identity(bundle_manifest, correction)
+        write_revision(store.bundle_folder(path), new_revision, correction)
+        new_digests = store.digest_by_path(new_revision) | bundle_digest_by_path(
+            path, bundle_manifest
+        )
+    new_facts = revision_identity(bundle_manifest, correction)
     if "files" in facts:  # older revisions have none
         new_facts["files"] = dict(new_digests)
-    return differences(with_facts(new_digests, new_facts), store.digest_by_path(path))
+    return differing_paths(add_facts_digest(new_digests, new_facts), store.digest_by_path(path))
 
 
-def _one_line(text: str) -> str:
+def _printable_line(text: str) -> str:
     """One line without characters that a terminal would interpret."""
     words = " ".join(text.split())
     return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in words)

@@ -40,7 +40,7 @@ from roundtrip.report.pages import series
 from roundtrip.report.units import Quantity, Unit
 
 
-def template_page(template: str, scripts: Sequence[str], **values: Any) -> str:
+def render_template(template: str, scripts: Sequence[str], **values: Any) -> str:
     """A page; `scripts`: files in templates/, joined in this order, without comments."""
     folder = resources.files("roundtrip.report") / "templates"
     texts = [(folder / name).read_text(encoding="utf-8") for name in scripts]
@@ -50,12 +50,12 @@ def template_page(template: str, scripts: Sequence[str], **values: Any) -> str:
     script = "\n".join(['"use strict";', *lines, ""])
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii")
     markup = Markup(script)  # noqa: S704  ours, from files of the package
-    page = _environment().get_template(template)
+    page = _jinja_environment().get_template(template)
     return page.render(script=markup, digest=digest, **values)
 
 
 @cache
-def _environment() -> jinja2.Environment:
+def _jinja_environment() -> jinja2.Environment:
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("roundtrip.report", "templates"),
         autoescape=True,
@@ -67,43 +67,43 @@ def _environment() -> jinja2.Environment:
         inline=_html_text,
         kind=lambda block: type(block).__name__.lower(),
         drawings=painter.page_drawings,
-        stems=painter.stems,
-        values=painter.values,
+        stems=painter.file_stems,
+        values=painter.values_json,
     )
     return environment
 
 
 #: A gallery of more figures shows the first ones and folds the others, with a lower limit at the
 #: top of the report; longer tables are folded.
-_FOLDING = {"most_figures": 32, "first_figures": 12, "most_foremost": 4, "most_rows": 200}
-_SAMPLES = store.bundle_file_path(manifest.table_file("samples"))
+_FOLD_LIMITS = {"most_figures": 32, "first_figures": 12, "most_foremost": 4, "most_rows": 200}
+_SAMPLES_FILE = store.bundle_file_path(manifest.table_file("samples"))
 #: The files beside the page, and their content.
-FILES = (
+LISTED_FILES = (
     (store.SUMMARY_FILE, "the summary above"),
     (store.MARKDOWN_FILE, "this page as Markdown"),
     (store.bundle_file_path(manifest.table_file("medians")), "the median of each launch"),
-    (_SAMPLES, "every timing"),
+    (_SAMPLES_FILE, "every timing"),
     (store.bundle_file_path(manifest.FILE_NAME), "the files of the bundle with their digests"),
     (store.FACTS_FILE, "the digest of every file of this report"),
 )
 #: The most lines of text in a summary.
-_MOST_LINES = 10
+_MAX_SUMMARY_LINES = 10
 #: The files of the page's script, in order.
-SCRIPTS = ("scales.js", "figure.js", "controls.js", "heat.js", "page.js")
+REPORT_SCRIPTS = ("scales.js", "figure.js", "controls.js", "heat.js", "page.js")
 
 
-def html(report: Report) -> str:
+def render_html(report: Report) -> str:
     """The report as one HTML page."""
-    return template_page(
+    return render_template(
         "report.html.j2",
-        SCRIPTS,
+        REPORT_SCRIPTS,
         report=report,
-        summary=summary(report),
-        files=FILES,
-        samples_file=_SAMPLES,
+        summary=render_summary(report),
+        files=LISTED_FILES,
+        samples_file=_SAMPLES_FILE,
         index=series.INDEX,
         history=series.HISTORY,
-        **_FOLDING,
+        **_FOLD_LIMITS,
     )
 
 
@@ -121,73 +121,74 @@ def _html_text(text: RichText) -> Markup:
 
 
 #: Characters that could begin a link, an image, HTML, emphasis, code, a cell, an entity or maths.
-_SPECIAL = re.compile(r"([\\`*_\[\]<>|~&$])")
+_SPECIAL_CHARACTER_PATTERN = re.compile(r"([\\`*_\[\]<>|~&$])")
 
 
-def markdown(report: Report) -> str:
+def render_markdown(report: Report) -> str:
     """The report as a Markdown document that ends in a newline."""
     return "\n".join(_markdown_lines(report)).rstrip() + "\n"
 
 
 def _markdown_lines(report: Report) -> Iterator[str]:
-    yield from (f"# {escape(report.title)}", "")
-    yield from _facts(report.title_facts)
+    yield from (f"# {escape_markdown(report.title)}", "")
+    yield from _fact_lines(report.title_facts)
     for notice in report.notices:
         yield from (f"> {_markdown_text(notice)}", "")
     if report.top_sections:
         yield from ("## The answer", "")
     for part in report.top_sections:
         if part.answers:
-            yield from (f"### {escape(part.question or part.title)}", "")
-            yield from _answers(part.answers)
+            yield from (f"### {escape_markdown(part.question or part.title)}", "")
+            yield from _answer_lines(part.answers)
     if report.provenance_facts:
         yield from ("### Tested and measured with", "")
-        yield from _facts(report.provenance_facts)
+        yield from _fact_lines(report.provenance_facts)
     for part in report.top_sections:
         picture = (part.answer_gallery,) if part.answer_gallery else ()
         if blocks := (*part.summary_tables, *picture):
-            yield from (f"### {escape(part.title)}", "")
+            yield from (f"### {escape_markdown(part.title)}", "")
             yield from _markdown_blocks(blocks, report.history_link)
     for part in report.sections:
-        yield from (f"## {escape(part.title)}", "")
-        yield from _answers(part.panel_answers)
+        yield from (f"## {escape_markdown(part.title)}", "")
+        yield from _answer_lines(part.panel_answers)
         yield from _markdown_blocks((*part.verdict_tables, *part.blocks), report.history_link)
 
 
-def _facts(facts: Sequence[tuple[str, str]]) -> Iterator[str]:
-    yield from (f"- {escape(name)}: {escape(value)}" for name, value in facts)
+def _fact_lines(facts: Sequence[tuple[str, str]]) -> Iterator[str]:
+    yield from (f"- {escape_markdown(name)}: {escape_markdown(value)}" for name, value in facts)
     yield ""
 
 
-def markdown_lines(blocks: Sequence[Block]) -> Iterator[str]:
+def render_blocks_markdown(blocks: Sequence[Block]) -> Iterator[str]:
     """Markdown of blocks outside a report, such as a comment on a change; folds can be opened."""
     for block in blocks:
         if isinstance(block, CollapsibleBlocks):
             yield from (f"<details><summary>{Markup.escape(block.summary)}</summary>", "")
-            yield from markdown_lines(block.blocks)
+            yield from render_blocks_markdown(block.blocks)
             yield from ("</details>", "")
         else:
             yield from _markdown_block(block, lambda cell: "")
 
 
-def summary(report: Report) -> str:
+def render_summary(report: Report) -> str:
     """A Markdown summary for a pull request: title, facts, notices and answers."""
     facts = (*report.title_facts, *report.provenance_facts)
-    answers = [part.answers for part in report.top_sections if part.answers]
+    fact_texts = (f"{escape_markdown(name)}: {escape_markdown(value)}" for name, value in facts)
+    answers = [section.answers for section in report.top_sections if section.answers]
     lines = [
-        f"**{escape(report.title)}**",
-        f"- {'; '.join(f'{escape(name)}: {escape(value)}' for name, value in facts)}",
+        f"**{escape_markdown(report.title)}**",
+        f"- {'; '.join(fact_texts)}",
         *(f"- {_markdown_text(notice)}" for notice in report.notices),
         *(f"- {_markdown_text(group[0].text)}" for group in answers),
         *(f"- {_markdown_text(answer.text)}" for group in answers for answer in group[1:]),
     ]
-    if len(lines) > _MOST_LINES:
-        rest = units.plural(len(lines) - _MOST_LINES + 1, "more line")
-        lines[_MOST_LINES - 1 :] = [f"- {rest} in the report"]
+    if len(lines) > _MAX_SUMMARY_LINES:
+        rest = units.plural(len(lines) - _MAX_SUMMARY_LINES + 1, "more line")
+        lines[_MAX_SUMMARY_LINES - 1 :] = [f"- {rest} in the report"]
     return "\n".join([lines[0], "", *lines[1:], ""])
 
 
-def _answers(answers: Sequence[Answer]) -> Iterator[str]:
+def _answer_lines(answers: Sequence[Answer]) -> Iterator[str]:
     if answers:
         yield from (f"- {_markdown_text(answer.text)}" for answer in answers)
         yield ""
@@ -196,7 +197,7 @@ def _answers(answers: Sequence[Answer]) -> Iterator[str]:
 def _markdown_block(block: Block, link: Callable[[Cell], str]) -> Iterator[str]:
     match block:
         case Heading(level, text):
-            yield from (f"{'#' * level} {escape(text)}", "")
+            yield from (f"{'#' * level} {escape_markdown(text)}", "")
         case Paragraph(text, is_note):
             yield from (f"{'> ' if is_note else ''}{_markdown_text(text)}", "")
         case BulletList(items):
@@ -207,18 +208,20 @@ def _markdown_block(block: Block, link: Callable[[Cell], str]) -> Iterator[str]:
             fence = "`" * max(3, ticks + 1)
             yield from (f"{fence}text", text.rstrip("\n"), fence, "")
         case Table():
-            yield from (f"*{escape(block.caption)}*", "")
-            yield _row(escape(column.heading) for column in block.columns)
-            yield _row("---:" if column.align == "right" else "---" for column in block.columns)
+            yield from (f"*{escape_markdown(block.caption)}*", "")
+            yield _row_markdown(escape_markdown(column.heading) for column in block.columns)
+            yield _row_markdown(
+                "---:" if column.align == "right" else "---" for column in block.columns
+            )
             for row in block.rows:
-                yield _row(_cell(cell, link(cell)) for cell in row)
+                yield _row_markdown(_cell_markdown(cell, link(cell)) for cell in row)
             yield ""
         case Gallery(caption, figures):
             for figure in figures:
-                yield f"![{escape(figure.alt_text)}](figures/{figure.name}.svg)"
+                yield f"![{escape_markdown(figure.alt_text)}](figures/{figure.name}.svg)"
             yield from ("", f"*{_markdown_text(caption)}*", "")
         case CollapsibleBlocks(summary, blocks):
-            yield from (f"**{escape(summary)}**", "")
+            yield from (f"**{escape_markdown(summary)}**", "")
             yield from _markdown_blocks(blocks, link)
 
 
@@ -227,12 +230,12 @@ def _markdown_blocks(blocks: Sequence[Block], link: Callable[[Cell], str]) -> It
         yield from _markdown_block(block, link)
 
 
-def _cell(cell: Cell, target: str) -> str:
-    text = escape(cell.text)
-    return f"{f'[{text}]({target})' if target else text} {escape(cell.verdict)}".strip()
+def _cell_markdown(cell: Cell, target: str) -> str:
+    text = escape_markdown(cell.text)
+    return f"{f'[{text}]({target})' if target else text} {escape_markdown(cell.verdict)}".strip()
 
 
-def _row(cells: Iterator[str]) -> str:
+def _row_markdown(cells: Iterator[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
@@ -243,22 +246,24 @@ def _markdown_text(text: RichText) -> str:
             case InlineCode(words):
                 markdown += f"`{words.replace('`', '')}`"
             case StrongText(words):
-                markdown += f"**{escape(words.strip())}**{' ' if words.endswith(' ') else ''}"
+                markdown += (
+                    f"**{escape_markdown(words.strip())}**{' ' if words.endswith(' ') else ''}"
+                )
             case _:
-                markdown += escape(str(part))
+                markdown += escape_markdown(str(part))
     return markdown
 
 
-def escape(text: str) -> str:
+def escape_markdown(text: str) -> str:
     """`text` on one line, with all special characters of Markdown and HTML escaped."""
-    return _SPECIAL.sub(r"\\\1", " ".join(text.splitlines()))
+    return _SPECIAL_CHARACTER_PATTERN.sub(r"\\\1", " ".join(text.splitlines()))
 
 
 #: A spreadsheet interprets a text with such a beginning as a formula.
 _FORMULA_STARTS = ("=", "+", "-", "@")
 
 
-def csv_text(table: Table) -> str:
+def render_csv(table: Table) -> str:
     """The table as CSV: numbers, with interval, unit and verdict in columns of their own.
 
     A cell that is not a single number is written as text.  Nothing is a formula.
@@ -306,6 +311,6 @@ def _csv_number(value: float) -> str:
     return str(int(value)) if float(value).is_integer() else repr(float(f"{value:.6g}"))
 
 
-def _csv_text(words: str) -> str:
-    text = units.printable(words)
+def _csv_text(text: str) -> str:
+    text = units.printable(text)
     return f"'{text}" if text.startswith(_FORMULA_STARTS) else text

@@ -29,7 +29,7 @@ from roundtrip.studies.study import BOOST, MPI
 
 
 @dataclass(frozen=True)
-class Point:
+class SpeedPoint:
     """What a value measures: the columns of `SPEED_COLUMNS` except launch, value and those of
     `SERIES_COLUMNS`.
     """
@@ -41,23 +41,23 @@ class Point:
     depends_on: str
 
 
-class Value(NamedTuple):
+class LaunchValue(NamedTuple):
     """A value of a launch in the unit of its point; `series` as in `Cell`."""
 
     number: float
-    series: str
+    series_key: str
 
 
 #: Launch -> point -> value.
-Values = Mapping[str, Mapping[Point, Value]]
+ValuesByLaunch = Mapping[str, Mapping[SpeedPoint, LaunchValue]]
 #: The most toolchains in a setting of which all pairs are compared (`compared_pairs`): pairs, and
 #: claims that are corrected together, grow with the square of this number.
-MOST_ENVIRONS = 32
+MAX_ENVIRONS_FOR_ALL_PAIRS = 32
 
 
-def speeds_of_launches(data: BundleData, launches: Collection[str]) -> Values:
+def launch_speeds(data: BundleData, launches: Collection[str]) -> ValuesByLaunch:
     """The values of these `launches`, all of which passed."""
-    values: dict[str, dict[Point, Value]] = defaultdict(dict)
+    values: dict[str, dict[SpeedPoint, LaunchValue]] = defaultdict(dict)
     is_asked = pl.col("launch").is_in(list(launches))
     launch_rows = data.launches.filter(is_asked)
     study_names = set(launch_rows["study"])
@@ -68,28 +68,30 @@ def speeds_of_launches(data: BundleData, launches: Collection[str]) -> Values:
         samples = data.samples.filter(is_asked, study=study.name)
         sizes = data.analysis.compared_sizes(study)
         for row in derivation.speeds(study, samples, sizes).iter_rows(named=True):
-            point = Point(**{field.name: row[field.name] for field in fields(Point)})
+            point = SpeedPoint(**{field.name: row[field.name] for field in fields(SpeedPoint)})
             launch = row["launch"]
-            values[launch][point] = Value(row["value"], data.series_key(cases[launch], row))
+            values[launch][point] = LaunchValue(row["value"], data.series_key(cases[launch], row))
     return values
 
 
-def round_launch(row: Mapping[str, Any]) -> RoundLaunch:
+def round_launch(launch: Mapping[str, Any]) -> RoundLaunch:
     """A launch with its round; where no round was recorded, a session counts as one."""
-    number = row.get("campaign_round")
+    number = launch.get("campaign_round")
     if number is None:
-        number = int(row["round"]) if str(row.get("round")).isdigit() else -1
-    return RoundLaunch(str(row["launch"]), number, str(row.get("started") or ""))
+        number = int(launch["round"]) if str(launch.get("round")).isdigit() else -1
+    return RoundLaunch(str(launch["launch"]), number, str(launch.get("started") or ""))
 
 
-def software(row: Mapping[str, Any]) -> tuple[str, str]:
+def mpi_and_boost(launch: Mapping[str, Any]) -> tuple[str, str]:
     """(MPI library, Boost) of a launch, as the program itself reports them."""
-    return str(row.get("mpi_library")), str(row.get("boost"))
+    return str(launch.get("mpi_library")), str(launch.get("boost"))
 
 
-def differing_factors(one: tuple[str, str], other: tuple[str, str]) -> tuple[str, ...]:
+def differing_factors(
+    software: tuple[str, str], other_software: tuple[str, str]
+) -> tuple[str, ...]:
     """The factors, MPI and BOOST, in which two `software`s differ; both if in neither."""
-    same_mpi, same_boost = one[0] == other[0], one[1] == other[1]
+    same_mpi, same_boost = software[0] == other_software[0], software[1] == other_software[1]
     if same_mpi == same_boost:
         return (MPI, BOOST)
     return (BOOST,) if same_mpi else (MPI,)
@@ -101,9 +103,9 @@ class Setting:
 
     study: str
     check: str
-    place: str
+    system_partition: str
     parameters: str
-    kind: str
+    emulation_label: str
 
 
 @dataclass(frozen=True)
@@ -111,9 +113,9 @@ class ToolchainComparison:
     """A claim of the report: the speed with one toolchain over that with the other."""
 
     setting: Setting
-    one: str
-    other: str
-    what: str
+    environ: str
+    base_environ: str
+    quantity: str
     size_bytes: int | None
 
     @property
@@ -134,17 +136,17 @@ class PairedValues:
 
     pairing: Pairing
     round_numbers: tuple[int, ...]
-    one_values: tuple[float, ...]
-    other_values: tuple[float, ...]
+    environ_values: tuple[float, ...]
+    base_values: tuple[float, ...]
     unit: str
     lower_is_better: bool
-    series: tuple[str, str]
+    series_keys: tuple[str, str]
     is_abba: bool
 
     @cached_property
     def ratios(self) -> list[float]:
         """Speed of the one side over the other, one for each round (or two); above 1 is faster."""
-        value_pairs = zip(self.one_values, self.other_values, strict=True)
+        value_pairs = zip(self.environ_values, self.base_values, strict=True)
         ratios = [b / a if self.lower_is_better else a / b for a, b in value_pairs]
         if self.is_abba:
             return double_round_ratios(dict(zip(self.round_numbers, ratios, strict=True)))
@@ -160,15 +162,15 @@ def distinct_titles(titles: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-class Toolchains:
+class ComparedToolchains:
     """The pairs of toolchains of a bundle that are compared."""
 
     def __init__(self, data: BundleData) -> None:
         self._data = data
-        self._groups = _groups(data)
+        self._groups = _launches_by_setting(data)
 
     @cached_property
-    def titles(self) -> dict[str, str]:
+    def title_by_environ(self) -> dict[str, str]:
         """The title of each environment's toolchain, as in `distinct_titles`."""
         return distinct_titles(
             {
@@ -179,17 +181,17 @@ class Toolchains:
         )
 
     @cached_property
-    def oversized_settings(self) -> dict[Setting, tuple[int, int]]:
+    def pair_count_by_oversized_setting(self) -> dict[Setting, tuple[int, int]]:
         """Settings with too many toolchains for all pairs: (toolchains, compared pairs)."""
         pairs = Counter(setting for setting, *_ in self._pairs)
         return {
             setting: (len(group), pairs[setting])
             for setting, group in self._groups.items()
-            if len(group) > MOST_ENVIRONS
+            if len(group) > MAX_ENVIRONS_FOR_ALL_PAIRS
         }
 
     @cached_property
-    def refusals(self) -> dict[tuple[Setting, str, str], str]:
+    def refusal_by_pair(self) -> dict[tuple[Setting, str, str], str]:
         """By setting and pair: why it is not compared; its launches were not interleaved."""
         return {
             (setting, one, other): pairing.refusal
@@ -211,9 +213,9 @@ class Toolchains:
                     comparisons[key] = comparison
         return comparisons
 
-    def _paired_values(self, pairing: Pairing, point: Point) -> PairedValues | None:
+    def _paired_values(self, pairing: Pairing, point: SpeedPoint) -> PairedValues | None:
         """The values of rounds in which both sides are above 0; None if there is no such round."""
-        value_pairs: dict[int, tuple[Value, Value]] = {}
+        value_pairs: dict[int, tuple[LaunchValue, LaunchValue]] = {}
         for number, launches in zip(pairing.round_numbers, pairing.pairs, strict=True):
             one, other = (self._values.get(launch, {}).get(point) for launch in launches)
             if one and other and min(one.number, other.number) > 0:
@@ -228,7 +230,7 @@ class Toolchains:
             tuple(value.number for value in others),
             point.unit,
             point.lower_is_better,
-            (single_series(ones), single_series(others)),
+            (common_series_key(ones), common_series_key(others)),
             self._data.is_abba,
         )
 
@@ -236,7 +238,7 @@ class Toolchains:
     def _pairs(self) -> list[tuple[Setting, str, str, Pairing, tuple[str, ...]]]:
         pairs = []
         for setting, group in self._groups.items():
-            environ_software = {environ: software(rows[0]) for environ, rows in group.items()}
+            environ_software = {environ: mpi_and_boost(rows[0]) for environ, rows in group.items()}
             launches = {
                 environ: [round_launch(row) for row in rows] for environ, rows in group.items()
             }
@@ -249,27 +251,27 @@ class Toolchains:
         return pairs
 
     @cached_property
-    def _values(self) -> Values:
+    def _values(self) -> ValuesByLaunch:
         groups = self._groups.values()
         rows = [row for group in groups for rows in group.values() for row in rows]
-        return speeds_of_launches(self._data, [row["launch"] for row in rows])
+        return launch_speeds(self._data, [row["launch"] for row in rows])
 
 
-def single_series(values: Iterable[Value]) -> str:
+def common_series_key(values: Iterable[LaunchValue]) -> str:
     """The key of the series to which all `values` belong; "" if there are several."""
-    keys = {value.series for value in values}
+    keys = {value.series_key for value in values}
     return keys.pop() if len(keys) == 1 else ""
 
 
-def median_quantity(values: Sequence[Value], unit: str, level: float) -> Quantity:
+def median_quantity(values: Sequence[LaunchValue], unit: str, level: float) -> Quantity:
     """The median of `values` and its interval, with the unit if it has one to print."""
     interval = median_interval([value.number for value in values], level)
     says_unit = unit not in UNPRINTED_UNITS
-    series = single_series(values)
+    series = common_series_key(values)
     return Quantity.from_interval(interval, unit, series_key=series, prints_unit=says_unit)
 
 
-def _groups(data: BundleData) -> dict[Setting, dict[str, list[dict[str, Any]]]]:
+def _launches_by_setting(data: BundleData) -> dict[Setting, dict[str, list[dict[str, Any]]]]:
     """Setting -> environment -> its launches, for settings with at least two environments."""
     exclusions = {study.name: study.uncompared_parameters for study in studies.load()}
     groups: dict[Setting, Any] = defaultdict(lambda: defaultdict(list))
@@ -287,26 +289,31 @@ def _groups(data: BundleData) -> dict[Setting, dict[str, list[dict[str, Any]]]]:
     order = list(exclusions)
 
     def position(setting: Setting) -> tuple[object, ...]:
-        return order.index(setting.study), setting.check, setting.place, setting.parameters
+        return (
+            order.index(setting.study),
+            setting.check,
+            setting.system_partition,
+            setting.parameters,
+        )
 
     settings = sorted((s for s, group in groups.items() if len(group) > 1), key=position)
     return {setting: dict(groups[setting]) for setting in settings}
 
 
-def compared_pairs(environ_software: Mapping[str, tuple[str, str]]) -> list[tuple[str, str]]:
+def compared_pairs(software_by_environ: Mapping[str, tuple[str, str]]) -> list[tuple[str, str]]:
     """The pairs of environments to compare, from the MPI and Boost of each.
 
     Up to `MOST_ENVIRONS` environments, all pairs.  With more, each is paired with the first by
     name of all, of those with its MPI, and of those with its Boost, so that each is compared.  The
     choice uses only names and versions, because tests must not depend on measured values.
     """
-    environs = sorted(environ_software)
-    if len(environs) <= MOST_ENVIRONS:
+    environs = sorted(software_by_environ)
+    if len(environs) <= MAX_ENVIRONS_FOR_ALL_PAIRS:
         return list(combinations(environs, 2))
     firsts: dict[tuple[str, str], str] = {}
     pairs: set[tuple[str, str]] = set()
     for environ in environs:
-        mpi, boost = environ_software[environ]
+        mpi, boost = software_by_environ[environ]
         for group in (("all", ""), ("MPI", mpi), ("Boost", boost)):
             first = firsts.setdefault(group, environ)
             if first != environ:
@@ -315,13 +322,17 @@ def compared_pairs(environ_software: Mapping[str, tuple[str, str]]) -> list[tupl
 
 
 def compared_factors(
-    one: tuple[str, str], other: tuple[str, str], all_software: set[tuple[str, str]]
+    software: tuple[str, str], other_software: tuple[str, str], all_software: set[tuple[str, str]]
 ) -> tuple[str, ...]:
     """The factors, MPI and BOOST, by which two toolchains are compared; () if they are not.
 
     Toolchains that differ in both are not compared if a third one of `all_software` shares its MPI
     with one of them and its Boost with the other.
     """
-    intermediates = {(one[0], other[1]), (other[0], one[1])}
-    is_crossed = one[0] != other[0] and one[1] != other[1]
-    return () if is_crossed and intermediates & all_software else differing_factors(one, other)
+    intermediates = {(software[0], other_software[1]), (other_software[0], software[1])}
+    is_crossed = software[0] != other_software[0] and software[1] != other_software[1]
+    return (
+        ()
+        if is_crossed and intermediates & all_software
+        else differing_factors(software, other_software)
+    )

@@ -37,9 +37,9 @@ FONT_FAMILY = (
 #: Width of other characters than ASCII in thousandths of the size; and how much wider than
 #: Helvetica the fonts above are at most.
 _DEFAULT_WIDTH_UNITS, _WIDTH_FACTOR = 620, 1.1
-_ILLEGAL_CHARACTER = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_ILLEGAL_CHARACTER_PATTERN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 #: Corners of points of half-width 1, except circles.
-_SHAPE_PATHS = {
+_CORNERS_BY_SHAPE = {
     SQUARE: ((-0.9, -0.9), (0.9, -0.9), (0.9, 0.9), (-0.9, 0.9)),
     TRIANGLE: ((0, -1.2), (1.2, 1), (-1.2, 1)),
     DIAMOND: ((0, -1.4), (1.2, 0), (0, 1.4), (-1.2, 0)),
@@ -48,10 +48,10 @@ _SHAPE_PATHS = {
 }
 Position = tuple[float, float]
 #: How far a tick may lie beyond the ends of an axis because of rounding; relative.
-_RELATIVE_SLACK = 1e-9
+_TICK_TOLERANCE = 1e-9
 _MIN_POWER_STEPS = 2  # with fewer steps of powers of ten, ticks lie between them
 #: Heights in pixels: curves; a row, a curve in a shared row, a row of a stacked bar.
-_AREA_HEIGHT = 240
+_PLOT_AREA_HEIGHT = 240
 _ROW_HEIGHT, _BAR_HEIGHT, _STACK_HEIGHT = 24, 13, 17
 _TOP_MARGIN, _BOTTOM_MARGIN, _RIGHT_MARGIN = 28, 46, 22
 #: Offsets of the name at the end of a curve: of its sign from the edge, of its words from the sign.
@@ -60,16 +60,17 @@ SIGN_WIDTH, NAME_HEIGHT = 10, 21
 
 def element(name: str, attributes: Mapping[str, object], *children: str) -> Markup:
     """An element; values and texts are escaped unless they are Markup."""
-    words = "".join(f' {key}="{_escape(value)}"' for key, value in attributes.items())
+    attribute_text = "".join(f' {key}="{_escape(value)}"' for key, value in attributes.items())
     content = "".join(map(_escape, children))
-    return Markup(f"<{name}{words}>{content}</{name}>" if children else f"<{name}{words}/>")  # noqa: S704
+    start = f"<{name}{attribute_text}"
+    return Markup(f"{start}>{content}</{name}>" if children else f"{start}/>")  # noqa: S704
 
 
 def _escape(value: object) -> str:
     """The escaped value, without characters that XML forbids; Markup is returned unchanged."""
     if isinstance(value, Markup):
         return value
-    return _ILLEGAL_CHARACTER.sub("\N{REPLACEMENT CHARACTER}", str(escape(value)))
+    return _ILLEGAL_CHARACTER_PATTERN.sub("\N{REPLACEMENT CHARACTER}", str(escape(value)))
 
 
 def coordinate_text(value: float) -> str:
@@ -78,20 +79,20 @@ def coordinate_text(value: float) -> str:
     return "0" if text == "-0" else text
 
 
-def path_data(places: Iterable[Position]) -> str:
+def path_data(positions: Iterable[Position]) -> str:
     """The path data of a line through `places`, each as ``x,y``; "" without places."""
-    corners = "L".join(f"{coordinate_text(x)},{coordinate_text(y)}" for x, y in places)
+    corners = "L".join(f"{coordinate_text(x)},{coordinate_text(y)}" for x, y in positions)
     return f"M{corners}" if corners else ""
 
 
-def text(words: str, x: float, y: float, **attributes: object) -> Markup:
+def text_element(content: str, x: float, y: float, **attributes: object) -> Markup:
     """A text at a place; an attribute `text_anchor` becomes ``text-anchor``."""
-    place = {"x": coordinate_text(x), "y": coordinate_text(y)}
+    position = {"x": coordinate_text(x), "y": coordinate_text(y)}
     names = {name.rstrip("_").replace("_", "-"): value for name, value in attributes.items()}
-    return element("text", {**place, **names}, words)
+    return element("text", {**position, **names}, content)
 
 
-def rect(
+def rect_element(
     x: float,
     y: float,
     width: float,
@@ -104,28 +105,28 @@ def rect(
     return element("rect", {**(extra_attributes or {}), **texts})
 
 
-def dot(shape: str, x: float, y: float, size: float) -> Markup:
+def point_element(shape: str, x: float, y: float, size: float) -> Markup:
     """A point of half-width `size` in the colour of its group, with a paper-coloured edge."""
     paint = {"class": "dot", "stroke": "#ffffff"}
     cx, cy = coordinate_text(x), coordinate_text(y)
     if shape == CIRCLE:
         return element("circle", {**paint, "cx": cx, "cy": cy, "r": coordinate_text(size)})
-    corners = path_data((size * dx, size * dy) for dx, dy in _SHAPE_PATHS[shape])
+    corners = path_data((size * dx, size * dy) for dx, dy in _CORNERS_BY_SHAPE[shape])
     transform = f"translate({cx},{cy})"
     return element("path", {**paint, "d": f"{corners}Z", "transform": transform})
 
 
-def text_width(words: str, size: float = TEXT_SIZE) -> float:
+def text_width(text: str, size: float = TEXT_SIZE) -> float:
     """The estimated width of a text, rather too large than too small."""
     helvetica = pdfmetrics.getFont("Helvetica").widths
-    widths = (helvetica[ord(c)] if " " <= c <= "~" else _DEFAULT_WIDTH_UNITS for c in words)
+    widths = (helvetica[ord(c)] if " " <= c <= "~" else _DEFAULT_WIDTH_UNITS for c in text)
     return _WIDTH_FACTOR * size * sum(widths) / 1000
 
 
-def wrap_text(words: str, max_width: float, size: float = TEXT_SIZE) -> list[str]:
+def wrap_text(text: str, max_width: float, size: float = TEXT_SIZE) -> list[str]:
     """The text wrapped to lines of `max_width`; a longer word has a line of its own."""
     text_lines: list[str] = []
-    for word in words.split():
+    for word in text.split():
         candidate = f"{text_lines[-1]} {word}" if text_lines else word
         if text_lines and text_width(candidate, size) <= max_width:
             text_lines[-1] = candidate
@@ -149,23 +150,23 @@ def space_out(
     return positions
 
 
-def ticks(scale: Axis, count: float) -> tuple[float, ...]:
+def axis_ticks(axis: Axis, count: float) -> tuple[float, ...]:
     """About `count` round values from `low` to `high`; the scale's own ticks if it has some."""
-    slack = _RELATIVE_SLACK * max(abs(scale.low), abs(scale.high))
-    low, high = scale.low - slack, scale.high + slack
-    scale_ticks = tuple(tick for tick in scale.ticks if low <= tick <= high)
-    if len(scale_ticks) > 1:
-        return scale_ticks
-    binary = scale.unit == Unit.BYTES and math.log2(scale.low or 1.0).is_integer()
-    powers = _power_ticks(scale, count, 2 if binary else 10) if scale.is_log else ()
-    return powers if len(powers) > 1 else _even_ticks(scale, count, binary)
+    slack = _TICK_TOLERANCE * max(abs(axis.low), abs(axis.high))
+    low, high = axis.low - slack, axis.high + slack
+    given_ticks = tuple(tick for tick in axis.ticks if low <= tick <= high)
+    if len(given_ticks) > 1:
+        return given_ticks
+    is_binary = axis.unit == Unit.BYTES and math.log2(axis.low or 1.0).is_integer()
+    powers = _power_ticks(axis, count, 2 if is_binary else 10) if axis.is_log else ()
+    return powers if len(powers) > 1 else _even_ticks(axis, count, is_binary)
 
 
-def tick_label(value: float, scale: Axis) -> str:
+def tick_label(value: float, axis: Axis) -> str:
     """The label of a tick: the scale's own one, else the value in its shortest form."""
-    if scale.tick_labels and value in scale.ticks:
-        return scale.tick_labels[scale.ticks.index(value)]
-    if scale.unit == Unit.BYTES and value >= 1 and float(value).is_integer():
+    if axis.tick_labels and value in axis.ticks:
+        return axis.tick_labels[axis.ticks.index(value)]
+    if axis.unit == Unit.BYTES and value >= 1 and float(value).is_integer():
         return units.size_text(int(value))
     text = f"{value:.12g}"
     if "e" in text:
@@ -175,30 +176,30 @@ def tick_label(value: float, scale: Axis) -> str:
     return f"{sign}{int(whole):,}".replace(",", "\N{NARROW NO-BREAK SPACE}") + dot + part
 
 
-def _power_ticks(scale: Axis, count: float, base: int) -> tuple[float, ...]:
-    first = math.ceil(math.log(scale.low, base) - _RELATIVE_SLACK)
-    last = math.floor(math.log(scale.high, base) + _RELATIVE_SLACK)
+def _power_ticks(axis: Axis, count: float, base: int) -> tuple[float, ...]:
+    first = math.ceil(math.log(axis.low, base) - _TICK_TOLERANCE)
+    last = math.floor(math.log(axis.high, base) + _TICK_TOLERANCE)
     is_short = base != 2 and last - first < _MIN_POWER_STEPS
     step = next((n for n in (1, 2, 3, 5, 10, 20) if (last - first) / n < count), 50)
     exponents = range(first - 1, last + 1) if is_short else range(first, last + 1, step)
     multiples = (1, 2, 5) if is_short else (1,)
     powers = (float(base) ** exponent for exponent in exponents)
     values = (_round_off(multiple * power) for power in powers for multiple in multiples)
-    low, high = scale.low * (1 - _RELATIVE_SLACK), scale.high * (1 + _RELATIVE_SLACK)
+    low, high = axis.low * (1 - _TICK_TOLERANCE), axis.high * (1 + _TICK_TOLERANCE)
     return tuple(value for value in values if low <= value <= high)
 
 
-def _even_ticks(scale: Axis, count: float, binary: bool) -> tuple[float, ...]:
-    least_step = (scale.high - scale.low) / count or 1.0
-    power = 10.0 ** math.floor(math.log10(least_step))
+def _even_ticks(axis: Axis, count: float, is_binary: bool) -> tuple[float, ...]:
+    min_step = (axis.high - axis.low) / count or 1.0
+    power = 10.0 ** math.floor(math.log10(min_step))
     steps = (multiple * power for multiple in (1, 2, 5, 10))
-    step = next(step for step in steps if step >= least_step * (1 - _RELATIVE_SLACK))
-    if binary and least_step > 1:
-        step = 2.0 ** math.ceil(math.log2(least_step))
-    first = math.ceil(scale.low / step - _RELATIVE_SLACK)
-    last = math.floor(scale.high / step + _RELATIVE_SLACK)
-    if first > last and scale.high > scale.low:
-        return _even_ticks(scale, 2 * count, binary)
+    step = next(step for step in steps if step >= min_step * (1 - _TICK_TOLERANCE))
+    if is_binary and min_step > 1:
+        step = 2.0 ** math.ceil(math.log2(min_step))
+    first = math.ceil(axis.low / step - _TICK_TOLERANCE)
+    last = math.floor(axis.high / step + _TICK_TOLERANCE)
+    if first > last and axis.high > axis.low:
+        return _even_ticks(axis, 2 * count, is_binary)
     return tuple(_round_off(index * step) for index in range(first, last + 1))
 
 
@@ -245,12 +246,12 @@ class Frame:
     def lay_out(self) -> None:
         """Set all edges, the outer size, the ticks and the legend."""
         view, axis = self.view, self.view.y_axis
-        self.y_ticks = ticks(axis, _AREA_HEIGHT / 36) if axis else ()
+        self.y_ticks = axis_ticks(axis, _PLOT_AREA_HEIGHT / 36) if axis else ()
         labels = [tick_label(tick, axis) for tick in self.y_ticks] if axis else view.row_names
         self.left = max(map(text_width, labels), default=0.0) + 12
         self.right = self.left + view.width
         self.top = 6 if view.row_names else _TOP_MARGIN
-        self.bottom = self.top + (sum(self.heights) if view.row_names else _AREA_HEIGHT)
+        self.bottom = self.top + (sum(self.heights) if view.row_names else _PLOT_AREA_HEIGHT)
         curves = () if view.row_names else view.curves
         label_widths = [
             SIGN_WIDTH + NAME_HEIGHT + text_width(f"{curve.name} ↑") for curve in curves
@@ -284,7 +285,7 @@ class Frame:
         """The middle of a row, from the top."""
         return self.top + sum(self.heights[:row]) + self.heights[row] / 2
 
-    def locate(self, curve: Curve, place: float, value: float | None) -> Position | None:
+    def locate(self, curve: Curve, position: float, value: float | None) -> Position | None:
         """The position of a value of `curve`; None if the axes cannot show it.
 
         `place`: the number of its row, or its value of the horizontal axis.
@@ -294,7 +295,9 @@ class Frame:
         if value is None or axis is None or not axis.can_show(value):
             return None
         if not view.row_names:
-            return (self.x_of(place), self.y_of(value)) if view.x_axis.can_show(place) else None
+            return (
+                (self.x_of(position), self.y_of(value)) if view.x_axis.can_show(position) else None
+            )
         slot = self.order[curve.name] if self.slots > 1 else 0
         offset = (slot - (self.slots - 1) / 2) * _BAR_HEIGHT
-        return self.x_of(value), self.row_middle(int(place)) + offset
+        return self.x_of(value), self.row_middle(int(position)) + offset

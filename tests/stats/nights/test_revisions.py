@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from roundtrip.report.nights import judgement
+from roundtrip.report.nights import judge_series
 from roundtrip.stats.nights.verdicts import (
     Incident,
     LevelDrift,
@@ -146,9 +146,13 @@ def test_a_change_of_shares_is_said_of_the_worse_mode(
     segments = (Segment(0, 100, 1.0),)
     history = known(segments=segments, shares=ModeShares(20, before, after, 1.08))
     assert history.verdict(lower_is_better=lower_is_better) is verdict
-    summary = judgement(history, lower_is_better=lower_is_better)
+    summary = judge_series(history, lower_is_better=lower_is_better)
     share = after if lower_is_better else 1 - after
-    assert f"in {share:.0%}".replace("%", "") in summary.ratio.replace("\N{NO-BREAK SPACE}", "")
-    assert "of 20 nights" in summary.ratio and summary.is_alarm is (verdict is Verdict.FLAPPING)
+    assert f"in {share:.0%}".replace("%", "") in summary.ratio_text.replace(
+        "\N{NO-BREAK SPACE}", ""
+    )
+    assert "of 20 nights" in summary.ratio_text and summary.is_alarm is (
+        verdict is Verdict.FLAPPING
+    )
     accepted_verdict = history.verdict(lower_is_better=lower_is_better, accepted_night=85)
     assert accepted_verdict is Verdict.UNCHANGED

@@ -18,7 +18,7 @@ from roundtrip.measure.bundle_rows import POINTS_SCHEMA
 from roundtrip.report.blocks import Cell, ReportSection, Table
 from roundtrip.report.data import BundleData
 from roundtrip.report.pages import series
-from roundtrip.report.painter import drawing
+from roundtrip.report.painter import first_svg_file
 from roundtrip.stats.summaries import Interval
 from roundtrip.stats.verdicts import ClaimVerdict, Verdict
 from roundtrip.studies.ddtbench import MICRO_APPS, ORIGINAL_BUFFER_STATE
@@ -207,9 +207,9 @@ def test_the_figure_has_a_panel_for_each_mpi(section_of_two: ReportSection) -> N
     first = figures[0]
     assert first.alt_text.endswith(MPICH_LABEL)
     for words in ("NAS_LU_x", "FFT", "Packed by hand", "MPI datatypes"):
-        assert words in drawing(first)
-    assert "\N{MINUS SIGN}50<" in drawing(first), "the axis reaches below zero"
-    assert "\N{MINUS SIGN}100<" not in drawing(first), "and ends at 60 % below"
+        assert words in first_svg_file(first)
+    assert "\N{MINUS SIGN}50<" in first_svg_file(first), "the axis reaches below zero"
+    assert "\N{MINUS SIGN}100<" not in first_svg_file(first), "and ends at 60 % below"
     assert (
         first.plot
         and section_of_two.answer_gallery

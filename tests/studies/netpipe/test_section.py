@@ -24,8 +24,8 @@ from roundtrip.report.blocks import (
     Table,
     plain_text,
 )
-from roundtrip.report.build import build
-from roundtrip.report.painter import drawing
+from roundtrip.report.build import build_report
+from roundtrip.report.painter import first_svg_file
 from roundtrip.report.units import ConfidenceLevel
 from roundtrip.studies.netpipe import ARMS, RAW_MPI, Thresholds, derived
 from roundtrip.studies.netpipe import output as netpipe_output
@@ -38,7 +38,7 @@ Maker = Callable[..., Any]
 
 
 def report(tree: Any) -> Report:
-    return build(data.read_bundle(bundle.build(tree.path)))
+    return build_report(data.read_bundle(bundle.build(tree.path)))
 
 
 def part(tree: Any) -> ReportSection:
@@ -118,7 +118,7 @@ def test_five_launches_are_too_few(make_tree: Maker) -> None:
     document = report(make_tree(launches=5, environs=(OPENMPI,)))
     more = (f"open: about {count} more launches" for count in (3, 5, 5, 5))
     assert outcomes(document.sections[0]) == {"Open MPI 4.1, Boost 1.81": [*more]}
-    text = renderers.markdown(document)
+    text = renderers.render_markdown(document)
     assert "no CI, n" in text
     row = next(line for line in text.splitlines() if line.startswith("| C5 |"))
     assert "| fail |" in row and "too few launches" in row
@@ -192,10 +192,10 @@ def test_what_was_not_compared_is_no_part_of_the_count(make_tree: Maker) -> None
 def test_emulated_and_measured_launches_never_share_a_panel(make_tree: Maker) -> None:
     tree = make_tree("wan", launches=6, environs=(OPENMPI,), extras={"emulated": {"rtt": 2}})
     document = report(tree)
-    text = renderers.markdown(document)
+    text = renderers.render_markdown(document)
     assert "EMULATED: rtt = 2" in text
     for figure in document.figures:
-        assert "EMULATED" in drawing(figure) or "study" in figure.name
+        assert "EMULATED" in first_svg_file(figure) or "study" in figure.name
     for row in (row for table in document.sections[0].tables for row in table.rows):
         line = " ".join(cell.text for cell in row)
         assert "EMULATED" in line or line.startswith("The study")
@@ -233,12 +233,14 @@ def test_transports_over_the_emulated_wan_are_seen_together(make_tree: Maker) ->
         ((name, value),) = table.rows
         assert name.text == "Open MPI 4.1, Boost 1.81, EMULATED WAN"
         assert "[" in value.text
-    assert "EMULATED WAN: RTT 2 ms" in renderers.markdown(document)
+    assert "EMULATED WAN: RTT 2 ms" in renderers.render_markdown(document)
 
 
 def test_the_axes_of_all_panels_are_the_same(make_tree: Maker) -> None:
     figures = report(make_tree(launches=6)).figures
-    labels = [drawing(figure).count(">0.01<") for figure in figures if "bandwidth" in figure.name]
+    labels = [
+        first_svg_file(figure).count(">0.01<") for figure in figures if "bandwidth" in figure.name
+    ]
     assert len(labels) == 3 and len(set(labels)) == 1
 
 
@@ -273,7 +275,7 @@ def test_medians_and_intervals_are_those_of_the_launches(make_tree: Maker) -> No
 
 def test_curves_that_end_early_are_named(make_tree: Maker) -> None:
     tree = make_tree(launches=6, environs=(OPENMPI,), sizes=[1, 1024, 65536, 1 << 20, 4 << 20])
-    text = renderers.markdown(report(tree))
+    text = renderers.render_markdown(report(tree))
     assert "Boost.MPI (Serialized): not measured from 2\N{NO-BREAK SPACE}MiB on (bounded)" in text
     assert "6 of 6 launches" in text
 
@@ -285,7 +287,7 @@ def test_disturbed_launches_are_kept_marked_and_weighed(make_tree: Maker) -> Non
     )
     assert [cell.text.split(" (")[1] for cell in effect.rows[0][3:5]] == ["n = 6)", "n = 5)"]
     assert 0.3 < float(effect.rows[0][5].text) < 3
-    assert "005/openmpi41-boost181" in renderers.markdown(document)
+    assert "005/openmpi41-boost181" in renderers.render_markdown(document)
 
 
 def test_the_reference_stands_beside_our_raw_mpi(make_tree: Maker) -> None:
@@ -371,7 +373,7 @@ def test_a_margin_of_its_own_is_said_wherever_the_margin_is(make_tree: Maker) ->
         update={"equivalence_margins": (("netpipe", 0.2),)}
     )
     settings = replace(bundle_data.analysis, statistics=levels)
-    text = renderers.markdown(build(replace(bundle_data, analysis=settings)))
+    text = renderers.render_markdown(build_report(replace(bundle_data, analysis=settings)))
     assert "within 20 % of 1" in text.replace("\N{NO-BREAK SPACE}", " ")
     assert "within 5 % of 1" not in text.replace("\N{NO-BREAK SPACE}", " ")
 

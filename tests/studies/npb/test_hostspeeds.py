@@ -18,8 +18,8 @@ from roundtrip.errors import UserError
 from roundtrip.measure import bundle, launches, samples
 from roundtrip.report import data
 from roundtrip.report.blocks import plain_text
-from roundtrip.report.build import build
-from roundtrip.report.painter import drawing
+from roundtrip.report.build import build_report
+from roundtrip.report.painter import first_svg_file
 from roundtrip.sites.simgrid import Platform, Trace
 from roundtrip.studies.npb import sweep
 from roundtrip.studies.npb.sweep import BenchmarkCurves, read_curves
@@ -157,12 +157,12 @@ def test_a_speed_between_two_points_lies_on_the_logarithm() -> None:
 
 
 def test_the_report_shows_the_figure_with_the_studys_line_and_is_labelled(sweeps: Path) -> None:
-    report = build(data.read_bundle(bundle.build(sweeps)))
+    report = build_report(data.read_bundle(bundle.build(sweeps)))
     (part,) = [part for part in report.sections if part.anchor == "npb"]
     assert "SIMULATED" in part.title
     (figure,) = part.figures
     assert "SIMULATED" in figure.alt_text
-    assert "The study, 4 ms: 2.00" in drawing(figure)
+    assert "The study, 4 ms: 2.00" in first_svg_file(figure)
     (answer,) = part.answers
     assert "LU A (SIMULATED): two clusters beat one up to" in plain_text(answer.text)
     assert len(part.tables) == 2

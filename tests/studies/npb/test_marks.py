@@ -18,7 +18,7 @@ from roundtrip.errors import UserError
 from roundtrip.report import plot
 from roundtrip.report.blocks import BulletList, Table
 from roundtrip.report.data import BundleData
-from roundtrip.report.painter import drawing
+from roundtrip.report.painter import first_svg_file
 from roundtrip.studies.npb import (
     ReferenceNight,
     ReferenceRate,
@@ -161,12 +161,12 @@ def test_what_is_no_file_of_marks_is_refused_with_its_place(
 
 def test_the_figure_marks_them_and_says_that_they_were_measured() -> None:
     (figure,) = simulated.speedup_figures([curves("CG", 100, 500.0)])
-    assert "SIMULATED; measured: Some Processor" in drawing(figure)
-    assert "One rank, measured: 500\xa0Mop/s" in drawing(figure)
+    assert "SIMULATED; measured: Some Processor" in first_svg_file(figure)
+    assert "One rank, measured: 500\xa0Mop/s" in first_svg_file(figure)
     for name in ("EMULATED 1 + 1, +0 ms", "EMULATED 2 + 2, +4 ms"):
-        assert name in drawing(figure)
-    assert "EMULATED 1 + 1, +2 ms" not in drawing(figure)  # the table has it
-    texts = re.findall(r"<text[^>]*>([^<]*)</text>", drawing(figure))
+        assert name in first_svg_file(figure)
+    assert "EMULATED 1 + 1, +2 ms" not in first_svg_file(figure)  # the table has it
+    texts = re.findall(r"<text[^>]*>([^<]*)</text>", first_svg_file(figure))
     assert {"10", "100", "1\u202f000"} <= set(texts) and "20" not in texts  # apart from each other
     assert figure.plot
     curve_by_name = {curve.name: curve for curve in figure.plot.views[0].curves}

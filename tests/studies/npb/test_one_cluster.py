@@ -15,8 +15,8 @@ from roundtrip import studies
 from roundtrip.measure import store
 from roundtrip.report import publish
 from roundtrip.report.blocks import Report, plain_text
-from roundtrip.report.build import build
-from roundtrip.report.painter import drawing
+from roundtrip.report.build import build_report
+from roundtrip.report.painter import first_svg_file
 from roundtrip.studies.npb import SOURCE_CONTRAST
 from roundtrip.studies.npb.speedup import verdicts_of_contrast
 from roundtrip.studies.section import find_section
@@ -89,7 +89,7 @@ def test_scaling_over_ranks_has_a_table_and_a_figure() -> None:
     assert section.answer_gallery
     (figure,) = section.answer_gallery.figures
     assert figure.alt_text == "Speed-up over ranks: CG A"
-    assert "Ours" in drawing(figure) and "NPB 3.4" in drawing(figure)
+    assert "Ours" in first_svg_file(figure) and "NPB 3.4" in first_svg_file(figure)
 
 
 def test_one_number_of_ranks_scales_nowhere() -> None:
@@ -130,12 +130,12 @@ def test_warnings_are_notices_and_a_file_that_is_verified(
 
     tree = make_tree(launches=6, environs=("openmpi41-boost181",))
     folder = bundle.build(tree.path)
-    monkeypatch.setattr(publish, "build", lambda *args: warned(build(*args)))
+    monkeypatch.setattr(publish, "build_report", lambda *args: warned(build_report(*args)))
     revision = publish.publish(folder, tmp_path / "reports")
-    assert publish.warnings(revision) == ["slow\N{REPLACEMENT CHARACTER}[31m here"]
-    assert publish.verify(revision) == []
+    assert publish.read_warnings(revision) == ["slow\N{REPLACEMENT CHARACTER}[31m here"]
+    assert publish.verify_revision(revision) == []
     (revision / store.WARNINGS_FILE).write_text("none\n")
-    assert publish.verify(revision) == ["warnings.txt"]
+    assert publish.verify_revision(revision) == ["warnings.txt"]
 
 
 def warned(report: Report) -> Report:

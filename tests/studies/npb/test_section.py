@@ -19,7 +19,7 @@ from roundtrip.report import renderers, units
 from roundtrip.report.blocks import BulletList, Report, ReportSection
 from roundtrip.report.data import BundleData
 from roundtrip.report.pages import series
-from roundtrip.report.painter import drawing
+from roundtrip.report.painter import first_svg_file
 from roundtrip.studies.npb import TCP, UDP
 from roundtrip.studies.npb.data import NPBLaunches
 from roundtrip.studies.npb.derived import (
@@ -213,7 +213,8 @@ def test_every_row_and_figure_over_the_link_says_that_it_is_emulated(
     assert not any("emulated" in cell.text for cells in local_table.rows for cell in cells)
     assert len(section.figures) == 2
     assert all(
-        "emulated WAN" in f.alt_text and "emulated WAN" in drawing(f) for f in section.figures
+        "emulated WAN" in f.alt_text and "emulated WAN" in first_svg_file(f)
+        for f in section.figures
     )
 
 
@@ -224,7 +225,7 @@ def test_the_study_is_marked_beside_its_three_benchmarks_only() -> None:
     picture = part(builder.data()).answer_gallery
     assert picture
     study_marks = {
-        f.alt_text.split(": ")[1]: "The study, 2003" in drawing(f) for f in picture.figures
+        f.alt_text.split(": ")[1]: "The study, 2003" in first_svg_file(f) for f in picture.figures
     }
     assert list(study_marks.items()) == [("CG A", True), ("LU A", True), ("FT A", False)]
 
@@ -306,7 +307,7 @@ def test_hostile_names_are_text() -> None:
     builder = make.Bundle()
     builder.add(HOSTILE, 1, toolchain=HOSTILE)
     builder.add(HOSTILE, 2, 4.0, toolchain=HOSTILE, communication=1.0, placement=HOSTILE)
-    page = renderers.html(Report(HOSTILE, (), (), (part(builder.data()),)))
+    page = renderers.render_html(Report(HOSTILE, (), (), (part(builder.data()),)))
     assert page.count("<script>") == 1  # the page's own
     assert "alert(" not in re.findall(r"<script[^>]*>(.*?)</script>", page, re.DOTALL)[-1]
     assert "<img" not in page

@@ -19,7 +19,7 @@ from roundtrip.measure.columns import setting_rows
 from roundtrip.report.blocks import ReportSection
 from roundtrip.report.data import BundleData
 from roundtrip.report.pages import series
-from roundtrip.report.painter import drawing
+from roundtrip.report.painter import first_svg_file
 from roundtrip.stats.summaries import Interval
 from roundtrip.studies.findings import OPEN
 from roundtrip.studies.osu import Thresholds, curves
@@ -147,7 +147,7 @@ def test_it_is_said_what_was_compared_with_what_was_sent(section: ReportSection)
 def test_each_kind_of_curve_has_a_figure_and_none_is_empty(section: ReportSection) -> None:
     assert [figure.name for figure in section.figures] == ["osu-latency-1", "osu-bandwidth-1"]
     for figure in section.figures:
-        assert "2 ranks in one node" in drawing(figure)
+        assert "2 ranks in one node" in first_svg_file(figure)
 
 
 def test_a_rate_that_was_rounded_to_nothing_is_kept_and_not_drawn() -> None:

@@ -11,7 +11,7 @@ from support.ring import SIZES, TRUTH, answer, lines, processors_move_apart, rin
 
 from roundtrip.report import labels
 from roundtrip.report.blocks import BulletList, ReportSection
-from roundtrip.report.painter import drawing
+from roundtrip.report.painter import first_svg_file
 
 NETWORK = {name: TRUTH[name] for name in ("region", "mpi", "mpi-sync", "mpi-typed")}
 WITH_UDP = {**NETWORK, "region-udp": (0.2e-6, 1e-10)}
@@ -38,9 +38,9 @@ def test_nothing_goes_by_reference_between_nodes() -> None:
     section = part(ring_data(WITH_UDP, case="1+1"))
     assert not [text for text in texts(section) if "by reference" in text]
     assert not [t for t in section.tables if t.caption.startswith("The size in bytes")]
-    for svg in map(drawing, section.figures[:2]):
+    for svg in map(first_svg_file, section.figures[:2]):
         assert "Region by MPI" in svg and "Region by UDP" in svg
-    assert not [figure for figure in section.figures if "by reference" in drawing(figure)]
+    assert not [figure for figure in section.figures if "by reference" in first_svg_file(figure)]
 
 
 def test_a_hybrid_ring_says_which_way_goes_where() -> None:

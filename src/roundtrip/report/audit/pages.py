@@ -12,13 +12,13 @@ from roundtrip.measure import analysis
 from roundtrip.measure.columns import setting_texts
 from roundtrip.report import units
 from roundtrip.report.audit.subject import (
-    Number,
-    Outcome,
-    Subject,
-    failure,
-    missing_fact,
-    not_applicable,
-    success,
+    AuditSubject,
+    RuleOutcome,
+    TableNumber,
+    rule_broken,
+    rule_kept,
+    rule_not_applicable,
+    unknown_without_fact,
 )
 from roundtrip.report.blocks import Column, Table
 from roundtrip.report.plot import LINK_BOUND_NAME
@@ -26,15 +26,15 @@ from roundtrip.report.units import UNPRINTED_UNITS, ConfidenceLevel, Quantity, U
 from roundtrip.stats.summaries import median_interval
 from roundtrip.studies.derivation import METRICS
 
-_MOST_FAULTS = 3  # maximum faults listed; the others are counted
+_MAX_LISTED_VIOLATIONS = 3  # maximum faults listed; the others are counted
 #: Facts of an emulated link that bound every rate, with the name of the bound in figures.
-RATES = {"hub_mbit_s": LINK_BOUND_NAME}
-_UNITS = frozenset({*Unit, *(metric.unit for metric in METRICS.values())})
+BOUND_NAME_BY_FACT = {"hub_mbit_s": LINK_BOUND_NAME}
+_UNAMBIGUOUS_UNITS = frozenset({*Unit, *(metric.unit for metric in METRICS.values())})
 #: Relative tolerance of printed against recomputed values, for the order of operations.
-_ROUNDING = 1e-9
+_RELATIVE_TOLERANCE = 1e-9
 
 
-def bases(subject: Subject) -> Outcome:
+def audit_ratio_bases(subject: AuditSubject) -> RuleOutcome:
     """Rule 1."""
     # Columns and rows that hold absolute values, or pure numbers of a series.
     amounts = [
@@ -56,17 +56,21 @@ def bases(subject: Subject) -> Outcome:
             key = id(number.table), number.column.name
             base = number.quantity.base_name or number.column.base_name
             problem = f"the value of {base} is in no table" if base else "names no base"
-            fault = "" if base in names else f"{_place(number.column, number.table)}: {problem}"
-            columns[key] = columns.get(key) or fault
+            violation = (
+                ""
+                if base in names
+                else f"{_describe_column(number.column, number.table)}: {problem}"
+            )
+            columns[key] = columns.get(key) or violation
     if not columns:
-        return not_applicable("no table has a ratio")
-    if faults := [fault for fault in columns.values() if fault]:
-        return failure(_join_faults(faults, f"of {len(columns)} columns of ratios"))
+        return rule_not_applicable("no table has a ratio")
+    if violations := [violation for violation in columns.values() if violation]:
+        return rule_broken(_join_violations(violations, f"of {len(columns)} columns of ratios"))
     count = units.plural(len(columns), "column")
-    return success(f"{count} of ratios: each base has its own value in a table")
+    return rule_kept(f"{count} of ratios: each base has its own value in a table")
 
 
-def units_printed(subject: Subject) -> Outcome:
+def audit_units(subject: AuditSubject) -> RuleOutcome:
     """Rule 16."""
     scales = [
         (figure.alt_text, scale)
@@ -75,23 +79,23 @@ def units_printed(subject: Subject) -> Outcome:
         for scale in (view.x_axis, view.y_axis)
         if scale
     ]
-    faults = [
-        *filter(None, map(_unit_fault, subject.numbers)),
-        *_text_numbers(subject.tables),
+    violations = [
+        *filter(None, map(_unit_violation, subject.numbers)),
+        *_plain_text_numbers(subject.tables),
         *(f"axis “{scale.title}” of “{alt}”: no unit" for alt, scale in scales if not scale.unit),
     ]
     columns = {(id(number.table), number.column.name) for number in subject.numbers}
-    if faults:
+    if violations:
         count = f"of {len(columns)} columns of numbers and {len(scales)} axes"
-        return failure(_join_faults(list(dict.fromkeys(faults)), count))
+        return rule_broken(_join_violations(list(dict.fromkeys(violations)), count))
     if not columns and not scales:
-        return not_applicable("shows no number")
+        return rule_not_applicable("shows no number")
     detail = f"{units.plural(len(columns), 'column')} of numbers"
     detail += f", {units.plural(len(scales), 'axis', 'axes')}" if scales else ""
-    return success(f"{detail}: each with its unit, or without one because it needs none")
+    return rule_kept(f"{detail}: each with its unit, or without one because it needs none")
 
 
-def _unit_fault(number: Number) -> str:
+def _unit_violation(number: TableNumber) -> str:
     """Why the unit of a number is unclear to a reader; "" if it is clear."""
     quantity, column, table = number.quantity, number.column, number.table
     printed_units = {column.unit, *table.caption_units, *(cell.unit for cell in number.row)}
@@ -99,7 +103,7 @@ def _unit_fault(number: Number) -> str:
         return ""
     if not quantity.unit:
         problem = "no unit"
-    elif quantity.unit not in _UNITS:
+    elif quantity.unit not in _UNAMBIGUOUS_UNITS:
         problem = f"{quantity.unit!r} is no unit that means one thing"
     elif column.unit and quantity.unit != column.unit:
         problem = f"{column.unit} over a value in {quantity.unit}"
@@ -107,16 +111,16 @@ def _unit_fault(number: Number) -> str:
         problem = f"{quantity.unit} is not printed"
     else:
         return ""
-    return f"{_place(column, table)}: {problem}"
+    return f"{_describe_column(column, table)}: {problem}"
 
 
-def _text_numbers(tables: Sequence[Table]) -> Iterator[str]:
+def _plain_text_numbers(tables: Sequence[Table]) -> Iterator[str]:
     """A fault for each number that is plain text, so that its unit is unknown."""
     for table in tables:
         for row in table.rows:
             for cell, column in zip(row, table.columns, strict=True):
                 if not cell.quantities and column.align == "right" and _is_number(cell.text):
-                    yield f"{_place(column, table)}: {cell.text} is no quantity"
+                    yield f"{_describe_column(column, table)}: {cell.text} is no quantity"
 
 
 def _is_number(text: str) -> bool:
@@ -127,10 +131,10 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def bounds(subject: Subject) -> Outcome:
+def audit_upper_bounds(subject: AuditSubject) -> RuleOutcome:
     """Rule 11: bounds that launches record must be drawn; others may be."""
     if not subject.figures:
-        return not_applicable("draws no figure")
+        return rule_not_applicable("draws no figure")
     figure_counts: Counter[str] = Counter()
     for figure, _ in subject.figures:
         views = figure.plot.views if figure.plot else ()
@@ -140,24 +144,26 @@ def bounds(subject: Subject) -> Outcome:
     launch_counts: Counter[str] = Counter()
     for emulation in subject.launches["emulation"].drop_nulls().to_list():
         facts = setting_texts(emulation)
-        launch_counts.update(name for fact, name in RATES.items() if fact in facts)
+        launch_counts.update(name for fact, name in BOUND_NAME_BY_FACT.items() if fact in facts)
     if absent_bounds := [name for name in launch_counts if name not in figure_counts]:
         detail = ", ".join(f"{name} of {launch_counts[name]} launches" for name in absent_bounds)
-        return failure(f"known and not drawn: {detail}")
+        return rule_broken(f"known and not drawn: {detail}")
     if not figure_counts:
-        return missing_fact("the rate of the link or of a memory copy, or another bound")
+        return unknown_without_fact("the rate of the link or of a memory copy, or another bound")
     detail = ", ".join(f"{name} in {count}" for name, count in figure_counts.items())
-    return success(f"drawn, of {units.plural(len(subject.figures), 'figure')}: {detail}")
+    return rule_kept(f"drawn, of {units.plural(len(subject.figures), 'figure')}: {detail}")
 
 
-def spreads(subject: Subject) -> Outcome:
+def audit_figure_spreads(subject: AuditSubject) -> RuleOutcome:
     """Rule 12."""
     if not subject.figures:
-        return not_applicable("draws no figure")
+        return rule_not_applicable("draws no figure")
     if subject.is_simulated:
-        return not_applicable("simulated: there is no spread")
+        return rule_not_applicable("simulated: there is no spread")
     if unknown_count := sum(figure.plot is None for figure, _ in subject.figures):
-        return missing_fact(f"what {units.plural(unknown_count, 'figure draws', 'figures draw')}")
+        return unknown_without_fact(
+            f"what {units.plural(unknown_count, 'figure draws', 'figures draw')}"
+        )
     panels = [(f.alt_text, caption, f.plot) for f, caption in subject.figures if f.plot]
     bare_alts = [alt for alt, _, p in panels if not p.is_published and not p.has_intervals]
     undefined_alts = [
@@ -165,7 +171,7 @@ def spreads(subject: Subject) -> Outcome:
         for alt, caption, plot in panels
         if plot.has_intervals and not any(isinstance(word, ConfidenceLevel) for word in caption)
     ]
-    faults = [
+    violations = [
         f"{len(alts)} of {len(panels)} figures {problem}: {alts[0]}"
         for problem, alts in (
             ("show no spread", bare_alts),
@@ -173,26 +179,26 @@ def spreads(subject: Subject) -> Outcome:
         )
         if alts
     ]
-    if faults:
-        return failure("; ".join(faults))
+    if violations:
+        return rule_broken("; ".join(violations))
     plots = [plot for _, _, plot in panels]
     if unnamed_count := sum(any("" in v.line_meanings for v in plot.views) for plot in plots):
         count = units.plural(unnamed_count, "figure draws", "figures draw")
-        return missing_fact(f"between what {count} lines")
+        return unknown_without_fact(f"between what {count} lines")
     lines = dict.fromkeys(n for plot in plots for view in plot.views for n in view.line_meanings)
     spread = "rank intervals" if any(plot.has_intervals for plot in plots) else ""
     detail = f"{units.plural(len(plots), 'figure')}: {spread}"
     detail += f"; lines between {', '.join(lines)}" if lines else "; no lines"
     if published_count := sum(plot.is_published for plot in plots):
         detail += f"; {published_count} of published values, whose spread nobody knows"
-    return success(detail)
+    return rule_kept(detail)
 
 
-def thresholds(subject: Subject) -> Outcome:
+def audit_thresholds(subject: AuditSubject) -> RuleOutcome:
     """Rule 21: the thresholds of the section's study, and those of all studies."""
     tables = _subject_thresholds(subject, subject.analysis)
     texts = [text for text in (subject.analysis.toml_text, subject.analysis.default_toml) if text]
-    if all(text in subject.printed_files for text in texts):
+    if all(text in subject.section_title_by_text for text in texts):
         printed_analysis = analysis.parse(subject.analysis.toml_text, Path(analysis.FILE_NAME))
         printed_tables = _subject_thresholds(subject, printed_analysis)
         absences = [
@@ -204,60 +210,67 @@ def thresholds(subject: Subject) -> Outcome:
     else:
         absences = list(tables)
     if absences:
-        return failure(f"not printed with the value that is used: {', '.join(absences)}")
-    places = ", ".join(dict.fromkeys(subject.printed_files[text] for text in texts))
+        return rule_broken(f"not printed with the value that is used: {', '.join(absences)}")
+    places = ", ".join(dict.fromkeys(subject.section_title_by_text[text] for text in texts))
     detail = "; ".join(f"{table}: {', '.join(keys)}" for table, keys in tables.items())
-    return success(f"printed in {places}: {detail}")
+    return rule_kept(f"printed in {places}: {detail}")
 
 
 def _subject_thresholds(
-    subject: Subject, settings: analysis.AnalysisSettings
+    subject: AuditSubject, analysis_settings: analysis.AnalysisSettings
 ) -> dict[str, dict[str, Any]]:
     """The thresholds that apply to a subject, by table and key."""
-    names = ("statistics", "disturbance", *subject.facts.threshold_tables)
-    tables = {name: dict(getattr(settings, name)) for name in names}
-    study = subject.chapter.study if subject.chapter else None
+    names = ("statistics", "disturbance", *subject.audit_facts.threshold_tables)
+    tables = {name: dict(getattr(analysis_settings, name)) for name in names}
+    study = subject.section.study if subject.section else None
     if study and study.thresholds:
-        tables[study.name] = dict(settings.study_thresholds(study.thresholds))
+        tables[study.name] = dict(analysis_settings.study_thresholds(study.thresholds))
     return {
         name: {key: value for key, value in table.items() if value != ()}
         for name, table in tables.items()
     }
 
 
-def values(subject: Subject) -> Outcome:
+def audit_printed_values(subject: AuditSubject) -> RuleOutcome:
     """Rule 22: compare printed values with their series, and printed ratios with claims."""
     series = [number for number in subject.numbers if number.quantity.series_key]
     claims = [number for number in subject.numbers if number.quantity.is_claim]
     claim_ends = {
-        _ends(Quantity.from_claim(verdict.interval)) for verdict in subject.verdicts.values()
+        _value_and_interval(Quantity.from_claim(verdict.interval))
+        for verdict in subject.verdicts.values()
     }
-    faults = [
-        f"{_place(number.column, number.table)}: {number.cell.text} is not {reference}"
+    violations = [
+        f"{_describe_column(number.column, number.table)}: {number.cell.text} is not {reference}"
         for reference, numbers in (
-            ("what its launches measured", [n for n in series if not _is_measured(subject, n)]),
-            ("the ratio of a claim", [n for n in claims if _ends(n.quantity) not in claim_ends]),
+            (
+                "what its launches measured",
+                [n for n in series if not _equals_series_median(subject, n)],
+            ),
+            (
+                "the ratio of a claim",
+                [n for n in claims if _value_and_interval(n.quantity) not in claim_ends],
+            ),
         )
         for number in numbers
     ]
-    if faults:
-        return failure(_join_faults(faults, f"of {len(series) + len(claims)} values"))
+    if violations:
+        return rule_broken(_join_violations(violations, f"of {len(series) + len(claims)} values"))
     if not series and not claims:
-        return not_applicable("prints no value of a single series, and no claim")
+        return rule_not_applicable("prints no value of a single series, and no claim")
     detail = f"{units.plural(len(series), 'value')} computed again from the medians of launches"
-    return success(f"{detail}, {units.plural(len(claims), 'ratio')} of claims")
+    return rule_kept(f"{detail}, {units.plural(len(claims), 'ratio')} of claims")
 
 
-def _ends(quantity: Quantity) -> tuple[float | int | None, ...]:
+def _value_and_interval(quantity: Quantity) -> tuple[float | int | None, ...]:
     return quantity.value, quantity.low, quantity.high, quantity.n
 
 
-def _is_measured(subject: Subject, number: Number) -> bool:
+def _equals_series_median(subject: AuditSubject, number: TableNumber) -> bool:
     """Whether a value is the median over all launches of its series, with the same interval."""
     quantity = number.quantity
-    if quantity.series_key not in subject.origins.medians_by_key:
+    if quantity.series_key not in subject.series_medians.medians_by_key:
         return False
-    names, medians = subject.origins.medians_by_key[quantity.series_key]
+    names, medians = subject.series_medians.medians_by_key[quantity.series_key]
     raw_unit, size = names["unit"], names["size_bytes"]
     try:
         values = [units.convert(median, raw_unit, quantity.unit, size) for median in medians]
@@ -265,20 +278,24 @@ def _is_measured(subject: Subject, number: Number) -> bool:
         return False
     interval = median_interval(values, subject.analysis.statistics.confidence_level)
     expected = (interval.median, interval.low, interval.high, interval.n)
-    ends = _ends(quantity) if quantity.n is not None else (quantity.value,)
+    ends = _value_and_interval(quantity) if quantity.n is not None else (quantity.value,)
     return all(
         one is other
         if one is None or other is None
-        else math.isclose(one, other, rel_tol=_ROUNDING)
+        else math.isclose(one, other, rel_tol=_RELATIVE_TOLERANCE)
         for one, other in zip(ends, expected, strict=False)
     )
 
 
-def _place(column: Column, table: Table) -> str:
+def _describe_column(column: Column, table: Table) -> str:
     caption = table.caption.partition(": ")[0].partition(". ")[0].partition("? ")[0]
     return f"“{column.name}” of “{units.printable(caption).rstrip('.')}”"
 
 
-def _join_faults(faults: Sequence[str], scope: str) -> str:
-    rest = f"; and {len(faults) - _MOST_FAULTS} more" if len(faults) > _MOST_FAULTS else ""
-    return f"{len(faults)} {scope}: {'; '.join(faults[:_MOST_FAULTS])}{rest}"
+def _join_violations(violations: Sequence[str], scope: str) -> str:
+    rest = (
+        f"; and {len(violations) - _MAX_LISTED_VIOLATIONS} more"
+        if len(violations) > _MAX_LISTED_VIOLATIONS
+        else ""
+    )
+    return f"{len(violations)} {scope}: {'; '.join(violations[:_MAX_LISTED_VIOLATIONS])}{rest}"

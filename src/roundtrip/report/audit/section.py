@@ -15,16 +15,16 @@ from enum import StrEnum
 from roundtrip.report import units
 from roundtrip.report.audit import launches, pages
 from roundtrip.report.audit.subject import (
-    TONES,
-    Chapter,
-    Outcome,
-    Result,
-    Subject,
-    failure,
-    missing_fact,
-    not_applicable,
-    subjects,
-    success,
+    COLOUR_BY_RESULT,
+    AuditedSection,
+    AuditSubject,
+    RuleOutcome,
+    RuleResult,
+    audit_subjects,
+    rule_broken,
+    rule_kept,
+    rule_not_applicable,
+    unknown_without_fact,
 )
 from roundtrip.report.blocks import (
     BulletList,
@@ -45,48 +45,48 @@ from roundtrip.stats.verdicts import ClaimVerdict, Family, Verdict, decide, q_va
 from roundtrip.studies.derivation import AuditedRatio, PairingScope
 from roundtrip.studies.study import Claim
 
-_ROUNDING = 1e-12
+_Q_TOLERANCE = 1e-12
 
 
-def costs_and_rates(subject: Subject) -> Outcome:
+def audit_summary_statistics(subject: AuditSubject) -> RuleOutcome:
     """Rule 3."""
-    summaries = subject.facts.summaries
+    summaries = subject.audit_facts.summaries
     if not summaries:
-        return missing_fact("how each number is summarised")
+        return unknown_without_fact("how each number is summarised")
     if misfits := [each for each in summaries if each.kind not in each.statistic.valid_kinds]:
-        return failure("; ".join(f"{each}, of a {each.kind}" for each in misfits))
-    return success("; ".join(map(str, summaries)))
+        return rule_broken("; ".join(f"{each}, of a {each.kind}" for each in misfits))
+    return rule_kept("; ".join(map(str, summaries)))
 
 
-def ratios(subject: Subject) -> Outcome:
+def audit_ratio_formation(subject: AuditSubject) -> RuleOutcome:
     """Rule 4: the section's facts about its ratios, and the number of ratios of each claim."""
-    section_ratios = subject.facts.ratios
+    section_ratios = subject.audit_facts.ratios
     if section_ratios is None:
-        return missing_fact("how each ratio is formed")
+        return unknown_without_fact("how each ratio is formed")
     if not section_ratios:
         if subject.verdicts:
-            return failure(f"{len(subject.verdicts)} ratios are claimed, how is not said")
-        return not_applicable("forms no ratio")
-    faults = []
+            return rule_broken(f"{len(subject.verdicts)} ratios are claimed, how is not said")
+        return rule_not_applicable("forms no ratio")
+    violations = []
     for ratio in section_ratios:
         if ratio.statistic is MEAN:
-            faults.append(f"{ratio.quantity}: arithmetic mean of ratios")
+            violations.append(f"{ratio.quantity}: arithmetic mean of ratios")
         if ratio.statistic is GEOMETRIC_MEAN and not ratio.geometric_reason:
             reason = "geometric mean, and not said why the costs are lost"
-            faults.append(f"{ratio.quantity}: {reason}")
+            violations.append(f"{ratio.quantity}: {reason}")
     launches = subject.launches.height
     excess = [verdict for verdict in subject.verdicts.values() if verdict.interval.n > launches > 0]
     if excess:
-        faults.append(
+        violations.append(
             f"{len(excess)} claims rest on more ratios than the {launches} launches: not formed "
             "of one value a launch"
         )
-    if faults:
-        return failure("; ".join(faults))
-    return success("; ".join(map(_describe, section_ratios)))
+    if violations:
+        return rule_broken("; ".join(violations))
+    return rule_kept("; ".join(map(_describe_ratio, section_ratios)))
 
 
-def _describe(ratio: AuditedRatio) -> str:
+def _describe_ratio(ratio: AuditedRatio) -> str:
     step = f", then the {ratio.statistic.name}" if ratio.statistic else ""
     note = f" ({ratio.geometric_reason})" if ratio.geometric_reason else ""
     prefix = "" if ratio.pairing is PairingScope.UNPAIRED else "paired "
@@ -94,27 +94,29 @@ def _describe(ratio: AuditedRatio) -> str:
     return f"{ratio.quantity}: of the {summary}, {prefix}{ratio.pairing}{step}{note}"
 
 
-def intervals(subject: Subject) -> Outcome:
+def audit_intervals(subject: AuditSubject) -> RuleOutcome:
     """Rule 5: the intervals of claims, and all intervals that the section prints or draws."""
     verdicts = subject.verdicts.values()
     if not verdicts:
-        return not_applicable("claims no ratio")
+        return rule_not_applicable("claims no ratio")
     if bare_count := sum(not verdict.interval.exists for verdict in verdicts):
-        return failure(f"{bare_count} of {len(verdicts)} ratios have too few launches: no interval")
+        return rule_broken(
+            f"{bare_count} of {len(verdicts)} ratios have too few launches: no interval"
+        )
     level = subject.analysis.statistics.confidence_level
     number_levels = {number.quantity.level for number in subject.numbers} - {None}
-    text_levels = set(_levels(subject))
+    text_levels = set(_confidence_levels(subject))
     if other_levels := (number_levels | text_levels) - {level}:
         names = ", ".join(map(units.percent_text, sorted(filter(None, other_levels))))
-        return failure(f"intervals at {names}, where {units.percent_text(level)} is asked for")
+        return rule_broken(f"intervals at {names}, where {units.percent_text(level)} is asked for")
     if number_levels and not text_levels:
-        return failure(f"no text says that its intervals are at {units.percent_text(level)}")
+        return rule_broken(f"no text says that its intervals are at {units.percent_text(level)}")
     minimum = min(verdict.interval.n for verdict in verdicts)
     rest = f"an interval at {units.percent_text(level)}, over {minimum} launches or more"
-    return success(f"{units.plural(len(verdicts), 'ratio has', 'ratios have')} {rest}")
+    return rule_kept(f"{units.plural(len(verdicts), 'ratio has', 'ratios have')} {rest}")
 
 
-def _levels(subject: Subject) -> list[float]:
+def _confidence_levels(subject: AuditSubject) -> list[float]:
     texts: list[RichText] = []
     for block in subject.blocks:
         match block:
@@ -125,22 +127,24 @@ def _levels(subject: Subject) -> list[float]:
     return [float(part) for text in texts for part in text if isinstance(part, ConfidenceLevel)]
 
 
-def normal_theory(subject: Subject) -> Outcome:
+def audit_normal_theory(subject: AuditSubject) -> RuleOutcome:
     """Rule 6."""
-    summaries = subject.facts.summaries
+    summaries = subject.audit_facts.summaries
     if not summaries:
-        return missing_fact("which statistic stands behind each number")
+        return unknown_without_fact("which statistic stands behind each number")
     normal = [summary for summary in summaries if summary.statistic.is_normal]
     if not normal:
         names = ", ".join(dict.fromkeys(summary.statistic.name for summary in summaries))
-        return success(f"none of normal theory: {names}")
+        return rule_kept(f"none of normal theory: {names}")
     column_names = {column.name for table in subject.tables for column in table.columns}
     if gaps := [str(summary) for summary in normal if summary.diagnostic not in column_names]:
-        return failure(f"no diagnostic is shown of {'; '.join(gaps)}")
-    return success("; ".join(f"{summary}; beside it “{summary.diagnostic}”" for summary in normal))
+        return rule_broken(f"no diagnostic is shown of {'; '.join(gaps)}")
+    return rule_kept(
+        "; ".join(f"{summary}; beside it “{summary.diagnostic}”" for summary in normal)
+    )
 
 
-def directions(subject: Subject) -> Outcome:
+def audit_verdicts(subject: AuditSubject) -> RuleOutcome:
     """Rule 7: derive each verdict again from the interval and q that are printed beside it."""
     levels, verdicts = subject.analysis.statistics, subject.verdicts.values()
     mismatches = sum(
@@ -149,106 +153,166 @@ def directions(subject: Subject) -> Outcome:
     )
     if mismatches:
         count = f"{mismatches} of {len(verdicts)} verdicts"
-        return failure(f"{count} do not follow from interval and q")
+        return rule_broken(f"{count} do not follow from interval and q")
     claim_count = sum(v.verdict in (Verdict.FASTER, Verdict.SLOWER) for v in verdicts)
     if not claim_count:
-        return not_applicable("calls nothing faster or slower")
+        return rule_not_applicable("calls nothing faster or slower")
     count = units.plural(claim_count, "verdict")
-    return success(f"{count} taken again from interval, minimum effect and q")
+    return rule_kept(f"{count} taken again from interval, minimum effect and q")
 
 
-def discoveries(subject: Subject) -> Outcome:
+def audit_q_values(subject: AuditSubject) -> RuleOutcome:
     """Rule 19: recompute each family's q-values from its p-values."""
     if not subject.verdicts:
-        return not_applicable("nothing is claimed")
+        return rule_not_applicable("nothing is claimed")
     families: dict[Family, list[ClaimVerdict]] = defaultdict(list)
     for claim, verdict in subject.verdicts.items():
         if verdict.interval.exists:
             families[claim.family].append(verdict)
     if not families:
-        return not_applicable("no claim has an interval")
+        return rule_not_applicable("no claim has an interval")
     mismatches = sum(
-        abs(verdict.q - q) > _ROUNDING
+        abs(verdict.q - q) > _Q_TOLERANCE
         for members in families.values()
         for verdict, q in zip(members, q_values([member.p for member in members]), strict=True)
     )
     counts = ", ".join(f"{len(members)} {family}" for family, members in families.items())
     if mismatches:
-        return failure(f"{mismatches} q-values are not those of Benjamini-Hochberg ({counts})")
+        return rule_broken(f"{mismatches} q-values are not those of Benjamini-Hochberg ({counts})")
     level = subject.analysis.statistics.false_discovery_level
-    return success(f"q-values of Benjamini-Hochberg, held against {level:g}: {counts}")
+    return rule_kept(f"q-values of Benjamini-Hochberg, held against {level:g}: {counts}")
 
 
-def minimum_effect(subject: Subject) -> Outcome:
+def audit_minimum_effect(subject: AuditSubject) -> RuleOutcome:
     """Rule 20."""
     if not subject.verdicts:
-        return not_applicable("nothing is claimed")
+        return rule_not_applicable("nothing is claimed")
     effect = subject.analysis.statistics.minimum_effect
     if effect <= 0:
-        return failure("the minimum effect is 0: any difference may be called one")
-    if not (place := subject.printed_files.get(subject.analysis.toml_text)):
-        return failure("the minimum effect is not printed")
-    return success(f"minimum effect {units.percent_text(effect)}, printed in {place}")
+        return rule_broken("the minimum effect is 0: any difference may be called one")
+    if not (place := subject.section_title_by_text.get(subject.analysis.toml_text)):
+        return rule_broken("the minimum effect is not printed")
+    return rule_kept(f"minimum effect {units.percent_text(effect)}, printed in {place}")
 
 
-class Scope(StrEnum):
+class RuleScope(StrEnum):
     """The kind of subject that a rule applies to."""
 
-    LAUNCHES = "the launches of a study"
-    CLAIMS = "a section that claims"
-    PAGES = "a section of the report"
-    CAMPAIGN = "the campaign as a whole"
+    STUDY_LAUNCHES = "the launches of a study"
+    CLAIMING_SECTION = "a section that claims"
+    ANY_SECTION = "a section of the report"
+    WHOLE_CAMPAIGN = "the campaign as a whole"
 
 
 @dataclass(frozen=True)
-class Rule:
+class AuditRule:
     """A rule: its statement, its scope, and the check of one subject."""
 
     statement: str
-    scope: Scope
-    check: Callable[[Subject], Outcome]
+    scope: RuleScope
+    audit_subject: Callable[[AuditSubject], RuleOutcome]
 
 
 RULES = (
-    Rule("A ratio names its base and shows the base's value", Scope.PAGES, pages.bases),
-    Rule("Everything left out is listed with a reason", Scope.LAUNCHES, launches.omissions),
-    Rule(
+    AuditRule(
+        "A ratio names its base and shows the base's value",
+        RuleScope.ANY_SECTION,
+        pages.audit_ratio_bases,
+    ),
+    AuditRule(
+        "Everything left out is listed with a reason",
+        RuleScope.STUDY_LAUNCHES,
+        launches.audit_lost_launches,
+    ),
+    AuditRule(
         "Costs by arithmetic mean, rates by harmonic mean or total work over total time",
-        Scope.PAGES,
-        costs_and_rates,
+        RuleScope.ANY_SECTION,
+        audit_summary_statistics,
     ),
-    Rule("Ratios are formed after summarising", Scope.CLAIMS, ratios),
-    Rule("Nondeterministic values have an interval, its level and n", Scope.CLAIMS, intervals),
-    Rule("No normal-theory statistic without a diagnostic", Scope.PAGES, normal_theory),
-    Rule("Faster and slower rest on a test and an effect size", Scope.CLAIMS, directions),
-    Rule("Tail percentiles where latency matters", Scope.LAUNCHES, launches.tails),
-    Rule("All factors and the setup are recorded", Scope.LAUNCHES, launches.setup_record),
-    Rule(
+    AuditRule(
+        "Ratios are formed after summarising", RuleScope.CLAIMING_SECTION, audit_ratio_formation
+    ),
+    AuditRule(
+        "Nondeterministic values have an interval, its level and n",
+        RuleScope.CLAIMING_SECTION,
+        audit_intervals,
+    ),
+    AuditRule(
+        "No normal-theory statistic without a diagnostic",
+        RuleScope.ANY_SECTION,
+        audit_normal_theory,
+    ),
+    AuditRule(
+        "Faster and slower rest on a test and an effect size",
+        RuleScope.CLAIMING_SECTION,
+        audit_verdicts,
+    ),
+    AuditRule(
+        "Tail percentiles where latency matters",
+        RuleScope.STUDY_LAUNCHES,
+        launches.audit_tail_percentiles,
+    ),
+    AuditRule(
+        "All factors and the setup are recorded",
+        RuleScope.STUDY_LAUNCHES,
+        launches.audit_setup_record,
+    ),
+    AuditRule(
         "Timer, synchronisation, summary over ranks; timer fine enough",
-        Scope.LAUNCHES,
-        launches.clock,
+        RuleScope.STUDY_LAUNCHES,
+        launches.audit_clock,
     ),
-    Rule("Upper bounds are drawn where they exist", Scope.PAGES, pages.bounds),
-    Rule("Spread on plots; lines only where interpolation is valid", Scope.PAGES, pages.spreads),
-    Rule("Repetitions until a target precision; more than 5", Scope.LAUNCHES, launches.repetitions),
-    Rule("Warm-up excluded and said so; cache state said", Scope.LAUNCHES, launches.warm_up),
-    Rule("Outliers kept, or their removal reported", Scope.LAUNCHES, launches.outliers),
-    Rule("Units are unambiguous", Scope.PAGES, pages.units_printed),
-    Rule("Uncontrolled factors are randomised", Scope.CAMPAIGN, launches.order),
-    Rule("Single events are timed", Scope.LAUNCHES, launches.single_events),
-    Rule("False discoveries controlled over the whole report", Scope.CAMPAIGN, discoveries),
-    Rule("Minimum effect stated beside significance", Scope.CAMPAIGN, minimum_effect),
-    Rule("Every threshold printed", Scope.PAGES, pages.thresholds),
-    Rule("Printed values are those of the launches", Scope.PAGES, pages.values),
+    AuditRule(
+        "Upper bounds are drawn where they exist", RuleScope.ANY_SECTION, pages.audit_upper_bounds
+    ),
+    AuditRule(
+        "Spread on plots; lines only where interpolation is valid",
+        RuleScope.ANY_SECTION,
+        pages.audit_figure_spreads,
+    ),
+    AuditRule(
+        "Repetitions until a target precision; more than 5",
+        RuleScope.STUDY_LAUNCHES,
+        launches.audit_repetitions,
+    ),
+    AuditRule(
+        "Warm-up excluded and said so; cache state said",
+        RuleScope.STUDY_LAUNCHES,
+        launches.audit_warm_up,
+    ),
+    AuditRule(
+        "Outliers kept, or their removal reported",
+        RuleScope.STUDY_LAUNCHES,
+        launches.audit_kept_samples,
+    ),
+    AuditRule("Units are unambiguous", RuleScope.ANY_SECTION, pages.audit_units),
+    AuditRule(
+        "Uncontrolled factors are randomised", RuleScope.WHOLE_CAMPAIGN, launches.audit_case_order
+    ),
+    AuditRule("Single events are timed", RuleScope.STUDY_LAUNCHES, launches.audit_single_events),
+    AuditRule(
+        "False discoveries controlled over the whole report",
+        RuleScope.WHOLE_CAMPAIGN,
+        audit_q_values,
+    ),
+    AuditRule(
+        "Minimum effect stated beside significance", RuleScope.WHOLE_CAMPAIGN, audit_minimum_effect
+    ),
+    AuditRule("Every threshold printed", RuleScope.ANY_SECTION, pages.audit_thresholds),
+    AuditRule(
+        "Printed values are those of the launches",
+        RuleScope.ANY_SECTION,
+        pages.audit_printed_values,
+    ),
 )
 
 #: The meaning of the worst result of a rule, the worst first.
-_MEANINGS: dict[Result, str] = {
+_TEXT_BY_RESULT: dict[RuleResult, str] = {
     "fail": "fail somewhere",
     "pass": "pass wherever the facts are known",
     "not applicable": "are not applicable anywhere",
 }
-_HOW = (
+_METHOD_NOTE = (
     "Each verdict is computed from facts: from the bundle, from this report as it is laid out, or "
     "from what a section supplies of itself. Where a fact is missing the rule is not applicable, "
     "and the fact is named: whether the rule was broken is not known then. What a section supplies "
@@ -256,25 +320,25 @@ _HOW = (
 )
 
 
-def part(
+def build_section(
     data: BundleData,
     verdicts: Mapping[Claim, ClaimVerdict],
-    chapters: Sequence[Chapter],
-    parts: Sequence[ReportSection],
+    sections: Sequence[AuditedSection],
+    all_sections: Sequence[ReportSection],
 ) -> ReportSection:
     """The audit: all rules, a row for each section or study that a rule applies to.
 
     `chapters`: the sections with their facts; `parts`: all parts of the report so far.
     """
-    all_subjects, campaign = subjects(data, verdicts, chapters, parts)
+    all_subjects, campaign = audit_subjects(data, verdicts, sections, all_sections)
     rule_outcomes = [
-        (number, rule, list(_outcomes(rule, all_subjects, campaign)))
+        (number, rule, list(_subject_outcomes(rule, all_subjects, campaign)))
         for number, rule in enumerate(RULES, 1)
     ]
     rows = tuple(
         (
             *text_cells(f"C{number}", rule.statement, name),
-            Cell(outcome.result, TONES[outcome.result]),
+            Cell(outcome.result, COLOUR_BY_RESULT[outcome.result]),
             Cell(outcome.evidence),
         )
         for number, rule, outcomes in rule_outcomes
@@ -282,37 +346,42 @@ def part(
     )
     columns = text_columns("Rule", "Says", "Of", "Result", "Evidence")
     table = Table("Each rule, of each section or study that it is about.", columns, rows)
-    rules: dict[Result, list[str]] = defaultdict(list)
+    rules: dict[RuleResult, list[str]] = defaultdict(list)
     for number, _, outcomes in rule_outcomes:
         results = {outcome.result for _, outcome in outcomes}
-        rules[next(result for result in _MEANINGS if result in results)].append(f"C{number}")
+        rules[next(result for result in _TEXT_BY_RESULT if result in results)].append(f"C{number}")
     items = tuple(
-        (StrongText(f"{len(rules[result])} {_MEANINGS[result]}: "), f"{', '.join(rules[result])}.")
-        for result in TONES
+        (
+            StrongText(f"{len(rules[result])} {_TEXT_BY_RESULT[result]}: "),
+            f"{', '.join(rules[result])}.",
+        )
+        for result in COLOUR_BY_RESULT
         if rules[result]
     )
-    blocks = (Paragraph((_HOW,)), BulletList(items), table)
+    blocks = (Paragraph((_METHOD_NOTE,)), BulletList(items), table)
     return ReportSection("audit", f"Self-audit: {len(RULES)} rules", blocks)
 
 
-def _outcomes(
-    rule: Rule, all_subjects: Sequence[Subject], campaign: Subject
-) -> Iterator[tuple[str, Outcome]]:
+def _subject_outcomes(
+    rule: AuditRule, section_subjects: Sequence[AuditSubject], campaign: AuditSubject
+) -> Iterator[tuple[str, RuleOutcome]]:
     """(Title, outcome) of each subject of the rule; at least one."""
-    if rule.scope is Scope.CAMPAIGN:
+    if rule.scope is RuleScope.WHOLE_CAMPAIGN:
         rule_subjects = [campaign]
     else:
-        rule_subjects = [subject for subject in all_subjects if _is_about(rule.scope, subject)]
+        rule_subjects = [
+            subject for subject in section_subjects if _applies_to(rule.scope, subject)
+        ]
     for subject in rule_subjects:
-        yield subject.title, rule.check(subject)
+        yield subject.title, rule.audit_subject(subject)
     if not rule_subjects:
-        yield campaign.title, not_applicable(f"nothing to hold it against: {rule.scope}")
+        yield campaign.title, rule_not_applicable(f"nothing to hold it against: {rule.scope}")
 
 
-def _is_about(scope: Scope, subject: Subject) -> bool:
-    chapter = subject.chapter
-    if scope is Scope.LAUNCHES:
+def _applies_to(scope: RuleScope, subject: AuditSubject) -> bool:
+    chapter = subject.section
+    if scope is RuleScope.STUDY_LAUNCHES:
         return chapter is None or chapter.study is not None
-    if scope is Scope.CLAIMS:
+    if scope is RuleScope.CLAIMING_SECTION:
         return chapter is not None and chapter.claims is not None
     return chapter is not None

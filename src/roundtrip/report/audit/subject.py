@@ -31,45 +31,49 @@ from roundtrip.studies.derivation import AuditFacts
 from roundtrip.studies.study import Claim, Study
 
 CLOCK_COLUMNS = ("clock_overhead_s", "clock_resolution_s")
-Result = Literal["pass", "fail", "not applicable"]
-TONES: dict[Result, StatusColour] = {"pass": "good", "fail": "bad", "not applicable": "muted"}
+RuleResult = Literal["pass", "fail", "not applicable"]
+COLOUR_BY_RESULT: dict[RuleResult, StatusColour] = {
+    "pass": "good",
+    "fail": "bad",
+    "not applicable": "muted",
+}
 
 
 @dataclass(frozen=True)
-class Outcome:
+class RuleOutcome:
     """The outcome of a rule for a subject: the result and its evidence, a clause."""
 
-    result: Result
+    result: RuleResult
     evidence: str
 
 
-def success(evidence: str) -> Outcome:
+def rule_kept(evidence: str) -> RuleOutcome:
     """The rule is kept."""
-    return Outcome("pass", evidence)
+    return RuleOutcome("pass", evidence)
 
 
-def failure(evidence: str) -> Outcome:
+def rule_broken(evidence: str) -> RuleOutcome:
     """The rule is broken."""
-    return Outcome("fail", evidence)
+    return RuleOutcome("fail", evidence)
 
 
-def pass_or_fail(passes: bool, evidence: str) -> Outcome:
+def rule_kept_or_broken(is_kept: bool, evidence: str) -> RuleOutcome:
     """The rule is kept or broken, by the same evidence."""
-    return Outcome("pass" if passes else "fail", evidence)
+    return RuleOutcome("pass" if is_kept else "fail", evidence)
 
 
-def missing_fact(fact: str) -> Outcome:
+def unknown_without_fact(fact: str) -> RuleOutcome:
     """Whether the rule is kept is not known."""
-    return Outcome("not applicable", f"missing fact: {fact}")
+    return RuleOutcome("not applicable", f"missing fact: {fact}")
 
 
-def not_applicable(reason: str) -> Outcome:
+def rule_not_applicable(reason: str) -> RuleOutcome:
     """The subject has nothing that the rule applies to."""
-    return Outcome("not applicable", reason)
+    return RuleOutcome("not applicable", reason)
 
 
 @dataclass(frozen=True)
-class Number:
+class TableNumber:
     """A quantity in a table, with its cell, column and row."""
 
     quantity: Quantity
@@ -80,26 +84,26 @@ class Number:
 
 
 @dataclass(frozen=True)
-class Chapter:
+class AuditedSection:
     """A part of the report before its audit, with its facts and claims.
 
     `study`: None if the part is not about a single study.  `claims`: None if the part is of a kind
     that makes no claims.
     """
 
-    part: ReportSection
-    facts: AuditFacts
+    section: ReportSection
+    audit_facts: AuditFacts
     study: Study | None = None
     claims: tuple[Claim, ...] | None = None
 
     @property
     def title(self) -> str:
         """The title of the study, or else of the part."""
-        return self.study.title if self.study else self.part.title
+        return self.study.title if self.study else self.section.title
 
 
 @dataclass(frozen=True)
-class Subject:
+class AuditSubject:
     """A chapter with its data in the bundle; `chapter`: None for launches without a chapter.
 
     `launches` (completed) and `lost_launches` (the others) have the columns of cases.parquet.
@@ -110,17 +114,17 @@ class Subject:
     """
 
     title: str
-    chapter: Chapter | None
+    section: AuditedSection | None
     launches: pl.DataFrame
     lost_launches: pl.DataFrame
     points: pl.DataFrame
-    placed_launches: Collection[str]
+    launches_with_placement: Collection[str]
     samples: pl.LazyFrame
     verdicts: Mapping[Claim, ClaimVerdict]
     analysis: AnalysisSettings
-    environment: Mapping[str, Any]
-    printed_files: Mapping[str, str]
-    origins: SeriesMedians
+    env_records: Mapping[str, Any]
+    section_title_by_text: Mapping[str, str]
+    series_medians: SeriesMedians
 
     @property
     def is_simulated(self) -> bool:
@@ -129,16 +133,16 @@ class Subject:
         return not self.launches.is_empty() and bool(simulated.all())
 
     @property
-    def facts(self) -> AuditFacts:
+    def audit_facts(self) -> AuditFacts:
         """The facts of the chapter; unknown without a chapter."""
-        return self.chapter.facts if self.chapter else AuditFacts()
+        return self.section.audit_facts if self.section else AuditFacts()
 
     @cached_property
     def blocks(self) -> tuple[Block, ...]:
         """All blocks of its part, including those at the top of the report and in folds."""
-        if self.chapter is None:
+        if self.section is None:
             return ()
-        part = self.chapter.part
+        part = self.section.section
         picture = (part.answer_gallery,) if part.answer_gallery else ()
         return (*picture, *part.summary_tables, *part.verdict_tables, *flatten_blocks(part.blocks))
 
@@ -148,9 +152,9 @@ class Subject:
         return [block for block in self.blocks if isinstance(block, Table) and block.rows]
 
     @cached_property
-    def numbers(self) -> tuple[Number, ...]:
+    def numbers(self) -> tuple[TableNumber, ...]:
         return tuple(
-            Number(quantity, cell, column, row, table)
+            TableNumber(quantity, cell, column, row, table)
             for table in self.tables
             for row in table.rows
             for cell, column in zip(row, table.columns, strict=True)
@@ -164,52 +168,52 @@ class Subject:
         return [(figure, gallery.caption) for gallery in galleries for figure in gallery.figures]
 
 
-def subjects(
+def audit_subjects(
     data: BundleData,
     verdicts: Mapping[Claim, ClaimVerdict],
-    chapters: Sequence[Chapter],
-    parts: Sequence[ReportSection],
-) -> tuple[list[Subject], Subject]:
+    sections: Sequence[AuditedSection],
+    all_sections: Sequence[ReportSection],
+) -> tuple[list[AuditSubject], AuditSubject]:
     """Subjects of each chapter and of each study without one, and the subject of all launches."""
     printed_files = {
         block.text: f"“{part.title}”"
-        for part in parts
+        for part in all_sections
         for block in flatten_blocks(part.blocks)
         if isinstance(block, Verbatim)
     }
 
     def subject(
         title: str,
-        chapter: Chapter | None,
+        chapter: AuditedSection | None,
         rows: pl.DataFrame,
         claims: Mapping[Claim, ClaimVerdict],
-    ) -> Subject:
+    ) -> AuditSubject:
         is_passed = pl.col("status") == "passed"
         launches = rows.filter(is_passed)
         clocks = launches.select("launch", *CLOCK_COLUMNS)
         points = data.points.filter(pl.col("samples") > 0).join(clocks, on="launch")
-        return Subject(
+        return AuditSubject(
             title=title,
-            chapter=chapter,
+            section=chapter,
             launches=launches,
             lost_launches=rows.filter(~is_passed),
             points=points.select("status", "batch", "median_s", *CLOCK_COLUMNS),
-            placed_launches=frozenset(data.placement["launch"]),
+            launches_with_placement=frozenset(data.placement["launch"]),
             samples=data.samples.filter(pl.col("launch").is_in(launches["launch"].to_list())),
             verdicts=claims,
             analysis=data.analysis,
-            environment=data.env_records,
-            printed_files=printed_files,
-            origins=data.series_medians,
+            env_records=data.env_records,
+            section_title_by_text=printed_files,
+            series_medians=data.series_medians,
         )
 
     studies = data.launches["study"].fill_null("")
     all_subjects = []
-    for chapter in chapters:
+    for chapter in sections:
         claims = {claim: verdicts[claim] for claim in chapter.claims or ()}
         mask = studies == chapter.study.name if chapter.study else studies.is_null()
         all_subjects.append(subject(chapter.title, chapter, data.launches.filter(mask), claims))
-    names = sorted(set(studies) - {chapter.study.name for chapter in chapters if chapter.study})
+    names = sorted(set(studies) - {chapter.study.name for chapter in sections if chapter.study})
     for name in names:
         title = name or "launches whose study is not known"
         all_subjects.append(subject(title, None, data.launches.filter(studies == name), {}))

@@ -13,10 +13,10 @@ from statistics import median
 
 from roundtrip.report import units
 from roundtrip.report.blocks import Answer, make_answer
-from roundtrip.report.nights import TONES, Line, NightVerdicts
+from roundtrip.report.nights import COLOUR_BY_VERDICT, JudgedSeries, NightVerdicts
 from roundtrip.report.pages.series import (
-    NODE_SET,
-    Change,
+    NODE_SET_FACT,
+    FactChange,
     describe_changes,
     display_unit,
     merge_changes,
@@ -25,9 +25,9 @@ from roundtrip.report.units import Quantity, Unit
 from roundtrip.stats.nights.verdicts import Verdict
 
 #: Minimum number of series for an estimate of the usual difference between two nights.
-_MIN_USUAL_SERIES = 8
+_MIN_SERIES_FOR_DISTANCE = 8
 #: Maximum reasons, and maximum facts of a series, that a sentence names.
-_MAX_NAMED = 3
+_MAX_NAMED_ITEMS = 3
 #: Facts whose changes since the night before a report names, whatever its series did.
 _ALWAYS_NAMED_FACTS = ("MPI library", "build of the MPI library", "MPI version", "processor")
 _UNDECIDED_VERDICTS = (
@@ -36,7 +36,7 @@ _UNDECIDED_VERDICTS = (
     Verdict.TOO_FEW_NIGHTS,
     Verdict.NO_VALUE,
 )
-DISTANCE = (
+DISTANCE_NOTE = (
     "Distance: how far apart both nights are, in units of the median over all series of this site."
 )
 
@@ -49,9 +49,9 @@ class NightPair:
     night.  `distance`: `abs_log_ratio` over its median over all series; "" if that is not known.
     """
 
-    line: Line
-    before: Quantity | str
-    newest: Quantity | str
+    judged: JudgedSeries
+    night_before_value: Quantity | str
+    last_night_value: Quantity | str
     ratio: Quantity | str
     distance: Quantity | str
     abs_log_ratio: float
@@ -60,30 +60,32 @@ class NightPair:
 def has_too_few_nights(verdicts: NightVerdicts) -> bool:
     """Whether no series can be judged yet."""
     young_lines = verdicts.with_verdict(Verdict.TOO_FEW_NIGHTS)
-    return bool(verdicts.lines) and len(young_lines) == len(verdicts.lines)
+    return bool(verdicts.judged_series) and len(young_lines) == len(verdicts.judged_series)
 
 
-def figure_lines(verdicts: NightVerdicts) -> Sequence[Line]:
+def series_with_figures(verdicts: NightVerdicts) -> Sequence[JudgedSeries]:
     """The series whose figures add something to the table of `night_pairs`.
 
     The table has one value for each of two nights, so it cannot show several sets of nodes, nor
     values that are left out.
     """
     if not has_too_few_nights(verdicts) or len(verdicts.calendar.nights) > 2:
-        return verdicts.lines
+        return verdicts.judged_series
     return [
-        line
-        for line in verdicts.lines
-        if len({point.night for point in line.series.points if not point.left_out})
-        != len(line.series.points)
+        judged
+        for judged in verdicts.judged_series
+        if len({point.night for point in judged.series.points if not point.left_out})
+        != len(judged.series.points)
     ]
 
 
 def night_pairs(verdicts: NightVerdicts) -> Sequence[NightPair]:
     """Return a pair for each series, the largest difference first."""
-    pairs = [_night_pair(line, verdicts.calendar.nights[-2:]) for line in verdicts.lines]
+    pairs = [
+        _night_pair(judged, verdicts.calendar.nights[-2:]) for judged in verdicts.judged_series
+    ]
     distances = [pair.abs_log_ratio for pair in pairs if isinstance(pair.ratio, Quantity)]
-    usual_distance = median(distances) if len(distances) >= _MIN_USUAL_SERIES else 0.0
+    usual_distance = median(distances) if len(distances) >= _MIN_SERIES_FOR_DISTANCE else 0.0
     for index, pair in enumerate(pairs):
         if isinstance(pair.ratio, Quantity) and usual_distance > 0:
             value = pair.abs_log_ratio / usual_distance
@@ -92,116 +94,130 @@ def night_pairs(verdicts: NightVerdicts) -> Sequence[NightPair]:
     return sorted(pairs, key=lambda pair: -pair.abs_log_ratio)
 
 
-def _night_pair(line: Line, nights: Sequence[str]) -> NightPair:
+def _night_pair(judged: JudgedSeries, nights: Sequence[str]) -> NightPair:
     """The values of a series in `nights`, the newest last; without a distance."""
-    factor, unit = display_unit(line.series)
-    points = [line.series.point_at(night) for night in nights]
+    factor, unit = display_unit(judged.series)
+    points = [judged.series.point_at(night) for night in nights]
     *before_texts, newest = (
         units.amount(point.median * factor, unit) if point else units.NO_VALUE for point in points
     )
     before = before_texts[0] if before_texts else ""
     medians = [point.median for point in points if point and point.median > 0]
     if len(medians) < 2:
-        return NightPair(line, before, newest, units.NO_VALUE if before else "", "", 0.0)
+        return NightPair(judged, before, newest, units.NO_VALUE if before else "", "", 0.0)
     log_ratio = math.log(medians[1] / medians[0])
     ratio = units.ratio_to_level(math.exp(log_ratio))
-    return NightPair(line, before, newest, ratio, "", abs(log_ratio))
+    return NightPair(judged, before, newest, ratio, "", abs(log_ratio))
 
 
 def too_few_nights_sentence(verdicts: NightVerdicts) -> str:
     """Return how many nights series have, and what changed since the night before."""
-    reasons = Counter(line.judgement.reason for line in verdicts.lines)
+    reasons = Counter(judged.judgement.reason for judged in verdicts.judged_series)
     ((reason, _),) = reasons.most_common(1)
     summary = f"{'every series has' if len(reasons) == 1 else 'most series have'} {reason}"
     nights = verdicts.calendar.nights
     if len(nights) < 2:
         return f"{summary}. There is no night to compare with yet."
-    if changes := verdicts.night_changes.get(nights[-1], ()):
+    if changes := verdicts.changes_by_night.get(nights[-1], ()):
         return f"{summary}. What changed since the night before: {describe_changes(changes)}."
     return f"{summary}. Nothing recorded of machine and software changed since the night before."
 
 
-def history_answers(verdicts: NightVerdicts, confirmation: str = "") -> list[Answer]:
+def history_answers(verdicts: NightVerdicts, confirmation_sentence: str = "") -> list[Answer]:
     """Answers on the newest night, each step and the rest; `confirmation`: of repeated launches."""
     if has_too_few_nights(verdicts):
         return [make_answer("Not judged yet: ", too_few_nights_sentence(verdicts))]
     return [
-        *_worse_answers(verdicts, confirmation),
+        *_worse_answers(verdicts, confirmation_sentence),
         *_step_answers(verdicts),
-        *_other_answers(verdicts),
+        *_non_step_answers(verdicts),
     ]
 
 
-def _worse_answers(verdicts: NightVerdicts, confirmation: str) -> Iterator[Answer]:
+def _worse_answers(verdicts: NightVerdicts, confirmation_sentence: str) -> Iterator[Answer]:
     if lines := verdicts.with_verdict(Verdict.WORSE_LAST_NIGHT):
-        newest_nights = (line.judgement.newest_night for line in lines)
+        newest_nights = (judged.judgement.newest_night for judged in lines)
         ratios = [newest_night.ratio for newest_night in newest_nights if newest_night]
         night = verdicts.calendar.nights[-1]
         rest = (
             f"({verdicts.calendar.describe(night)}): {units.ratio_range_text(ratios)} times the "
             "level, outside of what the nights before predict. What changed: "
-            f"{describe_changes(verdicts.night_changes.get(night, ()))}. {confirmation}"
+            f"{describe_changes(verdicts.changes_by_night.get(night, ()))}. {confirmation_sentence}"
         )
         first = f"New: {len(lines)} series worse last night "
-        yield make_answer(first, rest.strip(), TONES[Verdict.WORSE_LAST_NIGHT])
+        yield make_answer(first, rest.strip(), COLOUR_BY_VERDICT[Verdict.WORSE_LAST_NIGHT])
 
 
 def _step_answers(verdicts: NightVerdicts) -> Iterator[Answer]:
     """Yield an answer for each night and verdict of a step: news first, then newest first."""
-    groups: dict[tuple[str, Verdict], list[Line]] = defaultdict(list)
-    for line in verdicts.lines:
-        if line.night:
-            groups[line.change_night or line.night, line.judgement.verdict].append(line)
-    news = {group: any(line.judgement.is_news for line in groups[group]) for group in groups}
+    groups: dict[tuple[str, Verdict], list[JudgedSeries]] = defaultdict(list)
+    for judged in verdicts.judged_series:
+        if judged.step_night:
+            groups[judged.change_night or judged.step_night, judged.judgement.verdict].append(
+                judged
+            )
+    news = {group: any(judged.judgement.is_recent for judged in groups[group]) for group in groups}
     for group in sorted(groups, key=lambda group: (news[group], group[0]), reverse=True):
         (night, verdict), lines = group, groups[group]
-        ratios = [line.judgement.step.ratio for line in lines if line.judgement.step]
+        ratios = [judged.judgement.step.ratio for judged in lines if judged.judgement.step]
         rest = (
             f"since {verdicts.calendar.describe(night)}: {units.ratio_range_text(ratios)} times "
-            f"the level before. What changed there: {describe_changes(_step_facts(lines))}."
+            f"the level before. What changed there: {describe_changes(_step_change_texts(lines))}."
         )
         prefix = "New: " if news[group] else ""
-        yield make_answer(f"{prefix}{len(lines)} series {verdict} ", rest, TONES[verdict])
+        yield make_answer(
+            f"{prefix}{len(lines)} series {verdict} ", rest, COLOUR_BY_VERDICT[verdict]
+        )
 
 
-def _step_facts(lines: Sequence[Line]) -> list[str]:
+def _step_change_texts(lines: Sequence[JudgedSeries]) -> list[str]:
     """Return what changed at a step of these series: recorded facts, then sets of nodes."""
-    changes: list[Change] = []
-    for line in lines:
-        changes += [change for change in line.changes if change.name != NODE_SET][:_MAX_NAMED]
+    changes: list[FactChange] = []
+    for judged in lines:
+        changes += [change for change in judged.changes if change.name != NODE_SET_FACT][
+            :_MAX_NAMED_ITEMS
+        ]
     facts = list(map(str, merge_changes(changes)))
-    node_changes = [change for line in lines for change in line.changes if change.name == NODE_SET]
+    node_changes = [
+        change for judged in lines for change in judged.changes if change.name == NODE_SET_FACT
+    ]
     if len(set(node_changes)) > 1:
-        return [*facts, f"{NODE_SET} of {len(node_changes)} series"]
+        return [*facts, f"{NODE_SET_FACT} of {len(node_changes)} series"]
     return [*facts, *dict.fromkeys(map(str, node_changes))]
 
 
-def _other_answers(verdicts: NightVerdicts) -> Iterator[Answer]:
+def _non_step_answers(verdicts: NightVerdicts) -> Iterator[Answer]:
     """Yield the other answers (flapping, drifting and others), each with a count of series."""
-    total = len(verdicts.lines)
+    total = len(verdicts.judged_series)
     if lines := verdicts.with_verdict(Verdict.FLAPPING):
         rest = "bad nights come and go, more often than before."
-        yield make_answer(f"{len(lines)} of {total} series flap: ", rest, TONES[Verdict.FLAPPING])
-    if lines := _better_lines(verdicts):
+        yield make_answer(
+            f"{len(lines)} of {total} series flap: ", rest, COLOUR_BY_VERDICT[Verdict.FLAPPING]
+        )
+    if lines := _series_with_improved_modes(verdicts):
         first = f"{len(lines)} of {total} series are in the worse of two modes less often"
-        rest = f": {lines[0].label}: {lines[0].judgement.ratio}."
-        yield make_answer(first, rest, TONES[Verdict.IMPROVED])
+        rest = f": {lines[0].full_title}: {lines[0].judgement.ratio_text}."
+        yield make_answer(first, rest, COLOUR_BY_VERDICT[Verdict.IMPROVED])
     if lines := verdicts.with_verdict(Verdict.DRIFTING):
         rest = "they change slowly, so no step is claimed for them."
-        yield make_answer(f"{len(lines)} of {total} series drift: ", rest, TONES[Verdict.DRIFTING])
+        yield make_answer(
+            f"{len(lines)} of {total} series drift: ", rest, COLOUR_BY_VERDICT[Verdict.DRIFTING]
+        )
     if lines := verdicts.with_verdict(Verdict.WANDERING):
         rest = "their level moves slowly to and fro, so no step is claimed for them."
         yield make_answer(
-            f"{len(lines)} of {total} series wander: ", rest, TONES[Verdict.WANDERING]
+            f"{len(lines)} of {total} series wander: ", rest, COLOUR_BY_VERDICT[Verdict.WANDERING]
         )
-    if lines := [line for line in verdicts.lines if line.revisions]:
+    if lines := [judged for judged in verdicts.judged_series if judged.revision_sentences]:
         first = f"Revised since the night before: {len(lines)} of {total} series: "
         more = "; and others" if len(lines) > 1 else ""
-        yield make_answer(first, f"{lines[0].label}: {'; '.join(lines[0].revisions)}{more}.")
-    if lines := [line for line in verdicts.lines if line.acceptance]:
+        yield make_answer(
+            first, f"{lines[0].full_title}: {'; '.join(lines[0].revision_sentences)}{more}."
+        )
+    if lines := [judged for judged in verdicts.judged_series if judged.acceptance]:
         first = f"Of {len(lines)} of {total} series the level is accepted"
         yield make_answer(first, " as baseline.")
-    if lines := [line for line in verdicts.lines if line.is_small]:
+    if lines := [judged for judged in verdicts.judged_series if judged.has_negligible_step]:
         first = f"{len(lines)} of {total} series changed by less than the least effect"
         yield make_answer(first, " of their metric: that is no verdict.")
     if lines := verdicts.with_verdict(Verdict.UNCHANGED):
@@ -211,26 +227,32 @@ def _other_answers(verdicts: NightVerdicts) -> Iterator[Answer]:
     if lines := verdicts.with_verdict(Verdict.NO_VALUE):
         first = f"{len(lines)} of {total} series have no value last night: "
         rest = "not measured, disturbed, left out, or on nodes that no earlier night compares with."
-        yield make_answer(first, rest, TONES[Verdict.NO_VALUE])
+        yield make_answer(first, rest, COLOUR_BY_VERDICT[Verdict.NO_VALUE])
     if lines := verdicts.with_verdict(Verdict.TOO_FEW_NIGHTS):
-        reasons = sorted({line.judgement.reason for line in lines} - {""})[:_MAX_NAMED]
+        reasons = sorted({judged.judgement.reason for judged in lines} - {""})[:_MAX_NAMED_ITEMS]
         rest = f": {'; '.join(reasons)}." if reasons else "."
         first = f"{len(lines)} of {total} series have too few nights"
-        yield make_answer(first, rest, TONES[Verdict.TOO_FEW_NIGHTS])
+        yield make_answer(first, rest, COLOUR_BY_VERDICT[Verdict.TOO_FEW_NIGHTS])
 
 
-def _better_lines(verdicts: NightVerdicts) -> list[Line]:
+def _series_with_improved_modes(verdicts: NightVerdicts) -> list[JudgedSeries]:
     """Series that are in the worse of two modes less often than before."""
-    return [line for line in verdicts.with_verdict(Verdict.IMPROVED) if line.comes_and_goes]
+    return [judged for judged in verdicts.with_verdict(Verdict.IMPROVED) if judged.is_intermittent]
 
 
-def _median_detectable_step(verdicts: NightVerdicts, lines: Sequence[Line]) -> str:
+def _median_detectable_step(verdicts: NightVerdicts, lines: Sequence[JudgedSeries]) -> str:
     """Return the median detectable step of these series, as text; "" if it is not known."""
-    steps = [line.judgement.detectable_step for line in lines if line.judgement.detectable_step]
-    return f"a step of {units.percent_text(median(steps))} {verdicts.sight}." if steps else ""
+    steps = [
+        judged.judgement.detectable_step for judged in lines if judged.judgement.detectable_step
+    ]
+    return (
+        f"a step of {units.percent_text(median(steps))} {verdicts.detection_period_text}."
+        if steps
+        else ""
+    )
 
 
-def report_answers(verdicts: NightVerdicts, confirmation: str = "") -> Iterator[Answer]:
+def report_answers(verdicts: NightVerdicts, confirmation_sentence: str = "") -> Iterator[Answer]:
     """Yield the answers for the section of a report: one for each night of a recent change.
 
     Regressions come first; one answer names a changed MPI or processor, one sums up the rest.
@@ -241,41 +263,46 @@ def report_answers(verdicts: NightVerdicts, confirmation: str = "") -> Iterator[
         return
     worse_lines = verdicts.with_verdict(Verdict.WORSE_LAST_NIGHT)
     flapping_lines = verdicts.with_verdict(Verdict.FLAPPING)
-    better_lines = _better_lines(verdicts)
+    better_lines = _series_with_improved_modes(verdicts)
     if worse_lines and (newest := worse_lines[0].judgement.newest_night):
         ratio, low, high = map(units.ratio_to_level, (newest.ratio, newest.low, newest.high))
         deviation = f"is {ratio} times its level, where {low} to {high}"
-        rest = f"{_first_label(worse_lines)} {deviation} was to be expected. {confirmation}".strip()
-        yield make_answer("Worse last night: ", rest, TONES[Verdict.WORSE_LAST_NIGHT])
+        rest = f"{_first_title(worse_lines)} {deviation} was to be expected. "
+        rest = f"{rest}{confirmation_sentence}".strip()
+        yield make_answer("Worse last night: ", rest, COLOUR_BY_VERDICT[Verdict.WORSE_LAST_NIGHT])
     for first, lines, verdict in (
         ("Flapping: ", flapping_lines, Verdict.FLAPPING),
         ("Improved: ", better_lines, Verdict.IMPROVED),
     ):
         if lines:
-            rest = f"{_first_label(lines)}: {lines[0].judgement.ratio}."
-            yield make_answer(first, rest, TONES[verdict])
-    groups: dict[tuple[bool, str, Verdict], list[Line]] = defaultdict(list)
-    for line in verdicts.lines:
-        if line.night:
-            night = line.change_night or line.night
-            groups[line.judgement.is_news, night, line.judgement.verdict].append(line)
+            rest = f"{_first_title(lines)}: {lines[0].judgement.ratio_text}."
+            yield make_answer(first, rest, COLOUR_BY_VERDICT[verdict])
+    groups: dict[tuple[bool, str, Verdict], list[JudgedSeries]] = defaultdict(list)
+    for judged in verdicts.judged_series:
+        if judged.step_night:
+            night = judged.change_night or judged.step_night
+            groups[judged.judgement.is_recent, night, judged.judgement.verdict].append(judged)
     news = [key for key in groups if key[0]]
     for key in sorted(news, key=lambda key: (key[2] != Verdict.REGRESSED, key[1])):
-        yield _series_answer(key[1], key[2], groups[key], verdicts)
-    if lines := [line for line in verdicts.lines if line.revisions]:
-        yield make_answer("Revised: ", f"{_first_label(lines)}: {'; '.join(lines[0].revisions)}.")
-    changed_facts = list(_fact_answers(verdicts))
+        yield _recent_step_answer(key[1], key[2], groups[key], verdicts)
+    if lines := [judged for judged in verdicts.judged_series if judged.revision_sentences]:
+        yield make_answer(
+            "Revised: ", f"{_first_title(lines)}: {'; '.join(lines[0].revision_sentences)}."
+        )
+    changed_facts = list(_changed_fact_answers(verdicts))
     yield from changed_facts
     new_count = sum(len(groups[key]) for key in news)
     old_count = sum(map(len, groups.values())) - new_count
-    has_news = bool(news or worse_lines or flapping_lines or better_lines or changed_facts)
-    yield _summary_answer(verdicts, new_count, old_count, has_news)
+    has_recent_changes = bool(
+        news or worse_lines or flapping_lines or better_lines or changed_facts
+    )
+    yield _summary_answer(verdicts, new_count, old_count, has_recent_changes)
 
 
-def _fact_answers(verdicts: NightVerdicts) -> Iterator[Answer]:
+def _changed_fact_answers(verdicts: NightVerdicts) -> Iterator[Answer]:
     """Yield an answer if an MPI or a processor is another than in the night before."""
-    changes = verdicts.night_changes.get(verdicts.calendar.nights[-1], ())
-    subjects: dict[Change, list[str]] = defaultdict(list)
+    changes = verdicts.changes_by_night.get(verdicts.calendar.nights[-1], ())
+    subjects: dict[FactChange, list[str]] = defaultdict(list)
     for change in changes:
         if change.name in _ALWAYS_NAMED_FACTS:
             subjects[replace(change, subject="")].append(change.subject)
@@ -283,7 +310,7 @@ def _fact_answers(verdicts: NightVerdicts) -> Iterator[Answer]:
         texts = []
         for change, names in subjects.items():
             toolchains = ", ".join(names)
-            if len(names) > _MAX_NAMED:
+            if len(names) > _MAX_NAMED_ITEMS:
                 toolchains = units.plural(len(names), "toolchain")
             texts.append(str(replace(change, subject=toolchains)))
         more = len(changes) - sum(map(len, subjects.values()))
@@ -292,10 +319,10 @@ def _fact_answers(verdicts: NightVerdicts) -> Iterator[Answer]:
 
 
 def _summary_answer(
-    verdicts: NightVerdicts, new_count: int, old_count: int, has_news: bool
+    verdicts: NightVerdicts, new_count: int, old_count: int, has_recent_changes: bool
 ) -> Answer:
     """Return an answer that counts series with recent changes, older changes and other verdicts."""
-    total, counts = len(verdicts.lines), verdicts.counts
+    total, counts = len(verdicts.judged_series), verdicts.count_by_verdict
     able_count = total - counts[Verdict.TOO_FEW_NIGHTS] - counts[Verdict.NO_VALUE]
     scope = f" in the {able_count} series that can be judged" if able_count < total else ""
     nights = units.plural(len(verdicts.calendar.nights) - 1, "night")
@@ -304,26 +331,28 @@ def _summary_answer(
     rest += [f"{counts[verdict]} {verdict}" for verdict in _UNDECIDED_VERDICTS if counts[verdict]]
     step_text = _median_detectable_step(verdicts, verdicts.with_verdict(Verdict.UNCHANGED))
     sight = f"Half of those that are unchanged would have shown {step_text}" if step_text else ""
-    first = f"Nothing{' else' if has_news else ''} changed{scope} against {nights}: "
+    first = f"Nothing{' else' if has_recent_changes else ''} changed{scope} against {nights}: "
     return make_answer(first, f"{', '.join(rest)}. {sight}".strip())
 
 
-def _first_label(lines: Sequence[Line]) -> str:
+def _first_title(lines: Sequence[JudgedSeries]) -> str:
     more = f" (and {units.plural(len(lines) - 1, 'other')})" if len(lines) > 1 else ""
-    return f"{lines[0].label}{more}"
+    return f"{lines[0].full_title}{more}"
 
 
-def _series_answer(
-    night: str, verdict: Verdict, lines: Sequence[Line], verdicts: NightVerdicts
+def _recent_step_answer(
+    night: str, verdict: Verdict, lines: Sequence[JudgedSeries], verdicts: NightVerdicts
 ) -> Answer:
     """``Regressed: mpi, 1 B; ... takes 8 % longer since 2026-11-02, when UCX changed ...``."""
-    line = lines[0]
-    causes = [f"{c.name} changed from {c.before} to {c.after}{c.where}" for c in line.changes]
+    judged = lines[0]
+    causes = [
+        f"{c.name} changed from {c.before} to {c.after}{c.nodes_text}" for c in judged.changes
+    ]
     cause_text = f", when {'; '.join(causes)}" if causes else "; no recorded fact differs there"
-    effect = line.judgement.step.ratio - 1 if line.judgement.step else 0.0
-    is_time = line.series.names["unit"] == "s"
+    effect = judged.judgement.step.ratio - 1 if judged.judgement.step else 0.0
+    is_time = judged.series.identity["unit"] == "s"
     verb, up, down = ("takes", "longer", "less time") if is_time else ("is", "higher", "lower")
     effect_text = f"{verb} {units.percent_text(abs(effect))} {up if effect > 0 else down}"
-    since = f"since {verdicts.calendar.label(night)}{cause_text}"
-    rest = f"{_first_label(lines)} {effect_text} {since}."
-    return make_answer(f"{verdict.capitalize()}: ", rest, TONES[verdict])
+    since = f"since {verdicts.calendar.date_text(night)}{cause_text}"
+    rest = f"{_first_title(lines)} {effect_text} {since}."
+    return make_answer(f"{verdict.capitalize()}: ", rest, COLOUR_BY_VERDICT[verdict])

@@ -21,17 +21,17 @@ from markupsafe import Markup
 
 from roundtrip.report import painter, plot, units
 from roundtrip.report.blocks import Figure
-from roundtrip.report.nights import Line, NightVerdicts, fact_subjects
+from roundtrip.report.nights import JudgedSeries, NightVerdicts, series_fact_subjects
 from roundtrip.report.pages.series import SeriesPoint, changes_of_series, display_unit
 from roundtrip.report.plot import CHANGE, NOTE, STEP, Axis, Curve, Event, Plot, View
 from roundtrip.report.units import UNPRINTED_UNITS, Unit
 
-MEDIAN_PARTS = 20_000
-NO_END_CODE = 65_535
-_LARGEST_CODE = NO_END_CODE - 1
-_BYTE_VALUES = 256
+END_UNITS_PER_MEDIAN = 20_000
+MISSING_END_CODE = 65_535
+_MAX_END_CODE = MISSING_END_CODE - 1
+_VALUES_PER_BYTE = 256
 #: Maximum sets of nodes that have their own curve, in the order of their names.
-MAX_NODE_SETS = 6
+MAX_NODE_SET_CURVES = 6
 LEFT_OUT, SPIKES, DRIFT, OTHER_NODES = "Left out", "Stands alone", "Drift", "Other nodes"
 _NODE_SET_COLOURS = (
     *(("#1f6fb4", "#6cb2ef"), ("#c2571a", "#f0955a"), ("#2a8a57", "#62c795")),
@@ -44,18 +44,20 @@ _FIGURE_WIDTH, _MAX_LABELS, _MAX_LABEL_LENGTH = 900.0, 5, 30
 _SPARKLINE_SIZE, _SPARKLINE_POINTS, _MIN_AXIS_SPAN = (150.0, 28.0), 75, 0.04
 
 
-def packed_series(lines: Sequence[Line], verdicts: NightVerdicts) -> dict[str, Any]:
+def pack_all_series(lines: Sequence[JudgedSeries], verdicts: NightVerdicts) -> dict[str, Any]:
     """All series packed, with spikes and outlines of figures, and the kinds of points."""
-    kinds = sorted({_point_kind(point) for line in lines for point in line.series.points})
+    kinds = sorted({_point_attributes(point) for judged in lines for point in judged.series.points})
     kind_index = {kind: index for index, kind in enumerate(kinds)}
-    packed_lines = [_pack_series(line, verdicts, kind_index) for line in lines]
+    packed_lines = [_pack_series(judged, verdicts, kind_index) for judged in lines]
     return {"kinds": [list(kind) for kind in kinds], "series": packed_lines}
 
 
 def _pack_series(
-    line: Line, verdicts: NightVerdicts, kinds: Mapping[tuple[Any, ...], int]
+    judged: JudgedSeries,
+    verdicts: NightVerdicts,
+    index_by_attributes: Mapping[tuple[Any, ...], int],
 ) -> dict[str, Any]:
-    series, points = line.series, line.series.points
+    series, points = judged.series, judged.series.points
     factor, unit = display_unit(series)
     runs: list[int] = []  # of consecutive nights: first, count, first, count, ...
     for index in (verdicts.calendar.index(point.night) for point in points):
@@ -67,10 +69,10 @@ def _pack_series(
     floats = medians.astype("<f4").view("<u4")
     ends = np.array([[getattr(point, end) for point in points] for end in ("low", "high")], float)
     with np.errstate(divide="ignore", invalid="ignore"):
-        parts = np.rint(np.abs(ends - medians) / np.abs(medians) * MEDIAN_PARTS)
-    codes = np.where(np.isfinite(parts), np.minimum(parts, _LARGEST_CODE), NO_END_CODE)
-    width = "<u2" if len(kinds) > _BYTE_VALUES else "u1"
-    views = figure(line, verdicts).views
+        parts = np.rint(np.abs(ends - medians) / np.abs(medians) * END_UNITS_PER_MEDIAN)
+    codes = np.where(np.isfinite(parts), np.minimum(parts, _MAX_END_CODE), MISSING_END_CODE)
+    width = "<u2" if len(index_by_attributes) > _VALUES_PER_BYTE else "u1"
+    views = series_plot(judged, verdicts).views
     names = [{"name": curve.name} for curve in views[0].curves]
     return {
         "key": series.key,
@@ -79,50 +81,54 @@ def _pack_series(
         "factor": factor,
         "night": runs,
         # The upper three bytes of each float, rounded.
-        "median": _base64((floats + np.uint32(0x80)).view("u1").reshape(-1, 4)[:, 1:]),
-        "ends": _base64(codes.astype("<u2")),
-        "kind": _base64(np.array([kinds[_point_kind(point)] for point in points], width)),
-        "spikes": list(line.history.spikes),
-        "views": _six_digits(
+        "median": _encode_base64((floats + np.uint32(0x80)).view("u1").reshape(-1, 4)[:, 1:]),
+        "ends": _encode_base64(codes.astype("<u2")),
+        "kind": _encode_base64(
+            np.array([index_by_attributes[_point_attributes(point)] for point in points], width)
+        ),
+        "spikes": list(judged.history.spikes),
+        "views": _round_to_six_digits(
             [plot.view_json_without_curves(view) | {"curves": names} for view in views]
         ),
-        "sets": _node_sets(line),
+        "sets": _node_sets(judged),
     }
 
 
-def _point_kind(point: SeriesPoint) -> tuple[str, str, int, int]:
+def _point_attributes(point: SeriesPoint) -> tuple[str, str, int, int]:
     return point.nodes, point.left_out, point.launches, point.disturbed
 
 
-def _six_digits(value: Any) -> Any:
+def _round_to_six_digits(value: Any) -> Any:
     """`value` with each float rounded to six digits, more than are printed."""
     if isinstance(value, dict):
-        return {key: _six_digits(inner) for key, inner in value.items()}
+        return {key: _round_to_six_digits(inner) for key, inner in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_six_digits(inner) for inner in value]
+        return [_round_to_six_digits(inner) for inner in value]
     return float(f"{value:.6g}") if isinstance(value, float) else value
 
 
-def _base64(values: Any) -> str:
+def _encode_base64(values: Any) -> str:
     return base64.b64encode(values.tobytes()).decode("ascii")
 
 
 def draw_views(
-    line: Line, verdicts: NightVerdicts, notes: Sequence[tuple[int, str]]
+    judged: JudgedSeries, verdicts: NightVerdicts, notes: Sequence[tuple[int, str]]
 ) -> list[Markup]:
     """The SVG of each view of a series; `notes`: (index of the night, annotation)."""
-    series_plot = figure(line, verdicts, notes)
-    return painter.page_drawings(Figure(line.series.key, series_plot.title, series_plot))
+    figure_plot = series_plot(judged, verdicts, notes)
+    return painter.page_drawings(Figure(judged.series.key, figure_plot.title, figure_plot))
 
 
-def figure(line: Line, verdicts: NightVerdicts, notes: Sequence[tuple[int, str]] = ()) -> Plot:
+def series_plot(
+    judged: JudgedSeries, verdicts: NightVerdicts, notes: Sequence[tuple[int, str]] = ()
+) -> Plot:
     """The figure of a series: a curve for each set of nodes, levels, and events.
 
     If the first view, scaled to the usual values, leaves some outside, a second one shows all.
     """
-    factor, unit = display_unit(line.series)
-    direction = "lower" if line.series.lower_is_better else "higher"
-    title = f"{line.series.metric_label}, {direction} is better"
+    factor, unit = display_unit(judged.series)
+    direction = "lower" if judged.series.lower_is_better else "higher"
+    title = f"{judged.series.metric_text}, {direction} is better"
     nights = verdicts.calendar.nights
     step = max(1, math.ceil(len(nights) / _MAX_LABELS))
     ticks = range(0, len(nights), step)
@@ -133,11 +139,11 @@ def figure(line: Line, verdicts: NightVerdicts, notes: Sequence[tuple[int, str]]
         len(nights) + 0.5,
         is_log=False,
         ticks=tuple(float(index + 1) for index in ticks),
-        tick_labels=tuple(verdicts.calendar.label(nights[index]) for index in ticks),
+        tick_labels=tuple(verdicts.calendar.date_text(nights[index]) for index in ticks),
     )
-    points = _points(line, verdicts, factor)
-    curves = _curves(line, verdicts, points)
-    events = tuple(_events(line, verdicts, notes))
+    points = _points_with_curve_names(judged, verdicts, factor)
+    curves = _curves(judged, verdicts, points)
+    events = tuple(_events(judged, verdicts, notes))
     usual_values = [point[1] for curve, point in points if curve not in (LEFT_OUT, SPIKES)]
     all_values = [point[1] for _, point in points]
     ends = [end for _, point in points for end in point[2:4] if end is not None]
@@ -152,17 +158,21 @@ def figure(line: Line, verdicts: NightVerdicts, notes: Sequence[tuple[int, str]]
     views = [view("Usual values", low, high)]
     if not all(low <= value <= high for value in all_values):
         views.append(view("All values", *_axis_range([*all_values, *ends])))
-    return Plot(line.series.title, line.series.place, tuple(views))
+    return Plot(judged.series.title, judged.series.subtitle, tuple(views))
 
 
 def sparkline(
-    values: Sequence[float | None], steps: Collection[int] = (), spikes: Collection[int] = ()
+    values: Sequence[float | None],
+    step_indices: Collection[int] = (),
+    spike_indices: Collection[int] = (),
 ) -> Markup:
     """A sparkline of `values` in order, with a gap for None; "" without usual values.
 
     `steps`: indices of change points, vertical lines.  The scale ignores the values at `spikes`.
     """
-    usual_values = [v for index, v in enumerate(values) if v is not None and index not in spikes]
+    usual_values = [
+        v for index, v in enumerate(values) if v is not None and index not in spike_indices
+    ]
     if not usual_values:
         return Markup("")
     low, high = min(usual_values), max(usual_values)
@@ -181,34 +191,34 @@ def sparkline(
     curves = (Curve("nights", _GREY, tuple(points), line_width=1.2, point_radius=0), point)
     y_scale = Axis("", Unit.PURE_NUMBER, middle - half, middle + half, is_log=False)
     x_scale = Axis("", Unit.PURE_NUMBER, 0, max(1, len(values) - 1), is_log=False)
-    events = tuple(Event(index - 0.5, STEP) for index in sorted(steps))
+    events = tuple(Event(index - 0.5, STEP) for index in sorted(step_indices))
     return painter.thumbnail(View("", x_scale, y_scale, curves, events=events), _SPARKLINE_SIZE)
 
 
-def _node_sets(line: Line) -> list[str]:
+def _node_sets(judged: JudgedSeries) -> list[str]:
     """The sets of nodes that have their own curve."""
-    return sorted({point.nodes for point in line.series.points})[:MAX_NODE_SETS]
+    return sorted({point.nodes for point in judged.series.points})[:MAX_NODE_SET_CURVES]
 
 
-def _set_names(nodes: Sequence[str]) -> list[str]:
+def _node_set_names(node_sets: Sequence[str]) -> list[str]:
     """Names of sets of nodes that are short enough for a legend."""
     return [
         (ids or "All nodes")
         if len(ids) <= _MAX_LABEL_LENGTH
         else f"Set {n}: {ids.count('+') + 1} nodes"
-        for n, ids in enumerate(nodes, 1)
+        for n, ids in enumerate(node_sets, 1)
     ]
 
 
-def _points(
-    line: Line, verdicts: NightVerdicts, factor: float
+def _points_with_curve_names(
+    judged: JudgedSeries, verdicts: NightVerdicts, factor: float
 ) -> list[tuple[str, plot.CurvePoint]]:
     """(Curve, point) of each row of the series; a point's place is its night's number."""
-    node_sets = _node_sets(line)
-    names = dict(zip(node_sets, _set_names(node_sets), strict=True))
-    spikes = set(line.history.spikes)
+    node_sets = _node_sets(judged)
+    names = dict(zip(node_sets, _node_set_names(node_sets), strict=True))
+    spikes = set(judged.history.spikes)
     points: list[tuple[str, plot.CurvePoint]] = []
-    for night, nodes, value, low, high, reason, launches, *_ in line.series.points:
+    for night, nodes, value, low, high, reason, launches, *_ in judged.series.points:
         index = verdicts.calendar.index(night)
         curve = LEFT_OUT if reason else SPIKES if index in spikes else names.get(nodes, OTHER_NODES)
         ends = [None if end is None else end * factor for end in (low, high)]
@@ -217,23 +227,23 @@ def _points(
 
 
 def _curves(
-    line: Line, verdicts: NightVerdicts, points: Sequence[tuple[str, plot.CurvePoint]]
+    judged: JudgedSeries, verdicts: NightVerdicts, points: Sequence[tuple[str, plot.CurvePoint]]
 ) -> tuple[Curve, ...]:
     by_curve: dict[str, list[plot.CurvePoint]] = defaultdict(list)
     for name, point in points:
         by_curve[name].append(point)
-    names = [*_set_names(_node_sets(line)), OTHER_NODES]
+    names = [*_node_set_names(_node_sets(judged)), OTHER_NODES]
     size = min(3.4, max(1.6, 0.42 * _FIGURE_WIDTH / len(verdicts.calendar.nights)))
     shapes = plot.CIRCLE, plot.SQUARE
     curves = [
         Curve(
             name,
-            _NODE_SET_COLOURS[n % MAX_NODE_SETS],
+            _NODE_SET_COLOURS[n % MAX_NODE_SET_CURVES],
             tuple(by_curve[name]),
             line_width=0,
             point_shape=shapes[n % 2],
             point_radius=size,
-            level_segments=tuple(_level_lines(line, verdicts, by_curve[name])),
+            level_segments=tuple(_level_segments(judged, verdicts, by_curve[name])),
         )
         for n, name in enumerate(names)
     ]
@@ -243,36 +253,39 @@ def _curves(
             Curve(name, colour, odd_points, line_width=0, point_shape=shape, point_radius=size + 1)
         )
     curves = [curve for curve in curves if curve.points]
-    if drift := _drift_line(line, verdicts, points):
+    if drift := _drift_curve(judged, verdicts, points):
         curves.append(drift)
     return tuple(curves)
 
 
-def _level_lines(
-    line: Line, verdicts: NightVerdicts, points: Sequence[plot.CurvePoint]
+def _level_segments(
+    judged: JudgedSeries, verdicts: NightVerdicts, points: Sequence[plot.CurvePoint]
 ) -> list[tuple[float, float, float]]:
     """(Start, end, median) of a set of nodes for each part between change points."""
-    if line.history.drift:
+    if judged.history.drift:
         return []
-    cuts = [0, *(step.night for step in line.history.steps), len(verdicts.calendar.nights)]
+    cuts = [0, *(step.night for step in judged.history.steps), len(verdicts.calendar.nights)]
     levels = []
     for first, last in itertools.pairwise(cuts):
         values = [point[1] for point in points if first < point[0] <= last]
-        if values and (len(values) >= 3 or len(_node_sets(line)) == 1):
+        if values and (len(values) >= 3 or len(_node_sets(judged)) == 1):
             levels.append((first + 0.5, last + 0.5, median(values)))
     return levels
 
 
-def _drift_line(
-    line: Line, verdicts: NightVerdicts, points: Sequence[tuple[str, plot.CurvePoint]]
+def _drift_curve(
+    judged: JudgedSeries, verdicts: NightVerdicts, points: Sequence[tuple[str, plot.CurvePoint]]
 ) -> Curve | None:
     """The line of the drift through the middle of the nights used; None without a drift."""
-    drift = line.history.drift
+    drift = judged.history.drift
     used_points = [point for curve, point in points if curve not in (LEFT_OUT, SPIKES)]
     if not drift or not used_points:
         return None
     nights = verdicts.calendar.nights
-    days = {point[0]: verdicts.calendar.day(nights[int(point[0]) - 1]) for point in used_points}
+    days = {
+        point[0]: verdicts.calendar.days_since_1970(nights[int(point[0]) - 1])
+        for point in used_points
+    }
     level = median(point[1] for point in used_points)
     middle = median(days[point[0]] for point in used_points)
 
@@ -286,18 +299,18 @@ def _drift_line(
 
 
 def _events(
-    line: Line, verdicts: NightVerdicts, notes: Sequence[tuple[int, str]]
+    judged: JudgedSeries, verdicts: NightVerdicts, notes: Sequence[tuple[int, str]]
 ) -> Iterator[Event]:
     """The events of a series: changes of recorded facts, annotations, change points."""
-    series_subjects = fact_subjects(line.series)
-    for night, changes in verdicts.night_changes.items():
+    series_subjects = series_fact_subjects(judged.series)
+    for night, changes in verdicts.changes_by_night.items():
         if changes_of_series(changes, series_subjects):
             yield Event(verdicts.calendar.index(night) + 0.5, CHANGE)
     for night_index, text in notes:
         if len(text) > _MAX_LABEL_LENGTH:
             text = f"{text[: _MAX_LABEL_LENGTH - 1]}\N{HORIZONTAL ELLIPSIS}"
         yield Event(night_index + 0.5, NOTE, text)
-    for step in line.history.steps:
+    for step in judged.history.steps:
         ratio = f"\N{MULTIPLICATION SIGN} {units.ratio_to_level(step.ratio)}"
         yield Event(step.night + 0.5, STEP, ratio)
 

@@ -15,16 +15,16 @@ from roundtrip.history.detection import SeriesNames
 from roundtrip.report import labels, nights, plot, renderers, units
 from roundtrip.report.blocks import RichText
 from roundtrip.report.confirmation import NO_CONFIRMATION, ConfirmationResult
-from roundtrip.report.nights import TONES, Line, NightVerdicts
+from roundtrip.report.nights import COLOUR_BY_VERDICT, JudgedSeries, NightVerdicts
 from roundtrip.report.pages import chart
 from roundtrip.report.pages.answers import (
-    DISTANCE,
-    figure_lines,
+    DISTANCE_NOTE,
     has_too_few_nights,
     history_answers,
     night_pairs,
+    series_with_figures,
 )
-from roundtrip.report.pages.series import Change, describe_changes, display_unit
+from roundtrip.report.pages.series import FactChange, describe_changes, display_unit
 from roundtrip.stats.nights.verdicts import SeriesHistory
 from roundtrip.stats.settings import NightSettings
 
@@ -35,7 +35,7 @@ HISTORY_SCRIPTS = ("scales.js", "figure.js", "controls.js", "series.js", "rows.j
 
 
 @dataclass(frozen=True)
-class History:
+class HistoryPage:
     """The content of a history page.
 
     `series_histories`: by the names of the series, judged by `settings`; they count all nights of
@@ -51,18 +51,18 @@ class History:
     provenance: pl.DataFrame
     series_histories: Mapping[SeriesNames, SeriesHistory]
     settings: NightSettings
-    notes: Sequence[tuple[str, str]] = ()
-    reports: Mapping[str, str] = field(default_factory=dict)
+    night_notes: Sequence[tuple[str, str]] = ()
+    report_link_by_night: Mapping[str, str] = field(default_factory=dict)
     notices: Sequence[RichText] = ()
-    home: str = ""
+    index_link: str = ""
     acceptances: Sequence[Annotation] = ()
     confirmation: ConfirmationResult = NO_CONFIRMATION
-    searches: Sequence[tuple[str, str]] = ()
+    cause_searches: Sequence[tuple[str, str]] = ()
 
     @property
     def verdicts(self) -> NightVerdicts:
         histories = self.series_histories
-        return nights.judge(
+        return nights.judge_all_series(
             self.nights, self.provenance, self.settings, self.acceptances, histories=histories
         )
 
@@ -74,165 +74,181 @@ class _SeriesRow:
     `newest`: with unit; `NO_VALUE` if the night has none that counts.
     """
 
-    line: Line
+    judged: JudgedSeries
     sparkline: Markup
     drawings: Sequence[Markup]
-    newest: str
-    story: str
+    last_night_value: str
+    findings_text: str
 
     @property
     def abs_log_ratio(self) -> str:
         """The absolute logarithm of its step's ratio; 0 without a step."""
-        step = self.line.judgement.step
+        step = self.judged.judgement.step
         return f"{abs(math.log(step.ratio)):.4f}" if step and step.ratio > 0 else "0"
 
     @property
     def detectable_step(self) -> str:
         """The smallest step that `sight_nights` more nights would show; "" if it is not known."""
-        step = self.line.judgement.detectable_step
+        step = self.judged.judgement.detectable_step
         return "" if step is None else units.percent_text(step)
 
     @property
     def changes_text(self) -> str:
         """The first changes near its step, or at a worse last night; "" without either."""
-        more = len(self.line.changes) - _MAX_NAMED_CHANGES
+        more = len(self.judged.changes) - _MAX_NAMED_CHANGES
         if more <= 0:
-            return self.line.changes_text
-        first_changes = "; ".join(str(change) for change in self.line.changes[:_MAX_NAMED_CHANGES])
+            return self.judged.changes_text
+        first_changes = "; ".join(
+            str(change) for change in self.judged.changes[:_MAX_NAMED_CHANGES]
+        )
         return f"{first_changes}; and {more} more"
 
 
-def render(history: History) -> str:
+def render_page(page: HistoryPage) -> str:
     """The page as HTML; the same history gives the same bytes."""
-    verdicts = history.verdicts
+    verdicts = page.verdicts
     calendar = verdicts.calendar
-    all_series = [line.series for line in verdicts.lines]
-    notes = [(calendar.index(night), text) for night, text in history.notes if night in calendar]
-    lines = figure_lines(verdicts)
-    notice = labels.label_notice(labels.history_labels_by_environ(history.provenance))
-    return renderers.template_page(
+    all_series = [judged.series for judged in verdicts.judged_series]
+    notes = [(calendar.index(night), text) for night, text in page.night_notes if night in calendar]
+    lines = series_with_figures(verdicts)
+    notice = labels.label_notice(labels.history_labels_by_environ(page.provenance))
+    return renderers.render_template(
         "history.html.j2",
         HISTORY_SCRIPTS,
         calendar=calendar,
-        home=history.home,
-        newest=history.reports.get(calendar.nights[-1], ""),
-        notices=[*([notice] if notice else []), *history.notices],
-        title=f"{history.campaign} on {history.site}",
+        home=page.index_link,
+        newest=page.report_link_by_night.get(calendar.nights[-1], ""),
+        notices=[*([notice] if notice else []), *page.notices],
+        title=f"{page.campaign} on {page.site}",
         facts=[
-            ("Campaign", history.campaign),
-            ("Site", history.site),
+            ("Campaign", page.campaign),
+            ("Site", page.site),
             ("Nights", f"{len(calendar.nights)}"),
             ("Series", f"{len(all_series)}"),
-            ("First night", calendar.label(calendar.nights[0])),
-            ("Last night", calendar.label(calendar.nights[-1])),
+            ("First night", calendar.date_text(calendar.nights[0])),
+            ("Last night", calendar.date_text(calendar.nights[-1])),
         ],
-        answers=history_answers(verdicts, history.confirmation.sentence),
-        searches=history.searches,
+        answers=history_answers(verdicts, page.confirmation.sentence),
+        searches=page.cause_searches,
         rows=[
-            _row(line, verdicts, notes, history.confirmation.describe_line(line)) for line in lines
+            _series_row(judged, verdicts, notes, page.confirmation.describe_series(judged))
+            for judged in lines
         ],
         night_pairs=night_pairs(verdicts) if has_too_few_nights(verdicts) else (),
-        level=units.ConfidenceLevel(history.settings.confidence_level),
-        sight=f"{units.plural(history.settings.sight_nights, 'more night')} would show with a "
-        f"probability of {units.percent_text(history.settings.sight_power)}",
-        drawn={line.series.key for line in lines},
-        distance=DISTANCE,
-        counts=[(verdict, count) for verdict, count in verdicts.counts.items() if count],
-        tones=TONES,
-        studies=sorted({str(series.names["study"]) for series in all_series}),
+        level=units.ConfidenceLevel(page.settings.confidence_level),
+        sight=f"{units.plural(page.settings.sight_nights, 'more night')} would show with a "
+        f"probability of {units.percent_text(page.settings.sight_power)}",
+        drawn={judged.series.key for judged in lines},
+        distance=DISTANCE_NOTE,
+        counts=[(verdict, count) for verdict, count in verdicts.count_by_verdict.items() if count],
+        tones=COLOUR_BY_VERDICT,
+        studies=sorted({str(series.identity["study"]) for series in all_series}),
         environs=sorted({series.environ for series in all_series} - {""}),
-        nights=_night_entries(history, verdicts),
-        recorded=bool(history.reports or history.notes or verdicts.night_changes),
-        data=plot.escaped_json(_data(history, verdicts, lines)),
+        nights=_night_entries(page, verdicts),
+        recorded=bool(page.report_link_by_night or page.night_notes or verdicts.changes_by_night),
+        data=plot.escaped_json(_script_data(page, verdicts, lines)),
     )
 
 
-def _night_entries(history: History, verdicts: NightVerdicts) -> list[dict[str, object]]:
+def _night_entries(page: HistoryPage, verdicts: NightVerdicts) -> list[dict[str, object]]:
     """The nights, newest first: number, label, link, count of steps, changes, notes."""
     calendar = verdicts.calendar
-    steps = [calendar.nights[step.night] for line in verdicts.lines for step in line.history.steps]
+    steps = [
+        calendar.nights[step.night]
+        for judged in verdicts.judged_series
+        for step in judged.history.steps
+    ]
     notes: dict[str, list[str]] = defaultdict(list)
-    for night, text in history.notes:
+    for night, text in page.night_notes:
         notes[night].append(text)
     return [
         {
-            "number": calendar.number(night),
-            "label": calendar.label(night),
-            "report": history.reports.get(night, ""),
+            "number": calendar.number_from_1(night),
+            "label": calendar.date_text(night),
+            "report": page.report_link_by_night.get(night, ""),
             "steps": steps.count(night),
-            "changes": [str(change) for change in verdicts.night_changes.get(night, [])],
+            "changes": [str(change) for change in verdicts.changes_by_night.get(night, [])],
             "notes": notes[night],
         }
         for night in reversed(calendar.nights)
     ]
 
 
-def _data(history: History, verdicts: NightVerdicts, lines: Sequence[Line]) -> dict[str, object]:
+def _script_data(
+    page: HistoryPage, verdicts: NightVerdicts, lines: Sequence[JudgedSeries]
+) -> dict[str, object]:
     calendar = verdicts.calendar
     return {
-        "nights": [calendar.label(night) for night in calendar.nights],
-        "days": [calendar.day(night) for night in calendar.nights],
-        "reports": [history.reports.get(night, "") for night in calendar.nights],
+        "nights": [calendar.date_text(night) for night in calendar.nights],
+        "days": [calendar.days_since_1970(night) for night in calendar.nights],
+        "reports": [page.report_link_by_night.get(night, "") for night in calendar.nights],
         "changes": {
             calendar.index(night): list(map(_change_entry, changes))
-            for night, changes in verdicts.night_changes.items()
+            for night, changes in verdicts.changes_by_night.items()
         },
-        **chart.packed_series(lines, verdicts),
+        **chart.pack_all_series(lines, verdicts),
     }
 
 
-def _change_entry(change: Change) -> list[object]:
+def _change_entry(change: FactChange) -> list[object]:
     """Subject, text and nodes of a change; the script names the nodes of a series."""
     nodes = [list(change.nodes)] if change.nodes else []
     return [change.subject, str(replace(change, nodes=())), *nodes]
 
 
-def _row(
-    line: Line, verdicts: NightVerdicts, notes: Sequence[tuple[int, str]], confirmation: str
+def _series_row(
+    judged: JudgedSeries,
+    verdicts: NightVerdicts,
+    notes: Sequence[tuple[int, str]],
+    confirmation_sentence: str,
 ) -> _SeriesRow:
-    factor, unit = display_unit(line.series)
+    factor, unit = display_unit(judged.series)
     nights = verdicts.calendar.nights
-    point = line.series.point_at(nights[-1])
+    point = judged.series.point_at(nights[-1])
     newest = str(units.amount(point.median * factor, unit)) if point else units.NO_VALUE
-    story = _findings_text(line, verdicts, confirmation)
-    medians = {point.night: point.median for point in line.series.points}
-    steps = [step.night for step in line.history.steps]
+    story = _findings_text(judged, verdicts, confirmation_sentence)
+    medians = {point.night: point.median for point in judged.series.points}
+    steps = [step.night for step in judged.history.steps]
     levels = [medians.get(night) for night in nights]
-    sparkline = chart.sparkline(levels, steps, line.history.spikes)
-    return _SeriesRow(line, sparkline, chart.draw_views(line, verdicts, notes), newest, story)
+    sparkline = chart.sparkline(levels, steps, judged.history.spikes)
+    return _SeriesRow(judged, sparkline, chart.draw_views(judged, verdicts, notes), newest, story)
 
 
-def _findings_text(line: Line, verdicts: NightVerdicts, confirmation: str) -> str:
+def _findings_text(
+    judged: JudgedSeries, verdicts: NightVerdicts, confirmation_sentence: str
+) -> str:
     """What detection found in a series and what repeated launches confirm, in sentences."""
-    series_history, calendar = line.history, verdicts.calendar
+    series_history, calendar = judged.history, verdicts.calendar
     lines = [
         f"Change point at {calendar.describe(calendar.nights[step.night])}: "
         f"{units.ratio_to_level(step.ratio, step.low, step.high)} times the level before, "
         f"statistic {units.pure_number(abs(step.evidence))} against a threshold of "
         f"{units.pure_number(step.threshold)}. What changed there: {describe_changes(causes)}."
-        for step, causes in zip(series_history.steps, line.causes, strict=True)
+        for step, causes in zip(series_history.steps, judged.changes_by_step, strict=True)
     ]
-    lines += [f"Revised since the night before: {revision}." for revision in line.revisions]
+    lines += [
+        f"Revised since the night before: {revision}." for revision in judged.revision_sentences
+    ]
     if drift := series_history.drift:
         ratio = units.ratio_to_level(drift.yearly_ratio, drift.low, drift.high)
         lines.append(f"Drift: {ratio} times in a year.")
-    if line.comes_and_goes:
-        lines.append(f"How often nights are bad has changed: {line.judgement.ratio}.")
+    if judged.is_intermittent:
+        lines.append(f"How often nights are bad has changed: {judged.judgement.ratio_text}.")
     if (newest := series_history.newest_night) and newest.is_outside:
         ratio, low, high = map(units.ratio_to_level, (newest.ratio, newest.low, newest.high))
         level = f"{ratio} times the level, where {low} to {high} was expected"
         lines.append(f"The last night stands out: {level}.")
-    if confirmation:
-        lines.append(f"Launched again: {confirmation}.")
+    if confirmation_sentence:
+        lines.append(f"Launched again: {confirmation_sentence}.")
     if series_history.reason:
         lines.append(f"It cannot be judged: {series_history.reason}.")
     elif not lines:
         lines.append("No change point and no drift.")
     if series_history.detectable_step is not None:
         step = units.percent_text(series_history.detectable_step)
-        lines.append(f"A step of {step} would show {verdicts.sight}.")
-    if annotation := line.acceptance:
+        lines.append(f"A step of {step} would show {verdicts.detection_period_text}.")
+    if annotation := judged.acceptance:
         accepted = f"Accepted as baseline up to {annotation.last}, by an annotation"
         lines.append(f"{accepted}: {annotation.text}.")
-    usage = f"{series_history.nights_used} of {len(line.series.points)} values were used."
+    usage = f"{series_history.nights_used} of {len(judged.series.points)} values were used."
     return " ".join([usage, *lines])

@@ -22,7 +22,7 @@ from roundtrip.history.night_rows import SERIES
 from roundtrip.measure.analysis import AnalysisSettings
 from roundtrip.report import labels, speeds, units
 from roundtrip.report.data import BundleData
-from roundtrip.report.pages.history import History
+from roundtrip.report.pages.history import HistoryPage
 from roundtrip.report.pages.series import CASE_PATTERN
 from roundtrip.report.units import Quantity
 from roundtrip.studies import derivation
@@ -35,17 +35,17 @@ class _ValueKey(NamedTuple):
     """The identity of a headline value, the same in every night."""
 
     study: str
-    what: str
+    quantity: str
     size_bytes: int | None
     case_id: str
 
     @property
-    def name(self) -> str:
+    def quantity_with_size(self) -> str:
         at = "" if self.size_bytes is None else f" at {units.size_text(self.size_bytes)}"
-        return f"{self.what}{at}"
+        return f"{self.quantity}{at}"
 
 
-class Value(BaseModel):
+class HeadlineValue(BaseModel):
     """A value of a toolchain on a machine in its newest night that counts, and of all nights.
 
     `processor`: as that night recorded it, else "".  `mark`: that it is emulated or simulated, ""
@@ -58,14 +58,14 @@ class Value(BaseModel):
     campaign: str
     site: str
     processor: str
-    what: str
-    where: str
+    quantity_name: str
+    setting: str
     toolchain: str
-    mark: str
+    emulation_label: str
     night: str
-    report: str
+    report_link: str
     quantity: Quantity
-    levels: list[float | None] = Field(repr=False)
+    level_by_night: list[float | None] = Field(repr=False)
 
     @property
     def machine(self) -> str:
@@ -73,79 +73,81 @@ class Value(BaseModel):
         return ", ".join(filter(None, (self.site, self.processor)))
 
     @property
-    def change(self) -> float | None:
+    def trend_ratio(self) -> float | None:
         """The newest level over the median of those before; None in the first night."""
-        levels = [level for level in self.levels if level is not None]
+        levels = [level for level in self.level_by_night if level is not None]
         past_level = median(levels[:-1]) if len(levels) > 1 else 0.0
         return levels[-1] / past_level if past_level else None
 
     @property
     def trend(self) -> Quantity | str:
         """The change as a quantity; "" in the first night."""
-        change = self.change
+        change = self.trend_ratio
         return "" if change is None else Quantity(value=change, unit=units.Unit.RATIO, decimals=2)
 
 
-def values(
-    history: History, thresholds: AnalysisSettings, read_night: Callable[[str], BundleData]
-) -> Iterator[Value]:
+def headline_values(
+    page: HistoryPage, thresholds: AnalysisSettings, read_night: Callable[[str], BundleData]
+) -> Iterator[HeadlineValue]:
     """The values of all studies; `read_night` reads a bundle; UserError: there is none."""
-    night_rows = history.nights.filter(~pl.col("foreign") & (pl.col("left_out") == ""))
+    night_rows = page.nights.filter(~pl.col("foreign") & (pl.col("left_out") == ""))
     nights = night_rows.group_by("night", *SERIES).agg(pl.col("median").median())
     newest_nights = dict(nights.group_by("case_id").agg(pl.col("night").max()).iter_rows())
-    levels = _levels_by_night(nights.sort("night", *SERIES), thresholds)
-    marks = labels.history_labels_by_environ(history.provenance)
-    processor_rows = history.provenance.filter(subject="", name=facts.PROCESSOR)
+    levels = _level_by_value_and_night(nights.sort("night", *SERIES), thresholds)
+    marks = labels.history_labels_by_environ(page.provenance)
+    processor_rows = page.provenance.filter(subject="", name=facts.PROCESSOR)
     processors = dict(processor_rows.select("night", "value").iter_rows())
-    all_nights = sorted(set(history.nights["night"]))
+    all_nights = sorted(set(page.nights["night"]))
 
-    def value(night: str, key: _ValueKey, quantity: Quantity) -> Value:
+    def value(night: str, key: _ValueKey, quantity: Quantity) -> HeadlineValue:
         """The value of a night, with all levels on the same processor."""
         place = CASE_PATTERN.fullmatch(key.case_id)
         environ = place["environ"] if place else ""
         processor = processors.get(night, "")
         others = {other for other, name in processors.items() if processor not in ("", name)}
         key_levels = levels.get(key, {})
-        return Value(
-            campaign=history.campaign,
-            site=history.site,
+        return HeadlineValue(
+            campaign=page.campaign,
+            site=page.site,
             processor=processor,
-            what=key.name,
-            where=_place_text(place["check"], place["place"]) if place else key.case_id,
+            quantity_name=key.quantity_with_size,
+            setting=_setting_text(place["check"], place["place"]) if place else key.case_id,
             toolchain=environ,
-            mark=marks.get(environ, ""),
+            emulation_label=marks.get(environ, ""),
             night=night,
-            report=history.reports.get(night, ""),
+            report_link=page.report_link_by_night.get(night, ""),
             quantity=quantity,
-            levels=[None if other in others else key_levels.get(other) for other in all_nights],
+            level_by_night=[
+                None if other in others else key_levels.get(other) for other in all_nights
+            ],
         )
 
-    groups: dict[str, dict[tuple[str, int | None], list[Value]]]
+    groups: dict[str, dict[tuple[str, int | None], list[HeadlineValue]]]
     groups = defaultdict(lambda: defaultdict(list))
     for night in sorted(set(newest_nights.values()), reverse=True):
-        for key, quantity in _night_headlines(night, read_night):
+        for key, quantity in _night_headline_values(night, read_night):
             if newest_nights.get(key.case_id) == night:
-                group = groups[key.study][key.what, key.size_bytes]
+                group = groups[key.study][key.quantity, key.size_bytes]
                 group.append(value(night, key, quantity))
     for study_groups in groups.values():
         for group in itertools.islice(study_groups.values(), MOST_VALUES):
             yield from _best_values(group)
 
 
-def _best_values(values: Sequence[Value]) -> Iterator[Value]:
+def _best_values(values: Sequence[HeadlineValue]) -> Iterator[HeadlineValue]:
     """The values of the best toolchains of each place."""
-    places: dict[str, list[Value]] = defaultdict(list)
+    places: dict[str, list[HeadlineValue]] = defaultdict(list)
 
-    def position(value: Value) -> float:
+    def position(value: HeadlineValue) -> float:
         return value.quantity.value * (1 if value.quantity.lower_is_better else -1)
 
     for value in sorted(values, key=position):
-        places[value.where].append(value)
+        places[value.setting].append(value)
     for place_values in places.values():
         yield from sorted(place_values[:MOST_TOOLCHAINS], key=lambda value: value.toolchain)
 
 
-def _night_headlines(
+def _night_headline_values(
     night: str, read_night: Callable[[str], BundleData]
 ) -> Iterator[tuple[_ValueKey, Quantity]]:
     """The headline values of a night; none if it cannot be read."""
@@ -159,19 +161,21 @@ def _night_headlines(
         if not cases:
             continue
         samples = data.samples.filter(pl.col("launch").is_in(list(cases)), study=study.name)
-        launch_values: dict[tuple[_ValueKey, str, bool], list[speeds.Value]] = defaultdict(list)
+        launch_values: dict[tuple[_ValueKey, str, bool], list[speeds.LaunchValue]] = defaultdict(
+            list
+        )
         sizes = data.analysis.compared_sizes(study)
         for row in derivation.headline_speeds(study, samples, sizes).iter_rows(named=True):
             case = cases[row["launch"]]
             key = _ValueKey(study.name, row["what"], row["size_bytes"], case)
-            value = speeds.Value(row["value"], data.series_key(case, row))
+            value = speeds.LaunchValue(row["value"], data.series_key(case, row))
             launch_values[key, row["unit"], row["lower_is_better"]].append(value)
         for (key, unit, is_lower_better), numbers in launch_values.items():
             quantity = speeds.median_quantity(numbers, unit, level)
             yield key, replace(quantity, lower_is_better=is_lower_better)
 
 
-def _levels_by_night(
+def _level_by_value_and_night(
     nights: pl.DataFrame, thresholds: AnalysisSettings
 ) -> dict[_ValueKey, dict[str, float]]:
     """Headline values derived from the medians of each night, by value and night."""
@@ -192,9 +196,9 @@ def _levels_by_night(
     return levels
 
 
-def _place_text(check: str, place: str) -> str:
+def _setting_text(check: str, partition: str) -> str:
     """The parameters and the place of a measurement, without the toolchain."""
     _, _, parameters = check.partition("/")
     values = [parameter.partition("=")[2] for parameter in parameters.split(",")]
     words = [labels.TEXT_BY_PLACEMENT.get(value, value) for value in values]
-    return ", ".join(filter(None, [*words, place]))
+    return ", ".join(filter(None, [*words, partition]))

@@ -26,7 +26,7 @@ from roundtrip.measure.pseudonyms import PSEUDONYM_PATTERN
 from roundtrip.report import units
 
 #: The night of a step is an estimate: changes up to this many nights away may explain it.
-_NEAR_NIGHTS = 2
+_MAX_NEAR_NIGHTS = 2
 _DAY_S = 86_400
 
 
@@ -46,24 +46,24 @@ class Calendar:
         """The position of a night, from 0."""
         return self._index[night]
 
-    def number(self, night: str) -> int:
+    def number_from_1(self, night: str) -> int:
         """The number of a night, from 1."""
         return self._index[night] + 1
 
-    def label(self, night: str) -> str:
+    def date_text(self, night: str) -> str:
         """Return the date of a night, with the time of day if any day has two nights."""
         return f"{night[:10]} {night[11:19]}".strip() if self._has_times else night[:10]
 
-    def count_before(self, moment: str, *, inclusive: bool = True) -> int:
+    def count_before(self, moment: str, *, is_inclusive: bool = True) -> int:
         """Return the number of nights that began before a date or time, or on it if `inclusive`."""
         starts = [night[: len(moment)] for night in self.nights]
-        return sum(start < moment or (inclusive and start == moment) for start in starts)
+        return sum(start < moment or (is_inclusive and start == moment) for start in starts)
 
     def describe(self, night: str) -> str:
         """Return the number and the label of a night."""
-        return f"night {self.number(night)}, {self.label(night)}"
+        return f"night {self.number_from_1(night)}, {self.date_text(night)}"
 
-    def day(self, night: str) -> float:
+    def days_since_1970(self, night: str) -> float:
         """Return the start of a night in days since 1970, with four decimals."""
         start = datetime.fromisoformat(night.replace("Z", "+00:00"))
         if start.tzinfo is None:
@@ -77,7 +77,7 @@ class Calendar:
     def neighbours(self, night: str) -> Iterator[str]:
         """Yield `night` and the nights up to `_NEAR_NIGHTS` away from it, the nearest first."""
         position = self._index[night]
-        for distance in range(_NEAR_NIGHTS + 1):
+        for distance in range(_MAX_NEAR_NIGHTS + 1):
             for index in dict.fromkeys((position - distance, position + distance)):
                 if 0 <= index < len(self.nights):
                     yield self.nights[index]
@@ -89,9 +89,9 @@ INDEX, HISTORY = "../../../../index.html", "../../history.html"
 CASE_PATTERN = re.compile(r"(?P<check>[^@]*)@(?P<place>[^@+]*)\+(?P<environ>[^@+]+)")
 
 #: The phase of a program with only one phase.
-_USUAL_PHASE = "measure"
+_DEFAULT_PHASE = "measure"
 #: (limit in s, factor, unit): printed times have one to three digits before the point.
-_TIME_SCALES = ((1e-6, 1e9, "ns"), (1e-3, 1e6, "µs"), (1.0, 1e3, "ms"))
+_TIME_UNIT_BY_LIMIT = ((1e-6, 1e9, "ns"), (1e-3, 1e6, "µs"), (1.0, 1e3, "ms"))
 
 
 class SeriesPoint(NamedTuple):
@@ -113,31 +113,31 @@ class HistorySeries:
     """One series: `names` are its columns of SERIES, `points` its rows of NIGHTS in time order."""
 
     key: str
-    names: Mapping[str, Any]
+    identity: Mapping[str, Any]
     points: tuple[SeriesPoint, ...]
     lower_is_better: bool
 
     @property
     def environ(self) -> str:
         """The toolchain, as ReFrame names it; "" for a foreign series without one."""
-        match = CASE_PATTERN.fullmatch(str(self.names["case_id"]))
+        match = CASE_PATTERN.fullmatch(str(self.identity["case_id"]))
         return match["environ"] if match else ""
 
     @property
     def title(self) -> str:
         """``mpi, 4 KiB``: variant, size, phase; without size and phase, also the check."""
-        names = self.names
+        names = self.identity
         size = units.size_text(names["size_bytes"]) if names["size_bytes"] else ""
-        phase = names["phase"] if names["phase"] != _USUAL_PHASE else ""
+        phase = names["phase"] if names["phase"] != _DEFAULT_PHASE else ""
         # An import without variants repeats the metric.
         variant = names["variant"] if names["variant"] != names["metric"] else ""
-        check = "" if size or phase else self._check
-        return ", ".join(filter(None, (check, variant, size, phase))) or self.metric_label
+        check = "" if size or phase else self._check_text
+        return ", ".join(filter(None, (check, variant, size, phase))) or self.metric_text
 
     @property
-    def metric_label(self) -> str:
+    def metric_text(self) -> str:
         """``half round trip time``."""
-        return str(self.names["metric"]).replace("_", " ")
+        return str(self.identity["metric"]).replace("_", " ")
 
     def point_at(self, night: str) -> SeriesPoint | None:
         """The point of a night that detection counts; None without one.
@@ -148,26 +148,26 @@ class HistorySeries:
         return min(points, key=lambda point: (-point.launches, point.nodes), default=None)
 
     @property
-    def place(self) -> str:
+    def subtitle(self) -> str:
         """Metric, check with parameters (unless it begins the title), partition and toolchain."""
-        case = str(self.names["case_id"])
+        case = str(self.identity["case_id"])
         match = CASE_PATTERN.fullmatch(case)
         if not match:
-            return f"{self.metric_label}; {case}"
+            return f"{self.metric_text}; {case}"
         partition = match["place"].split(":")[-1]
-        check = "" if self.title.startswith(self._check) else self._check
+        check = "" if self.title.startswith(self._check_text) else self._check_text
         where = ", ".join(filter(None, (check, partition, match["environ"])))
-        return f"{self.metric_label}; {where}"
+        return f"{self.metric_text}; {where}"
 
     @property
-    def _check(self) -> str:
+    def _check_text(self) -> str:
         """Check, its parameters' values, and `case` unless it is one of these; "" if foreign."""
-        match = CASE_PATTERN.fullmatch(str(self.names["case_id"]))
+        match = CASE_PATTERN.fullmatch(str(self.identity["case_id"]))
         if not match:
             return ""
         check, _, parameters = match["check"].partition("/")
         words = [check, *(parameter.partition("=")[2] for parameter in parameters.split(","))]
-        case = self.names["case"]
+        case = self.identity["case"]
         if case not in words:
             words.append(case)
         return " ".join(filter(None, words))
@@ -175,12 +175,12 @@ class HistorySeries:
 
 def display_unit(series: HistorySeries) -> tuple[float, str]:
     """Return the factor and the unit for printing values of a series."""
-    unit = str(series.names["unit"])
+    unit = str(series.identity["unit"])
     if unit == "1":
         return 1.0, units.Unit.PURE_NUMBER
     level = median(point.median for point in series.points)
     if unit == "s" and level > 0:
-        for limit, factor, name in _TIME_SCALES:
+        for limit, factor, name in _TIME_UNIT_BY_LIMIT:
             if level < limit:
                 return factor, name
     return 1.0, unit
@@ -210,15 +210,15 @@ def split_series(nights: pl.DataFrame) -> Iterator[HistorySeries]:
 
 
 #: The value of a fact that was not recorded.
-NOT_SET = "not set"
-NODE_SET = "node set"
+NOT_RECORDED_VALUE = "not set"
+NODE_SET_FACT = "node set"
 #: Maximum nodes that a text names; of larger sets it names only nodes that differ.
 _MAX_NAMED_NODES = 4
 _FactValues = Mapping[tuple[str, str], str]
 
 
 @dataclass(frozen=True)
-class Change:
+class FactChange:
     """A fact with its values in the night before and in this night.
 
     It belongs to `nodes`, to the environment `subject`, or to the whole site.
@@ -232,17 +232,21 @@ class Change:
 
     def __str__(self) -> str:
         about = f" ({self.subject})" if self.subject else ""
-        return f"{self.name}{about}: {self.before} \N{RIGHTWARDS ARROW} {self.after}{self.where}"
+        return (
+            f"{self.name}{about}: {self.before} \N{RIGHTWARDS ARROW} {self.after}{self.nodes_text}"
+        )
 
     @property
-    def where(self) -> str:
+    def nodes_text(self) -> str:
         """`` on node-3fa2c1d9`` or `` on 3 nodes``; "" without nodes."""
         if not self.nodes:
             return ""
         return f" on {self.nodes[0]}" if len(self.nodes) == 1 else f" on {len(self.nodes)} nodes"
 
 
-def changes_by_night(provenance: pl.DataFrame, nights: Sequence[str]) -> dict[str, list[Change]]:
+def changes_by_night(
+    provenance: pl.DataFrame, nights: Sequence[str]
+) -> dict[str, list[FactChange]]:
     """Return by night what differs from the night before; `nights` are in time order.
 
     A night without any fact (an imported one) is skipped: missing facts are no change.
@@ -252,7 +256,7 @@ def changes_by_night(provenance: pl.DataFrame, nights: Sequence[str]) -> dict[st
     for night, subject, name, value in rows.iter_rows():
         values = facts[night].get((subject, name), value)
         facts[night][subject, name] = value if values == value else f"{values}, {value}"
-    changes: dict[str, list[Change]] = {}
+    changes: dict[str, list[FactChange]] = {}
     before: _FactValues | None = None
     for night in nights:
         after = facts.get(night)
@@ -264,7 +268,7 @@ def changes_by_night(provenance: pl.DataFrame, nights: Sequence[str]) -> dict[st
     return changes
 
 
-def changes_of_series(changes: Sequence[Change], subjects: Collection[str]) -> list[Change]:
+def changes_of_series(changes: Sequence[FactChange], subjects: Collection[str]) -> list[FactChange]:
     """Return the changes that concern a series: of the site, its environment and its own nodes."""
     series_changes = []
     for change in changes:
@@ -274,31 +278,33 @@ def changes_of_series(changes: Sequence[Change], subjects: Collection[str]) -> l
     return series_changes
 
 
-def merge_changes(changes: Iterable[Change]) -> list[Change]:
+def merge_changes(changes: Iterable[FactChange]) -> list[FactChange]:
     """Return `changes` in order, with one change for all nodes that have the same change."""
-    nodes: dict[Change, set[str]] = {}
+    nodes: dict[FactChange, set[str]] = {}
     for change in changes:
         nodes.setdefault(replace(change, nodes=()), set()).update(change.nodes)
     return [replace(change, nodes=tuple(sorted(names))) for change, names in nodes.items()]
 
 
-def describe_changes(changes: Iterable[Change | str]) -> str:
+def describe_changes(changes: Iterable[FactChange | str]) -> str:
     """Return the texts of `changes`, or that none is recorded."""
     return "; ".join(map(str, changes)) or "nothing that is recorded"
 
 
-def _fact_changes(before: _FactValues, after: _FactValues) -> Iterator[Change]:
+def _fact_changes(before: _FactValues, after: _FactValues) -> Iterator[FactChange]:
     """Yield the changes of facts; a subject in only one night (an unused node) is no change."""
     subjects = {subject for subject, _ in before} & {subject for subject, _ in after}
     for subject, name in sorted({*before, *after}):
-        old_value, new_value = (facts.get((subject, name), NOT_SET) for facts in (before, after))
+        old_value, new_value = (
+            facts.get((subject, name), NOT_RECORDED_VALUE) for facts in (before, after)
+        )
         if subject in subjects and old_value != new_value:
             is_node = re.fullmatch(PSEUDONYM_PATTERN, subject)
             nodes = (subject,) if is_node else ()
-            yield Change("" if is_node else subject, name, old_value, new_value, nodes)
+            yield FactChange("" if is_node else subject, name, old_value, new_value, nodes)
 
 
-def node_set_changes(points: Iterable[SeriesPoint]) -> dict[str, Change]:
+def node_set_changes(points: Iterable[SeriesPoint]) -> dict[str, FactChange]:
     """Return by night the change to a set of nodes that the series has not had before.
 
     `points`: those of one series, in time order.  The set of a night has the nodes of all its
@@ -308,7 +314,7 @@ def node_set_changes(points: Iterable[SeriesPoint]) -> dict[str, Change]:
     for point in points:
         if point.nodes:
             nodes[point.night] = nodes[point.night].union(point.nodes.split("+"))
-    changes: dict[str, Change] = {}
+    changes: dict[str, FactChange] = {}
     past_sets: set[frozenset[str]] = set()
     before = frozenset[str]()
     for night, after in nodes.items():
@@ -317,7 +323,9 @@ def node_set_changes(points: Iterable[SeriesPoint]) -> dict[str, Change]:
             if max(len(before), len(after)) > _MAX_NAMED_NODES:
                 common = f"{len(before & after)} nodes in common, and "
                 old, new = before - after, after - before
-            changes[night] = Change("", NODE_SET, common + _list_nodes(old), _list_nodes(new))
+            changes[night] = FactChange(
+                "", NODE_SET_FACT, common + _list_nodes(old), _list_nodes(new)
+            )
         past_sets.add(after)
         before = after
     return changes

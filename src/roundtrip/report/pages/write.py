@@ -32,18 +32,18 @@ from roundtrip.measure import analysis, pseudonyms, reader, store
 from roundtrip.report import confirmation, data, labels, renderers
 from roundtrip.report.blocks import StrongText
 from roundtrip.report.data import BundleData
-from roundtrip.report.nights import TONES, judgement
+from roundtrip.report.nights import COLOUR_BY_VERDICT, judge_series
 from roundtrip.report.pages import chart, history, machines
-from roundtrip.report.pages.history import History
+from roundtrip.report.pages.history import HistoryPage
 from roundtrip.report.pages.series import split_series
 from roundtrip.stats.nights.verdicts import Verdict
 from roundtrip.stats.summaries import GEOMETRIC_MEAN
 
 INDEX, HISTORY = "index.html", "history.html"
-_HOME = "../../index.html"
-STATE = ".pages.json"
+_INDEX_LINK = "../../index.html"
+STATE_FILE = ".pages.json"
 #: Libraries whose versions also determine the bytes of a page.
-_LIBRARIES = ("jinja2", "numpy", "polars", "scipy")
+_PAGE_LIBRARIES = ("jinja2", "numpy", "polars", "scipy")
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class CampaignSite:
     nights: tuple[tuple[str, tuple[str, ...]], ...]
 
     @property
-    def path(self) -> str:
+    def relative_path(self) -> str:
         """Its folder, relative to that of the reports."""
         return f"{self.campaign}/{self.site}"
 
@@ -74,7 +74,7 @@ def read_campaign_sites(reports: Path) -> Iterator[CampaignSite]:
 
 
 @dataclass(frozen=True)
-class Source:
+class HistorySource:
     """The sources of the history of a campaign on a site, before any verdict.
 
     `pages`: links to reports, by the digest of their bundle; `digest` changes with any source.
@@ -84,11 +84,11 @@ class Source:
     annotations: tuple[Annotation, ...]
     thresholds: analysis.AnalysisSettings
     warnings: tuple[str, ...]
-    pages: Mapping[str, str]
+    report_link_by_digest: Mapping[str, str]
     digest: str
 
 
-def read_source(site: Path) -> Source:
+def read_history_source(site: Path) -> HistorySource:
     """The annotations, thresholds and links of a campaign on a site, but no tables."""
     warnings: list[str] = []
     site_annotations: tuple[Annotation, ...] = ()
@@ -109,7 +109,7 @@ def read_source(site: Path) -> Source:
     }
     reports, campaign, _ = store.split_site_folder(site)
     parts = [
-        *(_code(), f"{campaign}/{site.name}"),
+        *(_code_digest(), f"{campaign}/{site.name}"),
         *(thresholds.toml_text, warnings, damage_warnings, pages),
         [annotation.model_dump(mode="json") for annotation in site_annotations],
         [
@@ -121,13 +121,13 @@ def read_source(site: Path) -> Source:
             for revision in revisions
         ],
         store.folder_stamp(store.imports_folder(site)),
-        [store.page_link(path, reports) for path in _searches(site)],
+        [store.page_link(path, reports) for path in _search_revisions(site)],
     ]
     digest = files.sha256(json.dumps(parts, sort_keys=True).encode())
-    return Source(site, site_annotations, thresholds, tuple(warnings), pages, digest)
+    return HistorySource(site, site_annotations, thresholds, tuple(warnings), pages, digest)
 
 
-def _searches(site: Path) -> Iterator[Path]:
+def _search_revisions(site: Path) -> Iterator[Path]:
     """The newest revision of each search for a cause in this campaign, newest first."""
     reports, campaign, name = store.split_site_folder(site)
     folder = store.site_folder(reports, store.search_name(campaign), name)
@@ -135,7 +135,7 @@ def _searches(site: Path) -> Iterator[Path]:
         yield from store.revisions(night)[-1:]
 
 
-def read_history(source: Source) -> History | None:
+def read_history(source: HistorySource) -> HistoryPage | None:
     """The history; None if it has no value."""
     site = source.site
     reports, campaign, name = store.split_site_folder(site)
@@ -149,13 +149,13 @@ def read_history(source: Source) -> History | None:
         *(("Note: ", remark) for remark in site_ledger.remarks),
     ]
     searches = []
-    for revision in _searches(site):
+    for revision in _search_revisions(site):
         try:
             finding = page.sentence(store.bundle_folder(revision))
         except UserError as error:
             finding = f"cannot be read: {error.message}"
         searches.append((f"../../{store.page_link(revision, reports)}", finding))
-    site_history = History(
+    site_history = HistoryPage(
         campaign,
         name,
         nights,
@@ -164,14 +164,14 @@ def read_history(source: Source) -> History | None:
         source.thresholds.history,
         remarks.notes(night_digests["night"].unique().to_list(), source.annotations),
         {
-            night: source.pages[digest]
+            night: source.report_link_by_digest[digest]
             for night, digest in night_digests.iter_rows()
-            if digest in source.pages
+            if digest in source.report_link_by_digest
         },
-        [(StrongText(kind), _relative(text, site)) for kind, text in notices],
-        _HOME,
+        [(StrongText(kind), _without_local_folders(text, site)) for kind, text in notices],
+        _INDEX_LINK,
         [annotation for annotation in source.annotations if annotation.kind == remarks.ACCEPTED],
-        searches=searches,
+        cause_searches=searches,
     )
     newest_nights = (item.newest_night for item in site_history.series_histories.values())
     if not any(newest and newest.is_outside for newest in newest_nights):
@@ -180,18 +180,18 @@ def read_history(source: Source) -> History | None:
         relaunches = confirmation.read_site_confirmation(site, site_history.verdicts)
         return replace(site_history, confirmation=relaunches)
     except UserError as error:
-        notice = (StrongText("Not read: "), _relative(str(error), site))
+        notice = (StrongText("Not read: "), _without_local_folders(str(error), site))
         return replace(site_history, notices=[*site_history.notices, notice])
 
 
-def _relative(warning: str, site: Path) -> str:
+def _without_local_folders(warning: str, site: Path) -> str:
     """`warning` without the folders of this machine, which are not for all readers."""
     for folder in (site, paths.checkout()):
         warning = warning.replace(f"{folder}{os.sep}", "")
     return warning
 
 
-def overall_levels(nights: pl.DataFrame) -> list[float]:
+def overall_level_by_night(nights: pl.DataFrame) -> list[float]:
     """By night the geometric mean of all series over their medians; higher is worse."""
     level = pl.col("median") / pl.col("median").median().over(*SERIES)
     worse = pl.when(pl.col("lower_is_better")).then(level).otherwise(1 / level)
@@ -205,7 +205,7 @@ def overall_levels(nights: pl.DataFrame) -> list[float]:
     return all_nights["worse"].to_list()
 
 
-class Summary(BaseModel):
+class HistorySummary(BaseModel):
     """Of a campaign on a site: how many series have each verdict, the level of all nights, marks.
 
     `levels` are `overall_levels`; `nights` counts imported ones too; `page` is the sha256 of the
@@ -215,17 +215,17 @@ class Summary(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    made_from: str = ""
-    page: str = ""
+    source_digest: str = ""
+    page_sha256: str = ""
     nights: int
-    counts: tuple[tuple[Verdict, int], ...] = ()
-    levels: tuple[float | None, ...] = ()
-    mark: str = ""
-    values: tuple[machines.Value, ...] = ()
+    count_by_verdict: tuple[tuple[Verdict, int], ...] = ()
+    overall_levels: tuple[float | None, ...] = ()
+    emulation_label: str = ""
+    headline_values: tuple[machines.HeadlineValue, ...] = ()
 
 
 @functools.cache
-def _code() -> str:
+def _code_digest() -> str:
     """A text that changes with any file of the package, since this may change pages."""
     package = Path(__file__).parents[2]
     digest = hashlib.sha256()
@@ -233,21 +233,23 @@ def _code() -> str:
         if file.is_file() and "__pycache__" not in file.parts:
             name = file.relative_to(package)
             digest.update(f"{name} {files.sha256(file.read_bytes())}\n".encode())
-    versions = [metadata.version(name) for name in _LIBRARIES]
+    versions = [metadata.version(name) for name in _PAGE_LIBRARIES]
     return " ".join([digest.hexdigest(), *versions])
 
 
-def stored_summary(site: Path, source_digest: str) -> Summary | None:
+def read_summary(site: Path, source_digest: str) -> HistorySummary | None:
     """The stored summary; None if it is missing, or source, page or record has changed."""
     try:
-        record = json.loads(store.file_path(site, STATE).read_text(encoding="utf-8"))
+        record = json.loads(store.file_path(site, STATE_FILE).read_text(encoding="utf-8"))
         proof = record.pop("proof")
-        summary = Summary.model_validate(record)
-        page = files.sha256(store.file_path(site, HISTORY).read_bytes()) if summary.page else ""
+        summary = HistorySummary.model_validate(record)
+        page = (
+            files.sha256(store.file_path(site, HISTORY).read_bytes()) if summary.page_sha256 else ""
+        )
     except (OSError, ValueError, LookupError, TypeError):
         return None
     is_ours = proof and proof == _proof(site.name, record)
-    is_current = (summary.made_from, summary.page) == (source_digest, page)
+    is_current = (summary.source_digest, summary.page_sha256) == (source_digest, page)
     return summary if is_ours and is_current else None
 
 
@@ -265,7 +267,7 @@ def write_pages(reports: Path) -> None:
     """
     faults: list[UserError] = []
     with store.hold_folder(reports, ".pages.lock"):
-        entries: list[tuple[CampaignSite, Summary]] = []
+        entries: list[tuple[CampaignSite, HistorySummary]] = []
         for campaign_site in read_campaign_sites(reports):
             folder = store.site_folder(reports, campaign_site.campaign, campaign_site.site)
             try:
@@ -273,17 +275,17 @@ def write_pages(reports: Path) -> None:
             except Exception as error:
                 kind = "" if isinstance(error, UserError) else f"{type(error).__name__}: "
                 faults.append(UserError(f"{kind}{error}", folder))
-                summary = Summary(nights=len(campaign_site.nights))
+                summary = HistorySummary(nights=len(campaign_site.nights))
             entries.append((campaign_site, summary))
         values = sorted(
-            (value for _, summary in entries for value in summary.values),
-            key=attrgetter("what", "machine", "where", "campaign", "toolchain"),
+            (value for _, summary in entries for value in summary.headline_values),
+            key=attrgetter("quantity_name", "machine", "setting", "campaign", "toolchain"),
         )
-        page = renderers.template_page(
+        page = renderers.render_template(
             "index.html.j2",
             ("sort.js",),
             entries=entries,
-            tones=TONES,
+            tones=COLOUR_BY_VERDICT,
             sparkline=chart.sparkline,
             values=values,
             most_values=machines.MOST_VALUES,
@@ -294,27 +296,29 @@ def write_pages(reports: Path) -> None:
         raise faults[0]
 
 
-def _write_history(folder: Path, campaign_site: CampaignSite) -> Summary:
+def _write_history(folder: Path, campaign_site: CampaignSite) -> HistorySummary:
     """Write the history page of a campaign on a site unless it is current; return its summary."""
-    source = read_source(folder)
-    if old_summary := stored_summary(folder, source.digest):
+    source = read_history_source(folder)
+    if old_summary := read_summary(folder, source.digest):
         return old_summary
-    summary = Summary(made_from=source.digest, nights=len(campaign_site.nights))
+    summary = HistorySummary(source_digest=source.digest, nights=len(campaign_site.nights))
     if site_history := read_history(source):
-        page = history.render(site_history).encode()
+        page = history.render_page(site_history).encode()
         summary = _summarize(site_history, source, files.sha256(page))
         store.replace_derived_file(folder, HISTORY, page)
     record = summary.model_dump(mode="json")
     text = json.dumps({**record, "proof": _proof(campaign_site.site, record)})
-    store.replace_derived_file(folder, STATE, text.encode())
+    store.replace_derived_file(folder, STATE_FILE, text.encode())
     return summary
 
 
-def _summarize(site_history: History, source: Source, page: str) -> Summary:
+def _summarize(
+    site_history: HistoryPage, source: HistorySource, page_sha256: str
+) -> HistorySummary:
     """The index's summary of a history; `page`: the digest of its page."""
 
     def read_night(night: str) -> BundleData:
-        if not (report := site_history.reports.get(night)):
+        if not (report := site_history.report_link_by_night.get(night)):
             raise UserError("the night has no report", source.site)
         bundle = store.bundle_folder(store.linked_revision(source.site, report))
         reader.require_decodable_bundle(bundle)
@@ -322,16 +326,20 @@ def _summarize(site_history: History, source: Source, page: str) -> Summary:
 
     verdicts: Counter[Verdict] = Counter()
     for series in split_series(site_history.nights):
-        series_history = site_history.series_histories[tuple(series.names.values())]
-        verdicts[judgement(series_history, lower_is_better=series.lower_is_better).verdict] += 1
-    return Summary(
-        made_from=source.digest,
-        page=page,
+        series_history = site_history.series_histories[tuple(series.identity.values())]
+        verdicts[judge_series(series_history, lower_is_better=series.lower_is_better).verdict] += 1
+    return HistorySummary(
+        source_digest=source.digest,
+        page_sha256=page_sha256,
         nights=site_history.nights["night"].n_unique(),
-        counts=tuple((verdict, verdicts[verdict]) for verdict in Verdict if verdicts[verdict]),
-        levels=tuple(overall_levels(site_history.nights)),
-        mark="; ".join(
+        count_by_verdict=tuple(
+            (verdict, verdicts[verdict]) for verdict in Verdict if verdicts[verdict]
+        ),
+        overall_levels=tuple(overall_level_by_night(site_history.nights)),
+        emulation_label="; ".join(
             sorted(set(labels.history_labels_by_environ(site_history.provenance).values()))
         ),
-        values=tuple(machines.values(site_history, source.thresholds, read_night)),
+        headline_values=tuple(
+            machines.headline_values(site_history, source.thresholds, read_night)
+        ),
     )

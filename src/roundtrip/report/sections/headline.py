@@ -13,7 +13,7 @@ from roundtrip.measure.columns import setting_texts
 from roundtrip.report import labels, units
 from roundtrip.report.blocks import Answer, Cell, Column, Table, make_answer, number_columns
 from roundtrip.report.data import BundleData
-from roundtrip.report.speeds import Value, distinct_titles, median_quantity
+from roundtrip.report.speeds import LaunchValue, distinct_titles, median_quantity
 from roundtrip.report.units import ConfidenceLevel, Quantity
 from roundtrip.studies import derivation
 from roundtrip.studies.study import Study
@@ -24,7 +24,7 @@ _MAX_ROWS, _MAX_TOOLCHAINS = 14, 4
 _MAX_QUANTITIES = 4
 #: The mark of a value of which every launch was disturbed.
 _DISTURBED_SUFFIX = " *"
-_DIRECTION_TEXTS = {True: "lower is better", False: "higher is better"}
+_TEXT_BY_LOWER_IS_BETTER = {True: "lower is better", False: "higher is better"}
 
 
 class _RowKey(NamedTuple):
@@ -36,7 +36,7 @@ class _RowKey(NamedTuple):
     quantity: str
     size_bytes: int | None
     setting: str
-    kind: str
+    label: str
     unit: str
     lower_is_better: bool
 
@@ -50,69 +50,75 @@ class Headline:
     """
 
     level: ConfidenceLevel
-    titles: Mapping[str, str]
-    rows: Mapping[_RowKey, Mapping[str, Quantity]]
-    note: str
-    disturbed: frozenset[tuple[_RowKey, str]]
+    title_by_environ: Mapping[str, str]
+    quantities_by_row: Mapping[_RowKey, Mapping[str, Quantity]]
+    caption_note: str
+    disturbed_values: frozenset[tuple[_RowKey, str]]
 
     @property
     def table(self) -> Table:
         """A row for each value, a column for each toolchain."""
-        differences = labels.title_differences({row.setting for row in self.rows})
+        differences = labels.title_differences({row.setting for row in self.quantities_by_row})
         directions = {
-            row.lower_is_better: _DIRECTION_TEXTS[row.lower_is_better] for row in self.rows
+            row.lower_is_better: _TEXT_BY_LOWER_IS_BETTER[row.lower_is_better]
+            for row in self.quantities_by_row
         }
         common = f"; {directions.popitem()[1]}" if len(directions) == 1 else ""
-        caption = f"Median over launches, {{level}} rank interval{common}.{self.note}"
-        columns = Column("What"), *number_columns(*self.titles.values())
+        caption = f"Median over launches, {{level}} rank interval{common}.{self.caption_note}"
+        columns = Column("What"), *number_columns(*self.title_by_environ.values())
         rows = []
-        for row in self.rows:
+        for row in self.quantities_by_row:
             direction = directions.get(row.lower_is_better, "")
             name = _row_name(row, differences[row.setting], direction)
-            rows.append((Cell(name), *(self._cell(row, environ) for environ in self.titles)))
+            rows.append(
+                (Cell(name), *(self._cell(row, environ) for environ in self.title_by_environ))
+            )
         return Table(self.level.fill_caption(caption), columns, tuple(rows))
 
-    def _cell(self, row: _RowKey, environ: str) -> Cell:
-        if environ not in self.rows[row]:
+    def _cell(self, row_key: _RowKey, environ: str) -> Cell:
+        if environ not in self.quantities_by_row[row_key]:
             return Cell(units.NO_VALUE, "muted")
-        value = self.rows[row][environ]
-        is_disturbed = (row, environ) in self.disturbed
+        value = self.quantities_by_row[row_key][environ]
+        is_disturbed = (row_key, environ) in self.disturbed_values
         return Cell((value, _DISTURBED_SUFFIX), "warn") if is_disturbed else Cell(value)
 
-    def answers(self, names: Mapping[str, str]) -> Iterator[Answer]:
+    def answers(self, short_title_by_title: Mapping[str, str]) -> Iterator[Answer]:
         """Yield the values of the first quantities, amounts before ratios.
 
         A quantity that was measured in several settings has its first and its last one.  `names`
         has the short name of each title of a toolchain.
         """
-        differences = labels.title_differences({row.setting for row in self.rows})
-        own_rows = [row for row in self.rows if labels.OVERSUBSCRIBED_NOTE not in row.kind]
+        differences = labels.title_differences({row.setting for row in self.quantities_by_row})
+        own_rows = [
+            row for row in self.quantities_by_row if labels.OVERSUBSCRIBED_NOTE not in row.label
+        ]
         own_rows.sort(key=lambda row: row.unit in units.UNPRINTED_UNITS)
         for quantity in list(dict.fromkeys(row.quantity for row in own_rows))[:_MAX_QUANTITIES]:
             rows = [row for row in own_rows if row.quantity == quantity]
             first, *_, last = [row for row in rows if row.size_bytes == rows[0].size_bytes] * 2
             if first == last:
                 name = _row_name(first, differences[first.setting], "")
-                yield make_answer(name, f": {self._values(first, names)}.")
+                yield make_answer(name, f": {self._values_text(first, short_title_by_title)}.")
             else:
                 places = (
-                    f"{self._values(row, names)} {_place_text(row, differences[row.setting])}"
+                    f"{self._values_text(row, short_title_by_title)} "
+                    f"{_setting_and_label_text(row, differences[row.setting])}"
                     for row in (first, last)
                 )
                 yield make_answer(
                     _name_with_size(quantity, first.size_bytes), f": {'; '.join(places)}."
                 )
 
-    def _values(self, row: _RowKey, names: Mapping[str, str]) -> str:
+    def _values_text(self, row_key: _RowKey, short_title_by_title: Mapping[str, str]) -> str:
         """The values of a row, with the toolchains if several are shown.
 
         They have the order of the table's columns: only a claim says that one is better.
         """
         texts = []
-        for environ, title in self.titles.items():
-            if environ in self.rows[row]:
-                name = f"{names[title]} " if len(self.titles) > 1 else ""
-                texts.append(f"{name}{self.rows[row][environ].without_interval}")
+        for environ, title in self.title_by_environ.items():
+            if environ in self.quantities_by_row[row_key]:
+                name = f"{short_title_by_title[title]} " if len(self.title_by_environ) > 1 else ""
+                texts.append(f"{name}{self.quantities_by_row[row_key][environ].without_interval}")
         return ", ".join(texts)
 
 
@@ -162,18 +168,22 @@ def study_headline(data: BundleData, study: Study) -> Headline | None:
     return Headline(level, shown_titles, shown_rows, note, disturbed)
 
 
-def value_answers(headlines: Sequence[Headline]) -> tuple[Answer, ...]:
+def headline_answers(headlines: Sequence[Headline]) -> tuple[Answer, ...]:
     """The answers of all `headlines`, with names of toolchains that are as short as possible."""
-    titles = {title for headline in headlines for title in headline.titles.values()}
-    names = labels.short_titles(titles)
-    return tuple(answer for headline in headlines for answer in headline.answers(names))
+    titles = {title for headline in headlines for title in headline.title_by_environ.values()}
+    short_title_by_title = labels.short_titles(titles)
+    return tuple(
+        answer for headline in headlines for answer in headline.answers(short_title_by_title)
+    )
 
 
 def _values_by_row(
     data: BundleData, study: Study, launches: dict[str, dict[str, Any]]
-) -> dict[_RowKey, dict[str, list[tuple[str, Value]]]]:
+) -> dict[_RowKey, dict[str, list[tuple[str, LaunchValue]]]]:
     mask = (pl.col("study") == study.name) & pl.col("launch").is_in(list(launches))
-    rows: dict[_RowKey, dict[str, list[tuple[str, Value]]]] = defaultdict(lambda: defaultdict(list))
+    rows: dict[_RowKey, dict[str, list[tuple[str, LaunchValue]]]] = defaultdict(
+        lambda: defaultdict(list)
+    )
     sizes = data.analysis.compared_sizes(study)
     values = derivation.headline_speeds(study, data.samples.filter(mask), sizes)
     for value in values.iter_rows(named=True):
@@ -186,14 +196,14 @@ def _values_by_row(
             value["lower_is_better"],
         )
         series = data.series_key(launch["case_id"], value)
-        rows[row][launch["environ"]].append((launch["launch"], Value(value["value"], series)))
+        rows[row][launch["environ"]].append((launch["launch"], LaunchValue(value["value"], series)))
     quantities = list(dict.fromkeys(row.quantity for row in rows))
 
     def position(item: tuple[_RowKey, object]) -> tuple[object, ...]:
         """Sort key: oversubscribed rows last; a shorter text has a smaller number."""
         row = item[0]
-        place = len(row.kind), row.kind, len(row.setting), row.setting
-        is_last = labels.OVERSUBSCRIBED_NOTE in row.kind
+        place = len(row.label), row.label, len(row.setting), row.setting
+        is_last = labels.OVERSUBSCRIBED_NOTE in row.label
         return is_last, quantities.index(row.quantity), row.size_bytes or 0, *place
 
     return dict(sorted(rows.items(), key=position))
@@ -208,15 +218,17 @@ def _setting_and_label(launch: dict[str, Any]) -> tuple[str, str]:
         if not any(fact.startswith(name) for fact in emulation)
     ]
     oversubscription = labels.OVERSUBSCRIBED_NOTE if labels.OVERSUBSCRIBED_NOTE in values else ""
-    place = f"{launch['system']}:{launch['partition']}"
-    kind = labels.launch_label(launch["emulation"], launch["simulated"])
-    texts = (*(value for value in values if value != oversubscription), place)
-    return ", ".join(filter(None, texts)), "; ".join(filter(None, (oversubscription, kind)))
+    partition = f"{launch['system']}:{launch['partition']}"
+    label = labels.launch_label(launch["emulation"], launch["simulated"])
+    texts = (*(value for value in values if value != oversubscription), partition)
+    return ", ".join(filter(None, texts)), "; ".join(filter(None, (oversubscription, label)))
 
 
-def _row_name(row: _RowKey, setting: str, direction: str) -> str:
-    label = _name_with_size(labels.add_missing_setting(row.quantity, setting), row.size_bytes)
-    notes = "; ".join(filter(None, (row.kind, direction)))
+def _row_name(row_key: _RowKey, setting: str, direction: str) -> str:
+    label = _name_with_size(
+        labels.add_missing_setting(row_key.quantity, setting), row_key.size_bytes
+    )
+    notes = "; ".join(filter(None, (row_key.label, direction)))
     return f"{label} ({notes})" if notes else label
 
 
@@ -224,7 +236,9 @@ def _name_with_size(name: str, size_bytes: int | None) -> str:
     return name if size_bytes is None else f"{name} at {units.size_text(size_bytes)}"
 
 
-def _place_text(row: _RowKey, setting: str) -> str:
+def _setting_and_label_text(row_key: _RowKey, setting: str) -> str:
     """The parts of `setting` that the quantity does not name, and the kind."""
-    place = labels.add_missing_setting(row.quantity, setting).removeprefix(f"{row.quantity}, ")
-    return f"{place} ({row.kind})" if row.kind else place
+    setting_text = labels.add_missing_setting(row_key.quantity, setting).removeprefix(
+        f"{row_key.quantity}, "
+    )
+    return f"{setting_text} ({row_key.label})" if row_key.label else setting_text

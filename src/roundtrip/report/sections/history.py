@@ -32,9 +32,9 @@ from roundtrip.report.blocks import (
     text_items,
 )
 from roundtrip.report.data import BundleData
-from roundtrip.report.nights import TONES, Line, NightVerdicts
+from roundtrip.report.nights import COLOUR_BY_VERDICT, JudgedSeries, NightVerdicts
 from roundtrip.report.pages.answers import (
-    DISTANCE,
+    DISTANCE_NOTE,
     has_too_few_nights,
     night_pairs,
     report_answers,
@@ -49,37 +49,41 @@ SECTION_ANCHOR, SECTION_TITLE = "history", "Since last night"
 SECTION_QUESTION = "What changed since last night?"
 #: Maximum rows of a table before the rest is folded, and maximum items of a list.
 _MAX_ROWS = 12
-_NIGHT = Summary(
+_NIGHT_SUMMARY = Summary(
     "a night's value of a series", ValueKind.COST, "the medians of its launches", MEDIAN
 )
 #: For the audit; the ratio's summary says how the levels since and before a step are formed.
-SECTION_FACTS = AuditFacts(
-    summaries=(_NIGHT,),
+AUDIT_FACTS = AuditFacts(
+    summaries=(_NIGHT_SUMMARY,),
     ratios=(
-        AuditedRatio("the level since a step over the level before", _NIGHT, PairingScope.UNPAIRED),
+        AuditedRatio(
+            "the level since a step over the level before", _NIGHT_SUMMARY, PairingScope.UNPAIRED
+        ),
     ),
     threshold_tables=("history",),
 )
-_FIRST_NIGHT = "Nothing to compare with yet: this is the first night of this campaign on this site."
+_FIRST_NIGHT_NOTE = (
+    "Nothing to compare with yet: this is the first night of this campaign on this site."
+)
 
 
-def part(data: BundleData) -> ReportSection:
+def build_section(data: BundleData) -> ReportSection:
     """Return the section: changes against the nights in the bundle; one line if it has none."""
     if data.past_nights.nights.is_empty():
-        line = (Paragraph((_FIRST_NIGHT,)),)
-        answer = Answer((_FIRST_NIGHT,))
+        blocks: list[Block] = [Paragraph((_FIRST_NIGHT_NOTE,))]
+        answer = Answer((_FIRST_NIGHT_NOTE,))
         return ReportSection(
-            SECTION_ANCHOR, SECTION_TITLE, line, (answer,), question=SECTION_QUESTION
+            SECTION_ANCHOR, SECTION_TITLE, tuple(blocks), (answer,), question=SECTION_QUESTION
         )
-    verdicts = judge_nights(data)
+    verdicts = judge_bundle_nights(data)
     relaunches = confirmation.read_confirmation(data, verdicts)
     if has_too_few_nights(verdicts):
-        blocks: list[Block] = [*_last_two_nights_blocks(verdicts)]
+        blocks = [*_last_two_nights_blocks(verdicts)]
     else:
         blocks = [*_last_night_blocks(verdicts), *confirmation.confirmation_blocks(relaunches)]
         blocks += [*_change_blocks(verdicts), *_other_change_blocks(verdicts)]
         blocks += _drift_blocks(verdicts)
-    label = verdicts.calendar.label
+    label = verdicts.calendar.date_text
     notes = [f"{label(night)}: {text}" for night, text in data.past_nights.notes.rows()]
     blocks += _acceptance_blocks(verdicts)
     blocks += _list_blocks("Annotations of these nights", notes)
@@ -90,12 +94,12 @@ def part(data: BundleData) -> ReportSection:
     )
 
 
-def facts(data: BundleData) -> AuditFacts:
+def audit_facts(data: BundleData) -> AuditFacts:
     """The facts about the section for the report's audit."""
-    return AuditFacts(ratios=()) if data.past_nights.nights.is_empty() else SECTION_FACTS
+    return AuditFacts(ratios=()) if data.past_nights.nights.is_empty() else AUDIT_FACTS
 
 
-def judge_nights(data: BundleData) -> NightVerdicts:
+def judge_bundle_nights(data: BundleData) -> NightVerdicts:
     """Return the verdicts on all series, from the earlier nights and this one."""
     start = str(data.manifest.data["started"])
     digest = data.manifest.digest
@@ -111,7 +115,7 @@ def judge_nights(data: BundleData) -> NightVerdicts:
     facts = bundle_facts(data.folder, data.manifest, data.completed_launches, placement)
     rows_of_facts = [(start, digest, *fact) for fact in facts]
     provenance = pl.DataFrame(rows_of_facts, schema=PROVENANCE, orient="row")
-    return nights.judge(
+    return nights.judge_all_series(
         pl.concat([data.past_nights.nights, tonight]),
         pl.concat([data.past_nights.provenance, provenance]),
         data.analysis.history,
@@ -120,9 +124,9 @@ def judge_nights(data: BundleData) -> NightVerdicts:
 
 
 def _change_blocks(verdicts: NightVerdicts) -> Iterator[Block]:
-    rows = [_step_row(line, verdicts) for line in verdicts.lines if line.night]
+    rows = [_step_row(judged, verdicts) for judged in verdicts.judged_series if judged.step_night]
     if not rows:
-        count = len(verdicts.lines) - len(verdicts.with_verdict(Verdict.TOO_FEW_NIGHTS))
+        count = len(verdicts.judged_series) - len(verdicts.with_verdict(Verdict.TOO_FEW_NIGHTS))
         yield Paragraph((f"None of the {count} series that can be judged has left its level.",))
         return
     table = Table(
@@ -144,29 +148,29 @@ def _change_blocks(verdicts: NightVerdicts) -> Iterator[Block]:
         yield CollapsibleBlocks(units.plural(len(rest), "more series"), (rest_table,))
 
 
-def _step_row(line: Line, verdicts: NightVerdicts) -> tuple[Cell, ...]:
-    judgement, step = line.judgement, line.judgement.step
-    assert step is not None and line.night is not None  # noqa: S101  it has a night: of its step
-    word = f"{judgement.verdict}{', new' if judgement.is_news else ''}"
+def _step_row(judged: JudgedSeries, verdicts: NightVerdicts) -> tuple[Cell, ...]:
+    judgement, step = judged.judgement, judged.judgement.step
+    assert step is not None and judged.step_night is not None  # noqa: S101  it has a night: of its step
+    word = f"{judgement.verdict}{', new' if judgement.is_recent else ''}"
     ratio = units.ratio_to_level(step.ratio, step.low, step.high)
     return (
-        _series_cell(line),
-        Cell(word, TONES[judgement.verdict]),
-        _series_cell(line, line.level_before),
-        _series_cell(line, replace(ratio, n=step.nights)),
-        Cell(verdicts.calendar.label(line.night)),
+        _series_cell(judged),
+        Cell(word, COLOUR_BY_VERDICT[judgement.verdict]),
+        _series_cell(judged, judged.level_before),
+        _series_cell(judged, replace(ratio, n=step.nights)),
+        Cell(verdicts.calendar.date_text(judged.step_night)),
         Cell(units.count(step.nights)),
         Cell(units.pure_number(abs(step.evidence))),
         Cell(units.pure_number(step.threshold)),
-        Cell(line.changes_text),
+        Cell(judged.changes_text),
     )
 
 
 def _series_cell(
-    line: Line, content: InlineElement | RichText = "", tone: StatusColour = "plain"
+    judged: JudgedSeries, content: InlineElement | RichText = "", tone: StatusColour = "plain"
 ) -> Cell:
     """A cell with `content`, by default the series' label, that links to its history."""
-    return Cell(content or line.label, tone, series_key=line.series.key)
+    return Cell(content or judged.full_title, tone, series_key=judged.series.key)
 
 
 def _last_two_nights_blocks(verdicts: NightVerdicts) -> Iterator[Block]:
@@ -174,8 +178,11 @@ def _last_two_nights_blocks(verdicts: NightVerdicts) -> Iterator[Block]:
     yield Paragraph((too_few_nights_sentence(verdicts),))
     rows = tuple(
         (
-            _series_cell(pair.line),
-            *(_series_cell(pair.line, value) for value in (pair.before, pair.newest, pair.ratio)),
+            _series_cell(pair.judged),
+            *(
+                _series_cell(pair.judged, value)
+                for value in (pair.night_before_value, pair.last_night_value, pair.ratio)
+            ),
             Cell(pair.distance),
         )
         for pair in night_pairs(verdicts)
@@ -188,31 +195,45 @@ def _last_two_nights_blocks(verdicts: NightVerdicts) -> Iterator[Block]:
         Column("Last night / night before", "right", base_name="Night before"),
         Column("Distance", "right"),
     )
-    caption = f"The two newest nights; no verdict. {DISTANCE}"
+    caption = f"The two newest nights; no verdict. {DISTANCE_NOTE}"
     yield fold_if_long(f"{len(rows)} series", Table(caption, columns, rows))
 
 
-def _list_blocks(title: str, items: Sequence[str], limit: int | None = None) -> Iterator[Block]:
+def _list_blocks(title: str, items: Sequence[str], max_items: int | None = None) -> Iterator[Block]:
     """A heading and at most `limit` of the items; nothing without items."""
     if not items:
         return
-    rest_count = len(items) - len(items[:limit])
+    rest_count = len(items) - len(items[:max_items])
     rest = [f"and {rest_count} more series"] if rest_count else []
-    yield from (Heading(3, title), text_items(*items[:limit], *rest))
+    yield from (Heading(3, title), text_items(*items[:max_items], *rest))
 
 
 def _other_change_blocks(verdicts: NightVerdicts) -> Iterator[Block]:
     """Shares of bad nights, revised findings of the night before, and steps that are no effect."""
-    lines, calendar = verdicts.lines, verdicts.calendar
-    items = [f"{line.label}: {line.judgement.ratio}." for line in lines if line.comes_and_goes]
+    lines, calendar = verdicts.judged_series, verdicts.calendar
+    items = [
+        f"{judged.full_title}: {judged.judgement.ratio_text}."
+        for judged in lines
+        if judged.is_intermittent
+    ]
     yield from _list_blocks("Nights that come and go", items, _MAX_ROWS)
-    items = [f"{line.label}: {'; '.join(line.revisions)}." for line in lines if line.revisions]
+    items = [
+        f"{judged.full_title}: {'; '.join(judged.revision_sentences)}."
+        for judged in lines
+        if judged.revision_sentences
+    ]
     yield from _list_blocks("Revised since the night before", items)
     items = []
-    for line in (line for line in lines if line.is_small):
-        step, least_effect = line.history.steps[-1], units.percent_text(line.history.least_effect)
-        change, date = units.ratio_to_level(step.ratio), calendar.label(calendar.nights[step.night])
-        items.append(f"{line.label}: {change} since {date}; least effect {least_effect}.")
+    for judged in (judged for judged in lines if judged.has_negligible_step):
+        step, least_effect = (
+            judged.history.steps[-1],
+            units.percent_text(judged.history.least_effect),
+        )
+        change, date = (
+            units.ratio_to_level(step.ratio),
+            calendar.date_text(calendar.nights[step.night]),
+        )
+        items.append(f"{judged.full_title}: {change} since {date}; least effect {least_effect}.")
     yield from _list_blocks("Smaller than the least effect", items, _MAX_ROWS)
 
 
@@ -223,8 +244,8 @@ def _drift_blocks(verdicts: NightVerdicts) -> Iterator[Block]:
     yield Heading(3, "Slow changes")
     yield Paragraph(("These series change a little every night, so no single night is to blame.",))
     rows = tuple(
-        (_series_cell(line), _series_cell(line, f"times {line.judgement.ratio}", "warn"))
-        for line in lines
+        (_series_cell(judged), _series_cell(judged, f"times {judged.judgement.ratio_text}", "warn"))
+        for judged in lines
     )
     caption = "Level of a year later over that of today."
     table = Table(caption, text_columns("Series", "Drift"), rows)
@@ -234,9 +255,9 @@ def _drift_blocks(verdicts: NightVerdicts) -> Iterator[Block]:
 def _last_night_blocks(verdicts: NightVerdicts) -> Iterator[Block]:
     """Blocks on the values of this night outside of the prediction from earlier nights."""
     lines = [
-        line
-        for line in verdicts.lines
-        if line.history.newest_night and line.history.newest_night.is_outside
+        judged
+        for judged in verdicts.judged_series
+        if judged.history.newest_night and judged.history.newest_night.is_outside
     ]
     if not lines:
         return
@@ -251,37 +272,37 @@ def _last_night_blocks(verdicts: NightVerdicts) -> Iterator[Block]:
     yield fold_if_long(f"{len(lines)} series", table)
 
 
-def _newest_row(line: Line) -> tuple[Cell, ...]:
-    newest, verdict = line.history.newest_night, line.judgement.verdict
+def _newest_row(judged: JudgedSeries) -> tuple[Cell, ...]:
+    newest, verdict = judged.history.newest_night, judged.judgement.verdict
     assert newest is not None  # noqa: S101  of those that have one
     ratio, low, high = (
         Quantity(value=value, unit=Unit.PURE_NUMBER, decimals=3)
         for value in (newest.ratio, newest.low, newest.high)
     )
     return (
-        _series_cell(line),
-        Cell(str(verdict), TONES[verdict]),
-        _series_cell(line, ratio, "warn"),
-        _series_cell(line, (low, " to ", high)),
+        _series_cell(judged),
+        Cell(str(verdict), COLOUR_BY_VERDICT[verdict]),
+        _series_cell(judged, ratio, "warn"),
+        _series_cell(judged, (low, " to ", high)),
     )
 
 
 def _acceptance_blocks(verdicts: NightVerdicts) -> Iterator[Block]:
-    groups: dict[tuple[str, str], list[Line]] = {}
-    for line in verdicts.lines:
-        if line.acceptance:
-            groups.setdefault((line.acceptance.last, line.acceptance.text), []).append(line)
+    groups: dict[tuple[str, str], list[JudgedSeries]] = {}
+    for judged in verdicts.judged_series:
+        if judged.acceptance:
+            groups.setdefault((judged.acceptance.last, judged.acceptance.text), []).append(judged)
     items = []
     for (last, text), lines in sorted(groups.items()):
-        names = _first_labels([line.label for line in lines])
+        names = _first_titles([judged.full_title for judged in lines])
         count = units.plural(len(lines), "series")
         items.append(f"{count} up to {last}, by the annotation “{text}”: {names}.")
     return _list_blocks("Accepted levels", items)
 
 
-def _first_labels(labels: Sequence[str]) -> str:
-    rest = f"; and {len(labels) - 3} more" if len(labels) > 3 else ""
-    return "; ".join(labels[:3]) + rest
+def _first_titles(titles: Sequence[str]) -> str:
+    rest = f"; and {len(titles) - 3} more" if len(titles) > 3 else ""
+    return "; ".join(titles[:3]) + rest
 
 
 def _omission_blocks(verdicts: NightVerdicts, data: BundleData) -> Iterator[Block]:
@@ -289,24 +310,24 @@ def _omission_blocks(verdicts: NightVerdicts, data: BundleData) -> Iterator[Bloc
     reasons: Counter[str] = Counter()
     labels = []
     tonight = verdicts.calendar.nights[-1]
-    for line in verdicts.lines:
-        points = line.series.points
+    for judged in verdicts.judged_series:
+        points = judged.series.points
         reasons.update(point.left_out for point in points if point.left_out)
         if points[-1].night != tonight:
-            labels.append(line.label)
+            labels.append(judged.full_title)
     items = [
         f"{units.plural(count, 'value')} of single nights: {reason}."
         for reason, count in sorted(reasons.items())
     ]
     if labels:
         count = units.plural(len(labels), "series")
-        items.append(f"{count} of earlier nights not measured this night: {_first_labels(labels)}.")
+        items.append(f"{count} of earlier nights not measured this night: {_first_titles(labels)}.")
     night_rows = data.past_nights.nights.filter((pl.col("nodes") == "") & ~pl.col("foreign"))
     if night_rows.height:
         count = units.plural(night_rows["night"].n_unique(), "night")
         items.append(f"Of {count} it is not known which nodes they ran on.")
     unjudged_lines = verdicts.with_verdict(Verdict.TOO_FEW_NIGHTS)
-    verdict_reasons = Counter(line.judgement.reason for line in unjudged_lines)
+    verdict_reasons = Counter(judged.judgement.reason for judged in unjudged_lines)
     items += [
         f"{units.plural(count, 'series')}: {reason}."
         for reason, count in sorted(verdict_reasons.items())

@@ -41,14 +41,14 @@ from roundtrip.stats.summaries import MEDIAN, Summary, ValueKind
 from roundtrip.studies.derivation import AuditedRatio, AuditFacts, PairingScope
 
 #: Facts for the audit, whatever blocks the section has.
-_SECTION_FACTS = AuditFacts(
+_AUDIT_FACTS = AuditFacts(
     summaries=(
-        spread.OF_LAUNCH,
+        spread.LAUNCH_SUMMARY,
         Summary("a figure of a study", ValueKind.COST, "launches", MEDIAN),
     ),
     ratios=(
         AuditedRatio(
-            "disturbed over undisturbed launches", spread.OF_LAUNCH, PairingScope.UNPAIRED
+            "disturbed over undisturbed launches", spread.LAUNCH_SUMMARY, PairingScope.UNPAIRED
         ),
     ),
 )
@@ -58,10 +58,10 @@ _PAIRS_FILE = "pairs.json"
 _MAX_MISMATCHES = 3
 _NUMBER_PATTERN = re.compile(r"[+-]?\d+(\.\d+)?")
 #: The part of a mismatch that differs between alike ones.
-_SIDE_PATTERN = re.compile(rf"rank \d+|{PSEUDONYM_PATTERN}|,")
+_RANK_OR_NODE_PATTERN = re.compile(rf"rank \d+|{PSEUDONYM_PATTERN}|,")
 _MISMATCH_PATTERN = re.compile(rf"{identity.MISMATCH_PREFIX}.*?(?=; last words: |$)")
-QUESTION = "Did every launch complete?"
-_STATUS_TONES: dict[str, StatusColour] = {
+SECTION_QUESTION = "Did every launch complete?"
+_COLOUR_BY_STATUS: dict[str, StatusColour] = {
     "partial": "bad",
     "failed": "bad",
     "missing": "bad",
@@ -69,31 +69,37 @@ _STATUS_TONES: dict[str, StatusColour] = {
 }
 
 
-def part(data: BundleData) -> ReportSection:
+def build_section(data: BundleData) -> ReportSection:
     """Return the section: counts, losses, disturbances, noise."""
-    figures = _spread_rows(data)
-    blocks: list[Block] = [_counts_table(data)]
+    spread_values = _spread_values(data)
+    blocks: list[Block] = [_launch_counts_table(data)]
     if count := data.completed_launches.filter(~pl.col("sealed").fill_null(False)).height:
         unsealed = f"{units.plural(count, 'launch')} of {data.completed_launches.height}"
         verb = "is" if count == 1 else "are"
         reason = "not sealed: run.json has no digest of samples.csv to hold the rows against."
         blocks.append(Paragraph((f"{unsealed} {verb} {reason}",)))
-    blocks += [*_loss_blocks(data), *_scheduler_blocks(data)]
-    blocks += [*_disturbance_blocks(data, figures), *spread.blocks(data, figures)]
+    blocks += [*_lost_launch_blocks(data), *_scheduler_blocks(data)]
+    blocks += [*_disturbance_blocks(data, spread_values), *spread.noise_blocks(data, spread_values)]
     title = "Launches: completed, failed and disturbed"
     return ReportSection(
-        "launches", title, tuple(blocks), answers=answers(data, figures), question=QUESTION
+        "launches",
+        title,
+        tuple(blocks),
+        answers=completion_answers(data, spread_values),
+        question=SECTION_QUESTION,
     )
 
 
-def answers(data: BundleData, figures: pl.DataFrame | None = None) -> tuple[Answer, ...]:
+def completion_answers(
+    data: BundleData, spread_values: pl.DataFrame | None = None
+) -> tuple[Answer, ...]:
     """Whether every launch completed, what disturbed launches, and an answer for each fault."""
-    counts, lines = launch_counts(data), list(_fault_answers(data))
+    counts, lines = launch_counts(data), list(_failure_answers(data))
     if counts.disturbed_count:
-        if figures is None:
-            figures = _spread_rows(data)
-        text = f"{_disturbance_words(data, counts)} {_change_words(figures)}".strip()
-        lines.append(Answer((text,), "warn"))
+        if spread_values is None:
+            spread_values = _spread_values(data)
+        texts = _describe_disturbances(data, counts), _describe_median_changes(spread_values)
+        lines.append(Answer((" ".join(texts).strip(),), "warn"))
     first, rest = f"Yes, all {counts.target_count}", " completed"
     if counts.missing_by_case:
         first, rest = "No: ", f"{counts.completed_count} of {counts.target_count} completed"
@@ -107,7 +113,7 @@ def answers(data: BundleData, figures: pl.DataFrame | None = None) -> tuple[Answ
     return make_answer(first, f"{rest}{calm}.", tone), *lines
 
 
-def _disturbance_words(data: BundleData, counts: LaunchCounts) -> str:
+def _describe_disturbances(data: BundleData, counts: LaunchCounts) -> str:
     """How many launches were disturbed, and an example of the most common reason."""
     reasons = [why.split("; ")[0] for why in data.completed_launches["disturbed_why"] if why]
     kinds = Counter(_NUMBER_PATTERN.sub("#", reason) for reason in reasons)
@@ -119,10 +125,10 @@ def _disturbance_words(data: BundleData, counts: LaunchCounts) -> str:
     return f"{share} {verb} disturbed, most often like this: {example}."
 
 
-def _change_words(figures: pl.DataFrame) -> str:
+def _describe_median_changes(spread_values: pl.DataFrame) -> str:
     """A clause on the change of medians over launches without the disturbed launches."""
     changes, lost_count = [], 0
-    for _, group in figures.group_by(["number", *spread.FIGURE_COLUMNS]):
+    for _, group in spread_values.group_by(["number", *spread.SPREAD_KEY_COLUMNS]):
         calm_median = group.filter(~pl.col("disturbed"))["median"].median()
         median = group["median"].median()
         if not isinstance(calm_median, float):
@@ -140,7 +146,7 @@ def _change_words(figures: pl.DataFrame) -> str:
     return f"{text[0].upper()}{text[1:]}." if text else ""
 
 
-def _fault_answers(data: BundleData) -> Iterator[Answer]:
+def _failure_answers(data: BundleData) -> Iterator[Answer]:
     counts = Counter(data.launches["status"])
     if count := counts["partial"]:
         launches = units.plural(count, "launch")
@@ -158,7 +164,7 @@ def _mismatch_answers(data: BundleData) -> Iterator[Answer]:
     groups: dict[tuple[str, ...], list[str]] = defaultdict(list)
     for match in filter(None, map(_MISMATCH_PATTERN.search, reasons)):
         mismatch = match[0].removeprefix(identity.MISMATCH_PREFIX)
-        groups[tuple(sorted(_SIDE_PATTERN.sub("", mismatch).split()))].append(mismatch)
+        groups[tuple(sorted(_RANK_OR_NODE_PATTERN.sub("", mismatch).split()))].append(mismatch)
     for first, *others in list(groups.values())[:_MAX_MISMATCHES]:
         nodes = [set(re.findall(PSEUDONYM_PATTERN, mismatch)) for mismatch in (first, *others)]
         common = ", ".join(sorted(set.intersection(*nodes)))
@@ -170,11 +176,11 @@ def _mismatch_answers(data: BundleData) -> Iterator[Answer]:
         yield make_answer("Mismatch: ", f"{rest}, with the launches.", "bad")
 
 
-def facts(launches_part: ReportSection) -> AuditFacts:
+def audit_facts(launches_section: ReportSection) -> AuditFacts:
     """The facts about the section `launches_part` for the report's audit."""
-    if not any(spread.is_noise_table(block) for block in launches_part.blocks):
-        return _SECTION_FACTS
-    return replace(_SECTION_FACTS, summaries=(*_SECTION_FACTS.summaries, spread.LOG_DEVIATION))
+    if not any(spread.is_noise_table(block) for block in launches_section.blocks):
+        return _AUDIT_FACTS
+    return replace(_AUDIT_FACTS, summaries=(*_AUDIT_FACTS.summaries, spread.LOG_DEVIATION_SUMMARY))
 
 
 def launch_counts(data: BundleData) -> LaunchCounts:
@@ -183,9 +189,9 @@ def launch_counts(data: BundleData) -> LaunchCounts:
     return count_launches(data.launches.select(columns).iter_rows())
 
 
-def _counts_table(data: BundleData) -> Table:
+def _launch_counts_table(data: BundleData) -> Table:
     rows = []
-    cases = _case_names(data)
+    cases = _name_by_case_id(data)
     for (case_id,), group in data.launches.group_by(["case_id"], maintain_order=True):
         status = group["status"]
         counts = [int((status == name).sum()) for name in STATUSES]
@@ -196,7 +202,7 @@ def _counts_table(data: BundleData) -> Table:
     return Table("Every case of the campaign.", columns, tuple(rows))
 
 
-def _case_names(data: BundleData) -> dict[str, str]:
+def _name_by_case_id(data: BundleData) -> dict[str, str]:
     """The name of each case by id, marked if a launch of it was emulated or simulated."""
     rows = data.launches.select("case_id", "emulation", "simulated").iter_rows(named=True)
     cases: dict[str, str] = {}
@@ -211,7 +217,7 @@ def _scheduler_blocks(data: BundleData) -> Iterator[Block]:
     """The nodes that it had taken out of use, what it displaced, and when it did not answer."""
     titles = schedulers.scheduler_titles()
     caption = f"Nodes that {titles} had taken out of use when the run began: nobody measured them."
-    table = nodes.excluded_nodes(data, caption)
+    table = nodes.excluded_nodes_table(data, caption)
     if table and _PAIRS_FILE not in data.env_records:  # else the section on nodes lists them
         yield table
     displaced_launches = data.launches.filter(status=completion.DISPLACED)
@@ -222,18 +228,18 @@ def _scheduler_blocks(data: BundleData) -> Iterator[Block]:
         yield Paragraph((f"{silences}. {note}",))
 
 
-def _loss_blocks(data: BundleData) -> list[Block]:
+def _lost_launch_blocks(data: BundleData) -> list[Block]:
     lost_launches = data.launches.filter(~pl.col("status").is_in(["passed", completion.DISPLACED]))
     heading = Heading(3, "Partial, failed, missing and skipped")
     if lost_launches.is_empty():
         return [heading, Paragraph(("Nothing: every expected launch completed.",))]
     rows = []
-    cases = _case_names(data)
+    cases = _name_by_case_id(data)
     keys = ["status", "case_id", "reason"]
     groups = lost_launches.group_by(keys, maintain_order=True).agg("launch")
     for status, case_id, reason, launches in groups.iter_rows():
         names = launches[0] if len(launches) == 1 else f"{launches[0]} and {len(launches) - 1} more"
-        status_cell = Cell(status, _STATUS_TONES.get(status, "warn"))
+        status_cell = Cell(status, _COLOUR_BY_STATUS.get(status, "warn"))
         reason_cells = text_cells(reason or "no reason given", names)
         rows.append((Cell(cases[case_id]), status_cell, *reason_cells))
     caption = "Left out of every number above, each with its reason."
@@ -241,7 +247,7 @@ def _loss_blocks(data: BundleData) -> list[Block]:
     return [heading, Table(caption, columns, tuple(rows))]
 
 
-def _disturbance_blocks(data: BundleData, figures: pl.DataFrame) -> list[Block]:
+def _disturbance_blocks(data: BundleData, spread_values: pl.DataFrame) -> list[Block]:
     launches = data.completed_launches.filter(pl.col("disturbed"))
     heading = Heading(3, "Disturbed launches")
     if launches.is_empty():
@@ -254,7 +260,7 @@ def _disturbance_blocks(data: BundleData, figures: pl.DataFrame) -> list[Block]:
     table = Table(caption, text_columns("Launch", "Toolchain", "Why"), tuple(rows))
     count = f"{units.plural(launches.height, 'launch')} of {data.completed_launches.height}"
     note = f"{count} marked as disturbed. They are kept in every number of this report."
-    effect = _effect_table(data, figures)
+    effect = _disturbance_effect_table(data, spread_values)
     tables: list[Block] = [effect] if effect.rows else []
     return [
         heading,
@@ -264,16 +270,16 @@ def _disturbance_blocks(data: BundleData, figures: pl.DataFrame) -> list[Block]:
     ]
 
 
-def _effect_table(data: BundleData, figures: pl.DataFrame) -> Table:
+def _disturbance_effect_table(data: BundleData, spread_values: pl.DataFrame) -> Table:
     """The spread metrics of each study over all launches, and over undisturbed launches."""
     rows = []
-    keys = ["number", *spread.FIGURE_COLUMNS]
-    for _, group in figures.group_by(keys, maintain_order=True):
+    keys = ["number", *spread.SPREAD_KEY_COLUMNS]
+    for _, group in spread_values.group_by(keys, maintain_order=True):
         if not group["disturbed"].any():
             continue
         first = group.row(0, named=True)
         calm_launches = group.filter(~pl.col("disturbed"))
-        texts = [_figure_text(frame, first["unit"]) for frame in (group, calm_launches)]
+        texts = [_median_text(frame, first["unit"]) for frame in (group, calm_launches)]
         disturbed = group.filter(pl.col("disturbed"))["median"].median()
         calm = calm_launches["median"].median()
         change: InlineElement = units.NO_VALUE
@@ -296,15 +302,17 @@ def _effect_table(data: BundleData, figures: pl.DataFrame) -> Table:
     )
 
 
-def _figure_text(launches: pl.DataFrame, unit: str) -> RichText:
+def _median_text(launches: pl.DataFrame, unit: str) -> RichText:
     value = launches["median"].median()
     if not isinstance(value, float):
         return ("none left",)
     return Quantity(value=value, unit=unit), f" (n = {launches.height})"
 
 
-def _spread_rows(data: BundleData) -> pl.DataFrame:
+def _spread_values(data: BundleData) -> pl.DataFrame:
     """The spread metrics of all studies, with the facts of their launches."""
     facts = ("launch", "toolchain", "disturbed", "elapsed_s", "emulation", "simulated")
     launches = data.completed_launches.select(facts)
-    return spread.launch_figures(data.samples).join(launches, on="launch", maintain_order="left")
+    return spread.launch_spread_values(data.samples).join(
+        launches, on="launch", maintain_order="left"
+    )

@@ -44,7 +44,7 @@ from roundtrip.stats.summaries import MEDIAN, Summary, ValueKind
 from roundtrip.studies.derivation import AuditFacts
 
 ANCHOR, TITLE = "nodes", "Nodes: which one is sick"
-QUESTION = "Which node is sick?"
+SECTION_QUESTION = "Which node is sick?"
 _LAUNCH_SUMMARY = Summary(
     "a measure of a launch", ValueKind.COST, "the samples of a launch", MEDIAN
 )
@@ -58,29 +58,31 @@ AUDIT_FACTS = AuditFacts(
 )
 _MAX_ROWS = 12
 #: Number of newest nights in a map.
-_MAX_NIGHTS = 16
+_MAX_MAP_NIGHTS = 16
 _MAP_MEASURES = (LATENCY, BANDWIDTH)
 #: Statuses of launches that ran and have no value.
 _LOST_STATUSES = ("failed", "partial")
-_IS_FAILED = pl.col("status").is_in(_LOST_STATUSES)
+_IS_LOST = pl.col("status").is_in(_LOST_STATUSES)
 
 
-def evidence_table(
-    verdicts: NodeVerdicts, origins: SeriesMedians, marks: Mapping[str, str]
+def evidence_blocks(
+    verdicts: NodeVerdicts, series_medians: SeriesMedians, labels_by_environ: Mapping[str, str]
 ) -> Iterator[Block]:
     """The evidence on each outlier, a row per measure; `marks`: emulation by environment."""
     rows = []
     for outlier in verdicts.outliers:
         for evidence in outlier.evidence:
             name, test = words.measure_name(evidence), evidence.unit_effect
-            effect = (*words.effect(test.effect, name.measure), words.interval(evidence))
-            series = _node_series_key(origins, name, test.unit.name)
+            effect = words.effect_content(test.effect, name.measure)
+            interval = words.effect_interval_text(evidence)
+            where = words.describe_partition(name, labels_by_environ)
+            series = _node_series_key(series_medians, name, test.unit.name)
             row = (
                 Cell(outlier.name, "bad"),
-                *text_cells(words.describe_measure(name), words.describe_place(name, marks)),
-                Cell(effect, unit=Unit.PERCENT, series_key=series),
+                *text_cells(words.describe_measure(name), where),
+                Cell((*effect, interval), unit=Unit.PERCENT, series_key=series),
                 *count_cells(test.launches, test.partners, test.nights),
-                Cell(words.chance(evidence.q)),
+                Cell(words.q_quantity(evidence.q)),
             )
             rows.append(row)
     if rows:
@@ -97,21 +99,21 @@ def evidence_table(
         yield Table(caption, columns, tuple(rows))
 
 
-def _node_series_key(origins: SeriesMedians, name: MeasureName, unit: str) -> str:
-    """The key (`Cell.series`) of a node's series in a measure; "" for a switch or a link."""
+def _node_series_key(series_medians: SeriesMedians, name: MeasureName, node: str) -> str:
+    """The key (`Cell.series_key`) of a node's series in a measure; "" for a switch or a link."""
     case_id, case = node_history.case_columns(name)
-    return origins.find_key([case_id], 0, case=case, variant=unit, phase=name.measure)
+    return series_medians.find_key([case_id], 0, case=case, variant=node, phase=name.measure)
 
 
-def effect_tables(
+def effect_blocks(
     verdicts: NodeVerdicts,
-    origins: SeriesMedians,
-    switches: Mapping[str, str],
-    marks: Mapping[str, str],
+    series_medians: SeriesMedians,
+    switch_by_node: Mapping[str, str],
+    labels_by_environ: Mapping[str, str],
 ) -> Iterator[Block]:
     """For each measure the effects of all nodes, worst first, with the switches that are known."""
     sick_nodes = _sick_nodes(verdicts)
-    has_switches = any(switches.values())
+    has_switches = any(switch_by_node.values())
     columns = (
         *text_columns("Node", *(["Switch"] if has_switches else [])),
         *number_columns("Effect", "Launches", "Nights", "In its newest night"),
@@ -121,50 +123,43 @@ def effect_tables(
         rows = []
         for test in sorted(sensitivity.observed_effects, key=lambda test: -test.effect):
             node = test.unit.name
-            series = _node_series_key(origins, name, node)
+            key = _node_series_key(series_medians, name, node)
             effect, newest_effect = (
-                Cell(words.effect(value, name.measure), unit=Unit.PERCENT, series_key=series)
+                Cell(words.effect_content(value, name.measure), unit=Unit.PERCENT, series_key=key)
                 for value in (test.effect, test.newest_effect)
             )
             row = (
                 Cell(node, "bad" if node in sick_nodes else "plain"),
-                *(text_cells(switches[node] or units.NO_VALUE) if has_switches else ()),
+                *(text_cells(switch_by_node[node] or units.NO_VALUE) if has_switches else ()),
                 effect,
                 *count_cells(test.launches, test.nights),
                 newest_effect,
             )
             rows.append(row)
         if rows:
-            measure, place = words.describe_measure(name), words.describe_place(name, marks)
-            title = f"{measure.capitalize()}, {place}."
+            partition = words.describe_partition(name, labels_by_environ)
+            title = f"{words.describe_measure(name).capitalize()}, {partition}."
             effect_size = "nothing"
             if sensitivity.detectable_effect:
-                effect_size = words.size(sensitivity.detectable_effect, name.measure)
-            usual = f"Usual: {_usual_level_text(name)}."
-            caption = f"{title} {usual} An effect of {effect_size} would have been seen."
-            yield CollapsibleBlocks(
-                f"Effects of all nodes: {title}", (Table(caption, columns, tuple(rows)),)
-            )
-
-
-def _usual_level_text(name: MeasureName) -> str:
-    if name.unit == "1":
-        return f"mean over median {units.pure_number(name.level)}"
-    return str(words.amount(name.level, name.unit))
+                effect_size = words.describe_effect(sensitivity.detectable_effect, name.measure)
+            caption = f"{title} Usual: {words.describe_usual_level(name)}. An effect of "
+            caption += f"{effect_size} would have been seen."
+            table = Table(caption, columns, tuple(rows))
+            yield CollapsibleBlocks(f"Effects of all nodes: {title}", (table,))
 
 
 def _sick_nodes(verdicts: NodeVerdicts) -> set[str]:
     return {member for outlier in verdicts.outliers for member in outlier.members}
 
 
-def node_maps(
-    pairs: pl.DataFrame, verdicts: NodeVerdicts, marks: Mapping[str, str]
+def node_heat_maps(
+    pairs: pl.DataFrame, verdicts: NodeVerdicts, labels_by_environ: Mapping[str, str]
 ) -> tuple[Gallery | None, list[Block]]:
     """Return maps of latency and bandwidth by partition and toolchain, and a table of switches.
 
     `pairs`: rows of all nights, columns `PAIRS`; `marks`: emulation by environment.
     """
-    newest_nights = sorted(set(pairs["night"]))[-_MAX_NIGHTS:]
+    newest_nights = sorted(set(pairs["night"]))[-_MAX_MAP_NIGHTS:]
     rows = pairs.filter(pl.col("night").is_in(newest_nights), pl.col("other") != "")
     sick_nodes = _sick_nodes(verdicts)
     measures = [
@@ -173,7 +168,7 @@ def node_maps(
     measures.sort(key=lambda item: _MAP_MEASURES.index(item[0].measure))
     figures = []
     for number, (name, frame) in enumerate(measures, 1):
-        heat = _heat_map(name, frame, sick_nodes, marks)
+        heat = _heat_map(name, frame, sick_nodes, labels_by_environ)
         figures.append(Figure(f"nodes-{number}", heat.description, heat))
     if not figures:
         return None, []
@@ -191,15 +186,15 @@ def node_maps(
     switch_rows = tuple(
         text_cells(switch or "not known", ", ".join(members[switch])) for switch in sorted(members)
     )
-    source = f"As {scheduler_titles()} reported to the ranks{words.environ_mark(marks, marks)}."
+    suffix = words.environ_label_suffix(labels_by_environ, labels_by_environ)
+    source = f"As {scheduler_titles()} reported to the ranks{suffix}."
     table = Table(source, text_columns("Switch", "Nodes"), switch_rows)
     caption += " Nodes of one switch stand together."
-    return Gallery((caption,), tuple(figures)), [
-        CollapsibleBlocks("Nodes of each switch", (table,))
-    ]
+    switch_blocks: list[Block] = [CollapsibleBlocks("Nodes of each switch", (table,))]
+    return Gallery((caption,), tuple(figures)), switch_blocks
 
 
-def core_maps(data: BundleData, marks: Mapping[str, str]) -> Iterator[Block]:
+def processor_heat_maps(data: BundleData, labels_by_environ: Mapping[str, str]) -> Iterator[Block]:
     """Maps of processor pairs, from launches of two ranks on one node, each bound to one."""
     cpu = pl.col("cpus").list.get(0).cast(pl.String)
     bindings = (
@@ -215,7 +210,7 @@ def core_maps(data: BundleData, marks: Mapping[str, str]) -> Iterator[Block]:
         pairs = frame.with_columns(host="first_cpu", other="last_cpu")
         cpu_count = pairs["host"].n_unique() + pairs["other"].n_unique()
         if name.measure in _MAP_MEASURES and cpu_count > 2:
-            heat = _heat_map(name, pairs, set(), marks)
+            heat = _heat_map(name, pairs, set(), labels_by_environ)
             figures.append(Figure(f"cores-{number}", heat.description, heat))
     if figures:
         yield Heading(3, "Processor by processor, inside a node")
@@ -224,7 +219,10 @@ def core_maps(data: BundleData, marks: Mapping[str, str]) -> Iterator[Block]:
 
 
 def _heat_map(
-    name: MeasureName, rows: pl.DataFrame, sick_nodes: set[str], marks: Mapping[str, str]
+    name: MeasureName,
+    rows: pl.DataFrame,
+    sick_nodes: set[str],
+    labels_by_environ: Mapping[str, str],
 ) -> HeatMap:
     switches = {} if name.is_alone else node_history.switches(rows)
     names = sorted(
@@ -235,10 +233,11 @@ def _heat_map(
     cells: dict[tuple[int, int], HeatMapCell] = {}
     for (host, other), pair in rows.group_by("host", "other", maintain_order=True):
         excess = float(np.median(pair["excess"].to_numpy()))
-        effect = words.percent(excess, name.measure)
-        value = words.amount(name.level * math.exp(excess), Unit.S)
+        effect = words.effect_percent(excess, name.measure)
+        value = words.measured_amount(name.level * math.exp(excess), Unit.S)
         if name.measure == BANDWIDTH:
-            effect, value = -effect, words.amount(name.level * math.exp(-excess), name.unit)
+            effect = -effect
+            value = words.measured_amount(name.level * math.exp(-excess), name.unit)
         i, j = positions[str(host)], positions[str(other)]
         for place in ((i, j), (j, i)):
             # A pair may occur in both rank orders: keep the order with more launches.
@@ -247,7 +246,7 @@ def _heat_map(
     description = words.describe_measure(name)
     return HeatMap(
         description.capitalize(),
-        words.describe_place(name, marks),
+        words.describe_partition(name, labels_by_environ),
         description,
         tuple(names),
         frozenset(sick_nodes & set(names)),
@@ -255,48 +254,48 @@ def _heat_map(
     )
 
 
-def part(data: BundleData) -> ReportSection | None:
+def build_section(data: BundleData) -> ReportSection | None:
     """The section; None if there are no node comparisons and no flaky or disturbed nodes."""
     settings = data.analysis.nodes
     pairs = pl.concat([data.past_nights.pairs, data.node_pairs])
     outcomes = (
-        node_history.outcomes(pairs)
-        if data.node_pairs.height
-        else _launch_outcomes(data, _IS_FAILED)
+        node_history.outcomes(pairs) if data.node_pairs.height else _launch_outcomes(data, _IS_LOST)
     )
     disturbances = _launch_outcomes(data, pl.col("disturbed").fill_null(False))
-    counts = {
+    flaky_nodes_by_event = {
         "failed": find_flaky_nodes(outcomes, settings),
         "were disturbed": find_flaky_nodes(disturbances, settings),
     }
-    if data.node_pairs.is_empty() and not any(counts.values()):
+    if data.node_pairs.is_empty() and not any(flaky_nodes_by_event.values()):
         return None
     verdicts = _node_verdicts(data, pairs)
     # If all launches of this night failed, only earlier nights tell what was emulated.
-    kinds = labels.labels_by_environ(data.launches)
-    marks = labels.history_labels_by_environ(data.past_nights.provenance) | kinds
-    picture, switches = node_maps(pairs, verdicts, marks)
+    labels_by_environ = labels.history_labels_by_environ(data.past_nights.provenance)
+    labels_by_environ |= labels.labels_by_environ(data.launches)
+    label_suffix = words.environ_label_suffix(labels_by_environ, labels_by_environ)
+    gallery, switches = node_heat_maps(pairs, verdicts, labels_by_environ)
+    switch_by_node = node_history.switches(pairs)
     blocks: list[Block] = [
-        *evidence_table(verdicts, data.past_series_medians, marks),
+        *evidence_blocks(verdicts, data.past_series_medians, labels_by_environ),
         *switches,
-        *core_maps(data, marks),
-        *effect_tables(verdicts, data.past_series_medians, node_history.switches(pairs), marks),
-        *_not_measured_blocks(data, words.environ_mark(marks, marks)),
+        *processor_heat_maps(data, labels_by_environ),
+        *effect_blocks(verdicts, data.past_series_medians, switch_by_node, labels_by_environ),
+        *_not_measured_blocks(data, label_suffix),
         _basis_paragraph(pairs, verdicts),
     ]
     processors = node_faults.slow_processors(pairs, settings) | node_faults.throttled_nodes(
         data.placement, data.disturbance, data.analysis.disturbance.throttled_fraction
     )
-    answers = tuple(_node_answers(verdicts, processors, counts, data, marks))
+    answers = (*_node_answers(verdicts, processors, flaky_nodes_by_event, data, labels_by_environ),)
     return ReportSection(
-        ANCHOR, TITLE, tuple(blocks), answers, question=QUESTION, answer_gallery=picture
+        ANCHOR, TITLE, tuple(blocks), answers, question=SECTION_QUESTION, answer_gallery=gallery
     )
 
 
-def can_detect(data: BundleData) -> bool:
+def can_detect_sick_node(data: BundleData) -> bool:
     """Whether a sick node was found, or would have been."""
     verdicts = _node_verdicts(data, pl.concat([data.past_nights.pairs, data.node_pairs]))
-    return bool(verdicts.outliers) or _can_see_sick_node(verdicts)
+    return bool(verdicts.outliers) or _would_detect_sick_node(verdicts)
 
 
 def _node_verdicts(data: BundleData, pairs: pl.DataFrame) -> NodeVerdicts:
@@ -310,18 +309,18 @@ def _node_verdicts(data: BundleData, pairs: pl.DataFrame) -> NodeVerdicts:
     )
 
 
-def _launch_outcomes(data: BundleData, fault: pl.Expr) -> Outcomes:
+def _launch_outcomes(data: BundleData, is_bad: pl.Expr) -> Outcomes:
     """This night's launches with known hosts, by `fault`; failed ones are undisturbed."""
     hosts = pl.coalesce("nodes_down", "hosts").alias("hosts")
     launches = data.launches.filter(pl.col("status").is_in(["passed", *_LOST_STATUSES]))
-    rows = launches.select(hosts, wrong=fault, kind="case_id").drop_nulls("hosts").rows()
+    rows = launches.select(hosts, wrong=is_bad, kind="case_id").drop_nulls("hosts").rows()
     return Outcomes.from_rows((list(hosts), is_fault, "", kind) for hosts, is_fault, kind in rows)
 
 
 def odd_clock_answers(data: BundleData) -> Iterator[Answer]:
     """Yield the nodes whose clock rate or wall clock deviates from those of other nodes."""
     environs = labels.labels_by_environ(data.launches)
-    mark = words.environ_mark(environs, environs)
+    mark = words.environ_label_suffix(environs, environs)
     limit = data.analysis.disturbance.clock_rate
     for clock in node_faults.wrong_rates(data.placement, data.disturbance, limit):
         yield make_answer(
@@ -335,44 +334,45 @@ def odd_clock_answers(data: BundleData) -> Iterator[Answer]:
 def _node_answers(
     verdicts: NodeVerdicts,
     processors: Mapping[str, SlowProcessor],
-    counts: Mapping[str, Sequence[FlakyNode]],
+    flaky_nodes_by_event: Mapping[str, Sequence[FlakyNode]],
     data: BundleData,
-    marks: Mapping[str, str],
+    labels_by_environ: Mapping[str, str],
 ) -> Iterator[Answer]:
     for outlier in verdicts.outliers:
         reason = f"{words.describe_outlier(outlier, verdicts, processors.get(outlier.name))}."
-        yield make_answer(f"{words.title(outlier, marks)}: ", reason, "bad")
-    for event, flaky_nodes in counts.items():
+        yield make_answer(f"{words.outlier_title(outlier, labels_by_environ)}: ", reason, "bad")
+    label_suffix = words.environ_label_suffix(labels_by_environ, labels_by_environ)
+    for event, flaky_nodes in flaky_nodes_by_event.items():
         for flaky_node in flaky_nodes:
             verdict = "is flaky" if event == "failed" else "stands out"
             if flaky_node.counts[0] == flaky_node.counts[1] and len(flaky_node.names) == 1:
                 verdict = "never works"
-            title = words.flaky_title(flaky_node, words.environ_mark(marks, marks), verdict)
+            title = words.flaky_title(flaky_node, label_suffix, verdict)
             yield make_answer(f"{title}: ", words.describe_flaky(flaky_node, event), "bad")
     yield from odd_clock_answers(data)
-    if verdicts.nodes and not verdicts.outliers and not counts["failed"]:
-        tone: StatusColour = "good" if _can_see_sick_node(verdicts) else "plain"
-        yield Answer((words.describe_healthy(verdicts, marks),), tone)
-    if verdicts.unjudged_nodes and _can_see_sick_node(verdicts):
-        yield Answer((words.describe_too_few(verdicts.unjudged_nodes),))
+    if verdicts.nodes and not verdicts.outliers and not flaky_nodes_by_event["failed"]:
+        tone: StatusColour = "good" if _would_detect_sick_node(verdicts) else "plain"
+        yield Answer((words.describe_healthy(verdicts, labels_by_environ),), tone)
+    if verdicts.unjudged_nodes and _would_detect_sick_node(verdicts):
+        yield Answer((words.describe_unjudged(verdicts.unjudged_nodes),))
     if exclusions := data.manifest.data.get("nodes_not_measured"):
         first = f"{exclusions[0]['node']} ({exclusions[0]['state']})"
         rest = f" and {len(exclusions) - 1} more" if len(exclusions) > 1 else ""
         yield make_answer("Not measured: ", f"{first}{rest}.", "warn")
 
 
-def _can_see_sick_node(verdicts: NodeVerdicts) -> bool:
+def _would_detect_sick_node(verdicts: NodeVerdicts) -> bool:
     sensitivities = verdicts.sensitivities.values()
     return any(sensitivity.detectable_effect is not None for sensitivity in sensitivities)
 
 
-def _not_measured_blocks(data: BundleData, mark: str) -> Iterator[Block]:
-    caption = f"Nodes that could not be measured this night{mark}."
-    if table := excluded_nodes(data, caption):
+def _not_measured_blocks(data: BundleData, label_suffix: str) -> Iterator[Block]:
+    caption = f"Nodes that could not be measured this night{label_suffix}."
+    if table := excluded_nodes_table(data, caption):
         yield from (Heading(3, "Not measured"), table)
     if data.node_pairs.is_empty():
         return
-    failed_hosts = data.launches.filter(_IS_FAILED)["hosts"].drop_nulls()
+    failed_hosts = data.launches.filter(_IS_LOST)["hosts"].drop_nulls()
     failed_pairs = {tuple(sorted(set(hosts))) for hosts in failed_hosts if len(set(hosts)) == 2}
     passed_pairs = (
         data.node_pairs.filter(pl.col("measure") != FAILURE).select("host", "other").unique()
@@ -385,7 +385,7 @@ def _not_measured_blocks(data: BundleData, mark: str) -> Iterator[Block]:
         yield text_items(*items)
 
 
-def excluded_nodes(data: BundleData, caption: str) -> Table | None:
+def excluded_nodes_table(data: BundleData, caption: str) -> Table | None:
     """Return a table of nodes that were out of use when the run began, or None."""
     nodes = data.manifest.data.get("nodes_not_measured") or []
     rows = tuple(text_cells(node["node"], node["state"], node["reason"]) for node in nodes)

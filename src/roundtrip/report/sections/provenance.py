@@ -30,18 +30,24 @@ from roundtrip.report.blocks import (
 from roundtrip.report.data import BundleData
 from roundtrip.report.units import Quantity, Unit
 
-_UNRECORDED = "not recorded"
+_NOT_RECORDED_TEXT = "not recorded"
 
 
-def part(data: BundleData) -> ReportSection:
+def build_section(data: BundleData) -> ReportSection:
     """Return the section: code, machine, nodes, toolchains, clocks, thresholds, files."""
     thresholds = "Every threshold behind every word of this report: "
     blocks: list[Block] = [
-        *(_code(data), *_machine(data), *_nodes(data), _toolchains(data), _clocks(data))
+        *(
+            _code_table(data),
+            *_machine_blocks(data),
+            *_node_blocks(data),
+            _toolchain_table(data),
+            _clock_table(data),
+        )
     ]
     for name, content in sorted(data.env_records.items()):
         if name != "host.json" and content is not None:
-            table = _fact_table(f"env/{name}", tuple(leaves(content)))
+            table = _fact_table(f"env/{name}", tuple(named_leaves(content)))
             blocks.append(CollapsibleBlocks(f"Recorded in env/{name}", (table,)))
     blocks += [
         Heading(3, "Thresholds"),
@@ -54,7 +60,7 @@ def part(data: BundleData) -> ReportSection:
         CollapsibleBlocks(
             "The campaign as declared: campaign.toml", (Verbatim(data.campaign_text),)
         ),
-        CollapsibleBlocks("Files of the bundle, with checksums", (_files(data),)),
+        CollapsibleBlocks("Files of the bundle, with checksums", (_file_table(data),)),
     ]
     title = "Provenance: what this was measured with"
     note = data.env_records.get(WITHHELD_FILE)
@@ -68,7 +74,7 @@ def part(data: BundleData) -> ReportSection:
     return ReportSection("provenance", title, tuple(blocks), warnings=tuple(warnings))
 
 
-def revision(data: BundleData) -> str:
+def describe_revision(data: BundleData) -> str:
     """Commit and state of the checkout that ran the campaign."""
     git = data.manifest.data["git"]
     if not git["commit"]:
@@ -76,7 +82,7 @@ def revision(data: BundleData) -> str:
     return f"{git['commit'][:12]}{', with uncommitted changes' if git['dirty'] else ''}"
 
 
-def _code(data: BundleData) -> Table:
+def _code_table(data: BundleData) -> Table:
     facts = data.manifest.data
     tools = ", ".join(f"{name} {version}" for name, version in sorted(facts["tools"].items()))
     signer = "unsigned"
@@ -84,7 +90,7 @@ def _code(data: BundleData) -> Table:
         fingerprint = signature.fingerprint(key)
         signer = f"signed by {fingerprint}; `roundtrip report DIR --verify` checks it"
     rows = (
-        ("Roundtrip revision", revision(data)),
+        ("Roundtrip revision", describe_revision(data)),
         ("Campaign", f"{facts['campaign']} on site {facts['site']}"),
         ("Started", facts["started"]),
         ("Finished", facts["finished"] or "did not finish: see the launches that are missing"),
@@ -96,7 +102,7 @@ def _code(data: BundleData) -> Table:
     return _fact_table("Code and campaign.", rows)
 
 
-def _machine(data: BundleData) -> list[Block]:
+def _machine_blocks(data: BundleData) -> list[Block]:
     host = data.env_records.get("host.json")
     heading = Heading(3, "Machine")
     if not isinstance(host, dict):
@@ -105,27 +111,27 @@ def _machine(data: BundleData) -> list[Block]:
     blocks: list[Block] = [heading]
     sections = {"host": scalars, **{k: v for k, v in host.items() if isinstance(v, dict)}}
     for name, section in sections.items():
-        if rows := tuple(leaves(section)):
+        if rows := tuple(named_leaves(section)):
             table = _fact_table(name.replace("_", " ").capitalize() + ".", rows)
             blocks.append(fold_if_long(f"Machine: {name} ({len(rows)} facts)", table))
     return blocks
 
 
-def leaves(data: Any, prefix: str = "") -> Iterator[tuple[str, str]]:
+def named_leaves(data: Any, name_prefix: str = "") -> Iterator[tuple[str, str]]:
     """Yield (name, value) of every leaf of `data`; a list of plain values is one leaf."""
     if isinstance(data, dict):
         for key, value in data.items():
-            yield from leaves(value, f"{prefix} {key}".strip())
+            yield from named_leaves(value, f"{name_prefix} {key}".strip())
     elif isinstance(data, list) and any(isinstance(item, dict) for item in data):
         for number, item in enumerate(data, 1):
             is_table = isinstance(item, dict)
             leaf = ", ".join(f"{k} {v}" for k, v in item.items()) if is_table else str(item)
-            yield f"{prefix} {number}", leaf
+            yield f"{name_prefix} {number}", leaf
     else:
-        yield prefix.replace("_", " "), _plain(data)
+        yield name_prefix.replace("_", " "), _value_text(data)
 
 
-def _plain(value: Any) -> str:
+def _value_text(value: Any) -> str:
     if value is None or value == [] or value == "":
         return "not known"
     if isinstance(value, bool):
@@ -135,13 +141,13 @@ def _plain(value: Any) -> str:
     return str(value)
 
 
-def _nodes(data: BundleData) -> list[Block]:
+def _node_blocks(data: BundleData) -> list[Block]:
     nodes = (
         data.node_facts.select("host", *NODE_FACT_TITLES).unique().sort("host", *NODE_FACT_COLUMNS)
     )
     if nodes.is_empty():
         return []
-    rows = tuple(text_cells(host, *map(_plain, facts)) for host, *facts in nodes.iter_rows())
+    rows = tuple(text_cells(host, *map(_value_text, facts)) for host, *facts in nodes.iter_rows())
     columns = text_columns(
         "Node", *(words[0].upper() + words[1:] for words in NODE_FACT_TITLES.values())
     )
@@ -151,14 +157,14 @@ def _nodes(data: BundleData) -> list[Block]:
     return [fold_if_long(f"All {len(rows)} nodes", Table(caption, columns, rows))]
 
 
-def _toolchains(data: BundleData) -> Table:
+def _toolchain_table(data: BundleData) -> Table:
     names = ["environ", "mpi_library", "boost", "compiler", "compiler_flags"]
-    bindings = _bindings(data)
+    bindings = _binding_by_launch(data)
     rows = set()
     for row in data.completed_launches.select("launch", "ranks", *names).iter_rows(named=True):
-        facts = [row[name] or _UNRECORDED for name in names]
-        ranks = _UNRECORDED if row["ranks"] is None else units.count(row["ranks"])
-        binding = bindings.get(row["launch"], _UNRECORDED)
+        facts = [row[name] or _NOT_RECORDED_TEXT for name in names]
+        ranks = _NOT_RECORDED_TEXT if row["ranks"] is None else units.count(row["ranks"])
+        binding = bindings.get(row["launch"], _NOT_RECORDED_TEXT)
         rows.add((*text_cells(*facts), Cell(ranks), Cell(binding)))
     return Table(
         "Toolchains as the launches found them; binding: rank on host: processors it may use.",
@@ -167,7 +173,7 @@ def _toolchains(data: BundleData) -> Table:
     )
 
 
-def _bindings(data: BundleData) -> dict[str, str]:
+def _binding_by_launch(data: BundleData) -> dict[str, str]:
     """By launch the host and the permitted processors of each rank, as text."""
     bindings: dict[str, list[str]] = {}
     placement = data.placement.select("launch", "rank", "host", "cpus")
@@ -177,12 +183,12 @@ def _bindings(data: BundleData) -> dict[str, str]:
     return {launch: "; ".join(ranks) for launch, ranks in bindings.items()}
 
 
-def _clocks(data: BundleData) -> Table:
+def _clock_table(data: BundleData) -> Table:
     rows = []
     groups = data.completed_launches.group_by("environ")
     for (environ,), group in sorted(groups, key=lambda item: str(item[0])):
         names = ", ".join(sorted({str(name) for name in group["clock"]}))
-        cells = [_worst(group[name]) for name in ("clock_resolution_s", "clock_overhead_s")]
+        cells = [_max_ns_cell(group[name]) for name in ("clock_resolution_s", "clock_overhead_s")]
         rows.append((*text_cells(str(environ), names), *cells))
     caption = "Clocks: coarsest resolution and largest overhead of a reading over the launches."
     columns = (
@@ -192,14 +198,14 @@ def _clocks(data: BundleData) -> Table:
     return Table(caption, columns, tuple(rows))
 
 
-def _worst(seconds: pl.Series) -> Cell:
+def _max_ns_cell(seconds: pl.Series) -> Cell:
     values = seconds.drop_nulls().to_list()
     if not values:
-        return Cell(_UNRECORDED)
+        return Cell(_NOT_RECORDED_TEXT)
     return Cell(Quantity(value=max(values) * 1e9, unit=Unit.NS, decimals=0))
 
 
-def _files(data: BundleData) -> Table:
+def _file_table(data: BundleData) -> Table:
     rows = []
     for name, entry in sorted(data.manifest.data["files"].items()):
         size = Quantity(value=entry["bytes"], unit=Unit.BYTES, decimals=0)

@@ -33,16 +33,18 @@ from roundtrip.stats.summaries import DEVIATION, MEDIAN, Summary, ValueKind, med
 from roundtrip.studies.study import SpreadMetric
 
 #: Columns that, with launch and number, identify a figure; its samples thus share one metric.
-FIGURE_COLUMNS = ("case_id", "case", "variant", "metric")
+SPREAD_KEY_COLUMNS = ("case_id", "case", "variant", "metric")
 #: Further columns that identify a series.
 SERIES_COLUMNS = ("size_bytes", "phase")
 #: Summary of the samples of a launch as a figure.
-OF_LAUNCH = Summary("a figure of a study", ValueKind.COST, "the samples of a launch", MEDIAN)
+LAUNCH_SUMMARY = Summary("a figure of a study", ValueKind.COST, "the samples of a launch", MEDIAN)
 #: Column of the Shapiro-Wilk test.
-_NORMAL = "Normal, p"
+_NORMALITY_COLUMN = "Normal, p"
 #: Summary behind the spread between launches and behind the plans.
-LOG_DEVIATION = Summary("the logarithm of a figure", ValueKind.COST, "launches", DEVIATION, _NORMAL)
-_READING: tuple[RichText, ...] = (
+LOG_DEVIATION_SUMMARY = Summary(
+    "the logarithm of a figure", ValueKind.COST, "launches", DEVIATION, _NORMALITY_COLUMN
+)
+_EXPLANATION: tuple[RichText, ...] = (
     (
         "“Reached the precision” is said of one launch: its own samples agree on its median. It "
         "does not mean that the next launch would find the same. No interval in this report "
@@ -66,33 +68,33 @@ _READING: tuple[RichText, ...] = (
 )
 
 
-def launch_figures(rows: pl.LazyFrame) -> pl.DataFrame:
+def launch_spread_values(samples: pl.LazyFrame) -> pl.DataFrame:
     """The spread metrics in the samples `rows` of a bundle, a row for each launch and figure.
 
     Columns: number, name and unit of the metric; launch; `FIGURE_COLUMNS`; median, and samples
     in time order, both in that unit; `SERIES_COLUMNS`, null if the samples have several values.
     """
-    keys = ["launch", *FIGURE_COLUMNS]
+    keys = ["launch", *SPREAD_KEY_COLUMNS]
     declarations = [
         (study.name, metric) for study in studies.load() for metric in study.spread_metrics
     ]
     frames = []
     for number, (study, metric) in enumerate(declarations):
-        study_rows = _samples(rows.filter(pl.col("study") == study), metric).sort("rep")
-        median, samples = OF_LAUNCH.aggregate("shown"), pl.col("shown")
+        study_rows = _metric_samples(samples.filter(pl.col("study") == study), metric).sort("rep")
+        median = LAUNCH_SUMMARY.aggregate("shown")
         launches = study_rows.group_by(keys).agg(
-            *map(_only, SERIES_COLUMNS), median=median, samples=samples
+            *map(_unique_or_null, SERIES_COLUMNS), median=median, samples=pl.col("shown")
         )
         name, unit = pl.lit(metric.name), pl.lit(str(metric.unit))
         frames.append(launches.with_columns(number=pl.lit(number), name=name, unit=unit))
     return pl.concat(pl.collect_all(frames)).sort("number", *keys)
 
 
-def _only(name: str) -> pl.Expr:
-    return pl.when(pl.col(name).n_unique() == 1).then(pl.col(name).first()).alias(name)
+def _unique_or_null(column: str) -> pl.Expr:
+    return pl.when(pl.col(column).n_unique() == 1).then(pl.col(column).first()).alias(column)
 
 
-def _samples(rows: pl.LazyFrame, metric: SpreadMetric) -> pl.LazyFrame:
+def _metric_samples(samples: pl.LazyFrame, metric: SpreadMetric) -> pl.LazyFrame:
     """Return a study's rows of the metric, with the value in its unit as column `shown`.
 
     Values in a unit that never becomes that of the metric, as of another metric, are left out.
@@ -106,39 +108,41 @@ def _samples(rows: pl.LazyFrame, metric: SpreadMetric) -> pl.LazyFrame:
         else value * FACTOR_FROM_SECONDS.get(unit, 1)
     )
     figure = pl.when(pl.col("unit") == Unit.S).then(conversion).otherwise(value)
-    rows = rows.filter(pl.col("unit").is_in(raw_units), **dict(metric.row_filter))
-    return rows.with_columns(shown=figure)
+    samples = samples.filter(pl.col("unit").is_in(raw_units), **dict(metric.row_filter))
+    return samples.with_columns(shown=figure)
 
 
-def blocks(data: BundleData, figures: pl.DataFrame) -> list[Block]:
+def noise_blocks(data: BundleData, spread_values: pl.DataFrame) -> list[Block]:
     """A table of the noise of `figures` (`launch_figures` joined with facts of launches)."""
     levels = data.analysis.statistics
-    overhead = _overhead(data)
-    rows = tuple(_rows(data, figures, overhead, levels))
+    overhead_s = _launch_overhead_s(data)
+    rows = tuple(_noise_rows(data, spread_values, overhead_s, levels))
     if not rows:
         return []
     caption = "Noise in a launch and between launches, at {level}."
-    if overhead is not None:
-        caption += f" A launch took {units.amount(overhead, Unit.S, 2)} besides."
+    if overhead_s is not None:
+        caption += f" A launch took {units.amount(overhead_s, Unit.S, 2)} besides."
     columns = (
         *text_columns("Toolchain", "Case", "Figure"),
         *number_columns("Launches", "Half-width in a launch", "Spread between launches"),
-        *number_columns("Half-width as launched", "For the same time", _NORMAL),
+        *number_columns("Half-width as launched", "For the same time", _NORMALITY_COLUMN),
     )
     table = Table(ConfidenceLevel(levels.confidence_level).fill_caption(caption), columns, rows)
-    return [Heading(3, "Where the noise is"), table, BulletList(_READING)]
+    return [Heading(3, "Where the noise is"), table, BulletList(_EXPLANATION)]
 
 
 def is_noise_table(block: Block) -> bool:
     """Whether a block is the table of `blocks`."""
-    return isinstance(block, Table) and any(column.name == _NORMAL for column in block.columns)
+    return isinstance(block, Table) and any(
+        column.name == _NORMALITY_COLUMN for column in block.columns
+    )
 
 
-def _rows(
-    data: BundleData, figures: pl.DataFrame, overhead: float | None, levels: Levels
+def _noise_rows(
+    data: BundleData, spread_values: pl.DataFrame, overhead_s: float | None, levels: Levels
 ) -> Iterator[tuple[Cell, ...]]:
-    keys = ["number", *FIGURE_COLUMNS]
-    for _, group in figures.group_by(keys, maintain_order=True):
+    keys = ["number", *SPREAD_KEY_COLUMNS]
+    for _, group in spread_values.group_by(keys, maintain_order=True):
         if group.height < 2:
             continue
         first = group.row(0, named=True)
@@ -148,20 +152,22 @@ def _rows(
         parts = components(samples, seconds) if isinstance(seconds, float) else None
         between = math.sqrt(parts.between) if parts else None
         if parts is None:
-            between = pl.DataFrame({"log": logs}).select(LOG_DEVIATION.aggregate("log")).item()
+            between = (
+                pl.DataFrame({"log": logs}).select(LOG_DEVIATION_SUMMARY.aggregate("log")).item()
+            )
         p, figure = normality_p(logs), f"{first['name']}, {first['unit']}"
         yield (
             *text_cells(labels.add_label(first["toolchain"], first), f"{first['case']}"),
             Cell(figure, series_key=data.series_key(first["case_id"], first)),
             Cell(units.count(group.height)),
-            _in_launch(samples, levels.confidence_level),
-            _share(between),
-            *_plans(parts, group.height, overhead, levels),
+            _half_width_cell(samples, levels.confidence_level),
+            _percentage_cell(between),
+            *_plan_cells(parts, group.height, overhead_s, levels),
             Cell(units.NO_VALUE if p is None else units.pure_number(p, 2)),
         )
 
 
-def _in_launch(samples: list[list[float]], level: float) -> Cell:
+def _half_width_cell(samples: list[list[float]], level: float) -> Cell:
     """Median over launches of the relative half-width of each launch's own interval."""
     widths = []
     for values in samples:
@@ -169,35 +175,37 @@ def _in_launch(samples: list[list[float]], level: float) -> Cell:
         if interval.low is not None and interval.high is not None:
             width = max(interval.high - interval.median, interval.median - interval.low)
             widths.append(width / interval.median)
-    return _share(median_interval(widths, level).median if widths else None)
+    return _percentage_cell(median_interval(widths, level).median if widths else None)
 
 
-def _share(share: float | None) -> Cell:
+def _percentage_cell(fraction: float | None) -> Cell:
     """A cell with `share` in percent, a dash if it is not known."""
-    return Cell(units.NO_VALUE if share is None else units.percentage(share))
+    return Cell(units.NO_VALUE if fraction is None else units.percentage(fraction))
 
 
-def _plans(
-    parts: Components | None, launches: int, overhead: float | None, levels: Levels
+def _plan_cells(
+    variances: Components | None, launches: int, overhead_s: float | None, levels: Levels
 ) -> tuple[Cell, Cell]:
-    if parts is None:
+    if variances is None:
         return Cell(units.NO_VALUE), Cell(units.NO_VALUE)
     level, fewest = levels.confidence_level, levels.advised_launches
-    width = half_width(parts, launches, parts.seconds, level)
-    as_launched = _plan(launches, parts.seconds, width)
-    if overhead is None or launches < fewest:
+    width = half_width(variances, launches, variances.seconds, level)
+    as_launched = _plan_cell(launches, variances.seconds, width)
+    if overhead_s is None or launches < fewest:
         return as_launched, Cell(units.NO_VALUE)
-    plan = allocate(parts, launches * (overhead + parts.seconds), overhead, level, fewest)
-    return as_launched, _plan(plan.launches, plan.seconds, plan.half_width)
+    plan = allocate(
+        variances, launches * (overhead_s + variances.seconds), overhead_s, level, fewest
+    )
+    return as_launched, _plan_cell(plan.launches, plan.seconds, plan.half_width)
 
 
-def _plan(launches: int, seconds: float, width: float) -> Cell:
+def _plan_cell(launches: int, seconds: float, half_width: float) -> Cell:
     duration = Quantity(value=seconds, unit=Unit.S, digits=2)
-    text = (units.count(launches), " of ", duration, f" {Unit.S}: ", units.percentage(width))
+    text = (units.count(launches), " of ", duration, f" {Unit.S}: ", units.percentage(half_width))
     return Cell(text, unit=Unit.S)
 
 
-def _overhead(data: BundleData) -> float | None:
+def _launch_overhead_s(data: BundleData) -> float | None:
     """Median seconds from the end of a launch to the start of the next; None if it is not known."""
     start = pl.col("started").str.to_datetime(time_zone="UTC", strict=False)
     spans = data.completed_launches.select(start, "elapsed_s").drop_nulls().sort("started").rows()

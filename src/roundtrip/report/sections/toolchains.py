@@ -25,20 +25,20 @@ from roundtrip.report.blocks import (
     text_columns,
 )
 from roundtrip.report.data import BundleData
-from roundtrip.report.sections.races import (
-    MOST_PLACES,
-    Pair,
-    race_answers,
-    race_tables,
-    races,
-    top_tables,
+from roundtrip.report.sections.rankings import (
+    MAX_NAMED_QUANTITIES,
+    ToolchainPair,
+    rank_toolchains,
+    ranking_answers,
+    ranking_tables,
+    top_ranking_tables,
 )
 from roundtrip.report.speeds import (
-    MOST_ENVIRONS,
+    MAX_ENVIRONS_FOR_ALL_PAIRS,
+    ComparedToolchains,
     PairedValues,
     Setting,
     ToolchainComparison,
-    Toolchains,
 )
 from roundtrip.report.units import ConfidenceLevel, Quantity
 from roundtrip.stats.summaries import MEDIAN, OVER_LAUNCHES, Summary, ValueKind, median_interval
@@ -46,9 +46,9 @@ from roundtrip.stats.verdicts import ClaimVerdict, Verdict
 from roundtrip.studies.derivation import AuditedRatio, AuditFacts, PairingScope
 from roundtrip.studies.study import Claim
 
-QUESTION = "Which MPI and which Boost is fastest here, and how fast?"
-_MOST_ANSWERS = 6
-_HOW: RichText = (
+SECTION_QUESTION = "Which MPI and which Boost is fastest here, and how fast?"
+_MAX_ANSWERS = 6
+_METHOD_NOTE: RichText = (
     "A machine drifts from launch to launch by more than most toolchains differ. So launches are "
     "compared only with those of the same round, which were launched side by side in random "
     "order; each round gives one ratio. “Rounds” says how many rounds launched both, of how many "
@@ -58,16 +58,18 @@ _HOW: RichText = (
     "what depends on Boost.",
 )
 #: Facts about the section for the report's audit.
-_OF_LAUNCH = Summary(
+_LAUNCH_SUMMARY = Summary(
     "a study's value of a launch", ValueKind.COST, "the samples of a launch", MEDIAN
 )
 AUDIT_FACTS = AuditFacts(
     summaries=(
-        _OF_LAUNCH,
+        _LAUNCH_SUMMARY,
         Summary("a value of one toolchain", ValueKind.COST, "launches", OVER_LAUNCHES),
     ),
     ratios=(
-        AuditedRatio("one toolchain over another", _OF_LAUNCH, PairingScope.ROUND, OVER_LAUNCHES),
+        AuditedRatio(
+            "one toolchain over another", _LAUNCH_SUMMARY, PairingScope.ROUND, OVER_LAUNCHES
+        ),
     ),
 )
 
@@ -75,7 +77,7 @@ AUDIT_FACTS = AuditFacts(
 class ToolchainsSection:
     """Compares toolchains with each other, by round."""
 
-    def __init__(self, data: BundleData, toolchains: Toolchains) -> None:
+    def __init__(self, data: BundleData, toolchains: ComparedToolchains) -> None:
         self._level = ConfidenceLevel(data.analysis.statistics.confidence_level)
         self._toolchains = toolchains
         names = sorted(data.completed_launches["toolchain"].unique())
@@ -83,57 +85,65 @@ class ToolchainsSection:
         if len(names) > 1:
             self._alone = "No toolchains are compared: none ran one case in the same rounds"
 
-        self._by_pair: dict[Pair, dict[ToolchainComparison, PairedValues]] = {}
+        self._by_pair: dict[ToolchainPair, dict[ToolchainComparison, PairedValues]] = {}
         for key, comparison in toolchains.comparisons.items():
-            self._by_pair.setdefault((key.one, key.other), {})[key] = comparison
+            self._by_pair.setdefault((key.environ, key.base_environ), {})[key] = comparison
 
-    def _too_many(self) -> list[RichText]:
+    def _oversized_setting_notes(self) -> list[RichText]:
         """A note on each setting with too many toolchains for all pairs."""
         return [
             (
-                f"{_case(setting)}: {count} toolchains have {count * (count - 1) // 2} pairs, of "
-                f"which {pairs} are asked: each toolchain with the first by name of those with "
-                "its MPI, of those with its Boost and, unless one of them lies between, of all. Up "
-                f"to {MOST_ENVIRONS} would be compared each with each. ",
+                f"{_setting_text(setting)}: {count} toolchains have {count * (count - 1) // 2} "
+                f"pairs, of which {pairs} are asked: each toolchain with the first by name of "
+                "those with its MPI, of those with its Boost and, unless one of them lies between, "
+                f"of all. Up to {MAX_ENVIRONS_FOR_ALL_PAIRS} would be compared each with each. ",
                 InlineCode("roundtrip compare BUNDLE --toolchains ONE OTHER"),
                 " compares any two of them.",
             )
-            for setting, (count, pairs) in self._toolchains.oversized_settings.items()
+            for setting, (count, pairs) in self._toolchains.pair_count_by_oversized_setting.items()
         ]
 
     def ratios_by_claim(self) -> Mapping[Claim, Sequence[float]]:
         return {key: comparison.ratios for key, comparison in self._toolchains.comparisons.items()}
 
     def report_section(self, verdicts: Mapping[Claim, ClaimVerdict]) -> ReportSection:
-        blocks: list[Block] = [Paragraph(_HOW)]
-        if notes := self._too_many():
+        blocks: list[Block] = [Paragraph(_METHOD_NOTE)]
+        if notes := self._oversized_setting_notes():
             blocks.append(BulletList(tuple(notes)))
         pairs = list(self._by_pair)
         for pair in pairs:
-            title, table = self._title(pair), self._table(pair, verdicts)
-            is_long = len(pairs) > _MOST_ANSWERS
+            title, table = self._pair_title(pair), self._pair_table(pair, verdicts)
+            is_long = len(pairs) > _MAX_ANSWERS
             blocks += (
                 [CollapsibleBlocks(title, (table,))] if is_long else [Heading(3, title), table]
             )
         reasons = tuple(
-            (f"{self._title((one, other))}, {_case(setting)}: {reason}.",)
-            for (setting, one, other), reason in self._toolchains.refusals.items()
+            (f"{self._pair_title((one, other))}, {_setting_text(setting)}: {reason}.",)
+            for (setting, one, other), reason in self._toolchains.refusal_by_pair.items()
         )
         title = "Not compared, and why"
-        if len(reasons) > _MOST_ANSWERS:
+        if len(reasons) > _MAX_ANSWERS:
             blocks.append(
                 CollapsibleBlocks(f"{title}: {len(reasons)} pairs", (BulletList(reasons),))
             )
         elif reasons:
             blocks += [Heading(3, title), BulletList(reasons)]
-        all_races, titles = races(verdicts, self._toolchains.comparisons), self._toolchains.titles
-        answers = race_answers(all_races, titles) or (Answer((f"{self._alone}.",)),)
-        if len(pairs) > _MOST_ANSWERS:
+        rankings, titles = (
+            rank_toolchains(verdicts, self._toolchains.comparisons),
+            self._toolchains.title_by_environ,
+        )
+        answers = ranking_answers(rankings, titles) or (Answer((f"{self._alone}.",)),)
+        if len(pairs) > _MAX_ANSWERS:
             text = f"{len(pairs)} pairs of toolchains are compared below, by round."
             panel_answers = [make_answer("Toolchains: ", text)]
         else:
             panel_answers = [
-                Answer((StrongText(self._title(pair)), f": {self._counts(pair, verdicts)}."))
+                Answer(
+                    (
+                        StrongText(self._pair_title(pair)),
+                        f": {self._describe_verdict_counts(pair, verdicts)}.",
+                    )
+                )
                 for pair in pairs
             ]
         return ReportSection(
@@ -141,41 +151,45 @@ class ToolchainsSection:
             "Toolchains compared",
             tuple(blocks),
             answers=answers,
-            verdict_tables=race_tables(all_races, titles),
-            question=QUESTION,
+            verdict_tables=ranking_tables(rankings, titles),
+            question=SECTION_QUESTION,
             panel_answers=tuple(panel_answers),
-            summary_tables=top_tables(all_races, titles),
+            summary_tables=top_ranking_tables(rankings, titles),
         )
 
-    def _counts(self, pair: Pair, verdicts: Mapping[Claim, ClaimVerdict]) -> str:
+    def _describe_verdict_counts(
+        self, pair: ToolchainPair, verdicts: Mapping[Claim, ClaimVerdict]
+    ) -> str:
         """The counts of verdicts on a pair, with their places if these are few."""
         quantities: dict[Verdict, list[str]] = {}
         for key in self._by_pair[pair]:
-            quantities.setdefault(verdicts[key].verdict, []).append(_quantity(key))
+            quantities.setdefault(verdicts[key].verdict, []).append(_quantity_text(key))
         counts = []
         for verdict in (v for v in Verdict if v in quantities):
             places = dict.fromkeys(quantities[verdict])
-            detail = f" ({'; '.join(places)})" if len(places) <= MOST_PLACES else ""
-            counts.append(f"{self._outcome(pair, verdict)} in {len(quantities[verdict])}{detail}")
+            detail = f" ({'; '.join(places)})" if len(places) <= MAX_NAMED_QUANTITIES else ""
+            counts.append(
+                f"{self._verdict_text(pair, verdict)} in {len(quantities[verdict])}{detail}"
+            )
         comparisons = units.plural(sum(map(len, quantities.values())), "comparison")
         return f"of {comparisons}, {', '.join(counts)}"
 
-    def _outcome(self, pair: Pair, verdict: Verdict) -> str:
+    def _verdict_text(self, pair: ToolchainPair, verdict: Verdict) -> str:
         """The verdict in words, with the title of the faster toolchain."""
-        titles = self._toolchains.titles
+        titles = self._toolchains.title_by_environ
         winner = {Verdict.FASTER: pair[0], Verdict.SLOWER: pair[1]}.get(verdict)
         return f"{titles[winner]} is faster" if winner else str(verdict)
 
-    def _title(self, pair: Pair) -> str:
-        titles = self._toolchains.titles
+    def _pair_title(self, pair: ToolchainPair) -> str:
+        titles = self._toolchains.title_by_environ
         return f"{titles[pair[0]]} against {titles[pair[1]]}"
 
-    def _table(self, pair: Pair, verdicts: Mapping[Claim, ClaimVerdict]) -> Table:
+    def _pair_table(self, pair: ToolchainPair, verdicts: Mapping[Claim, ClaimVerdict]) -> Table:
         rows = [
-            self._row(pair, key, comparison, verdicts[key])
+            self._comparison_row(pair, key, comparison, verdicts[key])
             for key, comparison in self._by_pair[pair].items()
         ]
-        one, other = (self._toolchains.titles[environ] for environ in pair)
+        one, other = (self._toolchains.title_by_environ[environ] for environ in pair)
         base = f"{other} (base)"
         columns = (
             *text_columns("Case", "What"),
@@ -184,49 +198,61 @@ class ToolchainsSection:
             *number_columns("q", "Rounds"),
         )
         caption = self._level.fill_caption(
-            f"{self._title(pair)}: medians over the rounds that launched both, and the median of "
-            f"the paired ratio, with {{level}} rank intervals. Above 1 {one} is faster."
+            f"{self._pair_title(pair)}: medians over the rounds that launched both, and the median "
+            f"of the paired ratio, with {{level}} rank intervals. Above 1 {one} is faster."
         )
         return Table(caption, columns, tuple(rows))
 
-    def _row(
-        self, pair: Pair, key: ToolchainComparison, comparison: PairedValues, verdict: ClaimVerdict
+    def _comparison_row(
+        self,
+        pair: ToolchainPair,
+        comparison: ToolchainComparison,
+        paired_values: PairedValues,
+        verdict: ClaimVerdict,
     ) -> tuple[Cell, ...]:
         text = verdict.words
         if verdict.launches_needed is None:
-            text = self._outcome(pair, verdict.verdict)
+            text = self._verdict_text(pair, verdict.verdict)
         tone: StatusColour = "warn" if verdict.verdict is Verdict.CANNOT_TELL else "plain"
         one_values, other_values = (
-            Quantity.from_interval(median_interval(side, self._level), comparison.unit)
-            for side in (comparison.one_values, comparison.other_values)
+            Quantity.from_interval(median_interval(side, self._level), paired_values.unit)
+            for side in (paired_values.environ_values, paired_values.base_values)
         )
-        one_series, other_series = comparison.series
-        pairing = comparison.pairing
+        one_series, other_series = paired_values.series_keys
+        pairing = paired_values.pairing
         rounds = f" of {pairing.rounds}, first in {pairing.first_count}"
-        is_printed = comparison.unit not in units.UNPRINTED_UNITS
-        what = f"{_quantity(key)}, {comparison.unit}" if is_printed else _quantity(key)
+        is_printed = paired_values.unit not in units.UNPRINTED_UNITS
+        what = (
+            f"{_quantity_text(comparison)}, {paired_values.unit}"
+            if is_printed
+            else _quantity_text(comparison)
+        )
         return (
-            Cell(_case(key.setting)),
-            Cell(what, unit=comparison.unit),
+            Cell(_setting_text(comparison.setting)),
+            Cell(what, unit=paired_values.unit),
             Cell(one_values, series_key=one_series),
             Cell(other_values, series_key=other_series),
             Cell(Quantity.from_claim(verdict.interval), tone, text, series_key=one_series),
             Cell(units.pure_number(verdict.q, 2)),
-            Cell((units.count(len(comparison.one_values)), rounds)),
+            Cell((units.count(len(paired_values.environ_values)), rounds)),
         )
 
 
-def _quantity(key: ToolchainComparison) -> str:
-    return key.what if key.size_bytes is None else f"{key.what}, {units.size_text(key.size_bytes)}"
+def _quantity_text(comparison: ToolchainComparison) -> str:
+    return (
+        comparison.quantity
+        if comparison.size_bytes is None
+        else f"{comparison.quantity}, {units.size_text(comparison.size_bytes)}"
+    )
 
 
-def _case(setting: Setting) -> str:
-    case = f"{setting.check}, {setting.parameters}, on {setting.place}"
-    return f"{case}, {setting.kind}" if setting.kind else case
+def _setting_text(setting: Setting) -> str:
+    case = f"{setting.check}, {setting.parameters}, on {setting.system_partition}"
+    return f"{case}, {setting.emulation_label}" if setting.emulation_label else case
 
 
-def section(data: BundleData) -> ToolchainsSection | None:
+def toolchains_section(data: BundleData) -> ToolchainsSection | None:
     """Return the section; None for pairs of nodes, unless toolchains are compared as well."""
-    toolchains = Toolchains(data)
-    is_asked = data.node_pairs.is_empty() or toolchains.comparisons or toolchains.refusals
+    toolchains = ComparedToolchains(data)
+    is_asked = data.node_pairs.is_empty() or toolchains.comparisons or toolchains.refusal_by_pair
     return ToolchainsSection(data, toolchains) if is_asked else None
