@@ -38,22 +38,22 @@ from roundtrip.sites.toolchains.store import AptClient, BuildError
 from roundtrip.tables import TextList
 
 #: The sources of the shipped recipes, below the checkout.
-SHIPPED = Path("spack_repo") / "testbed" / "sources.toml"
+SHIPPED_SOURCES = Path("spack_repo") / "testbed" / "sources.toml"
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
-_URL = re.compile(r"^(https?|ssh|git|file)://")
+_URL_PATTERN = re.compile(r"^(https?|ssh|git|file)://")
 #: Settings of the user must not change the output of git.
-_NEUTRAL = {
+_GIT_ENVIRONMENT = {
     **{"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1", "LC_ALL": "C"},
     "GIT_TERMINAL_PROMPT": "0",
 }
-_ALWAYS = ("-c", "tar.umask=0002", "-c", "core.autocrlf=false", "-c", "safe.directory=*")
+_GIT_OPTIONS = ("-c", "tar.umask=0002", "-c", "core.autocrlf=false", "-c", "safe.directory=*")
 
 
 class UnavailableError(Exception):
-    """A source is not available at its place; the message is one line."""
+    """A source cannot be had from where it is declared to be; the message is one line."""
 
 
-class Git(Table):
+class GitSource(Table):
     """A commit of `repository` as a tar archive, or with `patch` as a patch, of this checksum.
 
     `paths` are git pathspecs of what is in the archive, all by default; `prefix` is a folder that
@@ -69,22 +69,25 @@ class Git(Table):
     spack: Annotated[str, StringConstraints(pattern=r"^[a-z0-9]")] | None = None
 
     @model_validator(mode="after")
-    def _either(self) -> Self:
+    def _require_sha256_or_spack(self) -> Self:
         if (self.sha256 is None) == (self.spack is None):
             raise ValueError("either `sha256`, or `spack` with the spec that clones this commit")
         return self
 
 
-def git_archive(source: Git, place: str, folder: Path) -> Path:
-    """Write the archive or patch of `source` to `folder`; `place` is a clone, or an address."""
+def write_git_archive(source: GitSource, clone_or_url: str, folder: Path) -> Path:
+    """Write the archive or patch of `source` to `folder`, which is made; return its path.
+
+    `clone_or_url` is a local clone or an address.  UnavailableError if git fails.
+    """
     folder.mkdir(parents=True)
-    clone = Path(place)
-    if _URL.match(place):
+    clone = Path(clone_or_url)
+    if _URL_PATTERN.match(clone_or_url):
         clone = folder / "clone"
         _run_git(folder, "init", "--quiet", "--bare", str(clone))
-        _run_git(clone, "fetch", "--quiet", "--depth=2", "--", place, source.commit)
+        _run_git(clone, "fetch", "--quiet", "--depth=2", "--", clone_or_url, source.commit)
     elif not clone.is_dir():
-        raise UnavailableError(f"{place}: no such clone")
+        raise UnavailableError(f"{clone_or_url}: no such clone")
     target = folder / ("source.patch" if source.patch else "source.tar")
     if source.patch:
         form = ["format-patch", "-1", "--full-index", "--no-signature", "--stdout", source.commit]
@@ -92,12 +95,14 @@ def git_archive(source: Git, place: str, folder: Path) -> Path:
         options = ["--format=tar", f"--prefix={source.prefix}"]
         form = ["archive", *options, source.commit, "--", *source.paths]
     with target.open("wb") as stream:
-        _run_git(clone, *form, into=stream.fileno())
+        _run_git(clone, *form, stdout=stream.fileno())
     return target
 
 
 def mirror_by_spack(spec: str, repository: str, clone: str | None, folder: Path) -> None:
-    """Let Spack add `spec` to the mirror `folder`, cloned from `clone` instead of `repository`.
+    """Let Spack add `spec` to the mirror `folder`.  UnavailableError if it cannot.
+
+    Spack clones from `clone`, if there is one, instead of `repository`.
 
     Without an environment: a concretized one has `spec` once for each MPI, which is ambiguous.
     """
@@ -106,7 +111,7 @@ def mirror_by_spack(spec: str, repository: str, clone: str | None, folder: Path)
         raise UnavailableError(f"`spack mirror create` makes {spec}: set SPACK_ROOT")
     environment: Mapping[str, str] = {}
     if clone:
-        address = clone if _URL.match(clone) else Path(clone).resolve().as_uri()
+        address = clone if _URL_PATTERN.match(clone) else Path(clone).resolve().as_uri()
         environment = {
             **{"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": f"url.{address}.insteadOf"},
             "GIT_CONFIG_VALUE_0": repository,
@@ -127,13 +132,13 @@ def mirror_by_spack(spec: str, repository: str, clone: str | None, folder: Path)
         raise UnavailableError(f"spack mirror create {spec}: {faults[-1].strip()}")
 
 
-def _run_git(folder: Path, *arguments: str, into: int = subprocess.PIPE) -> None:
+def _run_git(folder: Path, *arguments: str, stdout: int = subprocess.PIPE) -> None:
     process = subprocess.run(
-        ["git", *_ALWAYS, *arguments],
+        ["git", *_GIT_OPTIONS, *arguments],
         cwd=folder,
-        stdout=into,
+        stdout=stdout,
         stderr=subprocess.PIPE,
-        env={**os.environ, **_NEUTRAL},
+        env={**os.environ, **_GIT_ENVIRONMENT},
     )
     if process.returncode:
         line = last_line(process.stderr.decode(errors="replace"))
@@ -141,14 +146,14 @@ def _run_git(folder: Path, *arguments: str, into: int = subprocess.PIPE) -> None
 
 
 #: The field of `apt-cache showsrc` with a line `checksum bytes file` for each file.
-_SUMS = re.compile(r"^Checksums-Sha256:\n((?: .+\n)+)", re.MULTILINE)
-_VERSION = re.compile(r"^Version: (\S+)$", re.MULTILINE)
+_CHECKSUMS_PATTERN = re.compile(r"^Checksums-Sha256:\n((?: .+\n)+)", re.MULTILINE)
+_VERSION_PATTERN = re.compile(r"^Version: (\S+)$", re.MULTILINE)
 
 
 class Apt:
-    """apt-get with source packages; it writes to `folder` only; UnavailableError without apt.
+    """Downloads source packages by apt, and writes to `folder` only.
 
-    `suites` of Debian are searched too.
+    `suites` of Debian are searched besides those of this machine.  UnavailableError without apt.
     """
 
     def __init__(self, folder: Path, suites: Collection[str]) -> None:
@@ -160,18 +165,24 @@ class Apt:
         self._archive = AptClient(folder, folder / "log", suites, only_sources=True)
 
     def download(self, package: str, sha256: str) -> Path:
-        """The archive of source package `package` with this checksum; else UnavailableError."""
+        """Download the archive of source package `package` with this checksum; return its path.
+
+        UnavailableError if apt does not have it.
+        """
         # Not `apt-get source --print-uris`, which lists the newest version only.
-        answer, _ = self._run("apt-cache", "showsrc", "--only-source", package)
-        if not _VERSION.search(answer):
+        answer, _ = self._run_apt("apt-cache", "showsrc", "--only-source", package)
+        if not _VERSION_PATTERN.search(answer):
             raise UnavailableError(f"apt knows no source package {package}")
         archives: list[str] = []
         for record in re.split(r"\n{2,}", answer):
-            version, sums = _VERSION.search(record), _SUMS.search(f"{record}\n")
+            version, sums = (
+                _VERSION_PATTERN.search(record),
+                _CHECKSUMS_PATTERN.search(f"{record}\n"),
+            )
             files = [line.split() for line in sums[1].splitlines()] if sums else []
             if version and (matches := [name for sum_, _, name in files if sum_ == sha256]):
-                words = ["source", "--only-source", "--download-only", "--tar-only"]
-                _, folder = self._run("apt-get", *words, f"{package}={version[1]}")
+                options = ["--only-source", "--download-only", "--tar-only"]
+                _, folder = self._run_apt("apt-get", "source", *options, f"{package}={version[1]}")
                 return folder / matches[0]
             archives += [name for _, _, name in files if ".orig" in name]
         raise UnavailableError(
@@ -179,15 +190,15 @@ class Apt:
             f"({', '.join(sorted(archives)) or 'no archive'}) than the recipe's, {sha256[:12]}..."
         )
 
-    def _run(self, program: str, *words: str) -> tuple[str, Path]:
+    def _run_apt(self, program: str, *arguments: str) -> tuple[str, Path]:
         try:
-            return self._archive.apt(program, "src", program, *words)
+            return self._archive.apt(program, "src", program, *arguments)
         except BuildError as error:
             lines = [line for line in error.output.splitlines() if line.startswith("E:")]
             raise UnavailableError(f"{error.message}: {(lines or ['failed'])[0]}") from None
 
 
-class Debian(Table):
+class DebianSource(Table):
     """The archive with this checksum, of Debian's source package `package`.
 
     `suite` names the release of Debian that has it, on a machine of another one.
@@ -201,8 +212,8 @@ class Debian(Table):
 class Sources(Table):
     """The sources of a mirror, by names of the user."""
 
-    debian: dict[str, Debian] = Field(default_factory=dict)
-    git: dict[str, Git] = Field(default_factory=dict)
+    debian: dict[str, DebianSource] = Field(default_factory=dict)
+    git: dict[str, GitSource] = Field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -217,11 +228,11 @@ class FillResult:
 
 def read_sources(files: Sequence[Path]) -> Sources:
     """The sources of all `files`; later entries override.  UserError with file and line."""
-    debian: dict[str, Debian] = {}
-    git: dict[str, Git] = {}
+    debian: dict[str, DebianSource] = {}
+    git: dict[str, GitSource] = {}
     for file in files:
-        data, places = tables.read(file)
-        sources = tables.validate(data, Sources, places, file)
+        data, key_lines = tables.read(file)
+        sources = tables.validate(data, Sources, key_lines, file)
         debian |= sources.debian
         git |= sources.git
     return Sources(debian=debian, git=git)
@@ -232,7 +243,7 @@ def archive_path(folder: Path, sha256: str, suffix: str) -> Path:
     return folder / "_source-cache" / "archive" / sha256[:2] / f"{sha256}{suffix}"
 
 
-def fill(folder: Path, sources: Sources, clones: Mapping[str, str]) -> Iterator[FillResult]:
+def fill_mirror(folder: Path, sources: Sources, clones: Mapping[str, str]) -> Iterator[FillResult]:
     """Add the sources that `folder` lacks, one after the other; yield the result of each.
 
     `clones` has, by name, the clone or address to use instead of the declared repository.
@@ -246,16 +257,18 @@ def fill(folder: Path, sources: Sources, clones: Mapping[str, str]) -> Iterator[
     with writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=folder, prefix=".filling-") as temporary:
-            yield from _debian(folder, sources.debian, Path(temporary))
+            yield from _fill_from_debian(folder, sources.debian, Path(temporary))
             for name, source in sources.git.items():
-                yield _git(folder, name, source, clones.get(name), Path(temporary))
+                yield _fill_from_git(folder, name, source, clones.get(name), Path(temporary))
 
 
-def _debian(folder: Path, sources: Mapping[str, Debian], temporary: Path) -> Iterator[FillResult]:
+def _fill_from_debian(
+    folder: Path, sources: Mapping[str, DebianSource], temporary: Path
+) -> Iterator[FillResult]:
     apt: Apt | None = None
     suites = sorted({source.suite for source in sources.values() if source.suite})
     for name, source in sources.items():
-        if mirror_copy := _held(folder, source.sha256):
+        if mirror_copy := _find_mirror_copy(folder, source.sha256):
             yield FillResult(name, "ok", "there already", mirror_copy.stat().st_size)
             continue
         try:
@@ -264,29 +277,33 @@ def _debian(folder: Path, sources: Mapping[str, Debian], temporary: Path) -> Ite
         except UnavailableError as error:
             yield FillResult(name, "fault", str(error))
             continue
-        yield _keep(folder, name, archive, source.sha256, f"Debian's {archive.name}")
+        yield _copy_to_mirror(folder, name, archive, source.sha256, f"Debian's {archive.name}")
 
 
-def _git(folder: Path, name: str, source: Git, clone: str | None, temporary: Path) -> FillResult:
-    if source.sha256 and (mirror_copy := _held(folder, source.sha256)):
+def _fill_from_git(
+    folder: Path, name: str, source: GitSource, clone: str | None, temporary: Path
+) -> FillResult:
+    if source.sha256 and (mirror_copy := _find_mirror_copy(folder, source.sha256)):
         return FillResult(name, "ok", "there already", mirror_copy.stat().st_size)
     try:
         if source.spack:
             mirror_by_spack(source.spack, source.repository, clone, folder)
             return FillResult(name, "ok", f"{source.spack}, by `spack mirror create`")
-        archive = git_archive(source, clone or source.repository, temporary / name)
+        archive = write_git_archive(source, clone or source.repository, temporary / name)
     except UnavailableError as error:
         return FillResult(name, "fault", str(error))
-    return _keep(folder, name, archive, source.sha256 or "", f"commit {source.commit[:12]}")
+    return _copy_to_mirror(
+        folder, name, archive, source.sha256 or "", f"commit {source.commit[:12]}"
+    )
 
 
-def _held(folder: Path, sha256: str) -> Path | None:
-    """The archive with this checksum in the mirror; a broken one does not count."""
+def _find_mirror_copy(folder: Path, sha256: str) -> Path | None:
+    """Return the archive with this checksum in the mirror; None without an intact one."""
     candidates = sorted(archive_path(folder, sha256, "").parent.glob(f"{sha256}*"))
     return candidates[0] if candidates and cached_sha256(candidates[0]) == sha256 else None
 
 
-def _keep(folder: Path, name: str, archive: Path, sha256: str, origin: str) -> FillResult:
+def _copy_to_mirror(folder: Path, name: str, archive: Path, sha256: str, origin: str) -> FillResult:
     if (checksum := cached_sha256(archive)) != sha256:
         reason = f"{origin} has sha256 {checksum}, and the recipe wants {sha256}"
         return FillResult(name, "fault", reason)
@@ -320,13 +337,13 @@ def main(
     """
     clones: dict[str, str] = {}
     for text in git or ():
-        name, equals, place = text.partition("=")
-        if not equals or not place:
+        name, equals, clone_or_url = text.partition("=")
+        if not equals or not clone_or_url:
             raise UserError(f"--git {text}: say NAME=CLONE")
-        clones[name] = place
-    files = [paths.checkout() / SHIPPED, *(sources or ())]
+        clones[name] = clone_or_url
+    files = [paths.checkout() / SHIPPED_SOURCES, *(sources or ())]
     status, size = 0, 0
-    for item in fill(folder, read_sources(files), clones):
+    for item in fill_mirror(folder, read_sources(files), clones):
         detail = item.detail + (f", {item.size / 1e6:.1f} MB" if item.size else "")
         status = max(status, print_findings([Finding(item.verdict, item.name, detail)]))
         size += item.size

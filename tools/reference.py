@@ -26,7 +26,7 @@ TABLES: Mapping[str, type[columns.Row]] = {
     "history/provenance": night_rows.Fact,
 }
 #: The tables of a site file: heading -> model of its keys.
-_SITE: Mapping[str, type[Record]] = {
+_SITE_TABLES: Mapping[str, type[Record]] = {
     "Keys at the top": data.SiteData,
     "`[launch.FAMILY]`": data.LaunchTable,
     "`[condition.NAME]`": data.ConditionTable,
@@ -34,83 +34,86 @@ _SITE: Mapping[str, type[Record]] = {
     "`[partition.NAME]`, `[every_partition]`": data.PartitionTable,
     "Extras of a partition": data.PartitionExtras,
 }
-_KINDS = {"string": "text", "boolean": "yes/no", "object": "table"}
-_HEADING = ("| key | type | what it says |", "|---|---|---|")
+_WORD_BY_JSON_TYPE = {"string": "text", "boolean": "yes/no", "object": "table"}
+_KEY_TABLE_HEADING = ("| key | type | what it says |", "|---|---|---|")
 
 
-def lines() -> Iterator[str]:
-    """The lines of the page."""
+def page_lines() -> Iterator[str]:
+    """Yield the lines of docs/reference.md."""
     yield "# Reference"
     yield ""
     yield "Generated from the models: `python -m tools.reference > docs/reference.md`. Commands and"
     yield "their options: `roundtrip COMMAND --help`. Thresholds, each with what it means:"
     yield "[analysis.toml](../src/roundtrip/report/analysis.toml)."
-    yield from _section("A campaign, `campaigns/NAME.toml`", CampaignTable)
-    yield from _section("A check of a campaign, `[[check]]`", CheckTable, "###")
+    yield from _key_table_lines("A campaign, `campaigns/NAME.toml`", CampaignTable)
+    yield from _key_table_lines("A check of a campaign, `[[check]]`", CheckTable, "###")
     yield from ("", "## A site, `site-configs/SITE/site.toml`")
-    for title, model in _SITE.items():
+    for title, model in _SITE_TABLES.items():
         extra_keys = data.DESCRIPTION_BY_MERGED_KEY if model is data.SiteData else {}
-        yield from _section(title, model, "###", extra_keys)
+        yield from _key_table_lines(title, model, "###", extra_keys)
     yield from ("", "### Extras of an environment", "", "| key | what it says |", "|---|---|")
     yield from (
         f"| `{name}` | {description} |"
         for name, description in data.DESCRIPTION_BY_ENVIRONMENT_EXTRA.items()
     )
     title = "What people say of nights, `site-configs/SITE/annotations.yaml`"
-    yield from _section(f"{title}: a list", Annotation)
-    yield from _limits()
+    yield from _key_table_lines(f"{title}: a list", Annotation)
+    yield from _limit_lines()
     yield from ("", "## The tables of a bundle", "")
     yield "A cell may be empty (null) where a program did not say it, but for names and counts."
     yield "`count` is the unit of what is counted. Queries: [bundle.md](bundle.md)."
     for name, row in TABLES.items():
         yield from ("", f"### `{name}.parquet`", "")
-        yield f"A row: {_words(row)}"
+        yield f"A row: {_describe_row(row)}"
         yield ""
         yield from columns.render_columns(row)
 
 
-def _section(
-    title: str, model: type[Record], mark: str = "##", extra_keys: Mapping[str, str] | None = None
+def _key_table_lines(
+    title: str,
+    model: type[Record],
+    heading: str = "##",
+    extra_keys: Mapping[str, str] | None = None,
 ) -> Iterator[str]:
-    yield from ("", f"{mark} {title}", "", *_HEADING)
+    yield from ("", f"{heading} {title}", "", *_KEY_TABLE_HEADING)
     yield from (
         f"| `{name}` | | {description} |" for name, description in (extra_keys or {}).items()
     )
     schema = json_schema(model)
     for name, field in schema["properties"].items():
         is_required = name in schema.get("required", ()) and name != "name"
-        kind = _kind(field) + ("; required" if is_required else "")
-        yield f"| `{name}` | {kind} | {field.get('description', '')}{_default(field)} |"
+        kind = _describe_type(field) + ("; required" if is_required else "")
+        yield f"| `{name}` | {kind} | {field.get('description', '')}{_describe_default(field)} |"
 
 
-def _kind(schema: Mapping[str, Any]) -> str:
-    """Return the type and range of a value, in words."""
+def _describe_type(schema: Mapping[str, Any]) -> str:
+    """Return the type and range of a value, as in ``number from 1 to 9``."""
     if "anyOf" in schema:
-        kinds = [_kind(option) for option in schema["anyOf"] if option != {"type": "null"}]
+        kinds = [_describe_type(option) for option in schema["anyOf"] if option != {"type": "null"}]
         return " or ".join(kinds)
     if "const" in schema or "enum" in schema:
         return ", ".join(f"`{value}`" for value in schema.get("enum", [schema.get("const")]))
     kind: str = schema.get("type", "")
     if kind == "array":
-        return f"list of {_kind(schema['items']) or 'values'}"
+        return f"list of {_describe_type(schema['items']) or 'values'}"
     low, high = schema.get("exclusiveMinimum", schema.get("minimum")), schema.get("maximum")
     span = f" {'above' if 'exclusiveMinimum' in schema else 'from'} {low:g}" if low else ""
-    return _KINDS.get(kind, kind) + span + (f" to {high:g}" if high else "")
+    return _WORD_BY_JSON_TYPE.get(kind, kind) + span + (f" to {high:g}" if high else "")
 
 
-def _default(schema: Mapping[str, Any]) -> str:
+def _describe_default(schema: Mapping[str, Any]) -> str:
     value = schema.get("default")
     if value is None or value in ("", [], False):
         return ""
     return f" ({value:g})" if isinstance(value, int | float) else f" (`{value}`)"
 
 
-def _words(model: type[Record]) -> str:
+def _describe_row(model: type[Record]) -> str:
     text = " ".join(inspect.cleandoc(model.__doc__ or "").split())
     return (text[0].lower() + text[1:]).replace("``", "`")
 
 
-def _limits() -> Iterator[str]:
+def _limit_lines() -> Iterator[str]:
     yield from ("", "## Limits of files that are read", "")
     yield "Files that others may have written are decoded in a process of its own:"
     yield from ("", "| limit | a file may take | and for each MiB of it |", "|---|---|---|")
@@ -128,4 +131,4 @@ def _limits() -> Iterator[str]:
 
 
 if __name__ == "__main__":
-    print("\n".join(lines()))
+    print("\n".join(page_lines()))

@@ -99,7 +99,7 @@ def test_the_studies_of_the_design_have_their_folders() -> None:
 
 
 def test_the_reference_is_current() -> None:
-    page = "\n".join(reference.lines()) + "\n"
+    page = "\n".join(reference.page_lines()) + "\n"
     assert page == REFERENCE, "run: python -m tools.reference > docs/reference.md"
 
 

@@ -50,8 +50,8 @@ def test_to_swap_the_sides_turns_everything_over(sizes: list[float], log_ratio: 
 @pytest.mark.parametrize(
     ("noise", "order"),
     [
-        *((noise, simulated.RANDOM) for noise in simulated.MODELS.values()),
-        *((simulated.steady(drift, 0.01), simulated.ABBA) for drift in (0.0, 0.05)),
+        *((noise, simulated.RANDOM) for noise in simulated.NOISE_BY_NAME.values()),
+        *((simulated.drifting(drift, 0.01), simulated.ABBA) for drift in (0.0, 0.05)),
     ],
 )
 def test_equal_sides_are_called_different_no_more_often_than_the_level_allows(
@@ -60,27 +60,27 @@ def test_equal_sides_are_called_different_no_more_often_than_the_level_allows(
     """Also where one coin orders two rounds."""
     rng = np.random.default_rng(7)
     logs = simulated.equal_log_ratios(noise, rng, 300, rounds=100, order=order)
-    assert logs.shape == (300, 100 // simulated.ORDERS[order])
-    false_claims = simulated.false_claims(logs)
+    assert logs.shape == (300, 100 // simulated.ROUNDS_PER_COIN[order])
+    false_claims = simulated.count_false_claims(logs)
     assert stats.binomtest(false_claims, 300, simulated.LEVEL, alternative="greater").pvalue > 1e-3
 
 
 def test_a_test_for_one_look_is_false_far_more_often_with_a_look_each_round() -> None:
     """What the simulation can find: it is no test that passes everything."""
     rng = np.random.default_rng(7)
-    logs = simulated.equal_log_ratios(simulated.MODELS["AR(1) 0.3"], rng, 40, rounds=60)
-    assert simulated.wilcoxon_false_claims(logs) > 5
+    logs = simulated.equal_log_ratios(simulated.NOISE_BY_NAME["AR(1) 0.3"], rng, 40, rounds=60)
+    assert simulated.count_wilcoxon_false_claims(logs) > 5
 
 
 def test_without_a_random_order_a_drift_would_be_taken_for_a_difference() -> None:
     launches = 0.02 * np.arange(400) + 0.03 * np.random.default_rng(7).standard_normal((40, 400))
-    assert simulated.false_claims(launches[:, 1::2] - launches[:, 0::2]) == 40
+    assert simulated.count_false_claims(launches[:, 1::2] - launches[:, 0::2]) == 40
 
 
 def test_abba_takes_fewer_launches_only_of_what_a_drift_exceeds() -> None:
     def needed(order: str, drift: float) -> float:
         rng = np.random.default_rng(7)
-        return simulated.launches_needed(order, 0.02, simulated.steady(drift, 0.01), rng, 60)
+        return simulated.launches_needed(order, 0.02, simulated.drifting(drift, 0.01), rng, 60)
 
     for drift in (0.0, 0.01):
         assert needed(simulated.ABBA, drift) > needed(simulated.RANDOM, drift)

@@ -52,8 +52,8 @@ def test_overhead_without_a_run_says_how_to_get_one(
 
 def test_latency_is_at_one_byte_and_peak_at_any_size() -> None:
     points = [OutputPoint(1, 2e-6), OutputPoint(1000, 1e-6), OutputPoint(2000, 4e-6)]
-    assert netpipe.latency(points) == 2e-6
-    assert netpipe.peak(points) == pytest.approx(1e9)
+    assert netpipe.latency_s(points) == 2e-6
+    assert netpipe.peak_bytes_per_s(points) == pytest.approx(1e9)
 
 
 def test_an_unknown_figure_names_those_there_are() -> None:
@@ -97,7 +97,7 @@ def read(make_tree: Maker) -> Callable[..., data.BundleData]:
 
 
 def test_two_toolchains_are_distinct_in_every_report(read: Callable[..., data.BundleData]) -> None:
-    wrong_reports, claims, false_claims = aa.count(read(), aa.by_round, FEW)
+    wrong_reports, claims, false_claims = aa.count_false_claims(read(), aa.draw_rounds, FEW)
     assert wrong_reports == FEW
     assert 0 < false_claims <= claims == FEW * 9
 
@@ -107,8 +107,8 @@ def test_one_toolchain_under_two_names_is_not(
 ) -> None:
     monkeypatch.setitem(synthetic.TOOLCHAINS, MPICH, synthetic.TOOLCHAINS[OPENMPI])
     bundle_data = read()
-    for draw in (aa.by_round, aa.of_other_rounds):
-        assert aa.count(bundle_data, draw, FEW)[0] <= 1
+    for draw in (aa.draw_rounds, aa.draw_permuted_rounds):
+        assert aa.count_false_claims(bundle_data, draw, FEW)[0] <= 1
 
 
 def test_drift_between_blocks_is_taken_for_a_difference(
@@ -127,16 +127,16 @@ def test_drift_between_blocks_is_taken_for_a_difference(
 
     monkeypatch.setattr(synthetic.Tree, "launch", launch)
     bundle_data = read()
-    assert aa.count(bundle_data, aa.by_round, FEW)[0] <= 1
-    assert aa.count(bundle_data, aa.in_blocks, FEW)[0] == FEW
+    assert aa.count_false_claims(bundle_data, aa.draw_rounds, FEW)[0] <= 1
+    assert aa.count_false_claims(bundle_data, aa.draw_blocks, FEW)[0] == FEW
 
 
 def test_a_report_has_ten_whole_rounds(read: Callable[..., data.BundleData]) -> None:
     bundle_data = read()
-    sample = aa.by_round(bundle_data.launches, aa.np.random.default_rng(3))
+    sample = aa.draw_rounds(bundle_data.launches, aa.np.random.default_rng(3))
     assert sample["campaign_round"].n_unique() == aa.ROUNDS
     assert sample.height == 2 * aa.ROUNDS
-    other_sample = aa.of_other_rounds(bundle_data.launches, aa.np.random.default_rng(3))
+    other_sample = aa.draw_permuted_rounds(bundle_data.launches, aa.np.random.default_rng(3))
     assert sorted(other_sample["campaign_round"]) == sorted(sample["campaign_round"])
     assert set(other_sample["launch"]) == set(sample["launch"])
 
@@ -144,4 +144,4 @@ def test_a_report_has_ten_whole_rounds(read: Callable[..., data.BundleData]) -> 
 def test_too_short_a_run_is_one_line(make_tree: Maker) -> None:
     tree = make_tree(launches=3)
     with pytest.raises(aa.UserError, match="0 whole rounds, and 20 are needed"):
-        list(aa.measure(str(tree.path)))
+        list(aa.false_claims(str(tree.path)))

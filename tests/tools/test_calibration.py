@@ -12,25 +12,25 @@ import pytest
 
 from roundtrip import paths
 from roundtrip.measure import analysis
-from tools.calibration import Demand, Estimate, Output, failures, nights, nodes, real
+from tools.calibration import Demand, Estimate, TableOutput, failure_lines, nights, nodes, real
 from tools.calibration import __main__ as command
 
 ALARMS = "false alarms, Gauss, 90 nights"
 POWER = "power, Gauss, +2 sd, 10 of 100 nights"
-FEW, MANY = Demand(0.002, is_most=True), Demand(0.88)
+FEW, MANY = Demand(0.002, is_maximum=True), Demand(0.88)
 
 
 @pytest.mark.parametrize(
     ("estimate", "status", "last"),
     [
         # [0.23 %, 0.39 %] is wholly above 0.20 %.
-        (Estimate(ALARMS, 60, 20_000, FEW), 1, "0 met, 0 cannot be told, 1 failed"),
-        (Estimate(ALARMS, 20, 20_000, FEW), 0, "1 met, 0 cannot be told, 0 failed"),
-        (Estimate(ALARMS, 45, 20_000, FEW), 0, "0 met, 1 cannot be told, 0 failed"),
-        (Estimate(ALARMS, 2, 500, FEW), 0, "0 met, 1 cannot be told, 0 failed"),
-        (Estimate(POWER, 790, 1000, MANY), 1, "0 met, 0 cannot be told, 1 failed"),
-        (Estimate(POWER, 936, 1000, MANY), 0, "1 met, 0 cannot be told, 0 failed"),
-        (Estimate(POWER, 870, 1000, MANY), 0, "0 met, 1 cannot be told, 0 failed"),
+        (Estimate(ALARMS, 60, 20_000, FEW), 1, "0 met, 0 undecided, 1 failed"),
+        (Estimate(ALARMS, 20, 20_000, FEW), 0, "1 met, 0 undecided, 0 failed"),
+        (Estimate(ALARMS, 45, 20_000, FEW), 0, "0 met, 1 undecided, 0 failed"),
+        (Estimate(ALARMS, 2, 500, FEW), 0, "0 met, 1 undecided, 0 failed"),
+        (Estimate(POWER, 790, 1000, MANY), 1, "0 met, 0 undecided, 1 failed"),
+        (Estimate(POWER, 936, 1000, MANY), 0, "1 met, 0 undecided, 0 failed"),
+        (Estimate(POWER, 870, 1000, MANY), 0, "0 met, 1 undecided, 0 failed"),
         # Nothing is promised of this noise.
         (Estimate("false alarms, Cauchy, 365 nights", 900, 20_000), 0, "0 failed"),
     ],
@@ -42,7 +42,7 @@ def test_the_status_says_whether_a_demand_failed(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    def table() -> Iterator[Output]:
+    def table() -> Iterator[TableOutput]:
         yield from ("a row", estimate)
 
     monkeypatch.setattr(command, "tables", lambda *_: {"alarms": table})
@@ -55,14 +55,14 @@ def test_the_status_says_whether_a_demand_failed(
 
 def test_a_failed_demand_is_one_line_with_its_numbers() -> None:
     estimates = [Estimate(POWER, 790, 1000, MANY), Estimate(ALARMS, 60, 20_000, FEW)]
-    assert list(failures(estimates)) == [
+    assert list(failure_lines(estimates)) == [
         f"demand failed: {POWER}: 790 of 1000, 79.00% [76.34%, 81.49%]; demanded: at least 88.00%",
         f"demand failed: {ALARMS}: 60 of 20000, 0.30% [0.23%, 0.39%]; demanded: at most 0.20%",
     ]
 
 
 def test_each_row_demands_what_it_should(monkeypatch: pytest.MonkeyPatch) -> None:
-    counts = nights.Counts(500, 0, 0)
+    counts = nights.SeriesCounts(500, 0, 0)
     monkeypatch.setattr(nights, "ProcessPoolExecutor", _Here)
     monkeypatch.setattr(nights, "alarms", lambda _: counts)
     monkeypatch.setattr(nights, "count_detections", lambda _: counts)
@@ -70,7 +70,7 @@ def test_each_row_demands_what_it_should(monkeypatch: pytest.MonkeyPatch) -> Non
     series = np.repeat([0.0, 0.3, 0.0], [200, 30, 200]) + rng.normal(0, 0.01, 430)
     monkeypatch.setattr(real, "load", lambda _: {"somewhere": dict.fromkeys("abc", series)})
     monkeypatch.setattr(nodes, "ProcessPoolExecutor", _Here)
-    monkeypatch.setattr(nodes, "false_naming_nights", lambda *_, **__: 0)
+    monkeypatch.setattr(nodes, "count_false_naming_nights", lambda *_, **__: 0)
     monkeypatch.setattr(nodes, "named_nodes", lambda *_, **__: {3, 11, 20})
     monkeypatch.setattr(nodes, "count_falsely_flaky", lambda *_, **__: 0)
     monkeypatch.setattr(nodes, "is_named", lambda *_, **__: True)
@@ -85,8 +85,8 @@ def test_each_row_demands_what_it_should(monkeypatch: pytest.MonkeyPatch) -> Non
     assert len(demands) == len(estimates)
     bounded = [(row, demand) for row, demand in demands.items() if demand]
     upper_bounds, lower_bounds = (
-        {row: demand.share for row, demand in bounded if demand.is_most is is_most}
-        for is_most in (True, False)
+        {row: demand.share for row, demand in bounded if demand.is_maximum is is_maximum}
+        for is_maximum in (True, False)
     )
     steps, of_100, of_365 = "power, Gauss, +", "10 of 100 nights", "10 of 365 nights"
     assert {row: share for row, share in lower_bounds.items() if row.startswith("power")} == {
@@ -172,7 +172,7 @@ DRAWN = paths.checkout() / "docs" / "images" / "ten-real-series.svg"
 
 
 def test_the_picture_of_the_guide_is_what_is_found_today() -> None:
-    assert real.draw(DATA / "ten.parquet", DATA / "others.json") == DRAWN.read_text()
+    assert real.render_files(DATA / "ten.parquet", DATA / "others.json") == DRAWN.read_text()
 
 
 @pytest.mark.parametrize(
@@ -204,6 +204,6 @@ def test_a_label_belongs_to_its_values_in_any_order_of_the_rows(tmp_path: Path) 
         file = tmp_path / "series.parquet"
         schema = ["source", "series", "night", "value"]
         pl.DataFrame(order, schema=schema, orient="row").write_parquet(file)
-        series = real.load(file)["s"]
+        series = real.read_series(file)["s"]
         assert list(series) == ["a", "b"]
         assert series["a"].min() > series["b"].max()

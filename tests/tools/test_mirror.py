@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 from roundtrip.cli import setup
 from roundtrip.errors import UserError
 from tools import mirror
-from tools.mirror import Debian, Git, Sources, app
+from tools.mirror import DebianSource, GitSource, Sources, app
 
 ROOT = Path(__file__).parents[2]
 WRONG = "0" * 64
@@ -24,20 +24,23 @@ needs_apt = pytest.mark.skipif(not shutil.which("apt-get"), reason="no apt-get h
 
 def filled(folder: Path, sources: Sources, **clones: str) -> dict[str, tuple[str, str]]:
     """Verdict and detail of each source, after the mirror was filled."""
-    return {item.name: (item.verdict, item.detail) for item in mirror.fill(folder, sources, clones)}
+    return {
+        item.name: (item.verdict, item.detail)
+        for item in mirror.fill_mirror(folder, sources, clones)
+    }
 
 
 @pytest.fixture
 def demo(pool: Path) -> Sources:
-    return Sources(debian={"demo": Debian(package="demo", sha256=checksum(pool))})
+    return Sources(debian={"demo": DebianSource(package="demo", sha256=checksum(pool))})
 
 
 @pytest.fixture
 def archive(tmp_path: Path, clone: tuple[Path, str]) -> Path:
     """That of the second commit."""
     folder, commit = clone
-    source = Git(repository="-", commit=commit, sha256=WRONG)
-    return mirror.git_archive(source, str(folder), tmp_path / "made")
+    source = GitSource(repository="-", commit=commit, sha256=WRONG)
+    return mirror.write_git_archive(source, str(folder), tmp_path / "made")
 
 
 @needs_apt
@@ -58,8 +61,8 @@ def test_what_apt_cannot_find_does_not_stop_the_rest(
     results = filled(
         tmp_path / "mirror",
         Sources(
-            debian={"lost": Debian(package="lost", sha256=WRONG)},
-            git={"own": Git(repository=str(folder), commit=commit, sha256=checksum(archive))},
+            debian={"lost": DebianSource(package="lost", sha256=WRONG)},
+            git={"own": GitSource(repository=str(folder), commit=commit, sha256=checksum(archive))},
         ),
     )
 
@@ -92,15 +95,15 @@ def test_of_one_name_the_last_file_counts(tmp_path: Path) -> None:
     own_file = tmp_path / "own.toml"
     own_file.write_text(f'[debian.openmpi]\npackage = "openmpi"\nsha256 = "{WRONG}"\n')
 
-    shipped_sources = mirror.read_sources([ROOT / mirror.SHIPPED])
-    sources = mirror.read_sources([ROOT / mirror.SHIPPED, own_file])
+    shipped_sources = mirror.read_sources([ROOT / mirror.SHIPPED_SOURCES])
+    sources = mirror.read_sources([ROOT / mirror.SHIPPED_SOURCES, own_file])
 
     assert sources.debian["openmpi"].sha256 == WRONG
     assert sources.debian.keys() == shipped_sources.debian.keys()
 
 
 def test_every_shipped_checksum_is_that_of_a_recipe() -> None:
-    sources = mirror.read_sources([ROOT / mirror.SHIPPED])
+    sources = mirror.read_sources([ROOT / mirror.SHIPPED_SOURCES])
     recipes = "".join(file.read_text() for file in (ROOT / "spack_repo").rglob("package.py"))
     checksums = [source.sha256 for source in sources.debian.values()]
 
@@ -120,7 +123,7 @@ def test_the_command_says_what_lacks_and_exits_1(
     checkout = tmp_path / "checkout"
     for name in ("campaigns", "checks", "spack_repo/testbed"):
         (checkout / name).mkdir(parents=True)
-    (checkout / mirror.SHIPPED).write_text("")
+    (checkout / mirror.SHIPPED_SOURCES).write_text("")
     monkeypatch.chdir(checkout)
     own_file = tmp_path / "own.toml"
     own_file.write_text(
@@ -163,7 +166,7 @@ def test_spack_clones_without_an_environment(
     """In one that is concretized, Spack finds the spec once for each MPI, and refuses."""
     script(tmp_path / "spack" / "bin" / "spack", STAND_IN)
     monkeypatch.setenv("SPACK_ROOT", str(tmp_path / "spack"))
-    source = Git(repository="https://example.org/demo.git", commit="0" * 40, spack="demo@1")
+    source = GitSource(repository="https://example.org/demo.git", commit="0" * 40, spack="demo@1")
 
     results = filled(tmp_path / "mirror", Sources(git={"demo": source}))
 
@@ -175,17 +178,17 @@ def test_a_commit_gives_the_same_bytes_for_any_git_settings(
     tmp_path: Path, clone: tuple[Path, str], patch: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder, commit = clone
-    source = Git(
+    source = GitSource(
         repository="-", commit=commit, sha256=WRONG, patch=patch, paths=("kept",), prefix="one/"
     )
-    plain_archive = mirror.git_archive(source, str(folder), tmp_path / "plain")
+    plain_archive = mirror.write_git_archive(source, str(folder), tmp_path / "plain")
     settings = tmp_path / "gitconfig"
     settings.write_text(
         "[tar]\n\tumask = 0077\n[diff]\n\tnoprefix = true\n[format]\n\tsignOff = on\n"
     )
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(settings))
 
-    other_archive = mirror.git_archive(source, folder.as_uri(), tmp_path / "fetched")
+    other_archive = mirror.write_git_archive(source, folder.as_uri(), tmp_path / "fetched")
 
     assert checksum(other_archive) == checksum(plain_archive)
     if patch:
@@ -200,7 +203,7 @@ def test_a_commit_of_another_checksum_is_not_kept(tmp_path: Path, clone: tuple[P
 
     results = filled(
         tmp_path / "mirror",
-        Sources(git={"own": Git(repository="-", commit=commit, sha256=WRONG)}),
+        Sources(git={"own": GitSource(repository="-", commit=commit, sha256=WRONG)}),
         own=str(folder),
     )
 
@@ -210,7 +213,7 @@ def test_a_commit_of_another_checksum_is_not_kept(tmp_path: Path, clone: tuple[P
 
 
 def test_a_repository_that_is_not_there_fails(tmp_path: Path) -> None:
-    source = Git(repository=(tmp_path / "gone").as_uri(), commit="0" * 40, sha256=WRONG)
+    source = GitSource(repository=(tmp_path / "gone").as_uri(), commit="0" * 40, sha256=WRONG)
 
     verdict, reason = filled(tmp_path / "mirror", Sources(git={"own": source}))["own"]
 
@@ -257,7 +260,7 @@ def test_a_broken_archive_is_brought_again(tmp_path: Path, pool: Path, demo: Sou
 @needs_apt
 def test_another_version_of_debian_is_refused_by_name(tmp_path: Path, pool: Path) -> None:
     verdict, reason = filled(
-        tmp_path / "mirror", Sources(debian={"demo": Debian(package="demo", sha256=WRONG)})
+        tmp_path / "mirror", Sources(debian={"demo": DebianSource(package="demo", sha256=WRONG)})
     )["demo"]
 
     assert verdict == "fault"
@@ -267,8 +270,10 @@ def test_another_version_of_debian_is_refused_by_name(tmp_path: Path, pool: Path
 
 def test_the_real_apt_offers_what_the_recipes_want(tmp_path: Path) -> None:
     """NetPIPE's archive, the smallest, from the Debian that this machine is of."""
-    sources = mirror.read_sources([ROOT / mirror.SHIPPED])
-    (item,) = mirror.fill(tmp_path, Sources(debian={"netpipe": sources.debian["netpipe"]}), {})
+    sources = mirror.read_sources([ROOT / mirror.SHIPPED_SOURCES])
+    (item,) = mirror.fill_mirror(
+        tmp_path, Sources(debian={"netpipe": sources.debian["netpipe"]}), {}
+    )
     if item.verdict == "fault":
         pytest.skip(f"needs Debian 12 and its archive: {item.detail}")
     assert item.size == 400248

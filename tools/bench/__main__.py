@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from roundtrip.errors import UserError
 from tools.bench import aa, blame, costs, netpipe, sequential
 
-USUAL: dict[str, Callable[[], Iterator[str]]] = {
+DEFAULT_FIGURES: dict[str, Callable[[], Iterator[str]]] = {
     "reference": netpipe.reference,
     "curve": netpipe.curve,
     "overhead": costs.overhead,
@@ -20,12 +20,20 @@ USUAL: dict[str, Callable[[], Iterator[str]]] = {
     "starting": costs.starting,
     "history": costs.history,
 }
-FIGURES = {**USUAL, "aa": aa.measure, "sequential": sequential.measure, "blame": blame.measure}
+FIGURES = {
+    **DEFAULT_FIGURES,
+    "aa": aa.false_claims,
+    "sequential": sequential.verdict_errors,
+    "blame": blame.search_errors,
+}
 
 
 def main(names: list[str]) -> int:
-    """Print the figures `names`; return the exit status, 2 for an unknown or unmeasured one."""
-    figures = [name.partition("=") for name in names or USUAL]
+    """Print the figures `names`, by default `DEFAULT_FIGURES`; return the exit status.
+
+    It is 2 if a figure is unknown or cannot be measured, else 0.
+    """
+    figures = [name.partition("=") for name in names or DEFAULT_FIGURES]
     for name, equals, _ in figures:
         if name not in FIGURES or (equals and name != "aa"):
             choices = ", ".join(FIGURES)
@@ -35,7 +43,7 @@ def main(names: list[str]) -> int:
         title = (FIGURES[name].__doc__ or "").partition("\n")[0]
         print(f"{name}: {title}", flush=True)
         try:
-            for line in aa.measure(tree) if tree else FIGURES[name]():
+            for line in aa.false_claims(tree) if tree else FIGURES[name]():
                 print(f"  {line}", flush=True)
         except UserError as error:
             print(f"  not measured: {error}", file=sys.stderr)

@@ -45,34 +45,36 @@ Rng = np.random.Generator
 Draw = Callable[[pl.DataFrame, Rng], pl.DataFrame]
 
 
-def measure(tree: str = "") -> Iterator[str]:
+def false_claims(tree: str = "") -> Iterator[str]:
     """How often reports call one toolchain faster than itself, drawn from an A/A run.
 
     A line for each way to pair launches: how many of the drawn reports make a false claim.  `tree`
-    is the tree of an A/A run; without one, `launch` makes it.  UserError if the run has too few
-    whole rounds to draw from.
+    is the tree of an A/A run; without one, such a campaign is run.  UserError if the run has too
+    few complete rounds to draw from.
     """
-    run = Path(tree) if tree else launch()
+    run = Path(tree) if tree else run_aa_campaign()
     with tempfile.TemporaryDirectory() as folder:
         run_data = data.read_bundle(bundle.build(run, Path(folder)))
-        rounds = len(_rounds(run_data.launches))
+        rounds = len(_complete_rounds(run_data.launches))
         if rounds < 2 * ROUNDS:
             raise UserError(f"{rounds} whole rounds, and {2 * ROUNDS} are needed to draw from", run)
         yield f"{run}: {run_data.launches.height} launches in {rounds} rounds"
         for name, draw in (
-            ("paired by round", by_round),
-            ("paired with launches of other rounds", of_other_rounds),
-            ("in blocks, one after the other", in_blocks),
+            ("paired by round", draw_rounds),
+            ("paired with launches of other rounds", draw_permuted_rounds),
+            ("in blocks, one after the other", draw_blocks),
         ):
-            bad_reports, claims, false_claims = count(run_data, draw)
+            bad_reports, claims, false_claims = count_false_claims(run_data, draw)
             yield (
                 f"{name}: {bad_reports} of {REPORTS} reports of {ROUNDS} rounds have a false claim "
                 f"({false_claims} of {claims} claims)"
             )
 
 
-def count(run_data: BundleData, draw: Draw, reports: int = REPORTS) -> tuple[int, int, int]:
-    """(reports with a false claim, claims, false claims) among `reports` drawn reports.
+def count_false_claims(
+    run_data: BundleData, draw: Draw, reports: int = REPORTS
+) -> tuple[int, int, int]:
+    """Return (reports with a false claim, claims, false claims) of so many drawn `reports`.
 
     `draw` makes the launches of one report.  The seed is fixed, so the same run gives the same
     numbers.  UserError if the run has no two toolchains that share a case and a round.
@@ -98,42 +100,42 @@ def count(run_data: BundleData, draw: Draw, reports: int = REPORTS) -> tuple[int
     return bad_reports, claims, false_claims
 
 
-def by_round(launches: pl.DataFrame, rng: Rng) -> pl.DataFrame:
-    """`ROUNDS` random rounds of `launches`, whose columns are those of cases.parquet."""
-    numbers = rng.choice(_rounds(launches), ROUNDS, replace=False)
+def draw_rounds(launches: pl.DataFrame, rng: Rng) -> pl.DataFrame:
+    """Return the launches of `ROUNDS` random rounds; columns as in cases.parquet."""
+    numbers = rng.choice(_complete_rounds(launches), ROUNDS, replace=False)
     return launches.filter(pl.col("campaign_round").is_in(sorted(numbers.tolist())))
 
 
-def of_other_rounds(launches: pl.DataFrame, rng: Rng) -> pl.DataFrame:
-    """As `by_round`, with the same columns, but with the second toolchain's rounds permuted."""
-    sample = by_round(launches, rng)
-    rounds = _rounds(sample)
+def draw_permuted_rounds(launches: pl.DataFrame, rng: Rng) -> pl.DataFrame:
+    """As `draw_rounds`, but the second toolchain's launches get the numbers of other rounds."""
+    sample = draw_rounds(launches, rng)
+    rounds = _complete_rounds(sample)
     permutation = dict(zip(rounds, rng.permutation(rounds).tolist(), strict=True))
-    return _renumbered(sample, dict(zip(rounds, rounds, strict=True)), permutation)
+    return _renumber_rounds(sample, dict(zip(rounds, rounds, strict=True)), permutation)
 
 
-def in_blocks(launches: pl.DataFrame, rng: Rng) -> pl.DataFrame:
-    """`ROUNDS` rounds of the first toolchain and the next `ROUNDS` of the second.
+def draw_blocks(launches: pl.DataFrame, rng: Rng) -> pl.DataFrame:
+    """Return `ROUNDS` rounds of the first toolchain and the next `ROUNDS` of the second.
 
-    Columns of `launches`.
+    They get the same numbers; columns as in cases.parquet.
     """
-    rounds = _rounds(launches)
+    rounds = _complete_rounds(launches)
     start = int(rng.integers(0, len(rounds) - 2 * ROUNDS + 1))
     first, second = (rounds[start + k * ROUNDS : start + (k + 1) * ROUNDS] for k in (0, 1))
     numbers = range(1, ROUNDS + 1)
-    return _renumbered(
+    return _renumber_rounds(
         launches, dict(zip(first, numbers, strict=True)), dict(zip(second, numbers, strict=True))
     )
 
 
-def _rounds(launches: pl.DataFrame) -> list[int]:
+def _complete_rounds(launches: pl.DataFrame) -> list[int]:
     """Numbers of the rounds in which every case completed."""
     good_launches = launches.filter(pl.col("status") == "passed")
     counts = good_launches.drop_nulls("campaign_round").group_by("campaign_round").len()
     return counts.filter(pl.col("len") == pl.col("len").max())["campaign_round"].sort().to_list()
 
 
-def _renumbered(
+def _renumber_rounds(
     launches: pl.DataFrame, first: dict[int, int], second: dict[int, int]
 ) -> pl.DataFrame:
     """`launches` with new numbers for the rounds of each toolchain, and without start times.
@@ -153,7 +155,7 @@ def _renumbered(
     ).drop_nulls("campaign_round")
 
 
-def launch() -> Path:
+def run_aa_campaign() -> Path:
     """Run the A/A campaign on site `local`; return its tree, which stays in the folder of runs.
 
     UserError if the toolchain is missing or the campaign fails.

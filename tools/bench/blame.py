@@ -26,27 +26,30 @@ from roundtrip.cause.questions import (
     simulate,
 )
 from roundtrip.stats.sequential import Floats
-from tools.bench.sequential import rate
+from tools.bench.sequential import describe_rate
 
 SEED, SEARCHES, BUDGET = 1, 20, 400
-_COUNTS, _EFFECTS = (2, 4, 8, 12), (0.02, 0.05, 0.2)
+_FACT_COUNTS, _EFFECTS = (2, 4, 8, 12), (0.02, 0.05, 0.2)
 #: Nights of the sample before the planted step; launches of a plain bisection at each probe.
-_QUIET, _FIXED = 40, 5
-_SERIES = ["case_id", "variant", "size_bytes"]
-_VERSIONS = (8, 32, 128)
+_NIGHTS_BEFORE_STEP, _PROBE_LAUNCHES = 40, 5
+_SERIES_COLUMNS = ["case_id", "variant", "size_bytes"]
+_VERSION_COUNTS = (8, 32, 128)
 Rng = np.random.Generator
 
 
-def real_noise() -> Callable[[Rng], DrawNoise]:
-    """Return the maker of a search's noise: a series of the sample, from a random position on."""
+def sample_noise() -> Callable[[Rng], DrawNoise]:
+    """Return a function that starts the noise of one search.
+
+    It takes a series of the sample at random, and its residuals from a random night on.
+    """
     nights = pl.read_parquet(paths.checkout() / "samples/sixty-nights/nights.parquet")
     series = [
-        np.log(frame["median"].head(_QUIET).to_numpy())
-        for _, frame in nights.sort("night").group_by(_SERIES, maintain_order=True)
+        np.log(frame["median"].head(_NIGHTS_BEFORE_STEP).to_numpy())
+        for _, frame in nights.sort("night").group_by(_SERIES_COLUMNS, maintain_order=True)
     ]
     residuals = [logs - np.median(logs) for logs in series]
 
-    def begin(rng: Rng) -> DrawNoise:
+    def start_noise(rng: Rng) -> DrawNoise:
         values = residuals[rng.integers(len(residuals))]
         position = int(rng.integers(values.size))
 
@@ -57,16 +60,19 @@ def real_noise() -> Callable[[Rng], DrawNoise]:
 
         return noise
 
-    return begin
+    return start_noise
 
 
-def effect_of(kind: str, causes: tuple[str, ...], size: float) -> Callable[[object], float]:
-    """Return the function of the log time of an arm, in which `causes` act by `kind`."""
+def arm_effect(cause_kind: str, causes: tuple[str, ...], size: float) -> Callable[[object], float]:
+    """Return the function from an arm, a set of new facts, to the logarithm that it adds to times.
+
+    Each of `causes` adds `size`; if `cause_kind` is "two together", they add it only together.
+    """
 
     def effect(arm: object) -> float:
         assert isinstance(arm, frozenset)  # noqa: S101
         count = sum(cause in arm for cause in causes)
-        return size * (count == len(causes)) if kind == "two together" else size * count
+        return size * (count == len(causes)) if cause_kind == "two together" else size * count
 
     return effect
 
@@ -77,8 +83,11 @@ def single_fact_search(
     draw: Callable[[int], Floats],
     full_effect: float,
 ) -> tuple[set[str], int]:
-    """Compare each single fact with all old until it differs or has less than half of the step."""
-    answers, launches = set(), 0
+    """Compare each new fact alone with all old, until it differs or has less than half of the step.
+
+    Returns the facts that differ, and the number of launches.
+    """
+    named_causes, launches = set(), 0
     for fact in facts:
         logs: list[float] = []
         while launches < BUDGET:
@@ -88,37 +97,38 @@ def single_fact_search(
             if not is_evaluation_due(len(logs)):
                 continue
             if evidence(logs) >= evidence_threshold(0.05 / len(facts)):
-                answers.add(fact)
+                named_causes.add(fact)
                 break
             if is_within(logs, full_effect / 2, 0.05 / len(facts)):
                 break
-    return answers, launches
+    return named_causes, launches
 
 
 def plain_bisection(
     facts: list[str], effect: Callable[[object], float], draw: Callable[[int], Floats]
 ) -> tuple[set[str], int]:
-    """Bisect the facts in their order by probes of `_FIXED` launches each.
+    """Bisect the facts in their order; return the one found, as a set, and the number of launches.
 
-    The threshold of a probe is half-way between the medians of all old and all new.
+    A probe takes the median of `_PROBE_LAUNCHES` launches.  Its threshold is half-way between the
+    medians of all old and all new.
     """
 
     def median(arm: list[str]) -> float:
-        return float(np.median(effect(NewFacts(arm)) + draw(_FIXED)))
+        return float(np.median(effect(NewFacts(arm)) + draw(_PROBE_LAUNCHES)))
 
-    low, high, launches = 0, len(facts), 2 * _FIXED
+    low, high, launches = 0, len(facts), 2 * _PROBE_LAUNCHES
     threshold = (median([]) + median(facts)) / 2
     while high - low > 1:
         middle = (low + high) // 2
         is_slow = median(facts[:middle]) > threshold
         low, high = (low, middle) if is_slow else (middle, high)
-        launches += _FIXED
+        launches += _PROBE_LAUNCHES
     return {facts[high - 1]}, launches
 
 
-def _search_row(
-    begin: Callable[[Rng], DrawNoise],
-    kind: str,
+def _fact_search_row(
+    start_noise: Callable[[Rng], DrawNoise],
+    cause_kind: str,
     count: int,
     size: float,
     rng: Rng,
@@ -128,23 +138,23 @@ def _search_row(
     tally: dict[str, Counter[str]] = {name: Counter() for name in ("search", "one by one", "plain")}
     launch_counts: dict[str, list[int]] = {name: [] for name in tally}
     for number in range(SEARCHES):
-        causes = tuple(rng.choice(facts, 1 if kind == "one" else 2, replace=False).tolist())
-        effect = effect_of(kind, causes, float(np.log1p(size)))
+        causes = tuple(rng.choice(facts, 1 if cause_kind == "one" else 2, replace=False).tolist())
+        effect = arm_effect(cause_kind, causes, float(np.log1p(size)))
         full_effect = effect(frozenset(facts))
-        noise = begin(rng)
+        noise = start_noise(rng)
         result = simulate(find_causes(facts, full_effect, number), effect, noise, rng, BUDGET)
         # Without a decision, only a false name counts.
-        is_told = result.ending is Ending.FOUND or bool(set(result.causes) - set(causes))
-        draw = partial(_shuffled, noise, rng)
+        is_decided = result.ending is Ending.FOUND or bool(set(result.causes) - set(causes))
+        draw = partial(_draw_shuffled, noise, rng)
         outcomes = {
-            "search": (set(result.causes) if is_told else set(), result.launches),
+            "search": (set(result.causes) if is_decided else set(), result.launches),
             "one by one": single_fact_search(facts, effect, draw, full_effect),
             "plain": plain_bisection(facts, effect, draw),
         }
-        for name, (answers, launches) in outcomes.items():
-            verdict = "wrong" if answers - {*causes} else "part"
-            verdict = "right" if answers == {*causes} else verdict
-            tally[name][verdict if answers else "cannot tell"] += 1
+        for name, (named_causes, launches) in outcomes.items():
+            verdict = "wrong" if named_causes - {*causes} else "part"
+            verdict = "right" if named_causes == {*causes} else verdict
+            tally[name][verdict if named_causes else "cannot tell"] += 1
             launch_counts[name].append(launches)
     parts = [
         f"{name} right {counts['right']}, wrong {counts['wrong']}, part {counts['part']}, "
@@ -152,28 +162,32 @@ def _search_row(
         for name, counts in tally.items()
     ]
     total.update(tally["search"])
-    return f"{count} facts, {kind}, {100 * size:g} %: " + "; ".join(parts)
+    return f"{count} facts, {cause_kind}, {100 * size:g} %: " + "; ".join(parts)
 
 
-def _shuffled(noise: DrawNoise, rng: Rng, count: int) -> Floats:
+def _draw_shuffled(noise: DrawNoise, rng: Rng, count: int) -> Floats:
     return np.asarray(rng.permutation(noise(rng, count)))
 
 
-def _level(change_version: int, step: float, version: object) -> float:
+def _version_effect(change_version: int, step: float, version: object) -> float:
     return step * (isinstance(version, int) and version >= change_version)
 
 
-def _order_row(
-    begin: Callable[[Rng], DrawNoise], count: int, size: float, rng: Rng, total: Counter[str]
+def _version_search_row(
+    start_noise: Callable[[Rng], DrawNoise], count: int, size: float, rng: Rng, total: Counter[str]
 ) -> str:
     tally: Counter[str] = Counter()
     launch_counts, plain_launches, plain_errors = [], 0, 0
     step = float(np.log1p(size))
     for _ in range(SEARCHES):
         change_version = int(rng.integers(1, count))
-        noise = begin(rng)
+        noise = start_noise(rng)
         result = simulate(
-            find_changes(count, step / 4), partial(_level, change_version, step), noise, rng, BUDGET
+            find_changes(count, step / 4),
+            partial(_version_effect, change_version, step),
+            noise,
+            rng,
+            BUDGET,
         )
         is_whole = result.ends_differ and not result.open_intervals
         is_right = [change.after for change in result.changes] == [change_version]
@@ -189,9 +203,11 @@ def _order_row(
         tally["right" if is_whole and is_right else "wrong" if is_wrong else "cannot tell"] += 1
         launch_counts.append(result.launches)
         versions = [str(version) for version in range(1, count)]
-        effect = effect_of("one", (str(change_version),), step)
-        answers, plain_launches = plain_bisection(versions, effect, partial(_shuffled, noise, rng))
-        plain_errors += answers != {str(change_version)}
+        effect = arm_effect("one", (str(change_version),), step)
+        named_causes, plain_launches = plain_bisection(
+            versions, effect, partial(_draw_shuffled, noise, rng)
+        )
+        plain_errors += named_causes != {str(change_version)}
     total.update(tally)
     return (
         f"{count} versions, {100 * size:g} %: search right {tally['right']}, "
@@ -201,19 +217,19 @@ def _order_row(
     )
 
 
-def measure() -> Iterator[str]:
+def search_errors() -> Iterator[str]:
     """Searches for the cause of a step, simulated: right, wrong, and launches needed.
 
     A line for each number of facts, kind of cause and size of the step; the seed is fixed.
     """
-    begin, rng = real_noise(), np.random.default_rng(SEED)
+    start_noise, rng = sample_noise(), np.random.default_rng(SEED)
     facts, versions = Counter[str](), Counter[str]()
-    for count in _COUNTS:
-        for kind in ("one", "two", "two together"):
+    for count in _FACT_COUNTS:
+        for cause_kind in ("one", "two", "two together"):
             for size in _EFFECTS:
-                yield _search_row(begin, kind, count, size, rng, facts)
-    yield f"wrong cause in all of these: {rate(facts['wrong'], facts.total())}"
-    for count in _VERSIONS:
+                yield _fact_search_row(start_noise, cause_kind, count, size, rng, facts)
+    yield f"wrong cause in all of these: {describe_rate(facts['wrong'], facts.total())}"
+    for count in _VERSION_COUNTS:
         for size in _EFFECTS:
-            yield _order_row(begin, count, size, rng, versions)
-    yield f"wrong version in all of these: {rate(versions['wrong'], versions.total())}"
+            yield _version_search_row(start_noise, count, size, rng, versions)
+    yield f"wrong version in all of these: {describe_rate(versions['wrong'], versions.total())}"

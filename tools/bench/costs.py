@@ -1,4 +1,4 @@
-"""The costs of Roundtrip: of a campaign without its jobs, a report, a start, a history."""
+"""What Roundtrip itself costs: in a campaign beside its jobs, for a report, a start, a history."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SAMPLES_PER_POINT = 300  # x points of two toolchains x 8 launches: just over a 
 NIGHTS, SERIES = 365, 500
 CAMPAIGN, SITE = "synthetic", "local"
 #: Commands that a person waits for.
-_COMMANDS = (
+_TIMED_COMMANDS = (
     ("reframe", "-c", "checks", "-R", "-l"),
     ("roundtrip", "--version"),
     ("roundtrip", "run", "smoke", "--site", "local", "--dry-run"),
@@ -74,7 +74,7 @@ def reporting() -> Iterator[str]:
     """
     with tempfile.TemporaryDirectory() as folder:
         tree = Path(folder) / "run"
-        _generate("synthetic.py", tree, SAMPLES_PER_POINT)
+        _run_generator("synthetic.py", tree, SAMPLES_PER_POINT)
         samples = sum(launch.run_record["samples"]["rows"] for launch in scan(tree))
         start = time.monotonic()
         bundle_folder = bundle.build(tree)
@@ -96,9 +96,9 @@ def starting() -> Iterator[str]:
     User plus system time of each command and of all that it starts.  UserError if one fails.
     """
     environment = dict(Site("local", paths.checkout()).environment)
-    for command in _COMMANDS:
+    for command in _TIMED_COMMANDS:
         program = str(Path(sys.executable).with_name(command[0]))
-        cpu_s, _ = _spent(partial(run, [program, *command[1:]], environment))
+        cpu_s, _ = _time_call(partial(run, [program, *command[1:]], environment))
         yield f"{' '.join(command)}: {cpu_s:.1f} s of processor time"
 
 
@@ -110,26 +110,26 @@ def history(count: int = NIGHTS, series: int = SERIES) -> Iterator[str]:
     """
     with tempfile.TemporaryDirectory() as folder:
         reports = Path(folder)
-        _generate("nights.py", reports, count, series, 0)
-        cold_s, _ = _spent(lambda: ledger.read_ledger(reports, CAMPAIGN, SITE))
-        _generate("nights.py", reports, 1, series, count)
-        night_s, records = _spent(lambda: ledger.read_ledger(reports, CAMPAIGN, SITE))
+        _run_generator("nights.py", reports, count, series, 0)
+        cold_s, _ = _time_call(lambda: ledger.read_ledger(reports, CAMPAIGN, SITE))
+        _run_generator("nights.py", reports, 1, series, count)
+        night_s, records = _time_call(lambda: ledger.read_ledger(reports, CAMPAIGN, SITE))
         settings = analysis.default().history
-        detection_s, verdicts = _spent(
+        detection_s, verdicts = _time_call(
             lambda: nights.judge_all_series(records.nights, records.provenance, settings)
         )
-        drawing_s, text = _spent(lambda: _page(records, verdicts))
-        opening = _opening(text, reports / "history.html")
+        drawing_s, text = _time_call(lambda: _render_history_page(records, verdicts))
+        page_opening = _describe_page_opening(text, reports / "history.html")
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6  # kB -> GB
     total = cold_s + detection_s + drawing_s
     yield f"{count} nights x {series} series, s of processor time:"
     steps = (cold_s, night_s, detection_s, drawing_s)
     yield "ledger {:.1f}, a night more {:.1f}, detection {:.1f}, page {:.1f}".format(*steps)
     yield f"all {total:.1f}; {peak:.2f} GB at most; page {len(text) / 1e6:.1f} MB"
-    yield f"until a browser has drawn the page: {opening}"
+    yield f"until a browser has drawn the page: {page_opening}"
 
 
-def _page(records: ledger.Ledger, verdicts: nights.NightVerdicts) -> str:
+def _render_history_page(records: ledger.Ledger, verdicts: nights.NightVerdicts) -> str:
     series = {tuple(line.series.identity.values()): line.history for line in verdicts.judged_series}
     assert len(series) == sum(1 for _ in split_series(records.nights))  # noqa: S101
     return page.render_page(
@@ -139,7 +139,7 @@ def _page(records: ledger.Ledger, verdicts: nights.NightVerdicts) -> str:
     )
 
 
-def _opening(text: str, file: Path) -> str:
+def _describe_page_opening(text: str, file: Path) -> str:
     """Return the processor time of Chromium's page thread, or why it was not measured."""
     file.write_text(text, encoding="utf-8")
     program = paths.checkout() / "tests" / "support" / "browser.py"
@@ -151,13 +151,13 @@ def _opening(text: str, file: Path) -> str:
     return f"{process.stdout.strip()} s"
 
 
-def _generate(program: str, folder: Path, *numbers: int) -> None:
+def _run_generator(program: str, folder: Path, *numbers: int) -> None:
     """Run a generator of the tests: `program` in tests/support fills `folder`."""
     generator = paths.checkout() / "tests" / "support" / program
     run([sys.executable, str(generator), str(folder), *map(str, numbers)])
 
 
-def _spent(work: Callable[[], _Result]) -> tuple[float, _Result]:
+def _time_call(work: Callable[[], _Result]) -> tuple[float, _Result]:
     """Return the processor time of `work` and its child processes, s, and its result."""
     start_s = _processor_s()
     result = work()

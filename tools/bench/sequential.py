@@ -18,17 +18,17 @@ from roundtrip.stats.sequential import Floats, log_wealth
 
 SEED, SERIES, ROUNDS, LEVEL, CLAIMS = 1, 2000, 200, 0.05, 8
 RANDOM, ABBA = "random", "abba"
-#: By order, the number of rounds for one coin.
-ORDERS = {RANDOM: 1, ABBA: 2}
+#: By order of the toolchains in a round: the number of rounds whose order one toss decides.
+ROUNDS_PER_COIN = {RANDOM: 1, ABBA: 2}
 #: Comparison of both orders: drifts inside rounds, noise of a launch, and number of series.
-_DRIFTS, _SPREAD, _FEWER = (0.0, 0.01, 0.02, 0.03, 0.05), 0.01, 1000
+_DRIFTS, _SPREAD, _ORDER_SERIES = (0.0, 0.01, 0.02, 0.03, 0.05), 0.01, 1000
 #: Noise of successive launches on the logarithm of a time: shape (series, launches).
 Rng = np.random.Generator
 Noise = Callable[[Rng, tuple[int, int]], Floats]
 
 
-def correlated(phi: float) -> Noise:
-    """AR(1) noise: each launch keeps the part `phi` of the last one's deviation; sd 3 %."""
+def autoregressive(phi: float) -> Noise:
+    """AR(1) noise of 3 %: a launch has `phi` times the deviation of the last, plus noise."""
 
     def noise(rng: Rng, shape: tuple[int, int]) -> Floats:
         steps = 0.03 * math.sqrt(1 - phi**2) * rng.standard_normal(shape)
@@ -39,26 +39,26 @@ def correlated(phi: float) -> Noise:
     return noise
 
 
-def steady(drift: float, spread: float) -> Noise:
-    """Each launch is slower by `drift` than the last one, with noise of `spread`; logarithms."""
+def drifting(drift: float, spread: float) -> Noise:
+    """Each launch takes longer than the last, by `drift`, with noise of `spread` (logarithms)."""
     return lambda rng, shape: drift * np.arange(shape[1]) + spread * rng.standard_normal(shape)
 
 
-def regimes(rng: Rng, shape: tuple[int, int]) -> Floats:
+def bimodal(rng: Rng, shape: tuple[int, int]) -> Floats:
     """One launch of four takes 2.5 times as long; noise of 1 %."""
     slowdowns = math.log(2.5) * (rng.random(shape) < 0.25)
     return np.asarray(slowdowns + 0.01 * rng.standard_normal(shape))
 
 
-MODELS: dict[str, Noise] = {
+NOISE_BY_NAME: dict[str, Noise] = {
     "normal, sd 3 %": lambda rng, shape: 0.03 * rng.standard_normal(shape),
     "heavy tails, Student's t with 2 degrees, 3 %": (
         lambda rng, shape: 0.03 * rng.standard_t(2, shape)
     ),
     "skewed, exponential 3 %": lambda rng, shape: rng.exponential(0.03, shape),
-    **{f"AR(1) {phi}": correlated(phi) for phi in (0.3, 0.7, 0.95)},
-    "drift of 0.2 % a launch": steady(0.002, 0.03),
-    "regimes, 1 of 4 launches 2.5 times as long": regimes,
+    **{f"AR(1) {phi}": autoregressive(phi) for phi in (0.3, 0.7, 0.95)},
+    "drift of 0.2 % a launch": drifting(0.002, 0.03),
+    "regimes, 1 of 4 launches 2.5 times as long": bimodal,
     "ties, a clock of 5 %": (
         lambda rng, shape: np.round(0.03 * rng.standard_normal(shape) / 0.05) * 0.05
     ),
@@ -73,7 +73,7 @@ def equal_log_ratios(
     For ABBA, the means over two rounds: shape (series, rounds / 2).
     """
     launches = noise(rng, (series, 2 * rounds))
-    coin_rounds = ORDERS[order]
+    coin_rounds = ROUNDS_PER_COIN[order]
     coins = np.repeat(rng.random((series, rounds // coin_rounds)) < 0.5, coin_rounds, axis=1)
     first_is_one = coins ^ (np.arange(rounds) % coin_rounds == 1)
     gap = launches[:, 0::2] - launches[:, 1::2]
@@ -81,17 +81,20 @@ def equal_log_ratios(
     return np.asarray(logs.reshape(series, rounds // coin_rounds, coin_rounds).mean(axis=2))
 
 
-def false_claims(logs: Floats) -> int:
+def count_false_claims(logs: Floats) -> int:
     """Count the series in `logs`, of shape (series, rounds), called different at any round."""
     wealth = log_wealth(logs, np.zeros(1))[:, 0]
     return int((wealth.max(axis=1) >= -math.log(LEVEL)).sum())
 
 
-def false_reports(rng: Rng, reports: int) -> int:
-    """Count reports on CLAIMS equal pairs with a claim at any round: e-BH at each, AR(1) 0.3."""
+def count_false_reports(rng: Rng, reports: int) -> int:
+    """Count the reports, of `CLAIMS` equal pairs each, that make a claim after any round.
+
+    The noise is AR(1) 0.3; after each round, the claims are corrected together by e-BH.
+    """
     false_count = 0
     for _ in range(reports):
-        launches = np.sort(correlated(0.3)(rng, (CLAIMS, 2 * ROUNDS)), axis=0)  # dependent
+        launches = np.sort(autoregressive(0.3)(rng, (CLAIMS, 2 * ROUNDS)), axis=0)  # dependent
         gap = launches[:, 0::2] - launches[:, 1::2]
         logs = np.where(rng.random(ROUNDS) < 0.5, gap, -gap)  # one order for all claims
         wealth = np.sort(log_wealth(logs, np.zeros(1))[:, 0], axis=0)[::-1]
@@ -100,8 +103,8 @@ def false_reports(rng: Rng, reports: int) -> int:
     return false_count
 
 
-def wilcoxon_false_claims(logs: Floats) -> int:
-    """As `false_claims`, by Wilcoxon's test after each round from the 6th on."""
+def count_wilcoxon_false_claims(logs: Floats) -> int:
+    """As `count_false_claims`, by Wilcoxon's test after each round from the 6th on."""
     return sum(
         any(stats.wilcoxon(row[:n], method="approx").pvalue < LEVEL for n in range(6, len(row)))
         for row in logs
@@ -111,39 +114,42 @@ def wilcoxon_false_claims(logs: Floats) -> int:
 def rounds_needed(effect: float, spread: float, rng: Rng, series: int = 500) -> tuple[float, float]:
     """Return (median, 90 % of series) of the rounds until one claim of this `effect` is decided."""
     logs = math.log1p(effect) + spread * rng.standard_normal((series, 2 * ROUNDS))
-    return _first_rounds(log_wealth(logs, np.zeros(1))[:, 0])
+    return _decision_rounds(log_wealth(logs, np.zeros(1))[:, 0])
 
 
-def rounds_on_par(margin: float, spread: float, rng: Rng, series: int = 500) -> tuple[float, float]:
+def rounds_needed_on_par(
+    margin: float, spread: float, rng: Rng, series: int = 500
+) -> tuple[float, float]:
     """As `rounds_needed`, until two equal sides are called on par within `margin`."""
     logs = spread * rng.standard_normal((series, 2 * ROUNDS))
-    ends = math.log1p(margin) * np.array([-1.0, 1.0])
-    return _first_rounds(log_wealth(logs, ends).min(axis=1))
+    bounds = math.log1p(margin) * np.array([-1.0, 1.0])
+    return _decision_rounds(log_wealth(logs, bounds).min(axis=1))
 
 
 def launches_needed(order: str, effect: float, noise: Noise, rng: Rng, series: int = 300) -> float:
     """Return the median number of launches until one claim of this `effect` is decided."""
     logs = equal_log_ratios(noise, rng, series, order=order) + math.log1p(effect)
-    return 2 * ORDERS[order] * _first_rounds(log_wealth(logs, np.zeros(1))[:, 0])[0]
+    return 2 * ROUNDS_PER_COIN[order] * _decision_rounds(log_wealth(logs, np.zeros(1))[:, 0])[0]
 
 
-def _first_rounds(wealth: Floats) -> tuple[float, float]:
+def _decision_rounds(wealth: Floats) -> tuple[float, float]:
     is_hit = wealth >= -math.log(LEVEL)
     rounds = np.where(is_hit.any(axis=1), is_hit.argmax(axis=1) + 1, math.inf)
     return float(np.median(rounds)), float(np.quantile(rounds, 0.9, method="higher"))
 
 
-def rate(count: int, total: int) -> str:
+def describe_rate(count: int, total: int) -> str:
     """``3 of 100 (3.0 % [0.6, 8.5])``, with the exact interval at 95 %."""
     low, high = stats.binomtest(count, total).proportion_ci(method="exact")
     return f"{count} of {total} ({100 * count / total:.1f} % [{100 * low:.1f}, {100 * high:.1f}])"
 
 
-def _orders(rng: Rng) -> Iterator[str]:
-    """Yield a comparison of both orders, with and without a drift inside rounds."""
-    for drift, order in itertools.product(_DRIFTS, ORDERS):
-        noise = steady(drift, _SPREAD)
-        false_count = false_claims(equal_log_ratios(noise, rng, _FEWER, order=order))
+def _compare_orders(rng: Rng) -> Iterator[str]:
+    """Yield a line for each order and drift: the rate of false claims, and the launches needed."""
+    for drift, order in itertools.product(_DRIFTS, ROUNDS_PER_COIN):
+        noise = drifting(drift, _SPREAD)
+        logs = equal_log_ratios(noise, rng, _ORDER_SERIES, order=order)
+        rate = describe_rate(count_false_claims(logs), _ORDER_SERIES)
         launch_counts = {
             effect: launches_needed(order, effect, noise, rng) for effect in (0.02, 0.05, 0.1)
         }
@@ -153,22 +159,25 @@ def _orders(rng: Rng) -> Iterator[str]:
         )
         yield (
             f"{order} order, drift of {100 * drift:g} % a launch, noise of {100 * _SPREAD:g} %: "
-            f"false claims {rate(false_count, _FEWER)}; median of launches to tell {medians}"
+            f"false claims {rate}; median of launches to tell {medians}"
         )
 
 
-def measure() -> Iterator[str]:
+def verdict_errors() -> Iterator[str]:
     """Verdicts of ``roundtrip ab``, simulated: how often they are false, and after how many rounds.
 
     A line for each model and effect; the seed is fixed, so the numbers are too.
     """
     rng = np.random.default_rng(SEED)
-    for name, noise in MODELS.items():
+    for name, noise in NOISE_BY_NAME.items():
         logs = equal_log_ratios(noise, rng, SERIES)
-        yield f"false claims, {name}: {rate(false_claims(logs), SERIES)}, level {100 * LEVEL:g} %"
-    yield f"false reports, {CLAIMS} claims, AR(1) 0.3: {rate(false_reports(rng, 500), 500)}"
-    false_count = wilcoxon_false_claims(equal_log_ratios(MODELS["AR(1) 0.3"], rng, 100))
-    yield f"false claims of Wilcoxon's test, asked after each round: {rate(false_count, 100)}"
+        rate = describe_rate(count_false_claims(logs), SERIES)
+        yield f"false claims, {name}: {rate}, level {100 * LEVEL:g} %"
+    rate = describe_rate(count_false_reports(rng, 500), 500)
+    yield f"false reports, {CLAIMS} claims, AR(1) 0.3: {rate}"
+    logs = equal_log_ratios(NOISE_BY_NAME["AR(1) 0.3"], rng, 100)
+    rate = describe_rate(count_wilcoxon_false_claims(logs), 100)
+    yield f"false claims of Wilcoxon's test, asked after each round: {rate}"
     for spread in (0.02, 0.05):
         for effect in (0.02, 0.05, 0.10):
             median, p90 = rounds_needed(effect, spread, rng)
@@ -176,9 +185,9 @@ def measure() -> Iterator[str]:
                 f"rounds to tell {100 * effect:g} % at a paired sd of {100 * spread:g} %: "
                 f"median {median:g}, 90 % of series {p90:g}"
             )
-        median, p90 = rounds_on_par(0.05, spread, rng)
+        median, p90 = rounds_needed_on_par(0.05, spread, rng)
         yield (
             f"rounds to tell on par within 5 % at a paired sd of {100 * spread:g} %: "
             f"median {median:g}, 90 % of series {p90:g}"
         )
-    yield from _orders(np.random.default_rng(SEED))
+    yield from _compare_orders(np.random.default_rng(SEED))

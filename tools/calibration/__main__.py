@@ -14,7 +14,15 @@ from pathlib import Path
 
 from roundtrip.errors import UserError
 from roundtrip.measure import analysis
-from tools.calibration import Estimate, Output, failures, nights, nodes, real, summary
+from tools.calibration import (
+    Estimate,
+    TableOutput,
+    describe_demands,
+    failure_lines,
+    nights,
+    nodes,
+    real,
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -45,28 +53,32 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except UserError as error:
         print(error, file=sys.stderr)
         return 2
-    problems = list(failures(estimates))
-    for line in [*problems, summary(estimates)]:
+    problems = list(failure_lines(estimates))
+    for line in [*problems, describe_demands(estimates)]:
         print(line, flush=True)
     return 1 if problems else 0
 
 
 def tables(
     series: int, processes: int, file: Path | None = None
-) -> dict[str, Callable[[], Iterator[Output]]]:
+) -> dict[str, Callable[[], Iterator[TableOutput]]]:
     """Return the computation of each table, by name, for `series` quiet series a model."""
     thresholds = analysis.default()
-    power_series, look_series = max(nights.SITE, series // 20), max(1, series // 5)
+    power_series, repeated_series = max(nights.SITE_SERIES, series // 20), max(1, series // 5)
     quiet_nights = max(nodes.NIGHTS, series // 200)
-    computations: dict[str, Callable[[], Iterator[Output]]] = {
+    computations: dict[str, Callable[[], Iterator[TableOutput]]] = {
         "alarms": lambda: nights.false_alarms(series, processes, thresholds.history),
-        "looks": lambda: nights.alarms_at_looks(look_series, processes, thresholds.history),
+        "looks": lambda: nights.alarms_on_repeated_judging(
+            repeated_series, processes, thresholds.history
+        ),
         "power": lambda: nights.power(power_series, processes, thresholds.history),
         "nodes": lambda: nodes.slow_nodes(quiet_nights, processes, thresholds.nodes),
         "failing": lambda: nodes.flaky_nodes(quiet_nights, processes, thresholds.nodes),
     }
     if file:
-        computations["real"] = lambda: real.lines(real.load(file), thresholds.history, nights.SEED)
+        computations["real"] = lambda: real.detection_counts(
+            real.read_series(file), thresholds.history, nights.SEED
+        )
     return computations
 
 

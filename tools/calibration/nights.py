@@ -18,51 +18,53 @@ from scipy import signal
 from roundtrip.stats.nights.judge import judge_nights
 from roundtrip.stats.nights.verdicts import SeriesHistory
 from roundtrip.stats.settings import NightSettings
-from tools.calibration import Demand, Estimate, Output, interval
+from tools.calibration import Demand, Estimate, TableOutput, share_interval
 
 Rng = np.random.Generator
 Model = Callable[[Rng, int, int], np.ndarray]
 
 SEED, SD = 70_000, 0.01
-_WARM_UP = 600
+_WARM_UP_NIGHTS = 600
 #: Series that are judged together, as in one campaign.
-SITE = 500
-LENGTHS = (90, 365)
+SITE_SERIES = 500
+LENGTHS_NIGHTS = (90, 365)
 #: Nights after which quiet series are judged, as at a site.
-LOOKS = tuple(range(12, 92, 2))
-#: One series in this many has the step; a detection is at its place within this many nights.
-_CHANGED, _NEAR = 5, 5
+JUDGED_NIGHTS = tuple(range(12, 92, 2))
+#: One series in this many has the change; a detection counts within so many nights of it.
+_CHANGED_EVERY, _MATCH_NIGHTS = 5, 5
 
 
 def gauss(rng: Rng, series: int, nights: int) -> np.ndarray:
-    """Independent and normal."""
+    """Independent normal values."""
     return rng.standard_normal((series, nights))
 
 
 def autoregressive(phi: float) -> Model:
-    """AR(1): a night is `phi` times the last one, plus normal noise."""
+    """Return the model AR(1): a night is `phi` times the last one, plus normal noise."""
 
     def model(rng: Rng, series: int, nights: int) -> np.ndarray:
-        noise = rng.standard_normal((series, nights + _WARM_UP)) * np.sqrt(1 - phi**2)
-        return np.asarray(signal.lfilter([1.0], [1.0, -phi], noise, axis=1)[:, _WARM_UP:])
+        noise = rng.standard_normal((series, nights + _WARM_UP_NIGHTS)) * np.sqrt(1 - phi**2)
+        return np.asarray(signal.lfilter([1.0], [1.0, -phi], noise, axis=1)[:, _WARM_UP_NIGHTS:])
 
     return model
 
 
-def fractional(d: float) -> Model:
-    """ARFIMA(0, d, 0), truncated: noise with long memory."""
+def long_memory(d: float) -> Model:
+    """Return the model ARFIMA(0, d, 0), truncated: noise whose correlation decays slowly."""
 
     def model(rng: Rng, series: int, nights: int) -> np.ndarray:
-        lag = np.arange(1, _WARM_UP)
+        lag = np.arange(1, _WARM_UP_NIGHTS)
         weights = np.concatenate([[1], np.cumprod((lag - 1 + d) / lag)])
-        noise = rng.standard_normal((series, nights + _WARM_UP))
-        values = signal.fftconvolve(noise, weights[None], axes=1)[:, _WARM_UP : _WARM_UP + nights]
+        noise = rng.standard_normal((series, nights + _WARM_UP_NIGHTS))
+        values = signal.fftconvolve(noise, weights[None], axes=1)[
+            :, _WARM_UP_NIGHTS : _WARM_UP_NIGHTS + nights
+        ]
         return np.asarray(values / np.sqrt((weights**2).sum()))
 
     return model
 
 
-def sticky(rng: Rng, series: int, nights: int) -> np.ndarray:
+def sticky_modes(rng: Rng, series: int, nights: int) -> np.ndarray:
     """Two modes, 5 deviations apart, each for 5 nights in a row on average (a sticky node)."""
     moves = rng.random((series, nights)) > 0.8
     moves[:, 0] = rng.random(series) < 0.5
@@ -82,7 +84,7 @@ def season(rng: Rng, series: int, nights: int) -> np.ndarray:
 
 
 def quantised(grid: float) -> Model:
-    """Normal, rounded to a grid of `grid` deviations."""
+    """Return the model of normal values that a clock rounds to steps of `grid` deviations."""
 
     def model(rng: Rng, series: int, nights: int) -> np.ndarray:
         place = rng.random((series, 1))
@@ -106,8 +108,9 @@ def incidents(rng: Rng, series: int, nights: int) -> np.ndarray:
     return values
 
 
-#: By name: the model, and how many of `SITE` quiet series may have a change point after `LENGTHS`.
-MODELS: dict[str, tuple[Model, tuple[int, int]]] = {
+#: By name: the model; and how many of `SITE_SERIES` quiet series may have a change point after
+#: each of `LENGTHS_NIGHTS`.
+MODEL_AND_LIMITS_BY_NAME: dict[str, tuple[Model, tuple[int, int]]] = {
     "Gauss": (gauss, (1, 2)),
     # Skewed, with twice the spread.
     "log-normal 2 %": (lambda *table: np.asarray(np.expm1(2 * SD * gauss(*table)) / SD), (1, 2)),
@@ -115,14 +118,14 @@ MODELS: dict[str, tuple[Model, tuple[int, int]]] = {
     "Student t3": (lambda rng, *shape: rng.standard_t(3, shape) / np.sqrt(3), (1, 2)),
     "AR(1) 0.3": (autoregressive(0.3), (1, 2)),
     "AR(1) 0.5": (autoregressive(0.5), (1, 2)),
-    "ARFIMA 0.3": (fractional(0.3), (1, 2)),
+    "ARFIMA 0.3": (long_memory(0.3), (1, 2)),
     "weekday": (weekday, (1, 2)),
     "quantised, 1 sd": (quantised(1.0), (1, 2)),
     "quantised, 3 sd": (quantised(3.0), (1, 2)),
     # Each night in one of two modes, 5 deviations apart.
     "two modes": (lambda rng, *shape: gauss(rng, *shape) + 5 * (rng.random(shape) < 0.5), (1, 2)),
-    "sticky node": (sticky, (1, 2)),
-    "ARFIMA 0.45": (fractional(0.45), (5, 5)),
+    "sticky node": (sticky_modes, (1, 2)),
+    "ARFIMA 0.45": (long_memory(0.45), (5, 5)),
     "bursts": (bursts, (5, 5)),
     "season": (season, (5, 5)),
     # One night of ten is 6 deviations off.
@@ -133,7 +136,7 @@ MODELS: dict[str, tuple[Model, tuple[int, int]]] = {
 
 @dataclass(frozen=True)
 class Change:
-    """A change in the newest `new` of `nights` nights of one series in five.
+    """A change in the newest `new_nights` of `nights` nights of one series in five.
 
     A "step" adds `size` standard deviations; a "level" replaces the new nights by noise around
     `size`; a "spread" multiplies their spread by `size`, around the same level.
@@ -141,23 +144,23 @@ class Change:
 
     nights: int
     size: float
-    new: int
-    kind: Literal["step", "level", "spread"] = "step"
+    new_nights: int
+    change_kind: Literal["step", "level", "spread"] = "step"
 
     def __str__(self) -> str:
         effect = {
             "step": f"+{self.size} sd",
             "level": f"to a level at {self.size} sd",
             "spread": f"spread times {self.size}",
-        }[self.kind]
-        return f"{effect}, {self.new} of {self.nights} nights"
+        }[self.change_kind]
+        return f"{effect}, {self.new_nights} of {self.nights} nights"
 
     def plant(self, rng: Rng, values: np.ndarray) -> None:
         """Change the newest nights of `values` [series, nights]."""
-        newest = values[:, self.nights - self.new :]
-        if self.kind == "step":
+        newest = values[:, self.nights - self.new_nights :]
+        if self.change_kind == "step":
             newest += self.size
-        elif self.kind == "spread":
+        elif self.change_kind == "spread":
             newest *= self.size
         else:
             newest[:] = self.size + rng.standard_normal(newest.shape)
@@ -168,16 +171,16 @@ _STEPS = (
     *((100, 5, 3), (100, 10, 2), (365, 5, 3), (365, 10, 2)),
 )
 #: By model: the changes whose detection is counted, in standard deviations from night to night.
-CHANGES: Mapping[str, Sequence[Change]] = {
+CHANGES_BY_MODEL: Mapping[str, Sequence[Change]] = {
     "Gauss": [Change(*fields) for fields in _STEPS],
     "AR(1) 0.3": [Change(*fields) for fields in _STEPS],
     "weekday": [Change(100, 2, 10), Change(100, 5, 3), Change(100, 5, 10)],
     "two modes": [Change(100, 10, new, "level") for new in (1, 2, 5)],
 }
 #: A change of spread is no step: every change point in these is false.
-SPREADS = [Change(100, 4, new, "spread") for new in (3, 12, 40)]
+SPREAD_CHANGES = [Change(100, 4, new, "spread") for new in (3, 12, 40)]
 #: The demanded power.
-_POWER = {
+_MIN_POWER_BY_ROW = {
     "Gauss, +2 sd, 10 of 100 nights": 0.88,
     "Gauss, +2 sd, 10 of 365 nights": 0.80,
     "Gauss, +5 sd, 3 of 100 nights": 0.80,
@@ -186,26 +189,33 @@ _POWER = {
 
 
 @dataclass(frozen=True)
-class Task:
+class SimulatedSite:
     """One simulated site; `seed` and `number` determine its random numbers."""
 
     model: str
     nights: int
     series: int
     seed: int
-    number: int
+    site_number: int
     settings: NightSettings
     change: Change | None = None
 
     @property
     def change_mask(self) -> np.ndarray:
         """Mask of the series with the change."""
-        return np.asarray((np.arange(self.series) % _CHANGED == 0) & (self.change is not None))
+        return np.asarray(
+            (np.arange(self.series) % _CHANGED_EVERY == 0) & (self.change is not None)
+        )
 
     def logs(self) -> np.ndarray:
-        """Return the logarithms of all nights [series, nights]."""
-        key = [self.seed, list(MODELS).index(self.model), self.nights, self.number]
-        model, _ = MODELS[self.model]
+        """Generate the logarithms of all nights [series, nights], with the change."""
+        key = [
+            self.seed,
+            list(MODEL_AND_LIMITS_BY_NAME).index(self.model),
+            self.nights,
+            self.site_number,
+        ]
+        model, _ = MODEL_AND_LIMITS_BY_NAME[self.model]
         rng = np.random.default_rng(key)
         values = model(rng, self.series, self.nights)
         if self.change:
@@ -214,84 +224,100 @@ class Task:
             values[self.change_mask] = selection
         return SD * values
 
-    def histories(self, nights: int | None = None) -> list[SeriesHistory]:
-        """Judge each series of the site after `nights` nights, by default after all."""
+    def judge(self, nights: int | None = None) -> list[SeriesHistory]:
+        """Generate the site, and judge each series after `nights` nights, by default after all."""
         logs = self.logs()[:, :nights]
         return judge_nights(logs, np.full(logs.shape, -1), self.settings)
 
 
 @dataclass(frozen=True)
-class Counts:
-    """Numbers of series: all, with a change point, worse in the newest night, with either."""
+class SeriesCounts:
+    """Numbers of series: all, with a change point, worse in the newest night, with one of both."""
 
     series: int
     steps: int
     worse: int
-    either: int = 0
+    step_or_worse: int = 0
 
 
-def alarms(task: Task, looks: Sequence[int | None] = (None,)) -> Counts:
-    """Count the alarms on an unchanged site after any night in `looks`; None: the last night."""
-    by_series = list(zip(*(task.histories(nights) for nights in looks), strict=True))
+def count_alarms(
+    site: SimulatedSite, judged_nights: Sequence[int | None] = (None,)
+) -> SeriesCounts:
+    """Count the series of an unchanged site with an alarm, judged after each of `judged_nights`.
+
+    None stands for the last night.
+    """
+    by_series = list(zip(*(site.judge(nights) for nights in judged_nights), strict=True))
     step_count = sum(any(history.steps for history in histories) for histories in by_series)
     worse_count = sum(any(map(_is_worse, histories)) for histories in by_series)
-    return Counts(task.series, step_count, worse_count)
+    return SeriesCounts(site.series, step_count, worse_count)
 
 
-def count_detections(task: Task) -> Counts:
-    """Count the series with a change that have a change point at its place, or are worse.
+def count_detections(site: SimulatedSite) -> SeriesCounts:
+    """Count, of the changed series, those with a change point there, and those worse last night.
 
-    For a change of spread, count change points at any place.
+    A change point counts within a few nights of the change; for a change of spread, anywhere.
     """
     histories = [
         history
-        for history, is_changed in zip(task.histories(), task.change_mask, strict=True)
+        for history, is_changed in zip(site.judge(), site.change_mask, strict=True)
         if is_changed
     ]
-    if not task.change:
-        return Counts(0, 0, 0)
-    begin, is_spread = task.nights - task.change.new, task.change.kind == "spread"
+    if not site.change:
+        return SeriesCounts(0, 0, 0)
+    begin, is_spread = site.nights - site.change.new_nights, site.change.change_kind == "spread"
     is_found = [
         any(
-            is_spread or (step.ratio > 1 and abs(step.night - begin) <= _NEAR)
+            is_spread or (step.ratio > 1 and abs(step.night - begin) <= _MATCH_NIGHTS)
             for step in history.steps
         )
         for history in histories
     ]
     is_worse = [_is_worse(history) for history in histories]
     either_count = sum(map(any, zip(is_found, is_worse, strict=True)))
-    return Counts(len(histories), sum(is_found), sum(is_worse), either_count)
+    return SeriesCounts(len(histories), sum(is_found), sum(is_worse), either_count)
 
 
 def _is_worse(history: SeriesHistory) -> bool:
     return history.is_worse_last_night(lower_is_better=True)
 
 
-def false_alarms(series: int, processes: int, settings: NightSettings) -> Iterator[Output]:
+def false_alarms(series: int, processes: int, settings: NightSettings) -> Iterator[TableOutput]:
     """Yield by model and length the quiet series with a change point after the last night."""
     yield f"false alarms, {series} quiet series a model and length, after the last night:"
     with ProcessPoolExecutor(processes) as pool:
-        for model, (_, limits) in MODELS.items():
-            for nights, limit in zip(LENGTHS, limits, strict=True):
-                counts = _total(pool.map(alarms, _sites(series, model, nights, settings)))
-                low, high = (SITE * end for end in interval(counts.steps, counts.series))
+        for model, (_, limits) in MODEL_AND_LIMITS_BY_NAME.items():
+            for nights, limit in zip(LENGTHS_NIGHTS, limits, strict=True):
+                counts = _sum_counts(
+                    pool.map(count_alarms, _sites(series, model, nights, settings))
+                )
+                low, high = (
+                    SITE_SERIES * end for end in share_interval(counts.steps, counts.series)
+                )
                 yield (
                     f"  {model:<16} {nights:4d} nights: "
-                    f"{SITE * counts.steps / counts.series:6.2f} in 500 series "
+                    f"{SITE_SERIES * counts.steps / counts.series:6.2f} in 500 series "
                     f"[{low:.2f}, {high:.2f}] have a change point; "
-                    f"{SITE * counts.worse / counts.series:.2f} are worse last night"
+                    f"{SITE_SERIES * counts.worse / counts.series:.2f} are worse last night"
                 )
-                row, demand = f"false alarms, {model}, {nights} nights", Demand(limit / SITE, True)
+                row, demand = (
+                    f"false alarms, {model}, {nights} nights",
+                    Demand(limit / SITE_SERIES, True),
+                )
                 yield Estimate(row, counts.steps, counts.series, demand)
 
 
-def alarms_at_looks(series: int, processes: int, settings: NightSettings) -> Iterator[Output]:
-    """Yield by model the quiet series with an alarm at any look."""
-    yield f"alarms at any of {len(LOOKS)} looks, {series} quiet series a model:"
+def alarms_on_repeated_judging(
+    series: int, processes: int, settings: NightSettings
+) -> Iterator[TableOutput]:
+    """Yield by model the quiet series that have an alarm after any of `JUDGED_NIGHTS`."""
+    yield f"alarms at any of {len(JUDGED_NIGHTS)} looks, {series} quiet series a model:"
     with ProcessPoolExecutor(processes) as pool:
-        for model in MODELS:
-            sites = _sites(series, model, LOOKS[-1], settings)
-            counts = _total(pool.map(partial(alarms, looks=LOOKS), sites))
+        for model in MODEL_AND_LIMITS_BY_NAME:
+            sites = _sites(series, model, JUDGED_NIGHTS[-1], settings)
+            counts = _sum_counts(
+                pool.map(partial(count_alarms, judged_nights=JUDGED_NIGHTS), sites)
+            )
             yield (
                 f"  {model:<16} {counts.steps} of {counts.series} have had a change point; "
                 f"{counts.worse} were worse last night"
@@ -299,44 +325,46 @@ def alarms_at_looks(series: int, processes: int, settings: NightSettings) -> Ite
             yield Estimate(f"alarms at any look, {model}", counts.steps, counts.series)
 
 
-def power(series: int, processes: int, settings: NightSettings) -> Iterator[Output]:
+def power(series: int, processes: int, settings: NightSettings) -> Iterator[TableOutput]:
     """Yield by model and change the detected share of changed series, one series in five."""
     with ProcessPoolExecutor(processes) as pool:
 
-        def count(model: str, change: Change) -> Counts:
+        def count(model: str, change: Change) -> SeriesCounts:
             sites = _sites(series, model, change.nights, settings, change)
-            return _total(pool.map(count_detections, sites))
+            return _sum_counts(pool.map(count_detections, sites))
 
         yield f"power, {series} series a row, a change in one of five:"
         for model, change in (
-            (model, change) for model, changes in CHANGES.items() for change in changes
+            (model, change) for model, changes in CHANGES_BY_MODEL.items() for change in changes
         ):
             counts, row = count(model, change), f"{model}, {change}"
             step_share, worse_share, either_share = (
-                part / counts.series for part in (counts.steps, counts.worse, counts.either)
+                part / counts.series for part in (counts.steps, counts.worse, counts.step_or_worse)
             )
             yield (
                 f"  {row:<48} change point {step_share:6.1%}; worse last night {worse_share:6.1%}; "
                 f"either {either_share:6.1%}"
             )
-            demand = Demand(_POWER[row]) if row in _POWER else None
+            demand = Demand(_MIN_POWER_BY_ROW[row]) if row in _MIN_POWER_BY_ROW else None
             yield Estimate(f"power, {row}", counts.steps, counts.series, demand)
         yield f"changes of spread alone, {series} series a row, a change in one of five:"
-        for change in SPREADS:
+        for change in SPREAD_CHANGES:
             counts, row = count("Gauss", change), f"Gauss, {change}"
             yield f"  {row}: {counts.steps} of {counts.series} have a change point"
-            demand = Demand(1 / SITE, True)
+            demand = Demand(1 / SITE_SERIES, True)
             yield Estimate(f"false alarms, {row}", counts.steps, counts.series, demand)
 
 
 def _sites(
     series: int, model: str, nights: int, settings: NightSettings, change: Change | None = None
-) -> Iterator[Task]:
+) -> Iterator[SimulatedSite]:
     """Yield sites with `series` series in total."""
-    for number, first in enumerate(range(0, series, SITE)):
-        yield Task(model, nights, min(SITE, series - first), SEED, number, settings, change)
+    for number, first in enumerate(range(0, series, SITE_SERIES)):
+        yield SimulatedSite(
+            model, nights, min(SITE_SERIES, series - first), SEED, number, settings, change
+        )
 
 
-def _total(parts: Iterable[Counts]) -> Counts:
-    rows = [(counts.series, counts.steps, counts.worse, counts.either) for counts in parts]
-    return Counts(*(sum(column) for column in zip(*rows, strict=True)))
+def _sum_counts(parts: Iterable[SeriesCounts]) -> SeriesCounts:
+    rows = [(counts.series, counts.steps, counts.worse, counts.step_or_worse) for counts in parts]
+    return SeriesCounts(*(sum(column) for column in zip(*rows, strict=True)))

@@ -21,33 +21,35 @@ from roundtrip.stats.nodes.failures import Outcomes, find_flaky_nodes
 from roundtrip.stats.nodes.judge import NodeMeasure, judge_nodes
 from roundtrip.stats.nodes.launches import NodeLaunches
 from roundtrip.stats.settings import NodeSettings
-from tools.calibration import Demand, Estimate, Output, interval
+from tools.calibration import Demand, Estimate, TableOutput, share_interval
 
 NODES, NIGHTS, ROUNDS, MESSAGES = 32, 20, 4, 300
-_LATENCY, _SD = 50e-6, 0.1
+_LATENCY_S, _LAUNCH_SD = 50e-6, 0.1
 #: Delay of a lost message, s.
-_TIMEOUT = 0.2
+_TIMEOUT_S = 0.2
 #: Nights of a site without a flaky node, and days of a month.
 SITE_NIGHTS, MONTH = 60, 30
 Rng = np.random.Generator
 Noise = Callable[[Rng, int], np.ndarray]
 
 
-def _disturbed(rng: Rng, count: int) -> np.ndarray:
+def _disturbed_noise(rng: Rng, count: int) -> np.ndarray:
     """One launch of twenty takes longer, some of them many times."""
-    return rng.normal(0, _SD, count) + (rng.random(count) < 0.05) * rng.exponential(1.0, count)
+    return rng.normal(0, _LAUNCH_SD, count) + (rng.random(count) < 0.05) * rng.exponential(
+        1.0, count
+    )
 
 
-def _two_peaks(rng: Rng, count: int) -> np.ndarray:
+def _two_peak_noise(rng: Rng, count: int) -> np.ndarray:
     """One launch of four takes 2.5 times as long."""
-    return rng.normal(0, _SD / 2, count) + (rng.random(count) < 0.25) * math.log(2.5)
+    return rng.normal(0, _LAUNCH_SD / 2, count) + (rng.random(count) < 0.25) * math.log(2.5)
 
 
-NOISES: Mapping[str, Noise] = {
-    "normal": lambda rng, count: rng.normal(0, _SD, count),
-    "Student t3": lambda rng, count: _SD * rng.standard_t(3, count),
-    "disturbed": _disturbed,
-    "two peaks": _two_peaks,
+NOISE_BY_NAME: Mapping[str, Noise] = {
+    "normal": lambda rng, count: rng.normal(0, _LAUNCH_SD, count),
+    "Student t3": lambda rng, count: _LAUNCH_SD * rng.standard_t(3, count),
+    "disturbed": _disturbed_noise,
+    "two peaks": _two_peak_noise,
 }
 
 
@@ -80,7 +82,7 @@ class Site:
     bad_night_share: float = 0.0
 
 
-SITES = {
+SITE_BY_NAME = {
     "0.1 % fail": Site(0.001),
     "0.3 % fail": Site(0.003),
     "1 % fail": Site(0.01),
@@ -88,29 +90,30 @@ SITES = {
     "each node 0 to 3 %": Site(0.03, is_per_node=True),
     "0.3 %, bad nights 20 %": Site(0.003, bad_night_share=0.2),
 }
-#: The node that crashes; the failing share of its launches, and the nights until it is named.
-_CRASHES = 5
-CRASHES = {"1/3 of launches": (1 / 3, 2), "5 % of launches": (0.05, 14)}
+#: The node that crashes.
+_CRASHING_NODE = 5
+#: By text: the share of its launches that fail, and within how many nights it is to be named.
+CRASH_SHARE_AND_NIGHTS = {"1/3 of launches": (1 / 3, 2), "5 % of launches": (0.05, 14)}
 
 
-def slow_nodes(nights: int, processes: int, settings: NodeSettings) -> Iterator[Output]:
+def slow_nodes(nights: int, processes: int, settings: NodeSettings) -> Iterator[TableOutput]:
     """False namings in about `nights` quiet nights of each noise, then power."""
     runs = max(1, nights // NIGHTS)
     yield f"nodes: {runs * NIGHTS} quiet nights of {NODES} nodes, {ROUNDS} rounds a night"
     with ProcessPoolExecutor(processes) as pool:
-        for noise in NOISES:
+        for noise in NOISE_BY_NAME:
             night_counts = list(
-                pool.map(partial(false_naming_nights, noise, settings=settings), range(runs))
+                pool.map(partial(count_false_naming_nights, noise, settings=settings), range(runs))
             )
             yield (
                 f"  {noise:<12} {sum(night_counts)} nights with a false naming: "
-                f"{_in_hundred(sum(night_counts), runs * NIGHTS)}"
+                f"{_describe_rate(sum(night_counts), runs * NIGHTS)}"
             )
             # A naming lasts for nights, so runs are counted: 0.001 a night is [nodes]'s rate.
             row, demand = f"a node named in {NIGHTS} quiet nights, {noise}", 0.001 * NIGHTS
-            yield Estimate(row, sum(map(bool, night_counts)), runs, Demand(demand, is_most=True))
+            yield Estimate(row, sum(map(bool, night_counts)), runs, Demand(demand, is_maximum=True))
         yield f"  named within two nights, of {runs * 4} runs; and healthy nodes named"
-        for noise in NOISES:
+        for noise in NOISE_BY_NAME:
             namings = list(
                 pool.map(partial(named_nodes, noise, settings=settings), range(runs * 4))
             )
@@ -118,7 +121,9 @@ def slow_nodes(nights: int, processes: int, settings: NodeSettings) -> Iterator[
                 name: sum(node in naming for naming in namings)
                 for node, (name, _) in PLANTED_DEFECTS.items()
             }
-            shares = ", ".join(f"{name} {_share(hit, len(namings))}" for name, hit in hits.items())
+            shares = ", ".join(
+                f"{name} {_describe_share(hit, len(namings))}" for name, hit in hits.items()
+            )
             false_count = sum(bool(naming - PLANTED_DEFECTS.keys()) for naming in namings)
             yield f"  {noise:<12} {shares}; {false_count} false"
             for name, hit in hits.items():
@@ -128,19 +133,19 @@ def slow_nodes(nights: int, processes: int, settings: NodeSettings) -> Iterator[
                 yield Estimate(row, hit, len(namings), Demand(0.95) if is_demanded else None)
 
 
-def flaky_nodes(months: int, processes: int, settings: NodeSettings) -> Iterator[Output]:
+def flaky_nodes(months: int, processes: int, settings: NodeSettings) -> Iterator[TableOutput]:
     """False namings in about `months` site-months for each kind of site, then power."""
     runs = max(1, months * MONTH // SITE_NIGHTS)
     site_months = runs * SITE_NIGHTS // MONTH
     yield f"flaky nodes: {site_months} months of each kind of site; nodes falsely named"
     with ProcessPoolExecutor(processes) as pool:
-        for name, site in SITES.items():
+        for name, site in SITE_BY_NAME.items():
             count = sum(pool.map(partial(count_falsely_flaky, site, settings), range(runs)))
-            share = _in_hundred(count, site_months, "site-months ")
+            share = _describe_rate(count, site_months, "site-months ")
             yield f"  {name:<22} {count}: {share}"
-            row, demand = f"nodes falsely called flaky, {name}", Demand(0.01, is_most=True)
+            row, demand = f"nodes falsely called flaky, {name}", Demand(0.01, is_maximum=True)
             yield Estimate(row, count, site_months, demand)
-        for name, (fail_share, nights) in CRASHES.items():
+        for name, (fail_share, nights) in CRASH_SHARE_AND_NIGHTS.items():
             for usual_share in (0.0, 0.003, 0.01):
                 task = partial(is_named, fail_share, nights, Site(usual_share), settings)
                 hits = sum(pool.map(task, range(4 * runs)))
@@ -151,33 +156,35 @@ def flaky_nodes(months: int, processes: int, settings: NodeSettings) -> Iterator
                 yield Estimate(row, hits, 4 * runs)
 
 
-def false_naming_nights(noise: str, seed: int, settings: NodeSettings) -> int:
-    """Count the nights with a naming among `NIGHTS` quiet nights, judged one after the other."""
-    rng = np.random.default_rng([1, list(NOISES).index(noise), seed])
-    measures = _measures(rng, NOISES[noise], NIGHTS, {}, settings)
-    return sum(bool(_named(measures, night, settings)) for night in range(NIGHTS))
+def count_false_naming_nights(noise: str, seed: int, settings: NodeSettings) -> int:
+    """Count the nights, of `NIGHTS` quiet ones, after which some healthy node is named."""
+    rng = np.random.default_rng([1, list(NOISE_BY_NAME).index(noise), seed])
+    measures = _measures(rng, NOISE_BY_NAME[noise], NIGHTS, {}, settings)
+    return sum(bool(_named_on_night(measures, night, settings)) for night in range(NIGHTS))
 
 
 def named_nodes(noise: str, seed: int, settings: NodeSettings) -> set[int]:
     """Return the nodes named after two nights with `PLANTED_DEFECTS`."""
-    rng = np.random.default_rng([2, list(NOISES).index(noise), seed])
+    rng = np.random.default_rng([2, list(NOISE_BY_NAME).index(noise), seed])
     defects = {node: defect for node, (_, defect) in PLANTED_DEFECTS.items()}
-    return _named(_measures(rng, NOISES[noise], 2, defects, settings), 1, settings)
+    return _named_on_night(_measures(rng, NOISE_BY_NAME[noise], 2, defects, settings), 1, settings)
 
 
 def count_falsely_flaky(site: Site, settings: NodeSettings, seed: int) -> int:
     """Count the nodes named in `SITE_NIGHTS` nights of a site without flaky nodes."""
     rng = np.random.default_rng([3, seed])
-    return len(_nights_of_naming(_outcomes(site, SITE_NIGHTS, {}, rng), settings))
+    return len(_first_naming_nights(_outcomes(site, SITE_NIGHTS, {}, rng), settings))
 
 
 def is_named(share: float, nights: int, site: Site, settings: NodeSettings, seed: int) -> bool:
-    """Whether a node whose launches fail by `share` is named within its first `nights` nights."""
+    """Whether a node of which a `share` of the launches fail is named within `nights` nights."""
     rng = np.random.default_rng([4, seed])
-    return _CRASHES in _nights_of_naming(_outcomes(site, nights, {_CRASHES: share}, rng), settings)
+    return _CRASHING_NODE in _first_naming_nights(
+        _outcomes(site, nights, {_CRASHING_NODE: share}, rng), settings
+    )
 
 
-def _named(measures: list[NodeMeasure], night: int, settings: NodeSettings) -> set[int]:
+def _named_on_night(measures: list[NodeMeasure], night: int, settings: NodeSettings) -> set[int]:
     history = [
         replace(measure, launches=measure.launches.take(measure.launches.night <= night))
         for measure in measures
@@ -192,8 +199,8 @@ def _named(measures: list[NodeMeasure], night: int, settings: NodeSettings) -> s
 def _measures(
     rng: Rng, noise: Noise, nights: int, defects: Mapping[int, NodeDefect], settings: NodeSettings
 ) -> list[NodeMeasure]:
-    """Latency, tail and bandwidth of the same launches."""
-    pairs, night, round_ = design(nights)
+    """Generate latency, tail and bandwidth of the same launches, in nodes with `defects`."""
+    pairs, night, round_ = pair_launches(nights)
     load = rng.normal(0, 0.3, (nights, ROUNDS))[night, round_]
     node_noise = rng.normal(0, 0.02, NODES)
 
@@ -206,13 +213,13 @@ def _measures(
 
     defect_pairs = [[defects.get(int(node), NodeDefect()) for node in pair] for pair in pairs]
     slowdown = np.array([max(defect.slowdown for defect in pair) for pair in defect_pairs])
-    times = slowdown * _LATENCY + np.array(
+    times = slowdown * _LATENCY_S + np.array(
         [sum(defect.added_s for defect in pair) for pair in defect_pairs]
     )
     losses = rng.binomial(
         MESSAGES, [2 * sum(defect.loss for defect in pair) for pair in defect_pairs]
     )
-    tail = np.log1p(losses * _TIMEOUT / MESSAGES / times) + 0.5 * np.abs(noise(rng, night.size))
+    tail = np.log1p(losses * _TIMEOUT_S / MESSAGES / times) + 0.5 * np.abs(noise(rng, night.size))
     return [
         NodeMeasure("latency", noisy(np.log(times)), settings.least_effect(is_tail=False)),
         NodeMeasure("tail", launches(tail), settings.least_effect(is_tail=True)),
@@ -220,8 +227,8 @@ def _measures(
     ]
 
 
-def circle(nodes: int) -> list[list[tuple[int, int]]]:
-    """The circle method: each node meets each other once in `nodes` - 1 rounds."""
+def circle_schedule(nodes: int) -> list[list[tuple[int, int]]]:
+    """Return rounds of pairs by the circle method: each two nodes are a pair in one round."""
     order, plan = list(range(nodes)), []
     for _ in range(nodes - 1):
         plan.append([(order[k], order[-1 - k]) for k in range(nodes // 2)])
@@ -229,11 +236,11 @@ def circle(nodes: int) -> list[list[tuple[int, int]]]:
     return plan
 
 
-def design(
+def pair_launches(
     nights: int, nodes: int = NODES, rounds: int = ROUNDS
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Launches of all nights: pairs by the circle method, night and round of each."""
-    plan = circle(nodes)
+    """Return of each launch of all nights: its pair, by the circle method, its night and round."""
+    plan = circle_schedule(nodes)
     rows = np.array(
         [
             (*pair, night, round_)
@@ -246,7 +253,7 @@ def design(
 
 
 def _outcomes(site: Site, nights: int, crash_rates: Mapping[int, float], rng: Rng) -> Outcomes:
-    pairs, night, _ = design(nights)
+    pairs, night, _ = pair_launches(nights)
     solo_nights = np.repeat(np.arange(nights), NODES)
     launch = np.r_[np.repeat(np.arange(night.size), 2), night.size + np.arange(solo_nights.size)]
     node = np.r_[pairs.ravel(), np.tile(np.arange(NODES), nights)]
@@ -264,7 +271,7 @@ def _outcomes(site: Site, nights: int, crash_rates: Mapping[int, float], rng: Rn
     return Outcomes(tuple(map(str, range(NODES))), failures, night, 2 * night + kind, launch, node)
 
 
-def _nights_of_naming(outcomes: Outcomes, settings: NodeSettings) -> dict[int, int]:
+def _first_naming_nights(outcomes: Outcomes, settings: NodeSettings) -> dict[int, int]:
     """Return the first night in which each named node is named, by node."""
     night_by_node: dict[int, int] = {}
     for last in range(int(outcomes.night.max()) + 1):
@@ -284,11 +291,11 @@ def _nights_of_naming(outcomes: Outcomes, settings: NodeSettings) -> dict[int, i
     return night_by_node
 
 
-def _in_hundred(count: int, trials: int, unit: str = "") -> str:
-    low, high = (100 * end for end in interval(count, trials))
+def _describe_rate(count: int, trials: int, unit: str = "") -> str:
+    low, high = (100 * end for end in share_interval(count, trials))
     return f"{100 * count / trials:.1f} in 100 {unit}[{low:.1f}, {high:.1f}]"
 
 
-def _share(hits: int, trials: int) -> str:
-    low, high = interval(hits, trials)
+def _describe_share(hits: int, trials: int) -> str:
+    low, high = share_interval(hits, trials)
     return f"{hits / trials:.0%} [{low:.0%}, {high:.0%}]"

@@ -7,9 +7,9 @@ the neighbouring alarms, is below 0.65.  A stretch of 100 nights without an alar
 matters: any step in it is false once it is shuffled.
 
 ``python -m tools.calibration.real SERIES OTHERS SVG`` draws the series as one picture, with the
-change points that Roundtrip and other detectors have in each.  SERIES is a file as `load` reads it;
-all of its series are judged as one site.  OTHERS is JSON: by ``source/series`` and detector, the
-nights at which its change points begin.
+change points that Roundtrip and other detectors have in each.  SERIES is a file for
+`read_series`; all of its series are judged as one site.  OTHERS is JSON: by ``source/series`` and
+detector, the nights at which its change points begin.
 """
 
 from __future__ import annotations
@@ -35,35 +35,35 @@ from roundtrip.stats.nights.segments import roc_separation
 from roundtrip.stats.nights.verdicts import SeriesHistory
 from roundtrip.stats.settings import NightSettings
 from roundtrip.stats.summaries import robust_sd
-from tools.calibration import Demand, Estimate, Output
-from tools.calibration.nights import SITE
+from tools.calibration import Demand, Estimate, TableOutput
+from tools.calibration.nights import SITE_SERIES
 
-_WINDOW, _CLEAR, _SDS, _LEAST, _FLOOR = 15, 13, 6.0, 0.02, 0.002
-_BESIDE, _UNSUPPORTED = 20, 0.65
-_NEAR, _ANOTHER = 7, 60
-_STRETCH, _MOST = 100, 600
-_FIELDS = ("source", "series", "night", "value")
+_WINDOW_NIGHTS, _MIN_CLEAR_NIGHTS, _MIN_STEP_SDS, _MIN_STEP, _MIN_SD = 15, 13, 6.0, 0.02, 0.002
+_ROC_NIGHTS, _MIN_SUPPORT = 20, 0.65
+_MATCH_NIGHTS, _AFTERSHOCK_NIGHTS = 7, 60
+_STRETCH_NIGHTS, _MAX_STRETCHES = 100, 600
+_SERIES_COLUMNS = ("source", "series", "night", "value")
 #: Pixels: the drawing area of a series, the lane of a detector, and the space around them.
 _WIDTH, _HEIGHT, _LANE, _HEAD, _GAP = 430.0, 84.0, 13.0, 22.0, 26.0
-_COLUMNS, _NAMES = 2, 120.0
+_PANEL_COLUMNS, _NAME_WIDTH = 2, 120.0
 #: Colours of points, Roundtrip, and other detectors, on a light and on a dark page.
-_POINTS, _OURS = ("#5b6675", "#a9b4c2"), ("#0b4f94", "#7db8f0")
-_OTHERS = (("#a4500f", "#f0a060"), ("#1d6b43", "#6fcf97"), ("#7a3b8f", "#d29be0"))
-_SHARE = 0.01  # maximum share of nights outside the drawing area, on either side
+_POINT_COLOURS, _ROUNDTRIP_COLOURS = ("#5b6675", "#a9b4c2"), ("#0b4f94", "#7db8f0")
+_DETECTOR_COLOURS = (("#a4500f", "#f0a060"), ("#1d6b43", "#6fcf97"), ("#7a3b8f", "#d29be0"))
+_CLIPPED_SHARE = 0.01  # maximum share of nights outside the drawing area, on either side
 
-Detectors = Mapping[str, Sequence[int]]
-_OTHERS_FILE = TypeAdapter(dict[str, dict[str, list[int]]])
+NightsByDetector = Mapping[str, Sequence[int]]
+_DETECTIONS_TYPE = TypeAdapter(dict[str, dict[str, list[int]]])
 
 
-def load(file: Path) -> dict[str, dict[str, np.ndarray]]:
+def read_series(file: Path) -> dict[str, dict[str, np.ndarray]]:
     """Return logarithms in the order of the nights, by source and series.
 
     UserError unless `file` is parquet with the columns source, series, night and value (above 0).
     """
     try:
-        frame = pl.read_parquet(file, columns=list(_FIELDS))
+        frame = pl.read_parquet(file, columns=list(_SERIES_COLUMNS))
     except (OSError, PolarsError) as error:
-        hint = f"right is parquet with the columns {', '.join(_FIELDS)}"
+        hint = f"right is parquet with the columns {', '.join(_SERIES_COLUMNS)}"
         raise UserError(f"no table of nights: {hint}", file) from error
     if not frame["value"].dtype.is_numeric() or not (frame["value"] > 0).all():
         raise UserError("each value must be a number above 0", file)
@@ -75,39 +75,45 @@ def load(file: Path) -> dict[str, dict[str, np.ndarray]]:
     return sources
 
 
-def lines(
+def detection_counts(
     sources: Mapping[str, Mapping[str, np.ndarray]], settings: NightSettings, seed: int
-) -> Iterator[Output]:
-    """Yield the detections in the series of each source, each source judged as a site."""
+) -> Iterator[TableOutput]:
+    """Yield counts of right and false detections, with demands; a source is judged as a site."""
     rng = np.random.default_rng(seed)
     hits = total = near_hits = near_total = alarms = unsupported_count = stretches = (
         false_stretches
     ) = 0
     for source, series_by_name in sources.items():
         series = list(series_by_name.values())
-        point_lists = _points(series, settings)
+        point_lists = _change_points(series, settings)
         permutations: list[np.ndarray] = []
         for values, points in zip(series, point_lists, strict=True):
             steps = list(obvious_steps(values))
-            is_hit = [any(abs(step - point) <= _NEAR for point in points) for step in steps]
-            is_near = [any(0 < step - other <= _ANOTHER for other in steps) for step in steps]
+            is_hit = [any(abs(step - point) <= _MATCH_NIGHTS for point in points) for step in steps]
+            is_near = [
+                any(0 < step - other <= _AFTERSHOCK_NIGHTS for other in steps) for step in steps
+            ]
             hits, total = hits + sum(is_hit), total + len(steps)
             near_hits += sum(a and b for a, b in zip(is_hit, is_near, strict=True))
             near_total += sum(is_near)
             alarms += len(points)
-            unsupported_count += sum(_support(values, at, points) < _UNSUPPORTED for at in points)
-            permutations += [rng.permutation(stretch) for stretch in _quiet(values, points)]
-        permutations = permutations[: max(0, _MOST - stretches)]
+            unsupported_count += sum(
+                _alarm_support(values, at, points) < _MIN_SUPPORT for at in points
+            )
+            permutations += [
+                rng.permutation(stretch) for stretch in _quiet_stretches(values, points)
+            ]
+        permutations = permutations[: max(0, _MAX_STRETCHES - stretches)]
         stretches += len(permutations)
-        false_stretches += sum(bool(points) for points in _points(permutations, settings))
+        false_stretches += sum(bool(points) for points in _change_points(permutations, settings))
         yield f"  {source}: {len(series)} series, {sum(map(len, point_lists))} change points"
     near = "real: of these, with another within 60 nights before"
     stretch = "real: shuffled quiet stretches with an alarm"
     for row, events, trials, demand in (
         ("real: obvious steps found", hits, total, Demand(0.92)),
         (near, near_hits, near_total, Demand(0.88)),
-        ("real: alarms unsupported", unsupported_count, alarms, Demand(0.01, is_most=True)),
-        (stretch, false_stretches, stretches, Demand(1 / SITE, is_most=True)),
+        ("real: alarms unsupported", unsupported_count, alarms, Demand(0.01, is_maximum=True)),
+        (stretch, false_stretches, stretches, Demand(1 / SITE_SERIES, is_maximum=True)),
     ):
         share = f"{events / trials:.1%}" if trials else "none"
         yield f"{row}: {events} of {trials}, {share}"
@@ -116,28 +122,28 @@ def lines(
 
 
 def obvious_steps(values: np.ndarray) -> Iterator[int]:
-    """Yield the positions of obvious steps, the clearest first."""
+    """Yield the nights at which obvious steps begin, the clearest first."""
     score = np.zeros(values.size)
-    for at in range(_WINDOW, values.size - _WINDOW + 1):
-        before, after = values[at - _WINDOW : at], values[at : at + _WINDOW]
+    for at in range(_WINDOW_NIGHTS, values.size - _WINDOW_NIGHTS + 1):
+        before, after = values[at - _WINDOW_NIGHTS : at], values[at : at + _WINDOW_NIGHTS]
         low, high = float(np.median(before)), float(np.median(after))
-        spread = max(robust_sd(before), robust_sd(after), _FLOOR)
+        spread = max(robust_sd(before), robust_sd(after), _MIN_SD)
         size = high - low
-        if abs(size) <= max(_SDS * spread, _LEAST):
+        if abs(size) <= max(_MIN_STEP_SDS * spread, _MIN_STEP):
             continue
         clear_counts = [
             int(np.sum(np.sign(size) * distance > 3 * spread))
             for distance in (after - low, high - before)
         ]
-        if min(clear_counts) >= _CLEAR:
+        if min(clear_counts) >= _MIN_CLEAR_NIGHTS:
             score[at] = abs(size) / spread + sum(clear_counts)
     while score.max(initial=0) > 0:
         at = int(score.argmax())
         yield at
-        score[max(0, at - _WINDOW) : at + _WINDOW] = 0
+        score[max(0, at - _WINDOW_NIGHTS) : at + _WINDOW_NIGHTS] = 0
 
 
-def _points(series: Sequence[np.ndarray], settings: NightSettings) -> list[list[int]]:
+def _change_points(series: Sequence[np.ndarray], settings: NightSettings) -> list[list[int]]:
     return [[step.night for step in history.steps] for history in judge_series(series, settings)]
 
 
@@ -151,65 +157,77 @@ def judge_series(series: Sequence[np.ndarray], settings: NightSettings) -> list[
     return judge_nights(logs, np.full(logs.shape, -1), settings)
 
 
-def _support(values: np.ndarray, at: int, points: Sequence[int]) -> float:
+def _alarm_support(values: np.ndarray, at: int, points: Sequence[int]) -> float:
     low = max([point for point in points if point < at - 2], default=0)
     high = min([point for point in points if point > at + 2], default=values.size)
-    before, after = values[max(low, at - _BESIDE) : at], values[at : min(high, at + _BESIDE)]
+    before, after = (
+        values[max(low, at - _ROC_NIGHTS) : at],
+        values[at : min(high, at + _ROC_NIGHTS)],
+    )
     return roc_separation(before, after) if min(before.size, after.size) >= 3 else 0.5
 
 
-def _quiet(values: np.ndarray, points: Sequence[int]) -> Iterator[np.ndarray]:
-    """Stretches without a change point."""
+def _quiet_stretches(values: np.ndarray, points: Sequence[int]) -> Iterator[np.ndarray]:
+    """Yield the values of stretches of `_STRETCH_NIGHTS` nights without a change point."""
     bounds = [0, *points, values.size]
     for low, high in pairwise(bounds):
-        for begin in range(low + 3, high - 3 - _STRETCH + 1, _STRETCH):
-            yield values[begin : begin + _STRETCH]
+        for begin in range(low + 3, high - 3 - _STRETCH_NIGHTS + 1, _STRETCH_NIGHTS):
+            yield values[begin : begin + _STRETCH_NIGHTS]
 
 
-def picture(series: Mapping[str, np.ndarray], others: Mapping[str, Detectors]) -> str:
-    """The SVG: `series` are logarithms by ``source/series``, in the order of their nights."""
+def render_picture(
+    series: Mapping[str, np.ndarray], detections: Mapping[str, NightsByDetector]
+) -> str:
+    """Return the SVG of `series` with the change points of Roundtrip and of other detectors.
+
+    By ``source/series``: logarithms in the order of the nights, and `detections` of the others.
+    """
     histories = judge_series(list(series.values()), analysis.default().history)
     names = [
         "Roundtrip",
-        *dict.fromkeys(name for detectors in others.values() for name in detectors),
+        *dict.fromkeys(name for detectors in detections.values() for name in detectors),
     ]
-    rows = -(-len(series) // _COLUMNS)
+    rows = -(-len(series) // _PANEL_COLUMNS)
     high = _HEAD + _HEIGHT + _LANE * len(names) + _GAP
     content = []
     for at, (name, history) in enumerate(zip(series, histories, strict=True)):
-        panel = _panel(name, series[name], history, others.get(name, {}), names)
-        x, y = (at % _COLUMNS) * (_WIDTH + _NAMES), (at // _COLUMNS) * high
+        panel = _draw_panel(name, series[name], history, detections.get(name, {}), names)
+        x, y = (at % _PANEL_COLUMNS) * (_WIDTH + _NAME_WIDTH), (at // _PANEL_COLUMNS) * high
         place = f"translate({coordinate_text(x)},{coordinate_text(y)})"
         content.append(element("g", {"transform": place}, *panel))
     title = f"{len(series)} real series: what each detector calls a change point"
     about = "Every value of each series, and a lane a detector with a mark where a level begins."
-    width = _COLUMNS * (_WIDTH + _NAMES)
+    width = _PANEL_COLUMNS * (_WIDTH + _NAME_WIDTH)
     return painter.svg_document(title, about, (title, about), width, rows * high, content)
 
 
-def _panel(
+def _draw_panel(
     name: str,
     values: np.ndarray,
     history: SeriesHistory,
-    detectors: Detectors,
+    detectors: NightsByDetector,
     names: Sequence[str],
 ) -> Iterator[Markup]:
-    low, high = np.quantile(values, (_SHARE, 1 - _SHARE))
+    low, high = np.quantile(values, (_CLIPPED_SHARE, 1 - _CLIPPED_SHARE))
     margin = max(0.08 * (high - low), 1e-3)
     part = np.clip((values - low + margin) / (high - low + 2 * margin), 0, 1)
     xs, ys = np.arange(values.size) * _WIDTH / values.size, _HEAD + _HEIGHT * (1 - part)
-    yield svg.text_element(_short(name), 0, 14, class_="ink", fill=INK)
+    yield svg.text_element(_shorten_name(name), 0, 14, class_="ink", fill=INK)
     dots = "".join(
         f"M{coordinate_text(x)},{coordinate_text(y)}h0" for x, y in zip(xs, ys, strict=True)
     )
     paint = {"fill": "none", "stroke-width": 2, "stroke-linecap": "round", "d": dots}
-    yield colour_group(_POINTS, element("path", paint))
+    yield colour_group(_POINT_COLOURS, element("path", paint))
     nights_by_detector: dict[str, Sequence[int]] = {
         "Roundtrip": [step.night for step in history.steps],
         **detectors,
     }
     for lane, detector in enumerate(names):
-        colour = _OURS if not lane else _OTHERS[(lane - 1) % len(_OTHERS)]
+        colour = (
+            _ROUNDTRIP_COLOURS
+            if not lane
+            else _DETECTOR_COLOURS[(lane - 1) % len(_DETECTOR_COLOURS)]
+        )
         top = _HEAD + _HEIGHT + _LANE * lane
         places = [xs[night] for night in nights_by_detector.get(detector, ())]
         begin = top + 3 if lane else _HEAD  # Roundtrip's marks also cross the points
@@ -225,22 +243,22 @@ def _panel(
     yield svg.text_element(spans, _WIDTH + 6, _HEAD + 10, font_size=11)
 
 
-def _short(name: str) -> str:
-    room = _WIDTH + _NAMES - 20
-    while svg.text_width(name) > room:
+def _shorten_name(name: str) -> str:
+    max_width = _WIDTH + _NAME_WIDTH - 20
+    while svg.text_width(name) > max_width:
         name = f"…{name[2:]}"
     return name
 
 
-def draw(series: Path, others: Path) -> str:
-    """The picture of two files; UserError for bad ones."""
+def render_files(series: Path, others: Path) -> str:
+    """Return the SVG of the files SERIES and OTHERS; UserError for a bad one."""
     series_by_name = {
         f"{source}/{name}": values
-        for source, source_series in load(series).items()
+        for source, source_series in read_series(series).items()
         for name, values in source_series.items()
     }
     try:
-        detections = _OTHERS_FILE.validate_json(others.read_bytes(), strict=True)
+        detections = _DETECTIONS_TYPE.validate_json(others.read_bytes(), strict=True)
     except ValidationError as error:
         hint = "right is JSON: by source/series and detector, nights"
         raise UserError(f"{error.errors()[0]['msg']}; {hint}", others) from None
@@ -251,17 +269,17 @@ def draw(series: Path, others: Path) -> str:
         for detector, nights in detectors.items():
             if not all(0 <= night <= last_night for night in nights):
                 raise UserError(f"{name}, {detector}: right are nights, 0 to {last_night}", others)
-    return picture(series_by_name, detections)
+    return render_picture(series_by_name, detections)
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Write the picture; return the exit status."""
+    """Write the picture of SERIES and OTHERS to SVG; return the exit status, 2 for bad input."""
     if len(arguments) != 3:
         print(__doc__, file=sys.stderr)
         return 2
-    series, others_file, svg_file = map(Path, arguments)
+    series, detections_file, svg_file = map(Path, arguments)
     try:
-        svg_file.write_text(draw(series, others_file), encoding="utf-8")
+        svg_file.write_text(render_files(series, detections_file), encoding="utf-8")
     except (OSError, UserError) as error:
         print(error, file=sys.stderr)
         return 2

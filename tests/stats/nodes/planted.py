@@ -9,7 +9,7 @@ import numpy as np
 from roundtrip.measure import analysis
 from roundtrip.stats.nodes.judge import NodeMeasure, NodeVerdicts, judge_nodes
 from roundtrip.stats.nodes.launches import NodeLaunches
-from tools.calibration.nodes import design
+from tools.calibration.nodes import pair_launches
 
 SETTINGS = analysis.default().nodes
 LEAST = SETTINGS.least_effect(is_tail=False)
@@ -30,7 +30,7 @@ def launches(
     The level of each round and of each launch between two switches is its own.
     """
     rng = np.random.default_rng(seed)
-    pairs, night, round_ = design(nights, nodes, each)
+    pairs, night, round_ = pair_launches(nights, nodes, each)
     node_costs = rng.normal(0, 0.01, nodes)
     cost = rng.normal(0, 0.3, (nights, each))[night, round_] + node_costs[pairs].sum(axis=1)
     for node, effect in (effects or {}).items():

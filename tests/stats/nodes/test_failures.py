@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from stats.nodes.planted import SETTINGS
 
 from roundtrip.stats.nodes.failures import FlakyNode, Outcomes, find_flaky_nodes
-from tools.calibration.nodes import circle
+from tools.calibration.nodes import circle_schedule
 
 Row = tuple[Collection[str], bool, str, str]
 
@@ -20,7 +20,7 @@ def nights(
     rates: Mapping[int, float], nights: int, nodes: int = 32, seed: int = 1, usual: float = 0.0
 ) -> list[Row]:
     """Four rounds of pairs a night and each node alone; nodes fail a launch at their `rates`."""
-    rng, plan = np.random.default_rng(seed), circle(nodes)
+    rng, plan = np.random.default_rng(seed), circle_schedule(nodes)
     rows: list[Row] = []
     for night in range(nights):
         pairs = [pair for round_ in range(4) for pair in plan[(4 * night + round_) % len(plan)]]
