@@ -102,6 +102,19 @@ def test_a_killed_session_leaves_interrupted_launches(two_launches: Tree) -> Non
     assert the_failed(two_launches).reason.startswith("interrupted: the ReFrame session was killed")
 
 
+@pytest.mark.parametrize("is_copied", [True, False])
+def test_a_session_that_had_to_stop_keeps_the_launch_that_it_had_copied(
+    two_launches: Tree, is_copied: bool
+) -> None:
+    if not is_copied:
+        two_launches.fail(2, ENVIRON)
+    two_launches.report(2, [two_launches.entry(2, ENVIRON, "abort")])
+    first, second = scan(two_launches.path)
+    assert first.status == "passed"
+    reason = "interrupted: the ReFrame session had to stop"
+    assert (second.status, second.reason) == (("passed", "") if is_copied else ("failed", reason))
+
+
 def fail_build(tree: Tree, **entry: Any) -> None:
     """Let the build of the tree's one launch fail."""
     shutil.rmtree(tree.folder(1, ENVIRON))

@@ -201,7 +201,9 @@ class _SessionFolder:
             case_id = test.case_id if test else _unknown_case_id(folder.name, environ)
         launch_id = f"{round_}/{environ}/{folder.name}"
         item = Launch(launch_id, case_id, "failed", "", round_, environ, folder, case, run, nodes)
-        if is_in_output and not contents.failure_reason and (test is None or test.result == "pass"):
+        # ReFrame copies to output what passed; the session may be stopped, or killed, after that.
+        has_passed = is_in_output and (test is None or test.result in ("pass", "abort"))
+        if has_passed and not contents.failure_reason:
             return self._completed_launch(item, contents)
         reason = test.failure_reason(self.report) if test else ""
         if not reason and not self.report.is_readable and not is_in_output:
